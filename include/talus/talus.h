@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * talus.h: the C interface of Talus, a general-purpose memory allocator for Linux.
+ *
+ * A program does not need this header to run on Talus: preloading or linking the library replaces
+ * malloc and its family. The functions below are the same under names of their own, for programs
+ * that want both allocators, and for what the C library has no name for.
+ *
+ * All functions are thread-safe. Blocks may be freed by any thread. Sizes are in bytes. Functions
+ * that return a block return null and set errno to ENOMEM when there is no memory; every block is
+ * aligned to 16 bytes at least. talus_* and malloc/free of the same library share one heap.
+ */
+#ifndef TALUS_TALUS_H
+#define TALUS_TALUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TALUS_VERSION_MAJOR 0
+#define TALUS_VERSION_MINOR 1
+#define TALUS_VERSION_PATCH 0
+#define TALUS_VERSION "0.1.0"
+
+#if defined(TALUS_HEADER_ONLY)
+#define TALUS_API static inline
+#else
+#define TALUS_API extern
+#endif
+
+#ifdef __cplusplus
+#define TALUS_NOEXCEPT noexcept
+extern "C" {
+#else
+#define TALUS_NOEXCEPT
+#endif
+
+/* A block of at least `bytes` bytes, contents undefined. Zero bytes give a block of their own.
+ * Errors: null, errno ENOMEM. */
+TALUS_API void* talus_malloc(size_t bytes) TALUS_NOEXCEPT;
+
+/* A zeroed block for `count` objects of `bytes` bytes. Errors: null, errno ENOMEM, also when the
+ * product overflows. Large blocks fresh from the kernel are not touched. */
+TALUS_API void* talus_calloc(size_t count, size_t bytes) TALUS_NOEXCEPT;
+
+/* Changes the size of a block; contents are kept up to the smaller size; the block may move.
+ * `pointer` null: acts as talus_malloc. `bytes` 0: frees the block, returns null.
+ * Errors: null, errno ENOMEM, the block is untouched. Large blocks are moved by the kernel. */
+TALUS_API void* talus_realloc(void* pointer, size_t bytes) TALUS_NOEXCEPT;
+
+/* As talus_realloc to count * bytes. Errors: also ENOMEM when the product overflows. */
+TALUS_API void* talus_reallocarray(void* pointer, size_t count, size_t bytes) TALUS_NOEXCEPT;
+
+/* As talus_realloc, but frees the block when it cannot be resized (FreeBSD). */
+TALUS_API void* talus_reallocf(void* pointer, size_t bytes) TALUS_NOEXCEPT;
+
+/* As talus_reallocarray; new memory is zero and memory given up is cleared (OpenBSD). `old_count`
+ * is the present number of objects. Errors: EINVAL when the old size cannot be right. */
+TALUS_API void* talus_recallocarray(void* pointer, size_t old_count, size_t count,
+                                    size_t bytes) TALUS_NOEXCEPT;
+
+/* Frees a block. Null is ignored, errno is kept. A pointer that is no live block is reported on
+ * standard error and ends the process (option on_foreign_free). */
+TALUS_API void talus_free(void* pointer) TALUS_NOEXCEPT;
+
+/* C23: free with the size (and alignment) of the request. A wrong size is harmless. */
+TALUS_API void talus_free_sized(void* pointer, size_t bytes) TALUS_NOEXCEPT;
+TALUS_API void talus_free_aligned_sized(void* pointer, size_t alignment,
+                                        size_t bytes) TALUS_NOEXCEPT;
+
+/* Clears the first `bytes` bytes of a block in a way no compiler drops, then frees it (OpenBSD). */
+TALUS_API void talus_freezero(void* pointer, size_t bytes) TALUS_NOEXCEPT;
+
+/* A block at a multiple of `alignment`, a power of two. Errors: null, errno EINVAL or ENOMEM. */
+TALUS_API void* talus_aligned_alloc(size_t alignment, size_t bytes) TALUS_NOEXCEPT;
+
+/* As talus_aligned_alloc; an alignment that is no power of two is rounded up to one. */
+TALUS_API void* talus_memalign(size_t alignment, size_t bytes) TALUS_NOEXCEPT;
+
+/* POSIX: stores the block in *result. Returns 0, or EINVAL or ENOMEM with *result and errno
+ * unchanged. `alignment` is a power of two and a multiple of sizeof(void*). */
+TALUS_API int talus_posix_memalign(void** result, size_t alignment, size_t bytes) TALUS_NOEXCEPT;
+
+/* Blocks at page boundaries; pvalloc also rounds the size up to whole pages. */
+TALUS_API void* talus_valloc(size_t bytes) TALUS_NOEXCEPT;
+TALUS_API void* talus_pvalloc(size_t bytes) TALUS_NOEXCEPT;
+
+/* Bytes of a live block that may be used, at least what was asked for. Null: 0. */
+TALUS_API size_t talus_usable_size(const void* pointer) TALUS_NOEXCEPT;
+
+/* Bytes that talus_malloc(bytes) would provide. */
+TALUS_API size_t talus_good_size(size_t bytes) TALUS_NOEXCEPT;
+
+/* Gives free memory back to the kernel, of all threads as far as they do not hold it in lists, but
+ * keeps up to `keep_bytes` of it for reuse. Returns the bytes given back. */
+TALUS_API size_t talus_trim(size_t keep_bytes) TALUS_NOEXCEPT;
+
+/* The version of the library in use, like "1.2.3"; compare with TALUS_VERSION. */
+TALUS_API const char* talus_version(void) TALUS_NOEXCEPT;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TALUS_TALUS_H */

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// api/entry: the contracts of the C library, C23, BSD and POSIX, on top of the heap.
+//
+// Owns: errno and argument checks; nothing else sets errno. Each function is what one exported
+// name does; the doors only give them their names. Invariants: a failing call leaves its arguments
+// alone and sets errno to ENOMEM, or EINVAL for a wrong alignment; free keeps errno.
+// Called on: any thread. Sources: ISO C23 7.24.3, POSIX.1-2024, the manual pages of glibc 2.36
+// (memalign, valloc, malloc_usable_size) and OpenBSD (recallocarray, freezero).
+#ifndef TALUS_API_ENTRY_HPP
+#define TALUS_API_ENTRY_HPP
+
+#include <errno.h>
+
+#include "heap/resize.hpp"
+
+namespace talus::api {
+
+TALUS_COLD void* out_of_memory() noexcept {
+  errno = ENOMEM;
+  return nullptr;
+}
+TALUS_COLD void* invalid_argument() noexcept {
+  errno = EINVAL;
+  return nullptr;
+}
+TALUS_FAST void* or_enomem(void* block) noexcept {
+  return TALUS_LIKELY(block != nullptr) ? block : out_of_memory();
+}
+
+TALUS_SLOW void* allocate_slow_or_errno(size_t bytes, HeapFace& face) noexcept {
+  return or_enomem(allocate_slow(bytes, face));
+}
+
+TALUS_FAST void* malloc(size_t bytes) noexcept {
+  return allocate_or<allocate_slow_or_errno>(bytes);
+}
+TALUS_FAST void free(void* pointer) noexcept { release(pointer); }
+
+inline void* calloc(size_t count, size_t bytes) noexcept {
+  size_t total = 0;
+  if (__builtin_mul_overflow(count, bytes, &total)) return out_of_memory();
+  return or_enomem(allocate_zeroed(total));
+}
+
+// As glibc: null acts as malloc, size zero frees and returns null.
+inline void* realloc(void* pointer, size_t bytes) noexcept {
+  if (pointer == nullptr) return api::malloc(bytes);
+  if (bytes == 0) {
+    release(pointer);
+    return nullptr;
+  }
+  return or_enomem(reallocate(pointer, bytes));
+}
+
+inline void* reallocarray(void* pointer, size_t count, size_t bytes) noexcept {
+  size_t total = 0;
+  if (__builtin_mul_overflow(count, bytes, &total)) return out_of_memory();
+  return api::realloc(pointer, total);
+}
+
+// FreeBSD: the old block is freed when the new one cannot be had.
+inline void* reallocf(void* pointer, size_t bytes) noexcept {
+  void* resized = api::realloc(pointer, bytes);
+  if (resized == nullptr && bytes != 0 && pointer != nullptr) release(pointer);
+  return resized;
+}
+
+// OpenBSD: like reallocarray, but new memory is zero and what is given up is cleared.
+inline void* recallocarray(void* pointer, size_t old_count, size_t count, size_t bytes) noexcept {
+  size_t old_total = 0, total = 0;
+  if (pointer == nullptr) return api::calloc(count, bytes);
+  if (__builtin_mul_overflow(count, bytes, &total)) return out_of_memory();
+  if (__builtin_mul_overflow(old_count, bytes, &old_total)) return invalid_argument();
+  if (old_total > usable_size(pointer)) return invalid_argument();
+  void* fresh = allocate_zeroed(total);
+  if (fresh == nullptr) return out_of_memory();
+  copy_bytes(fresh, pointer, old_total < total ? old_total : total);
+  clear_secret(pointer, old_total);
+  release(pointer);
+  return fresh;
+}
+
+// OpenBSD: clears at least the first `bytes` bytes, then frees.
+inline void freezero(void* pointer, size_t bytes) noexcept {
+  if (pointer == nullptr) return;
+  const size_t usable = usable_size(pointer);
+  clear_secret(pointer, bytes < usable ? bytes : usable);
+  release(pointer);
+}
+
+// Alignment is a power of two, already checked.
+inline void* allocate_at(size_t alignment, size_t bytes) noexcept {
+  if (alignment <= block_alignment) return api::malloc(bytes);
+  if (bytes > PTRDIFF_MAX || alignment > PTRDIFF_MAX / 2) return out_of_memory();
+  return or_enomem(allocate_aligned(alignment, bytes));
+}
+
+inline void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
+  return is_power_of_two(alignment) ? allocate_at(alignment, bytes) : invalid_argument();
+}
+
+// glibc's memalign takes any alignment and rounds it up to a power of two.
+inline void* memalign(size_t alignment, size_t bytes) noexcept {
+  if (alignment > (size_t{1} << 62)) return invalid_argument();
+  size_t power = block_alignment;
+  while (power < alignment) power <<= 1;
+  return allocate_at(power, bytes);
+}
+
+// Returns the error instead of setting errno, and leaves *result alone when it fails.
+inline int posix_memalign(void** result, size_t alignment, size_t bytes) noexcept {
+  if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
+  const int errno_before = errno;
+  void* block = allocate_at(alignment, bytes);
+  errno = errno_before;
+  if (block == nullptr) return ENOMEM;
+  *result = block;
+  return 0;
+}
+
+inline void* valloc(size_t bytes) noexcept { return allocate_at(os::page_bytes(), bytes); }
+inline void* pvalloc(size_t bytes) noexcept {
+  if (bytes > PTRDIFF_MAX) return out_of_memory();
+  const size_t rounded = round_up(bytes == 0 ? 1 : bytes, os::page_bytes());
+  return allocate_at(os::page_bytes(), rounded);
+}
+
+inline size_t malloc_usable_size(void* pointer) noexcept { return usable_size(pointer); }
+
+// Size that malloc(bytes) really provides.
+inline size_t malloc_good_size(size_t bytes) noexcept {
+  if (bytes <= small_bytes_max) return size_class_row(class_of(bytes)).block_bytes;
+  return bytes > PTRDIFF_MAX ? bytes : usable_bytes_of_large(bytes);
+}
+
+// C23. The size is a promise of the caller that Talus does not need: a wrong one is harmless.
+TALUS_FAST void free_sized(void* pointer, size_t) noexcept { release(pointer); }
+TALUS_FAST void free_aligned_sized(void* pointer, size_t, size_t) noexcept { release(pointer); }
+
+}  // namespace talus::api
+
+#endif  // TALUS_API_ENTRY_HPP

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// api/libc_extras: the part of glibc's malloc that looks at the heap and tunes it.
+//
+// Owns: the mapping of Talus' numbers to glibc's fields. Invariant: all of them describe the heap
+// of Talus, none is invented; fields that have no meaning here are zero. Called on: any thread.
+// Source: glibc manual, 3.2.3.11 (mallinfo2) and the manual pages malloc_info(3), mallopt(3).
+#ifndef TALUS_API_LIBC_EXTRAS_HPP
+#define TALUS_API_LIBC_EXTRAS_HPP
+
+#include <limits.h>
+#include <malloc.h>
+#include <stdio.h>
+
+#include "api/entry.hpp"
+#include "heap/totals.hpp"
+#include "process/summary.hpp"
+
+#ifndef M_PURGE
+#define M_PURGE (-101)  // bionic: give back what is free
+#endif
+#ifndef M_PURGE_ALL
+#define M_PURGE_ALL (-104)
+#endif
+
+namespace talus::api {
+
+// Gives free memory of the process back. 1: something was given, as glibc.
+inline int malloc_trim(size_t keep_bytes) noexcept { return trim_heaps(keep_bytes) != 0 ? 1 : 0; }
+
+// Address space counts as arena, large blocks as mmapped, the rest of the free memory as free.
+struct MallocNumbers {
+  size_t arena, ordinary_blocks, large_count, large_bytes, peak, used, free, trimmable;
+};
+
+inline MallocNumbers malloc_numbers() noexcept {
+  const HeapTotals totals = collect_totals();
+  const size_t free_small = totals.free_in_slabs + totals.listed + totals.on_their_way;
+  MallocNumbers numbers{};
+  numbers.large_count = totals.live_large_count;
+  numbers.large_bytes = totals.live_large;
+  numbers.used = totals.live_small;
+  numbers.free = free_small + totals.kept_large + totals.dirty;
+  numbers.arena = numbers.used + numbers.free;
+  numbers.ordinary_blocks = totals.slab_count;
+  numbers.peak = totals.space.given_peak_bytes;
+  numbers.trimmable = totals.dirty;
+  return numbers;
+}
+
+inline struct mallinfo2 mallinfo2() noexcept {
+  const MallocNumbers numbers = malloc_numbers();
+  struct mallinfo2 info {};
+  info.arena = numbers.arena;
+  info.ordblks = numbers.ordinary_blocks;
+  info.hblks = numbers.large_count;
+  info.hblkhd = numbers.large_bytes;
+  info.usmblks = numbers.peak;
+  info.uordblks = numbers.used;
+  info.fordblks = numbers.free;
+  info.keepcost = numbers.trimmable;
+  return info;
+}
+
+inline int clamp_to_int(size_t number) noexcept {
+  return number > INT_MAX ? INT_MAX : static_cast<int>(number);
+}
+
+// The old interface with its int fields: what does not fit reads as INT_MAX, never as negative.
+inline struct mallinfo mallinfo() noexcept {
+  const MallocNumbers numbers = malloc_numbers();
+  struct mallinfo info {};
+  info.arena = clamp_to_int(numbers.arena);
+  info.ordblks = clamp_to_int(numbers.ordinary_blocks);
+  info.hblks = clamp_to_int(numbers.large_count);
+  info.hblkhd = clamp_to_int(numbers.large_bytes);
+  info.usmblks = clamp_to_int(numbers.peak);
+  info.uordblks = clamp_to_int(numbers.used);
+  info.fordblks = clamp_to_int(numbers.free);
+  info.keepcost = clamp_to_int(numbers.trimmable);
+  return info;
+}
+
+template <size_t Capacity>
+void put_xml(TextBuffer<Capacity>& text, const char* type, size_t count, size_t bytes) noexcept {
+  text.put("<total type=\"").put(type).put("\" count=\"").put_number(count).put("\" size=\"")
+      .put_number(bytes).put("\"/>\n");
+}
+
+// XML in glibc's vocabulary, one <heap> for each heap of Talus.
+inline int malloc_info(int asked, FILE* stream) noexcept {
+  if (asked != 0) return EINVAL;
+  const HeapTotals totals = collect_totals();
+  if (fputs("<malloc version=\"1\">\n", stream) == EOF) return EOF;
+  for_each_heap([stream](Heap& heap) noexcept {
+    HeapTotals one;
+    add_heap(one, heap);
+    TextBuffer<512> text;
+    text.put("<heap nr=\"").put_number(index_of(heap.id)).put("\">\n");
+    put_xml(text, "used", one.slab_count, one.live_small);
+    put_xml(text, "rest", 0, one.free_in_slabs + one.listed + one.on_their_way + one.kept_large);
+    text.put("</heap>\n");
+    fputs(text.data(), stream);
+  });
+  TextBuffer<1024> text;
+  put_xml(text, "used", totals.slab_count, totals.live_small);
+  put_xml(text, "rest", 0, totals.free_in_slabs + totals.listed + totals.on_their_way);
+  put_xml(text, "mmap", totals.live_large_count, totals.live_large);
+  put_xml(text, "retained", 0, totals.dirty + totals.kept_large);
+  put_xml(text, "metadata", 0, totals.metadata);
+  text.put("<system type=\"current\" size=\"").put_number(totals.space.given_bytes)
+      .put("\"/>\n<system type=\"max\" size=\"").put_number(totals.space.given_peak_bytes)
+      .put("\"/>\n<aspace type=\"total\" size=\"").put_number(totals.space.reserved_bytes)
+      .put("\"/>\n</malloc>\n");
+  return fputs(text.data(), stream) == EOF ? EOF : 0;
+}
+
+// 1: accepted. Parameters of glibc that mean nothing here are accepted and ignored, unknown ones
+// refused; M_TRIM_THRESHOLD bounds retained memory, M_PURGE gives it back now.
+inline int mallopt(int parameter, int value) noexcept {
+  switch (parameter) {
+    case M_PURGE:
+    case M_PURGE_ALL:
+      trim_heaps(0);
+      return 1;
+    case M_TRIM_THRESHOLD: {
+      Locked held{space.lock()};
+      options.retain_bytes = value < 0 ? UINT64_MAX : static_cast<uint64_t>(value);
+      return 1;
+    }
+    case M_MXFAST:
+      return value >= 0 && value <= static_cast<int>(80 * sizeof(size_t) / 4) ? 1 : 0;
+    case M_TOP_PAD:
+    case M_MMAP_THRESHOLD:
+    case M_MMAP_MAX:
+    case M_CHECK_ACTION:
+    case M_PERTURB:
+    case M_ARENA_TEST:
+    case M_ARENA_MAX:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+inline void malloc_stats() noexcept {
+  const SummaryText text = summary(false);
+  os::System::write_error(text.data(), text.length());
+}
+
+}  // namespace talus::api
+
+#endif  // TALUS_API_LIBC_EXTRAS_HPP

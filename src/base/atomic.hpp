@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// base/atomic: Atomic<T>, the only door to shared words.
+//
+// Owns: names for atomic operations that always state their order. Invariant: no operation has a
+// default order, and every type is lock free, so libatomic can never be needed. Called on: any
+// thread. Must not know: what the words mean; each protocol file says that.
+// A relaxed access gives one of four reasons where it is used: [own] sole writer, [stat] a
+// statistic, [hint] rechecked later, [init] before publication.
+#ifndef TALUS_BASE_ATOMIC_HPP
+#define TALUS_BASE_ATOMIC_HPP
+
+#include <cstdint>
+
+#include "base/attributes.hpp"
+
+namespace talus {
+
+template <typename T>
+class Atomic {
+  static_assert(sizeof(T) <= sizeof(void*), "lock free on every supported CPU");
+
+ public:
+  constexpr Atomic() noexcept : value_{} {}
+  constexpr explicit Atomic(T value) noexcept : value_{value} {}
+  Atomic(const Atomic&) = delete;
+  Atomic& operator=(const Atomic&) = delete;
+
+  TALUS_FAST T load_relaxed() const noexcept { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
+  TALUS_FAST T load_acquire() const noexcept { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
+  TALUS_FAST void store_relaxed(T value) noexcept {
+    __atomic_store_n(&value_, value, __ATOMIC_RELAXED);
+  }
+  TALUS_FAST void store_release(T value) noexcept {
+    __atomic_store_n(&value_, value, __ATOMIC_RELEASE);
+  }
+  TALUS_FAST T exchange_acquire(T value) noexcept {
+    return __atomic_exchange_n(&value_, value, __ATOMIC_ACQUIRE);
+  }
+  TALUS_FAST T exchange_release(T value) noexcept {
+    return __atomic_exchange_n(&value_, value, __ATOMIC_RELEASE);
+  }
+  TALUS_FAST T exchange_acq_rel(T value) noexcept {
+    return __atomic_exchange_n(&value_, value, __ATOMIC_ACQ_REL);
+  }
+  TALUS_FAST T fetch_add_relaxed(T value) noexcept {
+    return __atomic_fetch_add(&value_, value, __ATOMIC_RELAXED);
+  }
+  TALUS_FAST T fetch_sub_relaxed(T value) noexcept {
+    return __atomic_fetch_sub(&value_, value, __ATOMIC_RELAXED);
+  }
+  TALUS_FAST T fetch_or_release(T bits) noexcept {
+    return __atomic_fetch_or(&value_, bits, __ATOMIC_RELEASE);
+  }
+  TALUS_FAST T fetch_or_acq_rel(T bits) noexcept {
+    return __atomic_fetch_or(&value_, bits, __ATOMIC_ACQ_REL);
+  }
+  // Compare and swap; on failure `expected` holds what was found. May fail spuriously.
+  TALUS_FAST bool cas_weak_release(T& expected, T desired) noexcept {
+    return __atomic_compare_exchange_n(&value_, &expected, desired, true, __ATOMIC_RELEASE,
+                                       __ATOMIC_RELAXED);
+  }
+  TALUS_FAST bool cas_acquire(T& expected, T desired) noexcept {
+    return __atomic_compare_exchange_n(&value_, &expected, desired, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+  }
+  TALUS_FAST bool cas_acq_rel(T& expected, T desired) noexcept {
+    return __atomic_compare_exchange_n(&value_, &expected, desired, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE);
+  }
+  // The sole writer's increment: a load and a store, no locked instruction.
+  TALUS_FAST void own_add_relaxed(T value) noexcept { store_relaxed(load_relaxed() + value); }
+  // The word itself, for futex(2), which needs its address.
+  T* futex_word() noexcept { return &value_; }
+
+ private:
+  T value_;
+};
+
+}  // namespace talus
+
+#endif  // TALUS_BASE_ATOMIC_HPP

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// base/attributes: every compiler attribute that Talus uses, under a name that says why.
+//
+// Owns: the macros TALUS_*. Invariant: no other file spells a compiler attribute or asks which
+// compiler it is. Called on: everywhere, no state. Must not know: anything of the allocator.
+#ifndef TALUS_BASE_ATTRIBUTES_HPP
+#define TALUS_BASE_ATTRIBUTES_HPP
+
+// A function on the path of every malloc and free: part of its caller, always.
+#define TALUS_FAST [[gnu::always_inline]] inline
+// A function that must stay out of line, so that its caller keeps its registers and its size.
+#define TALUS_SLOW [[gnu::noinline]] inline
+// A slow function that is hardly ever run: also laid out far from the hot code.
+#define TALUS_COLD [[gnu::noinline, gnu::cold]] inline
+
+// Declared on a lower floor, defined on a higher one: the only two calls that point upward.
+#define TALUS_HOOK [[gnu::cold]] inline
+
+#define TALUS_LIKELY(condition) (__builtin_expect(!!(condition), 1))
+#define TALUS_UNLIKELY(condition) (__builtin_expect(!!(condition), 0))
+
+// Thread-local storage that is one load away. `__thread` promises constant initialisation, so no
+// compiler adds a guard or a call to it; initial-exec costs 8 bytes of the static TLS surplus when
+// the library is loaded late, which every libc has to spare.
+#define TALUS_THREAD_LOCAL __attribute__((tls_model("initial-exec"))) __thread
+
+// Interface functions; everything else is hidden by -fvisibility=hidden.
+#define TALUS_EXPORT __attribute__((visibility("default")))
+#define TALUS_HIDDEN __attribute__((visibility("hidden")))
+
+#if defined(__cpp_constinit)
+#define TALUS_CONSTINIT constinit
+#elif defined(__clang__)
+#define TALUS_CONSTINIT [[clang::require_constant_initialization]]
+#else
+#define TALUS_CONSTINIT
+#endif
+
+// Under ThreadSanitizer and AddressSanitizer some fast tricks are replaced by plain ones.
+#if defined(__SANITIZE_THREAD__)
+#define TALUS_UNDER_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TALUS_UNDER_TSAN 1
+#endif
+#endif
+#ifndef TALUS_UNDER_TSAN
+#define TALUS_UNDER_TSAN 0
+#endif
+
+// Tests build the library on an operating system that can be told to fail (os/os_fake.hpp).
+#ifndef TALUS_FAKE_OS
+#define TALUS_FAKE_OS 0
+#endif
+
+// For emulators that tear the source away when pages are moved (qemu-user up to 7.2 does not know
+// MREMAP_DONTUNMAP): blocks are copied instead.
+#ifndef TALUS_COPY_ONLY
+#define TALUS_COPY_ONLY 0
+#endif
+
+// State transitions check the whole invariant of what they touched (-DTALUS_AUDIT=1).
+#ifndef TALUS_AUDIT
+#define TALUS_AUDIT 0
+#endif
+
+#endif  // TALUS_BASE_ATTRIBUTES_HPP

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// base: the face of floor 1, the language and nothing else. Other floors include this file, not
+// its parts. It owns no state and knows nothing of memory, threads or the operating system.
+#ifndef TALUS_BASE_BASE_HPP
+#define TALUS_BASE_BASE_HPP
+
+#include "base/atomic.hpp"
+#include "base/attributes.hpp"
+#include "base/bits.hpp"
+#include "base/check.hpp"
+#include "base/config.hpp"
+#include "base/units.hpp"
+
+#endif  // TALUS_BASE_BASE_HPP

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// base/config: every constant that someone might want to tune, with unit and reason.
+//
+// Owns: the roots; all else is derived from them where it is needed. Invariant: the static_asserts
+// at the end, which state how the roots depend on each other. Must not know: types of other floors.
+#ifndef TALUS_BASE_CONFIG_HPP
+#define TALUS_BASE_CONFIG_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+namespace talus {
+
+inline constexpr size_t kib = size_t{1} << 10;
+inline constexpr size_t mib = size_t{1} << 20;
+
+// Alignment of every block: what max_align_t asks for on all supported CPUs.
+inline constexpr size_t block_alignment = 16;
+
+// Size of the destructive-interference unit; two lines are fetched together, but 64 bytes is what
+// a store takes away from another core.
+inline constexpr size_t cache_line_bytes = 64;
+
+// Unit of address space: page map words, slabs and large blocks count in granules. 64 KiB is the
+// largest page size of the supported CPUs, so one library serves all of them.
+inline constexpr unsigned granule_shift = 16;
+inline constexpr size_t granule_bytes = size_t{1} << granule_shift;
+
+// User-space addresses that the page map covers. Anything above is refused, not mis-indexed.
+inline constexpr unsigned address_bits = 48;
+
+// Largest block that lives in a slab; above it a block is a span of its own.
+inline constexpr size_t small_bytes_max = 32 * kib;
+
+// Size classes: linear up to here, then 2^spacing_shift classes to each doubling.
+inline constexpr size_t linear_bytes_max = 128;
+inline constexpr unsigned class_spacing_shift = 3;
+
+// A slab has at least this many blocks, so that one refill seldom needs two slabs.
+inline constexpr size_t slab_blocks_min = 4;
+
+// Available slabs that are looked at to find the fullest, each time one is needed.
+inline constexpr size_t slab_choice_looks = 8;
+
+// Bytes of blocks that one thread list may hold, and how many blocks at most and at least.
+// 16 KiB of small blocks make batches long enough to hide the lock of a refill.
+inline constexpr size_t list_bytes_max = 16 * kib;
+inline constexpr size_t list_blocks_max = 1024;
+inline constexpr size_t list_blocks_min = 4;
+// A list starts with this capacity and doubles each time it runs empty or over.
+inline constexpr size_t list_blocks_start = 8;
+
+// Remote frees: how many owners a thread collects for at a time, how many bitmap words with blocks
+// for each, and how many bytes of blocks at most before they are delivered.
+inline constexpr size_t remote_owners = 8;
+inline constexpr size_t remote_batch_words = 64;
+inline constexpr size_t remote_batch_bytes_max = 32 * kib;
+// Bytes of delivered remote frees above which the owner brings them home at its next refill.
+inline constexpr size_t remote_drain_bytes = 64 * kib;
+// Bytes of undelivered remote frees above which the deliverer does the owner's work.
+inline constexpr size_t remote_backlog_bytes_max = 256 * kib;
+
+// Heaps (one a thread) that can exist at once; further threads share a locked heap.
+inline constexpr size_t heap_count_max = size_t{1} << 15;
+
+// Address space is taken from the kernel in arenas of at least this much, aligned to this much
+// (a huge page), growing with what is already reserved: 1/8 of it, so that their number stays
+// logarithmic and what is reserved in vain stays small.
+inline constexpr size_t arena_alignment = 2 * mib;
+inline constexpr unsigned arena_growth_shift = 3;
+inline constexpr size_t arena_growth_max = size_t{1} << 30;
+
+// Once this much is with users, new arenas ask for huge pages: a heap that large fills them, and
+// one page fault then does the work of 512.
+inline constexpr size_t huge_given_bytes_min = 96 * mib;
+
+// Metadata is taken from the kernel in chunks of this much.
+inline constexpr size_t meta_chunk_bytes = 256 * kib;
+
+// Blocks at least this large are moved by the kernel (mremap) instead of copied.
+inline constexpr size_t remap_bytes_min = 256 * kib;
+// A block that realloc had to move gets 1/4 more room: addresses only, no memory.
+inline constexpr unsigned headroom_shift = 2;
+// realloc that gives up at least this much at once gives it to the kernel.
+inline constexpr size_t shrink_purge_bytes_min = 256 * kib;
+// calloc of a touched span this large drops its pages instead of clearing them.
+inline constexpr size_t calloc_purge_bytes_min = 32 * mib;
+
+// Recently freed large blocks that a thread keeps for itself, and the largest of them.
+inline constexpr size_t large_cache_slots = 4;
+inline constexpr size_t large_cache_bytes_max = 1 * mib;
+
+static_assert(small_bytes_max % granule_bytes != 0 && small_bytes_max < granule_bytes,
+              "a small block fits in one granule, so that aligned classes exist up to its size");
+static_assert(linear_bytes_max == block_alignment << class_spacing_shift,
+              "spacing grows smoothly where the linear classes end");
+static_assert(arena_alignment % granule_bytes == 0, "arenas consist of whole granules");
+
+}  // namespace talus
+
+#endif  // TALUS_BASE_CONFIG_HPP

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// classes/size_class: which block sizes exist, and which of them serves a request.
+//
+// Owns: the derivation, the table and its inverse; all of it computed at compile time from the
+// roots in base/config.hpp. Rule: multiples of 16 bytes up to 128, then 8 classes to each doubling
+// up to small_bytes_max, so that rounding wastes at most 1/8 and 1/16 on average; every power of
+// two is a class, so that aligned blocks are block starts (slabs are granule aligned).
+// Invariant: monotone, complete, minimal; tests/unit/classes proves it for every size.
+#ifndef TALUS_CLASSES_SIZE_CLASS_HPP
+#define TALUS_CLASSES_SIZE_CLASS_HPP
+
+#include "base/base.hpp"
+
+namespace talus {
+
+inline constexpr size_t linear_class_count = linear_bytes_max / block_alignment;
+inline constexpr size_t classes_per_doubling = size_t{1} << class_spacing_shift;
+inline constexpr size_t class_count =
+    linear_class_count +
+    classes_per_doubling * (highest_bit(small_bytes_max) - highest_bit(linear_bytes_max));
+
+// What is constant for all slabs of one class.
+struct SizeClass {
+  uint64_t reciprocal = 0;     // divide_by_reciprocal(offset, reciprocal) = index of the block
+  uint32_t block_bytes = 0;    // size of each block
+  uint32_t block_count = 0;    // blocks in a slab
+  uint16_t slab_granules = 0;  // granules of a slab
+  uint16_t bitmap_words = 0;   // 64-bit words of a bitmap with one bit a block
+  uint16_t list_blocks_max = 0;  // capacity of a thread list
+};
+
+// Bytes of the blocks of a class, by the rule above.
+constexpr size_t class_bytes_by_rule(size_t index) noexcept {
+  if (index < linear_class_count) return (index + 1) * block_alignment;
+  const size_t step = index - linear_class_count;
+  const size_t base = linear_bytes_max << (step / classes_per_doubling);
+  return base + (step % classes_per_doubling + 1) * (base / classes_per_doubling);
+}
+
+constexpr SizeClass derive_size_class(size_t index) noexcept {
+  SizeClass derived;
+  const size_t bytes = class_bytes_by_rule(index);
+  const size_t granules = divide_up(bytes * slab_blocks_min, granule_bytes);
+  const size_t blocks = granules * granule_bytes / bytes;
+  size_t list_blocks = list_bytes_max / bytes;
+  if (list_blocks > list_blocks_max) list_blocks = list_blocks_max;
+  if (list_blocks < list_blocks_min) list_blocks = list_blocks_min;
+  derived.block_bytes = static_cast<uint32_t>(bytes);
+  derived.reciprocal = reciprocal_of(bytes);
+  derived.block_count = static_cast<uint32_t>(blocks);
+  derived.slab_granules = static_cast<uint16_t>(granules);
+  derived.bitmap_words = static_cast<uint16_t>(divide_up(blocks, 64));
+  derived.list_blocks_max = static_cast<uint16_t>(list_blocks);
+  return derived;
+}
+
+struct SizeClassTable {
+  SizeClass rows[class_count] = {};
+  // Class of a request of n bytes: class_of_units[(n + 15) / 16]; zero bytes map to class 0.
+  uint8_t class_of_units[small_bytes_max / block_alignment + 1] = {};
+};
+
+constexpr SizeClassTable derive_size_class_table() noexcept {
+  SizeClassTable table;
+  size_t units = 0;
+  for (size_t index = 0; index < class_count; index++) {
+    table.rows[index] = derive_size_class(index);
+    for (; units * block_alignment <= table.rows[index].block_bytes; units++) {
+      table.class_of_units[units] = static_cast<uint8_t>(index);
+    }
+  }
+  return table;
+}
+
+inline constexpr SizeClassTable size_class_table = derive_size_class_table();
+
+// Class that serves a request of at most small_bytes_max bytes.
+TALUS_FAST constexpr ClassId class_of(size_t bytes) noexcept {
+  return ClassId{size_class_table.class_of_units[(bytes + block_alignment - 1) / block_alignment]};
+}
+
+TALUS_FAST constexpr const SizeClass& size_class_row(ClassId id) noexcept {
+  return size_class_table.rows[index_of(id)];
+}
+
+// Class whose blocks hold `bytes` and all start at multiples of `alignment` (a power of two up to
+// the granule); bytes and alignment must be at most small_bytes_max.
+constexpr ClassId class_of_aligned(size_t bytes, size_t alignment) noexcept {
+  size_t index = index_of(class_of(bytes > alignment ? bytes : alignment));
+  while (size_class_table.rows[index].block_bytes % alignment != 0) index++;
+  return ClassId{static_cast<uint8_t>(index)};
+}
+
+constexpr size_t list_capacity_sum() noexcept {
+  size_t sum = 0;
+  for (const SizeClass& row : size_class_table.rows) sum += row.list_blocks_max;
+  return sum;
+}
+
+constexpr size_t bitmap_words_max() noexcept {
+  size_t most = 0;
+  for (const SizeClass& row : size_class_table.rows) {
+    if (row.bitmap_words > most) most = row.bitmap_words;
+  }
+  return most;
+}
+
+constexpr size_t slab_bytes_max() noexcept {
+  size_t most = 0;
+  for (const SizeClass& row : size_class_table.rows) {
+    if (row.slab_granules * granule_bytes > most) most = row.slab_granules * granule_bytes;
+  }
+  return most;
+}
+
+static_assert(class_bytes_by_rule(class_count - 1) == small_bytes_max,
+              "the last class is exactly the largest small block");
+static_assert(class_count <= 255, "a class id fits in a byte");
+static_assert(is_power_of_two(small_bytes_max), "the search for an aligned class ends there");
+static_assert(slab_bytes_max() * small_bytes_max < (size_t{1} << 40),
+              "division by reciprocal is exact for every offset in every slab");
+
+}  // namespace talus
+
+#endif  // TALUS_CLASSES_SIZE_CLASS_HPP

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// door/life: the start and the end of a unit that carries Talus.
+//
+// Owns: a constructor and a destructor in each unit that includes it, so that no door, not even one
+// member of the static library, comes without them. The steps behind them run once. They run after
+// libc's and before the program's, in reverse at the end; allocation works before and after.
+#ifndef TALUS_DOOR_LIFE_HPP
+#define TALUS_DOOR_LIFE_HPP
+
+#include "process/start.hpp"
+
+namespace talus {
+namespace {
+[[gnu::constructor, gnu::used]] void unit_starts() { process_starts(); }
+[[gnu::destructor, gnu::used]] void unit_ends() { process_ends(); }
+}  // namespace
+}  // namespace talus
+
+#endif  // TALUS_DOOR_LIFE_HPP

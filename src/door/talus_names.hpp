@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// door/talus_names: the bodies of talus.h, one line each.
+//
+// Owns: nothing. TALUS_DOOR is what stands in front of each: `extern "C"` and visibility for the
+// compiled library, `static inline` for the header-only one, so both have the same list.
+#ifndef TALUS_DOOR_TALUS_NAMES_HPP
+#define TALUS_DOOR_TALUS_NAMES_HPP
+
+#include "api/entry.hpp"
+#include "heap/totals.hpp"
+#include "process/version.hpp"
+
+TALUS_DOOR void* talus_malloc(size_t bytes) noexcept { return talus::api::malloc(bytes); }
+TALUS_DOOR void* talus_calloc(size_t count, size_t bytes) noexcept {
+  return talus::api::calloc(count, bytes);
+}
+TALUS_DOOR void* talus_realloc(void* pointer, size_t bytes) noexcept {
+  return talus::api::realloc(pointer, bytes);
+}
+TALUS_DOOR void* talus_reallocarray(void* pointer, size_t count, size_t bytes) noexcept {
+  return talus::api::reallocarray(pointer, count, bytes);
+}
+TALUS_DOOR void* talus_reallocf(void* pointer, size_t bytes) noexcept {
+  return talus::api::reallocf(pointer, bytes);
+}
+TALUS_DOOR void* talus_recallocarray(void* pointer, size_t old_count, size_t count,
+                                     size_t bytes) noexcept {
+  return talus::api::recallocarray(pointer, old_count, count, bytes);
+}
+TALUS_DOOR void talus_free(void* pointer) noexcept { talus::api::free(pointer); }
+TALUS_DOOR void talus_free_sized(void* pointer, size_t bytes) noexcept {
+  talus::api::free_sized(pointer, bytes);
+}
+TALUS_DOOR void talus_free_aligned_sized(void* pointer, size_t alignment, size_t bytes) noexcept {
+  talus::api::free_aligned_sized(pointer, alignment, bytes);
+}
+TALUS_DOOR void talus_freezero(void* pointer, size_t bytes) noexcept {
+  talus::api::freezero(pointer, bytes);
+}
+TALUS_DOOR void* talus_aligned_alloc(size_t alignment, size_t bytes) noexcept {
+  return talus::api::aligned_alloc(alignment, bytes);
+}
+TALUS_DOOR void* talus_memalign(size_t alignment, size_t bytes) noexcept {
+  return talus::api::memalign(alignment, bytes);
+}
+TALUS_DOOR int talus_posix_memalign(void** result, size_t alignment, size_t bytes) noexcept {
+  return talus::api::posix_memalign(result, alignment, bytes);
+}
+TALUS_DOOR void* talus_valloc(size_t bytes) noexcept { return talus::api::valloc(bytes); }
+TALUS_DOOR void* talus_pvalloc(size_t bytes) noexcept { return talus::api::pvalloc(bytes); }
+TALUS_DOOR size_t talus_usable_size(const void* pointer) noexcept {
+  return talus::api::malloc_usable_size(const_cast<void*>(pointer));
+}
+TALUS_DOOR size_t talus_good_size(size_t bytes) noexcept {
+  return talus::api::malloc_good_size(bytes);
+}
+TALUS_DOOR size_t talus_trim(size_t keep_bytes) noexcept { return talus::trim_heaps(keep_bytes); }
+TALUS_DOOR const char* talus_version(void) noexcept { return talus::version_text; }
+
+#endif  // TALUS_DOOR_TALUS_NAMES_HPP

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// heap/alloc: the way of a block out of the heap.
+//
+// allocate_or<slow>(bytes)           here        table, load, pop
+//   -> allocate_slow(bytes, face)    alloc_slow  a face that is no heap: first use, dead, a mode
+//        -> refill(heap, class)                  drain the inbox, available slab, new slab
+//        -> allocate_large(...)      large       kept block, range, new address space
+#ifndef TALUS_HEAP_ALLOC_HPP
+#define TALUS_HEAP_ALLOC_HPP
+
+#include "heap/alloc_slow.hpp"
+
+namespace talus {
+
+// What to do when no block can be popped; the doors that set errno or throw have their own.
+using SlowAllocate = void* (*)(size_t bytes, HeapFace& face);
+
+// A block of at least `bytes` bytes at a multiple of 16; else whatever Slow makes of it.
+template <SlowAllocate Slow>
+TALUS_FAST void* allocate_or(size_t bytes) {
+  HeapFace& face = *this_face;  // never null: starts at empty_face
+  if (TALUS_UNLIKELY(bytes > small_bytes_max)) return Slow(bytes, face);  // leaves: large
+  // Zero bytes map to class 0.
+  const size_t units = (bytes + block_alignment - 1) / block_alignment;
+  ThreadList& list = list_at(face, list_tags.of_units[units]);
+  void** top = list.top.load_relaxed();  // [own]
+  void* block = top[-1];
+  if (TALUS_UNLIKELY(block == nullptr)) return Slow(bytes, face);  // leaves: empty, no heap, a mode
+  // POINT OF NO RETURN: one store below.
+  list.top.store_relaxed(top - 1);  // [own]
+  return block;
+}
+
+// As above; null: no memory. errno is untouched.
+TALUS_FAST void* allocate(size_t bytes) noexcept { return allocate_or<allocate_slow>(bytes); }
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_ALLOC_HPP

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// heap/free: the way of a block back into the heap.
+//
+// release(pointer)                   here        page word, compare owner, push
+//   -> release_slow(pointer, face)   free_slow   null, a face that is no heap
+//        -> flush(heap, class)                   half of a full list back to its slabs
+//        -> release_remote(...)                  a block of another heap: batch, deliver
+//        -> release_large(...)       large       keep for reuse, or back to address space
+#ifndef TALUS_HEAP_FREE_HPP
+#define TALUS_HEAP_FREE_HPP
+
+#include "heap/free_slow.hpp"
+
+namespace talus {
+
+// Takes a block back; null is nothing. Anything else that is no live block is reported.
+TALUS_FAST void release(void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  HeapFace& face = *this_face;
+  // leaves: no address of ours
+  if (TALUS_UNLIKELY(!PageMap::covers(address))) return release_slow(pointer, face);
+  const PageWord word = page_map.word_of(address);
+  // leaves: null, remote, large, nobody's, uninitialised, dead, a mode
+  if (TALUS_UNLIKELY(word.owner() != face.id)) return release_slow(pointer, face);
+  ThreadList& list = list_at(face, word.tag());
+  void** top = list.top.load_relaxed();  // [own]
+  // leaves: full
+  if (TALUS_UNLIKELY(top == list.limit)) return release_slow(pointer, face);
+  // POINT OF NO RETURN: the block first, then the store that makes it part of the list.
+  *top = pointer;
+  list.top.store_relaxed(top + 1);  // [own]
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_FREE_HPP

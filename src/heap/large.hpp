@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// heap/large: blocks of their own range of granules.
+//
+// Owns: LargeBlock descriptors, the few freed blocks that a thread keeps, growing and moving.
+// Invariants: the first and last granule of a live or kept block carry PageWord::large() and its
+// descriptor; what lies behind usable_bytes was never touched by the program. A block grows into a
+// free neighbour if it can; if not, the kernel moves its pages (no copy, no new pages), and the
+// new range gets head-room, so that a block which keeps growing moves a logarithmic number of
+// times. Called on: any thread. Must not know: slabs.
+#ifndef TALUS_HEAP_LARGE_HPP
+#define TALUS_HEAP_LARGE_HPP
+
+#include "heap/registry.hpp"
+#include "os/bytes.hpp"
+
+namespace talus {
+
+// Under the space lock.
+struct LargePool {
+  LargeBlock* unused = nullptr;
+  size_t live_bytes = 0;  // usable bytes of live blocks
+  size_t live_count = 0;
+  size_t moved_count = 0;  // moves by the kernel so far
+};
+inline LargePool large_pool;
+
+struct LargeAllocation {
+  void* block = nullptr;
+  Zeroed zeroed = Zeroed::no;
+};
+
+inline size_t usable_bytes_of_large(size_t bytes) noexcept {
+  return round_up(bytes, os::page_bytes());
+}
+
+// A descriptor over a new range; null: no memory. `alignment` is at least a granule.
+inline LargeBlock* take_large(size_t bytes, size_t granules, size_t alignment,
+                              Zeroed& zeroed) noexcept {
+  Locked held{space.lock()};
+  LargeBlock* large = large_pool.unused;
+  if (large == nullptr) {
+    large = static_cast<LargeBlock*>(space.take_metadata(held, sizeof(LargeBlock)));
+    if (large == nullptr) return nullptr;
+  } else {
+    large_pool.unused = large->next;
+  }
+  // The descriptor is ours before take(), which may let others in while it purges.
+  const Range range = space.take(held, granules, alignment);
+  if (range.base == 0) {
+    large->next = large_pool.unused;
+    large_pool.unused = large;
+    return nullptr;
+  }
+  *large = LargeBlock{range.base, range.granules, usable_bytes_of_large(bytes), LargeState::live,
+                      nullptr};
+  page_map.set_ends(range.base, range.granules, PageWord::large(), large);
+  large_pool.live_bytes += large->usable_bytes;
+  large_pool.live_count++;
+  zeroed = range.zeroed;
+  return large;
+}
+
+// Gives a range and its descriptor back. The first `clean_bytes` of it read as zero and have no
+// pages, because the kernel moved them away; behind them anything may lie.
+inline void give_large(LargeBlock& large, size_t clean_bytes = 0) noexcept {
+  Locked held{space.lock()};
+  const uintptr_t base = large.base;
+  const size_t granules = large.granules;
+  const size_t clean_granules = clean_bytes / granule_bytes;
+  if (large.state == LargeState::live) {
+    large_pool.live_bytes -= large.usable_bytes;
+    large_pool.live_count--;
+  }
+  large = LargeBlock{0, 0, 0, LargeState::unused, large_pool.unused};
+  large_pool.unused = &large;
+  page_map.set_ends(base, granules, PageWord{}, nullptr);
+  if (clean_granules == 0) return space.give(held, base, granules, true);
+  if (clean_granules < granules) {
+    const uintptr_t rest = base + clean_granules * granule_bytes;
+    space.give_tail(held, rest, granules - clean_granules, true);
+  }
+  space.give(held, base, clean_granules, false);
+}
+
+// live <-> kept: for the statistics, the block is nobody's meanwhile.
+inline void large_live_to_kept(LargeBlock& large) noexcept {
+  Locked held{space.lock()};
+  large.state = LargeState::kept;
+  large_pool.live_bytes -= large.usable_bytes;
+  large_pool.live_count--;
+}
+
+// A block that this thread freed lately and that wastes at most an eighth; null: none.
+inline LargeBlock* take_kept(Heap& heap, size_t granules) noexcept {
+  Locked held{lock_of(heap)};
+  for (LargeBlock*& slot : heap.kept) {
+    if (slot == nullptr || slot->granules < granules) continue;
+    if (slot->granules - granules > granules / 8) continue;
+    LargeBlock* large = slot;
+    slot = nullptr;
+    heap.kept_bytes -= large->granules * granule_bytes;
+    return large;
+  }
+  return nullptr;
+}
+
+// Keeps a freed block for the next one of its size; what it displaces goes back.
+inline void keep_large(Heap& heap, LargeBlock& large) noexcept {
+  const size_t bytes = large.granules * granule_bytes;
+  Locked held{lock_of(heap)};  // a fork finds the slots in order
+  large_live_to_kept(large);
+  LargeBlock* displaced = heap.kept[large_cache_slots - 1];
+  for (size_t slot = large_cache_slots - 1; slot > 0; slot--) heap.kept[slot] = heap.kept[slot - 1];
+  heap.kept[0] = &large;
+  heap.kept_bytes += bytes;
+  for (size_t slot = large_cache_slots - 1; slot > 0; slot--) {
+    if (displaced != nullptr) {
+      heap.kept_bytes -= displaced->granules * granule_bytes;
+      give_large(*displaced);
+    }
+    if (heap.kept_bytes <= large_cache_bytes_max) return;
+    displaced = heap.kept[slot];
+    heap.kept[slot] = nullptr;
+  }
+  if (displaced != nullptr) {
+    heap.kept_bytes -= displaced->granules * granule_bytes;
+    give_large(*displaced);
+  }
+}
+
+inline void release_kept(Heap& heap) noexcept {
+  Locked held{lock_of(heap)};
+  for (LargeBlock*& slot : heap.kept) {
+    if (slot == nullptr) continue;
+    heap.kept_bytes -= slot->granules * granule_bytes;
+    give_large(*slot);
+    slot = nullptr;
+  }
+}
+
+// A block of its own range; block null: no memory. `heap` may be null (no thread to keep for).
+TALUS_SLOW LargeAllocation allocate_large(Heap* heap, size_t bytes, size_t alignment) noexcept {
+  if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - granule_bytes)) return {};
+  const size_t granules = bytes == 0 ? 1 : divide_up(bytes, granule_bytes);
+  if (heap != nullptr && alignment <= granule_bytes && heap->kept_bytes != 0) {
+    if (LargeBlock* large = take_kept(*heap, granules)) {
+      Locked held{space.lock()};
+      large->state = LargeState::live;
+      large->usable_bytes = usable_bytes_of_large(bytes);
+      large_pool.live_bytes += large->usable_bytes;
+      large_pool.live_count++;
+      return {reinterpret_cast<void*>(large->base), Zeroed::no};
+    }
+  }
+  Zeroed zeroed = Zeroed::no;
+  LargeBlock* large = take_large(bytes, granules, alignment, zeroed);
+  if (large == nullptr) return {};
+  return {reinterpret_cast<void*>(large->base), zeroed};
+}
+
+// The live block that starts at this address, which has a large word; anything else is reported.
+inline LargeBlock& prove_large(void* pointer, const char* call) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  auto* large = static_cast<LargeBlock*>(page_map.descriptor_of(address));
+  if (large->base != address) {
+    report::interior_pointer(pointer, reinterpret_cast<void*>(large->base), large->usable_bytes);
+  }
+  if (large->state != LargeState::live) {
+    if (call[0] == 'f') report::double_free(pointer, large->usable_bytes);
+    report::foreign_pointer(pointer, call);
+  }
+  return *large;
+}
+
+TALUS_SLOW void release_large(Heap* heap, void* pointer) noexcept {
+  LargeBlock& large = prove_large(pointer, "free");
+  if (heap != nullptr && large.granules * granule_bytes <= large_cache_bytes_max / 2) {
+    keep_large(*heap, large);
+  } else {
+    give_large(large);
+  }
+}
+
+inline void set_usable_bytes(LargeBlock& large, size_t bytes) noexcept {
+  const size_t usable = usable_bytes_of_large(bytes);
+  large_pool.live_bytes += usable - large.usable_bytes;
+  large.usable_bytes = usable;
+}
+
+// Makes a large block hold `bytes` (more than small_bytes_max) where it is. False: it cannot.
+inline bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept {
+  if (bytes > PTRDIFF_MAX - granule_bytes) return false;
+  if (usable_bytes_of_large(bytes) == large.usable_bytes) return true;
+  const size_t needed = divide_up(bytes, granule_bytes);
+  Locked held{space.lock()};
+  if (needed > large.granules) {
+    const size_t more = needed - large.granules;
+    const uintptr_t end = large.base + large.granules * granule_bytes;
+    const Range grown = space.take_at(held, end, more, more + (needed >> headroom_shift));
+    if (grown.base == 0) return false;
+    page_map.set_ends(large.base, large.granules, PageWord{}, nullptr);
+    large.granules += grown.granules;
+    page_map.set_ends(large.base, large.granules, PageWord::large(), &large);
+  } else if (needed < large.granules - (large.granules >> headroom_shift)) {
+    // Give back what a shrunken block no longer needs; head-room of a growing one stays.
+    const size_t surplus = large.granules - needed;
+    page_map.set_ends(large.base, large.granules, PageWord{}, nullptr);
+    large.granules = needed;
+    page_map.set_ends(large.base, large.granules, PageWord::large(), &large);
+    set_usable_bytes(large, bytes);
+    // Shrinking by much is a clear word: the pages go back now, not when they have aged.
+    const uintptr_t tail = large.base + needed * granule_bytes;
+    const bool purged = surplus * granule_bytes >= shrink_purge_bytes_min &&
+                        os::System::purge(reinterpret_cast<void*>(tail), surplus * granule_bytes);
+    space.give_tail(held, tail, surplus, !purged);
+    return true;
+  }
+  set_usable_bytes(large, bytes);
+  return true;
+}
+
+// Moves a large block to a new range that holds `bytes` with head-room; null: no memory, the
+// block is untouched.
+inline void* move_large(LargeBlock& large, size_t bytes) noexcept {
+  const size_t needed = divide_up(bytes, granule_bytes);
+  Zeroed zeroed = Zeroed::no;
+  LargeBlock* fresh =
+      take_large(bytes, needed + (needed >> headroom_shift), granule_bytes, zeroed);
+  if (fresh == nullptr) fresh = take_large(bytes, needed, granule_bytes, zeroed);
+  if (fresh == nullptr) return nullptr;
+  void* from = reinterpret_cast<void*>(large.base);
+  void* to = reinterpret_cast<void*>(fresh->base);
+  const size_t kept = large.usable_bytes < fresh->usable_bytes ? large.usable_bytes
+                                                               : fresh->usable_bytes;
+  // Each move may cost the process a mapping: the more there were, the larger a block must be.
+  size_t remap_bytes = remap_bytes_min;
+  {
+    Locked held{space.lock()};
+    size_t doublings = large_pool.moved_count / 512;
+    remap_bytes <<= doublings < 16 ? doublings : 16;
+    if (kept >= remap_bytes) large_pool.moved_count++;
+  }
+  const bool moved = kept >= remap_bytes && os::System::move_pages(from, to, kept);
+  if (!moved) copy_bytes(to, from, kept);
+  give_large(large, moved ? kept : 0);
+  return to;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_LARGE_HPP

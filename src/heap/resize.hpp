@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// heap/resize: zeroed blocks, how large a block really is, and changing its size.
+//
+// Owns: the answers about a live block that are not malloc or free. Invariant: contents survive up
+// to the smaller of old and new usable size; on failure the block is untouched. Called on: any
+// thread.
+#ifndef TALUS_HEAP_RESIZE_HPP
+#define TALUS_HEAP_RESIZE_HPP
+
+#include "heap/alloc.hpp"
+#include "heap/free.hpp"
+
+namespace talus {
+
+// A zeroed block; null: no memory. Pages that the kernel just gave are not touched.
+inline void* allocate_zeroed(size_t bytes) noexcept {
+  if (bytes <= small_bytes_max) {
+    void* block = allocate(bytes);
+    if (block != nullptr) clear_bytes(block, bytes);
+    return block;
+  }
+  HeapFace& face = *this_face;
+  const LargeAllocation large = allocate_large(heap_behind(face), bytes, granule_bytes);
+  if (large.block == nullptr) return nullptr;
+  note_allocate(large.block, bytes);
+  if (large.zeroed == Zeroed::yes) return large.block;
+  const bool purged = bytes >= calloc_purge_bytes_min &&
+                      os::System::purge(large.block, usable_bytes_of_large(bytes));
+  if (!purged) clear_bytes(large.block, bytes);
+  return large.block;
+}
+
+// What is known about a live block; `call` is named in the report if it is none.
+struct BlockFacts {
+  size_t usable_bytes = 0;
+  LargeBlock* large = nullptr;  // null: a small one
+};
+
+inline BlockFacts facts_of(void* pointer, const char* call) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  if (!PageMap::covers(address)) report::foreign_pointer(pointer, call);
+  const PageWord word = page_map.word_of(address);
+  if (word.is_slab()) {
+    const Slab& slab = slab_of(word.owner(), pointer);
+    slab.prove(pointer);  // a copy from the middle of a block would read behind its end
+    return {slab.block_bytes, nullptr};
+  }
+  if (!word.is_large()) report::foreign_pointer(pointer, call);
+  LargeBlock& large = prove_large(pointer, call);
+  return {large.usable_bytes, &large};
+}
+
+inline size_t usable_size(void* pointer) noexcept {
+  return pointer == nullptr ? 0 : facts_of(pointer, "malloc_usable_size").usable_bytes;
+}
+
+// Does a block of `usable` bytes serve `bytes` without wasting half of itself?
+inline bool fits_without_waste(size_t usable, size_t bytes) noexcept {
+  return bytes <= usable && (bytes >= usable / 2 || usable <= 4 * block_alignment);
+}
+
+// Resizes where the block is; false: it cannot. The face's mode, if any, is told.
+inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
+  if (facts.large == nullptr) return fits_without_waste(facts.usable_bytes, bytes);
+  return bytes > small_bytes_max && resize_large_in_place(*facts.large, bytes);
+}
+
+// realloc of a live block to at least one byte; null: no memory, the block is untouched.
+TALUS_SLOW void* reallocate(void* pointer, size_t bytes) noexcept {
+  const BlockFacts facts = facts_of(pointer, "realloc");
+  HeapFace& face = *this_face;
+  Heap* heap = heap_behind(face);
+  note_free(pointer);
+  if (resize_in_place(facts, bytes)) {
+    note_allocate(pointer, bytes);
+    return pointer;
+  }
+  void* moved = nullptr;
+  if (facts.large != nullptr && bytes > small_bytes_max && bytes < PTRDIFF_MAX - granule_bytes) {
+    moved = move_large(*facts.large, bytes);
+    note_allocate(moved == nullptr ? pointer : moved, bytes);
+    return moved;
+  }
+  moved = bytes <= small_bytes_max ? allocate_small_on(heap, class_of(bytes))
+                                   : allocate_large(heap, bytes, granule_bytes).block;
+  note_allocate(moved == nullptr ? pointer : moved, bytes);
+  if (moved == nullptr) return nullptr;
+  copy_bytes(moved, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
+  release_plain(heap, pointer);
+  return moved;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_RESIZE_HPP

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// heap/slabs: where a heap's slabs come from, how they change state, and where they go.
+//
+// Owns: the transitions of a slab between unused, available and full. Each is one function named
+// from-to. Invariants: a slab is in its heap's list exactly while it has free blocks; at most one
+// slab of a class is kept empty, the others go back to address space at once.
+// Called on: whoever holds the heap's lock; may take the space lock below it.
+// Must not know: thread lists.
+#ifndef TALUS_HEAP_SLABS_HPP
+#define TALUS_HEAP_SLABS_HPP
+
+#include "heap/registry.hpp"
+
+namespace talus {
+
+// A new slab of this class over fresh address space, already in the list. Null: no memory.
+TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
+  const SizeClass& row = size_class_row(id);
+  Slab* slab = heap.unused_descriptors[index_of(id)];
+  Locked held{space.lock()};
+  if (slab == nullptr) {
+    void* zeroed = space.take_metadata(held, Slab::descriptor_bytes(row.bitmap_words));
+    if (zeroed == nullptr) return nullptr;
+    slab = make_descriptor(zeroed, id, heap.id);
+    slab->next = nullptr;
+    heap.unused_descriptors[index_of(id)] = slab;
+  }
+  const Range range = space.take(held, row.slab_granules);
+  if (range.base == 0) return nullptr;
+  heap.unused_descriptors[index_of(id)] = slab->next;
+  slab->begin(range.base);
+  page_map.set_all(range.base, range.granules, PageWord{heap.id, list_tag(id)}, slab);
+  heap.available[index_of(id)].add(*slab);
+  heap.slab_count++;
+  return slab;
+}
+
+// Gives an empty slab's range back.
+inline void slab_available_to_unused(Heap& heap, Slab& slab) noexcept {
+  const size_t index = index_of(slab.class_id);
+  const size_t granules = size_class_row(slab.class_id).slab_granules;
+  const uintptr_t base = slab.base;
+  heap.available[index].remove(slab);
+  slab.state = SlabState::unused;
+  slab.block_count = slab.free_count = 0;
+  slab.next = heap.unused_descriptors[index];
+  heap.unused_descriptors[index] = &slab;
+  heap.slab_count--;
+  Locked held{space.lock()};
+  page_map.set_all(base, granules, PageWord{}, nullptr);
+  space.give(held, base, granules, true);
+}
+
+inline void slab_available_to_full(Heap& heap, Slab& slab) noexcept {
+  heap.available[index_of(slab.class_id)].remove(slab);
+  slab.state = SlabState::full;
+}
+
+// One empty slab of a class stays for the next refill, but not a large one, and not for nobody.
+inline bool may_keep_empty(const Heap& heap, ClassId id) noexcept {
+  return size_class_row(id).slab_granules == 1 &&
+         !heap.shared_is_orphan.load_relaxed();  // [hint] a stale answer keeps a slab, no more
+}
+
+// Blocks came home to a slab that had `count_before` free blocks.
+inline void slab_got_blocks(Heap& heap, Slab& slab, uint32_t count_before) noexcept {
+  SlabList& list = heap.available[index_of(slab.class_id)];
+  heap.taken_blocks[index_of(slab.class_id)] -= slab.free_count - count_before;
+  if (slab.state == SlabState::full) list.add(slab);
+  if (!slab.is_empty()) return;
+  const bool is_only_one = list.first == &slab && slab.next == nullptr;
+  if (!is_only_one || !may_keep_empty(heap, slab.class_id)) slab_available_to_unused(heap, slab);
+}
+
+// The slab to take blocks from: the fullest of the first few, so that the emptier ones can empty.
+inline Slab* choose_slab(SlabList& list) noexcept {
+  Slab* fullest = list.first;
+  if (fullest == nullptr) return nullptr;
+  Slab* other = fullest->next;
+  for (size_t looks = slab_choice_looks; looks > 0 && other != nullptr; looks--) {
+    if (other->free_count < fullest->free_count) fullest = other;
+    other = other->next;
+  }
+  if (fullest != list.first) {
+    list.remove(*fullest);
+    list.add(*fullest);
+  }
+  return fullest;
+}
+
+// Brings home what other threads delivered.
+inline void drain_inbox(Heap& heap) noexcept {
+  heap.inbox.drain([&heap](Slab& slab, uint32_t count_before) noexcept {
+    slab_got_blocks(heap, slab, count_before);
+  });
+}
+
+// Takes up to `wanted` blocks of a class to places[0...], from slabs that exist before new ones.
+// Returns how many, 0 only when there is no memory.
+inline size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) noexcept {
+  SlabList& list = heap.available[index_of(id)];
+  size_t taken = 0;
+  while (taken < wanted) {
+    Slab* slab = choose_slab(list);
+    if (slab == nullptr) {
+      // A new slab only for a thread that would get nothing otherwise.
+      if (taken != 0) break;
+      slab = slab_unused_to_available(heap, id);
+      if (slab == nullptr) break;
+    }
+    taken += slab->take_blocks(places + taken, wanted - taken);
+    if (slab->free_count == 0) slab_available_to_full(heap, *slab);
+  }
+  heap.taken_blocks[index_of(id)] += static_cast<uint32_t>(taken);
+  return taken;
+}
+
+// The slab of a pointer that was this heap's when it was freed. It can have died since only if the
+// pointer was freed twice.
+inline Slab& slab_of(HeapId owner, void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  if (TALUS_UNLIKELY(page_map.word_of(address).owner() != owner)) {
+    report::foreign_pointer(pointer, "free");
+  }
+  return *static_cast<Slab*>(page_map.descriptor_of(address));
+}
+
+// Puts blocks of this heap's slabs back, whatever their order.
+inline void give_blocks(Heap& heap, void* const* blocks, size_t count) noexcept {
+  size_t done = 0;
+  while (done < count) {
+    Slab& slab = slab_of(heap.id, blocks[done]);
+    const uint32_t count_before = slab.free_count;
+    done = slab.gather_run(blocks, done, count, [&slab](uint32_t word, uint64_t bits) noexcept {
+      slab.give_blocks(word, bits);
+    });
+    slab_got_blocks(heap, slab, count_before);
+  }
+}
+
+// Releases the empty slabs that are kept for reuse. Returns whether there were any.
+inline bool release_empty_slabs(Heap& heap) noexcept {
+  bool released = false;
+  for (SlabList& list : heap.available) {
+    for (Slab* slab = list.first; slab != nullptr;) {
+      Slab* next = slab->next;
+      if (slab->is_empty()) {
+        slab_available_to_unused(heap, *slab);
+        released = true;
+      }
+      slab = next;
+    }
+  }
+  return released;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_SLABS_HPP

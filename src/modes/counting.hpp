@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// modes/counting: counts every call, for the summary of TALUS_PRINT_STATS.
+//
+// Owns: a face for each heap whose lists stay empty and whose id matches nothing, so that every
+// malloc and free takes the slow path, is counted, and goes on to the real heap behind it. Whoever
+// does not ask for a summary pays nothing. Invariants: a face's counters have one writer, its
+// thread; they survive the thread, the next one that gets the heap goes on counting.
+// Live bytes are block sizes. They are gathered per thread and added up in steps, so the peak is
+// right to within step_bytes for each thread. Called on: any thread, from slow paths.
+#ifndef TALUS_MODES_COUNTING_HPP
+#define TALUS_MODES_COUNTING_HPP
+
+#include "heap/resize.hpp"
+
+namespace talus::counting {
+
+inline constexpr size_t range_limits[] = {16, 64, 256, 1024, 4096, 32 * kib, 256 * kib, mib};
+inline constexpr size_t range_count = sizeof(range_limits) / sizeof(range_limits[0]) + 1;
+inline constexpr int64_t step_bytes = 64 * 1024;
+
+inline size_t range_of(size_t bytes) noexcept {
+  size_t range = 0;
+  while (range < range_count - 1 && bytes > range_limits[range]) range++;
+  return range;
+}
+
+struct CountingFace : HeapFace {
+  Heap* heap = nullptr;                        // constant
+  CountingFace* next = nullptr;                // constant; all faces there are
+  Atomic<uint64_t> allocations[range_count];   // owner writes; statistics read
+  Atomic<uint64_t> frees;                      // as above
+  Atomic<uint64_t> requested_bytes;            // as above
+  Atomic<int64_t> live_bytes;                  // not yet in shared_live_bytes; as above
+};
+
+struct Shared {
+  Atomic<bool> is_on;
+  Atomic<CountingFace*> faces;
+  Atomic<int64_t> live_bytes;
+  Atomic<int64_t> peak_bytes;
+};
+inline Shared shared;
+
+inline void raise_peak(int64_t live) noexcept {
+  int64_t peak = shared.peak_bytes.load_relaxed();  // [hint] the CAS rechecks
+  while (live > peak && !shared.peak_bytes.cas_acq_rel(peak, live)) {
+  }
+}
+
+inline void add_live(CountingFace& face, int64_t bytes) noexcept {
+  const int64_t gathered = face.live_bytes.load_relaxed() + bytes;  // [own]
+  if (gathered < step_bytes && gathered > -step_bytes) {
+    face.live_bytes.store_relaxed(gathered);  // [own]
+    return;
+  }
+  face.live_bytes.store_relaxed(0);  // [own]
+  raise_peak(shared.live_bytes.fetch_add_relaxed(gathered) + gathered);  // [stat]
+}
+
+inline Heap* heap_of_face(HeapFace& face) noexcept { return static_cast<CountingFace&>(face).heap; }
+inline void count_allocate(HeapFace& slow, void* block, size_t bytes) noexcept {
+  auto& face = static_cast<CountingFace&>(slow);
+  face.allocations[range_of(bytes)].own_add_relaxed(1);  // [own]
+  face.requested_bytes.own_add_relaxed(bytes);           // [own]
+  add_live(face, static_cast<int64_t>(facts_of(block, "malloc").usable_bytes));
+}
+inline void count_free(HeapFace& slow, void* block) noexcept {
+  auto& face = static_cast<CountingFace&>(slow);
+  face.frees.own_add_relaxed(1);  // [own]
+  add_live(face, -static_cast<int64_t>(facts_of(block, "free").usable_bytes));
+}
+inline constexpr FaceOperations operations = {heap_of_face, count_allocate, count_free};
+
+// The counting face of a heap, made when first asked for; the heap itself if there is no memory.
+inline HeapFace& face_for(Heap& heap) noexcept {
+  CountingFace* face = shared.faces.load_acquire();
+  for (; face != nullptr; face = face->next) {
+    if (face->heap == &heap) return *face;
+  }
+  void* memory = nullptr;
+  {
+    Locked held{space.lock()};
+    memory = space.take_metadata(held, sizeof(CountingFace));
+  }
+  if (memory == nullptr) return heap;
+  face = static_cast<CountingFace*>(memory);
+  face->id = HeapFace::faceless;
+  face->operations = &operations;
+  face->heap = &heap;
+  for (size_t index = 0; index < class_count; index++) {
+    face->lists[index].top.store_relaxed(&no_blocks[1]);  // [init]
+    face->lists[index].limit = &no_blocks[1];
+  }
+  CountingFace* head = shared.faces.load_relaxed();  // [hint] the CAS rechecks
+  do {
+    face->next = head;
+  } while (!shared.faces.cas_weak_release(head, face));
+  return *face;
+}
+
+struct Counts {
+  uint64_t allocations[range_count] = {};
+  uint64_t allocation_sum = 0;
+  uint64_t frees = 0;
+  uint64_t requested_bytes = 0;
+  int64_t live_bytes = 0;
+  int64_t peak_bytes = 0;
+};
+
+inline Counts collect() noexcept {
+  Counts counts;
+  counts.live_bytes = shared.live_bytes.load_relaxed();  // [stat]
+  for (CountingFace* face = shared.faces.load_acquire(); face != nullptr; face = face->next) {
+    for (size_t range = 0; range < range_count; range++) {
+      const uint64_t calls = face->allocations[range].load_relaxed();  // [stat]
+      counts.allocations[range] += calls;
+      counts.allocation_sum += calls;
+    }
+    counts.frees += face->frees.load_relaxed();                      // [stat]
+    counts.requested_bytes += face->requested_bytes.load_relaxed();  // [stat]
+    counts.live_bytes += face->live_bytes.load_relaxed();            // [stat]
+  }
+  raise_peak(counts.live_bytes);
+  counts.peak_bytes = shared.peak_bytes.load_relaxed();  // [stat]
+  return counts;
+}
+
+}  // namespace talus::counting
+
+#endif  // TALUS_MODES_COUNTING_HPP

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// os/bytes: copying and clearing memory.
+//
+// Owns: nothing; names libc's memcpy and memset, which pick the best code for the CPU at run time
+// and allocate nothing. Here and nowhere else, so that the floors above include no libc header.
+#ifndef TALUS_OS_BYTES_HPP
+#define TALUS_OS_BYTES_HPP
+
+#include <string.h>
+
+#include "base/base.hpp"
+
+namespace talus {
+
+inline void copy_bytes(void* to, const void* from, size_t bytes) noexcept {
+  memcpy(to, from, bytes);
+}
+inline void clear_bytes(void* at, size_t bytes) noexcept { memset(at, 0, bytes); }
+// A clear that the compiler may not drop because nobody reads the bytes afterwards.
+inline void clear_secret(void* at, size_t bytes) noexcept {
+  memset(at, 0, bytes);
+  asm volatile("" : : "r"(at) : "memory");
+}
+
+}  // namespace talus
+
+#endif  // TALUS_OS_BYTES_HPP

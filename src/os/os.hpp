@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// os: the face of floor 3. Picks the operating system, real or fake, and adds what holds for both.
+//
+// Owns: the page size, read once. Invariant: an address above the page map's reach is refused
+// here, so no floor above ever sees one. Called on: any thread, before libc is ready.
+#ifndef TALUS_OS_OS_HPP
+#define TALUS_OS_OS_HPP
+
+#if TALUS_FAKE_OS
+#include "os/os_fake.hpp"
+#endif
+#include "os/os_linux.hpp"
+#include "os/report.hpp"
+
+namespace talus::os {
+
+#if TALUS_FAKE_OS
+using System = FakeOs;
+#else
+using System = LinuxOs;
+#endif
+
+inline Atomic<size_t> shared_page_bytes;
+
+// The kernel's page size: 4, 16 or 64 KiB, never more than a granule.
+inline size_t page_bytes() noexcept {
+  size_t bytes = shared_page_bytes.load_relaxed();  // [init] every thread computes the same value
+  if (TALUS_UNLIKELY(bytes == 0)) {
+    bytes = System::page_bytes();
+    TALUS_CHECK(is_power_of_two(bytes) && bytes <= granule_bytes);
+    shared_page_bytes.store_relaxed(bytes);  // [init]
+  }
+  return bytes;
+}
+
+// Maps pages as os_linux.hpp says; null also when the kernel answers with an address that the page
+// map cannot hold (five-level page tables, tagged pointers).
+inline void* map_pages(void* hint, size_t bytes) noexcept {
+  void* at = System::map(hint, bytes);
+  if (at == nullptr) return nullptr;
+  if (((reinterpret_cast<uintptr_t>(at) + bytes - 1) >> address_bits) != 0) {
+    System::unmap(at, bytes);
+    return nullptr;
+  }
+  return at;
+}
+
+// Maps `bytes` at a multiple of `alignment`; `hint` is where it would fit best, and is tried first.
+inline void* map_aligned(void* hint, size_t bytes, size_t alignment) noexcept {
+  void* first = map_pages(hint, bytes);
+  if (first == nullptr) return nullptr;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(first);
+  if (address % alignment == 0) return first;
+  System::unmap(first, bytes);
+  char* wide = static_cast<char*>(map_pages(nullptr, bytes + alignment));
+  if (wide == nullptr) return nullptr;
+  const uintptr_t start = reinterpret_cast<uintptr_t>(wide);
+  char* aligned = wide + (round_up(start, alignment) - start);
+  const size_t before = static_cast<size_t>(aligned - wide);
+  const size_t after = alignment - before;
+  // A refused unmap costs addresses, nothing else.
+  if (before != 0) System::unmap(wide, before);
+  if (after != 0) System::unmap(aligned + bytes, after);
+  return aligned;
+}
+
+}  // namespace talus::os
+
+#endif  // TALUS_OS_OS_HPP

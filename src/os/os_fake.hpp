@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// os/os_fake: Linux that can be told to fail, for tests (-DTALUS_FAKE_OS=1).
+//
+// Owns: the plan of faults. Invariant: keeps the contract of os_linux.hpp, and in addition checks
+// that the floors above keep their side (page-aligned arguments). The plan is plain atomics, set
+// by the test before or between allocations. Called on: any thread. Must not know: who allocates.
+#ifndef TALUS_OS_OS_FAKE_HPP
+#define TALUS_OS_OS_FAKE_HPP
+
+#include "os/os_linux.hpp"
+
+namespace talus::os {
+
+enum class FakeCall : uint8_t { map, unmap, purge, move_pages, count };
+
+struct FakePlan {
+  Atomic<uint64_t> calls[static_cast<size_t>(FakeCall::count)];  // made so far, by kind
+  Atomic<uint64_t> refuse_at[static_cast<size_t>(FakeCall::count)];  // this one fails; 0: none
+  Atomic<uint64_t> refuse_from[static_cast<size_t>(FakeCall::count)];  // this and later; 0: none
+  Atomic<uint64_t> refuse_every[static_cast<size_t>(FakeCall::count)];  // each k-th; 0: none
+  Atomic<uint64_t> page_bytes;     // 0: the real one
+  Atomic<uint64_t> map_base;       // addresses are handed out upward from here; 0: the kernel's
+  Atomic<uint64_t> misaligned_calls;  // calls whose arguments were no multiples of the page
+};
+
+inline FakePlan fake_plan;
+
+struct FakeOs : LinuxOs {
+  static size_t page_bytes() noexcept {
+    const uint64_t faked = fake_plan.page_bytes.load_relaxed();  // [hint] set before the first use
+    return faked != 0 ? faked : LinuxOs::page_bytes();
+  }
+  static void* map(void* hint, size_t bytes) noexcept {
+    if (!permits(FakeCall::map, hint, bytes)) return nullptr;
+    const uint64_t base = fake_plan.map_base.load_relaxed();  // [hint]
+    if (base == 0) return aligned_map(hint, bytes);
+    const uint64_t at = fake_plan.map_base.fetch_add_relaxed(bytes + granule_bytes);  // [stat]
+    if (at >> address_bits != 0) return nullptr;  // what os.hpp does with such an address
+    return LinuxOs::map(reinterpret_cast<void*>(at), bytes);
+  }
+  static bool unmap(void* at, size_t bytes) noexcept {
+    return permits(FakeCall::unmap, at, bytes) && LinuxOs::unmap(at, bytes);
+  }
+  static bool purge(void* at, size_t bytes) noexcept {
+    return permits(FakeCall::purge, at, bytes) && LinuxOs::purge(at, bytes);
+  }
+  static bool move_pages(void* from, void* to, size_t bytes) noexcept {
+    return permits(FakeCall::move_pages, from, bytes) && permits_address(to) &&
+           LinuxOs::move_pages(from, to, bytes);
+  }
+
+ private:
+  // A kernel with larger pages hands out larger-page-aligned addresses.
+  static void* aligned_map(void* hint, size_t bytes) noexcept {
+    if (page_bytes() == LinuxOs::page_bytes()) return LinuxOs::map(hint, bytes);
+    char* at = static_cast<char*>(LinuxOs::map(hint, bytes + page_bytes()));
+    if (at == nullptr) return nullptr;
+    return reinterpret_cast<void*>(round_up(reinterpret_cast<uintptr_t>(at), page_bytes()));
+  }
+  static bool permits_address(const void* at) noexcept {
+    const bool aligned = reinterpret_cast<uintptr_t>(at) % page_bytes() == 0;
+    if (!aligned) fake_plan.misaligned_calls.fetch_add_relaxed(1);  // [stat]
+    return aligned;
+  }
+  static bool permits(FakeCall kind, const void* at, size_t bytes) noexcept {
+    const size_t row = static_cast<size_t>(kind);
+    const uint64_t call = fake_plan.calls[row].fetch_add_relaxed(1) + 1;  // [stat]
+    const uint64_t from = fake_plan.refuse_from[row].load_relaxed();      // [hint]
+    const uint64_t every = fake_plan.refuse_every[row].load_relaxed();    // [hint]
+    if (call == fake_plan.refuse_at[row].load_relaxed()) return false;    // [hint]
+    if (from != 0 && call >= from) return false;
+    if (every != 0 && call % every == 0) return false;
+    return permits_address(at) && permits_address(reinterpret_cast<const void*>(bytes));
+  }
+};
+
+}  // namespace talus::os
+
+#endif  // TALUS_OS_OS_FAKE_HPP

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// os/os_linux: the kernel calls that Talus makes, and the only ones.
+//
+// Contract (what os.hpp promises to the floors above, and what os_fake.hpp keeps as well):
+//   map(hint, bytes)      zeroed, private, readable and writable pages, at `hint` if that is free
+//                         and anywhere otherwise; null when refused or outside the page map's
+//                         addresses. Touches no memory.
+//   unmap(at, bytes)      gives addresses back; false: they stay mapped.
+//   purge(at, bytes)      drops the pages' contents and memory, they read as zero; false: kept.
+//   move_pages(from, to, bytes)  the contents of `from` appear at `to`, `from` reads as zero, both
+//                         stay mapped; false: nothing was moved.
+// Arguments are multiples of page_bytes(). No function touches errno. All may be called on any
+// thread at any time. After start only mmap, munmap, mremap, madvise and futex are used, so the
+// narrowest sandboxes let them pass; tests/conformance runs under such a filter.
+#ifndef TALUS_OS_OS_LINUX_HPP
+#define TALUS_OS_OS_LINUX_HPP
+
+#include <linux/futex.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "arch/arch.hpp"
+#include "base/base.hpp"
+
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+
+namespace talus::os {
+
+struct LinuxOs {
+  static size_t page_bytes() noexcept { return getauxval(AT_PAGESZ); }
+  // True in a process that got rights from its file: it must not listen to its environment.
+  static bool is_secure() noexcept { return getauxval(AT_SECURE) != 0; }
+
+  static void* map(void* hint, size_t bytes) noexcept {
+    const long at =
+        call(SYS_mmap, to_long(hint), static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return is_error(at) ? nullptr : reinterpret_cast<void*>(at);
+  }
+  static bool unmap(void* at, size_t bytes) noexcept {
+    return call(SYS_munmap, to_long(at), static_cast<long>(bytes)) == 0;
+  }
+  static bool purge(void* at, size_t bytes) noexcept {
+    return call(SYS_madvise, to_long(at), static_cast<long>(bytes), MADV_DONTNEED) == 0;
+  }
+  static bool move_pages(void* from, void* to, size_t bytes) noexcept {
+    if constexpr (TALUS_COPY_ONLY != 0) return false;
+    const long flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+    return !is_error(call(SYS_mremap, to_long(from), static_cast<long>(bytes),
+                          static_cast<long>(bytes), flags, to_long(to)));
+  }
+
+  // Asks for huge pages in a range; only a hint, so a refusal changes nothing.
+  static void advise_huge(void* at, size_t bytes) noexcept {
+    call(SYS_madvise, to_long(at), static_cast<long>(bytes), MADV_HUGEPAGE);
+  }
+
+  // Sleeps while the word has this value; may return early.
+  static void futex_wait(uint32_t* word, uint32_t value) noexcept {
+    call(SYS_futex, to_long(word), FUTEX_WAIT_PRIVATE, static_cast<long>(value), 0);
+  }
+  static void futex_wake_one(uint32_t* word) noexcept {
+    call(SYS_futex, to_long(word), FUTEX_WAKE_PRIVATE, 1);
+  }
+
+  // Milliseconds of a clock that never goes back; a few milliseconds coarse, no kernel entry.
+  static uint64_t now_ms() noexcept { return read_clock(CLOCK_MONOTONIC_COARSE) / 1000000; }
+  static uint64_t now_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
+
+  static void write_error(const char* text, size_t bytes) noexcept {
+    call(SYS_write, 2, to_long(text), static_cast<long>(bytes));
+  }
+
+ private:
+  static long to_long(const void* at) noexcept { return reinterpret_cast<long>(at); }
+  static bool is_error(long result) noexcept { return result < 0 && result >= -4095; }
+  static long call(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0,
+                   long f = 0) noexcept {
+    return arch::system_call(number, a, b, c, d, e, f);
+  }
+  static uint64_t read_clock(clockid_t clock) noexcept {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+  }
+};
+
+}  // namespace talus::os
+
+#endif  // TALUS_OS_OS_LINUX_HPP

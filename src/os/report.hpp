@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// os/report: what is said when a program misuses its heap, and the last words of fatal().
+//
+// Owns: one cold function for each fault of the program; their texts are tested in tests/death.
+// Invariant: allocates nothing, takes no lock, works on a 16 KiB stack. The functions do not
+// return. Must not know: heaps and slabs; callers pass what they know as plain numbers.
+#ifndef TALUS_OS_REPORT_HPP
+#define TALUS_OS_REPORT_HPP
+
+#include <stdlib.h>
+
+#include "os/os_linux.hpp"
+#include "os/text.hpp"
+
+namespace talus {
+
+namespace report {
+
+[[noreturn]] TALUS_COLD void stop(const Text& text) noexcept {
+  os::LinuxOs::write_error(text.data(), text.length());
+  abort();
+}
+
+inline Text begin(const char* fault, const void* pointer) noexcept {
+  Text text;
+  text.put("talus: ").put(fault).put(" ").put_hex(reinterpret_cast<uintptr_t>(pointer));
+  return text;
+}
+
+// free() of a block that is free already.
+[[noreturn]] TALUS_COLD void double_free(const void* pointer, size_t block_bytes) noexcept {
+  stop(begin("double free of", pointer)
+           .put(" (a free block of ").put_number(block_bytes).put(" bytes)\n"));
+}
+
+// A pointer into a block, but not to its start.
+[[noreturn]] TALUS_COLD void interior_pointer(const void* pointer, const void* block,
+                                              size_t block_bytes) noexcept {
+  stop(begin("invalid free of", pointer)
+           .put(" (not the start of a block; it points ")
+           .put_number(reinterpret_cast<uintptr_t>(pointer) - reinterpret_cast<uintptr_t>(block))
+           .put(" bytes into ").put_number(block_bytes).put(" bytes at ")
+           .put_hex(reinterpret_cast<uintptr_t>(block)).put(")\n"));
+}
+
+// A pointer that Talus never gave out, or whose memory was given back since.
+[[noreturn]] TALUS_COLD void foreign_pointer(const void* pointer, const char* call) noexcept {
+  stop(begin("invalid pointer", pointer)
+           .put(" passed to ").put(call)
+           .put("() (not a block of this heap: freed twice, or from another allocator)\n"));
+}
+
+}  // namespace report
+
+[[noreturn]] TALUS_HOOK void fatal(const char* expression, const char* file, int line) noexcept {
+  Text text;
+  text.put("talus: internal error, please report: ").put(expression).put(" at ").put(file)
+      .put(":").put_number(static_cast<uint64_t>(line)).put("\n");
+  report::stop(text);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_OS_REPORT_HPP

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// process/fork: the heap survives fork in any state.
+//
+// Owns: the three handlers. Before: all locks are taken, in their order, so no list is being
+// refilled, flushed or delivered and no range changes hands; single pushes and pops of other
+// threads commit with one store. In the child the locks are made anew, and the heaps of the
+// threads that do not exist there become orphans; whoever adopts one first takes its lists home.
+// Called on: the forking thread.
+#ifndef TALUS_PROCESS_FORK_HPP
+#define TALUS_PROCESS_FORK_HPP
+
+#include <pthread.h>
+
+#include "process/threads.hpp"
+
+namespace talus {
+
+// A range whose pages another thread is giving back is in no index: the child would lose it. So the
+// fork waits for it, though not for ever: a lost range is memory, no fault.
+inline void wait_for_purges() noexcept {
+  for (int wait = 0; wait < 1000000 && space.is_purging(); wait++) {
+    space.lock().give();
+    arch::pause();
+    space.lock().take();
+  }
+}
+
+inline void before_fork() noexcept {
+  thread_end.lock.take();
+  registry.lock.take();
+  for_each_heap([](Heap& heap) noexcept { lock_of(heap).take(); });
+  space.lock().take();
+  wait_for_purges();
+}
+
+inline void after_fork_in_parent() noexcept {
+  space.lock().give();
+  for_each_heap([](Heap& heap) noexcept { lock_of(heap).give(); });
+  registry.lock.give();
+  thread_end.lock.give();
+}
+
+inline void after_fork_in_child() noexcept {
+  space.lock().reset_in_child();
+  registry.lock.reset_in_child();
+  thread_end.lock.reset_in_child();
+  HeapFace& face = *this_face;
+  const bool has_heap = face.operations != &birth_operations && face.operations != &dead_operations;
+  const Heap* own = has_heap ? heap_behind(face) : nullptr;
+  for_each_heap([own](Heap& heap) noexcept {
+    lock_of(heap).reset_in_child();
+    const bool is_orphan = heap.shared_is_orphan.load_relaxed();  // [init] single thread
+    if (&heap == own || &heap == registry.shared_heap || is_orphan) return;
+    heap.needs_salvage = true;
+    orphan_heap(heap);
+  });
+}
+
+inline void watch_forks() noexcept {
+  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PROCESS_FORK_HPP

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: the one table of options. A row says everything about an option: its name, type, default,
+// range, unit, when it may change, and its help sentence. `struct Options` (the values), the row
+// descriptions, the environment parser (process/options_env.hpp), `talus options` and
+// docs/options.md are all expanded from it, so none of them can disagree.
+// Invariant: every default lies inside its range (asserted at the end of this file).
+// Callers: the process floor fills one Options before the first thread is born; everyone else
+// reads fields, on slow paths only, on any thread.
+// Must not know: how a value is parsed, printed or acted upon. Pure data, floor 2.
+
+#ifndef TALUS_SETTINGS_OPTIONS_HPP
+#define TALUS_SETTINGS_OPTIONS_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+namespace talus {
+
+inline constexpr std::size_t option_text_bytes_max = 256;  // with the closing zero
+
+// A text value lives inside Options: nothing may be allocated while the allocator starts, and the
+// environment it came from may be overwritten by the program later.
+struct OptionText {
+  char bytes[option_text_bytes_max];
+};
+
+// What free() does with a pointer that was never ours.
+enum class ForeignFree : std::uint8_t { abort, ignore };
+
+enum class OptionKind : std::uint8_t { number, boolean, text, words };
+enum class OptionUnit : std::uint8_t { none, bytes, ms };
+
+// When a value may change. at_start: read once, when the process starts.
+// while_running: the value is read again at each use, so a control call may change it.
+enum class OptionReload : std::uint8_t { at_start, while_running };
+
+// The types a row may name. A type of words is an enum class over std::uint8_t whose enumerators
+// stand in the order of `words`, counted from zero.
+template <typename Value>
+struct OptionTypeOf;
+template <>
+struct OptionTypeOf<std::uint64_t> {
+  static constexpr OptionKind kind = OptionKind::number;
+  static constexpr const char* words = "";
+};
+template <>
+struct OptionTypeOf<bool> {
+  static constexpr OptionKind kind = OptionKind::boolean;
+  static constexpr const char* words = "0|1|false|true|off|on|no|yes";  // odd indices mean true
+};
+template <>
+struct OptionTypeOf<OptionText> {
+  static constexpr OptionKind kind = OptionKind::text;
+  static constexpr const char* words = "";
+};
+template <>
+struct OptionTypeOf<ForeignFree> {
+  static constexpr OptionKind kind = OptionKind::words;
+  static constexpr const char* words = "abort|ignore";
+};
+
+// ROW(name, type, default, min, max, unit, reload, help)
+// For text min and max are lengths, for booleans and words they are indices.
+// The environment name is TALUS_ and the name in upper case.
+#define TALUS_OPTION_ROWS(ROW)                                                                 \
+  ROW(print_stats, OptionText, "", 0, option_text_bytes_max - 1, none, at_start,               \
+      "where the summary goes: stdout, stderr or a file name, in which %p is the process id; " \
+      "empty: no summary")                                                                     \
+  ROW(print_stats_trigger, std::uint64_t, 1, 0, 1, none, at_start,                             \
+      "when the summary is printed: 0: never, 1: at exit")                                     \
+  ROW(decay_ms, std::uint64_t, 1000, 0, 3600000, ms, at_start,                                 \
+      "free memory unused for that long is returned to the kernel; 0: at once")                \
+  ROW(retain_bytes, std::uint64_t, 67108864, 0, std::uint64_t{1} << 47, bytes, at_start,       \
+      "at most that much free memory that has been touched is kept for reuse")                 \
+  ROW(arena_bytes, std::uint64_t, 4194304, 1048576, 1073741824, bytes, at_start,               \
+      "size of the first address range taken from the kernel")                                 \
+  ROW(on_foreign_free, ForeignFree, ForeignFree::abort, 0, 1, none, at_start,                  \
+      "what free() does with a pointer that did not come from Talus")                          \
+  ROW(verbose, bool, false, 0, 1, none, at_start,                                              \
+      "one line at start with the version and the options in effect")
+
+// The values. A default-constructed Options holds the defaults of the table, and is a constant
+// initialiser: a global Options needs no start-up code.
+struct Options {
+#define TALUS_OPTION_FIELD(name, type, value, min, max, unit, reload, help) type name{value};
+  TALUS_OPTION_ROWS(TALUS_OPTION_FIELD)
+#undef TALUS_OPTION_FIELD
+};
+
+// Names a row; also its index in option_rows.
+enum class OptionId : std::uint8_t {
+#define TALUS_OPTION_ID(name, type, value, min, max, unit, reload, help) name,
+  TALUS_OPTION_ROWS(TALUS_OPTION_ID)
+#undef TALUS_OPTION_ID
+};
+
+// One row as data. All fields are constant.
+struct OptionRow {
+  OptionId id;
+  const char* name;  // lower case, as in Options
+  OptionKind kind;
+  const char* words;             // the allowed words, parted by '|'; empty for numbers and text
+  std::uint64_t default_number;  // numbers: the value; booleans, words: the index; text: 0
+  const char* default_text;      // text only, else empty
+  std::uint64_t min;
+  std::uint64_t max;  // inclusive
+  OptionUnit unit;
+  OptionReload reload;
+  const char* help;  // a sentence without its full stop
+};
+
+// The type a row's default is written in: a text's is a literal, any other's its own type.
+template <typename Value>
+struct OptionDefault {
+  using Type = Value;
+};
+template <>
+struct OptionDefault<OptionText> {
+  using Type = const char*;
+};
+
+constexpr std::uint64_t option_default_number(std::uint64_t value) { return value; }
+constexpr std::uint64_t option_default_number(bool value) { return value ? 1 : 0; }
+constexpr std::uint64_t option_default_number(const char*) { return 0; }
+constexpr std::uint64_t option_default_number(ForeignFree value) {
+  return static_cast<std::uint64_t>(value);
+}
+constexpr const char* option_default_text(std::uint64_t) { return ""; }
+constexpr const char* option_default_text(bool) { return ""; }
+constexpr const char* option_default_text(const char* value) { return value; }
+constexpr const char* option_default_text(ForeignFree) { return ""; }
+
+inline constexpr OptionRow option_rows[] = {
+#define TALUS_OPTION_ROW(name, type, value, min, max, unit, reload, help) \
+  {OptionId::name,                                                        \
+   #name,                                                                 \
+   OptionTypeOf<type>::kind,                                              \
+   OptionTypeOf<type>::words,                                             \
+   option_default_number(OptionDefault<type>::Type{value}),               \
+   option_default_text(OptionDefault<type>::Type{value}),                 \
+   min,                                                                   \
+   max,                                                                   \
+   OptionUnit::unit,                                                      \
+   OptionReload::reload,                                                  \
+   help},
+    TALUS_OPTION_ROWS(TALUS_OPTION_ROW)
+#undef TALUS_OPTION_ROW
+};
+
+inline constexpr std::size_t option_count = sizeof(option_rows) / sizeof(option_rows[0]);
+
+constexpr bool option_rows_are_sound() {
+  for (std::size_t i = 0; i < option_count; ++i) {
+    const OptionRow& row = option_rows[i];
+    if (static_cast<std::size_t>(row.id) != i) return false;
+    if (row.min > row.max) return false;
+    if (row.default_number < row.min || row.default_number > row.max) return false;
+    if (row.kind != OptionKind::number && row.unit != OptionUnit::none) return false;
+  }
+  return true;
+}
+static_assert(option_rows_are_sound(), "every default lies in its range; only numbers have units");
+
+}  // namespace talus
+
+#endif  // TALUS_SETTINGS_OPTIONS_HPP

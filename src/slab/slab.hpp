@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// slab: equal blocks in one range, and which of them are free.
+//
+// A slab's descriptor lives in metadata, never beside the blocks:
+//
+//   | constants  | fields under the heap's lock, free bitmap | remote state and bitmap |
+//   | one line   | own lines                                 | own lines               |
+//
+// Owns: the free bitmap (bit set: in the slab, free) and the proof that a pointer is the start of
+// one of its blocks. Invariants: free_count is the number of set bits; a block is either free
+// here, or handed out (thread list or program), or on its way home in the remote bitmap; a free
+// block is never written to. A descriptor is never reused for another class or heap, so a late
+// deliverer that still holds one always finds a slab (remote_free.hpp).
+// Called on: whoever holds the heap's lock. Calls no OS; must not know threads or address space.
+#ifndef TALUS_SLAB_SLAB_HPP
+#define TALUS_SLAB_SLAB_HPP
+
+#include "classes/size_class.hpp"
+#include "os/report.hpp"
+
+namespace talus {
+
+enum class SlabState : uint8_t {
+  unused,     // a descriptor without blocks
+  available,  // has free blocks, is in its heap's list
+  full,       // has none, is in no list
+};
+
+struct RemoteState;
+
+struct Slab {
+  // constant while the slab has blocks
+  uintptr_t base = 0;        // address of block 0
+  uint64_t reciprocal = 0;   // index of a block = offset * reciprocal >> 40
+  uint32_t block_bytes = 0;
+  uint32_t block_count = 0;
+  RemoteState* remote = nullptr;  // behind the free bitmap; constant for the descriptor's life
+  HeapId owner = HeapId::nobody;  // constant for the descriptor's life
+  ClassId class_id{};             // constant for the descriptor's life
+  uint16_t bitmap_words = 0;      // constant for the descriptor's life
+  // under the owner's lock; on a line of its own, because deliverers read the constants above
+  alignas(cache_line_bytes) SlabState state = SlabState::unused;
+  uint32_t free_count = 0;
+  uint16_t first_word = 0;  // no word of the free bitmap before this one has a set bit
+  Slab* next = nullptr;     // in the heap's list of available slabs, or of unused descriptors
+  Slab* previous = nullptr;
+
+  uint64_t first_bits[1] = {};  // the free bitmap: bitmap_words of them
+
+  uint64_t* free_bits() noexcept { return first_bits; }
+  const uint64_t* free_bits() const noexcept { return first_bits; }
+  bool is_empty() const noexcept { return free_count == block_count; }
+
+  static size_t descriptor_bytes(size_t bitmap_words) noexcept;
+
+  // Starts life over a new range of address space: every block is free.
+  void begin(uintptr_t range_base) noexcept {
+    const SizeClass& row = size_class_row(class_id);
+    base = range_base;
+    reciprocal = row.reciprocal;
+    block_bytes = row.block_bytes;
+    block_count = row.block_count;
+    free_count = block_count;
+    first_word = 0;
+    for (size_t word = 0; word < bitmap_words; word++) {
+      free_bits()[word] = low_bits(block_count - word * 64);
+    }
+    TALUS_AUDIT_SOUND(*this);
+  }
+
+  // Index of the block that starts at `pointer`; anything else is reported.
+  TALUS_FAST uint32_t prove(const void* pointer) const noexcept {
+    const size_t offset = reinterpret_cast<uintptr_t>(pointer) - base;
+    const size_t index = divide_by_reciprocal(offset, reciprocal);
+    if (TALUS_UNLIKELY(index * block_bytes != offset || index >= block_count)) {
+      refuse(pointer, index);
+    }
+    return static_cast<uint32_t>(index);
+  }
+
+  // Hands out up to `wanted` blocks, lowest addresses last, to places[0...]. Returns how many.
+  size_t take_blocks(void** places, size_t wanted) noexcept {
+    if (wanted > free_count) wanted = free_count;
+    uint64_t* words = free_bits();
+    size_t taken = 0;
+    size_t word = first_word;
+    while (taken < wanted) {
+      uint64_t bits = words[word];
+      const uintptr_t word_base = base + word * 64 * block_bytes;
+      while (bits != 0 && taken < wanted) {
+        const unsigned bit = lowest_bit(bits);
+        bits &= bits - 1;
+        places[wanted - ++taken] = reinterpret_cast<void*>(word_base + bit * size_t{block_bytes});
+      }
+      words[word] = bits;
+      if (bits == 0) word++;
+    }
+    first_word = static_cast<uint16_t>(word < bitmap_words ? word : bitmap_words - 1);
+    free_count -= static_cast<uint32_t>(taken);
+    TALUS_AUDIT_SOUND(*this);
+    return taken;
+  }
+
+  // Proves the pointers from `start` on as far as they lie in this slab, and hands their bits to
+  // visit(word, bits), neighbours in one word together. Returns where the run of them ended. After
+  // the last visit the slab is not looked at again.
+  template <typename Visit>
+  TALUS_FAST size_t gather_run(void* const* pointers, size_t start, size_t count,
+                               Visit visit) const noexcept {
+    const uintptr_t first = base;
+    const uint64_t factor = reciprocal;
+    const size_t size = block_bytes;
+    const size_t end_offset = block_count * size;
+    size_t done = start;
+    size_t offset = reinterpret_cast<uintptr_t>(pointers[done]) - first;
+    if (TALUS_UNLIKELY(offset >= end_offset)) refuse(pointers[done], block_count);
+    uint32_t word = 0;
+    uint64_t bits = 0;
+    do {
+      const size_t index = divide_by_reciprocal(offset, factor);
+      if (TALUS_UNLIKELY(index * size != offset)) refuse(pointers[done], index);
+      if (index >> 6 != word) {
+        if (bits != 0) visit(word, bits);
+        word = static_cast<uint32_t>(index >> 6);
+        bits = 0;
+      }
+      const uint64_t bit = uint64_t{1} << (index & 63);
+      if (TALUS_UNLIKELY((bits & bit) != 0)) report::double_free(pointers[done], size);
+      bits |= bit;
+      if (++done == count) break;
+      offset = reinterpret_cast<uintptr_t>(pointers[done]) - first;
+    } while (offset < end_offset);
+    visit(word, bits);
+    return done;
+  }
+
+  // Takes back blocks of one word of the bitmap. One that is here already was freed twice.
+  void give_blocks(uint32_t word, uint64_t given) noexcept {
+    uint64_t& bits = free_bits()[word];
+    if (TALUS_UNLIKELY((bits & given) != 0)) {
+      const size_t index = word * 64 + lowest_bit(bits & given);
+      report::double_free(reinterpret_cast<void*>(base + index * block_bytes), block_bytes);
+    }
+    bits |= given;
+    if (word < first_word) first_word = static_cast<uint16_t>(word);
+    free_count += count_bits(given);
+  }
+
+  bool is_free(uint32_t index) const noexcept {
+    return (free_bits()[index >> 6] >> (index & 63) & 1) != 0;
+  }
+
+  bool is_sound() const noexcept {
+    uint32_t set = 0;
+    for (size_t word = 0; word < bitmap_words; word++) {
+      if (word < first_word && free_bits()[word] != 0) return false;
+      set += count_bits(free_bits()[word]);
+    }
+    return set == free_count && free_count <= block_count;
+  }
+
+ private:
+  [[noreturn]] TALUS_COLD void refuse(const void* pointer, size_t index) const noexcept {
+    if (index >= block_count) report::foreign_pointer(pointer, "free");
+    report::interior_pointer(pointer, reinterpret_cast<void*>(base + index * block_bytes),
+                             block_bytes);
+  }
+};
+
+// The available slabs of one class of one heap; first in front. Under the heap's lock.
+struct SlabList {
+  Slab* first = nullptr;
+
+  void add(Slab& slab) noexcept {
+    slab.state = SlabState::available;
+    slab.previous = nullptr;
+    slab.next = first;
+    if (first != nullptr) first->previous = &slab;
+    first = &slab;
+  }
+  void remove(Slab& slab) noexcept {
+    (slab.previous != nullptr ? slab.previous->next : first) = slab.next;
+    if (slab.next != nullptr) slab.next->previous = slab.previous;
+    slab.next = slab.previous = nullptr;
+  }
+};
+
+}  // namespace talus
+
+#endif  // TALUS_SLAB_SLAB_HPP

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// space/metadata: memory for descriptors and heaps, never beside user data.
+//
+// Owns: chunks of pages from the kernel and a cursor in the newest. Invariant: what was taken is
+// zero, cache-line aligned and never given back; owners keep their own lists of unused objects, so
+// a late reader always finds an object of the type it expects. Called on: under the space lock.
+// Must not know: what is stored.
+#ifndef TALUS_SPACE_METADATA_HPP
+#define TALUS_SPACE_METADATA_HPP
+
+#include "os/os.hpp"
+
+namespace talus {
+
+class Metadata {
+ public:
+  // Zeroed memory at a multiple of the cache line, or null when the kernel has none.
+  void* take(size_t bytes) noexcept {
+    bytes = round_up(bytes, cache_line_bytes);
+    if (bytes > left_bytes_ && !map_chunk(bytes)) return nullptr;
+    char* taken = cursor_;
+    cursor_ += bytes;
+    left_bytes_ -= bytes;
+    used_bytes_ += bytes;
+    return taken;
+  }
+  // Continues in zeroed memory that the caller found elsewhere.
+  void add_chunk(void* chunk, size_t bytes) noexcept {
+    cursor_ = static_cast<char*>(chunk);
+    left_bytes_ = bytes;
+  }
+  size_t used_bytes() const noexcept { return used_bytes_; }
+
+ private:
+  bool map_chunk(size_t bytes_min) noexcept {
+    const size_t bytes =
+        round_up(bytes_min > meta_chunk_bytes ? bytes_min : meta_chunk_bytes, os::page_bytes());
+    void* chunk = os::map_pages(nullptr, bytes);
+    if (chunk == nullptr) return false;
+    add_chunk(chunk, bytes);
+    return true;
+  }
+
+  char* cursor_ = nullptr;
+  size_t left_bytes_ = 0;
+  size_t used_bytes_ = 0;
+};
+
+}  // namespace talus
+
+#endif  // TALUS_SPACE_METADATA_HPP

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// sync/lock: the lock that guards everything which is not a thread's alone.
+//
+// PROTOCOL lock             word: Lock::shared_state   owner: whoever changed it from free
+//   state      meaning                       left by          to         order
+//   free       nobody is inside              taker            held       E1 acquire
+//   held       inside, nobody sleeps         holder           free       E1 release
+//   contended  inside, somebody may sleep    holder           free+wake  E1 release
+// invariants  at most one thread is inside; a sleeper implies contended.
+// edges  E1 give.release -> take.acquire   publishes all that was written inside
+// why no ABA: the word carries no pointer.
+// progress: a taker spins briefly, then sleeps in the kernel, so that a holder of lower priority
+//   gets the CPU (no livelock under SCHED_FIFO); giving is wait-free.
+// fork: prepare takes every lock, the child re-makes them with reset_in_child().
+#ifndef TALUS_SYNC_LOCK_HPP
+#define TALUS_SYNC_LOCK_HPP
+
+#include "os/os.hpp"
+
+namespace talus {
+
+class Lock {
+ public:
+  constexpr Lock() noexcept = default;
+
+  TALUS_FAST bool try_take() noexcept {
+    uint32_t expected = free;
+    return shared_state_.cas_acquire(expected, held);  // [E1] sees the last holder's writes
+  }
+  TALUS_FAST void take() noexcept {
+    if (TALUS_UNLIKELY(!try_take())) take_slow();
+  }
+  TALUS_FAST void give() noexcept {
+    // [E1] publishes what was written inside
+    if (TALUS_UNLIKELY(shared_state_.exchange_release(free) == contended)) {
+      os::System::futex_wake_one(shared_state_.futex_word());
+    }
+  }
+  // The child of a fork has one thread, and that holds all locks.
+  void reset_in_child() noexcept { shared_state_.store_relaxed(free); }  // [init] single thread
+  bool is_taken() const noexcept { return shared_state_.load_relaxed() != free; }  // [hint]
+
+ private:
+  static constexpr uint32_t free = 0, held = 1, contended = 2;
+  static constexpr int spins_max = 100;  // about a microsecond: longer than most holders stay
+
+  TALUS_COLD void take_slow() noexcept {
+    for (int spin = 0; spin < spins_max; spin++) {
+      arch::pause();
+      if (!is_taken() && try_take()) return;
+    }
+    while (shared_state_.exchange_acquire(contended) != free) {  // [E1] as in try_take
+      os::System::futex_wait(shared_state_.futex_word(), contended);
+    }
+  }
+
+  Atomic<uint32_t> shared_state_;
+};
+
+// Proof that a lock is held: functions that need it take this by reference.
+class [[nodiscard]] Locked {
+ public:
+  TALUS_FAST explicit Locked(Lock& lock) noexcept : lock_{lock} { lock_.take(); }
+  TALUS_FAST ~Locked() { lock_.give(); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+  // For calls into the kernel in the middle of a longer piece of work.
+  void give_for_a_while() noexcept { lock_.give(); }
+  void take_again() noexcept { lock_.take(); }
+
+ private:
+  Lock& lock_;
+};
+
+}  // namespace talus
+
+#endif  // TALUS_SYNC_LOCK_HPP
