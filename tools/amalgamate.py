@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the header-only door: one file, talus.hpp, that holds all of Talus.
+
+Owns: the order of the pieces. Each header of src/ appears once, after what it includes; system
+headers come first, because everything of Talus is wrapped in hidden visibility and they must not
+be. The result is the same code as the compiled library, not a second copy kept by hand.
+
+    tools/amalgamate.py OUTPUT
+"""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ENTRY = ROOT / "src" / "door" / "header_only.hpp"
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
+GUARD = re.compile(r"^#(?:ifndef|define|endif)\b.*\bTALUS_[A-Z_]+_(?:HPP|H)\b")
+
+HEAD = """// SPDX-License-Identifier: MIT
+// talus.hpp: Talus {version}, a general-purpose memory allocator for Linux, in one file.
+//
+// Define TALUS_HEADER_ONLY before the include; no library is linked. The functions of talus.h are
+// then inline, and all units of one executable or shared object share one heap. Each shared object
+// has a heap of its own: free a block in the object that allocated it. Needs C++17, gcc or clang.
+// Made from the sources by tools/amalgamate.py; do not edit.
+#ifndef TALUS_TALUS_HPP
+#define TALUS_TALUS_HPP
+#ifndef TALUS_HEADER_ONLY
+#error "define TALUS_HEADER_ONLY to use Talus without its library, or include <talus/talus.h>"
+#endif
+"""
+
+
+def find(name: str) -> Path:
+    for folder in ("src", "include"):
+        path = ROOT / folder / name
+        if path.is_file():
+            return path
+    raise SystemExit(f"amalgamate: no such header: {name}")
+
+
+def gather(path: Path, seen: set, system: list) -> list:
+    """The lines of a header, with each header it includes in the place of its first include."""
+    if path in seen:
+        return []
+    seen.add(path)
+    lines = [f"// ---- {path.relative_to(ROOT).as_posix()}"]
+    for line in path.read_text().splitlines():
+        match = INCLUDE.match(line)
+        if match is None:
+            if not GUARD.match(line):
+                lines.append(line)
+        elif match.group(1):
+            lines += gather(find(match.group(1)), seen, system)
+        elif match.group(2) not in system:
+            system.append(match.group(2))
+    return lines
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    system = []
+    body = gather(ENTRY, set(), system)
+    header = (ROOT / "include/talus/talus.h").read_text()
+    version = re.search(r'TALUS_VERSION "([^"]+)"', header).group(1)
+    text = HEAD.format(version=version)
+    text += "".join(f"#include <{name}>\n" for name in system)
+    text += "#pragma GCC visibility push(hidden)\n"
+    text += "\n".join(body)
+    text += "\n#pragma GCC visibility pop\n#endif  // TALUS_TALUS_HPP\n"
+    output = Path(sys.argv[1])
+    output.parent.mkdir(parents=True, exist_ok=True)
+    if not output.exists() or output.read_text() != text:
+        output.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: `talus check`: is Talus active in a live process, or would it be in a program started by
+// `talus run`; which version, by which door, with which options.
+// Invariant: looking never runs the program: a live process is read through /proc, and of a
+// program only the loader is started, in its listing mode.
+// Must not know: how an option is parsed.
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "command.hpp"
+#include "effective_options.hpp"
+#include "library.hpp"
+#include "process_view.hpp"
+#include "program.hpp"
+
+namespace talus::tool {
+namespace {
+
+struct Finding {
+  bool is_active;
+  std::string version;
+  std::string door;    // preload, linked or embedded
+  std::string object;  // the file that carries Talus
+  std::string reason;  // why not, if it is not active
+};
+
+void print_finding(const Finding& finding) {
+  fmt::print("active: {}\n", finding.is_active ? "yes" : "no");
+  if (!finding.reason.empty()) fmt::print("reason: {}\n", printable(finding.reason));
+  if (!finding.version.empty()) fmt::print("version: {}\n", printable(finding.version));
+  if (!finding.door.empty()) fmt::print("door: {}\n", finding.door);
+  if (!finding.object.empty()) fmt::print("object: {}\n", printable(finding.object));
+}
+
+std::string file_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+bool is_library_name(const std::string& path) {
+  return file_name(path).rfind("libtalus.so", 0) == 0;
+}
+
+// True if one of the entries of an LD_PRELOAD value names that file.
+bool is_preloaded(std::string_view preload, const std::string& path) {
+  while (!preload.empty()) {
+    const std::size_t end = preload.find_first_of(": ");
+    const std::string entry(preload.substr(0, end));
+    std::error_code error;
+    if (entry == path || (entry.find('/') == std::string::npos && entry == file_name(path)) ||
+        (entry.find('/') != std::string::npos && std::filesystem::equivalent(entry, path, error)))
+      return true;
+    if (end == std::string_view::npos) return false;
+    preload.remove_prefix(end + 1);
+  }
+  return false;
+}
+
+std::string_view preload_of(const std::vector<std::string>& environment) {
+  static constexpr std::string_view prefix = "LD_PRELOAD=";
+  for (const std::string& variable : environment) {
+    if (variable.rfind(prefix, 0) == 0) return std::string_view(variable).substr(prefix.size());
+  }
+  return {};
+}
+
+bool is_needed_by_any(const ProcessView& view, const MappedObject& library) {
+  const std::string soname = library.facts && !library.facts->soname.empty()
+                                 ? library.facts->soname
+                                 : file_name(library.path);
+  return std::any_of(view.objects.begin(), view.objects.end(), [&](const MappedObject& object) {
+    if (!object.facts) return false;
+    const std::vector<std::string>& needed = object.facts->needed;
+    return std::find(needed.begin(), needed.end(), soname) != needed.end();
+  });
+}
+
+bool is_preloaded_everywhere(const std::string& path) {
+  std::ifstream file("/etc/ld.so.preload");
+  for (std::string entry; file >> entry;) {
+    if (is_preloaded(entry, path)) return true;
+  }
+  return false;
+}
+
+// A library that nobody preloaded and nobody needs came by dlopen: the program's malloc was bound
+// before it arrived. Where the environment is lost, preload is the likely door. Addresses tell
+// nothing: a late library may fill a hole above libc (tried, and refused by a test).
+std::string door_of(const ProcessView& view, const MappedObject& object) {
+  const bool is_in_environment = is_preloaded(preload_of(view.environment), object.path);
+  if (is_in_environment && !view.is_secure) return "preload";
+  if (is_preloaded_everywhere(object.path)) return "preload";
+  const bool is_library =
+      is_library_name(object.path) || (object.facts && is_library_name(object.facts->soname));
+  if (!is_library) return "embedded";
+  if (is_needed_by_any(view, object)) return "linked";
+  return view.is_environment_intact ? "dlopen" : "preload";
+}
+
+Finding find_in_process(const ProcessView& view) {
+  Finding late{false, "", "", "", "no object mapped into the process carries Talus"};
+  for (const MappedObject& object : view.objects) {
+    const bool has_note = object.facts && object.facts->talus_version;
+    const bool is_hidden = !object.facts && is_library_name(object.path);
+    if (!has_note && !is_hidden) continue;
+    const std::string version =
+        has_note ? *object.facts->talus_version : "unknown (the file cannot be read any more)";
+    const std::string door = door_of(view, object);
+    if (door != "dlopen") return {true, version, door, object.path, ""};
+    late = {false, version, "", object.path,
+            "loaded by dlopen, after the program was bound to another malloc"};
+  }
+  return late;
+}
+
+// What a started child wrote to stdout, and how it ended.
+struct ChildOutput {
+  bool is_good = false;
+  std::string text;
+};
+
+// Runs the loader of `program` in listing mode. The loader is started by its own name, so that a
+// loader that knows no listing mode cannot end up running the program.
+ChildOutput list_objects(const Program& program, const std::string& preload) {
+  ::setenv("LD_PRELOAD", preload.c_str(), 1);
+  ::setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
+  std::string loader = program.facts->interpreter;
+  std::string list = "--list";
+  std::string image = program.image;
+  char* const arguments[] = {loader.data(), list.data(), image.data(), nullptr};
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  pid_t child = 0;
+  const int error = ::posix_spawn(&child, loader.c_str(), &actions, nullptr, arguments, environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+  ChildOutput output;
+  char piece[4096];
+  for (;;) {
+    const ssize_t got = ::read(ends[0], piece, sizeof piece);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    output.text.append(piece, static_cast<std::size_t>(got));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  if (error == 0 && ::waitpid(child, &status, 0) == child) {
+    output.is_good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  return output;
+}
+
+// Only glibc's loader has a listing mode that we can rely on.
+bool is_listing_loader(const Program& program) {
+  return file_name(program.facts->interpreter).rfind("ld-linux", 0) == 0;
+}
+
+Finding find_in_listing(const Program& program, const std::string& library,
+                        const std::string& listing) {
+  const std::optional<ElfFacts> facts = read_elf(library);
+  if (!facts || !facts->talus_version) {
+    return {false, "", "", library, "the library carries no Talus"};
+  }
+  const std::vector<std::string>& needed = program.facts->needed;
+  const std::string name = facts->soname.empty() ? file_name(library) : facts->soname;
+  const bool is_linked = std::find(needed.begin(), needed.end(), name) != needed.end();
+  if (program.facts->talus_version) {
+    return {true, *program.facts->talus_version, "embedded", program.image, ""};
+  }
+  if (listing.find("\t" + library + " ") == std::string::npos) {
+    return {false, "", "", "", "the loader of " + program.image + " does not load the library"};
+  }
+  return {true, *facts->talus_version, is_linked ? "linked" : "preload", library, ""};
+}
+
+std::vector<std::string> own_environment() {
+  std::vector<std::string> result;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    result.emplace_back(*variable);
+  return result;
+}
+
+int report(const Finding& finding, const std::vector<std::string>& environment) {
+  print_finding(finding);
+  if (finding.is_active) print_effective_options(environment);
+  return finding.is_active ? exit_yes : exit_no;
+}
+
+}  // namespace
+
+int check_process(const std::string& pid) {
+  const ProcessView view = view_process(pid);
+  if (!view.error.empty()) {
+    complain(view.error);
+    return exit_usage;
+  }
+  const Finding finding = find_in_process(view);
+  print_finding(finding);
+  if (!finding.is_active) return exit_no;
+  if (view.is_secure) {
+    fmt::print("note: the process gained privileges and ignores the environment\n");
+    print_effective_options({});
+  } else if (!view.is_environment_intact) {
+    fmt::print(
+        "note: the environment of the process cannot be read, or was overwritten by it; "
+        "its options are not known\n");
+  } else {
+    print_effective_options(view.environment);
+  }
+  return exit_yes;
+}
+
+int check_program(const std::string& wanted, const std::vector<char*>& words) {
+  const std::string name = words.front();
+  const ProgramPath path = find_program(name);
+  if (path.search != ProgramSearch::found) {
+    const bool is_missing = path.search == ProgramSearch::missing;
+    complain(fmt::format("{}: {}", path.path, is_missing ? "not found" : "not executable"));
+    return exit_usage;
+  }
+  const Program program = inspect_program(path.path);
+  if (program.kind == ProgramKind::unknown || program.kind == ProgramKind::script) {
+    complain(why_not_preloadable(program));
+    return exit_usage;
+  }
+  const std::vector<std::string> environment = own_environment();
+  if (program.kind == ProgramKind::embedded) {
+    return report({true, *program.facts->talus_version, "embedded", program.image, ""},
+                  environment);
+  }
+  const std::string reason = why_not_preloadable(program);
+  if (!reason.empty()) return report({false, "", "", "", reason}, environment);
+  const LibraryPath library = find_library(wanted);
+  if (library.path.empty() || !is_listing_loader(program)) {
+    complain(library.path.empty() ? library.error
+                                  : fmt::format("{}: its loader {} cannot list what it loads",
+                                                program.image, program.facts->interpreter));
+    return exit_usage;
+  }
+  const std::string preload = preload_with(library.path, std::getenv("LD_PRELOAD"));
+  const ChildOutput listing = list_objects(program, preload);
+  if (!listing.is_good) {
+    complain(fmt::format("{}: its loader could not list what it loads", program.image));
+    return exit_usage;
+  }
+  return report(find_in_listing(program, library.path, listing.text), environment);
+}
+
+}  // namespace talus::tool

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: the subcommands as functions, and the exit codes they share. One source file each.
+// Invariant: what a subcommand was asked for goes to stdout, every complaint to stderr, as one
+// line that starts with "talus: ".
+// Must not know: how the command line was read (main.cpp does).
+
+#ifndef TALUS_TOOLS_TALUS_COMMAND_HPP
+#define TALUS_TOOLS_TALUS_COMMAND_HPP
+
+#include <string>
+#include <vector>
+
+namespace talus::tool {
+
+enum ExitCode : int {
+  exit_yes = 0,
+  exit_no = 1,                // `check`: Talus is not active
+  exit_usage = 2,             // wrong command line, or what was asked cannot be read
+  exit_not_executable = 126,  // as in a shell
+  exit_not_found = 127        // as in a shell
+};
+
+struct RunRequest {
+  std::string library;                // --lib; empty: search
+  std::vector<std::string> settings;  // KEY=VALUE
+  std::vector<char*> program;         // name and arguments, pointers into main's argv
+};
+
+// Becomes the program; returns an exit code only if it could not.
+int run_program(const RunRequest& request);
+
+int check_process(const std::string& pid);
+int check_program(const std::string& library, const std::vector<char*>& program);
+
+enum class OptionsFormat { text, markdown, json };
+int print_options(OptionsFormat format);
+
+// The command's version, and the library's if it is found.
+int print_version(const std::string& library);
+
+// Text of another process or file, with '?' for what could steer the terminal.
+std::string printable(std::string text);
+
+// One line to stderr, made printable, with the "talus: " in front.
+void complain(const std::string& line);
+
+}  // namespace talus::tool
+
+#endif  // TALUS_TOOLS_TALUS_COMMAND_HPP

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: the walk through an ELF64 file. Notes are looked for twice, in the note segments (they
+// survive a stripped section table) and in the sections (they survive a linker that left the
+// section out of every segment); libraries are read from the dynamic segment, as the loader does.
+// Invariant: see elf_file.hpp; nothing larger than part_bytes_max is ever read into memory.
+// Must not know: the running process.
+
+#include "elf_file.hpp"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string_view>
+
+namespace talus::tool {
+namespace {
+
+constexpr std::uint64_t part_bytes_max = std::uint64_t{64} << 20;
+
+// A file opened for reading pieces at given offsets.
+class FilePieces {
+ public:
+  explicit FilePieces(const std::string& path)
+      // O_NONBLOCK: a path from a process map may have become a pipe, which must not hold us up.
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    struct stat status;
+    if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) return;
+    if (S_ISREG(status.st_mode)) bytes_ = static_cast<std::uint64_t>(status.st_size);
+  }
+  FilePieces(const FilePieces&) = delete;
+  FilePieces& operator=(const FilePieces&) = delete;
+  ~FilePieces() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+
+  // All of [offset, offset + bytes), or nothing.
+  std::vector<char> read(std::uint64_t offset, std::uint64_t bytes) const {
+    if (bytes > part_bytes_max || offset > bytes_ || bytes > bytes_ - offset) return {};
+    std::vector<char> piece(bytes);
+    std::size_t done = 0;
+    while (done < bytes) {
+      const ssize_t got = ::pread(descriptor_, piece.data() + done, bytes - done,
+                                  static_cast<off_t>(offset + done));
+      if (got <= 0) return {};
+      done += static_cast<std::size_t>(got);
+    }
+    return piece;
+  }
+
+ private:
+  int descriptor_;          // constant; -1: could not be opened
+  std::uint64_t bytes_{0};  // constant; 0 if this is no plain file
+};
+
+// `count` entries of a table, or none of them.
+template <typename Entry>
+std::vector<Entry> read_table(const FilePieces& file, std::uint64_t offset, std::size_t count) {
+  const std::vector<char> piece = file.read(offset, count * sizeof(Entry));
+  std::vector<Entry> table(piece.size() / sizeof(Entry));
+  if (!table.empty()) std::memcpy(table.data(), piece.data(), table.size() * sizeof(Entry));
+  return table;
+}
+
+// The zero-terminated text at `offset` of a piece; empty if it does not end inside.
+std::string text_at(const std::vector<char>& piece, std::uint64_t offset) {
+  if (offset >= piece.size()) return {};
+  const std::string_view rest(piece.data() + offset, piece.size() - offset);
+  const std::size_t end = rest.find('\0');
+  return end == std::string_view::npos ? std::string{} : std::string(rest.substr(0, end));
+}
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
+  return (value + step - 1) / step * step;
+}
+
+// The version in a run of notes that are padded to `step` bytes each.
+std::optional<std::string> find_talus_note(const std::vector<char>& notes, std::uint64_t step) {
+  std::uint64_t at = 0;
+  while (at + sizeof(Elf64_Nhdr) <= notes.size()) {
+    Elf64_Nhdr header;
+    std::memcpy(&header, notes.data() + at, sizeof header);
+    const std::uint64_t name = at + sizeof header;
+    const std::uint64_t body = round_up(name + header.n_namesz, step);
+    if (body > notes.size() || header.n_descsz > notes.size() - body) return {};
+    if (header.n_type == 1 && header.n_namesz == sizeof "Talus" &&
+        std::memcmp(notes.data() + name, "Talus", sizeof "Talus") == 0) {
+      const std::string_view version(notes.data() + body, header.n_descsz);
+      return std::string(version.substr(0, version.find('\0')));
+    }
+    at = round_up(body + header.n_descsz, step);
+  }
+  return {};
+}
+
+constexpr std::uint64_t note_step(std::uint64_t alignment) { return alignment == 8 ? 8 : 4; }
+
+void read_segment_notes(const FilePieces& file, const std::vector<Elf64_Phdr>& segments,
+                        ElfFacts& facts) {
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type != PT_NOTE || facts.talus_version) continue;
+    facts.talus_version =
+        find_talus_note(file.read(segment.p_offset, segment.p_filesz), note_step(segment.p_align));
+  }
+}
+
+void read_section_notes(const FilePieces& file, const Elf64_Ehdr& header, ElfFacts& facts) {
+  if (header.e_shentsize != sizeof(Elf64_Shdr)) return;
+  const auto sections = read_table<Elf64_Shdr>(file, header.e_shoff, header.e_shnum);
+  if (header.e_shstrndx >= sections.size()) return;
+  const Elf64_Shdr& names_section = sections[header.e_shstrndx];
+  const std::vector<char> names = file.read(names_section.sh_offset, names_section.sh_size);
+  for (const Elf64_Shdr& section : sections) {
+    if (facts.talus_version || section.sh_type == SHT_NOBITS) continue;
+    if (text_at(names, section.sh_name) != ".note.talus") continue;
+    facts.talus_version = find_talus_note(file.read(section.sh_offset, section.sh_size),
+                                          note_step(section.sh_addralign));
+  }
+}
+
+// Where an address of the loaded image lies in the file; the file's end and beyond if nowhere.
+std::uint64_t offset_of_address(const std::vector<Elf64_Phdr>& segments, std::uint64_t address) {
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
+    if (address - segment.p_vaddr < segment.p_filesz) {
+      return segment.p_offset + (address - segment.p_vaddr);
+    }
+  }
+  return ~std::uint64_t{0};
+}
+
+void read_dynamic(const FilePieces& file, const std::vector<Elf64_Phdr>& segments,
+                  ElfFacts& facts) {
+  std::vector<Elf64_Dyn> entries;
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type != PT_DYNAMIC) continue;
+    entries = read_table<Elf64_Dyn>(file, segment.p_offset, segment.p_filesz / sizeof(Elf64_Dyn));
+  }
+  std::uint64_t strings_address = 0;
+  std::uint64_t strings_bytes = 0;
+  for (const Elf64_Dyn& entry : entries) {
+    if (entry.d_tag == DT_STRTAB) strings_address = entry.d_un.d_ptr;
+    if (entry.d_tag == DT_STRSZ) strings_bytes = entry.d_un.d_val;
+  }
+  const auto strings = file.read(offset_of_address(segments, strings_address), strings_bytes);
+  for (const Elf64_Dyn& entry : entries) {
+    if (entry.d_tag == DT_NULL) break;
+    if (entry.d_tag == DT_NEEDED) facts.needed.push_back(text_at(strings, entry.d_un.d_val));
+    if (entry.d_tag == DT_SONAME) facts.soname = text_at(strings, entry.d_un.d_val);
+  }
+}
+
+}  // namespace
+
+std::optional<ElfFacts> read_elf(const std::string& path) {
+  const FilePieces file(path);
+  const std::vector<char> start = file.read(0, sizeof(Elf64_Ehdr));
+  Elf64_Ehdr header{};
+  if (start.empty()) return {};
+  std::memcpy(&header, start.data(), sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
+
+  ElfFacts facts;
+  facts.machine = header.e_machine;  // the same place in 32-bit files
+  facts.is_64_bit = header.e_ident[EI_CLASS] == ELFCLASS64;
+  if (!facts.is_64_bit || header.e_ident[EI_DATA] != ELFDATA2LSB) return facts;
+  if (header.e_phentsize != sizeof(Elf64_Phdr) && header.e_phnum != 0) return facts;
+
+  const auto segments = read_table<Elf64_Phdr>(file, header.e_phoff, header.e_phnum);
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type != PT_INTERP) continue;
+    facts.interpreter = text_at(file.read(segment.p_offset, segment.p_filesz), 0);
+  }
+  read_dynamic(file, segments, facts);
+  read_segment_notes(file, segments, facts);
+  read_section_notes(file, header, facts);
+  return facts;
+}
+
+}  // namespace talus::tool

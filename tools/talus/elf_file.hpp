@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: what the command needs to know about an ELF file: which loader it asks for, which
+// libraries, and whether it carries Talus, told by a note (section .note.talus, owner "Talus",
+// type 1, descriptor: the version string with its zero).
+// Invariant: the file is never trusted: each offset and size is checked against the file before it
+// is followed, and a damaged part reads as absent.
+// Must not know: processes, environments, or why somebody asks.
+
+#ifndef TALUS_TOOLS_TALUS_ELF_FILE_HPP
+#define TALUS_TOOLS_TALUS_ELF_FILE_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace talus::tool {
+
+struct ElfFacts {
+  bool is_64_bit = false;
+  std::uint16_t machine = 0;  // EM_*
+  std::string interpreter;    // the loader it asks for; empty: static, or a library
+  std::vector<std::string> needed;
+  std::string soname;
+  std::optional<std::string> talus_version;  // of the Talus inside, if there is one
+};
+
+// Nothing if the file cannot be read or is no ELF file. Of a 32-bit or big-endian file only the
+// class and the machine are told.
+std::optional<ElfFacts> read_elf(const std::string& path);
+
+}  // namespace talus::tool
+
+#endif  // TALUS_TOOLS_TALUS_ELF_FILE_HPP

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: the command line of `talus`: which words are ours and which are the program's.
+// Invariant: from the program's name on, no word is interpreted, whatever it looks like. That is
+// why the line is cut by hand before CLI11 sees it: it gets our words only.
+// Must not know: how a subcommand does its work.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "command.hpp"
+#include "setting.hpp"
+
+namespace talus::tool {
+
+std::string printable(std::string text) {
+  for (char& letter : text) {
+    const unsigned char byte = static_cast<unsigned char>(letter);
+    if (byte < 0x20 || byte == 0x7f) letter = '?';
+  }
+  return text;
+}
+
+void complain(const std::string& line) { fmt::print(stderr, "talus: {}\n", printable(line)); }
+
+namespace {
+
+struct CommandLine {
+  std::vector<std::string> ours;
+  std::vector<char*> program;
+};
+
+bool takes_next_word(std::string_view word) { return word == "--lib"; }
+
+// `run [options and KEY=VALUE] [--] program args...`: the program is the first word that is
+// neither an option of ours nor a setting.
+std::size_t program_of_run(const std::vector<char*>& words) {
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == "--" || (word.substr(0, 1) != "-" && !looks_like_setting(word))) return i;
+    if (takes_next_word(word)) ++i;
+  }
+  return words.size();
+}
+
+// `check [options] PID | -- program args...`
+std::size_t program_of_check(const std::vector<char*>& words) {
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    if (std::string_view(words[i]) == "--") return i;
+    if (takes_next_word(words[i])) ++i;
+  }
+  return words.size();
+}
+
+CommandLine cut(const std::vector<char*>& words) {
+  const std::string_view command = words.size() > 1 ? words[1] : "";
+  std::size_t end = words.size();
+  if (command == "run") end = program_of_run(words);
+  if (command == "check") end = program_of_check(words);
+  CommandLine line;
+  for (std::size_t i = 1; i < end; ++i)
+    line.ours.emplace_back(words[i]);
+  if (end < words.size() && std::string_view(words[end]) == "--") ++end;
+  for (std::size_t i = end; i < words.size(); ++i)
+    line.program.push_back(words[i]);
+  return line;
+}
+
+int usage(const std::string& line) {
+  complain(line + "; see talus --help");
+  return exit_usage;
+}
+
+struct Answers {
+  std::string library;
+  std::vector<std::string> settings;
+  std::string pid;
+  bool is_markdown = false;
+  bool is_json = false;
+};
+
+void add_library_option(CLI::App& command, Answers& answers) {
+  command.add_option("--lib", answers.library, "the libtalus.so to use, instead of the one found")
+      ->type_name("PATH");
+}
+
+int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& line) {
+  if (app.got_subcommand("run")) {
+    if (line.program.empty()) return usage("run: no program given");
+    return run_program({answers.library, answers.settings, line.program});
+  }
+  if (app.got_subcommand("check")) {
+    if (answers.pid.empty() == line.program.empty()) {
+      return usage("check: give a process id, or -- and a program");
+    }
+    if (!line.program.empty()) return check_program(answers.library, line.program);
+    const bool is_number = std::all_of(answers.pid.begin(), answers.pid.end(),
+                                       [](char letter) { return letter >= '0' && letter <= '9'; });
+    if (!is_number) return usage(fmt::format("check: {} is no process id", answers.pid));
+    return check_process(answers.pid);
+  }
+  if (app.got_subcommand("options")) {
+    return print_options(answers.is_markdown ? OptionsFormat::markdown
+                         : answers.is_json   ? OptionsFormat::json
+                                             : OptionsFormat::text);
+  }
+  return print_version(answers.library);
+}
+
+int main_of(const std::vector<char*>& words) {
+  const CommandLine line = cut(words);
+  Answers answers;
+  CLI::App app("Runs programs on the Talus memory allocator, and tells whether they do.", "talus");
+  app.set_version_flag("--version", std::string("talus ") + TALUS_TOOL_VERSION);
+  app.require_subcommand(1);
+
+  CLI::App* const run = app.add_subcommand("run", "Run a program on Talus");
+  run->footer(
+      "talus run [--lib PATH] [KEY=VALUE ...] [--] program [args ...]\n"
+      "From the program's name on, every word belongs to the program.");
+  run->add_option("settings", answers.settings, "options; `talus options` lists them")
+      ->type_name("KEY=VALUE");
+  add_library_option(*run, answers);
+
+  CLI::App* const check = app.add_subcommand("check",
+                                             "Tell whether Talus is active (exit 0) or "
+                                             "not (exit 1)");
+  check->footer(
+      "talus check PID\ntalus check [--lib PATH] -- program [args ...]\n"
+      "With a program: would Talus be active under `talus run`? It is not started.");
+  check->add_option("pid", answers.pid, "a running process")->type_name("PID");
+  add_library_option(*check, answers);
+
+  CLI::App* const options = app.add_subcommand("options", "List the options");
+  CLI::Option* const markdown =
+      options->add_flag("--markdown", answers.is_markdown, "as docs/options.md");
+  options->add_flag("--json", answers.is_json, "as JSON")->excludes(markdown);
+
+  CLI::App* const version = app.add_subcommand("version",
+                                               "Tell the versions of command and "
+                                               "library");
+  add_library_option(*version, answers);
+
+  try {
+    app.parse(std::vector<std::string>(line.ours.rbegin(), line.ours.rend()));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? exit_yes : exit_usage;
+  }
+  try {
+    return dispatch(app, answers, line);
+  } catch (const std::exception& error) {  // the working folder was removed, no memory is left
+    complain(error.what());
+    return exit_usage;
+  }
+}
+
+}  // namespace
+}  // namespace talus::tool
+
+int main(int argc, char** argv) {
+  const int code = talus::tool::main_of(std::vector<char*>(argv, argv + argc));
+  // An answer that did not reach its reader, for instance because a disk is full, is no answer.
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  talus::tool::complain("the output cannot be written");
+  return talus::tool::exit_usage;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: `talus options` (the table for people, as Markdown for docs/options.md, as JSON for
+// programs) and `talus version`.
+// Invariant: every word about an option comes from its row in settings/options.hpp.
+// Must not know: values in effect, processes.
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "command.hpp"
+#include "elf_file.hpp"
+#include "library.hpp"
+#include "process/options_env.hpp"
+
+namespace talus::tool {
+namespace {
+
+std::string env_name(const OptionRow& row) {
+  char buffer[64];
+  OptionLine line(buffer, sizeof buffer);
+  add_option_env_name(line, row);
+  return buffer;
+}
+
+std::string default_value(const OptionRow& row) {
+  char buffer[option_text_bytes_max];
+  const Options options;
+  format_option_value(options, row, buffer, sizeof buffer);
+  return buffer;
+}
+
+std::string range_of(const OptionRow& row) {
+  char buffer[128];
+  OptionLine line(buffer, sizeof buffer);
+  add_option_range(line, row);
+  return buffer;
+}
+
+std::string_view kind_of(const OptionRow& row) {
+  switch (row.kind) {
+    case OptionKind::number:
+      return "number";
+    case OptionKind::boolean:
+      return "boolean";
+    case OptionKind::text:
+      return "text";
+    case OptionKind::words:
+      return "word";
+  }
+  return "";
+}
+
+std::string_view unit_of(const OptionRow& row) {
+  switch (row.unit) {
+    case OptionUnit::none:
+      return "";
+    case OptionUnit::bytes:
+      return "bytes";
+    case OptionUnit::ms:
+      return "ms";
+  }
+  return "";
+}
+
+std::string_view reload_of(const OptionRow& row) {
+  switch (row.reload) {
+    case OptionReload::at_start:
+      return "at start";
+    case OptionReload::while_running:
+      return "while running";
+  }
+  return "";
+}
+
+// A vertical bar would end the cell of a Markdown table, also inside a code span.
+std::string cell(std::string_view text) {
+  std::string result;
+  for (const char letter : text) {
+    if (letter == '|') result += '\\';
+    result += letter;
+  }
+  return result;
+}
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') result += '\\';
+    if (static_cast<unsigned char>(letter) < 0x20) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned>(letter));
+    } else {
+      result += letter;
+    }
+  }
+  return result + "\"";
+}
+
+void print_text() {
+  for (const OptionRow& row : option_rows) {
+    const std::string value = default_value(row);
+    fmt::print("{}={}\n    {}.\n    {}: {}; read {}\n", env_name(row), value, row.help,
+               kind_of(row), range_of(row), reload_of(row));
+  }
+}
+
+void print_markdown() {
+  fmt::print(
+      "# Options\n\n"
+      "<!-- Written by `talus options --markdown`; a test keeps it so. Change "
+      "src/settings/options.hpp. -->\n\n"
+      "Options are environment variables, read once, when the program starts. `talus run` takes "
+      "them\nas `KEY=VALUE` words before the program, in any case and without `TALUS_`.\n\n"
+      "| Variable | Type | Default | Range | Read | Meaning |\n"
+      "|---|---|---|---|---|---|\n");
+  for (const OptionRow& row : option_rows) {
+    const std::string value = default_value(row);
+    fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", env_name(row), kind_of(row),
+               value.empty() ? "(empty)" : fmt::format("`{}`", cell(value)), cell(range_of(row)),
+               reload_of(row), cell(row.help));
+  }
+  fmt::print(
+      "\nBytes may carry `K` `M` `G` `T` (or `KiB` `MiB` `GiB` `TiB`), powers of 1024; times may "
+      "carry\n`ms` or `s`. Words are taken in any case. An unknown `TALUS_` variable, or a value "
+      "that is not\nallowed, is one line of warning at start, and the default stays; `talus run` "
+      "refuses both.\nVariables that begin with `TALUS_BENCH_` or `TALUS_TEST_` are not looked "
+      "at. A program that gains\nprivileges when it starts (set-user-ID and the like) ignores all "
+      "of them.\n");
+}
+
+void print_json() {
+  fmt::print("[\n");
+  for (const OptionRow& row : option_rows) {
+    const bool is_number = row.kind == OptionKind::number;
+    const std::string value = default_value(row);
+    fmt::print("  {{\"name\": {}, \"environment\": {}, \"type\": {}, \"default\": {}, ",
+               quoted(row.name), quoted(env_name(row)), quoted(kind_of(row)),
+               is_number                         ? fmt::format("{}", row.default_number)
+               : row.kind == OptionKind::boolean ? (row.default_number != 0 ? "true" : "false")
+                                                 : quoted(value));
+    if (is_number) fmt::print("\"min\": {}, \"max\": {}, ", row.min, row.max);
+    if (row.kind == OptionKind::text) fmt::print("\"length_max\": {}, ", row.max);
+    if (row.words[0] != '\0') fmt::print("\"words\": {}, ", quoted(row.words));
+    fmt::print("\"unit\": {}, \"read\": {}, \"help\": {}}}{}\n", quoted(unit_of(row)),
+               quoted(reload_of(row)), quoted(row.help),
+               static_cast<std::size_t>(row.id) + 1 == option_count ? "" : ",");
+  }
+  fmt::print("]\n");
+}
+
+}  // namespace
+
+int print_options(OptionsFormat format) {
+  switch (format) {
+    case OptionsFormat::text:
+      print_text();
+      break;
+    case OptionsFormat::markdown:
+      print_markdown();
+      break;
+    case OptionsFormat::json:
+      print_json();
+      break;
+  }
+  return exit_yes;
+}
+
+int print_version(const std::string& wanted) {
+  fmt::print("talus {}\n", TALUS_TOOL_VERSION);
+  const LibraryPath library = find_library(wanted);
+  if (library.path.empty()) {
+    complain(library.error);
+    return wanted.empty() ? exit_yes : exit_usage;
+  }
+  const std::optional<ElfFacts> facts = read_elf(library.path);
+  const bool is_ours = facts && facts->talus_version;
+  fmt::print("library {} {}\n", is_ours ? *facts->talus_version : "(not Talus)", library.path);
+  return exit_yes;
+}
+
+}  // namespace talus::tool

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: the reading of /proc/PID, see process_view.hpp. A mapped file is opened through map_files
+// where the kernel allows it, because that reaches the very file that is mapped even after an
+// upgrade replaced it; else through the process' own root, for containers.
+// Invariant: each object is told once, however many ranges of it are mapped.
+// Must not know: options.
+
+#include "process_view.hpp"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+
+namespace talus::tool {
+namespace {
+
+// Everything in a file of /proc, whose size is not known beforehand.
+std::optional<std::string> read_all(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return {};
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (file.bad()) return {};
+  return text;
+}
+
+// The kernel writes a newline in a file name as \012; all other bytes stand as they are.
+std::string without_escapes(const std::string& text) {
+  static constexpr std::string_view escape = "\\012";
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const bool is_escape = text.compare(at, escape.size(), escape) == 0;
+    result += is_escape ? '\n' : text[at];
+    at += is_escape ? escape.size() : 1;
+  }
+  return result;
+}
+
+struct MapLine {
+  std::string range;  // start-end, the name in map_files
+  std::string inode;
+  std::string path;
+};
+
+MapLine read_map_line(const std::string& line) {
+  std::istringstream words(line);
+  MapLine result;
+  std::string permissions, offset, device;
+  words >> result.range >> permissions >> offset >> device >> result.inode >> std::ws;
+  std::getline(words, result.path);
+  result.path = without_escapes(result.path);
+  result.inode = device + "/" + result.inode;
+  return result;
+}
+
+MappedObject read_object(const std::string& process, const MapLine& line) {
+  static constexpr std::string_view deleted_mark = " (deleted)";
+  MappedObject object{line.path, false, {}};
+  if (object.path.size() > deleted_mark.size() &&
+      object.path.compare(object.path.size() - deleted_mark.size(), std::string::npos,
+                          deleted_mark) == 0) {
+    object.is_deleted = true;
+    object.path.resize(object.path.size() - deleted_mark.size());
+  }
+  object.facts = read_elf(process + "/map_files/" + line.range);
+  // A file that took a deleted one's name is another file: not read.
+  if (!object.facts && !object.is_deleted) object.facts = read_elf(process + "/root" + line.path);
+  if (!object.facts && !object.is_deleted) object.facts = read_elf(line.path);
+  return object;
+}
+
+std::vector<std::string> split_at_zeros(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = text.find('\0', at);
+    parts.push_back(text.substr(at, end - at));
+    if (end == std::string::npos) break;
+    at = end + 1;
+  }
+  return parts;
+}
+
+bool is_variable(const std::string& text) {
+  const std::size_t end = text.find('=');
+  return end != std::string::npos && end != 0;
+}
+
+bool is_started_secure(const std::string& auxiliary) {
+  Elf64_auxv_t entry;
+  for (std::size_t at = 0; at + sizeof entry <= auxiliary.size(); at += sizeof entry) {
+    std::memcpy(&entry, auxiliary.data() + at, sizeof entry);
+    if (entry.a_type == AT_SECURE) return entry.a_un.a_val != 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+ProcessView view_process(const std::string& pid) {
+  ProcessView view;
+  const std::string process = "/proc/" + pid;
+  errno = 0;
+  const std::optional<std::string> maps = read_all(process + "/maps");
+  if (!maps || maps->empty()) {
+    const int error = errno;
+    std::error_code lost;
+    const bool is_there = std::filesystem::exists(process, lost);
+    const char* const reason = !is_there    ? "no such process"
+                               : error != 0 ? std::strerror(error)
+                                            : "has no memory of its own";
+    view.error = fmt::format("process {}: {}", pid, reason);
+    return view;
+  }
+  std::error_code error;
+  const std::string program = std::filesystem::read_symlink(process + "/exe", error).string();
+  std::set<std::string> seen;
+  std::istringstream lines(*maps);
+  for (std::string text; std::getline(lines, text);) {
+    const MapLine line = read_map_line(text);
+    if (line.path.empty() || line.path[0] != '/' || !seen.insert(line.inode).second) continue;
+    const bool is_program = line.path == program;
+    view.objects.insert(is_program ? view.objects.begin() : view.objects.end(),
+                        read_object(process, line));
+  }
+  if (const auto environment = read_all(process + "/environ")) {
+    view.environment = split_at_zeros(*environment);
+    view.is_environment_intact =
+        std::all_of(view.environment.begin(), view.environment.end(), is_variable);
+  }
+  if (const auto auxiliary = read_all(process + "/auxv")) {
+    view.is_secure = is_started_secure(*auxiliary);
+  }
+  return view;
+}
+
+}  // namespace talus::tool

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: the PATH search and the look at a program's first bytes, see program.hpp. The search is
+// ours and not execvp's because the program must be inspected before it is started.
+// Invariant: exit-relevant answers are those of a POSIX shell: a file that may not be executed is
+// remembered but does not end the search.
+// Must not know: what is done with the answer.
+
+#include "program.hpp"
+
+#include <elf.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+namespace talus::tool {
+namespace {
+
+#if defined(__x86_64__)
+constexpr std::uint16_t own_machine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint16_t own_machine = EM_AARCH64;
+#else
+#  error "the command is built for x86-64 and AArch64"
+#endif
+
+ProgramSearch look_at(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) {
+    return errno == EACCES ? ProgramSearch::not_executable : ProgramSearch::missing;
+  }
+  if (!S_ISREG(status.st_mode)) return ProgramSearch::not_executable;
+  return ::eaccess(path.c_str(), X_OK) == 0 ? ProgramSearch::found : ProgramSearch::not_executable;
+}
+
+// The kernel tells the loader to be careful (AT_SECURE) when the program's user, group or
+// capabilities are not simply ours. A set-user-ID program of our own user gains nothing.
+bool gains_privileges(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) return false;
+  if ((status.st_mode & S_ISUID) != 0 && status.st_uid != ::getuid()) return true;
+  const mode_t set_group = S_ISGID | S_IXGRP;
+  if ((status.st_mode & set_group) == set_group && status.st_gid != ::getgid()) return true;
+  const bool has_capabilities = ::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
+  return has_capabilities && ::getuid() != 0;
+}
+
+// The interpreter named by a first line "#! path argument"; empty if it is no script.
+std::string script_interpreter(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char start[256] = {};
+  file.read(start, sizeof start - 1);
+  std::string_view line(start, static_cast<std::size_t>(file.gcount()));
+  if (line.substr(0, 2) != "#!") return {};
+  line = line.substr(2, line.find('\n') - 2);
+  const std::size_t first = line.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  line = line.substr(first);
+  return std::string(line.substr(0, line.find_first_of(" \t\r")));
+}
+
+// The loader itself is a program without an interpreter that still honours LD_PRELOAD.
+bool is_loader(const ElfFacts& facts) { return facts.soname.rfind("ld-", 0) == 0; }
+
+ProgramKind kind_of_image(const std::string& path, const std::optional<ElfFacts>& facts) {
+  if (!facts) return ProgramKind::unknown;
+  if (!facts->is_64_bit || facts->machine != own_machine) return ProgramKind::foreign;
+  if (facts->interpreter.empty() && !is_loader(*facts)) {
+    return facts->talus_version ? ProgramKind::embedded : ProgramKind::fixed;
+  }
+  return gains_privileges(path) ? ProgramKind::secure : ProgramKind::dynamic;
+}
+
+}  // namespace
+
+ProgramPath find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return {look_at(name), name};
+  if (name.empty()) return {ProgramSearch::missing, name};
+  const char* const path = std::getenv("PATH");
+  std::string_view folders = path != nullptr ? path : "/bin:/usr/bin";
+  ProgramPath result{ProgramSearch::missing, name};
+  for (;;) {
+    const std::size_t end = folders.find(':');
+    const std::string folder(folders.substr(0, end));
+    const std::string candidate = folder.empty() ? "./" + name : folder + "/" + name;
+    const ProgramSearch search = look_at(candidate);
+    if (search == ProgramSearch::found) return {search, candidate};
+    // A folder of that name, or one that may not be entered, is nothing the user meant.
+    std::error_code error;
+    if (search == ProgramSearch::not_executable &&
+        std::filesystem::is_regular_file(candidate, error)) {
+      result = {search, candidate};
+    }
+    if (end == std::string_view::npos) return result;
+    folders.remove_prefix(end + 1);
+  }
+}
+
+Program inspect_program(const std::string& path) {
+  std::string image = path;
+  std::optional<ElfFacts> facts = read_elf(image);
+  if (!facts) {
+    const std::string interpreter = script_interpreter(path);
+    if (interpreter.empty()) return {ProgramKind::unknown, image, {}};
+    image = interpreter;
+    facts = read_elf(image);
+    if (!facts && !script_interpreter(image).empty()) return {ProgramKind::script, image, {}};
+  }
+  const ProgramKind kind = kind_of_image(image, facts);
+  return {kind, image, facts};
+}
+
+std::string why_not_preloadable(const Program& program) {
+  switch (program.kind) {
+    case ProgramKind::dynamic:
+    case ProgramKind::embedded:
+      return {};
+    case ProgramKind::fixed:
+      return fmt::format("{} is statically linked, nothing can be preloaded into it",
+                         program.image);
+    case ProgramKind::secure:
+      return fmt::format(
+          "{} gains privileges (set-user-ID, set-group-ID or capabilities), "
+          "the loader ignores LD_PRELOAD there",
+          program.image);
+    case ProgramKind::foreign:
+      return fmt::format("{} is built for another machine than libtalus.so", program.image);
+    case ProgramKind::script:
+      return fmt::format("the interpreter {} is a script again", program.image);
+    case ProgramKind::unknown:
+      return fmt::format("{} is neither an ELF program nor a script with #!", program.image);
+  }
+  return {};
+}
+
+}  // namespace talus::tool

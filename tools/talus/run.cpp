@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: `talus run`: checks the settings, puts the library in front of LD_PRELOAD and replaces
+// this process by the program. No shell and no child stand between, so quoting, exit status,
+// signals and the process id are the program's own.
+// Invariant: argv of the program is the very array given to us; nothing is started if anything
+// about the settings or the library is wrong.
+// Must not know: what the options do.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "command.hpp"
+#include "library.hpp"
+#include "program.hpp"
+#include "setting.hpp"
+
+namespace talus::tool {
+namespace {
+
+// All mistakes are told, not only the first.
+bool apply_settings(const std::vector<std::string>& words) {
+  bool is_good = true;
+  for (const std::string& word : words) {
+    const Setting setting = parse_setting(word);
+    if (setting.error.empty()) {
+      ::setenv(setting.name.c_str(), setting.value.c_str(), 1);
+    } else {
+      fmt::print(stderr, "{}\n", setting.error);
+      is_good = false;
+    }
+  }
+  return is_good;
+}
+
+// execve, and for a file that is neither ELF nor #! what every shell does: sh reads it.
+int execute(const std::string& path, std::vector<char*> arguments) {
+  arguments.push_back(nullptr);
+  ::execve(path.c_str(), arguments.data(), environ);
+  if (errno == ENOEXEC) {
+    std::string shell = "/bin/sh";
+    std::string script = path;
+    std::vector<char*> shell_arguments{shell.data(), script.data()};
+    shell_arguments.insert(shell_arguments.end(), arguments.begin() + 1, arguments.end());
+    ::execve(shell.c_str(), shell_arguments.data(), environ);
+  }
+  const int error = errno;
+  complain(fmt::format("{}: {}", path, std::strerror(error)));
+  return error == ENOENT ? exit_not_found : exit_not_executable;
+}
+
+}  // namespace
+
+int run_program(const RunRequest& request) {
+  if (!apply_settings(request.settings)) return exit_usage;
+  const LibraryPath library = find_library(request.library);
+  if (library.path.empty()) {
+    complain(library.error);
+    return exit_usage;
+  }
+  const std::string name = request.program.front();
+  const ProgramPath program = find_program(name);
+  if (program.search == ProgramSearch::missing) {
+    complain(fmt::format("{}: not found", name));
+    return exit_not_found;
+  }
+  if (program.search == ProgramSearch::not_executable) {
+    complain(fmt::format("{}: not executable", program.path));
+    return exit_not_executable;
+  }
+  const Program inspected = inspect_program(program.path);
+  // A file of no known format will be read by sh, which can be preloaded.
+  if (inspected.kind != ProgramKind::unknown && inspected.kind != ProgramKind::script) {
+    const std::string reason = why_not_preloadable(inspected);
+    if (!reason.empty()) complain("warning: runs without Talus: " + reason);
+  }
+  const std::string preload = preload_with(library.path, std::getenv("LD_PRELOAD"));
+  ::setenv("LD_PRELOAD", preload.c_str(), 1);
+  return execute(program.path, request.program);
+}
+
+}  // namespace talus::tool

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: the reading of one KEY=VALUE word, see setting.hpp.
+// Invariant: the value is passed on untouched; only the key is rewritten to the option's name.
+// Must not know: anything but the table of options and its parser.
+
+#include "setting.hpp"
+
+#include "process/options_env.hpp"
+
+namespace talus::tool {
+namespace {
+
+constexpr std::string_view prefix = "TALUS_";
+
+std::string upper(std::string_view text) {
+  std::string result;
+  for (const char letter : text)
+    result += option_upper(letter);
+  return result;
+}
+
+}  // namespace
+
+bool looks_like_setting(std::string_view word) {
+  const std::size_t end = word.find('=');
+  if (end == std::string_view::npos || end == 0) return false;
+  if (word[0] >= '0' && word[0] <= '9') return false;
+  for (const char letter : word.substr(0, end)) {
+    const char low = option_lower(letter);
+    const bool is_part = (low >= 'a' && low <= 'z') || (low >= '0' && low <= '9') || low == '_';
+    if (!is_part) return false;
+  }
+  return true;
+}
+
+Setting parse_setting(std::string_view word) {
+  const std::size_t end = word.find('=');
+  std::string key = upper(word.substr(0, end));
+  if (key.rfind(prefix, 0) == 0) key.erase(0, prefix.size());
+  Setting setting{std::string(prefix) + key, std::string(word.substr(end + 1)), {}};
+
+  char buffer[option_warning_bytes_max];
+  OptionLine line(buffer, sizeof buffer);
+  const OptionRow* const row = find_option_env(key.data(), key.size());
+  if (row == nullptr) {
+    add_unknown_option(line, key.data(), key.size());
+  } else {
+    Options scratch;
+    const OptionParse parse = set_option(scratch, *row, setting.value.c_str());
+    if (parse == OptionParse::accepted) return setting;
+    add_refused_value(line, *row, setting.value.c_str(), parse);
+  }
+  setting.error = buffer;
+  return setting;
+}
+
+}  // namespace talus::tool

@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# What `make test` runs: the release build with all its tests, then the core's own tests on the
+# other compiler, with audits, under sanitizers, and on AArch64. Ends with one line for all.
+set -u
+jobs=$(nproc)
+passed=0
+failed=0
+skipped=0
+names=""
+
+# Configures, builds and tests one preset; arguments after the name go to ctest.
+preset() {
+  name=$1
+  shift
+  echo "== $name"
+  log="build/$name.log"
+  mkdir -p build
+  if ! { cmake --preset "$name" && cmake --build "build/$name" -j "$jobs"; } >"$log" 2>&1; then
+    tail -40 "$log"
+    failed=$((failed + 1))
+    names="$names $name(build)"
+    return
+  fi
+  ctest --test-dir "build/$name" --output-on-failure -j "$jobs" "$@" >"$log" 2>&1
+  grep -E 'tests passed|Failed|Timeout|\*\*\*' "$log"
+  grep -q 'tests failed' "$log" || { tail -40 "$log"; failed=$((failed + 1)); return; }
+  bad=$(grep -cE '^ *[0-9]+/[0-9]+ Test.*\*\*\*(Failed|Timeout|Exception|Not Run *[0-9])' "$log")
+  skip=$(grep -cE '^ *[0-9]+/[0-9]+ Test.*\*\*\*(Skipped|Not Run \(Disabled\))' "$log")
+  all=$(grep -cE '^ *[0-9]+/[0-9]+ Test ' "$log")
+  if [ "$bad" != 0 ]; then
+    grep -v ' Passed ' "$log" | grep -v '^ *Start' | head -150
+    names="$names $name"
+  fi
+  failed=$((failed + bad))
+  skipped=$((skipped + skip))
+  passed=$((passed + all - bad - skip))
+}
+
+preset release
+preset clang -L 'death|asm'
+preset asan -L 'unit|death'
+preset tsan -L stress
+if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64-static >/dev/null; then
+  preset aarch64 -L 'unit'
+fi
+[ -z "$names" ] || echo "not passed:$names"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]

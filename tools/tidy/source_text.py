@@ -1,0 +1,144 @@
+# What it owns: splitting source text into its code and its comments without losing line numbers,
+# and the length of functions in it. Rules on code never fire on a comment or a string, and
+# rules on comments never fire on code, because both go through this file.
+# It must not know any rule. Heuristic on purpose: a compiler front end would cost seconds.
+# SPDX-License-Identifier: MIT
+"""Lines of C++ and of hash-comment languages, taken apart."""
+
+import ast
+import re
+
+CPP_TOKEN = re.compile(
+    r"""(?P<line>//(?:[^\n\\]|\\.)*(?:\\\n[^\n]*)*)
+      | (?P<block>/\*.*?(?:\*/|\Z))
+      | (?P<raw>R"(?P<tag>[^()\\\s]{0,16})\(.*?\)(?P=tag)")
+      | (?P<string>"(?:[^"\\\n]|\\.)*")
+      | (?P<number>\b\d(?:[\w.]|'\w)*)
+      | (?P<char>'(?:[^'\\\n]|\\.)+')""",
+    re.VERBOSE | re.DOTALL)
+
+
+def blanked(text):
+    """The text with everything but its newlines turned into spaces."""
+    return re.sub(r"[^\n]", " ", text)
+
+
+def split_cpp(text):
+    """Returns (code, comments): same shape as text, each with the other part blanked.
+
+    Strings keep their quotes in the code but lose their content, except on include lines.
+    """
+    code, comments, at = [], [], 0
+    for token in CPP_TOKEN.finditer(text):
+        between = text[at:token.start()]
+        code.append(between)
+        comments.append(blanked(between))
+        body, kind = token.group(), token.lastgroup
+        if kind in ("line", "block"):
+            code.append(blanked(body))
+            comments.append(body)
+        elif kind == "number" or is_include_operand(text, token.start()):
+            code.append(body)
+            comments.append(blanked(body))
+        else:
+            code.append(body[0] + blanked(body[1:-1]) + body[-1] if kind != "raw"
+                        else '"' + blanked(body[1:-1]) + '"')
+            comments.append(blanked(body))
+        at = token.end()
+    code.append(text[at:])
+    comments.append(blanked(text[at:]))
+    return "".join(code), "".join(comments)
+
+
+def is_include_operand(text, start):
+    line_start = text.rfind("\n", 0, start) + 1
+    return re.match(r"\s*#\s*include\s*$", text[line_start:start]) is not None
+
+
+def hash_comments(text):
+    """Comments of shell, CMake, Make and Python text; a # inside quotes is not one."""
+    lines = []
+    for line in text.split("\n"):
+        found = re.match(r"""((?:[^"'#\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')*)(\#.*)?$""", line)
+        if found and found.group(2):
+            lines.append(" " * len(found.group(1)) + found.group(2))
+        else:
+            lines.append(line if line.lstrip().startswith("#") else "")
+    return "\n".join(lines)
+
+
+NOT_A_FUNCTION = re.compile(
+    r"^\s*(?:template\s*<.*>\s*)?(?:inline\s+)?"
+    r"(?:namespace|class|struct|union|enum|extern\s*\"\s*\"\s*$)\b|=\s*$|^\s*extern\s*\"\s*\"\s*$",
+    re.DOTALL)
+
+
+def opens_function(header):
+    """Whether the text before a brace is the head of a function and not of a type or value."""
+    if "(" not in header:
+        return False
+    without_attributes = re.sub(r"\[\[.*?\]\]|\balignas\s*\([^()]*\)", " ", header, flags=re.DOTALL)
+    if NOT_A_FUNCTION.search(without_attributes):
+        return False
+    return re.search(r"\)[^;]*$", without_attributes, re.DOTALL) is not None
+
+
+def cpp_functions(code):
+    """Yields (first line, lines, head) of each outermost function in C++ code without comments."""
+    plain = re.sub(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", lambda m: blanked(m.group()), code,
+                   flags=re.MULTILINE)
+    depth_scopes, header_start, function_depth = [], 0, None
+    start_line = 0
+    for token in re.finditer(r"[{};]", plain):
+        char, at = token.group(), token.start()
+        if char == "{":
+            if function_depth is None:
+                header = plain[header_start:at]
+                if opens_function(header):
+                    function_depth = len(depth_scopes)
+                    lead = len(header) - len(header.lstrip())
+                    start_line = plain.count("\n", 0, header_start + lead) + 1
+                    function_head = " ".join(header.split())
+            depth_scopes.append(at)
+        elif char == "}" and depth_scopes:
+            depth_scopes.pop()
+            if function_depth is not None and len(depth_scopes) == function_depth:
+                end_line = plain.count("\n", 0, at) + 1
+                yield start_line, end_line - start_line + 1, function_head
+                function_depth = None
+        header_start = at + 1
+
+
+def python_functions(text):
+    """Yields (first line, lines, name) of each function of a Python file."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.lineno, node.end_lineno - node.lineno + 1, node.name
+
+
+def head_comment(lines, is_cpp):
+    """The lines of the comment block that opens a file, after a shebang and blank lines.
+
+    In a language with hash comments the docstring that follows belongs to it.
+    """
+    head, closing = [], None
+    for line in lines[1:] if lines and lines[0].startswith("#!") else lines:
+        stripped = line.strip()
+        if closing:
+            head.append(line)
+            closing = None if closing in stripped else closing
+        elif is_cpp and stripped.startswith("/*"):
+            head.append(line)
+            closing = None if "*/" in stripped[2:] else "*/"
+        elif not is_cpp and re.match(r'[rR]?"""', stripped):
+            head.append(line)
+            closing = None if stripped.count('"""') > 1 else '"""'
+        elif stripped.startswith("//" if is_cpp else "#"):
+            head.append(line)
+        elif stripped:
+            break
+    return head

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# What it owns: the walk over the tree and the report. It reads the tree once, applies the rules
+# of rules.py and floors.py to each file, drops what src/README.md excepts by name, prints one
+# line a finding (file:line: rule: what to do) and exits 1 when there was any.
+# It must stay under two seconds on the whole tree: it runs in each test run.
+# SPDX-License-Identifier: MIT
+"""Checks the rules of the house; see src/README.md for the floors and the exceptions."""
+
+import argparse
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import floors        # noqa: E402
+import rules         # noqa: E402
+import source_text   # noqa: E402
+
+SKIPPED_FOLDERS = {"__pycache__", "node_modules", "target", "CMakeFiles", "Testing"}
+SHOWN_HIDDEN_FOLDERS = {".ci", ".github"}
+
+
+def source_files(root):
+    """Paths from the root of all files that a rule can speak about, sorted."""
+    found = []
+    for folder, folders, names in os.walk(root):
+        is_root = os.path.samefile(folder, root)
+        folders[:] = sorted(
+            name for name in folders
+            if name not in SKIPPED_FOLDERS
+            and not (is_root and name.startswith("build"))
+            and (not name.startswith(".") or name in SHOWN_HIDDEN_FOLDERS)
+            and not os.path.exists(os.path.join(folder, name, "CMakeCache.txt")))
+        for name in names:
+            path = os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")
+            if rules.kind_of(path) and os.path.isfile(os.path.join(folder, name)):
+                found.append(path)
+    return sorted(found)
+
+
+def check_file(root, path, house):
+    """Yields (line, rule, what to do) for one file."""
+    try:
+        with open(os.path.join(root, path), encoding="utf-8") as file:
+            text = file.read()
+    except UnicodeDecodeError:
+        yield 1, "encoding", "save the file as UTF-8"
+        return
+    kind = rules.kind_of(path)
+    yield from rules.check_name(path)
+    if kind == "doc":
+        yield from rules.check_links(root, path, text)
+        return
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    yield from rules.check_limits(path, lines)
+    yield from rules.check_head(lines, kind == "cpp", path.startswith("tests/"))
+    if kind == "cpp":
+        code, comments = source_text.split_cpp(text)
+        yield from rules.check_edges(lines)
+    else:
+        code, comments = "", source_text.hash_comments(text)
+    yield from rules.check_functions(path, text, code)
+    yield from rules.check_banned(code, comments)
+    yield from rules.check_doc_paths(root, comments)
+    if path.startswith("src/"):
+        yield from floors.check_place(path, house)
+        if kind == "cpp":
+            yield from floors.check_includes(root, path, code, house)
+            yield from floors.check_atomics(path, code, house)
+
+
+def check_tree(root):
+    """All findings of a tree as (file, line, rule, what to do), exceptions already taken off."""
+    house_path = os.path.join(root, "src", "README.md")
+    if not os.path.isfile(house_path):
+        return [("src/README.md", 1, "house", "write the list of floors")]
+    with open(house_path, encoding="utf-8") as file:
+        house = floors.House(file.read())
+    findings = [("src/README.md", line, "house", what) for line, what in house.problems]
+    for path in source_files(root):
+        findings += [(path, *finding) for finding in check_file(root, path, house)]
+    kept, silenced = [], set()
+    excepted = {(rule, file): row for row in house.exceptions for rule, file in [row[1:3]]}
+    for finding in findings:
+        key = (finding[2], finding[0])
+        if key in excepted:
+            silenced.add(key)
+        else:
+            kept.append(finding)
+    for key, row in excepted.items():
+        if key not in silenced:
+            kept.append(("src/README.md", row[0], "stale-exception",
+                         f"delete the row: {key[1]} does not break '{key[0]}'"))
+    return sorted(kept)
+
+
+def main(arguments):
+    default_root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("root", nargs="?", default=default_root, help="root of the tree")
+    options = parser.parse_args(arguments)
+    root = os.path.abspath(options.root)
+    findings = check_tree(root)
+    for path, line, rule, what in findings:
+        print(f"{path}:{line}: {rule}: {what}")
+    print(f"tidy: {len(source_files(root))} files, {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
