@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Runs the conformance suite on several allocators and writes a Markdown table.
+
+Rows are probes, columns allocators: the libc's own, the three that distributions package, and the
+library given with --talus. A library that is not installed is left out and named. Below the table
+stand the figures that probes measured and the reasons of each failure. Only the standard library.
+SPDX-License-Identifier: MIT
+"""
+
+import argparse
+import datetime
+import os
+import platform
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # the source folder stays clean
+
+import run  # noqa: E402
+
+LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
+                   "/usr/lib", "/usr/local/lib")
+PACKAGED = (
+    ("jemalloc", ("libjemalloc.so.2",)),
+    ("mimalloc", ("libmimalloc.so.2.0", "libmimalloc.so.2", "libmimalloc.so")),
+    ("gperftools", ("libtcmalloc_minimal.so.4",)),
+)
+CELLS = {"passed": "pass", "failed": "**fail**", "skipped": "skip"}
+REASONS_PER_FAILURE = 2
+
+
+def find_library(names):
+    for folder in LIBRARY_FOLDERS:
+        for name in names:
+            path = Path(folder) / name
+            if path.is_file():
+                return path
+    return None
+
+
+def choose_allocators(arguments):
+    """(column, library or None) pairs; None is the libc's own allocator."""
+    chosen = []
+    if arguments.talus:
+        chosen.append(("talus", run.resolve_preload(arguments.talus)))
+    chosen.append(("glibc", None))
+    for name, files in PACKAGED:
+        library = find_library(files)
+        if library is None:
+            print(f"{name} is not installed: left out")
+        else:
+            chosen.append((name, library))
+    for pair in arguments.also:
+        name, _, path = pair.partition("=")
+        chosen.append((name, run.resolve_preload(path)))
+    return chosen
+
+
+def run_all(arguments, programs):
+    suites = {}
+    for name, library in choose_allocators(arguments):
+        print(f"== {name}")
+        extra = {}
+        if name == "talus" and arguments.talus_static:
+            extra["CONFORMANCE_STATIC_LIB"] = str(Path(arguments.talus_static).absolute())
+        results = run.run_suite(programs, library, arguments.timeout, extra)
+        print(run.count_line(results))
+        suites[name] = results
+    return suites
+
+
+def table_lines(suites):
+    names = list(suites)
+    lines = ["| probe | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
+    by_probe = {name: {r["probe"]: r for r in results} for name, results in suites.items()}
+    for probe in sorted(next(iter(by_probe.values()))):
+        cells = [CELLS[by_probe[name][probe]["outcome"]] for name in names]
+        lines.append(f"| {probe} | " + " | ".join(cells) + " |")
+    totals = [run.count_line(suites[name]).replace(", ", "<br>") for name in names]
+    lines.append("| **all** | " + " | ".join(totals) + " |")
+    seconds = [f"{sum(r['seconds'] for r in suites[name]):.0f} s" for name in names]
+    lines.append("| time | " + " | ".join(seconds) + " |")
+    return lines
+
+
+def figure_lines(suites):
+    names = list(suites)
+    rows = {}
+    for name, results in suites.items():
+        for result in results:
+            for figure, value in result["figures"]:
+                rows.setdefault((result["probe"], figure), {})[name] = value
+    lines = ["| probe | figure | " + " | ".join(names) + " |", "|---" * (len(names) + 2) + "|"]
+    for (probe, figure), values in sorted(rows.items()):
+        cells = [values.get(name, "-") for name in names]
+        lines.append(f"| {probe} | {figure} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def shown(reason):
+    """A reason as one Markdown cell: no table bars, no local paths, not too long."""
+    words = [
+        word.rsplit("/", 1)[-1] if word.startswith("/") and len(word) > 1 else word
+        for word in reason.split()
+    ]
+    return " ".join(words).replace("|", "/").replace("<", "&lt;")[:200]
+
+
+def failure_lines(suites):
+    lines = []
+    for name, results in suites.items():
+        failed = [result for result in results if result["outcome"] == "failed"]
+        if not failed:
+            continue
+        lines += [f"### {name}", ""]
+        for result in failed:
+            reasons = [shown(reason) for reason in result["reasons"][:REASONS_PER_FAILURE]]
+            lines.append(f"- `{result['probe']}`: " + "; ".join(reasons))
+        lines.append("")
+    return lines
+
+
+def write_report(path, suites, introduction):
+    today = datetime.date.today().isoformat()
+    machine = f"Linux {platform.release().split('-')[0]}, {platform.machine()}, " \
+              f"{os.cpu_count()} processors, {' '.join(platform.libc_ver())}"
+    lines = [introduction.rstrip(), "", f"Run of {today} on {machine}.", ""]
+    lines += table_lines(suites)
+    lines += ["", "## Figures", ""] + figure_lines(suites)
+    lines += ["", "## What failed", ""] + failure_lines(suites)
+    Path(path).write_text("\n".join(lines).rstrip() + "\n")
+
+
+INTRODUCTION = """# Conformance
+
+What a program may expect of its allocator, asked of several. Each row is a small program of
+`tests/conformance`, run with the allocator preloaded; the head of its source says what it asks and
+how. The file is written by `tests/conformance/table.py` and is not edited by hand.
+
+glibc fails three, and each was examined. `cxx_wrapping_new` is a fault of libstdc++ up to 12, whose
+own aligned `new` rounds the size up without looking for overflow. `fork_copy_on_write` and
+`memory_idle_release` ask for more than glibc sets out to give: its lists run through free blocks,
+and nothing leaves an idle process. Skips are calls a library does not have, or a probe that needs
+what was not given: an archive for static linking, a preload."""
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--programs", required=True, help="folder of the built probes")
+    parser.add_argument("--talus", help="libtalus.so, for a column of its own")
+    parser.add_argument("--talus-static", help="libtalus.a, for the static link probe")
+    parser.add_argument("--also", action="append", default=[], metavar="NAME=LIB",
+                        help="a further allocator; may be repeated")
+    parser.add_argument("--only", help="glob or part of the names of the probes to run")
+    parser.add_argument("--timeout", type=float, default=run.TIMEOUT_SECONDS)
+    parser.add_argument("--out", default="conformance.md", help="the file to write")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    programs = run.find_programs(arguments.programs, arguments.only)
+    if not programs:
+        sys.exit("table.py: no programs match")
+    suites = run_all(arguments, programs)
+    write_report(arguments.out, suites, INTRODUCTION)
+    print(f"written to {arguments.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

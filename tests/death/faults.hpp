@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// tests/death/faults: the messages for misuse, and the check that a statement ends with one.
+//
+// Owns: the wording as a user reads it, written out a second time on purpose: a changed word in
+// os/report.hpp must fail here. Invariant: a child of a fork runs the faulty statement, so the
+// addresses in the expected text may be taken before. Called on: a test's main thread.
+#ifndef TALUS_TESTS_DEATH_FAULTS_HPP
+#define TALUS_TESTS_DEATH_FAULTS_HPP
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include <string>
+#include <thread>
+
+#include "api/entry.hpp"
+#include "door/life.hpp"
+#include "heap/totals.hpp"
+
+namespace talus::test {
+
+inline std::string hex(const void* pointer) {
+  char text[32];
+  snprintf(text, sizeof text, "0x%zx", reinterpret_cast<size_t>(pointer));
+  return text;
+}
+
+inline std::string double_free_text(const void* pointer, size_t block_bytes) {
+  return "talus: double free of " + hex(pointer) + " (a free block of " +
+         std::to_string(block_bytes) + " bytes)\n";
+}
+
+inline std::string interior_text(const void* pointer, const void* block, size_t block_bytes) {
+  const size_t offset = reinterpret_cast<size_t>(pointer) - reinterpret_cast<size_t>(block);
+  return "talus: invalid free of " + hex(pointer) + " (not the start of a block; it points " +
+         std::to_string(offset) + " bytes into " + std::to_string(block_bytes) + " bytes at " +
+         hex(block) + ")\n";
+}
+
+inline std::string foreign_text(const void* pointer, const char* call) {
+  return "talus: invalid pointer " + hex(pointer) + " passed to " + call +
+         "() (not a block of this heap: freed twice, or from another allocator)\n";
+}
+
+// The heap of this thread, made if there is none yet.
+inline Heap& own_heap() {
+  api::free(api::malloc(1));
+  return *heap_behind(*this_face);
+}
+
+// A pointer the compiler knows nothing about, so that it warns of none of the faults.
+template <typename Type>
+void* hide(Type* pointer) {
+  void* hidden = const_cast<void*>(static_cast<const void*>(pointer));
+  asm volatile("" : "+r"(hidden));
+  return hidden;
+}
+
+template <typename Work>
+void on_another_thread(Work work) {
+  std::thread(work).join();
+}
+
+inline void leave_no_core_file() {
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+}
+
+}  // namespace talus::test
+
+// The statement ends the process by SIGABRT and says exactly this text, nothing before or after.
+#define EXPECT_FAULT(text, ...)                                    \
+  EXPECT_EXIT(                                                     \
+      {                                                            \
+        talus::test::leave_no_core_file();                         \
+        __VA_ARGS__;                                               \
+      },                                                           \
+      testing::KilledBySignal(SIGABRT), testing::Eq(std::string(text)))
+
+#endif  // TALUS_TESTS_DEATH_FAULTS_HPP

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// tests/death/large_blocks: blocks of their own range that are freed or resized wrongly.
+//
+// Owns: nothing. A thread keeps a few freed blocks of moderate size, whose descriptors still tell
+// that they are free; ranges that went back are no block of anyone's.
+#include "faults.hpp"
+
+namespace talus {
+namespace {
+
+using namespace test;
+
+constexpr size_t kept_bytes = 256 * kib;
+constexpr size_t given_bytes = 3 * mib;
+static_assert(kept_bytes <= large_cache_bytes_max / 2 && given_bytes > large_cache_bytes_max);
+
+struct Large {
+  void* block;
+  explicit Large(size_t bytes) : block(api::malloc(bytes)) {}
+  ~Large() { api::free(block); }
+  void* at(size_t offset) const { return hide(static_cast<char*>(block) + offset); }
+};
+
+TEST(LargeBlock, FreedTwice) {
+  const Large large{given_bytes};
+  EXPECT_FAULT(foreign_text(large.block, "free"), {
+    api::free(large.block);
+    api::free(large.block);
+  });
+}
+
+TEST(LargeBlock, FreedTwiceWhileItIsKept) {
+  const Large large{kept_bytes};
+  EXPECT_FAULT(double_free_text(large.block, kept_bytes), {
+    api::free(large.block);
+    api::free(large.block);
+  });
+}
+
+TEST(LargeBlock, FreedByTwoThreads) {
+  const Large large{kept_bytes};
+  EXPECT_FAULT(double_free_text(large.block, kept_bytes), {
+    api::free(large.block);
+    on_another_thread([&] { api::free(large.block); });
+  });
+}
+
+TEST(LargeBlock, ResizedAfterFree) {
+  const Large kept{kept_bytes};
+  EXPECT_FAULT(foreign_text(kept.block, "realloc"), {
+    api::free(kept.block);
+    api::realloc(kept.block, 2 * kept_bytes);
+  });
+  const Large given{given_bytes};
+  EXPECT_FAULT(foreign_text(given.block, "realloc"), {
+    api::free(given.block);
+    api::realloc(given.block, 2 * given_bytes);
+  });
+}
+
+TEST(LargeBlock, OldPlaceFreedAfterAMove) {
+  const Large large{given_bytes};
+  EXPECT_FAULT(foreign_text(large.block, "free"), {
+    const Large neighbour{given_bytes};
+    void* moved = api::realloc(large.block, 64 * given_bytes);
+    ASSERT_NE(moved, large.block) << "it grew in place";
+    api::free(large.block);
+  });
+}
+
+TEST(LargeBlock, PointerIntoItsStart) {
+  const Large large{given_bytes};
+  EXPECT_FAULT(interior_text(large.at(16), large.block, given_bytes), api::free(large.at(16)));
+}
+
+TEST(LargeBlock, PointerIntoItsEnd) {
+  const Large large{given_bytes};
+  void* inside = large.at(given_bytes - 8);
+  EXPECT_FAULT(interior_text(inside, large.block, given_bytes), api::free(inside));
+}
+
+// Only the ends of a range are in the page map, so the middle is known as nobody's.
+TEST(LargeBlock, PointerIntoItsMiddle) {
+  const Large large{given_bytes};
+  void* inside = large.at(mib);
+  EXPECT_FAULT(foreign_text(inside, "free"), api::free(inside));
+}
+
+TEST(LargeBlock, UsableSizeOfAFreedBlock) {
+  const Large kept{kept_bytes};
+  EXPECT_FAULT(foreign_text(kept.block, "malloc_usable_size"), {
+    api::free(kept.block);
+    api::malloc_usable_size(kept.block);
+  });
+}
+
+}  // namespace
+}  // namespace talus

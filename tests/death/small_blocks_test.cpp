@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// tests/death/small_blocks: small blocks that their own thread frees wrongly.
+//
+// Owns: nothing. A free of a small block only pushes the pointer on a list; the fault is found when
+// the list goes back to its slab, which the tests either force or wait for.
+#include <vector>
+
+#include "faults.hpp"
+
+namespace talus {
+namespace {
+
+using namespace test;
+
+constexpr size_t bytes = 48;
+
+// Two blocks, so that the slab does not empty and vanish when one of them is freed.
+class SmallBlock : public testing::Test {
+ protected:
+  Heap& heap = own_heap();
+  void* other = api::malloc(bytes);
+  void* block = api::malloc(bytes);
+  ~SmallBlock() override {
+    api::free(block);
+    api::free(other);
+  }
+};
+
+TEST_F(SmallBlock, FreedTwiceInOneList) {
+  EXPECT_FAULT(double_free_text(block, bytes), {
+    api::free(block);
+    api::free(block);
+    flush_all(heap);
+  });
+}
+
+TEST_F(SmallBlock, FreedAgainWithAnotherBetween) {
+  EXPECT_FAULT(double_free_text(block, bytes), {
+    api::free(block);
+    api::free(other);
+    api::free(block);
+    flush_all(heap);
+  });
+}
+
+TEST_F(SmallBlock, FreedAgainWhenItIsBackInItsSlab) {
+  EXPECT_FAULT(double_free_text(block, bytes), {
+    api::free(block);
+    flush_all(heap);
+    api::free(block);
+    flush_all(heap);
+  });
+}
+
+// Nobody asks for the flush: a program that goes on freeing runs into it.
+TEST_F(SmallBlock, FreedTwiceIsFoundWhenTheListIsFull) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 4000; i++) blocks.push_back(api::malloc(bytes));
+  EXPECT_FAULT(double_free_text(block, bytes), {
+    api::free(block);
+    api::free(block);
+    for (void* each : blocks) api::free(each);
+  });
+  for (void* each : blocks) api::free(each);
+}
+
+TEST_F(SmallBlock, FreedTwiceIsFoundWhenTheThreadEnds) {
+  void* freed = nullptr;
+  EXPECT_EXIT(
+      {
+        leave_no_core_file();
+        on_another_thread([&] {
+          freed = api::malloc(bytes);
+          api::free(freed);
+          api::free(freed);
+        });
+      },
+      testing::KilledBySignal(SIGABRT),
+      testing::ContainsRegex("^talus: double free of 0x[0-9a-f]+ \\(a free block of 48 bytes\\)"));
+}
+
+TEST_F(SmallBlock, PointerIntoIt) {
+  void* inside = hide(static_cast<char*>(block) + 16);
+  EXPECT_FAULT(interior_text(inside, block, bytes), {
+    api::free(inside);
+    flush_all(heap);
+  });
+}
+
+TEST_F(SmallBlock, MisalignedPointerIntoIt) {
+  void* inside = hide(static_cast<char*>(block) + 1);
+  EXPECT_FAULT(interior_text(inside, block, bytes), {
+    api::free(inside);
+    flush_all(heap);
+  });
+}
+
+// The few bytes behind a slab's last block belong to no block.
+TEST_F(SmallBlock, PointerBehindTheLastBlockOfASlab) {
+  const Slab& slab = slab_of(heap.id, block);
+  const size_t used = slab.block_count * size_t{slab.block_bytes};
+  const size_t room = size_class_row(slab.class_id).slab_granules * granule_bytes;
+  ASSERT_LT(used, room) << "choose a size that leaves a rest";
+  void* behind = reinterpret_cast<void*>(slab.base + used);
+  EXPECT_FAULT(foreign_text(behind, "free"), {
+    api::free(behind);
+    flush_all(heap);
+  });
+}
+
+TEST_F(SmallBlock, FreedAgainWhenItsSlabIsGone) {
+  EXPECT_FAULT(foreign_text(block, "free"), {
+    api::free(block);
+    api::free(other);
+    trim_heaps(0);
+    ASSERT_TRUE(page_map.word_of(reinterpret_cast<uintptr_t>(block)).is_nobody());
+    api::free(block);
+  });
+}
+
+TEST_F(SmallBlock, NullAndLiveBlocksAreFine) {
+  api::free(nullptr);
+  void* moved = api::realloc(api::malloc(10), 20000);
+  ASSERT_NE(moved, nullptr);
+  api::free(moved);
+  flush_all(heap);
+}
+
+}  // namespace
+}  // namespace talus

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// tests/doors/header_units: what the two units of the header-only program know of each other.
+#ifndef TALUS_TESTS_DOORS_HEADER_UNITS_HPP
+#define TALUS_TESTS_DOORS_HEADER_UNITS_HPP
+
+#include <talus/talus.hpp>
+
+// In the other unit: its own calls of the inline functions, and where it sees the heap.
+void* other_malloc(size_t bytes);
+void other_free(void* pointer);
+size_t other_usable_size(const void* pointer);
+
+#endif  // TALUS_TESTS_DOORS_HEADER_UNITS_HPP

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// model/include/os/os: the part of the operating system that the modelled protocols call.
+//
+// Stands before src/os/os.hpp. Owns: the futex. The kernel compares the word and goes to sleep in
+// one step, which is what its own lock makes of it; a sleeper may return early as the contract of
+// the shipped one says. Called on: fibers.
+#ifndef TALUS_OS_OS_HPP
+#define TALUS_OS_OS_HPP
+
+#include "arch/arch.hpp"
+#include "os/report.hpp"
+
+namespace talus::os {
+
+struct System {
+  static void futex_wait(uint32_t* word, uint32_t value) noexcept {
+    model::Explorer& explorer = model::explorer;
+    explorer.point();
+    explorer.note("futex_wait", word, value);
+    if (*word != value) return;
+    if (explorer.early_returns < explorer.bounds().early_returns && explorer.choose(2) == 1) {
+      explorer.early_returns++;
+      return;
+    }
+    explorer.sleep_on(word);
+  }
+  static void futex_wake_one(uint32_t* word) noexcept {
+    model::explorer.point();
+    model::explorer.note("futex_wake", word, 1);
+    model::explorer.wake_one(word);
+  }
+};
+
+}  // namespace talus::os
+
+#endif  // TALUS_OS_OS_HPP

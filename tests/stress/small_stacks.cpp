@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// stress/small_stacks: threads with the smallest stack that the C library allows.
+//
+// Every slow path must fit: first call, refill, remote delivery, large blocks, resizing, trimming,
+// the thread's end. Sanitizers need more stack themselves, and get it.
+#include "footprint.hpp"
+
+namespace {
+
+stress::Exchange<128> exchange;
+
+void use_every_path(uint64_t seed) {
+  stress::Random random{seed};
+  void* blocks[24];
+  for (void*& block : blocks) block = stress::make_filled(random, random.size(32 * stress::kib));
+  for (void*& block : blocks) block = exchange.swap(random, block);
+  for (void*& block : blocks) {
+    if (block != nullptr) {
+      block = stress::resize_filled(block, random.size(300 * stress::kib), random);
+    }
+    stress::check_and_release(block);
+  }
+  void* aligned = talus::allocate_aligned(4096, 5000);
+  STRESS_CHECK(reinterpret_cast<uintptr_t>(aligned) % 4096 == 0, "%p", aligned);
+  talus::release(aligned);
+  void* zeroed = talus::allocate_zeroed(3 * stress::mib);
+  STRESS_CHECK(static_cast<char*>(zeroed)[2 * stress::mib] == 0, "calloc");
+  talus::release(zeroed);
+  if (seed % 64 == 0) talus::trim_heaps(0);
+  if (seed % 16 == 0) (void)talus::collect_totals();
+}
+
+}  // namespace
+
+int main() {
+  talus::process_starts();
+  const size_t smallest = static_cast<size_t>(PTHREAD_STACK_MIN);
+  const size_t stack_bytes = stress::is_sanitized ? 256 * stress::kib : smallest;
+  const stress::Deadline deadline;
+  uint64_t thread_count = 0;
+  while (!deadline.is_over()) {
+    stress::run_threads(
+        4, [&](int i) { use_every_path(thread_count + static_cast<uint64_t>(i)); }, stack_bytes);
+    thread_count += 4;
+  }
+  printf("%zu threads with %zu KiB of stack\n", static_cast<size_t>(thread_count),
+         stack_bytes / stress::kib);
+  exchange.empty();
+  talus::trim_heaps(0);
+  stress::expect_nothing_live();
+  return 0;
+}

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: MIT
+"""Owns: the tests of `talus check`: every door in a live process, every kind of program that is not
+started, the options in effect, and the exit codes 0, 1 and 2.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from command import (COMMAND, REAL, STAND_IN, STAND_IN_VERSION, environment, program, talus)
+
+
+class Live:
+    """A program that has said "ready" and waits."""
+
+    def __init__(self, words, **more):
+        self.child = subprocess.Popen(words, env=environment(**more), stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, text=True)
+        assert self.child.stdout.readline() == "ready\n"
+
+    def __enter__(self):
+        return str(self.child.pid)
+
+    def __exit__(self, *_):
+        self.child.communicate("", timeout=60)
+
+
+class Process(unittest.TestCase):
+    def assert_active(self, pid, door, carrier, version=STAND_IN_VERSION):
+        result = talus("check", pid)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        lines = result.stdout.splitlines()
+        self.assertEqual(lines[:4], ["active: yes", f"version: {version}", f"door: {door}",
+                                     f"object: {carrier}"])
+        return result.stdout
+
+    def assert_not_active(self, pid, reason):
+        result = talus("check", pid)
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertEqual(result.stdout.splitlines()[0], "active: no")
+        self.assertIn(reason, result.stdout)
+
+    def test_preload(self):
+        words = [COMMAND, "run", "--lib", STAND_IN, "decay_ms=5s", program("program_plain")]
+        with Live(words, TALUS_VERBOS="1") as pid:
+            output = self.assert_active(pid, "preload", STAND_IN)
+        self.assertIn("option decay_ms=5s (set)\n", output)
+        self.assertIn("option verbose=0 (default)\n", output)
+        self.assertIn("warning: talus: unknown option TALUS_VERBOS; did you mean TALUS_VERBOSE?",
+                      output)
+
+    def test_a_refused_value_shows_the_default(self):
+        with Live([program("program_plain")], LD_PRELOAD=STAND_IN, TALUS_DECAY_MS="never") as pid:
+            output = self.assert_active(pid, "preload", STAND_IN)
+        self.assertIn("option decay_ms=1s (default)\n", output)
+        self.assertEqual(output.count("warning: "), 1)
+
+    def test_linked(self):
+        with Live([program("program_linked")]) as pid:
+            self.assert_active(pid, "linked", STAND_IN)
+
+    def test_embedded(self):
+        with Live([program("program_embedded")]) as pid:
+            self.assert_active(pid, "embedded", program("program_embedded"))
+
+    def test_none(self):
+        for name in ("program_plain", "program_static"):
+            with Live([program(name)]) as pid:
+                self.assert_not_active(pid, "no object mapped")
+
+    def test_loaded_too_late(self):
+        with Live([program("program_dlopen"), STAND_IN]) as pid:
+            self.assert_not_active(pid, "loaded by dlopen")
+
+    def test_after_an_upgrade_the_old_library_is_still_seen(self):
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="talus-check-"))
+        self.addCleanup(shutil.rmtree, folder)
+        library = os.path.join(folder, "libtalus.so")
+        shutil.copy(STAND_IN, library)
+        with Live([program("program_plain")], LD_PRELOAD=library) as pid:
+            os.remove(library)
+            result = talus("check", pid)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn(f"object: {library}\n", result.stdout)
+
+    def test_a_process_that_wrote_over_its_environment(self):
+        # As servers do that show their state in the list of processes.
+        with Live([program("program_overwrites")], LD_PRELOAD=STAND_IN) as pid:
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                self.assertNotIn(b"LD_PRELOAD", file.read())
+            result = talus("check", pid)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("door: preload\n", result.stdout)
+        self.assertIn("was overwritten by it", result.stdout)
+        self.assertNotIn("option ", result.stdout)
+
+    def test_terminal_codes_of_the_process_are_not_repeated(self):
+        with Live([program("program_plain")], LD_PRELOAD=STAND_IN,
+                  TALUS_PRINT_STATS="a\x1b[2J\n\x7fb") as pid:
+            output = self.assert_active(pid, "preload", STAND_IN)
+        self.assertIn("option print_stats=a?[2J??b (set)\n", output)
+
+    def test_cannot_be_read(self):
+        for pid, reason in (("4194305", "no such process"), ("2x", "no process id"),
+                            ("../1", "no process id")):
+            result = talus("check", pid)
+            self.assertEqual((result.returncode, result.stdout), (2, ""))
+            self.assertIn(reason, result.stderr)
+
+    def test_usage(self):
+        with Live([program("program_plain")]) as pid:
+            for words in ([], ["--"], [pid, "--", "true"], [pid, pid]):
+                self.assertEqual(talus("check", *words).returncode, 2, words)
+
+    @unittest.skipUnless(REAL, "the library is not part of this build")
+    def test_real_library(self):
+        with Live([COMMAND, "run", program("program_plain")]) as pid:
+            result = talus("check", pid)
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("door: preload\n", result.stdout)
+
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="talus-check-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.mark = os.path.join(self.folder, "started")
+
+    def check(self, *words, **more):
+        result = talus("check", "--lib", STAND_IN, "--", *words, **more)
+        self.assertFalse(os.path.exists(self.mark), "the program was started")
+        # A sanitizer ends with 1 as well, which must not pass for "not active".
+        self.assertNotIn("Sanitizer", result.stderr)
+        self.assertNotIn("runtime error", result.stderr)
+        return result
+
+    def script(self, name, first_line):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"{first_line}\ntouch {self.mark}\n")
+        os.chmod(path, 0o755)
+        return path
+
+    def test_dynamic_program_is_not_started(self):
+        result = self.check("touch", self.mark)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.splitlines()[:4],
+                         ["active: yes", f"version: {STAND_IN_VERSION}", "door: preload",
+                          f"object: {STAND_IN}"])
+
+    def test_options_come_from_the_environment(self):
+        result = self.check("true", env=environment(TALUS_RETAIN_BYTES="1M"))
+        self.assertIn("option retain_bytes=1MiB (set)\n", result.stdout)
+
+    def test_linked_and_embedded(self):
+        result = self.check(program("program_linked"))
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("door: linked\n", result.stdout)
+        result = self.check(program("program_embedded"))
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("door: embedded\n", result.stdout)
+
+    def test_static(self):
+        result = self.check(program("program_static"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("active: no\nreason: ", result.stdout)
+        self.assertIn("is statically linked", result.stdout)
+
+    @unittest.skipUnless(os.getuid() == 0, "only root can give a file to another user")
+    def test_privileged(self):
+        path = os.path.join(self.folder, "tool")
+        shutil.copy(program("program_plain"), path)
+        os.chown(path, 65534, 65534)
+        os.chmod(path, 0o4755)
+        result = self.check(path)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("gains privileges", result.stdout)
+
+    def test_script(self):
+        result = self.check(self.script("script", "#! /bin/sh -e"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        static = self.script("static", f"#!{program('program_static')}")
+        self.assertEqual(self.check(static).returncode, 1)
+
+    def test_script_of_a_script(self):
+        inner = self.script("inner", "#!/bin/sh")
+        result = self.check(self.script("outer", f"#!{inner}"))
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("is a script again", result.stderr)
+
+    def test_no_known_format(self):
+        result = self.check(self.script("words", "just words"))
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+
+    def test_a_library_that_is_not_talus(self):
+        other = os.path.join(self.folder, "libtalus.so")
+        libc = subprocess.run(["cc", "-print-file-name=libm.so.6"], stdout=subprocess.PIPE,
+                              text=True, check=True).stdout.strip()
+        shutil.copy(libc, other)
+        result = talus("check", "--lib", other, "--", "true")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("carries no Talus", result.stdout)
+
+    def test_damaged_programs_are_no_crash(self):
+        with open(program("program_plain"), "rb") as file:
+            whole = file.read()
+        path = os.path.join(self.folder, "damaged")
+        for step in range(16, 1024, 4):
+            damaged = bytearray(whole)
+            damaged[step:step + 4] = b"\xff\xff\xff\xff"
+            with open(path, "wb") as file:
+                file.write(damaged)
+            os.chmod(path, 0o755)
+            result = self.check(path)
+            self.assertIn(result.returncode, (0, 1, 2), step)
+        for length in (0, 4, 40, 64, 200, 1000):
+            with open(path, "wb") as file:
+                file.write(whole[:length])
+            self.assertIn(self.check(path).returncode, (0, 1, 2), length)
+
+    def test_missing(self):
+        result = self.check("no-such-program-here")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Owns: the program that the tests of `talus check` look at: linked with Talus, opening it late,
+ * carrying it inside, hiding its environment or having nothing to do with it, as it is compiled.
+ * It says "ready", then waits until its input ends, so that a test can look at it alive.
+ */
+
+#include <stdio.h>
+
+#ifdef PROGRAM_NEEDS_TALUS
+int stand_in_number(void);
+#endif
+#ifdef PROGRAM_OPENS_TALUS
+#  include <dlfcn.h>
+#endif
+
+#ifdef PROGRAM_OVERWRITES_ENVIRONMENT
+#  include <string.h>
+extern char** environ;
+#endif
+
+int main(int argc, char** argv) {
+#ifdef PROGRAM_OVERWRITES_ENVIRONMENT
+  for (char** variable = environ; *variable != NULL; ++variable) {
+    memset(*variable, 0, strlen(*variable));
+  }
+#endif
+#ifdef PROGRAM_NEEDS_TALUS
+  if (stand_in_number() != 42) return 3;
+#endif
+#ifdef PROGRAM_OPENS_TALUS
+  if (argc > 1 && dlopen(argv[1], RTLD_NOW) == NULL) return 4;
+#endif
+  (void)argc;
+  (void)argv;
+  puts("ready");
+  fflush(stdout);
+  while (getchar() != EOF) {}
+  return 0;
+}

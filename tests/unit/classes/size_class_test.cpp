@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/classes/size_class: the proof, by exhaustion, that the classes are what their head
+// says: complete, monotone, minimal, with bounded waste, aligned, and with exact division.
+#include <gtest/gtest.h>
+
+#include "classes/size_class.hpp"
+
+namespace talus {
+namespace {
+
+size_t bytes_of(ClassId id) { return size_class_row(id).block_bytes; }
+ClassId class_at(size_t index) { return ClassId{static_cast<uint8_t>(index)}; }
+
+TEST(SizeClass, EverySizeFitsMinimallyAndMonotonely) {
+  size_t before = 0;
+  for (size_t size = 0; size <= small_bytes_max; size++) {
+    const size_t index = index_of(class_of(size));
+    ASSERT_LT(index, class_count);
+    ASSERT_GE(bytes_of(class_of(size)), size);
+    ASSERT_GE(index, before) << size;
+    ASSERT_TRUE(index == 0 || bytes_of(class_at(index - 1)) < size) << "a smaller class would do";
+    before = index;
+  }
+  EXPECT_EQ(before, class_count - 1);
+  EXPECT_EQ(index_of(class_of(0)), 0u);
+}
+
+TEST(SizeClass, RoundTrip) {
+  for (size_t index = 0; index < class_count; index++) {
+    EXPECT_EQ(index_of(class_of(bytes_of(class_at(index)))), index);
+    EXPECT_TRUE(index == 0 || bytes_of(class_at(index)) > bytes_of(class_at(index - 1)));
+    EXPECT_EQ(bytes_of(class_at(index)) % block_alignment, 0u);
+  }
+}
+
+TEST(SizeClass, WasteIsBounded) {
+  double waste_sum = 0;
+  for (size_t size = 1; size <= small_bytes_max; size++) {
+    const size_t waste = bytes_of(class_of(size)) - size;
+    ASSERT_LT(waste, size <= linear_bytes_max ? block_alignment : divide_up(size, 8)) << size;
+    waste_sum += static_cast<double>(waste) / static_cast<double>(size);
+  }
+  EXPECT_LT(waste_sum / static_cast<double>(small_bytes_max), 1.0 / 16);
+}
+
+TEST(SizeClass, EveryPowerOfTwoIsAClass) {
+  for (size_t power = block_alignment; power <= small_bytes_max; power *= 2) {
+    EXPECT_EQ(bytes_of(class_of(power)), power);
+  }
+}
+
+TEST(SizeClass, AlignedClassServesEverySizeAtEveryAlignment) {
+  for (size_t alignment = 1; alignment <= small_bytes_max; alignment *= 2) {
+    for (size_t size = 0; size <= small_bytes_max; size++) {
+      const ClassId id = class_of_aligned(size, alignment);
+      ASSERT_LT(index_of(id), class_count);
+      const size_t bytes = bytes_of(id);
+      ASSERT_GE(bytes, size);
+      ASSERT_EQ(bytes % alignment, 0u) << size << " at " << alignment;
+      // No smaller class would have done.
+      for (size_t below = index_of(id); below-- > 0;) {
+        if (bytes_of(class_at(below)) < size) break;
+        ASSERT_NE(bytes_of(class_at(below)) % alignment, 0u) << size << " at " << alignment;
+      }
+    }
+  }
+}
+
+TEST(SizeClass, SlabsHoldTheirBlocksAndWasteLittle) {
+  for (size_t index = 0; index < class_count; index++) {
+    const SizeClass& row = size_class_row(class_at(index));
+    const size_t slab_bytes = row.slab_granules * granule_bytes;
+    EXPECT_GE(row.block_count, slab_blocks_min);
+    EXPECT_LE(size_t{row.block_count} * row.block_bytes, slab_bytes);
+    EXPECT_GT(size_t{row.block_count + 1} * row.block_bytes, slab_bytes);
+    EXPECT_EQ(row.bitmap_words, divide_up(row.block_count, 64));
+    EXPECT_GE(row.list_blocks_max, list_blocks_min);
+    EXPECT_LE(row.list_blocks_max, list_blocks_max);
+  }
+}
+
+TEST(SizeClass, DivisionIsExactForEveryOffsetOfEverySlab) {
+  for (size_t index = 0; index < class_count; index++) {
+    const SizeClass& row = size_class_row(class_at(index));
+    const size_t slab_bytes = row.slab_granules * granule_bytes;
+    size_t quotient = 0, rest = 0;
+    for (size_t offset = 0; offset < slab_bytes; offset++) {
+      if (divide_by_reciprocal(offset, row.reciprocal) != quotient) {
+        FAIL() << "offset " << offset << " in blocks of " << row.block_bytes;
+      }
+      if (++rest == row.block_bytes) rest = 0, quotient++;
+    }
+  }
+}
+
+TEST(SizeClass, SumsAndMaximaAreThoseOfTheTable) {
+  size_t sum = 0, words = 0, slab_bytes = 0;
+  for (const SizeClass& row : size_class_table.rows) {
+    sum += row.list_blocks_max;
+    if (row.bitmap_words > words) words = row.bitmap_words;
+    if (row.slab_granules * granule_bytes > slab_bytes) {
+      slab_bytes = row.slab_granules * granule_bytes;
+    }
+  }
+  EXPECT_EQ(list_capacity_sum(), sum);
+  EXPECT_EQ(bitmap_words_max(), words);
+  EXPECT_EQ(slab_bytes_max(), slab_bytes);
+}
+
+}  // namespace
+}  // namespace talus

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/fake_os/odd_kernel: kernels with other addresses and other pages than this one's.
+//
+// Owns: nothing. Addresses from the bottom and the top of what the page map covers, addresses
+// above it (five-level page tables), and pages of 16 and 64 KiB. Called on: the main thread.
+#include <gtest/gtest.h>
+
+#include "effort.hpp"
+#include "fake_os/sequence.hpp"
+
+namespace talus {
+namespace {
+
+// The whole sequence with mappings from `base` upward.
+std::string run_at(uint64_t base) {
+  return test::run_in_child([base] {
+    os::fake_plan.map_base.store_relaxed(base);
+    void* first = allocate(100);
+    test::require(first != nullptr, "the first block");
+    test::child_report().measured[0] = reinterpret_cast<uintptr_t>(first);
+    release(first);
+    const size_t refused = test::run_sequence();
+    test::require(refused == 0, "allocations refused", refused);
+    test::require_quiet_heap();
+  });
+}
+
+// A sanitizer has its own tables at such addresses, and the kernel then answers with others.
+void expect_address_from(uint64_t base) {
+  if (test::under_tsan || test::under_asan || test::may_be_emulated) return;
+  EXPECT_GE(test::child_report().measured[0], base);
+  EXPECT_LT(test::child_report().measured[0], base + 4096 * mib);
+}
+
+TEST(OddAddresses, Low) {
+  EXPECT_EQ(run_at(uint64_t{1} << 38), "");
+  expect_address_from(uint64_t{1} << 38);
+}
+
+TEST(OddAddresses, High) {
+  EXPECT_EQ(run_at(uint64_t{1} << 46), "");
+  expect_address_from(uint64_t{1} << 46);
+}
+
+// Mappings cross from one leaf of the page map to the next.
+TEST(OddAddresses, AcrossALeafOfThePageMap) {
+  const uint64_t border = (uint64_t{1} << 38) + (uint64_t{1} << PageMap::root_shift);
+  EXPECT_EQ(run_at(border - 20 * mib), "");
+  expect_address_from(border - 20 * mib);
+}
+
+TEST(OddAddresses, AboveThePageMapIsNoMemory) {
+  const std::string wrong = test::run_in_child([] {
+    os::fake_plan.map_base.store_relaxed(uint64_t{1} << 55);
+    for (size_t bytes : {size_t{1}, 3 * kib, small_bytes_max + 1, 9 * mib}) {
+      test::require(allocate(bytes) == nullptr, "allocate", bytes);
+      test::require(allocate_zeroed(bytes) == nullptr, "allocate_zeroed", bytes);
+      test::require(allocate_aligned(2 * mib, bytes) == nullptr, "allocate_aligned", bytes);
+    }
+    const size_t refused = test::run_sequence();
+    test::require(refused > 100, "the sequence", refused);
+    test::require_quiet_heap();
+    const HeapTotals totals = collect_totals();
+    test::require(totals.space.reserved_bytes == 0, "reserved", totals.space.reserved_bytes);
+    os::fake_plan.map_base.store_relaxed(0);
+    test::require(test::run_sequence() == 0, "the sequence with usable addresses");
+    test::require_quiet_heap();
+  });
+  EXPECT_EQ(wrong, "");
+}
+
+// The page size is read once in a process: before anything else asks, the child says another.
+std::string run_with_pages_of(size_t bytes) {
+  return test::run_in_child([bytes] {
+    test::require(os::shared_page_bytes.load_relaxed() == 0, "the page size is still unknown");
+    os::fake_plan.page_bytes.store_relaxed(bytes);
+    void* large = allocate(small_bytes_max + 1);
+    test::require(os::page_bytes() == bytes, "page size", os::page_bytes());
+    test::require(large != nullptr && usable_size(large) == round_up(small_bytes_max + 1, bytes),
+                  "a large block is whole pages");
+    release(large);
+    for (int round = 0; round < 2; round++) {
+      const size_t refused = test::run_sequence();
+      test::require(refused == 0, "allocations refused", refused);
+      test::require_quiet_heap();
+    }
+    const uint64_t misaligned = os::fake_plan.misaligned_calls.load_relaxed();
+    test::require(misaligned == 0, "calls that were no whole pages", misaligned);
+  });
+}
+
+TEST(OddPages, Of16KiB) { EXPECT_EQ(run_with_pages_of(16 * kib), ""); }
+TEST(OddPages, Of64KiB) { EXPECT_EQ(run_with_pages_of(64 * kib), ""); }
+
+// The fake kernel does notice: without this the two tests above could not fail.
+TEST(OddPages, SmallerPagesThanTheKernelsAreNoticed) {
+  const std::string wrong = test::run_in_child([] {
+    os::fake_plan.page_bytes.store_relaxed(64 * kib);
+    char* at = static_cast<char*>(os::map_pages(nullptr, 128 * kib));
+    test::require(at != nullptr, "map");
+    test::require(!os::System::purge(at + 4 * kib, 64 * kib), "purge in the middle of a page");
+    test::require(!os::System::unmap(at, 4 * kib), "unmap of a part of a page");
+    test::require(os::fake_plan.misaligned_calls.load_relaxed() == 2, "misaligned calls");
+  });
+  EXPECT_EQ(wrong, "");
+}
+
+}  // namespace
+}  // namespace talus

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/fake_os/sequence: one of everything that makes the heap enter the kernel.
+//
+// Owns: the blocks that are held meanwhile. The sequence is the same each time it runs, so that
+// "the k-th call is refused" names a place in it; only two threads at once may exchange
+// neighbouring calls. Every allocation may give null, and then nothing may have changed; what it
+// gives is filled, and checked when it goes. Called on: the main thread of a child.
+#ifndef TALUS_TESTS_UNIT_FAKE_OS_SEQUENCE_HPP
+#define TALUS_TESTS_UNIT_FAKE_OS_SEQUENCE_HPP
+
+#include <vector>
+
+#include "fake_os/child.hpp"
+#include "pattern.hpp"
+#include "quiet.hpp"
+
+namespace talus::test {
+
+// Blocks with contents, and how many could not be had. One thread's.
+class HeldBlocks {
+ public:
+  size_t refused_count() const { return refused_count_; }
+  size_t count() const { return blocks_.size(); }
+
+  // Null counts as refused. True: there is a block, now filled.
+  bool hold(void* block, size_t bytes, size_t alignment = block_alignment) {
+    if (block == nullptr) return note_refusal();
+    require(reinterpret_cast<uintptr_t>(block) % alignment == 0, "alignment", alignment);
+    require(usable_size(block) >= bytes, "usable size of a new block", bytes);
+    const uint64_t seed = ++seed_;
+    fill_pattern(block, bytes, seed);
+    blocks_.push_back({block, bytes, seed});
+    return true;
+  }
+  bool hold_zeroed(size_t bytes) {
+    void* block = allocate_zeroed(bytes);
+    require(block == nullptr || is_zero(block, bytes), "a zeroed block is zero", bytes);
+    return hold(block, bytes);
+  }
+  // Resizes the block held at this place; a refusal leaves it as it was.
+  bool resize(size_t place, size_t bytes) {
+    Block& block = blocks_[place];
+    void* moved = reallocate(block.at, bytes);
+    if (moved == nullptr) {
+      require(has_pattern(block.at, block.bytes, block.seed), "a refused realloc", bytes);
+      return note_refusal();
+    }
+    const size_t kept = bytes < block.bytes ? bytes : block.bytes;
+    require(has_kept_pattern(moved, block.bytes, kept, block.seed), "contents after realloc",
+            bytes);
+    require(usable_size(moved) >= bytes, "usable size after realloc", bytes);
+    fill_pattern(moved, bytes, block.seed);
+    block = {moved, bytes, block.seed};
+    return true;
+  }
+  void release_last() {
+    const Block block = blocks_.back();
+    blocks_.pop_back();
+    require(has_pattern(block.at, block.bytes, block.seed), "contents at free", block.bytes);
+    release(block.at);
+  }
+  // Those at places 0, step, 2 * step...
+  void release_every(size_t step) {
+    std::vector<Block> rest;
+    for (size_t place = 0; place < blocks_.size(); place++) {
+      const Block& block = blocks_[place];
+      require(has_pattern(block.at, block.bytes, block.seed), "contents at free", block.bytes);
+      if (place % step == 0) {
+        release(block.at);
+      } else {
+        rest.push_back(block);
+      }
+    }
+    blocks_.swap(rest);
+  }
+
+ private:
+  struct Block {
+    void* at;
+    size_t bytes;
+    uint64_t seed;
+  };
+  bool note_refusal() {
+    refused_count_++;
+    return false;
+  }
+
+  std::vector<Block> blocks_;
+  size_t refused_count_ = 0;
+  uint64_t seed_ = 0;
+};
+
+inline void hold_small_and_large(HeldBlocks& held) {
+  for (size_t bytes = 0; bytes <= small_bytes_max; bytes += 1 + bytes / 3) {
+    held.hold(allocate(bytes), bytes);
+    held.hold(allocate(bytes), bytes);
+  }
+  for (size_t bytes : {small_bytes_max + 1, 100 * kib, 300 * kib, mib, 5 * mib}) {
+    held.hold(allocate(bytes), bytes);
+  }
+}
+
+// Two blocks in each other's way, so that growing means moving.
+inline void grow_and_shrink(HeldBlocks& held) {
+  const size_t first = held.count();
+  if (!held.hold(allocate(1000), 1000) || !held.hold(allocate(1000), 1000)) return;
+  for (size_t bytes = 2000; bytes <= 24 * mib; bytes = bytes * 5 / 2) {
+    held.resize(first, bytes);
+    held.resize(first + 1, bytes + bytes / 2);
+  }
+  held.resize(first, 300 * kib);
+  held.resize(first + 1, 3 * mib);
+  held.resize(first, 700);
+}
+
+// Zeroed blocks where written ones have been, one of them above the size that is purged.
+inline void hold_zeroed_blocks(HeldBlocks& held) {
+  for (size_t bytes : {size_t{100}, 50 * kib, 3 * mib, calloc_purge_bytes_min + 777}) {
+    if (held.hold(allocate(bytes), bytes)) held.release_last();
+    held.hold_zeroed(bytes);
+  }
+}
+
+// Zeroed blocks from ranges that a trim has given to the kernel, or wanted to.
+inline void hold_zeroed_after_trim(HeldBlocks& held) {
+  constexpr size_t block_count = 12;
+  const size_t bytes = 130 * kib;
+  size_t released = 0;
+  for (size_t i = 0; i < block_count; i++) released += held.hold(allocate(bytes), bytes);
+  while (released-- > 0) held.release_last();
+  trim_heaps(0);
+  for (size_t i = 0; i < block_count; i++) {
+    auto* zeroed = static_cast<unsigned char*>(allocate_zeroed(bytes));
+    size_t sum = 0;
+    for (size_t at = 0; zeroed != nullptr && at < bytes; at++) sum += zeroed[at];
+    require(sum == 0, "a zeroed block is zero in every byte", i);
+    held.hold(zeroed, bytes);
+  }
+}
+
+inline void hold_aligned_blocks(HeldBlocks& held) {
+  for (size_t alignment : {size_t{64}, 4 * kib, 64 * kib, 2 * mib, 8 * mib}) {
+    for (size_t bytes : {size_t{1}, 5 * kib, 70 * kib}) {
+      held.hold(allocate_aligned(alignment, bytes), bytes, alignment);
+    }
+  }
+}
+
+// Two threads, each with a heap of its own, that free what the other one got.
+inline size_t exchange_between_threads() {
+  HeldBlocks blocks[2];
+  on_threads(2, [&](size_t self) {
+    for (size_t i = 0; i < 150; i++) {
+      const size_t bytes = i * i * (self + 1);
+      blocks[self].hold(allocate(bytes), bytes);
+    }
+    const size_t large = (self + 1) * 400 * kib;
+    blocks[self].hold(allocate(large), large);
+    blocks[self].release_every(3);
+  });
+  on_threads(2, [&](size_t self) { blocks[1 - self].release_every(1); });
+  return blocks[0].refused_count() + blocks[1].refused_count();
+}
+
+// All of it; at the end nothing is held. Returns how many allocations gave null.
+inline size_t run_sequence() {
+  HeldBlocks held;
+  hold_small_and_large(held);
+  grow_and_shrink(held);
+  hold_zeroed_blocks(held);
+  hold_aligned_blocks(held);
+  held.release_every(2);
+  trim_heaps(mib);
+  size_t refused = exchange_between_threads();
+  hold_small_and_large(held);
+  hold_zeroed_after_trim(held);
+  held.release_every(3);
+  hold_aligned_blocks(held);
+  grow_and_shrink(held);
+  held.release_every(1);
+  return refused + held.refused_count();
+}
+
+// Nothing is held: the heap must say so, and its parts must add up.
+inline void require_quiet_heap() {
+  const HeapTotals totals = quiet_totals();
+  require(totals.live() == 0, "bytes that count as live", totals.live());
+  require(totals.live_large_count == 0, "large blocks that count as live",
+          totals.live_large_count);
+  require(totals.on_their_way == 0, "bytes on their way", totals.on_their_way);
+  require(space_is_sound(), "address space is sound");
+}
+
+}  // namespace talus::test
+
+#endif  // TALUS_TESTS_UNIT_FAKE_OS_SEQUENCE_HPP

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/heap/adoption: what a thread leaves behind, and who gets it.
+#include <gtest/gtest.h>
+
+#include <pthread.h>
+
+#include <vector>
+
+#include "effort.hpp"
+#include "pattern.hpp"
+#include "quiet.hpp"
+
+namespace talus {
+namespace {
+
+TEST(Adoption, HeapsAreReusedByLaterThreads) {
+  test::own_heap();
+  auto work = [](size_t) {
+    std::vector<void*> blocks;
+    for (int i = 0; i < 100; i++) blocks.push_back(allocate(200));
+    for (void* block : blocks) release(block);
+  };
+  test::on_threads(1, work);
+  const HeapTotals before = collect_totals();
+  for (int round = 0; round < 200; round++) test::on_threads(1, work);
+  const HeapTotals after = collect_totals();
+  EXPECT_EQ(after.heap_count, before.heap_count);
+  EXPECT_EQ(after.orphan_count, before.orphan_count);
+  EXPECT_EQ(after.metadata, before.metadata) << "thread churn must not cost metadata";
+}
+
+TEST(Adoption, BlocksOutliveTheirThread) {
+  constexpr size_t count = 2000;
+  std::vector<void*> blocks(count);
+  test::on_threads(1, [&](size_t) {
+    for (size_t i = 0; i < count; i++) {
+      blocks[i] = allocate(i);
+      test::fill_pattern(blocks[i], i, i);
+    }
+  });
+  const HeapTotals totals = collect_totals();
+  EXPECT_GE(totals.live(), count * (count - 1) / 2);
+  for (size_t i = 0; i < count; i++) {
+    ASSERT_TRUE(test::has_pattern(blocks[i], i, i));
+    release(blocks[i]);
+  }
+  EXPECT_EQ(test::live_bytes(), 0u);
+  EXPECT_EQ(collect_totals().slab_count, 0u) << "an orphan's slabs went back, too";
+}
+
+TEST(Adoption, EndingThreadLeavesNothingInItsLists) {
+  test::own_heap();
+  test::on_threads(3, [](size_t) {
+    std::vector<void*> blocks;
+    for (size_t i = 0; i < 3000; i++) blocks.push_back(allocate(i * 10));
+    for (void* block : blocks) release(block);
+  });
+  Heap& own = test::own_heap();
+  for_each_heap([&own](Heap& heap) noexcept {
+    if (&heap == &own) return;
+    EXPECT_TRUE(heap.shared_is_orphan.load_relaxed());
+    for (size_t index = 0; index < class_count; index++) {
+      EXPECT_EQ(list_length(heap, ClassId{static_cast<uint8_t>(index)}), 0u);
+    }
+    EXPECT_EQ(heap.kept_bytes, 0u);
+    EXPECT_EQ(heap.slab_count, 0u);
+    for (RemoteBatch& batch : heap.batches) EXPECT_EQ(batch.words_used, 0u);
+  });
+}
+
+TEST(Adoption, ManyThreadsAtOnce) {
+  const size_t rounds = test::rounds_of(20) + 1;
+  for (size_t round = 0; round < rounds; round++) {
+    test::on_threads(32, [](size_t self) {
+      std::vector<void*> blocks;
+      for (size_t i = 0; i < 200; i++) blocks.push_back(allocate(self * 50 + i));
+      for (void* block : blocks) release(block);
+    });
+  }
+  EXPECT_EQ(test::live_bytes(), 0u);
+  EXPECT_LE(collect_totals().heap_count, 34u + 1);
+}
+
+// A destructor that runs after the heap's own: the thread works on the shared heap then.
+struct Late {
+  pthread_key_t key = 0;
+  int rounds_left = 3;
+  Atomic<size_t> done;
+};
+Late late;
+
+void late_destructor(void* value) {
+  auto* block = static_cast<unsigned char*>(value);
+  EXPECT_TRUE(test::has_pattern(block, 500, 11));
+  release(block);
+  void* large = allocate(100 * kib);
+  release(large);
+  void* grown = reallocate(allocate(40), 4000);
+  release(grown);
+  late.done.fetch_add_relaxed(1);
+  if (late.rounds_left-- <= 0) return;
+  void* next = allocate(500);  // armed again: the destructor runs in the next round
+  test::fill_pattern(next, 500, 11);
+  pthread_setspecific(late.key, next);
+}
+
+TEST(Adoption, DestructorsMayAllocateAfterTheHeapIsGone) {
+  ASSERT_EQ(pthread_key_create(&late.key, late_destructor), 0);
+  for (int round = 0; round < 20; round++) {
+    late.rounds_left = 2;
+    late.done.store_relaxed(0);
+    test::on_threads(1, [](size_t) {
+      void* block = allocate(500);
+      test::fill_pattern(block, 500, 11);
+      pthread_setspecific(late.key, block);
+    });
+    EXPECT_EQ(late.done.load_relaxed(), 3u);
+  }
+  pthread_key_delete(late.key);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace talus

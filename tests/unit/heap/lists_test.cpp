@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/heap/lists: a thread's lists: refilled by half, flushed by half, doubled on use; and
+// what malloc and free promise about a single block.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "effort.hpp"
+#include "pattern.hpp"
+#include "quiet.hpp"
+
+namespace talus {
+namespace {
+
+size_t capacity_of(Heap& heap, ClassId id) {
+  return static_cast<size_t>(heap.lists[index_of(id)].limit - list_bottom(heap, id));
+}
+
+TEST(Lists, EverySizeGivesABlockThatHoldsIt) {
+  for (size_t size = 0; size <= 3 * small_bytes_max; size += size < 4096 ? 1 : 509) {
+    void* block = allocate(size);
+    ASSERT_NE(block, nullptr);
+    ASSERT_EQ(reinterpret_cast<uintptr_t>(block) % block_alignment, 0u);
+    ASSERT_GE(usable_size(block), size);
+    test::fill_pattern(block, usable_size(block), size);
+    ASSERT_TRUE(test::has_pattern(block, usable_size(block), size));
+    release(block);
+  }
+  EXPECT_EQ(usable_size(nullptr), 0u);
+  release(nullptr);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+TEST(Lists, LastInFirstOut) {
+  void* first = allocate(40);
+  void* second = allocate(40);
+  release(first);
+  release(second);
+  EXPECT_EQ(allocate(40), second);
+  EXPECT_EQ(allocate(40), first);
+  release(first);
+  release(second);
+}
+
+TEST(Lists, FreshBlocksComeInTheOrderOfAddresses) {
+  Heap& heap = test::own_heap();
+  flush_all(heap);
+  std::vector<char*> blocks;
+  for (int i = 0; i < 64; i++) blocks.push_back(static_cast<char*>(allocate(112)));
+  size_t ascending = 0;
+  for (size_t i = 1; i < blocks.size(); i++) ascending += blocks[i] == blocks[i - 1] + 112;
+  EXPECT_EQ(ascending, blocks.size() - 1);
+  for (char* block : blocks) release(block);
+}
+
+TEST(Lists, CapacityDoublesUpToTheClassesBoundAndListsStayWithin) {
+  Heap& heap = test::own_heap();
+  for (size_t index = 0; index < class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    const SizeClass& row = size_class_row(id);
+    std::vector<void*> blocks;
+    size_t before = capacity_of(heap, id);
+    for (size_t i = 0; i < 4u * row.list_blocks_max; i++) {
+      blocks.push_back(allocate(row.block_bytes));
+      ASSERT_NE(blocks.back(), nullptr);
+      ASSERT_LE(list_length(heap, id), capacity_of(heap, id));
+      ASSERT_GE(capacity_of(heap, id), before);
+      ASSERT_LE(capacity_of(heap, id), before * 2 < list_blocks_min ? list_blocks_min : before * 2);
+      before = capacity_of(heap, id);
+    }
+    for (void* block : blocks) {
+      release(block);
+      ASSERT_LE(list_length(heap, id), row.list_blocks_max);
+    }
+    EXPECT_EQ(capacity_of(heap, id), row.list_blocks_max);
+  }
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+TEST(Lists, BlocksOfAllClassesAreDistinctAndKeepTheirContents) {
+  struct Block {
+    void* at;
+    size_t bytes;
+  };
+  std::vector<Block> blocks;
+  std::set<void*> distinct;
+  test::Random random{test::seed_of("Lists.Distinct")};
+  for (size_t i = 0; i < test::rounds_of(40000) + 1000; i++) {
+    const size_t bytes = random.of_any_length(13);
+    void* at = allocate(bytes);
+    ASSERT_TRUE(distinct.insert(at).second);
+    test::fill_pattern(at, bytes, i);
+    blocks.push_back({at, bytes});
+  }
+  for (size_t i = 0; i < blocks.size(); i++) {
+    ASSERT_TRUE(test::has_pattern(blocks[i].at, blocks[i].bytes, i));
+    release(blocks[i].at);
+  }
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+TEST(Lists, EmptySlabsGoBack) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 20000; i++) blocks.push_back(allocate(256));
+  const size_t most = collect_totals().slab_count;
+  for (void* block : blocks) release(block);
+  // All but the one of its class that is kept, and what the list pins.
+  EXPECT_LT(collect_totals().slab_count, most / 4);
+  test::quiet_totals();
+  EXPECT_EQ(collect_totals().slab_count, 0u);
+  EXPECT_TRUE(test::space_is_sound());
+}
+
+TEST(Lists, AlignedBlocksAtEveryAlignment) {
+  test::Random random{test::seed_of("Lists.Aligned")};
+  for (size_t alignment = 16; alignment <= 4 * mib; alignment *= 2) {
+    std::vector<void*> blocks;
+    for (size_t bytes = 0; bytes <= 4 * mib; bytes = bytes * 3 + random.below(50)) {
+      void* at = allocate_aligned(alignment, bytes);
+      ASSERT_NE(at, nullptr);
+      ASSERT_EQ(reinterpret_cast<uintptr_t>(at) % alignment, 0u) << bytes;
+      ASSERT_GE(usable_size(at), bytes);
+      test::fill_pattern(at, bytes, bytes + alignment);
+      blocks.push_back(at);
+      if (bytes == 0) bytes = 1;
+    }
+    for (void* at : blocks) release(at);
+  }
+  EXPECT_EQ(allocate_aligned(size_t{1} << 47, 1), nullptr);
+  EXPECT_EQ(allocate_aligned(4096, PTRDIFF_MAX), nullptr);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace talus

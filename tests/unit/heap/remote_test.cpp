@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/heap/remote: blocks freed by other threads come home to the heap they are from.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <set>
+#include <vector>
+
+#include "effort.hpp"
+#include "pattern.hpp"
+#include "quiet.hpp"
+
+namespace talus {
+namespace {
+
+TEST(Remote, BlocksComeHomeAndAreUsedAgain) {
+  constexpr size_t count = 5000;
+  std::vector<void*> blocks;
+  std::set<void*> ours;
+  for (size_t i = 0; i < count; i++) blocks.push_back(allocate(96));
+  ours.insert(blocks.begin(), blocks.end());
+  const size_t reserved = collect_totals().space.reserved_bytes;
+  test::on_threads(1, [&](size_t) {
+    for (void* block : blocks) release(block);
+  });
+  // The owner finds them when it next runs out.
+  size_t reused = 0;
+  for (void*& block : blocks) reused += ours.count(block = allocate(96));
+  EXPECT_GT(reused, count * 9 / 10);
+  EXPECT_EQ(collect_totals().space.reserved_bytes, reserved);
+  for (void* block : blocks) release(block);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// A thread that only frees: memory must not pile up on its side (needs N05).
+TEST(Remote, PureFreeThreadDoesNotGrowTheHeap) {
+  const size_t rounds = test::rounds_of(300) + 20;
+  constexpr size_t batch = 1000;
+  size_t most_reserved_early = 0;
+  std::vector<void*> handed;
+  for (size_t round = 0; round < rounds; round++) {
+    for (size_t i = 0; i < batch; i++) handed.push_back(allocate(16 + i % 512));
+    test::on_threads(1, [&](size_t) {
+      for (void* block : handed) release(block);
+    });
+    handed.clear();
+    if (round == 10) most_reserved_early = collect_totals().space.given_bytes;
+  }
+  EXPECT_LE(collect_totals().space.given_bytes, most_reserved_early * 3 / 2);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+TEST(Remote, LargeBlocksMayBeFreedAnywhere) {
+  void* block = allocate(3 * mib);
+  void* kept_there = allocate(100 * kib);
+  test::on_threads(1, [&](size_t) {
+    release(block);
+    release(kept_there);
+  });
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// Everybody frees what the neighbour allocated, through a ring of locked queues.
+TEST(Remote, RingOfThreads) {
+  constexpr size_t thread_count = 4;
+  struct Queue {
+    Lock lock;
+    std::deque<std::pair<void*, uint64_t>> blocks;
+  } queues[thread_count];
+  Atomic<size_t> spoilt;
+  Atomic<size_t> refused;
+  const size_t rounds = test::rounds_of(100000);
+  test::on_threads(thread_count, [&](size_t self) {
+    test::Random random{self};
+    for (size_t round = 0; round < rounds; round++) {
+      const uint64_t seed = random.next();
+      const size_t bytes = 8 + seed % 1000;
+      void* block = allocate(bytes);
+      if (block == nullptr) refused.fetch_add_relaxed(1);
+      test::fill_pattern(block, bytes, seed);
+      {
+        Queue& next = queues[(self + 1) % thread_count];
+        Locked held{next.lock};
+        next.blocks.emplace_back(block, seed);
+      }
+      std::pair<void*, uint64_t> taken{nullptr, 0};
+      {
+        Locked held{queues[self].lock};
+        if (queues[self].blocks.size() > 50 || round + 50 > rounds) {
+          if (!queues[self].blocks.empty()) {
+            taken = queues[self].blocks.front();
+            queues[self].blocks.pop_front();
+          }
+        }
+      }
+      if (taken.first == nullptr) continue;
+      if (!test::has_pattern(taken.first, 8 + taken.second % 1000, taken.second)) {
+        spoilt.fetch_add_relaxed(1);
+      }
+      release(taken.first);
+    }
+  });
+  for (Queue& queue : queues) {
+    for (auto& [block, seed] : queue.blocks) release(block);
+  }
+  EXPECT_EQ(spoilt.load_relaxed(), 0u);
+  EXPECT_EQ(refused.load_relaxed(), 0u);
+  EXPECT_EQ(test::live_bytes(), 0u);
+  EXPECT_TRUE(test::space_is_sound());
+}
+
+// The first thing a thread does with the heap is to free or to resize a block of another (N13).
+TEST(Remote, FirstCallIsFreeOrRealloc) {
+  for (int round = 0; round < 50; round++) {
+    void* freed = allocate(64);
+    void* resized = allocate(64);
+    test::fill_pattern(resized, 64, 9);
+    test::on_threads(1, [&](size_t) { release(freed); });
+    test::on_threads(1, [&](size_t) { resized = reallocate(resized, 5000); });
+    EXPECT_TRUE(test::has_kept_pattern(resized, 64, 64, 9));
+    release(resized);
+  }
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace talus

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/heap/resize: contents survive every change of size; blocks grow where they are or are
+// moved by the kernel, and what a block no longer needs goes back.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "effort.hpp"
+#include "pattern.hpp"
+#include "quiet.hpp"
+
+namespace talus {
+namespace {
+
+TEST(Resize, RandomSizesKeepTheContents) {
+  test::Random random{test::seed_of("Resize.Random")};
+  for (size_t round = 0; round < test::rounds_of(300) + 10; round++) {
+    size_t bytes = random.of_any_length(22);
+    void* at = allocate(bytes);
+    test::fill_pattern(at, bytes, round);
+    for (int step = 0; step < 12; step++) {
+      const size_t wanted = 1 + random.of_any_length(22);
+      at = reallocate(at, wanted);
+      ASSERT_NE(at, nullptr);
+      ASSERT_GE(usable_size(at), wanted);
+      ASSERT_TRUE(test::has_kept_pattern(at, bytes, wanted < bytes ? wanted : bytes, round))
+          << bytes << " to " << wanted;
+      bytes = wanted;
+      test::fill_pattern(at, bytes, round);
+    }
+    release(at);
+  }
+  EXPECT_EQ(test::live_bytes(), 0u);
+  EXPECT_TRUE(test::space_is_sound());
+}
+
+TEST(Resize, SmallStaysWhereItFits) {
+  void* at = allocate(1000);
+  const size_t usable = usable_size(at);
+  EXPECT_EQ(reallocate(at, usable), at);
+  EXPECT_EQ(reallocate(at, usable / 2), at);
+  void* moved = reallocate(at, usable / 4);
+  EXPECT_LT(usable_size(moved), usable / 2) << "half of a block must not be wasted";
+  release(moved);
+}
+
+TEST(Resize, GrowsIntoAFreeNeighbour) {
+  test::live_bytes();
+  void* at = allocate(1 * mib);
+  void* neighbour = allocate(1 * mib);
+  test::fill_pattern(at, 1 * mib, 5);
+  if (neighbour == static_cast<char*>(at) + mib) {
+    release(neighbour);
+    EXPECT_EQ(reallocate(at, 3 * mib / 2), at);
+    EXPECT_TRUE(test::has_kept_pattern(at, 1 * mib, 1 * mib, 5));
+  } else {
+    release(neighbour);
+  }
+  EXPECT_TRUE(test::space_is_sound());
+  release(at);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// A wall behind each block forces every step to move; the kernel moves the pages.
+TEST(Resize, MovesLargeBlocksWithTheirContents) {
+  std::vector<void*> walls;
+  size_t bytes = 300 * kib;
+  void* at = allocate(bytes);
+  test::fill_pattern(at, bytes, 6);
+  size_t moves = 0;
+  for (int step = 0; step < 30; step++) {
+    walls.push_back(allocate(64 * kib));
+    const size_t wanted = bytes + bytes / 4 + 64 * kib;
+    void* grown = reallocate(at, wanted);
+    ASSERT_NE(grown, nullptr);
+    moves += grown != at;
+    ASSERT_TRUE(test::has_kept_pattern(grown, bytes, bytes, 6));
+    at = grown;
+    bytes = wanted;
+    test::fill_pattern(at, bytes, 6);
+    if (bytes > 48 * mib) break;
+  }
+  EXPECT_GE(moves, 2u);
+  release(at);
+  for (void* wall : walls) release(wall);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// A block that keeps growing in small steps moves a logarithmic number of times.
+TEST(Resize, SteadyGrowthMovesSeldom) {
+  void* at = allocate(64 * kib);
+  size_t moves = 0;
+  const size_t most = test::under_asan || test::under_tsan ? 16 * mib : 128 * mib;
+  for (size_t bytes = 64 * kib; bytes < most; bytes += 64 * kib) {
+    void* grown = reallocate(at, bytes);
+    ASSERT_NE(grown, nullptr);
+    moves += grown != at;
+    at = grown;
+    static_cast<char*>(at)[bytes - 1] = 1;
+  }
+  EXPECT_LT(moves, 60u);
+  release(at);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+TEST(Resize, ShrinkingGivesBack) {
+  void* at = allocate(32 * mib);
+  test::fill_pattern(at, 32 * mib, 7);
+  void* shrunk = reallocate(at, 1 * mib);
+  ASSERT_NE(shrunk, nullptr);
+  EXPECT_TRUE(test::has_kept_pattern(shrunk, 32 * mib, 1 * mib, 7));
+  EXPECT_EQ(collect_totals().live_large, 1 * mib);
+  EXPECT_LE(collect_totals().space.given_bytes - collect_totals().slab_count * slab_bytes_max(),
+            2 * mib);
+  shrunk = reallocate(shrunk, 100);  // to a small block
+  EXPECT_TRUE(test::has_kept_pattern(shrunk, 32 * mib, 100, 7));
+  EXPECT_EQ(collect_totals().live_large, 0u);
+  release(shrunk);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// What lies behind a shrunken block's end may be anything; growing again must not show old bytes
+// as part of a zeroed block.
+TEST(Resize, ZeroedBlockAfterShrinkIsZero) {
+  void* at = allocate(8 * mib);
+  test::fill_pattern(at, 8 * mib, 8);
+  at = reallocate(at, 1 * mib);
+  void* zeroed = allocate_zeroed(6 * mib);
+  EXPECT_TRUE(test::is_zero(zeroed, 6 * mib));
+  release(zeroed);
+  release(at);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace talus

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/heap/totals: the numbers are exact when nobody allocates, and their parts sum up.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "effort.hpp"
+#include "quiet.hpp"
+
+namespace talus {
+namespace {
+
+TEST(Totals, LiveIsExactlyWhatTheProgramHolds) {
+  ASSERT_EQ(test::live_bytes(), 0u);
+  test::Random random{test::seed_of("Totals.Live")};
+  std::vector<void*> blocks;
+  size_t small = 0, large = 0, large_count = 0;
+  for (size_t round = 0; round < test::rounds_of(20000) + 500; round++) {
+    if (blocks.size() < 300 || random.below(2) == 0) {
+      void* block = allocate(random.of_any_length(18));
+      const size_t usable = usable_size(block);
+      (usable > small_bytes_max ? large : small) += usable;
+      large_count += usable > small_bytes_max;
+      blocks.push_back(block);
+    } else {
+      std::swap(blocks[random.below(blocks.size())], blocks.back());
+      const size_t usable = usable_size(blocks.back());
+      (usable > small_bytes_max ? large : small) -= usable;
+      large_count -= usable > small_bytes_max;
+      release(blocks.back());
+      blocks.pop_back();
+    }
+    if (round % 100 != 0) continue;
+    const HeapTotals totals = collect_totals();
+    ASSERT_EQ(totals.live_small, small);
+    ASSERT_EQ(totals.live_large, large);
+    ASSERT_EQ(totals.live_large_count, large_count);
+  }
+  for (void* block : blocks) release(block);
+  EXPECT_EQ(collect_totals().live(), 0u);
+}
+
+// Free, listed and on their way: an ended thread delivered all, so the owner's numbers are exact
+// even before it has looked into its inbox.
+TEST(Totals, DeliveredBlocksAreNotLive) {
+  test::live_bytes();
+  std::vector<void*> blocks;
+  for (int i = 0; i < 500; i++) blocks.push_back(allocate(64));
+  EXPECT_EQ(collect_totals().live(), 500u * 64);
+  test::on_threads(1, [&](size_t) {
+    for (int i = 0; i < 300; i++) release(blocks[static_cast<size_t>(i)]);
+  });
+  const HeapTotals totals = collect_totals();
+  EXPECT_EQ(totals.live(), 200u * 64);
+  for (size_t i = 300; i < 500; i++) release(blocks[i]);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+TEST(Totals, AddressSpaceSumsUp) {
+  std::vector<void*> blocks;
+  for (size_t i = 0; i < 100; i++) blocks.push_back(allocate(i * 1000));
+  const HeapTotals totals = collect_totals();
+  Locked held{space.lock()};
+  EXPECT_EQ(totals.space.given_bytes + space.dirty_bytes() + space.clean_bytes(),
+            totals.space.reserved_bytes);
+  EXPECT_GE(totals.space.given_bytes, totals.live() + totals.free_in_slabs + totals.listed);
+  held.give_for_a_while();
+  for (void* block : blocks) release(block);
+  held.take_again();
+}
+
+TEST(Totals, MayBeAskedForWhileOthersAllocate) {
+  Atomic<bool> stop;
+  std::thread asker{[&stop] {
+    while (!stop.load_relaxed()) {
+      const HeapTotals totals = collect_totals();
+      if (totals.space.given_bytes > totals.space.reserved_bytes) std::abort();
+      trim_heaps(mib);
+    }
+  }};
+  test::on_threads(2, [](size_t self) {
+    test::Random random{self};
+    std::vector<void*> blocks(200);
+    for (size_t round = 0; round < test::rounds_of(200000); round++) {
+      void*& block = blocks[random.below(blocks.size())];
+      release(block);
+      block = allocate(random.of_any_length(17));
+    }
+    for (void* block : blocks) release(block);
+  });
+  stop.store_relaxed(true);
+  asker.join();
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace talus

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/os/memory: the kernel calls keep the contract in os_linux.hpp.
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "effort.hpp"
+#include "os/os.hpp"
+#include "pattern.hpp"
+
+namespace talus {
+namespace {
+
+// Pages of address space that the process has, read without allocating.
+long mapped_pages() {
+  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return -1;
+  char text[128] = {};
+  const ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  return length <= 0 ? -1 : strtol(text, nullptr, 10);
+}
+
+TEST(Os, PageSizeIsTheKernels) {
+  EXPECT_EQ(os::page_bytes(), static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+}
+
+TEST(Os, MappedPagesAreZeroAndWritable) {
+  const size_t bytes = 1 * mib;
+  auto* at = static_cast<unsigned char*>(os::map_pages(nullptr, bytes));
+  ASSERT_NE(at, nullptr);
+  for (size_t i = 0; i < bytes; i++) ASSERT_EQ(at[i], 0);
+  test::fill_pattern(at, bytes, 1);
+  EXPECT_TRUE(test::has_pattern(at, bytes, 1));
+  ASSERT_TRUE(os::System::purge(at, bytes));
+  for (size_t i = 0; i < bytes; i++) ASSERT_EQ(at[i], 0);
+  EXPECT_TRUE(os::System::unmap(at, bytes));
+}
+
+TEST(Os, MapAlignedKeepsNothingButItsRange) {
+  // The first look may itself map something.
+  if (mapped_pages() < 0) GTEST_SKIP() << "no /proc";
+  for (size_t alignment = granule_bytes; alignment <= 64 * mib; alignment *= 2) {
+    for (size_t granules = 1; granules <= 64; granules *= 4) {
+      const size_t bytes = granules * granule_bytes;
+      const long before = mapped_pages();
+      void* at = os::map_aligned(nullptr, bytes, alignment);
+      ASSERT_NE(at, nullptr);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(at) % alignment, 0u);
+      // An emulator shows its own address space, so only a native run counts.
+      if (!test::may_be_emulated) {
+        EXPECT_EQ(mapped_pages() - before, static_cast<long>(bytes / os::page_bytes()));
+      }
+      test::fill_pattern(at, bytes, alignment);
+      EXPECT_TRUE(test::has_pattern(at, bytes, alignment));
+      EXPECT_TRUE(os::System::unmap(at, bytes));
+    }
+  }
+}
+
+TEST(Os, MapAlignedTriesTheHintFirst) {
+  void* at = os::map_aligned(nullptr, 4 * mib, 2 * mib);
+  ASSERT_NE(at, nullptr);
+  ASSERT_TRUE(os::System::unmap(at, 4 * mib));
+  void* again = os::map_aligned(at, 4 * mib, 2 * mib);
+  EXPECT_EQ(again, at);
+  EXPECT_TRUE(os::System::unmap(again, 4 * mib));
+}
+
+TEST(Os, ImpossibleSizesAreRefused) {
+  EXPECT_EQ(os::map_pages(nullptr, size_t{1} << 60), nullptr);
+  EXPECT_EQ(os::map_aligned(nullptr, size_t{1} << 50, 2 * mib), nullptr);
+  EXPECT_EQ(os::map_aligned(nullptr, granule_bytes, size_t{1} << 50), nullptr);
+}
+
+TEST(Os, MovedPagesArriveAndLeaveZeroBehind) {
+  const size_t bytes = 1 * mib;
+  auto* from = static_cast<unsigned char*>(os::map_pages(nullptr, bytes));
+  auto* to = static_cast<unsigned char*>(os::map_pages(nullptr, bytes));
+  ASSERT_NE(from, nullptr);
+  ASSERT_NE(to, nullptr);
+  test::fill_pattern(from, bytes, 7);
+  test::fill_pattern(to, bytes, 8);
+  if (os::System::move_pages(from, to, bytes)) {
+    EXPECT_TRUE(test::has_pattern(to, bytes, 7));
+    EXPECT_TRUE(test::is_zero(from, bytes));
+    from[0] = from[bytes - 1] = 1;  // still mapped
+  } else {  // a kernel before 5.7: nothing moved
+    EXPECT_TRUE(test::has_pattern(from, bytes, 7));
+    EXPECT_TRUE(test::has_pattern(to, bytes, 8));
+  }
+  EXPECT_TRUE(os::System::unmap(from, bytes));
+  EXPECT_TRUE(os::System::unmap(to, bytes));
+}
+
+TEST(Os, ClockGoesForward) {
+  const uint64_t ms = os::System::now_ms(), ns = os::System::now_ns();
+  usleep(20000);
+  EXPECT_GE(os::System::now_ms(), ms + 10);
+  EXPECT_GE(os::System::now_ns(), ns + 19000000);
+}
+
+TEST(Os, ErrnoIsKept) {
+  errno = 77;
+  EXPECT_EQ(os::map_pages(nullptr, size_t{1} << 60), nullptr);
+  EXPECT_FALSE(os::System::unmap(reinterpret_cast<void*>(1), 1));
+  EXPECT_EQ(errno, 77);
+}
+
+}  // namespace
+}  // namespace talus

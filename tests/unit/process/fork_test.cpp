@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/process/fork: a child may use the heap whatever the parent's threads were doing.
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <vector>
+
+#include "effort.hpp"
+#include "pattern.hpp"
+#include "quiet.hpp"
+
+namespace talus {
+namespace {
+
+// The child's work: 0 if all went well, else the number of the step that did not. GoogleTest's
+// own bookkeeping belongs to the parent.
+int use_heap(std::vector<void*>& parents, bool with_threads) {
+  for (size_t i = 0; i < parents.size(); i++) {
+    if (!test::has_pattern(parents[i], 100 + i, i)) return 1;
+    release(parents[i]);
+  }
+  std::vector<void*> blocks;
+  for (size_t i = 0; i < 3000; i++) {
+    void* block = allocate(i * 7);
+    if (block == nullptr) return 2;
+    test::fill_pattern(block, i * 7, i);
+    blocks.push_back(block);
+  }
+  if (with_threads) {
+    Atomic<int> wrong;
+    test::on_threads(2, [&](size_t self) {
+      std::vector<void*> own;
+      for (size_t i = 0; i < 500; i++) own.push_back(allocate(i + self));
+      for (void* block : own) release(block);
+      for (size_t i = self; i < 1000; i += 2) {  // remote: the child's main thread's blocks
+        if (!test::has_pattern(blocks[i], i * 7, i)) wrong.store_relaxed(3);
+        release(blocks[i]);
+      }
+    });
+    if (wrong.load_relaxed() != 0) return wrong.load_relaxed();
+    blocks.erase(blocks.begin(), blocks.begin() + 1000);
+  }
+  for (void* block : blocks) release(block);
+  trim_heaps(0);
+  Locked held{space.lock()};
+  return space.is_sound() ? 0 : 4;
+}
+
+// Waits for a child; a hang is its death by alarm.
+int result_of(pid_t child) {
+  int status = -1;
+  if (waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+std::vector<void*> parents_blocks() {
+  std::vector<void*> blocks;
+  for (size_t i = 0; i < 500; i++) {
+    blocks.push_back(allocate(100 + i));
+    test::fill_pattern(blocks.back(), 100 + i, i);
+  }
+  return blocks;
+}
+
+TEST(Fork, ChildUsesTheHeapAndMakesThreads) {
+  process_starts();
+  std::vector<void*> blocks = parents_blocks();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    int result = use_heap(blocks, true);
+    if (result == 0 && test::live_bytes() != 0) result = 5;
+    _exit(result);
+  }
+  EXPECT_EQ(result_of(child), 0);
+  for (size_t i = 0; i < blocks.size(); i++) {
+    EXPECT_TRUE(test::has_pattern(blocks[i], 100 + i, i));
+    release(blocks[i]);
+  }
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+TEST(Fork, GrandchildrenToo) {
+  process_starts();
+  std::vector<void*> blocks = parents_blocks();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    void* own = allocate(77);
+    const pid_t grandchild = fork();
+    if (grandchild == 0) {
+      alarm(60);
+      release(own);
+      _exit(use_heap(blocks, true));
+    }
+    int result = result_of(grandchild);
+    if (result == 0) result = use_heap(blocks, true);
+    _exit(result);
+  }
+  EXPECT_EQ(result_of(child), 0);
+  for (void* block : blocks) release(block);
+}
+
+// needs N10: three threads allocate all the time, at any point of the heap, while another forks.
+TEST(Fork, WhileThreadsAllocate) {
+  process_starts();
+  std::vector<void*> blocks = parents_blocks();
+  Atomic<bool> stop;
+  std::vector<std::thread> threads;
+  Atomic<void*> exchange[64];
+  for (size_t self = 0; self < 3; self++) {
+    threads.emplace_back([&, self] {
+      test::Random random{self};
+      while (!stop.load_relaxed()) {
+        void* block = allocate(random.of_any_length(17));
+        // Blocks wander between the threads, so that remote frees are on their way, too.
+        release(exchange[random.below(64)].exchange_acq_rel(block));
+      }
+    });
+  }
+  const size_t rounds = test::rounds_of(100);
+  for (size_t round = 0; round < rounds + 5; round++) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(30);
+      // ThreadSanitizer's own threads do not survive a fork from many threads.
+      int result = use_heap(blocks, !test::under_tsan && round % 4 == 0);
+      // The blocks of the threads that do not exist here may be freed here.
+      for (Atomic<void*>& slot : exchange) release(slot.exchange_acq_rel(nullptr));
+      _exit(result);
+    }
+    const int result = result_of(child);
+    ASSERT_EQ(result, 0) << "in round " << round;
+  }
+  stop.store_relaxed(true);
+  for (std::thread& thread : threads) thread.join();
+  for (Atomic<void*>& slot : exchange) release(slot.load_relaxed());
+  for (void* block : blocks) release(block);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// What the parent's other threads had in their lists and batches is found in the child.
+TEST(Fork, ChildSalvagesTheHeapsOfLostThreads) {
+  process_starts();
+  Atomic<int> phase;
+  std::vector<void*> ours;
+  for (int i = 0; i < 40; i++) ours.push_back(allocate(48));
+  std::thread other{[&] {
+    std::vector<void*> own;
+    for (int i = 0; i < 300; i++) own.push_back(allocate(48));
+    for (void* block : own) release(block);   // in its list
+    for (void* block : ours) release(block);  // in a batch that is not full
+    phase.store_release(1);
+    while (phase.load_acquire() != 2) usleep(1000);
+  }};
+  while (phase.load_acquire() != 1) usleep(1000);
+  EXPECT_EQ(collect_totals().live(), 0u);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    const size_t orphans = collect_totals().orphan_count;
+    int result = 0;
+    if (collect_totals().live() != 0) result = 1;
+    if (!test::under_tsan) {
+      test::on_threads(1, [](size_t) { release(allocate(48)); });  // adopts and salvages
+      test::on_threads(orphans, [](size_t) { release(allocate(48)); });
+      if (test::live_bytes() != 0) result = 2;
+    }
+    _exit(result);
+  }
+  EXPECT_EQ(result_of(child), 0);
+  phase.store_release(2);
+  other.join();
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace talus

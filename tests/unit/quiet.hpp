@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/quiet: what the heap says of itself when nobody is using it.
+//
+// Owns: nothing. Called on: a test's main thread while no other thread allocates. Blocks on their
+// way home are brought home first, since they are counted as delivered only from then on.
+#ifndef TALUS_TESTS_UNIT_QUIET_HPP
+#define TALUS_TESTS_UNIT_QUIET_HPP
+
+#include <thread>
+#include <vector>
+
+#include "heap/resize.hpp"
+#include "heap/totals.hpp"
+#include "process/start.hpp"
+
+namespace talus::test {
+
+inline HeapTotals quiet_totals() {
+  trim_heaps(0);
+  return collect_totals();
+}
+inline size_t live_bytes() { return quiet_totals().live(); }
+
+inline bool space_is_sound() {
+  Locked held{space.lock()};
+  return space.is_sound();
+}
+
+// The heap of this thread, made if there is none yet.
+inline Heap& own_heap() {
+  release(allocate(1));
+  return *heap_behind(*this_face);
+}
+
+// Runs work(index) on `count` threads and waits for their ends.
+template <typename Work>
+void on_threads(size_t count, Work work) {
+  std::vector<std::thread> threads;
+  for (size_t index = 0; index < count; index++) threads.emplace_back(work, index);
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace talus::test
+
+#endif  // TALUS_TESTS_UNIT_QUIET_HPP

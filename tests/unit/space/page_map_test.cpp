@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/space/page_map: what was set is found, and everything else is nobody's.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "effort.hpp"
+#include "space/page_map.hpp"
+
+namespace talus {
+namespace {
+
+// Made-up addresses: the map never looks at the memory it tells about.
+PageMap map_under_test;
+
+TEST(PageMap, WordsPackOwnerAndTag) {
+  const PageWord word{HeapId{0x1234}, 0xabcd};
+  EXPECT_EQ(word.owner(), HeapId{0x1234});
+  EXPECT_EQ(word.tag(), 0xabcd);
+  EXPECT_TRUE(word.is_slab());
+  EXPECT_FALSE(word.is_large());
+  EXPECT_FALSE(word.is_nobody());
+  EXPECT_EQ(PageWord::from_bits(word.bits()).bits(), word.bits());
+  EXPECT_TRUE(PageWord::large().is_large());
+  EXPECT_FALSE(PageWord::large().is_slab());
+  EXPECT_FALSE(PageWord::large().is_nobody());
+  EXPECT_TRUE(PageWord{}.is_nobody());
+}
+
+TEST(PageMap, CoversWhatItCanIndex) {
+  EXPECT_TRUE(PageMap::covers(0));
+  EXPECT_TRUE(PageMap::covers((uintptr_t{1} << address_bits) - 1));
+  EXPECT_FALSE(PageMap::covers(uintptr_t{1} << address_bits));
+  EXPECT_FALSE(PageMap::covers(~uintptr_t{0}));
+}
+
+TEST(PageMap, UncoveredAddressesAreNobodys) {
+  test::Random random{test::seed_of("PageMap.Uncovered")};
+  static PageMap empty;
+  for (int round = 0; round < 10000; round++) {
+    const uintptr_t address = random.next() >> (64 - address_bits);
+    ASSERT_TRUE(empty.word_of(address).is_nobody());
+    ASSERT_EQ(empty.descriptor_of(address), nullptr);
+  }
+  EXPECT_EQ(empty.descriptor_of(~uintptr_t{0}), nullptr);
+}
+
+TEST(PageMap, RemembersEachGranuleAcrossLeaves) {
+  test::Random random{test::seed_of("PageMap.Random")};
+  const uintptr_t four_gib = uintptr_t{1} << PageMap::root_shift;
+  // Straddles two leaves, and the last leaf there is.
+  const uintptr_t starts[] = {5 * four_gib - 100 * granule_bytes,
+                              (uintptr_t{1} << address_bits) - 200 * granule_bytes};
+  std::map<uintptr_t, std::pair<uint32_t, void*>> model;
+  for (uintptr_t start : starts) ASSERT_TRUE(map_under_test.cover(start, 200 * granule_bytes));
+  for (int round = 0; round < 20000; round++) {
+    const uintptr_t granule = starts[random.below(2)] + random.below(200) * granule_bytes;
+    const PageWord word = PageWord::from_bits(static_cast<uint32_t>(random.next()));
+    void* descriptor = reinterpret_cast<void*>(random.next());
+    map_under_test.set(granule, word, descriptor);
+    model[granule] = {word.bits(), descriptor};
+  }
+  for (uintptr_t start : starts) {
+    for (size_t i = 0; i < 200; i++) {
+      const uintptr_t granule = start + i * granule_bytes;
+      const uintptr_t inside = granule + random.below(granule_bytes);
+      ASSERT_EQ(map_under_test.word_of(inside).bits(), model[granule].first);
+      ASSERT_EQ(map_under_test.descriptor_of(inside), model[granule].second);
+    }
+  }
+  EXPECT_TRUE(map_under_test.word_of(4 * four_gib).is_nobody());
+}
+
+TEST(PageMap, EndsAndWholes) {
+  const uintptr_t start = uintptr_t{9} << PageMap::root_shift;
+  int owner = 0;
+  const PageWord word{HeapId{3}, 5};
+  ASSERT_TRUE(map_under_test.cover(start, mib));
+  map_under_test.set_ends(start, 10, word, &owner);
+  for (size_t i = 0; i < 11; i++) {
+    const bool is_end = i == 0 || i == 9;
+    EXPECT_EQ(map_under_test.word_of(start + i * granule_bytes).is_nobody(), !is_end);
+    EXPECT_EQ(map_under_test.descriptor_of(start + i * granule_bytes), is_end ? &owner : nullptr);
+  }
+  map_under_test.set_all(start, 10, word, &owner);
+  for (size_t i = 0; i < 11; i++) {
+    EXPECT_EQ(map_under_test.word_of(start + i * granule_bytes).is_slab(), i < 10);
+  }
+  map_under_test.set_ends(start + mib / 2, 1, PageWord::large(), &owner);
+  EXPECT_TRUE(map_under_test.word_of(start + mib / 2).is_large());
+}
+
+}  // namespace
+}  // namespace talus

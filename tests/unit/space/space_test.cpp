@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/space/space: random users of address space against a shadow map, and the promises
+// that single cases show better: joining, reuse before growth, give-back by time and by amount.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <map>
+
+#include "effort.hpp"
+#include "space/space.hpp"
+
+namespace talus {
+namespace {
+
+struct Shadow {
+  size_t granules = 0;
+  uint64_t mark = 0;
+};
+
+// There is one page map, so there can be one space: tests share it and leave it clean.
+Space only_space;
+
+// Who has what of the space.
+class SpaceTest : public testing::Test {
+ protected:
+  SpaceTest() : before_{options} {}
+  ~SpaceTest() override {
+    Locked held{space_.lock()};
+    while (!users_.empty()) give(held, users_.begin()->first);
+    space_.trim(held, 0);
+    EXPECT_EQ(space_.dirty_bytes(), 0u);
+    EXPECT_EQ(space_.counters().given_bytes, 0u);
+    // All free memory is clean now, so each arena is one range (neighbouring arenas join).
+    EXPECT_LE(space_.free_range_count(), space_.counters().arena_count);
+    EXPECT_TRUE(space_.is_sound());
+    options = before_;
+  }
+
+  static uint64_t& word_at(uintptr_t address) { return *reinterpret_cast<uint64_t*>(address); }
+
+  // What every user does: marks the ends in the page map and writes its memory.
+  void use(const Range& range) {
+    const uint64_t mark = ++marks_;
+    page_map.set_ends(range.base, range.granules, PageWord::large(), this);
+    for (size_t i = 0; i < range.granules; i++) {
+      word_at(range.base + i * granule_bytes) = mark;
+      word_at(range.base + (i + 1) * granule_bytes - 8) = mark;
+    }
+    users_[range.base] = Shadow{range.granules, mark};
+    granules_ += range.granules;
+  }
+
+  bool overlaps(const Range& range) const {
+    auto after = users_.lower_bound(range.base);
+    const uintptr_t end = range.base + range.granules * granule_bytes;
+    if (after != users_.end() && after->first < end) return true;
+    if (after == users_.begin()) return false;
+    --after;
+    return after->first + after->second.granules * granule_bytes > range.base;
+  }
+
+  void check(const Range& range, size_t alignment) {
+    ASSERT_EQ(range.base % alignment, 0u);
+    ASSERT_FALSE(overlaps(range));
+    if (range.zeroed == Zeroed::no) return;
+    for (uintptr_t at = range.base; at < range.base + range.granules * granule_bytes; at += 2048) {
+      ASSERT_EQ(word_at(at), 0u) << "said to be zero";
+      ASSERT_EQ(word_at(at + 2040), 0u) << "said to be zero";
+    }
+  }
+
+  void give(Locked& held, uintptr_t base) {
+    const Shadow shadow = users_[base];
+    for (size_t i = 0; i < shadow.granules; i++) {
+      ASSERT_EQ(word_at(base + i * granule_bytes), shadow.mark);
+      ASSERT_EQ(word_at(base + (i + 1) * granule_bytes - 8), shadow.mark);
+    }
+    space_.give(held, base, shadow.granules, true);
+    users_.erase(base);
+    granules_ -= shadow.granules;
+  }
+
+  Space& space_ = only_space;
+  std::map<uintptr_t, Shadow> users_;
+  size_t granules_ = 0;
+  uint64_t marks_ = 0;
+  Options before_;
+};
+
+TEST_F(SpaceTest, RandomUsersGetWhatIsNobodys) {
+  test::Random random{test::seed_of("Space.Random")};
+  options.retain_bytes = 16 * mib;
+  Locked held{space_.lock()};
+  for (size_t round = 0; round < test::rounds_of(20000); round++) {
+    const size_t what = random.below(100);
+    if (what < 45 && granules_ < 2000) {
+      const size_t alignment = random.below(4) == 0 ? granule_bytes << random.below(7)
+                                                    : granule_bytes;
+      const size_t granules = 1 + random.of_any_length(5);
+      const Range range = space_.take(held, granules, alignment);
+      ASSERT_NE(range.base, 0u);
+      ASSERT_EQ(range.granules, granules);
+      ASSERT_NO_FATAL_FAILURE(check(range, alignment));
+      use(range);
+    } else if (what < 60 && !users_.empty()) {
+      auto user = users_.lower_bound(random.below(2) == 0 ? 0 : users_.rbegin()->first);
+      const uintptr_t end = user->first + user->second.granules * granule_bytes;
+      const size_t least = 1 + random.below(4);
+      const Range range = space_.take_at(held, end, least, least + random.below(8));
+      if (range.base != 0) {
+        ASSERT_EQ(range.base, end);
+        ASSERT_GE(range.granules, least);
+        ASSERT_NO_FATAL_FAILURE(check(range, granule_bytes));
+        use(range);
+      }
+    } else if (what < 99 && !users_.empty()) {
+      auto user = users_.begin();
+      std::advance(user, random.below(users_.size() < 50 ? users_.size() : 50));
+      ASSERT_NO_FATAL_FAILURE(give(held, user->first));
+    } else {
+      const size_t keep = random.below(8) * mib;
+      space_.trim(held, keep);
+      ASSERT_LE(space_.dirty_bytes(), keep);
+    }
+    ASSERT_EQ(space_.counters().given_bytes, granules_ * granule_bytes);
+    ASSERT_LE(space_.dirty_bytes(), options.retain_bytes);
+    if (round % 64 != 0) continue;
+    ASSERT_TRUE(space_.is_sound());
+  }
+}
+
+TEST_F(SpaceTest, NeighboursJoinInEveryOrder) {
+  const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  Locked held{space_.lock()};
+  for (const auto& order : orders) {
+    const Range whole = space_.take(held, 9);
+    ASSERT_NE(whole.base, 0u);
+    space_.give(held, whole.base, 9, true);
+    Range parts[3];
+    for (Range& part : parts) use(part = space_.take(held, 3));
+    EXPECT_EQ(parts[0].base, whole.base) << "the best fit is the range that was just given";
+    for (int which : order) give(held, parts[which].base);
+    const Range again = space_.take(held, 9);
+    EXPECT_EQ(again.base, whole.base);
+    EXPECT_EQ(again.zeroed, Zeroed::no);
+    use(again);
+    give(held, again.base);
+    space_.trim(held, 0);
+  }
+}
+
+TEST_F(SpaceTest, TouchedMemoryIsReusedBeforeUntouched) {
+  Locked held{space_.lock()};
+  const Range first = space_.take(held, 4);
+  EXPECT_EQ(first.zeroed, Zeroed::yes);
+  use(first);
+  give(held, first.base);
+  const Range second = space_.take(held, 2);
+  EXPECT_EQ(second.base, first.base);
+  EXPECT_EQ(second.zeroed, Zeroed::no);
+  use(second);
+}
+
+TEST_F(SpaceTest, UntouchedMemoryStaysZero) {
+  Locked held{space_.lock()};
+  const Range first = space_.take(held, 4);
+  page_map.set_ends(first.base, first.granules, PageWord::large(), this);
+  space_.give(held, first.base, first.granules, false);
+  EXPECT_EQ(space_.dirty_bytes(), 0u);
+  const Range second = space_.take(held, 4);
+  EXPECT_EQ(second.zeroed, Zeroed::yes);
+  use(second);
+}
+
+TEST_F(SpaceTest, RetentionIsBoundedInBytes) {
+  options.retain_bytes = 1 * mib;
+  options.decay_ms = 1000000;
+  Locked held{space_.lock()};
+  const size_t purged = space_.counters().purged_bytes;
+  Range ranges[64];
+  for (Range& range : ranges) use(range = space_.take(held, 4));
+  // Only every second one, so that they cannot join.
+  for (size_t i = 0; i < 64; i += 2) {
+    give(held, ranges[i].base);
+    ASSERT_LE(space_.dirty_bytes(), options.retain_bytes);
+  }
+  EXPECT_EQ(space_.counters().purged_bytes - purged, 32 * 4 * granule_bytes - 1 * mib);
+}
+
+TEST_F(SpaceTest, RetentionIsBoundedInTime) {
+  options.decay_ms = 30;
+  Locked held{space_.lock()};
+  const Range first = space_.take(held, 16);
+  const Range wall = space_.take(held, 1);
+  const Range last = space_.take(held, 1);
+  use(first);
+  use(wall);
+  use(last);
+  give(held, first.base);
+  EXPECT_EQ(space_.dirty_bytes(), 16 * granule_bytes);
+  usleep(80000);
+  give(held, last.base);  // any later give looks at the clock
+  EXPECT_EQ(space_.dirty_bytes(), granule_bytes);
+}
+
+TEST_F(SpaceTest, ImpossibleRequestsChangeNothing) {
+  Locked held{space_.lock()};
+  use(space_.take(held, 1));
+  const size_t reserved = space_.counters().reserved_bytes;
+  EXPECT_EQ(space_.take(held, ~size_t{0}).base, 0u);
+  EXPECT_EQ(space_.take(held, ~size_t{0} - 3, 4 * granule_bytes).base, 0u);
+  EXPECT_EQ(space_.take(held, size_t{1} << 40).base, 0u);
+  EXPECT_EQ(space_.take(held, 1, size_t{1} << 60).base, 0u);
+  EXPECT_EQ(space_.counters().reserved_bytes, reserved);
+  EXPECT_TRUE(space_.is_sound());
+  use(space_.take(held, 1));
+  EXPECT_EQ(space_.counters().given_bytes, 2 * granule_bytes);
+}
+
+TEST_F(SpaceTest, MetadataIsZeroAlignedAndDistinct) {
+  Locked held{space_.lock()};
+  uintptr_t before_end = 0;
+  for (size_t bytes = 1; bytes < 300 * kib; bytes = bytes * 3 / 2 + 1) {
+    auto* at = static_cast<unsigned char*>(space_.take_metadata(held, bytes));
+    ASSERT_NE(at, nullptr);
+    ASSERT_EQ(reinterpret_cast<uintptr_t>(at) % cache_line_bytes, 0u);
+    for (size_t i = 0; i < bytes; i++) ASSERT_EQ(at[i], 0);
+    for (size_t i = 0; i < bytes; i++) at[i] = 0xff;
+    ASSERT_NE(reinterpret_cast<uintptr_t>(at), before_end - 1);
+    before_end = reinterpret_cast<uintptr_t>(at) + bytes;
+  }
+}
+
+}  // namespace
+}  // namespace talus
