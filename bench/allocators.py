@@ -1,0 +1,81 @@
+# The allocators that are compared.
+#
+# Owns: names, library paths and identities (version, SHA-256) of what gets preloaded.
+# Invariant: an Allocator's library exists when it is made; glibc, the one that needs no preload,
+# has none. Whether the preload took effect is for measuring.py to prove in each run.
+#
+# SPDX-License-Identifier: MIT
+
+import hashlib
+import json
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+SUBJECT = "talus"
+PEERS = ("glibc", "jemalloc", "mimalloc3")  # what the subject's best competitor is chosen from
+
+
+@dataclass(frozen=True)
+class Allocator:
+    name: str
+    version: str
+    library: Path | None       # None: nothing is preloaded
+    details: dict
+
+    def serves(self, malloc_from: str) -> bool:
+        """True if the library that a process took malloc from is this allocator's."""
+        if not malloc_from:
+            return False
+        if self.library is None:
+            return os.path.basename(malloc_from).startswith(("libc.", "libc-", "ld-musl"))
+        try:
+            return os.path.samefile(malloc_from, self.library)
+        except OSError:
+            return False
+
+    def describe(self) -> dict:
+        record = {"name": self.name, "version": self.version, **self.details}
+        if self.library is not None:
+            record["path"] = str(self.library)
+            record["sha256"] = hashlib.sha256(self.library.read_bytes()).hexdigest()
+        return record
+
+
+def from_path(name: str, path: Path) -> Allocator:
+    if not path.is_file():
+        raise ValueError(f"{name}: no such library: {path}")
+    return Allocator(name, "unknown", path.resolve(), {})
+
+
+def available(peers_file: Path, talus: Path | None) -> dict[str, Allocator]:
+    """All allocators that can be measured here, in the order in which they are printed."""
+    found = {"glibc": Allocator("glibc", platform.libc_ver()[1] or "unknown", None, {})}
+    if peers_file.is_file():
+        for peer in json.loads(peers_file.read_text())["peers"]:
+            library = Path(peer["path"])
+            if library.is_file():
+                details = {key: peer[key] for key in ("flags", "compiler", "source")
+                           if key in peer}
+                found[peer["name"]] = Allocator(peer["name"], peer["version"], library, details)
+    if talus is not None:
+        found[SUBJECT] = from_path(SUBJECT, talus)
+    return found
+
+
+def select(wishes: str | None, known: dict[str, Allocator]) -> list[Allocator]:
+    """Allocators named by a comma list of names, or of name=library for any other one."""
+    if wishes is None:
+        return list(known.values())
+    chosen = []
+    for wish in (part.strip() for part in wishes.split(",")):
+        name, has_path, path = wish.partition("=")
+        if has_path:
+            chosen.append(from_path(name, Path(path)))
+        elif name in known:
+            chosen.append(known[name])
+        else:
+            raise ValueError(f"allocator {name!r} is not available; there are "
+                             f"{', '.join(known)} (see bench/README.md for peers)")
+    return chosen

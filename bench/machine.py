@@ -1,0 +1,64 @@
+# The machine a run took place on, and how busy others kept it.
+#
+# Owns: reading /proc and /sys. Foreign CPU use is taken from the kernel's own accounting around
+# each run, because the load average lags by minutes and contains the run itself.
+#
+# SPDX-License-Identifier: MIT
+
+import os
+import platform
+from pathlib import Path
+
+
+def read(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return "unknown"
+
+
+def processor_name() -> str:
+    for line in read("/proc/cpuinfo").splitlines():
+        if line.lower().startswith(("model name", "cpu model")):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def memory_kib() -> int:
+    for line in read("/proc/meminfo").splitlines():
+        if line.startswith("MemTotal:"):
+            return int(line.split()[1])
+    return 0
+
+
+def describe() -> dict:
+    return {
+        "processor": processor_name(),
+        "cores": usable_cores(),
+        "memory_kib": memory_kib(),
+        "kernel": platform.release(),
+        "architecture": platform.machine(),
+        "libc": " ".join(platform.libc_ver()),
+        "python": platform.python_version(),
+        "transparent_huge_pages": read("/sys/kernel/mm/transparent_hugepage/enabled"),
+        "overcommit_memory": read("/proc/sys/vm/overcommit_memory"),
+        "max_map_count": read("/proc/sys/vm/max_map_count"),
+    }
+
+
+def usable_cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def load_average() -> list[float]:
+    return [round(value, 2) for value in os.getloadavg()]
+
+
+def busy_cpu_s() -> float | None:
+    """CPU seconds that all cores together spent since boot, stolen time included."""
+    first = read("/proc/stat").partition("\n")[0].split()
+    if len(first) < 9 or first[0] != "cpu":
+        return None
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, first[1:9])
+    ticks = user + nice + system + irq + softirq + steal
+    return ticks / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,83 @@
+// measure: runs one program and writes what the kernel charged it for.
+//
+// Owns: the measuring of every benchmark process. It is a small static C program because Linux
+// starts a child's peak RSS (ru_maxrss) at what its parent had resident when it forked: started
+// from a Python runner every program would show a floor of 15 MiB and more.
+// Invariant: OUTFILE exists after a return, also when the program crashed; it is written under
+// another name first, so a reader never sees half of it.
+// It uses no LD_PRELOAD itself (it is static) and passes the environment on untouched.
+//
+// usage: measure OUTFILE -- program arguments...
+// exit:  the program's status, 128 + signal if it was killed, 125 if measuring itself failed,
+//        127 if the program could not be started.
+//
+// SPDX-License-Identifier: MIT
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { exit_not_measured = 125, exit_not_started = 127 };
+
+static double seconds_of(struct timeval time) {
+  return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
+}
+
+static double now_s(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static int refuse(const char* what) {
+  fprintf(stderr, "measure: %s: %s\n", what, strerror(errno));
+  return exit_not_measured;
+}
+
+static int write_result(const char* path, double wall_s, const struct rusage* usage, int status) {
+  char partial_path[4096];
+  int length = snprintf(partial_path, sizeof partial_path, "%s.partial", path);
+  if (length < 0 || (size_t)length >= sizeof partial_path) {
+    errno = ENAMETOOLONG;
+    return refuse(path);
+  }
+  FILE* file = fopen(partial_path, "w");
+  if (file == NULL) return refuse(partial_path);
+  fprintf(file,
+          "{\"wall_s\": %.6f, \"user_s\": %.6f, \"sys_s\": %.6f, \"max_rss_kib\": %ld, "
+          "\"minor_faults\": %ld, \"major_faults\": %ld, \"voluntary_switches\": %ld, "
+          "\"involuntary_switches\": %ld, \"exit_status\": %d, \"signal\": %d}\n",
+          wall_s, seconds_of(usage->ru_utime), seconds_of(usage->ru_stime), usage->ru_maxrss,
+          usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw, usage->ru_nivcsw,
+          WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+  if (fclose(file) != 0) return refuse(partial_path);
+  if (rename(partial_path, path) != 0) return refuse(path);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int main(int argc, char** argv) {
+  if (argc < 4 || strcmp(argv[2], "--") != 0) {
+    fputs("usage: measure OUTFILE -- program arguments...\n", stderr);
+    return exit_not_measured;
+  }
+  double start_s = now_s();
+  pid_t child = fork();
+  if (child < 0) return refuse("fork");
+  if (child == 0) {
+    execvp(argv[3], argv + 3);
+    fprintf(stderr, "measure: %s: %s\n", argv[3], strerror(errno));
+    _exit(exit_not_started);
+  }
+  int status = 0;
+  struct rusage usage;
+  while (wait4(child, &status, 0, &usage) < 0) {
+    if (errno != EINTR) return refuse("wait4");
+  }
+  return write_result(argv[1], now_s() - start_s, &usage, status);
+}

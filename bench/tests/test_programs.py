@@ -1,0 +1,116 @@
+# Tests of the workload programs, of measure, and of the verdict on what they did.
+#
+# Needs the build folder of the benchmarks in TALUS_BENCH_PROGRAMS; ctest sets it. Runs every row
+# small: once well, once under an allocator that hands blocks out twice, which must be noticed.
+#
+# SPDX-License-Identifier: MIT
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from bench import allocators, measuring, workloads
+
+SCALE = 0.01
+FAULT_SCALE = 0.2  # long enough for two owners to meet on a busy machine; ends at the first fault
+LIMITS = measuring.Limits(timeout_s=60, foreign_cores_max=1e9)
+FIELDS = {"benchmark": str, "threads": int, "figure": (int, float), "unit": str,
+          "higher_is_better": bool, "ops": int, "elapsed_s": float, "malloc_from": str,
+          "peak_requested_bytes": int, "rss_end_kib": int}
+
+
+def programs() -> Path:
+    folder = os.environ.get("TALUS_BENCH_PROGRAMS")
+    if not folder:
+        raise unittest.SkipTest("TALUS_BENCH_PROGRAMS is not set")
+    return Path(folder)
+
+
+def run(row: workloads.Workload, allocator: allocators.Allocator, fault: str = "",
+        limits: measuring.Limits = LIMITS) -> dict:
+    with mock.patch.dict(os.environ, {"BROKEN_MALLOC": fault} if fault else {}):
+        return measuring.run_once(programs(), row, allocator, 2,
+                                  FAULT_SCALE if fault else SCALE, limits)
+
+
+class Workloads(unittest.TestCase):
+    def setUp(self):
+        self.glibc = allocators.available(Path("none"), None)["glibc"]
+        self.broken = allocators.from_path("broken", programs() / "broken_malloc.so")
+
+    def test_every_row_gives_a_whole_result(self):
+        for row in workloads.WORKLOADS:
+            with self.subTest(row.name):
+                sample = run(row, self.glibc)
+                self.assertEqual("ok", sample["outcome"], sample.get("reason"))
+                for field, kind in FIELDS.items():
+                    self.assertIsInstance(sample["result"].get(field), kind, field)
+                self.assertGreater(sample["result"]["ops"], 0)
+                self.assertGreater(sample["time"], 0)
+                self.assertGreater(sample["rss_kib"], 500)
+
+    def test_every_row_notices_a_block_with_two_owners(self):
+        # Two threads must meet in the shared block, and a busy machine can run them one after the
+        # other in so short a run: a workload that sees nothing in ten runs is blind.
+        for row in workloads.WORKLOADS:
+            with self.subTest(row.name):
+                for _ in range(10):
+                    sample = run(row, self.broken, "overlap")
+                    if sample["outcome"] == "wrong_data":
+                        break
+                self.assertEqual("wrong_data", sample["outcome"], sample.get("reason"))
+
+    def test_preloaded_library_is_accepted_when_it_works(self):
+        self.assertEqual("ok", run(workloads.WORKLOADS[0], self.broken)["outcome"])
+
+    def test_crash_hang_and_refusal_are_outcomes(self):
+        row = workloads.WORKLOADS[0]
+        self.assertEqual("crash", run(row, self.broken, "crash")["outcome"])
+        refused = run(row, self.broken, "null")
+        self.assertEqual("failed", refused["outcome"])
+        self.assertIn("malloc returned null", refused["reason"])
+        short = measuring.Limits(timeout_s=1.5, foreign_cores_max=1e9)
+        self.assertEqual("timeout", run(row, self.broken, "hang", short)["outcome"])
+
+    def test_a_preload_without_effect_is_noticed(self):
+        # measure is no shared library: the loader ignores it and glibc serves the program.
+        ignored = allocators.from_path("ignored", programs() / "measure")
+        self.assertEqual("wrong_library", run(workloads.WORKLOADS[0], ignored)["outcome"])
+
+    def test_unknown_option_is_refused(self):
+        done = subprocess.run([programs() / "bench_b03_larson", "--no-such", "1"],
+                              capture_output=True, check=False)
+        self.assertEqual(2, done.returncode)
+
+
+class Measure(unittest.TestCase):
+    def measure(self, *command: str) -> tuple[int, dict]:
+        with tempfile.TemporaryDirectory() as folder:
+            record = Path(folder) / "record.json"
+            done = subprocess.run([programs() / "measure", record, "--", *command],
+                                  capture_output=True, check=False)
+            return done.returncode, json.loads(record.read_text())
+
+    def test_peak_rss_does_not_start_at_the_runners(self):
+        ballast = bytearray(64 << 20)
+        ballast[::4096] = b"x" * len(ballast[::4096])
+        status, record = self.measure("/bin/true")
+        self.assertEqual(0, status)
+        self.assertLess(record["max_rss_kib"], 8 << 10)
+        self.assertGreater(record["minor_faults"], 0)
+
+    def test_time_status_and_signal_are_recorded(self):
+        status, record = self.measure("sh", "-c", "sleep 0.2; exit 7")
+        self.assertEqual((7, 7, 0), (status, record["exit_status"], record["signal"]))
+        self.assertGreaterEqual(record["wall_s"], 0.2)
+        status, record = self.measure("sh", "-c", "kill -SEGV $$")
+        self.assertEqual((139, 11), (status, record["signal"]))
+        self.assertEqual(127, self.measure("/no/such/program")[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,89 @@
+# Tests of the arithmetic and of the choice of samples, with made-up samples.
+#
+# SPDX-License-Identifier: MIT
+
+import unittest
+
+from bench import summary, workloads
+
+
+def sample(workload: str, allocator: str, time: float, rss_kib: int = 1000, *,
+           is_noisy: bool = False, outcome: str = "ok", requested: int = 0) -> dict:
+    return {"workload": workload, "allocator": allocator, "outcome": outcome, "time": time,
+            "rss_kib": rss_kib, "is_noisy": is_noisy,
+            "result": {"peak_requested_bytes": requested}}
+
+
+class Cells(unittest.TestCase):
+    def test_median_of_clean_samples_only(self):
+        cells = summary.cells_of([sample("W", "a", 1), sample("W", "a", 3), sample("W", "a", 2),
+                                  sample("W", "a", 90, is_noisy=True)])
+        self.assertEqual((2, 3, False), (cells["W", "a"].time, cells["W", "a"].samples,
+                                         cells["W", "a"].is_noisy))
+
+    def test_noisy_samples_count_when_there_are_no_others(self):
+        cell = summary.cells_of([sample("W", "a", 5, is_noisy=True)])["W", "a"]
+        self.assertEqual((5, True), (cell.time, cell.is_noisy))
+
+    def test_failed_runs_are_counted_and_never_measured(self):
+        cells = summary.cells_of([sample("W", "a", 1), sample("W", "a", 0.1, outcome="crash"),
+                                  sample("W", "b", 0.1, outcome="timeout")])
+        self.assertEqual((1, 1), (cells["W", "a"].time, cells["W", "a"].failures))
+        self.assertNotIn(("W", "b"), cells)
+
+
+class Ratios(unittest.TestCase):
+    def setUp(self):
+        large = 64 << 20
+        self.samples = [
+            sample("V", "talus", 1, 500), sample("V", "glibc", 2, 1000),
+            sample("V", "jemalloc", 4, 2000),
+            sample("W", "talus", 9, 800, requested=large), sample("W", "glibc", 8, 200),
+            sample("W", "jemalloc", 1, 100)]
+        self.figures = summary.summarize(self.samples, ["V", "W"],
+                                         ["talus", "glibc", "jemalloc"], "talus")
+
+    def test_geometric_means(self):
+        self.assertAlmostEqual((0.5 * 9 / 8) ** 0.5, self.figures["geometric_mean_time"]["glibc"])
+        self.assertAlmostEqual((0.25 * 8) ** 0.5, self.figures["geometric_mean_rss"]["jemalloc"])
+        self.assertAlmostEqual((0.5 * 9) ** 0.5, self.figures["geometric_mean_time_to_best"])
+
+    def test_best_peer_of_each_workload(self):
+        self.assertEqual(["glibc", "jemalloc"], [row["best_peer"] for row in self.figures["rows"]])
+        self.assertEqual([0.5, 9], [row["time_ratio_to_best"] for row in self.figures["rows"]])
+
+    def test_noise_of_one_allocator_marks_the_row(self):
+        samples = [sample("W", "talus", 1), sample("W", "glibc", 2, is_noisy=True),
+                   sample("V", "talus", 1), sample("V", "glibc", 2)]
+        figures = summary.summarize(samples, ["V", "W"], ["talus", "glibc"], "talus")
+        self.assertEqual([False, True], [row["is_noisy"] for row in figures["rows"]])
+
+    def test_heap_bound_workloads_alone(self):
+        self.assertEqual(["W"], self.figures["heap_bound_workloads"])
+        self.assertAlmostEqual(8, self.figures["geometric_mean_rss_heap_bound"]["jemalloc"])
+
+    def test_a_missing_allocator_leaves_a_hole_not_a_number(self):
+        kept = [one for one in self.samples
+                if (one["workload"], one["allocator"]) != ("V", "glibc")]
+        figures = summary.summarize(kept, ["V", "W"], ["talus", "glibc", "jemalloc"], "talus")
+        self.assertIsNone(figures["rows"][0]["time_ratio"]["glibc"])
+        self.assertAlmostEqual(9 / 8, figures["geometric_mean_time"]["glibc"])
+
+
+class Selection(unittest.TestCase):
+    def test_number_matches_its_variants_and_nothing_longer(self):
+        self.assertEqual(["B1/500", "B1/5000"], [row.name for row in workloads.select("b1")])
+        self.assertEqual(["B1/5000", "B3"],
+                         [row.name for row in workloads.select("B1/5000,B3,B3")])
+
+    def test_unknown_name_is_refused(self):
+        with self.assertRaises(ValueError):
+            workloads.select("B99")
+
+    def test_names_are_unique(self):
+        names = [row.name for row in workloads.WORKLOADS]
+        self.assertEqual(len(names), len(set(names)))
+
+
+if __name__ == "__main__":
+    unittest.main()
