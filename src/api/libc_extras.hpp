@@ -93,7 +93,10 @@ inline int malloc_info(int asked, FILE* stream) noexcept {
   if (fputs("<malloc version=\"1\">\n", stream) == EOF) return EOF;
   for_each_heap([stream](Heap& heap) noexcept {
     HeapTotals one;
-    add_heap(one, heap);
+    {
+      Locked held{registry.lock};
+      add_heap(one, held, heap);
+    }
     TextBuffer<512> text;
     text.put("<heap nr=\"").put_number(index_of(heap.id)).put("\">\n");
     put_xml(text, "used", one.slab_count, one.live_small);

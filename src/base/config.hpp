@@ -42,6 +42,12 @@ inline constexpr size_t slab_blocks_min = 4;
 // Available slabs that are looked at to find the fullest, each time one is needed.
 inline constexpr size_t slab_choice_looks = 8;
 
+// Heaps for each processor; more threads share them. Two running threads seldom meet then, and
+// partly used slabs do not multiply with threads.
+inline constexpr size_t heaps_per_cpu = 4;
+// Heaps without threads that are asked for a slab of a class before a new one is made.
+inline constexpr uint32_t donor_looks = 16;
+
 // Bytes of blocks that one thread list may hold, and how many blocks at most and at least.
 // 16 KiB of small blocks make batches long enough to hide the lock of a refill.
 inline constexpr size_t list_bytes_max = 16 * kib;
@@ -50,18 +56,19 @@ inline constexpr size_t list_blocks_min = 4;
 // A list starts with this capacity and doubles each time it runs empty or over.
 inline constexpr size_t list_blocks_start = 8;
 
-// Remote frees: how many owners a thread collects for at a time, how many bitmap words with blocks
-// for each, and how many bytes of blocks at most before they are delivered.
+// Remote frees: how many owners a thread collects for at a time, and how many bytes of blocks at
+// most for each before they are delivered.
 inline constexpr size_t remote_owners = 8;
-inline constexpr size_t remote_batch_words = 64;
 inline constexpr size_t remote_batch_bytes_max = 32 * kib;
-// Bytes of delivered remote frees above which the owner brings them home at its next refill.
-inline constexpr size_t remote_drain_bytes = 64 * kib;
+// Blocks that come home fill a list up to this part of what its class may have.
+inline constexpr size_t list_remote_part = 8;
+// Unused messages that move between a heap and the pool at a time.
+inline constexpr uint32_t messages_moved = 8;
 // Bytes of undelivered remote frees above which the deliverer does the owner's work.
 inline constexpr size_t remote_backlog_bytes_max = 256 * kib;
 
-// Heaps (one a thread) that can exist at once; further threads share a locked heap.
-inline constexpr size_t heap_count_max = size_t{1} << 15;
+// Ids of heaps end below this.
+inline constexpr size_t heap_count_max = size_t{1} << 10;
 
 // Address space is taken from the kernel in arenas of at least this much, aligned to this much
 // (a huge page), growing with what is already reserved: 1/8 of it, so that their number stays
@@ -73,9 +80,14 @@ inline constexpr size_t arena_growth_max = size_t{1} << 30;
 // Once this much is with users, new arenas ask for huge pages: a heap that large fills them, and
 // one page fault then does the work of 512.
 inline constexpr size_t huge_given_bytes_min = 96 * mib;
+// A heap that fills its slabs, all but 1/8 of them, gets them from this size on.
+inline constexpr size_t huge_dense_bytes_min = 16 * mib;
+inline constexpr size_t dense_free_part = 8;
 
 // Metadata is taken from the kernel in chunks of this much.
 inline constexpr size_t meta_chunk_bytes = 256 * kib;
+// ... or, once that is more, of 1/32 of the arenas.
+inline constexpr unsigned meta_chunk_shift = 5;
 
 // Blocks at least this large are moved by the kernel (mremap) instead of copied.
 inline constexpr size_t remap_bytes_min = 256 * kib;

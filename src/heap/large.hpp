@@ -91,59 +91,62 @@ inline void large_live_to_kept(LargeBlock& large) noexcept {
 }
 
 // A block that this thread freed lately and that wastes at most an eighth; null: none.
-inline LargeBlock* take_kept(Heap& heap, size_t granules) noexcept {
-  Locked held{lock_of(heap)};
-  for (LargeBlock*& slot : heap.kept) {
+inline LargeBlock* take_kept(ThreadCache& cache, size_t granules) noexcept {
+  Locked held{lock_of(cache)};
+  for (LargeBlock*& slot : cache.kept) {
     if (slot == nullptr || slot->granules < granules) continue;
     if (slot->granules - granules > granules / 8) continue;
     LargeBlock* large = slot;
     slot = nullptr;
-    heap.kept_bytes -= large->granules * granule_bytes;
+    cache.kept_bytes -= large->granules * granule_bytes;
     return large;
   }
   return nullptr;
 }
 
 // Keeps a freed block for the next one of its size; what it displaces goes back.
-inline void keep_large(Heap& heap, LargeBlock& large) noexcept {
+inline void keep_large(ThreadCache& cache, LargeBlock& large) noexcept {
   const size_t bytes = large.granules * granule_bytes;
-  Locked held{lock_of(heap)};  // a fork finds the slots in order
+  Locked held{lock_of(cache)};  // a fork finds the slots in order
   large_live_to_kept(large);
-  LargeBlock* displaced = heap.kept[large_cache_slots - 1];
-  for (size_t slot = large_cache_slots - 1; slot > 0; slot--) heap.kept[slot] = heap.kept[slot - 1];
-  heap.kept[0] = &large;
-  heap.kept_bytes += bytes;
+  LargeBlock* displaced = cache.kept[large_cache_slots - 1];
+  for (size_t slot = large_cache_slots - 1; slot > 0; slot--) {
+    cache.kept[slot] = cache.kept[slot - 1];
+  }
+  cache.kept[0] = &large;
+  cache.kept_bytes += bytes;
   for (size_t slot = large_cache_slots - 1; slot > 0; slot--) {
     if (displaced != nullptr) {
-      heap.kept_bytes -= displaced->granules * granule_bytes;
+      cache.kept_bytes -= displaced->granules * granule_bytes;
       give_large(*displaced);
     }
-    if (heap.kept_bytes <= large_cache_bytes_max) return;
-    displaced = heap.kept[slot];
-    heap.kept[slot] = nullptr;
+    if (cache.kept_bytes <= large_cache_bytes_max) return;
+    displaced = cache.kept[slot];
+    cache.kept[slot] = nullptr;
   }
   if (displaced != nullptr) {
-    heap.kept_bytes -= displaced->granules * granule_bytes;
+    cache.kept_bytes -= displaced->granules * granule_bytes;
     give_large(*displaced);
   }
 }
 
-inline void release_kept(Heap& heap) noexcept {
-  Locked held{lock_of(heap)};
-  for (LargeBlock*& slot : heap.kept) {
+inline void release_kept(ThreadCache& cache) noexcept {
+  Locked held{lock_of(cache)};
+  for (LargeBlock*& slot : cache.kept) {
     if (slot == nullptr) continue;
-    heap.kept_bytes -= slot->granules * granule_bytes;
+    cache.kept_bytes -= slot->granules * granule_bytes;
     give_large(*slot);
     slot = nullptr;
   }
 }
 
-// A block of its own range; block null: no memory. `heap` may be null (no thread to keep for).
-TALUS_SLOW LargeAllocation allocate_large(Heap* heap, size_t bytes, size_t alignment) noexcept {
+// A block of its own range; block null: no memory. `cache` may be null (no thread to keep for).
+TALUS_SLOW LargeAllocation allocate_large(ThreadCache* cache, size_t bytes,
+                                          size_t alignment) noexcept {
   if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - granule_bytes)) return {};
   const size_t granules = bytes == 0 ? 1 : divide_up(bytes, granule_bytes);
-  if (heap != nullptr && alignment <= granule_bytes && heap->kept_bytes != 0) {
-    if (LargeBlock* large = take_kept(*heap, granules)) {
+  if (cache != nullptr && alignment <= granule_bytes && cache->kept_bytes != 0) {
+    if (LargeBlock* large = take_kept(*cache, granules)) {
       Locked held{space.lock()};
       large->state = LargeState::live;
       large->usable_bytes = usable_bytes_of_large(bytes);
@@ -172,10 +175,10 @@ inline LargeBlock& prove_large(void* pointer, const char* call) noexcept {
   return *large;
 }
 
-TALUS_SLOW void release_large(Heap* heap, void* pointer) noexcept {
+TALUS_SLOW void release_large(ThreadCache* cache, void* pointer) noexcept {
   LargeBlock& large = prove_large(pointer, "free");
-  if (heap != nullptr && large.granules * granule_bytes <= large_cache_bytes_max / 2) {
-    keep_large(*heap, large);
+  if (cache != nullptr && large.granules * granule_bytes <= large_cache_bytes_max / 2) {
+    keep_large(*cache, large);
   } else {
     give_large(large);
   }

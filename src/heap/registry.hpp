@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// heap/registry: all heaps there are, by id, and those that wait for a thread.
+// heap/registry: all heaps and caches there are, and which thread cache stands before which heap.
 //
-// Owns: the table of heaps, their locks and the list of orphans. The locks lie together, apart
-// from the heaps, so that a fork touches few pages. Invariants: ids are given once, from 1 upward;
-// an entry never changes after it was set; an orphan's lists and batches are empty.
-// Lock order: registry, heap (by id, two at once only before fork), address space.
-// Called on: any thread. Must not know: when threads begin and end.
+// Owns: the table of heaps, their locks, the caches in use, those left behind by threads that did
+// not survive a fork, and unused ones. The locks lie together, apart from the heaps, so that a fork
+// touches few pages. Invariants: ids are given once, from 1 upward; an entry never changes after it
+// was set; an unused cache is empty; a heap's shared_thread_count counts the caches before it that
+// are in use or left behind.
+// Lock order: registry, heap (by id, two at once only before fork; else the second is tried),
+// space. Called on: any thread. Must not know: when threads begin and end.
 #ifndef TALUS_HEAP_REGISTRY_HPP
 #define TALUS_HEAP_REGISTRY_HPP
 
@@ -19,9 +21,12 @@ struct alignas(cache_line_bytes) HeapLock {
 
 struct Registry {
   Lock lock;
-  Heap* orphans = nullptr;          // under the lock
-  Heap* shared_heap = nullptr;      // under the lock; for threads that have no heap
-  Atomic<uint32_t> shared_count;    // ids 1 to this exist (zero at start: stays out of the file)
+  ThreadCache* caches = nullptr;    // in use; under the lock
+  ThreadCache* left = nullptr;      // of threads that a fork left behind; under the lock
+  ThreadCache* unused = nullptr;    // under the lock
+  size_t cpu_count = 0;             // under the lock; 0: not asked yet
+  uint32_t next_donor = 0;          // under the lock; the heap to ask for a slab next
+  Atomic<uint32_t> shared_count;    // heaps 1 to this exist (zero at start: stays out of the file)
   Atomic<Heap*> shared_heaps[heap_count_max];
   HeapLock locks[heap_count_max];
 };
@@ -30,72 +35,149 @@ inline Registry registry;
 
 inline Lock& lock_of(HeapId id) noexcept { return registry.locks[index_of(id)].lock; }
 inline Lock& lock_of(const Heap& heap) noexcept { return lock_of(heap.id); }
+inline Lock& lock_of(const ThreadCache& cache) noexcept { return lock_of(cache.id); }
 
 // The heap with this id; it must exist.
 inline Heap& heap_with(HeapId id) noexcept {
   return *registry.shared_heaps[index_of(id)].load_acquire();
 }
+inline Heap& heap_number(uint32_t number) noexcept {
+  return heap_with(HeapId(static_cast<uint16_t>(number)));
+}
 
-// Calls visit(heap) for every heap, orphans too, in the order of their ids.
+// Calls visit(heap) for every heap, in the order of their ids.
 template <typename Visit>
 void for_each_heap(Visit visit) noexcept {
   const uint32_t count = registry.shared_count.load_acquire();
-  for (uint32_t id = 1; id <= count; id++) visit(heap_with(HeapId(static_cast<uint16_t>(id))));
+  for (uint32_t number = 1; number <= count; number++) visit(heap_number(number));
 }
 
-// A heap with empty lists and a new id below `id_end`; null: no memory or no id. The registry's
-// lock is held.
-inline Heap* make_heap(Locked&, uint32_t id_end) noexcept {
-  const uint32_t id = registry.shared_count.load_relaxed() + 1;  // [own] registry lock
-  if (id >= id_end) return nullptr;
+// Calls visit(cache) for every cache that may hold blocks. The registry's lock is held.
+template <typename Visit>
+void for_each_cache(Locked&, Visit visit) noexcept {
+  for (ThreadCache* cache = registry.caches; cache != nullptr; cache = cache->next) visit(*cache);
+  for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) visit(*cache);
+}
+
+// How many heaps there may be.
+inline uint32_t heap_limit(Locked&) noexcept {
+  if (options.heaps != 0) return static_cast<uint32_t>(options.heaps);
+  if (registry.cpu_count == 0) registry.cpu_count = os::System::cpu_count();
+  const size_t heaps = registry.cpu_count * heaps_per_cpu;
+  return static_cast<uint32_t>(heaps < heap_count_max - 1 ? heaps : heap_count_max - 1);
+}
+
+// A heap with a new id; null: no memory or no id.
+inline Heap* make_heap(Locked&) noexcept {
+  const uint32_t number = registry.shared_count.load_relaxed() + 1;  // [own] registry lock
+  if (number >= heap_count_max) return nullptr;
   void* memory = nullptr;
   {
     Locked held{space.lock()};
-    memory = space.take_metadata(held, sizeof(Heap));
+    memory = space.take_metadata(held, sizeof(Heap));  // zero is what every member starts with
+  }
+  if (memory == nullptr) return nullptr;
+  Heap* heap = static_cast<Heap*>(memory);
+  heap->id = HeapId(static_cast<uint16_t>(number));
+  registry.shared_heaps[number].store_release(heap);
+  registry.shared_count.store_release(number);
+  return heap;
+}
+
+// The heap for one more thread: one without threads, else a new one, else the one with the fewest;
+// null: there is none and no memory for one.
+inline Heap* choose_heap(Locked& held) noexcept {
+  const uint32_t count = registry.shared_count.load_relaxed();  // [own] registry lock
+  Heap* fewest = nullptr;
+  uint32_t threads = UINT32_MAX;
+  for (uint32_t number = 1; number <= count && threads != 0; number++) {
+    Heap& heap = heap_number(number);
+    if (heap.shared_thread_count.load_relaxed() >= threads) continue;  // [own] registry lock
+    threads = heap.shared_thread_count.load_relaxed();                 // [own] as above
+    fewest = &heap;
+  }
+  if (threads == 0 || (count >= heap_limit(held) && fewest != nullptr)) return fewest;
+  Heap* fresh = make_heap(held);
+  return fresh != nullptr ? fresh : fewest;
+}
+
+// An unused cache or a new one, with empty lists; null: no memory.
+inline ThreadCache* take_cache(Locked&) noexcept {
+  if (ThreadCache* cache = registry.unused) {
+    registry.unused = cache->next;
+    return cache;
+  }
+  void* memory = nullptr;
+  {
+    Locked held{space.lock()};
+    memory = space.take_metadata(held, sizeof(ThreadCache));
   }
   if (memory == nullptr) return nullptr;
   // Metadata is zero, which is what every member starts with but these; a constructor would
   // touch all pages of the arrays.
-  Heap* heap = static_cast<Heap*>(memory);
-  heap->id = HeapId(static_cast<uint16_t>(id));
+  auto* cache = static_cast<ThreadCache*>(memory);
   for (size_t index = 0; index < class_count; index++) {
-    const ClassId class_id{static_cast<uint8_t>(index)};
-    void** bottom = list_bottom(*heap, class_id);
-    size_t start = size_class_row(class_id).list_blocks_max;
+    const ClassId id{static_cast<uint8_t>(index)};
+    void** bottom = list_bottom(*cache, id);
+    size_t start = size_class_row(id).list_blocks_max;
     if (start > list_blocks_start) start = list_blocks_start;
-    heap->lists[index].top.store_relaxed(bottom);  // [init]
-    heap->lists[index].limit = bottom + start;
+    cache->lists[index].top.store_relaxed(bottom);  // [init]
+    cache->lists[index].limit = bottom + start;
   }
-  registry.shared_heaps[id].store_release(heap);
-  registry.shared_count.store_release(id);
-  return heap;
+  return cache;
 }
 
-// An orphan or a new heap for the calling thread; null: there can be no more.
-inline Heap* adopt_or_make_heap() noexcept {
+// A cache for one more thread, before a heap; null: no memory.
+inline ThreadCache* attach_cache() noexcept {
   Locked held{registry.lock};
-  Heap* heap = registry.orphans;
-  if (heap == nullptr) return make_heap(held, heap_count_max - 1);
-  registry.orphans = heap->next_orphan;
-  heap->next_orphan = nullptr;
-  heap->shared_is_orphan.store_relaxed(false);  // [hint] deliverers only choose who drains
-  return heap;
+  Heap* heap = choose_heap(held);
+  ThreadCache* cache = heap == nullptr ? nullptr : take_cache(held);
+  if (cache == nullptr) return nullptr;
+  cache->heap = heap;
+  cache->id = heap->id;
+  heap->shared_thread_count.own_add_relaxed(1);  // [own] registry lock
+  cache->previous = nullptr;
+  cache->next = registry.caches;
+  if (cache->next != nullptr) cache->next->previous = cache;
+  registry.caches = cache;
+  return cache;
 }
 
-// A heap whose thread is gone waits for the next thread. Its lists must be empty.
-inline void orphan_heap(Heap& heap) noexcept {
-  Locked held{registry.lock};
-  heap.shared_is_orphan.store_relaxed(true);  // [hint] as above
-  heap.next_orphan = registry.orphans;
-  registry.orphans = &heap;
+// A cache that stands before no thread waits for the next one. It must be empty, and in no list.
+// Returns whether its heap is deserted now.
+inline bool retire_cache(Locked&, ThreadCache& cache) noexcept {
+  cache.heap->shared_thread_count.own_add_relaxed(~uint32_t{0});  // [own] registry lock
+  cache.next = registry.unused;
+  registry.unused = &cache;
+  return cache.heap->is_deserted();
+}
+inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
+  (cache.previous != nullptr ? cache.previous->next : registry.caches) = cache.next;
+  if (cache.next != nullptr) cache.next->previous = cache.previous;
 }
 
-// The heap of threads that have none, made when it is first needed; null: no memory. The last id
-// is kept for it: it is needed most when the others have run out.
-inline Heap* shared_heap() noexcept {
+// The child of a fork has one thread: all caches but its own are left behind, blocks and all.
+inline void leave_other_caches(ThreadCache* own) noexcept {
+  ThreadCache** link = &registry.caches;
+  while (ThreadCache* cache = *link) {
+    if (cache != own) {
+      link = &cache->next;
+    } else {
+      *link = own->next;
+    }
+  }
+  *link = registry.left;
+  registry.left = registry.caches;
+  registry.caches = own;
+  if (own != nullptr) own->next = own->previous = nullptr;
+}
+
+// One cache that a fork left behind, for the caller to empty; null: none.
+inline ThreadCache* take_left_cache() noexcept {
   Locked held{registry.lock};
-  if (registry.shared_heap == nullptr) registry.shared_heap = make_heap(held, heap_count_max);
-  return registry.shared_heap;
+  ThreadCache* cache = registry.left;
+  if (cache != nullptr) registry.left = cache->next;
+  return cache;
 }
 
 }  // namespace talus

@@ -20,7 +20,7 @@ inline void* allocate_zeroed(size_t bytes) noexcept {
     return block;
   }
   HeapFace& face = *this_face;
-  const LargeAllocation large = allocate_large(heap_behind(face), bytes, granule_bytes);
+  const LargeAllocation large = allocate_large(cache_behind(face), bytes, granule_bytes);
   if (large.block == nullptr) return nullptr;
   note_allocate(large.block, bytes);
   if (large.zeroed == Zeroed::yes) return large.block;
@@ -41,7 +41,7 @@ inline BlockFacts facts_of(void* pointer, const char* call) noexcept {
   if (!PageMap::covers(address)) report::foreign_pointer(pointer, call);
   const PageWord word = page_map.word_of(address);
   if (word.is_slab()) {
-    const Slab& slab = slab_of(word.owner(), pointer);
+    const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of(address));
     slab.prove(pointer);  // a copy from the middle of a block would read behind its end
     return {slab.block_bytes, nullptr};
   }
@@ -69,7 +69,7 @@ inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
 TALUS_SLOW void* reallocate(void* pointer, size_t bytes) noexcept {
   const BlockFacts facts = facts_of(pointer, "realloc");
   HeapFace& face = *this_face;
-  Heap* heap = heap_behind(face);
+  ThreadCache* cache = cache_behind(face);
   note_free(pointer);
   if (resize_in_place(facts, bytes)) {
     note_allocate(pointer, bytes);
@@ -81,12 +81,12 @@ TALUS_SLOW void* reallocate(void* pointer, size_t bytes) noexcept {
     note_allocate(moved == nullptr ? pointer : moved, bytes);
     return moved;
   }
-  moved = bytes <= small_bytes_max ? allocate_small_on(heap, class_of(bytes))
-                                   : allocate_large(heap, bytes, granule_bytes).block;
+  moved = bytes <= small_bytes_max ? allocate_small_on(cache, class_of(bytes))
+                                   : allocate_large(cache, bytes, granule_bytes).block;
   note_allocate(moved == nullptr ? pointer : moved, bytes);
   if (moved == nullptr) return nullptr;
   copy_bytes(moved, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
-  release_plain(heap, pointer);
+  release_plain(cache, pointer);
   return moved;
 }
 

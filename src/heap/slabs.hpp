@@ -13,25 +13,50 @@
 
 namespace talus {
 
+// Descriptors without blocks, by class; under the space lock. All heaps share them, because slabs
+// change hands.
+struct DescriptorPool {
+  Slab* unused[class_count] = {};
+};
+inline DescriptorPool descriptor_pool;
+
+// A slab joins (+1) or leaves (-1) its heap, with what is free in it.
+inline void count_slab(Heap& heap, const Slab& slab, ptrdiff_t sign) noexcept {
+  const ptrdiff_t granules = size_class_row(slab.class_id).slab_granules;
+  heap.slab_count += static_cast<size_t>(sign);
+  heap.slab_bytes += static_cast<size_t>(sign * granules * ptrdiff_t{granule_bytes});
+  heap.free_bytes += static_cast<size_t>(sign * ptrdiff_t{slab.free_count} * slab.block_bytes);
+}
+
+// Does the heap fill its slabs? Then the next ones will be full soon, too.
+inline Filling filling_of(const Heap& heap) noexcept {
+  return heap.free_bytes <= heap.slab_bytes / dense_free_part ? Filling::dense : Filling::sparse;
+}
+
 // A new slab of this class over fresh address space, already in the list. Null: no memory.
 TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
   const SizeClass& row = size_class_row(id);
-  Slab* slab = heap.unused_descriptors[index_of(id)];
   Locked held{space.lock()};
+  Slab*& unused = descriptor_pool.unused[index_of(id)];
+  Slab* slab = unused;
   if (slab == nullptr) {
     void* zeroed = space.take_metadata(held, Slab::descriptor_bytes(row.bitmap_words));
     if (zeroed == nullptr) return nullptr;
-    slab = make_descriptor(zeroed, id, heap.id);
-    slab->next = nullptr;
-    heap.unused_descriptors[index_of(id)] = slab;
+    slab = make_descriptor(zeroed, id);
+  } else {
+    unused = slab->next;
   }
-  const Range range = space.take(held, row.slab_granules);
-  if (range.base == 0) return nullptr;
-  heap.unused_descriptors[index_of(id)] = slab->next;
+  // The descriptor is ours before take(), which may let others in while it purges.
+  const Range range = space.take(held, row.slab_granules, granule_bytes, filling_of(heap));
+  if (range.base == 0) {
+    slab->next = unused;
+    unused = slab;
+    return nullptr;
+  }
   slab->begin(range.base);
   page_map.set_all(range.base, range.granules, PageWord{heap.id, list_tag(id)}, slab);
   heap.available[index_of(id)].add(*slab);
-  heap.slab_count++;
+  count_slab(heap, *slab, +1);
   return slab;
 }
 
@@ -41,12 +66,12 @@ inline void slab_available_to_unused(Heap& heap, Slab& slab) noexcept {
   const size_t granules = size_class_row(slab.class_id).slab_granules;
   const uintptr_t base = slab.base;
   heap.available[index].remove(slab);
+  count_slab(heap, slab, -1);
   slab.state = SlabState::unused;
   slab.block_count = slab.free_count = 0;
-  slab.next = heap.unused_descriptors[index];
-  heap.unused_descriptors[index] = &slab;
-  heap.slab_count--;
   Locked held{space.lock()};
+  slab.next = descriptor_pool.unused[index];
+  descriptor_pool.unused[index] = &slab;
   page_map.set_all(base, granules, PageWord{}, nullptr);
   space.give(held, base, granules, true);
 }
@@ -59,13 +84,15 @@ inline void slab_available_to_full(Heap& heap, Slab& slab) noexcept {
 // One empty slab of a class stays for the next refill, but not a large one, and not for nobody.
 inline bool may_keep_empty(const Heap& heap, ClassId id) noexcept {
   return size_class_row(id).slab_granules == 1 &&
-         !heap.shared_is_orphan.load_relaxed();  // [hint] a stale answer keeps a slab, no more
+         !heap.is_deserted();  // a stale answer keeps a slab, no more
 }
 
 // Blocks came home to a slab that had `count_before` free blocks.
 inline void slab_got_blocks(Heap& heap, Slab& slab, uint32_t count_before) noexcept {
   SlabList& list = heap.available[index_of(slab.class_id)];
-  heap.taken_blocks[index_of(slab.class_id)] -= slab.free_count - count_before;
+  const uint32_t returned = slab.free_count - count_before;
+  heap.taken_blocks[index_of(slab.class_id)] -= returned;
+  heap.free_bytes += size_t{returned} * slab.block_bytes;
   if (slab.state == SlabState::full) list.add(slab);
   if (!slab.is_empty()) return;
   const bool is_only_one = list.first == &slab && slab.next == nullptr;
@@ -88,11 +115,42 @@ inline Slab* choose_slab(SlabList& list) noexcept {
   return fullest;
 }
 
-// Brings home what other threads delivered.
-inline void drain_inbox(Heap& heap) noexcept {
-  heap.inbox.drain([&heap](Slab& slab, uint32_t count_before) noexcept {
-    slab_got_blocks(heap, slab, count_before);
-  });
+// A partly used slab changes hands, under the locks of both heaps. Blocks that are on their way to
+// the giver at this moment are sent on when they arrive there.
+inline void slab_changes_hands(Heap& giver, Heap& taker, Slab& slab) noexcept {
+  const size_t index = index_of(slab.class_id);
+  const uint32_t taken = slab.block_count - slab.free_count;
+  giver.available[index].remove(slab);
+  giver.taken_blocks[index] -= taken;
+  count_slab(giver, slab, -1);
+  page_map.set_all(slab.base, size_class_row(slab.class_id).slab_granules,
+                   PageWord{taker.id, list_tag(slab.class_id)}, &slab);
+  taker.available[index].add(slab);
+  taker.taken_blocks[index] += taken;
+  count_slab(taker, slab, +1);
+}
+
+// Looks among a few heaps without threads for a slab of this class with free blocks and takes it
+// over: what ended threads left is used before new memory. False: none. `heap`'s lock is held. The
+// registry's lock keeps threads from arriving there, so none holds blocks of such a slab in a list.
+TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
+  const uint32_t count = registry.shared_count.load_relaxed();  // [hint] later ones do not matter
+  if (count == 1 || !registry.lock.try_take()) return false;
+  bool adopted = false;
+  uint32_t number = registry.next_donor;
+  for (uint32_t looks = 0; looks < donor_looks && looks < count && !adopted; looks++) {
+    number = number % count + 1;
+    Heap& donor = heap_number(number);
+    if (!donor.is_deserted() || !lock_of(donor).try_take()) continue;
+    if (Slab* slab = choose_slab(donor.available[index_of(id)])) {
+      slab_changes_hands(donor, heap, *slab);
+      adopted = true;
+    }
+    lock_of(donor).give();
+  }
+  registry.next_donor = adopted ? number - 1 : number;
+  registry.lock.give();
+  return adopted;
 }
 
 // Takes up to `wanted` blocks of a class to places[0...], from slabs that exist before new ones.
@@ -105,6 +163,7 @@ inline size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) 
     if (slab == nullptr) {
       // A new slab only for a thread that would get nothing otherwise.
       if (taken != 0) break;
+      if (adopt_slab(heap, id)) continue;
       slab = slab_unused_to_available(heap, id);
       if (slab == nullptr) break;
     }
@@ -112,6 +171,7 @@ inline size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) 
     if (slab->free_count == 0) slab_available_to_full(heap, *slab);
   }
   heap.taken_blocks[index_of(id)] += static_cast<uint32_t>(taken);
+  heap.free_bytes -= taken * size_class_row(id).block_bytes;
   return taken;
 }
 

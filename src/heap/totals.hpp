@@ -3,7 +3,7 @@
 //
 // Owns: nothing; adds up. Invariant: at a quiet point (no thread allocating) the numbers are exact
 // and the parts sum to the whole; otherwise lists of running threads may be off by what moves
-// during the look. Takes one heap lock at a time. Called on: any thread.
+// during the look. Takes the registry's lock and one heap lock at a time. Called on: any thread.
 #ifndef TALUS_HEAP_TOTALS_HPP
 #define TALUS_HEAP_TOTALS_HPP
 
@@ -22,40 +22,51 @@ struct HeapTotals {
   size_t kept_large = 0;     // free, kept by threads
   size_t slab_count = 0;
   size_t heap_count = 0;
-  size_t orphan_count = 0;
+  size_t deserted_count = 0;   // of these, without a thread
+  size_t cache_count = 0;    // thread caches in use, or left behind by a fork
   size_t metadata = 0;
   size_t dirty = 0;          // free address space that may hold pages
   SpaceCounters space;
   size_t live() const noexcept { return live_small + live_large; }
 };
 
-inline void add_heap(HeapTotals& totals, Heap& heap) noexcept {
+// Adds what one heap and the caches before it hold. The registry's lock is held.
+inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noexcept {
   Locked held{lock_of(heap)};
-  size_t out = 0, listed = 0;
+  size_t out = 0, listed = 0, remote = 0;
+  for_each_cache(registry_held, [&](ThreadCache& cache) noexcept {
+    if (cache.heap != &heap) return;
+    for (size_t index = 0; index < class_count; index++) {
+      const ClassId id{static_cast<uint8_t>(index)};
+      listed += list_length(cache, id) * size_class_row(id).block_bytes;
+    }
+    for (RemoteBatch& batch : cache.batches) {
+      if (batch.message != nullptr) remote += batch.message->bytes.load_relaxed();  // [stat]
+    }
+    totals.kept_large += cache.kept_bytes;
+  });
   for (size_t index = 0; index < class_count; index++) {
-    const ClassId id{static_cast<uint8_t>(index)};
-    const size_t bytes = size_class_row(id).block_bytes;
+    const size_t bytes = size_class_table.rows[index].block_bytes;
     out += heap.taken_blocks[index] * bytes;
-    listed += list_length(heap, id) * bytes;
     for (Slab* slab = heap.available[index].first; slab != nullptr; slab = slab->next) {
       totals.free_in_slabs += size_t{slab->free_count} * bytes;
     }
   }
-  for (RemoteBatch& batch : heap.batches) {
-    totals.on_their_way += batch.bytes.load_relaxed();  // [stat]
-  }
-  totals.on_their_way += heap.inbox.backlog_bytes();
+  totals.on_their_way += remote + heap.inbox.backlog_bytes();
   totals.listed += listed;
   totals.live_small += out > listed ? out - listed : 0;
-  totals.kept_large += heap.kept_bytes;
   totals.slab_count += heap.slab_count;
   totals.heap_count++;
-  totals.orphan_count += heap.shared_is_orphan.load_relaxed() ? 1 : 0;  // [stat]
+  totals.deserted_count += heap.is_deserted() ? 1 : 0;
 }
 
 inline HeapTotals collect_totals() noexcept {
   HeapTotals totals;
-  for_each_heap([&totals](Heap& heap) noexcept { add_heap(totals, heap); });
+  {
+    Locked registry_held{registry.lock};
+    for_each_heap([&](Heap& heap) noexcept { add_heap(totals, registry_held, heap); });
+    for_each_cache(registry_held, [&](ThreadCache&) noexcept { totals.cache_count++; });
+  }
   const size_t remote = totals.on_their_way;
   totals.live_small -= remote < totals.live_small ? remote : totals.live_small;
   Locked held{space.lock()};
@@ -71,14 +82,12 @@ inline HeapTotals collect_totals() noexcept {
 // all but `keep_bytes` of the touched free ranges. Returns the bytes given to the kernel.
 inline size_t trim_heaps(size_t keep_bytes) noexcept {
   HeapFace& face = *this_face;
-  if (Heap* own = face.operations == &birth_operations ? nullptr : heap_behind(face)) {
+  if (ThreadCache* own = face.operations == &birth_operations ? nullptr : cache_behind(face)) {
     flush_all(*own);
   }
-  for_each_heap([](Heap& heap) noexcept {
-    Locked held{lock_of(heap)};
-    drain_inbox(heap);
-    release_empty_slabs(heap);
-  });
+  while (salvage_cache()) {
+  }
+  for_each_heap([](Heap& heap) noexcept { release_unused(heap); });
   Locked held{space.lock()};
   return space.trim(held, keep_bytes);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // modes/counting: counts every call, for the summary of TALUS_PRINT_STATS.
 //
-// Owns: a face for each heap whose lists stay empty and whose id matches nothing, so that every
-// malloc and free takes the slow path, is counted, and goes on to the real heap behind it. Whoever
+// Owns: a face for each thread cache whose lists stay empty and whose id matches nothing, so that
+// every malloc and free takes the slow path, is counted, and goes on to the cache behind it. Who
 // does not ask for a summary pays nothing. Invariants: a face's counters have one writer, its
-// thread; they survive the thread, the next one that gets the heap goes on counting.
+// thread; they survive the thread, the next one that gets the cache goes on counting.
 // Live bytes are block sizes. They are gathered per thread and added up in steps, so the peak is
 // right to within step_bytes for each thread. Called on: any thread, from slow paths.
 #ifndef TALUS_MODES_COUNTING_HPP
@@ -25,7 +25,7 @@ inline size_t range_of(size_t bytes) noexcept {
 }
 
 struct CountingFace : HeapFace {
-  Heap* heap = nullptr;                        // constant
+  ThreadCache* cache = nullptr;                // constant
   CountingFace* next = nullptr;                // constant; all faces there are
   Atomic<uint64_t> allocations[range_count];   // owner writes; statistics read
   Atomic<uint64_t> frees;                      // as above
@@ -57,7 +57,9 @@ inline void add_live(CountingFace& face, int64_t bytes) noexcept {
   raise_peak(shared.live_bytes.fetch_add_relaxed(gathered) + gathered);  // [stat]
 }
 
-inline Heap* heap_of_face(HeapFace& face) noexcept { return static_cast<CountingFace&>(face).heap; }
+inline ThreadCache* cache_of_face(HeapFace& face) noexcept {
+  return static_cast<CountingFace&>(face).cache;
+}
 inline void count_allocate(HeapFace& slow, void* block, size_t bytes) noexcept {
   auto& face = static_cast<CountingFace&>(slow);
   face.allocations[range_of(bytes)].own_add_relaxed(1);  // [own]
@@ -69,24 +71,24 @@ inline void count_free(HeapFace& slow, void* block) noexcept {
   face.frees.own_add_relaxed(1);  // [own]
   add_live(face, -static_cast<int64_t>(facts_of(block, "free").usable_bytes));
 }
-inline constexpr FaceOperations operations = {heap_of_face, count_allocate, count_free};
+inline constexpr FaceOperations operations = {cache_of_face, count_allocate, count_free};
 
-// The counting face of a heap, made when first asked for; the heap itself if there is no memory.
-inline HeapFace& face_for(Heap& heap) noexcept {
+// The counting face of a cache, made when first asked for; the cache itself if there is no memory.
+inline HeapFace& face_for(ThreadCache& cache) noexcept {
   CountingFace* face = shared.faces.load_acquire();
   for (; face != nullptr; face = face->next) {
-    if (face->heap == &heap) return *face;
+    if (face->cache == &cache) return *face;
   }
   void* memory = nullptr;
   {
     Locked held{space.lock()};
     memory = space.take_metadata(held, sizeof(CountingFace));
   }
-  if (memory == nullptr) return heap;
+  if (memory == nullptr) return cache;
   face = static_cast<CountingFace*>(memory);
   face->id = HeapFace::faceless;
   face->operations = &operations;
-  face->heap = &heap;
+  face->cache = &cache;
   for (size_t index = 0; index < class_count; index++) {
     face->lists[index].top.store_relaxed(&no_blocks[1]);  // [init]
     face->lists[index].limit = &no_blocks[1];

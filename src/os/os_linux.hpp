@@ -35,6 +35,17 @@ struct LinuxOs {
   // True in a process that got rights from its file: it must not listen to its environment.
   static bool is_secure() noexcept { return getauxval(AT_SECURE) != 0; }
 
+  // Processors that this process may run on, 1 if the kernel does not say. Asked once, at start.
+  static size_t cpu_count() noexcept {
+    unsigned long mask[1024 / (8 * sizeof(unsigned long))] = {};
+    const long bytes = call(SYS_sched_getaffinity, 0, sizeof mask, to_long(mask));
+    size_t count = 0;
+    for (long word = 0; word * static_cast<long>(sizeof mask[0]) < bytes; word++) {
+      count += count_bits(mask[word]);
+    }
+    return count > 0 ? count : 1;
+  }
+
   static void* map(void* hint, size_t bytes) noexcept {
     const long at =
         call(SYS_mmap, to_long(hint), static_cast<long>(bytes), PROT_READ | PROT_WRITE,

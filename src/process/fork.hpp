@@ -3,8 +3,8 @@
 //
 // Owns: the three handlers. Before: all locks are taken, in their order, so no list is being
 // refilled, flushed or delivered and no range changes hands; single pushes and pops of other
-// threads commit with one store. In the child the locks are made anew, and the heaps of the
-// threads that do not exist there become orphans; whoever adopts one first takes its lists home.
+// threads commit with one store. In the child the locks are made anew, and the caches of the
+// threads that do not exist there are left behind; who starts a thread later takes one home.
 // Called on: the forking thread.
 #ifndef TALUS_PROCESS_FORK_HPP
 #define TALUS_PROCESS_FORK_HPP
@@ -45,15 +45,10 @@ inline void after_fork_in_child() noexcept {
   registry.lock.reset_in_child();
   thread_end.lock.reset_in_child();
   HeapFace& face = *this_face;
-  const bool has_heap = face.operations != &birth_operations && face.operations != &dead_operations;
-  const Heap* own = has_heap ? heap_behind(face) : nullptr;
-  for_each_heap([own](Heap& heap) noexcept {
-    lock_of(heap).reset_in_child();
-    const bool is_orphan = heap.shared_is_orphan.load_relaxed();  // [init] single thread
-    if (&heap == own || &heap == registry.shared_heap || is_orphan) return;
-    heap.needs_salvage = true;
-    orphan_heap(heap);
-  });
+  const bool has_cache =
+      face.operations != &birth_operations && face.operations != &dead_operations;
+  for_each_heap([](Heap& heap) noexcept { lock_of(heap).reset_in_child(); });
+  leave_other_caches(has_cache ? cache_behind(face) : nullptr);
 }
 
 inline void watch_forks() noexcept {

@@ -42,7 +42,7 @@ inline void say_options() noexcept {
 inline void start_counting() noexcept {
   counting::shared.is_on.store_relaxed(true);  // [init]
   HeapFace& face = *this_face;
-  if (face.operations == nullptr) this_face = &counting::face_for(static_cast<Heap&>(face));
+  if (face.operations == nullptr) this_face = &counting::face_for(static_cast<ThreadCache&>(face));
 }
 
 inline bool wants_summary() noexcept {

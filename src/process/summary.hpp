@@ -55,7 +55,8 @@ inline void put_heap(SummaryText& text, const HeapTotals& totals) noexcept {
   text.put("  given back to the OS    ").put_thousandths(totals.space.purged_bytes * 1000 / mib)
       .put(" MiB in ").put_number(totals.space.purge_count).put(" steps\n");
   text.put("  heaps                   ").put_number(totals.heap_count).put(" (")
-      .put_number(totals.orphan_count).put(" without a thread), slabs ")
+      .put_number(totals.deserted_count).put(" without a thread), thread caches ")
+      .put_number(totals.cache_count).put(", slabs ")
       .put_number(totals.slab_count).put(", large blocks ")
       .put_number(totals.live_large_count).put("\n");
 }

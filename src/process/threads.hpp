@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// process/threads: how a thread gets its heap and what happens to it when the thread ends.
+// process/threads: how a thread gets its cache and what happens to it when the thread ends.
 //
-// Owns: the key whose destructor tells that a thread ends. Invariants: this_face is set before
-// anything that might allocate is called; a thread that ended once never gets a heap again (late
-// destructors work on the shared, locked heap). Called on: the thread itself.
+// Owns: how the end of a thread becomes known. libtalus.so and programs, never unloaded, have a
+// key: its destructor runs after those of the program's own thread-locals. Any other object that
+// carries Talus asks libc to call it as a thread-local's destructor: libc then keeps the object
+// mapped as long as such a thread lives. Invariants: this_face is set before anything that might
+// allocate is called; a thread that ended once never gets a cache again (late destructors work on
+// slabs, under locks). Called on: the thread itself.
 #ifndef TALUS_PROCESS_THREADS_HPP
 #define TALUS_PROCESS_THREADS_HPP
 
@@ -11,7 +14,21 @@
 
 #include "modes/counting.hpp"
 
+extern "C" {
+// In an executable its value is null, in a shared object it is not.
+extern void* __dso_handle __attribute__((visibility("hidden")));
+// glibc, not musl.
+int __cxa_thread_atexit_impl(void (*call)(void*), void* with, void* object)
+    __attribute__((weak, visibility("default")));
+// Defined in libtalus.so alone, which is linked so that it is never unloaded.
+extern const char talus_stays_loaded __attribute__((weak, visibility("hidden")));
+}
+
 namespace talus {
+
+inline bool may_be_unloaded() noexcept {
+  return __dso_handle != nullptr && &talus_stays_loaded == nullptr;
+}
 
 struct ThreadEnd {
   Lock lock;
@@ -21,19 +38,21 @@ struct ThreadEnd {
 };
 inline ThreadEnd thread_end;
 
-// The last act of a thread as far as it has a heap.
+// The last act of a thread as far as it has a cache.
 inline void thread_ends(void* value) noexcept {
-  Heap& heap = *static_cast<Heap*>(value);
   thread_end.ending_count.fetch_add_relaxed(1);  // [hint] forget_threads waits for it to fall
   this_face = &dead_face;
-  flush_all(heap);
-  orphan_heap(heap);
+  end_cache(*static_cast<ThreadCache*>(value));
   thread_end.ending_count.fetch_sub_relaxed(1);  // [hint] as above
 }
 
-// Makes the calling thread's end known. Failing means that its heap is not reused: memory is lost
+// Makes the calling thread's end known. Failing means that its cache is not reused: memory is lost
 // to others, nothing breaks.
-inline void watch_thread(Heap& heap) noexcept {
+inline void watch_thread(ThreadCache& cache) noexcept {
+  if (may_be_unloaded() && &__cxa_thread_atexit_impl != nullptr) {
+    __cxa_thread_atexit_impl(thread_ends, &cache, &__dso_handle);
+    return;
+  }
   if (!thread_end.has_key.load_acquire()) {
     Locked held{thread_end.lock};
     if (!thread_end.has_key.load_relaxed()) {  // [own] the lock
@@ -41,26 +60,22 @@ inline void watch_thread(Heap& heap) noexcept {
       thread_end.has_key.store_release(true);
     }
   }
-  pthread_setspecific(thread_end.key, &heap);
+  pthread_setspecific(thread_end.key, &cache);
 }
 
-TALUS_HOOK Heap* heap_of_new_thread(HeapFace&) noexcept {
-  Heap* heap = adopt_or_make_heap();
-  if (heap == nullptr) return nullptr;
-  // A heap left behind by a fork may still hold what its thread had.
-  if (heap->needs_salvage) {
-    heap->needs_salvage = false;
-    flush_all(*heap);
-  }
+TALUS_HOOK ThreadCache* cache_of_new_thread(HeapFace&) noexcept {
+  salvage_cache();  // a fork may have left some behind; each new thread cares for one
+  ThreadCache* cache = attach_cache();
+  if (cache == nullptr) return nullptr;
   const bool is_counting = counting::shared.is_on.load_relaxed();  // [init] before threads start
-  this_face = is_counting ? &counting::face_for(*heap) : heap;
-  watch_thread(*heap);
-  return heap;
+  this_face = is_counting ? &counting::face_for(*cache) : cache;
+  watch_thread(*cache);
+  return cache;
 }
 
-// Before the code is unloaded: no thread may call into it when it ends, and those that are about to
-// leave it get time to do so. (libc does not say who is on the way in: a thread that is between
-// libc's look at the key and the first line of thread_ends is not seen.)
+// Before the code is unloaded, where only a key could be had: no thread may call into it when it
+// ends, and those that are about to leave it get time to do so. (libc does not say who is on the
+// way in: who is between libc's look at the key and the first line of thread_ends is not seen.)
 inline void forget_threads() noexcept {
   Locked held{thread_end.lock};
   if (!thread_end.has_key.load_relaxed()) return;  // [own] the lock

@@ -75,6 +75,8 @@ struct OptionTypeOf<ForeignFree> {
       "at most that much free memory that has been touched is kept for reuse")                 \
   ROW(arena_bytes, std::uint64_t, 4194304, 1048576, 1073741824, bytes, at_start,               \
       "size of the first address range taken from the kernel")                                 \
+  ROW(heaps, std::uint64_t, 0, 0, 1023, none, at_start,                                        \
+      "heaps that threads share; 0: four for each processor")                                  \
   ROW(on_foreign_free, ForeignFree, ForeignFree::abort, 0, 1, none, at_start,                  \
       "what free() does with a pointer that did not come from Talus")                          \
   ROW(verbose, bool, false, 0, 1, none, at_start,                                              \

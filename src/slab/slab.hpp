@@ -3,14 +3,13 @@
 //
 // A slab's descriptor lives in metadata, never beside the blocks:
 //
-//   | constants  | fields under the heap's lock, free bitmap | remote state and bitmap |
-//   | one line   | own lines                                 | own lines               |
+//   | constants: one line | fields under the heap's lock, free bitmap: own lines |
 //
 // Owns: the free bitmap (bit set: in the slab, free) and the proof that a pointer is the start of
 // one of its blocks. Invariants: free_count is the number of set bits; a block is either free
-// here, or handed out (thread list or program), or on its way home in the remote bitmap; a free
-// block is never written to. A descriptor is never reused for another class or heap, so a late
-// deliverer that still holds one always finds a slab (remote_free.hpp).
+// here, or handed out (to a thread list or the program), or on its way home in a message
+// (remote_free.hpp); a free block is never written to. A descriptor is never reused for another
+// class; its heap changes only with the slab's, under the locks of both.
 // Called on: whoever holds the heap's lock. Calls no OS; must not know threads or address space.
 #ifndef TALUS_SLAB_SLAB_HPP
 #define TALUS_SLAB_SLAB_HPP
@@ -26,19 +25,15 @@ enum class SlabState : uint8_t {
   full,       // has none, is in no list
 };
 
-struct RemoteState;
-
 struct Slab {
   // constant while the slab has blocks
   uintptr_t base = 0;        // address of block 0
   uint64_t reciprocal = 0;   // index of a block = offset * reciprocal >> 40
   uint32_t block_bytes = 0;
   uint32_t block_count = 0;
-  RemoteState* remote = nullptr;  // behind the free bitmap; constant for the descriptor's life
-  HeapId owner = HeapId::nobody;  // constant for the descriptor's life
   ClassId class_id{};             // constant for the descriptor's life
   uint16_t bitmap_words = 0;      // constant for the descriptor's life
-  // under the owner's lock; on a line of its own, because deliverers read the constants above
+  // under the owner's lock; on a line of its own, because other threads read the constants above
   alignas(cache_line_bytes) SlabState state = SlabState::unused;
   uint32_t free_count = 0;
   uint16_t first_word = 0;  // no word of the free bitmap before this one has a set bit
@@ -51,7 +46,10 @@ struct Slab {
   const uint64_t* free_bits() const noexcept { return first_bits; }
   bool is_empty() const noexcept { return free_count == block_count; }
 
-  static size_t descriptor_bytes(size_t bitmap_words) noexcept;
+  static size_t descriptor_bytes(size_t bitmap_words) noexcept {
+    const size_t end = offsetof(Slab, first_bits) + bitmap_words * sizeof(uint64_t);
+    return round_up(end, cache_line_bytes);
+  }
 
   // Starts life over a new range of address space: every block is free.
   void begin(uintptr_t range_base) noexcept {
@@ -166,6 +164,14 @@ struct Slab {
                              block_bytes);
   }
 };
+
+// Prepares a zeroed piece of metadata of descriptor_bytes() as a descriptor.
+inline Slab* make_descriptor(void* zeroed, ClassId class_id) noexcept {
+  Slab* slab = static_cast<Slab*>(zeroed);
+  slab->class_id = class_id;
+  slab->bitmap_words = size_class_row(class_id).bitmap_words;
+  return slab;
+}
 
 // The available slabs of one class of one heap; first in front. Under the heap's lock.
 struct SlabList {

@@ -14,10 +14,13 @@ namespace talus {
 
 class Metadata {
  public:
-  // Zeroed memory at a multiple of the cache line, or null when the kernel has none.
-  void* take(size_t bytes) noexcept {
+  // Zeroed memory at a multiple of the cache line, or null when the kernel has none. Chunks are in
+  // proportion to what the arenas hold (reserved_bytes), so that few of them come to lie between
+  // arenas, which could be one range otherwise; they cost addresses, no memory.
+  void* take(size_t bytes, size_t reserved_bytes) noexcept {
     bytes = round_up(bytes, cache_line_bytes);
-    if (bytes > left_bytes_ && !map_chunk(bytes)) return nullptr;
+    const size_t wished = reserved_bytes >> meta_chunk_shift;
+    if (bytes > left_bytes_ && !map_chunk(bytes, wished)) return nullptr;
     char* taken = cursor_;
     cursor_ += bytes;
     left_bytes_ -= bytes;
@@ -32,10 +35,14 @@ class Metadata {
   size_t used_bytes() const noexcept { return used_bytes_; }
 
  private:
-  bool map_chunk(size_t bytes_min) noexcept {
-    const size_t bytes =
-        round_up(bytes_min > meta_chunk_bytes ? bytes_min : meta_chunk_bytes, os::page_bytes());
-    void* chunk = os::map_pages(nullptr, bytes);
+  bool map_chunk(size_t bytes_min, size_t bytes_wished) noexcept {
+    if (bytes_min < meta_chunk_bytes) bytes_min = meta_chunk_bytes;
+    size_t bytes = round_up(bytes_wished, os::page_bytes());
+    void* chunk = bytes > bytes_min ? os::map_pages(nullptr, bytes) : nullptr;
+    if (chunk == nullptr) {
+      bytes = round_up(bytes_min, os::page_bytes());
+      chunk = os::map_pages(nullptr, bytes);
+    }
     if (chunk == nullptr) return false;
     add_chunk(chunk, bytes);
     return true;

@@ -33,6 +33,9 @@ struct Range {
   Zeroed zeroed = Zeroed::no;  // all its bytes read as zero
 };
 
+// How the user of a range fills such ranges: dense means that nearly all of it is touched soon.
+enum class Filling : uint8_t { sparse, dense };
+
 // What statistics read; all in bytes but the two counts. Written under the space lock.
 struct SpaceCounters {
   size_t reserved_bytes = 0;     // address space in arenas
@@ -49,7 +52,8 @@ class Space {
   Lock& lock() noexcept { return lock_; }
 
   // Takes `granules` at a multiple of `alignment` bytes. Base 0: no memory, nothing changed.
-  Range take(Locked& held, size_t granules, size_t alignment = granule_bytes) noexcept {
+  Range take(Locked& held, size_t granules, size_t alignment = granule_bytes,
+             Filling filling = Filling::sparse) noexcept {
     const size_t slack = alignment > granule_bytes ? alignment / granule_bytes - 1 : 0;
     const size_t wanted = granules + slack;
     if (!supply_nodes()) return {};
@@ -57,7 +61,7 @@ class Space {
     FreeRange* fit = find(wanted);
     if (fit == nullptr) {
       // Ranges that only differ in their pages may make room together.
-      if (!grow(wanted)) purge_dirty(held, 0, ~uint64_t{0});
+      if (!grow(wanted, filling)) purge_dirty(held, 0, ~uint64_t{0});
       // The lock was given up in between: others may have used what was set aside. Before find(),
       // because setting aside may itself take from a free range.
       if (!supply_nodes()) return {};
@@ -108,13 +112,13 @@ class Space {
 
   // Zeroed memory for descriptors; null: none. When the kernel refuses, free ranges serve.
   void* take_metadata(Locked& held, size_t bytes) noexcept {
-    if (void* taken = metadata_.take(bytes)) return taken;
+    if (void* taken = metadata_.take(bytes, counters_.reserved_bytes)) return taken;
     const Range range = take(held, divide_up(bytes, granule_bytes));
     if (range.base == 0) return nullptr;
     void* chunk = reinterpret_cast<void*>(range.base);
     if (range.zeroed == Zeroed::no) clear_bytes(chunk, range.granules * granule_bytes);
     metadata_.add_chunk(chunk, range.granules * granule_bytes);
-    return metadata_.take(bytes);
+    return metadata_.take(bytes, counters_.reserved_bytes);
   }
 
   const SpaceCounters& counters() const noexcept { return counters_; }
@@ -240,7 +244,8 @@ class Space {
     const size_t needed = 3 * (given_count_ + 2) + counters_.arena_count * 2;
     if (node_count_ >= needed) return true;
     for (size_t nodes = nodes_per_supply; nodes >= 4; nodes /= 4) {
-      auto* fresh = static_cast<FreeRange*>(metadata_.take(nodes * sizeof(FreeRange)));
+      auto* fresh = static_cast<FreeRange*>(
+          metadata_.take(nodes * sizeof(FreeRange), counters_.reserved_bytes));
       if (fresh == nullptr && (fresh = nodes_from_range(nodes)) == nullptr) continue;
       // What is left of the last supply joins the recycled nodes.
       while (spare_nodes_left_ > 0) recycle(spare_nodes_[--spare_nodes_left_]);
@@ -317,38 +322,39 @@ class Space {
   }
 
   // Reserves an arena that holds at least this much. False: the kernel refused.
-  bool grow(size_t granules) noexcept {
+  bool grow(size_t granules, Filling filling) noexcept {
     const size_t needed = round_up(granules * granule_bytes, arena_alignment);
     size_t bytes = counters_.reserved_bytes >> arena_growth_shift;
     if (bytes < options.arena_bytes) bytes = options.arena_bytes;
     if (bytes > arena_growth_max) bytes = arena_growth_max;
     bytes = round_up(bytes, arena_alignment);
     if (bytes < needed) bytes = needed;
-    while (!grow_by(bytes)) {
+    const size_t huge_from =
+        filling == Filling::dense ? huge_dense_bytes_min : huge_given_bytes_min;
+    const bool huge = counters_.given_bytes >= huge_from;
+    while (!grow_by(bytes, huge)) {
       if (bytes == needed) return grow_unaligned(granules * granule_bytes);
       bytes = bytes / 2 > needed ? round_up(bytes / 2, arena_alignment) : needed;
     }
     return true;
   }
-  bool grow_by(size_t bytes) noexcept {
+  bool grow_by(size_t bytes, bool huge) noexcept {
     // The kernel places mappings downward: below the last arena it is often free and joins it.
     void* hint = last_arena_ > bytes ? reinterpret_cast<void*>(last_arena_ - bytes) : nullptr;
-    return add_arena(os::map_aligned(hint, bytes, arena_alignment), bytes);
+    return add_arena(os::map_aligned(hint, bytes, arena_alignment), bytes, huge);
   }
   // When addresses are scarce, alignment to huge pages is the first thing to give up.
   bool grow_unaligned(size_t bytes) noexcept {
-    return add_arena(os::map_aligned(nullptr, bytes, granule_bytes), bytes);
+    return add_arena(os::map_aligned(nullptr, bytes, granule_bytes), bytes, false);
   }
-  bool add_arena(void* at, size_t bytes) noexcept {
+  bool add_arena(void* at, size_t bytes, bool huge) noexcept {
     if (at == nullptr) return false;
     const uintptr_t base = reinterpret_cast<uintptr_t>(at);
     if (!page_map.cover(base, bytes)) {
       os::System::unmap(at, bytes);
       return false;
     }
-    if (counters_.given_bytes >= huge_given_bytes_min && base % arena_alignment == 0) {
-      os::System::advise_huge(at, bytes);
-    }
+    if (huge) os::System::advise_huge(at, bytes);
     last_arena_ = base;
     counters_.arena_count++;
     counters_.reserved_bytes += bytes;

@@ -44,10 +44,10 @@ inline std::string foreign_text(const void* pointer, const char* call) {
          "() (not a block of this heap: freed twice, or from another allocator)\n";
 }
 
-// The heap of this thread, made if there is none yet.
-inline Heap& own_heap() {
+// The cache of this thread, made if there is none yet.
+inline ThreadCache& own_cache() {
   api::free(api::malloc(1));
-  return *heap_behind(*this_face);
+  return *cache_behind(*this_face);
 }
 
 // A pointer the compiler knows nothing about, so that it warns of none of the faults.

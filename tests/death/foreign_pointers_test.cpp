@@ -84,14 +84,14 @@ TEST_F(ForeignPointer, FreedAndIgnored) {
 
 // What is ignored are pointers from elsewhere; faults with our own blocks are still told.
 TEST_F(ForeignPointer, IgnoredButADoubleFreeIsNot) {
-  Heap& heap = own_heap();
+  ThreadCache& cache = own_cache();
   void* other = api::malloc(64);
   void* block = api::malloc(64);
   EXPECT_FAULT(double_free_text(block, 64), {
     options.on_foreign_free = ForeignFree::ignore;
     api::free(block);
     api::free(block);
-    flush_all(heap);
+    flush_all(cache);
   });
   api::free(block);
   api::free(other);

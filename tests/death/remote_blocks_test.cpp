@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 // tests/death/remote_blocks: blocks of one thread that other threads free wrongly.
 //
-// Owns: nothing. Such a block passes three places: the batch of the thread that frees it, the
-// remote bitmap of its slab, the slab's free bitmap. A second free is met in each of them.
+// Owns: nothing. Such a block travels in a message: first with the thread that frees it, then in
+// the inbox of its heap. Nobody looks at it there. What is wrong with it is noticed when a drain
+// puts it into its slab: when a thread of its heap flushes, when somebody trims, or when it is
+// delivered to a heap without threads.
+#include <unistd.h>
+
 #include "faults.hpp"
 
 namespace talus {
@@ -14,7 +18,7 @@ constexpr size_t bytes = 112;
 
 class RemoteBlock : public testing::Test {
  protected:
-  Heap& heap = own_heap();
+  ThreadCache& cache = own_cache();
   void* other = api::malloc(bytes);
   void* block = api::malloc(bytes);
   ~RemoteBlock() override {
@@ -24,25 +28,32 @@ class RemoteBlock : public testing::Test {
 };
 
 TEST_F(RemoteBlock, FreedTwiceInOneBatch) {
-  EXPECT_FAULT(double_free_text(block, bytes), on_another_thread([&] {
-                 api::free(block);
-                 api::free(block);
-               }));
+  EXPECT_FAULT(double_free_text(block, bytes), {
+    on_another_thread([&] {
+      api::free(block);
+      api::free(block);
+    });
+    flush_all(cache);
+  });
 }
 
 TEST_F(RemoteBlock, FreedAgainAfterDelivery) {
-  EXPECT_FAULT(double_free_text(block, bytes), on_another_thread([&] {
-                 api::free(block);
-                 flush_all(*heap_behind(*this_face));
-                 api::free(block);
-                 flush_all(*heap_behind(*this_face));
-               }));
+  EXPECT_FAULT(double_free_text(block, bytes), {
+    on_another_thread([&] {
+      api::free(block);
+      flush_all(*cache_behind(*this_face));
+      api::free(block);
+      flush_all(*cache_behind(*this_face));
+    });
+    flush_all(cache);
+  });
 }
 
 TEST_F(RemoteBlock, FreedByTwoThreads) {
   EXPECT_FAULT(double_free_text(block, bytes), {
     on_another_thread([&] { api::free(block); });
     on_another_thread([&] { api::free(block); });
+    flush_all(cache);
   });
 }
 
@@ -50,33 +61,68 @@ TEST_F(RemoteBlock, FreedByAnotherThreadThenByItsOwn) {
   EXPECT_FAULT(double_free_text(block, bytes), {
     on_another_thread([&] { api::free(block); });
     api::free(block);
-    flush_all(heap);
+    flush_all(cache);
   });
 }
 
 TEST_F(RemoteBlock, FreedByItsOwnThreadThenByAnother) {
   EXPECT_FAULT(double_free_text(block, bytes), {
     api::free(block);
-    flush_all(heap);
+    flush_all(cache);
     on_another_thread([&] { api::free(block); });
-    flush_all(heap);
+    flush_all(cache);
   });
 }
 
 TEST_F(RemoteBlock, FreedAgainWhenItCameHome) {
   EXPECT_FAULT(double_free_text(block, bytes), {
     on_another_thread([&] { api::free(block); });
-    flush_all(heap);
+    flush_all(cache);
     on_another_thread([&] { api::free(block); });
-    flush_all(heap);
+    flush_all(cache);
   });
 }
 
-// Said at once, by the free itself: other threads prove each pointer.
+TEST_F(RemoteBlock, FreedTwiceNoticedByATrimElsewhere) {
+  EXPECT_FAULT(double_free_text(block, bytes), {
+    on_another_thread([&] {
+      api::free(block);
+      api::free(block);
+    });
+    on_another_thread([&] { trim_heaps(0); });
+  });
+}
+
 TEST_F(RemoteBlock, PointerIntoIt) {
   void* inside = hide(static_cast<char*>(block) + 32);
-  EXPECT_FAULT(interior_text(inside, block, bytes),
-               on_another_thread([&] { api::free(inside); }));
+  EXPECT_FAULT(interior_text(inside, block, bytes), {
+    on_another_thread([&] { api::free(inside); });
+    flush_all(cache);
+  });
+}
+
+TEST_F(RemoteBlock, PointerIntoItNoticedByATrimElsewhere) {
+  void* inside = hide(static_cast<char*>(block) + 32);
+  EXPECT_FAULT(interior_text(inside, block, bytes), {
+    on_another_thread([&] { api::free(inside); });
+    on_another_thread([&] { trim_heaps(0); });
+  });
+}
+
+// A thread that only frees it, and a heap that does not drain: nothing is said, the block waits.
+TEST_F(RemoteBlock, NothingIsSaidOnTheWay) {
+  EXPECT_EXIT(
+      {
+        on_another_thread([&] {
+          api::free(block);
+          api::free(block);
+          for (RemoteBatch& batch : cache_behind(*this_face)->batches) {
+            deliver(*cache_behind(*this_face), batch);
+          }
+          _exit(0);  // the end of the thread would bring them home
+        });
+      },
+      testing::ExitedWithCode(0), testing::Eq(std::string()));
 }
 
 TEST_F(RemoteBlock, FreedTwiceWhileItsThreadIsGone) {
@@ -85,7 +131,7 @@ TEST_F(RemoteBlock, FreedTwiceWhileItsThreadIsGone) {
   EXPECT_FAULT(double_free_text(orphan, bytes), {
     api::free(orphan);
     api::free(orphan);
-    flush_all(heap);
+    flush_all(cache);
   });
   api::free(orphan);
 }

@@ -17,7 +17,7 @@ constexpr size_t bytes = 48;
 // Two blocks, so that the slab does not empty and vanish when one of them is freed.
 class SmallBlock : public testing::Test {
  protected:
-  Heap& heap = own_heap();
+  ThreadCache& cache = own_cache();
   void* other = api::malloc(bytes);
   void* block = api::malloc(bytes);
   ~SmallBlock() override {
@@ -30,7 +30,7 @@ TEST_F(SmallBlock, FreedTwiceInOneList) {
   EXPECT_FAULT(double_free_text(block, bytes), {
     api::free(block);
     api::free(block);
-    flush_all(heap);
+    flush_all(cache);
   });
 }
 
@@ -39,16 +39,16 @@ TEST_F(SmallBlock, FreedAgainWithAnotherBetween) {
     api::free(block);
     api::free(other);
     api::free(block);
-    flush_all(heap);
+    flush_all(cache);
   });
 }
 
 TEST_F(SmallBlock, FreedAgainWhenItIsBackInItsSlab) {
   EXPECT_FAULT(double_free_text(block, bytes), {
     api::free(block);
-    flush_all(heap);
+    flush_all(cache);
     api::free(block);
-    flush_all(heap);
+    flush_all(cache);
   });
 }
 
@@ -83,7 +83,7 @@ TEST_F(SmallBlock, PointerIntoIt) {
   void* inside = hide(static_cast<char*>(block) + 16);
   EXPECT_FAULT(interior_text(inside, block, bytes), {
     api::free(inside);
-    flush_all(heap);
+    flush_all(cache);
   });
 }
 
@@ -91,20 +91,20 @@ TEST_F(SmallBlock, MisalignedPointerIntoIt) {
   void* inside = hide(static_cast<char*>(block) + 1);
   EXPECT_FAULT(interior_text(inside, block, bytes), {
     api::free(inside);
-    flush_all(heap);
+    flush_all(cache);
   });
 }
 
 // The few bytes behind a slab's last block belong to no block.
 TEST_F(SmallBlock, PointerBehindTheLastBlockOfASlab) {
-  const Slab& slab = slab_of(heap.id, block);
+  const Slab& slab = slab_of(cache.id, block);
   const size_t used = slab.block_count * size_t{slab.block_bytes};
   const size_t room = size_class_row(slab.class_id).slab_granules * granule_bytes;
   ASSERT_LT(used, room) << "choose a size that leaves a rest";
   void* behind = reinterpret_cast<void*>(slab.base + used);
   EXPECT_FAULT(foreign_text(behind, "free"), {
     api::free(behind);
-    flush_all(heap);
+    flush_all(cache);
   });
 }
 
@@ -123,7 +123,7 @@ TEST_F(SmallBlock, NullAndLiveBlocksAreFine) {
   void* moved = api::realloc(api::malloc(10), 20000);
   ASSERT_NE(moved, nullptr);
   api::free(moved);
-  flush_all(heap);
+  flush_all(cache);
 }
 
 }  // namespace

@@ -4,88 +4,108 @@
 # mutant(name [==[text of the shipped file]==] [==[what stands there instead]==]). The text must
 # occur in the file; when the file changes, the mutant is stated anew (its test says so).
 
-# The link is read when a deliverer may already have pushed the slab again.
-mutant(link_read_late
-[==[      Slab* next = remote.shared_next.load_relaxed();  // [own] until the slab is quiet
-      remote.shared_notified.exchange_acq_rel(0);      // [E2]
-]==]
-[==[      remote.shared_notified.exchange_acq_rel(0);
-      Slab* next = remote.shared_next.load_relaxed();
-]==])
-
-# The notice goes out before the blocks do: a drainer in between leaves them behind.
-mutant(notified_before_delivered
-[==[class Inbox {]==]
-[==[#define TALUS_MODEL_NOTIFY_FIRST 1
-class Inbox {]==])
-
-# Bits that arrive between the two find the slab still notified and are never taken.
-mutant(quiet_after_bits
-[==[      remote.shared_notified.exchange_acq_rel(0);      // [E2]
-      const uint32_t count_before = slab->free_count;
-]==]
-[==[      const uint32_t count_before = slab->free_count;
-      struct Late {
-        RemoteState& state;
-        ~Late() { state.shared_notified.exchange_acq_rel(0); }
-      } late{remote};
-]==])
-
-# Each deliverer to a word but the first says nothing, and the first does not either if it lost.
-mutant(first_deliverer_silent
-[==[return before == 0;]==] [==[return before != 0;]==])
-
-# The slab is pushed though it is in the inbox already.
-mutant(pushed_twice
-[==[if (remote.shared_notified.exchange_acq_rel(1) != 0) return;]==]
-[==[remote.shared_notified.exchange_acq_rel(1);]==])
-
-# The inbox is emptied in two steps: what is pushed in between is lost.
-mutant(inbox_taken_in_two_steps
-[==[Slab* slab = shared_head_.exchange_acquire(nullptr);]==]
-[==[Slab* slab = shared_head_.load_acquire(); shared_head_.store_release(nullptr);]==])
-
-# Bits that arrive between the load and the store are lost.
-mutant(bits_taken_in_two_steps
-[==[slab->give_blocks(word, remote.shared_bits[word].exchange_acquire(0));]==]
-[==[slab->give_blocks(word, remote.shared_bits[word].load_acquire());
-        remote.shared_bits[word].store_release(0);]==])
-
-# The bits stay: the next drainer takes the same blocks again.
-mutant(bits_left_behind
-[==[slab->give_blocks(word, remote.shared_bits[word].exchange_acquire(0));]==]
-[==[slab->give_blocks(word, remote.shared_bits[word].load_acquire());]==])
-
 # The push gives up instead of trying again.
 mutant(push_not_retried
-[==[while (!shared_head_.cas_weak_release(head, &slab));]==]
-[==[while (!shared_head_.cas_weak_release(head, &slab) && false);]==])
+[==[while (!shared_head_.cas_weak_release(head, &message));]==]
+[==[while (!shared_head_.cas_weak_release(head, &message) && false);]==])
 
-# From here on only the order is broken: the mutants differ from the shipped file by stale reads.
+# A retry keeps the link of the first try: what was pushed in between is lost.
+mutant(link_not_read_again
+[==[    do {
+      message.next = head;
+    } while]==]
+[==[    message.next = head;
+    do {
+    } while]==])
 
-# E1: the drainer may find an old link behind the slab it popped.
+# A push by a load and a store: another one in between is lost.
+mutant(pushed_in_two_steps
+[==[while (!shared_head_.cas_weak_release(head, &message));]==]
+[==[while (shared_head_.store_release(&message), false);]==])
+
+# The head is exchanged, the link comes after it (the load stands for any step in between).
+mutant(linked_after_the_push
+[==[    do {
+      message.next = head;
+    } while (!shared_head_.cas_weak_release(head, &message));]==]
+[==[    head = shared_head_.exchange_release(&message);
+    (void)shared_head_.load_relaxed();
+    message.next = head;]==])
+
+# The inbox is emptied in two steps: what is pushed in between is lost.
+mutant(taken_in_two_steps
+[==[return shared_head_.exchange_acquire(nullptr);]==]
+[==[RemoteMessage* all = shared_head_.load_acquire();
+    shared_head_.store_release(nullptr);
+    return all;]==])
+
+# The messages stay in the inbox: the next drainer takes them again.
+mutant(taken_and_left
+[==[return shared_head_.exchange_acquire(nullptr);]==] [==[return shared_head_.load_acquire();]==])
+
+# A drainer subtracts what was not added yet.
+mutant(counted_after_the_push
+[==[    shared_backlog_bytes_.fetch_add_relaxed(message.bytes.load_relaxed());  // [stat] [own]
+    RemoteMessage* head]==]
+[==[    struct Late {
+      Atomic<size_t>& backlog;
+      size_t bytes;
+      ~Late() { backlog.fetch_add_relaxed(bytes); }
+    } late{shared_backlog_bytes_, message.bytes.load_relaxed()};
+    RemoteMessage* head]==])
+
+# Sums of two threads at a time: one of them is forgotten.
+mutant(counted_in_two_steps
+[==[shared_backlog_bytes_.fetch_add_relaxed(message]==]
+[==[shared_backlog_bytes_.own_add_relaxed(message]==])
+mutant(subtracted_in_two_steps
+[==[shared_backlog_bytes_.fetch_sub_relaxed(bytes);]==]
+[==[shared_backlog_bytes_.own_add_relaxed(size_t{0} - bytes);]==])
+
+# A message is used again with the blocks of its last journey, or with their bytes.
+mutant(blocks_not_cleared
+[==[    count.store_relaxed(0);  // [own]
+]==] [==[]==])
+mutant(bytes_not_cleared
+[==[    bytes.store_relaxed(0);  // [own]
+]==] [==[]==])
+
+# A fork between the two finds an entry that is not written yet.
+mutant(committed_before_the_entry
+[==[    blocks[index] = block;
+    bytes.own_add_relaxed(block_bytes);  // [own]
+    count.store_release(index + 1);      // last: a fork finds complete entries
+]==]
+[==[    count.store_release(index + 1);
+    bytes.own_add_relaxed(block_bytes);
+    blocks[index] = block;
+]==])
+
+# A drainer, not the protocol, reads the link when the message is somebody else's already.
+mutant(link_read_late
+[==[class Inbox {]==]
+[==[#define TALUS_MODEL_LINK_READ_LATE 1
+class Inbox {]==])
+
+# E1: the plain fields of a message and the last use of its blocks are not ordered.
 mutant(push_without_release
-[==[shared_head_.cas_weak_release(head, &slab)]==]
-[==[shared_head_.broken_cas_weak_relaxed(head, &slab)]==])
-mutant(pop_without_acquire
+[==[shared_head_.cas_weak_release(head, &message)]==]
+[==[shared_head_.broken_cas_weak_relaxed(head, &message)]==])
+mutant(take_without_acquire
 [==[shared_head_.exchange_acquire(nullptr)]==]
 [==[shared_head_.broken_exchange_relaxed(nullptr)]==])
 
-# E2: a notice that lost is not written, so the drainer need not see the bits set before it.
-mutant(notice_by_cas
-[==[if (remote.shared_notified.exchange_acq_rel(1) != 0) return;]==]
-[==[uint32_t quiet = 0;
-    if (!remote.shared_notified.cas_acq_rel(quiet, 1)) return;]==])
-mutant(notice_without_release
-[==[shared_notified.exchange_acq_rel(1)]==] [==[shared_notified.exchange_acquire(1)]==])
-mutant(quiet_without_acquire
-[==[shared_notified.exchange_acq_rel(0)]==] [==[shared_notified.exchange_release(0)]==])
-mutant(quiet_by_store
-[==[shared_notified.exchange_acq_rel(0)]==] [==[shared_notified.store_release(0)]==])
-
-# E3: the last use of a block is not ordered before its reuse.
-mutant(bits_without_release
-[==[fetch_or_release(bits)]==] [==[broken_fetch_or_relaxed(bits)]==])
-mutant(bits_without_acquire
-[==[shared_bits[word].exchange_acquire(0)]==]
-[==[shared_bits[word].broken_exchange_relaxed(0)]==])
+# No break but a probe: some schedule drains a message and pushes it again between another
+# deliverer's look at it and that one's CAS, which then succeeds. The last entry of a message, which
+# no scenario fills, counts its pushes.
+mutant(probe_pushed_again_beside_a_push
+[==[    do {
+      message.next = head;
+    } while (!shared_head_.cas_weak_release(head, &message));]==]
+[==[    message.blocks[60] = static_cast<char*>(message.blocks[60]) + 1;
+    void* pushes = nullptr;
+    do {
+      message.next = head;
+      if (head != nullptr) pushes = head->blocks[60];
+    } while (!shared_head_.cas_weak_release(head, &message));
+    if (head != nullptr && head->blocks[60] != pushes) model::explorer.violate("reached");]==])

@@ -26,10 +26,10 @@ inline bool space_is_sound() {
   return space.is_sound();
 }
 
-// The heap of this thread, made if there is none yet.
-inline Heap& own_heap() {
+// The cache of this thread, made if there is none yet.
+inline ThreadCache& own_cache() {
   release(allocate(1));
-  return *heap_behind(*this_face);
+  return *cache_behind(*this_face);
 }
 
 // Runs work(index) on `count` threads and waits for their ends.

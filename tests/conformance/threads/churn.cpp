@@ -20,12 +20,14 @@ constexpr std::size_t slots = 512;
 constexpr std::size_t growth_max = 2 * probe::mib;
 
 std::atomic<void*> shared_slots[slots];
+pthread_barrier_t all_are_there;  // the same number at once in every round
 
 std::size_t draw_size(probe::Random& random) {
   return random.below(10) == 0 ? random.between(1000, 20000) : random.between(8, 1000);
 }
 
 void* live_briefly(void* argument) {
+  pthread_barrier_wait(&all_are_there);
   probe::Random random(reinterpret_cast<std::size_t>(argument) + 1);
   void* own[50];
   for (void*& block : own) {
@@ -57,6 +59,7 @@ void run_threads(std::size_t from, std::size_t to) {
 }  // namespace
 
 int main() {
+  pthread_barrier_init(&all_are_there, nullptr, at_once);
   const double start = probe::now_seconds();
   probe::Drift drift;
   for (std::size_t i = 0; i < thread_total; i += round_threads) {

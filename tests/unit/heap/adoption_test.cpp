@@ -13,8 +13,8 @@
 namespace talus {
 namespace {
 
-TEST(Adoption, HeapsAreReusedByLaterThreads) {
-  test::own_heap();
+TEST(Adoption, HeapsAndCachesAreReusedByLaterThreads) {
+  test::own_cache();
   auto work = [](size_t) {
     std::vector<void*> blocks;
     for (int i = 0; i < 100; i++) blocks.push_back(allocate(200));
@@ -25,7 +25,8 @@ TEST(Adoption, HeapsAreReusedByLaterThreads) {
   for (int round = 0; round < 200; round++) test::on_threads(1, work);
   const HeapTotals after = collect_totals();
   EXPECT_EQ(after.heap_count, before.heap_count);
-  EXPECT_EQ(after.orphan_count, before.orphan_count);
+  EXPECT_EQ(after.deserted_count, before.deserted_count);
+  EXPECT_EQ(after.cache_count, before.cache_count);
   EXPECT_EQ(after.metadata, before.metadata) << "thread churn must not cost metadata";
 }
 
@@ -45,27 +46,72 @@ TEST(Adoption, BlocksOutliveTheirThread) {
     release(blocks[i]);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
-  EXPECT_EQ(collect_totals().slab_count, 0u) << "an orphan's slabs went back, too";
+  EXPECT_EQ(collect_totals().slab_count, 0u) << "a deserted heap's slabs went back, too";
 }
 
 TEST(Adoption, EndingThreadLeavesNothingInItsLists) {
-  test::own_heap();
+  test::own_cache();
   test::on_threads(3, [](size_t) {
     std::vector<void*> blocks;
     for (size_t i = 0; i < 3000; i++) blocks.push_back(allocate(i * 10));
     for (void* block : blocks) release(block);
   });
-  Heap& own = test::own_heap();
+  Heap& own = *test::own_cache().heap;
   for_each_heap([&own](Heap& heap) noexcept {
     if (&heap == &own) return;
-    EXPECT_TRUE(heap.shared_is_orphan.load_relaxed());
-    for (size_t index = 0; index < class_count; index++) {
-      EXPECT_EQ(list_length(heap, ClassId{static_cast<uint8_t>(index)}), 0u);
-    }
-    EXPECT_EQ(heap.kept_bytes, 0u);
+    EXPECT_TRUE(heap.is_deserted());
     EXPECT_EQ(heap.slab_count, 0u);
-    for (RemoteBatch& batch : heap.batches) EXPECT_EQ(batch.words_used, 0u);
   });
+  size_t looked_at = 0;
+  Locked held{registry.lock};
+  for (ThreadCache* cache = registry.unused; cache != nullptr; cache = cache->next, looked_at++) {
+    for (size_t index = 0; index < class_count; index++) {
+      EXPECT_EQ(list_length(*cache, ClassId{static_cast<uint8_t>(index)}), 0u);
+    }
+    EXPECT_EQ(cache->kept_bytes, 0u);
+    for (RemoteBatch& batch : cache->batches) {
+      if (batch.message == nullptr) continue;
+      EXPECT_EQ(batch.message->count.load_relaxed(), 0u);
+    }
+  }
+  EXPECT_GE(looked_at, 3u);
+}
+
+// What a deserted heap holds in partly used slabs serves the threads that are left.
+TEST(Adoption, SlabsOfDesertedHeapsAreUsedBeforeNewOnes) {
+  constexpr size_t thread_count = 4, each = 600, bytes = 640;
+  std::vector<void*> left_behind[thread_count];
+  Atomic<size_t> ready_count;
+  test::on_threads(thread_count, [&](size_t self) {
+    ready_count.fetch_add_relaxed(1);
+    while (ready_count.load_relaxed() < thread_count) arch::pause();  // at once: a heap for each
+    std::vector<void*> blocks;
+    for (size_t i = 0; i < each; i++) blocks.push_back(allocate(bytes));
+    for (size_t i = 0; i < each; i++) {
+      if (i % 8 == 0) {
+        left_behind[self].push_back(blocks[i]);
+      } else {
+        release(blocks[i]);
+      }
+    }
+  });
+  const size_t slabs_before = collect_totals().slab_count;
+  std::vector<void*> ours;
+  for (size_t i = 0; i < each; i++) {
+    ours.push_back(allocate(bytes));
+    test::fill_pattern(ours.back(), bytes, i);
+  }
+  // Seven of eight blocks are free in slabs of heaps that no thread uses.
+  EXPECT_LE(collect_totals().slab_count, slabs_before + 1);
+  for (size_t i = 0; i < ours.size(); i++) {
+    ASSERT_TRUE(test::has_pattern(ours[i], bytes, i));
+    release(ours[i]);
+  }
+  for (auto& blocks : left_behind) {
+    for (void* block : blocks) release(block);
+  }
+  EXPECT_EQ(test::live_bytes(), 0u);
+  EXPECT_EQ(collect_totals().slab_count, 0u);
 }
 
 TEST(Adoption, ManyThreadsAtOnce) {
@@ -78,10 +124,10 @@ TEST(Adoption, ManyThreadsAtOnce) {
     });
   }
   EXPECT_EQ(test::live_bytes(), 0u);
-  EXPECT_LE(collect_totals().heap_count, 34u + 1);
+  EXPECT_LE(collect_totals().heap_count, os::System::cpu_count() * heaps_per_cpu);
 }
 
-// A destructor that runs after the heap's own: the thread works on the shared heap then.
+// A destructor that runs after the cache's own: the thread works on slabs then.
 struct Late {
   pthread_key_t key = 0;
   int rounds_left = 3;
@@ -104,7 +150,7 @@ void late_destructor(void* value) {
   pthread_setspecific(late.key, next);
 }
 
-TEST(Adoption, DestructorsMayAllocateAfterTheHeapIsGone) {
+TEST(Adoption, DestructorsMayAllocateAfterTheCacheIsGone) {
   ASSERT_EQ(pthread_key_create(&late.key, late_destructor), 0);
   for (int round = 0; round < 20; round++) {
     late.rounds_left = 2;

@@ -3,6 +3,7 @@
 // what malloc and free promise about a single block.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -13,8 +14,8 @@
 namespace talus {
 namespace {
 
-size_t capacity_of(Heap& heap, ClassId id) {
-  return static_cast<size_t>(heap.lists[index_of(id)].limit - list_bottom(heap, id));
+size_t capacity_of(ThreadCache& cache, ClassId id) {
+  return static_cast<size_t>(cache.lists[index_of(id)].limit - list_bottom(cache, id));
 }
 
 TEST(Lists, EverySizeGivesABlockThatHoldsIt) {
@@ -44,8 +45,8 @@ TEST(Lists, LastInFirstOut) {
 }
 
 TEST(Lists, FreshBlocksComeInTheOrderOfAddresses) {
-  Heap& heap = test::own_heap();
-  flush_all(heap);
+  ThreadCache& cache = test::own_cache();
+  flush_all(cache);
   std::vector<char*> blocks;
   for (int i = 0; i < 64; i++) blocks.push_back(static_cast<char*>(allocate(112)));
   size_t ascending = 0;
@@ -55,25 +56,25 @@ TEST(Lists, FreshBlocksComeInTheOrderOfAddresses) {
 }
 
 TEST(Lists, CapacityDoublesUpToTheClassesBoundAndListsStayWithin) {
-  Heap& heap = test::own_heap();
+  ThreadCache& cache = test::own_cache();
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     const SizeClass& row = size_class_row(id);
     std::vector<void*> blocks;
-    size_t before = capacity_of(heap, id);
+    size_t before = capacity_of(cache, id);
     for (size_t i = 0; i < 4u * row.list_blocks_max; i++) {
       blocks.push_back(allocate(row.block_bytes));
       ASSERT_NE(blocks.back(), nullptr);
-      ASSERT_LE(list_length(heap, id), capacity_of(heap, id));
-      ASSERT_GE(capacity_of(heap, id), before);
-      ASSERT_LE(capacity_of(heap, id), before * 2 < list_blocks_min ? list_blocks_min : before * 2);
-      before = capacity_of(heap, id);
+      ASSERT_LE(list_length(cache, id), capacity_of(cache, id));
+      ASSERT_GE(capacity_of(cache, id), before);
+      ASSERT_LE(capacity_of(cache, id), std::max(before * 2, list_blocks_min));
+      before = capacity_of(cache, id);
     }
     for (void* block : blocks) {
       release(block);
-      ASSERT_LE(list_length(heap, id), row.list_blocks_max);
+      ASSERT_LE(list_length(cache, id), row.list_blocks_max);
     }
-    EXPECT_EQ(capacity_of(heap, id), row.list_blocks_max);
+    EXPECT_EQ(capacity_of(cache, id), row.list_blocks_max);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
 }

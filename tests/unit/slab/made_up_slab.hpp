@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "slab/remote_free.hpp"
+#include "slab/slab.hpp"
 
 namespace talus::test {
 
@@ -19,7 +19,7 @@ class MadeUpSlab {
     const size_t bytes = Slab::descriptor_bytes(size_class_row(id).bitmap_words);
     memory_ = aligned_alloc(cache_line_bytes, bytes);
     memset(memory_, 0, bytes);
-    slab_ = make_descriptor(memory_, id, HeapId{1});
+    slab_ = make_descriptor(memory_, id);
     slab_->begin(base);
   }
   ~MadeUpSlab() { free(memory_); }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/slab/remote_free: blocks that other threads free come home, each exactly once, and
-// the owner is told once.
+// tests/unit/slab/remote_free: messages with blocks that other threads free arrive, each exactly
+// once and whole, and the inbox knows how many bytes are on their way.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <deque>
 #include <thread>
@@ -10,136 +11,245 @@
 
 #include "effort.hpp"
 #include "slab/made_up_slab.hpp"
+#include "slab/remote_free.hpp"
 #include "sync/lock.hpp"
 
 namespace talus {
 namespace {
 
 using test::MadeUpSlab;
+using Clock = std::chrono::steady_clock;
 
-size_t take_all(Slab& slab) {
-  std::vector<void*> places(slab.block_count);
-  return slab.take_blocks(places.data(), places.size());
+constexpr uintptr_t blocks_base = 0x10000000;
+void* block_at(size_t number) { return reinterpret_cast<void*>(blocks_base + 64 * number); }
+size_t number_of(void* block) { return (reinterpret_cast<uintptr_t>(block) - blocks_base) / 64; }
+
+std::vector<void*> blocks_of(const RemoteMessage& message) {
+  return {message.blocks, message.blocks + message.count.load_relaxed()};
 }
 
-struct Visits {
-  size_t slabs = 0;
-  size_t blocks = 0;
-};
-Visits drain(Inbox& inbox) {
-  Visits visits;
-  inbox.drain([&visits](Slab& slab, uint32_t count_before) noexcept {
-    visits.slabs++;
-    visits.blocks += slab.free_count - count_before;
-  });
-  return visits;
-}
-
-TEST(RemoteFree, OwnerIsToldOnceAndGetsAll) {
-  MadeUpSlab made{class_of(16)};
-  Slab& slab = made.slab();
-  take_all(slab);
-  Inbox inbox;
-  EXPECT_TRUE(inbox.is_empty());
-  EXPECT_TRUE(inbox.deliver(slab, 0, 0b1011)) << "the first of a word has to notify";
-  EXPECT_TRUE(inbox.is_empty()) << "delivered, but not yet told";
-  inbox.notify(slab);
-  EXPECT_TRUE(inbox.deliver(slab, 5, 0b1));
-  EXPECT_FALSE(inbox.deliver(slab, 0, 0b0100)) << "the owner knows of this word";
-  inbox.notify(slab);
-  inbox.count_backlog(80);
-  EXPECT_EQ(inbox.backlog_bytes(), 80u);
-  Visits visits = drain(inbox);
-  EXPECT_EQ(visits.slabs, 1u) << "in the inbox once however often it was notified";
-  EXPECT_EQ(visits.blocks, 5u);
-  EXPECT_TRUE(slab.is_free(0) && slab.is_free(1) && slab.is_free(2) && slab.is_free(3));
-  EXPECT_TRUE(slab.is_free(5 * 64));
-  EXPECT_TRUE(slab.is_sound());
-  EXPECT_TRUE(inbox.is_empty());
-  EXPECT_EQ(inbox.backlog_bytes(), 0u);
-  // Quiet again: the next notify is a new one.
-  EXPECT_TRUE(inbox.deliver(slab, 1, 0b1));
-  inbox.notify(slab);
-  EXPECT_FALSE(inbox.is_empty());
-  visits = drain(inbox);
-  EXPECT_EQ(visits.slabs, 1u);
-  EXPECT_EQ(visits.blocks, 1u);
-}
-
-TEST(RemoteFree, ANoticeWithoutBlocksIsHarmless) {
-  MadeUpSlab made{class_of(64)};
-  Slab& slab = made.slab();
-  Inbox inbox;
-  inbox.notify(slab);
-  const Visits visits = drain(inbox);
-  EXPECT_EQ(visits.slabs, 0u);
-  EXPECT_TRUE(slab.is_empty());
-}
-
-TEST(RemoteFreeDeathTest, ReportsABlockThatIsOnItsWayAlready) {
-  const auto aborts = testing::KilledBySignal(SIGABRT);
-  MadeUpSlab made{class_of(64)};
-  Slab& slab = made.slab();
-  take_all(slab);
-  Inbox inbox;
-  ASSERT_TRUE(inbox.deliver(slab, 1, 0b110));
-  EXPECT_EXIT((void)inbox.deliver(slab, 1, 0b100), aborts,
-              "double free of 0x10001080 .a free block of 64 bytes.");
-  // At home already: noticed when the second delivery arrives.
-  inbox.notify(slab);
-  drain(inbox);
-  ASSERT_TRUE(inbox.deliver(slab, 1, 0b100));
-  inbox.notify(slab);
-  EXPECT_EXIT(drain(inbox), aborts, "double free of 0x10001080 .a free block of 64 bytes.");
-}
-
-// Deliverers race with a drainer; the drainer takes blocks out again, as a busy owner would.
-TEST(RemoteFree, NothingIsLostOrDoubledUnderContention) {
-  constexpr size_t slab_count = 4, deliverer_count = 3;
-  std::deque<MadeUpSlab> made;
-  for (size_t i = 0; i < slab_count; i++) made.emplace_back(class_of(64), 0x10000000 * (i + 1));
-  Inbox inbox;
-  Lock lock;
-  const size_t rounds = test::rounds_of(100);
-  const uint32_t words = made[0].slab().bitmap_words;
-  for (MadeUpSlab& each : made) take_all(each.slab());
-  Atomic<size_t> delivered;
-  for (size_t round = 0; round < rounds; round++) {
-    delivered.store_relaxed(0);
-    Atomic<size_t> ready;
-    std::vector<std::thread> deliverers;
-    for (size_t which = 0; which < deliverer_count; which++) {
-      deliverers.emplace_back([&, which] {
-        ready.fetch_add_relaxed(1);
-        while (ready.load_relaxed() < deliverer_count) arch::pause();
-        // Every deliverer has every third bit of all words.
-        for (uint32_t word = 0; word < words; word++) {
-          for (MadeUpSlab& each : made) {
-            uint64_t bits = 0;
-            for (size_t bit = which; bit < 64; bit += deliverer_count) bits |= uint64_t{1} << bit;
-            bits &= low_bits(each.slab().block_count - word * 64);
-            if (inbox.deliver(each.slab(), word, bits)) inbox.notify(each.slab());
-          }
-        }
-        delivered.fetch_add_relaxed(1);
-      });
-    }
-    size_t home = 0;
-    while (delivered.load_relaxed() < deliverer_count) {
-      Locked held{lock};
-      home += drain(inbox).blocks;
-    }
-    for (std::thread& thread : deliverers) thread.join();
-    home += drain(inbox).blocks;
-    size_t expected = 0;
-    for (MadeUpSlab& each : made) {
-      ASSERT_TRUE(each.slab().is_empty()) << "a block was lost";
-      ASSERT_TRUE(each.slab().is_sound());
-      expected += take_all(each.slab());
-    }
-    ASSERT_EQ(home, expected);
-    ASSERT_TRUE(inbox.is_empty());
+// Puts blocks back as a heap does. Returns how many.
+size_t give(Slab& slab, const RemoteMessage& message) {
+  const size_t count = message.count.load_relaxed();
+  for (size_t done = 0; done < count;) {
+    done = slab.gather_run(message.blocks, done, count, [&slab](uint32_t word, uint64_t bits) {
+      slab.give_blocks(word, bits);
+    });
   }
+  return count;
+}
+
+TEST(RemoteMessage, StartsEmptyAndTakesBlocksUntilItIsFull) {
+  RemoteMessage message;
+  EXPECT_EQ(message.count.load_relaxed(), 0u);
+  EXPECT_EQ(message.bytes.load_relaxed(), 0u);
+  EXPECT_EQ(message.next, nullptr);
+  std::vector<void*> added;
+  size_t bytes = 0;
+  for (uint32_t i = 0; i < RemoteMessage::blocks_max; i++) {
+    EXPECT_FALSE(message.is_full());
+    added.push_back(block_at(i));
+    message.add(added.back(), 100 + i);
+    bytes += 100 + i;
+    EXPECT_EQ(message.count.load_relaxed(), i + 1);
+    EXPECT_EQ(message.bytes.load_relaxed(), bytes);
+  }
+  EXPECT_TRUE(message.is_full());
+  EXPECT_EQ(blocks_of(message), added);
+}
+
+TEST(RemoteMessage, IsUsedAgainWhenCleared) {
+  RemoteMessage message;
+  while (!message.is_full()) message.add(block_at(1), 48);
+  message.clear();
+  EXPECT_FALSE(message.is_full());
+  EXPECT_EQ(message.count.load_relaxed(), 0u);
+  EXPECT_EQ(message.bytes.load_relaxed(), 0u);
+  message.add(block_at(7), 32);
+  EXPECT_EQ(blocks_of(message), std::vector<void*>{block_at(7)});
+  EXPECT_EQ(message.bytes.load_relaxed(), 32u);
+}
+
+TEST(Inbox, IsTakenAsAWholeTheNewestFirst) {
+  RemoteMessage first, second, third;
+  Inbox inbox;
+  EXPECT_TRUE(inbox.is_empty());
+  EXPECT_EQ(inbox.take_all(), nullptr);
+  inbox.push(first);
+  EXPECT_FALSE(inbox.is_empty());
+  inbox.push(second);
+  EXPECT_EQ(inbox.take_all(), &second);
+  EXPECT_EQ(second.next, &first);
+  EXPECT_EQ(first.next, nullptr);
+  EXPECT_TRUE(inbox.is_empty());
+  EXPECT_EQ(inbox.take_all(), nullptr);
+  // What was taken is not reached from a later message, and a message may come again.
+  inbox.push(third);
+  inbox.push(first);
+  EXPECT_EQ(inbox.take_all(), &first);
+  EXPECT_EQ(first.next, &third);
+  EXPECT_EQ(third.next, nullptr);
+}
+
+TEST(Inbox, LeavesTheBlocksOfAMessageAlone) {
+  RemoteMessage message;
+  for (size_t i = 0; i < 5; i++) message.add(block_at(i), 64);
+  const std::vector<void*> added = blocks_of(message);
+  Inbox inbox;
+  inbox.push(message);
+  EXPECT_EQ(blocks_of(*inbox.take_all()), added);
+  EXPECT_EQ(message.bytes.load_relaxed(), 5 * 64u);
+}
+
+TEST(Inbox, KnowsTheBytesThatAreOnTheirWay) {
+  RemoteMessage small, large;
+  small.add(block_at(1), 16);
+  large.add(block_at(2), 1024);
+  large.add(block_at(3), 1024);
+  Inbox inbox;
+  EXPECT_EQ(inbox.backlog_bytes(), 0u);
+  inbox.push(small);
+  EXPECT_EQ(inbox.backlog_bytes(), 16u);
+  inbox.push(large);
+  EXPECT_EQ(inbox.backlog_bytes(), 2064u);
+  ASSERT_EQ(inbox.take_all(), &large);
+  EXPECT_EQ(inbox.backlog_bytes(), 2064u) << "taken, but not brought home yet";
+  inbox.count_taken(large.bytes.load_relaxed());
+  EXPECT_EQ(inbox.backlog_bytes(), 16u);
+  inbox.count_taken(small.bytes.load_relaxed());
+  EXPECT_EQ(inbox.backlog_bytes(), 0u);
+}
+
+// Nobody looks at the blocks of a message on their way: the slab notices when they are put in.
+TEST(RemoteFreeDeathTest, ABlockThatComesTwiceIsReportedByItsSlab) {
+  const auto aborts = testing::KilledBySignal(SIGABRT);
+  const char* const text = "double free of 0x10001080 .a free block of 64 bytes.";
+  MadeUpSlab made{class_of(64)};
+  Slab& slab = made.slab();
+  std::vector<void*> places(slab.block_count);
+  ASSERT_EQ(slab.take_blocks(places.data(), places.size()), places.size());
+  RemoteMessage twice, once, again;
+  void* block = reinterpret_cast<void*>(uintptr_t{0x10001080});
+  twice.add(block, 64);
+  twice.add(block, 64);
+  once.add(block, 64);
+  again.add(block, 64);
+  Inbox inbox;
+  inbox.push(once);
+  inbox.push(again);
+  EXPECT_EXIT(give(slab, twice), aborts, text);
+  RemoteMessage* newest = inbox.take_all();
+  give(slab, *newest);
+  EXPECT_EXIT(give(slab, *newest->next), aborts, text);
+}
+
+// Deliverers race with drainers, which hand the messages back for the next journey: a few messages
+// are on their way all the time, and each block is met exactly as often as it was freed.
+class Traffic : public testing::Test {
+ protected:
+  static constexpr size_t deliverer_count = 3, drainer_count = 2, message_count = 12;
+  static constexpr size_t message_blocks_max = 3;
+  static constexpr size_t block_bytes_max = 100;
+  static size_t bytes_of(size_t number) { return 1 + number % block_bytes_max; }
+
+  void keep(RemoteMessage& message) {
+    Locked held{unused_lock_};
+    message.next = unused_;
+    unused_ = &message;
+  }
+  RemoteMessage* take() {
+    Locked held{unused_lock_};
+    RemoteMessage* message = unused_;
+    if (message != nullptr) unused_ = message->next;
+    return message;
+  }
+
+  // Frees the blocks from `number` on. Where messages are lost there are none in the end.
+  void deliver(size_t number) {
+    auto last_taken = Clock::now();
+    for (const size_t end = number + pushes_; number < end;) {
+      RemoteMessage* message = take();
+      if (message == nullptr) {
+        if (Clock::now() - last_taken > std::chrono::seconds{10}) break;
+        std::this_thread::yield();
+        continue;
+      }
+      last_taken = Clock::now();
+      for (size_t blocks = 1 + number % message_blocks_max; blocks > 0 && number < end; blocks--) {
+        message->add(block_at(number), bytes_of(number));
+        number++;
+      }
+      inbox_.push(*message);
+    }
+    delivered_.fetch_add_relaxed(1);
+  }
+
+  void drain() {
+    Locked held{heap_lock_};
+    size_t drained = 0;
+    for (RemoteMessage* message = inbox_.take_all(); message != nullptr;) {
+      if (++drained > message_count) {  // they form a circle
+        wrong_.fetch_add_relaxed(1);
+        return;
+      }
+      RemoteMessage* next = message->next;
+      const size_t bytes = message->bytes.load_relaxed();
+      size_t sum = 0;
+      for (void* block : blocks_of(*message)) {
+        const size_t number = number_of(block);
+        if (number < arrivals_.size()) arrivals_[number]++;
+        sum += bytes_of(number);
+      }
+      if (sum != bytes) wrong_.fetch_add_relaxed(1);
+      bytes_arrived_.fetch_add_relaxed(bytes);
+      inbox_.count_taken(bytes);
+      message->clear();
+      keep(*message);
+      message = next;
+    }
+  }
+  // What is taken is subtracted after it was added: the sum is never below zero.
+  void drain_until_all_is_delivered() {
+    constexpr size_t most = message_count * message_blocks_max * block_bytes_max;
+    while (delivered_.load_relaxed() < deliverer_count) {
+      drain();
+      if (inbox_.backlog_bytes() > most) wrong_.fetch_add_relaxed(1);
+    }
+  }
+
+  const size_t pushes_ = test::rounds_of(20000);  // blocks of each deliverer
+  Inbox inbox_;
+  std::deque<RemoteMessage> messages_{message_count};
+  Lock unused_lock_;
+  RemoteMessage* unused_ = nullptr;
+  Lock heap_lock_;
+  std::vector<uint8_t> arrivals_ = std::vector<uint8_t>(deliverer_count * pushes_);  // heap's lock
+  Atomic<size_t> bytes_arrived_, delivered_, wrong_;
+};
+
+TEST_F(Traffic, NothingIsLostOrDoubled) {
+  for (RemoteMessage& message : messages_) keep(message);
+  std::vector<std::thread> threads;
+  for (size_t which = 0; which < deliverer_count; which++) {
+    threads.emplace_back([this, which] { deliver(which * pushes_); });
+  }
+  for (size_t which = 0; which < drainer_count; which++) {
+    threads.emplace_back([this] { drain_until_all_is_delivered(); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  drain();
+  size_t bytes_sent = 0;
+  for (size_t number = 0; number < arrivals_.size(); number++) {
+    ASSERT_EQ(arrivals_[number], 1) << "block " << number;
+    bytes_sent += bytes_of(number);
+  }
+  EXPECT_EQ(bytes_arrived_.load_relaxed(), bytes_sent);
+  EXPECT_EQ(wrong_.load_relaxed(), 0u);
+  EXPECT_TRUE(inbox_.is_empty());
+  EXPECT_EQ(inbox_.backlog_bytes(), 0u);
+  size_t unused_count = 0;
+  while (unused_count <= message_count && take() != nullptr) unused_count++;
+  EXPECT_EQ(unused_count, message_count);
 }
 
 }  // namespace

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// heap/face: what malloc and free touch: one list of free blocks a class, and whose they are.
+//
+//   HeapFace  | id | operations | one ThreadList a class |
+//
+// this_face is never null. It starts at empty_face, whose lists are empty and whose id no page
+// word holds: "not initialised" is thus the same test as "list empty" and "owner is another".
+// The same holds for a thread that has died (dead_face) and for a mode: a face with operations.
+// Owns: the layout of faces. Invariant: a face's lists are written by one thread only.
+// Must not know: how threads are born and die (process/ fills in cache_of_new_thread).
+#ifndef TALUS_HEAP_FACE_HPP
+#define TALUS_HEAP_FACE_HPP
+
+#include "classes/size_class.hpp"
+
+namespace talus {
+
+struct ThreadCache;
+struct HeapFace;
+
+// The free blocks of one class that a thread holds: an array of pointers, last in first out.
+// Below the first block lies a null, so that "empty" is learnt from the pop itself. A push and a
+// pop commit with the one store to top; a fork may find the list at any moment.
+struct ThreadList {
+  Atomic<void**> top;    // owner writes; the child of a fork and statistics read
+  void** limit;          // top of the list when it is full; owner only
+};
+
+// What a face does that is no plain heap. Entered from slow paths only.
+struct FaceOperations {
+  // The cache to work on; null: the thread has none and works on slabs directly.
+  ThreadCache* (*cache_of)(HeapFace& face) noexcept;
+  // What happened, for modes that count; null for faces that do not.
+  void (*note_allocate)(HeapFace& face, void* block, size_t bytes) noexcept;
+  void (*note_free)(HeapFace& face, void* block) noexcept;
+};
+
+struct alignas(cache_line_bytes) HeapFace {
+  HeapId id = faceless;                        // whose blocks the lists hold
+  const FaceOperations* operations = nullptr;  // constant; null: a ThreadCache
+  ThreadList lists[class_count];               // owner only
+
+  static constexpr HeapId faceless = HeapId{0xffff};  // never in a page word
+};
+
+// The page map's tag of a slab: where its owner keeps the list of its class.
+constexpr uint16_t list_tag(ClassId id) noexcept {
+  return static_cast<uint16_t>(offsetof(HeapFace, lists) + index_of(id) * sizeof(ThreadList));
+}
+constexpr ClassId class_of_tag(uint16_t tag) noexcept {
+  return ClassId{static_cast<uint8_t>((tag - offsetof(HeapFace, lists)) / sizeof(ThreadList))};
+}
+static_assert(sizeof(HeapFace) <= UINT16_MAX, "a list's offset fits in a tag");
+
+// Where the list for a request of n bytes lies in a face: list_tags.of_units[(n + 15) / 16].
+struct ListTags {
+  uint16_t of_units[small_bytes_max / block_alignment + 1] = {};
+};
+constexpr ListTags derive_list_tags() noexcept {
+  ListTags tags;
+  for (size_t units = 0; units <= small_bytes_max / block_alignment; units++) {
+    tags.of_units[units] = list_tag(class_of(units * block_alignment));
+  }
+  return tags;
+}
+inline constexpr ListTags list_tags = derive_list_tags();
+
+TALUS_FAST ThreadList& list_at(HeapFace& face, size_t tag) noexcept {
+  return *reinterpret_cast<ThreadList*>(reinterpret_cast<char*>(&face) + tag);
+}
+
+// A list that is both empty and full, for faces that must fall into the slow paths.
+TALUS_CONSTINIT inline void* no_blocks[2] = {};
+
+// Defined in process/: a cache for the calling thread; null: there is no memory for one.
+TALUS_HOOK ThreadCache* cache_of_new_thread(HeapFace& face) noexcept;
+inline ThreadCache* no_cache(HeapFace&) noexcept { return nullptr; }
+
+inline constexpr FaceOperations birth_operations = {cache_of_new_thread, nullptr, nullptr};
+inline constexpr FaceOperations dead_operations = {no_cache, nullptr, nullptr};
+
+template <size_t... Is>
+struct Indices {};
+template <size_t N, size_t... Is>
+struct MakeIndices : MakeIndices<N - 1, N - 1, Is...> {};
+template <size_t... Is>
+struct MakeIndices<0, Is...> {
+  using Type = Indices<Is...>;
+};
+template <size_t... Is>
+constexpr HeapFace make_slow_face(const FaceOperations* does, Indices<Is...>) noexcept {
+  return HeapFace{HeapFace::faceless, does,
+                  {((void)Is, ThreadList{Atomic<void**>{&no_blocks[1]}, &no_blocks[1]})...}};
+}
+
+// The face of threads that have not allocated yet, and of threads that have ended.
+TALUS_CONSTINIT inline HeapFace empty_face =
+    make_slow_face(&birth_operations, MakeIndices<class_count>::Type{});
+TALUS_CONSTINIT inline HeapFace dead_face =
+    make_slow_face(&dead_operations, MakeIndices<class_count>::Type{});
+
+inline TALUS_THREAD_LOCAL HeapFace* this_face = &empty_face;
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_FACE_HPP

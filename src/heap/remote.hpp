@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// heap/remote: blocks of other heaps, from the thread that frees them to the heap they belong to.
+//
+// Owns: the batches that a thread collects, draining, and unused messages. Invariants: a block of
+// another heap never enters this thread's lists; a full message wakes nobody, a thread of its heap
+// finds it at its next refill; what waits is bounded: a deliverer who finds too much of it, or a
+// heap without threads, drains it. Called on: any thread.
+#ifndef TALUS_HEAP_REMOTE_HPP
+#define TALUS_HEAP_REMOTE_HPP
+
+#include "heap/slabs.hpp"
+
+namespace talus {
+
+// Empty messages that no heap holds. Under the space lock.
+struct MessagePool {
+  RemoteMessage* unused = nullptr;
+};
+inline MessagePool message_pool;
+
+// Moves up to `count` messages from one stack to another; returns how many.
+inline uint32_t move_messages(RemoteMessage*& from, RemoteMessage*& to, uint32_t count) noexcept {
+  uint32_t moved = 0;
+  for (; moved < count && from != nullptr; moved++) {
+    RemoteMessage* message = from;
+    from = message->next;
+    message->next = to;
+    to = message;
+  }
+  return moved;
+}
+
+// An empty message; null: no memory. The heap's lock is held.
+inline RemoteMessage* take_message(Heap& heap) noexcept {
+  if (heap.unused_messages == nullptr) {
+    Locked held{space.lock()};
+    heap.unused_message_count =
+        move_messages(message_pool.unused, heap.unused_messages, messages_moved);
+    if (heap.unused_messages == nullptr) {
+      return static_cast<RemoteMessage*>(space.take_metadata(held, sizeof(RemoteMessage)));
+    }
+  }
+  RemoteMessage* message = heap.unused_messages;
+  heap.unused_messages = message->next;
+  heap.unused_message_count--;
+  return message;
+}
+
+// An empty message waits for its next use. The heap's lock is held.
+inline void keep_message(Heap& heap, RemoteMessage& message) noexcept {
+  message.next = heap.unused_messages;
+  heap.unused_messages = &message;
+  if (++heap.unused_message_count < 2 * messages_moved) return;
+  Locked held{space.lock()};
+  heap.unused_message_count -=
+      move_messages(heap.unused_messages, message_pool.unused, messages_moved);
+}
+
+// Doubles a list's capacity up to what its class may have. False: it was there already.
+inline bool enlarge_list(ThreadCache& cache, ClassId id) noexcept {
+  ThreadList& list = cache.lists[index_of(id)];
+  void** bottom = list_bottom(cache, id);
+  const size_t capacity = static_cast<size_t>(list.limit - bottom);
+  const size_t most = size_class_row(id).list_blocks_max;
+  if (capacity >= most) return false;
+  list.limit = bottom + (capacity * 2 < most ? capacity * 2 : most);
+  return true;
+}
+
+// Pushes a block of the cache's heap on the list of its class. False: the list is full.
+TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, uint16_t tag) noexcept {
+  ThreadList& list = list_at(cache, tag);
+  if (list.top.load_relaxed() == list.limit && !enlarge_list(cache, class_of_tag(tag))) {  // [own]
+    return false;
+  }
+  void** top = list.top.load_relaxed();  // [own]
+  *top = block;
+  list.top.store_relaxed(top + 1);  // [own]
+  return true;
+}
+
+// As above, but only a few: blocks come home in any order, and each one in a list keeps its slab
+// from becoming empty.
+TALUS_FAST bool push_if_short(ThreadCache& cache, void* block, uint16_t tag) noexcept {
+  const ClassId id = class_of_tag(tag);
+  const size_t few = size_class_row(id).list_blocks_max / list_remote_part;
+  return list_length(cache, id) < few && push_on_list(cache, block, tag);
+}
+
+// Brings the blocks of one message home: to the lists of `cache` as far as those are short, the
+// rest (or without a cache all) to their slabs. Blocks follow a slab that changed hands meanwhile.
+inline void bring_home(Heap& heap, ThreadCache* cache, RemoteMessage& message) noexcept {
+  void* strays[RemoteMessage::blocks_max];
+  uint32_t stray_count = 0, rest = 0;
+  const uint32_t count = message.count.load_relaxed();  // [own]
+  for (uint32_t i = 0; i < count; i++) {
+    void* block = message.blocks[i];
+    const PageWord word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
+    if (TALUS_UNLIKELY(word.owner() != heap.id)) {
+      if (!word.is_slab()) report::foreign_pointer(block, "free");
+      strays[stray_count++] = block;
+      continue;
+    }
+    if (cache != nullptr && push_if_short(*cache, block, word.tag())) continue;
+    message.blocks[rest++] = block;
+  }
+  give_blocks(heap, message.blocks, rest);
+  message.clear();
+  if (TALUS_LIKELY(stray_count == 0)) return keep_message(heap, message);
+  PageWord word;
+  for (uint32_t i = 0; i < stray_count; i++) {
+    word = page_map.word_of(reinterpret_cast<uintptr_t>(strays[i]));
+    message.add(strays[i], size_class_row(class_of_tag(word.tag())).block_bytes);
+  }
+  heap_with(word.owner()).inbox.push(message);  // which sends on what is not its own
+}
+
+// Brings home what was delivered. The heap's lock is held; a thread of that heap names its cache.
+inline void drain_inbox(Heap& heap, ThreadCache* cache = nullptr) noexcept {
+  RemoteMessage* message = heap.inbox.take_all();
+  while (message != nullptr) {
+    RemoteMessage* next = message->next;
+    heap.inbox.count_taken(message->bytes.load_relaxed());  // [own]
+    bring_home(heap, cache, *message);
+    message = next;
+  }
+}
+
+// Does the owner's work if `backlog_max` bytes or more wait for it, or if it has no thread.
+inline void drain_for_owner(Heap& owner, size_t backlog_max) noexcept {
+  if (!owner.is_deserted() && owner.inbox.backlog_bytes() < backlog_max) return;
+  if (!lock_of(owner).try_take()) return;
+  drain_inbox(owner);
+  lock_of(owner).give();
+}
+
+// Sends the collected blocks home. The lock of the collector's heap is held meanwhile, so that a
+// fork finds them either here or there. A thread that ends sees to it that they arrive, because few
+// blocks in many slabs keep those from becoming empty.
+TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch,
+                        size_t backlog_max = remote_backlog_bytes_max) noexcept {
+  if (batch.message == nullptr || batch.message->count.load_relaxed() == 0) return;  // [own]
+  Heap& owner = heap_with(batch.owner);
+  {
+    Locked held{lock_of(cache)};
+    owner.inbox.push(*batch.message);
+    batch.message = take_message(*cache.heap);
+  }
+  drain_for_owner(owner, backlog_max);
+}
+
+// Makes a batch ready for blocks of this owner. False: no memory for a message.
+TALUS_SLOW bool begin_batch(ThreadCache& cache, RemoteBatch& batch, HeapId owner) noexcept {
+  deliver(cache, batch);
+  batch.owner = owner;
+  if (batch.message == nullptr) {
+    Locked held{lock_of(cache)};
+    batch.message = take_message(*cache.heap);
+  }
+  return batch.message != nullptr;
+}
+
+// Puts one block into its slab, whoever has that now: for threads that cannot collect.
+TALUS_COLD void release_to_slab(void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  for (;;) {
+    const PageWord word = page_map.word_of(address);
+    if (!word.is_slab()) report::foreign_pointer(pointer, "free");
+    Heap& owner = heap_with(word.owner());
+    Locked held{lock_of(owner)};
+    if (page_map.word_of(address).owner() != owner.id) continue;  // it changed hands meanwhile
+    return give_blocks(owner, &pointer, 1);
+  }
+}
+
+// A block of another heap's slab, with its page word.
+inline void release_remote(ThreadCache& cache, void* pointer, PageWord word) noexcept {
+  const HeapId owner = word.owner();
+  RemoteBatch& batch = cache.batches[index_of(owner) % remote_owners];
+  if (TALUS_UNLIKELY(batch.owner != owner || batch.message == nullptr)) {
+    if (!begin_batch(cache, batch, owner)) return release_to_slab(pointer);
+  }
+  RemoteMessage& message = *batch.message;
+  message.add(pointer, size_class_row(class_of_tag(word.tag())).block_bytes);
+  // [own]
+  if (message.is_full() || message.bytes.load_relaxed() >= remote_batch_bytes_max) {
+    deliver(cache, batch);
+  }
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_REMOTE_HPP
