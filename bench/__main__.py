@@ -24,7 +24,9 @@ def parse_arguments(given: list[str] | None) -> argparse.Namespace:
         prog="python3 -m bench", description="Compare memory allocators on the benchmark set.")
     parser.add_argument("--quick", action="store_true",
                         help=f"one round at scale {QUICK_SCALE}: shows that all works")
-    parser.add_argument("--only", help="comma list of workloads, as B1 or B1/500")
+    parser.add_argument("--set", choices=workloads.SETS, default=workloads.FIRST,
+                        help="which workloads (default first)")
+    parser.add_argument("--only", help="comma list of workloads, as B1 or B1/500; of any set")
     parser.add_argument("--alloc", help="comma list of allocators, or name=library for others")
     parser.add_argument("--repeat", type=int, help="rounds (default 3, with --quick 1)")
     parser.add_argument("--threads", type=int, help="T of the workloads (default: all cores)")
@@ -123,7 +125,7 @@ def write_record(path: Path, arguments: argparse.Namespace, chosen: list[allocat
 def main(given: list[str] | None = None) -> int:
     arguments = parse_arguments(given)
     try:
-        rows = workloads.select(arguments.only)
+        rows = workloads.select(arguments.only, arguments.set)
         known = allocators.available(arguments.peers, find_talus(arguments))
         chosen = allocators.select(arguments.alloc, known)
         if arguments.list:

@@ -10,11 +10,16 @@ import hashlib
 import json
 import os
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 SUBJECT = "talus"
-PEERS = ("glibc", "jemalloc", "mimalloc3")  # what the subject's best competitor is chosen from
+# What the subject's best competitor is chosen from, as far as a run has measured it.
+PEERS = ("glibc", "jemalloc", "jemalloc-tikv", "mimalloc3", "mimalloc2", "snmalloc", "tcmalloc",
+         "gperftools", "tbbmalloc", "rpmalloc", "scudo", "hardened", "hardened-light")
+# What is measured unless told otherwise: all peers would take four times as long.
+STANDARD = ("glibc", "jemalloc", "mimalloc3", SUBJECT)
+EVERYTHING = "all"
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,7 @@ class Allocator:
     version: str
     library: Path | None       # None: nothing is preloaded
     details: dict
+    environment: dict = field(default_factory=dict)  # variables that its authors say to set
 
     def serves(self, malloc_from: str) -> bool:
         """True if the library that a process took malloc from is this allocator's."""
@@ -37,6 +43,8 @@ class Allocator:
 
     def describe(self) -> dict:
         record = {"name": self.name, "version": self.version, **self.details}
+        if self.environment:
+            record["environment"] = self.environment
         if self.library is not None:
             record["path"] = str(self.library)
             record["sha256"] = hashlib.sha256(self.library.read_bytes()).hexdigest()
@@ -56,17 +64,23 @@ def available(peers_file: Path, talus: Path | None) -> dict[str, Allocator]:
         for peer in json.loads(peers_file.read_text())["peers"]:
             library = Path(peer["path"])
             if library.is_file():
-                details = {key: peer[key] for key in ("flags", "compiler", "source")
+                details = {key: peer[key] for key in ("flags", "compiler", "source", "licence")
                            if key in peer}
-                found[peer["name"]] = Allocator(peer["name"], peer["version"], library, details)
+                found[peer["name"]] = Allocator(peer["name"], peer["version"], library, details,
+                                                peer.get("environment", {}))
     if talus is not None:
         found[SUBJECT] = from_path(SUBJECT, talus)
     return found
 
 
 def select(wishes: str | None, known: dict[str, Allocator]) -> list[Allocator]:
-    """Allocators named by a comma list of names, or of name=library for any other one."""
+    """Allocators named by a comma list of names, or of name=library for any other one.
+
+    Without a list the standard ones, as far as they are there; "all" means all known ones.
+    """
     if wishes is None:
+        return [known[name] for name in known if name in STANDARD]
+    if wishes.strip() == EVERYTHING:
         return list(known.values())
     chosen = []
     for wish in (part.strip() for part in wishes.split(",")):

@@ -5,6 +5,8 @@
 // from a Python runner every program would show a floor of 15 MiB and more.
 // Invariant: OUTFILE exists after a return, also when the program crashed; it is written under
 // another name first, so a reader never sees half of it.
+// mean_rss_kib is the mean over time of the program's RSS, read every ten milliseconds from /proc;
+// it is 0 where the kernel has no pidfd_open or the program ends before the first reading.
 // It uses no LD_PRELOAD itself (it is static) and passes the environment on untouched.
 //
 // usage: measure OUTFILE -- program arguments...
@@ -15,15 +17,17 @@
 
 #define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { exit_not_measured = 125, exit_not_started = 127 };
+enum { exit_not_measured = 125, exit_not_started = 127, sample_ms = 10 };
 
 static double seconds_of(struct timeval time) {
   return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
@@ -40,7 +44,35 @@ static int refuse(const char* what) {
   return exit_not_measured;
 }
 
-static int write_result(const char* path, double wall_s, const struct rusage* usage, int status) {
+static long rss_kib_of(pid_t process) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/statm", (int)process);
+  FILE* file = fopen(path, "r");
+  long pages = 0;
+  if (file == NULL) return 0;
+  if (fscanf(file, "%*d %ld", &pages) != 1) pages = 0;
+  fclose(file);
+  return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+// Returns when the child has ended, with the mean of what it had resident meanwhile.
+static double mean_rss_kib_until_end(pid_t child) {
+  struct pollfd ended = {(int)syscall(SYS_pidfd_open, child, 0), POLLIN, 0};
+  double sum_kib = 0;
+  long samples = 0;
+  if (ended.fd < 0) return 0;  // wait4 waits
+  for (;;) {
+    int ready = poll(&ended, 1, sample_ms);
+    if (ready > 0 || (ready < 0 && errno != EINTR)) break;
+    sum_kib += (double)rss_kib_of(child);
+    ++samples;
+  }
+  close(ended.fd);
+  return samples > 0 ? sum_kib / (double)samples : 0;
+}
+
+static int write_result(const char* path, double wall_s, double mean_rss_kib,
+                        const struct rusage* usage, int status) {
   char partial_path[4096];
   int length = snprintf(partial_path, sizeof partial_path, "%s.partial", path);
   if (length < 0 || (size_t)length >= sizeof partial_path) {
@@ -51,10 +83,11 @@ static int write_result(const char* path, double wall_s, const struct rusage* us
   if (file == NULL) return refuse(partial_path);
   fprintf(file,
           "{\"wall_s\": %.6f, \"user_s\": %.6f, \"sys_s\": %.6f, \"max_rss_kib\": %ld, "
-          "\"minor_faults\": %ld, \"major_faults\": %ld, \"voluntary_switches\": %ld, "
-          "\"involuntary_switches\": %ld, \"exit_status\": %d, \"signal\": %d}\n",
+          "\"mean_rss_kib\": %.0f, \"minor_faults\": %ld, \"major_faults\": %ld, "
+          "\"voluntary_switches\": %ld, \"involuntary_switches\": %ld, \"exit_status\": %d, "
+          "\"signal\": %d}\n",
           wall_s, seconds_of(usage->ru_utime), seconds_of(usage->ru_stime), usage->ru_maxrss,
-          usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw, usage->ru_nivcsw,
+          mean_rss_kib, usage->ru_minflt, usage->ru_majflt, usage->ru_nvcsw, usage->ru_nivcsw,
           WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
   if (fclose(file) != 0) return refuse(partial_path);
   if (rename(partial_path, path) != 0) return refuse(path);
@@ -74,10 +107,11 @@ int main(int argc, char** argv) {
     fprintf(stderr, "measure: %s: %s\n", argv[3], strerror(errno));
     _exit(exit_not_started);
   }
+  double mean_rss_kib = mean_rss_kib_until_end(child);
   int status = 0;
   struct rusage usage;
   while (wait4(child, &status, 0, &usage) < 0) {
     if (errno != EINTR) return refuse("wait4");
   }
-  return write_result(argv[1], now_s() - start_s, &usage, status);
+  return write_result(argv[1], now_s() - start_s, mean_rss_kib, &usage, status);
 }

@@ -105,7 +105,7 @@ def print_failures(samples: list[dict]) -> None:
 def print_report(summary: dict, samples: list[dict], allocators: list[str]) -> None:
     subject = summary["subject"]
     others = [name for name in allocators if name != subject]
-    print_table("Time, median (seconds; B3 and B9: relative time). ~ only noisy runs",
+    print_table("Time, median (seconds; relative time where it is fixed). ~ only noisy runs",
                 ["workload", *allocators], median_rows(summary, allocators, "time"))
     print_table("Peak RSS, median (MiB)", ["workload", *allocators],
                 median_rows(summary, allocators, "rss_kib"))

@@ -3,12 +3,17 @@
 # Owns: which program runs with which arguments under which name. A new benchmark is one new
 # program in workloads/ and one row here; nothing else in the runner knows a workload.
 # Invariant: row names are unique and start with the benchmark's number, which --only matches.
+# Each row belongs to one group; --set names one, or "full" for all. The first set stays as it is,
+# so that results can be laid beside older ones.
 # The arguments keep a run at a few seconds and below about 1 GB of resident memory; README.md
 # says how they relate to the figures other projects publish.
 #
 # SPDX-License-Identifier: MIT
 
 from dataclasses import dataclass
+
+FIRST, PUBLISHED, COMPLAINTS, FULL = "first", "published", "complaints", "full"
+SETS = (FIRST, PUBLISHED, COMPLAINTS, FULL)
 
 
 @dataclass(frozen=True)
@@ -17,13 +22,14 @@ class Workload:
     program: str                     # file name in <build folder>/bench
     arguments: tuple[str, ...] = ()
     threads: int | None = None       # fixed by the row, or None: the runner's --threads
+    group: str = FIRST
 
     def command(self, threads: int, scale: float) -> list[str]:
         count = self.threads if self.threads is not None else threads
         return [self.program, "--scale", f"{scale:g}", "--threads", str(count), *self.arguments]
 
 
-WORKLOADS = (
+FIRST_SET = (
     Workload("B1/500", "bench_b01_same_thread", ("--size", "500")),
     Workload("B1/5000", "bench_b01_same_thread", ("--size", "5000")),
     Workload("B2/500", "bench_b02_separate_thread", ("--size", "500")),
@@ -38,11 +44,56 @@ WORKLOADS = (
     Workload("B13/16", "bench_b13_glibc_simple", ("--size", "16")),
 )
 
+# The other published benchmarks.
+PUBLISHED_SET = (
+    Workload("B3s", "bench_b03_larson", ("--sized", "1"), group=PUBLISHED),
+    Workload("B4", "bench_b04_mstress", group=PUBLISHED),
+    Workload("B5", "bench_b05_rptest", group=PUBLISHED),
+    Workload("B7", "bench_b07_sh6bench", group=PUBLISHED),
+    Workload("B8", "bench_b08_sh8bench", group=PUBLISHED),
+    Workload("B11/written", "bench_b11_malloc_large", threads=1, group=PUBLISHED),
+    Workload("B11/untouched", "bench_b11_malloc_large",
+             ("--touch", "ends", "--slots", "40", "--steps", "1e5"), threads=1, group=PUBLISHED),
+    Workload("B12", "bench_b12_mleak", group=PUBLISHED),
+    Workload("B14", "bench_b14_glibc_thread", group=PUBLISHED),
+    Workload("B15/32K", "bench_b15_mtmalloc_table", ("--max", "32768"), group=PUBLISHED),
+    Workload("B15/64K", "bench_b15_mtmalloc_table", ("--max", "65536"), group=PUBLISHED),
+    Workload("B15/128K", "bench_b15_mtmalloc_table", ("--max", "131072"), group=PUBLISHED),
+    Workload("B15/256K", "bench_b15_mtmalloc_table", ("--max", "262144"), group=PUBLISHED),
+    Workload("B16", "bench_b16_smmalloc_perf01", threads=5, group=PUBLISHED),
+    Workload("B17", "bench_b17_smmalloc_perf02", threads=1, group=PUBLISHED),
+    Workload("B18", "bench_b18_growing", group=PUBLISHED),
+    Workload("B19", "bench_b19_heavy_threads", group=PUBLISHED),
+    Workload("B20/single", "bench_b20_list_survey", ("--mode", "single"), 1, PUBLISHED),
+    Workload("B20/multi", "bench_b20_list_survey", ("--mode", "multi"), 4, PUBLISHED),
+    Workload("B20/owner", "bench_b20_list_survey", ("--mode", "owner"), 2, PUBLISHED),
+)
 
-def select(only: str | None) -> list[Workload]:
-    """Rows named by a comma list of row names ("B1/500") or benchmark numbers ("B1")."""
+# What users complain about, by letter; a and c are what B9 and B12 do (README.md).
+COMPLAINTS_SET = (
+    Workload("Cb/loop", "bench_c_b_buffers", ("--mode", "loop"), group=COMPLAINTS),
+    Workload("Cb/sweep", "bench_c_b_buffers", ("--mode", "sweep"), 1, COMPLAINTS),
+    Workload("Cd/add8", "bench_c_d_realloc", ("--mode", "add8"), 1, COMPLAINTS),
+    Workload("Cd/half", "bench_c_d_realloc", ("--mode", "half"), 1, COMPLAINTS),
+    Workload("Ce", "bench_c_e_aligned", group=COMPLAINTS),
+    Workload("Cf/small", "bench_c_f_calloc", ("--mode", "small"), group=COMPLAINTS),
+    Workload("Cf/recycled", "bench_c_f_calloc", ("--mode", "recycled"), group=COMPLAINTS),
+    Workload("Cf/huge", "bench_c_f_calloc", ("--mode", "huge"), 1, COMPLAINTS),
+    Workload("Cg", "bench_b14_glibc_thread", threads=64, group=COMPLAINTS),
+    Workload("Ch", "bench_c_h_burst_idle", threads=8, group=COMPLAINTS),
+    Workload("Ci", "bench_c_i_idle_consumers", threads=1, group=COMPLAINTS),
+    Workload("Cj", "bench_c_j_fork", group=COMPLAINTS),
+    Workload("Ck", "bench_c_k_purge_latency", threads=2, group=COMPLAINTS),
+    Workload("Cl", "bench_c_l_survivors", group=COMPLAINTS),
+)
+
+WORKLOADS = FIRST_SET + PUBLISHED_SET + COMPLAINTS_SET
+
+
+def select(only: str | None, group: str = FIRST) -> list[Workload]:
+    """Rows named by a comma list of row names ("B1/500") or numbers ("B1"), or else a set's."""
     if only is None:
-        return list(WORKLOADS)
+        return [row for row in WORKLOADS if group in (row.group, FULL)]
     chosen = []
     for wish in (part.strip().lower() for part in only.split(",")):
         rows = [row for row in WORKLOADS

@@ -1,138 +1,111 @@
 #!/usr/bin/env python3
 # Peer allocators: gets the allocators that Talus is measured against and describes them.
 #
-# Owns: which peers there are, where their source comes from, and with which flags they are built.
-# Invariant: a peer is either described in peers.json with an existing library, or recorded there
-# with the reason why it could not be had; a missing peer never fails the build.
-# mimalloc 3 is built from the C source inside the crate libmimalloc-sys, pinned by Cargo.lock,
-# with the flags of mimalloc's own CMake release build, because a peer that was built worse than
-# its authors build it proves nothing. jemalloc is the distribution's shared library.
+# Owns: which peers there are, the order in which they are printed, and peers.json. How a peer is
+# built is told by the module of its family, where sources come from by crates.py and debian.py.
+# Invariant: a peer is either described in peers.json with a library that was seen serving malloc
+# in a process, or recorded there with the reason why it could not be had; a missing peer never
+# stops the others. Each peer is built with the release flags that its authors recommend, because
+# a peer that was built worse than its authors build it proves nothing.
 #
 # SPDX-License-Identifier: MIT
-"""Usage: build_peers.py OUTPUT_FOLDER [--cc gcc]"""
+"""Builds the peer allocators into a folder and describes them in its peers.json."""
 
 import argparse
-import ctypes.util
 import json
 import os
-import re
-import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+import debian
+import hardened
+import jemalloc
+import mimalloc
+import rpmalloc
+import snmalloc
+import tcmalloc
+from building import Build, PeerMissing
+from probing import Probe
 
-# The flags that mimalloc's CMakeLists.txt gives its shared library in a release build on Linux
-# (MI_OVERRIDE on, MI_OPT_ARCH off, both its defaults).
-MIMALLOC_FLAGS = [
-    "-O3", "-DNDEBUG", "-DMI_BUILD_RELEASE", "-DMI_MALLOC_OVERRIDE", "-DMI_SHARED_LIB",
-    "-DMI_SHARED_LIB_EXPORT", "-std=gnu11", "-fPIC", "-fvisibility=hidden",
-    "-ftls-model=initial-exec", "-fno-builtin-malloc", "-Wno-unknown-pragmas",
-]
-MIMALLOC_LIBRARIES = ["-lpthread", "-lrt"]
-
-
-class PeerMissing(Exception):
-    """Says in one sentence why a peer cannot be measured."""
-
-
-def run(command: list[str]) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise PeerMissing(f"{command[0]}: {error.strerror}") from error
-    if done.returncode != 0:
-        tail = (done.stderr or done.stdout).strip()[-600:]
-        raise PeerMissing(f"{' '.join(command[:3])}... failed with {done.returncode}: {tail}")
-    return done.stdout
-
-
-def crate_folder(crate: str) -> tuple[Path, str]:
-    """Lets Cargo fetch the locked crates and returns where the crate's source lies."""
-    manifest = str(HERE / "Cargo.toml")
-    run(["cargo", "fetch", "--locked", "--manifest-path", manifest])
-    metadata = json.loads(run(["cargo", "metadata", "--format-version", "1", "--locked",
-                               "--offline", "--manifest-path", manifest]))
-    for package in metadata["packages"]:
-        if package["name"] == crate:
-            return Path(package["manifest_path"]).parent, package["version"]
-    raise PeerMissing(f"Cargo.lock does not hold {crate}")
+MAKERS = {
+    "jemalloc": debian.find_jemalloc,
+    "jemalloc-tikv": jemalloc.build,
+    "mimalloc3": mimalloc.build_3,
+    "mimalloc2": mimalloc.build_2,
+    "snmalloc": snmalloc.build,
+    "tcmalloc": tcmalloc.build,
+    "gperftools": debian.find_gperftools,
+    "tbbmalloc": debian.find_tbbmalloc,
+    "rpmalloc": rpmalloc.build,
+    "rpmalloc2": rpmalloc.refuse_2,
+    "scudo": debian.find_scudo,
+    "hardened": hardened.build_default,
+    "hardened-light": hardened.build_light,
+}
 
 
-def find_mimalloc3(crate: Path) -> tuple[Path, str]:
-    """The folder of the mimalloc source whose major version is 3, and its full version."""
-    for header in sorted(crate.glob("c_src/**/include/mimalloc.h")):
-        match = re.search(r"#define\s+MI_MALLOC_VERSION\s+(\d+)", header.read_text())
-        folder = header.parent.parent
-        if not match or not (folder / "src/static.c").is_file():
-            continue
-        number = match.group(1)  # major, two digits minor, two digits patch
-        if number[0] == "3":
-            return folder, f"{number[0]}.{int(number[1:3])}.{int(number[3:5])}"
-    raise PeerMissing(f"no mimalloc 3 source in {crate.name}")
-
-
-def build_mimalloc3(output: Path, compiler: str) -> dict:
-    crate, crate_version = crate_folder("libmimalloc-sys")
-    source, version = find_mimalloc3(crate)
-    library = output / "libmimalloc3.so"
-    compile_command = [compiler, *MIMALLOC_FLAGS, "-shared", f"-I{source / 'include'}",
-                       f"-I{source / 'src'}", str(source / "src/static.c"), "-o", str(library),
-                       *MIMALLOC_LIBRARIES]
-    run(compile_command)
-    symbols = run(["nm", "-D", "--defined-only", str(library)])
-    for name in ("malloc", "free", "calloc", "realloc", "posix_memalign", "mi_collect"):
-        if not re.search(rf" [TWi] {name}$", symbols, re.MULTILINE):
-            raise PeerMissing(f"the library built does not define {name}")
-    return {
-        "name": "mimalloc3", "version": version, "path": str(library),
-        "flags": MIMALLOC_FLAGS + MIMALLOC_LIBRARIES,
-        "compiler": run([compiler, "--version"]).splitlines()[0],
-        "source": f"crate libmimalloc-sys {crate_version}",
-    }
-
-
-def find_jemalloc() -> dict:
-    soname = ctypes.util.find_library("jemalloc")
-    if soname is None:
-        raise PeerMissing("libjemalloc is not installed (Debian: libjemalloc2)")
-    # The loader's cache knows the folder; ctypes gives only the soname.
-    cache = run(["/sbin/ldconfig", "-p"])
-    match = re.search(rf"^\s*{re.escape(soname)} .*=> (\S+)$", cache, re.MULTILINE)
-    if not match:
-        raise PeerMissing(f"{soname} is not in the loader's cache")
-    path = os.path.realpath(match.group(1))
-    # jemalloc keeps its version as text of the form 5.3.0-0-g<commit>.
-    found = re.search(rb"(\d+\.\d+\.\d+)-\d+-g[0-9a-f]{8,}", Path(path).read_bytes())
-    return {
-        "name": "jemalloc", "version": found.group(1).decode() if found else "unknown",
-        "path": path, "flags": ["as packaged by the distribution"], "source": "distribution",
-    }
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Build and describe the peer allocators.")
+def parse_arguments(given: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path, help="folder for the libraries and peers.json")
+    parser.add_argument("--only", help="comma list of peers; what the folder knows of the others "
+                        "is kept: " + ", ".join(MAKERS))
     parser.add_argument("--cc", default="gcc", help="C compiler (default gcc)")
-    arguments = parser.parse_args()
+    parser.add_argument("--cxx", default="g++", help="C++ compiler (default g++)")
+    parser.add_argument("--jobs", type=int, default=1, help="compilers at a time (default 1)")
+    arguments = parser.parse_args(given)
+    wishes = arguments.only.split(",") if arguments.only else list(MAKERS)
+    arguments.names = [wish.strip() for wish in wishes]
+    for name in arguments.names:
+        if name not in MAKERS:
+            parser.error(f"no peer {name!r}; there are {', '.join(MAKERS)}")
+    if arguments.jobs < 1:
+        parser.error("--jobs must be above zero")
+    return arguments
+
+
+def known_before(record: Path) -> dict[str, dict]:
+    """The entries of an earlier peers.json by name; a missing peer has a reason and no path."""
+    if not record.is_file():
+        return {}
+    before = json.loads(record.read_text())
+    return {entry["name"]: entry for entry in [*before["peers"], *before["missing"]]}
+
+
+def make(name: str, arguments: argparse.Namespace, output: Path) -> dict:
+    """One peer's entry: built or found, and seen at work in a process."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=f"talus-{name}-") as work:
+            build = Build(output, Path(work), arguments.cc, arguments.cxx, arguments.jobs)
+            entry = {"name": name, **MAKERS[name](build)}
+            entry["defines"] = Probe(build).check(entry)
+    except PeerMissing as reason:
+        print(f"{name} left out: {reason}", file=sys.stderr, flush=True)
+        return {"name": name, "reason": str(reason)}
+    print(f"{name} {entry['version']}: {entry['path']}", flush=True)
+    return entry
+
+
+def write(record: Path, entries: dict[str, dict]) -> None:
+    """Replaces peers.json in one step, so that a reader never sees half of it."""
+    ordered = [entries[name] for name in MAKERS if name in entries]
+    fresh = record.with_suffix(".new")
+    fresh.write_text(json.dumps({
+        "peers": [entry for entry in ordered if "path" in entry],
+        "missing": [entry for entry in ordered if "path" not in entry],
+    }, indent=2) + "\n")
+    os.replace(fresh, record)
+
+
+def main(given: list[str] | None = None) -> int:
+    arguments = parse_arguments(given)
     output = arguments.output.resolve()
     output.mkdir(parents=True, exist_ok=True)
-
-    peers, missing = [], []
-    makers = {
-        "jemalloc": find_jemalloc,
-        "mimalloc3": lambda: build_mimalloc3(output, arguments.cc),
-    }
-    for name, make in makers.items():
-        try:
-            peer = make()
-            peers.append(peer)
-            print(f"{name} {peer['version']}: {peer['path']}")
-        except PeerMissing as reason:
-            missing.append({"name": name, "reason": str(reason)})
-            print(f"{name} left out: {reason}", file=sys.stderr)
-    (output / "peers.json").write_text(
-        json.dumps({"peers": peers, "missing": missing}, indent=2) + "\n")
+    record = output / "peers.json"
+    entries = known_before(record)
+    for name in arguments.names:
+        entries[name] = make(name, arguments, output)
+        write(record, entries)
     return 0
 
 

@@ -80,6 +80,19 @@ class Selection(unittest.TestCase):
         with self.assertRaises(ValueError):
             workloads.select("B99")
 
+    def test_the_first_set_stays_what_it_was(self):
+        first = ["B1/500", "B1/5000", "B2/500", "B2/5000", "B3", "B6/T1", "B6/TP", "B9/64",
+                 "B9/mixed", "B10/scratch", "B10/thrash", "B13/16"]
+        self.assertEqual(first, [row.name for row in workloads.select(None)])
+        self.assertEqual(list(workloads.WORKLOADS), workloads.select(None, workloads.FULL))
+
+    def test_each_set_has_rows_and_each_row_a_set(self):
+        sets = set(workloads.SETS) - {workloads.FULL}
+        self.assertEqual(sets, {row.group for row in workloads.WORKLOADS})
+
+    def test_a_row_of_any_set_can_be_named(self):
+        self.assertEqual(["B4", "B3"], [row.name for row in workloads.select("B4,B3")])
+
     def test_names_are_unique(self):
         names = [row.name for row in workloads.WORKLOADS]
         self.assertEqual(len(names), len(set(names)))

@@ -7,6 +7,8 @@
 // slices, and replaces 4*T*C random ones. Then T chains of detached threads: a thread replaces
 // rounds*C random slots of its slice, starts its successor on the same slice and ends. After the
 // given seconds all chains stop. Figure: allocations per second of all chains.
+// --sized 1: blocks come from operator new[] and leave through operator delete[] with their size,
+// the ones that the preloaded library exports; malloc and free serve where it exports none.
 // Differs from its model: stamped and checked blocks instead of two written bytes.
 //
 // SPDX-License-Identifier: MIT
@@ -28,12 +30,28 @@ struct alignas(128) Slice {
   uint64_t threads_started;
 };
 
+// The sized doors of C++, looked up in the preloaded library: this program's own runtime is linked
+// in and its operators know nothing but malloc and free.
+struct SizedDoors {
+  void* (*take)(size_t) = nullptr;
+  void (*give)(void*, size_t) = nullptr;
+
+  // False: the library in use does not export both.
+  bool try_find() {
+    take = reinterpret_cast<void* (*)(size_t)>(dlsym(RTLD_DEFAULT, "_Znam"));
+    give = reinterpret_cast<void (*)(void*, size_t)>(dlsym(RTLD_DEFAULT, "_ZdaPvm"));
+    return take != nullptr && give != nullptr;
+  }
+};
+
 struct Larson {
   size_t threads;
   size_t slots_per_slice;
   size_t rounds;
   size_t size_min;
   size_t size_max;
+  bool is_sized;
+  SizedDoors sized;
   Slot* slots;
   Slice slices[bench::threads_max];
   pthread_attr_t detached;
@@ -43,13 +61,17 @@ struct Larson {
   void fill(Slot& slot, bench::Random& random) const {
     slot.bytes = static_cast<uint32_t>(size_min + random.below(size_max - size_min));
     slot.tag = bench::tag_of(random.next());
-    slot.block = bench::take(slot.bytes);
+    slot.block = is_sized ? sized.take(slot.bytes) : bench::take(slot.bytes);
     bench::stamp(slot.block, slot.bytes, slot.tag);
   }
 
-  static void empty(const Slot& slot) {
+  void empty(const Slot& slot) const {
     bench::check_stamp(slot.block, slot.bytes, slot.tag);
-    bench::give(slot.block);
+    if (is_sized) {
+      sized.give(slot.block, slot.bytes);
+    } else {
+      bench::give(slot.block);
+    }
   }
 };
 
@@ -65,7 +87,7 @@ void* serve(void* argument) {
   // The stop flag is looked at between steps too, so that slow allocators stop in time.
   for (; step < steps && !work.shared_is_stopped.load(std::memory_order_relaxed); ++step) {
     Slot& slot = slice.slots[random.below(work.slots_per_slice)];
-    Larson::empty(slot);
+    work.empty(slot);
     work.fill(slot, random);
   }
   slice.replaced += step;
@@ -93,7 +115,7 @@ void prepare(uint64_t seed) {
   bench::shuffle(work.slots, slots, random);
   for (size_t step = 0; step < 4 * slots; ++step) {
     Slot& slot = work.slots[random.below(slots)];
-    Larson::empty(slot);
+    work.empty(slot);
     work.fill(slot, random);
   }
   for (size_t index = 0; index < work.threads; ++index) {
@@ -120,7 +142,9 @@ int main(int argc, char** argv) {
   work.slots_per_slice = arguments.count("chunks", 5000);
   work.rounds = arguments.count("rounds", 100);
   const size_t seed = arguments.count("seed", 4141);
+  const bool is_sized = std::strcmp(arguments.text("sized", "0"), "0") != 0;
   arguments.finish();
+  work.is_sized = is_sized && work.sized.try_find();
   if (work.size_max <= work.size_min) bench::leave(bench::exit_wrong_arguments, "max <= min");
   pthread_attr_init(&work.detached);
   pthread_attr_setdetachstate(&work.detached, PTHREAD_CREATE_DETACHED);
@@ -145,12 +169,13 @@ int main(int argc, char** argv) {
     threads_started += work.slices[index].threads_started;
   }
   for (size_t at = 0; at < work.threads * work.slots_per_slice; ++at) {
-    Larson::empty(work.slots[at]);
+    work.empty(work.slots[at]);
   }
   const double throughput = static_cast<double>(replaced) / elapsed_s;
-  bench::Result result("B3 larson", work.threads, throughput, "allocations/s", true, 2 * replaced,
-                       elapsed_s);
+  bench::Result result(is_sized ? "B3s larson sized" : "B3 larson", work.threads, throughput,
+                       "allocations/s", true, 2 * replaced, elapsed_s);
   result.number("relative_time", 1e9 / throughput);
+  if (is_sized) result.count("has_sized_doors", work.is_sized);
   result.count("threads_started", threads_started);
   result.count("peak_requested_bytes", live_at_end > live_at_start ? live_at_end : live_at_start);
   result.print();

@@ -3,7 +3,7 @@
 // Owns: what all benchmark programs must do alike, so that their figures can be compared.
 // Invariants: a workload gets its memory through take() and give() alone, which the compiler
 // cannot pair up and remove; every block carries a stamp that its owner checks before the free;
-// the last line on stdout is one JSON object (class Result).
+// the last line on stdout is one JSON object (class Result of result.hpp).
 // Nothing here allocates, so that the allocator under test sees the workload's requests only;
 // threads are raw pthreads for the same reason.
 // It must not know any allocator but by the names a preloaded library may export.
@@ -54,6 +54,33 @@ inline void* take(size_t bytes) {
 inline void give(void* block) {
   __asm__ volatile("" : "+r"(block) : : "memory");
   std::free(block);
+}
+
+// The other doors of an allocator, for the workloads that are about them.
+inline void* take_zeroed(size_t bytes) {
+  void* block = std::calloc(1, bytes);
+  __asm__ volatile("" : "+r"(block) : : "memory");
+  if (block == nullptr && bytes != 0) leave(exit_no_memory, "calloc returned null");
+  return block;
+}
+
+inline void* take_aligned(size_t alignment, size_t bytes) {
+  void* block = nullptr;
+  const int status = posix_memalign(&block, alignment, bytes);
+  __asm__ volatile("" : "+r"(block) : : "memory");
+  if (status != 0) leave(exit_no_memory, "posix_memalign refused");
+  if (reinterpret_cast<uintptr_t>(block) % alignment != 0) {
+    leave(exit_wrong_data, "a block is not aligned as asked");
+  }
+  return block;
+}
+
+inline void* resize(void* block, size_t bytes) {
+  __asm__ volatile("" : "+r"(block) : : "memory");
+  block = std::realloc(block, bytes);
+  __asm__ volatile("" : "+r"(block) : : "memory");
+  if (block == nullptr && bytes != 0) leave(exit_no_memory, "realloc returned null");
+  return block;
 }
 
 template <class Element>
@@ -138,6 +165,27 @@ inline void check_stamp(const void* block, size_t bytes, uint32_t tag) {
   }
   if (!is_intact) leave(exit_wrong_data, "a block lost its stamp: blocks overlap");
 }
+
+// A stamped block and what its stamp must be: the slot of most workloads.
+struct Slot {
+  void* block;
+  uint32_t bytes;
+  uint32_t tag;
+
+  void fill(size_t new_bytes, uint32_t new_tag) {
+    bytes = static_cast<uint32_t>(new_bytes);
+    tag = new_tag;
+    block = take(new_bytes);
+    stamp(block, new_bytes, new_tag);
+  }
+
+  // An empty slot may be emptied: a null block is given back as free allows.
+  void empty() {
+    if (block != nullptr) check_stamp(block, bytes, tag);
+    give(block);
+    block = nullptr;
+  }
+};
 
 // ---- clock, gate, threads -----------------------------------------------------------------------
 
@@ -226,11 +274,15 @@ class Team {
 struct alignas(128) PaddedCounter {
   std::atomic<int64_t> shared_value{0};
 
+  void add(int64_t value) { set(get() + value); }  // the one writer only
   void set(int64_t value) { shared_value.store(value, std::memory_order_relaxed); }
   int64_t get() const { return shared_value.load(std::memory_order_relaxed); }
 };
 
 // ---- arguments ----------------------------------------------------------------------------------
+
+// --after-free 1: the result also says what is resident 1 s and 10 s after all was freed.
+inline bool after_free_is_wanted = false;
 
 // --name value pairs. Every known option must be asked for before finish(), which refuses the rest.
 class Arguments {
@@ -239,6 +291,7 @@ class Arguments {
     for (int at = 0; at < options_max; ++at)
       is_known_[at] = false;
     if (count > options_max) leave(exit_wrong_arguments, "too many arguments");
+    after_free_is_wanted = std::strcmp(text("after-free", "0"), "0") != 0;
   }
 
   const char* text(const char* name, const char* fallback) {
@@ -297,61 +350,6 @@ inline size_t scaled(double amount, double scale) {
   return value < 1 ? 1 : static_cast<size_t>(value);
 }
 
-// ---- result -------------------------------------------------------------------------------------
-
-inline long rss_now_kib() {
-  long pages_total = 0;
-  long pages_resident = 0;
-  if (FILE* file = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(file, "%ld %ld", &pages_total, &pages_resident) != 2) pages_resident = 0;
-    std::fclose(file);
-  }
-  return pages_resident * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
-// The one JSON line. The fields that all workloads owe are parameters of the constructor.
-class Result {
- public:
-  Result(const char* benchmark, size_t threads, double figure, const char* unit,
-         bool is_higher_better, uint64_t ops, double elapsed_s) {
-    add("{\"benchmark\": \"%s\", \"threads\": %zu, \"figure\": %.9g, \"unit\": \"%s\"", benchmark,
-        threads, figure, unit);
-    add(", \"higher_is_better\": %s", is_higher_better ? "true" : "false");
-    add(", \"ops\": %llu, \"elapsed_s\": %.6f", static_cast<unsigned long long>(ops), elapsed_s);
-  }
-
-  void number(const char* name, double value) { add(", \"%s\": %.9g", name, value); }
-  void count(const char* name, uint64_t value) {
-    add(", \"%s\": %llu", name, static_cast<unsigned long long>(value));
-  }
-
-  // Ends the line. rss_end_kib is what stays resident after the workload has freed its blocks.
-  // malloc_from is the library whose malloc this process really calls, so that a runner can prove
-  // that a preload took effect.
-  void print() {
-    Dl_info origin{};
-    void* entry = dlsym(RTLD_DEFAULT, "malloc");
-    const bool is_found = entry != nullptr && dladdr(entry, &origin) != 0;
-    add(", \"rss_end_kib\": %ld, \"malloc_from\": \"%s\"}", rss_now_kib(),
-        is_found && origin.dli_fname != nullptr ? origin.dli_fname : "");
-    std::printf("%s\n", text_);
-    std::fflush(stdout);
-  }
-
- private:
-  __attribute__((format(printf, 2, 3))) void add(const char* format, ...) {
-    va_list values;
-    va_start(values, format);
-    const int length = std::vsnprintf(text_ + used_, sizeof text_ - used_, format, values);
-    va_end(values);
-    if (length < 0 || used_ + static_cast<size_t>(length) >= sizeof text_) {
-      leave(exit_wrong_arguments, "the result line is too long");
-    }
-    used_ += static_cast<size_t>(length);
-  }
-
-  char text_[4096] = {};
-  size_t used_ = 0;
-};
-
 }  // namespace bench
+
+#include "result.hpp"

@@ -1,0 +1,44 @@
+# Sources from the crate registry, pinned by Cargo.lock.
+#
+# Owns: how the folder of a locked crate is found. Cargo fetches and checks the crates and compiles
+# nothing: each family builds the C or C++ source inside its crate.
+#
+# SPDX-License-Identifier: MIT
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from building import Build, PeerMissing
+
+MANIFEST = Path(__file__).resolve().parent / "Cargo.toml"
+
+
+@dataclass(frozen=True)
+class Crate:
+    name: str
+    version: str      # with what stands behind the plus sign, often the version of the source
+    folder: Path
+
+    def describe(self) -> str:
+        return f"crate {self.name} {self.version}"
+
+
+def find(build: Build, name: str) -> Crate:
+    for package in locked_packages(build.run):
+        if package["name"] == name:
+            return Crate(name, package["version"], Path(package["manifest_path"]).parent)
+    raise PeerMissing(f"Cargo.lock does not hold {name}")
+
+
+_packages: list[dict] = []
+
+
+def locked_packages(run) -> list[dict]:
+    """Fetched once in a process; a failure is met again by the next peer that needs a crate."""
+    if not _packages:
+        run(["cargo", "fetch", "--quiet", "--locked", "--manifest-path", MANIFEST])
+        metadata = run(["cargo", "metadata", "--format-version", "1", "--locked", "--offline",
+                        "--manifest-path", MANIFEST])
+        _packages.extend(json.loads(metadata)["packages"])
+    return _packages

@@ -1,0 +1,80 @@
+# Peers that the distribution ships as shared libraries.
+#
+# Owns: in which package each lies, how its library is found, and which version it is. Nothing is
+# built or changed; the flags are the packager's. What is not installed is refused with the name of
+# its package.
+#
+# SPDX-License-Identifier: MIT
+
+import os
+import platform
+import re
+from pathlib import Path
+
+from building import Build, PeerMissing
+
+PACKAGED = ["as packaged by the distribution"]
+
+
+def library_in_cache(build: Build, soname: str, package: str) -> str:
+    """The real path of a library that the loader's cache knows."""
+    cache = build.run(["/sbin/ldconfig", "-p"])
+    bits = "x86-64" if platform.machine() == "x86_64" else ""
+    for match in re.finditer(rf"^\s*{re.escape(soname)} \((.*)\) => (\S+)$", cache, re.MULTILINE):
+        if bits in match.group(1):
+            return os.path.realpath(match.group(2))
+    raise PeerMissing(f"{soname} is not installed (Debian: {package})")
+
+
+def package_version(build: Build, package: str) -> str:
+    """The upstream part of a package's version, as 2.10 of 1:2.10-1."""
+    try:
+        full = build.run(["dpkg-query", "-W", "-f", "${Version}", package])
+    except PeerMissing:  # another distribution: the library is there all the same
+        return "unknown"
+    return re.sub(r"-[^-]*$", "", full.partition(":")[2] or full)
+
+
+def find_packaged(build: Build, soname: str, package: str, licence: str) -> dict:
+    return {
+        "path": library_in_cache(build, soname, package),
+        "version": package_version(build, package), "flags": PACKAGED,
+        "source": f"distribution, package {package}", "licence": licence,
+    }
+
+
+def find_jemalloc(build: Build) -> dict:
+    entry = find_packaged(build, "libjemalloc.so.2", "libjemalloc2", "BSD-2-Clause")
+    # jemalloc keeps its version as text of the form 5.3.0-0-g<commit>.
+    found = re.search(rb"(\d+\.\d+\.\d+)-\d+-g[0-9a-f]{8,}", Path(entry["path"]).read_bytes())
+    return {**entry, "version": found.group(1).decode() if found else entry["version"]}
+
+
+def find_gperftools(build: Build) -> dict:
+    """The variant without heap checker and profiler, which is the one for speed."""
+    return find_packaged(build, "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4",
+                         "BSD-3-Clause")
+
+
+def find_tbbmalloc(build: Build) -> dict:
+    """The proxy holds the libc names and loads libtbbmalloc.so.2, which holds the allocator."""
+    return find_packaged(build, "libtbbmalloc_proxy.so.2", "libtbbmalloc2", "Apache-2.0")
+
+
+def find_scudo(build: Build) -> dict:
+    """The newest of the installed LLVM versions."""
+    newest = (0, None)
+    name = f"libclang_rt.scudo_standalone-{platform.machine()}.so"
+    for path in Path("/usr/lib").glob(f"llvm-*/lib/clang/*/lib/linux/{name}"):
+        major = int(re.search(r"/llvm-(\d+)/", str(path)).group(1))
+        newest = max(newest, (major, str(path)))
+    major, path = newest
+    if path is None:
+        raise PeerMissing("Scudo is not installed (Debian: libclang-rt-22-dev, or the newest "
+                          "libclang-rt-N-dev from 14 on)")
+    package = f"libclang-rt-{major}-dev"
+    return {
+        "path": os.path.realpath(path), "version": package_version(build, package),
+        "flags": PACKAGED, "source": f"distribution, package {package}",
+        "licence": "Apache-2.0 WITH LLVM-exception",
+    }

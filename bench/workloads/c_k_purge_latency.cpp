@@ -1,0 +1,165 @@
+// Complaint k: one thread gives memory back, another one's small mallocs wait for it.
+//
+// Measures: the tail of the time of a 64-byte malloc while another thread frees hundreds of
+// megabytes and has the allocator return them to the system.
+// Method: the releasing thread so often fills 256 MB with blocks of 64 KiB to 1 MiB (one write a
+// page), frees them and calls trim. Meanwhile the other thread has a request every 10 us, which
+// replaces the oldest of 1000 blocks of 64 bytes. A request's time runs from when it was due, so
+// that a stall counts for all that queue up behind it, not for one. Figure: microseconds of the
+// 99.9th percentile (relative_time: milliseconds); the median, the 99th percentile and the longest
+// one stand beside it. With fewer than two free cores the scheduler is measured too: p999_quiet_us
+// is the same before the releasing thread begins.
+//
+// SPDX-License-Identifier: MIT
+
+#include "workload.hpp"
+
+namespace {
+
+constexpr double rounds_default = 12;
+constexpr double bytes_default = 256e6;
+constexpr double request_s = 10e-6;
+constexpr double quiet_default_s = 0.5;
+constexpr size_t large_min = 64 << 10;
+constexpr size_t large_max = 1 << 20;
+constexpr size_t large_slots = 8192;
+constexpr size_t small_bytes = 64;
+constexpr size_t small_slots = 1000;
+
+// Times in ns by powers of two, each cut in 16: a quantile is known to about six in a hundred.
+class Histogram {
+ public:
+  void add(uint64_t ns) {
+    ++counts_[bucket_of(ns)];
+    ++total_;
+    if (ns > max_) max_ = ns;
+  }
+
+  // The upper end of the bucket below which `share` of all lie.
+  double quantile_us(double share) const {
+    const double wanted = share * static_cast<double>(total_);
+    uint64_t seen = 0;
+    size_t bucket = 0;
+    while (bucket + 1 < buckets && static_cast<double>(seen += counts_[bucket]) < wanted)
+      ++bucket;
+    return static_cast<double>(end_of(bucket)) / 1e3;
+  }
+
+  double max_us() const { return static_cast<double>(max_) / 1e3; }
+  uint64_t total() const { return total_; }
+
+ private:
+  static constexpr unsigned parts_bits = 4;
+  static constexpr size_t parts = size_t{1} << parts_bits;
+  static constexpr size_t buckets = 64 * parts;
+
+  static size_t bucket_of(uint64_t ns) {
+    if (ns < parts) return ns;
+    const unsigned shift = 63 - static_cast<unsigned>(__builtin_clzll(ns)) - parts_bits;
+    return (shift << parts_bits) + (ns >> shift);
+  }
+
+  static uint64_t end_of(size_t bucket) {
+    if (bucket < 2 * parts) return bucket + 1;
+    const unsigned shift = static_cast<unsigned>(bucket >> parts_bits) - 1;
+    return ((bucket & (parts - 1)) + parts + 1) << shift;
+  }
+
+  uint64_t counts_[buckets] = {};
+  uint64_t total_ = 0;
+  uint64_t max_ = 0;
+};
+
+struct PurgeLatency {
+  size_t rounds;
+  size_t bytes;
+  Histogram requests;
+  Histogram quiet_requests;
+  uint64_t large_blocks = 0;
+  uint64_t live_peak = 0;
+  bench::Slot large[large_slots];
+  bench::Slot small[small_slots];
+  bench::StartGate gate;
+  double quiet_s;
+  std::atomic<bool> shared_is_quiet{true};
+  std::atomic<bool> shared_is_stopped{false};
+
+  void release_repeatedly() {
+    bench::Random random(754);
+    bench::sleep_s(quiet_s);
+    shared_is_quiet.store(false, std::memory_order_release);
+    for (size_t round = 0; round < rounds; ++round) {
+      size_t count = 0;
+      uint64_t taken = 0;
+      for (; taken < bytes && count < large_slots; ++count) {
+        large[count].fill(large_min + random.below(large_max - large_min),
+                          bench::tag_of(random.next()));
+        taken += large[count].bytes;
+      }
+      for (size_t at = 0; at < count; ++at)
+        large[at].empty();
+      bench::trim();
+      large_blocks += count;
+      if (taken > live_peak) live_peak = taken;
+    }
+    shared_is_stopped.store(true, std::memory_order_release);
+  }
+
+  void serve_requests() {
+    uint64_t number = 0;
+    const double first_s = bench::now_s();
+    while (!shared_is_stopped.load(std::memory_order_acquire)) {
+      const double due_s = first_s + static_cast<double>(number) * request_s;
+      while (bench::now_s() < due_s) {}
+      bench::Slot& slot = small[number % small_slots];
+      slot.empty();
+      slot.fill(small_bytes, bench::tag_of(++number));
+      const bool is_quiet = shared_is_quiet.load(std::memory_order_relaxed);
+      Histogram& histogram = is_quiet ? quiet_requests : requests;
+      histogram.add(static_cast<uint64_t>((bench::now_s() - due_s) * 1e9));
+    }
+    for (bench::Slot& slot : small)
+      slot.empty();
+  }
+
+  void operator()(size_t thread) {
+    gate.wait();
+    if (thread == 0) {
+      release_repeatedly();
+    } else {
+      serve_requests();
+    }
+  }
+};
+
+PurgeLatency work;
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Arguments arguments(argc, argv);
+  const double scale = arguments.real("scale", 1);
+  arguments.threads(2);  // accepted for a uniform command line; the method fixes it
+  work.rounds = bench::scaled(arguments.real("rounds", rounds_default), scale);
+  work.bytes = bench::scaled(arguments.real("bytes", bytes_default), scale < 0.1 ? 0.1 : 1);
+  work.quiet_s = quiet_default_s * scale;
+  arguments.finish();
+
+  bench::Team<PurgeLatency> team(2, work);
+  const double start_s = work.gate.open(2);
+  team.join();
+  const double elapsed_s = bench::now_s() - start_s;
+
+  const double p999_us = work.requests.quantile_us(0.999);
+  const uint64_t pairs =
+      work.requests.total() + work.quiet_requests.total() + work.large_blocks;
+  bench::Result result("Ck purge latency", 2, p999_us, "us", false, 2 * pairs, elapsed_s);
+  result.number("relative_time", p999_us / 1e3);
+  result.number("p999_quiet_us", work.quiet_requests.quantile_us(0.999));
+  result.number("p50_us", work.requests.quantile_us(0.5));
+  result.number("p99_us", work.requests.quantile_us(0.99));
+  result.number("max_us", work.requests.max_us());
+  result.count("peak_requested_bytes", work.live_peak);
+  result.print();
+  return 0;
+}
