@@ -77,11 +77,11 @@ inline constexpr size_t arena_alignment = 2 * mib;
 inline constexpr unsigned arena_growth_shift = 3;
 inline constexpr size_t arena_growth_max = size_t{1} << 30;
 
-// Once this much is with users, new arenas ask for huge pages: a heap that large fills them, and
-// one page fault then does the work of 512.
-inline constexpr size_t huge_given_bytes_min = 96 * mib;
-// A heap that fills its slabs, all but 1/8 of them, gets them from this size on.
+// Once this much is with users, arenas that are reserved for slabs ask for huge pages: one page
+// fault then does the work of 512. The first bound is for heaps whose slabs are full but for 1/8.
+// Arenas for large blocks do not ask: nobody knows how much of these a program touches.
 inline constexpr size_t huge_dense_bytes_min = 16 * mib;
+inline constexpr size_t huge_sparse_bytes_min = 96 * mib;
 inline constexpr size_t dense_free_part = 8;
 
 // Metadata is taken from the kernel in chunks of this much.
@@ -98,9 +98,11 @@ inline constexpr size_t shrink_purge_bytes_min = 256 * kib;
 // calloc of a touched span this large drops its pages instead of clearing them.
 inline constexpr size_t calloc_purge_bytes_min = 32 * mib;
 
-// Recently freed large blocks that a thread keeps for itself, and the largest of them.
-inline constexpr size_t large_cache_slots = 4;
-inline constexpr size_t large_cache_bytes_max = 1 * mib;
+// Freed large blocks that a thread keeps for itself: granules of the largest, and bytes of all.
+inline constexpr size_t large_kept_granules = 8;
+inline constexpr size_t large_kept_bytes_max = 1 * mib;
+// Bytes by which a thread lets the count of live large blocks be wrong before it corrects it.
+inline constexpr size_t large_unsettled_bytes_max = 4 * mib;
 
 static_assert(small_bytes_max % granule_bytes != 0 && small_bytes_max < granule_bytes,
               "a small block fits in one granule, so that aligned classes exist up to its size");

@@ -6,7 +6,7 @@
 #ifndef TALUS_HEAP_ALLOC_SLOW_HPP
 #define TALUS_HEAP_ALLOC_SLOW_HPP
 
-#include "heap/large.hpp"
+#include "heap/large_cache.hpp"
 #include "heap/remote.hpp"
 
 namespace talus {

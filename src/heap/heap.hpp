@@ -57,13 +57,22 @@ struct LargeBlock {
   LargeBlock* next = nullptr;
 };
 
+// The large blocks that a thread freed last (heap/large_cache.hpp). The counts are what the pool of
+// large blocks has too many; their owner writes them, statistics read.
+struct KeptBlocks {
+  Atomic<LargeBlock*> of_granules[large_kept_granules];  // stacks; the child of a fork reads, too
+  Atomic<size_t> bytes;                                  // statistics read, too
+  size_t next_displaced = 0;
+  Atomic<size_t> live_bytes_less;
+  Atomic<size_t> live_count_less;
+};
+
 // What a thread has for itself.
 struct ThreadCache : HeapFace {
   // owner only
   Heap* heap = nullptr;  // the one that id names; changes only between two threads
   RemoteBatch batches[remote_owners];
-  LargeBlock* kept[large_cache_slots] = {};
-  size_t kept_bytes = 0;
+  KeptBlocks kept;
   // under the registry's lock
   ThreadCache* next = nullptr;      // among those in use, or unused
   ThreadCache* previous = nullptr;  // among those in use

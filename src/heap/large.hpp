@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // heap/large: blocks of their own range of granules.
 //
-// Owns: LargeBlock descriptors, the few freed blocks that a thread keeps, growing and moving.
-// Invariants: the first and last granule of a live or kept block carry PageWord::large() and its
-// descriptor; what lies behind usable_bytes was never touched by the program. A block grows into a
-// free neighbour if it can; if not, the kernel moves its pages (no copy, no new pages), and the
-// new range gets head-room, so that a block which keeps growing moves a logarithmic number of
-// times. Called on: any thread. Must not know: slabs.
+// Owns: LargeBlock descriptors, growing and moving. Invariants: the first and last granule of a live
+// or kept block carry PageWord::large() and its descriptor; what lies behind usable_bytes was never
+// touched by the program. A block grows into a free neighbour if it can; if not, the kernel moves
+// its pages (no copy, no new pages), and the new range gets head-room, so that a block which keeps
+// growing moves a logarithmic number of times. Called on: any thread. Must not know: slabs.
 #ifndef TALUS_HEAP_LARGE_HPP
 #define TALUS_HEAP_LARGE_HPP
 
@@ -15,11 +14,11 @@
 
 namespace talus {
 
-// Under the space lock.
+// Under the space lock. What caches know better is in their Kept (large_cache.hpp).
 struct LargePool {
   LargeBlock* unused = nullptr;
-  size_t live_bytes = 0;  // usable bytes of live blocks
-  size_t live_count = 0;
+  size_t live_bytes = 0;  // usable bytes of blocks that are live or kept
+  size_t live_count = 0;  // of these blocks
   size_t moved_count = 0;  // moves by the kernel so far
 };
 inline LargePool large_pool;
@@ -82,85 +81,6 @@ inline void give_large(LargeBlock& large, size_t clean_bytes = 0) noexcept {
   space.give(held, base, clean_granules, false);
 }
 
-// live <-> kept: for the statistics, the block is nobody's meanwhile.
-inline void large_live_to_kept(LargeBlock& large) noexcept {
-  Locked held{space.lock()};
-  large.state = LargeState::kept;
-  large_pool.live_bytes -= large.usable_bytes;
-  large_pool.live_count--;
-}
-
-// A block that this thread freed lately and that wastes at most an eighth; null: none.
-inline LargeBlock* take_kept(ThreadCache& cache, size_t granules) noexcept {
-  Locked held{lock_of(cache)};
-  for (LargeBlock*& slot : cache.kept) {
-    if (slot == nullptr || slot->granules < granules) continue;
-    if (slot->granules - granules > granules / 8) continue;
-    LargeBlock* large = slot;
-    slot = nullptr;
-    cache.kept_bytes -= large->granules * granule_bytes;
-    return large;
-  }
-  return nullptr;
-}
-
-// Keeps a freed block for the next one of its size; what it displaces goes back.
-inline void keep_large(ThreadCache& cache, LargeBlock& large) noexcept {
-  const size_t bytes = large.granules * granule_bytes;
-  Locked held{lock_of(cache)};  // a fork finds the slots in order
-  large_live_to_kept(large);
-  LargeBlock* displaced = cache.kept[large_cache_slots - 1];
-  for (size_t slot = large_cache_slots - 1; slot > 0; slot--) {
-    cache.kept[slot] = cache.kept[slot - 1];
-  }
-  cache.kept[0] = &large;
-  cache.kept_bytes += bytes;
-  for (size_t slot = large_cache_slots - 1; slot > 0; slot--) {
-    if (displaced != nullptr) {
-      cache.kept_bytes -= displaced->granules * granule_bytes;
-      give_large(*displaced);
-    }
-    if (cache.kept_bytes <= large_cache_bytes_max) return;
-    displaced = cache.kept[slot];
-    cache.kept[slot] = nullptr;
-  }
-  if (displaced != nullptr) {
-    cache.kept_bytes -= displaced->granules * granule_bytes;
-    give_large(*displaced);
-  }
-}
-
-inline void release_kept(ThreadCache& cache) noexcept {
-  Locked held{lock_of(cache)};
-  for (LargeBlock*& slot : cache.kept) {
-    if (slot == nullptr) continue;
-    cache.kept_bytes -= slot->granules * granule_bytes;
-    give_large(*slot);
-    slot = nullptr;
-  }
-}
-
-// A block of its own range; block null: no memory. `cache` may be null (no thread to keep for).
-TALUS_SLOW LargeAllocation allocate_large(ThreadCache* cache, size_t bytes,
-                                          size_t alignment) noexcept {
-  if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - granule_bytes)) return {};
-  const size_t granules = bytes == 0 ? 1 : divide_up(bytes, granule_bytes);
-  if (cache != nullptr && alignment <= granule_bytes && cache->kept_bytes != 0) {
-    if (LargeBlock* large = take_kept(*cache, granules)) {
-      Locked held{space.lock()};
-      large->state = LargeState::live;
-      large->usable_bytes = usable_bytes_of_large(bytes);
-      large_pool.live_bytes += large->usable_bytes;
-      large_pool.live_count++;
-      return {reinterpret_cast<void*>(large->base), Zeroed::no};
-    }
-  }
-  Zeroed zeroed = Zeroed::no;
-  LargeBlock* large = take_large(bytes, granules, alignment, zeroed);
-  if (large == nullptr) return {};
-  return {reinterpret_cast<void*>(large->base), zeroed};
-}
-
 // The live block that starts at this address, which has a large word; anything else is reported.
 inline LargeBlock& prove_large(void* pointer, const char* call) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
@@ -173,15 +93,6 @@ inline LargeBlock& prove_large(void* pointer, const char* call) noexcept {
     report::foreign_pointer(pointer, call);
   }
   return *large;
-}
-
-TALUS_SLOW void release_large(ThreadCache* cache, void* pointer) noexcept {
-  LargeBlock& large = prove_large(pointer, "free");
-  if (cache != nullptr && large.granules * granule_bytes <= large_cache_bytes_max / 2) {
-    keep_large(*cache, large);
-  } else {
-    give_large(large);
-  }
 }
 
 inline void set_usable_bytes(LargeBlock& large, size_t bytes) noexcept {

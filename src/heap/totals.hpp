@@ -43,7 +43,9 @@ inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noex
     for (RemoteBatch& batch : cache.batches) {
       if (batch.message != nullptr) remote += batch.message->bytes.load_relaxed();  // [stat]
     }
-    totals.kept_large += cache.kept_bytes;
+    totals.kept_large += cache.kept.bytes.load_relaxed();                   // [stat]
+    totals.live_large -= cache.kept.live_bytes_less.load_relaxed();         // [stat]
+    totals.live_large_count -= cache.kept.live_count_less.load_relaxed();  // [stat]
   });
   for (size_t index = 0; index < class_count; index++) {
     const size_t bytes = size_class_table.rows[index].block_bytes;
@@ -70,8 +72,14 @@ inline HeapTotals collect_totals() noexcept {
   const size_t remote = totals.on_their_way;
   totals.live_small -= remote < totals.live_small ? remote : totals.live_small;
   Locked held{space.lock()};
-  totals.live_large = large_pool.live_bytes;
-  totals.live_large_count = large_pool.live_count;
+  totals.live_large += large_pool.live_bytes;  // which kept blocks are part of
+  totals.live_large_count += large_pool.live_count;
+  // Blocks that changed hands during the look may have been counted twice, or with either sign.
+  if (totals.live_large > space.counters().given_bytes) {
+    const bool is_negative = totals.live_large >> 63 != 0;
+    totals.live_large = is_negative ? 0 : space.counters().given_bytes;
+  }
+  if (totals.live_large_count >> 63 != 0) totals.live_large_count = 0;
   totals.metadata = space.metadata_bytes();
   totals.dirty = space.dirty_bytes();
   totals.space = space.counters();

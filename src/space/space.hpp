@@ -33,8 +33,9 @@ struct Range {
   Zeroed zeroed = Zeroed::no;  // all its bytes read as zero
 };
 
-// How the user of a range fills such ranges: dense means that nearly all of it is touched soon.
-enum class Filling : uint8_t { sparse, dense };
+// How the user of a range fills such ranges: with blocks that leave few gaps (dense) or more
+// (sparse), or as a program pleases (unknown).
+enum class Filling : uint8_t { unknown, sparse, dense };
 
 // What statistics read; all in bytes but the two counts. Written under the space lock.
 struct SpaceCounters {
@@ -53,7 +54,7 @@ class Space {
 
   // Takes `granules` at a multiple of `alignment` bytes. Base 0: no memory, nothing changed.
   Range take(Locked& held, size_t granules, size_t alignment = granule_bytes,
-             Filling filling = Filling::sparse) noexcept {
+             Filling filling = Filling::unknown) noexcept {
     const size_t slack = alignment > granule_bytes ? alignment / granule_bytes - 1 : 0;
     const size_t wanted = granules + slack;
     if (!supply_nodes()) return {};
@@ -321,6 +322,12 @@ class Space {
     return purged;
   }
 
+  bool wants_huge(Filling filling) const noexcept {
+    if (filling == Filling::unknown) return false;
+    return counters_.given_bytes >=
+           (filling == Filling::dense ? huge_dense_bytes_min : huge_sparse_bytes_min);
+  }
+
   // Reserves an arena that holds at least this much. False: the kernel refused.
   bool grow(size_t granules, Filling filling) noexcept {
     const size_t needed = round_up(granules * granule_bytes, arena_alignment);
@@ -329,9 +336,7 @@ class Space {
     if (bytes > arena_growth_max) bytes = arena_growth_max;
     bytes = round_up(bytes, arena_alignment);
     if (bytes < needed) bytes = needed;
-    const size_t huge_from =
-        filling == Filling::dense ? huge_dense_bytes_min : huge_given_bytes_min;
-    const bool huge = counters_.given_bytes >= huge_from;
+    const bool huge = wants_huge(filling);
     while (!grow_by(bytes, huge)) {
       if (bytes == needed) return grow_unaligned(granules * granule_bytes);
       bytes = bytes / 2 > needed ? round_up(bytes / 2, arena_alignment) : needed;

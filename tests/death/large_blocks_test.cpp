@@ -12,7 +12,8 @@ using namespace test;
 
 constexpr size_t kept_bytes = 256 * kib;
 constexpr size_t given_bytes = 3 * mib;
-static_assert(kept_bytes <= large_cache_bytes_max / 2 && given_bytes > large_cache_bytes_max);
+static_assert(kept_bytes <= large_kept_granules * granule_bytes &&
+              given_bytes > large_kept_granules * granule_bytes);
 
 struct Large {
   void* block;

@@ -68,7 +68,7 @@ TEST(Adoption, EndingThreadLeavesNothingInItsLists) {
     for (size_t index = 0; index < class_count; index++) {
       EXPECT_EQ(list_length(*cache, ClassId{static_cast<uint8_t>(index)}), 0u);
     }
-    EXPECT_EQ(cache->kept_bytes, 0u);
+    EXPECT_EQ(cache->kept.bytes.load_relaxed(), 0u);
     for (RemoteBatch& batch : cache->batches) {
       if (batch.message == nullptr) continue;
       EXPECT_EQ(batch.message->count.load_relaxed(), 0u);

@@ -44,7 +44,7 @@ TEST(Large, KeptBlocksAreBounded) {
   for (int i = 0; i < 40; i++) blocks.push_back(allocate((i % 12 + 1) * 40 * kib));
   for (void* block : blocks) {
     release(block);
-    ASSERT_LE(collect_totals().kept_large, large_cache_bytes_max);
+    ASSERT_LE(collect_totals().kept_large, large_kept_bytes_max);
   }
   EXPECT_EQ(collect_totals().live_large_count, 0u);
   test::quiet_totals();

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// heap/large_cache: the large blocks that a thread freed lately and may get again.
+//
+// Owns: a stack for each number of granules up to large_kept_granules, all of them together bounded
+// in bytes; and what this does to the count of live blocks. Invariants: a kept block has state kept,
+// its page map words and its pages; a push or a pop commits with the store of the stack's head, so a
+// fork finds every stack whole. Called on: the thread whose cache it is, without a lock.
+#ifndef TALUS_HEAP_LARGE_CACHE_HPP
+#define TALUS_HEAP_LARGE_CACHE_HPP
+
+#include "heap/large.hpp"
+
+namespace talus {
+
+// The pool gets what the cache counted.
+TALUS_SLOW void settle_live(KeptBlocks& kept) noexcept {
+  Locked held{space.lock()};
+  large_pool.live_bytes -= kept.live_bytes_less.load_relaxed();  // [own]
+  large_pool.live_count -= kept.live_count_less.load_relaxed();  // [own]
+  kept.live_bytes_less.store_relaxed(0);                         // [own]
+  kept.live_count_less.store_relaxed(0);                         // [own]
+}
+
+// Blocks cease (+1) or begin (-1) to be live without the pool's knowing. Settled now and then, so
+// that statistics of a running process are off by a bounded amount.
+inline void count_less(KeptBlocks& kept, size_t bytes, size_t count) noexcept {
+  kept.live_bytes_less.own_add_relaxed(bytes);  // [own]
+  kept.live_count_less.own_add_relaxed(count);  // [own]
+  // [own] Either sign.
+  if (TALUS_UNLIKELY(kept.live_bytes_less.load_relaxed() + large_unsettled_bytes_max >
+                     2 * large_unsettled_bytes_max)) {
+    settle_live(kept);
+  }
+}
+
+// live -> kept.
+inline void large_live_to_kept(ThreadCache& cache, LargeBlock& large) noexcept {
+  KeptBlocks& kept = cache.kept;
+  large.state = LargeState::kept;
+  count_less(kept, large.usable_bytes, 1);
+  kept.bytes.own_add_relaxed(large.granules * granule_bytes);  // [own]
+  Atomic<LargeBlock*>& head = kept.of_granules[large.granules - 1];
+  large.next = head.load_relaxed();  // [own]
+  head.store_release(&large);        // last: a fork finds complete stacks
+}
+
+// Takes the uppermost block of a stack that is not empty.
+inline LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcept {
+  LargeBlock& large = *head.load_relaxed();  // [own]
+  head.store_relaxed(large.next);            // [own]
+  kept.bytes.own_add_relaxed(~(large.granules * granule_bytes) + 1);  // [own]
+  return large;
+}
+
+// kept -> live, with a new size.
+inline void large_kept_to_live(ThreadCache& cache, LargeBlock& large, size_t bytes) noexcept {
+  large.usable_bytes = usable_bytes_of_large(bytes);
+  large.state = LargeState::live;
+  count_less(cache.kept, ~large.usable_bytes + 1, ~size_t{0});
+}
+
+// A block kept of this many granules, or of up to 1/8 more, popped; null: none.
+inline LargeBlock* take_kept(ThreadCache& cache, size_t granules) noexcept {
+  size_t most = granules + granules / 8;
+  if (most > large_kept_granules) most = large_kept_granules;
+  for (size_t each = granules; each <= most; each++) {
+    Atomic<LargeBlock*>& head = cache.kept.of_granules[each - 1];
+    if (head.load_relaxed() != nullptr) return &pop_kept(cache.kept, head);  // [own]
+  }
+  return nullptr;
+}
+
+// Gives one kept block back to address space, of the number of granules whose turn it is.
+TALUS_SLOW void displace_kept(KeptBlocks& kept) noexcept {
+  for (size_t looks = 0; looks < large_kept_granules; looks++) {
+    Atomic<LargeBlock*>& head = kept.of_granules[kept.next_displaced];
+    kept.next_displaced = (kept.next_displaced + 1) % large_kept_granules;
+    if (head.load_relaxed() != nullptr) return give_large(pop_kept(kept, head));  // [own]
+  }
+}
+
+// Gives all kept blocks back, and the pool what the cache counted.
+inline void release_kept(ThreadCache& cache) noexcept {
+  KeptBlocks& kept = cache.kept;
+  for (Atomic<LargeBlock*>& head : kept.of_granules) {
+    while (head.load_relaxed() != nullptr) give_large(pop_kept(kept, head));  // [own]
+  }
+  kept.bytes.store_relaxed(0);  // [own] after a fork the sum may be off by one block
+  settle_live(kept);
+}
+
+// A block of its own range; block null: no memory. `cache` may be null (no thread to keep for).
+TALUS_SLOW LargeAllocation allocate_large(ThreadCache* cache, size_t bytes,
+                                          size_t alignment) noexcept {
+  if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - granule_bytes)) return {};
+  const size_t granules = bytes == 0 ? 1 : divide_up(bytes, granule_bytes);
+  if (cache != nullptr && granules <= large_kept_granules && alignment <= granule_bytes) {
+    if (LargeBlock* large = take_kept(*cache, granules)) {
+      large_kept_to_live(*cache, *large, bytes);
+      return {reinterpret_cast<void*>(large->base), Zeroed::no};
+    }
+  }
+  Zeroed zeroed = Zeroed::no;
+  LargeBlock* large = take_large(bytes, granules, alignment, zeroed);
+  if (large == nullptr) return {};
+  return {reinterpret_cast<void*>(large->base), zeroed};
+}
+
+TALUS_SLOW void release_large(ThreadCache* cache, void* pointer) noexcept {
+  LargeBlock& large = prove_large(pointer, "free");
+  if (cache == nullptr || large.granules > large_kept_granules) return give_large(large);
+  large_live_to_kept(*cache, large);
+  // [own]
+  while (cache->kept.bytes.load_relaxed() > large_kept_bytes_max) displace_kept(cache->kept);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_LARGE_CACHE_HPP
