@@ -2,7 +2,8 @@
 // heap/free: the way of a block back into the heap.
 //
 // release(pointer)                   here        page word, compare owner, push
-//   -> release_slow(pointer, face)   free_slow   null, a face that is no heap
+//   -> release_other(..., word)      free_slow   a block of another heap: add it to a message
+//   -> release_slow(pointer, face)   free_slow   null, large, a face that is no cache
 //        -> flush(heap, class)                   half of a full list back to its slabs
 //        -> release_remote(...)                  a block of another heap: batch, deliver
 //        -> release_large(...)       large       keep for reuse, or back to address space
@@ -21,7 +22,7 @@ TALUS_FAST void release(void* pointer) noexcept {
   if (TALUS_UNLIKELY(!PageMap::covers(address))) return release_slow(pointer, face);
   const PageWord word = page_map.word_of(address);
   // leaves: null, remote, large, nobody's, uninitialised, dead, a mode
-  if (TALUS_UNLIKELY(word.owner() != face.id)) return release_slow(pointer, face);
+  if (TALUS_UNLIKELY(word.owner() != face.id)) return release_other(pointer, face, word);
   ThreadList& list = list_at(face, word.tag());
   void** top = list.top.load_relaxed();  // [own]
   // leaves: full

@@ -56,15 +56,29 @@ TALUS_SLOW void release_slow(void* pointer, HeapFace& face) noexcept {
   release_plain(cache, pointer);
 }
 
-// Everything a thread holds goes back: lists, batches, kept blocks. The thread goes on or ends.
+// A pointer whose page word names another owner than the face.
+TALUS_SLOW void release_other(void* pointer, HeapFace& face, PageWord word) noexcept {
+  if (TALUS_UNLIKELY(face.operations != nullptr || !word.is_slab())) {
+    return release_slow(pointer, face);
+  }
+  release_remote(static_cast<ThreadCache&>(face), pointer, word);
+}
+
+// Everything a thread holds goes back: lists, batches, kept blocks; lists are short again. The
+// thread goes on or ends.
 inline void flush_all(ThreadCache& cache) noexcept {
   for (RemoteBatch& batch : cache.batches) deliver(cache, batch, 0);
   release_kept(cache);
   Locked held{lock_of(cache)};
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
-    give_blocks(*cache.heap, list_bottom(cache, id), list_length(cache, id));
-    cache.lists[index].top.store_relaxed(list_bottom(cache, id));  // [own]
+    ThreadList& list = cache.lists[index];
+    void** bottom = list_bottom(cache, id);
+    // The next thread shall not pay for this one's habits.
+    list.limit = bottom + list_start_of(id);
+    if (list.top.load_relaxed() == bottom) continue;  // [own]
+    give_blocks(*cache.heap, bottom, list_length(cache, id));
+    list.top.store_relaxed(bottom);  // [own]
   }
   drain_inbox(*cache.heap);
 }

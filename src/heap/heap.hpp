@@ -109,6 +109,12 @@ inline size_t list_length(ThreadCache& cache, ClassId id) noexcept {
   return static_cast<size_t>(cache.lists[index_of(id)].top.load_relaxed() - list_bottom(cache, id));
 }
 
+// Capacity that the list of a class starts with.
+inline size_t list_start_of(ClassId id) noexcept {
+  const size_t most = size_class_row(id).list_blocks_max;
+  return most < list_blocks_start ? most : list_blocks_start;
+}
+
 // The cache behind a face; null: the thread has none.
 inline ThreadCache* cache_behind(HeapFace& face) noexcept {
   return face.operations == nullptr ? static_cast<ThreadCache*>(&face)

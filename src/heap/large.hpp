@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // heap/large: blocks of their own range of granules.
 //
-// Owns: LargeBlock descriptors, growing and moving. Invariants: the first and last granule of a live
-// or kept block carry PageWord::large() and its descriptor; what lies behind usable_bytes was never
-// touched by the program. A block grows into a free neighbour if it can; if not, the kernel moves
-// its pages (no copy, no new pages), and the new range gets head-room, so that a block which keeps
-// growing moves a logarithmic number of times. Called on: any thread. Must not know: slabs.
+// Owns: LargeBlock descriptors, growing and moving. Invariants: the first and last granule of a
+// live or kept block carry PageWord::large() and its descriptor; what lies behind usable_bytes was
+// never touched by the program. A block grows into a free neighbour if it can; if not, the kernel
+// moves its pages (no copy, no new pages), and the new range gets head-room, so that a block which
+// keeps growing moves a logarithmic number of times. Called on: any thread. Must not know: slabs.
 #ifndef TALUS_HEAP_LARGE_HPP
 #define TALUS_HEAP_LARGE_HPP
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // heap/large_cache: the large blocks that a thread freed lately and may get again.
 //
-// Owns: a stack for each number of granules up to large_kept_granules, all of them together bounded
-// in bytes; and what this does to the count of live blocks. Invariants: a kept block has state kept,
-// its page map words and its pages; a push or a pop commits with the store of the stack's head, so a
-// fork finds every stack whole. Called on: the thread whose cache it is, without a lock.
+// Owns: a stack for each number of granules up to large_kept_granules, all of them together
+// bounded in bytes; and what this does to the count of live blocks. Invariants: a kept block has
+// state kept, its page map words and its pages; a push or a pop commits with the store of the
+// stack's head, so a fork finds every stack whole. Called on: the thread whose cache it is, without
+// a lock.
 #ifndef TALUS_HEAP_LARGE_CACHE_HPP
 #define TALUS_HEAP_LARGE_CACHE_HPP
 

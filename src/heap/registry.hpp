@@ -119,10 +119,8 @@ inline ThreadCache* take_cache(Locked&) noexcept {
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     void** bottom = list_bottom(*cache, id);
-    size_t start = size_class_row(id).list_blocks_max;
-    if (start > list_blocks_start) start = list_blocks_start;
     cache->lists[index].top.store_relaxed(bottom);  // [init]
-    cache->lists[index].limit = bottom + start;
+    cache->lists[index].limit = bottom + list_start_of(id);
   }
   return cache;
 }

@@ -173,19 +173,31 @@ TALUS_COLD void release_to_slab(void* pointer) noexcept {
   }
 }
 
-// A block of another heap's slab, with its page word.
-inline void release_remote(ThreadCache& cache, void* pointer, PageWord word) noexcept {
-  const HeapId owner = word.owner();
-  RemoteBatch& batch = cache.batches[index_of(owner) % remote_owners];
-  if (TALUS_UNLIKELY(batch.owner != owner || batch.message == nullptr)) {
-    if (!begin_batch(cache, batch, owner)) return release_to_slab(pointer);
-  }
+// Adds a block to a batch that has a message for its owner.
+TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* pointer,
+                             PageWord word) noexcept {
   RemoteMessage& message = *batch.message;
   message.add(pointer, size_class_row(class_of_tag(word.tag())).block_bytes);
   // [own]
-  if (message.is_full() || message.bytes.load_relaxed() >= remote_batch_bytes_max) {
-    deliver(cache, batch);
+  if (TALUS_LIKELY(!message.is_full() && message.bytes.load_relaxed() < remote_batch_bytes_max)) {
+    return;
   }
+  deliver(cache, batch, remote_backlog_bytes_max);
+}
+
+TALUS_SLOW void release_remote_anew(ThreadCache& cache, RemoteBatch& batch, void* pointer,
+                                    PageWord word) noexcept {
+  if (!begin_batch(cache, batch, word.owner())) return release_to_slab(pointer);
+  add_to_batch(cache, batch, pointer, word);
+}
+
+// A block of another heap's slab, with its page word.
+TALUS_FAST void release_remote(ThreadCache& cache, void* pointer, PageWord word) noexcept {
+  RemoteBatch& batch = cache.batches[index_of(word.owner()) % remote_owners];
+  if (TALUS_UNLIKELY(batch.owner != word.owner() || batch.message == nullptr)) {
+    return release_remote_anew(cache, batch, pointer, word);
+  }
+  add_to_batch(cache, batch, pointer, word);
 }
 
 }  // namespace talus

@@ -88,7 +88,7 @@ inline bool may_keep_empty(const Heap& heap, ClassId id) noexcept {
 }
 
 // Blocks came home to a slab that had `count_before` free blocks.
-inline void slab_got_blocks(Heap& heap, Slab& slab, uint32_t count_before) noexcept {
+TALUS_FAST void slab_got_blocks(Heap& heap, Slab& slab, uint32_t count_before) noexcept {
   SlabList& list = heap.available[index_of(slab.class_id)];
   const uint32_t returned = slab.free_count - count_before;
   heap.taken_blocks[index_of(slab.class_id)] -= returned;
@@ -191,6 +191,12 @@ inline void give_blocks(Heap& heap, void* const* blocks, size_t count) noexcept 
   while (done < count) {
     Slab& slab = slab_of(heap.id, blocks[done]);
     const uint32_t count_before = slab.free_count;
+    if (done + 1 == count || !slab.holds(blocks[done + 1])) {
+      // Blocks that others freed come in any order.
+      slab.give_block(blocks[done++]);
+      slab_got_blocks(heap, slab, count_before);
+      continue;
+    }
     done = slab.gather_run(blocks, done, count, [&slab](uint32_t word, uint64_t bits) noexcept {
       slab.give_blocks(word, bits);
     });

@@ -144,6 +144,21 @@ struct Slab {
     free_count += count_bits(given);
   }
 
+  // The same for one block.
+  TALUS_FAST void give_block(const void* pointer) noexcept {
+    const uint32_t index = prove(pointer);
+    uint64_t& bits = free_bits()[index >> 6];
+    const uint64_t bit = uint64_t{1} << (index & 63);
+    if (TALUS_UNLIKELY((bits & bit) != 0)) report::double_free(pointer, block_bytes);
+    bits |= bit;
+    if (index >> 6 < first_word) first_word = static_cast<uint16_t>(index >> 6);
+    free_count++;
+  }
+  // Is this address within the blocks?
+  TALUS_FAST bool holds(const void* pointer) const noexcept {
+    return reinterpret_cast<uintptr_t>(pointer) - base < block_count * size_t{block_bytes};
+  }
+
   bool is_free(uint32_t index) const noexcept {
     return (free_bits()[index >> 6] >> (index & 63) & 1) != 0;
   }

@@ -257,11 +257,13 @@ class Space {
     }
     return false;
   }
-  // Without the kernel's help: one granule of a clean range becomes nodes. Needs no node itself.
+  // Without the kernel's help: one granule of a free range becomes nodes. Needs no node itself.
   FreeRange* nodes_from_range(size_t& nodes) noexcept {
     FreeRange* range = clean_.best_fit(1);
+    if (range == nullptr) range = dirty_.best_fit(1);
     if (range == nullptr) return nullptr;
     auto* fresh = reinterpret_cast<FreeRange*>(range->base);
+    if (range->state == RangeState::dirty) clear_bytes(fresh, granule_bytes);
     nodes = granule_bytes / sizeof(FreeRange);
     counters_.given_bytes += granule_bytes;
     carve(*range, range->base, 1);
