@@ -15,7 +15,7 @@ namespace talus::tool {
 
 enum ExitCode : int {
   exit_yes = 0,
-  exit_no = 1,                // `check`: Talus is not active
+  exit_no = 1,                // `check`: Talus is not active; `compare`: a run failed or differed
   exit_usage = 2,             // wrong command line, or what was asked cannot be read
   exit_not_executable = 126,  // as in a shell
   exit_not_found = 127        // as in a shell
@@ -32,6 +32,24 @@ int run_program(const RunRequest& request);
 
 int check_process(const std::string& pid);
 int check_program(const std::string& library, const std::vector<char*>& program);
+
+struct CompareRequest {
+  std::string library;                  // --lib; empty: search
+  std::vector<std::string> allocators;  // --alloc: NAME=PATH
+  std::string only;                     // --only: names with commas; empty: all
+  int rounds = 5;
+  int warm_up = 1;         // rounds; the first of them proves that libraries are loaded
+  double timeout_s = 600;  // for one run
+  std::string html;        // files to write; empty: none
+  std::string json;
+  std::string input;  // --stdin; empty: /dev/null
+  bool is_quiet = false;
+  bool is_output_shown = false;
+  std::vector<char*> program;  // name and arguments, pointers into main's argv
+};
+
+// Exit codes: all runs were good, exit_no if one failed or was different, 128 + signal if stopped.
+int compare_program(const CompareRequest& request);
 
 enum class OptionsFormat { text, markdown, json };
 int print_options(OptionsFormat format);

@@ -8,7 +8,6 @@
 
 #include "elf_file.hpp"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -178,6 +177,39 @@ std::optional<ElfFacts> read_elf(const std::string& path) {
   read_segment_notes(file, segments, facts);
   read_section_notes(file, header, facts);
   return facts;
+}
+
+std::optional<bool> defines_function(const std::string& path, const std::string& name) {
+  const FilePieces file(path);
+  const std::vector<char> start = file.read(0, sizeof(Elf64_Ehdr));
+  Elf64_Ehdr header{};
+  if (start.empty()) return {};
+  std::memcpy(&header, start.data(), sizeof header);
+  const bool is_ours = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+                       header.e_ident[EI_CLASS] == ELFCLASS64 &&
+                       header.e_ident[EI_DATA] == ELFDATA2LSB;
+  if (!is_ours || header.e_shentsize != sizeof(Elf64_Shdr)) return {};
+  const auto sections = read_table<Elf64_Shdr>(file, header.e_shoff, header.e_shnum);
+  for (const Elf64_Shdr& section : sections) {
+    if (section.sh_type != SHT_DYNSYM || section.sh_link >= sections.size()) continue;
+    const Elf64_Shdr& names_section = sections[section.sh_link];
+    const std::vector<char> names = file.read(names_section.sh_offset, names_section.sh_size);
+    for (const Elf64_Sym& symbol : read_table<Elf64_Sym>(file, section.sh_offset,
+                                                         section.sh_size / sizeof(Elf64_Sym))) {
+      const unsigned kind = ELF64_ST_TYPE(symbol.st_info);
+      const bool is_function = kind == STT_FUNC || kind == STT_GNU_IFUNC;
+      if (is_function && symbol.st_shndx != SHN_UNDEF && text_at(names, symbol.st_name) == name)
+        return true;
+    }
+    return false;
+  }
+  return {};
+}
+
+bool is_preloadable_allocator(const std::string& path) {
+  const std::optional<ElfFacts> facts = read_elf(path);
+  return facts && facts->is_64_bit && facts->machine == own_machine &&
+         defines_function(path, "malloc").value_or(true);
 }
 
 }  // namespace talus::tool

@@ -10,12 +10,22 @@
 #ifndef TALUS_TOOLS_TALUS_ELF_FILE_HPP
 #define TALUS_TOOLS_TALUS_ELF_FILE_HPP
 
+#include <elf.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace talus::tool {
+
+#if defined(__x86_64__)
+constexpr std::uint16_t own_machine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint16_t own_machine = EM_AARCH64;
+#else
+#  error "the command is built for x86-64 and AArch64"
+#endif
 
 struct ElfFacts {
   bool is_64_bit = false;
@@ -29,6 +39,13 @@ struct ElfFacts {
 // Nothing if the file cannot be read or is no ELF file. Of a 32-bit or big-endian file only the
 // class and the machine are told.
 std::optional<ElfFacts> read_elf(const std::string& path);
+
+// Whether other objects can bind to a function `name` that this file defines; nothing where the
+// file has no section table to look it up in.
+std::optional<bool> defines_function(const std::string& path, const std::string& name);
+
+// A shared library of this machine that, as far as can be told, brings malloc.
+bool is_preloadable_allocator(const std::string& path);
 
 }  // namespace talus::tool
 

@@ -20,16 +20,6 @@
 
 namespace talus::tool {
 
-std::string printable(std::string text) {
-  for (char& letter : text) {
-    const unsigned char byte = static_cast<unsigned char>(letter);
-    if (byte < 0x20 || byte == 0x7f) letter = '?';
-  }
-  return text;
-}
-
-void complain(const std::string& line) { fmt::print(stderr, "talus: {}\n", printable(line)); }
-
 namespace {
 
 struct CommandLine {
@@ -37,7 +27,12 @@ struct CommandLine {
   std::vector<char*> program;
 };
 
-bool takes_next_word(std::string_view word) { return word == "--lib"; }
+bool takes_next_word(std::string_view word) {
+  static constexpr std::string_view with_value[] = {"--lib",     "--alloc", "--only",
+                                                    "--rounds",  "--html",  "--json",
+                                                    "--timeout", "--stdin", "--warm-up"};
+  return std::find(std::begin(with_value), std::end(with_value), word) != std::end(with_value);
+}
 
 // `run [options and KEY=VALUE] [--] program args...`: the program is the first word that is
 // neither an option of ours nor a setting.
@@ -46,6 +41,15 @@ std::size_t program_of_run(const std::vector<char*>& words) {
     const std::string_view word = words[i];
     if (word == "--" || (word.substr(0, 1) != "-" && !looks_like_setting(word))) return i;
     if (takes_next_word(word)) ++i;
+  }
+  return words.size();
+}
+
+// `compare [options] [--] program args...`: the program is the first word that is no option.
+std::size_t program_of_compare(const std::vector<char*>& words) {
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    if (std::string_view(words[i]) == "--" || words[i][0] != '-') return i;
+    if (takes_next_word(words[i])) ++i;
   }
   return words.size();
 }
@@ -64,6 +68,7 @@ CommandLine cut(const std::vector<char*>& words) {
   std::size_t end = words.size();
   if (command == "run") end = program_of_run(words);
   if (command == "check") end = program_of_check(words);
+  if (command == "compare") end = program_of_compare(words);
   CommandLine line;
   for (std::size_t i = 1; i < end; ++i)
     line.ours.emplace_back(words[i]);
@@ -84,11 +89,47 @@ struct Answers {
   std::string pid;
   bool is_markdown = false;
   bool is_json = false;
+  CompareRequest compare;
 };
 
 void add_library_option(CLI::App& command, Answers& answers) {
   command.add_option("--lib", answers.library, "the libtalus.so to use, instead of the one found")
       ->type_name("PATH");
+}
+
+void add_compare(CLI::App& app, Answers& answers) {
+  CompareRequest& wanted = answers.compare;
+  CLI::App* const compare =
+      app.add_subcommand("compare", "Run a program under every allocator found here, and compare");
+  compare->footer(
+      "talus compare [options] [--] program [args ...]\n"
+      "Compares Talus, the C library and every known allocator that the loader can find. The\n"
+      "program runs many times: it must be able to. Exit status: 0 if all runs were good, 1 if \n"
+      "one failed or behaved differently, 2 for wrong use, 128 + signal if stopped.");
+  compare->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  compare->add_option("--rounds", wanted.rounds, "measured runs with each allocator")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  compare->add_option("--warm-up", wanted.warm_up, "runs before; the first proves what is loaded")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  compare->add_option("--timeout", wanted.timeout_s, "a run that takes longer is ended")
+      ->check(CLI::Range(0.001, 1e9))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  compare->add_option("--alloc", wanted.allocators, "one more allocator; may be given again")
+      ->type_name("NAME=PATH")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  compare->add_option("--only", wanted.only, "compare only these; libc is the C library")
+      ->type_name("NAME,NAME");
+  compare->add_option("--stdin", wanted.input, "the program's input, anew for each run")
+      ->type_name("FILE");
+  compare->add_option("--html", wanted.html, "write a page with every sample")->type_name("FILE");
+  compare->add_option("--json", wanted.json, "write everything for programs")->type_name("FILE");
+  compare->add_flag("--show-output", wanted.is_output_shown, "let the program's output through");
+  compare->add_flag("--quiet", wanted.is_quiet, "no table and no progress, only complaints");
+  add_library_option(*compare, answers);
 }
 
 int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& line) {
@@ -105,6 +146,13 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
                                        [](char letter) { return letter >= '0' && letter <= '9'; });
     if (!is_number) return usage(fmt::format("check: {} is no process id", answers.pid));
     return check_process(answers.pid);
+  }
+  if (app.got_subcommand("compare")) {
+    if (line.program.empty()) return usage("compare: no program given");
+    CompareRequest request = answers.compare;
+    request.library = answers.library;
+    request.program = line.program;
+    return compare_program(request);
   }
   if (app.got_subcommand("options")) {
     return print_options(answers.is_markdown ? OptionsFormat::markdown
@@ -137,6 +185,8 @@ int main_of(const std::vector<char*>& words) {
       "With a program: would Talus be active under `talus run`? It is not started.");
   check->add_option("pid", answers.pid, "a running process")->type_name("PID");
   add_library_option(*check, answers);
+
+  add_compare(app, answers);
 
   CLI::App* const options = app.add_subcommand("options", "List the options");
   CLI::Option* const markdown =

@@ -8,7 +8,6 @@
 
 #include "program.hpp"
 
-#include <elf.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -23,14 +22,6 @@
 
 namespace talus::tool {
 namespace {
-
-#if defined(__x86_64__)
-constexpr std::uint16_t own_machine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint16_t own_machine = EM_AARCH64;
-#else
-#  error "the command is built for x86-64 and AArch64"
-#endif
 
 ProgramSearch look_at(const std::string& path) {
   struct stat status;

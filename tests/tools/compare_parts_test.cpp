@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+//
+// Tests the parts of `talus compare` that need no program to run: the loader's cache, the
+// arithmetic on samples, text that is no UTF-8, and the judgement of made-up samples.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compare/judge.hpp"
+#include "compare/loader_cache.hpp"
+#include "compare/statistics.hpp"
+#include "compare/utf8.hpp"
+
+namespace talus::tool {
+namespace {
+
+void put_number(std::string& bytes, std::size_t at, std::uint32_t number) {
+  std::memcpy(bytes.data() + at, &number, sizeof number);
+}
+
+// A cache as ldconfig writes it, with one name and one path for each entry.
+std::string cache_with(const std::vector<std::string>& paths) {
+  std::string bytes = "glibc-ld.so.cache1.1" + std::string(28 + 24 * paths.size(), '\0');
+  put_number(bytes, 20, static_cast<std::uint32_t>(paths.size()));
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    put_number(bytes, 48 + 24 * i + 8, static_cast<std::uint32_t>(bytes.size()));
+    bytes += paths[i] + '\0';
+  }
+  return bytes;
+}
+
+TEST(LoaderCache, TellsPathsInOrder) {
+  const std::vector<std::string> paths{"/usr/lib/libb.so.2", "/lib/liba.so"};
+  EXPECT_EQ(paths_in_cache(cache_with(paths)), paths);
+  EXPECT_EQ(paths_in_cache("ld.so-1.7.0 and an old table" + cache_with(paths)), paths);
+}
+
+TEST(LoaderCache, DamageReadsAsAbsent) {
+  const std::string whole = cache_with({"/usr/lib/libb.so.2", "/lib/liba.so"});
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes)
+    EXPECT_LE(paths_in_cache(whole.substr(0, bytes)).size(), 1u) << bytes;
+  std::string wild = whole;
+  put_number(wild, 20, 0xffffffff);
+  EXPECT_TRUE(paths_in_cache(wild).empty());
+  wild = whole;
+  put_number(wild, 48 + 8, 0xfffffff0);
+  EXPECT_EQ(paths_in_cache(wild), std::vector<std::string>{"/lib/liba.so"});
+}
+
+TEST(Statistics, Quantiles) {
+  EXPECT_DOUBLE_EQ(median({5}), 5);
+  EXPECT_DOUBLE_EQ(median({4, 1, 3, 2}), 2.5);
+  EXPECT_DOUBLE_EQ(median({9, 1, 5}), 5);
+  EXPECT_DOUBLE_EQ(half_spread({1, 2, 3, 4, 100}), 1);
+  EXPECT_DOUBLE_EQ(half_spread({7}), 0);
+}
+
+TEST(Statistics, IntervalHoldsTheRatioAndIsTheSameEachTime) {
+  std::vector<std::pair<double, double>> rounds;
+  for (int i = 0; i < 9; ++i)
+    rounds.emplace_back(2.0 + 0.01 * (i % 3), 1.0 + 0.02 * (i % 2));
+  const Interval interval = ratio_interval(rounds);
+  EXPECT_LT(interval.low, interval.high);
+  EXPECT_GT(interval.low, 1.9);
+  EXPECT_LT(interval.high, 2.1);
+  EXPECT_DOUBLE_EQ(interval.low, ratio_interval(rounds).low);
+  EXPECT_DOUBLE_EQ(interval.high, ratio_interval(rounds).high);
+}
+
+TEST(Utf8, OnlyWhatIsNotIsReplaced) {
+  EXPECT_EQ(as_utf8("plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"),
+            "plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80");
+  EXPECT_EQ(as_utf8("\xff"
+                    "a\xc3"),
+            "\xef\xbf\xbd"
+            "a\xef\xbf\xbd");
+  EXPECT_EQ(utf8_length("\xc0\x80"), 0u);          // overlong
+  EXPECT_EQ(utf8_length("\xed\xa0\x80"), 0u);      // surrogate
+  EXPECT_EQ(utf8_length("\xf4\x90\x80\x80"), 0u);  // above the last
+}
+
+Contender contender_with(const std::string& name, const std::vector<double>& wall_s) {
+  Contender contender;
+  contender.allocator = {name, name == "libc" ? "" : "/lib/" + name};
+  contender.sighting.presence = name == "libc" ? Presence::not_needed : Presence::present;
+  for (std::size_t i = 0; i < wall_s.size(); ++i) {
+    Sample sample;
+    sample.round = static_cast<int>(i) + 1;
+    sample.end = {EndKind::exited, 0};
+    sample.wall_s = wall_s[i];
+    sample.peak_kib = 5000;
+    contender.samples.push_back(sample);
+  }
+  return contender;
+}
+
+Comparison comparison_of(std::vector<Contender> contenders) {
+  Comparison comparison;
+  comparison.rounds = comparison.rounds_done = 5;
+  comparison.contenders = std::move(contenders);
+  return comparison;
+}
+
+TEST(Judge, AClearDifferenceIsShownAndNoiseIsNot) {
+  const Judgement judgement =
+      judge(comparison_of({contender_with("libc", {1.00, 1.01, 0.99, 1.02, 1.00}),
+                           contender_with("quick", {0.50, 0.51, 0.49, 0.50, 0.52}),
+                           contender_with("noisy", {0.70, 1.40, 0.98, 1.03, 0.80})}));
+  EXPECT_TRUE(judgement.verdicts[1].figures[measure_wall].ratio.is_shown);
+  EXPECT_NEAR(judgement.verdicts[1].figures[measure_wall].ratio.value, 0.5, 1e-9);
+  EXPECT_FALSE(judgement.verdicts[2].figures[measure_wall].ratio.is_shown);
+  EXPECT_TRUE(judgement.verdicts[1].figures[measure_wall].is_best);
+  EXPECT_FALSE(judgement.verdicts[0].figures[measure_wall].is_best);
+  EXPECT_FALSE(judgement.verdicts[0].figures[measure_peak].is_best) << "all are alike";
+  EXPECT_TRUE(judgement.failures.empty());
+}
+
+TEST(Judge, ARunThatCrashedIsAFindingAndNoFigure) {
+  Comparison comparison = comparison_of({contender_with("libc", {1, 1, 1, 1, 1}),
+                                         contender_with("broken", {1, 0.01, 1, 1, 1})});
+  comparison.contenders[1].samples[1].end = {EndKind::signalled, 11};
+  const Judgement judgement = judge(comparison);
+  EXPECT_EQ(judgement.verdicts[1].counted, 4u);
+  EXPECT_DOUBLE_EQ(judgement.verdicts[1].figures[measure_wall].median, 1);
+  ASSERT_EQ(judgement.failures.size(), 1u);
+  EXPECT_EQ(judgement.failures[0].rfind("broken: 1 of 5 runs: signal 11", 0), 0u);
+}
+
+TEST(Judge, ABusyMachineIsTold) {
+  Comparison comparison = comparison_of({contender_with("libc", {1, 1, 1, 1, 1}),
+                                         contender_with("other", {1, 1, 1, 1, 1})});
+  const auto has_note = [&] {
+    for (const std::string& note : judge(comparison).notes)
+      if (note.rfind("other work on this machine", 0) == 0) return true;
+    return false;
+  };
+  for (Sample& sample : comparison.contenders[0].samples)
+    sample.user_s = 0.4;
+  EXPECT_FALSE(has_note()) << "it may have waited for a disk";
+  for (Sample& sample : comparison.contenders[0].samples)
+    sample.involuntary = 100;
+  EXPECT_TRUE(has_note());
+  for (Sample& sample : comparison.contenders[0].samples)
+    sample.user_s = 0.95;
+  EXPECT_FALSE(has_note());
+}
+
+TEST(Judge, WithoutAnyGoodRunThereIsNoFigure) {
+  Comparison comparison = comparison_of({contender_with("libc", {1, 1}),
+                                         contender_with("other", {1, 1})});
+  for (Contender& contender : comparison.contenders)
+    for (Sample& sample : contender.samples)
+      sample.end = {EndKind::timed_out, 0};
+  const Judgement judgement = judge(comparison);
+  EXPECT_EQ(judgement.verdicts[0].counted, 0u);
+  EXPECT_EQ(judgement.failures.size(), 1u) << "told once, blamed on none";
+}
+
+}  // namespace
+}  // namespace talus::tool

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: `talus compare`: the rounds, and what becomes of them. Rounds are the outer loop and the
+// order within a round rotates, so that whatever drifts on the machine hits all allocators alike.
+// Invariant: nothing is started if the program, an allocator or a file is not as asked for.
+// Must not know: what the figures mean (judge.cpp) or look like (show_*.cpp).
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "../command.hpp"
+#include "../library.hpp"
+#include "../program.hpp"
+#include "allocators.hpp"
+#include "launch.hpp"
+#include "show.hpp"
+#include "witness.hpp"
+
+namespace talus::tool {
+namespace {
+
+constexpr int timeouts_max = 2;  // after that many an allocator takes no further part
+
+std::vector<std::string> environment_for(const Allocator& allocator,
+                                         const std::vector<std::string>& more) {
+  std::vector<std::string> environment;
+  const auto is_replaced = [&](std::string_view variable) {
+    const std::string_view name = variable.substr(0, variable.find('=') + 1);
+    if (name == "LD_PRELOAD=" && !allocator.path.empty()) return true;
+    return std::any_of(more.begin(), more.end(),
+                       [&](auto& other) { return other.rfind(name, 0) == 0; });
+  };
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (!is_replaced(*variable)) environment.emplace_back(*variable);
+  if (!allocator.path.empty())
+    environment.push_back("LD_PRELOAD=" +
+                          preload_with(allocator.path, std::getenv("LD_PRELOAD")));
+  environment.insert(environment.end(), more.begin(), more.end());
+  return environment;
+}
+
+// An allocator that is preloaded already would be in every run, also in the C library's.
+std::string allocator_in_preload() {
+  const char* const variable = std::getenv("LD_PRELOAD");
+  std::string_view entries = variable != nullptr ? variable : "";
+  while (!entries.empty()) {
+    const std::size_t end = entries.find_first_of(": ");
+    const std::string entry(entries.substr(0, end));
+    const bool brings = defines_function(entry, "malloc").value_or(false);
+    if (!entry.empty() && (brings || !known_allocator(entry).empty())) return entry;
+    if (end == std::string_view::npos) break;
+    entries.remove_prefix(end + 1);
+  }
+  return {};
+}
+
+// Why the program cannot be compared; empty if it can. Notes tell what to think of when it can.
+std::string look_at_program(const ProgramPath& path, Comparison& comparison) {
+  if (path.search == ProgramSearch::missing) return fmt::format("{}: not found", path.path);
+  if (path.search == ProgramSearch::not_executable)
+    return fmt::format("{}: not executable", path.path);
+  const Program program = inspect_program(path.path);
+  // A file of no known format will be read by sh, which can be preloaded; what an interpreter that
+  // is a script again comes down to is seen when it runs.
+  const bool is_seen_later =
+      program.kind == ProgramKind::unknown || program.kind == ProgramKind::script;
+  const std::string reason = is_seen_later ? "" : why_not_preloadable(program);
+  if (!reason.empty()) return reason + ": every allocator would be the same";
+  if (program.kind == ProgramKind::embedded)
+    return program.image + " has Talus linked into it: every allocator would be the same";
+  if (program.kind == ProgramKind::dynamic && defines_function(program.image, "malloc") == true) {
+    comparison.notes.push_back(printable(program.image) +
+                               " brings a malloc of its own, which goes before any preloaded one");
+  }
+  return {};
+}
+
+class Rounds {
+ public:
+  Rounds(const CompareRequest& request, Comparison& comparison, const Launch& launch)
+      : comparison_(comparison),
+        launch_(launch),
+        has_progress_(!request.is_quiet && !request.is_output_shown &&
+                      ::isatty(STDERR_FILENO) == 1) {}
+
+  void run_all() {
+    SignalGate signals;
+    for (int i = 0; i < comparison_.warm_up && signals.stopped_by() == 0; ++i)
+      run_round(0, i, signals);
+    for (int i = 1; i <= comparison_.rounds && signals.stopped_by() == 0; ++i) {
+      run_round(i, comparison_.warm_up + i - 1, signals);
+      if (signals.stopped_by() == 0) comparison_.rounds_done = i;
+    }
+    comparison_.stopped_by = signals.stopped_by();
+    if (has_progress_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  void run_round(int round, int turn, SignalGate& signals) {
+    const std::size_t count = comparison_.contenders.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      Contender& contender = comparison_.contenders[(i + static_cast<std::size_t>(turn)) % count];
+      if (!contender.left_out.empty()) continue;
+      tell_progress(round, contender);
+      run_one(contender, round, signals);
+      signals.read_all();
+      if (signals.stopped_by() != 0) return;
+    }
+  }
+
+  void run_one(Contender& contender, int round, SignalGate& signals) {
+    if (contender.warm_ups.empty()) {
+      Witness witness(contender.allocator);
+      contender.warm_ups.push_back(
+          run_once(launch_, environment_for(contender.allocator, witness.variables()), signals,
+                   [&](pid_t program) { witness.watch(program); }));
+      contender.sighting = witness.testify();
+      const bool is_complete = contender.warm_ups.back().end.is_own();
+      if (contender.sighting.presence == Presence::absent && is_complete)
+        contender.left_out = "the loader did not load " + contender.allocator.path;
+    } else {
+      Sample sample =
+          run_once(launch_, environment_for(contender.allocator, {}), signals, {});
+      sample.round = round;
+      (round == 0 ? contender.warm_ups : contender.samples).push_back(sample);
+    }
+    int timeouts = 0;
+    for (const auto* const list : {&contender.warm_ups, &contender.samples})
+      for (const Sample& sample : *list)
+        timeouts += sample.end.kind == EndKind::timed_out ? 1 : 0;
+    if (timeouts >= timeouts_max && contender.left_out.empty())
+      contender.left_out = fmt::format("{} runs took longer than {:g} s", timeouts,
+                                       comparison_.timeout_s);
+  }
+
+  void tell_progress(int round, const Contender& contender) const {
+    if (!has_progress_) return;
+    const std::string step =
+        round == 0 ? "warm-up" : fmt::format("round {} of {}", round, comparison_.rounds);
+    fmt::print(stderr, "\r\033[K{}: {}", step, contender.allocator.name);
+    std::fflush(stderr);
+  }
+
+  Comparison& comparison_;
+  const Launch& launch_;
+  bool has_progress_;  // constant
+};
+
+bool write_file(const std::string& path, const std::string& text) {
+  if (path.empty()) return true;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (file) return true;
+  complain(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  return false;
+}
+
+// Hours of runs should not end at a folder that does not exist.
+bool can_write(const std::string& path) {
+  if (path.empty()) return true;
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file >= 0) ::close(file);
+  if (file < 0) complain(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  return file >= 0;
+}
+
+int show(const CompareRequest& request, const Comparison& comparison) {
+  const Judgement judgement = judge(comparison);
+  if (!request.is_quiet) {
+    fmt::print("{}", table_of(comparison, judgement));
+    std::fflush(stdout);
+  }
+  for (const std::string& failure : judgement.failures)
+    complain(failure);
+  const bool is_json_good =
+      request.json.empty() || write_file(request.json, json_of(comparison, judgement));
+  const bool is_html_good =
+      request.html.empty() || write_file(request.html, html_of(comparison, judgement));
+  if (!is_json_good || !is_html_good) return exit_usage;
+  if (comparison.stopped_by != 0) return 128 + comparison.stopped_by;
+  return judgement.failures.empty() ? exit_yes : exit_no;
+}
+
+std::size_t reference_of(const std::vector<Contender>& contenders) {
+  for (std::size_t i = 0; i < contenders.size(); ++i)
+    if (contenders[i].allocator.path.empty()) return i;
+  return 0;
+}
+
+}  // namespace
+
+int compare_program(const CompareRequest& request) {
+  const auto refuse = [](const std::string& line) {
+    complain("compare: " + line);
+    return exit_usage;
+  };
+  Comparison comparison;
+  for (const char* const word : request.program)
+    comparison.program.emplace_back(word);
+  const ProgramPath path = find_program(comparison.program.front());
+  const std::string obstacle = look_at_program(path, comparison);
+  if (!obstacle.empty()) return refuse(obstacle);
+  const std::string preloaded = allocator_in_preload();
+  if (!preloaded.empty())
+    return refuse(fmt::format("LD_PRELOAD holds {}, which would be in every run", preloaded));
+  const std::string input = request.input.empty() ? "/dev/null" : request.input;
+  if (std::ifstream file(input); !file || std::filesystem::is_directory(input))
+    return refuse(fmt::format("{}: cannot be read", input));
+  const AllocatorChoice choice =
+      choose_allocators({request.library, request.allocators, request.only});
+  if (!choice.error.empty()) return refuse(choice.error);
+  if (!can_write(request.json) || !can_write(request.html)) return exit_usage;
+
+  comparison.standard_input = input;
+  comparison.rounds = request.rounds;
+  comparison.warm_up = request.warm_up;
+  comparison.timeout_s = request.timeout_s;
+  for (const Allocator& allocator : choice.allocators)
+    comparison.contenders.push_back({allocator, {}, {}, {}, {}});
+  comparison.reference = reference_of(comparison.contenders);
+  const Launch launch{path.path, comparison.program, input, request.timeout_s,
+                      request.is_output_shown};
+  Rounds(request, comparison, launch).run_all();
+  return show(request, comparison);
+}
+
+}  // namespace talus::tool

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: the figures of a comparison, see judge.hpp; findings.cpp says what was wrong or strange.
+// Invariant: two allocators are called different only where both the interval of their ratio and
+// the spread of their samples allow it.
+// Must not know: how anything is printed.
+
+#include "judge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "findings.hpp"
+#include "statistics.hpp"
+
+namespace talus::tool {
+namespace {
+
+std::vector<double> values_of(const Contender& contender, const Measure& measure,
+                              const Usual& usual) {
+  std::vector<double> values;
+  for (const Sample& sample : contender.samples)
+    if (is_counted(sample, usual)) values.push_back(sample.*measure.value);
+  return values;
+}
+
+// Values of the rounds in which both ended as usual.
+std::vector<std::pair<double, double>> rounds_of(const Contender& one, const Contender& other,
+                                                 const Measure& measure, const Usual& usual) {
+  std::vector<std::pair<double, double>> rounds;
+  for (const Sample& first : one.samples) {
+    for (const Sample& second : other.samples) {
+      const bool is_pair = first.round == second.round && is_counted(first, usual) &&
+                           is_counted(second, usual) && second.*measure.value > 0;
+      if (is_pair) rounds.emplace_back(first.*measure.value, second.*measure.value);
+    }
+  }
+  return rounds;
+}
+
+// False if there is nothing to divide.
+bool compare(const Contender& one, const Contender& other, const Measure& measure,
+             const Usual& usual, Ratio& ratio) {
+  const auto rounds = rounds_of(one, other, measure, usual);
+  if (rounds.empty()) return false;
+  const std::vector<double> mine = values_of(one, measure, usual);
+  const std::vector<double> others = values_of(other, measure, usual);
+  const double reference = median(others);
+  if (reference <= 0) return false;
+  ratio.value = median(mine) / reference;
+  const Interval interval = ratio_interval(rounds);
+  ratio.low = interval.low;
+  ratio.high = interval.high;
+  const double spread = std::max(half_spread(mine), half_spread(others)) / reference;
+  const bool is_outside = interval.low > 1 || interval.high < 1;
+  // One or two rounds have no spread to speak of.
+  ratio.is_shown = rounds.size() >= 3 && is_outside && std::abs(ratio.value - 1) > spread;
+  return true;
+}
+
+void mark_best(const Comparison& comparison, MeasureId id, Judgement& judgement) {
+  const auto& contenders = comparison.contenders;
+  std::size_t best = contenders.size();
+  std::size_t candidates = 0;
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    if (judgement.verdicts[i].counted == 0) continue;
+    ++candidates;
+    const double value = judgement.verdicts[i].figures[id].median;
+    if (best == contenders.size() || value < judgement.verdicts[best].figures[id].median) best = i;
+  }
+  std::vector<std::size_t> marked;
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    Ratio ratio;
+    if (judgement.verdicts[i].counted == 0) continue;
+    const bool is_known = compare(contenders[i], contenders[best], measures[id],
+                                  judgement.usual, ratio);
+    if (i == best || (is_known && !ratio.is_shown)) marked.push_back(i);
+  }
+  if (marked.size() == candidates) return;
+  for (const std::size_t i : marked)
+    judgement.verdicts[i].figures[id].is_best = true;
+}
+
+// The most frequent end of the program's own under the reference; success where it never ended.
+End usual_end_of(const Contender& reference) {
+  End usual{EndKind::exited, 0};
+  std::ptrdiff_t most = 0;
+  for (const Sample& sample : reference.samples) {
+    const auto same = std::count_if(reference.samples.begin(), reference.samples.end(),
+                                    [&](auto& other) { return other.end == sample.end; });
+    if (!sample.end.is_own() || same <= most) continue;
+    most = same;
+    usual = sample.end;
+  }
+  return usual;
+}
+
+Usual usual_of(const Contender& reference) {
+  Usual usual{usual_end_of(reference)};
+  bool has_first = false;
+  for (const auto* const list : {&reference.warm_ups, &reference.samples}) {
+    for (const Sample& sample : *list) {
+      if (sample.end != usual.end) continue;
+      if (!has_first) {
+        usual = {usual.end, true, sample.output_bytes, sample.output_hash};
+      } else if (usual.is_output_known && !has_usual_output(sample, usual)) {
+        usual.is_output_known = false;
+      }
+      has_first = true;
+    }
+  }
+  return usual;
+}
+
+}  // namespace
+
+bool has_usual_output(const Sample& sample, const Usual& usual) {
+  return !usual.is_output_known || (sample.output_bytes == usual.output_bytes &&
+                                    sample.output_hash == usual.output_hash);
+}
+
+bool is_counted(const Sample& sample, const Usual& usual) {
+  return sample.round > 0 && sample.end == usual.end && has_usual_output(sample, usual);
+}
+
+Judgement judge(const Comparison& comparison) {
+  Judgement judgement;
+  const Contender& reference = comparison.contenders[comparison.reference];
+  judgement.usual = usual_of(reference);
+  for (const Contender& contender : comparison.contenders) {
+    Verdict verdict;
+    for (std::size_t id = 0; id < measure_count; ++id) {
+      const std::vector<double> values = values_of(contender, measures[id], judgement.usual);
+      verdict.counted = values.size();
+      if (values.empty()) break;
+      Figure& figure = verdict.figures[id];
+      figure.median = median(values);
+      figure.spread = half_spread(values);
+      figure.has_ratio =
+          compare(contender, reference, measures[id], judgement.usual, figure.ratio);
+    }
+    judgement.verdicts.push_back(verdict);
+  }
+  mark_best(comparison, measure_wall, judgement);
+  mark_best(comparison, measure_peak, judgement);
+  add_failures(comparison, judgement);
+  add_notes(comparison, judgement);
+  return judgement;
+}
+
+}  // namespace talus::tool

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: what may be said about a comparison: the figures of each allocator, which differences the
+// samples can show, and what went wrong or was different.
+// Invariant: only runs that ended and wrote as the program usually does under the reference have
+// a figure: a run that crashed half way, or did something else, is a finding, never a number.
+// Must not know: how anything is printed.
+
+#ifndef TALUS_TOOLS_TALUS_COMPARE_JUDGE_HPP
+#define TALUS_TOOLS_TALUS_COMPARE_JUDGE_HPP
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "samples.hpp"
+
+namespace talus::tool {
+
+enum MeasureId { measure_wall, measure_peak, measure_user, measure_sys, measure_minor_faults,
+                 measure_major_faults, measure_voluntary, measure_involuntary, measure_count };
+
+struct Measure {
+  const char* key;  // in JSON
+  const char* title;
+  double Sample::*value;
+};
+
+inline constexpr std::array<Measure, measure_count> measures{{
+    {"wall_s", "wall time", &Sample::wall_s},
+    {"peak_rss_kib", "peak RSS", &Sample::peak_kib},
+    {"user_s", "user", &Sample::user_s},
+    {"sys_s", "sys", &Sample::sys_s},
+    {"minor_faults", "page faults", &Sample::minor_faults},
+    {"major_faults", "major faults", &Sample::major_faults},
+    {"voluntary_switches", "switches", &Sample::voluntary},
+    {"involuntary_switches", "forced switches", &Sample::involuntary},
+}};
+
+// The quotient of an allocator's median and the reference's.
+struct Ratio {
+  double value = 1;
+  double low = 1;   // of the 95 % interval
+  double high = 1;
+  // The interval leaves 1 out, and the difference is larger than either spread.
+  bool is_shown = false;
+};
+
+struct Figure {
+  double median = 0;
+  double spread = 0;  // half the distance of the quartiles
+  bool has_ratio = false;
+  Ratio ratio;
+  bool is_best = false;  // the lowest, or not to be told from it; false where that holds for all
+};
+
+struct Verdict {
+  std::size_t counted = 0;  // samples behind the figures; 0: there are none
+  std::array<Figure, measure_count> figures;
+};
+
+// What the program does under the reference.
+struct Usual {
+  End end;
+  bool is_output_known = false;  // all of the reference's runs wrote the same
+  std::uint64_t output_bytes = 0;
+  std::uint64_t output_hash = 0;
+};
+
+struct Judgement {
+  Usual usual;
+  std::vector<Verdict> verdicts;      // as the contenders
+  std::vector<std::string> failures;  // a run failed, or the program behaved differently
+  std::vector<std::string> notes;     // what one has to know to read the figures
+};
+
+Judgement judge(const Comparison& comparison);
+
+bool has_usual_output(const Sample& sample, const Usual& usual);
+bool is_counted(const Sample& sample, const Usual& usual);
+
+// "exit status 3", "signal 11 (Segmentation fault)", "timed out"
+std::string words_for(const End& end);
+
+}  // namespace talus::tool
+
+#endif  // TALUS_TOOLS_TALUS_COMPARE_JUDGE_HPP

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: where the dynamic loader would look for a library: LD_LIBRARY_PATH, its cache
+// (/etc/ld.so.cache) and the standard folders, in this order.
+// Invariant: the cache is never trusted: each offset is checked before it is followed, and a
+// damaged or absent cache reads as empty.
+// Must not know: which libraries are allocators.
+
+#ifndef TALUS_TOOLS_TALUS_COMPARE_LOADER_CACHE_HPP
+#define TALUS_TOOLS_TALUS_COMPARE_LOADER_CACHE_HPP
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace talus::tool {
+
+// The paths in the bytes of a loader cache, in its order.
+std::vector<std::string> paths_in_cache(std::string_view cache);
+
+// Every shared library file that the loader can find by its name, the first choice first.
+std::vector<std::string> loader_libraries();
+
+}  // namespace talus::tool
+
+#endif  // TALUS_TOOLS_TALUS_COMPARE_LOADER_CACHE_HPP

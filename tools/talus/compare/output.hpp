@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: what the program writes: standard output is hashed and forgotten, of standard error the end
+// is kept, and both are passed on if the user wants to see them.
+// Invariant: memory does not grow with the output; the program is never kept waiting for long.
+// Must not know: the program, or what its output means.
+
+#ifndef TALUS_TOOLS_TALUS_COMPARE_OUTPUT_HPP
+#define TALUS_TOOLS_TALUS_COMPARE_OUTPUT_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace talus::tool {
+
+class Output {
+ public:
+  explicit Output(bool is_shown);
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  ~Output();
+
+  // In the child: standard output and error become the pipes' ends. False: they could not.
+  bool become_standard() const;
+
+  // In the parent, after the fork.
+  void close_ends_of_child();
+
+  // Waits until there is output, `other` is readable or the time is over, and takes what is there.
+  void read_until(int other, int wait_ms);
+
+  // Takes what is left, until both pipes have ended or the clock says so.
+  void drain(double deadline_s);
+
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t hash() const { return hash_; }
+  const std::string& last_words() const { return last_words_; }
+
+ private:
+  struct Pipe {
+    int ours = -1;      // -1: has ended
+    int childs = -1;    // -1: closed here
+    int shown_at = -1;  // our own descriptor that the output goes on to
+  };
+  void take(Pipe& pipe, bool is_error);
+  void hash_more(const char* text, std::size_t bytes);
+
+  bool is_shown_;  // constant
+  Pipe standard_;
+  Pipe error_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t hash_;
+  std::string last_words_;
+};
+
+}  // namespace talus::tool
+
+#endif  // TALUS_TOOLS_TALUS_COMPARE_OUTPUT_HPP

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: the three shapes of a comparison: a table for the terminal, one page of HTML, and JSON.
+// Invariant: all three show the same samples and the same judgement; none computes a figure.
+// Must not know: how a run is made.
+
+#ifndef TALUS_TOOLS_TALUS_COMPARE_SHOW_HPP
+#define TALUS_TOOLS_TALUS_COMPARE_SHOW_HPP
+
+#include <string>
+
+#include "judge.hpp"
+#include "samples.hpp"
+
+namespace talus::tool {
+
+std::string table_of(const Comparison& comparison, const Judgement& judgement);
+std::string html_of(const Comparison& comparison, const Judgement& judgement);
+std::string json_of(const Comparison& comparison, const Judgement& judgement);
+
+// "12.3 ms", "4.56 MiB", "1234": a figure in the unit of its measure.
+std::string text_of_value(MeasureId id, double value);
+
+// "0.812 [0.79, 0.83]", with a ~ where no difference is shown; "1" for the reference itself.
+std::string text_of_ratio(const Figure& figure, bool is_reference);
+
+// "±2 %"; empty where there is nothing to relate it to.
+std::string text_of_spread(const Figure& figure);
+
+std::string command_line(const Comparison& comparison);
+
+// What stands below the figures in every shape.
+inline constexpr const char* legend_lines[] = {
+    "± half the distance of the quartiles; [ ] 95 % interval of the ratio (bootstrap over rounds)",
+    "* best, or not to be told from the best; ~ no difference that this run can show",
+    "peak RSS: of the largest single process; the rest: the program and what it waited for"};
+
+}  // namespace talus::tool
+
+#endif  // TALUS_TOOLS_TALUS_COMPARE_SHOW_HPP

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: the comparison as JSON, for programs and for keeping: every sample, not only the medians.
+// Invariant: the file is valid JSON whatever the program is called. "format" counts up when a
+// reader of an older file would be misled.
+// Must not know: how a figure came about.
+
+#include <fmt/format.h>
+
+#include "machine.hpp"
+#include "show.hpp"
+#include "statistics.hpp"
+#include "utf8.hpp"
+
+namespace talus::tool {
+namespace {
+
+constexpr int format_number = 1;
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char letter : as_utf8(text)) {
+    const unsigned char byte = static_cast<unsigned char>(letter);
+    if (letter == '"' || letter == '\\') {
+      result += {'\\', letter};
+    } else if (byte < 0x20) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned>(byte));
+    } else {
+      result += letter;
+    }
+  }
+  return result + "\"";
+}
+
+std::string list_of(const std::vector<std::string>& words) {
+  std::string result = "[";
+  for (const std::string& word : words)
+    result += (result.size() == 1 ? "" : ", ") + quoted(word);
+  return result + "]";
+}
+
+const char* bool_word(bool is_true) { return is_true ? "true" : "false"; }
+
+const char* word_for(Presence presence) {
+  switch (presence) {
+    case Presence::not_needed:
+      return "not needed";
+    case Presence::present:
+      return "present";
+    case Presence::absent:
+      return "absent";
+    case Presence::unknown:
+      return "unknown";
+  }
+  return "";
+}
+
+const char* word_for(EndKind kind) {
+  switch (kind) {
+    case EndKind::exited:
+      return "exited";
+    case EndKind::signalled:
+      return "signalled";
+    case EndKind::timed_out:
+      return "timed out";
+    case EndKind::interrupted:
+      return "interrupted";
+    case EndKind::not_started:
+      return "not started";
+  }
+  return "";
+}
+
+// The shortest text that reads back as the same number.
+std::string json_of_sample(const Sample& sample, const Usual& usual) {
+  std::string text = fmt::format(
+      "{{\"round\": {}, \"counted\": {}, \"end\": \"{}\", \"number\": {}", sample.round,
+      bool_word(is_counted(sample, usual)), word_for(sample.end.kind), sample.end.number);
+  for (const Measure& measure : measures)
+    text += fmt::format(", \"{}\": {}", measure.key, sample.*measure.value);
+  text += fmt::format(", \"rss_floor_kib\": {}, \"output_bytes\": {}, \"output_fnv1a\": "
+                      "\"{:016x}\", \"left_processes\": {}",
+                      sample.floor_kib, sample.output_bytes, sample.output_hash,
+                      bool_word(sample.has_leftovers));
+  if (!sample.end.is_success() && !sample.last_words.empty())
+    text += ", \"last_words\": " + quoted(sample.last_words);
+  return text + "}";
+}
+
+std::string json_of_samples(const std::vector<Sample>& samples, const Usual& usual) {
+  std::string text;
+  for (const Sample& sample : samples)
+    text += (text.empty() ? "\n        " : ",\n        ") + json_of_sample(sample, usual);
+  return "[" + text + "]";
+}
+
+std::string json_of_figure(const Measure& measure, const Figure& figure) {
+  std::string text = fmt::format("\"{}\": {{\"median\": {}, \"half_spread\": {}", measure.key,
+                                 figure.median, figure.spread);
+  if (figure.has_ratio) {
+    text += fmt::format(", \"ratio\": {}, \"ratio_low\": {}, \"ratio_high\": {}, \"shown\": {}",
+                        figure.ratio.value, figure.ratio.low, figure.ratio.high,
+                        bool_word(figure.ratio.is_shown));
+  }
+  return text + fmt::format(", \"best\": {}}}", bool_word(figure.is_best));
+}
+
+std::string json_of_contender(const Contender& contender, const Verdict& verdict,
+                              const Usual& usual) {
+  const Sighting& seen = contender.sighting;
+  std::string text = fmt::format(
+      "    {{\"name\": {}, \"path\": {}, \"left_out\": {},\n      \"library\": {{\"presence\": "
+      "\"{}\", \"programs\": {}, \"programs_with\": {}, \"without\": {}, \"others\": {}}},\n"
+      "      \"counted\": {}, \"figures\": {{",
+      quoted(contender.allocator.name), quoted(contender.allocator.path),
+      quoted(contender.left_out), word_for(seen.presence), seen.processes, seen.processes_with,
+      list_of(seen.without), list_of(seen.others), verdict.counted);
+  for (std::size_t id = 0; verdict.counted > 0 && id < measure_count; ++id) {
+    text += (id == 0 ? "\n        " : ",\n        ") +
+            json_of_figure(measures[id], verdict.figures[id]);
+  }
+  return text + fmt::format("}},\n      \"warm_ups\": {},\n      \"samples\": {}}}",
+                            json_of_samples(contender.warm_ups, usual),
+                            json_of_samples(contender.samples, usual));
+}
+
+}  // namespace
+
+std::string json_of(const Comparison& comparison, const Judgement& judgement) {
+  const Machine machine = this_machine();
+  std::string text = fmt::format(
+      "{{\n  \"format\": {}, \"talus\": {}, \"program\": {},\n  \"machine\": {{\"kernel\": {}, "
+      "\"processor\": {}, \"processors\": {}, \"memory_kib\": {}}},\n",
+      format_number, quoted(TALUS_TOOL_VERSION), list_of(comparison.program),
+      quoted(machine.kernel), quoted(machine.processor), machine.processors, machine.memory_kib);
+  text += fmt::format(
+      "  \"stdin\": {}, \"rounds\": {}, \"rounds_done\": {}, \"warm_up\": {}, \"timeout_s\": {}, "
+      "\"stopped_by\": {},\n  \"bootstrap\": {{\"seed\": {}, \"resamples\": {}}},\n"
+      "  \"reference\": {}, \"usual_end\": {},\n  \"failures\": {},\n  \"notes\": {},\n"
+      "  \"allocators\": [\n",
+      quoted(comparison.standard_input), comparison.rounds, comparison.rounds_done,
+      comparison.warm_up, comparison.timeout_s, comparison.stopped_by, bootstrap_seed,
+      bootstrap_resamples, quoted(comparison.contenders[comparison.reference].allocator.name),
+      quoted(words_for(judgement.usual.end)), list_of(judgement.failures),
+      list_of(judgement.notes));
+  for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
+    text += (i == 0 ? "" : ",\n") + json_of_contender(comparison.contenders[i],
+                                                      judgement.verdicts[i], judgement.usual);
+  }
+  return text + "\n  ]\n}\n";
+}
+
+}  // namespace talus::tool

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: the one way in which the command complains, and the cleaning of text that others wrote.
+// Invariant: a complaint is one line, and nothing in it can steer a terminal.
+// Must not know: which subcommand runs.
+
+#include <fmt/format.h>
+
+#include "command.hpp"
+
+namespace talus::tool {
+
+std::string printable(std::string text) {
+  for (char& letter : text) {
+    const unsigned char byte = static_cast<unsigned char>(letter);
+    if (byte < 0x20 || byte == 0x7f) letter = '?';
+  }
+  return text;
+}
+
+void complain(const std::string& line) { fmt::print(stderr, "talus: {}\n", printable(line)); }
+
+}  // namespace talus::tool
