@@ -7,9 +7,20 @@ JOBS := $(shell nproc)
 PREFIX ?= /usr/local
 PACKAGES := cmake ninja-build g++ python3 libfmt-dev libcli11-dev
 TEST_PACKAGES := $(PACKAGES) binutils clang libgtest-dev googletest sqlite3 perl git redis-server \
-  gdb make g++-aarch64-linux-gnu qemu-user-static libjemalloc2
+  gdb make g++-aarch64-linux-gnu qemu-user-static libjemalloc2 python3-jinja2 valgrind
+PEER_PACKAGES := gcc g++ clang cmake make binutils libjemalloc2 libtcmalloc-minimal4 libtbbmalloc2 \
+  libclang-rt-14-dev
+# A cargo from elsewhere (rustup) is as good as the package.
+CARGO := $(if $(shell command -v cargo),,cargo)
+PEER_PACKAGES += $(CARGO)
+QUICK_PACKAGES := libjemalloc2 gcc $(CARGO)
+# The real programs of the benchmarks; each that is missing is skipped.
+BENCH_PACKAGES := valgrind redis-server lua5.4 sqlite3 nodejs g++
+VENV := build/bench-venv
+BENCH_PYTHON = $(if $(wildcard $(VENV)/bin/python3),$(VENV)/bin/python3,python3)
 
-.PHONY: demo test build install test-programs test-model bench-quick peers clean packages
+.PHONY: demo test build install test-programs test-model bench-quick bench-full bench-check \
+  bench-setup bench-build peers clean packages
 
 # Builds Talus and shows a real program with and without it.
 demo: build
@@ -28,14 +39,38 @@ test:
 test-programs: build
 	@python3 -B tests/programs/run.py --talus-lib $(BUILD)/libtalus.so --set all
 
-# Builds the peers from package registries and runs the benchmarks, interleaved.
+# Builds the peers from package registries; what cannot be had is left out, with its reason.
 peers:
+	@tools/install_packages.sh $(PEER_PACKAGES)
 	@bench/peers/build_peers.py build/peers
-bench-quick: packages
+
+# What the runner can do without: a progress bar, in a virtual environment of its own.
+bench-setup:
+	@tools/install_packages.sh python3-venv
+	@python3 -m venv $(VENV)
+	@$(VENV)/bin/pip install -q --require-hashes -r bench/requirements.lock
+
+bench-build: packages
 	@cmake --preset release -DTALUS_TESTS=OFF -DTALUS_BENCH=ON >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
-	@test -e build/peers/peers.json || bench/peers/build_peers.py build/peers
-	@python3 -B -m bench --quick
+
+# Four allocators on the first set, interleaved, in less than five minutes.
+bench-quick: bench-build
+	@test -e build/peers/peers.json || { tools/install_packages.sh $(QUICK_PACKAGES) && \
+	  bench/peers/build_peers.py build/peers --only jemalloc,mimalloc3; }
+	@$(BENCH_PYTHON) -B -m bench --quick
+
+# All workloads, real programs too, all peers, and the instruction counts: a night's work.
+bench-full: bench-build peers
+	@tools/install_packages.sh $(BENCH_PACKAGES)
+	@$(BENCH_PYTHON) -B -m bench --full
+
+# Fails if Talus got slower by 10 % or larger by 5 %, beyond the noise measured: against another
+# build (make bench-check BASE_LIB=path), or else against the newest run of bench/results.
+bench-check: bench-build
+	@tools/install_packages.sh libjemalloc2
+	@test -e build/peers/peers.json || bench/peers/build_peers.py build/peers --only jemalloc
+	@$(BENCH_PYTHON) -B -m bench.gate $(if $(BASE_LIB),--base-lib $(BASE_LIB))
 
 install: build
 	@cmake --install $(BUILD) --prefix $(PREFIX)

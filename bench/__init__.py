@@ -1,12 +1,21 @@
 # The benchmark runner: python3 -m bench, from the repository's root.
 #
-# __main__.py   command line, the order of runs
-# workloads.py  the rows: which program with which arguments
-# allocators.py what is compared, and where its library is
-# measuring.py  one run of one program under one allocator
-# machine.py    what machine and how busy
-# summary.py    medians, ratios, geometric means
-# table.py      printing
+# __main__.py       command line
+# workloads.py      the rows: which program with which arguments
+# programs.py       rows whose programs are not ours; redis.py the one with a client,
+#                   program_inputs.py what they are fed
+# allocators.py     what is compared, and where its library is
+# rounds.py         the order of runs
+# measuring.py      one run of one program under one allocator
+# instructions.py   instructions of a malloc and free pair
+# machine.py        what machine and how busy
+# summary.py        medians, ratios, geometric means
+# intervals.py      how far these can be trusted
+# self_check.py     an allocator against itself
+# gate.py           python3 -m bench.gate: did Talus get worse?
+# table.py          printing; progress.py while it runs
+# record.py         the JSON, described in results.md
+# report/           pages and charts made of the JSON
 #
 # SPDX-License-Identifier: MIT
 """Benchmarks of Talus against other allocators."""

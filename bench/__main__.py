@@ -1,35 +1,59 @@
 # python3 -m bench: runs the benchmark set and prints how the allocators compare.
 #
-# Owns: the command line and the order of runs. Rounds are the outer loop and the order of
-# allocators turns from round to round, so that slow drift of the machine and the state that one
-# allocator leaves behind fall on all of them alike.
+# Owns: the command line, and what is done with its wishes. The order of runs is in rounds.py, what
+# is written in record.py.
 #
 # SPDX-License-Identifier: MIT
 
 import argparse
-import datetime
-import json
 import signal
 import sys
 from pathlib import Path
 
-from . import allocators, machine, measuring, summary, table, workloads
+from . import (allocators, instructions, machine, measuring, record, rounds, self_check, summary,
+               table, workloads)
 
 ROOT = Path(__file__).resolve().parent.parent
+ROUNDS = 3
 QUICK_SCALE = 0.2
+QUICK_ROUNDS = 5
+QUICK_BUDGET_S = 240
+SELF_ROUNDS = 7
+THREADS_MAX = 16
 
 
-def parse_arguments(given: list[str] | None) -> argparse.Namespace:
+def thread_list(text: str) -> list[int]:
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1 or max(numbers) > 256:
+        raise argparse.ArgumentTypeError("a number from 1 to 256, or a comma list of these")
+    return list(dict.fromkeys(numbers))
+
+
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python3 -m bench", description="Compare memory allocators on the benchmark set.")
     parser.add_argument("--quick", action="store_true",
-                        help=f"one round at scale {QUICK_SCALE}: shows that all works")
-    parser.add_argument("--set", choices=workloads.SETS, default=workloads.FIRST,
-                        help="which workloads (default first)")
+                        help=f"the first set at scale {QUICK_SCALE}, {QUICK_ROUNDS} rounds, less "
+                        "than five minutes")
+    parser.add_argument("--full", action="store_true",
+                        help="all sets, all allocators, instruction counts, --after-free: hours")
+    parser.add_argument("--self", action="store_true", dest="is_self",
+                        help="one allocator against itself: every ratio must be 1")
+    parser.add_argument("--instructions", action="store_true",
+                        help="only count the instructions of a malloc and free pair (valgrind)")
+    parser.add_argument("--after-free", action="store_true",
+                        help="one more round that tells what is resident after the last free")
+    parser.add_argument("--set", choices=workloads.SETS, help="which workloads (default first)")
     parser.add_argument("--only", help="comma list of workloads, as B1 or B1/500; of any set")
     parser.add_argument("--alloc", help="comma list of allocators, or name=library for others")
-    parser.add_argument("--repeat", type=int, help="rounds (default 3, with --quick 1)")
-    parser.add_argument("--threads", type=int, help="T of the workloads (default: all cores)")
+    parser.add_argument("--repeat", type=int, help=f"rounds (default {ROUNDS}, with --quick "
+                        f"{QUICK_ROUNDS}, with --self {SELF_ROUNDS})")
+    parser.add_argument("--threads", type=thread_list, metavar="N[,N...]",
+                        help="T of the workloads (default: all cores); a list gives a row for "
+                        "each to " + ", ".join(workloads.CURVES))
     parser.add_argument("--scale", type=float, help="multiplies the work of each program")
     parser.add_argument("--out", type=Path, help="JSON file (default BUILD/bench/result.json)")
     parser.add_argument("--talus", type=Path, help="libtalus.so (default BUILD/libtalus.so)")
@@ -40,20 +64,38 @@ def parse_arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--timeout", type=float, default=90, help="seconds per run (default 90)")
     parser.add_argument("--max-foreign", type=float, default=0.15, metavar="CORES",
                         help="a run beside more foreign work is noisy and repeated")
-    parser.add_argument("--retries", type=int, default=2,
-                        help="how often a noisy run is repeated (default 2)")
+    parser.add_argument("--retries", type=int,
+                        help="how often a noisy run is repeated (default 2, with --quick 1)")
     parser.add_argument("--list", action="store_true", help="list workloads and allocators")
-    arguments = parser.parse_args(given)
-    for name in ("repeat", "threads", "scale", "timeout"):
+    return parser
+
+
+def parse_arguments(given: list[str] | None) -> argparse.Namespace:
+    known = parser()
+    arguments = known.parse_args(given)
+    for name in ("repeat", "scale", "timeout"):
         value = getattr(arguments, name)
         if value is not None and value <= 0:
-            parser.error(f"--{name} must be above zero")
+            known.error(f"--{name} must be above zero")
+    if arguments.quick and arguments.full:
+        known.error("--quick or --full, not both")
+    if arguments.full:
+        arguments.set = arguments.set or workloads.FULL
+        arguments.alloc = arguments.alloc or allocators.EVERYTHING
+        arguments.after_free = True
+    arguments.set = arguments.set or workloads.FIRST
+    arguments.budget_s = QUICK_BUDGET_S if arguments.quick and arguments.repeat is None else None
     if arguments.repeat is None:
-        arguments.repeat = 1 if arguments.quick else 3
+        arguments.repeat = (SELF_ROUNDS if arguments.is_self else
+                            QUICK_ROUNDS if arguments.quick else ROUNDS)
     if arguments.scale is None:
         arguments.scale = QUICK_SCALE if arguments.quick else 1.0
-    if arguments.threads is None:
-        arguments.threads = min(machine.usable_cores(), 16)
+    if arguments.retries is None:
+        arguments.retries = 1 if arguments.quick else 2
+    given_threads = arguments.threads or [min(machine.usable_cores(), THREADS_MAX)]
+    arguments.thread_list = given_threads if len(given_threads) > 1 else None
+    arguments.threads = (min(machine.usable_cores(), THREADS_MAX) if arguments.thread_list
+                         else given_threads[0])
     return arguments
 
 
@@ -65,69 +107,87 @@ def find_talus(arguments: argparse.Namespace) -> Path | None:
     return default if default.is_file() else None
 
 
-def check_programs(programs: Path, rows: list[workloads.Workload]) -> None:
-    missing = [name for name in ["measure", *(row.program for row in rows)]
+def check_programs(programs: Path, rows: list) -> None:
+    ours = [row.program for row in rows if isinstance(row, workloads.Workload)]
+    missing = [name for name in ["measure", "witness.so", "pair_loop", *ours]
                if not (programs / name).is_file()]
     if missing:
         raise ValueError(f"not built in {programs}: {', '.join(sorted(set(missing)))}")
 
 
-def run_one(arguments: argparse.Namespace, row: workloads.Workload,
-            allocator: allocators.Allocator, round_number: int) -> list[dict]:
-    """One counted run; a noisy one is tried again, and all tries are kept."""
-    limits = measuring.Limits(arguments.timeout, arguments.max_foreign)
-    tries = []
-    while True:
-        sample = measuring.run_once(arguments.build / "bench", row, allocator, arguments.threads,
-                                    arguments.scale, limits)
-        sample["round"] = round_number
-        tries.append(sample)
-        time = f"{sample['time']:.3f}" if "time" in sample else sample["outcome"]
-        rss = f"{sample['rss_kib'] / 1024:.1f} MiB" if "rss_kib" in sample else ""
-        noise = f" noisy: {sample['foreign_cores']} foreign cores" if sample["is_noisy"] else ""
-        print(f"  round {round_number} {row.name:12} {allocator.name:10} {time:>8} {rss:>12}"
-              f"{noise}", file=sys.stderr, flush=True)
-        if not sample["is_noisy"] or sample["outcome"] != "ok" or len(tries) > arguments.retries:
-            return tries
+def chosen_rows(arguments: argparse.Namespace) -> tuple[list, list[dict]]:
+    """What is to be run, and what cannot be run here."""
+    rows = workloads.select(arguments.only, arguments.set)
+    if arguments.thread_list:
+        rows = workloads.spread(rows, arguments.thread_list)
+    skipped = [{"workload": row.name, "reason": reason}
+               for row in rows if (reason := row.missing())]
+    missing = {one["workload"] for one in skipped}
+    return [row for row in rows if row.name not in missing], skipped
 
 
-def run_all(arguments: argparse.Namespace, rows: list[workloads.Workload],
-            chosen: list[allocators.Allocator]) -> list[dict]:
-    samples = []
-    for round_number in range(1, arguments.repeat + 1):
-        turn = (round_number - 1) % len(chosen)
-        for row in rows:
-            for allocator in chosen[turn:] + chosen[:turn]:
-                samples += run_one(arguments, row, allocator, round_number)
-    return samples
+def chosen_allocators(arguments: argparse.Namespace) -> list[allocators.Allocator]:
+    known = allocators.available(arguments.peers, find_talus(arguments))
+    if not arguments.is_self:
+        return allocators.select(arguments.alloc, known)
+    first = allocators.SUBJECT if allocators.SUBJECT in known else "glibc"
+    return self_check.twins(allocators.select(arguments.alloc or first, known))
 
 
-def write_record(path: Path, arguments: argparse.Namespace, chosen: list[allocators.Allocator],
-                 samples: list[dict], figures: dict, started: dict) -> None:
-    record = {
-        "format": 1,
-        **started,
-        "finished": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "command": ["python3", "-m", "bench", *sys.argv[1:]],
-        "settings": {"repeat": arguments.repeat, "threads": arguments.threads,
-                     "scale": arguments.scale, "timeout_s": arguments.timeout,
-                     "foreign_cores_max": arguments.max_foreign,
-                     "noisy_retries": arguments.retries},
-        "subject_environment": measuring.subject_environment(),
-        "allocators": [allocator.describe() for allocator in chosen],
-        "summary": figures,
-        "samples": samples,
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(record, indent=1) + "\n")
+def settings(arguments: argparse.Namespace, rounds_run: int) -> dict:
+    return {"repeat": rounds_run, "threads": arguments.threads,
+            "thread_list": arguments.thread_list, "scale": arguments.scale,
+            "timeout_s": arguments.timeout, "foreign_cores_max": arguments.max_foreign,
+            "noisy_retries": arguments.retries, "set": arguments.set, "only": arguments.only}
+
+
+def run(arguments: argparse.Namespace, rows: list, skipped: list[dict],
+        chosen: list[allocators.Allocator]) -> int:
+    fields = record.begin(ROOT)
+    programs = arguments.build / "bench"
+    names = [allocator.name for allocator in chosen]
+    subject = allocators.SUBJECT if allocators.SUBJECT in names else names[0]
+    samples, rounds_run, status = [], 0, 0
+    if arguments.instructions:
+        rows = rows if arguments.full else []
+    if rows:
+        plan = rounds.Plan(programs, rows, chosen, arguments.repeat, arguments.threads,
+                           arguments.scale,
+                           measuring.Limits(arguments.timeout, arguments.max_foreign),
+                           arguments.retries, arguments.budget_s)
+        samples, rounds_run = rounds.run_all(plan)
+    about = {row.name: {"base": row.base, "group": row.group,
+                        "threads": row.threads or arguments.threads} for row in rows}
+    figures = summary.summarize(samples, [row.name for row in rows], names, subject, about)
+    fields |= {"settings": settings(arguments, rounds_run), "skipped": skipped,
+               "allocators": [allocator.describe() for allocator in chosen],
+               "summary": figures, "samples": samples}
+    print(f"{fields['machine']['processor']}, {fields['machine']['cores']} cores, kernel "
+          f"{fields['machine']['kernel']}, load {fields['load_average_at_start'][0]}, "
+          f"T={arguments.threads}, {rounds_run} round(s), scale {arguments.scale:g}")
+    if rows:
+        table.print_report(figures, samples, names)
+        status = 0 if all(sample["outcome"] == "ok" for sample in samples) else 1
+        if arguments.is_self and not self_check.print_verdict(figures):
+            status = 1
+    table.print_skipped(skipped)
+    if arguments.after_free and rows:
+        fields["after_free"] = rounds.run_after_free(plan)
+        table.print_after_free(fields["after_free"], names)
+    if arguments.instructions or arguments.full:
+        fields["instructions"] = instructions.measure(programs, chosen)
+        table.print_instructions(fields["instructions"], names)
+    out = arguments.out or arguments.build / "bench/result.json"
+    record.write(out, fields, ROOT)
+    print(f"\nall samples: {out}")
+    return status
 
 
 def main(given: list[str] | None = None) -> int:
     arguments = parse_arguments(given)
     try:
-        rows = workloads.select(arguments.only, arguments.set)
-        known = allocators.available(arguments.peers, find_talus(arguments))
-        chosen = allocators.select(arguments.alloc, known)
+        rows, skipped = chosen_rows(arguments)
+        chosen = chosen_allocators(arguments)
         if arguments.list:
             print("workloads:", ", ".join(row.name for row in rows))
             print("allocators:", ", ".join(f"{one.name} {one.version}" for one in chosen))
@@ -136,25 +196,9 @@ def main(given: list[str] | None = None) -> int:
     except ValueError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
-    started = {
-        "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "machine": machine.describe(),
-        "load_average_at_start": machine.load_average(),
-    }
     # A polite kill becomes an exception, so that the running program is taken along.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    samples = run_all(arguments, rows, chosen)
-    names = [allocator.name for allocator in chosen]
-    subject = allocators.SUBJECT if allocators.SUBJECT in names else names[0]
-    figures = summary.summarize(samples, [row.name for row in rows], names, subject)
-    print(f"{started['machine']['processor']}, {started['machine']['cores']} cores, kernel "
-          f"{started['machine']['kernel']}, load {started['load_average_at_start'][0]}, "
-          f"T={arguments.threads}, {arguments.repeat} round(s), scale {arguments.scale:g}")
-    table.print_report(figures, samples, names)
-    out = arguments.out or arguments.build / "bench/result.json"
-    write_record(out, arguments, chosen, samples, figures, started)
-    print(f"\nall samples: {out}")
-    return 0 if all(sample["outcome"] == "ok" for sample in samples) else 1
+    return run(arguments, rows, skipped, chosen)
 
 
 if __name__ == "__main__":

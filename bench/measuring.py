@@ -4,25 +4,33 @@
 # back. Invariant: run_once always returns a sample and never raises for anything that the
 # measured program does: crash, hang, wrong output and wrong library are outcomes.
 # Environment variables that tune an allocator are taken out, so that a run depends on its
-# record only; those of the subject stay and are recorded.
+# record only; those of the subject stay and are recorded, and those that a peer's authors tell
+# users to set come from peers.json. What malloc resolves to is told by witness.c in each process.
 #
 # SPDX-License-Identifier: MIT
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import tempfile
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import machine
 from .allocators import Allocator
-from .workloads import Workload
+from .programs import Program, WrongOutput
+from .redis import ClientFailed
 
-TUNING_PREFIXES = ("LD_PRELOAD", "MALLOC_", "MIMALLOC_", "GLIBC_TUNABLES", "JE_MALLOC")
+TUNING_PREFIXES = ("LD_PRELOAD", "MALLOC_", "MIMALLOC_", "GLIBC_TUNABLES", "JE_MALLOC",
+                   "TCMALLOC_", "SCUDO_", "TBB_MALLOC_", "HEAP_", "BENCH_WITNESS")
 SUBJECT_PREFIX = "TALUS_"
 EXIT_WRONG_DATA = 70  # what the workload programs leave with when blocks overlap
+C_LIBRARY = "libc.so.6"
+END_TIMEOUT_S = 5     # for a server whose client has given up on it
 
 
 @dataclass(frozen=True)
@@ -31,34 +39,72 @@ class Limits:
     foreign_cores_max: float   # a run beside more foreign work than this is noisy
 
 
-def environment_for(allocator: Allocator) -> dict[str, str]:
+@dataclass
+class Run:
+    """What came back from one started process."""
+    output: str = ""
+    errors: str = ""
+    is_late: bool = False
+    failure: Exception | None = None           # of a client or of the output's check
+    client_result: dict = field(default_factory=dict)
+
+
+def environment_for(allocator: Allocator, row=None) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith(TUNING_PREFIXES)}
+    kept.update(allocator.environment)
+    if isinstance(row, Program):
+        kept.update(row.environment)
+        if allocator.library is None:
+            # A program may be linked against an allocator of its own (Debian's redis is): the C
+            # library comes before it only if it is preloaded.
+            kept["LD_PRELOAD"] = C_LIBRARY
     if allocator.library is not None:
-        kept["LD_PRELOAD"] = str(allocator.library)
+        kept["LD_PRELOAD"] = str(allocator.library.resolve())
     return kept
+
+
+def with_witness(environment: dict, witness: Path, record: Path) -> dict[str, str]:
+    preloads = [str(witness), environment.get("LD_PRELOAD", "")]
+    return {**environment, "BENCH_WITNESS": str(record),
+            "LD_PRELOAD": ":".join(one for one in preloads if one)}
 
 
 def subject_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name.startswith(SUBJECT_PREFIX)}
 
 
-def run_limited(command: list[str], environment: dict, timeout_s: float) -> tuple[str, str, bool]:
-    """Runs in an own process group, so that a hanging program dies with its children."""
+def run_limited(command: list[str], environment: dict, timeout_s: float,
+                folder: str | None = None, client: Callable | None = None) -> Run:
+    """Runs in an own process group, so that a hanging program dies with its children.
+
+    client(is_running, deadline) drives a server meanwhile; when it fails, the server gets a
+    moment to end by itself, so that a crash is seen as one.
+    """
+    run = Run()
+    deadline = time.monotonic() + timeout_s
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
-                               errors="replace", start_new_session=True)
+                               errors="replace", start_new_session=True, cwd=folder)
     try:
-        output, errors = process.communicate(timeout=timeout_s)
-        return output, errors, False
+        if client is not None:
+            try:
+                run.client_result = client(lambda: process.poll() is None, deadline)
+            except (ClientFailed, WrongOutput) as failure:
+                run.failure = failure
+                run.is_late = time.monotonic() >= deadline
+                deadline = time.monotonic() + END_TIMEOUT_S
+        run.output, run.errors = process.communicate(
+            timeout=max(0.1, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
-        output, errors = process.communicate()
-        return output, errors, True
+        run.output, run.errors = process.communicate()
+        run.is_late = run.is_late or run.failure is None
     except BaseException:  # the runner itself is told to stop: leave nothing running behind
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise
+    return run
 
 
 def last_json_line(output: str) -> dict | None:
@@ -72,58 +118,119 @@ def last_json_line(output: str) -> dict | None:
     return result if isinstance(result, dict) and "elapsed_s" in result else None
 
 
-def verdict(measured: dict | None, result: dict | None, is_late: bool, allocator: Allocator,
-            errors: str) -> tuple[str, str]:
+def result_of(row, run: Run, measured: dict | None, folder: Path, scale: float) -> dict | None:
+    """The program's figures; a real program has none, so its output is checked and it is timed."""
+    if not isinstance(row, Program):
+        return last_json_line(run.output)
+    if measured is None or measured["exit_status"] != 0 or run.failure is not None or run.is_late:
+        return None
+    common = {"benchmark": row.name, "threads": row.threads, "figure": measured["wall_s"],
+              "unit": "s", "higher_is_better": False, "ops": 1, "elapsed_s": measured["wall_s"]}
+    try:
+        found = run.client_result if row.client else row.result(run.output, folder, scale)
+    except (WrongOutput, OSError, subprocess.SubprocessError) as failure:
+        run.failure = failure
+        return None
+    return {**common, **found}
+
+
+def read_witness(record: Path) -> dict[str, str]:
+    """The file that each function comes from, as the kernel mapped it; empty if nobody told."""
+    if not record.is_file():
+        return {}
+    pairs = (line.partition(" ") for line in record.read_text().splitlines())
+    return {name: path for name, _, path in pairs}
+
+
+def wrong_library(result: dict, served_by: dict, allocator: Allocator) -> str | None:
+    """Why the run does not count as this allocator's: every witness must name its library."""
+    for name in ("malloc", "free"):
+        if not allocator.serves(served_by.get(name, "")):
+            return f"{name} came from {served_by.get(name, 'an unknown library')!r}"
+    if "malloc_from" in result and not allocator.serves(result["malloc_from"]):
+        return f"malloc came from {result['malloc_from']!r}"
+    return None
+
+
+def verdict(measured: dict | None, result: dict | None, run: Run, allocator: Allocator,
+            served_by: dict) -> tuple[str, str]:
     """The outcome in one word, and its reason."""
-    last_words = errors.strip()[-300:]
-    if is_late:
+    last_words = run.errors.strip()[-300:]
+    if run.is_late:
         return "timeout", "ran past its time limit and was killed"
-    if measured is None:
-        return "not_measured", last_words or "the measuring program left no result"
-    if measured["signal"] != 0:
+    if measured is not None and measured["signal"] != 0:
         try:
             name = signal.Signals(measured["signal"]).name
         except ValueError:
             name = f"signal {measured['signal']}"
         return "crash", f"{name}: {last_words}".rstrip(": ")
-    if measured["exit_status"] == EXIT_WRONG_DATA:
+    if measured is not None and measured["exit_status"] == EXIT_WRONG_DATA:
         return "wrong_data", last_words
-    if measured["exit_status"] != 0:
+    if measured is not None and measured["exit_status"] != 0:
         return "failed", f"exit status {measured['exit_status']}: {last_words}"
+    if run.failure is not None:
+        is_data = isinstance(run.failure, WrongOutput)
+        return "wrong_data" if is_data else "failed", str(run.failure)
+    if measured is None:
+        return "not_measured", last_words or "the measuring program left no result"
     if result is None:
         return "no_result", "the program's last line is no result"
-    if not allocator.serves(result.get("malloc_from", "")):
-        return "wrong_library", f"malloc came from {result.get('malloc_from')!r}"
-    return "ok", ""
+    wrong = wrong_library(result, served_by, allocator)
+    return ("wrong_library", wrong) if wrong else ("ok", "")
 
 
-def run_once(programs: Path, workload: Workload, allocator: Allocator, threads: int, scale: float,
+def own_cpu_s() -> float:
+    """CPU seconds of the runner and of all that it has started and waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def run_once(programs: Path, workload, allocator: Allocator, threads: int, scale: float,
              limits: Limits) -> dict:
-    command = workload.command(threads, scale)
     load_before = machine.load_average()
-    busy_before_s = machine.busy_cpu_s()
     measured = None
-    with tempfile.TemporaryDirectory(prefix="talus-bench-") as folder:
-        record = Path(folder) / "measured.json"
-        output, errors, is_late = run_limited(
-            [str(programs / "measure"), str(record), "--", str(programs / command[0]),
-             *command[1:]], environment_for(allocator), limits.timeout_s)
+    programs = programs.resolve()  # runs start in folders of their own
+    with tempfile.TemporaryDirectory(prefix="talus-bench-") as name:
+        folder = Path(name)
+        record, witness_record = folder / "measured.json", folder / "witness"
+        client = None
+        if isinstance(workload, Program):
+            command = workload.command_in(folder, scale)
+            started = list(command)
+            command[0] = Path(command[0]).name  # where it is installed is no part of the record
+            if workload.client:
+                def client(is_running, deadline):
+                    return workload.client(folder, scale, is_running, deadline)
+        else:
+            command = workload.command(threads, scale)
+            started = [str(programs / command[0]), *command[1:]]
+        environment = with_witness(environment_for(allocator, workload),
+                                   programs / "witness.so", witness_record)
+        busy_before_s, own_before_s = machine.busy_cpu_s(), own_cpu_s()
+        start_s = time.monotonic()
+        run = run_limited([str(programs / "measure"), str(record), "--", *started], environment,
+                          limits.timeout_s, name, client)
+        wall_s = time.monotonic() - start_s
+        own_s = own_cpu_s() - own_before_s
+        busy_after_s = machine.busy_cpu_s()
         if record.is_file():
             measured = json.loads(record.read_text())
-    busy_after_s = machine.busy_cpu_s()
-    result = last_json_line(output)
-    outcome, reason = verdict(measured, result, is_late, allocator, errors)
+        result = result_of(workload, run, measured, folder, scale)
+        served_by = read_witness(witness_record)
+    outcome, reason = verdict(measured, result, run, allocator, served_by)
 
     foreign_cores = None
     if measured and busy_before_s is not None and busy_after_s is not None:
-        own_s = measured["user_s"] + measured["sys_s"]
-        foreign_cores = max(0.0, busy_after_s - busy_before_s - own_s) / measured["wall_s"]
+        foreign_cores = max(0.0, busy_after_s - busy_before_s - own_s) / wall_s
     sample = {
-        "workload": workload.name, "allocator": allocator.name, "outcome": outcome,
-        "command": command, "load_average_before": load_before,
+        "workload": workload.name, "base": workload.base,
+        "threads": threads if workload.threads is None else workload.threads,
+        "allocator": allocator.name, "outcome": outcome,
+        "command": [part.replace(name, "FOLDER") for part in command],
+        "load_average_before": load_before,
         "foreign_cores": None if foreign_cores is None else round(foreign_cores, 3),
         "is_noisy": foreign_cores is not None and foreign_cores > limits.foreign_cores_max,
-        "measured": measured, "result": result,
+        "measured": measured, "result": result, "served_by": served_by,
     }
     if reason:
         sample["reason"] = reason

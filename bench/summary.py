@@ -1,19 +1,32 @@
 # From samples to the figures that are compared.
 #
 # Owns: median, ratio, geometric mean, and which samples count. Noisy samples count only where a
-# workload and allocator have no clean one, and the cell then says so.
+# workload and allocator have no clean one, and the cell then says so. How far a figure can be
+# trusted is for intervals.py to say.
 # It knows neither processes nor printing, so that it can be tested with made-up samples.
 #
 # SPDX-License-Identifier: MIT
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from . import intervals
 from .allocators import PEERS
+from .intervals import Estimate
 
 # Below this a process is mostly its own code: the ratio says little about heaps.
 HEAP_BOUND_BYTES = 16 << 20
+FIGURES = ("time", "rss_kib")
+# What cannot be told apart: half a percent (start and stop of threads, layout of addresses), and
+# of RSS 64 pages, which the kernel lets each thread count on its own.
+FLOOR_SHARE = 0.005
+FLOOR_RSS_KIB = 256
+# Further medians: where in a sample they stand.
+MEDIANS = {**{name: ("measured", name) for name in (
+    "wall_s", "user_s", "sys_s", "mean_rss_kib", "minor_faults", "major_faults",
+    "voluntary_switches")},
+    "figure": ("result", "figure"), "peak_requested_bytes": ("result", "peak_requested_bytes")}
 
 
 @dataclass(frozen=True)
@@ -25,6 +38,24 @@ class Cell:
     is_noisy: bool        # no sample was free of foreign work
     failures: int
     peak_requested_bytes: int
+    medians: dict = field(default_factory=dict)
+    estimates: dict[str, Estimate | None] = field(default_factory=dict)
+
+
+def median_of(samples: list[dict], place: tuple[str, str]) -> float | None:
+    values = [value for sample in samples
+              if (value := (sample.get(place[0]) or {}).get(place[1])) is not None]
+    return statistics.median(values) if values else None
+
+
+def estimate(counted: list[dict], measured: list[dict], figure: str,
+             key: str) -> Estimate | None:
+    values = [sample[figure] for sample in counted]
+    floor = FLOOR_SHARE
+    if figure == "rss_kib":
+        floor = max(floor, FLOOR_RSS_KIB / max(1.0, statistics.median(values)))
+    return intervals.of_samples(values, floor, f"{key}/{figure}",
+                                [sample[figure] for sample in measured])
 
 
 def cells_of(samples: list[dict]) -> dict[tuple[str, str], Cell]:
@@ -43,7 +74,10 @@ def cells_of(samples: list[dict]) -> dict[tuple[str, str], Cell]:
             rss_kib=statistics.median(sample["rss_kib"] for sample in counted),
             samples=len(counted), is_noisy=not clean, failures=len(group) - len(measured),
             peak_requested_bytes=max(sample["result"].get("peak_requested_bytes", 0)
-                                     for sample in counted))
+                                     for sample in counted),
+            medians={name: median_of(counted, place) for name, place in MEDIANS.items()},
+            estimates={figure: estimate(counted, measured, figure, "/".join(key))
+                       for figure in FIGURES})
     return cells
 
 
@@ -81,40 +115,80 @@ def heap_bound(cells: dict, workloads: list[str]) -> list[str]:
                    for (name, _), cell in cells.items() if name == workload)]
 
 
+def ratio_estimate(cells: dict, workload: str, subject: str, other: str,
+                   figure: str) -> Estimate | None:
+    first, second = cells.get((workload, subject)), cells.get((workload, other))
+    if first is None or second is None:
+        return None
+    return intervals.ratio(first.estimates[figure], second.estimates[figure])
+
+
+def interval(found: Estimate | None, comparisons: int = 1) -> list[float] | None:
+    return None if found is None else found.interval(intervals.simultaneous(comparisons))
+
+
+def mean_interval(estimates: list[Estimate | None]) -> list[float] | None:
+    present = [one for one in estimates if one is not None]
+    return interval(intervals.mean(present)) if present else None
+
+
+def median_entry(cell: Cell) -> dict:
+    return {"time": cell.time, "rss_kib": cell.rss_kib, "samples": cell.samples,
+            "is_noisy": cell.is_noisy, "failures": cell.failures,
+            "time_interval": interval(cell.estimates["time"]),
+            "rss_interval": interval(cell.estimates["rss_kib"]), **cell.medians}
+
+
+def row_of(cells: dict, workload: str, allocators: list[str], subject: str,
+           comparisons: int) -> dict:
+    others = [name for name in allocators if name != subject]
+    best = best_peer(cells, workload, subject, "time")
+    row = {
+        "workload": workload,
+        "median": {name: median_entry(cell) for name in allocators
+                   if (cell := cells.get((workload, name)))},
+        "is_noisy": any(cell.is_noisy for name in allocators
+                        if (cell := cells.get((workload, name)))),
+        "best_peer": best,
+        "time_ratio_to_best": ratio(cells, workload, subject, best, "time") if best else None,
+    }
+    for label, figure in (("time", "time"), ("rss", "rss_kib")):
+        found = {name: ratio_estimate(cells, workload, subject, name, figure) for name in others}
+        row[f"{label}_ratio"] = {name: ratio(cells, workload, subject, name, figure)
+                                 for name in others}
+        row[f"{label}_ratio_interval"] = {name: interval(one) for name, one in found.items()}
+        row[f"{label}_ratio_interval_all"] = {name: interval(one, comparisons)
+                                              for name, one in found.items()}
+    return row
+
+
 def summarize(samples: list[dict], workloads: list[str], allocators: list[str],
-              subject: str) -> dict:
-    """The figures as data, for the JSON file; table.py prints the same ones."""
+              subject: str, about: dict[str, dict] | None = None) -> dict:
+    """The figures as data, for the JSON file; table.py prints the same ones.
+
+    `about` adds what the runner knows of a row: its set, its threads.
+    """
     cells = cells_of(samples)
     others = [name for name in allocators if name != subject]
-    rows = []
-    for workload in workloads:
-        best = best_peer(cells, workload, subject, "time")
-        rows.append({
-            "workload": workload,
-            "median": {name: {"time": cell.time, "rss_kib": cell.rss_kib,
-                              "samples": cell.samples, "is_noisy": cell.is_noisy}
-                       for name in allocators if (cell := cells.get((workload, name)))},
-            "time_ratio": {name: ratio(cells, workload, subject, name, "time")
-                           for name in others},
-            "rss_ratio": {name: ratio(cells, workload, subject, name, "rss_kib")
-                          for name in others},
-            "is_noisy": any(cell.is_noisy for name in allocators
-                            if (cell := cells.get((workload, name)))),
-            "best_peer": best,
-            "time_ratio_to_best":
-                ratio(cells, workload, subject, best, "time") if best else None,
-        })
+    comparisons = len(FIGURES) * len(workloads) * max(1, len(others))
+    rows = [{**row_of(cells, workload, allocators, subject, comparisons),
+             **(about or {}).get(workload, {})} for workload in workloads]
     large = heap_bound(cells, workloads)
     to_best = [row["time_ratio_to_best"] for row in rows if row["time_ratio_to_best"]]
-    return {
-        "subject": subject,
-        "rows": rows,
-        "geometric_mean_time": {name: mean_ratio(cells, workloads, subject, name, "time")[0]
-                                for name in others},
-        "geometric_mean_rss": {name: mean_ratio(cells, workloads, subject, name, "rss_kib")[0]
-                               for name in others},
-        "geometric_mean_rss_heap_bound":
-            {name: mean_ratio(cells, large, subject, name, "rss_kib")[0] for name in others},
-        "geometric_mean_time_to_best": geometric_mean(to_best),
-        "heap_bound_workloads": large,
-    }
+    figures = {"subject": subject, "rows": rows}
+    for name, figure, among in (("geometric_mean_time", "time", workloads),
+                                ("geometric_mean_rss", "rss_kib", workloads),
+                                ("geometric_mean_rss_heap_bound", "rss_kib", large)):
+        figures[name] = {other: mean_ratio(cells, among, subject, other, figure)[0]
+                         for other in others}
+        figures[name + "_interval"] = {
+            other: mean_interval([ratio_estimate(cells, workload, subject, other, figure)
+                                  for workload in among]) for other in others}
+    figures["geometric_mean_time_to_best"] = geometric_mean(to_best)
+    figures["geometric_mean_time_to_best_interval"] = mean_interval(
+        [ratio_estimate(cells, row["workload"], subject, row["best_peer"], "time")
+         for row in rows if row["best_peer"]])
+    figures["heap_bound_workloads"] = large
+    figures["intervals"] = {"confidence": intervals.CONFIDENCE, "seed": intervals.SEED,
+                            "replicates": intervals.REPLICATES, "comparisons": comparisons}
+    return figures

@@ -14,11 +14,36 @@ except ImportError:  # rich is a nicety, not a need
     Console = None
 
 
+COLUMNS_MAX = 160  # a table that is wider is printed in parts
+
+
+def parts_of(header: list[str], rows: list[list[str]]) -> list[list[int]]:
+    """Columns that fit side by side; the first one heads each part."""
+    widths = [max(len(line[column]) for line in [header, *rows])
+              for column in range(len(header))]
+    parts = [[0]]
+    used = widths[0]
+    for column in range(1, len(header)):
+        if used + widths[column] + 3 > COLUMNS_MAX and len(parts[-1]) > 1:
+            parts.append([0])
+            used = widths[0]
+        parts[-1].append(column)
+        used += widths[column] + 3
+    return parts
+
+
 def print_table(title: str, header: list[str], rows: list[list[str]]) -> None:
+    rows = [row + [""] * (len(header) - len(row)) for row in rows]
+    for number, columns in enumerate(parts_of(header, rows)):
+        print_part(title if number == 0 else f"{title}, continued",
+                   [header[at] for at in columns], [[row[at] for at in columns] for row in rows])
+
+
+def print_part(title: str, header: list[str], rows: list[list[str]]) -> None:
     if Console is not None and sys.stdout.isatty():
         table = Table(title=title, title_justify="left")
         for column, name in enumerate(header):
-            table.add_column(name, justify="left" if column == 0 else "right")
+            table.add_column(name, justify="left" if column == 0 else "right", no_wrap=True)
         for row in rows:
             table.add_row(*row)
         Console().print(table)
@@ -45,26 +70,48 @@ def median_rows(summary: dict, allocators: list[str], figure: str) -> list[list[
             if median is None:
                 cells.append("failed")
                 continue
-            value = median[figure] / 1024 if figure == "rss_kib" else median[figure]
-            cells.append(f"{value:.3f}" + ("~" if median["is_noisy"] else ""))
+            cells.append(median_text(median, figure))
         rows.append(cells)
     return rows
 
 
-def ratio_rows(summary: dict, others: list[str]) -> list[list[str]]:
+def with_interval(value: float | None, interval: list[float] | None) -> str:
+    """The figure with how far it can be trusted: 0.930 [0.91, 0.95]."""
+    if value is None or interval is None:
+        return shown(value)
+    return f"{value:.3f} [{interval[0]:.2f}, {interval[1]:.2f}]"
+
+
+def median_text(median: dict, figure: str) -> str:
+    """The figure with the half width of its interval in percent."""
+    value = median[figure] / 1024 if figure == "rss_kib" else median[figure]
+    interval = median["rss_interval" if figure == "rss_kib" else "time_interval"]
+    percent = ""
+    if interval is not None:
+        percent = f" ±{(interval[1] / median[figure] - 1) * 100:.0f}%"
+    return f"{value:.3f}{percent}" + ("~" if median["is_noisy"] else "")
+
+
+def ratio_rows(summary: dict, others: list[str], label: str) -> list[list[str]]:
+    """Subject divided by each other one, `label` being time or rss; the means come last."""
     rows = []
     for row in summary["rows"]:
-        best = row["best_peer"]
-        to_best = shown(row["time_ratio_to_best"]) + (f" ({best})" if best else "")
-        name_and_mark = row["workload"] + ("~" if row["is_noisy"] else "")
-        rows.append([name_and_mark, *(shown(row["time_ratio"][name]) for name in others),
-                     to_best, *(shown(row["rss_ratio"][name]) for name in others)])
-    rows.append(["geometric mean",
-                 *(shown(summary["geometric_mean_time"][name]) for name in others),
-                 shown(summary["geometric_mean_time_to_best"]),
-                 *(shown(summary["geometric_mean_rss"][name]) for name in others)])
-    rows.append(["  heap-bound only", *("" for _ in others), "",
-                 *(shown(summary["geometric_mean_rss_heap_bound"][name]) for name in others)])
+        cells = [row["workload"] + ("~" if row["is_noisy"] else ""),
+                 *(with_interval(row[f"{label}_ratio"][name],
+                                 row[f"{label}_ratio_interval"][name]) for name in others)]
+        if label == "time":
+            best = row["best_peer"]
+            cells.append(shown(row["time_ratio_to_best"]) + (f" ({best})" if best else ""))
+        rows.append(cells)
+    for title, key in (("geometric mean", f"geometric_mean_{label}"),
+                       ("  heap-bound only", f"geometric_mean_{label}_heap_bound")):
+        if key in summary:
+            rows.append([title, *(with_interval(summary[key][name],
+                                                summary[key + "_interval"][name])
+                                  for name in others)])
+    if label == "time":
+        rows[-1].append(with_interval(summary["geometric_mean_time_to_best"],
+                                      summary["geometric_mean_time_to_best_interval"]))
     return rows
 
 
@@ -74,15 +121,13 @@ def print_verdict(summary: dict) -> None:
     for label, key, peer in (("time", "geometric_mean_time", "mimalloc3"),
                              ("RSS", "geometric_mean_rss", "jemalloc")):
         if peer in summary[key]:
-            value = shown(summary[key][peer])
+            value = with_interval(summary[key][peer], summary[key + "_interval"][peer])
             print(f"geo-mean {label} of {subject} relative to {peer}: {value}"
                   f"  (below 1: {subject} is better)")
-    for row in summary["rows"]:
-        if row["best_peer"] is not None:
-            print(f"{row['workload']:12} {subject} time / best peer ({row['best_peer']}): "
-                  f"{shown(row['time_ratio_to_best'])}")
-    print(f"geo-mean time of {subject} relative to the best peer of each workload: "
-          f"{shown(summary['geometric_mean_time_to_best'])}")
+    if summary["geometric_mean_time_to_best"] is not None:
+        print(f"geo-mean time of {subject} relative to the best peer of each workload: "
+              + with_interval(summary["geometric_mean_time_to_best"],
+                              summary["geometric_mean_time_to_best_interval"]))
 
 
 def print_noise(summary: dict) -> None:
@@ -102,6 +147,39 @@ def print_failures(samples: list[dict]) -> None:
               f"{sample['outcome']}: {sample.get('reason', '')}")
 
 
+def print_skipped(skipped: list[dict]) -> None:
+    for one in skipped:
+        print(f"skipped: {one['workload']}: {one['reason']}")
+
+
+def print_instructions(entries: list[dict], allocators: list[str]) -> None:
+    """One row per pattern and size."""
+    figures = {(one["pattern"], one["size"], one["allocator"]): one for one in entries}
+    rows = []
+    for pattern, size in dict.fromkeys((one["pattern"], one["size"]) for one in entries):
+        cells = [figures[pattern, size, name] for name in allocators]
+        rows.append([f"{pattern}, {size} B", *(shown(one["instructions"], 1)
+                                               if one["outcome"] == "ok" else one["outcome"]
+                                               for one in cells)])
+    print_table("Instructions of a malloc and free pair (callgrind)", ["pattern", *allocators],
+                rows)
+
+
+def print_after_free(entries: list[dict], allocators: list[str]) -> None:
+    """What is resident 10 s after the last free, as a share of the peak."""
+    figures = {(one["workload"], one["allocator"]): one for one in entries}
+    rows = []
+    for workload in dict.fromkeys(one["workload"] for one in entries):
+        cells = [workload]
+        for name in allocators:
+            one = figures[workload, name]
+            is_told = one["outcome"] == "ok" and one["rss_after_10s_kib"] is not None
+            cells.append(f"{one['rss_after_10s_kib'] / one['rss_kib']:.2f}" if is_told else "-")
+        rows.append(cells)
+    print_table("Resident 10 s after the last free, divided by the peak",
+                ["workload", *allocators], rows)
+
+
 def print_report(summary: dict, samples: list[dict], allocators: list[str]) -> None:
     subject = summary["subject"]
     others = [name for name in allocators if name != subject]
@@ -110,9 +188,11 @@ def print_report(summary: dict, samples: list[dict], allocators: list[str]) -> N
     print_table("Peak RSS, median (MiB)", ["workload", *allocators],
                 median_rows(summary, allocators, "rss_kib"))
     if others:
-        print_table(f"{subject} divided by each other allocator (below 1: {subject} is better)",
-                    ["workload", *(f"time/{name}" for name in others), "time/best peer",
-                     *(f"RSS/{name}" for name in others)], ratio_rows(summary, others))
+        title = (f"{subject} divided by each other one, at 95 % between "
+                 f"(below 1: {subject} is better)")
+        print_table("Time: " + title, ["workload", *others, "best peer"],
+                    ratio_rows(summary, others, "time"))
+        print_table("RSS: " + title, ["workload", *others], ratio_rows(summary, others, "rss"))
         print_verdict(summary)
     print_noise(summary)
     print_failures(samples)

@@ -1,7 +1,8 @@
 # The rows of the benchmark set.
 #
 # Owns: which program runs with which arguments under which name. A new benchmark is one new
-# program in workloads/ and one row here; nothing else in the runner knows a workload.
+# program in workloads/ and one row here; nothing else in the runner knows a workload. Rows of
+# installed programs (programs.py, redis.py) have the same face.
 # Invariant: row names are unique and start with the benchmark's number, which --only matches.
 # Each row belongs to one group; --set names one, or "full" for all. The first set stays as it is,
 # so that results can be laid beside older ones.
@@ -10,10 +11,14 @@
 #
 # SPDX-License-Identifier: MIT
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from . import programs, redis
 
 FIRST, PUBLISHED, COMPLAINTS, FULL = "first", "published", "complaints", "full"
-SETS = (FIRST, PUBLISHED, COMPLAINTS, FULL)
+SETS = (FIRST, PUBLISHED, COMPLAINTS, programs.PROGRAMS, FULL)
+# Whose curves over the number of threads are published: a list of threads gives a row for each.
+CURVES = ("B1", "B2", "B3")
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,15 @@ class Workload:
     arguments: tuple[str, ...] = ()
     threads: int | None = None       # fixed by the row, or None: the runner's --threads
     group: str = FIRST
+    base: str = ""                   # the name without "@threads"
+
+    def __post_init__(self):
+        if not self.base:
+            object.__setattr__(self, "base", self.name)
+
+    def missing(self) -> str | None:
+        """Why this cannot run here; our own programs are built or the runner refuses to start."""
+        return None
 
     def command(self, threads: int, scale: float) -> list[str]:
         count = self.threads if self.threads is not None else threads
@@ -88,18 +102,31 @@ COMPLAINTS_SET = (
 )
 
 WORKLOADS = FIRST_SET + PUBLISHED_SET + COMPLAINTS_SET
+ROWS = WORKLOADS + redis.ROWS + programs.ROWS
 
 
-def select(only: str | None, group: str = FIRST) -> list[Workload]:
+def spread(rows: list, thread_list: list[int]) -> list:
+    """Rows with one for each number of threads where curves are wanted."""
+    spread_rows = []
+    for row in rows:
+        if row.name.split("/")[0] in CURVES and isinstance(row, Workload):
+            spread_rows += [replace(row, name=f"{row.name}@{threads}", threads=threads)
+                            for threads in thread_list]
+        else:
+            spread_rows.append(row)
+    return spread_rows
+
+
+def select(only: str | None, group: str = FIRST) -> list:
     """Rows named by a comma list of row names ("B1/500") or numbers ("B1"), or else a set's."""
     if only is None:
-        return [row for row in WORKLOADS if group in (row.group, FULL)]
+        return [row for row in ROWS if group in (row.group, FULL)]
     chosen = []
     for wish in (part.strip().lower() for part in only.split(",")):
-        rows = [row for row in WORKLOADS
+        rows = [row for row in ROWS
                 if wish in (row.name.lower(), row.name.lower().split("/")[0])]
         if not rows:
             raise ValueError(f"no workload is called {wish!r}; there are "
-                             + ", ".join(row.name for row in WORKLOADS))
+                             + ", ".join(row.name for row in ROWS))
         chosen += [row for row in rows if row not in chosen]
     return chosen

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from building import Build, PeerMissing
 
-MANIFEST = Path(__file__).resolve().parent / "Cargo.toml"
+HERE = Path(__file__).resolve().parent
+MANIFEST = HERE / "Cargo.toml"
+QUICK_MANIFEST = HERE / "quick/Cargo.toml"  # what a quick run needs, for older Cargos
 
 
 @dataclass(frozen=True)
@@ -24,21 +26,21 @@ class Crate:
         return f"crate {self.name} {self.version}"
 
 
-def find(build: Build, name: str) -> Crate:
-    for package in locked_packages(build.run):
+def find(build: Build, name: str, manifest: Path = MANIFEST) -> Crate:
+    for package in locked_packages(build.run, manifest):
         if package["name"] == name:
             return Crate(name, package["version"], Path(package["manifest_path"]).parent)
     raise PeerMissing(f"Cargo.lock does not hold {name}")
 
 
-_packages: list[dict] = []
+_packages: dict[Path, list[dict]] = {}
 
 
-def locked_packages(run) -> list[dict]:
+def locked_packages(run, manifest: Path) -> list[dict]:
     """Fetched once in a process; a failure is met again by the next peer that needs a crate."""
-    if not _packages:
-        run(["cargo", "fetch", "--quiet", "--locked", "--manifest-path", MANIFEST])
+    if manifest not in _packages:
+        run(["cargo", "fetch", "--quiet", "--locked", "--manifest-path", manifest])
         metadata = run(["cargo", "metadata", "--format-version", "1", "--locked", "--offline",
-                        "--manifest-path", MANIFEST])
-        _packages.extend(json.loads(metadata)["packages"])
-    return _packages
+                        "--manifest-path", manifest])
+        _packages[manifest] = json.loads(metadata)["packages"]
+    return _packages[manifest]

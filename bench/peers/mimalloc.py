@@ -34,7 +34,7 @@ def find_source(crate: Path, major: str) -> tuple[Path, str]:
 
 
 def build_major(build: Build, major: str) -> dict:
-    crate = crates.find(build, "libmimalloc-sys")
+    crate = crates.find(build, "libmimalloc-sys", crates.QUICK_MANIFEST)
     source, version = find_source(crate.folder, major)
     library = build.work / f"libmimalloc{major}.so"
     build.run([build.cc, *FLAGS, "-shared", f"-I{source / 'include'}", f"-I{source / 'src'}",

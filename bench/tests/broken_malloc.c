@@ -3,11 +3,13 @@
 // Owns: the faults that test_programs.py provokes. Preloaded; the environment variable
 // BROKEN_MALLOC selects the fault: overlap (now and then a block of up to 6000 bytes is handed out
 // a second time), overlap_large (the same for larger ones), crash (the n-th call jumps into a
-// trap), hang (the n-th call never returns), null (the n-th call refuses). Without the variable
-// it passes all calls on, which shows that a good library of the same shape is accepted.
+// trap), hang (the n-th call never returns), null (the n-th call refuses), slow (every malloc
+// takes a microsecond longer), overlap_any (overlap for callers in libraries too). Without the
+// variable it passes all calls on, which shows that a good library of the same shape is accepted.
 // Only calls from the program's own code are touched by a fault, so that it hits the workload and
-// not the C library. Overlaps keep to one side of a size, because a workload's tables are of the
-// other side: a table with two owners would be a crash, which proves nothing about data checks.
+// not the C library; but for overlap_any, because real programs allocate in their libraries.
+// Overlaps keep to one side of a size, because a workload's tables are of the other side: a table
+// with two owners would be a crash, which proves nothing about data checks.
 //
 // SPDX-License-Identifier: MIT
 
@@ -27,8 +29,10 @@
 enum { small_bytes_max = 6000, calls_before_fault = 400, calls_per_overlap = 3 };
 enum { page_bytes = 4096, emptied_bytes_min = 16 * page_bytes };
 enum { zeroed_bytes_max = 16 << 20 };
+enum { slow_turns = 3000 };  // about a microsecond
 enum fault {
-  fault_unset, fault_none, fault_overlap, fault_overlap_large, fault_crash, fault_hang, fault_null
+  fault_unset, fault_none, fault_overlap, fault_overlap_large, fault_crash, fault_hang, fault_null,
+  fault_slow, fault_overlap_any
 };
 
 static void* (*next_malloc)(size_t);
@@ -51,6 +55,8 @@ static enum fault fault_of_environment(void) {
   if (strcmp(name, "overlap_large") == 0) return fault_overlap_large;
   if (strcmp(name, "crash") == 0) return fault_crash;
   if (strcmp(name, "hang") == 0) return fault_hang;
+  if (strcmp(name, "slow") == 0) return fault_slow;
+  if (strcmp(name, "overlap_any") == 0) return fault_overlap_any;
   return strcmp(name, "null") == 0 ? fault_null : fault_none;
 }
 
@@ -78,13 +84,14 @@ static void find_next(void) {
 }
 
 static int is_overlapping(void) {
-  return fault == fault_overlap || fault == fault_overlap_large;
+  return fault == fault_overlap || fault == fault_overlap_large || fault == fault_overlap_any;
 }
 
 // True when this call is to be served by faulty_malloc.
 static int is_faulty(const void* caller, size_t bytes) {
   if (fault == fault_unset) find_next();
   if (fault == fault_none) return 0;
+  if (fault == fault_overlap_any) return bytes <= small_bytes_max;
   if ((uintptr_t)caller < program_start || (uintptr_t)caller >= program_end) return 0;
   if (fault == fault_overlap) return bytes <= small_bytes_max;
   return fault != fault_overlap_large || bytes > small_bytes_max;
@@ -111,6 +118,11 @@ static void* malloc_with_overlap(size_t alignment, size_t bytes) {
 
 static void* faulty_malloc(size_t alignment, size_t bytes) {
   if (is_overlapping()) return malloc_with_overlap(alignment, bytes);
+  if (fault == fault_slow) {
+    for (int turn = 0; turn < slow_turns; ++turn)
+      __asm__ volatile("" ::: "memory");
+    return next_malloc(bytes);
+  }
   if (__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) < calls_before_fault) {
     return next_malloc(bytes);
   }

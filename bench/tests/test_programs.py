@@ -56,6 +56,8 @@ class Workloads(unittest.TestCase):
                 self.assertGreater(sample["result"]["ops"], 0)
                 self.assertGreater(sample["time"], 0)
                 self.assertGreater(sample["rss_kib"], 500)
+                for name in ("malloc", "free"):
+                    self.assertRegex(sample["served_by"][name], "/libc[.-]")
 
     def test_every_row_notices_a_block_with_two_owners(self):
         # Two threads must meet in the shared block, and a busy machine can run them one after the

@@ -84,17 +84,24 @@ class Selection(unittest.TestCase):
         first = ["B1/500", "B1/5000", "B2/500", "B2/5000", "B3", "B6/T1", "B6/TP", "B9/64",
                  "B9/mixed", "B10/scratch", "B10/thrash", "B13/16"]
         self.assertEqual(first, [row.name for row in workloads.select(None)])
-        self.assertEqual(list(workloads.WORKLOADS), workloads.select(None, workloads.FULL))
+        self.assertEqual(list(workloads.ROWS), workloads.select(None, workloads.FULL))
 
     def test_each_set_has_rows_and_each_row_a_set(self):
         sets = set(workloads.SETS) - {workloads.FULL}
-        self.assertEqual(sets, {row.group for row in workloads.WORKLOADS})
+        self.assertEqual(sets, {row.group for row in workloads.ROWS})
 
     def test_a_row_of_any_set_can_be_named(self):
         self.assertEqual(["B4", "B3"], [row.name for row in workloads.select("B4,B3")])
 
+    def test_a_list_of_threads_gives_curves_and_leaves_other_rows_alone(self):
+        rows = workloads.spread(workloads.select("B1/500,B3,B4,P/lua"), [1, 8])
+        self.assertEqual(["B1/500@1", "B1/500@8", "B3@1", "B3@8", "B4", "P/lua"],
+                         [row.name for row in rows])
+        self.assertEqual(["B1/500", 8], [rows[1].base, rows[1].threads])
+        self.assertIn("--threads 8", " ".join(rows[1].command(2, 1)))
+
     def test_names_are_unique(self):
-        names = [row.name for row in workloads.WORKLOADS]
+        names = [row.name for row in workloads.ROWS]
         self.assertEqual(len(names), len(set(names)))
 
 

@@ -1,0 +1,202 @@
+# The regression gate: python3 -m bench.gate, or make bench-check.
+#
+# Owns: the verdict whether Talus got slower or larger. A fresh run of the first set is compared
+#   with another build (--base-lib): both run interleaved, the change is new / base;
+#   or with a reference run (--reference): the change is (Talus / peers now) / (Talus / peers
+#   then), because machines differ and ratios less so. The run then takes T and the scale of the
+#   reference, and the peers that both have.
+# A row fails when even the low end of its interval is beyond the limit: noise that was measured,
+# on both sides, never fails a build. The means over all rows have narrower intervals and the same
+# limits, so that many small losses are found too.
+# Exit status: 0 passed, 1 something got worse, 2 there was nothing to compare with.
+#
+# SPDX-License-Identifier: MIT
+
+import argparse
+import json
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import __main__ as runner
+from . import allocators, intervals, measuring, record, rounds, summary, table
+from .intervals import Estimate
+
+TIME_LIMIT = 1.10
+RSS_LIMIT = 1.05
+LIMITS = {"time": TIME_LIMIT, "rss_kib": RSS_LIMIT}
+LABELS = {"time": "time", "rss_kib": "RSS"}
+BASE = "base"
+REFERENCE_PEERS = ("glibc", "jemalloc")  # those that every machine has, or gets as a package
+MEAN = "geometric mean"
+
+
+@dataclass(frozen=True)
+class Change:
+    """How a figure of one row (or the mean of all) stands to what it was; above 1 is worse."""
+    workload: str
+    figure: str
+    factor: float
+    interval: list[float] | None
+
+    @property
+    def is_worse(self) -> bool:
+        return self.interval is not None and self.interval[0] > LIMITS[self.figure]
+
+    def text(self) -> str:
+        between = ("no interval" if self.interval is None else
+                   f"between {self.interval[0]:.3f} and {self.interval[1]:.3f}")
+        return (f"{self.workload}: {LABELS[self.figure]} x {self.factor:.3f}, {between}, limit "
+                f"{LIMITS[self.figure]:.2f}")
+
+
+def against_peers(cells: dict, workload: str, figure: str, subject: str,
+                  peers: list[str]) -> Estimate | None:
+    """Subject divided by the geometric mean of the peers."""
+    if any((workload, name) not in cells for name in (subject, *peers)) or not peers:
+        return None
+    return intervals.combine(
+        [(1, cells[workload, subject].estimates[figure]),
+         *((-1 / len(peers), cells[workload, name].estimates[figure]) for name in peers)])
+
+
+def changes_of(estimates: dict[tuple[str, str], Estimate | None]) -> list[Change]:
+    """One change for each row and figure that both sides know, and the means."""
+    found = []
+    for figure in summary.FIGURES:
+        present = [(workload, one) for (workload, which), one in estimates.items()
+                   if which == figure and one is not None]
+        if len(present) > 1:
+            present.append((MEAN, intervals.mean([one for _, one in present])))
+        found += [Change(workload, figure, one.value, one.interval())
+                  for workload, one in present]
+    return found
+
+
+def compare_builds(samples: list[dict], workloads: list[str]) -> list[Change]:
+    cells = summary.cells_of(samples)
+    return changes_of({(workload, figure): summary.ratio_estimate(
+        cells, workload, allocators.SUBJECT, BASE, figure)
+        for workload in workloads for figure in summary.FIGURES})
+
+
+def compare_with_reference(samples: list[dict], reference: list[dict],
+                           peers: list[str]) -> list[Change]:
+    now, then = summary.cells_of(samples), summary.cells_of(reference)
+    subject = allocators.SUBJECT
+    workloads = dict.fromkeys(sample["workload"] for sample in samples)
+    return changes_of({(workload, figure): intervals.ratio(
+        against_peers(now, workload, figure, subject, peers),
+        against_peers(then, workload, figure, subject, peers))
+        for workload in workloads for figure in summary.FIGURES})
+
+
+def subject_failures(samples: list[dict]) -> list[str]:
+    """A build that crashes has no figures to be worse in."""
+    return [f"{sample['workload']}: {sample['outcome']}: {sample.get('reason', '')}"
+            for sample in samples
+            if sample["allocator"] == allocators.SUBJECT and sample["outcome"] != "ok"]
+
+
+def verdict(changes: list[Change], failures: list[str]) -> int:
+    worse = [change for change in changes if change.is_worse]
+    better = [change for change in changes
+              if change.interval is not None and change.interval[1] < 1]
+    unknown = [change for change in changes if change.interval is None]
+    for change in better:
+        print(f"better  {change.text()}")
+    for change in unknown:
+        print(f"unknown {change.text()}")
+    for change in worse:
+        print(f"WORSE   {change.text()}")
+    for failure in failures:
+        print(f"FAILED  {failure}")
+    if not changes or len(unknown) == len(changes):
+        print("bench-check: nothing could be compared")
+        return 2
+    is_passed = not worse and not failures
+    print(f"bench-check: {len(changes)} figures, {len(worse)} worse, {len(better)} better, "
+          f"{len(failures)} failed runs: {'passed' if is_passed else 'NOT passed'}")
+    return 0 if is_passed else 1
+
+
+def newest_reference(folder: Path) -> Path | None:
+    """The newest result that has the subject and one of the peers."""
+    for path in sorted(folder.glob("*.json"), reverse=True):
+        names = {one["name"] for one in json.loads(path.read_text()).get("allocators", [])}
+        if allocators.SUBJECT in names and names & set(REFERENCE_PEERS):
+            return path
+    return None
+
+
+def parse_arguments(given: list[str] | None) -> argparse.Namespace:
+    root = runner.ROOT
+    parser = argparse.ArgumentParser(prog="python3 -m bench.gate", description=(
+        "Fail if Talus got slower by 10 % or larger by 5 %, beyond the measured noise."))
+    parser.add_argument("--base-lib", type=Path, help="libtalus.so of the build to compare with")
+    parser.add_argument("--reference", type=Path,
+                        help="JSON of a run (default: the newest of bench/results)")
+    parser.add_argument("--build", type=Path, default=root / "build/release")
+    parser.add_argument("--talus", type=Path, help="the library to check")
+    parser.add_argument("--peers", type=Path, default=root / "build/peers/peers.json")
+    parser.add_argument("--only", help="some workloads")
+    parser.add_argument("--repeat", type=int, default=runner.QUICK_ROUNDS)
+    parser.add_argument("--scale", type=float, help="only with --base-lib")
+    parser.add_argument("--max-foreign", type=float, default=0.15, metavar="CORES")
+    parser.add_argument("--out", type=Path, help="JSON file (default BUILD/bench/check.json)")
+    return parser.parse_args(given)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    reference = None
+    talus = arguments.talus or arguments.build / "libtalus.so"
+    known = allocators.available(arguments.peers, talus)
+    scale, threads = arguments.scale or runner.QUICK_SCALE, runner.parse_arguments([]).threads
+    if arguments.base_lib is not None:
+        chosen = [allocators.from_path(BASE, arguments.base_lib), known[allocators.SUBJECT]]
+    else:
+        path = arguments.reference or newest_reference(runner.ROOT / "bench/results")
+        if path is None:
+            raise ValueError("no reference run in bench/results; name one, or --base-lib")
+        reference = json.loads(path.read_text())
+        scale, threads = reference["settings"]["scale"], reference["settings"]["threads"]
+        names = {one["name"] for one in reference["allocators"]}
+        chosen = [known[name] for name in (*REFERENCE_PEERS, allocators.SUBJECT)
+                  if name in known and name in names]
+        print(f"reference: {path.name}, {reference['machine']['processor']}, "
+              f"{reference['machine']['cores']} cores, T={threads}, scale {scale:g}")
+    rows = runner.workloads.select(arguments.only)
+    runner.check_programs(arguments.build / "bench", rows)
+    fields = record.begin(runner.ROOT)
+    plan = rounds.Plan(arguments.build / "bench", rows, chosen, arguments.repeat, threads, scale,
+                       measuring.Limits(90, arguments.max_foreign), retries=1)
+    samples, rounds_run = rounds.run_all(plan)
+    workloads = [row.name for row in rows]
+    if reference is None:
+        changes = compare_builds(samples, workloads)
+    else:
+        peers = [one.name for one in chosen if one.name != allocators.SUBJECT]
+        changes = compare_with_reference(samples, reference["samples"], peers)
+    names = [one.name for one in chosen]
+    record.write(arguments.out or arguments.build / "bench/check.json", {
+        **fields, "settings": {"repeat": rounds_run, "threads": threads, "scale": scale},
+        "allocators": [one.describe() for one in chosen], "samples": samples,
+        "summary": summary.summarize(samples, workloads, names, allocators.SUBJECT),
+        "changes": [{**vars(change), "is_worse": change.is_worse} for change in changes]},
+        runner.ROOT)
+    table.print_failures(samples)
+    return verdict(changes, subject_failures(samples))
+
+
+def main(given: list[str] | None = None) -> int:
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    try:
+        return run(parse_arguments(given))
+    except (ValueError, OSError) as error:
+        print(f"bench-check: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+# From samples to the figures that the report shows.
+#
+# Owns: ratios to the best, ranks, typical ratios (geometric means) and their intervals. Which
+# samples count and how a median is made is bench.summary's, how far it can be trusted
+# bench.intervals'; a run that failed is in no figure.
+# "The best" of a workload is the lowest median of all allocators, the subject included.
+# Rows of a thread sweep ("B1/500@4") count in the means only where their base row ("B1/500") was
+# not run, so that a sweep does not weigh more than any other workload.
+#
+# SPDX-License-Identifier: MIT
+
+import math
+from dataclasses import dataclass, field, replace
+
+from .. import intervals, summary
+from ..intervals import FREEDOM_MAX, Estimate
+from .record import Record
+
+TIME, RSS = "time", "rss_kib"
+FIGURES = (TIME, RSS)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One allocator on one workload."""
+    median: dict[str, float]                              # by figure
+    estimate: dict[str, Estimate | None]                  # by figure; None: zero among the runs
+    counted: list[dict]                                   # the samples behind the medians
+    measured: list[dict]                                  # and all that were measured
+    is_noisy: bool
+
+    def interval(self, figure: str) -> tuple[float, float] | None:
+        return interval_of(self.estimate[figure])
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A typical ratio over `count` workloads."""
+    value: float
+    interval: tuple[float, float] | None
+    count: int
+
+
+@dataclass
+class Figures:
+    record: Record
+    cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
+    failed: dict[tuple[str, str], list[dict]] = field(default_factory=dict)
+
+    def cell(self, workload: str, allocator: str) -> Cell | None:
+        return self.cells.get((workload, allocator))
+
+    def median(self, workload: str, allocator: str, figure: str) -> float | None:
+        cell = self.cell(workload, allocator)
+        return None if cell is None else cell.median[figure]
+
+    def ranked(self, workload: str, figure: str) -> list[str]:
+        """Allocators that were measured, best first."""
+        present = [name for name in self.record.allocators if (workload, name) in self.cells]
+        return sorted(present, key=lambda name: self.cells[workload, name].median[figure])
+
+    def rank(self, workload: str, allocator: str, figure: str) -> int | None:
+        """1 is best; equal figures share the better rank."""
+        own = self.median(workload, allocator, figure)
+        if own is None:
+            return None
+        return 1 + sum(self.cells[workload, name].median[figure] < own
+                       for name in self.ranked(workload, figure))
+
+    def best(self, workload: str, figure: str) -> str | None:
+        """None also where the best is zero: nothing can be divided by it."""
+        ranked = self.ranked(workload, figure)
+        if not ranked or self.cells[workload, ranked[0]].median[figure] <= 0:
+            return None
+        return ranked[0]
+
+    def ratio(self, workload: str, first: str, second: str, figure: str) -> float | None:
+        above = self.median(workload, first, figure)
+        below = self.median(workload, second, figure)
+        if above is None or below is None or above <= 0 or below <= 0:
+            return None
+        return above / below
+
+    def ratio_to_best(self, workload: str, allocator: str, figure: str) -> float | None:
+        best = self.best(workload, figure)
+        return None if best is None else self.ratio(workload, allocator, best, figure)
+
+    def mean_of_pairs(self, pairs: list[tuple[str, str, str]], figure: str) -> Mean | None:
+        """The mean of (workload, first, second): first divided by second."""
+        pairs = [pair for pair in pairs if self.ratio(*pair, figure) is not None]
+        value = summary.geometric_mean([self.ratio(*pair, figure) for pair in pairs])
+        if value is None:
+            return None
+        parts = [self.ratio_estimate(*pair, figure) for pair in pairs]
+        return Mean(value, interval_of(mean_estimate(parts)), len(pairs))
+
+    def ratio_estimate(self, workload: str, first: str, second: str,
+                       figure: str) -> Estimate | None:
+        if first == second:  # 1 beyond all doubt
+            return Estimate(0.0, 0.0, FREEDOM_MAX, 0.0)
+        return intervals.ratio(self.cells[workload, first].estimate[figure],
+                               self.cells[workload, second].estimate[figure])
+
+    def mean_to_best(self, allocator: str, figure: str, workloads: list[str]) -> Mean | None:
+        return self.mean_of_pairs(
+            [(workload, allocator, best) for workload in workloads
+             if (best := self.best(workload, figure)) is not None], figure)
+
+    def mean_to_other(self, other: str, figure: str, workloads: list[str]) -> Mean | None:
+        return self.mean_of_pairs(
+            [(workload, self.record.subject, other) for workload in workloads], figure)
+
+    def heap_bound(self) -> list[str]:
+        """Workloads that ask for enough memory that the heap, not the program, fills it."""
+        return [workload for workload in counted_workloads(self.record.workloads)
+                if any(sample["result"].get("peak_requested_bytes", 0) >= summary.HEAP_BOUND_BYTES
+                       for name in self.record.allocators
+                       if (cell := self.cell(workload, name)) for sample in cell.counted)]
+
+
+def interval_of(estimate: Estimate | None) -> tuple[float, float] | None:
+    found = None if estimate is None else estimate.interval()
+    return None if found is None else (found[0], found[1])
+
+
+def mean_estimate(parts: list[Estimate | None]) -> Estimate | None:
+    """The mean's estimate. Where one clean run is all there is, its spread is taken to be that of
+    the other workloads; where that holds for more than half of them, nothing can be said.
+    """
+    known = [part for part in parts if part is not None and part.variance is not None]
+    if any(part is None for part in parts) or 2 * len(known) < len(parts):
+        return None
+    typical = math.fsum(part.variance for part in known) / len(known)
+    freedom = min(part.freedom for part in known)
+    return intervals.mean([
+        part if part.variance is not None else replace(part, variance=typical, freedom=freedom)
+        for part in parts])
+
+
+def base_name(workload: str) -> str:
+    return workload.partition("@")[0]
+
+
+def counted_workloads(workloads: list[str]) -> list[str]:
+    return [name for name in workloads
+            if base_name(name) == name or base_name(name) not in workloads]
+
+
+def compute(record: Record) -> Figures:
+    figures = Figures(record)
+    medians = summary.cells_of(record.samples)
+    grouped: dict[tuple[str, str], list[dict]] = {}
+    for sample in record.samples:
+        grouped.setdefault((sample["workload"], sample["allocator"]), []).append(sample)
+    for key, group in grouped.items():
+        failed = [sample for sample in group if sample["outcome"] != "ok"]
+        if failed:
+            figures.failed[key] = failed
+        if key not in medians:
+            continue
+        measured = [sample for sample in group if sample["outcome"] == "ok"]
+        counted = [sample for sample in measured if not sample["is_noisy"]] or measured
+        figures.cells[key] = Cell({figure: getattr(medians[key], figure) for figure in FIGURES},
+                                  medians[key].estimates, counted, measured,
+                                  medians[key].is_noisy)
+    return figures

@@ -1,0 +1,3 @@
+# Tests of the report: python3 -m unittest discover -s bench/report/tests -t .
+#
+# SPDX-License-Identifier: MIT

@@ -1,0 +1,145 @@
+# Tests of the page as text and of the command: what it must hold, what it must not, and what is
+# said when something is missing.
+#
+# SPDX-License-Identifier: MIT
+
+import contextlib
+import html
+import html.parser
+import importlib.util
+import io
+import json
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from bench.report import __main__ as command
+from bench.report import charts, figures, record
+
+from .made_up import ODD_NAME, everything, record as made_record, runs, sample
+
+VOID = {"meta", "link", "br"}
+MISSING = None if importlib.util.find_spec("jinja2") else "jinja2 is not installed"
+BYTES_MAX = 3 << 20
+
+
+class Nesting(html.parser.HTMLParser):
+    """Ids, local links, and whether all that was opened is closed in turn."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.wrong, self.ids, self.links = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.ids += [given["id"]] if "id" in given else []
+        self.links += [given["href"]] if "href" in given else []
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}> at line {self.getpos()[0]}")
+
+
+def rendered(data: dict) -> str:
+    from bench.report import page
+    return page.render(charts.Charts(figures.compute(record.from_data(data))))
+
+
+@unittest.skipIf(MISSING, MISSING)
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.text = rendered(everything())
+
+    def test_is_well_nested_and_links_lead_somewhere(self):
+        nesting = Nesting()
+        nesting.feed(self.text)
+        self.assertEqual(([], []), (nesting.wrong, nesting.open))
+        self.assertEqual(len(nesting.ids), len(set(nesting.ids)))
+        local = {link[1:] for link in nesting.links if link.startswith("#")}
+        self.assertEqual(set(), local - set(nesting.ids))
+        self.assertLessEqual({link for link in nesting.links if link[:1] != "#"}, {"data:,"})
+
+    def test_needs_nothing_else(self):
+        self.assertNotRegex(self.text, r"""(src|href)=["']?(https?:|//|/)|@import|url\(""")
+        self.assertNotIn("{{", self.text)
+
+    def test_text_of_a_result_stays_text(self):
+        self.assertNotIn("<script>bad", self.text)
+        self.assertIn("SIGSEGV: &lt;script&gt;bad", self.text)
+        self.assertIn(html.escape(ODD_NAME, quote=False).replace("'", "&#39;").replace(
+            '"', "&#34;"), self.text)
+
+    def test_holds_what_the_result_holds(self):
+        for words in ("0123456789ab with changes", "redis-server is not installed", "Made-up 1",
+                      "python3 -m bench --quick", "bench_made_up --scale 1", "no run succeeded",
+                      "ran past its time limit", "After the last free", "Instructions of a malloc"):
+            self.assertIn(words, self.text)
+
+    def test_folders_of_the_machine_are_left_out(self):
+        data = everything()
+        data["allocators"][0]["path"] = "/home/somebody/libtalus.so"
+        text = rendered(data)
+        self.assertIn("libtalus.so", text)
+        self.assertNotIn("/home/somebody", text)
+
+    def test_bare_results(self):
+        for data in ({"samples": [sample("V", "talus")]},
+                     {"samples": [sample("V", "a", outcome="crash", reason="x")]},
+                     {"samples": [sample("V", "talus", 0.0, 0), sample("V", "b", 0.0, 0)]},
+                     {"samples": [sample("V", "b"), sample("W", "c")], "allocators": [
+                         {"name": "never run"}], "machine": {}, "commit": None},
+                     made_record([{"workload": "V", "allocator": "a", "outcome": "ok"}])):
+            nesting = Nesting()
+            nesting.feed(rendered(data))
+            self.assertEqual([], nesting.wrong)
+
+    def test_full_size_stays_below_the_limit(self):
+        names = ["talus", *(f"peer-{number}" for number in range(13))]
+        data = made_record([one for number in range(60) for name in names
+                            for one in runs(f"W{number}", name, [1, 1.1, 0.9, 1.2, 1.05])])
+        self.assertLess(len(rendered(data).encode()), BYTES_MAX)
+
+
+class Command(unittest.TestCase):
+    def run_command(self, *words: str) -> tuple[int, str]:
+        with contextlib.redirect_stderr(io.StringIO()) as errors, \
+                contextlib.redirect_stdout(io.StringIO()):
+            status = command.main(list(words))
+        return status, errors.getvalue()
+
+    @unittest.skipIf(MISSING, MISSING)
+    def test_writes_page_and_charts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = Path(folder) / "result.json"
+            result.write_text(json.dumps(everything()))
+            self.assertEqual((0, ""), self.run_command(str(result)))
+            written = {path.name for path in (Path(folder) / "result-report").iterdir()}
+            self.assertEqual({"report.html", "means.svg", "versus.svg", "heat-time.svg",
+                              "heat-memory.svg", "time-memory.svg", "curves.svg"}, written)
+
+    def test_no_result(self):
+        status, errors = self.run_command("/nowhere/result.json")
+        self.assertEqual(2, status)
+        self.assertIn("No such file", errors)
+
+    def test_says_what_is_missing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = Path(folder) / "result.json"
+            result.write_text(json.dumps(everything()))
+            missing = ModuleNotFoundError("No module named 'jinja2'", name="jinja2")
+            with mock.patch("importlib.import_module", side_effect=missing):
+                status, errors = self.run_command(str(result))
+            self.assertEqual(2, status)
+            self.assertIn("jinja2 is missing", errors)
+            self.assertIn("requirements.lock", errors)
+
+
+if __name__ == "__main__":
+    unittest.main()
