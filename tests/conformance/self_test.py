@@ -36,6 +36,7 @@ EXPECTATIONS = (
     ("needs_proc", ("start_bare_root",)),
     ("counts_processors", ("start_last_processor",)),
     ("stalls", ("threads_stopped_at_random",)),
+    ("spins", ("threads_realtime_priorities",)),
     ("hands_out_twice", ("threads_signal_storm", "threads_fibers")),
     ("wrong_answers", ("api_mallopt", "api_alignment_errors")),
     ("deep_stack", ("threads_small_stack",)),

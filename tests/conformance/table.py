@@ -141,7 +141,12 @@ glibc fails three, and each was examined. `cxx_wrapping_new` is a fault of libst
 own aligned `new` rounds the size up without looking for overflow. `fork_copy_on_write` and
 `memory_idle_release` ask for more than glibc sets out to give: its lists run through free blocks,
 and nothing leaves an idle process. Skips are calls a library does not have, or a probe that needs
-what was not given: an archive for static linking, a preload."""
+what was not given: an archive for static linking, a preload.
+
+All columns are of one run. Some outcomes depend on how threads meet: gperftools, which passes
+`start_interposer` here, has hung in it before. Talus fails `memory_idle_release`, because free
+memory leaves an idle process only at its next call of the allocator, and is near the bar of
+`threads_churn` (2 MiB of growth), which it exceeded in 3 of 12 runs on a busy machine."""
 
 
 def parse_arguments():

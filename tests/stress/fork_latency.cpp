@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// stress/fork_latency: a fork in a process with 200 threads, on this heap and on the C library's.
+// stress/fork_latency: a fork in a process with many threads, on this heap and on the C library's.
 //
-// The fork handlers take every heap's lock, so their cost grows with the number of threads. The
-// same program, started again with `libc`, allocates from the C library and installs no handlers;
-// runs alternate and the medians of both are printed. The bar for releases is 1.2; here only what
-// noise cannot explain fails: twice and more.
+// The fork handlers take every heap's lock, so their cost might grow with the number of threads
+// (200, or the argument). The same program, started again with `libc`, allocates from the C library
+// and installs no handlers; runs alternate and the medians of both are printed. The bar for
+// releases is 1.2; here only what noise cannot explain fails: twice and more.
 #include <spawn.h>
 
 #include "child.hpp"
@@ -13,7 +13,7 @@ extern "C" char** environ;
 
 namespace {
 
-constexpr int thread_count = 200;
+int thread_count = 200;
 constexpr int round_count = 3;
 talus::Atomic<uint32_t> ready_count;
 talus::Atomic<bool> may_end;
@@ -35,7 +35,7 @@ void sleep_with_blocks(bool is_libc) {
 double measure(bool is_libc, double seconds) {
   auto body = [is_libc](int) { sleep_with_blocks(is_libc); };
   stress::Threads<decltype(body)> threads{thread_count, body};
-  while (ready_count.load_acquire() != thread_count) stress::sleep_us(1000);
+  while (ready_count.load_acquire() != static_cast<uint32_t>(thread_count)) stress::sleep_us(1000);
   constexpr size_t samples_max = 4000;
   static double samples[samples_max];
   size_t count = 0;
@@ -64,7 +64,9 @@ double measure_in_process(const char* program, const char* heap) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
   posix_spawn_file_actions_addclose(&actions, ends[0]);
-  char* const arguments[] = {const_cast<char*>(program), const_cast<char*>(heap), nullptr};
+  char count[16];
+  snprintf(count, sizeof count, "%d", thread_count);
+  char* const arguments[] = {const_cast<char*>(program), count, const_cast<char*>(heap), nullptr};
   pid_t child = 0;
   STRESS_CHECK(posix_spawn(&child, program, &actions, nullptr, arguments, environ) == 0, "spawn");
   posix_spawn_file_actions_destroy(&actions);
@@ -87,8 +89,10 @@ double median_of_three(double a, double b, double c) {
 
 int main(int argc, char** argv) {
   const double seconds = stress::test_seconds() / (2 * round_count);
-  if (argc == 2) {
-    const bool is_libc = strcmp(argv[1], "libc") == 0;
+  if (argc >= 2) thread_count = atoi(argv[1]);
+  STRESS_CHECK(thread_count > 0, "threads: %s", argv[1]);
+  if (argc == 3) {
+    const bool is_libc = strcmp(argv[2], "libc") == 0;
     if (!is_libc) talus::process_starts();
     printf("%.1f\n", measure(is_libc, seconds));
     return 0;

@@ -29,14 +29,15 @@ enum Fault {
   unread, none, ignores_alignment, dirty_calloc, spoils_errno, null_for_nothing, lies_about_size,
   loses_contents, dies_after_exit, holds_lock_at_fork, never_frees, slow_fork, leaves_descriptor,
   reserves_much, splits_mappings, cancellation_point, needs_proc, counts_processors, stalls,
-  hands_out_twice, wrong_answers, deep_stack
+  hands_out_twice, wrong_answers, deep_stack, spins
 };
 
 static const char *const names[] = {
   "unread", "none", "ignores_alignment", "dirty_calloc", "spoils_errno", "null_for_nothing",
   "lies_about_size", "loses_contents", "dies_after_exit", "holds_lock_at_fork", "never_frees",
   "slow_fork", "leaves_descriptor", "reserves_much", "splits_mappings", "cancellation_point",
-  "needs_proc", "counts_processors", "stalls", "hands_out_twice", "wrong_answers", "deep_stack"
+  "needs_proc", "counts_processors", "stalls", "hands_out_twice", "wrong_answers", "deep_stack",
+  "spins"
 };
 
 #ifndef FAULT_DEFAULT
@@ -94,6 +95,16 @@ static void use_deep_stack(void) {
   for (size_t i = 0; i < sizeof(space); i += 64) space[i] = 1;
 }
 
+/* Whoever is preempted inside keeps all others, the more urgent too, from going on. */
+static void spin_for_lock(void) {
+  static char is_taken;
+  while (__atomic_test_and_set(&is_taken, __ATOMIC_ACQUIRE)) {
+  }
+  for (volatile int i = 0; i < 1000; ++i) {
+  }
+  __atomic_clear(&is_taken, __ATOMIC_RELEASE);
+}
+
 /* Two threads that look at the same time get the same block. */
 static void *volatile spare;
 
@@ -129,6 +140,7 @@ static void before_malloc(void) {
       if (call % 1000 == 0) check_processor();
       break;
     case deep_stack: use_deep_stack(); break;
+    case spins: spin_for_lock(); break;
     case dies_after_exit:
       /* Handlers run last in, first out: registered late, it comes before the program's own. */
       if (call == 20000) atexit(note_exit);

@@ -52,6 +52,12 @@ inline void require(bool holds, const char* what, size_t number = 0) {
 
 inline size_t row_of(os::FakeCall kind) { return static_cast<size_t>(kind); }
 
+// From here on the kernel maps nothing more.
+inline void refuse_maps() {
+  const size_t row = row_of(os::FakeCall::map);
+  os::fake_plan.refuse_from[row].store_relaxed(os::fake_plan.calls[row].load_relaxed() + 1);
+}
+
 // From here on the kernel is well again; the counts of calls go on.
 inline void end_faults() {
   for (size_t row = 0; row < call_kinds; row++) {

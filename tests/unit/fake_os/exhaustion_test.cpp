@@ -12,11 +12,6 @@
 namespace talus {
 namespace {
 
-void refuse_maps() {
-  const size_t row = test::row_of(os::FakeCall::map);
-  os::fake_plan.refuse_from[row].store_relaxed(os::fake_plan.calls[row].load_relaxed() + 1);
-}
-
 // Holds blocks of this size until there are no more; more than once, for null must be repeatable.
 size_t hold_all_there_is(test::HeldBlocks& held, size_t bytes) {
   const size_t before = held.count();
@@ -30,7 +25,7 @@ size_t hold_all_there_is(test::HeldBlocks& held, size_t bytes) {
 std::string exhaust_with(size_t bytes) {
   return test::run_in_child([bytes] {
     release(allocate(1));  // an arena is there
-    refuse_maps();
+    test::refuse_maps();
     test::HeldBlocks held;
     const size_t count = hold_all_there_is(held, bytes);
     test::require(count > 10, "blocks of the first arena", count);
@@ -66,7 +61,7 @@ TEST(Exhaustion, WithHolesOfAllSizes) {
     test::HeldBlocks held;
     test::Random random{test::seed_of("Exhaustion.WithHoles")};
     release(allocate(1));
-    refuse_maps();
+    test::refuse_maps();
     const size_t refusals = test::rounds_of(400) + 20;
     while (held.refused_count() < refusals) {
       const size_t bytes = random.of_any_length(19);
@@ -89,7 +84,7 @@ TEST(Exhaustion, ThreadsAreBornIntoIt) {
   const std::string wrong = test::run_in_child([] {
     test::HeldBlocks held;
     release(allocate(1));
-    refuse_maps();
+    test::refuse_maps();
     hold_all_there_is(held, 40 * kib);
     hold_all_there_is(held, 16);
     Atomic<bool> is_well;

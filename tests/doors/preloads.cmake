@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+#
+# The preloaded library among others that stand between a program and its C library: audit
+# libraries, wrappers, and libraries opened with RTLD_DEEPBIND. Part of tests/doors.
+
+function(preload_companion name source)
+  add_library(door_${name} MODULE ${source})
+  target_compile_options(door_${name} PRIVATE -Wall -Wextra -fno-builtin)
+  target_compile_definitions(door_${name} PRIVATE ${ARGN})
+  target_link_libraries(door_${name} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+endfunction()
+
+preload_companion(audit preload_audit.c)
+preload_companion(wrapper preload_wrapper.c)
+preload_companion(clock preload_wrapper.c WRAPS_CLOCK)
+preload_companion(deepbind_plugin deepbind_plugin.c)
+foreach(program preload_work deepbind_main)
+  add_executable(door_${program} ${program}.c)
+  target_compile_options(door_${program} PRIVATE -Wall -Wextra -fno-builtin)
+  target_link_libraries(door_${program} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+  add_dependencies(door_${program} talus_shared)
+endforeach()
+
+set(preload_test ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/preload_test.py
+  --talus $<TARGET_FILE:talus_shared> --program $<TARGET_FILE:door_preload_work>
+  --wrapper $<TARGET_FILE:door_wrapper> --clock $<TARGET_FILE:door_clock>
+  --audit $<TARGET_FILE:door_audit>)
+foreach(group wrapper clock audited installed)
+  door_test(preload_${group} ${preload_test} --group ${group})
+endforeach()
+set_tests_properties(doors.preload_installed PROPERTIES SKIP_RETURN_CODE 77)
+
+door_test(deepbind ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/deepbind_test.py
+  --talus $<TARGET_FILE:talus_shared> --program $<TARGET_FILE:door_deepbind_main>
+  --plugin $<TARGET_FILE:door_deepbind_plugin>)
