@@ -23,12 +23,17 @@
 
 #include "arch/arch.hpp"
 #include "base/base.hpp"
+#include "os/vdso.hpp"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
 #endif
 
 namespace talus::os {
+
+// Where the clock is read: not known yet (0), by a system call, or at this address.
+inline Atomic<uintptr_t> shared_clock;
+inline constexpr uintptr_t clock_is_call = 1;
 
 struct LinuxOs {
   static size_t page_bytes() noexcept { return getauxval(AT_PAGESZ); }
@@ -74,6 +79,12 @@ struct LinuxOs {
   static void futex_wait(uint32_t* word, uint32_t value) noexcept {
     call(SYS_futex, to_long(word), FUTEX_WAIT_PRIVATE, static_cast<long>(value), 0);
   }
+  // Sleeps for a while, so that a thread of lower priority gets on.
+  static void sleep_us(long microseconds) noexcept {
+    uint32_t word = 0;
+    const timespec span{0, microseconds * 1000};
+    call(SYS_futex, to_long(&word), FUTEX_WAIT_PRIVATE, 0, to_long(&span));
+  }
   static void futex_wake_one(uint32_t* word) noexcept {
     call(SYS_futex, to_long(word), FUTEX_WAKE_PRIVATE, 1);
   }
@@ -93,9 +104,19 @@ struct LinuxOs {
                    long f = 0) noexcept {
     return arch::system_call(number, a, b, c, d, e, f);
   }
+  // Never by way of libc, where a preloaded library may stand in the way (vdso.hpp).
   static uint64_t read_clock(clockid_t clock) noexcept {
     timespec now{};
-    clock_gettime(clock, &now);
+    uintptr_t function = shared_clock.load_relaxed();  // [init] all threads find the same
+    if (TALUS_UNLIKELY(function == 0)) {
+      function = reinterpret_cast<uintptr_t>(find_vdso_clock());
+      if (function == 0) function = clock_is_call;
+      shared_clock.store_relaxed(function);  // [init]
+    }
+    if (function == clock_is_call ||
+        reinterpret_cast<ClockFunction>(function)(clock, &now) != 0) {
+      call(SYS_clock_gettime, clock, to_long(&now));
+    }
     return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
   }
 };

@@ -16,11 +16,12 @@
 namespace talus {
 
 // A range whose pages another thread is giving back is in no index: the child would lose it. So the
-// fork waits for it, though not for ever: a lost range is memory, no fault.
+// fork waits for it, though not for ever: a lost range is memory, no fault. It sleeps meanwhile,
+// because who gives them back may be of lower priority.
 inline void wait_for_purges() noexcept {
-  for (int wait = 0; wait < 1000000 && space.is_purging(); wait++) {
+  for (int wait = 0; wait < 10000 && space.is_purging(); wait++) {
     space.lock().give();
-    arch::pause();
+    os::System::sleep_us(100);
     space.lock().take();
   }
 }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// os/vdso: the clock of the kernel's own library, which is mapped into each process.
+//
+// Owns: the look-up of one function in that ELF image. The clock is read under locks, and the C
+// library's clock_gettime may be wrapped by a preloaded library that allocates (a faked time, a
+// profiler), so it must not be called. Called on: any thread, at any time; every thread that comes
+// first finds the same answer. Format: System V gABI, "Object files"; vdso(7).
+#ifndef TALUS_OS_VDSO_HPP
+#define TALUS_OS_VDSO_HPP
+
+#include <elf.h>
+#include <sys/auxv.h>
+#include <time.h>
+
+#include "base/base.hpp"
+
+namespace talus::os {
+
+using ClockFunction = int (*)(clockid_t clock, timespec* now);
+
+inline bool is_same_text(const char* left, const char* right) noexcept {
+  while (*left != '\0' && *left == *right) left++, right++;
+  return *left == *right;
+}
+
+// The tables of the image at `base` that a look-up needs.
+struct VdsoTables {
+  uintptr_t bias = 0;  // what addresses in the file are off by
+  const Elf64_Sym* symbols = nullptr;
+  const char* names = nullptr;
+  const uint32_t* hash = nullptr;      // DT_HASH: buckets, then chains; the chains count symbols
+  const uint32_t* gnu_hash = nullptr;  // DT_GNU_HASH, where there is no other
+};
+
+inline VdsoTables vdso_tables(uintptr_t base) noexcept {
+  VdsoTables tables;
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(base);
+  const auto* segments = reinterpret_cast<const Elf64_Phdr*>(base + header->e_phoff);
+  const Elf64_Dyn* entry = nullptr;
+  for (unsigned i = 0; i < header->e_phnum; i++) {
+    if (segments[i].p_type == PT_LOAD && tables.bias == 0) {
+      tables.bias = base + segments[i].p_offset - segments[i].p_vaddr;
+    } else if (segments[i].p_type == PT_DYNAMIC) {
+      entry = reinterpret_cast<const Elf64_Dyn*>(base + segments[i].p_offset);
+    }
+  }
+  for (; entry != nullptr && entry->d_tag != DT_NULL; entry++) {
+    const uintptr_t at = tables.bias + entry->d_un.d_ptr;
+    if (entry->d_tag == DT_SYMTAB) tables.symbols = reinterpret_cast<const Elf64_Sym*>(at);
+    if (entry->d_tag == DT_STRTAB) tables.names = reinterpret_cast<const char*>(at);
+    if (entry->d_tag == DT_HASH) tables.hash = reinterpret_cast<const uint32_t*>(at);
+    if (entry->d_tag == DT_GNU_HASH) tables.gnu_hash = reinterpret_cast<const uint32_t*>(at);
+  }
+  return tables;
+}
+
+inline uint32_t vdso_symbol_count(const VdsoTables& tables) noexcept {
+  if (tables.hash != nullptr) return tables.hash[1];
+  if (tables.gnu_hash == nullptr) return 0;
+  // The last chain ends with the last symbol; its last entry has the lowest bit set.
+  const uint32_t bucket_count = tables.gnu_hash[0], first = tables.gnu_hash[1];
+  const uint32_t* buckets = tables.gnu_hash + 4 + tables.gnu_hash[2] * 2;
+  const uint32_t* chains = buckets + bucket_count;
+  uint32_t last = 0;
+  for (uint32_t i = 0; i < bucket_count; i++) {
+    if (buckets[i] > last) last = buckets[i];
+  }
+  if (last < first) return 0;
+  while ((chains[last - first] & 1) == 0) last++;
+  return last + 1;
+}
+
+// The kernel's clock_gettime; null: this kernel has none.
+TALUS_COLD ClockFunction find_vdso_clock() noexcept {
+  const uintptr_t base = getauxval(AT_SYSINFO_EHDR);
+  if (base == 0) return nullptr;
+  const VdsoTables tables = vdso_tables(base);
+  if (tables.symbols == nullptr || tables.names == nullptr) return nullptr;
+  const uint32_t count = vdso_symbol_count(tables);
+  for (uint32_t i = 0; i < count; i++) {
+    const Elf64_Sym& symbol = tables.symbols[i];
+    const char* name = tables.names + symbol.st_name;
+    if (symbol.st_shndx == SHN_UNDEF) continue;
+    if (is_same_text(name, "__vdso_clock_gettime") ||
+        is_same_text(name, "__kernel_clock_gettime")) {
+      return reinterpret_cast<ClockFunction>(tables.bias + symbol.st_value);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace talus::os
+
+#endif  // TALUS_OS_VDSO_HPP
