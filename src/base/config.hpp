@@ -78,11 +78,11 @@ inline constexpr unsigned arena_growth_shift = 3;
 inline constexpr size_t arena_growth_max = size_t{1} << 30;
 
 // Once this much is with users, arenas that are reserved for slabs ask for huge pages: one page
-// fault then does the work of 512. The first bound is for heaps whose slabs are full but for 1/8.
+// fault then does the work of 512. The first bound is for heaps whose slabs are full but for 1/4.
 // Arenas for large blocks do not ask: nobody knows how much of these a program touches.
 inline constexpr size_t huge_dense_bytes_min = 16 * mib;
 inline constexpr size_t huge_sparse_bytes_min = 96 * mib;
-inline constexpr size_t dense_free_part = 8;
+inline constexpr size_t dense_free_part = 4;
 
 // Metadata is taken from the kernel in chunks of this much.
 inline constexpr size_t meta_chunk_bytes = 256 * kib;
