@@ -23,6 +23,7 @@ REPLICATES = 1000
 SEED = 20261121
 CONFIDENCE = 0.95
 FREEDOM_MAX = 200.0  # from here on Student's t is the normal one
+LOG_MOST = 100.0  # e to this is more than any ratio of times or sizes
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ class Estimate:
             return None
         half = max(self.floor,
                    student_t(confidence, self.freedom) * math.sqrt(self.variance))
-        return [math.exp(self.log - half), math.exp(self.log + half)]
+        low, high = self.log - half, self.log + half
+        # Two rounds far apart say nothing: their interval has no end that a number could hold.
+        return [math.exp(max(low, -LOG_MOST)), math.exp(min(high, LOG_MOST))]
 
 
 def of_samples(values: list[float], floor: float, key: str,

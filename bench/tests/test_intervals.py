@@ -76,6 +76,12 @@ class Intervals(unittest.TestCase):
         self.assertTrue(low < 0.5 and high > 2, (low, high))
         self.assertIsNone(row["median"]["b"]["time_interval"])
 
+    def test_an_interval_without_ends_is_still_made_of_numbers(self):
+        # Two rounds that differ by a factor of a thousand, at the confidence of a whole table.
+        wild = intervals.Estimate(log=0.0, variance=12.0, freedom=1.0, floor=0.01)
+        low, high = wild.interval(1 - 1e-5)
+        self.assertTrue(0 < low < 1e-20 and 1e20 < high < float("inf"))
+
     def test_same_samples_give_the_same_interval(self):
         first, second = (intervals.of_samples([1.0, 1.1, 1.3], 0, "x") for _ in range(2))
         self.assertEqual(first, second)
