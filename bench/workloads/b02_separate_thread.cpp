@@ -13,7 +13,7 @@
 
 #include <new>
 
-#include "workload.hpp"
+#include "live_peak.hpp"
 
 namespace {
 
@@ -28,8 +28,7 @@ struct SeparateThread {
   std::atomic<void*>* table;
   uint32_t* sizes;
   uint32_t* orders[bench::threads_max];
-  bench::PaddedCounter live_bytes[bench::threads_max];
-  bench::PaddedCounter peak_bytes[bench::threads_max];
+  bench::LivePeak peak;
   bench::PaddedCounter ops[bench::threads_max];
   bench::StartGate gate;
 
@@ -56,14 +55,6 @@ struct SeparateThread {
     live -= static_cast<int64_t>(sizes[slot]);
   }
 
-  void sample(size_t thread, int64_t live) {
-    live_bytes[thread].set(live);
-    int64_t sum = 0;
-    for (size_t other = 0; other < threads; ++other)
-      sum += live_bytes[other].get();
-    if (sum > peak_bytes[thread].get()) peak_bytes[thread].set(sum);
-  }
-
   void operator()(size_t thread) {
     bench::Random random(thread + 1);
     uint32_t* order = orders[thread];
@@ -82,9 +73,9 @@ struct SeparateThread {
         } else if (!is_last) {
           fill(slot, live, done);
         }
-        if (step % steps_per_sample == 0) sample(thread, live);
+        if (step % steps_per_sample == 0) peak.sample(thread, threads, live);
       }
-      sample(thread, live);
+      peak.sample(thread, threads, live);
     }
     ops[thread].set(done);
   }
@@ -128,16 +119,13 @@ int main(int argc, char** argv) {
   const double elapsed_s = bench::now_s() - start_s;
 
   uint64_t ops = 0;
-  int64_t peak = 0;
-  for (size_t thread = 0; thread < threads; ++thread) {
+  for (size_t thread = 0; thread < threads; ++thread)
     ops += static_cast<uint64_t>(work.ops[thread].get());
-    if (work.peak_bytes[thread].get() > peak) peak = work.peak_bytes[thread].get();
-  }
   const uint64_t tables = work.slots * (sizeof(void*) + sizeof(uint32_t) * (1 + threads));
   bench::Result result("B2 separate thread", threads, static_cast<double>(ops) / elapsed_s, "ops/s",
                        true, ops, elapsed_s);
   result.count("size_max", size_max);
-  result.count("peak_requested_bytes", static_cast<uint64_t>(peak) + tables);
+  result.count("peak_requested_bytes", work.peak.bytes(threads) + tables);
   result.print();
   return 0;
 }

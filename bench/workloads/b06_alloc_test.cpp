@@ -11,7 +11,7 @@
 //
 // SPDX-License-Identifier: MIT
 
-#include "workload.hpp"
+#include "live_peak.hpp"
 
 namespace {
 
@@ -83,8 +83,7 @@ struct AllocTest {
   size_t exponent;
   uint64_t seed;
   Slot* slots[bench::threads_max];
-  bench::PaddedCounter live_bytes[bench::threads_max];
-  bench::PaddedCounter peak_bytes[bench::threads_max];
+  bench::LivePeak peak;
   bench::PaddedCounter ops[bench::threads_max];
   bench::StartGate gate;
 
@@ -104,14 +103,6 @@ struct AllocTest {
     }
     bench::give(slot.block);
     slot.block = nullptr;
-  }
-
-  void sample(size_t thread, int64_t live) {
-    live_bytes[thread].set(live);
-    int64_t sum = 0;
-    for (size_t other = 0; other < threads; ++other)
-      sum += live_bytes[other].get();
-    if (sum > peak_bytes[thread].get()) peak_bytes[thread].set(sum);
   }
 
   void operator()(size_t thread) {
@@ -137,7 +128,7 @@ struct AllocTest {
         live -= slot.bytes;
         empty(slot);
       }
-      if (step % steps_per_sample == 0) sample(thread, live);
+      if (step % steps_per_sample == 0) peak.sample(thread, threads, live);
     }
     done += static_cast<int64_t>(steps_per_thread);
     for (size_t at = 0; at < slots_per_thread; ++at) {
@@ -176,14 +167,11 @@ int main(int argc, char** argv) {
   const double elapsed_s = bench::now_s() - start_s;
 
   uint64_t ops = 0;
-  int64_t peak = 0;
-  for (size_t thread = 0; thread < work.threads; ++thread) {
+  for (size_t thread = 0; thread < work.threads; ++thread)
     ops += static_cast<uint64_t>(work.ops[thread].get());
-    if (work.peak_bytes[thread].get() > peak) peak = work.peak_bytes[thread].get();
-  }
   const uint64_t tables = work.threads * work.slots_per_thread * sizeof(Slot);
   bench::Result result("B6 alloc-test", work.threads, elapsed_s, "s", false, ops, elapsed_s);
-  result.count("peak_requested_bytes", static_cast<uint64_t>(peak) + tables);
+  result.count("peak_requested_bytes", work.peak.bytes(work.threads) + tables);
   result.print();
   return 0;
 }

@@ -14,7 +14,7 @@
 
 namespace talus {
 
-// Under the space lock. What caches know better is in their Kept (large_cache.hpp).
+// Under the space lock. What caches know better is in their KeptBlocks.
 struct LargePool {
   LargeBlock* unused = nullptr;
   size_t live_bytes = 0;  // usable bytes of blocks that are live or kept

@@ -87,6 +87,11 @@ TALUS_FAST bool push_if_short(ThreadCache& cache, void* block, uint16_t tag) noe
   return list_length(cache, id) < few && push_on_list(cache, block, tag);
 }
 
+// Bytes of the blocks of the slab that a page word names.
+TALUS_FAST size_t block_bytes_of(PageWord word) noexcept {
+  return size_class_row(class_of_tag(word.tag())).block_bytes;
+}
+
 // Brings the blocks of one message home: to the lists of `cache` as far as those are short, the
 // rest (or without a cache all) to their slabs. Blocks follow a slab that changed hands meanwhile.
 inline void bring_home(Heap& heap, ThreadCache* cache, RemoteMessage& message) noexcept {
@@ -110,7 +115,7 @@ inline void bring_home(Heap& heap, ThreadCache* cache, RemoteMessage& message) n
   PageWord word;
   for (uint32_t i = 0; i < stray_count; i++) {
     word = page_map.word_of(reinterpret_cast<uintptr_t>(strays[i]));
-    message.add(strays[i], size_class_row(class_of_tag(word.tag())).block_bytes);
+    message.add(strays[i], block_bytes_of(word));
   }
   heap_with(word.owner()).inbox.push(message);  // which sends on what is not its own
 }
@@ -177,7 +182,7 @@ TALUS_COLD void release_to_slab(void* pointer) noexcept {
 TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* pointer,
                              PageWord word) noexcept {
   RemoteMessage& message = *batch.message;
-  message.add(pointer, size_class_row(class_of_tag(word.tag())).block_bytes);
+  message.add(pointer, block_bytes_of(word));
   // [own]
   if (TALUS_LIKELY(!message.is_full() && message.bytes.load_relaxed() < remote_batch_bytes_max)) {
     return;

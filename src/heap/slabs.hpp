@@ -204,20 +204,15 @@ inline void give_blocks(Heap& heap, void* const* blocks, size_t count) noexcept 
   }
 }
 
-// Releases the empty slabs that are kept for reuse. Returns whether there were any.
-inline bool release_empty_slabs(Heap& heap) noexcept {
-  bool released = false;
+// Releases the empty slabs that are kept for reuse.
+inline void release_empty_slabs(Heap& heap) noexcept {
   for (SlabList& list : heap.available) {
     for (Slab* slab = list.first; slab != nullptr;) {
       Slab* next = slab->next;
-      if (slab->is_empty()) {
-        slab_available_to_unused(heap, *slab);
-        released = true;
-      }
+      if (slab->is_empty()) slab_available_to_unused(heap, *slab);
       slab = next;
     }
   }
-  return released;
 }
 
 }  // namespace talus
