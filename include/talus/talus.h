@@ -94,6 +94,24 @@ TALUS_API size_t talus_good_size(size_t bytes) TALUS_NOEXCEPT;
  * keeps up to `keep_bytes` of it for reuse. Returns the bytes given back. */
 TALUS_API size_t talus_trim(size_t keep_bytes) TALUS_NOEXCEPT;
 
+/* Gives at least `bytes` bytes of free memory back to the kernel if there are so many, from all
+ * threads. Returns the bytes given back; 0 bytes asks for nothing. */
+TALUS_API size_t talus_release(size_t bytes) TALUS_NOEXCEPT;
+
+/* Limits on the memory that Talus has from the kernel, from now on; 0: none. Above `soft_bytes`
+ * free memory goes back to the kernel at once; an allocation with which there would be more than
+ * `hard_bytes` fails with ENOMEM, after the handler below was asked. A soft limit above the hard
+ * one is taken down to it. At start the limits are those of the options limit_soft and
+ * limit_hard. */
+TALUS_API void talus_set_limits(size_t soft_bytes, size_t hard_bytes) TALUS_NOEXCEPT;
+
+/* The function that is asked before an allocation of `wanted_bytes` fails at the hard limit. It may
+ * free memory or raise the limit, and returns nonzero to have the allocation tried again; 0: let it
+ * fail. It is called without locks of Talus, on the thread that allocates, maybe on several at the
+ * same time. Null: nobody is asked. */
+typedef int (*talus_limit_handler)(size_t wanted_bytes);
+TALUS_API void talus_set_limit_handler(talus_limit_handler handler) TALUS_NOEXCEPT;
+
 /* The version of the library in use, like "1.2.3"; compare with TALUS_VERSION. */
 TALUS_API const char* talus_version(void) TALUS_NOEXCEPT;
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "api/entry.hpp"
+#include "heap/release.hpp"
 #include "heap/totals.hpp"
 #include "process/summary.hpp"
 

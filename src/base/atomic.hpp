@@ -76,6 +76,9 @@ class Atomic {
   T value_;
 };
 
+// Keeps the compiler from moving loads and stores across; the processor may still do so.
+TALUS_FAST void compiler_fence() noexcept { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
+
 }  // namespace talus
 
 #endif  // TALUS_BASE_ATOMIC_HPP

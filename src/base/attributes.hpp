@@ -48,6 +48,13 @@
 #define TALUS_UNDER_TSAN 0
 #endif
 
+// For the few reads and writes whose order ThreadSanitizer cannot know (heap/attendance.hpp).
+#if TALUS_UNDER_TSAN
+#define TALUS_NO_RACE_CHECK __attribute__((no_sanitize("thread"), noinline))
+#else
+#define TALUS_NO_RACE_CHECK
+#endif
+
 // Tests build the library on an operating system that can be told to fail (os/os_fake.hpp).
 #ifndef TALUS_FAKE_OS
 #define TALUS_FAKE_OS 0

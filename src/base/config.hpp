@@ -53,6 +53,11 @@ inline constexpr uint32_t donor_looks = 16;
 inline constexpr size_t list_bytes_max = 16 * kib;
 inline constexpr size_t list_blocks_max = 1024;
 inline constexpr size_t list_blocks_min = 4;
+// Blocks up to this size are handed out by the fast paths. What a thread leaves behind when it
+// rests can be taken back but for the uppermost block of each such list (heap/attendance.hpp), so
+// lists of larger blocks are used in slow paths only: a dozen instructions beside a block of that
+// size.
+inline constexpr size_t fast_bytes_max = 4 * kib;
 // A list starts with this capacity and doubles each time it runs empty or over.
 inline constexpr size_t list_blocks_start = 8;
 
@@ -83,6 +88,36 @@ inline constexpr size_t arena_growth_max = size_t{1} << 30;
 inline constexpr size_t huge_dense_bytes_min = 16 * mib;
 inline constexpr size_t huge_sparse_bytes_min = 96 * mib;
 inline constexpr size_t dense_free_part = 4;
+// Below this much address space all arenas ask for small pages: a huge page would be much of it.
+inline constexpr size_t small_process_bytes_max = 32 * mib;
+
+// A helper starts when this much free memory has pages (in one heap: its share of this), and ends
+// when less than a quarter of this is left.
+inline constexpr size_t offer_bytes_min = 2 * mib;
+// So many threads more make a helper look after what they hold.
+inline constexpr size_t caches_offered = 8;
+// A slab has rested when nothing came or went during so many passes of the helper.
+inline constexpr uint16_t rested_passes = 2;
+// The helper's passes: the shortest time between two; how many without a gain make it end when
+// little is left, or look less often; and what is not worth a look.
+inline constexpr uint64_t sweep_ms_min = 10;
+inline constexpr size_t passes_before_end = 4;
+inline constexpr size_t passes_before_calm = 16;
+inline constexpr size_t surplus_bytes_min = 64 * kib;
+// After a failed allocation everything free is released, but not more often than this; and a
+// handler that always says "again" is believed so many times.
+inline constexpr uint64_t find_memory_pause_ms = 100;
+inline constexpr unsigned find_memory_attempts = 1000;
+// Slabs of one list that a pass looks at, at most, under the heap's lock.
+inline constexpr size_t slab_sweep_looks = 1024;
+// Thread caches that a pass visits at most.
+inline constexpr size_t caches_visited_max = 100000;
+// A heap that lasting leaves this part of its slabs free is sparse, if that is much, and large
+// pages are given up.
+inline constexpr size_t sparse_free_part = 4;
+// How long an owner that is asked for its presence is waited for, at least. Stores leave a
+// processor within microseconds (heap/attendance.hpp).
+inline constexpr uint64_t presence_wait_us = 2000;
 
 // Metadata is taken from the kernel in chunks of this much.
 inline constexpr size_t meta_chunk_bytes = 256 * kib;

@@ -7,8 +7,10 @@
 #define TALUS_DOOR_TALUS_NAMES_HPP
 
 #include "api/entry.hpp"
+#include "heap/release.hpp"
 #include "heap/totals.hpp"
 #include "process/version.hpp"
+#include "settings/machine.hpp"
 
 TALUS_DOOR void* talus_malloc(size_t bytes) noexcept { return talus::api::malloc(bytes); }
 TALUS_DOOR void* talus_calloc(size_t count, size_t bytes) noexcept {
@@ -55,6 +57,13 @@ TALUS_DOOR size_t talus_good_size(size_t bytes) noexcept {
   return talus::api::malloc_good_size(bytes);
 }
 TALUS_DOOR size_t talus_trim(size_t keep_bytes) noexcept { return talus::trim_heaps(keep_bytes); }
+TALUS_DOOR size_t talus_release(size_t bytes) noexcept { return talus::release_bytes(bytes); }
+TALUS_DOOR void talus_set_limits(size_t soft_bytes, size_t hard_bytes) noexcept {
+  talus::limits.set({soft_bytes, hard_bytes});
+}
+TALUS_DOOR void talus_set_limit_handler(talus_limit_handler handler) noexcept {
+  talus::limit_handler.store_release(handler);
+}
 TALUS_DOOR const char* talus_version(void) noexcept { return talus::version_text; }
 
 #endif  // TALUS_DOOR_TALUS_NAMES_HPP

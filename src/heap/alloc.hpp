@@ -18,7 +18,7 @@ using SlowAllocate = void* (*)(size_t bytes, HeapFace& face);
 // A block of at least `bytes` bytes at a multiple of 16; else whatever Slow makes of it.
 template <SlowAllocate Slow>
 TALUS_FAST void* allocate_or(size_t bytes) {
-  HeapFace& face = *this_face;  // never null: starts at empty_face
+  HeapFace& face = current_face();  // never null: starts at empty_face
   if (TALUS_UNLIKELY(bytes > small_bytes_max)) return Slow(bytes, face);  // leaves: large
   // Zero bytes map to class 0.
   const size_t units = (bytes + block_alignment - 1) / block_alignment;

@@ -6,6 +6,7 @@
 #ifndef TALUS_HEAP_ALLOC_SLOW_HPP
 #define TALUS_HEAP_ALLOC_SLOW_HPP
 
+#include "heap/attendance.hpp"
 #include "heap/large_cache.hpp"
 #include "heap/remote.hpp"
 
@@ -22,7 +23,7 @@ inline void* pop_from_list(ThreadList& list) noexcept {
 // Fills the empty list of a class with half its capacity and pops one block; null: no memory.
 TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   Heap& heap = *cache.heap;
-  ThreadList& list = cache.lists[index_of(id)];
+  ThreadList& list = list_of(cache, id);
   void** bottom = list_bottom(cache, id);
   const size_t wanted = static_cast<size_t>(list.limit - bottom + 1) / 2;
   enlarge_list(cache, id);
@@ -56,32 +57,75 @@ inline void* allocate_shared(ClassId id) noexcept {
 // A block of a class by way of a cache, or without one.
 inline void* allocate_small_on(ThreadCache* cache, ClassId id) noexcept {
   if (cache == nullptr) return allocate_shared(id);
-  void* block = pop_from_list(cache->lists[index_of(id)]);
+  void* block = pop_from_list(list_of(*cache, id));
   return block != nullptr ? block : refill(*cache, id);
 }
 
 // Tells the mode of the calling thread, if there is one; a first call may just have got it.
 inline void note_allocate(void* block, size_t bytes) noexcept {
-  HeapFace& face = *this_face;
+  HeapFace& face = current_face();
   if (face.operations == nullptr || face.operations->note_allocate == nullptr) return;
   if (block != nullptr) face.operations->note_allocate(face, block, bytes);
 }
 
-TALUS_SLOW void* allocate_slow(size_t bytes, HeapFace& face) noexcept {
-  if (TALUS_LIKELY(face.operations == nullptr && bytes <= small_bytes_max)) {
-    return refill(static_cast<ThreadCache&>(face), class_of(bytes));
+// Defined in heap/release.hpp: there was no memory for `bytes`; does it make sense to try again?
+// The first attempt has number 0. No lock is held, and the calling thread is in no slow path.
+TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept;
+
+// Allocates by way of attempt(), and again as long as that makes sense.
+template <typename Attempt>
+TALUS_FAST void* allocate_with(size_t bytes, Attempt attempt) noexcept {
+  void* block = attempt();
+  for (unsigned made = 0; TALUS_UNLIKELY(block == nullptr) && find_memory(bytes, made); made++) {
+    block = attempt();
   }
+  return block;
+}
+
+// The block of a guarded list that was freed last; null: there is none.
+TALUS_FAST void* pop_guarded(size_t bytes, HeapFace& face) noexcept {
+  const bool is_guarded = bytes > fast_bytes_max && bytes <= small_bytes_max;
+  if (face.operations != nullptr || !is_guarded) return nullptr;
+  auto& cache = static_cast<ThreadCache&>(face);
+  const Working working{cache};
+  return pop_from_list(cache.guarded[index_of(class_of(bytes)) - fast_class_count]);
+}
+
+// By way of any face; the list of the class may have blocks.
+inline void* allocate_by_face(size_t bytes, HeapFace& face) noexcept {
   ThreadCache* cache = cache_behind(face);
+  const MaybeWorking working{cache};
   void* block = bytes <= small_bytes_max ? allocate_small_on(cache, class_of(bytes))
                                          : allocate_large(cache, bytes, granule_bytes).block;
   note_allocate(block, bytes);
   return block;
 }
 
-// A block at a multiple of `alignment`, a power of two; null: no memory.
-TALUS_SLOW void* allocate_aligned(size_t alignment, size_t bytes) noexcept {
-  HeapFace& face = *this_face;
+// By way of the face whose list of the class was found empty.
+inline void* allocate_first(size_t bytes, HeapFace& face) noexcept {
+  if (face.operations != nullptr || bytes > fast_bytes_max) return allocate_by_face(bytes, face);
+  auto& cache = static_cast<ThreadCache&>(face);
+  const Working working{cache};
+  return refill(cache, class_of(bytes));
+}
+
+TALUS_SLOW void* allocate_slower(size_t bytes, HeapFace& face) noexcept {
+  void* block = allocate_first(bytes, face);
+  for (unsigned made = 0; TALUS_UNLIKELY(block == nullptr) && find_memory(bytes, made); made++) {
+    block = allocate_by_face(bytes, current_face());  // which may be another by now
+  }
+  return block;
+}
+
+TALUS_SLOW void* allocate_slow(size_t bytes, HeapFace& face) noexcept {
+  if (void* block = pop_guarded(bytes, face)) return block;
+  return allocate_slower(bytes, face);
+}
+
+inline void* allocate_aligned_once(size_t alignment, size_t bytes) noexcept {
+  HeapFace& face = current_face();
   ThreadCache* cache = cache_behind(face);
+  const MaybeWorking working{cache};
   void* block = nullptr;
   if (bytes <= small_bytes_max && alignment <= small_bytes_max) {
     block = allocate_small_on(cache, class_of_aligned(bytes, alignment));
@@ -91,6 +135,12 @@ TALUS_SLOW void* allocate_aligned(size_t alignment, size_t bytes) noexcept {
   }
   note_allocate(block, bytes);
   return block;
+}
+
+// A block at a multiple of `alignment`, a power of two; null: no memory.
+TALUS_SLOW void* allocate_aligned(size_t alignment, size_t bytes) noexcept {
+  return allocate_with(
+      bytes, [=]() noexcept { return allocate_aligned_once(alignment, bytes); });
 }
 
 }  // namespace talus

@@ -35,6 +35,14 @@ struct FaceOperations {
   void (*note_free)(HeapFace& face, void* block) noexcept;
 };
 
+// Classes whose lists the fast paths use; those of larger blocks are closed in every face.
+constexpr size_t count_fast_classes() noexcept {
+  size_t count = 0;
+  while (count < class_count && size_class_table.rows[count].block_bytes <= fast_bytes_max) count++;
+  return count;
+}
+inline constexpr size_t fast_class_count = count_fast_classes();
+
 struct alignas(cache_line_bytes) HeapFace {
   HeapId id = faceless;                        // whose blocks the lists hold
   const FaceOperations* operations = nullptr;  // constant; null: a ThreadCache
@@ -72,6 +80,11 @@ TALUS_FAST ThreadList& list_at(HeapFace& face, size_t tag) noexcept {
 // A list that is both empty and full, for faces that must fall into the slow paths.
 TALUS_CONSTINIT inline void* no_blocks[2] = {};
 
+inline void close_list(ThreadList& list) noexcept {
+  list.top.store_relaxed(&no_blocks[1]);  // [init]
+  list.limit = &no_blocks[1];
+}
+
 // Defined in process/: a cache for the calling thread; null: there is no memory for one.
 TALUS_HOOK ThreadCache* cache_of_new_thread(HeapFace& face) noexcept;
 inline ThreadCache* no_cache(HeapFace&) noexcept { return nullptr; }
@@ -99,7 +112,12 @@ TALUS_CONSTINIT inline HeapFace empty_face =
 TALUS_CONSTINIT inline HeapFace dead_face =
     make_slow_face(&dead_operations, MakeIndices<class_count>::Type{});
 
-inline TALUS_THREAD_LOCAL HeapFace* this_face = &empty_face;
+// Atomic because the helper may put another face in the place of one whose thread rests
+// (heap/attendance.hpp).
+inline TALUS_THREAD_LOCAL Atomic<HeapFace*> this_face{&empty_face};
+
+TALUS_FAST HeapFace& current_face() noexcept { return *this_face.load_relaxed(); }  // [own]
+inline void set_face(HeapFace& face) noexcept { this_face.store_relaxed(&face); }   // [own]
 
 }  // namespace talus
 

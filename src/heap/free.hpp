@@ -3,8 +3,9 @@
 //
 // release(pointer)                   here        page word, compare owner, push
 //   -> release_other(..., word)      free_slow   a block of another heap: add it to a message
+//   -> release_full(pointer, face)   free_slow   the list is full, or one for slow paths only
+//        -> flush_half(cache, class)             half of it back to its slabs
 //   -> release_slow(pointer, face)   free_slow   null, large, a face that is no cache
-//        -> flush(heap, class)                   half of a full list back to its slabs
 //        -> release_remote(...)                  a block of another heap: batch, deliver
 //        -> release_large(...)       large       keep for reuse, or back to address space
 #ifndef TALUS_HEAP_FREE_HPP
@@ -17,7 +18,7 @@ namespace talus {
 // Takes a block back; null is nothing. Anything else that is no live block is reported.
 TALUS_FAST void release(void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  HeapFace& face = *this_face;
+  HeapFace& face = current_face();
   // leaves: no address of ours
   if (TALUS_UNLIKELY(!PageMap::covers(address))) return release_slow(pointer, face);
   const PageWord word = page_map.word_of(address);
@@ -25,8 +26,8 @@ TALUS_FAST void release(void* pointer) noexcept {
   if (TALUS_UNLIKELY(word.owner() != face.id)) return release_other(pointer, face, word);
   ThreadList& list = list_at(face, word.tag());
   void** top = list.top.load_relaxed();  // [own]
-  // leaves: full
-  if (TALUS_UNLIKELY(top == list.limit)) return release_slow(pointer, face);
+  // leaves: full, a guarded list
+  if (TALUS_UNLIKELY(top == list.limit)) return release_full(pointer, face);
   // POINT OF NO RETURN: the block first, then the store that makes it part of the list.
   *top = pointer;
   list.top.store_relaxed(top + 1);  // [own]

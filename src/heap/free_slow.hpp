@@ -7,6 +7,7 @@
 #define TALUS_HEAP_FREE_SLOW_HPP
 
 #include "heap/alloc_slow.hpp"
+#include "heap/offer.hpp"
 
 namespace talus {
 
@@ -17,8 +18,15 @@ TALUS_SLOW void flush_half(ThreadCache& cache, ClassId id) noexcept {
   const size_t flushed = (length + 1) / 2;
   Locked held{lock_of(cache)};
   give_blocks(*cache.heap, bottom, flushed);
+  offer_if_much(*cache.heap);
   for (size_t i = flushed; i < length; i++) bottom[i - flushed] = bottom[i];
-  cache.lists[index_of(id)].top.store_relaxed(bottom + length - flushed);  // [own] in the lock
+  list_of(cache, id).top.store_relaxed(bottom + length - flushed);  // [own] in the lock
+}
+
+TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, uint16_t tag) noexcept {
+  if (TALUS_LIKELY(push_on_list(cache, pointer, tag))) return;
+  flush_half(cache, class_of_tag(tag));
+  push_on_list(cache, pointer, tag);
 }
 
 // The answer to a pointer that is no block: on_foreign_free says whether that is fatal.
@@ -33,13 +41,11 @@ inline void release_plain(ThreadCache* cache, void* pointer) noexcept {
   if (word.is_large()) return release_large(cache, pointer);
   if (cache == nullptr) return release_to_slab(pointer);
   if (word.owner() != cache->id) return release_remote(*cache, pointer, word);
-  if (push_on_list(*cache, pointer, word.tag())) return;
-  flush_half(*cache, class_of_tag(word.tag()));
-  push_on_list(*cache, pointer, word.tag());
+  push_or_flush(*cache, pointer, word.tag());
 }
 
 inline void note_free(void* pointer) noexcept {
-  HeapFace& face = *this_face;
+  HeapFace& face = current_face();
   if (face.operations == nullptr || face.operations->note_free == nullptr) return;
   face.operations->note_free(face, pointer);
 }
@@ -50,10 +56,26 @@ TALUS_SLOW void release_slow(void* pointer, HeapFace& face) noexcept {
   if (!PageMap::covers(address) || page_map.word_of(address).is_nobody()) {
     return release_foreign(pointer);
   }
-  if (face.operations == nullptr) return release_plain(static_cast<ThreadCache*>(&face), pointer);
-  ThreadCache* cache = face.operations->cache_of(face);
-  note_free(pointer);
-  release_plain(cache, pointer);
+  ThreadCache* cache = cache_behind(face);
+  {
+    const MaybeWorking working{cache};
+    if (face.operations != nullptr) note_free(pointer);
+    release_plain(cache, pointer);
+  }
+  offer_work();
+}
+
+// A block of the face's own heap whose list is full, or one of the guarded ones. Such a face is a
+// thread's cache.
+TALUS_SLOW void release_full(void* pointer, HeapFace& face) noexcept {
+  auto& cache = static_cast<ThreadCache&>(face);
+  {
+    // Looked up again: handing it over would cost the fast path a register.
+    const PageWord word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
+    const Working working{cache};
+    push_or_flush(cache, pointer, word.tag());
+  }
+  offer_work();
 }
 
 // A pointer whose page word names another owner than the face.
@@ -61,7 +83,9 @@ TALUS_SLOW void release_other(void* pointer, HeapFace& face, PageWord word) noex
   if (TALUS_UNLIKELY(face.operations != nullptr || !word.is_slab())) {
     return release_slow(pointer, face);
   }
-  release_remote(static_cast<ThreadCache&>(face), pointer, word);
+  auto& cache = static_cast<ThreadCache&>(face);
+  const Working working{cache};
+  release_remote(cache, pointer, word);
 }
 
 // Everything a thread holds goes back: lists, batches, kept blocks; lists are short again. The
@@ -72,7 +96,7 @@ inline void flush_all(ThreadCache& cache) noexcept {
   Locked held{lock_of(cache)};
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
-    ThreadList& list = cache.lists[index];
+    ThreadList& list = list_of(cache, id);
     void** bottom = list_bottom(cache, id);
     // The next thread shall not pay for this one's habits.
     list.limit = bottom + list_start_of(id);
@@ -101,12 +125,15 @@ inline void end_cache(ThreadCache& cache) noexcept {
     is_deserted = retire_cache(held, cache);
   }
   if (is_deserted) release_unused(heap);
+  offer_work();
 }
 
 // What threads had that a fork left behind goes home. Returns whether there was such a cache.
 inline bool salvage_cache() noexcept {
   ThreadCache* cache = take_left_cache();
   if (cache == nullptr) return false;
+  become_whole(*cache);
+  cache->presence.shared_state.store_relaxed(Attendance::present);  // [own] nobody's
   flush_all(*cache);
   Locked held{registry.lock};
   retire_cache(held, *cache);

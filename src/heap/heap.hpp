@@ -26,18 +26,34 @@ struct Heap {
   HeapId id{};  // constant
   // under the heap's lock
   SlabList available[class_count];
+  SlabList lean[class_count];  // have free blocks, too, but their free pages are given back
   uint32_t taken_blocks[class_count] = {};  // blocks out of their slabs: lists and program
   size_t slab_count = 0;
   size_t slab_bytes = 0;  // of all its slabs
   size_t free_bytes = 0;  // of free blocks in them
+  uint32_t refills = 0;         // so far; wraps
+  uint32_t swept_refills = 0;   // when the helper looked last
+  size_t lean_free_bytes = 0;  // of these, in lean slabs
+  LowMark free_mark;           // of free_bytes - lean_free_bytes
   RemoteMessage* unused_messages = nullptr;
   uint32_t unused_message_count = 0;
   // shared
+  Atomic<size_t> shared_free_touched;  // free_touched_bytes(); written under the lock
   alignas(cache_line_bytes) Inbox inbox;
   Atomic<uint32_t> shared_thread_count;  // caches in front of it; written under registry's lock
 
   bool is_deserted() const noexcept { return shared_thread_count.load_relaxed() == 0; }  // [hint]
 };
+
+// Bytes of free blocks that have their pages.
+inline size_t free_touched_bytes(const Heap& heap) noexcept {
+  return heap.free_bytes - heap.lean_free_bytes;
+}
+
+// Lets others know. The heap's lock is held.
+TALUS_FAST void note_free_touched(Heap& heap) noexcept {
+  heap.shared_free_touched.store_relaxed(free_touched_bytes(heap));  // [stat]
+}
 
 // Blocks freed here that belong to one other heap, until there are enough for a delivery. The
 // message changes under the lock of the collector's heap.
@@ -67,12 +83,47 @@ struct KeptBlocks {
   Atomic<size_t> live_count_less;
 };
 
+// The face that a thread finds in the place of its own when it comes back (heap/attendance.hpp).
+struct AwayFace : HeapFace {
+  ThreadCache* cache = nullptr;  // whose it is
+  HeapFace* before = nullptr;    // the face that was there
+};
+
+// No enum class: clang's atomics want a number.
+struct Attendance {
+  static constexpr uint32_t present = 0, asked = 1, absent = 2;
+};
+
+// What others know of the thread that uses a cache.
+struct Presence {
+  Atomic<uint32_t> shared_state;  // written under the lock; the owner reads
+  Atomic<uint32_t> shared_busy;     // owner writes: how deep it is in slow paths; helper reads
+  Lock lock;
+  // under the lock
+  // The owner's this_face; null: leave it alone. Others read it to see if the cache is in use.
+  Atomic<Atomic<HeapFace*>*> face_slot;
+  uint64_t asked_ns = 0;  // when it was asked last
+  AwayFace away;
+  // under the registry's lock
+  uint64_t seen_activity = 0;  // when the helper looked last
+
+  // In the child of a fork: the owner does not exist here. Its lists stay as they are, and are made
+  // whole by who takes the cache home.
+  void lose_owner() noexcept {
+    lock.reset_in_child();
+    shared_busy.store_relaxed(0);  // [init] single thread
+    face_slot.store_relaxed(nullptr);  // [init] as above
+  }
+};
+
 // What a thread has for itself.
 struct ThreadCache : HeapFace {
   // owner only
   Heap* heap = nullptr;  // the one that id names; changes only between two threads
+  ThreadList guarded[class_count - fast_class_count];  // of large classes; in slow paths only
   RemoteBatch batches[remote_owners];
   KeptBlocks kept;
+  Presence presence;
   // under the registry's lock
   ThreadCache* next = nullptr;      // among those in use, or unused
   ThreadCache* previous = nullptr;  // among those in use
@@ -104,9 +155,13 @@ inline constexpr StorageStarts storage_starts = derive_storage_starts();
 TALUS_FAST void** list_bottom(ThreadCache& cache, ClassId id) noexcept {
   return &cache.storage[storage_starts.of[index_of(id)]];
 }
+TALUS_FAST ThreadList& list_of(ThreadCache& cache, ClassId id) noexcept {
+  const size_t index = index_of(id);
+  return index < fast_class_count ? cache.lists[index] : cache.guarded[index - fast_class_count];
+}
 inline size_t list_length(ThreadCache& cache, ClassId id) noexcept {
   // [stat] for other threads; [own] for the owner
-  return static_cast<size_t>(cache.lists[index_of(id)].top.load_relaxed() - list_bottom(cache, id));
+  return static_cast<size_t>(list_of(cache, id).top.load_relaxed() - list_bottom(cache, id));
 }
 
 // Capacity that the list of a class starts with.

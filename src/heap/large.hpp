@@ -9,7 +9,7 @@
 #ifndef TALUS_HEAP_LARGE_HPP
 #define TALUS_HEAP_LARGE_HPP
 
-#include "heap/registry.hpp"
+#include "heap/offer.hpp"
 #include "os/bytes.hpp"
 
 namespace talus {
@@ -73,7 +73,10 @@ inline void give_large(LargeBlock& large, size_t clean_bytes = 0) noexcept {
   large = LargeBlock{0, 0, 0, LargeState::unused, large_pool.unused};
   large_pool.unused = &large;
   page_map.set_ends(base, granules, PageWord{}, nullptr);
-  if (clean_granules == 0) return space.give(held, base, granules, true);
+  if (clean_granules == 0) {
+    space.give(held, base, granules, true);
+    return offer_if_dirty(held);
+  }
   if (clean_granules < granules) {
     const uintptr_t rest = base + clean_granules * granule_bytes;
     space.give_tail(held, rest, granules - clean_granules, true);

@@ -6,12 +6,14 @@
 // touches few pages. Invariants: ids are given once, from 1 upward; an entry never changes after it
 // was set; an unused cache is empty; a heap's shared_thread_count counts the caches before it that
 // are in use or left behind.
-// Lock order: registry, heap (by id, two at once only before fork; else the second is tried),
-// space. Called on: any thread. Must not know: when threads begin and end.
+// Lock order: sweeping, registry, presence of a cache, heap (by id, two at once only before fork;
+// else the second is tried), space. Called on: any thread. Must not know: when threads begin and
+// end.
 #ifndef TALUS_HEAP_REGISTRY_HPP
 #define TALUS_HEAP_REGISTRY_HPP
 
 #include "heap/heap.hpp"
+#include "settings/machine.hpp"
 
 namespace talus {
 
@@ -20,10 +22,12 @@ struct alignas(cache_line_bytes) HeapLock {
 };
 
 struct Registry {
+  Lock sweeping;  // before all others: held while pages of slabs are given back
   Lock lock;
   ThreadCache* caches = nullptr;    // in use; under the lock
   ThreadCache* left = nullptr;      // of threads that a fork left behind; under the lock
   ThreadCache* unused = nullptr;    // under the lock
+  size_t cache_count = 0;           // in use; under the lock
   size_t cpu_count = 0;             // under the lock; 0: not asked yet
   uint32_t next_donor = 0;          // under the lock; the heap to ask for a slab next
   Atomic<uint32_t> shared_count;    // heaps 1 to this exist (zero at start: stays out of the file)
@@ -59,11 +63,15 @@ void for_each_cache(Locked&, Visit visit) noexcept {
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) visit(*cache);
 }
 
-// How many heaps there may be.
+// How many heaps there may be: as many as the processors that the process may run on, or those that
+// its group pays for, can use.
 inline uint32_t heap_limit(Locked&) noexcept {
   if (options.heaps != 0) return static_cast<uint32_t>(options.heaps);
   if (registry.cpu_count == 0) registry.cpu_count = os::System::cpu_count();
-  const size_t heaps = registry.cpu_count * heaps_per_cpu;
+  // The quota is not remembered: the first thread may come before it has been read.
+  const size_t quota = machine.cpu_quota;
+  const size_t cpus = quota != 0 && quota < registry.cpu_count ? quota : registry.cpu_count;
+  const size_t heaps = cpus * heaps_per_cpu;
   return static_cast<uint32_t>(heaps < heap_count_max - 1 ? heaps : heap_count_max - 1);
 }
 
@@ -119,8 +127,10 @@ inline ThreadCache* take_cache(Locked&) noexcept {
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     void** bottom = list_bottom(*cache, id);
-    cache->lists[index].top.store_relaxed(bottom);  // [init]
-    cache->lists[index].limit = bottom + list_start_of(id);
+    ThreadList& list = list_of(*cache, id);
+    list.top.store_relaxed(bottom);  // [init]
+    list.limit = bottom + list_start_of(id);
+    if (index >= fast_class_count) close_list(cache->lists[index]);
   }
   return cache;
 }
@@ -138,6 +148,7 @@ inline ThreadCache* attach_cache() noexcept {
   cache->next = registry.caches;
   if (cache->next != nullptr) cache->next->previous = cache;
   registry.caches = cache;
+  registry.cache_count++;
   return cache;
 }
 
@@ -152,6 +163,7 @@ inline bool retire_cache(Locked&, ThreadCache& cache) noexcept {
 inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
   (cache.previous != nullptr ? cache.previous->next : registry.caches) = cache.next;
   if (cache.next != nullptr) cache.next->previous = cache.previous;
+  registry.cache_count--;
 }
 
 // The child of a fork has one thread: all caches but its own are left behind, blocks and all.
@@ -159,6 +171,7 @@ inline void leave_other_caches(ThreadCache* own) noexcept {
   ThreadCache** link = &registry.caches;
   while (ThreadCache* cache = *link) {
     if (cache != own) {
+      cache->presence.lose_owner();
       link = &cache->next;
     } else {
       *link = own->next;
@@ -167,6 +180,7 @@ inline void leave_other_caches(ThreadCache* own) noexcept {
   *link = registry.left;
   registry.left = registry.caches;
   registry.caches = own;
+  registry.cache_count = own != nullptr ? 1 : 0;
   if (own != nullptr) own->next = own->previous = nullptr;
 }
 

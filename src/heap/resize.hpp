@@ -12,15 +12,11 @@
 
 namespace talus {
 
-// A zeroed block; null: no memory. Pages that the kernel just gave are not touched.
-inline void* allocate_zeroed(size_t bytes) noexcept {
-  if (bytes <= small_bytes_max) {
-    void* block = allocate(bytes);
-    if (block != nullptr) clear_bytes(block, bytes);
-    return block;
-  }
-  HeapFace& face = *this_face;
-  const LargeAllocation large = allocate_large(cache_behind(face), bytes, granule_bytes);
+// A zeroed large block; null: no memory.
+inline void* allocate_zeroed_large(size_t bytes) noexcept {
+  ThreadCache* cache = cache_behind(current_face());
+  const MaybeWorking working{cache};
+  const LargeAllocation large = allocate_large(cache, bytes, granule_bytes);
   if (large.block == nullptr) return nullptr;
   note_allocate(large.block, bytes);
   if (large.zeroed == Zeroed::yes) return large.block;
@@ -28,6 +24,16 @@ inline void* allocate_zeroed(size_t bytes) noexcept {
                       os::System::purge(large.block, usable_bytes_of_large(bytes));
   if (!purged) clear_bytes(large.block, bytes);
   return large.block;
+}
+
+// A zeroed block; null: no memory. Pages that the kernel just gave are not touched.
+inline void* allocate_zeroed(size_t bytes) noexcept {
+  if (bytes > small_bytes_max) {
+    return allocate_with(bytes, [bytes]() noexcept { return allocate_zeroed_large(bytes); });
+  }
+  void* block = allocate(bytes);
+  if (block != nullptr) clear_bytes(block, bytes);
+  return block;
 }
 
 // What is known about a live block; `call` is named in the report if it is none.
@@ -65,11 +71,11 @@ inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
   return bytes > small_bytes_max && resize_large_in_place(*facts.large, bytes);
 }
 
-// realloc of a live block to at least one byte; null: no memory, the block is untouched.
-TALUS_SLOW void* reallocate(void* pointer, size_t bytes) noexcept {
+inline void* reallocate_once(void* pointer, size_t bytes) noexcept {
   const BlockFacts facts = facts_of(pointer, "realloc");
-  HeapFace& face = *this_face;
+  HeapFace& face = current_face();
   ThreadCache* cache = cache_behind(face);
+  const MaybeWorking working{cache};
   note_free(pointer);
   if (resize_in_place(facts, bytes)) {
     note_allocate(pointer, bytes);
@@ -88,6 +94,11 @@ TALUS_SLOW void* reallocate(void* pointer, size_t bytes) noexcept {
   copy_bytes(moved, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
   release_plain(cache, pointer);
   return moved;
+}
+
+// realloc of a live block to at least one byte; null: no memory, the block is untouched.
+TALUS_SLOW void* reallocate(void* pointer, size_t bytes) noexcept {
+  return allocate_with(bytes, [=]() noexcept { return reallocate_once(pointer, bytes); });
 }
 
 }  // namespace talus

@@ -9,7 +9,7 @@
 #ifndef TALUS_HEAP_SLABS_HPP
 #define TALUS_HEAP_SLABS_HPP
 
-#include "heap/registry.hpp"
+#include "heap/offer.hpp"
 
 namespace talus {
 
@@ -19,6 +19,9 @@ struct DescriptorPool {
   Slab* unused[class_count] = {};
 };
 inline DescriptorPool descriptor_pool;
+
+// Counts the passes of the helper, and wraps: the age of a slab is measured in these.
+inline Atomic<uint16_t> sweep_clock;
 
 // A slab joins (+1) or leaves (-1) its heap, with what is free in it.
 inline void count_slab(Heap& heap, const Slab& slab, ptrdiff_t sign) noexcept {
@@ -60,12 +63,11 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
   return slab;
 }
 
-// Gives an empty slab's range back.
-inline void slab_available_to_unused(Heap& heap, Slab& slab) noexcept {
+// Gives the range of an empty slab back that is in no list.
+inline void slab_to_unused(Heap& heap, Slab& slab) noexcept {
   const size_t index = index_of(slab.class_id);
   const size_t granules = size_class_row(slab.class_id).slab_granules;
   const uintptr_t base = slab.base;
-  heap.available[index].remove(slab);
   count_slab(heap, slab, -1);
   slab.state = SlabState::unused;
   slab.block_count = slab.free_count = 0;
@@ -74,11 +76,33 @@ inline void slab_available_to_unused(Heap& heap, Slab& slab) noexcept {
   descriptor_pool.unused[index] = &slab;
   page_map.set_all(base, granules, PageWord{}, nullptr);
   space.give(held, base, granules, true);
+  offer_if_dirty(held);
+}
+inline void slab_available_to_unused(Heap& heap, Slab& slab) noexcept {
+  heap.available[index_of(slab.class_id)].remove(slab);
+  slab_to_unused(heap, slab);
 }
 
 inline void slab_available_to_full(Heap& heap, Slab& slab) noexcept {
   heap.available[index_of(slab.class_id)].remove(slab);
   slab.state = SlabState::full;
+}
+
+inline void slab_purging_to_lean(Heap& heap, Slab& slab) noexcept {
+  heap.lean[index_of(slab.class_id)].add(slab, SlabState::lean);
+  heap.lean_free_bytes += size_t{slab.free_count} * slab.block_bytes;
+}
+// Blocks come from a lean slab, or back to it: it is like any other from here on.
+TALUS_SLOW void slab_lean_to_available(Heap& heap, Slab& slab, uint32_t free_count) noexcept {
+  heap.lean[index_of(slab.class_id)].remove(slab);
+  heap.lean_free_bytes -= size_t{free_count} * slab.block_bytes;
+  heap.available[index_of(slab.class_id)].add(slab);
+}
+
+// Does the slab lie in an arena that asked for huge pages?
+inline bool is_in_huge_pages(const Slab& slab) noexcept {
+  Locked held{space.lock()};
+  return space.is_huge(held, slab.base);
 }
 
 // One empty slab of a class stays for the next refill, but not a large one, and not for nobody.
@@ -93,16 +117,31 @@ TALUS_FAST void slab_got_blocks(Heap& heap, Slab& slab, uint32_t count_before) n
   const uint32_t returned = slab.free_count - count_before;
   heap.taken_blocks[index_of(slab.class_id)] -= returned;
   heap.free_bytes += size_t{returned} * slab.block_bytes;
-  if (slab.state == SlabState::full) list.add(slab);
+  note_free_touched(heap);
+  slab.changed_at = sweep_clock.load_relaxed();  // [hint]
+  if (slab.state != SlabState::available) {
+    if (slab.state == SlabState::purging) return;  // who gives its pages back looks at it then
+    if (slab.state == SlabState::lean) {
+      slab_lean_to_available(heap, slab, count_before);
+    } else {
+      list.add(slab);
+    }
+  }
   if (!slab.is_empty()) return;
   const bool is_only_one = list.first == &slab && slab.next == nullptr;
   if (!is_only_one || !may_keep_empty(heap, slab.class_id)) slab_available_to_unused(heap, slab);
 }
 
 // The slab to take blocks from: the fullest of the first few, so that the emptier ones can empty.
-inline Slab* choose_slab(SlabList& list) noexcept {
+inline Slab* choose_slab(Heap& heap, ClassId id) noexcept {
+  SlabList& list = heap.available[index_of(id)];
   Slab* fullest = list.first;
-  if (fullest == nullptr) return nullptr;
+  if (fullest == nullptr) {
+    // Touched memory first: that is what made the others lean.
+    Slab* lean = heap.lean[index_of(id)].first;
+    if (lean != nullptr) slab_lean_to_available(heap, *lean, lean->free_count);
+    return lean;
+  }
   Slab* other = fullest->next;
   for (size_t looks = slab_choice_looks; looks > 0 && other != nullptr; looks--) {
     if (other->free_count < fullest->free_count) fullest = other;
@@ -142,7 +181,7 @@ TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
     number = number % count + 1;
     Heap& donor = heap_number(number);
     if (!donor.is_deserted() || !lock_of(donor).try_take()) continue;
-    if (Slab* slab = choose_slab(donor.available[index_of(id)])) {
+    if (Slab* slab = choose_slab(donor, id)) {
       slab_changes_hands(donor, heap, *slab);
       adopted = true;
     }
@@ -156,10 +195,9 @@ TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
 // Takes up to `wanted` blocks of a class to places[0...], from slabs that exist before new ones.
 // Returns how many, 0 only when there is no memory.
 inline size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) noexcept {
-  SlabList& list = heap.available[index_of(id)];
   size_t taken = 0;
   while (taken < wanted) {
-    Slab* slab = choose_slab(list);
+    Slab* slab = choose_slab(heap, id);
     if (slab == nullptr) {
       // A new slab only for a thread that would get nothing otherwise.
       if (taken != 0) break;
@@ -168,10 +206,14 @@ inline size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) 
       if (slab == nullptr) break;
     }
     taken += slab->take_blocks(places + taken, wanted - taken);
+    slab->changed_at = sweep_clock.load_relaxed();  // [hint]
     if (slab->free_count == 0) slab_available_to_full(heap, *slab);
   }
+  heap.refills++;
   heap.taken_blocks[index_of(id)] += static_cast<uint32_t>(taken);
   heap.free_bytes -= taken * size_class_row(id).block_bytes;
+  note_free_touched(heap);
+  heap.free_mark.note(free_touched_bytes(heap));
   return taken;
 }
 

@@ -19,6 +19,7 @@ struct HeapTotals {
   size_t listed = 0;         // free, in thread lists
   size_t on_their_way = 0;   // free, remote: in batches or delivered and not yet taken
   size_t free_in_slabs = 0;  // free, in their slabs
+  size_t purged_in_slabs = 0;  // of these, in slabs whose free pages are given back
   size_t kept_large = 0;     // free, kept by threads
   size_t slab_count = 0;
   size_t heap_count = 0;
@@ -30,6 +31,16 @@ struct HeapTotals {
   size_t live() const noexcept { return live_small + live_large; }
 };
 
+// Blocks in a list; one whose owner rests may have gaps.
+inline size_t listed_blocks(ThreadCache& cache, ClassId id) noexcept {
+  const size_t length = list_length(cache, id);
+  // [stat]
+  if (cache.presence.shared_state.load_relaxed() != Attendance::absent) return length;
+  size_t blocks = 0;
+  for (size_t i = 0; i < length; i++) blocks += list_bottom(cache, id)[i] != nullptr ? 1 : 0;
+  return blocks;
+}
+
 // Adds what one heap and the caches before it hold. The registry's lock is held.
 inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noexcept {
   Locked held{lock_of(heap)};
@@ -38,7 +49,7 @@ inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noex
     if (cache.heap != &heap) return;
     for (size_t index = 0; index < class_count; index++) {
       const ClassId id{static_cast<uint8_t>(index)};
-      listed += list_length(cache, id) * size_class_row(id).block_bytes;
+      listed += listed_blocks(cache, id) * size_class_row(id).block_bytes;
     }
     for (RemoteBatch& batch : cache.batches) {
       if (batch.message != nullptr) remote += batch.message->bytes.load_relaxed();  // [stat]
@@ -50,10 +61,9 @@ inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noex
   for (size_t index = 0; index < class_count; index++) {
     const size_t bytes = size_class_table.rows[index].block_bytes;
     out += heap.taken_blocks[index] * bytes;
-    for (Slab* slab = heap.available[index].first; slab != nullptr; slab = slab->next) {
-      totals.free_in_slabs += size_t{slab->free_count} * bytes;
-    }
   }
+  totals.free_in_slabs += heap.free_bytes;
+  totals.purged_in_slabs += heap.lean_free_bytes;
   totals.on_their_way += remote + heap.inbox.backlog_bytes();
   totals.listed += listed;
   totals.live_small += out > listed ? out - listed : 0;
@@ -84,20 +94,6 @@ inline HeapTotals collect_totals() noexcept {
   totals.dirty = space.dirty_bytes();
   totals.space = space.counters();
   return totals;
-}
-
-// Gives back what is free: this thread's lists, delivered blocks and empty slabs of all heaps, and
-// all but `keep_bytes` of the touched free ranges. Returns the bytes given to the kernel.
-inline size_t trim_heaps(size_t keep_bytes) noexcept {
-  HeapFace& face = *this_face;
-  if (ThreadCache* own = face.operations == &birth_operations ? nullptr : cache_behind(face)) {
-    flush_all(*own);
-  }
-  while (salvage_cache()) {
-  }
-  for_each_heap([](Heap& heap) noexcept { release_unused(heap); });
-  Locked held{space.lock()};
-  return space.trim(held, keep_bytes);
 }
 
 }  // namespace talus

@@ -90,8 +90,7 @@ inline HeapFace& face_for(ThreadCache& cache) noexcept {
   face->operations = &operations;
   face->cache = &cache;
   for (size_t index = 0; index < class_count; index++) {
-    face->lists[index].top.store_relaxed(&no_blocks[1]);  // [init]
-    face->lists[index].limit = &no_blocks[1];
+    close_list(face->lists[index]);
   }
   CountingFace* head = shared.faces.load_relaxed();  // [hint] the CAS rechecks
   do {

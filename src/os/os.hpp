@@ -6,10 +6,11 @@
 #ifndef TALUS_OS_OS_HPP
 #define TALUS_OS_OS_HPP
 
+// Before the condition, so that the one-file header has it outside.
+#include "os/os_linux.hpp"
 #if TALUS_FAKE_OS
 #include "os/os_fake.hpp"
 #endif
-#include "os/os_linux.hpp"
 #include "os/report.hpp"
 
 namespace talus::os {

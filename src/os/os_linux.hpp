@@ -9,15 +9,23 @@
 //   purge(at, bytes)      drops the pages' contents and memory, they read as zero; false: kept.
 //   move_pages(from, to, bytes)  the contents of `from` appear at `to`, `from` reads as zero, both
 //                         stay mapped; false: nothing was moved.
+//   open_file(path)       a small file of the kernel, for reading; negative: it cannot be opened.
+//   read_file(file, buffer, bytes)  the bytes read, 0 at the end; negative: refused.
+//   close_file(file)      each opened file is closed before the caller returns.
 // Arguments are multiples of page_bytes(). No function touches errno. All may be called on any
-// thread at any time. After start only mmap, munmap, mremap, madvise and futex are used, so the
-// narrowest sandboxes let them pass; tests/conformance runs under such a filter.
+// thread at any time. After start only mmap, munmap, mremap, madvise and futex are used, and for
+// the helper thread mprotect, rt_sigprocmask, clone and exit, so the narrowest sandboxes let them
+// pass; tests/conformance runs under such a filter. Whatever else is here says when it may be used.
 #ifndef TALUS_OS_OS_LINUX_HPP
 #define TALUS_OS_OS_LINUX_HPP
 
+#include <fcntl.h>
 #include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -75,6 +83,11 @@ struct LinuxOs {
     call(SYS_madvise, to_long(at), static_cast<long>(bytes), MADV_HUGEPAGE);
   }
 
+  // Asks for small pages in a range, whatever the system's default; only a hint, too.
+  static void advise_small(void* at, size_t bytes) noexcept {
+    call(SYS_madvise, to_long(at), static_cast<long>(bytes), MADV_NOHUGEPAGE);
+  }
+
   // Sleeps while the word has this value; may return early.
   static void futex_wait(uint32_t* word, uint32_t value) noexcept {
     call(SYS_futex, to_long(word), FUTEX_WAIT_PRIVATE, static_cast<long>(value), 0);
@@ -95,6 +108,84 @@ struct LinuxOs {
 
   static void write_error(const char* text, size_t bytes) noexcept {
     call(SYS_write, 2, to_long(text), static_cast<long>(bytes));
+  }
+
+  // Not inherited by programs that are started. Never waits, even if the name is a pipe's.
+  static long open_file(const char* path) noexcept {
+    return call(SYS_openat, AT_FDCWD, to_long(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  }
+  static long read_file(long file, char* buffer, size_t bytes) noexcept {
+    constexpr long interrupted = -4;
+    long result = interrupted;
+    while (result == interrupted) {
+      result = call(SYS_read, file, to_long(buffer), static_cast<long>(bytes));
+    }
+    return result;
+  }
+  static void close_file(long file) noexcept { call(SYS_close, file, 0); }
+
+  // As futex_wait, but not longer than this.
+  static void futex_wait_ms(uint32_t* word, uint32_t value, uint32_t milliseconds) noexcept {
+    const timespec span{milliseconds / 1000, static_cast<long>(milliseconds % 1000) * 1000000};
+    call(SYS_futex, to_long(word), FUTEX_WAIT_PRIVATE, static_cast<long>(value), to_long(&span));
+  }
+  // Sleeps, a while at most, until the kernel has cleared the id of a thread (arch/clone.hpp).
+  static void wait_for_thread(uint32_t* id, uint32_t value) noexcept {
+    const timespec span{0, 100000000};
+    call(SYS_futex, to_long(id), FUTEX_WAIT, static_cast<long>(value), to_long(&span));
+  }
+
+  // No access to these pages. False: nothing has changed.
+  static bool protect(void* at, size_t bytes) noexcept {
+    return call(SYS_mprotect, to_long(at), static_cast<long>(bytes), PROT_NONE) == 0;
+  }
+  // These pages read as zero in each child that has a memory of its own, however it is made.
+  static bool clear_in_children(void* at, size_t bytes) noexcept {
+    constexpr long wipe_on_fork = 18;  // Linux 4.14
+    return call(SYS_madvise, to_long(at), static_cast<long>(bytes), wipe_on_fork) == 0;
+  }
+
+  // No signal reaches this thread, nor those that it makes, until the mask is put back.
+  static uint64_t block_signals() noexcept {
+    const uint64_t all = ~uint64_t{0};
+    uint64_t before = 0;
+    call(SYS_rt_sigprocmask, SIG_SETMASK, to_long(&all), to_long(&before), sizeof all);
+    return before;
+  }
+  static void restore_signals(uint64_t mask) noexcept {
+    call(SYS_rt_sigprocmask, SIG_SETMASK, to_long(&mask), 0, sizeof mask);
+  }
+
+  // From here on: not in a process that may be behind a filter of system calls.
+  static long process_id() noexcept { return call(SYS_getpid, 0, 0); }
+  // Waits until the kernel counts this thread, which has ended, among those of the process no more.
+  static void wait_until_gone(uint32_t thread) noexcept {
+    constexpr long no_such_thread = -3;
+    const long process = process_id();
+    for (int wait = 0; wait < 20000; wait++) {  // a second or more: a debugger may hold it
+      if (call(SYS_tgkill, process, static_cast<long>(thread), 0) == no_such_thread) break;
+      sleep_us(50);
+    }
+    // The lists of threads change under one lock, which this call takes as well.
+    call(SYS_kill, 0, 0);
+  }
+  // Names the calling thread and has it run as an ordinary one, where the first thread may run.
+  static void become_ordinary_thread(const char* name) noexcept {
+    call(SYS_prctl, PR_SET_NAME, to_long(name));
+    const long policy = call(SYS_sched_getscheduler, 0, 0);
+    const int priority = 0;
+    if (policy == SCHED_FIFO || policy == SCHED_RR) {
+      call(SYS_sched_setscheduler, 0, SCHED_OTHER, to_long(&priority));
+    }
+    unsigned long own[1024 / (8 * sizeof(long))] = {}, first[1024 / (8 * sizeof(long))] = {};
+    call(SYS_sched_getaffinity, 0, sizeof own, to_long(own));
+    const long bytes =
+        call(SYS_sched_getaffinity, process_id(), sizeof first, to_long(first));
+    for (size_t word = 0; bytes > 0 && word < sizeof own / sizeof own[0]; word++) {
+      if (own[word] == first[word]) continue;
+      call(SYS_sched_setaffinity, 0, bytes, to_long(first));
+      return;
+    }
   }
 
  private:

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 
+#include "process/helper.hpp"
 #include "process/threads.hpp"
 
 namespace talus {
@@ -27,6 +28,8 @@ inline void wait_for_purges() noexcept {
 }
 
 inline void before_fork() noexcept {
+  helper.lock.take();
+  registry.sweeping.take();
   thread_end.lock.take();
   registry.lock.take();
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).take(); });
@@ -39,13 +42,17 @@ inline void after_fork_in_parent() noexcept {
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).give(); });
   registry.lock.give();
   thread_end.lock.give();
+  registry.sweeping.give();
+  helper.lock.give();
 }
 
 inline void after_fork_in_child() noexcept {
+  forget_helper();
+  registry.sweeping.reset_in_child();
   space.lock().reset_in_child();
   registry.lock.reset_in_child();
   thread_end.lock.reset_in_child();
-  HeapFace& face = *this_face;
+  HeapFace& face = current_face();
   const bool has_cache =
       face.operations != &birth_operations && face.operations != &dead_operations;
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).reset_in_child(); });

@@ -173,7 +173,9 @@ inline OptionsResult parse_options(const char* const* envp, Options& out,
         ++result.invalid;
         add_refused_value(line, *row, value, parse);
         line.add("; keeping ");
+        const std::size_t length_before = line.length();
         add_option_value(line, out, *row);
+        if (line.length() == length_before) line.add("(empty)");
       }
     }
     if (line.length() != 0 && sink != nullptr) sink(buffer);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: an option's value as text, both ways: text to field (numbers with units, words, booleans,
-// plain text) and field to text. What is written here parses back to the same value.
+// Owns: an option's value as text, both ways: text to field (numbers with units, amounts, words,
+// booleans, plain text) and field to text. What is written here parses back to the same value.
 // Invariant: a refused text leaves the field as it was; nothing is allocated and no libc function
 // is named, because this may run inside the first malloc of the process, before libc is ready:
 // no locale, no errno, no printf.
@@ -102,18 +102,27 @@ inline constexpr OptionSuffix option_suffixes[] = {
     {OptionUnit::ms, "ms", 1},
 };
 
+struct Digits {
+  std::uint64_t value;
+  const char* end;  // the first letter that is no digit
+  bool overflow;    // the value is not what was written
+};
+
+constexpr Digits read_digits(const char* text) noexcept {
+  Digits digits{0, text, false};
+  for (; *digits.end >= '0' && *digits.end <= '9'; ++digits.end) {
+    const std::uint64_t digit = static_cast<std::uint64_t>(*digits.end - '0');
+    digits.overflow = digits.overflow || digits.value > (~std::uint64_t{0} - digit) / 10;
+    digits.value = digits.value * 10 + digit;
+  }
+  return digits;
+}
+
 // Digits and at most one suffix of the row's unit, nothing else.
 inline OptionParse parse_option_number(const OptionRow& row, const char* text,
                                        std::uint64_t& out) noexcept {
   constexpr std::uint64_t most = ~std::uint64_t{0};
-  std::uint64_t value = 0;
-  bool overflow = false;
-  const char* letter = text;
-  for (; *letter >= '0' && *letter <= '9'; ++letter) {
-    const std::uint64_t digit = static_cast<std::uint64_t>(*letter - '0');
-    overflow = overflow || value > (most - digit) / 10;
-    value = value * 10 + digit;
-  }
+  auto [value, letter, overflow] = read_digits(text);
   if (letter == text) return OptionParse::malformed;
   if (*letter != '\0') {
     std::uint64_t factor = 0;
@@ -129,6 +138,25 @@ inline OptionParse parse_option_number(const OptionRow& row, const char* text,
   if (overflow || value < row.min || value > row.max) return OptionParse::out_of_range;
   out = value;
   return OptionParse::accepted;
+}
+
+// Nothing, a number as above, or digits and a percent sign.
+inline OptionParse parse_option_amount(const OptionRow& row, const char* text,
+                                       OptionAmount& out) noexcept {
+  if (*text == '\0') {
+    out = OptionAmount{};
+    return OptionParse::accepted;
+  }
+  const Digits digits = read_digits(text);
+  if (digits.end != text && digits.end[0] == '%' && digits.end[1] == '\0') {
+    if (digits.overflow || digits.value < 1 || digits.value > 100) return OptionParse::out_of_range;
+    out = OptionAmount{digits.value, AmountKind::percent};
+    return OptionParse::accepted;
+  }
+  std::uint64_t bytes = 0;
+  const OptionParse parse = parse_option_number(row, text, bytes);
+  if (parse == OptionParse::accepted) out = OptionAmount{bytes, AmountKind::bytes};
+  return parse;
 }
 
 // The index of `text` among the row's words.
@@ -167,6 +195,10 @@ inline OptionParse assign_option(const OptionRow&, OptionText& field, const char
 inline OptionParse assign_option(const OptionRow& row, std::uint64_t& field,
                                  const char* text) noexcept {
   return parse_option_number(row, text, field);
+}
+inline OptionParse assign_option(const OptionRow& row, OptionAmount& field,
+                                 const char* text) noexcept {
+  return parse_option_amount(row, text, field);
 }
 inline OptionParse assign_option(const OptionRow& row, bool& field, const char* text) noexcept {
   std::uint64_t value = 0;
@@ -223,6 +255,13 @@ inline void add_option_field(OptionLine& line, const OptionRow&, const OptionTex
 inline void add_option_field(OptionLine& line, const OptionRow& row, std::uint64_t field) noexcept {
   add_option_number(line, row.unit, field);
 }
+inline void add_option_field(OptionLine& line, const OptionRow& row,
+                             const OptionAmount& field) noexcept {
+  if (field.kind == AmountKind::unset) return;
+  if (field.kind == AmountKind::bytes) return add_option_number(line, row.unit, field.value);
+  line.add_number(field.value);
+  line.add_char('%');
+}
 inline void add_option_field(OptionLine& line, const OptionRow&, bool field) noexcept {
   line.add_char(field ? '1' : '0');
 }
@@ -258,10 +297,11 @@ inline void add_option_range(OptionLine& line, const OptionRow& row) noexcept {
     line.add("text of at most ");
     line.add_number(row.max);
     line.add(" bytes");
-  } else if (row.kind == OptionKind::number) {
+  } else if (row.kind == OptionKind::number || row.kind == OptionKind::amount) {
     add_option_number(line, row.unit, row.min);
     line.add(" to ");
     add_option_number(line, row.unit, row.max);
+    if (row.kind == OptionKind::amount) line.add(", 1% to 100%, or empty");
   } else {
     line.add(row.words);
   }

@@ -2,15 +2,17 @@
 // process/start: what happens once, when the process or library starts and ends.
 //
 // Owns: the order of these steps. Invariant: allocation works before the start and after the end;
-// the start only adds what needs an environment (options, fork handlers, the counting mode).
-// A privileged process (AT_SECURE) does not listen to its environment. Called on: the thread that
-// runs constructors, before main in all usual cases; the steps run once however many units of a
+// the start only adds what needs an environment (options, limits of the machine, fork handlers,
+// the counting mode). A privileged process (AT_SECURE) does not listen to its environment, but
+// reads the kernel's files: nobody else can have written them. Called on: the thread that runs
+// constructors, before main in all usual cases; the steps run once however many units of a
 // header-only program call them.
 #ifndef TALUS_PROCESS_START_HPP
 #define TALUS_PROCESS_START_HPP
 
 #include <unistd.h>
 
+#include "process/cgroup.hpp"
 #include "process/fork.hpp"
 #include "process/options_env.hpp"
 #include "process/summary.hpp"
@@ -26,6 +28,23 @@ inline void warn(const char* line) noexcept {
   os::System::write_error(text.data(), text.length());
 }
 
+// What was found of the machine, and the limits that follow.
+template <size_t Capacity>
+void put_limits(TextBuffer<Capacity>& text) noexcept {
+  const auto put_bytes = [&text](const char* name, size_t bytes) {
+    char number[32];
+    OptionLine line(number, sizeof number);
+    add_option_number(line, OptionUnit::bytes, bytes);
+    text.put(name).put(bytes != 0 ? number : "none");
+  };
+  put_bytes("; memory limit ", machine.memory_bytes);
+  size_t cpus = os::System::cpu_count();
+  if (machine.cpu_quota != 0 && machine.cpu_quota < cpus) cpus = machine.cpu_quota;
+  text.put(", processors ").put_number(cpus);
+  put_bytes(", soft limit ", limits.soft_bytes.load_relaxed());  // [init]
+  put_bytes(", hard limit ", limits.hard_bytes.load_relaxed());  // [init]
+}
+
 inline void say_options() noexcept {
   TextBuffer<2048> text;
   text.put("talus ").put(version_text).put(":");
@@ -34,15 +53,29 @@ inline void say_options() noexcept {
     format_option_value(options, row, value, sizeof value);
     text.put(" ").put(row.name).put("=").put(value);
   }
+  put_limits(text);
   text.put("\n");
   os::System::write_error(text.data(), text.length());
+  const bool is_share = options.limit_soft.kind == AmountKind::percent ||
+                        options.limit_hard.kind == AmountKind::percent;
+  if (is_share && machine.memory_bytes == 0) {
+    warn("talus: no memory limit was found, so a limit that is a percentage of it is none");
+  }
+}
+
+// Learns what the machine allows, and what the options mean on it.
+inline void find_limits() noexcept {
+  machine = read_machine_limits();
+  limits.set(effective_limits(options, machine));
 }
 
 // From here on every thread counts; the calling thread at once, others when they begin.
 inline void start_counting() noexcept {
   counting::shared.is_on.store_relaxed(true);  // [init]
-  HeapFace& face = *this_face;
-  if (face.operations == nullptr) this_face = &counting::face_for(static_cast<ThreadCache&>(face));
+  HeapFace& face = current_face();
+  if (face.operations == nullptr) {
+    set_face(counting::face_for(static_cast<ThreadCache&>(face)));
+  }
 }
 
 inline bool wants_summary() noexcept {
@@ -54,14 +87,21 @@ inline void process_starts() noexcept {
   has_started.store_relaxed(true);         // [init]
   process_started_ns.store_relaxed(os::System::now_ns());  // [init]
   if (!os::System::is_secure() && environ != nullptr) parse_options(environ, options, warn);
+  find_limits();
   if (options.verbose) say_options();
   if (wants_summary()) start_counting();
   watch_forks();
+  allow_helper();
 }
+
+// Code that stays where it is may be left to a helper that does not end: it may wait for a lock
+// that its ender holds, who calls exit in the handler of a signal.
+inline constexpr uint64_t exit_patience_ms = 200;
 
 inline void process_ends() noexcept {
   if (has_ended.load_relaxed()) return;  // [init] destructors run one after the other
   has_ended.store_relaxed(true);         // [init]
+  end_helper_for_ever(may_be_unloaded() ? helper_patience_ms : exit_patience_ms);
   if (wants_summary()) print_summary();
   forget_threads();
 }

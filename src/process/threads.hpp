@@ -41,26 +41,26 @@ inline ThreadEnd thread_end;
 // The last act of a thread as far as it has a cache.
 inline void thread_ends(void* value) noexcept {
   thread_end.ending_count.fetch_add_relaxed(1);  // [hint] forget_threads waits for it to fall
-  this_face = &dead_face;
-  end_cache(*static_cast<ThreadCache*>(value));
+  auto& cache = *static_cast<ThreadCache*>(value);
+  depart(cache, dead_face);
+  end_cache(cache);
   thread_end.ending_count.fetch_sub_relaxed(1);  // [hint] as above
 }
 
-// Makes the calling thread's end known. Failing means that its cache is not reused: memory is lost
-// to others, nothing breaks.
-inline void watch_thread(ThreadCache& cache) noexcept {
+// Makes the calling thread's end known. False: it cannot, so that its cache is not reused, and
+// nobody may reach for its face: memory is lost to others, nothing breaks.
+inline bool watch_thread(ThreadCache& cache) noexcept {
   if (may_be_unloaded() && &__cxa_thread_atexit_impl != nullptr) {
-    __cxa_thread_atexit_impl(thread_ends, &cache, &__dso_handle);
-    return;
+    return __cxa_thread_atexit_impl(thread_ends, &cache, &__dso_handle) == 0;
   }
   if (!thread_end.has_key.load_acquire()) {
     Locked held{thread_end.lock};
     if (!thread_end.has_key.load_relaxed()) {  // [own] the lock
-      if (pthread_key_create(&thread_end.key, thread_ends) != 0) return;
+      if (pthread_key_create(&thread_end.key, thread_ends) != 0) return false;
       thread_end.has_key.store_release(true);
     }
   }
-  pthread_setspecific(thread_end.key, &cache);
+  return pthread_setspecific(thread_end.key, &cache) == 0;
 }
 
 TALUS_HOOK ThreadCache* cache_of_new_thread(HeapFace&) noexcept {
@@ -68,8 +68,9 @@ TALUS_HOOK ThreadCache* cache_of_new_thread(HeapFace&) noexcept {
   ThreadCache* cache = attach_cache();
   if (cache == nullptr) return nullptr;
   const bool is_counting = counting::shared.is_on.load_relaxed();  // [init] before threads start
-  this_face = is_counting ? &counting::face_for(*cache) : cache;
-  watch_thread(*cache);
+  set_face(is_counting ? counting::face_for(*cache) : *cache);
+  if (watch_thread(*cache)) attend(*cache);
+  offer_caches();
   return cache;
 }
 

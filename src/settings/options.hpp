@@ -25,10 +25,21 @@ struct OptionText {
   char bytes[option_text_bytes_max];
 };
 
+// An amount of memory: not said, so many bytes, or a percentage of the memory that the process may
+// have (settings/machine.hpp).
+enum class AmountKind : std::uint8_t { unset, bytes, percent };
+struct OptionAmount {
+  std::uint64_t value{0};  // bytes, or 1 to 100; unset: 0
+  AmountKind kind{AmountKind::unset};
+};
+
 // What free() does with a pointer that was never ours.
 enum class ForeignFree : std::uint8_t { abort, ignore };
 
-enum class OptionKind : std::uint8_t { number, boolean, text, words };
+// For which memory huge pages are asked.
+enum class HugePages : std::uint8_t { never, adaptive, always };
+
+enum class OptionKind : std::uint8_t { number, amount, boolean, text, words };
 enum class OptionUnit : std::uint8_t { none, bytes, ms };
 
 // When a value may change. at_start: read once, when the process starts.
@@ -42,6 +53,11 @@ struct OptionTypeOf;
 template <>
 struct OptionTypeOf<std::uint64_t> {
   static constexpr OptionKind kind = OptionKind::number;
+  static constexpr const char* words = "";
+};
+template <>
+struct OptionTypeOf<OptionAmount> {
+  static constexpr OptionKind kind = OptionKind::amount;
   static constexpr const char* words = "";
 };
 template <>
@@ -59,9 +75,14 @@ struct OptionTypeOf<ForeignFree> {
   static constexpr OptionKind kind = OptionKind::words;
   static constexpr const char* words = "abort|ignore";
 };
+template <>
+struct OptionTypeOf<HugePages> {
+  static constexpr OptionKind kind = OptionKind::words;
+  static constexpr const char* words = "never|adaptive|always";
+};
 
 // ROW(name, type, default, min, max, unit, reload, help)
-// For text min and max are lengths, for booleans and words they are indices.
+// For text min and max are lengths, for booleans and words they are indices, for amounts bytes.
 // The environment name is TALUS_ and the name in upper case.
 #define TALUS_OPTION_ROWS(ROW)                                                                 \
   ROW(print_stats, OptionText, "", 0, option_text_bytes_max - 1, none, at_start,               \
@@ -76,11 +97,24 @@ struct OptionTypeOf<ForeignFree> {
   ROW(arena_bytes, std::uint64_t, 4194304, 1048576, 1073741824, bytes, at_start,               \
       "size of the first address range taken from the kernel")                                 \
   ROW(heaps, std::uint64_t, 0, 0, 1023, none, at_start,                                        \
-      "heaps that threads share; 0: four for each processor")                                  \
+      "heaps that threads share; 0: four for each processor that the process may use")         \
   ROW(on_foreign_free, ForeignFree, ForeignFree::abort, 0, 1, none, at_start,                  \
       "what free() does with a pointer that did not come from Talus")                          \
+  ROW(helper, bool, true, 0, 1, none, at_start,                                                \
+      "a thread of Talus' own gives free memory back while the program is idle; 0: only calls "\
+      "of the allocator do")                                                                   \
+  ROW(limit_soft, OptionAmount, OptionAmount{}, 0, std::uint64_t{1} << 47, bytes, at_start,    \
+      "with more memory than that Talus gives free memory back at once; a percentage is one "  \
+      "of the cgroup's memory limit; empty: 7/8 of the cgroup's limit; 0: none")               \
+  ROW(limit_hard, OptionAmount, OptionAmount{}, 0, std::uint64_t{1} << 47, bytes, at_start,    \
+      "an allocation with which Talus would have more memory than that fails; a percentage "   \
+      "is one of the cgroup's memory limit; empty or 0: none")                                 \
+  ROW(thp, HugePages, HugePages::adaptive, 0, 2, none, at_start,                               \
+      "huge pages are asked for: never, for heaps that are large and dense, or always")        \
+  ROW(pressure, bool, false, 0, 1, none, at_start,                                             \
+      "memory pressure that the kernel reports (PSI) shortens the decay")                      \
   ROW(verbose, bool, false, 0, 1, none, at_start,                                              \
-      "one line at start with the version and the options in effect")
+      "one line at start with the version, the options in effect and the limits found")
 
 // The values. A default-constructed Options holds the defaults of the table, and is a constant
 // initialiser: a global Options needs no start-up code.
@@ -102,8 +136,8 @@ struct OptionRow {
   OptionId id;
   const char* name;  // lower case, as in Options
   OptionKind kind;
-  const char* words;             // the allowed words, parted by '|'; empty for numbers and text
-  std::uint64_t default_number;  // numbers: the value; booleans, words: the index; text: 0
+  const char* words;             // the allowed words, parted by '|'; else empty
+  std::uint64_t default_number;  // numbers, amounts: the value; booleans, words: the index; text: 0
   const char* default_text;      // text only, else empty
   std::uint64_t min;
   std::uint64_t max;  // inclusive
@@ -125,13 +159,19 @@ struct OptionDefault<OptionText> {
 constexpr std::uint64_t option_default_number(std::uint64_t value) { return value; }
 constexpr std::uint64_t option_default_number(bool value) { return value ? 1 : 0; }
 constexpr std::uint64_t option_default_number(const char*) { return 0; }
+constexpr std::uint64_t option_default_number(OptionAmount value) { return value.value; }
+constexpr std::uint64_t option_default_number(HugePages value) {
+  return static_cast<std::uint64_t>(value);
+}
 constexpr std::uint64_t option_default_number(ForeignFree value) {
   return static_cast<std::uint64_t>(value);
 }
 constexpr const char* option_default_text(std::uint64_t) { return ""; }
 constexpr const char* option_default_text(bool) { return ""; }
 constexpr const char* option_default_text(const char* value) { return value; }
+constexpr const char* option_default_text(OptionAmount) { return ""; }
 constexpr const char* option_default_text(ForeignFree) { return ""; }
+constexpr const char* option_default_text(HugePages) { return ""; }
 
 inline constexpr OptionRow option_rows[] = {
 #define TALUS_OPTION_ROW(name, type, value, min, max, unit, reload, help) \
@@ -158,11 +198,13 @@ constexpr bool option_rows_are_sound() {
     if (static_cast<std::size_t>(row.id) != i) return false;
     if (row.min > row.max) return false;
     if (row.default_number < row.min || row.default_number > row.max) return false;
-    if (row.kind != OptionKind::number && row.unit != OptionUnit::none) return false;
+    const bool is_measure = row.kind == OptionKind::number || row.kind == OptionKind::amount;
+    if (!is_measure && row.unit != OptionUnit::none) return false;
+    if (row.kind == OptionKind::amount && row.unit != OptionUnit::bytes) return false;
   }
   return true;
 }
-static_assert(option_rows_are_sound(), "every default lies in its range; only numbers have units");
+static_assert(option_rows_are_sound(), "defaults lie in their ranges; only measures have units");
 
 }  // namespace talus
 

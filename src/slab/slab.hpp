@@ -23,6 +23,8 @@ enum class SlabState : uint8_t {
   unused,     // a descriptor without blocks
   available,  // has free blocks, is in its heap's list
   full,       // has none, is in no list
+  purging,    // has free blocks whose pages are just being given back, is in no list
+  lean,       // has free blocks without pages of their own, is in its heap's list of such slabs
 };
 
 struct Slab {
@@ -37,6 +39,7 @@ struct Slab {
   alignas(cache_line_bytes) SlabState state = SlabState::unused;
   uint32_t free_count = 0;
   uint16_t first_word = 0;  // no word of the free bitmap before this one has a set bit
+  uint16_t changed_at = 0;  // by the heap's clock, when blocks came or went last
   Slab* next = nullptr;     // in the heap's list of available slabs, or of unused descriptors
   Slab* previous = nullptr;
 
@@ -188,20 +191,21 @@ inline Slab* make_descriptor(void* zeroed, ClassId class_id) noexcept {
   return slab;
 }
 
-// The available slabs of one class of one heap; first in front. Under the heap's lock.
+// Slabs of one class and one state of one heap; first in front. Under the heap's lock.
 struct SlabList {
   Slab* first = nullptr;
+  Slab* last = nullptr;
 
-  void add(Slab& slab) noexcept {
-    slab.state = SlabState::available;
+  void add(Slab& slab, SlabState state = SlabState::available) noexcept {
+    slab.state = state;
     slab.previous = nullptr;
     slab.next = first;
-    if (first != nullptr) first->previous = &slab;
+    (first != nullptr ? first->previous : last) = &slab;
     first = &slab;
   }
   void remove(Slab& slab) noexcept {
     (slab.previous != nullptr ? slab.previous->next : first) = slab.next;
-    if (slab.next != nullptr) slab.next->previous = slab.previous;
+    (slab.next != nullptr ? slab.next->previous : last) = slab.previous;
     slab.next = slab.previous = nullptr;
   }
 };

@@ -26,7 +26,6 @@ struct FreeRange {
   FreeRange* right = nullptr;  // larger key; also links unused nodes
   FreeRange* older = nullptr;  // dirty ranges in the order of their release
   FreeRange* newer = nullptr;
-  uint64_t released_ms = 0;
   RangeState state = RangeState::unused;
 
   uintptr_t end() const noexcept { return base + granules * granule_bytes; }

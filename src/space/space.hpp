@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: MIT
 // space: the face of address space. Gives ranges of granules to heaps and takes them back.
 //
-// Owns: arenas (reserved from the kernel, never returned), the page map, free ranges in two
-// indexes (dirty: keep their pages; clean: read as zero) and metadata. A request takes the best
-// fitting dirty range, else the best fitting clean one, else new address space: a page fault costs
-// as much as hundreds of fast paths, so touched memory is reused before untouched.
-// Invariants: free ranges of one state are never neighbours (they are joined at once); a granule
-// belongs to one free range or to one user. Dirty ranges are given back to the kernel when nobody
-// wanted them for decay_ms, or when there are more than retain_bytes of them.
-// Called on: any thread, under the one lock; the kernel is entered outside it where it is slow.
-// Must not know: slabs, heaps, threads.
+// Owns: arenas (reserved from the kernel, never returned), the page map, free ranges and metadata.
+// A request takes the best fitting dirty range, else the best fitting clean one, else new address
+// space: a page fault costs as much as hundreds of fast paths, so touched memory is reused before
+// untouched. Touched memory that was free all through the last decay_ms is surplus and goes back to
+// the kernel, oldest first (base/low_mark); so does what exceeds retain_bytes or the soft limit.
+// Invariant: a granule belongs to one free range or to one user; what is given never exceeds the
+// hard limit. Called on: any thread, under the one lock; the kernel is entered outside it where it
+// is slow. Must not know: slabs, heaps, threads.
 #ifndef TALUS_SPACE_SPACE_HPP
 #define TALUS_SPACE_SPACE_HPP
 
 #include "os/bytes.hpp"
-#include "os/os.hpp"
-#include "settings/options.hpp"
-#include "space/metadata.hpp"
-#include "space/page_map.hpp"
-#include "space/range_index.hpp"
+#include "settings/machine.hpp"
+#include "space/arenas.hpp"
+#include "space/free_ranges.hpp"
 #include "sync/lock.hpp"
 
 namespace talus {
-
-inline PageMap page_map;
-inline Options options;
 
 // A range that was given out. `base` 0 means there was no memory.
 struct Range {
@@ -33,9 +27,8 @@ struct Range {
   Zeroed zeroed = Zeroed::no;  // all its bytes read as zero
 };
 
-// How the user of a range fills such ranges: with blocks that leave few gaps (dense) or more
-// (sparse), or as a program pleases (unknown).
-enum class Filling : uint8_t { unknown, sparse, dense };
+// Patient purging leaves parts of huge pages alone; urgent purging takes all it finds.
+enum class Haste : uint8_t { patient, urgent };
 
 // What statistics read; all in bytes but the two counts. Written under the space lock.
 struct SpaceCounters {
@@ -48,7 +41,7 @@ struct SpaceCounters {
   size_t arena_count = 0;
 };
 
-class Space {
+class Space : public FreeRanges {
  public:
   Lock& lock() noexcept { return lock_; }
 
@@ -59,20 +52,22 @@ class Space {
     const size_t wanted = granules + slack;
     if (!supply_nodes()) return {};
     if (wanted < granules || wanted > (size_t{1} << (address_bits - granule_shift))) return {};
-    FreeRange* fit = find(wanted);
+    if (!is_within_limit(granules)) return {};
+    FreeRange* fit = find_dirty(wanted);
     if (fit == nullptr) {
+      keep_soft_limit(held, granules);
+      fit = find(wanted);
       // Ranges that only differ in their pages may make room together.
-      if (!grow(wanted, filling)) purge_dirty(held, 0, ~uint64_t{0});
+      if (fit == nullptr && !grow(wanted, filling)) purge(held, dirty_bytes(), Haste::urgent);
       // The lock was given up in between: others may have used what was set aside. Before find(),
       // because setting aside may itself take from a free range.
-      if (!supply_nodes()) return {};
+      if (!supply_nodes() || !is_within_limit(granules)) return {};
       fit = find(wanted);
       if (fit == nullptr) return {};
     }
     const uintptr_t base = round_up(fit->base, alignment);
     const Zeroed zeroed = fit->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
-    carve(*fit, base, granules);
-    count_given(granules);
+    take_from(*fit, base, granules);
     given_count_++;
     return Range{base, granules, zeroed};
   }
@@ -80,13 +75,14 @@ class Space {
   // Takes up to `granules` (at least `granules_min`) that start at `base`, if they are free: how a
   // block grows in place. Returns what it took; `zeroed` as in take().
   Range take_at(Locked&, uintptr_t base, size_t granules_min, size_t granules) noexcept {
-    FreeRange* at = free_range_at(base);
+    FreeRange* at = range_at(base);
     if (at == nullptr || at->base != base || at->granules < granules_min) return {};
     if (at->state == RangeState::purging) return {};  // in no index until its pages are gone
     if (at->granules < granules) granules = at->granules;
+    if (!is_within_limit(granules)) granules = granules_min;
+    if (!is_within_limit(granules)) return {};
     const Zeroed zeroed = at->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
-    carve(*at, base, granules);
-    count_given(granules);
+    take_from(*at, base, granules);
     return Range{base, granules, zeroed};
   }
 
@@ -96,19 +92,45 @@ class Space {
     page_map.set_ends(base, granules, PageWord{}, nullptr);
     counters_.given_bytes -= granules * granule_bytes;
     if (given_count_ > 0) given_count_--;
+    const size_t surplus = touched ? turn_if_late() : 0;
     insert(base, granules, touched ? RangeState::dirty : RangeState::clean);
-    if (touched) keep_bounds(held);
-  }
-
-  // Gives dirty ranges back to the kernel until at most `keep_bytes` remain. Returns bytes purged.
-  size_t trim(Locked& held, size_t keep_bytes) noexcept {
-    return purge_dirty(held, keep_bytes, ~uint64_t{0});
+    if (!touched) return;
+    if (surplus != 0) purge(held, surplus, Haste::patient);
+    const size_t retained = retained_bytes_max();
+    if (dirty_bytes() > retained) purge(held, dirty_bytes() - retained, Haste::urgent);
   }
 
   // Gives only the end of a range back; as give(). The user keeps the rest.
   void give_tail(Locked& held, uintptr_t base, size_t granules, bool touched) noexcept {
     given_count_++;
     give(held, base, granules, touched);
+  }
+
+  // Gives dirty ranges back to the kernel until at most `keep_bytes` remain. Returns bytes purged.
+  size_t trim(Locked& held, size_t keep_bytes) noexcept {
+    return dirty_bytes() > keep_bytes ? purge(held, dirty_bytes() - keep_bytes, Haste::urgent) : 0;
+  }
+
+  // What the helper does each time: gives back what nobody needed lately. Returns bytes purged.
+  size_t give_back_surplus(Locked& held, uint64_t turns) noexcept {
+    const size_t surplus = turn(turns);
+    return surplus != 0 ? purge(held, surplus, Haste::patient) : 0;
+  }
+
+  // Bytes that slabs keep free and touched: they count as retained, too.
+  void note_free_in_slabs(Locked&, size_t bytes) noexcept { free_in_slabs_ = bytes; }
+  // Now and then, when so much is dirty that it matters.
+  bool wants_free_in_slabs(Locked&) noexcept {
+    return dirty_bytes() > options.retain_bytes / 4 && ++gives_ % 16 == 0;
+  }
+
+  // Pages of a slab (or any part of a given range) without blocks are no longer worth their memory.
+  bool is_huge(Locked&, uintptr_t base) const noexcept { return arenas_.is_huge(base); }
+  bool has_huge(Locked&) const noexcept { return arenas_.has_huge(); }
+  void give_up_huge(Locked&) noexcept { arenas_.give_up_huge(); }
+  void count_purged(Locked&, size_t bytes, size_t steps) noexcept {
+    counters_.purged_bytes += bytes;
+    counters_.purge_count += steps;
   }
 
   // Zeroed memory for descriptors; null: none. When the kernel refuses, free ranges serve.
@@ -124,143 +146,82 @@ class Space {
 
   const SpaceCounters& counters() const noexcept { return counters_; }
   bool is_purging() const noexcept { return purging_bytes_ != 0; }
-  size_t dirty_bytes() const noexcept { return dirty_.bytes(); }
-  size_t clean_bytes() const noexcept { return clean_.bytes(); }
-  size_t free_range_count() const noexcept { return dirty_.count() + clean_.count(); }
   size_t metadata_bytes() const noexcept { return metadata_.used_bytes(); }
 
   bool is_sound() const noexcept {
-    return dirty_.is_sound() && clean_.is_sound() &&
-           counters_.given_bytes + dirty_.bytes() + clean_.bytes() + purging_bytes_ ==
-               counters_.reserved_bytes;
+    return indexes_are_sound() && counters_.given_bytes + dirty_bytes() + clean_bytes() +
+                                          purging_bytes_ == counters_.reserved_bytes;
   }
 
  private:
   FreeRange* find(size_t granules) const noexcept {
-    FreeRange* fit = dirty_.best_fit(granules);
-    return fit != nullptr ? fit : clean_.best_fit(granules);
+    FreeRange* fit = find_dirty(granules);
+    return fit != nullptr ? fit : find_clean(granules);
   }
 
-  void count_given(size_t granules) noexcept {
+  void take_from(FreeRange& from, uintptr_t base, size_t granules) noexcept {
+    carve(from, base, granules);
+    low_mark_.note(dirty_bytes());
     counters_.given_bytes += granules * granule_bytes;
     if (counters_.given_bytes > counters_.given_peak_bytes) {
       counters_.given_peak_bytes = counters_.given_bytes;
     }
   }
 
-  // The free range that has this address as its first or last granule, or null.
-  static FreeRange* free_range_at(uintptr_t address) noexcept {
-    if (!PageMap::covers(address) || !page_map.word_of(address).is_nobody()) return nullptr;
-    return static_cast<FreeRange*>(page_map.descriptor_of(address));
+  bool is_within_limit(size_t granules) const noexcept {
+    const size_t hard = limits.hard_bytes.load_relaxed();  // [hint] may change at any time
+    return hard == 0 || counters_.given_bytes + granules * granule_bytes <= hard;
+  }
+  // Above the soft limit, pages are given back before new ones are touched.
+  void keep_soft_limit(Locked& held, size_t granules) noexcept {
+    const size_t soft = limits.soft_bytes.load_relaxed();  // [hint] may change at any time
+    const size_t given = counters_.given_bytes + granules * granule_bytes;
+    if (soft == 0 || given + dirty_bytes() <= soft) return;
+    trim(held, given < soft ? soft - given : 0);
   }
 
-  RangeIndex& index_of(RangeState state) noexcept {
-    return state == RangeState::dirty ? dirty_ : clean_;
+  // Dirty bytes that may be kept. Slabs take their part of it, but for the last sixteenth.
+  size_t retained_bytes_max() const noexcept {
+    if (options.decay_ms == 0) return 0;
+    const size_t most = options.retain_bytes;
+    const size_t in_slabs = free_in_slabs_ < most ? free_in_slabs_ : most;
+    return most - in_slabs > most / 16 ? most - in_slabs : most / 16;
   }
 
-  // Cuts [base, base + granules) out of a free range; what is left of it stays free.
-  void carve(FreeRange& from, uintptr_t base, size_t granules) noexcept {
-    const RangeState state = from.state;
-    const uintptr_t start = from.base, end = from.end();
-    const uint64_t released_ms = from.released_ms;
-    const uintptr_t taken_end = base + granules * granule_bytes;
-    unlink(from);
-    page_map.set_ends(start, from.granules, PageWord{}, nullptr);
-    if (base > start) {
-      from.granules = (base - start) / granule_bytes;
-      link(from, state, released_ms);
-      if (end > taken_end) insert(taken_end, (end - taken_end) / granule_bytes, state);
-    } else if (end > taken_end) {
-      from.base = taken_end;
-      from.granules = (end - taken_end) / granule_bytes;
-      link(from, state, released_ms);
-    } else {
-      recycle(from);
-    }
-    TALUS_AUDIT_SOUND(dirty_);
+  // Lets time pass for the surplus; returns it.
+  size_t turn(uint64_t turns) noexcept {
+    turned_ms_ = os::System::now_ms();
+    // The turn that ends first may hold an old low; more than all others tell nothing new.
+    if (turns > LowMark::turns_kept + 1) turns = LowMark::turns_kept + 1;
+    for (; turns > 0; turns--) low_mark_.turn(dirty_bytes());
+    return low_mark_.surplus();
   }
-
-  // Adds a free range and joins it with neighbours of the same state.
-  void insert(uintptr_t base, size_t granules, RangeState state) noexcept {
-    FreeRange* node = nullptr;
-    if (FreeRange* before = free_range_at(base - 1);
-        before != nullptr && before->state == state && before->end() == base) {
-      unlink(*before);
-      page_map.set_ends(before->base, before->granules, PageWord{}, nullptr);
-      base = before->base;
-      granules += before->granules;
-      node = before;
-    }
-    const uintptr_t end = base + granules * granule_bytes;
-    if (FreeRange* after = free_range_at(end);
-        after != nullptr && after->state == state && after->base == end) {
-      unlink(*after);
-      page_map.set_ends(after->base, after->granules, PageWord{}, nullptr);
-      granules += after->granules;
-      if (node == nullptr) {
-        node = after;
-      } else {
-        recycle(*after);
-      }
-    }
-    if (node == nullptr) node = &new_node();
-    node->base = base;
-    node->granules = granules;
-    link(*node, state, state == RangeState::dirty ? os::System::now_ms() : 0);
-  }
-
-  void link(FreeRange& node, RangeState state, uint64_t released_ms) noexcept {
-    node.state = state;
-    node.released_ms = released_ms;
-    page_map.set_ends(node.base, node.granules, PageWord{}, &node);
-    index_of(state).insert(node);
-    if (state != RangeState::dirty) return;
-    // In the order of release; a rest of an older range finds its place from the old end.
-    FreeRange* newer = nullptr;
-    FreeRange* older = newest_dirty_;
-    if (older != nullptr && older->released_ms > released_ms) {
-      older = nullptr;
-      newer = oldest_dirty_;
-    }
-    node.older = older;
-    node.newer = newer;
-    (older != nullptr ? older->newer : oldest_dirty_) = &node;
-    (newer != nullptr ? newer->older : newest_dirty_) = &node;
-  }
-
-  void unlink(FreeRange& node) noexcept {
-    index_of(node.state).remove(node);
-    if (node.state == RangeState::dirty) {
-      (node.older != nullptr ? node.older->newer : oldest_dirty_) = node.newer;
-      (node.newer != nullptr ? node.newer->older : newest_dirty_) = node.older;
-      node.older = node.newer = nullptr;
-    }
-    node.state = RangeState::unused;
+  // Who gives lets time pass only where no helper did.
+  size_t turn_if_late() noexcept {
+    const uint64_t turn_ms = options.decay_ms / LowMark::turns_kept;
+    const uint64_t late_ms = os::System::now_ms() - turned_ms_;
+    return late_ms > 2 * turn_ms ? turn(turn_ms == 0 ? late_ms : late_ms / turn_ms) : 0;
   }
 
   // Giving back must never need memory, so nodes are set aside before ranges are given out: free
   // ranges lie between given ones, and between two of those there are at most two (one of each
-  // state) or one being purged and its two neighbours. Setting aside touches nothing.
+  // state), and a few more where pages are being given back. Setting aside touches nothing.
   bool supply_nodes() noexcept {
-    const size_t needed = 3 * (given_count_ + 2) + counters_.arena_count * 2;
-    if (node_count_ >= needed) return true;
+    const size_t needed = 3 * (given_count_ + 2) + counters_.arena_count * 2 + purge_nodes;
+    if (node_count() >= needed) return true;
     for (size_t nodes = nodes_per_supply; nodes >= 4; nodes /= 4) {
       auto* fresh = static_cast<FreeRange*>(
           metadata_.take(nodes * sizeof(FreeRange), counters_.reserved_bytes));
       if (fresh == nullptr && (fresh = nodes_from_range(nodes)) == nullptr) continue;
-      // What is left of the last supply joins the recycled nodes.
-      while (spare_nodes_left_ > 0) recycle(spare_nodes_[--spare_nodes_left_]);
-      spare_nodes_ = fresh;
-      spare_nodes_left_ = nodes;
-      node_count_ += nodes;
-      return true;
+      add_nodes(fresh, nodes);
+      if (node_count() >= needed) return true;
     }
     return false;
   }
   // Without the kernel's help: one granule of a free range becomes nodes. Needs no node itself.
   FreeRange* nodes_from_range(size_t& nodes) noexcept {
-    FreeRange* range = clean_.best_fit(1);
-    if (range == nullptr) range = dirty_.best_fit(1);
+    FreeRange* range = find_clean(1);
+    if (range == nullptr) range = find_dirty(1);
     if (range == nullptr) return nullptr;
     auto* fresh = reinterpret_cast<FreeRange*>(range->base);
     if (range->state == RangeState::dirty) clear_bytes(fresh, granule_bytes);
@@ -270,121 +231,94 @@ class Space {
     return fresh;
   }
 
-  FreeRange& new_node() noexcept {
-    FreeRange* node = unused_nodes_;
-    if (node != nullptr) {
-      unused_nodes_ = node->right;
-      node->right = nullptr;
-      return *node;
+  // What of the oldest dirty ranges to purge next: a huge page or less of one of them, so that the
+  // kernel is never busy for long. Null: a range that is better left alone.
+  struct Piece {
+    uintptr_t base = 0;
+    size_t granules = 0;
+  };
+  Piece piece_of(const FreeRange& range, size_t bytes_wanted, Haste haste) const noexcept {
+    uintptr_t end = range.end();
+    uintptr_t base = round_down(end - 1, arena_alignment);
+    const bool is_whole_only = haste == Haste::patient && arenas_.is_huge(range.base);
+    if (is_whole_only) {
+      end = round_down(end, arena_alignment);
+      base = end - arena_alignment;
+      if (end <= range.base || base < range.base) return {};
+    } else {
+      if (base < range.base) base = range.base;
+      if (end - base > bytes_wanted) base = end - round_up(bytes_wanted, granule_bytes);
     }
-    TALUS_CHECK(spare_nodes_left_ > 0);
-    return spare_nodes_[--spare_nodes_left_];
-  }
-  void recycle(FreeRange& node) noexcept {
-    node = FreeRange{};
-    node.right = unused_nodes_;
-    unused_nodes_ = &node;
+    return Piece{base, (end - base) / granule_bytes};
   }
 
-  void keep_bounds(Locked& held) noexcept {
-    const uint64_t now = os::System::now_ms();
-    const uint64_t decay_ms = options.decay_ms;
-    if (oldest_dirty_ != nullptr && oldest_dirty_->released_ms + decay_ms <= now) {
-      purge_dirty(held, 0, now - decay_ms);
-    }
-    if (dirty_.bytes() > options.retain_bytes) purge_dirty(held, options.retain_bytes, now);
-  }
-
-  // Purges dirty ranges, oldest first, that were released at or before `until_ms`, while more than
-  // `keep_bytes` remain. The kernel works outside the lock with the range taken out of the index.
-  size_t purge_dirty(Locked& held, size_t keep_bytes, uint64_t until_ms) noexcept {
+  // Purges at least `bytes_wanted` of the dirty ranges if there are so many, oldest first. The
+  // kernel works outside the lock with the piece taken out of the index. Returns bytes purged.
+  size_t purge(Locked& held, size_t bytes_wanted, Haste haste) noexcept {
     size_t purged = 0;
-    // Ranges that the kernel refuses to purge come back as newest: stop before meeting them again.
-    size_t rounds = dirty_.count();
-    while (rounds-- > 0 && oldest_dirty_ != nullptr && dirty_.bytes() > keep_bytes &&
-           oldest_dirty_->released_ms <= until_ms) {
-      FreeRange& node = *oldest_dirty_;
-      unlink(node);
-      node.state = RangeState::purging;
-      purging_bytes_ += node.bytes();
-      const uintptr_t base = node.base;
-      const size_t granules = node.granules;
+    // Ranges that are left alone, or that the kernel refuses, become the newest: stop before
+    // meeting them again.
+    size_t left_alone = 0;
+    while (purged < bytes_wanted && oldest() != nullptr && purger_count_ < purgers_max) {
+      FreeRange& from = *oldest();
+      const Piece piece = piece_of(from, bytes_wanted - purged, haste);
+      if (piece.base == 0) {
+        make_newest(from);
+        if (++left_alone > free_range_count()) break;
+        continue;
+      }
+      const size_t bytes = piece.granules * granule_bytes;
+      FreeRange& node = take_out(from, piece.base, piece.granules);
+      purging_bytes_ += bytes;
+      purger_count_++;
       held.give_for_a_while();
-      const bool done = os::System::purge(reinterpret_cast<void*>(base), granules * granule_bytes);
+      const bool done = os::System::purge(reinterpret_cast<void*>(piece.base), bytes);
       held.take_again();
-      purging_bytes_ -= granules * granule_bytes;
-      page_map.set_ends(base, granules, PageWord{}, nullptr);
-      recycle(node);
-      insert(base, granules, done ? RangeState::clean : RangeState::dirty);
+      purger_count_--;
+      purging_bytes_ -= bytes;
+      put_back(node, done ? RangeState::clean : RangeState::dirty);
+      if (!done && ++left_alone > refusals_max) break;
       if (!done) continue;
-      purged += granules * granule_bytes;
-      counters_.purged_bytes += granules * granule_bytes;
-      counters_.purge_count++;
+      purged += bytes;
+      low_mark_.give_away(bytes);
+      count_purged(held, bytes, 1);
     }
     return purged;
   }
 
-  bool wants_huge(Filling filling) const noexcept {
-    if (filling == Filling::unknown) return false;
-    return counters_.given_bytes >=
-           (filling == Filling::dense ? huge_dense_bytes_min : huge_sparse_bytes_min);
-  }
-
   // Reserves an arena that holds at least this much. False: the kernel refused.
   bool grow(size_t granules, Filling filling) noexcept {
-    const size_t needed = round_up(granules * granule_bytes, arena_alignment);
-    size_t bytes = counters_.reserved_bytes >> arena_growth_shift;
-    if (bytes < options.arena_bytes) bytes = options.arena_bytes;
-    if (bytes > arena_growth_max) bytes = arena_growth_max;
-    bytes = round_up(bytes, arena_alignment);
-    if (bytes < needed) bytes = needed;
-    const bool huge = wants_huge(filling);
-    while (!grow_by(bytes, huge)) {
-      if (bytes == needed) return grow_unaligned(granules * granule_bytes);
-      bytes = bytes / 2 > needed ? round_up(bytes / 2, arena_alignment) : needed;
-    }
-    return true;
-  }
-  bool grow_by(size_t bytes, bool huge) noexcept {
-    // The kernel places mappings downward: below the last arena it is often free and joins it.
-    void* hint = last_arena_ > bytes ? reinterpret_cast<void*>(last_arena_ - bytes) : nullptr;
-    return add_arena(os::map_aligned(hint, bytes, arena_alignment), bytes, huge);
-  }
-  // When addresses are scarce, alignment to huge pages is the first thing to give up.
-  bool grow_unaligned(size_t bytes) noexcept {
-    return add_arena(os::map_aligned(nullptr, bytes, granule_bytes), bytes, false);
-  }
-  bool add_arena(void* at, size_t bytes, bool huge) noexcept {
-    if (at == nullptr) return false;
-    const uintptr_t base = reinterpret_cast<uintptr_t>(at);
-    if (!page_map.cover(base, bytes)) {
-      os::System::unmap(at, bytes);
+    const Arena arena = arenas_.reserve(granules * granule_bytes, filling, counters_.given_bytes,
+                                        counters_.reserved_bytes, metadata_);
+    if (arena.base == 0) return false;
+    if (!page_map.cover(arena.base, arena.bytes)) {
+      os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
       return false;
     }
-    if (huge) os::System::advise_huge(at, bytes);
-    last_arena_ = base;
     counters_.arena_count++;
-    counters_.reserved_bytes += bytes;
+    counters_.reserved_bytes += arena.bytes;
     if (counters_.reserved_bytes > counters_.reserved_peak_bytes) {
       counters_.reserved_peak_bytes = counters_.reserved_bytes;
     }
-    insert(base, bytes / granule_bytes, RangeState::clean);
+    insert(arena.base, arena.bytes / granule_bytes, RangeState::clean);
     return true;
   }
 
-  Lock lock_;
-  RangeIndex dirty_, clean_;
-  FreeRange* oldest_dirty_ = nullptr;
-  FreeRange* newest_dirty_ = nullptr;
-  FreeRange* unused_nodes_ = nullptr;
-  uintptr_t last_arena_ = 0;
   static constexpr size_t nodes_per_supply = 1024;
-  FreeRange* spare_nodes_ = nullptr;  // never used yet, and untouched
-  size_t spare_nodes_left_ = 0;
-  size_t node_count_ = 0;    // all nodes there are
-  size_t given_count_ = 0;   // ranges with users, at least
-  size_t purging_bytes_ = 0;
+  static constexpr size_t purgers_max = 16;  // threads that purge at a time
+  static constexpr size_t purge_nodes = 3 * purgers_max;
+  static constexpr size_t refusals_max = 8;
+
+  Lock lock_;
+  Arenas arenas_;
   Metadata metadata_;
+  LowMark low_mark_;          // of the dirty bytes
+  uint64_t turned_ms_ = 0;
+  size_t free_in_slabs_ = 0;  // when somebody looked last
+  size_t gives_ = 0;
+  size_t given_count_ = 0;    // ranges with users, at least
+  size_t purging_bytes_ = 0;
+  size_t purger_count_ = 0;
   SpaceCounters counters_;
 };
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// heap/attendance: is a thread there? What a resting thread holds can be taken back without it.
+//
+// PROTOCOL attendance       words: Presence::shared_state, shared_busy, the owner's this_face
+//   state    meaning                               left by                 to       order
+//   present  the owner uses its face               helper's ask            asked    under the lock
+//   asked    the away face lies in its place       owner's come_back       present  under the lock
+//            the owner was not seen for a while    helper's take_back      absent   under the lock
+//   absent   lists were emptied from below         owner's come_back       present  under the lock
+// The helper asks by putting the cache's away face, which owns no blocks and has empty lists, in
+// the place of the thread's face, and looks again when presence_wait_us have passed. An owner that
+// allocates or frees meanwhile falls into a slow path, which is where the away face leads, and
+// comes back. One that did not is at rest, or stopped in the middle of one call that had loaded
+// its face before; a slow path says so in shared_busy, a fast one goes unseen. So take_back leaves
+// what such a call may still do: pop the uppermost block, or push one above it. It takes the blocks
+// below, leaves nulls in their places (which a list reads as its end) and does not move `top`.
+// invariants  take_back runs only in state asked, under the lock, with shared_busy 0;
+//             who has set shared_busy works only in state present;
+//             in state absent a list is nulls, then at most one block and one that was pushed.
+// edges  both sides store and then load (state and this_face against shared_busy and the list). No
+//        fence orders the two on the owner's side, so that it pays nothing; the helper's wait does:
+//        a store leaves the processor, and a load is done, in far less than half of it, or the
+//        thread was interrupted, which does both. The wait counts from the last ask, whoever asked.
+// why no ABA: all changes of state are made under the lock.
+// progress: an owner waits for the lock only while its own cache is being emptied (tens of
+//   microseconds, once); the helper never waits for an owner.
+// fork: state changes to and from absent under the lock of the cache's heap.
+// stress: tests/stress/resting_threads; model: tests/model/attendance
+#ifndef TALUS_HEAP_ATTENDANCE_HPP
+#define TALUS_HEAP_ATTENDANCE_HPP
+
+#include "heap/registry.hpp"
+
+namespace talus {
+
+// Moves the blocks of each list down over the places of those that were taken. The owner, or who
+// has its cache; the heap's lock is held.
+inline void close_gaps(Locked&, ThreadCache& cache) noexcept {
+  for (size_t index = 0; index < fast_class_count; index++) {
+    void** bottom = list_bottom(cache, ClassId{static_cast<uint8_t>(index)});
+    void** top = cache.lists[index].top.load_relaxed();  // [own]
+    void** end = bottom;
+    for (void** at = bottom; at != top; at++) {
+      if (*at != nullptr) *end++ = *at;
+    }
+    cache.lists[index].top.store_relaxed(end);  // [own]
+  }
+}
+
+// The lists are whole again, whatever was taken from below. As above.
+inline void become_whole(ThreadCache& cache) noexcept {
+  Presence& presence = cache.presence;
+  if (presence.shared_state.load_relaxed() != Attendance::absent) return;  // [own] or its lock
+  Locked held{lock_of(cache)};
+  close_gaps(held, cache);
+  presence.shared_state.store_relaxed(Attendance::asked);  // [own] as above
+}
+
+// The owner is there: it gets its face back.
+TALUS_SLOW void come_back(ThreadCache& cache) noexcept {
+  Presence& presence = cache.presence;
+  Locked held{presence.lock};
+  if (presence.shared_state.load_relaxed() == Attendance::present) return;  // [own] the lock
+  become_whole(cache);
+  set_face(*presence.away.before);
+  presence.shared_state.store_relaxed(Attendance::present);  // [own] the lock
+}
+
+// The owner is in a slow path: what it does with its cache is not to be disturbed.
+TALUS_FAST void begin_work(ThreadCache& cache) noexcept {
+  Presence& presence = cache.presence;
+  presence.shared_busy.own_add_relaxed(1);  // [own]
+  compiler_fence();
+  // [hint] the lock decides
+  if (TALUS_UNLIKELY(presence.shared_state.load_relaxed() != Attendance::present)) {
+    come_back(cache);
+  }
+}
+TALUS_FAST void end_work(ThreadCache& cache) noexcept {
+  Atomic<uint32_t>& busy = cache.presence.shared_busy;
+  busy.store_release(busy.load_relaxed() - 1);  // [own]
+}
+
+class Working {
+ public:
+  TALUS_FAST explicit Working(ThreadCache& cache) noexcept : cache_{cache} { begin_work(cache_); }
+  TALUS_FAST ~Working() { end_work(cache_); }
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+
+ private:
+  ThreadCache& cache_;
+};
+
+// The same for a thread that may have no cache.
+class MaybeWorking {
+ public:
+  TALUS_FAST explicit MaybeWorking(ThreadCache* cache) noexcept : cache_{cache} {
+    if (cache_ != nullptr) begin_work(*cache_);
+  }
+  TALUS_FAST ~MaybeWorking() {
+    if (cache_ != nullptr) end_work(*cache_);
+  }
+  MaybeWorking(const MaybeWorking&) = delete;
+  MaybeWorking& operator=(const MaybeWorking&) = delete;
+
+ private:
+  ThreadCache* cache_;
+};
+
+// What the away face does: it leads back.
+inline ThreadCache* cache_of_away(HeapFace& face) noexcept {
+  ThreadCache* cache = static_cast<AwayFace&>(face).cache;
+  come_back(*cache);
+  return cache;
+}
+inline constexpr FaceOperations away_operations = {cache_of_away, nullptr, nullptr};
+
+// The calling thread begins to use this cache by way of its current face.
+inline void attend(ThreadCache& cache) noexcept {
+  AwayFace& away = cache.presence.away;
+  if (away.cache == nullptr) {  // else it is as the cache's last owner left it
+    away.id = HeapFace::faceless;
+    away.operations = &away_operations;
+    away.cache = &cache;
+    for (ThreadList& list : away.lists) close_list(list);
+  }
+  Locked held{cache.presence.lock};
+  cache.presence.face_slot.store_relaxed(&this_face);  // [own] the lock
+}
+
+// The owner leaves for ever, with the face that it is to have from now on.
+inline void depart(ThreadCache& cache, HeapFace& last) noexcept {
+  Presence& presence = cache.presence;
+  Locked held{presence.lock};
+  become_whole(cache);
+  presence.face_slot.store_relaxed(nullptr);  // [own] the lock
+  presence.shared_state.store_relaxed(Attendance::present);  // [own] the lock
+  set_face(last);
+}
+
+// Something that changes when the owner allocates or frees.
+inline uint64_t activity_of(const ThreadCache& cache) noexcept {
+  uint64_t mixed = 0;
+  const auto mix = [&mixed](const ThreadList& list) noexcept {
+    mixed = mixed * 31 + reinterpret_cast<uintptr_t>(list.top.load_relaxed());  // [stat]
+  };
+  for (const ThreadList& list : cache.lists) mix(list);
+  for (const ThreadList& list : cache.guarded) mix(list);
+  return mixed * 31 + cache.kept.bytes.load_relaxed();  // [stat]
+}
+
+// present -> asked, if the owner may be at rest. The registry's lock is held.
+inline void ask(Locked&, ThreadCache& cache) noexcept {
+  Presence& presence = cache.presence;
+  if (presence.shared_busy.load_acquire() != 0 || !presence.lock.try_take()) return;
+  const bool is_present = presence.shared_state.load_relaxed() == Attendance::present;  // [own]
+  Atomic<HeapFace*>* slot = presence.face_slot.load_relaxed();  // [own] the lock
+  if (slot != nullptr && is_present) {
+    presence.away.before = slot->load_relaxed();  // [own] the lock
+    presence.shared_state.store_release(Attendance::asked);
+    slot->store_release(&presence.away);
+    presence.asked_ns = os::System::now_ns();
+  }
+  presence.lock.give();
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_ATTENDANCE_HPP

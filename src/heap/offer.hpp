@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// heap/offer: who frees memory notices here that there is something to give back.
+//
+// Owns: the word that says so, and whether a helper is at work already. Invariant: noticing costs
+// the slow paths of free a load and a branch; the helper is started outside all locks. A helper
+// that ends says so before it looks for the last time, so that nothing is missed in between.
+// Called on: any thread.
+#ifndef TALUS_HEAP_OFFER_HPP
+#define TALUS_HEAP_OFFER_HPP
+
+#include "heap/registry.hpp"
+
+namespace talus {
+
+// Defined in process/: sees to it that a helper thread runs, if it may. No lock is held.
+TALUS_HOOK void start_helper() noexcept;
+
+struct Offer {
+  Atomic<bool> is_much;    // there is enough to give back to start a helper
+  Atomic<bool> is_served;  // a helper is at work
+};
+inline Offer offer;
+
+// Free memory with pages that one heap may have before a helper is called for it.
+inline size_t offered_heap_bytes_min() noexcept {
+  const uint32_t heaps = registry.shared_count.load_relaxed();  // [hint]
+  return heaps > 1 ? offer_bytes_min / heaps : offer_bytes_min;
+}
+
+// Under the heap's lock, after blocks came home.
+inline void offer_if_much(Heap& heap) noexcept {
+  if (offer.is_served.load_relaxed()) return;  // [hint]
+  if (free_touched_bytes(heap) < offered_heap_bytes_min()) return;
+  offer.is_much.store_relaxed(true);  // [hint]
+}
+
+// Under the space lock, after a range was given.
+inline void offer_if_dirty(Locked& held) noexcept {
+  if (space.dirty_bytes() < offer_bytes_min) return;
+  if (space.wants_free_in_slabs(held)) {
+    size_t bytes = 0;
+    for_each_heap([&](Heap& heap) noexcept { bytes += heap.shared_free_touched.load_relaxed(); });
+    space.note_free_in_slabs(held, bytes);  // [stat] a moment old
+  }
+  if (!offer.is_served.load_relaxed()) offer.is_much.store_relaxed(true);  // [hint]
+}
+
+// After one more thread got a cache: what many threads hold is much.
+inline void offer_caches() noexcept {
+  if (offer.is_served.load_relaxed()) return;  // [hint]
+  Locked held{registry.lock};
+  if (registry.cache_count % caches_offered == 0) offer.is_much.store_relaxed(true);  // [hint]
+}
+
+// At the end of slow paths, outside all locks.
+inline void offer_work() noexcept {
+  if (TALUS_LIKELY(!offer.is_much.load_relaxed())) return;  // [hint]
+  if (!offer.is_served.load_relaxed()) start_helper();      // [hint]
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_OFFER_HPP

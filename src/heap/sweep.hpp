@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// heap/sweep: what the helper does each time it wakes: finds what nobody needed lately, and gives
+// it back to the kernel.
+//
+//   sweep_pass()
+//     -> space.give_back_surplus    space         touched ranges that stayed free
+//     -> sweep_heap(heap)           here          what was delivered and not fetched, empty slabs
+//          -> purge_holes           purge_holes   pages without blocks in partly used slabs
+//     -> ask, take_back             attendance    what resting threads hold
+//
+// Owns: when a pass is due, what is surplus, and when there is nothing left to do. Invariant: no
+// lock is held while the kernel works, but registry.sweeping, which only forks and other releases
+// wait for. Called on: the helper, one pass at a time.
+#ifndef TALUS_HEAP_SWEEP_HPP
+#define TALUS_HEAP_SWEEP_HPP
+
+#include "heap/purge_holes.hpp"
+#include "heap/release.hpp"
+
+namespace talus {
+
+// What the helper knows from its last pass. Its own, but for the clock that others read.
+struct Sweep {
+  uint64_t turned_ms = 0;   // when the last turn of the low marks ended
+  size_t quiet_passes = 0;  // in a row in which nothing was given back
+};
+inline Sweep sweep_state;
+
+// Turns of the low marks take this long.
+inline uint64_t turn_ms() noexcept {
+  const uint64_t wished = options.decay_ms / LowMark::turns_kept;
+  return wished < sweep_ms_min ? sweep_ms_min : wished;
+}
+
+// Turns that ended since the last pass.
+inline uint64_t turns_due(uint64_t now_ms) noexcept {
+  const uint64_t turns = (now_ms - sweep_state.turned_ms) / turn_ms();
+  sweep_state.turned_ms += turns * turn_ms();
+  return turns <= LowMark::turns_kept ? turns : LowMark::turns_kept + 1;
+}
+
+struct SweepTally {
+  size_t released = 0;  // bytes that left, or came nearer to leaving
+  size_t left = 0;      // bytes that may leave later
+  size_t slabs = 0;     // bytes of slabs
+  size_t free_in_slabs = 0;  // of these, free and touched
+  size_t surplus = 0;
+};
+
+inline void sweep_heap(Heap& heap, uint64_t turns, SweepTally& tally) noexcept {
+  size_t surplus = 0;
+  if (!lock_of(heap).try_take()) {
+    tally.left += offer_bytes_min;
+    return;
+  }
+  // Nobody refilled since the last pass, so nobody will fetch what waits soon.
+  if (heap.swept_refills == heap.refills && !heap.inbox.is_empty()) drain_inbox(heap);
+  heap.swept_refills = heap.refills;
+  for (; turns > 0; turns--) heap.free_mark.turn(free_touched_bytes(heap));
+  surplus = heap.free_mark.surplus();
+  const size_t slab_bytes = heap.slab_bytes;
+  lock_of(heap).give();
+  size_t released = 0;
+  if (surplus >= surplus_bytes_min) {
+    released = purge_holes(heap, surplus, SlabAge::rested);
+    Locked held{lock_of(heap)};
+    heap.free_mark.give_away(released);
+  }
+  Locked held{lock_of(heap)};
+  tally.slabs += slab_bytes;
+  tally.surplus += surplus;
+  tally.released += released;
+  tally.free_in_slabs += free_touched_bytes(heap);
+}
+
+// Threads that did nothing since the last pass are asked for; of those that were asked then and did
+// not come, all is taken back.
+inline void sweep_caches(SweepTally& tally) noexcept {
+  visit_caches([&](Locked& held, ThreadCache& cache) noexcept {
+    Presence& presence = cache.presence;
+    const uint32_t state = presence.shared_state.load_relaxed();  // [hint] decided under a lock
+    if (state == Attendance::absent) return;
+    if (state == Attendance::asked) {
+      tally.left += held_bytes(cache);
+      tally.released += take_back(held, cache);
+      return;
+    }
+    const uint64_t activity = activity_of(cache);
+    if (activity == presence.seen_activity) ask(held, cache);
+    presence.seen_activity = activity;
+    tally.left += held_bytes(cache);
+  });
+}
+
+// What heaps free for good in arenas of huge pages cannot leave piece by piece. If that is much, or
+// the process became small, the arenas are given up as such.
+inline void judge_huge_pages(const SweepTally& tally) noexcept {
+  Locked held{space.lock()};
+  if (!space.has_huge(held)) return;
+  const bool is_sparse = tally.surplus > tally.slabs / sparse_free_part &&
+                         tally.surplus >= huge_dense_bytes_min / 2;
+  if (is_sparse || space.counters().given_bytes < huge_dense_bytes_min / 2) {
+    space.give_up_huge(held);
+  }
+}
+
+// What is free and touched beyond retain_bytes goes at once, from slabs that still change, too.
+inline void keep_retention(SweepTally& tally) noexcept {
+  size_t excess = tally.free_in_slabs;
+  {
+    Locked held{space.lock()};
+    excess += space.dirty_bytes();
+  }
+  excess = excess > options.retain_bytes ? excess - options.retain_bytes : 0;
+  for_each_heap([&](Heap& heap) noexcept {
+    if (excess < surplus_bytes_min) return;
+    const size_t purged = purge_holes(heap, excess, SlabAge::any);
+    tally.released += purged;
+    excess -= purged < excess ? purged : excess;
+  });
+}
+
+inline size_t sweep_space(uint64_t turns) noexcept {
+  Locked held{space.lock()};
+  return space.give_back_surplus(held, turns);
+}
+
+inline void sweep_once(uint64_t turns, SweepTally& tally) noexcept {
+  tally.released += sweep_space(turns);
+  for_each_heap([&](Heap& heap) noexcept { sweep_heap(heap, turns, tally); });
+  sweep_caches(tally);
+  judge_huge_pages(tally);
+  keep_retention(tally);
+  tally.left += tally.free_in_slabs;
+  Locked held{space.lock()};
+  space.note_free_in_slabs(held, tally.free_in_slabs);
+  tally.left += space.dirty_bytes();
+}
+
+// One pass. Returns the milliseconds until the next is due; 0: there is nothing left to do.
+inline uint32_t sweep_pass() noexcept {
+  const uint64_t now = os::System::now_ms();
+  if (!offer.is_served.load_relaxed()) {  // [own] only the helper writes it: its first pass
+    offer.is_served.store_relaxed(true);  // [own]
+    offer.is_much.store_relaxed(false);   // [hint]
+    sweep_state = Sweep{now, 0};
+    return static_cast<uint32_t>(turn_ms());
+  }
+  sweep_clock.store_relaxed(static_cast<uint16_t>(sweep_clock.load_relaxed() + 1));  // [own]
+  SweepTally tally;
+  sweep_once(turns_due(now), tally);
+  sweep_state.quiet_passes = tally.released != 0 ? 0 : sweep_state.quiet_passes + 1;
+  if (tally.left < offer_bytes_min / 4 && sweep_state.quiet_passes >= passes_before_end) {
+    // From here on others call for a helper; what they freed before is looked for once more.
+    offer.is_served.store_release(false);
+    SweepTally last;
+    sweep_once(0, last);
+    if (last.left < offer_bytes_min) return 0;
+    offer.is_served.store_relaxed(true);  // [own]
+  }
+  // What is in use again and again is looked at less often.
+  const bool is_calm = sweep_state.quiet_passes > passes_before_calm;
+  return static_cast<uint32_t>(is_calm ? LowMark::turns_kept * turn_ms() : turn_ms());
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_SWEEP_HPP

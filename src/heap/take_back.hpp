@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// heap/take_back: what a resting thread holds goes home without its help.
+//
+// Owns: the second half of the attendance protocol (attendance.hpp). What is left to the thread is
+// the uppermost block of each list, which it may be about to take. Called on: the helper, or a
+// thread that asked for a release; the registry's lock is held.
+#ifndef TALUS_HEAP_TAKE_BACK_HPP
+#define TALUS_HEAP_TAKE_BACK_HPP
+
+#include "heap/attendance.hpp"
+#include "heap/large_cache.hpp"
+#include "heap/remote.hpp"
+
+namespace talus {
+
+// Takes up to `count` pointers from a resting owner's list and leaves nulls. The owner stored them
+// with plain stores long ago; that they are visible is known from the wait, which no tool sees.
+TALUS_NO_RACE_CHECK inline size_t empty_places(void** places, size_t count,
+                                               void** taken) noexcept {
+  size_t found = 0;
+  for (size_t i = 0; i < count; i++) {
+    taken[found] = places[i];
+    if (places[i] != nullptr) found++;
+    places[i] = nullptr;
+  }
+  return found;
+}
+
+// All of the lists of large classes, which their owner uses only where it says that it is busy.
+inline size_t take_guarded_lists_back(ThreadCache& cache) noexcept {
+  size_t bytes = 0;
+  Locked held{lock_of(cache)};
+  for (size_t index = fast_class_count; index < class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    const size_t length = list_length(cache, id);
+    void** bottom = list_bottom(cache, id);
+    give_blocks(*cache.heap, bottom, length);
+    list_of(cache, id).top.store_relaxed(bottom);  // [own] the lock of its presence
+    bytes += length * size_class_row(id).block_bytes;
+  }
+  return bytes;
+}
+
+// All but the uppermost block of each list. Returns bytes.
+inline size_t take_lists_back(ThreadCache& cache) noexcept {
+  constexpr size_t batch = 128;
+  size_t bytes = 0;
+  for (size_t index = 0; index < fast_class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    void** place = list_bottom(cache, id);
+    size_t left = list_length(cache, id);
+    while (left > 1) {
+      void* blocks[batch];
+      const size_t part = left - 1 < batch ? left - 1 : batch;
+      Locked held{lock_of(cache)};
+      // [own] From the first block on, the list has gaps. A fork sees both or neither.
+      cache.presence.shared_state.store_relaxed(Attendance::absent);
+      const size_t found = empty_places(place, part, blocks);
+      give_blocks(*cache.heap, blocks, found);
+      bytes += found * size_class_row(id).block_bytes;
+      place += part;
+      left -= part;
+    }
+  }
+  return bytes;
+}
+
+// asked -> absent, if the owner did not come. Returns bytes of blocks that went home.
+inline size_t take_back(Locked&, ThreadCache& cache) noexcept {
+  Presence& presence = cache.presence;
+  if (!presence.lock.try_take()) return 0;
+  size_t bytes = 0;
+  // [own] the lock
+  if (presence.shared_state.load_relaxed() == Attendance::asked &&
+      presence.shared_busy.load_acquire() == 0 &&
+      os::System::now_ns() - presence.asked_ns >= presence_wait_us * 1000) {
+    for (RemoteBatch& batch : cache.batches) {
+      if (batch.message != nullptr) bytes += batch.message->bytes.load_relaxed();  // [stat]
+      deliver(cache, batch, 0);
+    }
+    bytes += cache.kept.bytes.load_relaxed();  // [own] the lock
+    release_kept(cache);
+    bytes += take_guarded_lists_back(cache);
+    bytes += take_lists_back(cache);
+    presence.shared_state.store_relaxed(Attendance::absent);  // [own] the lock
+  }
+  presence.lock.give();
+  return bytes;
+}
+
+// Calls visit(held, cache) for the caches in use, a few at a time under the registry's lock. One
+// that begins or ends meanwhile may be met twice or not at all.
+template <typename Visit>
+void visit_caches(Visit visit) noexcept {
+  static constexpr int at_a_time = 4;
+  ThreadCache* last = nullptr;
+  for (size_t done = 0;; done += at_a_time) {
+    Locked held{registry.lock};
+    ThreadCache* cache = registry.caches;
+    if (last != nullptr && last->presence.face_slot.load_relaxed() != nullptr) {
+      cache = last->next;  // it is still in the list
+    } else {
+      for (size_t i = 0; i < done && cache != nullptr; i++) cache = cache->next;
+    }
+    for (int i = 0; i < at_a_time && cache != nullptr; i++, cache = cache->next) {
+      visit(held, *cache);
+      last = cache;
+    }
+    if (cache == nullptr || done > caches_visited_max) return;
+  }
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_TAKE_BACK_HPP

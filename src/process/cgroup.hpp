@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// process/cgroup: how much memory and how many processors the control groups of the process allow.
+//
+// Owns: the way from /proc/self/cgroup to the files with the limits. Of the group and of each group
+// above it, up to the mount, the least limit counts. Version 2 has memory.max and cpu.max; version
+// 1 has a tree for each controller; in a hybrid system both are there. A container may show its own
+// group as the mount itself: then the path told by /proc does not exist below the mount, and
+// /proc/self/mountinfo, which is longer and costs more, says what the mount shows.
+// Invariants: whatever cannot be read or understood is no limit; nothing is allocated, errno is
+// kept, no file stays open; less than 4 KiB of stack. Only files of the kernel are read, none that
+// the environment names, so a privileged process does it as well.
+// Called on: the thread that starts the process. Must not know: what a limit does.
+#ifndef TALUS_PROCESS_CGROUP_HPP
+#define TALUS_PROCESS_CGROUP_HPP
+
+#include "process/kernel_file.hpp"
+#include "process/options_text.hpp"
+#include "settings/machine.hpp"
+
+namespace talus {
+
+// Where the kernel's trees are; tests have trees of their own.
+struct CgroupRoots {
+  const char* own_groups = "/proc/self/cgroup";      // a file
+  const char* mount_table = "/proc/self/mountinfo";  // a file
+  const char* mounts = "/sys/fs/cgroup";             // where groups are mounted, as is the custom
+};
+
+namespace cgroup {
+
+// One tree of groups.
+struct Tree {
+  const char* customary[2];  // where it is mounted below CgroupRoots::mounts, as a rule
+  const char* mark;          // a file that each of its groups has
+  const char* file_system;
+  const char* controller;  // null: any
+};
+inline constexpr Tree unified_tree{{"", "/unified"}, "/cgroup.controllers", "cgroup2", nullptr};
+inline constexpr Tree memory_tree{{"/memory", nullptr}, "/cgroup.procs", "cgroup", "memory"};
+inline constexpr Tree cpu_tree{{"/cpu", "/cpu,cpuacct"}, "/cgroup.procs", "cgroup", "cpu"};
+
+// --- the files of one group ----------------------------------------------------------------------
+
+// Version 1 writes the largest number of pages where version 2 writes "max".
+inline constexpr uint64_t unlimited_from = uint64_t{1} << 62;
+// No process lives with less, and 0 would mean that there is no limit.
+inline constexpr uint64_t memory_least = 4096;
+
+inline bool ends_number(char letter) noexcept {
+  return letter == '\0' || letter == '\n' || letter == ' ';
+}
+
+// Bytes of memory that a limit's text allows; 0: no limit.
+inline size_t memory_in(const char* text) noexcept {
+  const Digits digits = read_digits(text);
+  if (digits.end == text || !ends_number(*digits.end)) return 0;
+  if (digits.overflow || digits.value >= unlimited_from) return 0;
+  return digits.value < memory_least ? memory_least : digits.value;
+}
+
+// Processors' worth of time, rounded up: so many microseconds in each period; 0: no quota.
+inline size_t processors_of(uint64_t quota_us, uint64_t period_us) noexcept {
+  if (quota_us == 0 || period_us == 0) return 0;
+  return quota_us / period_us + (quota_us % period_us != 0 ? 1 : 0);
+}
+
+// The same, in the text "QUOTA PERIOD"; "max PERIOD" and all else is no quota.
+inline size_t processors_in(const char* text) noexcept {
+  const Digits quota = read_digits(text);
+  if (quota.end == text || quota.overflow || *quota.end != ' ') return 0;
+  const Digits period = read_digits(quota.end + 1);
+  if (period.end == quota.end + 1 || period.overflow || !ends_number(*period.end)) return 0;
+  return processors_of(quota.value, period.value);
+}
+
+inline void keep_least(size_t& least, size_t found) noexcept {
+  if (found != 0 && (least == 0 || found < least)) least = found;
+}
+
+// The text of a file of the group at `path`, which is the same again afterwards.
+template <size_t Capacity>
+bool read_in_group(PathBuffer& path, const char* file, char (&text)[Capacity]) noexcept {
+  const size_t length = path.length();
+  const bool is_read = path.put(file).is_whole() && read_text(path.data(), text) != 0;
+  path.cut_to(length);
+  return is_read;
+}
+
+// The number in such a file; 0: there is none, or a negative one, which means no quota.
+inline uint64_t number_in_group(PathBuffer& path, const char* file) noexcept {
+  char text[64];
+  if (!read_in_group(path, file, text)) return 0;
+  const Digits digits = read_digits(text);
+  return digits.overflow ? 0 : digits.value;
+}
+
+struct Wanted {
+  bool memory;
+  bool processors;
+};
+
+inline void read_group(PathBuffer& path, const Tree& tree, Wanted wanted,
+                       MachineLimits& least) noexcept {
+  const bool is_unified = &tree == &unified_tree;
+  char text[64];
+  if (wanted.memory) {
+    const char* file = is_unified ? "/memory.max" : "/memory.limit_in_bytes";
+    if (read_in_group(path, file, text)) keep_least(least.memory_bytes, memory_in(text));
+  }
+  if (!wanted.processors) return;
+  if (is_unified) {
+    if (read_in_group(path, "/cpu.max", text)) keep_least(least.cpu_quota, processors_in(text));
+  } else if (const uint64_t quota_us = number_in_group(path, "/cpu.cfs_quota_us")) {
+    const uint64_t period_us = number_in_group(path, "/cpu.cfs_period_us");
+    keep_least(least.cpu_quota, processors_of(quota_us, period_us));
+  }
+}
+
+// --- where a group is ----------------------------------------------------------------------------
+
+inline bool is_there(PathBuffer& path, const char* mark) noexcept {
+  const size_t length = path.length();
+  const long file = path.is_whole() && path.put(mark).is_whole()
+                        ? os::System::open_file(path.data())
+                        : -1;
+  if (file >= 0) os::System::close_file(file);
+  path.cut_to(length);
+  return file >= 0;
+}
+
+// True if a step of the path is "..": the group lies outside of what this process may see.
+inline bool leads_up(TextPart path) noexcept {
+  while (path.length != 0) {
+    if (path.take_until('/').is("..")) return true;
+  }
+  return false;
+}
+
+// The part of `group` below `root`; false: it is not below.
+inline bool below(TextPart root, TextPart& group) noexcept {
+  if (root.is("/")) root.length = 0;
+  if (root.length > group.length) return false;
+  for (size_t i = 0; i < root.length; i++) {
+    if (root.text[i] != group.text[i]) return false;
+  }
+  if (root.length < group.length && group.text[root.length] != '/') return false;
+  group = TextPart{group.text + root.length, group.length - root.length};
+  return true;
+}
+
+// A path as mountinfo writes it: blanks, tabs, line ends and backslashes are octal numbers.
+inline void put_mount_point(PathBuffer& path, TextPart point) noexcept {
+  for (size_t i = 0; i < point.length; i++) {
+    char letter = point.text[i];
+    if (letter == '\\' && i + 3 < point.length) {
+      unsigned value = 0;
+      for (size_t digit = 1; digit <= 3; digit++) {
+        value = value * 8 + (static_cast<unsigned>(point.text[i + digit] - '0') & 7);
+      }
+      letter = static_cast<char>(value);
+      i += 3;
+    }
+    path.put(TextPart{&letter, 1});
+  }
+}
+
+// Length of the mount's part of `path`, which is then the group's; `nowhere` if it was not found.
+inline constexpr size_t nowhere = ~size_t{0};
+
+inline size_t find_by_custom(PathBuffer& path, const char* mounts, const Tree& tree,
+                             TextPart group) noexcept {
+  for (const char* name : tree.customary) {
+    if (name == nullptr) continue;
+    const size_t length = path.cut_to(0).put(mounts).put(name).length();
+    path.put(group);
+    if (is_there(path, tree.mark)) return length;
+  }
+  return nowhere;
+}
+
+// A line: id, parent, device, root, mount point, options, ..., "-", file system, source, options.
+inline size_t find_by_mount(PathBuffer& path, const char* mount_table, const Tree& tree,
+                            TextPart group) noexcept {
+  FileLines lines{mount_table};
+  for (TextPart line; lines.next(line);) {
+    for (int skipped = 0; skipped < 3; skipped++) line.take_until(' ');
+    const TextPart root = line.take_until(' ');
+    const TextPart point = line.take_until(' ');
+    while (line.length != 0 && !line.take_until(' ').is("-")) continue;
+    if (!line.take_until(' ').is(tree.file_system)) continue;
+    line.take_until(' ');
+    if (tree.controller != nullptr && !line.has_word(tree.controller)) continue;
+    TextPart rest = group;
+    if (!below(root, rest)) continue;
+    put_mount_point(path.cut_to(0), point);
+    const size_t length = path.length();
+    path.put(rest);
+    if (is_there(path, tree.mark)) return length;
+  }
+  return nowhere;
+}
+
+inline void read_tree(const CgroupRoots& roots, const Tree& tree, TextPart group, Wanted wanted,
+                      MachineLimits& least) noexcept {
+  PathBuffer path;
+  while (group.length != 0 && group.text[group.length - 1] == '/') group.length--;
+  const bool is_visible = !leads_up(group);
+  size_t mount = is_visible ? find_by_custom(path, roots.mounts, tree, group) : nowhere;
+  if (mount == nowhere && is_visible) mount = find_by_mount(path, roots.mount_table, tree, group);
+  // What can be seen of a group that cannot: that which is mounted is above it.
+  if (mount == nowhere) mount = find_by_custom(path, roots.mounts, tree, TextPart{});
+  if (mount == nowhere) return;
+  for (;;) {
+    read_group(path, tree, wanted, least);
+    size_t end = path.length();
+    if (end <= mount) return;
+    while (path.data()[--end] != '/' && end > mount) continue;
+    path.cut_to(end);
+  }
+}
+
+}  // namespace cgroup
+
+// The limits of the process's control groups. Each line of the file cgroup is
+// "ID:CONTROLLERS:GROUP"; version 2 has the id 0, no controllers, and the last line.
+inline MachineLimits read_machine_limits(const CgroupRoots& roots = CgroupRoots{}) noexcept {
+  MachineLimits least;
+  cgroup::Wanted unseen{true, true};
+  FileLines lines{roots.own_groups};
+  for (TextPart group; lines.next(group);) {
+    const bool is_zero = group.take_until(':').is("0");
+    const TextPart controllers = group.take_until(':');
+    if (group.length == 0 || group.text[0] != '/') continue;
+    if (controllers.has_word("memory")) {
+      cgroup::read_tree(roots, cgroup::memory_tree, group, {true, false}, least);
+      unseen.memory = false;
+    }
+    if (controllers.has_word("cpu")) {
+      cgroup::read_tree(roots, cgroup::cpu_tree, group, {false, true}, least);
+      unseen.processors = false;
+    }
+    if (is_zero && controllers.length == 0 && (unseen.memory || unseen.processors)) {
+      cgroup::read_tree(roots, cgroup::unified_tree, group, unseen, least);
+    }
+  }
+  return least;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PROCESS_CGROUP_HPP

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+// process/helper: the life of the thread that gives free memory back while the program is idle.
+//
+// PROTOCOL helper           word: HelperLife::shared_state        lock: Helper::lock
+//   state     meaning                            left by                          to
+//   absent    there is no thread                 starter, in the lock             starting
+//   starting  one is being made                  helper, its first act            running
+//                                                starter, if it is refused        absent
+//   running   it makes passes and sleeps         helper, nothing was left         ending
+//                                                ender, in the lock               stopping
+//   ending    it sleeps a last time              helper, nothing was offered      leaving
+//                                                helper, or who offers work       running
+//                                                ender, in the lock               stopping
+//   stopping  it was told to end                 helper                           leaving
+//   leaving   it does not touch the heap again   starter or ender, in the lock,
+//                                                once the kernel cleared its id   absent
+// invariants  at most one helper in the process; it holds no lock while it sleeps; who starts,
+//             ends or forks holds the lock, and no other; no offer is lost: one that finds
+//             `running` was said before (Offer::is_much), which is looked at after the last sleep;
+//             one that finds `ending` makes it `running`; one that finds less starts a helper.
+// edges  E1 begin.release -> offerer.acquire   publishes nothing but the word itself
+//        E2 stop.release -> helper.acquire     publishes nothing but the word itself
+//        E3 the helper's end -> join.acquire   by way of the kernel: its stack may be used again
+// why no ABA: a helper that leaves keeps its id until the kernel has removed it.
+// progress: an offer is a few loads unless a thread must be made; starts are at least
+//   helper_linger_ms apart; an end takes as long as the rest of a pass.
+// fork: prepare takes the lock; the room of the child reads as zero: absent.
+//
+// The helper inherits the signal mask and the credentials of who starts it: all signals are blocked
+// meanwhile, and a change of credentials ends it before (door/credentials.cpp). It runs Talus' own
+// code and system calls only: nothing of libc but what copies bytes, and no thread-local variable.
+#ifndef TALUS_PROCESS_HELPER_HPP
+#define TALUS_PROCESS_HELPER_HPP
+
+#include <sys/auxv.h>
+
+#include "heap/sweep.hpp"
+#include "process/helper_thread.hpp"
+
+extern "C" {
+// Defined in libtalus.so alone, which stands before libc's functions that change credentials, and
+// thus learns of them, and of filters of system calls.
+extern const char talus_guards_credentials __attribute__((weak, visibility("hidden")));
+}
+
+namespace talus {
+
+// With nothing to do, the helper waits this long for more before it ends.
+inline constexpr uint32_t helper_linger_ms = 200;
+// After a refusal of the kernel, this long nobody tries again.
+inline constexpr uint64_t helper_retry_ms = 1000;
+// A helper that is still there after this long is left alone: it waits for a lock whose holder
+// waits for its end, in the handler of a signal.
+inline constexpr uint64_t helper_patience_ms = 10000;
+
+struct HelperState {
+  enum : uint32_t { absent, starting, running, ending, stopping, leaving };
+};
+
+struct Helper {
+  Lock lock;
+  Atomic<HelperLife*> shared_life;  // null until a helper is needed; written under the lock
+  Atomic<bool> shared_is_allowed;   // may be started at all
+  uint32_t holds = 0;               // who needs a process without a helper just now; by the lock
+  Atomic<uint64_t> shared_retry_ms;  // not before this time
+  Atomic<uint32_t> process_id;  // of whoever began with this memory; 0: not known
+};
+inline Helper helper;
+
+// Nothing is left to do. False: there was after all, or the helper was told to end.
+inline bool lingers_and_leaves(Atomic<uint32_t>& state) noexcept {
+  uint32_t now = HelperState::running;
+  state.cas_acq_rel(now, HelperState::ending);
+  os::System::futex_wait_ms(state.futex_word(), HelperState::ending, helper_linger_ms);
+  now = HelperState::ending;
+  // An offer that found `running` has said so before, and long ago.
+  const bool is_needed = offer.is_much.load_relaxed();  // [hint]
+  const uint32_t next = is_needed ? HelperState::running : HelperState::leaving;
+  return state.cas_acq_rel(now, next) && !is_needed;
+}
+
+inline void helper_lives() noexcept {
+  HelperLife& life = *helper.shared_life.load_acquire();
+  Atomic<uint32_t>& state = life.shared_state;
+  uint32_t now = HelperState::starting;
+  bool is_on = state.cas_acq_rel(now, HelperState::running);  // [E1]
+  if (is_on && life.kernel_is_open) os::System::become_ordinary_thread("talus");
+  while (is_on) {
+    const uint32_t wait_ms = sweep_pass();
+    now = state.load_acquire();  // [E2]
+    if (wait_ms != 0) {
+      if (now == HelperState::running) {
+        os::System::futex_wait_ms(state.futex_word(), HelperState::running, wait_ms);
+      }
+    } else if (lingers_and_leaves(state)) {
+      return;  // [E3]
+    }
+    is_on = state.load_acquire() != HelperState::stopping;  // [E2]
+  }
+  offer.is_served.store_release(false);
+  state.store_release(HelperState::leaving);  // [E3]
+}
+
+// The lock is held. False: there is one, or one that ended is still not gone.
+inline bool is_place_free(HelperLife& life) noexcept {
+  const uint32_t state = life.shared_state.load_acquire();
+  if (state == HelperState::absent) return true;
+  if (state == HelperState::leaving) return wait_for_end(life, helper_retry_ms);
+  // A child of vfork made it, and became another program.
+  return state == HelperState::running && life.shared_id.load_acquire() == 0;
+}
+
+// The lock is held.
+inline void start_locked() noexcept {
+  // [own] the lock
+  if (!helper.shared_is_allowed.load_relaxed() || helper.holds != 0) return;
+  HelperLife* life = helper.shared_life.load_relaxed();  // [own] the lock
+  if (life == nullptr) {
+    life = make_room();
+    if (life != nullptr) helper.shared_life.store_release(life);
+  }
+  bool is_made = false;
+  if (life != nullptr) {
+    if (!is_place_free(*life)) return;
+    // Not asked by the helper: a program of one thread knows which descriptor it will get next.
+    life->kernel_is_open = &talus_guards_credentials != nullptr && is_kernel_open();
+    life->shared_state.store_release(HelperState::starting);
+    is_made = make_helper(*life);
+    if (!is_made) life->shared_state.store_release(HelperState::absent);
+  }
+  if (!is_made) {
+    helper.shared_retry_ms.store_relaxed(os::System::now_ms() + helper_retry_ms);  // [hint]
+  }
+}
+
+// Signals are blocked, because the new thread inherits that, and because a handler that comes here
+// would wait for a lock that its own thread holds.
+TALUS_COLD void start_slow() noexcept {
+  if (os::System::now_ms() < helper.shared_retry_ms.load_relaxed()) return;  // [hint]
+  const uint64_t mask = os::System::block_signals();
+  helper.lock.take();
+  start_locked();
+  helper.lock.give();
+  os::System::restore_signals(mask);
+}
+
+TALUS_HOOK void start_helper() noexcept {
+  if (!helper.shared_is_allowed.load_relaxed()) return;  // [hint] asked again in the lock
+  HelperLife* life = helper.shared_life.load_acquire();
+  if (life != nullptr) {
+    uint32_t state = life->shared_state.load_acquire();  // [E1]
+    if (state == HelperState::starting || state == HelperState::stopping) return;
+    if (state == HelperState::running && life->shared_id.load_relaxed() != 0) return;  // [hint]
+    if (state == HelperState::ending &&
+        life->shared_state.cas_acq_rel(state, HelperState::running)) {
+      return;
+    }
+  }
+  start_slow();
+}
+
+// Ends the helper and waits until it executes nothing. The lock is held.
+inline void end_locked(HelperLife& life, uint64_t patience_ms) noexcept {
+  Atomic<uint32_t>& state = life.shared_state;
+  uint32_t now = state.load_acquire();
+  while (now != HelperState::absent && now != HelperState::leaving &&
+         !state.cas_acq_rel(now, HelperState::stopping)) {  // [E2]
+  }
+  os::System::futex_wake_one(state.futex_word());
+  if (wait_for_end(life, patience_ms)) state.store_release(HelperState::absent);
+}
+
+// What becomes of the helper that was ended.
+enum class Ended : uint8_t { held, for_ever };
+
+// Ends the helper, if there is one, and lets no other begin until release_helper(), or ever.
+inline void end_helper(Ended ended, uint64_t patience_ms = helper_patience_ms) noexcept {
+  HelperLife* life = helper.shared_life.load_acquire();
+  // Filters may forbid this call, but not where a thread was made.
+  const uint64_t mask = life != nullptr ? os::System::block_signals() : 0;
+  const uint64_t until_ms = os::System::now_ms() + patience_ms;
+  bool is_taken = helper.lock.try_take();
+  while (!is_taken && os::System::now_ms() < until_ms) {
+    os::System::sleep_us(100);
+    is_taken = helper.lock.try_take();
+  }
+  if (ended == Ended::for_ever) helper.shared_is_allowed.store_relaxed(false);  // [own] the lock
+  if (ended == Ended::held) helper.holds++;
+  HelperLife* found = helper.shared_life.load_relaxed();  // [own] the lock
+  if (found != nullptr) end_locked(*found, patience_ms);
+  if (is_taken) helper.lock.give();
+  if (life != nullptr) os::System::restore_signals(mask);
+}
+
+// The thread that was ended is no more listed among those of the process either.
+inline void wait_until_helper_is_gone() noexcept {
+  HelperLife* life = helper.shared_life.load_acquire();
+  const uint32_t id = life == nullptr ? 0 : life->last_id.load_relaxed();  // [hint]
+  if (id == 0) return;
+  os::System::wait_until_gone(id);
+  life->last_id.store_relaxed(0);  // [hint] being asked once more does no harm
+}
+
+inline void release_helper() noexcept {
+  Locked held{helper.lock};
+  helper.holds--;
+}
+
+// This is the child of a vfork: the memory, and the helper, are its parent's.
+inline bool is_memory_borrowed() noexcept {
+  const uint32_t owner = helper.process_id.load_relaxed();  // [hint]
+  if (owner == 0 || owner == static_cast<uint32_t>(os::System::process_id())) return false;
+  HelperLife* life = helper.shared_life.load_acquire();
+  return life != nullptr && life->shared_state.load_acquire() != HelperState::absent;
+}
+
+inline bool is_helper_asked_for() noexcept {
+  static constexpr char name[] = "TALUS_HELPER=";
+  for (char** row = environ; row != nullptr && *row != nullptr; row++) {
+    size_t i = 0;
+    while (name[i] != '\0' && (*row)[i] == name[i]) i++;
+    if (name[i] == '\0') return true;
+  }
+  return false;
+}
+
+// At start. Doors that do not learn of a change of credentials have no helper where root may be
+// about to give up its rights, unless it is asked for.
+inline void allow_helper() noexcept {
+  if (!options.helper || os::System::is_secure()) return;
+  const bool is_root = getauxval(AT_UID) == 0 || getauxval(AT_EUID) == 0;
+  if (&talus_guards_credentials == nullptr && is_root && !is_helper_asked_for()) return;
+  if (&talus_guards_credentials != nullptr) {
+    helper.process_id.store_relaxed(static_cast<uint32_t>(os::System::process_id()));  // [init]
+  }
+  helper.shared_is_allowed.store_relaxed(true);  // [init]
+}
+
+// Before the code of the helper is unloaded, or the process ends.
+inline void end_helper_for_ever(uint64_t patience_ms) noexcept {
+  end_helper(Ended::for_ever, patience_ms);
+  HelperLife* life = helper.shared_life.load_acquire();
+  if (life != nullptr && life->shared_state.load_acquire() == HelperState::absent) {
+    empty_room(*life);
+  }
+}
+
+// The child of a fork, all of whose locks were held, has no helper.
+inline void forget_helper() noexcept {
+  helper.lock.reset_in_child();
+  helper.holds = 0;
+  helper.process_id.store_relaxed(0);  // [init] asking for it may be forbidden
+  offer.is_served.store_relaxed(false);  // [init]
+  // ThreadSanitizer cannot make threads in the child of a process that has threads.
+  if constexpr (TALUS_UNDER_TSAN != 0) helper.shared_is_allowed.store_relaxed(false);  // [init]
+  // Already so, but on kernels that cannot clear memory for children.
+  HelperLife* life = helper.shared_life.load_acquire();
+  if (life == nullptr || life->shared_state.load_acquire() == HelperState::absent) return;
+  life->shared_id.store_relaxed(0);                       // [init]
+  life->last_id.store_relaxed(0);                         // [init]
+  life->is_joinable.store_relaxed(false);                 // [init]
+  life->shared_state.store_relaxed(HelperState::absent);  // [init]
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PROCESS_HELPER_HPP

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// process/helper_thread: the helper as a thread: where it lives, how it is made and how it is gone.
+//
+//   room | zeros | ThreadBlock, zeros | guard | stack ... | HelperLife |
+//
+// Owns: the room, one mapping that is made once and used by each helper of this process in turn.
+// Invariants: the room reads as zero in each child, however it was made, so that no child believes
+// in a helper that it does not have; nothing of libc is bound late on the helper's side, as the
+// loader's lock may be held by who waits for its end.
+// Each copy of Talus in a process has a helper of its own, and a room only once it had one: copies
+// do not know each other, may differ in version and be unloaded at any time, and most free little.
+// Called on: who starts or ends the helper, under its lock. Must not know: what the helper does.
+#ifndef TALUS_PROCESS_HELPER_THREAD_HPP
+#define TALUS_PROCESS_HELPER_THREAD_HPP
+
+#include <pthread.h>
+
+#include "arch/clone.hpp"
+#include "os/bytes.hpp"
+#include "os/os.hpp"
+#include "process/kernel_file.hpp"
+
+namespace talus {
+
+// What is known of the helper. Zero: it is absent.
+struct alignas(cache_line_bytes) HelperLife {
+  Atomic<uint32_t> shared_state;  // helper.hpp
+  Atomic<uint32_t> shared_id;     // of its thread; the kernel clears it when the thread is gone
+  Atomic<uint32_t> last_id;       // as that, until the kernel is known to count it no more
+  Atomic<bool> is_joinable;       // there is a thread of the C library to be joined
+  bool kernel_is_open;            // constant for a helper: it may name itself, and the like
+};
+
+inline constexpr size_t helper_stack_bytes = 40 * kib;
+
+struct RoomLayout {
+  size_t block_at, guard_at, guard_bytes, bytes;
+
+  static RoomLayout find() noexcept {
+    const size_t page = os::page_bytes();
+    const size_t reach = round_up(arch::ThreadBlock::reach, page);
+    return {reach, 2 * reach, page, 2 * reach + page + round_up(helper_stack_bytes, page)};
+  }
+  char* base_of(HelperLife& life) const noexcept {
+    return reinterpret_cast<char*>(&life + 1) - bytes;
+  }
+};
+
+// Null: there is no memory.
+inline HelperLife* make_room() noexcept {
+  const RoomLayout layout = RoomLayout::find();
+  char* base = static_cast<char*>(os::map_pages(nullptr, layout.bytes));
+  if (base == nullptr) return nullptr;
+  // Each may be refused: after_fork_in_child clears as well, and a guard only shows faults.
+  os::System::clear_in_children(base, layout.bytes);
+  os::System::protect(base + layout.guard_at, layout.guard_bytes);
+  return reinterpret_cast<HelperLife*>(base + layout.bytes) - 1;
+}
+
+// The room of a helper that ended for ever costs addresses only, and reads as absent: other threads
+// may still look into it.
+inline void empty_room(HelperLife& life) noexcept {
+  const RoomLayout layout = RoomLayout::find();
+  char* stack = layout.base_of(life) + layout.guard_at + layout.guard_bytes;
+  os::System::purge(layout.base_of(life), layout.guard_at);
+  os::System::purge(stack, layout.bytes - layout.guard_at - layout.guard_bytes);
+}
+
+// A function of libc that is first called by the helper would be looked up there. These are all
+// that the compiler makes calls to by itself.
+inline void bind_functions(void* at) noexcept {
+  volatile size_t none = 0;
+  copy_bytes(at, at, none);
+  clear_bytes(at, none);
+  __builtin_memmove(at, at, none);
+  os::System::now_ms();
+}
+
+// What the helper does, from its first to its last act (helper.hpp).
+inline void helper_lives() noexcept;
+
+#if TALUS_RAW_THREADS
+[[noreturn]] inline void helper_enters() noexcept {
+  helper_lives();
+  arch::exit_thread();
+}
+// False: the kernel refused.
+inline bool make_helper(HelperLife& life) noexcept {
+  const RoomLayout layout = RoomLayout::find();
+  bind_functions(&life);
+  auto& block =
+      *reinterpret_cast<arch::ThreadBlock*>(layout.base_of(life) + layout.block_at);
+  arch::prepare_thread_block(block);
+  uint32_t* id = life.shared_id.futex_word();
+  const long made = arch::clone_thread(&life, block, id, helper_enters);
+  if (made <= 0) return false;
+  life.last_id.store_relaxed(static_cast<uint32_t>(made));  // [own] the lock
+  return true;
+}
+inline void join_helper(HelperLife&) noexcept {}
+#else
+inline pthread_t helper_handle;
+
+inline void* helper_enters(void* life) noexcept {
+  helper_lives();
+  static_cast<HelperLife*>(life)->shared_id.store_release(0);
+  return nullptr;
+}
+inline void join_helper(HelperLife& life) noexcept {
+  if (life.is_joinable.load_relaxed()) pthread_join(helper_handle, nullptr);  // [own] the lock
+  life.is_joinable.store_relaxed(false);                                      // [own]
+}
+inline bool make_helper(HelperLife& life) noexcept {
+  join_helper(life);
+  life.shared_id.store_relaxed(1);  // [init]
+  const bool is_made = pthread_create(&helper_handle, nullptr, helper_enters, &life) == 0;
+  if (!is_made) life.shared_id.store_relaxed(0);  // [init]
+  life.is_joinable.store_relaxed(is_made);        // [own]
+  return is_made;
+}
+#endif
+
+// The thread is gone, or will not be within this time. False: it is still there.
+inline bool wait_for_end(HelperLife& life, uint64_t patience_ms) noexcept {
+  const uint64_t until_ms = os::System::now_ms() + patience_ms;
+  // [E3] sees the last of what the helper wrote
+  while (const uint32_t id = life.shared_id.load_acquire()) {
+    if (os::System::now_ms() > until_ms) return false;
+    os::System::wait_for_thread(life.shared_id.futex_word(), id);
+  }
+  join_helper(life);
+  return true;
+}
+
+// No filter stands between this process and the kernel. Reads a file, which may itself be forbidden
+// by a filter that was set up since the start; those that began before let the loader read files.
+inline bool is_kernel_open() noexcept {
+  FileLines lines{"/proc/self/status"};
+  TextPart line;
+  while (lines.next(line)) {
+    if (line.is("Seccomp:\t0")) return true;
+  }
+  return false;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PROCESS_HELPER_THREAD_HPP

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// settings/machine: what the process learnt of its surroundings when it started, and the limits on
+// its memory that follow from that, from the options and from the program's own words.
+//
+// Owns: the machine's figures (written once, at start, as the options are) and the limits in effect
+// (which talus_set_limits may change at any time). Invariants: zero always means "none"; a soft
+// limit is never above the hard one. Read on slow paths, on any thread.
+// Must not know: where figures are read (process/cgroup.hpp), and what is done at a limit.
+#ifndef TALUS_SETTINGS_MACHINE_HPP
+#define TALUS_SETTINGS_MACHINE_HPP
+
+#include "base/base.hpp"
+#include "settings/options.hpp"
+
+namespace talus {
+
+struct MachineLimits {
+  size_t memory_bytes = 0;  // that the control groups of the process allow it; 0: no limit
+  size_t cpu_quota = 0;     // processors' worth of time that they allow, rounded up; 0: no quota
+};
+
+inline MachineLimits machine;
+
+struct LimitBytes {
+  size_t soft_bytes = 0;  // above this, free memory goes back at once; 0: none
+  size_t hard_bytes = 0;  // above this, allocations fail; 0: none
+};
+
+// Where no soft limit was asked for, it is this part of the group's limit: the rest is room for
+// what is not Talus' (the page cache, stacks, other processes of the group).
+inline constexpr size_t soft_eighths = 7;
+
+// `percent` of `bytes`, and no less than one byte: a small limit must not become none.
+constexpr size_t percent_of(size_t bytes, uint64_t percent) noexcept {
+  const size_t part = bytes / 100 * percent + bytes % 100 * percent / 100;
+  return bytes != 0 && part == 0 ? 1 : part;
+}
+
+// What an amount means on this machine; 0: none.
+constexpr size_t bytes_of(const OptionAmount& amount, const MachineLimits& found) noexcept {
+  if (amount.kind != AmountKind::percent) return amount.value;
+  return percent_of(found.memory_bytes, amount.value);
+}
+
+constexpr LimitBytes below_each_other(LimitBytes bytes) noexcept {
+  const bool is_above = bytes.hard_bytes != 0 && bytes.soft_bytes > bytes.hard_bytes;
+  return {is_above ? bytes.hard_bytes : bytes.soft_bytes, bytes.hard_bytes};
+}
+
+// What the options mean on this machine. A percentage of no limit is none.
+constexpr LimitBytes effective_limits(const Options& wanted, const MachineLimits& found) noexcept {
+  LimitBytes bytes{bytes_of(wanted.limit_soft, found), bytes_of(wanted.limit_hard, found)};
+  if (wanted.limit_soft.kind == AmountKind::unset) {
+    const size_t rest = found.memory_bytes % 8 * soft_eighths / 8;
+    bytes.soft_bytes = found.memory_bytes / 8 * soft_eighths + rest;
+  }
+  return below_each_other(bytes);
+}
+
+// The limits in effect. Each word is read and written by itself, in any order: who reads while
+// they change may see an old one beside a new one.
+struct EffectiveLimits {
+  Atomic<size_t> soft_bytes;
+  Atomic<size_t> hard_bytes;
+
+  void set(LimitBytes wanted) noexcept {
+    const LimitBytes bytes = below_each_other(wanted);
+    soft_bytes.store_relaxed(bytes.soft_bytes);  // [hint] read anew at each use
+    hard_bytes.store_relaxed(bytes.hard_bytes);  // [hint] as above
+  }
+};
+
+inline EffectiveLimits limits;
+
+// Asked, without locks, before an allocation fails at the hard limit; not 0: try once more.
+using LimitHandler = int (*)(size_t wanted_bytes);
+
+// Stored with release, to be loaded with acquire: what the program prepared for its handler must
+// be there when another thread calls it.
+inline Atomic<LimitHandler> limit_handler;
+
+}  // namespace talus
+
+#endif  // TALUS_SETTINGS_MACHINE_HPP

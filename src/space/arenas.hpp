@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// space/arenas: how large the next arena is, where it comes from, and which ask for huge pages.
+//
+// Owns: the list of arenas that asked the kernel for huge pages. Policy (TALUS_THP): adaptive:
+// slabs' arenas ask once the process is large and its slabs are full, small processes' arenas ask
+// for small pages, large blocks' arenas say nothing (the system decides); always and never: all
+// arenas ask for huge, for small pages. docs/decisions/0003 has the measurements.
+// Invariant: an arena is a multiple of a huge page and aligned to it, unless addresses are scarce.
+// Called on: under the space lock. Must not know: what ranges are free.
+#ifndef TALUS_SPACE_ARENAS_HPP
+#define TALUS_SPACE_ARENAS_HPP
+
+#include "os/os.hpp"
+#include "settings/options.hpp"
+#include "space/metadata.hpp"
+
+namespace talus {
+
+inline Options options;
+
+// How the user of a range fills such ranges: with blocks that leave few gaps (dense) or more
+// (sparse), or as a program pleases (unknown).
+enum class Filling : uint8_t { unknown, sparse, dense };
+
+enum class PageWish : uint8_t { system, small, huge };
+
+struct Arena {
+  uintptr_t base = 0;  // 0: the kernel refused
+  size_t bytes = 0;
+};
+
+class Arenas {
+ public:
+  // Reserves an arena that holds at least `needed_bytes`; `given_bytes` and `reserved_bytes` say
+  // how much the process has in use and reserved. An arena that asks for huge pages is noted.
+  Arena reserve(size_t needed_bytes, Filling filling, size_t given_bytes, size_t reserved_bytes,
+                Metadata& metadata) noexcept {
+    const size_t needed = round_up(needed_bytes, arena_alignment);
+    size_t bytes = reserved_bytes >> arena_growth_shift;
+    if (bytes < options.arena_bytes) bytes = options.arena_bytes;
+    if (bytes > arena_growth_max) bytes = arena_growth_max;
+    bytes = round_up(bytes, arena_alignment);
+    if (bytes < needed) bytes = needed;
+    for (;;) {
+      // The kernel places mappings downward: below the last arena it is often free and joins it.
+      void* hint = last_ > bytes ? reinterpret_cast<void*>(last_ - bytes) : nullptr;
+      if (void* at = os::map_aligned(hint, bytes, arena_alignment)) {
+        wish(at, bytes, wish_for(filling, given_bytes, reserved_bytes), metadata, reserved_bytes);
+        return note(at, bytes);
+      }
+      if (bytes == needed) break;
+      bytes = bytes / 2 > needed ? round_up(bytes / 2, arena_alignment) : needed;
+    }
+    // When addresses are scarce, alignment to huge pages is the first thing to give up.
+    bytes = round_up(needed_bytes, granule_bytes);
+    void* at = os::map_aligned(nullptr, bytes, granule_bytes);
+    return at == nullptr ? Arena{} : note(at, bytes);
+  }
+
+  // Does this address lie in an arena that asked for huge pages?
+  bool is_huge(uintptr_t address) const noexcept {
+    for (const HugeArena* at = huge_; at != nullptr; at = at->next) {
+      if (address - at->base < at->bytes) return true;
+    }
+    return false;
+  }
+  bool has_huge() const noexcept { return huge_ != nullptr; }
+
+  // The process is sparse now: its arenas take small pages from here on. Whoever purges them later
+  // would otherwise see the kernel fill the holes again.
+  void give_up_huge() noexcept {
+    if (options.thp == HugePages::always) return;
+    while (HugeArena* arena = huge_) {
+      os::System::advise_small(reinterpret_cast<void*>(arena->base), arena->bytes);
+      huge_ = arena->next;
+      arena->next = unused_;
+      unused_ = arena;
+    }
+  }
+
+ private:
+  struct HugeArena {
+    uintptr_t base;
+    size_t bytes;
+    HugeArena* next;
+  };
+
+  static PageWish wish_for(Filling filling, size_t given, size_t reserved) noexcept {
+    if (options.thp == HugePages::never) return PageWish::small;
+    if (options.thp == HugePages::always) return PageWish::huge;
+    if (filling == Filling::dense && given >= huge_dense_bytes_min) return PageWish::huge;
+    if (filling == Filling::sparse && given >= huge_sparse_bytes_min) return PageWish::huge;
+    if (filling != Filling::unknown || reserved < small_process_bytes_max) return PageWish::small;
+    return PageWish::system;
+  }
+
+  void wish(void* at, size_t bytes, PageWish pages, Metadata& metadata,
+            size_t reserved_bytes) noexcept {
+    if (pages == PageWish::small) os::System::advise_small(at, bytes);
+    if (pages != PageWish::huge) return;
+    HugeArena* arena = unused_;
+    if (arena != nullptr) {
+      unused_ = arena->next;
+    } else {
+      arena = static_cast<HugeArena*>(metadata.take(sizeof(HugeArena), reserved_bytes));
+      if (arena == nullptr) return;
+    }
+    *arena = HugeArena{reinterpret_cast<uintptr_t>(at), bytes, huge_};
+    huge_ = arena;
+    os::System::advise_huge(at, bytes);
+  }
+  Arena note(void* at, size_t bytes) noexcept {
+    last_ = reinterpret_cast<uintptr_t>(at);
+    return Arena{last_, bytes};
+  }
+
+  uintptr_t last_ = 0;
+  HugeArena* huge_ = nullptr;
+  HugeArena* unused_ = nullptr;
+};
+
+}  // namespace talus
+
+#endif  // TALUS_SPACE_ARENAS_HPP

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// space/free_ranges: which ranges of granules are free, joined with their neighbours.
+//
+// Owns: the nodes, two indexes (dirty: the ranges keep their pages; clean: they read as zero), and
+// the order in which dirty ranges became free. Invariants: free ranges of one state are never
+// neighbours; both ends of a free range name its node in the page map; a joined range is as old as
+// its larger part, so that a small range which comes and goes does not keep a large one young.
+// Called on: under the space lock. Must not know: the kernel, limits, why a range is free.
+#ifndef TALUS_SPACE_FREE_RANGES_HPP
+#define TALUS_SPACE_FREE_RANGES_HPP
+
+#include "space/page_map.hpp"
+#include "space/range_index.hpp"
+
+namespace talus {
+
+inline PageMap page_map;
+
+class FreeRanges {
+ public:
+  size_t dirty_bytes() const noexcept { return dirty_.bytes(); }
+  size_t clean_bytes() const noexcept { return clean_.bytes(); }
+  size_t free_range_count() const noexcept { return dirty_.count() + clean_.count(); }
+
+ protected:
+  FreeRange* find_dirty(size_t granules) const noexcept { return dirty_.best_fit(granules); }
+  FreeRange* find_clean(size_t granules) const noexcept { return clean_.best_fit(granules); }
+  FreeRange* oldest() const noexcept { return oldest_; }
+
+  // The free range that has this address as its first or last granule, or null.
+  static FreeRange* range_at(uintptr_t address) noexcept {
+    if (!PageMap::covers(address) || !page_map.word_of(address).is_nobody()) return nullptr;
+    return static_cast<FreeRange*>(page_map.descriptor_of(address));
+  }
+
+  // Cuts [base, base + granules) out of a free range; what is left of it stays free, and as old.
+  void carve(FreeRange& from, uintptr_t base, size_t granules) noexcept {
+    const uintptr_t start = from.base, end = from.end();
+    const uintptr_t taken_end = base + granules * granule_bytes;
+    hide(from);
+    if (base > start) {
+      from.granules = (base - start) / granule_bytes;
+      show(from);
+      if (end > taken_end) {
+        FreeRange& rest = new_node();
+        rest.base = taken_end;
+        rest.granules = (end - taken_end) / granule_bytes;
+        rest.state = from.state;
+        if (from.state == RangeState::dirty) age_between(rest, &from, from.newer);
+        show(rest);
+      }
+    } else if (end > taken_end) {
+      from.base = taken_end;
+      from.granules = (end - taken_end) / granule_bytes;
+      show(from);
+    } else {
+      forget(from);
+    }
+    TALUS_AUDIT_SOUND(dirty_);
+  }
+
+  // Adds a free range and joins it with neighbours of the same state.
+  void insert(uintptr_t base, size_t granules, RangeState state) noexcept {
+    const uintptr_t end = base + granules * granule_bytes;
+    FreeRange* before = range_at(base - 1);
+    if (before != nullptr && (before->state != state || before->end() != base)) before = nullptr;
+    FreeRange* after = range_at(end);
+    if (after != nullptr && (after->state != state || after->base != end)) after = nullptr;
+    // The largest of the three keeps its place in the order of age.
+    FreeRange* keeper = before;
+    if (after != nullptr && (keeper == nullptr || after->granules > keeper->granules)) {
+      keeper = after;
+    }
+    const bool is_new = keeper == nullptr || keeper->granules < granules;
+    const size_t joined = granules + (before != nullptr ? before->granules : 0) +
+                          (after != nullptr ? after->granules : 0);
+    if (before != nullptr) {
+      hide(*before);
+      base = before->base;
+      if (before != keeper) forget(*before);
+    }
+    if (after != nullptr) {
+      hide(*after);
+      if (after != keeper) forget(*after);
+    }
+    FreeRange& node = keeper != nullptr ? *keeper : new_node();
+    if (state == RangeState::dirty && is_new) {
+      if (keeper != nullptr) age_remove(node);
+      age_between(node, newest_, nullptr);
+    }
+    node.base = base;
+    node.granules = joined;
+    node.state = state;
+    show(node);
+  }
+
+  // Takes a part of a dirty range out of the index, to work on it without the lock.
+  FreeRange& take_out(FreeRange& from, uintptr_t base, size_t granules) noexcept {
+    carve(from, base, granules);
+    FreeRange& node = new_node();
+    node.base = base;
+    node.granules = granules;
+    node.state = RangeState::purging;
+    page_map.set_ends(base, granules, PageWord{}, &node);
+    return node;
+  }
+  void put_back(FreeRange& node, RangeState state) noexcept {
+    const uintptr_t base = node.base;
+    const size_t granules = node.granules;
+    page_map.set_ends(base, granules, PageWord{}, nullptr);
+    recycle(node);
+    insert(base, granules, state);
+  }
+
+  // A dirty range counts as just released.
+  void make_newest(FreeRange& node) noexcept {
+    age_remove(node);
+    age_between(node, newest_, nullptr);
+  }
+
+  // Nodes. Whoever adds a range must find one without asking for memory.
+  size_t node_count() const noexcept { return node_count_; }
+  // Nodes that were never used, and stay untouched until they are.
+  void add_nodes(FreeRange* fresh, size_t count) noexcept {
+    // What is left of the last supply joins the recycled nodes.
+    while (spare_nodes_left_ > 0) recycle(spare_nodes_[--spare_nodes_left_]);
+    spare_nodes_ = fresh;
+    spare_nodes_left_ = count;
+    node_count_ += count;
+  }
+
+  bool indexes_are_sound() const noexcept { return dirty_.is_sound() && clean_.is_sound(); }
+
+ private:
+  RangeIndex& index_of(RangeState state) noexcept {
+    return state == RangeState::dirty ? dirty_ : clean_;
+  }
+  void show(FreeRange& node) noexcept {
+    page_map.set_ends(node.base, node.granules, PageWord{}, &node);
+    index_of(node.state).insert(node);
+  }
+  // The node keeps its place in the order of age.
+  void hide(FreeRange& node) noexcept {
+    index_of(node.state).remove(node);
+    page_map.set_ends(node.base, node.granules, PageWord{}, nullptr);
+  }
+  void forget(FreeRange& node) noexcept {
+    if (node.state == RangeState::dirty) age_remove(node);
+    recycle(node);
+  }
+
+  void age_between(FreeRange& node, FreeRange* older, FreeRange* newer) noexcept {
+    node.older = older;
+    node.newer = newer;
+    (older != nullptr ? older->newer : oldest_) = &node;
+    (newer != nullptr ? newer->older : newest_) = &node;
+  }
+  void age_remove(FreeRange& node) noexcept {
+    (node.older != nullptr ? node.older->newer : oldest_) = node.newer;
+    (node.newer != nullptr ? node.newer->older : newest_) = node.older;
+    node.older = node.newer = nullptr;
+  }
+
+  FreeRange& new_node() noexcept {
+    FreeRange* node = unused_nodes_;
+    if (node != nullptr) {
+      unused_nodes_ = node->right;
+      node->right = nullptr;
+      return *node;
+    }
+    TALUS_CHECK(spare_nodes_left_ > 0);
+    return spare_nodes_[--spare_nodes_left_];
+  }
+  void recycle(FreeRange& node) noexcept {
+    node = FreeRange{};
+    node.right = unused_nodes_;
+    unused_nodes_ = &node;
+  }
+
+  RangeIndex dirty_, clean_;
+  FreeRange* oldest_ = nullptr;  // dirty ranges in the order of their release
+  FreeRange* newest_ = nullptr;
+  FreeRange* unused_nodes_ = nullptr;
+  FreeRange* spare_nodes_ = nullptr;
+  size_t spare_nodes_left_ = 0;
+  size_t node_count_ = 0;  // all nodes there are
+};
+
+}  // namespace talus
+
+#endif  // TALUS_SPACE_FREE_RANGES_HPP
