@@ -20,7 +20,7 @@ BENCH_PACKAGES := valgrind redis-server lua5.4 sqlite3 nodejs g++
 VENV := build/bench-venv
 BENCH_PYTHON = $(if $(wildcard $(VENV)/bin/python3),$(VENV)/bin/python3,python3)
 
-.PHONY: demo test build install test-programs test-model bench-quick bench-full bench-check \
+.PHONY: demo test soak build install test-programs test-model bench-quick bench-full bench-check \
   bench-setup bench-build peers clean packages
 
 # Builds Talus and shows a real program with and without it.
@@ -35,6 +35,12 @@ build: packages
 test:
 	@tools/install_packages.sh $(TEST_PACKAGES)
 	@tools/test.sh
+
+# The promises on retained memory in full: half an hour, of which the drifting trace takes 20 min.
+soak: packages
+	@cmake --preset release >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+	@ctest --test-dir $(BUILD) -C soak -L soak --output-on-failure
 
 # All real programs, the long ones too (postgres, chromium, cargo ...); skips what is not installed.
 test-programs: build

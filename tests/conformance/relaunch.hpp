@@ -49,11 +49,11 @@ inline Outcome wait_for(pid_t child, double seconds) {
   return outcome;
 }
 
-// `prepare` runs in the child before exec and returns false when the machine refuses.
+// Starts the probe in a role and does not wait. `prepare` runs in the child before exec and returns
+// false when the machine refuses.
 template <typename Prepare>
-inline Outcome relaunch(const char* role, double seconds, Prepare prepare,
-                        char* const* environment = environ,
-                        const char* program = "/proc/self/exe") {
+inline pid_t launch(const char* role, Prepare prepare, char* const* environment = environ,
+                    const char* program = "/proc/self/exe") {
   const pid_t child = fork();
   if (child == 0) {
     if (!prepare()) _exit(exit_not_started);
@@ -61,7 +61,14 @@ inline Outcome relaunch(const char* role, double seconds, Prepare prepare,
     execve(program, arguments, environment);
     _exit(exit_not_started);
   }
-  return wait_for(child, seconds);
+  return child;
+}
+
+template <typename Prepare>
+inline Outcome relaunch(const char* role, double seconds, Prepare prepare,
+                        char* const* environment = environ,
+                        const char* program = "/proc/self/exe") {
+  return wait_for(launch(role, prepare, environment, program), seconds);
 }
 
 inline void expect_ok(const Outcome& outcome, const char* what) {
@@ -71,6 +78,17 @@ inline void expect_ok(const Outcome& outcome, const char* what) {
          strsignal(outcome.signal_number));
   }
   if (outcome.code > 0) fail("%s: exit status %d", what, outcome.code);
+}
+
+// Runs the probe in each of the roles at the same time, in fresh processes: for cases that measure
+// memory alone and mostly wait.
+template <std::size_t count>
+inline void expect_ok_side_by_side(const char* const (&roles)[count], double seconds) {
+  pid_t children[count];
+  for (std::size_t i = 0; i < count; ++i) {
+    children[i] = launch(roles[i], [] { return true; });
+  }
+  for (std::size_t i = 0; i < count; ++i) expect_ok(wait_for(children[i], seconds), roles[i]);
 }
 
 inline bool is_role(int argc, char** argv, const char* role) {

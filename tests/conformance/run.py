@@ -21,6 +21,7 @@ from pathlib import Path
 
 SKIPPED = 77
 TIMEOUT_SECONDS = 60
+SOAK_TIMEOUT_SECONDS = 1500
 REASONS_PRINTED = 6
 
 # What could tune or replace an allocator from outside would make two runs differ.
@@ -155,6 +156,14 @@ def count_line(results):
     return line
 
 
+def form_environment(is_soak):
+    return {"CONFORMANCE_SOAK": "1"} if is_soak else {}
+
+
+def form_timeout(is_soak):
+    return SOAK_TIMEOUT_SECONDS if is_soak else TIMEOUT_SECONDS
+
+
 def resolve_preload(path):
     """An absolute path, since probes change folder and root."""
     if path is None:
@@ -172,8 +181,10 @@ def parse_arguments():
     parser.add_argument("--name", help="what to call the allocator in the output")
     parser.add_argument("--only", help="glob or part of the names of the probes to run")
     parser.add_argument("--json", help="file to write the results to")
-    parser.add_argument("--timeout", type=float, default=TIMEOUT_SECONDS,
-                        help="seconds each probe may take (default %(default)s)")
+    parser.add_argument("--timeout", type=float,
+                        help=f"seconds each probe may take ({TIMEOUT_SECONDS}, in a soak "
+                             f"{SOAK_TIMEOUT_SECONDS})")
+    parser.add_argument("--soak", action="store_true", help="the full forms: half an hour and more")
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE",
                         help="a variable for the probes; may be repeated")
     return parser.parse_args()
@@ -186,10 +197,12 @@ def main():
     programs = find_programs(arguments.programs, arguments.only)
     if not programs:
         sys.exit(f"run.py: no programs in {arguments.programs} match")
-    extra = dict(pair.split("=", 1) for pair in arguments.env if "=" in pair)
+    extra = form_environment(arguments.soak)
+    timeout = arguments.timeout or form_timeout(arguments.soak)
+    extra |= dict(pair.split("=", 1) for pair in arguments.env if "=" in pair)
     print(f"conformance of {name}: {len(programs)} probes", flush=True)
     start = time.monotonic()
-    results = run_suite(programs, preload, arguments.timeout, extra)
+    results = run_suite(programs, preload, timeout, extra)
     if arguments.json:
         report = {"name": name, "seconds": round(time.monotonic() - start, 1), "probes": results}
         Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")

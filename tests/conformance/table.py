@@ -3,7 +3,9 @@
 
 Rows are probes, columns allocators: the libc's own, the three that distributions package, and the
 library given with --talus. A library that is not installed is left out and named. Below the table
-stand the figures that probes measured and the reasons of each failure. Only the standard library.
+stand the figures that probes measured and the reasons of each failure. With --retention the page
+is the one of retention.py: its probes, its columns, figures in each cell. Only the standard
+library.
 SPDX-License-Identifier: MIT
 """
 
@@ -16,6 +18,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # the source folder stays clean
 
+import retention  # noqa: E402
 import run  # noqa: E402
 
 LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
@@ -32,7 +35,7 @@ REASONS_PER_FAILURE = 2
 def find_library(names):
     for folder in LIBRARY_FOLDERS:
         for name in names:
-            path = Path(folder) / name
+            path = Path(folder) / name  # a name that is a path from the root stays what it is
             if path.is_file():
                 return path
     return None
@@ -44,7 +47,10 @@ def choose_allocators(arguments):
     if arguments.talus:
         chosen.append(("talus", run.resolve_preload(arguments.talus)))
     chosen.append(("glibc", None))
-    for name, files in PACKAGED:
+    packaged = PACKAGED
+    if arguments.retention:
+        packaged = retention.columns(PACKAGED, Path(arguments.peers).absolute())
+    for name, files in packaged:
         library = find_library(files)
         if library is None:
             print(f"{name} is not installed: left out")
@@ -53,17 +59,19 @@ def choose_allocators(arguments):
     for pair in arguments.also:
         name, _, path = pair.partition("=")
         chosen.append((name, run.resolve_preload(path)))
-    return chosen
+    left_out = arguments.skip.split(",")
+    return [(name, library) for name, library in chosen if name not in left_out]
 
 
 def run_all(arguments, programs):
     suites = {}
     for name, library in choose_allocators(arguments):
         print(f"== {name}")
-        extra = {}
+        extra = run.form_environment(arguments.soak)
         if name == "talus" and arguments.talus_static:
             extra["CONFORMANCE_STATIC_LIB"] = str(Path(arguments.talus_static).absolute())
-        results = run.run_suite(programs, library, arguments.timeout, extra)
+        timeout = arguments.timeout or run.form_timeout(arguments.soak)
+        results = run.run_suite(programs, library, timeout, extra)
         print(run.count_line(results))
         suites[name] = results
     return suites
@@ -120,12 +128,12 @@ def failure_lines(suites):
     return lines
 
 
-def write_report(path, suites, introduction):
+def write_report(path, suites, introduction, table):
     today = datetime.date.today().isoformat()
     machine = f"Linux {platform.release().split('-')[0]}, {platform.machine()}, " \
               f"{os.cpu_count()} processors, {' '.join(platform.libc_ver())}"
     lines = [introduction.rstrip(), "", f"Run of {today} on {machine}.", ""]
-    lines += table_lines(suites)
+    lines += table
     lines += ["", "## Figures", ""] + figure_lines(suites)
     lines += ["", "## What failed", ""] + failure_lines(suites)
     Path(path).write_text("\n".join(lines).rstrip() + "\n")
@@ -157,8 +165,15 @@ def parse_arguments():
     parser.add_argument("--also", action="append", default=[], metavar="NAME=LIB",
                         help="a further allocator; may be repeated")
     parser.add_argument("--only", help="glob or part of the names of the probes to run")
-    parser.add_argument("--timeout", type=float, default=run.TIMEOUT_SECONDS)
-    parser.add_argument("--out", default="conformance.md", help="the file to write")
+    parser.add_argument("--timeout", type=float, help="seconds each probe may take")
+    parser.add_argument("--retention", action="store_true",
+                        help="the page on retained memory, with its own columns")
+    parser.add_argument("--peers", default="build/peers",
+                        help="folder of the built peers, for --retention (default %(default)s)")
+    parser.add_argument("--skip", default="", metavar="NAMES",
+                        help="columns to leave out, parted by commas")
+    parser.add_argument("--soak", action="store_true", help="the full forms of the probes")
+    parser.add_argument("--out", help="the file to write (conformance.md, retention.md)")
     return parser.parse_args()
 
 
@@ -167,9 +182,16 @@ def main():
     programs = run.find_programs(arguments.programs, arguments.only)
     if not programs:
         sys.exit("table.py: no programs match")
+    if arguments.retention:
+        programs = retention.only_promised(programs)
     suites = run_all(arguments, programs)
-    write_report(arguments.out, suites, INTRODUCTION)
-    print(f"written to {arguments.out}")
+    if arguments.retention:
+        out = arguments.out or "retention.md"
+        write_report(out, suites, retention.INTRODUCTION, retention.table_lines(suites))
+    else:
+        out = arguments.out or "conformance.md"
+        write_report(out, suites, INTRODUCTION, table_lines(suites))
+    print(f"written to {out}")
     return 0
 
 

@@ -47,7 +47,7 @@ inline std::string foreign_text(const void* pointer, const char* call) {
 // The cache of this thread, made if there is none yet.
 inline ThreadCache& own_cache() {
   api::free(api::malloc(1));
-  return *cache_behind(*this_face);
+  return *cache_behind(current_face());
 }
 
 // A pointer the compiler knows nothing about, so that it warns of none of the faults.

@@ -41,9 +41,9 @@ TEST_F(RemoteBlock, FreedAgainAfterDelivery) {
   EXPECT_FAULT(double_free_text(block, bytes), {
     on_another_thread([&] {
       api::free(block);
-      flush_all(*cache_behind(*this_face));
+      flush_all(*cache_behind(current_face()));
       api::free(block);
-      flush_all(*cache_behind(*this_face));
+      flush_all(*cache_behind(current_face()));
     });
     flush_all(cache);
   });
@@ -116,8 +116,8 @@ TEST_F(RemoteBlock, NothingIsSaidOnTheWay) {
         on_another_thread([&] {
           api::free(block);
           api::free(block);
-          for (RemoteBatch& batch : cache_behind(*this_face)->batches) {
-            deliver(*cache_behind(*this_face), batch);
+          for (RemoteBatch& batch : cache_behind(current_face())->batches) {
+            deliver(*cache_behind(current_face()), batch);
           }
           _exit(0);  // the end of the thread would bring them home
         });

@@ -54,6 +54,11 @@ TEST(OptionTable, defaults_are_the_documented_ones) {
   EXPECT_EQ(options.arena_bytes, 4u << 20);
   EXPECT_EQ(options.on_foreign_free, ForeignFree::abort);
   EXPECT_FALSE(options.verbose);
+  EXPECT_TRUE(options.helper);
+  EXPECT_EQ(options.limit_soft.kind, AmountKind::unset);
+  EXPECT_EQ(options.limit_hard.kind, AmountKind::unset);
+  EXPECT_EQ(options.thp, HugePages::adaptive);
+  EXPECT_FALSE(options.pressure);
 }
 
 TEST(OptionTable, rows_describe_the_defaults) {
@@ -83,7 +88,7 @@ TEST(OptionTable, names_are_lower_case_and_unique) {
 
 TEST(OptionNumber, both_ends_of_every_range_round_trip_and_beyond_is_refused) {
   for (const OptionRow& row : option_rows) {
-    if (row.kind != OptionKind::number) continue;
+    if (row.kind != OptionKind::number && row.kind != OptionKind::amount) continue;
     Options options;
     for (const std::uint64_t value : {row.min, row.max, row.min + 1, row.max - 1}) {
       ASSERT_EQ(set_option(options, row, std::to_string(value).c_str()), OptionParse::accepted);
@@ -144,6 +149,51 @@ TEST(OptionNumber, a_product_that_wraps_into_the_range_is_out_of_range) {
   EXPECT_EQ(options.arena_bytes, 4u << 20);
 }
 
+TEST(OptionAmount, bytes_and_percentages_and_nothing) {
+  Options options;
+  const OptionRow& row = row_of(OptionId::limit_soft);
+  const struct {
+    const char* text;
+    OptionAmount amount;
+    const char* shown;
+  } samples[] = {{"64M", {64u << 20, AmountKind::bytes}, "64MiB"},
+                 {"0", {0, AmountKind::bytes}, "0"},
+                 {"80%", {80, AmountKind::percent}, "80%"},
+                 {"1%", {1, AmountKind::percent}, "1%"},
+                 {"0100%", {100, AmountKind::percent}, "100%"},
+                 {"5000", {5000, AmountKind::bytes}, "5000"},
+                 {"", {0, AmountKind::unset}, ""}};
+  for (const auto& sample : samples) {
+    EXPECT_EQ(parse({std::string("TALUS_LIMIT_SOFT=") + sample.text}, options).accepted, 1u);
+    EXPECT_EQ(options.limit_soft.value, sample.amount.value) << sample.text;
+    EXPECT_EQ(options.limit_soft.kind, sample.amount.kind) << sample.text;
+    EXPECT_EQ(value_of(options, row), sample.shown);
+  }
+}
+
+TEST(OptionAmount, what_is_none_is_refused_and_changes_nothing) {
+  for (const char* text : {"%", "80 %", "80%%", "%80", "8.5%", "-1%", "80M%", "80%M", "M", " ",
+                           "80p", "0%", "101%", "18446744073709551617%", "129T"}) {
+    Options options;
+    options.limit_hard = {7, AmountKind::percent};
+    EXPECT_EQ(parse({std::string("TALUS_LIMIT_HARD=") + text}, options).invalid, 1u) << text;
+    EXPECT_EQ(value_of(options, row_of(OptionId::limit_hard)), "7%") << text;
+  }
+  for (const char* text : {"0%", "101%", "18446744073709551617%"}) {
+    Options options;
+    EXPECT_EQ(set_option(options, row_of(OptionId::limit_hard), text), OptionParse::out_of_range);
+  }
+}
+
+TEST(OptionAmount, a_refusal_tells_all_forms) {
+  Options options;
+  parse({"TALUS_LIMIT_SOFT=80p"}, options);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0],
+            "talus: TALUS_LIMIT_SOFT=80p is not understood; allowed: 0 to 128TiB, 1% to 100%, "
+            "or empty; keeping (empty)");
+}
+
 TEST(OptionBoolean, all_eight_words_in_any_case) {
   for (const char* yes : {"1", "true", "on", "yes", "TRUE", "On"}) {
     Options options;
@@ -171,6 +221,21 @@ TEST(OptionWords, each_word_and_nothing_else) {
   EXPECT_EQ(options.on_foreign_free, ForeignFree::abort);
   for (const char* other : {"", "abor", "abortt", "abort|ignore", "|", "1"}) {
     EXPECT_EQ(parse({std::string("TALUS_ON_FOREIGN_FREE=") + other}, options).invalid, 1u);
+  }
+}
+
+TEST(OptionWords, stand_in_the_order_of_their_values) {
+  Options options;
+  const struct {
+    const char* word;
+    HugePages value;
+  } samples[] = {{"never", HugePages::never},
+                 {"adaptive", HugePages::adaptive},
+                 {"always", HugePages::always}};
+  for (const auto& sample : samples) {
+    EXPECT_EQ(parse({std::string("TALUS_THP=") + sample.word}, options).accepted, 1u);
+    EXPECT_EQ(options.thp, sample.value);
+    EXPECT_EQ(value_of(options, row_of(OptionId::thp)), sample.word);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "heap/release.hpp"
 #include "heap/resize.hpp"
 #include "heap/totals.hpp"
 #include "process/start.hpp"
@@ -29,7 +30,7 @@ inline bool space_is_sound() {
 // The cache of this thread, made if there is none yet.
 inline ThreadCache& own_cache() {
   release(allocate(1));
-  return *cache_behind(*this_face);
+  return *cache_behind(current_face());
 }
 
 // Runs work(index) on `count` threads and waits for their ends.

@@ -43,6 +43,8 @@ std::string_view kind_of(const OptionRow& row) {
   switch (row.kind) {
     case OptionKind::number:
       return "number";
+    case OptionKind::amount:
+      return "amount";
     case OptionKind::boolean:
       return "boolean";
     case OptionKind::text:
@@ -123,11 +125,16 @@ void print_markdown() {
   }
   fmt::print(
       "\nBytes may carry `K` `M` `G` `T` (or `KiB` `MiB` `GiB` `TiB`), powers of 1024; times may "
-      "carry\n`ms` or `s`. Words are taken in any case. An unknown `TALUS_` variable, or a value "
-      "that is not\nallowed, is one line of warning at start, and the default stays; `talus run` "
-      "refuses both.\nVariables that begin with `TALUS_BENCH_` or `TALUS_TEST_` are not looked "
-      "at. A program that gains\nprivileges when it starts (set-user-ID and the like) ignores all "
-      "of them.\n");
+      "carry\n`ms` or `s`. Words are taken in any case. An amount is bytes, or a percentage of the "
+      "memory limit\nthat the process's control groups (cgroup, version 1 or 2) had when it "
+      "started: the least of its own\ngroup and all groups above it. A percentage of no limit is "
+      "none. Processors that the process may use\nare those of its affinity, or fewer where its "
+      "groups have a quota of processor time.\n\n"
+      "An unknown `TALUS_` variable, or a value that is not allowed, is one line of warning at "
+      "start, and\nthe default stays; `talus run` refuses both. Variables that begin with "
+      "`TALUS_BENCH_` or\n`TALUS_TEST_` are not looked at. A program that gains privileges when it "
+      "starts (set-user-ID and the\nlike) ignores all of them. `TALUS_VERBOSE=1` shows what was "
+      "found and what is in effect.\n");
 }
 
 void print_json() {
@@ -140,7 +147,8 @@ void print_json() {
                is_number                         ? fmt::format("{}", row.default_number)
                : row.kind == OptionKind::boolean ? (row.default_number != 0 ? "true" : "false")
                                                  : quoted(value));
-    if (is_number) fmt::print("\"min\": {}, \"max\": {}, ", row.min, row.max);
+    if (is_number || row.kind == OptionKind::amount)
+      fmt::print("\"min\": {}, \"max\": {}, ", row.min, row.max);
     if (row.kind == OptionKind::text) fmt::print("\"length_max\": {}, ", row.max);
     if (row.words[0] != '\0') fmt::print("\"words\": {}, ", quoted(row.words));
     fmt::print("\"unit\": {}, \"read\": {}, \"help\": {}}}{}\n", quoted(unit_of(row)),

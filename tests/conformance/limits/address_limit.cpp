@@ -1,9 +1,11 @@
-// Starts and works under `ulimit -v` of 64 MiB and of 256 MiB (N20).
+// Starts and works under `ulimit -v` of 64 MiB, of 256 MiB and of 2 GiB (N20).
 //
 // The limit holds before the first instruction. Of what the program's own files, stack and
 // libraries leave, 70 % must be usable as small blocks; freed again, the same room must serve as
-// one big block (100 MiB of the 256) and as 1 MiB blocks. Allocators that reserve gigabytes fail.
+// one big block (20 MiB, 100 MiB) and as 1 MiB blocks. Allocators that reserve gigabytes fail. The
+// 2 GiB are asked where the machine has three times as much free.
 // SPDX-License-Identifier: MIT
+#include "../form.hpp"
 #include "../pattern.hpp"
 #include "../relaunch.hpp"
 
@@ -91,7 +93,9 @@ int main(int argc, char** argv) {
   constexpr std::size_t small = 64 * probe::mib;
   constexpr std::size_t medium = 256 * probe::mib;
   if (probe::is_role(argc, argv, "small")) return limited(small, 20 * probe::mib);
+  constexpr std::size_t large = 2 * probe::gib;
   if (probe::is_role(argc, argv, "medium")) return limited(medium, 100 * probe::mib);
+  if (probe::is_role(argc, argv, "large")) return limited(large, 100 * probe::mib);
   if (probe::is_role(argc, argv, "thread")) return limited_with_thread();
   probe::expect_ok(probe::relaunch("small", 20, [] { return limit_addresses(small); }),
                    "ulimit -v 65536");
@@ -99,5 +103,9 @@ int main(int argc, char** argv) {
                    "a thread under ulimit -v 65536");
   probe::expect_ok(probe::relaunch("medium", 20, [] { return limit_addresses(medium); }),
                    "ulimit -v 262144");
+  if (probe::fitting_bytes(large) == large) {
+    probe::expect_ok(probe::relaunch("large", 40, [] { return limit_addresses(large); }),
+                     "ulimit -v 2097152");
+  }
   return probe::verdict();
 }

@@ -1,10 +1,13 @@
 // One thread allocates, others only free: resident memory stays at 1.4 times what lives (N05).
 //
-// First a consumer that frees for two seconds what a producer makes, with 32 MiB alive at all
-// times. Then 64 consumers after another that free a share and fall asleep for good, as worker
-// threads do. Granted on top are 4 MiB for stacks and tables, and 64 KiB per sleeping thread.
+// First a consumer that frees for two seconds (in full a minute) what a producer makes, with 32 MiB
+// alive at all times; in full it must also be flat: what comes after 1.5 s is at most a twentieth
+// of what lives above what was there at 1.5 s. Then 64 consumers after another that free a share
+// and fall asleep for good, as worker threads do, and a last one that frees for as long again
+// beside the sleepers. Granted on top are 4 MiB for stacks and tables, and 64 KiB for each thread
+// that sleeps.
 // SPDX-License-Identifier: MIT
-#include "../measure.hpp"
+#include "../form.hpp"
 #include "../pattern.hpp"
 #include "../probe.hpp"
 
@@ -21,6 +24,7 @@ constexpr std::size_t slots = 1 << 16;
 constexpr std::size_t slack = 4 * probe::mib;
 constexpr std::size_t slack_per_thread = 64 * probe::kib;
 constexpr std::size_t sleeper_count = 64;
+constexpr double flat_from_seconds = 1.5;
 
 // A queue of one producer and one consumer at a time; live bytes are counted exactly.
 struct Queue {
@@ -75,24 +79,31 @@ void expect_bounded(const char* name, std::size_t base, std::size_t resident, st
   probe::figure(name, static_cast<double>(grown) / static_cast<double>(live_max), "x live");
 }
 
-void run_one_consumer(std::size_t base) {
+// A consumer frees for `seconds`; the bars hold at each look, the flatness from 1.5 s on.
+void run_one_consumer(const char* name, std::size_t base, double seconds, std::size_t extra) {
   std::atomic<bool> is_done{false};
   std::thread consumer([&] {
     while (!is_done.load()) pop_one();
   });
   std::size_t peak = 0;
-  const double end = probe::now_seconds() + 2.0;
-  while (probe::now_seconds() < end) {
+  std::size_t early_peak = 0;
+  const double start = probe::now_seconds();
+  for (double now = 0; now < seconds; now = probe::now_seconds() - start) {
     probe::sleep_ms(50);
-    const std::size_t now = probe::resident_bytes();
-    if (now > peak) peak = now;
+    const std::size_t bytes = probe::resident_bytes();
+    if (bytes > peak) peak = bytes;
+    if (now < flat_from_seconds) early_peak = peak;
   }
   is_done = true;
   consumer.join();
-  expect_bounded("one consumer", base, peak, 0);
+  expect_bounded(name, base, peak, extra);
+  if (seconds < 10 * flat_from_seconds) return;  // too short to tell a slope from a start
+  PROBE_EXPECT(peak - early_peak <= live_max / 20, "%s: %zu KiB more after 1.5 s", name,
+               (peak - early_peak) / 1024);
+  probe::figure("growth after 1.5 s", static_cast<double>(peak - early_peak) / 1024, "KiB");
 }
 
-void run_sleepers(std::size_t base) {
+void run_sleepers(std::size_t base, double seconds) {
   std::mutex mutex;
   std::condition_variable woken;
   bool is_morning = false;
@@ -109,6 +120,7 @@ void run_sleepers(std::size_t base) {
   }
   probe::sleep_ms(200);
   expect_bounded("64 sleepers", base, probe::resident_bytes(), sleeper_count * slack_per_thread);
+  run_one_consumer("beside 64 sleepers", base, seconds, sleeper_count * slack_per_thread);
   {
     std::lock_guard<std::mutex> lock(mutex);
     is_morning = true;
@@ -127,8 +139,9 @@ int main() {
     probe::Random random(11);
     while (!is_over.load(std::memory_order_relaxed)) push_until_full(random);
   });
-  run_one_consumer(base);
-  run_sleepers(base);
+  const double seconds = probe::seconds_asked(2, 60);
+  run_one_consumer("one consumer", base, seconds, 0);
+  run_sleepers(base, seconds);
   is_over = true;
   producer.join();
   return probe::verdict();

@@ -229,7 +229,7 @@ TEST(SlowPaths, ThreadsWithoutACache) {
     hold_some(held);
     leave_no_block(held);
     test::on_threads(1, [&held](size_t) {
-      test::require(cache_behind(*this_face) == nullptr, "a cache");
+      test::require(cache_behind(current_face()) == nullptr, "a cache");
       held.release_every(2);
       test::HeldBlocks own;
       try_every_allocation(own);
@@ -327,7 +327,7 @@ TEST(SlowPaths, CountingBegins) {
       try_every_allocation(held);
       neighbour.run([&held] { held.release_every(2); });
       test::on_threads(1, [&held](size_t) { held.release_every(2); });
-      test::require(this_face->operations == nullptr, "a face to count in");
+      test::require(current_face().operations == nullptr, "a face to count in");
       test::require(summary(true).length() > 0, "a summary all the same");
       held.release_every(1);
     }

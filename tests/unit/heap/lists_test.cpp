@@ -15,7 +15,7 @@ namespace talus {
 namespace {
 
 size_t capacity_of(ThreadCache& cache, ClassId id) {
-  return static_cast<size_t>(cache.lists[index_of(id)].limit - list_bottom(cache, id));
+  return static_cast<size_t>(list_of(cache, id).limit - list_bottom(cache, id));
 }
 
 TEST(Lists, EverySizeGivesABlockThatHoldsIt) {

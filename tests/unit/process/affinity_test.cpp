@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/process/affinity: how many heaps there come to be follows the allowed processors.
+// tests/unit/process/affinity: how many heaps there come to be follows the allowed processors and
+// the quota of processor time.
 //
 // Owns: nothing. Each case is a child that has not allocated yet. Masks that this machine cannot
 // have are given by a system call filter: the kernel hands sched_getaffinity to a signal handler,
@@ -22,6 +23,7 @@
 #include <cstring>
 #include <mutex>
 #include <type_traits>
+#include <utility>
 
 #include "effort.hpp"
 #include "quiet.hpp"
@@ -181,6 +183,19 @@ TEST_F(MaskOfTheKernel, NoAnswer) {
 TEST_F(MaskOfTheKernel, AllProcessorsGiveNoMoreHeapsThanThreads) {
   memset(answer.mask, 0xff, sizeof answer.mask);
   EXPECT_EQ(heaps_with(few_threads), static_cast<int>(few_threads));
+}
+
+// What the process's group pays for counts where it is less; 0 means that it pays for all.
+TEST_F(MaskOfTheKernel, AQuotaOfProcessorTime) {
+  for (size_t cpu : {1u, 2u, 3u}) allow(cpu);
+  const MachineLimits before = machine;
+  for (const auto& [quota, cpus] : {std::pair{0, 3}, {1, 1}, {2, 2}, {3, 3}, {100, 3}}) {
+    machine.cpu_quota = static_cast<size_t>(quota);
+    EXPECT_EQ(heaps_with(few_threads), cpus * per_cpu) << quota;
+  }
+  machine.cpu_quota = 1;
+  EXPECT_EQ(heaps_with(few_threads, 5), 5) << "the option comes before the quota";
+  machine = before;
 }
 
 TEST_F(MaskOfTheKernel, TheOptionComesFirst) {

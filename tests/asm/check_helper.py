@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# What it owns: what the helper thread may execute. It is a thread that libc does not know: its
+# thread pointer leads to a block of Talus' own, so a thread-local variable, errno among them, is
+# not there, and a function of libc that looks for one is lost. This check follows each direct call
+# and jump from the helper's entry through libtalus.so and refuses reads and writes by the thread
+# pointer, and calls that leave the library to anything but what copies bytes or ends the process.
+# Calls by pointer are not followed: they are the kernel's clock, which is no part of libc.
+# It must not know what the helper does. x86-64 only: elsewhere it exits 77.
+# SPDX-License-Identifier: MIT
+"""Checks that the helper thread of a libtalus.so uses neither libc nor thread-local storage."""
+
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import fast_path    # noqa: E402
+
+SKIPPED = 77
+ENTRY = "_ZN5talus13helper_entersEv"
+# abort: a program that is told of its misuse ends there, on whatever thread. getauxval: its answers
+# are kept, and were asked for before the helper began (bind_functions).
+CALLS_ALLOWED = {"memcpy", "memset", "memmove", "memcmp", "abort", "getauxval"}
+FUNCTIONS_MIN = 5  # less than this was not the helper
+
+
+def function_starts(library):
+    """{address: name} and {address: bytes} of all functions."""
+    found = fast_path.symbols(library)
+    return ({address: name for name, (address, _) in found.items()},
+            dict(found.values()))
+
+
+def outside_call(text):
+    """The name of the function of another library that a call or jump goes to, or None."""
+    match = re.search(r"<([\w.]+)@(?:plt|\w*\.?got)", text)
+    return match.group(1) if match else None
+
+
+def findings_of(name, code):
+    """Yields what is refused in one function."""
+    for instruction in code.values():
+        if "%fs:" in instruction.operands:
+            yield f"{name}: {instruction.text}: there is no thread-local variable"
+        outside = outside_call(instruction.text)
+        if outside and outside not in CALLS_ALLOWED:
+            yield f"{name}: calls {outside}"
+
+
+def walk(library, entry):
+    """All functions that are reached from the entry: {name: code}."""
+    names, sizes = function_starts(library)
+    found, open_list = {}, [entry]
+    while open_list:
+        address = open_list.pop()
+        name = names[address]
+        if name in found:
+            continue
+        code = fast_path.disassemble(library, address, sizes[address])
+        found[name] = code
+        for instruction in code.values():
+            goes = instruction.is_call() or instruction.is_jump() or instruction.is_branch()
+            target = instruction.target() if goes else None
+            if target is None or target in code:
+                continue
+            inside = [start for start in names if start <= target < start + sizes[start]]
+            open_list += inside
+    return found
+
+
+def main(library):
+    header = subprocess.run(["readelf", "-h", library], check=True, capture_output=True,
+                            text=True).stdout
+    if "X86-64" not in header:
+        print("only for x86-64")
+        return SKIPPED
+    functions = fast_path.symbols(library)
+    if ENTRY not in functions:
+        print(f"{library} has no {ENTRY}")
+        return 1
+    reached = walk(library, functions[ENTRY][0])
+    findings = [finding for name, code in reached.items() for finding in findings_of(name, code)]
+    for finding in findings:
+        print(finding)
+    if len(reached) < FUNCTIONS_MIN:
+        findings.append(f"only {len(reached)} functions reached")
+        print(findings[-1])
+    print(f"{len(reached)} functions of the helper, {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

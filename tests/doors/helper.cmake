@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+#
+# The helper thread: its life in libtalus.so, and what must go on working beside it: filters of
+# system calls, changes of credentials, plugins that are closed, debuggers. Part of tests/doors.
+
+# helper_program(name source [libraries...]): a program door_<name> that looks at its threads.
+function(helper_program name source)
+  add_executable(door_${name} ${source})
+  target_compile_options(door_${name} PRIVATE -Wall -Wextra -fno-builtin)
+  target_link_libraries(door_${name} PRIVATE ${ARGN} Threads::Threads)
+endfunction()
+
+# helper_test(name program [arguments]): what is free goes back soon, so that helpers end soon.
+function(helper_test name)
+  door_test(${name} ${ARGN})
+  set_tests_properties(doors.${name} PROPERTIES SKIP_RETURN_CODE 77
+    ENVIRONMENT "TALUS_HELPER=1;TALUS_DECAY_MS=200")
+endfunction()
+
+helper_program(helper_life helper_life.cpp talus_shared)
+foreach(case starts_late blocks_signals libc_knows_one_thread ends_and_starts_again is_one
+        helpers_of_children thousand_forks raw_children ends_of_process late_frees is_ordinary
+        is_not_bound outlives_its_maker)
+  helper_test(helper_${case} door_helper_life ${case})
+endforeach()
+helper_test(helper_is_off door_helper_life is_off)
+set_tests_properties(doors.helper_is_off PROPERTIES ENVIRONMENT "TALUS_HELPER=0")
+
+helper_program(helper_rights helper_rights.cpp talus_shared)
+foreach(case single_threaded threaded capabilities refusals namespaces child_of_vfork at_once
+        no_new_privileges refused_thread)
+  helper_test(rights_${case} door_helper_rights ${case})
+endforeach()
+
+helper_program(helper_filters helper_filters.cpp talus_header_only)
+foreach(case filter_first helper_first)
+  helper_test(filters_${case} door_helper_filters ${case})
+endforeach()
+
+helper_program(helper_plugin helper_plugin.cpp ${CMAKE_DL_LIBS})
+add_dependencies(door_helper_plugin door_plugin_first)
+helper_test(helper_plugin door_helper_plugin $<TARGET_FILE:door_plugin_first>)
+
+helper_program(helper_idle helper_idle.c)
+foreach(group debugger valgrind sandbox)
+  helper_test(helper_${group} ${Python3_EXECUTABLE} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/helper_tools_test.py --group ${group}
+    --talus $<TARGET_FILE:talus_shared> --program $<TARGET_FILE:door_helper_idle>)
+endforeach()

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// tests/doors/helper_life: the helper thread of libtalus.so from its start to its end.
+//
+// The program is linked with the library and looks at its own threads. Usage: helper_life CASE
+#include <pthread.h>
+#include <sched.h>
+#include <sys/single_threaded.h>
+
+#include "helper_watch.hpp"
+
+namespace {
+
+using namespace watch;
+
+void starts_late() {
+  for (int i = 0; i < 10000; i++) free(malloc(100));
+  void* block = malloc(500000);
+  memset(block, 1, 500000);
+  free(block);
+  sleep_ms(300);
+  EXPECT(thread_count() == 1);
+  call_helper();
+  EXPECT(thread_count() == 2);
+}
+
+// With TALUS_HELPER=0.
+void is_off() {
+  free_much();
+  sleep_ms(300);
+  EXPECT(thread_count() == 1);
+}
+
+void blocks_signals() {
+  const int thread = call_helper();
+  char blocked[128];
+  status_of(thread, "SigBlk:\t", blocked);
+  EXPECT(strcmp(blocked, "fffffffffffbfeff") == 0);  // all but SIGKILL and SIGSTOP
+  status_of(getpid(), "SigBlk:\t", blocked);
+  EXPECT(strcmp(blocked, "0000000000000000") == 0);
+}
+
+void libc_knows_one_thread() {
+  EXPECT(__libc_single_threaded);
+  call_helper();
+  EXPECT(__libc_single_threaded);
+}
+
+void ends_and_starts_again() {
+  int last = 0;
+  for (int round = 0; round < 3; round++) {
+    const int thread = call_helper();
+    EXPECT(thread != last);
+    last = thread;
+    EXPECT(comes_true([] { return thread_count() == 1; }));
+  }
+}
+
+// A helper that has work stays the same, however often it is offered some.
+void is_one() {
+  const int thread = call_helper();
+  for (int round = 0; round < 20; round++) {
+    free_much();
+    EXPECT(thread_count() == 2);
+    EXPECT(helper_id() == thread);
+  }
+}
+
+void helpers_of_children() {
+  for (int round = 0; round < 5; round++) {
+    const int parents = call_helper();
+    in_child([parents] {
+      EXPECT(thread_count() == 1);
+      const int own = call_helper();
+      EXPECT(own != parents && thread_count() == 2);
+      in_child([] { call_helper(); });
+      EXPECT(comes_true([] { return thread_count() == 1; }));
+    });
+    EXPECT(thread_count() <= 2);
+  }
+}
+
+// At any instant of the helper's life.
+void thousand_forks() {
+  for (int i = 0; i < 1000; i++) {
+    if (i % 50 == 0) free_much();
+    in_child([i] {
+      EXPECT(thread_count() == 1);
+      void* block = malloc(5000);
+      memset(block, 1, 5000);
+      free(block);
+      if (i % 100 == 0) call_helper();
+    });
+  }
+}
+
+// Children that are made without the handlers of fork.
+void raw_children() {
+  for (int round = 0; round < 10; round++) {
+    call_helper();
+    const long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    EXPECT(child >= 0);
+    if (child == 0) {
+      alarm(child_seconds_max);
+      EXPECT(thread_count() == 1);
+      _exit(0);
+    }
+    int status = -1;
+    EXPECT(waitpid(static_cast<pid_t>(child), &status, 0) == child && status == 0);
+    EXPECT(helper_id() != 0);
+  }
+}
+
+void ends_of_process() {
+  in_child([] {
+    call_helper();
+    exit(0);
+  });
+  in_child([] {
+    call_helper();
+    quick_exit(0);
+  });
+  in_child([] {
+    call_helper();
+    _exit(0);
+  });
+  // Another program takes the process over.
+  in_child([] {
+    call_helper();
+    execl("/bin/true", "true", static_cast<char*>(nullptr));
+    _exit(1);
+  });
+  // The first thread ends before the helper.
+  in_child([] {
+    call_helper();
+    pthread_exit(nullptr);
+  });
+}
+
+// Handlers of exit() run before the destructors of libraries: the helper that they call ends there.
+void late_frees() {
+  in_child([] {
+    atexit([] { call_helper(); });
+    exit(0);
+  });
+}
+
+void is_ordinary() {
+  sched_param priority{};
+  priority.sched_priority = 10;
+  if (sched_setscheduler(0, SCHED_FIFO, &priority) != 0) _exit(77);
+  const int thread = call_helper();
+  EXPECT(sched_getscheduler(0) == SCHED_FIFO);
+  EXPECT(comes_true([thread] { return sched_getscheduler(thread) == SCHED_OTHER; }));
+}
+
+// A thread that is bound to one processor starts a helper that runs where the program may.
+void is_not_bound() {
+  cpu_set_t all;
+  EXPECT(sched_getaffinity(0, sizeof all, &all) == 0);
+  if (CPU_COUNT(&all) < 2) _exit(77);
+  pthread_t thread;
+  const auto bound = [](void* mask) -> void* {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, static_cast<cpu_set_t*>(mask))) cpu++;
+    CPU_SET(cpu, &one);
+    EXPECT(sched_setaffinity(0, sizeof one, &one) == 0);
+    call_helper();
+    return nullptr;
+  };
+  EXPECT(pthread_create(&thread, nullptr, bound, &all) == 0);
+  EXPECT(pthread_join(thread, nullptr) == 0);
+  const int helper = helper_id();
+  EXPECT(helper != 0);
+  EXPECT(comes_true([&] {
+    cpu_set_t now;
+    return sched_getaffinity(helper, sizeof now, &now) == 0 && CPU_EQUAL(&now, &all);
+  }));
+}
+
+// The thread that started it is gone, and its stack and thread pointer with it.
+void outlives_its_maker() {
+  pthread_t thread;
+  const auto start = [](void*) -> void* {
+    call_helper();
+    return nullptr;
+  };
+  EXPECT(pthread_create(&thread, nullptr, start, nullptr) == 0);
+  EXPECT(pthread_join(thread, nullptr) == 0);
+  EXPECT(thread_count() == 2);
+  EXPECT(comes_true([] { return thread_count() == 1; }));
+  call_helper();
+}
+
+struct Case {
+  const char* name;
+  void (*run)();
+};
+constexpr Case cases[] = {
+    {"starts_late", starts_late},
+    {"is_off", is_off},
+    {"blocks_signals", blocks_signals},
+    {"libc_knows_one_thread", libc_knows_one_thread},
+    {"ends_and_starts_again", ends_and_starts_again},
+    {"is_one", is_one},
+    {"helpers_of_children", helpers_of_children},
+    {"thousand_forks", thousand_forks},
+    {"raw_children", raw_children},
+    {"ends_of_process", ends_of_process},
+    {"late_frees", late_frees},
+    {"is_ordinary", is_ordinary},
+    {"is_not_bound", is_not_bound},
+    {"outlives_its_maker", outlives_its_maker},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  EXPECT(argc == 2);
+  for (const Case& each : cases) {
+    if (strcmp(each.name, argv[1]) != 0) continue;
+    each.run();
+    return 0;
+  }
+  return 2;
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// model/attendance_floors: what lies below src/heap, as small as the model of attendance needs it.
+//
+// Stands in for classes, os, sync, slab and space: one class of blocks with lists of four places
+// for the fast paths and one of large blocks for the slow ones, a lock that is right by
+// construction, eight and four blocks that make up the only slabs, a page map that knows them, and
+// time. Owns: the include guards of the files that it replaces; where each block is (home in its
+// slab, in the program's hands, or neither), with the checks at each change.
+// The shipped files of src/heap lie on top. Invariant: a stand-in has the names and the contract of
+// what it replaces and no shared words of its own. Called on: fibers, and alone between runs.
+#ifndef TALUS_TESTS_MODEL_ATTENDANCE_FLOORS_HPP
+#define TALUS_TESTS_MODEL_ATTENDANCE_FLOORS_HPP
+
+#include "memory.hpp"
+
+#include "base/base.hpp"
+#include "os/report.hpp"
+#include "settings/options.hpp"
+#include "slab/remote_free.hpp"
+
+#define TALUS_CLASSES_SIZE_CLASS_HPP
+#define TALUS_OS_OS_HPP
+#define TALUS_SYNC_LOCK_HPP
+#define TALUS_SLAB_SLAB_HPP
+#define TALUS_SPACE_SPACE_HPP
+
+namespace model::attendance {
+
+constexpr int small_blocks = 8;  // and from there on large ones
+constexpr int blocks_max = 12;
+constexpr int class_of_block(int block) { return block < small_blocks ? 0 : 1; }
+constexpr int list_places[] = {4, 2};  // by class
+constexpr size_t bytes_of_class[] = {talus::block_alignment, talus::small_bytes_max};
+constexpr int helper_thread_min = 1;  // thread 0 is the owner
+
+struct Block {
+  alignas(talus::block_alignment) char bytes[talus::block_alignment] = {};
+};
+
+// Where the blocks are. In a list, or between two places, is neither home nor in hand.
+struct Blocks {
+  Block memory[blocks_max];
+  PlainData data[blocks_max];
+  bool is_home[blocks_max] = {};
+  bool is_in_hand[blocks_max] = {};
+  PlainData slab;
+  bool has_owner_left = false;
+  int taken_back = 0;  // blocks that others than the owner brought home in this run
+
+  bool has(const void* address) const {
+    return address >= &memory[0] && address < &memory[blocks_max];
+  }
+  int index_of(const void* block) const {
+    if (!has(block)) explorer.violate("%p is taken for a block", block);
+    return static_cast<int>(static_cast<const Block*>(block) - memory);
+  }
+  void reset() {
+    for (int i = 0; i < blocks_max; i++) {
+      data[i].reset();
+      is_home[i] = true;
+      is_in_hand[i] = false;
+    }
+    slab.reset();
+    has_owner_left = false;
+    taken_back = 0;
+  }
+  // Under the lock of the heap.
+  void* leave_home(int block_class) {
+    slab.write("the slab");
+    for (int i = 0; i < blocks_max; i++) {
+      if (!is_home[i] || class_of_block(i) != block_class) continue;
+      is_home[i] = false;
+      return &memory[i];
+    }
+    return nullptr;
+  }
+  void come_home(void* block) {
+    const int index = index_of(block);
+    slab.write("the slab");
+    if (is_home[index]) explorer.violate("block %d comes home twice", index);
+    if (is_in_hand[index]) explorer.violate("block %d is taken from the program", index);
+    is_home[index] = true;
+    data[index].write("the reuse of a block");
+    if (explorer.current() >= helper_thread_min) {
+      if (has_owner_left) explorer.violate("the helper takes from who has left");
+      taken_back++;
+    }
+  }
+  void come_to_hand(void* block) {
+    const int index = index_of(block);
+    if (is_home[index]) explorer.violate("block %d is handed out, but is home", index);
+    if (is_in_hand[index]) explorer.violate("block %d is handed out twice", index);
+    is_in_hand[index] = true;
+    data[index].write("the use of a block");
+  }
+  void leave_hand(void* block) {
+    data[index_of(block)].write("the last use of a block");
+    is_in_hand[index_of(block)] = false;
+  }
+};
+inline Blocks blocks;
+
+// Time passes for those who sleep, and only then; the world says what that means to the memory.
+struct Clock {
+  static constexpr uint64_t step_ns = talus::presence_wait_us * 1000;
+  uint64_t now_ns = 0;
+  void (*sleep)() = nullptr;
+};
+inline Clock model_clock;
+
+}  // namespace model::attendance
+
+namespace talus {
+
+inline void compiler_fence() noexcept {}
+
+// classes
+
+inline constexpr size_t class_count = 2;
+struct SizeClass {
+  size_t block_bytes;
+  uint16_t list_blocks_max;
+};
+struct SizeClassTable {
+  SizeClass rows[class_count];
+};
+inline constexpr SizeClassTable size_class_table{
+    {{model::attendance::bytes_of_class[0], model::attendance::list_places[0]},
+     {model::attendance::bytes_of_class[1], model::attendance::list_places[1]}}};
+constexpr const SizeClass& size_class_row(ClassId id) noexcept {
+  return size_class_table.rows[index_of(id)];
+}
+constexpr ClassId class_of(size_t bytes) noexcept {
+  return ClassId{static_cast<uint8_t>(bytes > model::attendance::bytes_of_class[0] ? 1 : 0)};
+}
+constexpr ClassId class_of_aligned(size_t bytes, size_t) noexcept { return class_of(bytes); }
+constexpr size_t list_capacity_sum() noexcept {
+  return model::attendance::list_places[0] + model::attendance::list_places[1];
+}
+
+// os and sync
+
+namespace os {
+struct System {
+  static uint64_t now_ns() noexcept { return model::attendance::model_clock.now_ns; }
+  static void sleep_us(long) noexcept { model::attendance::model_clock.sleep(); }
+};
+}  // namespace os
+
+class Lock {
+ public:
+  bool try_take() noexcept {
+    if (model::explorer.current() != model::nobody && !mutex_.try_take()) return false;
+    is_taken_ = true;
+    return true;
+  }
+  void take() noexcept {
+    if (model::explorer.current() != model::nobody) mutex_.take();
+    is_taken_ = true;
+  }
+  void give() noexcept {
+    if (model::explorer.current() != model::nobody) mutex_.give();
+    is_taken_ = false;
+  }
+  void reset_in_child() noexcept { new (this) Lock(); }
+  bool is_taken() const noexcept { return is_taken_; }
+
+ private:
+  model::Mutex mutex_;
+  bool is_taken_ = false;
+};
+
+class [[nodiscard]] Locked {
+ public:
+  explicit Locked(Lock& lock) noexcept : lock_{lock} { lock_.take(); }
+  ~Locked() { lock_.give(); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  Lock& lock_;
+};
+
+// slab and space
+
+struct SlabList {};
+
+class PageWord {
+ public:
+  constexpr PageWord(HeapId owner, uint16_t tag) noexcept : owner_{owner}, tag_{tag} {}
+  constexpr PageWord() noexcept = default;
+  HeapId owner() const noexcept { return owner_; }
+  uint16_t tag() const noexcept { return tag_; }
+  bool is_nobody() const noexcept { return owner_ == HeapId::nobody; }
+  bool is_slab() const noexcept { return owner_ != HeapId::nobody; }
+  bool is_large() const noexcept { return false; }
+
+ private:
+  HeapId owner_ = HeapId::nobody;
+  uint16_t tag_ = 0;
+};
+
+inline constexpr HeapId only_heap{1};
+
+struct PageMap {
+  static bool covers(uintptr_t) noexcept { return true; }
+  PageWord word_of(uintptr_t address) const noexcept {
+    const auto* block = reinterpret_cast<const void*>(address);
+    if (!model::attendance::blocks.has(block)) return {};
+    const int index = model::attendance::blocks.index_of(block);
+    return {only_heap, tags[model::attendance::class_of_block(index)]};
+  }
+  uint16_t tags[class_count] = {};  // the world sets them
+};
+inline PageMap page_map;
+
+class Space {
+ public:
+  Lock& lock() noexcept { return lock_; }
+  void* take_metadata(Locked&, size_t) noexcept { return nullptr; }
+
+ private:
+  Lock lock_;
+};
+inline Space space;
+inline Options options;
+
+// A place of a list: a pointer for the shipped code, each of whose reads and writes is a step.
+class Place {
+ public:
+  constexpr Place() noexcept = default;
+  Place(const Place&) = delete;
+  operator void*() const noexcept { return pointer_.load_relaxed(); }
+  Place& operator=(void* pointer) noexcept {
+    pointer_.store_relaxed(pointer);
+    return *this;
+  }
+  Place& operator=(const Place& other) noexcept { return *this = other.pointer_.load_relaxed(); }
+  const Atomic<void*>& word() const noexcept { return pointer_; }
+
+ private:
+  Atomic<void*> pointer_;
+};
+
+}  // namespace talus
+
+#endif  // TALUS_TESTS_MODEL_ATTENDANCE_FLOORS_HPP

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// model/attendance_heap: the shipped files of src/heap that attendance is about, and stand-ins for
+// those that it only calls.
+//
+// Shipped, in copies whose lists consist of places (attendance_places.cmake): face, heap,
+// attendance, take_back, alloc, alloc_slow, free, free_slow, remote, and of release and sweep what
+// is about caches. Stand-ins: the registry with one heap, slabs, large blocks beyond all classes
+// (there are none) and offers (nothing).
+// Called on: fibers of the explorer; set_up and check_end alone.
+#ifndef TALUS_TESTS_MODEL_ATTENDANCE_HEAP_HPP
+#define TALUS_TESTS_MODEL_ATTENDANCE_HEAP_HPP
+
+#include <new>
+
+#include "attendance_floors.hpp"
+
+#include "heap/heap.hpp"
+
+#define TALUS_HEAP_REGISTRY_HPP
+#define TALUS_HEAP_SLABS_HPP
+#define TALUS_HEAP_LARGE_CACHE_HPP
+#define TALUS_HEAP_OFFER_HPP
+
+namespace talus {
+
+// The registry, as far as caches in use are met in it.
+struct Registry {
+  Lock lock;
+  Lock heap_lock;
+  Heap heap;
+  ThreadCache* caches = nullptr;
+};
+inline Registry registry;
+
+inline Lock& lock_of(HeapId) noexcept { return registry.heap_lock; }
+inline Lock& lock_of(const Heap&) noexcept { return registry.heap_lock; }
+inline Lock& lock_of(const ThreadCache&) noexcept { return registry.heap_lock; }
+inline Heap& heap_with(HeapId) noexcept { return registry.heap; }
+inline Heap* choose_heap(Locked&) noexcept { return &registry.heap; }
+inline ThreadCache* take_left_cache() noexcept { return nullptr; }
+inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
+  (cache.previous != nullptr ? cache.previous->next : registry.caches) = cache.next;
+  if (cache.next != nullptr) cache.next->previous = cache.previous;
+}
+inline bool retire_cache(Locked&, ThreadCache&) noexcept { return false; }
+
+TALUS_HOOK ThreadCache* cache_of_new_thread(HeapFace&) noexcept {
+  model::explorer.violate("a thread is born in the middle of a run");
+}
+
+TALUS_HOOK bool find_memory(size_t, unsigned) noexcept { return false; }
+
+// The slabs. The heap's lock is held.
+template <typename Places>
+size_t take_blocks(Heap&, ClassId id, Places* places, size_t wanted) noexcept {
+  size_t taken = 0;
+  for (; taken < wanted; taken++) {
+    void* block = model::attendance::blocks.leave_home(static_cast<int>(index_of(id)));
+    if (block == nullptr) break;
+    places[taken] = block;
+  }
+  return taken;
+}
+template <typename Places>
+void give_blocks(Heap&, Places* places, size_t count) noexcept {
+  for (size_t i = 0; i < count; i++) {
+    void* block = places[i];
+    if (block == nullptr) model::explorer.violate("a gap of a list is taken for a block");
+    model::attendance::blocks.come_home(block);
+  }
+}
+inline void release_empty_slabs(Heap&) noexcept {}
+
+// No large blocks.
+struct LargeAllocation {
+  void* block = nullptr;
+  Zeroed zeroed = Zeroed::no;
+};
+inline LargeAllocation allocate_large(ThreadCache*, size_t, size_t) noexcept { return {}; }
+inline void release_large(ThreadCache*, void*) noexcept {}
+inline void release_kept(ThreadCache&) noexcept {}
+
+// Nothing to offer.
+inline void offer_if_much(Heap&) noexcept {}
+inline void offer_work() noexcept {}
+
+// What the copy of sweep.hpp counts in.
+struct SweepTally {
+  size_t released = 0;
+  size_t left = 0;
+};
+
+}  // namespace talus
+
+#include "heap/attendance.hpp"
+#include "heap/take_back.hpp"
+
+#include "heap/alloc.hpp"
+#include "heap/free.hpp"
+#include "heap/release.hpp"
+#include "heap/sweep.hpp"
+
+#endif  // TALUS_TESTS_MODEL_ATTENDANCE_HEAP_HPP

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+# What the model of attendance must notice of src/heap/attendance.hpp, or of those who call it; the
+# form is that of remote_free_mutants.cmake. Lists are places here (attendance_places.cmake).
+
+# Who asks does not wait before it takes back.
+mutant(helper_does_not_wait
+[==[class Working {]==]
+[==[#define TALUS_MODEL_NO_WAIT 1
+class Working {]==])
+
+# The owner works on its lists while they are emptied.
+mutant(working_does_not_look
+[==[TALUS_UNLIKELY(presence.shared_state.load_relaxed() != Attendance::present)]==] [==[false]==])
+mutant(looks_before_it_says_so
+[==[  presence.shared_busy.own_add_relaxed(1);  // [own]
+  compiler_fence();
+  // [hint] the lock decides
+  if (TALUS_UNLIKELY(presence.shared_state.load_relaxed() != Attendance::present)) {
+    come_back(cache);
+  }]==]
+[==[  const bool is_away = presence.shared_state.load_relaxed() != Attendance::present;
+  presence.shared_busy.own_add_relaxed(1);
+  if (is_away) come_back(cache);]==])
+mutant(does_not_wait_for_who_empties
+[==[  Locked held{presence.lock};
+  if (presence.shared_state.load_relaxed() == Attendance::present) return;]==]
+[==[  if (presence.shared_state.load_relaxed() == Attendance::present) return;]==])
+
+# What the owner did in a slow path is not seen by who finds that it has left it.
+mutant(leaves_without_release
+[==[busy.store_release(busy.load_relaxed() - 1);]==]
+[==[busy.store_relaxed(busy.load_relaxed() - 1);]==])
+
+# Gaps stay in the lists of an owner that is back, or that leaves.
+mutant(close_gaps_forgotten
+[==[  close_gaps(held, cache);
+]==] [==[]==])
+mutant(come_back_leaves_gaps
+[==[  become_whole(cache);
+  set_face(*presence.away.before);]==]
+[==[  set_face(*presence.away.before);]==])
+mutant(depart_leaves_gaps
+[==[  become_whole(cache);
+  presence.face_slot.store_relaxed(nullptr);  // [own] the lock]==]
+[==[  presence.face_slot.store_relaxed(nullptr);  // [own] the lock]==])
+mutant(gaps_closed_without_top
+[==[cache.lists[index].top.store_relaxed(end);]==] [==[]==])
+
+# A fork finds a block twice.
+mutant(gaps_closed_without_lock
+[==[  Locked held{lock_of(cache)};
+  close_gaps(held, cache);]==]
+[==[  Lock none;
+  Locked held{none};
+  close_gaps(held, cache);]==])
+
+# The helper reaches for the face, or for the blocks, of a thread that is gone.
+mutant(depart_does_not_clear_the_slot
+[==[  presence.face_slot.store_relaxed(nullptr);  // [own] the lock
+]==] [==[]==])
+mutant(depart_leaves_it_asked
+[==[  presence.shared_state.store_relaxed(Attendance::present);  // [own] the lock
+  set_face(last);]==]
+[==[  set_face(last);]==])
+mutant(depart_without_lock
+[==[  Locked held{presence.lock};
+  become_whole(cache);]==]
+[==[  become_whole(cache);]==])

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT
+// model/attendance_world: a thread that allocates and frees, others who take back what it holds.
+//
+// Owns: what the threads of a scenario do, by calls of the shipped allocate, release, depart,
+// release_caches and sweep_caches; time; and all checks. Whenever the heap's lock is free, which is
+// when a fork may come, each block is in one place: home, in the program's hands or in a list; one
+// may be on its way. A list has no gaps but in state absent. At the end nothing is lost, and after
+// the owner left nobody touches its face or takes its blocks.
+// Time: a sleeper wakes after the fiber of time has run. At one moment in between, all that was
+// stored before is seen by all from then on; that is all the model grants to who waits. A load that
+// was done before keeps what it saw, and a thread in the middle of a call stays there as long as
+// the schedule wants. (A store takes some time until it is seen. What is waited for must be twice
+// that, so that the moment can lie in its middle; it is a thousand times that.)
+// Called on: fibers of the explorer; set_up and check_end alone.
+#ifndef TALUS_TESTS_MODEL_ATTENDANCE_WORLD_HPP
+#define TALUS_TESTS_MODEL_ATTENDANCE_WORLD_HPP
+
+#include "attendance_heap.hpp"
+
+namespace model::attendance {
+
+// Mutants of the callers (attendance_mutants.cmake).
+#ifndef TALUS_MODEL_NO_WAIT
+#define TALUS_MODEL_NO_WAIT 0
+#endif
+
+constexpr int actions_max = 8;
+constexpr int owner_thread = 0;
+
+enum class Action : uint8_t {
+  nothing,
+  pops,          // allocates a block, uses it
+  pushes,        // frees one of those that it has
+  pops_large,    // the same with blocks that only slow paths handle
+  pushes_large,
+  leaves,        // ends as a thread; only the last
+  trims,         // asks for all that others hold: asks, waits, takes back
+  sweeps,        // a pass of the helper over the caches
+  rests,         // the time between two passes
+};
+
+struct Plan {
+  int thread_count;  // without time
+  int listed;        // blocks in the owner's list at the start
+  int in_hand;       // blocks that the program has then
+  Action actions[threads_max - 1][actions_max];
+  int large_listed = 0;
+};
+
+class World : public Scenario {
+ public:
+  explicit World(const Plan& plan) : plan_{plan} {}
+  int thread_count() const override { return plan_.thread_count + 1; }
+
+  uint64_t runs_taken_back() const { return runs_taken_back_; }
+  uint64_t runs_missed() const { return runs_missed_; }
+
+  void set_up() override {
+    blocks.reset();
+    model_clock.now_ns = 0;
+    model_clock.sleep = sleep;
+    the_world() = this;
+    is_somebody_asleep_ = false;
+    others_left_ = plan_.thread_count - helper_thread_min;
+    has_missed_ = false;
+    new (&talus::registry) talus::Registry();
+    for (const int index : {0, 1}) talus::page_map.tags[index] = talus::list_tag(class_id(index));
+    for (auto& face : talus::faces_of_threads) face.store_relaxed(&talus::empty_face);
+    set_up_cache();
+    name_words();
+  }
+
+  void run(int thread) override {
+    if (thread == plan_.thread_count) return pass_time();
+    for (const Action action : plan_.actions[thread]) {
+      switch (action) {
+        case Action::nothing: break;
+        case Action::pops: pop(0); break;
+        case Action::pushes: push(0); break;
+        case Action::pops_large: pop(1); break;
+        case Action::pushes_large: push(1); break;
+        case Action::leaves: leave(); break;
+        case Action::trims: talus::release_caches(); break;
+        case Action::sweeps: sweep(); break;
+        case Action::rests: sleep(); break;
+      }
+    }
+    if (thread == owner_thread) return;
+    others_left_--;
+    explorer.wake_all(&is_somebody_asleep_);
+  }
+
+  void check_step() override {
+    if (blocks.has_owner_left && owner_face().peek() != &talus::dead_face) {
+      explorer.violate("the face of a thread that has left was changed");
+    }
+    if (!talus::registry.heap_lock.is_taken()) check_places(1);
+  }
+
+  // The owner ends now if it did not yet, and what it held goes home.
+  void check_end() override {
+    check_places(0);
+    if (cache().presence.shared_busy.peek() != 0) explorer.violate("the owner is busy for ever");
+    if (!blocks.has_owner_left) {
+      talus::depart(cache(), talus::dead_face);
+      talus::flush_all(cache());
+    }
+    check_places(0);
+    for (int i = 0; i < blocks_max; i++) {
+      if (!blocks.is_home[i] && !blocks.is_in_hand[i]) explorer.violate("block %d is lost", i);
+    }
+    runs_taken_back_ += blocks.taken_back != 0 ? 1 : 0;
+    runs_missed_ += has_missed_ ? 1 : 0;
+  }
+
+ private:
+  static constexpr talus::ClassId class_id(int index) {
+    return talus::ClassId{static_cast<uint8_t>(index)};
+  }
+
+  static World*& the_world() {
+    static World* world;
+    return world;
+  }
+  talus::ThreadCache& cache() { return *reinterpret_cast<talus::ThreadCache*>(cache_memory_); }
+  talus::Atomic<talus::HeapFace*>& owner_face() {
+    return talus::faces_of_threads[owner_thread + 1];
+  }
+  talus::ThreadList& list(int index) { return talus::list_of(cache(), class_id(index)); }
+  talus::Place* bottom(int index) { return talus::list_bottom(cache(), class_id(index)); }
+
+  void set_up_cache() {
+    new (cache_memory_) talus::ThreadCache();
+    talus::registry.heap.id = cache().id = talus::only_heap;
+    cache().heap = &talus::registry.heap;
+    talus::registry.caches = &cache();
+    for (const int index : {0, 1}) {
+      const int listed = index == 0 ? plan_.listed : plan_.large_listed;
+      for (int i = 0; i < listed; i++) bottom(index)[i] = blocks.leave_home(index);
+      if (&list(index) != &cache().lists[index]) talus::close_list(cache().lists[index]);
+      list(index).top.store_relaxed(bottom(index) + listed);
+      list(index).limit = bottom(index) + list_places[index];
+    }
+    for (int i = 0; i < plan_.in_hand; i++) blocks.come_to_hand(blocks.leave_home(0));
+    talus::attend(cache());  // which prepares the away face
+    talus::attend(cache());
+    cache().presence.face_slot.store_relaxed(&owner_face());  // not that of nobody, who just called
+    owner_face().store_relaxed(&cache());
+    cache().presence.seen_activity = talus::activity_of(cache());
+  }
+  void name_words() {
+    explorer.call_it(&cache().presence.shared_state, "state");
+    explorer.call_it(&cache().presence.shared_busy, "busy");
+    explorer.call_it(&owner_face(), "face");
+    explorer.call_it(&list(0).top, "top");
+    explorer.call_it(&list(1).top, "large top");
+    explorer.call_it(&cache().presence.away.lists[0].top, "away top");
+    explorer.call_it(&cache().presence.away.lists[1].top, "away top");
+    explorer.call_it(&cache().kept.bytes, "kept bytes");
+    explorer.call_it(&cache().presence.lock, "presence");
+    explorer.call_it(&talus::registry.heap_lock, "heap");
+    explorer.call_it(&talus::registry.lock, "registry");
+    static const char* const names[] = {"place 0", "place 1", "place 2", "place 3"};
+    static const char* const large_names[] = {"large 0", "large 1"};
+    for (int i = 0; i < list_places[0]; i++) explorer.call_it(&bottom(0)[i].word(), names[i]);
+    for (int i = 0; i < list_places[1]; i++) explorer.call_it(&bottom(1)[i].word(), large_names[i]);
+    for (const int index : {0, 1}) explorer.call_it(&bottom(index)[-1].word(), "null");
+  }
+
+  // What threads do.
+
+  void pop(int index) {
+    const bool was_away = owner_face().peek() != &cache();
+    void* block = talus::allocate(bytes_of_class[index]);
+    if (block == nullptr) explorer.violate("there is no memory");
+    blocks.come_to_hand(block);
+    has_missed_ = has_missed_ || (was_away && blocks.taken_back != 0);
+  }
+  void push(int index) {
+    for (int i = 0; i < blocks_max; i++) {
+      if (!blocks.is_in_hand[i] || class_of_block(i) != index) continue;
+      blocks.leave_hand(&blocks.memory[i]);
+      return talus::release(&blocks.memory[i]);
+    }
+    explorer.violate("a plan frees what there is not");
+  }
+  // As process/threads.hpp does it.
+  void leave() {
+    talus::depart(cache(), talus::dead_face);
+    blocks.has_owner_left = true;
+    talus::end_cache(cache());
+  }
+  static void sweep() {
+    talus::SweepTally tally;
+    talus::sweep_caches(tally);
+  }
+
+  // Time.
+
+  static void sleep() {
+    World& world = *the_world();
+    if (TALUS_MODEL_NO_WAIT) {
+      model_clock.now_ns += Clock::step_ns;
+      return;
+    }
+    world.is_somebody_asleep_ = true;
+    explorer.wake_all(&world.is_somebody_asleep_);
+    explorer.sleep_on(&world.sleepers_);
+  }
+  // The fiber of time: who sleeps wakes, in some order with all that others do meanwhile.
+  void pass_time() {
+    while (others_left_ != 0) {
+      if (!is_somebody_asleep_) {
+        explorer.sleep_on(&is_somebody_asleep_);
+        continue;
+      }
+      is_somebody_asleep_ = false;
+      model_clock.now_ns += Clock::step_ns;
+      see_all();
+      explorer.wake_all(&sleepers_);
+    }
+  }
+  // All that was stored until now is seen by all from now on.
+  void see_all() {
+    explorer.note("time passes", nullptr, 0);
+    see(cache().presence.shared_state);
+    see(cache().presence.shared_busy);
+    see(owner_face());
+    for (const int index : {0, 1}) {
+      see(list(index).top);
+      for (int i = 0; i < list_places[index]; i++) see(bottom(index)[i].word());
+    }
+    View* views = &memory.view() - explorer.current();
+    View together;
+    for (int thread = 0; thread < thread_count(); thread++) {
+      for (int i = 0; i < threads_max; i++) {
+        const uint16_t clock = views[thread].clock[i];
+        if (together.clock[i] < clock) together.clock[i] = clock;
+      }
+    }
+    for (int thread = 0; thread < thread_count(); thread++) {
+      views[thread].join(together);
+      // What a thread does from now on is later.
+      views[thread].clock[thread]++;
+    }
+  }
+  template <typename T>
+  void see(const talus::Atomic<T>& shared) {
+    uint64_t newest = 0;
+    const T value = shared.peek();
+    std::memcpy(&newest, &value, sizeof value);
+    const int word = memory.index_of(&shared, newest);
+    View* views = &memory.view() - explorer.current();
+    for (int thread = 0; thread < thread_count(); thread++) {
+      views[thread].seen[word] = static_cast<uint8_t>(memory.word(word).count - 1);
+    }
+  }
+
+  // Each block in one place, but for some that are on their way.
+  void check_places(int on_their_way_max) {
+    int places[blocks_max] = {};
+    const bool is_absent = cache().presence.shared_state.peek() == talus::Attendance::absent;
+    for (const int index : {0, 1}) {
+      const talus::Place* top = list(index).top.peek();
+      if (top < bottom(index) || top > bottom(index) + list_places[index]) {
+        explorer.violate("a list has no such top");
+      }
+      for (const talus::Place* at = bottom(index); at != top; at++) {
+        void* block = at->word().peek();
+        if (block != nullptr) {
+          places[blocks.index_of(block)]++;
+        } else if (!is_absent || index != 0) {
+          explorer.violate("the list of a thread that is there has a gap");
+        }
+      }
+    }
+    int on_their_way = 0;
+    for (int i = 0; i < blocks_max; i++) {
+      places[i] += (blocks.is_home[i] ? 1 : 0) + (blocks.is_in_hand[i] ? 1 : 0);
+      if (places[i] > 1) explorer.violate("block %d is in two places", i);
+      on_their_way += places[i] == 0 ? 1 : 0;
+    }
+    if (on_their_way > on_their_way_max) explorer.violate("%d blocks are nowhere", on_their_way);
+  }
+
+  const Plan plan_;
+  alignas(talus::ThreadCache) unsigned char cache_memory_[sizeof(talus::ThreadCache)];
+  bool is_somebody_asleep_ = false;
+  bool sleepers_ = false;  // its address is slept on
+  int others_left_ = 0;
+  bool has_missed_ = false;
+  uint64_t runs_taken_back_ = 0;
+  uint64_t runs_missed_ = 0;
+};
+
+}  // namespace model::attendance
+
+#endif  // TALUS_TESTS_MODEL_ATTENDANCE_WORLD_HPP

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+# What the model of attendance must notice of src/heap/take_back.hpp; the form is that of
+# remote_free_mutants.cmake. Lists are places here (attendance_places.cmake), batches of two.
+
+# The block that a stopped pop may be about to take.
+mutant(takes_the_uppermost
+[==[    while (left > 1) {
+      void* blocks[batch];
+      const size_t part = left - 1 < batch ? left - 1 : batch;]==]
+[==[    while (left > 0) {
+      void* blocks[batch];
+      const size_t part = left < batch ? left : batch;]==])
+
+# The owner is at work.
+mutant(ignores_busy
+[==[
+      presence.shared_busy.load_acquire() == 0 &&]==]
+[==[]==])
+# Somebody else asked, a moment ago.
+mutant(ignores_when_it_was_asked
+[==[ &&
+      os::System::now_ns() - presence.asked_ns >= presence_wait_us * 1000) {]==]
+[==[) {]==])
+mutant(looks_at_busy_without_acquire
+[==[presence.shared_busy.load_acquire() == 0]==] [==[presence.shared_busy.load_relaxed() == 0]==])
+
+# The owner is there.
+mutant(takes_in_state_present
+[==[presence.shared_state.load_relaxed() == Attendance::asked &&]==]
+[==[presence.shared_state.load_relaxed() != Attendance::absent &&]==])
+mutant(takes_without_the_lock
+[==[  Presence& presence = cache.presence;
+  if (!presence.lock.try_take()) return 0;]==]
+[==[  struct Unlocked {
+    struct {
+      void give() {}
+    } lock;
+    decltype(Presence::shared_state)& shared_state;
+    decltype(Presence::shared_busy)& shared_busy;
+    uint64_t asked_ns;
+  } presence{{}, cache.presence.shared_state, cache.presence.shared_busy,
+             cache.presence.asked_ns};]==])
+
+# A push or pop that goes on finds another top than it left.
+mutant(top_moved
+[==[    presence.shared_state.store_relaxed(Attendance::absent);  // [own] the lock]==]
+[==[    for (size_t index = 0; index < class_count; index++) {
+      const ClassId id{static_cast<uint8_t>(index)};
+      Place* bottom = list_bottom(cache, id);
+      const size_t length = list_length(cache, id);
+      if (length > 1) {
+        bottom[0] = bottom[length - 1];
+        cache.lists[index].top.store_relaxed(bottom + 1);
+      }
+    }
+    presence.shared_state.store_relaxed(Attendance::absent);]==])
+
+# Blocks that went home stay in the list.
+mutant(leaves_no_nulls
+[==[    places[i] = nullptr;
+]==] [==[]==])
+
+# A fork, or the owner, takes a list with gaps for a whole one.
+mutant(gaps_before_absent
+[==[      cache.presence.shared_state.store_relaxed(Attendance::absent);
+]==] [==[]==])
+
+# A fork between the two finds neither list nor slab to have the blocks.
+mutant(given_after_the_lock
+[==[      Locked held{lock_of(cache)};
+]==] [==[]==])
+
+# Blocks of large classes go home and stay in their lists, or go home beside a refill.
+mutant(large_lists_not_emptied
+[==[    list_of(cache, id).top.store_relaxed(bottom);  // [own] the lock of its presence
+]==] [==[]==])
+mutant(large_lists_taken_without_lock
+[==[  size_t bytes = 0;
+  Locked held{lock_of(cache)};
+  for]==]
+[==[  size_t bytes = 0;
+  for]==])
