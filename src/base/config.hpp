@@ -39,8 +39,8 @@ inline constexpr unsigned class_spacing_shift = 3;
 // A slab has at least this many blocks, so that one refill seldom needs two slabs.
 inline constexpr size_t slab_blocks_min = 4;
 
-// Available slabs that are looked at to find the fullest, each time one is needed.
-inline constexpr size_t slab_choice_looks = 8;
+// Slabs without pages in their holes that are looked at to find the fullest.
+inline constexpr size_t lean_choice_looks = 8;
 
 // Heaps for each processor; more threads share them. Two running threads seldom meet then, and
 // partly used slabs do not multiply with threads.
@@ -107,6 +107,8 @@ inline constexpr size_t surplus_bytes_min = 64 * kib;
 // After a failed allocation everything free is released, but not more often than this; and a
 // handler that always says "again" is believed so many times.
 inline constexpr uint64_t find_memory_pause_ms = 100;
+// What slabs keep is given back under pressure, but not more often than this.
+inline constexpr uint64_t relieve_pause_ms = 20;
 inline constexpr unsigned find_memory_attempts = 1000;
 // Slabs of one list that a pass looks at, at most, under the heap's lock.
 inline constexpr size_t slab_sweep_looks = 1024;
@@ -114,7 +116,7 @@ inline constexpr size_t slab_sweep_looks = 1024;
 inline constexpr size_t caches_visited_max = 100000;
 // A heap that lasting leaves this part of its slabs free is sparse, if that is much, and large
 // pages are given up.
-inline constexpr size_t sparse_free_part = 4;
+inline constexpr size_t sparse_free_part = 8;
 // How long an owner that is asked for its presence is waited for, at least. Stores leave a
 // processor within microseconds (heap/attendance.hpp).
 inline constexpr uint64_t presence_wait_us = 2000;

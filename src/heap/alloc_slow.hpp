@@ -114,6 +114,7 @@ TALUS_SLOW void* allocate_slower(size_t bytes, HeapFace& face) noexcept {
   for (unsigned made = 0; TALUS_UNLIKELY(block == nullptr) && find_memory(bytes, made); made++) {
     block = allocate_by_face(bytes, current_face());  // which may be another by now
   }
+  offer_work();
   return block;
 }
 

@@ -25,7 +25,7 @@ namespace talus {
 struct Heap {
   HeapId id{};  // constant
   // under the heap's lock
-  SlabList available[class_count];
+  SlabShelves available[class_count];
   SlabList lean[class_count];  // have free blocks, too, but their free pages are given back
   uint32_t taken_blocks[class_count] = {};  // blocks out of their slabs: lists and program
   size_t slab_count = 0;

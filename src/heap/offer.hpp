@@ -14,6 +14,9 @@ namespace talus {
 
 // Defined in process/: sees to it that a helper thread runs, if it may. No lock is held.
 TALUS_HOOK void start_helper() noexcept;
+// Defined in heap/release.hpp: too much is free and touched, or the soft limit is near: gives back
+// what slabs keep. No lock is held.
+TALUS_HOOK void relieve() noexcept;
 
 struct Offer {
   Atomic<bool> is_much;    // there is enough to give back to start a helper
@@ -41,6 +44,7 @@ inline void offer_if_dirty(Locked& held) noexcept {
     size_t bytes = 0;
     for_each_heap([&](Heap& heap) noexcept { bytes += heap.shared_free_touched.load_relaxed(); });
     space.note_free_in_slabs(held, bytes);  // [stat] a moment old
+    if (space.excess_bytes(held) > surplus_bytes_min) space.press();
   }
   if (!offer.is_served.load_relaxed()) offer.is_much.store_relaxed(true);  // [hint]
 }
@@ -54,6 +58,7 @@ inline void offer_caches() noexcept {
 
 // At the end of slow paths, outside all locks.
 inline void offer_work() noexcept {
+  if (TALUS_UNLIKELY(space.is_pressed())) relieve();
   if (TALUS_LIKELY(!offer.is_much.load_relaxed())) return;  // [hint]
   if (!offer.is_served.load_relaxed()) start_helper();      // [hint]
 }

@@ -84,7 +84,10 @@ inline size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noexcept
     Locked sweeping{registry.sweeping};
     {
       Locked held{lock_of(heap)};
-      collect_slabs(heap, heap.available[index], age, batch);
+      SlabShelves& available = heap.available[index];
+      for (size_t shelf = SlabShelves::count; shelf-- > 0;) {
+        collect_slabs(heap, available.shelves[shelf], age, batch);
+      }
     }
     if (batch.count < HoleBatch::slabs_max) index++;  // no more in this list
     if (batch.count == 0) continue;

@@ -90,6 +90,26 @@ inline size_t release_bytes(size_t bytes) noexcept {
   return space.counters().purged_bytes - before;
 }
 
+// Not more often than every few milliseconds: what is purged is soon touched again.
+TALUS_HOOK void relieve() noexcept {
+  static Atomic<uint64_t> relieved_ms;
+  const uint64_t now = os::System::now_ms();
+  const uint64_t last = relieved_ms.load_relaxed();  // [hint]
+  if (now < last + relieve_pause_ms) return;
+  relieved_ms.store_relaxed(now);  // [hint]
+  space.relax();
+  size_t excess = 0;
+  {
+    Locked held{space.lock()};
+    excess = space.is_above_soft_limit(held) ? SIZE_MAX : space.excess_bytes(held);
+  }
+  for_each_heap([&](Heap& heap) noexcept {
+    if (excess < surplus_bytes_min) return;
+    const size_t purged = purge_holes(heap, excess, SlabAge::any);
+    excess -= purged < excess ? purged : excess;
+  });
+}
+
 // Called when an allocation failed. First all that is free is released, if that was not tried a
 // moment ago; then the program's handler is asked, if it has set one.
 TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept {

@@ -113,45 +113,39 @@ inline bool may_keep_empty(const Heap& heap, ClassId id) noexcept {
 
 // Blocks came home to a slab that had `count_before` free blocks.
 TALUS_FAST void slab_got_blocks(Heap& heap, Slab& slab, uint32_t count_before) noexcept {
-  SlabList& list = heap.available[index_of(slab.class_id)];
+  SlabShelves& shelves = heap.available[index_of(slab.class_id)];
   const uint32_t returned = slab.free_count - count_before;
   heap.taken_blocks[index_of(slab.class_id)] -= returned;
   heap.free_bytes += size_t{returned} * slab.block_bytes;
   note_free_touched(heap);
   slab.changed_at = sweep_clock.load_relaxed();  // [hint]
-  if (slab.state != SlabState::available) {
-    if (slab.state == SlabState::purging) return;  // who gives its pages back looks at it then
-    if (slab.state == SlabState::lean) {
-      slab_lean_to_available(heap, slab, count_before);
-    } else {
-      list.add(slab);
-    }
+  if (TALUS_LIKELY(slab.state == SlabState::available)) {
+    shelves.refit(slab);
+  } else if (slab.state == SlabState::full) {
+    shelves.add(slab);
+  } else if (slab.state == SlabState::lean) {
+    slab_lean_to_available(heap, slab, count_before);
+  } else {
+    return;  // who gives its pages back looks at it then
   }
   if (!slab.is_empty()) return;
-  const bool is_only_one = list.first == &slab && slab.next == nullptr;
-  if (!is_only_one || !may_keep_empty(heap, slab.class_id)) slab_available_to_unused(heap, slab);
+  const bool is_kept = shelves.holds_only(slab) && may_keep_empty(heap, slab.class_id);
+  if (!is_kept) slab_available_to_unused(heap, slab);
 }
 
-// The slab to take blocks from: the fullest of the first few, so that the emptier ones can empty.
+// The slab to take blocks from; null: none has free blocks. Touched memory comes first: that is
+// what made the others lean.
 inline Slab* choose_slab(Heap& heap, ClassId id) noexcept {
-  SlabList& list = heap.available[index_of(id)];
-  Slab* fullest = list.first;
-  if (fullest == nullptr) {
-    // Touched memory first: that is what made the others lean.
-    Slab* lean = heap.lean[index_of(id)].first;
-    if (lean != nullptr) slab_lean_to_available(heap, *lean, lean->free_count);
-    return lean;
-  }
-  Slab* other = fullest->next;
-  for (size_t looks = slab_choice_looks; looks > 0 && other != nullptr; looks--) {
-    if (other->free_count < fullest->free_count) fullest = other;
+  if (Slab* slab = heap.available[index_of(id)].fullest()) return slab;
+  Slab* lean = heap.lean[index_of(id)].first;
+  if (lean == nullptr) return nullptr;
+  Slab* other = lean->next;
+  for (size_t looks = lean_choice_looks; looks > 0 && other != nullptr; looks--) {
+    if (other->free_count < lean->free_count) lean = other;
     other = other->next;
   }
-  if (fullest != list.first) {
-    list.remove(*fullest);
-    list.add(*fullest);
-  }
-  return fullest;
+  slab_lean_to_available(heap, *lean, lean->free_count);
+  return lean;
 }
 
 // A partly used slab changes hands, under the locks of both heaps. Blocks that are on their way to
@@ -207,7 +201,11 @@ inline size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) 
     }
     taken += slab->take_blocks(places + taken, wanted - taken);
     slab->changed_at = sweep_clock.load_relaxed();  // [hint]
-    if (slab->free_count == 0) slab_available_to_full(heap, *slab);
+    if (slab->free_count == 0) {
+      slab_available_to_full(heap, *slab);
+    } else {
+      heap.available[index_of(id)].refit(*slab);
+    }
   }
   heap.refills++;
   heap.taken_blocks[index_of(id)] += static_cast<uint32_t>(taken);
@@ -248,8 +246,8 @@ inline void give_blocks(Heap& heap, void* const* blocks, size_t count) noexcept 
 
 // Releases the empty slabs that are kept for reuse.
 inline void release_empty_slabs(Heap& heap) noexcept {
-  for (SlabList& list : heap.available) {
-    for (Slab* slab = list.first; slab != nullptr;) {
+  for (SlabShelves& shelves : heap.available) {
+    for (Slab* slab = shelves.shelves[SlabShelves::count - 1].first; slab != nullptr;) {
       Slab* next = slab->next;
       if (slab->is_empty()) slab_available_to_unused(heap, *slab);
       slab = next;

@@ -42,7 +42,7 @@ inline uint64_t turns_due(uint64_t now_ms) noexcept {
 struct SweepTally {
   size_t released = 0;  // bytes that left, or came nearer to leaving
   size_t left = 0;      // bytes that may leave later
-  size_t slabs = 0;     // bytes of slabs
+  size_t slabs = 0;     // bytes of slabs, less what lean ones gave back
   size_t free_in_slabs = 0;  // of these, free and touched
   size_t surplus = 0;
 };
@@ -58,7 +58,7 @@ inline void sweep_heap(Heap& heap, uint64_t turns, SweepTally& tally) noexcept {
   heap.swept_refills = heap.refills;
   for (; turns > 0; turns--) heap.free_mark.turn(free_touched_bytes(heap));
   surplus = heap.free_mark.surplus();
-  const size_t slab_bytes = heap.slab_bytes;
+  const size_t slab_bytes = heap.slab_bytes - heap.lean_free_bytes;
   lock_of(heap).give();
   size_t released = 0;
   if (surplus >= surplus_bytes_min) {
@@ -104,20 +104,21 @@ inline void judge_huge_pages(const SweepTally& tally) noexcept {
   }
 }
 
-// What is free and touched beyond retain_bytes goes at once, from slabs that still change, too.
-inline void keep_retention(SweepTally& tally) noexcept {
-  size_t excess = tally.free_in_slabs;
+// What is free and touched beyond the bound goes at once, from slabs that still change, too.
+inline void relieve_if_much(const SweepTally& tally) noexcept {
   {
     Locked held{space.lock()};
-    excess += space.dirty_bytes();
+    space.note_free_in_slabs(held, tally.free_in_slabs);
+    if (space.excess_bytes(held) < surplus_bytes_min && !space.is_pressed()) return;
   }
-  excess = excess > options.retain_bytes ? excess - options.retain_bytes : 0;
-  for_each_heap([&](Heap& heap) noexcept {
-    if (excess < surplus_bytes_min) return;
-    const size_t purged = purge_holes(heap, excess, SlabAge::any);
-    tally.released += purged;
-    excess -= purged < excess ? purged : excess;
-  });
+  relieve();
+}
+
+// Others need the memory more: all that is free goes, but what threads hold.
+inline void sweep_all() noexcept {
+  for_each_heap([](Heap& heap) noexcept { purge_holes(heap, SIZE_MAX, SlabAge::any); });
+  Locked held{space.lock()};
+  space.trim(held, 0);
 }
 
 inline size_t sweep_space(uint64_t turns) noexcept {
@@ -130,15 +131,17 @@ inline void sweep_once(uint64_t turns, SweepTally& tally) noexcept {
   for_each_heap([&](Heap& heap) noexcept { sweep_heap(heap, turns, tally); });
   sweep_caches(tally);
   judge_huge_pages(tally);
-  keep_retention(tally);
+  relieve_if_much(tally);
   tally.left += tally.free_in_slabs;
   Locked held{space.lock()};
-  space.note_free_in_slabs(held, tally.free_in_slabs);
   tally.left += space.dirty_bytes();
 }
 
+// How badly the memory is needed elsewhere.
+enum class Pressure : uint8_t { none, high };
+
 // One pass. Returns the milliseconds until the next is due; 0: there is nothing left to do.
-inline uint32_t sweep_pass() noexcept {
+inline uint32_t sweep_pass(Pressure pressure = Pressure::none) noexcept {
   const uint64_t now = os::System::now_ms();
   if (!offer.is_served.load_relaxed()) {  // [own] only the helper writes it: its first pass
     offer.is_served.store_relaxed(true);  // [own]
@@ -149,6 +152,7 @@ inline uint32_t sweep_pass() noexcept {
   sweep_clock.store_relaxed(static_cast<uint16_t>(sweep_clock.load_relaxed() + 1));  // [own]
   SweepTally tally;
   sweep_once(turns_due(now), tally);
+  if (pressure == Pressure::high) sweep_all();
   sweep_state.quiet_passes = tally.released != 0 ? 0 : sweep_state.quiet_passes + 1;
   if (tally.left < offer_bytes_min / 4 && sweep_state.quiet_passes >= passes_before_end) {
     // From here on others call for a helper; what they freed before is looked for once more.

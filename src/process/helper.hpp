@@ -36,6 +36,7 @@
 
 #include "heap/sweep.hpp"
 #include "process/helper_thread.hpp"
+#include "process/pressure.hpp"
 
 extern "C" {
 // Defined in libtalus.so alone, which stands before libc's functions that change credentials, and
@@ -45,6 +46,8 @@ extern const char talus_guards_credentials __attribute__((weak, visibility("hidd
 
 namespace talus {
 
+// Tasks waited for memory in a tenth of the last ten seconds, in hundredths of a per cent.
+inline constexpr uint32_t pressure_high = 1000;
 // With nothing to do, the helper waits this long for more before it ends.
 inline constexpr uint32_t helper_linger_ms = 200;
 // After a refusal of the kernel, this long nobody tries again.
@@ -79,6 +82,13 @@ inline bool lingers_and_leaves(Atomic<uint32_t>& state) noexcept {
   return state.cas_acq_rel(now, next) && !is_needed;
 }
 
+// Asked for by an option only: the file that is opened for a moment takes a descriptor that a
+// program of one thread may be counting on.
+inline Pressure pressure_now() noexcept {
+  const bool is_high = options.pressure && read_memory_pressure() >= pressure_high;
+  return is_high ? Pressure::high : Pressure::none;
+}
+
 inline void helper_lives() noexcept {
   HelperLife& life = *helper.shared_life.load_acquire();
   Atomic<uint32_t>& state = life.shared_state;
@@ -86,7 +96,7 @@ inline void helper_lives() noexcept {
   bool is_on = state.cas_acq_rel(now, HelperState::running);  // [E1]
   if (is_on && life.kernel_is_open) os::System::become_ordinary_thread("talus");
   while (is_on) {
-    const uint32_t wait_ms = sweep_pass();
+    const uint32_t wait_ms = sweep_pass(pressure_now());
     now = state.load_acquire();  // [E2]
     if (wait_ms != 0) {
       if (now == HelperState::running) {

@@ -112,7 +112,7 @@ struct OptionTypeOf<HugePages> {
   ROW(thp, HugePages, HugePages::adaptive, 0, 2, none, at_start,                               \
       "huge pages are asked for: never, for heaps that are large and dense, or always")        \
   ROW(pressure, bool, false, 0, 1, none, at_start,                                             \
-      "memory pressure that the kernel reports (PSI) shortens the decay")                      \
+      "while the kernel reports memory pressure (PSI), all free memory goes back at once")     \
   ROW(verbose, bool, false, 0, 1, none, at_start,                                              \
       "one line at start with the version, the options in effect and the limits found")
 

@@ -39,6 +39,7 @@ struct Slab {
   alignas(cache_line_bytes) SlabState state = SlabState::unused;
   uint32_t free_count = 0;
   uint16_t first_word = 0;  // no word of the free bitmap before this one has a set bit
+  uint8_t shelf = 0;        // where it is among the available slabs
   uint16_t changed_at = 0;  // by the heap's clock, when blocks came or went last
   Slab* next = nullptr;     // in the heap's list of available slabs, or of unused descriptors
   Slab* previous = nullptr;
@@ -196,7 +197,7 @@ struct SlabList {
   Slab* first = nullptr;
   Slab* last = nullptr;
 
-  void add(Slab& slab, SlabState state = SlabState::available) noexcept {
+  void add(Slab& slab, SlabState state) noexcept {
     slab.state = state;
     slab.previous = nullptr;
     slab.next = first;
@@ -207,6 +208,44 @@ struct SlabList {
     (slab.previous != nullptr ? slab.previous->next : first) = slab.next;
     (slab.next != nullptr ? slab.next->previous : last) = slab.previous;
     slab.next = slab.previous = nullptr;
+  }
+};
+
+// The available slabs of one class of one heap, by how full they are. Blocks are taken from the
+// fullest, so that the others become empty: what is left of a class that is hardly used any more
+// then gathers in few slabs. Under the heap's lock.
+struct SlabShelves {
+  static constexpr size_t count = 4;
+  SlabList shelves[count];  // first those of which at most a quarter is free
+
+  static uint8_t shelf_of(const Slab& slab) noexcept {
+    const uint32_t quarter = slab.block_count / count;
+    const uint32_t free = slab.free_count;
+    return static_cast<uint8_t>((free > quarter) + (free > 2 * quarter) + (free > 3 * quarter));
+  }
+  void add(Slab& slab) noexcept {
+    slab.shelf = shelf_of(slab);
+    shelves[slab.shelf].add(slab, SlabState::available);
+  }
+  void remove(Slab& slab) noexcept { shelves[slab.shelf].remove(slab); }
+  // Its number of free blocks changed.
+  TALUS_FAST void refit(Slab& slab) noexcept {
+    if (TALUS_LIKELY(shelf_of(slab) == slab.shelf)) return;
+    remove(slab);
+    add(slab);
+  }
+  // One of the fullest, the last that came; null: there is none.
+  Slab* fullest() const noexcept {
+    for (const SlabList& shelf : shelves) {
+      if (shelf.first != nullptr) return shelf.first;
+    }
+    return nullptr;
+  }
+  bool holds_only(const Slab& slab) const noexcept {
+    for (const SlabList& shelf : shelves) {
+      if (shelf.first != nullptr && (shelf.first != &slab || slab.next != nullptr)) return false;
+    }
+    return true;
   }
 };
 

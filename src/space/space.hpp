@@ -119,6 +119,24 @@ class Space : public FreeRanges {
 
   // Bytes that slabs keep free and touched: they count as retained, too.
   void note_free_in_slabs(Locked&, size_t bytes) noexcept { free_in_slabs_ = bytes; }
+  // More is free and touched, in slabs and in ranges, than may be: by so much. Large heaps may keep
+  // an eighth of themselves in slabs, which come and go.
+  size_t excess_bytes(Locked&) const noexcept {
+    const size_t share = counters_.given_bytes / 8;
+    const size_t bound = options.retain_bytes > share ? options.retain_bytes : share;
+    const size_t most = bound - part_of_threads(bound);
+    const size_t kept = free_in_slabs_ + dirty_bytes();
+    return kept > most ? kept - most : 0;
+  }
+  // Somebody met the soft limit, or too much is kept. Asking takes the mark away.
+  bool is_pressed() const noexcept { return shared_is_pressed_.load_relaxed(); }  // [hint]
+  void press() noexcept { shared_is_pressed_.store_relaxed(true); }               // [hint]
+  void relax() noexcept { shared_is_pressed_.store_relaxed(false); }              // [hint]
+  // Does the soft limit ask for all that is free?
+  bool is_above_soft_limit(Locked&) const noexcept {
+    const size_t soft = limits.soft_bytes.load_relaxed();  // [hint] may change at any time
+    return soft != 0 && counters_.given_bytes + dirty_bytes() > soft;
+  }
   // Now and then, when so much is dirty that it matters.
   bool wants_free_in_slabs(Locked&) noexcept {
     return dirty_bytes() > options.retain_bytes / 4 && ++gives_ % 16 == 0;
@@ -178,12 +196,17 @@ class Space : public FreeRanges {
     const size_t given = counters_.given_bytes + granules * granule_bytes;
     if (soft == 0 || given + dirty_bytes() <= soft) return;
     trim(held, given < soft ? soft - given : 0);
+    shared_is_pressed_.store_relaxed(true);  // [hint] slabs may have pages to give, too
   }
 
+  // Where slabs keep much, threads hold some of it in their lists: that is part of the bound, too.
+  size_t part_of_threads(size_t bound) const noexcept {
+    return free_in_slabs_ > bound / 8 ? bound / 8 : 0;
+  }
   // Dirty bytes that may be kept. Slabs take their part of it, but for the last sixteenth.
   size_t retained_bytes_max() const noexcept {
     if (options.decay_ms == 0) return 0;
-    const size_t most = options.retain_bytes;
+    const size_t most = options.retain_bytes - part_of_threads(options.retain_bytes);
     const size_t in_slabs = free_in_slabs_ < most ? free_in_slabs_ : most;
     return most - in_slabs > most / 16 ? most - in_slabs : most / 16;
   }
@@ -247,7 +270,9 @@ class Space : public FreeRanges {
       if (end <= range.base || base < range.base) return {};
     } else {
       if (base < range.base) base = range.base;
-      if (end - base > bytes_wanted) base = end - round_up(bytes_wanted, granule_bytes);
+      // Patient purging leaves what is in use; urgent purging saves calls and tears no huge page.
+      const bool is_exact = haste == Haste::patient && end - base > bytes_wanted;
+      if (is_exact) base = end - round_up(bytes_wanted, granule_bytes);
     }
     return Piece{base, (end - base) / granule_bytes};
   }
@@ -316,6 +341,7 @@ class Space : public FreeRanges {
   uint64_t turned_ms_ = 0;
   size_t free_in_slabs_ = 0;  // when somebody looked last
   size_t gives_ = 0;
+  Atomic<bool> shared_is_pressed_;
   size_t given_count_ = 0;    // ranges with users, at least
   size_t purging_bytes_ = 0;
   size_t purger_count_ = 0;

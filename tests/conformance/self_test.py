@@ -28,7 +28,7 @@ EXPECTATIONS = (
     ("never_frees", ("exit_unloaded_library", "memory_pure_free_thread", "threads_churn",
                      "threads_tls_destructors", "threads_first_call",
                      "api_page_aligned", "limits_exhaustion", "limits_room_for_another_thread",
-                     "memory_release_call", "memory_drift")),
+                     "memory_release_call")),
     ("slow_fork", ("fork_latency",)),
     ("leaves_descriptor", ("start_closed_descriptors",)),
     ("reserves_much", ("start_address_space", "limits_address_limit")),

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/heap/sweep: what the helper's passes give back, and what they leave; releases that a
+// program asks for; limits. The passes are made by the test: the helper itself is off here.
+#include <gtest/gtest.h>
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "api/entry.hpp"
+#include "heap/sweep.hpp"
+#include "quiet.hpp"
+
+namespace talus {
+namespace {
+
+size_t dirty_bytes() {
+  Locked held{space.lock()};
+  return space.dirty_bytes();
+}
+size_t given_bytes() {
+  Locked held{space.lock()};
+  return space.counters().given_bytes;
+}
+size_t purged_bytes() {
+  Locked held{space.lock()};
+  return space.counters().purged_bytes;
+}
+
+// Passes follow each other as fast as their clock turns.
+void make_passes(int count, Pressure pressure = Pressure::none) {
+  for (int i = 0; i < count; i++) {
+    sweep_pass(pressure);
+    usleep(12000);
+  }
+}
+
+class SweepTest : public testing::Test {
+ protected:
+  SweepTest() : before_{options} {
+    options.helper = false;
+    options.decay_ms = 40;  // a turn is the least there is
+    trim_heaps(0);
+  }
+  ~SweepTest() override {
+    offer.is_served.store_relaxed(false);
+    offer.is_much.store_relaxed(false);
+    limits.set({0, 0});
+    limit_handler.store_release(nullptr);
+    options = before_;
+  }
+  Options before_;
+};
+
+// Blocks of these bytes, written, so that their pages are there.
+std::vector<void*> take(size_t count, size_t bytes) {
+  std::vector<void*> blocks(count);
+  for (void*& block : blocks) {
+    block = allocate(bytes);
+    for (size_t at = 0; at < bytes; at += 1024) static_cast<char*>(block)[at] = 1;
+  }
+  return blocks;
+}
+void give(const std::vector<void*>& blocks, size_t keep_each = SIZE_MAX) {
+  for (size_t i = 0; i < blocks.size(); i++) {
+    if (keep_each == SIZE_MAX || i % keep_each != 0) release(blocks[i]);
+  }
+}
+
+TEST_F(SweepTest, WhatNobodyNeedsLeaves) {
+  give(take(128, 128 * kib));
+  ASSERT_GT(dirty_bytes(), 8 * mib);
+  make_passes(14);
+  EXPECT_EQ(dirty_bytes(), 0u);
+}
+
+TEST_F(SweepTest, WhatIsReusedStays) {
+  give(take(64, 128 * kib));
+  make_passes(3);
+  const size_t before = purged_bytes();
+  for (int i = 0; i < 30; i++) {
+    give(take(64, 128 * kib));
+    make_passes(1);
+  }
+  EXPECT_LT(purged_bytes() - before, mib);
+  EXPECT_GT(dirty_bytes(), 4 * mib);
+}
+
+TEST_F(SweepTest, PagesBetweenSurvivorsLeave) {
+  const std::vector<void*> blocks = take(100000, 200);
+  give(blocks, 1000);
+  make_passes(14);
+  HeapTotals totals = collect_totals();
+  EXPECT_GT(totals.purged_in_slabs, 4 * mib);
+  EXPECT_LT(totals.free_in_slabs - totals.purged_in_slabs, mib);
+  // What survived is whole, and the holes serve again.
+  for (size_t i = 0; i < blocks.size(); i += 1000) ASSERT_EQ(*static_cast<char*>(blocks[i]), 1);
+  const size_t given = given_bytes();
+  const std::vector<void*> again = take(90000, 200);
+  EXPECT_LT(given_bytes() - given, 12 * mib) << "holes are used before new slabs";
+  give(again);
+  for (size_t i = 0; i < blocks.size(); i += 1000) release(blocks[i]);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+TEST_F(SweepTest, PressureDoesNotWait) {
+  give(take(64, 128 * kib));
+  const std::vector<void*> blocks = take(20000, 200);
+  give(blocks, 1000);
+  sweep_pass();  // the first one only begins
+  sweep_pass(Pressure::high);
+  EXPECT_EQ(dirty_bytes(), 0u);
+  EXPECT_LT(collect_totals().free_in_slabs - collect_totals().purged_in_slabs, 256 * kib);
+  for (size_t i = 0; i < blocks.size(); i += 1000) release(blocks[i]);
+}
+
+// A thread that sleeps with full lists, and goes on with them after they were emptied.
+class Sleeper {
+ public:
+  Sleeper() : thread_{[this] { run(); }} {
+    while (phase_ != 1) usleep(1000);
+  }
+  ~Sleeper() {
+    phase_ = 2;
+    thread_.join();
+  }
+
+ private:
+  void run() {
+    for (const size_t bytes : {size_t{64}, size_t{500}, size_t{3000}, size_t{9000}}) {
+      give(take(400, bytes));
+    }
+    give(take(6, 100 * kib));  // kept large blocks
+    phase_ = 1;
+    while (phase_ != 2) usleep(1000);
+    for (int i = 0; i < 50; i++) give(take(40, 16 + static_cast<size_t>(i) * 61));
+  }
+  std::atomic<int> phase_{0};
+  std::thread thread_;
+};
+
+TEST_F(SweepTest, WhatASleepingThreadHoldsIsTakenBack) {
+  {
+    const Sleeper sleeper;
+    ASSERT_GT(collect_totals().listed, 16 * kib);
+    ASSERT_GT(collect_totals().kept_large, 256 * kib);
+    make_passes(6);
+    EXPECT_EQ(collect_totals().kept_large, 0u);
+    // One block of each size up to 4 KiB stays, also for this thread.
+    EXPECT_LT(collect_totals().listed, 16 * kib);
+  }
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+TEST_F(SweepTest, ReleaseReachesSleepingThreads) {
+  {
+    const Sleeper sleeper;
+    ASSERT_GT(collect_totals().listed, 16 * kib);
+    trim_heaps(0);
+    EXPECT_LT(collect_totals().listed, 8 * kib);
+    EXPECT_EQ(collect_totals().kept_large, 0u);
+    EXPECT_EQ(dirty_bytes(), 0u);
+  }
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+TEST_F(SweepTest, ReleaseOfSomeBytesTakesTheCheapestFirst) {
+  give(take(64, 128 * kib));
+  const size_t dirty = dirty_bytes();
+  ASSERT_GT(dirty, 6 * mib);
+  const size_t released = release_bytes(2 * mib);
+  EXPECT_GE(released, 2 * mib);
+  EXPECT_LE(released, 5 * mib);
+  EXPECT_EQ(release_bytes(0), 0u);
+}
+
+TEST_F(SweepTest, SoftLimitGivesBackBeforeItGrows) {
+  give(take(64, 128 * kib));
+  ASSERT_GT(dirty_bytes(), 6 * mib);
+  limits.set({given_bytes() + 10 * mib, 0});
+  void* large = allocate(9 * mib);
+  ASSERT_NE(large, nullptr);
+  EXPECT_LT(dirty_bytes(), 2 * mib);
+  release(large);
+}
+
+int asked_for = 0;
+int grants = 0;
+int raise_limit(size_t bytes) {
+  asked_for++;
+  if (grants-- <= 0) return 0;
+  limits.set({0, given_bytes() + bytes + mib});
+  return 1;
+}
+
+TEST_F(SweepTest, HardLimitRefusesAndAsksTheHandler) {
+  limits.set({0, given_bytes() + 4 * mib});
+  errno = 0;
+  EXPECT_EQ(api::malloc(8 * mib), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+  void* small = api::malloc(mib);
+  EXPECT_NE(small, nullptr) << "below the limit all goes on";
+  limit_handler.store_release(&raise_limit);
+  grants = 1;
+  asked_for = 0;
+  void* large = api::malloc(8 * mib);
+  EXPECT_NE(large, nullptr);
+  EXPECT_EQ(asked_for, 1);
+  errno = 0;
+  EXPECT_EQ(api::calloc(1, 64 * mib), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+  EXPECT_EQ(asked_for, 2);
+  EXPECT_EQ(api::realloc(large, 100 * mib), nullptr);
+  EXPECT_EQ(asked_for, 3);
+  api::free(large);
+  api::free(small);
+}
+
+// What is free when the limit is met is released before anybody is told.
+TEST_F(SweepTest, HardLimitReleasesFirst) {
+  {
+    const Sleeper sleeper;  // which keeps large blocks
+    const size_t kept = collect_totals().kept_large;
+    ASSERT_GT(kept, 256 * kib);
+    usleep(110000);  // else it was tried a moment ago
+    limits.set({0, given_bytes() + 64 * kib});
+    void* large = api::malloc(kept);
+    EXPECT_NE(large, nullptr);
+    api::free(large);
+    limits.set({0, 0});
+  }
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace talus
