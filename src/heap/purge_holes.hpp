@@ -78,7 +78,11 @@ inline size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noexcept
   HoleBatch batch;
   size_t steps_counted = 0;
   // Other threads may bring blocks to lean slabs as fast as these are made.
-  size_t rounds = class_count + 2 * heap.slab_count / HoleBatch::slabs_max;
+  size_t rounds = class_count;
+  {
+    Locked held{lock_of(heap)};
+    rounds += 2 * heap.slab_count / HoleBatch::slabs_max;
+  }
   size_t index = 0;
   for (; index < class_count && batch.bytes < bytes_wanted && rounds > 0; rounds--) {
     Locked sweeping{registry.sweeping};

@@ -31,14 +31,19 @@ struct HeapTotals {
   size_t live() const noexcept { return live_small + live_large; }
 };
 
+// Places of a list that are not empty; its owner may be back and at work.
+TALUS_NO_RACE_CHECK inline size_t count_places(void** places, size_t length) noexcept {
+  size_t blocks = 0;
+  for (size_t i = 0; i < length; i++) blocks += places[i] != nullptr ? 1 : 0;
+  return blocks;
+}
+
 // Blocks in a list; one whose owner rests may have gaps.
 inline size_t listed_blocks(ThreadCache& cache, ClassId id) noexcept {
   const size_t length = list_length(cache, id);
   // [stat]
   if (cache.presence.shared_state.load_relaxed() != Attendance::absent) return length;
-  size_t blocks = 0;
-  for (size_t i = 0; i < length; i++) blocks += list_bottom(cache, id)[i] != nullptr ? 1 : 0;
-  return blocks;
+  return count_places(list_bottom(cache, id), length);
 }
 
 // Adds what one heap and the caches before it hold. The registry's lock is held.

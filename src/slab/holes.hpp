@@ -11,12 +11,18 @@
 
 namespace talus {
 
+// A word of the free bitmap, which others may be adding bits to: an old word shows fewer free
+// blocks, and those it shows stay free.
+TALUS_NO_RACE_CHECK inline uint64_t word_of_bitmap(const Slab& slab, uint32_t word) noexcept {
+  return slab.free_bits()[word];
+}
+
 // The next block at or behind `index` that is free (or, with `is_wanted_free` false, that is not);
 // block_count: none.
 inline uint32_t next_block(const Slab& slab, uint32_t index, bool is_wanted_free) noexcept {
   while (index < slab.block_count) {
     const uint32_t word = index >> 6;
-    uint64_t bits = slab.free_bits()[word];
+    uint64_t bits = word_of_bitmap(slab, word);
     if (!is_wanted_free) bits = ~bits;
     bits &= ~uint64_t{0} << (index & 63);
     if (bits != 0) {

@@ -184,6 +184,7 @@ class [[nodiscard]] Locked {
 // slab and space
 
 struct SlabList {};
+struct SlabShelves {};
 
 class PageWord {
  public:

@@ -146,7 +146,7 @@ TEST(SlabDeathTest, ReportsWhatIsFreeAlready) {
 TEST(SlabList, AddsInFrontAndRemovesAnywhere) {
   Slab slabs[3];
   SlabList list;
-  for (Slab& slab : slabs) list.add(slab);
+  for (Slab& slab : slabs) list.add(slab, SlabState::available);
   EXPECT_EQ(list.first, &slabs[2]);
   list.remove(slabs[1]);
   EXPECT_EQ(list.first, &slabs[2]);
@@ -157,6 +157,47 @@ TEST(SlabList, AddsInFrontAndRemovesAnywhere) {
   EXPECT_EQ(slabs[0].previous, nullptr);
   list.remove(slabs[0]);
   EXPECT_EQ(list.first, nullptr);
+}
+
+TEST(SlabShelves, TheFullestComesFirstAndSlabsMoveAsTheyEmpty) {
+  SlabShelves shelves;
+  Slab slabs[3];
+  const uint32_t free_counts[] = {60, 5, 40};  // of 64
+  for (int i = 0; i < 3; i++) {
+    slabs[i].block_count = 64;
+    slabs[i].free_count = free_counts[i];
+    shelves.add(slabs[i]);
+  }
+  EXPECT_EQ(shelves.fullest(), &slabs[1]);
+  slabs[1].free_count = 64;
+  shelves.refit(slabs[1]);
+  EXPECT_EQ(shelves.fullest(), &slabs[2]);
+  EXPECT_FALSE(shelves.holds_only(slabs[2]));
+  shelves.remove(slabs[2]);
+  EXPECT_EQ(shelves.fullest(), &slabs[1]) << "the last that came to the shelf";
+  shelves.remove(slabs[1]);
+  EXPECT_TRUE(shelves.holds_only(slabs[0]));
+  slabs[0].free_count = 1;
+  shelves.refit(slabs[0]);
+  EXPECT_EQ(shelves.fullest(), &slabs[0]);
+  shelves.remove(slabs[0]);
+  EXPECT_EQ(shelves.fullest(), nullptr);
+}
+
+// Each quarter of a slab's blocks is a shelf, also for slabs of few blocks.
+TEST(SlabShelves, QuartersOfEveryClass) {
+  for (const SizeClass& row : size_class_table.rows) {
+    Slab slab;
+    slab.block_count = row.block_count;
+    uint8_t before = 0;
+    for (slab.free_count = 1; slab.free_count <= slab.block_count; slab.free_count++) {
+      const uint8_t shelf = SlabShelves::shelf_of(slab);
+      ASSERT_GE(shelf, before);
+      ASSERT_LT(shelf, SlabShelves::count);
+      before = shelf;
+    }
+    ASSERT_EQ(before, SlabShelves::count - 1) << "an empty slab is on the last one";
+  }
 }
 
 }  // namespace
