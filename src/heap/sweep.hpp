@@ -23,6 +23,7 @@ namespace talus {
 struct Sweep {
   uint64_t turned_ms = 0;   // when the last turn of the low marks ended
   size_t quiet_passes = 0;  // in a row in which nothing was given back
+  size_t left = 0;          // bytes that might have been, then
 };
 inline Sweep sweep_state;
 
@@ -146,14 +147,17 @@ inline uint32_t sweep_pass(Pressure pressure = Pressure::none) noexcept {
   if (!offer.is_served.load_relaxed()) {  // [own] only the helper writes it: its first pass
     offer.is_served.store_relaxed(true);  // [own]
     offer.is_much.store_relaxed(false);   // [hint]
-    sweep_state = Sweep{now, 0};
+    sweep_state = Sweep{now, 0, 0};
     return static_cast<uint32_t>(turn_ms());
   }
   sweep_clock.store_relaxed(static_cast<uint16_t>(sweep_clock.load_relaxed() + 1));  // [own]
   SweepTally tally;
   sweep_once(turns_due(now), tally);
   if (pressure == Pressure::high) sweep_all();
-  sweep_state.quiet_passes = tally.released != 0 ? 0 : sweep_state.quiet_passes + 1;
+  const bool has_grown = tally.left > sweep_state.left + offer_bytes_min / 4;
+  sweep_state.left = tally.left;
+  const bool is_quiet = tally.released == 0 && !has_grown;
+  sweep_state.quiet_passes = is_quiet ? sweep_state.quiet_passes + 1 : 0;
   if (tally.left < offer_bytes_min / 4 && sweep_state.quiet_passes >= passes_before_end) {
     // From here on others call for a helper; what they freed before is looked for once more.
     offer.is_served.store_release(false);
@@ -164,7 +168,7 @@ inline uint32_t sweep_pass(Pressure pressure = Pressure::none) noexcept {
   }
   // What is in use again and again is looked at less often.
   const bool is_calm = sweep_state.quiet_passes > passes_before_calm;
-  return static_cast<uint32_t>(is_calm ? LowMark::turns_kept * turn_ms() : turn_ms());
+  return static_cast<uint32_t>(is_calm ? 2 * turn_ms() : turn_ms());
 }
 
 }  // namespace talus

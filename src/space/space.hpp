@@ -91,6 +91,7 @@ class Space : public FreeRanges {
   void give(Locked& held, uintptr_t base, size_t granules, bool touched) noexcept {
     page_map.set_ends(base, granules, PageWord{}, nullptr);
     counters_.given_bytes -= granules * granule_bytes;
+    returned_bytes_ += granules * granule_bytes;
     if (given_count_ > 0) given_count_--;
     const size_t surplus = touched ? turn_if_late() : 0;
     insert(base, granules, touched ? RangeState::dirty : RangeState::clean);
@@ -139,7 +140,9 @@ class Space : public FreeRanges {
   }
   // Now and then, when so much is dirty that it matters.
   bool wants_free_in_slabs(Locked&) noexcept {
-    return dirty_bytes() > options.retain_bytes / 4 && ++gives_ % 16 == 0;
+    if (returned_bytes_ < mib || dirty_bytes() <= options.retain_bytes / 4) return false;
+    returned_bytes_ = 0;
+    return true;
   }
 
   // Pages of a slab (or any part of a given range) without blocks are no longer worth their memory.
@@ -340,7 +343,7 @@ class Space : public FreeRanges {
   LowMark low_mark_;          // of the dirty bytes
   uint64_t turned_ms_ = 0;
   size_t free_in_slabs_ = 0;  // when somebody looked last
-  size_t gives_ = 0;
+  size_t returned_bytes_ = 0;  // by users since then
   Atomic<bool> shared_is_pressed_;
   size_t given_count_ = 0;    // ranges with users, at least
   size_t purging_bytes_ = 0;

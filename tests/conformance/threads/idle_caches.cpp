@@ -83,7 +83,8 @@ int run(const char* name) {
   if (is_foreign) deal_out();
   pthread_barrier_wait(&barrier);
   pthread_barrier_wait(&barrier);
-  const std::size_t kept_each_max = is_foreign ? kept_foreign_max : kept_own_max;
+  const double bar = static_cast<double>(is_foreign ? kept_foreign_max : kept_own_max);
+  const auto kept_each_max = static_cast<std::size_t>(bar * probe::tolerance());
   const std::size_t limit = base + thread_count * kept_each_max;
   const double start = probe::now_seconds();
   const bool is_little = probe::within(5.0, [&] { return probe::resident_bytes() <= limit; });
