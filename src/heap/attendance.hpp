@@ -25,7 +25,8 @@
 // progress: an owner waits for the lock only while its own cache is being emptied (tens of
 //   microseconds, once); the helper never waits for an owner.
 // fork: state changes to and from absent under the lock of the cache's heap.
-// stress: tests/stress/resting_threads; model: tests/model/attendance
+// tests: tests/unit/heap/sweep_test, tests/stress/trim_while_allocating; model:
+// tests/model/attendance
 #ifndef TALUS_HEAP_ATTENDANCE_HPP
 #define TALUS_HEAP_ATTENDANCE_HPP
 
