@@ -107,9 +107,9 @@ inline constexpr size_t surplus_bytes_min = 64 * kib;
 // After a failed allocation everything free is released, but not more often than this; and a
 // handler that always says "again" is believed so many times.
 inline constexpr uint64_t find_memory_pause_ms = 100;
+inline constexpr unsigned find_memory_attempts = 1000;
 // What slabs keep is given back under pressure, but not more often than this.
 inline constexpr uint64_t relieve_pause_ms = 20;
-inline constexpr unsigned find_memory_attempts = 1000;
 // Slabs of one list that a pass looks at, at most, under the heap's lock.
 inline constexpr size_t slab_sweep_looks = 1024;
 // Thread caches that a pass visits at most.

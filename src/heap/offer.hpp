@@ -2,7 +2,7 @@
 // heap/offer: who frees memory notices here that there is something to give back.
 //
 // Owns: the word that says so, and whether a helper is at work already. Invariant: noticing costs
-// the slow paths of free a load and a branch; the helper is started outside all locks. A helper
+// the slow paths two loads and two branches; the helper is started outside all locks. A helper
 // that ends says so before it looks for the last time, so that nothing is missed in between.
 // Called on: any thread.
 #ifndef TALUS_HEAP_OFFER_HPP

@@ -69,9 +69,7 @@ inline uint32_t heap_limit(Locked&) noexcept {
   if (options.heaps != 0) return static_cast<uint32_t>(options.heaps);
   if (registry.cpu_count == 0) registry.cpu_count = os::System::cpu_count();
   // The quota is not remembered: the first thread may come before it has been read.
-  const size_t quota = machine.cpu_quota;
-  const size_t cpus = quota != 0 && quota < registry.cpu_count ? quota : registry.cpu_count;
-  const size_t heaps = cpus * heaps_per_cpu;
+  const size_t heaps = within_quota(registry.cpu_count) * heaps_per_cpu;
   return static_cast<uint32_t>(heaps < heap_count_max - 1 ? heaps : heap_count_max - 1);
 }
 

@@ -38,9 +38,7 @@ void put_limits(TextBuffer<Capacity>& text) noexcept {
     text.put(name).put(bytes != 0 ? number : "none");
   };
   put_bytes("; memory limit ", machine.memory_bytes);
-  size_t cpus = os::System::cpu_count();
-  if (machine.cpu_quota != 0 && machine.cpu_quota < cpus) cpus = machine.cpu_quota;
-  text.put(", processors ").put_number(cpus);
+  text.put(", processors ").put_number(within_quota(os::System::cpu_count()));
   put_bytes(", soft limit ", limits.soft_bytes.load_relaxed());  // [init]
   put_bytes(", hard limit ", limits.hard_bytes.load_relaxed());  // [init]
 }

@@ -21,6 +21,11 @@ struct MachineLimits {
 
 inline MachineLimits machine;
 
+// Of `allowed` processors, those that the quota leaves time for.
+inline size_t within_quota(size_t allowed) noexcept {
+  return machine.cpu_quota != 0 && machine.cpu_quota < allowed ? machine.cpu_quota : allowed;
+}
+
 struct LimitBytes {
   size_t soft_bytes = 0;  // above this, free memory goes back at once; 0: none
   size_t hard_bytes = 0;  // above this, allocations fail; 0: none
