@@ -12,6 +12,7 @@
 
 #include <dlfcn.h>
 #include <malloc.h>
+#include <thread>
 
 namespace probe {
 
@@ -83,6 +84,21 @@ inline void release_free_memory() {
 
 inline double percent(std::size_t part, std::size_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// Each of `count` threads takes this much in mixed sizes, frees it and ends.
+template <std::size_t count>
+inline void fill_and_free(std::size_t bytes_each) {
+  std::thread threads[count];
+  for (std::size_t i = 0; i < count; ++i) {
+    threads[i] = std::thread([i, bytes_each] {
+      Random random(i + 1);
+      Crowd crowd;
+      crowd.take_mixed(random, bytes_each);
+      crowd.give_all();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace probe

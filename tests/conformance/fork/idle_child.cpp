@@ -8,7 +8,6 @@
 #include "../relaunch.hpp"
 #include "../retention.hpp"
 
-#include <thread>
 
 namespace {
 
@@ -17,18 +16,7 @@ constexpr std::size_t kept_percent_max = 15;
 
 probe::Crowd inherited;
 
-void work_with_threads() {
-  std::thread threads[4];
-  for (std::size_t i = 0; i < 4; ++i) {
-    threads[i] = std::thread([i] {
-      probe::Random random(i + 1);
-      probe::Crowd crowd;
-      crowd.take_mixed(random, 8 * probe::mib);
-      crowd.give_all();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
+void work_with_threads() { probe::fill_and_free<4>(8 * probe::mib); }
 
 int idle_after(const char* name, probe::Crowd& crowd, std::size_t base) {
   const std::size_t peak = probe::saturating_difference(probe::resident_bytes(), base);

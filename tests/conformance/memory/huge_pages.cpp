@@ -10,7 +10,6 @@
 #include "../retention.hpp"
 
 #include <sys/prctl.h>
-#include <thread>
 
 namespace {
 
@@ -39,18 +38,7 @@ void thin_out(std::size_t count, std::size_t size, std::size_t one_in, std::size
   while (doomed_count > 0) free(doomed[--doomed_count]);
 }
 
-void fill_and_free() {
-  std::thread threads[8];
-  for (std::size_t i = 0; i < 8; ++i) {
-    threads[i] = std::thread([i] {
-      probe::Random random(i + 1);
-      probe::Crowd crowd;
-      crowd.take_mixed(random, 33 * probe::mib);
-      crowd.give_all();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
+void fill_and_free() { probe::fill_and_free<8>(33 * probe::mib); }
 
 int run(const char* role) {
   // The tables' own pages are not the allocator's, and must be resident in both runs.
