@@ -19,15 +19,17 @@ using SlowAllocate = void* (*)(size_t bytes, HeapFace& face);
 template <SlowAllocate Slow>
 TALUS_FAST void* allocate_or(size_t bytes) {
   HeapFace& face = current_face();  // never null: starts at empty_face
-  if (TALUS_UNLIKELY(bytes > small_bytes_max)) return Slow(bytes, face);  // leaves: large
-  // Zero bytes map to class 0.
-  const size_t units = (bytes + block_alignment - 1) / block_alignment;
-  ThreadList& list = list_at(face, list_tags.of_units[units]);
-  void** top = list.top.load_relaxed();  // [own]
+  if (TALUS_UNLIKELY(bytes > fast_bytes_max)) return Slow(bytes, face);  // leaves: guarded, large
+  // Zero bytes map to class 0. What the compiler knows costs nothing.
+  size_t index = __builtin_constant_p(bytes)
+                           ? index_of(class_of(bytes))
+                           : face.class_of_units[(bytes + block_alignment - 1) / block_alignment];
+  void** top = face.tops[index].load_relaxed();  // [own]
   void* block = top[-1];
   if (TALUS_UNLIKELY(block == nullptr)) return Slow(bytes, face);  // leaves: empty, no heap, a mode
   // POINT OF NO RETURN: one store below.
-  list.top.store_relaxed(top - 1);  // [own]
+  if (!__builtin_constant_p(bytes)) index = keep_in_register(index);  // no address to compute twice
+  face.tops[index].store_relaxed(top - 1);  // [own]
   return block;
 }
 

@@ -13,7 +13,7 @@
 namespace talus {
 
 // The block that was freed last; null: the list is empty.
-inline void* pop_from_list(ThreadList& list) noexcept {
+inline void* pop_from_list(ThreadList list) noexcept {
   void** top = list.top.load_relaxed();  // [own]
   void* block = top[-1];
   if (block != nullptr) list.top.store_relaxed(top - 1);  // [own]
@@ -23,7 +23,7 @@ inline void* pop_from_list(ThreadList& list) noexcept {
 // Fills the empty list of a class with half its capacity and pops one block; null: no memory.
 TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   Heap& heap = *cache.heap;
-  ThreadList& list = list_of(cache, id);
+  const ThreadList list = list_of(cache, id);
   void** bottom = list_bottom(cache, id);
   const size_t wanted = static_cast<size_t>(list.limit - bottom + 1) / 2;
   enlarge_list(cache, id);
@@ -88,7 +88,7 @@ TALUS_FAST void* pop_guarded(size_t bytes, HeapFace& face) noexcept {
   if (face.operations != nullptr || !is_guarded) return nullptr;
   auto& cache = static_cast<ThreadCache&>(face);
   const Working working{cache};
-  return pop_from_list(cache.guarded[index_of(class_of(bytes)) - fast_class_count]);
+  return pop_from_list(list_of(cache, class_of(bytes)));
 }
 
 // By way of any face; the list of the class may have blocks.

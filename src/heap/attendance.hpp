@@ -39,12 +39,12 @@ namespace talus {
 inline void close_gaps(Locked&, ThreadCache& cache) noexcept {
   for (size_t index = 0; index < fast_class_count; index++) {
     void** bottom = list_bottom(cache, ClassId{static_cast<uint8_t>(index)});
-    void** top = cache.lists[index].top.load_relaxed();  // [own]
+    void** top = cache.tops[index].load_relaxed();  // [own]
     void** end = bottom;
     for (void** at = bottom; at != top; at++) {
       if (*at != nullptr) *end++ = *at;
     }
-    cache.lists[index].top.store_relaxed(end);  // [own]
+    cache.tops[index].store_relaxed(end);  // [own]
   }
 }
 
@@ -124,7 +124,7 @@ inline void attend(ThreadCache& cache) noexcept {
     away.id = HeapFace::faceless;
     away.operations = &away_operations;
     away.cache = &cache;
-    for (ThreadList& list : away.lists) close_list(list);
+    close_lists(away);
   }
   Locked held{cache.presence.lock};
   cache.presence.face_slot.store_relaxed(&this_face);  // [own] the lock
@@ -143,11 +143,11 @@ inline void depart(ThreadCache& cache, HeapFace& last) noexcept {
 // Something that changes when the owner allocates or frees.
 inline uint64_t activity_of(const ThreadCache& cache) noexcept {
   uint64_t mixed = 0;
-  const auto mix = [&mixed](const ThreadList& list) noexcept {
-    mixed = mixed * 31 + reinterpret_cast<uintptr_t>(list.top.load_relaxed());  // [stat]
+  const auto mix = [&mixed](const Atomic<void**>& top) noexcept {
+    mixed = mixed * 31 + reinterpret_cast<uintptr_t>(top.load_relaxed());  // [stat]
   };
-  for (const ThreadList& list : cache.lists) mix(list);
-  for (const ThreadList& list : cache.guarded) mix(list);
+  for (const Atomic<void**>& top : cache.tops) mix(top);
+  for (const Atomic<void**>& top : cache.guarded_tops) mix(top);
   return mixed * 31 + cache.kept.bytes.load_relaxed();  // [stat]
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // heap/face: what malloc and free touch: one list of free blocks a class, and whose they are.
 //
-//   HeapFace  | id | operations | one ThreadList a class |
+//   HeapFace  | tops of lists | limits of lists | id | operations | class of each size |
 //
 // this_face is never null. It starts at empty_face, whose lists are empty and whose id no page
 // word holds: "not initialised" is thus the same test as "list empty" and "owner is another".
@@ -21,9 +21,10 @@ struct HeapFace;
 // The free blocks of one class that a thread holds: an array of pointers, last in first out.
 // Below the first block lies a null, so that "empty" is learnt from the pop itself. A push and a
 // pop commit with the one store to top; a fork may find the list at any moment.
+// Tops lie together and limits lie together, so that a class is an index and malloc reads no limit.
 struct ThreadList {
-  Atomic<void**> top;    // owner writes; the child of a fork and statistics read
-  void** limit;          // top of the list when it is full; owner only
+  Atomic<void**>& top;  // owner writes; the child of a fork and statistics read
+  void**& limit;        // top of the list when it is full; owner only
 };
 
 // What a face does that is no plain heap. Entered from slow paths only.
@@ -44,45 +45,38 @@ constexpr size_t count_fast_classes() noexcept {
 inline constexpr size_t fast_class_count = count_fast_classes();
 
 struct alignas(cache_line_bytes) HeapFace {
+  Atomic<void**> tops[class_count];            // owner only; first: no offset to add
+  void** limits[class_count] = {};             // owner only
   HeapId id = faceless;                        // whose blocks the lists hold
   const FaceOperations* operations = nullptr;  // constant; null: a ThreadCache
-  ThreadList lists[class_count];               // owner only
+  // Which list a request of n bytes pops from: [(n + 15) / 16]. All zero where lists are closed.
+  uint8_t class_of_units[fast_bytes_max / block_alignment + 1] = {};
 
   static constexpr HeapId faceless = HeapId{0xffff};  // never in a page word
 };
 
-// The page map's tag of a slab: where its owner keeps the list of its class.
-constexpr uint16_t list_tag(ClassId id) noexcept {
-  return static_cast<uint16_t>(offsetof(HeapFace, lists) + index_of(id) * sizeof(ThreadList));
-}
+// The page map's tag of a slab: its class.
+constexpr uint16_t list_tag(ClassId id) noexcept { return static_cast<uint16_t>(index_of(id)); }
 constexpr ClassId class_of_tag(uint16_t tag) noexcept {
-  return ClassId{static_cast<uint8_t>((tag - offsetof(HeapFace, lists)) / sizeof(ThreadList))};
+  return ClassId{static_cast<uint8_t>(tag)};
 }
-static_assert(sizeof(HeapFace) <= UINT16_MAX, "a list's offset fits in a tag");
 
-// Where the list for a request of n bytes lies in a face: list_tags.of_units[(n + 15) / 16].
-struct ListTags {
-  uint16_t of_units[small_bytes_max / block_alignment + 1] = {};
-};
-constexpr ListTags derive_list_tags() noexcept {
-  ListTags tags;
-  for (size_t units = 0; units <= small_bytes_max / block_alignment; units++) {
-    tags.of_units[units] = list_tag(class_of(units * block_alignment));
+// A face whose lists hold blocks must know which of them serves a size.
+inline void learn_classes(HeapFace& face) noexcept {
+  for (size_t units = 0; units <= fast_bytes_max / block_alignment; units++) {
+    face.class_of_units[units] = size_class_table.class_of_units[units];
   }
-  return tags;
-}
-inline constexpr ListTags list_tags = derive_list_tags();
-
-TALUS_FAST ThreadList& list_at(HeapFace& face, size_t tag) noexcept {
-  return *reinterpret_cast<ThreadList*>(reinterpret_cast<char*>(&face) + tag);
 }
 
 // A list that is both empty and full, for faces that must fall into the slow paths.
 TALUS_CONSTINIT inline void* no_blocks[2] = {};
 
-inline void close_list(ThreadList& list) noexcept {
-  list.top.store_relaxed(&no_blocks[1]);  // [init]
-  list.limit = &no_blocks[1];
+inline void close_list(HeapFace& face, size_t index) noexcept {
+  face.tops[index].store_relaxed(&no_blocks[1]);  // [init]
+  face.limits[index] = &no_blocks[1];
+}
+inline void close_lists(HeapFace& face) noexcept {
+  for (size_t index = 0; index < class_count; index++) close_list(face, index);
 }
 
 // Defined in process/: a cache for the calling thread; null: there is no memory for one.
@@ -102,8 +96,11 @@ struct MakeIndices<0, Is...> {
 };
 template <size_t... Is>
 constexpr HeapFace make_slow_face(const FaceOperations* does, Indices<Is...>) noexcept {
-  return HeapFace{HeapFace::faceless, does,
-                  {((void)Is, ThreadList{Atomic<void**>{&no_blocks[1]}, &no_blocks[1]})...}};
+  return HeapFace{{((void)Is, Atomic<void**>{&no_blocks[1]})...},
+                  {((void)Is, &no_blocks[1])...},
+                  HeapFace::faceless,
+                  does,
+                  {}};
 }
 
 // The face of threads that have not allocated yet, and of threads that have ended.

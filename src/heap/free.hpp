@@ -24,13 +24,13 @@ TALUS_FAST void release(void* pointer) noexcept {
   const PageWord word = page_map.word_of(address);
   // leaves: null, remote, large, nobody's, uninitialised, dead, a mode
   if (TALUS_UNLIKELY(word.owner() != face.id)) return release_other(pointer, face, word);
-  ThreadList& list = list_at(face, word.tag());
-  void** top = list.top.load_relaxed();  // [own]
+  const size_t index = word.tag();
+  void** top = face.tops[index].load_relaxed();  // [own]
   // leaves: full, a guarded list
-  if (TALUS_UNLIKELY(top == list.limit)) return release_full(pointer, face);
+  if (TALUS_UNLIKELY(top == face.limits[index])) return release_full(pointer, face);
   // POINT OF NO RETURN: the block first, then the store that makes it part of the list.
   *top = pointer;
-  list.top.store_relaxed(top + 1);  // [own]
+  face.tops[keep_in_register(index)].store_relaxed(top + 1);  // [own]
 }
 
 }  // namespace talus

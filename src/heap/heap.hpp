@@ -120,7 +120,9 @@ struct Presence {
 struct ThreadCache : HeapFace {
   // owner only
   Heap* heap = nullptr;  // the one that id names; changes only between two threads
-  ThreadList guarded[class_count - fast_class_count];  // of large classes; in slow paths only
+  // Lists of the large classes, which are used in slow paths only.
+  Atomic<void**> guarded_tops[class_count - fast_class_count];
+  void** guarded_limits[class_count - fast_class_count];
   RemoteBatch batches[remote_owners];
   KeptBlocks kept;
   Presence presence;
@@ -155,9 +157,11 @@ inline constexpr StorageStarts storage_starts = derive_storage_starts();
 TALUS_FAST void** list_bottom(ThreadCache& cache, ClassId id) noexcept {
   return &cache.storage[storage_starts.of[index_of(id)]];
 }
-TALUS_FAST ThreadList& list_of(ThreadCache& cache, ClassId id) noexcept {
+TALUS_FAST ThreadList list_of(ThreadCache& cache, ClassId id) noexcept {
   const size_t index = index_of(id);
-  return index < fast_class_count ? cache.lists[index] : cache.guarded[index - fast_class_count];
+  if (index < fast_class_count) return ThreadList{cache.tops[index], cache.limits[index]};
+  const size_t guarded = index - fast_class_count;
+  return ThreadList{cache.guarded_tops[guarded], cache.guarded_limits[guarded]};
 }
 inline size_t list_length(ThreadCache& cache, ClassId id) noexcept {
   // [stat] for other threads; [own] for the owner

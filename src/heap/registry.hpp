@@ -122,13 +122,14 @@ inline ThreadCache* take_cache(Locked&) noexcept {
   // Metadata is zero, which is what every member starts with but these; a constructor would
   // touch all pages of the arrays.
   auto* cache = static_cast<ThreadCache*>(memory);
+  learn_classes(*cache);
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     void** bottom = list_bottom(*cache, id);
-    ThreadList& list = list_of(*cache, id);
+    const ThreadList list = list_of(*cache, id);
     list.top.store_relaxed(bottom);  // [init]
     list.limit = bottom + list_start_of(id);
-    if (index >= fast_class_count) close_list(cache->lists[index]);
+    if (index >= fast_class_count) close_list(*cache, index);
   }
   return cache;
 }

@@ -58,7 +58,7 @@ inline void keep_message(Heap& heap, RemoteMessage& message) noexcept {
 
 // Doubles a list's capacity up to what its class may have. False: it was there already.
 inline bool enlarge_list(ThreadCache& cache, ClassId id) noexcept {
-  ThreadList& list = list_of(cache, id);
+  const ThreadList list = list_of(cache, id);
   void** bottom = list_bottom(cache, id);
   const size_t capacity = static_cast<size_t>(list.limit - bottom);
   const size_t most = size_class_row(id).list_blocks_max;
@@ -70,7 +70,7 @@ inline bool enlarge_list(ThreadCache& cache, ClassId id) noexcept {
 // Pushes a block of the cache's heap on the list of its class. False: the list is full.
 TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, uint16_t tag) noexcept {
   const ClassId id = class_of_tag(tag);
-  ThreadList& list = list_of(cache, id);
+  const ThreadList list = list_of(cache, id);
   if (list.top.load_relaxed() == list.limit && !enlarge_list(cache, id)) return false;  // [own]
   void** top = list.top.load_relaxed();  // [own]
   *top = block;

@@ -89,9 +89,7 @@ inline HeapFace& face_for(ThreadCache& cache) noexcept {
   face->id = HeapFace::faceless;
   face->operations = &operations;
   face->cache = &cache;
-  for (size_t index = 0; index < class_count; index++) {
-    close_list(face->lists[index]);
-  }
+  close_lists(*face);
   CountingFace* head = shared.faces.load_relaxed();  // [hint] the CAS rechecks
   do {
     face->next = head;

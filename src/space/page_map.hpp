@@ -61,8 +61,8 @@ class PageMap {
     // [hint] the word of a live block was written before the block was handed out, and whoever
     // frees it got it from there; for any other pointer every answer is equally good
     const PageMap* map = keep_in_register(this);  // one address for both levels, not two
-    const char* leaf =
-        reinterpret_cast<const char*>(map) + map->root_[address >> root_shift].load_relaxed();
+    const char* leaf = keep_in_register(reinterpret_cast<const char*>(map) +
+                                        map->root_[address >> root_shift].load_relaxed());
     const auto* words = reinterpret_cast<const Atomic<uint32_t>*>(leaf + sizeof(root_));
     return PageWord::from_bits(
         words[keep_in_register(index_in_leaf(address))].load_relaxed());  // [hint] as above
@@ -106,9 +106,9 @@ class PageMap {
   }
 
  private:
-  static_assert(leaf_granules == size_t{UINT16_MAX} + 1, "a cast takes the index out");
+  static_assert(root_shift == 32, "a cast takes the address in the leaf out");
   static constexpr size_t index_in_leaf(uintptr_t address) noexcept {
-    return static_cast<uint16_t>(address >> granule_shift);
+    return static_cast<uint32_t>(address) >> granule_shift;
   }
   Atomic<void*>* descriptor_slot(uintptr_t address) const noexcept {
     const uintptr_t distance = root_[address >> root_shift].load_relaxed();  // [hint] as word_of

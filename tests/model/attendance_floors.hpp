@@ -123,10 +123,19 @@ struct SizeClass {
 };
 struct SizeClassTable {
   SizeClass rows[class_count];
+  uint8_t class_of_units[fast_bytes_max / block_alignment + 1];
 };
-inline constexpr SizeClassTable size_class_table{
-    {{model::attendance::bytes_of_class[0], model::attendance::list_places[0]},
-     {model::attendance::bytes_of_class[1], model::attendance::list_places[1]}}};
+constexpr SizeClassTable make_size_class_table() noexcept {
+  SizeClassTable table{};
+  for (size_t index = 0; index < class_count; index++) {
+    table.rows[index] = {model::attendance::bytes_of_class[index],
+                         static_cast<uint16_t>(model::attendance::list_places[index])};
+  }
+  for (uint8_t& index : table.class_of_units) index = 1;
+  table.class_of_units[0] = table.class_of_units[1] = 0;
+  return table;
+}
+inline constexpr SizeClassTable size_class_table = make_size_class_table();
 constexpr const SizeClass& size_class_row(ClassId id) noexcept {
   return size_class_table.rows[index_of(id)];
 }
@@ -242,6 +251,11 @@ class Place {
  private:
   Atomic<void*> pointer_;
 };
+
+// A move of places is as many steps; a fork or another thread may come in between.
+inline void move_bytes(Place* to, const Place* from, size_t bytes) noexcept {
+  for (size_t i = 0; i < bytes / sizeof(void*); i++) to[i] = from[i];
+}
 
 }  // namespace talus
 

@@ -44,7 +44,7 @@ mutant(depart_leaves_gaps
   presence.face_slot.store_relaxed(nullptr);  // [own] the lock]==]
 [==[  presence.face_slot.store_relaxed(nullptr);  // [own] the lock]==])
 mutant(gaps_closed_without_top
-[==[cache.lists[index].top.store_relaxed(end);]==] [==[]==])
+[==[cache.tops[index].store_relaxed(end);]==] [==[]==])
 
 # A fork finds a block twice.
 mutant(gaps_closed_without_lock

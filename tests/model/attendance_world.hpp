@@ -126,7 +126,7 @@ class World : public Scenario {
   talus::Atomic<talus::HeapFace*>& owner_face() {
     return talus::faces_of_threads[owner_thread + 1];
   }
-  talus::ThreadList& list(int index) { return talus::list_of(cache(), class_id(index)); }
+  talus::ThreadList list(int index) { return talus::list_of(cache(), class_id(index)); }
   talus::Place* bottom(int index) { return talus::list_bottom(cache(), class_id(index)); }
 
   void set_up_cache() {
@@ -137,7 +137,7 @@ class World : public Scenario {
     for (const int index : {0, 1}) {
       const int listed = index == 0 ? plan_.listed : plan_.large_listed;
       for (int i = 0; i < listed; i++) bottom(index)[i] = blocks.leave_home(index);
-      if (&list(index) != &cache().lists[index]) talus::close_list(cache().lists[index]);
+      if (&list(index).top != &cache().tops[index]) talus::close_list(cache(), index);
       list(index).top.store_relaxed(bottom(index) + listed);
       list(index).limit = bottom(index) + list_places[index];
     }
@@ -154,8 +154,8 @@ class World : public Scenario {
     explorer.call_it(&owner_face(), "face");
     explorer.call_it(&list(0).top, "top");
     explorer.call_it(&list(1).top, "large top");
-    explorer.call_it(&cache().presence.away.lists[0].top, "away top");
-    explorer.call_it(&cache().presence.away.lists[1].top, "away top");
+    explorer.call_it(&cache().presence.away.tops[0], "away top");
+    explorer.call_it(&cache().presence.away.tops[1], "away top");
     explorer.call_it(&cache().kept.bytes, "kept bytes");
     explorer.call_it(&cache().presence.lock, "presence");
     explorer.call_it(&talus::registry.heap_lock, "heap");

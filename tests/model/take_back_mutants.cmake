@@ -50,7 +50,7 @@ mutant(top_moved
       const size_t length = list_length(cache, id);
       if (length > 1) {
         bottom[0] = bottom[length - 1];
-        cache.lists[index].top.store_relaxed(bottom + 1);
+        cache.tops[index].store_relaxed(bottom + 1);
       }
     }
     presence.shared_state.store_relaxed(Attendance::absent);]==])
