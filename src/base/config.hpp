@@ -51,6 +51,7 @@ inline constexpr uint32_t donor_looks = 16;
 // Bytes of blocks that one thread list may hold, and how many blocks at most and at least.
 // 16 KiB of small blocks make batches long enough to hide the lock of a refill.
 inline constexpr size_t list_bytes_max = 16 * kib;
+inline constexpr size_t guarded_list_bytes_max = 64 * kib;
 inline constexpr size_t list_blocks_max = 1024;
 inline constexpr size_t list_blocks_min = 4;
 // Blocks up to this size are handed out by the fast paths. What a thread leaves behind when it
@@ -108,6 +109,8 @@ inline constexpr size_t surplus_bytes_min = 64 * kib;
 // handler that always says "again" is believed so many times.
 inline constexpr uint64_t find_memory_pause_ms = 100;
 inline constexpr unsigned find_memory_attempts = 1000;
+// The most that urgent purging gives to the kernel in one call.
+inline constexpr size_t urgent_piece_bytes_max = 64 * mib;
 // What slabs keep is given back under pressure, but not more often than this.
 inline constexpr uint64_t relieve_pause_ms = 20;
 // Slabs of one list that a pass looks at, at most, under the heap's lock.

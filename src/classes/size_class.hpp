@@ -42,7 +42,7 @@ constexpr SizeClass derive_size_class(size_t index) noexcept {
   const size_t bytes = class_bytes_by_rule(index);
   const size_t granules = divide_up(bytes * slab_blocks_min, granule_bytes);
   const size_t blocks = granules * granule_bytes / bytes;
-  size_t list_blocks = list_bytes_max / bytes;
+  size_t list_blocks = (bytes <= fast_bytes_max ? list_bytes_max : guarded_list_bytes_max) / bytes;
   if (list_blocks > list_blocks_max) list_blocks = list_blocks_max;
   if (list_blocks < list_blocks_min) list_blocks = list_blocks_min;
   derived.block_bytes = static_cast<uint32_t>(bytes);

@@ -8,6 +8,7 @@
 
 #include "heap/alloc_slow.hpp"
 #include "heap/offer.hpp"
+#include "os/bytes.hpp"
 
 namespace talus {
 
@@ -19,7 +20,7 @@ TALUS_SLOW void flush_half(ThreadCache& cache, ClassId id) noexcept {
   Locked held{lock_of(cache)};
   give_blocks(*cache.heap, bottom, flushed);
   offer_if_much(*cache.heap);
-  for (size_t i = flushed; i < length; i++) bottom[i - flushed] = bottom[i];
+  move_bytes(bottom, bottom + flushed, (length - flushed) * sizeof(void*));
   list_of(cache, id).top.store_relaxed(bottom + length - flushed);  // [own] in the lock
 }
 
@@ -96,7 +97,7 @@ inline void flush_all(ThreadCache& cache) noexcept {
   Locked held{lock_of(cache)};
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
-    ThreadList& list = list_of(cache, id);
+    const ThreadList list = list_of(cache, id);
     void** bottom = list_bottom(cache, id);
     // The next thread shall not pay for this one's habits.
     list.limit = bottom + list_start_of(id);

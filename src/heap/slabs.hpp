@@ -117,7 +117,6 @@ TALUS_FAST void slab_got_blocks(Heap& heap, Slab& slab, uint32_t count_before) n
   const uint32_t returned = slab.free_count - count_before;
   heap.taken_blocks[index_of(slab.class_id)] -= returned;
   heap.free_bytes += size_t{returned} * slab.block_bytes;
-  note_free_touched(heap);
   slab.changed_at = sweep_clock.load_relaxed();  // [hint]
   if (TALUS_LIKELY(slab.state == SlabState::available)) {
     shelves.refit(slab);
@@ -227,21 +226,13 @@ inline Slab& slab_of(HeapId owner, void* pointer) noexcept {
 
 // Puts blocks of this heap's slabs back, whatever their order.
 inline void give_blocks(Heap& heap, void* const* blocks, size_t count) noexcept {
-  size_t done = 0;
-  while (done < count) {
+  for (size_t done = 0; done < count;) {
     Slab& slab = slab_of(heap.id, blocks[done]);
     const uint32_t count_before = slab.free_count;
-    if (done + 1 == count || !slab.holds(blocks[done + 1])) {
-      // Blocks that others freed come in any order.
-      slab.give_block(blocks[done++]);
-      slab_got_blocks(heap, slab, count_before);
-      continue;
-    }
-    done = slab.gather_run(blocks, done, count, [&slab](uint32_t word, uint64_t bits) noexcept {
-      slab.give_blocks(word, bits);
-    });
+    done += slab.give_blocks(blocks + done, count - done);
     slab_got_blocks(heap, slab, count_before);
   }
+  note_free_touched(heap);
 }
 
 // Releases the empty slabs that are kept for reuse.

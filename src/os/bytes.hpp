@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // os/bytes: copying and clearing memory.
 //
-// Owns: nothing; names libc's memcpy and memset, which pick the best code for the CPU at run time
-// and allocate nothing. Here and nowhere else, so that the floors above include no libc header.
+// Owns: nothing; names libc's memcpy, memmove and memset, which pick the best code for the CPU at
+// run time and allocate nothing. Here and nowhere else, so that the floors above include no libc
+// header.
 #ifndef TALUS_OS_BYTES_HPP
 #define TALUS_OS_BYTES_HPP
 
@@ -14,6 +15,10 @@ namespace talus {
 
 inline void copy_bytes(void* to, const void* from, size_t bytes) noexcept {
   memcpy(to, from, bytes);
+}
+// The two may overlap.
+inline void move_bytes(void* to, const void* from, size_t bytes) noexcept {
+  memmove(to, from, bytes);
 }
 inline void clear_bytes(void* at, size_t bytes) noexcept { memset(at, 0, bytes); }
 // A clear that the compiler may not drop because nobody reads the bytes afterwards.

@@ -84,85 +84,47 @@ struct Slab {
   size_t take_blocks(void** places, size_t wanted) noexcept {
     if (wanted > free_count) wanted = free_count;
     uint64_t* words = free_bits();
-    size_t taken = 0;
+    void** place = places + wanted;
     size_t word = first_word;
-    while (taken < wanted) {
-      uint64_t bits = words[word];
+    while (place != places) {
+      const uint64_t bits = words[word];
       const uintptr_t word_base = base + word * 64 * block_bytes;
-      while (bits != 0 && taken < wanted) {
-        const unsigned bit = lowest_bit(bits);
-        bits &= bits - 1;
-        places[wanted - ++taken] = reinterpret_cast<void*>(word_base + bit * size_t{block_bytes});
-      }
-      words[word] = bits;
-      if (bits == 0) word++;
+      const uint64_t rest = take_word(bits, word_base, places, place);
+      words[word] = rest;
+      if (rest == 0) word++;
     }
     first_word = static_cast<uint16_t>(word < bitmap_words ? word : bitmap_words - 1);
-    free_count -= static_cast<uint32_t>(taken);
+    free_count -= static_cast<uint32_t>(wanted);
     TALUS_AUDIT_SOUND(*this);
-    return taken;
+    return wanted;
   }
 
-  // Proves the pointers from `start` on as far as they lie in this slab, and hands their bits to
-  // visit(word, bits), neighbours in one word together. Returns where the run of them ended. After
-  // the last visit the slab is not looked at again.
-  template <typename Visit>
-  TALUS_FAST size_t gather_run(void* const* pointers, size_t start, size_t count,
-                               Visit visit) const noexcept {
-    const uintptr_t first = base;
-    const uint64_t factor = reciprocal;
+  // Takes back the blocks at the front of `pointers` as far as they lie in this slab; the first one
+  // must. Each is proved; one that is here already was freed twice. Returns how many.
+  TALUS_FAST size_t give_blocks(void* const* pointers, size_t count) noexcept {
+    const uintptr_t start = base;
     const size_t size = block_bytes;
     const size_t end_offset = block_count * size;
-    size_t done = start;
-    size_t offset = reinterpret_cast<uintptr_t>(pointers[done]) - first;
-    if (TALUS_UNLIKELY(offset >= end_offset)) refuse(pointers[done], block_count);
-    uint32_t word = 0;
-    uint64_t bits = 0;
+    size_t offset = reinterpret_cast<uintptr_t>(pointers[0]) - start;
+    if (TALUS_UNLIKELY(offset >= end_offset)) refuse(pointers[0], block_count);
+    size_t done = 0;
     do {
-      const size_t index = divide_by_reciprocal(offset, factor);
+      const size_t index = divide_by_reciprocal(offset, reciprocal);
       if (TALUS_UNLIKELY(index * size != offset)) refuse(pointers[done], index);
-      if (index >> 6 != word) {
-        if (bits != 0) visit(word, bits);
-        word = static_cast<uint32_t>(index >> 6);
-        bits = 0;
+      const uintptr_t next = done + 1 < count ? reinterpret_cast<uintptr_t>(pointers[done + 1]) : 0;
+      const size_t distance = next - start - offset;
+      if (distance == size || distance == 0 - size) {
+        done += give_neighbours(pointers + done, count - done, index, distance);
+      } else {
+        give_bits(index >> 6, uint64_t{1} << (index & 63));
+        done++;
       }
-      const uint64_t bit = uint64_t{1} << (index & 63);
-      if (TALUS_UNLIKELY((bits & bit) != 0)) report::double_free(pointers[done], size);
-      bits |= bit;
-      if (++done == count) break;
-      offset = reinterpret_cast<uintptr_t>(pointers[done]) - first;
+      if (done == count) break;
+      offset = reinterpret_cast<uintptr_t>(pointers[done]) - start;
     } while (offset < end_offset);
-    visit(word, bits);
+    free_count += static_cast<uint32_t>(done);
     return done;
   }
-
-  // Takes back blocks of one word of the bitmap. One that is here already was freed twice.
-  void give_blocks(uint32_t word, uint64_t given) noexcept {
-    uint64_t& bits = free_bits()[word];
-    if (TALUS_UNLIKELY((bits & given) != 0)) {
-      const size_t index = word * 64 + lowest_bit(bits & given);
-      report::double_free(reinterpret_cast<void*>(base + index * block_bytes), block_bytes);
-    }
-    bits |= given;
-    if (word < first_word) first_word = static_cast<uint16_t>(word);
-    free_count += count_bits(given);
-  }
-
-  // The same for one block.
-  TALUS_FAST void give_block(const void* pointer) noexcept {
-    const uint32_t index = prove(pointer);
-    uint64_t& bits = free_bits()[index >> 6];
-    const uint64_t bit = uint64_t{1} << (index & 63);
-    if (TALUS_UNLIKELY((bits & bit) != 0)) report::double_free(pointer, block_bytes);
-    bits |= bit;
-    if (index >> 6 < first_word) first_word = static_cast<uint16_t>(index >> 6);
-    free_count++;
-  }
-  // Is this address within the blocks?
-  TALUS_FAST bool holds(const void* pointer) const noexcept {
-    return reinterpret_cast<uintptr_t>(pointer) - base < block_count * size_t{block_bytes};
-  }
-
   bool is_free(uint32_t index) const noexcept {
     return (free_bits()[index >> 6] >> (index & 63) & 1) != 0;
   }
@@ -177,6 +139,67 @@ struct Slab {
   }
 
  private:
+  // Takes blocks of one word of the bitmap until it is empty or `place` reaches `places`. Returns
+  // the bits that are left. A word with one run of bits, as in slabs that are new, goes quickly.
+  TALUS_FAST uint64_t take_word(uint64_t bits, uintptr_t word_base, void** places,
+                                void**& place) const noexcept {
+    const size_t size = block_bytes;
+    void** at = place;
+    if ((bits & (bits + (bits & (0 - bits)))) == 0 && bits != 0) {
+      const unsigned first = lowest_bit(bits);
+      const size_t run = highest_bit(bits) - first + 1;
+      const size_t room = static_cast<size_t>(at - places);
+      const size_t count = run < room ? run : room;
+      uintptr_t address = word_base + first * size;
+      for (void** end = at - count; at != end; address += size) {
+        *--at = reinterpret_cast<void*>(address);
+      }
+      bits &= ~(low_bits(count) << first);
+    }
+    while (bits != 0 && at != places) {
+      *--at = reinterpret_cast<void*>(word_base + lowest_bit(bits) * size);
+      bits &= bits - 1;
+    }
+    place = at;
+    return bits;
+  }
+
+  // Blocks of one word of the bitmap come back; who calls counts them.
+  TALUS_FAST void give_bits(size_t word, uint64_t given) noexcept {
+    uint64_t& bits = free_bits()[word];
+    if (TALUS_UNLIKELY((bits & given) != 0)) report_double_free(word, bits & given);
+    bits |= given;
+    if (word < first_word) first_word = static_cast<uint16_t>(word);
+  }
+
+  // Takes back the block with this index and all behind it that follow each other in memory,
+  // `distance` apart: one block up or down. Returns how many.
+  TALUS_FAST size_t give_neighbours(void* const* pointers, size_t count, size_t index,
+                                    size_t distance) noexcept {
+    const bool is_upward = distance == block_bytes;
+    // What lies behind the last block, or before the first, is no neighbour.
+    const size_t room = is_upward ? block_count - index : index + 1;
+    if (count > room) count = room;
+    uintptr_t next = reinterpret_cast<uintptr_t>(pointers[0]);
+    size_t length = 0;
+    do {
+      next += distance;
+      length++;
+    } while (length < count && reinterpret_cast<uintptr_t>(pointers[length]) == next);
+    size_t from = is_upward ? index : index + 1 - length;
+    for (size_t left = length; left > 0;) {
+      const size_t in_word = 64 - (from & 63) < left ? 64 - (from & 63) : left;
+      give_bits(from >> 6, low_bits(in_word) << (from & 63));
+      from += in_word;
+      left -= in_word;
+    }
+    return length;
+  }
+
+  [[noreturn]] TALUS_COLD void report_double_free(size_t word, uint64_t both) const noexcept {
+    const size_t index = word * 64 + lowest_bit(both);
+    report::double_free(reinterpret_cast<void*>(base + index * block_bytes), block_bytes);
+  }
   [[noreturn]] TALUS_COLD void refuse(const void* pointer, size_t index) const noexcept {
     if (index >= block_count) report::foreign_pointer(pointer, "free");
     report::interior_pointer(pointer, reinterpret_cast<void*>(base + index * block_bytes),

@@ -67,6 +67,10 @@ class Space : public FreeRanges {
     }
     const uintptr_t base = round_up(fit->base, alignment);
     const Zeroed zeroed = fit->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
+    if (zeroed == Zeroed::yes && filling != Filling::unknown) {
+      arenas_.begin_use(base, base + granules * granule_bytes, fit->end(), filling,
+                        counters_.given_bytes, counters_.reserved_bytes, metadata_);
+    }
     take_from(*fit, base, granules);
     given_count_++;
     return Range{base, granules, zeroed};
@@ -257,22 +261,30 @@ class Space : public FreeRanges {
     return fresh;
   }
 
+  // Whole huge pages, in one call as far as that takes no longer than a millisecond or two.
+  static size_t urgent_piece_bytes(size_t bytes_wanted) noexcept {
+    const size_t bytes = round_up(bytes_wanted, arena_alignment);
+    return bytes < urgent_piece_bytes_max ? bytes : urgent_piece_bytes_max;
+  }
+
   // What of the oldest dirty ranges to purge next: a huge page or less of one of them, so that the
-  // kernel is never busy for long. Null: a range that is better left alone.
+  // kernel is never busy for long; when it is urgent, more. Null: a range better left alone.
   struct Piece {
     uintptr_t base = 0;
     size_t granules = 0;
   };
   Piece piece_of(const FreeRange& range, size_t bytes_wanted, Haste haste) const noexcept {
     uintptr_t end = range.end();
-    uintptr_t base = round_down(end - 1, arena_alignment);
+    const size_t most =
+        haste == Haste::urgent ? urgent_piece_bytes(bytes_wanted) : arena_alignment;
+    uintptr_t base = round_down(end - 1, arena_alignment) - (most - arena_alignment);
     const bool is_whole_only = haste == Haste::patient && arenas_.is_huge(range.base);
     if (is_whole_only) {
       end = round_down(end, arena_alignment);
       base = end - arena_alignment;
       if (end <= range.base || base < range.base) return {};
     } else {
-      if (base < range.base) base = range.base;
+      if (base < range.base || base > end) base = range.base;
       // Patient purging leaves what is in use; urgent purging saves calls and tears no huge page.
       const bool is_exact = haste == Haste::patient && end - base > bytes_wanted;
       if (is_exact) base = end - round_up(bytes_wanted, granule_bytes);
@@ -316,7 +328,7 @@ class Space : public FreeRanges {
 
   // Reserves an arena that holds at least this much. False: the kernel refused.
   bool grow(size_t granules, Filling filling) noexcept {
-    const Arena arena = arenas_.reserve(granules * granule_bytes, filling, counters_.given_bytes,
+    const Arena arena = arenas_.reserve(granules * granule_bytes, filling,
                                         counters_.reserved_bytes, metadata_);
     if (arena.base == 0) return false;
     if (!page_map.cover(arena.base, arena.bytes)) {

@@ -71,7 +71,7 @@ TEST(Holes, AgreeWithASearchForEveryClass) {
     // Freed in random order: from no hole to nothing but a hole.
     for (size_t left = taken.size(); left > 0; left--) {
       std::swap(taken[random.below(left)], taken[left - 1]);
-      slab.give_block(taken[left - 1]);
+      slab.give_blocks(&taken[left - 1], 1);
       if (random.below(1 + taken.size() / 32) != 0 && left > 1) continue;
       for (const size_t page_bytes : {size_t{4096}, size_t{16384}, size_t{65536}}) {
         ASSERT_NO_FATAL_FAILURE(check(slab, page_bytes)) << index << " " << left;

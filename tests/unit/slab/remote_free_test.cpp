@@ -32,9 +32,7 @@ std::vector<void*> blocks_of(const RemoteMessage& message) {
 size_t give(Slab& slab, const RemoteMessage& message) {
   const size_t count = message.count.load_relaxed();
   for (size_t done = 0; done < count;) {
-    done = slab.gather_run(message.blocks, done, count, [&slab](uint32_t word, uint64_t bits) {
-      slab.give_blocks(word, bits);
-    });
+    done += slab.give_blocks(message.blocks + done, count - done);
   }
   return count;
 }

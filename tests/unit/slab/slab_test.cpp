@@ -20,8 +20,7 @@ using test::MadeUpSlab;
 // Gives blocks back as the heap does: runs of pointers that lie in one slab.
 void give_run(Slab& slab, const std::vector<void*>& blocks) {
   for (size_t done = 0; done < blocks.size();) {
-    done = slab.gather_run(blocks.data(), done, blocks.size(),
-                           [&slab](uint32_t word, uint64_t bits) { slab.give_blocks(word, bits); });
+    done += slab.give_blocks(blocks.data() + done, blocks.size() - done);
   }
 }
 
@@ -71,7 +70,7 @@ TEST_P(SlabTest, RandomTakesAndGivesKeepTheBitmapSound) {
         std::swap(out[random.below(out.size())], out.back());
         const uint32_t index = slab.prove(out.back());
         ASSERT_FALSE(slab.is_free(index));
-        slab.give_blocks(index / 64, uint64_t{1} << index % 64);
+        slab.give_blocks(&out.back(), 1);
         ASSERT_TRUE(slab.is_free(index));
         distinct.erase(out.back());
         out.pop_back();
@@ -96,22 +95,64 @@ TEST_P(SlabTest, ProvesStartsOfBlocksAndNothingElse) {
 
 INSTANTIATE_TEST_SUITE_P(AllClasses, SlabTest, testing::Range(size_t{0}, class_count));
 
-TEST(Slab, GathersNeighboursInOneWordAndStopsAtItsEnd) {
+// Indexes of the blocks that are free.
+std::set<size_t> free_blocks(const Slab& slab) {
+  std::set<size_t> indexes;
+  for (uint32_t index = 0; index < slab.block_count; index++) {
+    if (slab.is_free(index)) indexes.insert(index);
+  }
+  return indexes;
+}
+
+// Gives blocks with these indexes, which need not exist, to a slab that has none. Returns how many
+// it took.
+struct Given {
+  size_t count;
+  std::set<size_t> free;
+};
+Given give_indexes(const std::vector<size_t>& indexes) {
   MadeUpSlab made{class_of(64)};
   Slab& slab = made.slab();
   std::vector<void*> places(slab.block_count);
-  ASSERT_EQ(slab.take_blocks(places.data(), places.size()), places.size());
-  char* base = reinterpret_cast<char*>(slab.base);
-  void* const pointers[] = {base, base + 64 * 3, base + 64 * 63, base + 64 * 64,
-                            base + 64 * slab.block_count, base};
-  std::vector<std::pair<uint32_t, uint64_t>> visits;
-  const size_t done = slab.gather_run(pointers, 0, 6, [&visits](uint32_t word, uint64_t bits) {
-    visits.emplace_back(word, bits);
-  });
-  EXPECT_EQ(done, 4u) << "the fifth lies behind the slab";
-  ASSERT_EQ(visits.size(), 2u);
-  EXPECT_EQ(visits[0], std::make_pair(uint32_t{0}, uint64_t{1} << 63 | 0b1001));
-  EXPECT_EQ(visits[1], std::make_pair(uint32_t{1}, uint64_t{1}));
+  EXPECT_EQ(slab.take_blocks(places.data(), places.size()), places.size());
+  std::vector<void*> pointers;
+  for (const size_t index : indexes) {
+    pointers.push_back(reinterpret_cast<void*>(slab.base + index * slab.block_bytes));
+  }
+  const size_t count = slab.give_blocks(pointers.data(), pointers.size());
+  EXPECT_EQ(slab.free_count, count);
+  EXPECT_TRUE(slab.is_sound());
+  return Given{count, free_blocks(slab)};
+}
+
+TEST(Slab, TakesBackWhatLiesInItAndStopsThere) {
+  const Given given = give_indexes({0, 3, 63, 64, granule_bytes / 64, 1});
+  EXPECT_EQ(given.count, 4u) << "the fifth lies behind the slab";
+  EXPECT_EQ(given.free, (std::set<size_t>{0, 3, 63, 64}));
+}
+
+TEST(Slab, TakesNeighboursBackInBothDirectionsAndAcrossWords) {
+  std::vector<size_t> upward, downward;
+  std::set<size_t> all;
+  for (size_t index = 60; index < 200; index++) {
+    upward.push_back(index);
+    downward.insert(downward.begin(), index);
+    all.insert(index);
+  }
+  EXPECT_EQ(give_indexes(upward).free, all);
+  EXPECT_EQ(give_indexes(downward).free, all);
+  EXPECT_EQ(give_indexes({5, 6, 7, 20, 19, 18, 30, 8, 9}).free,
+            (std::set<size_t>{5, 6, 7, 8, 9, 18, 19, 20, 30}));
+}
+
+TEST(Slab, NeighboursEndWithTheSlab) {
+  const size_t count = granule_bytes / 64;
+  const Given behind = give_indexes({count - 2, count - 1, count, count + 1});
+  EXPECT_EQ(behind.count, 2u);
+  EXPECT_EQ(behind.free, (std::set<size_t>{count - 2, count - 1}));
+  const Given before = give_indexes({1, 0, size_t{0} - 1, size_t{0} - 2});
+  EXPECT_EQ(before.count, 2u);
+  EXPECT_EQ(before.free, (std::set<size_t>{0, 1}));
 }
 
 void* in(const Slab& slab, size_t offset) { return reinterpret_cast<void*>(slab.base + offset); }
@@ -134,13 +175,16 @@ TEST(SlabDeathTest, ReportsWhatIsFreeAlready) {
   Slab& slab = made.slab();
   void* blocks[3];
   ASSERT_EQ(slab.take_blocks(blocks, 3), 3u);
-  slab.give_blocks(0, 0b010);
+  give_run(slab, {in(slab, 64)});
   const char* expected = "double free of 0x10000040 .a free block of 64 bytes.";
-  EXPECT_EXIT(slab.give_blocks(0, 0b010), aborts, expected);
+  EXPECT_EXIT(give_run(slab, {in(slab, 64)}), aborts, expected);
   EXPECT_EXIT(give_run(slab, {in(slab, 0), in(slab, 64), in(slab, 128)}), aborts, expected);
+  EXPECT_EXIT(give_run(slab, {in(slab, 128), in(slab, 64)}), aborts, expected);
+  EXPECT_EXIT(give_run(slab, {in(slab, 128), in(slab, 0), in(slab, 64)}), aborts, expected);
   EXPECT_EXIT(give_run(slab, {in(slab, 0), in(slab, 0)}), aborts,
               "double free of 0x10000000 .a free block of 64 bytes.");
-  EXPECT_EXIT(slab.give_blocks(0, 7), aborts, expected);
+  EXPECT_EXIT(give_run(slab, {in(slab, 0), in(slab, 16)}), aborts,
+              "invalid free of 0x10000010 .not the start of a block");
 }
 
 TEST(SlabList, AddsInFrontAndRemovesAnywhere) {

@@ -188,6 +188,17 @@ TEST_F(SpaceTest, RetentionIsBoundedInBytes) {
   EXPECT_EQ(space_.counters().purged_bytes - purged, 32 * 4 * granule_bytes - 1 * mib);
 }
 
+TEST_F(SpaceTest, MuchIsGivenBackInFewCalls) {
+  constexpr size_t bytes = 512 * mib;
+  Locked held{space_.lock()};
+  const Range range = space_.take(held, bytes / granule_bytes);
+  ASSERT_NE(range.base, 0u);
+  const SpaceCounters before = space_.counters();
+  space_.give(held, range.base, range.granules, true);
+  EXPECT_GE(space_.counters().purged_bytes - before.purged_bytes, bytes - options.retain_bytes);
+  EXPECT_LE(space_.counters().purge_count - before.purge_count, 1 + bytes / urgent_piece_bytes_max);
+}
+
 TEST_F(SpaceTest, RetentionIsBoundedInTime) {
   options.decay_ms = 30;
   Locked held{space_.lock()};
