@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // space/arenas: how large the next arena is, where it comes from, and which ask for huge pages.
 //
-// Owns: the list of arenas that asked the kernel for huge pages. Policy (TALUS_THP): adaptive:
-// slabs' arenas ask once the process is large and its slabs are full, small processes' arenas ask
-// for small pages, large blocks' arenas say nothing (the system decides); always and never: all
-// arenas ask for huge, for small pages. docs/decisions/0003 has the measurements.
+// Owns: the list of places that asked the kernel for huge pages. Policy (TALUS_THP): adaptive:
+// where slabs take addresses that were never touched, these ask once the process is large enough
+// and its slabs are full; small processes' arenas ask for small pages, large blocks' arenas say
+// nothing (the system decides); always and never: all arenas ask for huge, for small pages.
+// docs/decisions/0003 has the measurements.
 // Invariant: an arena is a multiple of a huge page and aligned to it, unless addresses are scarce.
 // Called on: under the space lock. Must not know: what ranges are free.
 #ifndef TALUS_SPACE_ARENAS_HPP
@@ -31,9 +32,9 @@ struct Arena {
 
 class Arenas {
  public:
-  // Reserves an arena that holds at least `needed_bytes`; `given_bytes` and `reserved_bytes` say
-  // how much the process has in use and reserved. An arena that asks for huge pages is noted.
-  Arena reserve(size_t needed_bytes, Filling filling, size_t given_bytes, size_t reserved_bytes,
+  // Reserves an arena that holds at least `needed_bytes`, for a user that fills it like this, in a
+  // process that has reserved so much already.
+  Arena reserve(size_t needed_bytes, Filling filling, size_t reserved_bytes,
                 Metadata& metadata) noexcept {
     const size_t needed = round_up(needed_bytes, arena_alignment);
     size_t bytes = reserved_bytes >> arena_growth_shift;
@@ -45,7 +46,8 @@ class Arenas {
       // The kernel places mappings downward: below the last arena it is often free and joins it.
       void* hint = last_ > bytes ? reinterpret_cast<void*>(last_ - bytes) : nullptr;
       if (void* at = os::map_aligned(hint, bytes, arena_alignment)) {
-        wish(at, bytes, wish_for(filling, given_bytes, reserved_bytes), metadata, reserved_bytes);
+        wish(reinterpret_cast<uintptr_t>(at), bytes, wish_for_arena(filling, reserved_bytes),
+             metadata, reserved_bytes);
         return note(at, bytes);
       }
       if (bytes == needed) break;
@@ -57,9 +59,24 @@ class Arenas {
     return at == nullptr ? Arena{} : note(at, bytes);
   }
 
-  // Does this address lie in an arena that asked for huge pages?
+  // Untouched addresses [base, end) are taken; untouched are also those up to `clean_end`. If slabs
+  // fill well what they take in a process that uses `given_bytes`, the huge pages that begin there
+  // are asked for, with some of those that come next.
+  void begin_use(uintptr_t base, uintptr_t end, uintptr_t clean_end, Filling filling,
+                 size_t given_bytes, size_t reserved_bytes, Metadata& metadata) noexcept {
+    const uintptr_t first = round_up(base, arena_alignment);
+    if (first >= end || options.thp != HugePages::adaptive) return;
+    if (!is_worth_huge(filling, given_bytes) || is_huge(first)) return;
+    const size_t ahead = round_up(given_bytes >> arena_growth_shift, arena_alignment);
+    const uintptr_t last = round_down(clean_end, arena_alignment);
+    if (last <= first) return;
+    wish(first, last - first < ahead ? last - first : ahead, PageWish::huge, metadata,
+         reserved_bytes);
+  }
+
+  // Does this address lie in a place that asked for huge pages?
   bool is_huge(uintptr_t address) const noexcept {
-    for (const HugeArena* at = huge_; at != nullptr; at = at->next) {
+    for (const HugePlace* at = huge_; at != nullptr; at = at->next) {
       if (address - at->base < at->bytes) return true;
     }
     return false;
@@ -70,44 +87,58 @@ class Arenas {
   // would otherwise see the kernel fill the holes again.
   void give_up_huge() noexcept {
     if (options.thp == HugePages::always) return;
-    while (HugeArena* arena = huge_) {
-      os::System::advise_small(reinterpret_cast<void*>(arena->base), arena->bytes);
-      huge_ = arena->next;
-      arena->next = unused_;
-      unused_ = arena;
+    while (HugePlace* place = huge_) {
+      os::System::advise_small(reinterpret_cast<void*>(place->base), place->bytes);
+      huge_ = place->next;
+      place->next = unused_;
+      unused_ = place;
     }
   }
 
  private:
-  struct HugeArena {
+  struct HugePlace {
     uintptr_t base;
     size_t bytes;
-    HugeArena* next;
+    HugePlace* next;
   };
 
-  static PageWish wish_for(Filling filling, size_t given, size_t reserved) noexcept {
+  static bool is_worth_huge(Filling filling, size_t given) noexcept {
+    if (filling == Filling::dense) return given >= huge_dense_bytes_min;
+    return filling == Filling::sparse && given >= huge_sparse_bytes_min;
+  }
+  static PageWish wish_for_arena(Filling filling, size_t reserved) noexcept {
     if (options.thp == HugePages::never) return PageWish::small;
     if (options.thp == HugePages::always) return PageWish::huge;
-    if (filling == Filling::dense && given >= huge_dense_bytes_min) return PageWish::huge;
-    if (filling == Filling::sparse && given >= huge_sparse_bytes_min) return PageWish::huge;
-    if (filling != Filling::unknown || reserved < small_process_bytes_max) return PageWish::small;
-    return PageWish::system;
+    const bool is_small = filling != Filling::unknown || reserved < small_process_bytes_max;
+    return is_small ? PageWish::small : PageWish::system;
   }
 
-  void wish(void* at, size_t bytes, PageWish pages, Metadata& metadata,
+  void wish(uintptr_t at, size_t bytes, PageWish pages, Metadata& metadata,
             size_t reserved_bytes) noexcept {
-    if (pages == PageWish::small) os::System::advise_small(at, bytes);
+    if (pages == PageWish::small) os::System::advise_small(reinterpret_cast<void*>(at), bytes);
     if (pages != PageWish::huge) return;
-    HugeArena* arena = unused_;
-    if (arena != nullptr) {
-      unused_ = arena->next;
-    } else {
-      arena = static_cast<HugeArena*>(metadata.take(sizeof(HugeArena), reserved_bytes));
-      if (arena == nullptr) return;
+    if (note_huge(at, bytes, metadata, reserved_bytes)) {
+      os::System::advise_huge(reinterpret_cast<void*>(at), bytes);
     }
-    *arena = HugeArena{reinterpret_cast<uintptr_t>(at), bytes, huge_};
-    huge_ = arena;
-    os::System::advise_huge(at, bytes);
+  }
+  // False: there is no memory to remember it.
+  bool note_huge(uintptr_t at, size_t bytes, Metadata& metadata, size_t reserved_bytes) noexcept {
+    for (HugePlace* place = huge_; place != nullptr; place = place->next) {
+      if (place->base + place->bytes != at && at + bytes != place->base) continue;
+      if (place->base > at) place->base = at;
+      place->bytes += bytes;
+      return true;
+    }
+    HugePlace* place = unused_;
+    if (place != nullptr) {
+      unused_ = place->next;
+    } else {
+      place = static_cast<HugePlace*>(metadata.take(sizeof(HugePlace), reserved_bytes));
+      if (place == nullptr) return false;
+    }
+    *place = HugePlace{at, bytes, huge_};
+    huge_ = place;
+    return true;
   }
   Arena note(void* at, size_t bytes) noexcept {
     last_ = reinterpret_cast<uintptr_t>(at);
@@ -115,8 +146,8 @@ class Arenas {
   }
 
   uintptr_t last_ = 0;
-  HugeArena* huge_ = nullptr;
-  HugeArena* unused_ = nullptr;
+  HugePlace* huge_ = nullptr;
+  HugePlace* unused_ = nullptr;
 };
 
 }  // namespace talus

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/space/arenas: which untouched addresses ask for huge pages, and when they cease to.
+#include <gtest/gtest.h>
+
+#include "space/arenas.hpp"
+
+namespace talus {
+namespace {
+
+constexpr size_t huge = arena_alignment;
+constexpr size_t small_process = mib, large_process = huge_dense_bytes_min;
+
+class ArenasTest : public testing::Test {
+ protected:
+  ArenasTest() : before_{options} {
+    arena_ = arenas_.reserve(64 * mib, Filling::sparse, 0, metadata_);
+    EXPECT_NE(arena_.base, 0u);
+  }
+  ~ArenasTest() override {
+    options = before_;
+    os::System::unmap(reinterpret_cast<void*>(arena_.base), arena_.bytes);
+  }
+
+  // A slab of 64 KiB is taken at this offset, when all behind it is untouched.
+  void take(size_t offset, Filling filling, size_t given_bytes) {
+    const uintptr_t base = arena_.base + offset;
+    arenas_.begin_use(base, base + granule_bytes, arena_.base + arena_.bytes, filling, given_bytes,
+                      arena_.bytes, metadata_);
+  }
+  bool is_huge(size_t offset) const { return arenas_.is_huge(arena_.base + offset); }
+
+  Options before_;
+  Metadata metadata_;
+  Arenas arenas_;
+  Arena arena_;
+};
+
+TEST_F(ArenasTest, AskWhereAHugePageBeginsInALargeDenseHeap) {
+  take(0, Filling::dense, large_process);
+  EXPECT_TRUE(is_huge(0));
+  EXPECT_TRUE(is_huge(huge - 1));
+  EXPECT_FALSE(is_huge(large_process / 8)) << "an eighth of what is used, not the whole arena";
+}
+
+TEST_F(ArenasTest, LeaveAHugePageAloneThatIsInUseAlready) {
+  take(granule_bytes, Filling::dense, large_process);
+  EXPECT_FALSE(is_huge(granule_bytes));
+  EXPECT_FALSE(is_huge(huge)) << "not yet taken";
+  take(huge - granule_bytes, Filling::dense, large_process);
+  EXPECT_FALSE(is_huge(huge));
+  take(huge, Filling::dense, large_process);
+  EXPECT_TRUE(is_huge(huge));
+  EXPECT_FALSE(is_huge(granule_bytes));
+}
+
+TEST_F(ArenasTest, AskForNothingInSmallOrSparseHeapsNorForLargeBlocks) {
+  take(0, Filling::dense, small_process);
+  take(0, Filling::sparse, large_process);
+  take(0, Filling::unknown, huge_sparse_bytes_min);
+  EXPECT_FALSE(arenas_.has_huge());
+  take(0, Filling::sparse, huge_sparse_bytes_min);
+  EXPECT_TRUE(arenas_.has_huge());
+}
+
+TEST_F(ArenasTest, AskOnlyForWholeHugePagesThatAreUntouched) {
+  const uintptr_t base = arena_.base;
+  arenas_.begin_use(base, base + granule_bytes, base + huge - granule_bytes, Filling::dense,
+                    large_process, arena_.bytes, metadata_);
+  EXPECT_FALSE(arenas_.has_huge());
+  arenas_.begin_use(base, base + granule_bytes, base + 2 * huge - granule_bytes, Filling::dense,
+                    64 * large_process, arena_.bytes, metadata_);
+  EXPECT_TRUE(is_huge(0));
+  EXPECT_FALSE(is_huge(huge));
+}
+
+TEST_F(ArenasTest, ObeyTheOption) {
+  options.thp = HugePages::never;
+  take(0, Filling::dense, large_process);
+  EXPECT_FALSE(arenas_.has_huge());
+}
+
+TEST_F(ArenasTest, GiveHugePagesUpAndMayAskAgain) {
+  take(0, Filling::dense, large_process);
+  take(8 * huge, Filling::dense, large_process);
+  take(huge, Filling::dense, large_process);
+  EXPECT_TRUE(is_huge(0) && is_huge(huge) && is_huge(8 * huge));
+  arenas_.give_up_huge();
+  EXPECT_FALSE(arenas_.has_huge());
+  const size_t used = metadata_.used_bytes();
+  take(8 * huge, Filling::dense, large_process);
+  EXPECT_TRUE(is_huge(8 * huge));
+  EXPECT_EQ(metadata_.used_bytes(), used) << "what remembered it before is used again";
+}
+
+}  // namespace
+}  // namespace talus
