@@ -42,7 +42,7 @@ inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& ba
         slab_available_to_unused(heap, *slab);
       } else if (!is_in_huge_pages(*slab)) {
         list.remove(*slab);
-        slab->state = SlabState::purging;
+        slab->enter(SlabState::purging);
         batch.slabs[batch.count++] = slab;
       }
     }

@@ -69,7 +69,7 @@ inline void slab_to_unused(Heap& heap, Slab& slab) noexcept {
   const size_t granules = size_class_row(slab.class_id).slab_granules;
   const uintptr_t base = slab.base;
   count_slab(heap, slab, -1);
-  slab.state = SlabState::unused;
+  slab.enter(SlabState::unused);
   slab.block_count = slab.free_count = 0;
   Locked held{space.lock()};
   slab.next = descriptor_pool.unused[index];
@@ -85,7 +85,7 @@ inline void slab_available_to_unused(Heap& heap, Slab& slab) noexcept {
 
 inline void slab_available_to_full(Heap& heap, Slab& slab) noexcept {
   heap.available[index_of(slab.class_id)].remove(slab);
-  slab.state = SlabState::full;
+  slab.enter(SlabState::full);
 }
 
 inline void slab_purging_to_lean(Heap& heap, Slab& slab) noexcept {
@@ -111,13 +111,9 @@ inline bool may_keep_empty(const Heap& heap, ClassId id) noexcept {
          !heap.is_deserted();  // a stale answer keeps a slab, no more
 }
 
-// Blocks came home to a slab that had `count_before` free blocks.
-TALUS_FAST void slab_got_blocks(Heap& heap, Slab& slab, uint32_t count_before) noexcept {
+// So many blocks came home to a slab that it is in the wrong place now.
+TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noexcept {
   SlabShelves& shelves = heap.available[index_of(slab.class_id)];
-  const uint32_t returned = slab.free_count - count_before;
-  heap.taken_blocks[index_of(slab.class_id)] -= returned;
-  heap.free_bytes += size_t{returned} * slab.block_bytes;
-  slab.changed_at = sweep_clock.load_relaxed();  // [hint]
   if (TALUS_LIKELY(slab.state == SlabState::available)) {
     shelves.refit(slab);
   } else if (slab.state == SlabState::full) {
@@ -216,21 +212,28 @@ inline size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) 
 
 // The slab of a pointer that was this heap's when it was freed. It can have died since only if the
 // pointer was freed twice.
-inline Slab& slab_of(HeapId owner, void* pointer) noexcept {
+TALUS_FAST Slab& slab_of(HeapId owner, void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   if (TALUS_UNLIKELY(page_map.word_of(address).owner() != owner)) {
     report::foreign_pointer(pointer, "free");
   }
-  return *static_cast<Slab*>(page_map.descriptor_of(address));
+  return *static_cast<Slab*>(page_map.descriptor_of_owned(address));
 }
 
 // Puts blocks of this heap's slabs back, whatever their order.
 inline void give_blocks(Heap& heap, void* const* blocks, size_t count) noexcept {
+  const uint16_t now = sweep_clock.load_relaxed();  // [hint]
   for (size_t done = 0; done < count;) {
     Slab& slab = slab_of(heap.id, blocks[done]);
     const uint32_t count_before = slab.free_count;
-    done += slab.give_blocks(blocks + done, count - done);
-    slab_got_blocks(heap, slab, count_before);
+    const size_t given = slab.give_blocks(blocks + done, count - done);
+    done += given;
+    slab.changed_at = now;
+    heap.taken_blocks[index_of(slab.class_id)] -= static_cast<uint32_t>(given);
+    heap.free_bytes += given * slab.block_bytes;
+    if (TALUS_UNLIKELY(slab.free_count >= slab.notice_count)) {
+      slab_got_many(heap, slab, count_before);
+    }
   }
   note_free_touched(heap);
 }

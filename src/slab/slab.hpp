@@ -38,6 +38,7 @@ struct Slab {
   // under the owner's lock; on a line of its own, because other threads read the constants above
   alignas(cache_line_bytes) SlabState state = SlabState::unused;
   uint32_t free_count = 0;
+  uint32_t notice_count = 0;  // with so many free blocks its heap must look at it
   uint16_t first_word = 0;  // no word of the free bitmap before this one has a set bit
   uint8_t shelf = 0;        // where it is among the available slabs
   uint16_t changed_at = 0;  // by the heap's clock, when blocks came or went last
@@ -49,6 +50,12 @@ struct Slab {
   uint64_t* free_bits() noexcept { return first_bits; }
   const uint64_t* free_bits() const noexcept { return first_bits; }
   bool is_empty() const noexcept { return free_count == block_count; }
+
+  // Whatever becomes of blocks that are given now, the heap is to look at the slab.
+  void enter(SlabState entered) noexcept {
+    state = entered;
+    notice_count = 0;
+  }
 
   static size_t descriptor_bytes(size_t bitmap_words) noexcept {
     const size_t end = offsetof(Slab, first_bits) + bitmap_words * sizeof(uint64_t);
@@ -99,32 +106,23 @@ struct Slab {
     return wanted;
   }
 
-  // Takes back the blocks at the front of `pointers` as far as they lie in this slab; the first one
-  // must. Each is proved; one that is here already was freed twice. Returns how many.
+  // Takes back the first of `pointers`, which must lie in this slab, and those that follow it as
+  // neighbours in memory, upward or downward. Each is proved to be a block; one that is here
+  // already was freed twice. Returns how many.
   TALUS_FAST size_t give_blocks(void* const* pointers, size_t count) noexcept {
-    const uintptr_t start = base;
-    const size_t size = block_bytes;
-    const size_t end_offset = block_count * size;
-    size_t offset = reinterpret_cast<uintptr_t>(pointers[0]) - start;
-    if (TALUS_UNLIKELY(offset >= end_offset)) refuse(pointers[0], block_count);
-    size_t done = 0;
-    do {
-      const size_t index = divide_by_reciprocal(offset, reciprocal);
-      if (TALUS_UNLIKELY(index * size != offset)) refuse(pointers[done], index);
-      const uintptr_t next = done + 1 < count ? reinterpret_cast<uintptr_t>(pointers[done + 1]) : 0;
-      const size_t distance = next - start - offset;
-      if (distance == size || distance == 0 - size) {
-        done += give_neighbours(pointers + done, count - done, index, distance);
-      } else {
-        give_bits(index >> 6, uint64_t{1} << (index & 63));
-        done++;
+    const size_t index = prove(pointers[0]);
+    if (count > 1) {
+      const size_t distance =
+          reinterpret_cast<uintptr_t>(pointers[1]) - reinterpret_cast<uintptr_t>(pointers[0]);
+      if (distance == block_bytes || distance == 0 - size_t{block_bytes}) {
+        return give_neighbours(pointers, count, index, distance);
       }
-      if (done == count) break;
-      offset = reinterpret_cast<uintptr_t>(pointers[done]) - start;
-    } while (offset < end_offset);
-    free_count += static_cast<uint32_t>(done);
-    return done;
+    }
+    give_bits(index >> 6, uint64_t{1} << (index & 63));
+    free_count++;
+    return 1;
   }
+
   bool is_free(uint32_t index) const noexcept {
     return (free_bits()[index >> 6] >> (index & 63) & 1) != 0;
   }
@@ -174,8 +172,8 @@ struct Slab {
 
   // Takes back the block with this index and all behind it that follow each other in memory,
   // `distance` apart: one block up or down. Returns how many.
-  TALUS_FAST size_t give_neighbours(void* const* pointers, size_t count, size_t index,
-                                    size_t distance) noexcept {
+  size_t give_neighbours(void* const* pointers, size_t count, size_t index,
+                         size_t distance) noexcept {
     const bool is_upward = distance == block_bytes;
     // What lies behind the last block, or before the first, is no neighbour.
     const size_t room = is_upward ? block_count - index : index + 1;
@@ -193,6 +191,7 @@ struct Slab {
       from += in_word;
       left -= in_word;
     }
+    free_count += static_cast<uint32_t>(length);
     return length;
   }
 
@@ -221,7 +220,7 @@ struct SlabList {
   Slab* last = nullptr;
 
   void add(Slab& slab, SlabState state) noexcept {
-    slab.state = state;
+    slab.enter(state);
     slab.previous = nullptr;
     slab.next = first;
     (first != nullptr ? first->previous : last) = &slab;
@@ -249,6 +248,8 @@ struct SlabShelves {
   void add(Slab& slab) noexcept {
     slab.shelf = shelf_of(slab);
     shelves[slab.shelf].add(slab, SlabState::available);
+    const uint32_t quarter = slab.block_count / count;
+    slab.notice_count = slab.shelf == count - 1 ? slab.block_count : (slab.shelf + 1) * quarter + 1;
   }
   void remove(Slab& slab) noexcept { shelves[slab.shelf].remove(slab); }
   // Its number of free blocks changed.

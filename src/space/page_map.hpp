@@ -75,6 +75,16 @@ class PageMap {
     return slot == nullptr ? nullptr : slot->load_relaxed();  // [hint] as word_of
   }
 
+  // The same for an address whose word names somebody.
+  TALUS_FAST void* descriptor_of_owned(uintptr_t address) const noexcept {
+    const PageMap* map = keep_in_register(this);
+    const char* leaf = keep_in_register(reinterpret_cast<const char*>(map) +
+                                        map->root_[address >> root_shift].load_relaxed());
+    const auto* slots = reinterpret_cast<const Atomic<void*>*>(leaf + sizeof(root_) +
+                                                               sizeof(zero_words_));
+    return slots[index_in_leaf(address)].load_relaxed();  // [hint] as word_of
+  }
+
   // Makes leaves for a range of addresses. False: no memory, nothing else changed.
   [[nodiscard]] bool cover(uintptr_t start, size_t bytes) noexcept {
     for (uintptr_t root = start >> root_shift; root <= (start + bytes - 1) >> root_shift; root++) {
