@@ -64,6 +64,7 @@ inline size_t allocate_batch_once(size_t bytes, size_t count, void** places) noe
       if (places[made] == nullptr) break;
     }
   }
+  if (TALUS_LIKELY(current_face().operations == nullptr)) return made;
   for (size_t i = 0; i < made; i++) note_allocate(places[i], bytes);
   return made;
 }
@@ -79,21 +80,16 @@ TALUS_SLOW size_t allocate_batch(size_t bytes, size_t count, void** places) noex
   return made;
 }
 
-// Is this a block of the cache's heap whose list is full?
-inline bool goes_to_slab(ThreadCache& cache, const void* pointer) noexcept {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  if (!PageMap::covers(address)) return false;
-  const PageWord word = page_map.word_of(address);  // null's is nobody's
-  if (!word.is_slab() || word.owner() != cache.id) return false;
-  const ThreadList& list = list_of(cache, class_of_tag(word.tag()));
-  return list.top.load_relaxed() == list.limit;  // [own]
-}
-
-// How many of the blocks, from the first on, go to slabs of this heap in one round trip.
-inline size_t run_to_slabs(ThreadCache& cache, void* const* blocks, size_t count) noexcept {
+// How many of the blocks, from the first on, have this page word: same heap, same class.
+inline size_t run_of(PageWord word, void* const* blocks, size_t count) noexcept {
   if (count > batch_blocks_max) count = batch_blocks_max;
   size_t run = 0;
-  while (run < count && goes_to_slab(cache, blocks[run])) run++;
+  for (; run < count; run++) {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(blocks[run]);
+    if (!PageMap::covers(address) || page_map.word_of(address).bits() != word.bits()) {
+      break;
+    }
+  }
   return run;
 }
 
@@ -108,23 +104,36 @@ inline void release_one_of(ThreadCache* cache, void* pointer) noexcept {
   release_plain(cache, pointer);
 }
 
+// Takes back the first of the blocks, or a run of those whose list is full. Returns how many. Only
+// for threads that have a cache and are in no mode.
+TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t count) noexcept {
+  void* const first = blocks[0];
+  const uintptr_t address = reinterpret_cast<uintptr_t>(first);
+  const PageWord word = PageMap::covers(address) ? page_map.word_of(address) : PageWord{};
+  if (TALUS_UNLIKELY(word.owner() != cache.id)) {
+    release_one_of(&cache, first);
+    return 1;
+  }
+  if (TALUS_LIKELY(push_on_list(cache, first, word.tag()))) return 1;
+  const size_t run = run_of(word, blocks, count);
+  Locked held{lock_of(cache)};
+  give_blocks(*cache.heap, blocks, run);
+  offer_if_much(*cache.heap);
+  return run;
+}
+
 // Takes `count` blocks back, of any sizes and heaps; null ones are nothing.
 TALUS_SLOW void release_batch(void* const* blocks, size_t count) noexcept {
   ThreadCache* cache = cache_behind(current_face());
   {
     const MaybeWorking working{cache};
-    size_t done = 0;
-    while (done < count) {
-      const size_t run = cache == nullptr ? 0 : run_to_slabs(*cache, blocks + done, count - done);
-      if (run < 2) {
+    const bool is_plain = cache != nullptr && current_face().operations == nullptr;
+    for (size_t done = 0; done < count;) {
+      if (TALUS_LIKELY(is_plain)) {
+        done += release_some(*cache, blocks + done, count - done);
+      } else {
         release_one_of(cache, blocks[done++]);
-        continue;
       }
-      for (size_t i = 0; i < run; i++) note_free(blocks[done + i]);
-      Locked held{lock_of(*cache)};
-      give_blocks(*cache->heap, blocks + done, run);
-      offer_if_much(*cache->heap);
-      done += run;
     }
   }
   offer_work();

@@ -93,6 +93,7 @@ inline LargeBlock& prove_large(void* pointer, const char* call) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   auto* large = static_cast<LargeBlock*>(page_map.descriptor_of(address));
   if (start_of(*large) != pointer) {
+    if (address < large->base + large->front_bytes) report::foreign_pointer(pointer, call);
     report::interior_pointer(pointer, start_of(*large), large->usable_bytes - large->front_bytes);
   }
   if (large->state != LargeState::live) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/fake_os/extended: batches, aligned places and zeroed resizing on a kernel that refuses.
+// tests/unit/fake_os/extended: batches, aligned places, zeroed resizing on a kernel that refuses.
 // Answers may be null; nothing is lost, and nothing is wrong when the kernel is well again.
 #include <gtest/gtest.h>
 
