@@ -17,21 +17,22 @@ static int sum_of(const struct node* node) {
 }
 
 int main(void) {
-  struct node* nodes[node_count];
-  const size_t made = talus_malloc_batch(sizeof(struct node), node_count, (void**)nodes);
+  static void* blocks[node_count];
+  const size_t made = talus_malloc_batch(sizeof(struct node), node_count, blocks);
   if (made != node_count) {
     /* There is no memory for all; those that were made are good. */
-    talus_free_batch((void**)nodes, made);
+    talus_free_batch(blocks, made);
     return 1;
   }
   for (size_t i = 0; i < node_count; i++) {
     const size_t left = 2 * i + 1, right = 2 * i + 2;
-    nodes[i]->left = left < node_count ? nodes[left] : NULL;
-    nodes[i]->right = right < node_count ? nodes[right] : NULL;
-    nodes[i]->value = (int)i;
+    struct node* node = blocks[i];
+    node->left = left < node_count ? blocks[left] : NULL;
+    node->right = right < node_count ? blocks[right] : NULL;
+    node->value = (int)i;
   }
-  const int sum = sum_of(nodes[0]);
+  const int sum = sum_of(blocks[0]);
   printf("%d nodes, sum %d\n", node_count, sum);
-  talus_free_batch((void**)nodes, node_count);
+  talus_free_batch(blocks, node_count);
   return sum == node_count * (node_count - 1) / 2 ? 0 : 1;
 }

@@ -13,9 +13,9 @@ static void* cache; /* may be given up at any time */
 /* Is asked before an allocation fails at the hard limit. */
 static int give_up_cache(size_t wanted_bytes) {
   if (cache == NULL) return 0; /* there is nothing more to give up: let it fail */
-  printf("%zu MiB wanted: the cache goes\n", wanted_bytes / MIB);
   talus_free(cache);
   cache = NULL;
+  printf("%zu MiB wanted: the cache is gone\n", wanted_bytes / MIB);
   return 1; /* try again */
 }
 

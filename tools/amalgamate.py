@@ -71,7 +71,8 @@ def main() -> int:
     header = (ROOT / "include/talus/talus.h").read_text()
     version = re.search(r'TALUS_VERSION "([^"]+)"', header).group(1)
     text = HEAD.format(version=version)
-    text += "".join(f"#include <{name}>\n" for name in system_of_types)
+    text += "".join(f"#if __has_include(<{name}>)\n#include <{name}>\n#endif\n"
+                    for name in system_of_types)
     text += "#if defined(TALUS_HEADER_ONLY)\n"
     text += "".join(f"#include <{name}>\n" for name in system)
     text += "#pragma GCC visibility push(hidden)\n"

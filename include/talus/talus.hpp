@@ -19,10 +19,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <memory_resource>
 #include <new>
 #include <type_traits>
 #include <utility>
+
+#if __has_include(<memory_resource>)
+#include <memory_resource>
+#endif
 
 #include "talus/talus.h"
 
@@ -146,7 +149,9 @@ constexpr bool operator!=(const allocator<T>&, const allocator<U>&) noexcept {
   return false;
 }
 
-// ---- polymorphic memory
+// ---- polymorphic memory, where the standard library has it (libc++ since 16)
+
+#if __has_include(<memory_resource>)
 
 // Its address tells the heaps of header-only copies in several shared objects apart.
 inline char heap_identity = 0;
@@ -183,6 +188,8 @@ inline memory_resource* default_resource() noexcept {
   static memory_resource* const resource = ::new (storage) memory_resource;
   return resource;
 }
+
+#endif  // memory_resource
 
 // ---- unique pointers
 
