@@ -171,6 +171,25 @@ TEST(Batch, CrossesThreads) {
   EXPECT_TRUE(test::space_is_sound());
 }
 
+// What others freed and delivered comes home before slabs are asked.
+TEST(Batch, BringsDeliveredBlocksHome) {
+  Heap& heap = *test::own_cache().heap;
+  std::vector<void*> blocks = batch_of(64, 4 * RemoteMessage::blocks_max);
+  Atomic<bool> is_freed, may_end;
+  std::thread other{[&] {
+    api::free_batch(blocks.data(), blocks.size());
+    is_freed.store_release(true);
+    while (!may_end.load_acquire()) std::this_thread::yield();
+  }};
+  while (!is_freed.load_acquire()) std::this_thread::yield();
+  std::vector<void*> more = batch_of(1000, 2000);
+  EXPECT_TRUE(heap.inbox.is_empty());
+  may_end.store_release(true);
+  other.join();
+  api::free_batch(more.data(), more.size());
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
 // The child of a fork that other threads' batches were on their way at uses the heap.
 TEST(Batch, CrossesAFork) {
   process_starts();

@@ -146,6 +146,7 @@ TEST(AlignedAt, EveryPlaceThatBlocksCanHave) {
 
 // Small ones share slabs with all others, so that a thousand of them do not cost a thousand ranges.
 TEST(AlignedAt, SmallBlocksLieInSlabs) {
+  const Heap& heap = *test::own_cache().heap;
   test::live_bytes();
   std::vector<void*> blocks;
   for (size_t i = 0; i < 1000; i++) {
@@ -161,6 +162,8 @@ TEST(AlignedAt, SmallBlocksLieInSlabs) {
     release(blocks[i]);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
+  EXPECT_EQ(heap.slab_bytes, 0u);
+  EXPECT_EQ(heap.free_bytes, 0u) << "counted at each coming and going";
 }
 
 // Blocks that start inside their range are like all others for every other call.
