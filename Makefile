@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 PACKAGES := cmake ninja-build g++ python3 libfmt-dev libcli11-dev
 TEST_PACKAGES := $(PACKAGES) binutils clang libgtest-dev googletest sqlite3 perl git redis-server \
   gdb make g++-aarch64-linux-gnu qemu-user-static libjemalloc2 python3-jinja2 valgrind \
-  musl-tools faketime torsocks
+  musl-tools faketime torsocks pkg-config
 PEER_PACKAGES := gcc g++ clang cmake make binutils libjemalloc2 libtcmalloc-minimal4 libtbbmalloc2 \
   libclang-rt-14-dev
 # A cargo from elsewhere (rustup) is as good as the package.

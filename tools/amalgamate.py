@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the header-only door: one file, talus.hpp, that holds all of Talus.
+"""Writes the header-only door: one file, talus.hpp, that holds all of Talus and its C++ types.
 
 Owns: the order of the pieces. Each header of src/ appears once, after what it includes; system
 headers come first, because everything of Talus is wrapped in hidden visibility and they must not
-be. The result is the same code as the compiled library, not a second copy kept by hand.
+be. The result is the same code as the compiled library, not a second copy kept by hand. Included
+without TALUS_HEADER_ONLY, it is include/talus/talus.hpp: the C++ types on top of the library.
 
     tools/amalgamate.py OUTPUT
 """
@@ -14,21 +15,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ENTRY = ROOT / "src" / "door" / "header_only.hpp"
+TYPES = ROOT / "include" / "talus" / "talus.hpp"
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 GUARD = re.compile(r"^#(?:ifndef|define|endif)\b.*\bTALUS_[A-Z_]+_(?:HPP|H)\b")
 
 HEAD = """// SPDX-License-Identifier: MIT
 // talus.hpp: Talus {version}, a general-purpose memory allocator for Linux, in one file.
 //
-// Define TALUS_HEADER_ONLY before the include; no library is linked. The functions of talus.h are
-// then inline, and all units of one executable or shared object share one heap. Each shared object
-// has a heap of its own: free a block in the object that allocated it. Needs C++17, gcc or clang.
-// Made from the sources by tools/amalgamate.py; do not edit.
+// The C++ types stand at the end. With the library linked, they are all that this file declares,
+// beside talus.h. Define TALUS_HEADER_ONLY before the include, in every unit, and no library is
+// linked: the functions of talus.h are then inline, and all units of one executable or shared
+// object share one heap. Each shared object has a heap of its own: free a block in the object that
+// allocated it. Needs C++17, gcc or clang. Made by tools/amalgamate.py; do not edit.
 #ifndef TALUS_TALUS_HPP
 #define TALUS_TALUS_HPP
-#ifndef TALUS_HEADER_ONLY
-#error "define TALUS_HEADER_ONLY to use Talus without its library, or include <talus/talus.h>"
-#endif
+#define TALUS_ONE_HEADER
 """
 
 
@@ -62,15 +63,24 @@ def main() -> int:
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2
+    seen = set()
     system = []
-    body = gather(ENTRY, set(), system)
+    body = gather(ENTRY, seen, system)
+    system_of_types = []
+    types = gather(TYPES, seen, system_of_types)
     header = (ROOT / "include/talus/talus.h").read_text()
     version = re.search(r'TALUS_VERSION "([^"]+)"', header).group(1)
     text = HEAD.format(version=version)
+    text += "".join(f"#if __has_include(<{name}>)\n#include <{name}>\n#endif\n"
+                    for name in system_of_types)
+    text += "#if defined(TALUS_HEADER_ONLY)\n"
     text += "".join(f"#include <{name}>\n" for name in system)
     text += "#pragma GCC visibility push(hidden)\n"
     text += "\n".join(body)
-    text += "\n#pragma GCC visibility pop\n#endif  // TALUS_TALUS_HPP\n"
+    text += '\n#else\n#include "talus/talus.h"\n#endif  // TALUS_HEADER_ONLY\n'
+    text += "\n".join(types)
+    text += "\n#if defined(TALUS_HEADER_ONLY)\n#pragma GCC visibility pop\n#endif\n"
+    text += "#endif  // TALUS_TALUS_HPP\n"
     output = Path(sys.argv[1])
     output.parent.mkdir(parents=True, exist_ok=True)
     if not output.exists() or output.read_text() != text:

@@ -38,9 +38,14 @@ extern "C" {
  * Errors: null, errno ENOMEM. */
 TALUS_API void* talus_malloc(size_t bytes) TALUS_NOEXCEPT;
 
-/* A zeroed block for `count` objects of `bytes` bytes. Errors: null, errno ENOMEM, also when the
- * product overflows. Large blocks fresh from the kernel are not touched. */
+/* A block that is zero up to its usable size, for `count` objects of `bytes` bytes. Errors: null,
+ * errno ENOMEM, also when the product overflows. Large blocks fresh from the kernel are not
+ * touched. (calloc of the C library is zero only as far as was asked for.) */
 TALUS_API void* talus_calloc(size_t count, size_t bytes) TALUS_NOEXCEPT;
+
+/* The same for one object, and at a multiple of `alignment`, a power of two (else: EINVAL). */
+TALUS_API void* talus_zalloc(size_t bytes) TALUS_NOEXCEPT;
+TALUS_API void* talus_calloc_aligned(size_t alignment, size_t count, size_t bytes) TALUS_NOEXCEPT;
 
 /* Changes the size of a block; contents are kept up to the smaller size; the block may move.
  * `pointer` null: acts as talus_malloc. `bytes` 0: frees the block, returns null.
@@ -57,6 +62,34 @@ TALUS_API void* talus_reallocf(void* pointer, size_t bytes) TALUS_NOEXCEPT;
  * is the present number of objects. Errors: EINVAL when the old size cannot be right. */
 TALUS_API void* talus_recallocarray(void* pointer, size_t old_count, size_t count,
                                     size_t bytes) TALUS_NOEXCEPT;
+
+/* As talus_realloc and talus_reallocarray, and what the block has more than before is zero. Nobody
+ * knows how much of a block the program asked for, so this holds on these terms: the block came
+ * from talus_calloc, talus_zalloc, talus_calloc_aligned or these two (with null), no other function
+ * resized it, and the program wrote nothing behind the bytes it asked for. Then everything behind
+ * the bytes asked for now is zero, up to the usable size. Of any other block, bytes from the old
+ * usable size on are zero, and what lies between the size asked for before and the old usable size
+ * may be anything. `pointer` null: acts as talus_zalloc. Errors: null, errno ENOMEM, the block is
+ * untouched. */
+TALUS_API void* talus_rezalloc(void* pointer, size_t bytes) TALUS_NOEXCEPT;
+TALUS_API void* talus_recalloc(void* pointer, size_t count, size_t bytes) TALUS_NOEXCEPT;
+
+/* Makes a block hold `bytes` bytes where it is: returns `pointer`, or null when it cannot or
+ * `pointer` is null; errno is kept, and the block is as before. A small block can up to its usable
+ * size; a large one also while the addresses behind it are free. A large block that is made
+ * smaller gives back what it no longer needs. */
+TALUS_API void* talus_expand(void* pointer, size_t bytes) TALUS_NOEXCEPT;
+
+/* A block of `bytes` bytes, contents undefined, in the place of `pointer`, which is gone in any
+ * case, so nothing is copied and both never exist at once. May return the same address. `pointer`
+ * null: acts as talus_malloc. `bytes` 0: frees, returns null. Errors: null, errno ENOMEM, and the
+ * old block is freed. */
+TALUS_API void* talus_realloc_no_preserve(void* pointer, size_t bytes) TALUS_NOEXCEPT;
+
+/* As talus_realloc; the block is at a multiple of `alignment`, a power of two, whatever it was
+ * before. Errors: null, errno EINVAL or ENOMEM, the block is untouched. */
+TALUS_API void* talus_aligned_realloc(void* pointer, size_t alignment,
+                                      size_t bytes) TALUS_NOEXCEPT;
 
 /* Frees a block. Null is ignored, errno is kept. A pointer that is no live block is reported on
  * standard error and ends the process (option on_foreign_free). */
@@ -76,6 +109,13 @@ TALUS_API void* talus_aligned_alloc(size_t alignment, size_t bytes) TALUS_NOEXCE
 /* As talus_aligned_alloc; an alignment that is no power of two is rounded up to one. */
 TALUS_API void* talus_memalign(size_t alignment, size_t bytes) TALUS_NOEXCEPT;
 
+/* A block in which the byte at `offset` is at a multiple of `alignment`, a power of two: for a
+ * header in front of aligned data. Blocks start at multiples of 16, so `offset` is a multiple of 16
+ * or of `alignment`, and where it is none of `alignment`, that is at most 65536. talus_realloc does
+ * not keep the place. Where no class of blocks has such places, the block gets a range of 64 KiB of
+ * addresses, of which it touches only its pages. Errors: null, errno EINVAL or ENOMEM. */
+TALUS_API void* talus_memalign_at(size_t alignment, size_t offset, size_t bytes) TALUS_NOEXCEPT;
+
 /* POSIX: stores the block in *result. Returns 0, or EINVAL or ENOMEM with *result and errno
  * unchanged. `alignment` is a power of two and a multiple of sizeof(void*). */
 TALUS_API int talus_posix_memalign(void** result, size_t alignment, size_t bytes) TALUS_NOEXCEPT;
@@ -89,6 +129,34 @@ TALUS_API size_t talus_usable_size(const void* pointer) TALUS_NOEXCEPT;
 
 /* Bytes that talus_malloc(bytes) would provide. */
 TALUS_API size_t talus_good_size(size_t bytes) TALUS_NOEXCEPT;
+
+/* A block and how many bytes of it may be used. */
+typedef struct talus_block {
+  void* pointer; /* null: there is no memory, errno ENOMEM (or EINVAL) */
+  size_t bytes;  /* at least what was asked for; 0 with null */
+} talus_block;
+
+/* As talus_malloc and talus_aligned_alloc, and tells the size. */
+TALUS_API talus_block talus_allocate_at_least(size_t bytes) TALUS_NOEXCEPT;
+TALUS_API talus_block talus_aligned_allocate_at_least(size_t alignment,
+                                                      size_t bytes) TALUS_NOEXCEPT;
+
+/* Stores `count` blocks of at least `bytes` bytes each in blocks[0...]. Returns how many there are;
+ * fewer than `count` only when there is no memory for more (errno ENOMEM), and the others' places
+ * are undefined then. Small blocks come by the hundred for each lock that is taken. Each may be
+ * freed alone. */
+TALUS_API size_t talus_malloc_batch(size_t bytes, size_t count, void** blocks) TALUS_NOEXCEPT;
+
+/* Frees blocks[0] to blocks[count - 1], of any sizes and wherever they are from; null ones are
+ * ignored, errno is kept. Cheapest where blocks of one talus_malloc_batch lie together. */
+TALUS_API void talus_free_batch(void* const* blocks, size_t count) TALUS_NOEXCEPT;
+
+/* Copies of a text, of its first `bytes_max` bytes at most, and of the absolute path behind a name:
+ * POSIX's strdup, strndup and realpath, in blocks of Talus. With `resolved`, a buffer of PATH_MAX
+ * bytes, talus_realpath allocates nothing. Errors: null, errno ENOMEM, or what realpath says. */
+TALUS_API char* talus_strdup(const char* text) TALUS_NOEXCEPT;
+TALUS_API char* talus_strndup(const char* text, size_t bytes_max) TALUS_NOEXCEPT;
+TALUS_API char* talus_realpath(const char* path, char* resolved) TALUS_NOEXCEPT;
 
 /* Gives free memory back to the kernel, of all threads as far as they do not hold it in lists, but
  * keeps up to `keep_bytes` of it for reuse. Returns the bytes given back. */

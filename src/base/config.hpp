@@ -124,6 +124,10 @@ inline constexpr size_t sparse_free_part = 8;
 // processor within microseconds (heap/attendance.hpp).
 inline constexpr uint64_t presence_wait_us = 2000;
 
+// Blocks that a batch takes from slabs, or gives to them, while it holds the heap's lock: a few
+// microseconds.
+inline constexpr size_t batch_blocks_max = 256;
+
 // Metadata is taken from the kernel in chunks of this much.
 inline constexpr size_t meta_chunk_bytes = 256 * kib;
 // ... or, once that is more, of 1/32 of the arenas.

@@ -7,6 +7,7 @@
 #define TALUS_DOOR_TALUS_NAMES_HPP
 
 #include "api/entry.hpp"
+#include "api/extended.hpp"
 #include "heap/release.hpp"
 #include "heap/totals.hpp"
 #include "process/version.hpp"
@@ -14,7 +15,7 @@
 
 TALUS_DOOR void* talus_malloc(size_t bytes) noexcept { return talus::api::malloc(bytes); }
 TALUS_DOOR void* talus_calloc(size_t count, size_t bytes) noexcept {
-  return talus::api::calloc(count, bytes);
+  return talus::api::calloc_whole(talus::block_alignment, count, bytes);
 }
 TALUS_DOOR void* talus_realloc(void* pointer, size_t bytes) noexcept {
   return talus::api::realloc(pointer, bytes);
@@ -50,6 +51,49 @@ TALUS_DOOR int talus_posix_memalign(void** result, size_t alignment, size_t byte
 }
 TALUS_DOOR void* talus_valloc(size_t bytes) noexcept { return talus::api::valloc(bytes); }
 TALUS_DOOR void* talus_pvalloc(size_t bytes) noexcept { return talus::api::pvalloc(bytes); }
+TALUS_DOOR void* talus_zalloc(size_t bytes) noexcept {
+  return talus::api::rezalloc(nullptr, bytes);
+}
+TALUS_DOOR void* talus_calloc_aligned(size_t alignment, size_t count, size_t bytes) noexcept {
+  return talus::api::calloc_whole(alignment, count, bytes);
+}
+TALUS_DOOR void* talus_rezalloc(void* pointer, size_t bytes) noexcept {
+  return talus::api::rezalloc(pointer, bytes);
+}
+TALUS_DOOR void* talus_recalloc(void* pointer, size_t count, size_t bytes) noexcept {
+  return talus::api::recalloc(pointer, count, bytes);
+}
+TALUS_DOOR void* talus_expand(void* pointer, size_t bytes) noexcept {
+  return talus::api::expand_in_place(pointer, bytes);
+}
+TALUS_DOOR void* talus_realloc_no_preserve(void* pointer, size_t bytes) noexcept {
+  return talus::api::realloc_no_preserve(pointer, bytes);
+}
+TALUS_DOOR void* talus_aligned_realloc(void* pointer, size_t alignment, size_t bytes) noexcept {
+  return talus::api::aligned_realloc(pointer, alignment, bytes);
+}
+TALUS_DOOR void* talus_memalign_at(size_t alignment, size_t offset, size_t bytes) noexcept {
+  return talus::api::memalign_at(alignment, offset, bytes);
+}
+TALUS_DOOR talus_block talus_allocate_at_least(size_t bytes) noexcept {
+  return talus::api::allocate_at_least(talus::block_alignment, bytes);
+}
+TALUS_DOOR talus_block talus_aligned_allocate_at_least(size_t alignment, size_t bytes) noexcept {
+  return talus::api::allocate_at_least(alignment, bytes);
+}
+TALUS_DOOR size_t talus_malloc_batch(size_t bytes, size_t count, void** blocks) noexcept {
+  return talus::api::malloc_batch(bytes, count, blocks);
+}
+TALUS_DOOR void talus_free_batch(void* const* blocks, size_t count) noexcept {
+  talus::api::free_batch(blocks, count);
+}
+TALUS_DOOR char* talus_strdup(const char* text) noexcept { return talus::api::strdup(text); }
+TALUS_DOOR char* talus_strndup(const char* text, size_t bytes_max) noexcept {
+  return talus::api::strndup(text, bytes_max);
+}
+TALUS_DOOR char* talus_realpath(const char* path, char* resolved) noexcept {
+  return talus::api::realpath(path, resolved);
+}
 TALUS_DOOR size_t talus_usable_size(const void* pointer) noexcept {
   return talus::api::malloc_usable_size(const_cast<void*>(pointer));
 }

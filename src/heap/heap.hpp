@@ -71,6 +71,8 @@ struct LargeBlock {
   size_t usable_bytes = 0;  // multiple of the page; the rest of the range is head-room
   LargeState state = LargeState::unused;
   LargeBlock* next = nullptr;
+  // Of usable_bytes, how many lie before the block (heap/aligned_at.hpp): less than a granule.
+  size_t front_bytes = 0;
 };
 
 // The large blocks that a thread freed last (heap/large_cache.hpp). The counts are what the pool of

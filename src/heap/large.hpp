@@ -51,7 +51,7 @@ inline LargeBlock* take_large(size_t bytes, size_t granules, size_t alignment,
     return nullptr;
   }
   *large = LargeBlock{range.base, range.granules, usable_bytes_of_large(bytes), LargeState::live,
-                      nullptr};
+                      nullptr, 0};
   page_map.set_ends(range.base, range.granules, PageWord::large(), large);
   large_pool.live_bytes += large->usable_bytes;
   large_pool.live_count++;
@@ -70,7 +70,7 @@ inline void give_large(LargeBlock& large, size_t clean_bytes = 0) noexcept {
     large_pool.live_bytes -= large.usable_bytes;
     large_pool.live_count--;
   }
-  large = LargeBlock{0, 0, 0, LargeState::unused, large_pool.unused};
+  large = LargeBlock{0, 0, 0, LargeState::unused, large_pool.unused, 0};
   large_pool.unused = &large;
   page_map.set_ends(base, granules, PageWord{}, nullptr);
   if (clean_granules == 0) {
@@ -84,12 +84,17 @@ inline void give_large(LargeBlock& large, size_t clean_bytes = 0) noexcept {
   space.give(held, base, clean_granules, false);
 }
 
+inline void* start_of(const LargeBlock& large) noexcept {
+  return reinterpret_cast<void*>(large.base + large.front_bytes);
+}
+
 // The live block that starts at this address, which has a large word; anything else is reported.
 inline LargeBlock& prove_large(void* pointer, const char* call) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   auto* large = static_cast<LargeBlock*>(page_map.descriptor_of(address));
-  if (large->base != address) {
-    report::interior_pointer(pointer, reinterpret_cast<void*>(large->base), large->usable_bytes);
+  if (start_of(*large) != pointer) {
+    if (address < large->base + large->front_bytes) report::foreign_pointer(pointer, call);
+    report::interior_pointer(pointer, start_of(*large), large->usable_bytes - large->front_bytes);
   }
   if (large->state != LargeState::live) {
     if (call[0] == 'f') report::double_free(pointer, large->usable_bytes);

@@ -56,6 +56,7 @@ inline LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcep
 // kept -> live, with a new size.
 inline void large_kept_to_live(ThreadCache& cache, LargeBlock& large, size_t bytes) noexcept {
   large.usable_bytes = usable_bytes_of_large(bytes);
+  large.front_bytes = 0;
   large.state = LargeState::live;
   count_less(cache.kept, ~large.usable_bytes + 1, ~size_t{0});
 }

@@ -12,11 +12,11 @@
 
 namespace talus {
 
-// A zeroed large block; null: no memory.
-inline void* allocate_zeroed_large(size_t bytes) noexcept {
+// A zeroed large block; null: no memory. `alignment` is at least a granule.
+inline void* allocate_zeroed_large(size_t bytes, size_t alignment = granule_bytes) noexcept {
   ThreadCache* cache = cache_behind(current_face());
   const MaybeWorking working{cache};
-  const LargeAllocation large = allocate_large(cache, bytes, granule_bytes);
+  const LargeAllocation large = allocate_large(cache, bytes, alignment);
   if (large.block == nullptr) return nullptr;
   note_allocate(large.block, bytes);
   if (large.zeroed == Zeroed::yes) return large.block;
@@ -53,7 +53,7 @@ inline BlockFacts facts_of(void* pointer, const char* call) noexcept {
   }
   if (!word.is_large()) report::foreign_pointer(pointer, call);
   LargeBlock& large = prove_large(pointer, call);
-  return {large.usable_bytes, &large};
+  return {large.usable_bytes - large.front_bytes, &large};
 }
 
 inline size_t usable_size(void* pointer) noexcept {
@@ -67,7 +67,9 @@ inline bool fits_without_waste(size_t usable, size_t bytes) noexcept {
 
 // Resizes where the block is; false: it cannot. The face's mode, if any, is told.
 inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
-  if (facts.large == nullptr) return fits_without_waste(facts.usable_bytes, bytes);
+  if (facts.large == nullptr || facts.large->front_bytes != 0) {
+    return fits_without_waste(facts.usable_bytes, bytes);
+  }
   return bytes > small_bytes_max && resize_large_in_place(*facts.large, bytes);
 }
 
@@ -82,7 +84,8 @@ inline void* reallocate_once(void* pointer, size_t bytes) noexcept {
     return pointer;
   }
   void* moved = nullptr;
-  if (facts.large != nullptr && bytes > small_bytes_max && bytes < PTRDIFF_MAX - granule_bytes) {
+  const bool may_move_pages = facts.large != nullptr && facts.large->front_bytes == 0;
+  if (may_move_pages && bytes > small_bytes_max && bytes < PTRDIFF_MAX - granule_bytes) {
     moved = move_large(*facts.large, bytes);
     note_allocate(moved == nullptr ? pointer : moved, bytes);
     return moved;

@@ -33,6 +33,32 @@ void one_heap_of_two_units() {
   EXPECT(strcmp(talus_version(), TALUS_VERSION) == 0);
 }
 
+void extended_names() {
+  void* blocks[3] = {};
+  EXPECT(talus_malloc_batch(20, 3, blocks) == 3);
+  talus_free_batch(blocks, 3);
+  char* zeroed = static_cast<char*>(talus_recalloc(talus_zalloc(10), 30, 10));
+  zeroed = static_cast<char*>(talus_rezalloc(zeroed, 5000));
+  EXPECT(zeroed != nullptr && zeroed[4999] == 0);
+  EXPECT(talus_expand(zeroed, 5000) == zeroed);
+  talus_free(talus_realloc_no_preserve(zeroed, 10));
+  void* block = talus_aligned_realloc(talus_calloc_aligned(64, 1, 10), 256, 1000);
+  EXPECT(reinterpret_cast<uintptr_t>(block) % 256 == 0);
+  talus_free(block);
+  block = talus_memalign_at(64, 48, 10);
+  EXPECT(reinterpret_cast<uintptr_t>(block) % 64 == 16);
+  talus_free(block);
+  const talus_block sized = talus_allocate_at_least(1000);
+  EXPECT(sized.bytes == talus_usable_size(sized.pointer));
+  talus_free(sized.pointer);
+  talus_free(talus_aligned_allocate_at_least(64, 1000).pointer);
+  talus_free(talus_strdup("text"));
+  talus_free(talus_strndup("text", 2));
+  char* root = talus_realpath("/", nullptr);
+  EXPECT(root != nullptr && strcmp(root, "/") == 0);
+  talus_free(root);
+}
+
 void every_name() {
   void* block = nullptr;
   EXPECT(talus_posix_memalign(&block, 4096, 10) == 0);
@@ -49,6 +75,7 @@ void every_name() {
   block = talus_reallocf(block, 1000);
   EXPECT(talus_usable_size(block) == talus_good_size(1000));
   talus_free(block);
+  extended_names();
   talus_trim(0);
 }
 

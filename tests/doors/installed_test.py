@@ -2,19 +2,23 @@
 # SPDX-License-Identifier: MIT
 """Installs the build into a new folder and uses it from there, as a program elsewhere would.
 
-Owns: the link lines that the documentation promises. Nothing of the source or build tree is named
-in them, save the test programs themselves. Compilers come from CC and CXX.
+Owns: the link lines that the documentation promises, and those that CMake's find_package and
+pkg-config make; the tree is moved before these are asked. Nothing of the source or build tree is
+named in them, save the test programs and examples themselves. Compilers come from CC and CXX.
 
-    installed_test.py --cmake CMAKE --build FOLDER --libdir lib --bindir bin [--command]
+    installed_test.py --cmake CMAKE --ctest CTEST --build FOLDER --libdir lib --bindir bin
+                      [--command]
 """
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parent.parent / "examples"
 
 
 class Prefix:
@@ -26,6 +30,12 @@ class Prefix:
         self.lib = self.root / libdir
         self.bin = self.root / bindir
         self.headers = ["-I", str(self.root / "include")]
+
+    def moved(self, libdir: str, bindir: str) -> "Prefix":
+        folder = self.work / "elsewhere"
+        folder.mkdir()
+        self.root.rename(folder / "prefix")
+        return Prefix(folder, libdir, bindir)
 
     def build(self, name: str, compiler: str, *words: str) -> Path:
         program = self.work / name
@@ -63,6 +73,39 @@ def test_header(prefix: Prefix, cxx: str) -> None:
     prefix.check(prefix.build("header", cxx, "-std=c++17", "-DTALUS_HEADER_ONLY", *units))
 
 
+def test_cmake_package(prefix: Prefix, cmake: str, ctest: str) -> None:
+    """The examples as a project of their own; each checks what it shows."""
+    build = prefix.work / "examples"
+    # Compilers come from the environment.
+    call([cmake, "-S", str(EXAMPLES), "-B", str(build), "-DCMAKE_BUILD_TYPE=Release",
+          f"-DCMAKE_PREFIX_PATH={prefix.root}"])
+    cache = (build / "CMakeCache.txt").read_text()
+    if f"talus_DIR:PATH={prefix.lib}/cmake/talus" not in cache:
+        raise SystemExit("another Talus was found than the installed one")
+    call([cmake, "--build", str(build)])
+    said = call([ctest, "--test-dir", str(build), "--output-on-failure"])
+    if f"out of {len(list(EXAMPLES.glob('*.c*')))}" not in said:
+        raise SystemExit(f"not all examples were run:\n{said}")
+
+
+def test_pkg_config(prefix: Prefix, cc: str, cxx: str) -> None:
+    tool = shutil.which("pkg-config")
+    if tool is None:
+        print("pkg-config is not installed: left out")
+        return
+    environment = {**os.environ, "PKG_CONFIG_PATH": str(prefix.lib / "pkgconfig"),
+                   "LD_LIBRARY_PATH": str(prefix.lib)}
+    words = call([tool, "--cflags", "--libs", "talus"], environment).split()
+    version = call([tool, "--modversion", "talus"], environment).strip()
+    if version not in (prefix.root / "include/talus/talus.h").read_text():
+        raise SystemExit(f"pkg-config says version {version}")
+    for compiler, source in ((cc, "basic.c"), (cxx, "containers.cpp")):
+        program = prefix.work / f"by_pkg_config_{Path(source).stem}"
+        standard = ["-std=c++17"] if compiler == cxx else []
+        call([compiler, *standard, str(EXAMPLES / source), "-o", str(program), *words])
+        call([str(program)], environment)
+
+
 def test_command(prefix: Prefix) -> None:
     """The command finds the library beside it."""
     command = str(prefix.bin / "talus")
@@ -78,6 +121,7 @@ def test_command(prefix: Prefix) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cmake", required=True)
+    parser.add_argument("--ctest", default="ctest")
     parser.add_argument("--build", required=True)
     parser.add_argument("--libdir", default="lib")
     parser.add_argument("--bindir", default="bin")
@@ -91,6 +135,9 @@ def main() -> int:
         test_header(prefix, cxx)
         if given.command:
             test_command(prefix)
+        prefix = prefix.moved(given.libdir, given.bindir)
+        test_cmake_package(prefix, given.cmake, given.ctest)
+        test_pkg_config(prefix, cc, cxx)
     return 0
 
 

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// talus.hpp: the C++ types of Talus: an allocator for containers, a memory resource, unique
+// pointers, and allocation of a size known to the compiler.
+//
+// Owns: nothing but the mapping of C++'s contracts to talus.h. All types use the heap of Talus and
+// none has a state, so what one of them allocated another, or talus_free, may free. Memory that
+// cannot be had: the program's new handler is called as by operator new, then std::bad_alloc is
+// thrown; compiled without exceptions, std::abort ends the program. All functions may be called on
+// any thread, before main and after it. Works in C++17 and later, without RTTI and exceptions, too.
+// With TALUS_HEADER_ONLY defined, in the one header that the build makes, nothing is linked.
+#ifndef TALUS_TALUS_HPP
+#define TALUS_TALUS_HPP
+
+#if defined(TALUS_HEADER_ONLY) && !defined(TALUS_ONE_HEADER)
+#error "the header-only talus.hpp is made by the build, and installed: include that one"
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#if __has_include(<memory_resource>)
+#include <memory_resource>
+#endif
+
+#include "talus/talus.h"
+
+namespace talus {
+
+// ---- for the types below
+
+// There was no memory: the new handler may find some. Returns to have it tried again.
+inline void call_new_handler_or_throw() {
+  if (const std::new_handler handler = std::get_new_handler()) return handler();
+#if defined(__cpp_exceptions)
+  throw std::bad_alloc{};
+#else
+  std::abort();
+#endif
+}
+
+[[noreturn]] inline void throw_bad_array_length() {
+#if defined(__cpp_exceptions)
+  throw std::bad_array_new_length{};
+#else
+  std::abort();
+#endif
+}
+
+inline constexpr std::size_t default_alignment = 16;
+
+// A block with at least `bytes` bytes at a multiple of `alignment`, with its real size.
+inline talus_block block_or_throw(std::size_t bytes, std::size_t alignment) {
+  for (;;) {
+    const talus_block block = talus_aligned_allocate_at_least(alignment, bytes);
+    if (block.pointer != nullptr) return block;
+    call_new_handler_or_throw();
+  }
+}
+
+// As above, without asking for the size.
+inline void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
+  for (;;) {
+    void* block = alignment <= default_alignment ? talus_malloc(bytes)
+                                                 : talus_aligned_alloc(alignment, bytes);
+    if (block != nullptr) return block;
+    call_new_handler_or_throw();
+  }
+}
+
+// ---- allocation of a constant size
+
+// A block of Bytes bytes, to be freed with talus_free. Header-only, the size class is a constant
+// and the call a few instructions inline; with the library it is a call of talus_malloc.
+template <std::size_t Bytes>
+[[nodiscard]] inline void* allocate() {
+#if defined(TALUS_HEADER_ONLY)
+  void* block = api::malloc(Bytes);
+#else
+  void* block = talus_malloc(Bytes);
+#endif
+  return __builtin_expect(block != nullptr, 1) ? block
+                                               : allocate_or_throw(Bytes, default_alignment);
+}
+
+// ---- containers
+
+// What allocate_at_least returns: the standard's type where there is one.
+#if defined(__cpp_lib_allocate_at_least)
+template <typename Pointer>
+using allocation_result = std::allocation_result<Pointer, std::size_t>;
+#else
+template <typename Pointer>
+struct allocation_result {
+  Pointer ptr;
+  std::size_t count;
+};
+#endif
+
+// An allocator for containers: std::vector<int, talus::allocator<int>>. All are equal.
+template <typename T>
+class allocator {
+ public:
+  using value_type = T;
+  using size_type = std::size_t;
+  using difference_type = std::ptrdiff_t;
+  using propagate_on_container_copy_assignment = std::true_type;
+  using propagate_on_container_move_assignment = std::true_type;
+  using propagate_on_container_swap = std::true_type;
+  using is_always_equal = std::true_type;
+
+  constexpr allocator() noexcept = default;
+  constexpr allocator(const allocator&) noexcept = default;
+  constexpr allocator& operator=(const allocator&) noexcept = default;
+  template <typename U>
+  constexpr allocator(const allocator<U>&) noexcept {}  // NOLINT: conversion is the contract
+
+  // Room for `count` objects, more than PTRDIFF_MAX bytes of them: std::bad_array_new_length.
+  [[nodiscard]] T* allocate(std::size_t count) {
+    return static_cast<T*>(allocate_or_throw(bytes_of(count), alignof(T)));
+  }
+  // As allocate, and tells how many objects there is room for.
+  [[nodiscard]] allocation_result<T*> allocate_at_least(std::size_t count) {
+    const talus_block block = block_or_throw(bytes_of(count), alignof(T));
+    return {static_cast<T*>(block.pointer), block.bytes / sizeof(T)};
+  }
+  // `count` is that of allocate, or any up to what allocate_at_least told.
+  void deallocate(T* pointer, std::size_t count) noexcept {
+    talus_free_sized(pointer, count * sizeof(T));
+  }
+
+ private:
+  static std::size_t bytes_of(std::size_t count) {
+    if (count > PTRDIFF_MAX / sizeof(T)) throw_bad_array_length();
+    return count * sizeof(T);
+  }
+};
+
+template <typename T, typename U>
+constexpr bool operator==(const allocator<T>&, const allocator<U>&) noexcept {
+  return true;
+}
+template <typename T, typename U>
+constexpr bool operator!=(const allocator<T>&, const allocator<U>&) noexcept {
+  return false;
+}
+
+// ---- polymorphic memory, where the standard library has it (libc++ since 16)
+
+#if __has_include(<memory_resource>)
+
+// Its address tells the heaps of header-only copies in several shared objects apart.
+inline char heap_identity = 0;
+
+// The heap of Talus as a std::pmr::memory_resource; upstream of a pool, or used directly.
+class memory_resource final : public std::pmr::memory_resource {
+ public:
+  memory_resource() noexcept = default;
+
+ private:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    return allocate_or_throw(bytes, alignment);
+  }
+  void do_deallocate(void* pointer, std::size_t bytes, std::size_t alignment) override {
+    talus_free_aligned_sized(pointer, alignment, bytes);
+  }
+  // All resources over one heap are equal. Without RTTI only a resource and itself.
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
+    if (this == &other) return true;
+#if defined(__cpp_rtti)
+    const auto* same = dynamic_cast<const memory_resource*>(&other);
+    return same != nullptr && same->heap_ == heap_;
+#else
+    return false;
+#endif
+  }
+
+  [[maybe_unused]] const char* heap_ = &heap_identity;
+};
+
+// One that lives as long as the process, for std::pmr::set_default_resource and containers.
+inline memory_resource* default_resource() noexcept {
+  alignas(memory_resource) static unsigned char storage[sizeof(memory_resource)];
+  static memory_resource* const resource = ::new (storage) memory_resource;
+  return resource;
+}
+
+#endif  // memory_resource
+
+// ---- unique pointers
+
+// Destroys an object in a block of Talus and frees the block. deleter<void> frees raw memory.
+template <typename T = void>
+struct deleter {
+  constexpr deleter() noexcept = default;
+  // To a base class only if its destructor is virtual: then the block's start can be found.
+  template <typename U, typename = std::enable_if_t<std::is_convertible_v<U*, T*> &&
+                                                    (std::has_virtual_destructor_v<T> ||
+                                                     std::is_same_v<std::remove_cv_t<T>,
+                                                                    std::remove_cv_t<U>>)>>
+  constexpr deleter(const deleter<U>&) noexcept {}  // NOLINT: conversion is the contract
+
+  void operator()(T* pointer) const noexcept {
+    static_assert(sizeof(T) > 0, "the type must be complete");
+    void* block = block_of(pointer);
+    pointer->~T();
+    talus_free(block);
+  }
+
+ private:
+  static void* block_of(T* pointer) noexcept {
+    if constexpr (std::is_polymorphic_v<T>) {
+      return const_cast<void*>(dynamic_cast<const volatile void*>(pointer));
+    } else {
+      return const_cast<void*>(static_cast<const volatile void*>(pointer));
+    }
+  }
+};
+
+template <>
+struct deleter<void> {
+  void operator()(void* pointer) const noexcept { talus_free(pointer); }
+};
+
+// The elements are destroyed last to first; it knows how many there are.
+template <typename T>
+struct deleter<T[]> {
+  std::size_t count = 0;
+
+  void operator()(T* first) const noexcept {
+    for (std::size_t left = count; left > 0; left--) first[left - 1].~T();
+    talus_free(const_cast<std::remove_cv_t<T>*>(first));
+  }
+};
+
+template <typename T>
+using unique_ptr = std::unique_ptr<T, deleter<T>>;
+
+// Memory that is freed if what is built in it throws.
+using raw_block = std::unique_ptr<void, deleter<void>>;
+
+// A T in a block of Talus, made from the arguments.
+template <typename T, typename... Arguments>
+[[nodiscard]] std::enable_if_t<!std::is_array_v<T>, unique_ptr<T>> make_unique(
+    Arguments&&... arguments) {
+  raw_block block{allocate_or_throw(sizeof(T), alignof(T))};
+  T* made = ::new (block.get()) T(std::forward<Arguments>(arguments)...);
+  block.release();
+  return unique_ptr<T>{made};
+}
+
+// An array of `count` value-initialised elements: make_unique<T[]>(count).
+template <typename T>
+[[nodiscard]] std::enable_if_t<std::is_array_v<T> && std::extent_v<T> == 0, unique_ptr<T>>
+make_unique(std::size_t count) {
+  using Element = std::remove_extent_t<T>;
+  if (count > PTRDIFF_MAX / sizeof(Element)) throw_bad_array_length();
+  raw_block block{allocate_or_throw(count * sizeof(Element), alignof(Element))};
+  auto* first = static_cast<std::remove_cv_t<Element>*>(block.get());
+  std::uninitialized_value_construct_n(first, count);
+  block.release();
+  return unique_ptr<T>{first, deleter<T>{count}};
+}
+
+}  // namespace talus
+
+#endif  // TALUS_TALUS_HPP

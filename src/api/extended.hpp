@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// api/extended: what the C library has no name for: aligned at an offset, zeroed and kept zeroed,
+// resized strictly in place or without the contents, many blocks at once, copies of text.
+//
+// Owns: errno and argument checks of these, as api/entry does for the others. Invariants: a call
+// that fails leaves its arguments alone, except where talus.h says that the block is freed; calls
+// that succeed, and those that free, keep errno. Called on: any thread.
+#ifndef TALUS_API_EXTENDED_HPP
+#define TALUS_API_EXTENDED_HPP
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/entry.hpp"
+#include "heap/aligned_at.hpp"
+#include "heap/batch.hpp"
+#include "heap/reshape.hpp"
+#include "talus/talus.h"
+
+namespace talus::api {
+
+// Zero up to the usable size, which calloc of the C library need not be.
+inline void* calloc_whole(size_t alignment, size_t count, size_t bytes) noexcept {
+  size_t total = 0;
+  if (!is_power_of_two(alignment)) return invalid_argument();
+  if (__builtin_mul_overflow(count, bytes, &total)) return out_of_memory();
+  return or_enomem(allocate_zeroed_whole(alignment, total));
+}
+
+// Null acts as calloc_whole, size zero frees and returns null.
+inline void* rezalloc(void* pointer, size_t bytes) noexcept {
+  if (pointer == nullptr) return or_enomem(allocate_zeroed_whole(block_alignment, bytes));
+  if (bytes == 0) {
+    release(pointer);
+    return nullptr;
+  }
+  return or_enomem(reallocate_zeroed(pointer, bytes));
+}
+
+inline void* recalloc(void* pointer, size_t count, size_t bytes) noexcept {
+  size_t total = 0;
+  if (__builtin_mul_overflow(count, bytes, &total)) return out_of_memory();
+  return api::rezalloc(pointer, total);
+}
+
+// Null is an answer here, not an error: errno stays.
+inline void* expand_in_place(void* pointer, size_t bytes) noexcept {
+  if (pointer == nullptr) return nullptr;
+  return expand(pointer, bytes) ? pointer : nullptr;
+}
+
+// The old block is gone in any case.
+inline void* realloc_no_preserve(void* pointer, size_t bytes) noexcept {
+  if (pointer == nullptr) return api::malloc(bytes);
+  if (bytes == 0) {
+    release(pointer);
+    return nullptr;
+  }
+  return or_enomem(reallocate_empty(pointer, bytes));
+}
+
+inline void* aligned_realloc(void* pointer, size_t alignment, size_t bytes) noexcept {
+  if (!is_power_of_two(alignment)) return invalid_argument();
+  if (pointer == nullptr) return allocate_at(alignment, bytes);
+  if (bytes == 0) {
+    release(pointer);
+    return nullptr;
+  }
+  if (alignment <= block_alignment) return or_enomem(reallocate(pointer, bytes));
+  if (bytes > PTRDIFF_MAX || alignment > PTRDIFF_MAX / 2) return out_of_memory();
+  return or_enomem(reallocate_aligned(pointer, alignment, bytes));
+}
+
+// Blocks start at multiples of 16, which leaves no choice of other offsets.
+inline void* memalign_at(size_t alignment, size_t offset, size_t bytes) noexcept {
+  if (!is_power_of_two(alignment)) return invalid_argument();
+  const size_t within = offset % alignment;
+  if (within == 0) return allocate_at(alignment, bytes);
+  if (within % block_alignment != 0 || alignment > granule_bytes) return invalid_argument();
+  return or_enomem(allocate_aligned_at(AlignedPlace{alignment, within}, bytes));
+}
+
+inline talus_block allocate_at_least(size_t alignment, size_t bytes) noexcept {
+  void* block = aligned_alloc(alignment, bytes);
+  return {block, usable_size(block)};
+}
+
+inline size_t malloc_batch(size_t bytes, size_t count, void** blocks) noexcept {
+  const size_t made = allocate_batch(bytes, count, blocks);
+  if (made != count) errno = ENOMEM;
+  return made;
+}
+inline void free_batch(void* const* blocks, size_t count) noexcept { release_batch(blocks, count); }
+
+// A copy of `bytes` bytes with a zero behind them.
+inline char* copy_text(const char* text, size_t bytes) noexcept {
+  char* copy = static_cast<char*>(api::malloc(bytes + 1));
+  if (copy == nullptr) return nullptr;
+  copy_bytes(copy, text, bytes);
+  copy[bytes] = '\0';
+  return copy;
+}
+inline char* strdup(const char* text) noexcept { return copy_text(text, strlen(text)); }
+inline char* strndup(const char* text, size_t bytes_max) noexcept {
+  return copy_text(text, strnlen(text, bytes_max));
+}
+
+// errno is realpath's, when the path cannot be resolved.
+inline char* realpath(const char* path, char* resolved) noexcept {
+  if (resolved != nullptr) return ::realpath(path, resolved);
+  char found[PATH_MAX];
+  return ::realpath(path, found) == nullptr ? nullptr : api::strdup(found);
+}
+
+}  // namespace talus::api
+
+#endif  // TALUS_API_EXTENDED_HPP

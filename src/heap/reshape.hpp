@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// heap/reshape: changing a block's size with another promise than realloc's.
+//
+// Owns: growing strictly in place, resizing without the contents, resizing with an alignment, and
+// zeroed blocks that stay zero. Invariants: as in heap/resize; a mode is told of the old block
+// before it changes and of the new one afterwards. Called on: any thread.
+#ifndef TALUS_HEAP_RESHAPE_HPP
+#define TALUS_HEAP_RESHAPE_HPP
+
+#include "heap/resize.hpp"
+
+namespace talus {
+
+// Clears [from, to) of a live block; `is_large` says that it has pages of its own. Whole pages of a
+// long piece are dropped instead, so that those which were never touched stay so.
+inline void clear_piece(void* block, size_t from, size_t to, bool is_large) noexcept {
+  if (from >= to) return;
+  char* const at = static_cast<char*>(block) + from;
+  const size_t bytes = to - from;
+  const size_t page_bytes = os::page_bytes();
+  const bool is_pages = (reinterpret_cast<uintptr_t>(at) | bytes) % page_bytes == 0;
+  const bool may_drop = is_large && is_pages && bytes >= shrink_purge_bytes_min;
+  if (!may_drop || !os::System::purge(at, bytes)) clear_bytes(at, bytes);
+}
+
+// A block that is zero up to its usable size; null: no memory. `alignment` is a power of two.
+inline void* allocate_zeroed_whole(size_t alignment, size_t bytes) noexcept {
+  if (bytes > PTRDIFF_MAX - granule_bytes || alignment > PTRDIFF_MAX / 2) return nullptr;
+  if (bytes > small_bytes_max || alignment > small_bytes_max) {
+    const size_t whole = usable_bytes_of_large(bytes == 0 ? 1 : bytes);
+    const size_t aligned = alignment > granule_bytes ? alignment : granule_bytes;
+    return allocate_with(
+        whole, [=]() noexcept { return allocate_zeroed_large(whole, aligned); });
+  }
+  void* block = alignment > block_alignment ? allocate_aligned(alignment, bytes) : allocate(bytes);
+  if (block != nullptr) clear_bytes(block, usable_size(block));
+  return block;
+}
+
+// Resizes a block that is zero behind what the program asked for, and keeps it so. Null: no memory,
+// the block is untouched. `bytes` is not 0.
+inline void* reallocate_zeroed(void* pointer, size_t bytes) noexcept {
+  const size_t before = facts_of(pointer, "talus_rezalloc").usable_bytes;
+  void* resized = reallocate(pointer, bytes);
+  if (resized == nullptr) return nullptr;
+  const BlockFacts after = facts_of(resized, "talus_rezalloc");
+  clear_piece(resized, before < bytes ? before : bytes, after.usable_bytes,
+              after.large != nullptr);
+  return resized;
+}
+
+// Makes the block hold `bytes` where it is; what a large one no longer needs goes back.
+inline bool expand_to(const BlockFacts& facts, size_t bytes) noexcept {
+  if (facts.large == nullptr || facts.large->front_bytes != 0) return bytes <= facts.usable_bytes;
+  return resize_large_in_place(*facts.large,
+                               bytes > small_bytes_max ? bytes : small_bytes_max + 1);
+}
+
+// Runs resize(facts), which says if the block holds `bytes` where it is; modes are told.
+template <typename Resize>
+bool in_place(void* pointer, size_t bytes, const char* call, Resize resize) noexcept {
+  const BlockFacts facts = facts_of(pointer, call);
+  const MaybeWorking working{cache_behind(current_face())};
+  note_free(pointer);
+  const bool fits = resize(facts);
+  note_allocate(pointer, fits ? bytes : facts.usable_bytes);
+  return fits;
+}
+
+// Without wasting half of the block. False: it cannot, and is untouched.
+inline bool resizes_in_place(void* pointer, size_t bytes, const char* call) noexcept {
+  return in_place(pointer, bytes, call, [bytes](const BlockFacts& facts) noexcept {
+    return resize_in_place(facts, bytes);
+  });
+}
+
+// False: it cannot hold so many bytes there, and is untouched.
+inline bool expand(void* pointer, size_t bytes) noexcept {
+  return in_place(pointer, bytes, "talus_expand", [bytes](const BlockFacts& facts) noexcept {
+    return expand_to(facts, bytes);
+  });
+}
+
+// A block of at least `bytes` bytes (not 0) in the place of another, which is gone. Null: no
+// memory.
+inline void* reallocate_empty(void* pointer, size_t bytes) noexcept {
+  if (resizes_in_place(pointer, bytes, "talus_realloc_no_preserve")) return pointer;
+  release(pointer);
+  return allocate(bytes);
+}
+
+// As reallocate, to a block at a multiple of `alignment`, a power of two.
+inline void* reallocate_aligned(void* pointer, size_t alignment, size_t bytes) noexcept {
+  const bool is_aligned = reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
+  if (is_aligned && resizes_in_place(pointer, bytes, "talus_aligned_realloc")) return pointer;
+  const size_t before = facts_of(pointer, "talus_aligned_realloc").usable_bytes;
+  void* moved = allocate_aligned(alignment, bytes);
+  if (moved == nullptr) return nullptr;
+  copy_bytes(moved, pointer, before < bytes ? before : bytes);
+  release(pointer);
+  return moved;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_RESHAPE_HPP
