@@ -18,7 +18,7 @@ namespace talus {
 
 // Takes up to `wanted` blocks off the list of a class, uppermost first. Returns how many.
 inline size_t pop_many(ThreadCache& cache, ClassId id, void** places, size_t wanted) noexcept {
-  ThreadList& list = list_of(cache, id);
+  const ThreadList list = list_of(cache, id);
   void** top = list.top.load_relaxed();  // [own]
   const size_t length = list_length(cache, id);
   const size_t popped = wanted < length ? wanted : length;
