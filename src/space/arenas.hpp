@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // space/arenas: how large the next arena is, where it comes from, and which ask for huge pages.
 //
-// Owns: the list of arenas that asked the kernel for huge pages. Policy (TALUS_THP): adaptive:
+// Owns: the list of all arenas, and that of those that asked the kernel for huge pages. Policy
+// (TALUS_THP): adaptive:
 // slabs' arenas ask once the process is large and its slabs are full, small processes' arenas ask
 // for small pages, large blocks' arenas say nothing (the system decides); always and never: all
 // arenas ask for huge, for small pages. docs/decisions/0003 has the measurements.
@@ -27,6 +28,12 @@ enum class PageWish : uint8_t { system, small, huge };
 struct Arena {
   uintptr_t base = 0;  // 0: the kernel refused
   size_t bytes = 0;
+};
+
+// An arena in the list of all; constant, and never freed. One without memory for it is not listed.
+struct ListedArena {
+  Arena arena;
+  const ListedArena* next;
 };
 
 class Arenas {
@@ -65,6 +72,12 @@ class Arenas {
     return false;
   }
   bool has_huge() const noexcept { return huge_ != nullptr; }
+  // Lists an arena that will stay.
+  void list(const Arena& arena, Metadata& metadata, size_t reserved_bytes) noexcept {
+    void* place = metadata.take(sizeof(ListedArena), reserved_bytes);
+    if (place != nullptr) listed_ = new (place) ListedArena{arena, listed_};
+  }
+  const ListedArena* newest() const noexcept { return listed_; }
 
   // The process is sparse now: its arenas take small pages from here on. Whoever purges them later
   // would otherwise see the kernel fill the holes again.
@@ -115,6 +128,7 @@ class Arenas {
   }
 
   uintptr_t last_ = 0;
+  const ListedArena* listed_ = nullptr;
   HugeArena* huge_ = nullptr;
   HugeArena* unused_ = nullptr;
 };
