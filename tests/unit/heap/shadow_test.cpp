@@ -19,7 +19,7 @@ struct Held {
   size_t small = 0, large = 0, large_count = 0;
   size_t blocks[class_count] = {};
 
-  void count(const void* block, bool is_taken) {
+  void count(void* block, bool is_taken) {
     const size_t bytes = usable_size(block);
     const size_t sign = is_taken ? 1 : ~size_t{0};
     if (bytes > small_bytes_max) {
@@ -37,6 +37,13 @@ struct Held {
     for (size_t i = 0; i < class_count; i++) blocks[i] += other.blocks[i];
   }
 };
+
+// Forks are what they are in a program: the handlers stand.
+void begin_forks() {
+  static bool has_begun;
+  if (!has_begun) watch_forks();
+  has_begun = true;
+}
 
 // What holds of every look, whoever is at work meanwhile.
 bool sums_up(const HeapTotals& totals) {
@@ -96,6 +103,7 @@ void work(test::Random& random, std::vector<void*>& blocks, Held& held, size_t r
 }
 
 TEST(Shadow, ExactThroughRemoteFreesEndsOfThreadsAndForks) {
+  begin_forks();
   test::live_bytes();
   ASSERT_EQ(compare(collect_totals(), Held{}), 0);
   test::Random random{test::seed_of("Shadow")};
@@ -141,6 +149,7 @@ TEST(Shadow, ExactThroughRemoteFreesEndsOfThreadsAndForks) {
 // A fork leaves behind what its threads held: blocks in lists and batches are not live in the child.
 TEST(Shadow, ChildOfAForkBesideWorkingThreads) {
   if (test::under_tsan || test::under_asan) GTEST_SKIP() << "forks beside threads";
+  begin_forks();
   test::live_bytes();
   Atomic<bool> stop;
   std::vector<std::thread> threads;
@@ -155,6 +164,7 @@ TEST(Shadow, ChildOfAForkBesideWorkingThreads) {
   }
   std::vector<void*> own;
   for (int i = 0; i < 20000; i++) own.push_back(allocate(1000));
+  const size_t expected = own.size() * usable_size(own[0]);
   for (int i = 0; i < 20; i++) {
     const pid_t child = fork();
     if (child == 0) {
@@ -162,7 +172,6 @@ TEST(Shadow, ChildOfAForkBesideWorkingThreads) {
       for (void* block : own) release(block);
       const HeapTotals after = collect_totals();
       const size_t freed = before.live() - after.live();
-      const size_t expected = own.size() * usable_size(own[0]);
       const size_t off = freed > expected ? freed - expected : expected - freed;
       _exit(!sums_up(before) ? 1 : !sums_up(after) ? 2 : off * 100 > expected ? 3 : 0);
     }
