@@ -125,7 +125,16 @@ inline void add_heap_values(Statistics& all) noexcept {
   all.set(Id::space_limit_hard_bytes, limits.hard_bytes.load_relaxed());  // [hint]
 }
 
-// Needs the heap's values: blocks in lists and on their way are taken for resident.
+// The part of a resident sum that so many of all its bytes have.
+inline size_t share_of(size_t resident, size_t bytes, size_t all_bytes) noexcept {
+  if (bytes >= all_bytes) return all_bytes == 0 ? 0 : resident;
+  const double part = static_cast<double>(bytes) / static_cast<double>(all_bytes);
+  const auto share = static_cast<size_t>(static_cast<double>(resident) * part);
+  return share < resident ? share : resident;
+}
+
+// Needs the heap's values: nobody sees from a slab which blocks out of it are live, in a list or on
+// their way, so what is resident of them is split as their bytes are.
 inline void add_resident_values(Statistics& all) noexcept {
   using Id = StatisticId;
   uint64_t process_bytes = 0;
@@ -134,9 +143,10 @@ inline void add_resident_values(Statistics& all) noexcept {
   const ResidentTotals found = collect_resident();
   if (!found.is_known) return;
   const size_t taken = found.taken_small;
-  const size_t listed = all.totals.listed < taken ? all.totals.listed : taken;
-  const size_t in_rest = taken - listed;
-  const size_t remote = all.totals.on_their_way < in_rest ? all.totals.on_their_way : in_rest;
+  const HeapTotals& totals = all.totals;
+  const size_t out = totals.live_small + totals.listed + totals.on_their_way;
+  const size_t listed = share_of(taken, totals.listed, out);
+  const size_t remote = share_of(taken - listed, totals.on_their_way, out - totals.listed);
   all.set(Id::resident_total_bytes, found.total());
   all.set(Id::resident_live_small_bytes, taken - listed - remote);
   all.set(Id::resident_live_large_bytes, found.live_large);

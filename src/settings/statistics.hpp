@@ -32,12 +32,13 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
   ROW(process, major_faults, counter, none, "major page faults", "page faults that read a disk")\
   ROW(resident, total_bytes, gauge, bytes, "Talus",                                             \
       "resident memory of Talus: the sum of the parts below, but not_ours")                     \
-  ROW(resident, live_small_bytes, gauge, bytes, "live, small", "blocks in slabs in use")        \
+  ROW(resident, live_small_bytes, gauge, bytes, "live, small",                                  \
+      "blocks in slabs in use: of blocks out of their slabs the share by bytes")                \
   ROW(resident, live_large_bytes, gauge, bytes, "live, large", "blocks of their own in use")    \
   ROW(resident, listed_bytes, gauge, bytes, "free, in thread lists",                            \
-      "free blocks that threads have at hand; taken for resident")                              \
+      "free blocks that threads have at hand: of blocks out of their slabs the share by bytes") \
   ROW(resident, remote_bytes, gauge, bytes, "free, on their way",                               \
-      "blocks freed by other threads and not yet home; taken for resident")                     \
+      "blocks freed by other threads and not yet home: the share by bytes")                     \
   ROW(resident, free_bytes, gauge, bytes, "free, in slabs", "free blocks, as far as resident")  \
   ROW(resident, kept_bytes, gauge, bytes, "free, kept large blocks",                            \
       "large blocks that threads freed and keep")                                               \

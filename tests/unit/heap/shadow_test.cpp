@@ -146,7 +146,7 @@ TEST(Shadow, ExactThroughRemoteFreesEndsOfThreadsAndForks) {
   EXPECT_EQ(compare(collect_totals(), Held{}), 0);
 }
 
-// A fork leaves behind what its threads held: blocks in lists and batches are not live in the child.
+// A fork leaves behind what its threads held: in the child, blocks in lists and batches are free.
 TEST(Shadow, ChildOfAForkBesideWorkingThreads) {
   if (test::under_tsan || test::under_asan) GTEST_SKIP() << "forks beside threads";
   begin_forks();

@@ -56,7 +56,8 @@ TEST(Statistics, EachNameOfTheTableHasAValue) {
 TEST(Statistics, WhatIsNoNameHasNoValue) {
   uint64_t value = 77;
   for (const char* name :
-       {"", ".", "heap", "heap.", "heap.live", "heap.live_bytes ", "heap.live_bytes.", ".live_bytes",
+       {"", ".", "heap", "heap.", "heap.live", "heap.live_bytes ", "heap.live_bytes.",
+        ".live_bytes",
         "Heap.live_bytes", "live_bytes", "class.64", "class.64.", "class..live_blocks",
         "class.63.live_blocks", "class.064.live_blocks", "class.0.live_blocks", "class.x.slabs",
         "class.64x.slabs", "class.33792.slabs", "class.99999999999999999999.slabs",
