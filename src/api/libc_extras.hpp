@@ -90,7 +90,6 @@ void put_xml(TextBuffer<Capacity>& text, const char* type, size_t count, size_t 
 // XML in glibc's vocabulary, one <heap> for each heap of Talus.
 inline int malloc_info(int asked, FILE* stream) noexcept {
   if (asked != 0) return EINVAL;
-  const HeapTotals totals = collect_totals();
   if (fputs("<malloc version=\"1\">\n", stream) == EOF) return EOF;
   for_each_heap([stream](Heap& heap) noexcept {
     HeapTotals one;
@@ -106,6 +105,7 @@ inline int malloc_info(int asked, FILE* stream) noexcept {
     text.put("</heap>\n");
     fputs(text.data(), stream);
   });
+  const HeapTotals totals = collect_totals();
   TextBuffer<1024> text;
   put_xml(text, "used", totals.slab_count, totals.live_small);
   put_xml(text, "rest", 0, totals.total_bytes - totals.live());

@@ -170,13 +170,16 @@ TALUS_NO_RACE_CHECK inline void add_slab(ResidentTotals& totals, PageLook& look,
   if (resident == piece.bytes) {
     free = size_t{piece.slab->free_count} * row.block_bytes;
   } else if (resident != 0) {
-    uint32_t index = 0;
-    while ((index = next_block(*piece.slab, index, true)) < row.block_count) {
-      uint32_t behind = next_block(*piece.slab, index, false);
-      if (behind > row.block_count) behind = row.block_count;
-      free += look.overlap(piece.base + index * size_t{row.block_bytes},
-                           piece.base + behind * size_t{row.block_bytes});
-      index = behind;
+    for (uint32_t word = 0; word < row.bitmap_words; word++) {
+      uint64_t bits = word_of_bitmap(*piece.slab, word);
+      while (bits != 0) {  // run by run
+        const unsigned first = lowest_bit(bits);
+        const uint64_t taken = ~(bits >> first);
+        const unsigned length = taken == 0 ? 64 : lowest_bit(taken);
+        const uintptr_t from = piece.base + (word * 64 + first) * size_t{row.block_bytes};
+        free += look.overlap(from, from + length * size_t{row.block_bytes});
+        bits &= ~(low_bits(length) << first);
+      }
     }
   }
   if (free > resident - end) free = resident - end;

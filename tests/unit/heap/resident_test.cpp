@@ -40,7 +40,7 @@ TEST(Resident, UntouchedMemoryIsNotAndTouchedIs) {
   EXPECT_EQ(freed.live_large, before.live_large);
   expect_grown(before.retained, freed.retained, bytes, "the retained range");
   trim_heaps(0);
-  EXPECT_LT(collect_resident().retained, mib);
+  EXPECT_LT(collect_resident().retained, mib + arena_alignment);
 }
 
 TEST(Resident, SmallBlocksAndHoles) {
@@ -78,7 +78,8 @@ TEST(Resident, SmallBlocksAndHoles) {
     if (i / 4 % 16 == 0) release(blocks[i]);
   }
   trim_heaps(0);
-  EXPECT_LT(collect_resident().total(), before.total() + mib);
+  // A huge page that was touched in part stays whole, beside what went back.
+  EXPECT_LT(collect_resident().total(), before.total() + mib + arena_alignment);
 }
 
 TEST(Resident, KeptBlocksAndMetadata) {
