@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// modes/counting: counts every call, for the summary of TALUS_PRINT_STATS.
+// modes/counting: counts every call, for the statistics of TALUS_PRINT_STATS.
 //
 // Owns: a face for each thread cache whose lists stay empty and whose id matches nothing, so that
 // every malloc and free takes the slow path, is counted, and goes on to the cache behind it. Who
-// does not ask for a summary pays nothing. Invariants: a face's counters have one writer, its
+// does not ask for them pays nothing. Invariants: a face's counters have one writer, its
 // thread; they survive the thread, the next one that gets the cache goes on counting.
 // Live bytes are block sizes. They are gathered per thread and added up in steps, so the peak is
-// right to within step_bytes for each thread. Bytes asked for are gathered in the same way, and
-// somebody may want to know when there were so many of them: is told on the thread that reached the
-// number, without locks of the heap. Called on: any thread, from slow paths.
+// right to within step_bytes for each thread. Bytes asked for are gathered in the same way; who
+// wants to know when there were so many of them is told on the thread that reached the number,
+// without locks of the heap. Called on: any thread, from slow paths.
 #ifndef TALUS_MODES_COUNTING_HPP
 #define TALUS_MODES_COUNTING_HPP
 

@@ -165,7 +165,8 @@ inline uint64_t print_when_due() noexcept {
 
 // At the end of slow paths in a process that has clock samples and no helper.
 inline void print_on_slow_path() noexcept {
-  if (statistics_printer.is_left_to_paths.load_relaxed()) print_when_due();  // [hint]
+  // [hint]
+  if (has_clock_samples() && statistics_printer.is_left_to_paths.load_relaxed()) print_when_due();
 }
 
 // At start and in the child of a fork: the clock's first sample is one step away. The helper comes
