@@ -27,6 +27,7 @@ struct StatisticsPrinter {
   Statistics sample;
   StatisticsOutput output;
   bool has_csv_header = false;  // on what is no file
+  bool has_failed = false;      // the last sample was not written, which was said
   // shared
   Atomic<uint64_t> next_ms;       // the clock's next sample is due; 0: there are none
   Atomic<bool> is_left_to_paths;  // the process has no helper: slow paths look at the clock
@@ -140,8 +141,10 @@ inline void print_as_options_say() noexcept {
   const StatisticsPath path = statistics_path();
   const bool is_done = format == StatsFormat::openmetrics ? replace_file(path)
                                                           : append_to_file(path, format);
+  const bool is_said = statistics_printer.has_failed;
+  statistics_printer.has_failed = !is_done;
   statistics_printer.lock.give();
-  if (is_done) return;
+  if (is_done || is_said) return;
   Text warning;
   warning.put("talus: cannot write statistics to ").put(path.data()).put("\n");
   os::System::write_error(warning.data(), warning.length());

@@ -233,10 +233,12 @@ class Moments(unittest.TestCase):
 
     def test_a_file_that_cannot_be_written_is_told(self):
         missing = os.path.join(self.folder, "no", "file")
-        result = run("bytes", 1, PRINT_STATS=missing)
-        self.assertEqual(result.returncode, 0)
-        self.assertEqual(result.stderr.decode(),
-                         f"talus: cannot write statistics to {missing}\n")
+        for trigger in (1, 3, 4):  # one line, however many samples there were
+            result = run("bytes", 10 << 20, PRINT_STATS=missing, PRINT_STATS_TRIGGER=trigger,
+                         PRINT_STATS_BYTES="1M", PRINT_STATS_MS=10)
+            self.assertEqual(result.returncode, 0)
+            self.assertEqual(result.stderr.decode(),
+                             f"talus: cannot write statistics to {missing}\n")
 
     def test_a_reader_that_does_not_read_does_not_keep_the_program(self):
         begin = time.monotonic()
