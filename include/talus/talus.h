@@ -180,6 +180,28 @@ TALUS_API void talus_set_limits(size_t soft_bytes, size_t hard_bytes) TALUS_NOEX
 typedef int (*talus_limit_handler)(size_t wanted_bytes);
 TALUS_API void talus_set_limit_handler(talus_limit_handler handler) TALUS_NOEXCEPT;
 
+/* Stores in *value the statistic of this name, like "heap.live_bytes", "class.64.live_blocks",
+ * "thread.0.list_bytes" or "process.minor_faults"; docs/statistics.md has them all, with units.
+ * Exact while no thread allocates; otherwise what moves during the look may be off, and values of
+ * threads may be stale. Names of resident.* and process.resident_bytes ask the kernel about every
+ * page, all others are cheap. Returns 0, or with *value unchanged: EINVAL for a null pointer,
+ * ENOENT when there is no such name, ENODATA when nobody knows the value here (calls.* while calls
+ * are not counted). errno is kept. Allocates nothing; not for handlers of signals. */
+TALUS_API int talus_get(const char* name, uint64_t* value) TALUS_NOEXCEPT;
+
+enum talus_stats_format {
+  TALUS_STATS_TEXT = 0,        /* for people */
+  TALUS_STATS_JSON = 1,        /* one object on one line */
+  TALUS_STATS_CSV = 2,         /* RFC 4180, a header and one row */
+  TALUS_STATS_OPENMETRICS = 3  /* one exposition, ended by # EOF */
+};
+
+/* Writes all statistics to a file descriptor, which may block. Returns 0, or EINVAL for an unknown
+ * format, EBUSY when other threads print for more than a second, or the error of write(2). errno is
+ * kept. Allocates nothing, so it works in a process that is out of memory; not for handlers of
+ * signals. */
+TALUS_API int talus_stats_print(int descriptor, enum talus_stats_format format) TALUS_NOEXCEPT;
+
 /* The version of the library in use, like "1.2.3"; compare with TALUS_VERSION. */
 TALUS_API const char* talus_version(void) TALUS_NOEXCEPT;
 

@@ -14,7 +14,7 @@
 #include "api/entry.hpp"
 #include "heap/release.hpp"
 #include "heap/totals.hpp"
-#include "process/summary.hpp"
+#include "process/print_statistics.hpp"
 
 #ifndef M_PURGE
 #define M_PURGE (-101)  // bionic: give back what is free
@@ -28,19 +28,19 @@ namespace talus::api {
 // Gives free memory of the process back. 1: something was given, as glibc.
 inline int malloc_trim(size_t keep_bytes) noexcept { return trim_heaps(keep_bytes) != 0 ? 1 : 0; }
 
-// Address space counts as arena, large blocks as mmapped, the rest of the free memory as free.
+// Large blocks in use count as mmapped, small ones as used, all else that heaps have and what is
+// retained as free: arena and mmapped together are heap.total_bytes and space.retained_bytes.
 struct MallocNumbers {
   size_t arena, ordinary_blocks, large_count, large_bytes, peak, used, free, trimmable;
 };
 
 inline MallocNumbers malloc_numbers() noexcept {
   const HeapTotals totals = collect_totals();
-  const size_t free_small = totals.free_in_slabs + totals.listed + totals.on_their_way;
   MallocNumbers numbers{};
   numbers.large_count = totals.live_large_count;
   numbers.large_bytes = totals.live_large;
   numbers.used = totals.live_small;
-  numbers.free = free_small + totals.kept_large + totals.dirty;
+  numbers.free = totals.total_bytes - totals.live() + totals.dirty;
   numbers.arena = numbers.used + numbers.free;
   numbers.ordinary_blocks = totals.slab_count;
   numbers.peak = totals.space.given_peak_bytes;
@@ -90,7 +90,6 @@ void put_xml(TextBuffer<Capacity>& text, const char* type, size_t count, size_t 
 // XML in glibc's vocabulary, one <heap> for each heap of Talus.
 inline int malloc_info(int asked, FILE* stream) noexcept {
   if (asked != 0) return EINVAL;
-  const HeapTotals totals = collect_totals();
   if (fputs("<malloc version=\"1\">\n", stream) == EOF) return EOF;
   for_each_heap([stream](Heap& heap) noexcept {
     HeapTotals one;
@@ -98,6 +97,7 @@ inline int malloc_info(int asked, FILE* stream) noexcept {
       Locked held{registry.lock};
       add_heap(one, held, heap);
     }
+    settle_blocks(one);
     TextBuffer<512> text;
     text.put("<heap nr=\"").put_number(index_of(heap.id)).put("\">\n");
     put_xml(text, "used", one.slab_count, one.live_small);
@@ -105,11 +105,12 @@ inline int malloc_info(int asked, FILE* stream) noexcept {
     text.put("</heap>\n");
     fputs(text.data(), stream);
   });
+  const HeapTotals totals = collect_totals();
   TextBuffer<1024> text;
   put_xml(text, "used", totals.slab_count, totals.live_small);
-  put_xml(text, "rest", 0, totals.free_in_slabs + totals.listed + totals.on_their_way);
+  put_xml(text, "rest", 0, totals.total_bytes - totals.live());
   put_xml(text, "mmap", totals.live_large_count, totals.live_large);
-  put_xml(text, "retained", 0, totals.dirty + totals.kept_large);
+  put_xml(text, "retained", 0, totals.dirty);
   put_xml(text, "metadata", 0, totals.metadata);
   text.put("<system type=\"current\" size=\"").put_number(totals.space.given_bytes)
       .put("\"/>\n<system type=\"max\" size=\"").put_number(totals.space.given_peak_bytes)
@@ -146,10 +147,7 @@ inline int mallopt(int parameter, int value) noexcept {
   }
 }
 
-inline void malloc_stats() noexcept {
-  const SummaryText text = summary(false);
-  os::System::write_error(text.data(), text.length());
-}
+inline void malloc_stats() noexcept { print_statistics(2, StatsFormat::text); }
 
 }  // namespace talus::api
 

@@ -8,8 +8,10 @@
 
 #include "api/entry.hpp"
 #include "api/extended.hpp"
+#include "api/statistics.hpp"
 #include "heap/release.hpp"
 #include "heap/totals.hpp"
+#include "process/print_statistics.hpp"
 #include "process/version.hpp"
 #include "settings/machine.hpp"
 
@@ -107,6 +109,12 @@ TALUS_DOOR void talus_set_limits(size_t soft_bytes, size_t hard_bytes) noexcept 
 }
 TALUS_DOOR void talus_set_limit_handler(talus_limit_handler handler) noexcept {
   talus::limit_handler.store_release(handler);
+}
+TALUS_DOOR int talus_get(const char* name, uint64_t* value) noexcept {
+  return talus::api::get_value(name, value);
+}
+TALUS_DOOR int talus_stats_print(int descriptor, enum talus_stats_format format) noexcept {
+  return talus::api::stats_print(descriptor, format);
 }
 TALUS_DOOR const char* talus_version(void) noexcept { return talus::version_text; }
 

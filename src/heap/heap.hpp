@@ -28,6 +28,7 @@ struct Heap {
   SlabShelves available[class_count];
   SlabList lean[class_count];  // have free blocks, too, but their free pages are given back
   uint32_t taken_blocks[class_count] = {};  // blocks out of their slabs: lists and program
+  uint32_t class_slabs[class_count] = {};   // slabs, in whatever state
   size_t slab_count = 0;
   size_t slab_bytes = 0;  // of all its slabs
   size_t free_bytes = 0;  // of free blocks in them

@@ -27,6 +27,7 @@ inline Atomic<uint16_t> sweep_clock;
 inline void count_slab(Heap& heap, const Slab& slab, ptrdiff_t sign) noexcept {
   const ptrdiff_t granules = size_class_row(slab.class_id).slab_granules;
   heap.slab_count += static_cast<size_t>(sign);
+  heap.class_slabs[index_of(slab.class_id)] += static_cast<uint32_t>(sign);
   heap.slab_bytes += static_cast<size_t>(sign * granules * ptrdiff_t{granule_bytes});
   heap.free_bytes += static_cast<size_t>(sign * ptrdiff_t{slab.free_count} * slab.block_bytes);
 }

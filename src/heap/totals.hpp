@@ -1,15 +1,30 @@
 // SPDX-License-Identifier: MIT
 // heap/totals: where the memory of all heaps is, in numbers.
 //
-// Owns: nothing; adds up. Invariant: at a quiet point (no thread allocating) the numbers are exact
-// and the parts sum to the whole; otherwise lists of running threads may be off by what moves
-// during the look. Takes the registry's lock and one heap lock at a time. Called on: any thread.
+//   total_bytes = live_small + live_large + listed + on_their_way + free_in_slabs + slab_ends
+//               + kept_large + large_ends
+//   total_bytes = what address space has given, at a quiet point
+//
+// Owns: nothing; adds up. Invariant: at a quiet point (no thread allocating) the numbers are exact;
+// otherwise what moves during the look may be counted twice or not at all, but no number is ever
+// negative and the parts sum to the total. Costs a few thousand loads for each thread and each
+// heap, whatever they hold. Takes the registry's lock and one heap lock at a time. Called on: any
+// thread, the helper among them.
 #ifndef TALUS_HEAP_TOTALS_HPP
 #define TALUS_HEAP_TOTALS_HPP
 
 #include "heap/free.hpp"
 
 namespace talus {
+
+// The blocks of one class; all of its slabs' blocks are in one of four places.
+struct ClassTotals {
+  size_t slabs = 0;
+  size_t live = 0;    // the program holds them
+  size_t listed = 0;  // free, in thread lists
+  size_t remote = 0;  // free, on their way home
+  size_t free = 0;    // in their slabs
+};
 
 // All in bytes, but the counts.
 struct HeapTotals {
@@ -20,14 +35,21 @@ struct HeapTotals {
   size_t on_their_way = 0;   // free, remote: in batches or delivered and not yet taken
   size_t free_in_slabs = 0;  // free, in their slabs
   size_t purged_in_slabs = 0;  // of these, in slabs whose free pages are given back
+  size_t slab_ends = 0;      // behind the last blocks of slabs
   size_t kept_large = 0;     // free, kept by threads
+  size_t large_ends = 0;     // of ranges of large blocks, behind what the program asked for
+  size_t total_bytes = 0;    // the sum of these, but for purged_in_slabs
   size_t slab_count = 0;
   size_t heap_count = 0;
   size_t deserted_count = 0;   // of these, without a thread
   size_t cache_count = 0;    // thread caches in use, or left behind by a fork
+  size_t left_count = 0;     // of these, left behind
   size_t metadata = 0;
   size_t dirty = 0;          // free address space that may hold pages
+  size_t clean = 0;          // free address space that holds none
+  size_t purging = 0;        // free address space whose pages are just being given back
   SpaceCounters space;
+  ClassTotals classes[class_count];
   size_t live() const noexcept { return live_small + live_large; }
 };
 
@@ -46,59 +68,155 @@ inline size_t listed_blocks(ThreadCache& cache, ClassId id) noexcept {
   return count_places(list_bottom(cache, id), length);
 }
 
-// Adds what one heap and the caches before it hold. The registry's lock is held.
+// Adds the blocks of a message that somebody collects, or that waits in an inbox. A collector may
+// be adding, or hand it over: then it holds others of the same kind by now.
+TALUS_NO_RACE_CHECK inline void add_message(HeapTotals& totals,
+                                            const RemoteMessage& message) noexcept {
+  const uint32_t count = message.count.load_acquire();
+  for (uint32_t i = 0; i < count && i < RemoteMessage::blocks_max; i++) {
+    const uintptr_t address = reinterpret_cast<uintptr_t>(message.blocks[i]);
+    if (!PageMap::covers(address)) continue;
+    const PageWord word = page_map.word_of(address);
+    if (word.is_slab()) totals.classes[index_of(class_of_tag(word.tag()))].remote++;
+  }
+}
+
+// Adds what a thread has. The lock of its heap is held, so that its messages stay where they are.
+inline void add_cache(HeapTotals& totals, ThreadCache& cache) noexcept {
+  for (size_t index = 0; index < class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    totals.classes[index].listed += listed_blocks(cache, id);
+  }
+  for (const RemoteBatch& batch : cache.batches) {
+    if (batch.message != nullptr) add_message(totals, *batch.message);
+  }
+  totals.kept_large += cache.kept.bytes.load_relaxed();                   // [stat]
+  totals.live_large -= cache.kept.live_bytes_less.load_relaxed();         // [stat]
+  totals.live_large_count -= cache.kept.live_count_less.load_relaxed();  // [stat]
+}
+
+// Adds what one heap and the caches before it hold. The registry's lock is held. Blocks that are
+// not in their slabs count as live until settle_blocks().
 inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noexcept {
   Locked held{lock_of(heap)};
-  size_t out = 0, listed = 0, remote = 0;
   for_each_cache(registry_held, [&](ThreadCache& cache) noexcept {
-    if (cache.heap != &heap) return;
-    for (size_t index = 0; index < class_count; index++) {
-      const ClassId id{static_cast<uint8_t>(index)};
-      listed += listed_blocks(cache, id) * size_class_row(id).block_bytes;
-    }
-    for (RemoteBatch& batch : cache.batches) {
-      if (batch.message != nullptr) remote += batch.message->bytes.load_relaxed();  // [stat]
-    }
-    totals.kept_large += cache.kept.bytes.load_relaxed();                   // [stat]
-    totals.live_large -= cache.kept.live_bytes_less.load_relaxed();         // [stat]
-    totals.live_large_count -= cache.kept.live_count_less.load_relaxed();  // [stat]
+    if (cache.heap == &heap) add_cache(totals, cache);
   });
-  for (size_t index = 0; index < class_count; index++) {
-    const size_t bytes = size_class_table.rows[index].block_bytes;
-    out += heap.taken_blocks[index] * bytes;
+  // Drainers hold the heap's lock, so that nobody takes these away.
+  for (const RemoteMessage* at = heap.inbox.newest(); at != nullptr; at = at->next) {
+    add_message(totals, *at);
   }
-  totals.free_in_slabs += heap.free_bytes;
+  for (size_t index = 0; index < class_count; index++) {
+    ClassTotals& blocks = totals.classes[index];
+    blocks.slabs += heap.class_slabs[index];
+    blocks.live += heap.taken_blocks[index];
+    blocks.free += heap.class_slabs[index] * size_t{size_class_table.rows[index].block_count} -
+                   heap.taken_blocks[index];
+  }
   totals.purged_in_slabs += heap.lean_free_bytes;
-  totals.on_their_way += remote + heap.inbox.backlog_bytes();
-  totals.listed += listed;
-  totals.live_small += out > listed ? out - listed : 0;
-  totals.slab_count += heap.slab_count;
   totals.heap_count++;
   totals.deserted_count += heap.is_deserted() ? 1 : 0;
 }
 
-inline HeapTotals collect_totals() noexcept {
-  HeapTotals totals;
+constexpr size_t less_or_none(size_t value, size_t by) noexcept {
+  return value > by ? value - by : 0;
+}
+
+// Splits the blocks that are not in their slabs, and adds up.
+inline void settle_blocks(HeapTotals& totals) noexcept {
+  for (size_t index = 0; index < class_count; index++) {
+    const SizeClass& row = size_class_table.rows[index];
+    ClassTotals& blocks = totals.classes[index];
+    // Others moved blocks during the look: no place has more than there are.
+    if (blocks.listed > blocks.live) blocks.listed = blocks.live;
+    blocks.live -= blocks.listed;
+    if (blocks.remote > blocks.live) blocks.remote = blocks.live;
+    blocks.live -= blocks.remote;
+    totals.live_small += blocks.live * row.block_bytes;
+    totals.listed += blocks.listed * row.block_bytes;
+    totals.on_their_way += blocks.remote * row.block_bytes;
+    totals.free_in_slabs += blocks.free * row.block_bytes;
+    totals.slab_count += blocks.slabs;
+    totals.slab_ends += blocks.slabs * (row.slab_granules * granule_bytes -
+                                        size_t{row.block_count} * row.block_bytes);
+  }
+}
+
+// The part of address space. The space lock is held.
+inline void add_space(HeapTotals& totals) noexcept {
+  totals.space = space.counters();
+  totals.metadata = space.metadata_bytes();
+  totals.dirty = space.dirty_bytes();
+  totals.clean = space.clean_bytes();
+  totals.purging = space.purging_bytes();
+  totals.live_large += large_pool.live_bytes;  // which kept blocks are part of
+  totals.live_large_count += large_pool.live_count;
+  const size_t given = totals.space.given_bytes;
+  // Blocks that changed hands during the look may have been counted twice, or with either sign.
+  if (totals.live_large > given) totals.live_large = totals.live_large >> 63 != 0 ? 0 : given;
+  if (totals.live_large_count >> 63 != 0) totals.live_large_count = 0;
+}
+
+inline void collect_totals(HeapTotals& totals) noexcept {
+  totals = HeapTotals{};
   {
     Locked registry_held{registry.lock};
     for_each_heap([&](Heap& heap) noexcept { add_heap(totals, registry_held, heap); });
     for_each_cache(registry_held, [&](ThreadCache&) noexcept { totals.cache_count++; });
+    totals.left_count = totals.cache_count - registry.cache_count;
   }
-  const size_t remote = totals.on_their_way;
-  totals.live_small -= remote < totals.live_small ? remote : totals.live_small;
-  Locked held{space.lock()};
-  totals.live_large += large_pool.live_bytes;  // which kept blocks are part of
-  totals.live_large_count += large_pool.live_count;
-  // Blocks that changed hands during the look may have been counted twice, or with either sign.
-  if (totals.live_large > space.counters().given_bytes) {
-    const bool is_negative = totals.live_large >> 63 != 0;
-    totals.live_large = is_negative ? 0 : space.counters().given_bytes;
+  settle_blocks(totals);
+  {
+    Locked held{space.lock()};
+    add_space(totals);
   }
-  if (totals.live_large_count >> 63 != 0) totals.live_large_count = 0;
-  totals.metadata = space.metadata_bytes();
-  totals.dirty = space.dirty_bytes();
-  totals.space = space.counters();
+  const size_t in_slabs = totals.live_small + totals.listed + totals.on_their_way +
+                          totals.free_in_slabs + totals.slab_ends;
+  const size_t others = in_slabs + totals.live_large + totals.kept_large;
+  totals.large_ends = less_or_none(totals.space.given_bytes, others);
+  totals.total_bytes = others + totals.large_ends;
+}
+
+inline HeapTotals collect_totals() noexcept {
+  HeapTotals totals;
+  collect_totals(totals);
   return totals;
+}
+
+// What one thread holds free, as far as another can see.
+struct ThreadTotals {
+  size_t heap_id = 0;
+  size_t listed = 0;
+  size_t kept_large = 0;
+  size_t collected = 0;  // remote frees that it has not delivered
+};
+
+inline ThreadTotals totals_of(ThreadCache& cache) noexcept {
+  ThreadTotals totals;
+  Locked held{lock_of(cache)};
+  totals.heap_id = index_of(cache.id);
+  for (size_t index = 0; index < class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    totals.listed += listed_blocks(cache, id) * size_class_row(id).block_bytes;
+  }
+  for (const RemoteBatch& batch : cache.batches) {
+    if (batch.message == nullptr) continue;
+    totals.collected += batch.message->bytes.load_relaxed();  // [stat]
+  }
+  totals.kept_large = cache.kept.bytes.load_relaxed();  // [stat]
+  return totals;
+}
+
+// Up to `count` threads from the one with this number on, the youngest first. Returns how many.
+inline size_t collect_threads(size_t first, ThreadTotals* threads, size_t count) noexcept {
+  Locked held{registry.lock};
+  ThreadCache* cache = registry.caches;
+  for (; first > 0 && cache != nullptr; first--) cache = cache->next;
+  size_t found = 0;
+  for (; found < count && cache != nullptr; cache = cache->next) {
+    threads[found++] = totals_of(*cache);
+  }
+  return found;
 }
 
 }  // namespace talus

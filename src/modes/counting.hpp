@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// modes/counting: counts every call, for the summary of TALUS_PRINT_STATS.
+// modes/counting: counts every call, for the statistics of TALUS_PRINT_STATS.
 //
 // Owns: a face for each thread cache whose lists stay empty and whose id matches nothing, so that
 // every malloc and free takes the slow path, is counted, and goes on to the cache behind it. Who
-// does not ask for a summary pays nothing. Invariants: a face's counters have one writer, its
+// does not ask for them pays nothing. Invariants: a face's counters have one writer, its
 // thread; they survive the thread, the next one that gets the cache goes on counting.
 // Live bytes are block sizes. They are gathered per thread and added up in steps, so the peak is
-// right to within step_bytes for each thread. Called on: any thread, from slow paths.
+// right to within step_bytes for each thread. Bytes asked for are gathered in the same way; who
+// wants to know when there were so many of them is told on the thread that reached the number,
+// without locks of the heap. Called on: any thread, from slow paths.
 #ifndef TALUS_MODES_COUNTING_HPP
 #define TALUS_MODES_COUNTING_HPP
 
@@ -30,7 +32,9 @@ struct CountingFace : HeapFace {
   Atomic<uint64_t> allocations[range_count];   // owner writes; statistics read
   Atomic<uint64_t> frees;                      // as above
   Atomic<uint64_t> requested_bytes;            // as above
-  Atomic<int64_t> live_bytes;                  // not yet in shared_live_bytes; as above
+  Atomic<uint64_t> provided_bytes;             // of the blocks that were given; as above
+  uint64_t untold_bytes = 0;                   // requested, not yet in told_bytes; owner only
+  Atomic<int64_t> live_bytes;                  // not yet in the shared ones; statistics read
 };
 
 struct Shared {
@@ -38,8 +42,33 @@ struct Shared {
   Atomic<CountingFace*> faces;
   Atomic<int64_t> live_bytes;
   Atomic<int64_t> peak_bytes;
+  // For who wants to know; constant once threads begin, but for the two counts.
+  void (*on_bytes)() noexcept = nullptr;  // null: nobody does
+  uint64_t on_bytes_each = 0;
+  Atomic<uint64_t> told_bytes;       // requested, as far as threads have said so
+  Atomic<uint64_t> next_told_bytes;  // when on_bytes is called next
 };
-inline Shared shared;
+TALUS_CONSTINIT inline Shared shared;
+
+// Calls tell() each time `each` bytes more were asked for, to within a step for each thread.
+inline void tell_each(uint64_t each, void (*tell)() noexcept) noexcept {
+  shared.on_bytes_each = each;
+  shared.next_told_bytes.store_relaxed(each);  // [init]
+  shared.on_bytes = tell;
+}
+
+inline void tell_bytes(CountingFace& face, size_t bytes) noexcept {
+  const auto step = static_cast<uint64_t>(step_bytes);
+  face.untold_bytes += bytes;
+  if (face.untold_bytes < (shared.on_bytes_each < step ? shared.on_bytes_each : step)) return;
+  const uint64_t told =
+      shared.told_bytes.fetch_add_relaxed(face.untold_bytes) + face.untold_bytes;  // [stat]
+  face.untold_bytes = 0;
+  uint64_t next = shared.next_told_bytes.load_relaxed();  // [hint] the CAS rechecks
+  if (told < next) return;
+  const uint64_t after = told - told % shared.on_bytes_each + shared.on_bytes_each;
+  if (shared.next_told_bytes.cas_acq_rel(next, after)) shared.on_bytes();
+}
 
 inline void raise_peak(int64_t live) noexcept {
   int64_t peak = shared.peak_bytes.load_relaxed();  // [hint] the CAS rechecks
@@ -64,7 +93,10 @@ inline void count_allocate(HeapFace& slow, void* block, size_t bytes) noexcept {
   auto& face = static_cast<CountingFace&>(slow);
   face.allocations[range_of(bytes)].own_add_relaxed(1);  // [own]
   face.requested_bytes.own_add_relaxed(bytes);           // [own]
-  add_live(face, static_cast<int64_t>(facts_of(block, "malloc").usable_bytes));
+  const size_t usable = facts_of(block, "malloc").usable_bytes;
+  face.provided_bytes.own_add_relaxed(usable);  // [own]
+  add_live(face, static_cast<int64_t>(usable));
+  if (shared.on_bytes != nullptr) tell_bytes(face, bytes);
 }
 inline void count_free(HeapFace& slow, void* block) noexcept {
   auto& face = static_cast<CountingFace&>(slow);
@@ -102,6 +134,7 @@ struct Counts {
   uint64_t allocation_sum = 0;
   uint64_t frees = 0;
   uint64_t requested_bytes = 0;
+  uint64_t provided_bytes = 0;
   int64_t live_bytes = 0;
   int64_t peak_bytes = 0;
 };
@@ -117,6 +150,7 @@ inline Counts collect() noexcept {
     }
     counts.frees += face->frees.load_relaxed();                      // [stat]
     counts.requested_bytes += face->requested_bytes.load_relaxed();  // [stat]
+    counts.provided_bytes += face->provided_bytes.load_relaxed();    // [stat]
     counts.live_bytes += face->live_bytes.load_relaxed();            // [stat]
   }
   raise_peak(counts.live_bytes);

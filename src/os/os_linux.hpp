@@ -7,6 +7,8 @@
 //                         addresses. Touches no memory.
 //   unmap(at, bytes)      gives addresses back; false: they stay mapped.
 //   purge(at, bytes)      drops the pages' contents and memory, they read as zero; false: kept.
+//   look_for_pages(at, bytes, pages)  one byte for each page: bit 0 says that it has memory; false:
+//                         the kernel does not say. Only when statistics are asked for.
 //   move_pages(from, to, bytes)  the contents of `from` appear at `to`, `from` reads as zero, both
 //                         stay mapped; false: nothing was moved.
 //   open_file(path)       a small file of the kernel, for reading; negative: it cannot be opened.
@@ -76,6 +78,10 @@ struct LinuxOs {
     const long flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
     return !is_error(call(SYS_mremap, to_long(from), static_cast<long>(bytes),
                           static_cast<long>(bytes), flags, to_long(to)));
+  }
+
+  static bool look_for_pages(const void* at, size_t bytes, unsigned char* pages) noexcept {
+    return call(SYS_mincore, to_long(at), static_cast<long>(bytes), to_long(pages)) == 0;
   }
 
   // Asks for huge pages in a range; only a hint, so a refusal changes nothing.

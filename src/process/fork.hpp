@@ -48,6 +48,7 @@ inline void after_fork_in_parent() noexcept {
 
 inline void after_fork_in_child() noexcept {
   forget_helper();
+  reset_printer_in_child();
   registry.sweeping.reset_in_child();
   space.lock().reset_in_child();
   registry.lock.reset_in_child();

@@ -37,6 +37,7 @@
 #include "heap/sweep.hpp"
 #include "process/helper_thread.hpp"
 #include "process/pressure.hpp"
+#include "process/print_statistics.hpp"
 
 extern "C" {
 // Defined in libtalus.so alone, which stands before libc's functions that change credentials, and
@@ -89,6 +90,23 @@ inline Pressure pressure_now() noexcept {
   return is_high ? Pressure::high : Pressure::none;
 }
 
+// Samples by the clock keep the helper: it looks whether there is more to do now and then.
+inline constexpr uint64_t helper_look_ms = 1000;
+
+// One pass. Returns the milliseconds until the next is due; 0: there is nothing left to do.
+inline uint32_t helper_pass() noexcept {
+  const bool is_printing = has_clock_samples();
+  uint64_t wait_ms = 0;
+  // [own] [hint]
+  if (!is_printing || offer.is_served.load_relaxed() || offer.is_much.load_relaxed()) {
+    wait_ms = sweep_pass(pressure_now());
+  }
+  if (!is_printing) return static_cast<uint32_t>(wait_ms);
+  if (wait_ms == 0) wait_ms = helper_look_ms;
+  const uint64_t print_ms = print_when_due();
+  return static_cast<uint32_t>(print_ms < wait_ms ? print_ms : wait_ms);
+}
+
 inline void helper_lives() noexcept {
   HelperLife& life = *helper.shared_life.load_acquire();
   Atomic<uint32_t>& state = life.shared_state;
@@ -96,7 +114,7 @@ inline void helper_lives() noexcept {
   bool is_on = state.cas_acq_rel(now, HelperState::running);  // [E1]
   if (is_on && life.kernel_is_open) os::System::become_ordinary_thread("talus");
   while (is_on) {
-    const uint32_t wait_ms = sweep_pass(pressure_now());
+    const uint32_t wait_ms = helper_pass();
     now = state.load_acquire();  // [E2]
     if (wait_ms != 0) {
       if (now == HelperState::running) {
@@ -140,13 +158,15 @@ inline void start_locked() noexcept {
   }
   if (!is_made) {
     helper.shared_retry_ms.store_relaxed(os::System::now_ms() + helper_retry_ms);  // [hint]
+    statistics_printer.is_left_to_paths.store_relaxed(true);                       // [hint]
   }
 }
 
 // Signals are blocked, because the new thread inherits that, and because a handler that comes here
 // would wait for a lock that its own thread holds.
 TALUS_COLD void start_slow() noexcept {
-  if (os::System::now_ms() < helper.shared_retry_ms.load_relaxed()) return;  // [hint]
+  // [hint]
+  if (os::System::now_ms() < helper.shared_retry_ms.load_relaxed()) return print_on_slow_path();
   const uint64_t mask = os::System::block_signals();
   helper.lock.take();
   start_locked();
@@ -155,7 +175,8 @@ TALUS_COLD void start_slow() noexcept {
 }
 
 TALUS_HOOK void start_helper() noexcept {
-  if (!helper.shared_is_allowed.load_relaxed()) return;  // [hint] asked again in the lock
+  // [hint] asked again in the lock
+  if (!helper.shared_is_allowed.load_relaxed()) return print_on_slow_path();
   HelperLife* life = helper.shared_life.load_acquire();
   if (life != nullptr) {
     uint32_t state = life->shared_state.load_acquire();  // [E1]
@@ -237,9 +258,12 @@ inline bool is_helper_asked_for() noexcept {
 // At start. Doors that do not learn of a change of credentials have no helper where root may be
 // about to give up its rights, unless it is asked for.
 inline void allow_helper() noexcept {
-  if (!options.helper || os::System::is_secure()) return;
   const bool is_root = getauxval(AT_UID) == 0 || getauxval(AT_EUID) == 0;
-  if (&talus_guards_credentials == nullptr && is_root && !is_helper_asked_for()) return;
+  const bool is_unwatched =
+      &talus_guards_credentials == nullptr && is_root && !is_helper_asked_for();
+  if (!options.helper || os::System::is_secure() || is_unwatched) {
+    return statistics_printer.is_left_to_paths.store_relaxed(true);  // [init]
+  }
   if (&talus_guards_credentials != nullptr) {
     helper.process_id.store_relaxed(static_cast<uint32_t>(os::System::process_id()));  // [init]
   }

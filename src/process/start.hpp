@@ -15,7 +15,7 @@
 #include "process/cgroup.hpp"
 #include "process/fork.hpp"
 #include "process/options_env.hpp"
-#include "process/summary.hpp"
+#include "process/print_statistics.hpp"
 
 namespace talus {
 
@@ -76,8 +76,16 @@ inline void start_counting() noexcept {
   }
 }
 
-inline bool wants_summary() noexcept {
-  return options.print_stats.bytes[0] != '\0' && (options.print_stats_trigger & 1) != 0;
+// What the options print_stats* ask for. Who wants samples by the clock alone pays for these alone.
+inline void prepare_statistics() noexcept {
+  if (is_trigger_on(each_bytes)) {
+    counting::tell_each(options.print_stats_bytes, print_as_options_say);
+  }
+  if (is_trigger_on(at_exit) || is_trigger_on(each_bytes)) start_counting();
+}
+inline void start_clock_samples() noexcept {
+  begin_clock_samples();
+  if (has_clock_samples()) start_helper();
 }
 
 inline void process_starts() noexcept {
@@ -87,9 +95,10 @@ inline void process_starts() noexcept {
   if (!os::System::is_secure() && environ != nullptr) parse_options(environ, options, warn);
   find_limits();
   if (options.verbose) say_options();
-  if (wants_summary()) start_counting();
+  prepare_statistics();
   watch_forks();
   allow_helper();
+  start_clock_samples();
 }
 
 // Code that stays where it is may be left to a helper that does not end: it may wait for a lock
@@ -100,7 +109,7 @@ inline void process_ends() noexcept {
   if (has_ended.load_relaxed()) return;  // [init] destructors run one after the other
   has_ended.store_relaxed(true);         // [init]
   end_helper_for_ever(may_be_unloaded() ? helper_patience_ms : exit_patience_ms);
-  if (wants_summary()) print_summary();
+  if (is_trigger_on(at_exit)) print_as_options_say();
   forget_threads();
 }
 

@@ -39,6 +39,9 @@ enum class ForeignFree : std::uint8_t { abort, ignore };
 // For which memory huge pages are asked.
 enum class HugePages : std::uint8_t { never, adaptive, always };
 
+// In which form statistics are printed; in the order of talus_stats_format.
+enum class StatsFormat : std::uint8_t { text, json, csv, openmetrics };
+
 enum class OptionKind : std::uint8_t { number, amount, boolean, text, words };
 enum class OptionUnit : std::uint8_t { none, bytes, ms };
 
@@ -81,15 +84,29 @@ struct OptionTypeOf<HugePages> {
   static constexpr const char* words = "never|adaptive|always";
 };
 
+template <>
+struct OptionTypeOf<StatsFormat> {
+  static constexpr OptionKind kind = OptionKind::words;
+  static constexpr const char* words = "text|json|csv|openmetrics";
+};
+
 // ROW(name, type, default, min, max, unit, reload, help)
 // For text min and max are lengths, for booleans and words they are indices, for amounts bytes.
 // The environment name is TALUS_ and the name in upper case.
 #define TALUS_OPTION_ROWS(ROW)                                                                 \
   ROW(print_stats, OptionText, "", 0, option_text_bytes_max - 1, none, at_start,               \
-      "where the summary goes: stdout, stderr or a file name, in which %p is the process id; " \
-      "empty: no summary")                                                                     \
-  ROW(print_stats_trigger, std::uint64_t, 1, 0, 1, none, at_start,                             \
-      "when the summary is printed: 0: never, 1: at exit")                                     \
+      "where statistics go: stdout, stderr or a file name, in which %p is the process id; "    \
+      "empty: nowhere")                                                                        \
+  ROW(print_stats_format, StatsFormat, StatsFormat::text, 0, 3, none, at_start,                \
+      "form of the statistics; a file gets them one after the other, but of openmetrics the "  \
+      "last alone")                                                                            \
+  ROW(print_stats_trigger, std::uint64_t, 1, 0, 7, none, at_start,                             \
+      "when statistics are printed, a sum: 0: never, 1: at exit, 2: every print_stats_ms, "    \
+      "also when the program is idle, 4: every print_stats_bytes; 1 and 4 count all calls")    \
+  ROW(print_stats_ms, std::uint64_t, 10000, 10, 86400000, ms, at_start,                        \
+      "time between two samples of trigger 2")                                                 \
+  ROW(print_stats_bytes, std::uint64_t, 1073741824, 4096, std::uint64_t{1} << 60, bytes,       \
+      at_start, "bytes allocated between two samples of trigger 4, to 64 KiB for each thread") \
   ROW(decay_ms, std::uint64_t, 1000, 0, 3600000, ms, at_start,                                 \
       "free memory unused for that long is returned to the kernel; 0: at once")                \
   ROW(retain_bytes, std::uint64_t, 67108864, 0, std::uint64_t{1} << 47, bytes, at_start,       \
@@ -163,6 +180,9 @@ constexpr std::uint64_t option_default_number(OptionAmount value) { return value
 constexpr std::uint64_t option_default_number(HugePages value) {
   return static_cast<std::uint64_t>(value);
 }
+constexpr std::uint64_t option_default_number(StatsFormat value) {
+  return static_cast<std::uint64_t>(value);
+}
 constexpr std::uint64_t option_default_number(ForeignFree value) {
   return static_cast<std::uint64_t>(value);
 }
@@ -172,6 +192,7 @@ constexpr const char* option_default_text(const char* value) { return value; }
 constexpr const char* option_default_text(OptionAmount) { return ""; }
 constexpr const char* option_default_text(ForeignFree) { return ""; }
 constexpr const char* option_default_text(HugePages) { return ""; }
+constexpr const char* option_default_text(StatsFormat) { return ""; }
 
 inline constexpr OptionRow option_rows[] = {
 #define TALUS_OPTION_ROW(name, type, value, min, max, unit, reload, help) \

@@ -63,6 +63,8 @@ class Inbox {
   RemoteMessage* take_all() noexcept {
     return shared_head_.exchange_acquire(nullptr);  // [E1]
   }
+  // The newest message, for statistics: whoever keeps drainers away may follow the links.
+  const RemoteMessage* newest() const noexcept { return shared_head_.load_acquire(); }  // [E1]
   // What was taken is no longer on its way.
   void count_taken(size_t bytes) noexcept {
     shared_backlog_bytes_.fetch_sub_relaxed(bytes);  // [stat]

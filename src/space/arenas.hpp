@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // space/arenas: how large the next arena is, where it comes from, and which ask for huge pages.
 //
-// Owns: the list of places that asked the kernel for huge pages. Policy (TALUS_THP): adaptive:
-// where slabs take addresses that were never touched, these ask once the process is large enough
-// and its slabs are full; small processes' arenas ask for small pages, large blocks' arenas say
-// nothing (the system decides); always and never: all arenas ask for huge, for small pages.
-// docs/decisions/0003 has the measurements.
+// Owns: the list of all arenas, and that of places that asked the kernel for huge pages. Policy
+// (TALUS_THP): adaptive: where slabs take addresses that were never touched, these ask once the
+// process is large enough and its slabs are full; small processes' arenas ask for small pages,
+// large blocks' arenas say nothing (the system decides); always and never: all arenas ask for huge,
+// for small pages. docs/decisions/0003 has the measurements.
 // Invariant: an arena is a multiple of a huge page and aligned to it, unless addresses are scarce.
 // Called on: under the space lock. Must not know: what ranges are free.
 #ifndef TALUS_SPACE_ARENAS_HPP
@@ -28,6 +28,12 @@ enum class PageWish : uint8_t { system, small, huge };
 struct Arena {
   uintptr_t base = 0;  // 0: the kernel refused
   size_t bytes = 0;
+};
+
+// An arena in the list of all; constant, and never freed. One without memory for it is not listed.
+struct ListedArena {
+  Arena arena;
+  const ListedArena* next;
 };
 
 class Arenas {
@@ -82,6 +88,12 @@ class Arenas {
     return false;
   }
   bool has_huge() const noexcept { return huge_ != nullptr; }
+  // Lists an arena that will stay.
+  void list(const Arena& arena, Metadata& metadata, size_t reserved_bytes) noexcept {
+    void* place = metadata.take(sizeof(ListedArena), reserved_bytes);
+    if (place != nullptr) listed_ = new (place) ListedArena{arena, listed_};
+  }
+  const ListedArena* newest() const noexcept { return listed_; }
 
   // The process is sparse now: its arenas take small pages from here on. Whoever purges them later
   // would otherwise see the kernel fill the holes again.
@@ -146,6 +158,7 @@ class Arenas {
   }
 
   uintptr_t last_ = 0;
+  const ListedArena* listed_ = nullptr;
   HugePlace* huge_ = nullptr;
   HugePlace* unused_ = nullptr;
 };

@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: MIT
 // space/metadata: memory for descriptors and heaps, never beside user data.
 //
-// Owns: chunks of pages from the kernel and a cursor in the newest. Invariant: what was taken is
-// zero, cache-line aligned and never given back; owners keep their own lists of unused objects, so
-// a late reader always finds an object of the type it expects. Called on: under the space lock.
+// Owns: chunks of pages from the kernel, each with its extent at its start, and a cursor in the
+// newest. Invariant: what was taken is zero, cache-line aligned and never given back; owners keep
+// their own lists of unused objects, so a late reader always finds an object of the type it
+// expects. Called on: under the space lock.
 // Must not know: what is stored.
 #ifndef TALUS_SPACE_METADATA_HPP
 #define TALUS_SPACE_METADATA_HPP
 
+#include <new>
+
 #include "os/os.hpp"
 
 namespace talus {
+
+// Stands at the start of each chunk. Constant once the chunk is in the list.
+struct MetadataChunk {
+  MetadataChunk* next;
+  size_t bytes;
+  bool is_in_arena;
+};
 
 class Metadata {
  public:
@@ -27,15 +37,22 @@ class Metadata {
     used_bytes_ += bytes;
     return taken;
   }
-  // Continues in zeroed memory that the caller found elsewhere.
-  void add_chunk(void* chunk, size_t bytes) noexcept {
-    cursor_ = static_cast<char*>(chunk);
-    left_bytes_ = bytes;
-  }
+  // Continues in zeroed memory of an arena.
+  void add_chunk(void* chunk, size_t bytes) noexcept { begin_chunk(chunk, bytes, true); }
+  // What a chunk needs for itself.
+  static constexpr size_t chunk_head_bytes = cache_line_bytes;
   size_t used_bytes() const noexcept { return used_bytes_; }
+  const MetadataChunk* newest_chunk() const noexcept { return chunks_; }
 
  private:
+  void begin_chunk(void* chunk, size_t bytes, bool is_in_arena) noexcept {
+    chunks_ = new (chunk) MetadataChunk{chunks_, bytes, is_in_arena};
+    cursor_ = static_cast<char*>(chunk) + chunk_head_bytes;
+    left_bytes_ = bytes - chunk_head_bytes;
+    used_bytes_ += chunk_head_bytes;
+  }
   bool map_chunk(size_t bytes_min, size_t bytes_wished) noexcept {
+    bytes_min += chunk_head_bytes;
     if (bytes_min < meta_chunk_bytes) bytes_min = meta_chunk_bytes;
     size_t bytes = round_up(bytes_wished, os::page_bytes());
     void* chunk = bytes > bytes_min ? os::map_pages(nullptr, bytes) : nullptr;
@@ -44,10 +61,11 @@ class Metadata {
       chunk = os::map_pages(nullptr, bytes);
     }
     if (chunk == nullptr) return false;
-    add_chunk(chunk, bytes);
+    begin_chunk(chunk, bytes, false);
     return true;
   }
 
+  MetadataChunk* chunks_ = nullptr;
   char* cursor_ = nullptr;
   size_t left_bytes_ = 0;
   size_t used_bytes_ = 0;

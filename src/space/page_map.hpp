@@ -85,6 +85,13 @@ class PageMap {
     return slots[index_in_leaf(address)].load_relaxed();  // [hint] as word_of
   }
 
+  // The leaf of this address, leaf_bytes of memory; null: there is none.
+  const void* leaf_of(uintptr_t address) const noexcept {
+    const uintptr_t distance = root_[address >> root_shift].load_relaxed();  // [hint] as word_of
+    if (distance == 0) return nullptr;
+    return reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(zero_words_) + distance);
+  }
+
   // Makes leaves for a range of addresses. False: no memory, nothing else changed.
   [[nodiscard]] bool cover(uintptr_t start, size_t bytes) noexcept {
     for (uintptr_t root = start >> root_shift; root <= (start + bytes - 1) >> root_shift; root++) {

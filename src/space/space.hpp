@@ -161,7 +161,8 @@ class Space : public FreeRanges {
   // Zeroed memory for descriptors; null: none. When the kernel refuses, free ranges serve.
   void* take_metadata(Locked& held, size_t bytes) noexcept {
     if (void* taken = metadata_.take(bytes, counters_.reserved_bytes)) return taken;
-    const Range range = take(held, divide_up(bytes, granule_bytes));
+    const Range range =
+        take(held, divide_up(bytes + Metadata::chunk_head_bytes, granule_bytes));
     if (range.base == 0) return nullptr;
     void* chunk = reinterpret_cast<void*>(range.base);
     if (range.zeroed == Zeroed::no) clear_bytes(chunk, range.granules * granule_bytes);
@@ -171,7 +172,10 @@ class Space : public FreeRanges {
 
   const SpaceCounters& counters() const noexcept { return counters_; }
   bool is_purging() const noexcept { return purging_bytes_ != 0; }
+  size_t purging_bytes() const noexcept { return purging_bytes_; }
   size_t metadata_bytes() const noexcept { return metadata_.used_bytes(); }
+  const MetadataChunk* newest_metadata(Locked&) const noexcept { return metadata_.newest_chunk(); }
+  const ListedArena* newest_arena(Locked&) const noexcept { return arenas_.newest(); }
 
   bool is_sound() const noexcept {
     return indexes_are_sound() && counters_.given_bytes + dirty_bytes() + clean_bytes() +
@@ -335,6 +339,7 @@ class Space : public FreeRanges {
       os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
       return false;
     }
+    arenas_.list(arena, metadata_, counters_.reserved_bytes);
     counters_.arena_count++;
     counters_.reserved_bytes += arena.bytes;
     if (counters_.reserved_bytes > counters_.reserved_peak_bytes) {

@@ -48,7 +48,10 @@ bool is_equal(const Options& left, const Options& right) {
 TEST(OptionTable, defaults_are_the_documented_ones) {
   const Options options;
   EXPECT_STREQ(options.print_stats.bytes, "");
+  EXPECT_EQ(options.print_stats_format, StatsFormat::text);
   EXPECT_EQ(options.print_stats_trigger, 1u);
+  EXPECT_EQ(options.print_stats_ms, 10000u);
+  EXPECT_EQ(options.print_stats_bytes, 1u << 30);
   EXPECT_EQ(options.decay_ms, 1000u);
   EXPECT_EQ(options.retain_bytes, 64u << 20);
   EXPECT_EQ(options.arena_bytes, 4u << 20);

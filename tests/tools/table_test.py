@@ -18,6 +18,16 @@ class Table(unittest.TestCase):
         self.assertEqual(written, talus("options", "--markdown").stdout,
                          "run: talus options --markdown > docs/options.md")
 
+    def test_names_of_statistics_are_in_their_document(self):
+        with open(os.path.join(SOURCE, "docs", "statistics.md"), encoding="utf-8") as file:
+            written = file.read()
+        tables = talus("statistics", "--markdown").stdout
+        self.assertGreater(tables.count("\n| `"), 60)
+        self.assertIn(tables, written, "put in it what `talus statistics --markdown` prints")
+        names = [line.split("`")[1] for line in tables.splitlines() if line.startswith("| `")]
+        listed = talus("statistics").stdout.splitlines()
+        self.assertEqual([line for line in listed if not line.startswith(" ")], names)
+
     def test_every_row_of_the_document_has_six_cells(self):
         table = [line for line in talus("options", "--markdown").stdout.splitlines()
                  if line.startswith("|")]

@@ -54,6 +54,9 @@ int compare_program(const CompareRequest& request);
 enum class OptionsFormat { text, markdown, json };
 int print_options(OptionsFormat format);
 
+enum class StatisticsFormat { text, markdown };
+int print_statistics(StatisticsFormat format);
+
 // The command's version, and the library's if it is found.
 int print_version(const std::string& library);
 

@@ -159,6 +159,10 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
                          : answers.is_json   ? OptionsFormat::json
                                              : OptionsFormat::text);
   }
+  if (app.got_subcommand("statistics")) {
+    return print_statistics(answers.is_markdown ? StatisticsFormat::markdown
+                                                : StatisticsFormat::text);
+  }
   return print_version(answers.library);
 }
 
@@ -192,6 +196,9 @@ int main_of(const std::vector<char*>& words) {
   CLI::Option* const markdown =
       options->add_flag("--markdown", answers.is_markdown, "as docs/options.md");
   options->add_flag("--json", answers.is_json, "as JSON")->excludes(markdown);
+
+  CLI::App* const statistics = app.add_subcommand("statistics", "List the names of statistics");
+  statistics->add_flag("--markdown", answers.is_markdown, "as the tables of docs/statistics.md");
 
   CLI::App* const version = app.add_subcommand("version",
                                                "Tell the versions of command and "

@@ -8,6 +8,8 @@
 // Called on: the main thread of a child, and its threads.
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -328,7 +330,9 @@ TEST(SlowPaths, CountingBegins) {
       neighbour.run([&held] { held.release_every(2); });
       test::on_threads(1, [&held](size_t) { held.release_every(2); });
       test::require(current_face().operations == nullptr, "a face to count in");
-      test::require(summary(true).length() > 0, "a summary all the same");
+      const int sink = open("/dev/null", O_WRONLY);
+      test::require(print_statistics(sink, StatsFormat::json) == 0, "statistics all the same");
+      close(sink);
       held.release_every(1);
     }
     expect_all_is_well();

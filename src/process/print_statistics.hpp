@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// process/print_statistics: when and where statistics are printed.
+//
+// Owns: the options print_stats*, the place where a sample is put together, and its lock. Three
+// moments: the end of the process, every so many milliseconds, every so many bytes. The clock's
+// samples are the helper's, who therefore stays while they are wanted; in a process that may have
+// no helper they come from slow paths of the allocator alone. Invariants: nothing is allocated and
+// only system calls are made; the sample lies in the library's data, so that stacks of 16 KiB are
+// enough; the lock is taken before all locks of the heap, and nobody waits for it for ever: who
+// holds it may be waiting for the reader of a pipe. Called on: any thread, without locks of the
+// heap. Must not know: what is in a sample.
+#ifndef TALUS_PROCESS_PRINT_STATISTICS_HPP
+#define TALUS_PROCESS_PRINT_STATISTICS_HPP
+
+#include <fcntl.h>
+
+#include "process/statistics_forms.hpp"
+
+namespace talus {
+
+// Bits of the option print_stats_trigger.
+enum StatisticsTrigger : uint64_t { at_exit = 1, each_time = 2, each_bytes = 4 };
+
+struct StatisticsPrinter {
+  Lock lock;
+  // under the lock
+  Statistics sample;
+  StatisticsOutput output;
+  bool has_csv_header = false;  // on what is no file
+  bool has_failed = false;      // the last sample was not written, which was said
+  // shared
+  Atomic<uint64_t> next_ms;       // the clock's next sample is due; 0: there are none
+  Atomic<bool> is_left_to_paths;  // the process has no helper: slow paths look at the clock
+};
+TALUS_CONSTINIT inline StatisticsPrinter statistics_printer;
+
+inline bool is_trigger_on(StatisticsTrigger trigger) noexcept {
+  return options.print_stats.bytes[0] != '\0' && (options.print_stats_trigger & trigger) != 0;
+}
+
+// Waits for the lock, but not for ever. False: somebody is still printing.
+inline bool begin_printing() noexcept {
+  constexpr int waits_max = 10000;
+  for (int wait = 0; !statistics_printer.lock.try_take(); wait++) {
+    if (wait == waits_max) return false;
+    os::System::sleep_us(100);
+  }
+  return true;
+}
+
+// The lock is held.
+inline int print_sample(long file, StatsFormat format, bool with_csv_header) noexcept {
+  Statistics& sample = statistics_printer.sample;
+  StatisticsOutput& output = statistics_printer.output;
+  collect_statistics(sample);
+  output.begin(file);
+  switch (format) {
+    case StatsFormat::text:
+      text_form::print(output, sample);
+      break;
+    case StatsFormat::json:
+      json_form::print(output, sample);
+      break;
+    case StatsFormat::csv:
+      csv_form::print(output, sample, with_csv_header);
+      break;
+    case StatsFormat::openmetrics:
+      openmetrics_form::print(output, sample);
+      break;
+  }
+  return output.error;
+}
+
+// One sample for who asks. 0, or an error: EBUSY, or what the kernel said of the descriptor.
+inline int print_statistics(int file, StatsFormat format) noexcept {
+  if (!begin_printing()) return EBUSY;
+  const int error = print_sample(file, format, true);
+  statistics_printer.lock.give();
+  return error;
+}
+
+using StatisticsPath = TextBuffer<option_text_bytes_max + 64>;
+
+// The file that the option names; %p in the name is the process id.
+inline StatisticsPath statistics_path() noexcept {
+  StatisticsPath path;
+  for (const char* at = options.print_stats.bytes; *at != '\0'; at++) {
+    if (at[0] == '%' && at[1] == 'p') {
+      path.put_number(static_cast<uint64_t>(os::System::process_id()));
+      at++;
+    } else {
+      path.put_character(*at);
+    }
+  }
+  return path;
+}
+
+inline long open_to_write(const StatisticsPath& path, int how) noexcept {
+  return arch::system_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path.data()),
+                           O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644, 0, 0);
+}
+
+// An exposition of OpenMetrics stands alone in its file, and readers find a whole one.
+inline bool replace_file(const StatisticsPath& path) noexcept {
+  StatisticsPath fresh;
+  fresh.put(path.data()).put(".new");
+  const long file = open_to_write(fresh, O_TRUNC);
+  if (file < 0) return false;
+  const int error = print_sample(file, StatsFormat::openmetrics, false);
+  os::System::close_file(file);
+  const long from = reinterpret_cast<long>(fresh.data());
+  const long to = reinterpret_cast<long>(path.data());
+  const long moved = arch::system_call(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0, 0);
+  return error == 0 && moved == 0;
+}
+
+inline bool append_to_file(const StatisticsPath& path, StatsFormat format) noexcept {
+  const long file = open_to_write(path, O_APPEND);
+  if (file < 0) return false;
+  const long end = arch::system_call(SYS_lseek, file, 0, SEEK_END, 0, 0, 0);
+  bool& has_header = statistics_printer.has_csv_header;
+  const bool with_header = end >= 0 ? end == 0 : !has_header;
+  if (end < 0) has_header = true;
+  const int error = print_sample(file, format, with_header);
+  os::System::close_file(file);
+  return error == 0;
+}
+
+// Prints to where TALUS_PRINT_STATS says.
+inline void print_as_options_say() noexcept {
+  if (!begin_printing()) return;
+  const char* where = options.print_stats.bytes;
+  const StatsFormat format = options.print_stats_format;
+  const bool is_stdout = is_same_name(where, "stdout");
+  if (is_stdout || is_same_name(where, "stderr")) {
+    const bool with_header = !statistics_printer.has_csv_header;
+    statistics_printer.has_csv_header = true;
+    print_sample(is_stdout ? 1 : 2, format, with_header);
+    return statistics_printer.lock.give();
+  }
+  const StatisticsPath path = statistics_path();
+  const bool is_done = format == StatsFormat::openmetrics ? replace_file(path)
+                                                          : append_to_file(path, format);
+  const bool is_said = statistics_printer.has_failed;
+  statistics_printer.has_failed = !is_done;
+  statistics_printer.lock.give();
+  if (is_done || is_said) return;
+  Text warning;
+  warning.put("talus: cannot write statistics to ").put(path.data()).put("\n");
+  os::System::write_error(warning.data(), warning.length());
+}
+
+inline bool has_clock_samples() noexcept {
+  return statistics_printer.next_ms.load_relaxed() != 0;  // [hint]
+}
+
+// Prints if a sample of the clock is due. Returns the milliseconds until the next one.
+inline uint64_t print_when_due() noexcept {
+  Atomic<uint64_t>& next_ms = statistics_printer.next_ms;
+  uint64_t due = next_ms.load_relaxed();  // [hint] the CAS rechecks
+  const uint64_t now = os::System::now_ms();
+  if (now < due) return due - now;
+  const uint64_t each = options.print_stats_ms;
+  const uint64_t next = due + ((now - due) / each + 1) * each;  // those that were missed stay so
+  if (next_ms.cas_acq_rel(due, next)) print_as_options_say();
+  return next - now;
+}
+
+// At the end of slow paths in a process that has clock samples and no helper.
+inline void print_on_slow_path() noexcept {
+  // [hint]
+  if (has_clock_samples() && statistics_printer.is_left_to_paths.load_relaxed()) print_when_due();
+}
+
+// At start and in the child of a fork: the clock's first sample is one step away. The helper comes
+// with the next slow path.
+inline void begin_clock_samples() noexcept {
+  if (!is_trigger_on(each_time)) return;
+  const uint64_t first_ms = os::System::now_ms() + options.print_stats_ms;
+  statistics_printer.next_ms.store_relaxed(first_ms);  // [init]
+  offer.is_much.store_relaxed(true);  // [init]
+}
+
+inline void reset_printer_in_child() noexcept {
+  statistics_printer.lock.reset_in_child();
+  begin_clock_samples();
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PROCESS_PRINT_STATISTICS_HPP

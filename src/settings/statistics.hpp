@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// settings/statistics: the one table of statistics: names, units and what they mean.
+//
+// Owns: the rows. The values (process/statistics.hpp), talus_get, all printed forms,
+// `talus statistics` and docs/statistics.md are expanded from them, so none of them can disagree.
+// A full name is group, dot, field. Rows of one group stand together. Three groups have a key
+// between the two, "class.64.live_blocks": their fields are in tables of their own; a program's
+// instances will be one more of these.
+// Invariant: no name occurs twice; a field in bytes ends in _bytes, one in milliseconds in _ms.
+// Must not know: where values come from. Pure data, floor 2.
+#ifndef TALUS_SETTINGS_STATISTICS_HPP
+#define TALUS_SETTINGS_STATISTICS_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+namespace talus {
+
+// counter: only grows, from the start of the process.
+enum class StatisticKind : std::uint8_t { gauge, counter };
+enum class StatisticUnit : std::uint8_t { none, bytes, ms };
+
+// ROW(group, field, kind, unit, label, help): label stands in the text form.
+#define TALUS_STATISTIC_ROWS(ROW)                                                               \
+  ROW(process, id, gauge, none, "process", "the process's id")                                  \
+  ROW(process, uptime_ms, gauge, ms, "wall time", "since the process began with Talus")         \
+  ROW(process, user_ms, counter, ms, "user time", "processor time in the program")              \
+  ROW(process, system_ms, counter, ms, "system time", "processor time in the kernel")           \
+  ROW(process, resident_bytes, gauge, bytes, "RSS", "resident memory, as the kernel counts it") \
+  ROW(process, resident_peak_bytes, gauge, bytes, "peak RSS", "the most it ever was")           \
+  ROW(process, minor_faults, counter, none, "minor page faults", "page faults without reading") \
+  ROW(process, major_faults, counter, none, "major page faults", "page faults that read a disk")\
+  ROW(resident, total_bytes, gauge, bytes, "Talus",                                             \
+      "resident memory of Talus: the sum of the parts below, but not_ours")                     \
+  ROW(resident, live_small_bytes, gauge, bytes, "live, small",                                  \
+      "blocks in slabs in use: of blocks out of their slabs the share by bytes")                \
+  ROW(resident, live_large_bytes, gauge, bytes, "live, large", "blocks of their own in use")    \
+  ROW(resident, listed_bytes, gauge, bytes, "free, in thread lists",                            \
+      "free blocks that threads have at hand: of blocks out of their slabs the share by bytes") \
+  ROW(resident, remote_bytes, gauge, bytes, "free, on their way",                               \
+      "blocks freed by other threads and not yet home: the share by bytes")                     \
+  ROW(resident, free_bytes, gauge, bytes, "free, in slabs", "free blocks, as far as resident")  \
+  ROW(resident, kept_bytes, gauge, bytes, "free, kept large blocks",                            \
+      "large blocks that threads freed and keep")                                               \
+  ROW(resident, retained_bytes, gauge, bytes, "free, retained ranges",                          \
+      "free address space that is still resident")                                              \
+  ROW(resident, metadata_bytes, gauge, bytes, "metadata",                                       \
+      "descriptors, heaps, thread caches and the page map")                                     \
+  ROW(resident, rest_bytes, gauge, bytes, "rest",                                               \
+      "ends of slabs and of large blocks, and what changed hands during the look")              \
+  ROW(resident, not_ours_bytes, gauge, bytes, "not Talus'",                                     \
+      "process.resident_bytes less resident.total_bytes: code, stacks, other mappings")         \
+  ROW(heap, total_bytes, gauge, bytes, "all heaps",                                             \
+      "address space that heaps use, resident or not: the sum of the eight parts below")        \
+  ROW(heap, live_small_bytes, gauge, bytes, "live, small", "blocks in slabs in use")            \
+  ROW(heap, live_large_bytes, gauge, bytes, "live, large",                                      \
+      "blocks of their own in use, in whole pages")                                             \
+  ROW(heap, listed_bytes, gauge, bytes, "free, in thread lists",                                \
+      "free blocks that threads have at hand")                                                  \
+  ROW(heap, remote_bytes, gauge, bytes, "free, on their way",                                   \
+      "blocks freed by other threads, in batches and messages")                                 \
+  ROW(heap, free_bytes, gauge, bytes, "free, in slabs", "free blocks in their slabs")           \
+  ROW(heap, slab_end_bytes, gauge, bytes, "ends of slabs", "behind the last block of each slab")\
+  ROW(heap, kept_bytes, gauge, bytes, "free, kept large blocks",                                \
+      "large blocks that threads freed and keep, with their whole ranges")                      \
+  ROW(heap, large_end_bytes, gauge, bytes, "ends of large blocks",                              \
+      "head-room and rounding of large blocks to granules of 64 KiB")                           \
+  ROW(heap, live_bytes, gauge, bytes, "live", "live_small_bytes and live_large_bytes")          \
+  ROW(heap, lean_bytes, gauge, bytes, "given back in slabs",                                    \
+      "of free_bytes, in slabs whose free pages went back to the kernel")                       \
+  ROW(heap, large_blocks, gauge, none, "large blocks", "large blocks in use")                   \
+  ROW(heap, slabs, gauge, none, "slabs", "ranges of equal small blocks")                        \
+  ROW(heap, heaps, gauge, none, "heaps", "heaps that there are; threads share them")            \
+  ROW(heap, deserted_heaps, gauge, none, "heaps without a thread", "of these, without a thread")\
+  ROW(heap, threads, gauge, none, "threads", "threads that have allocated and live")            \
+  ROW(heap, left_threads, gauge, none, "threads left by a fork",                                \
+      "caches of threads that a fork left behind and nobody took home yet")                     \
+  ROW(space, reserved_bytes, gauge, bytes, "address space",                                     \
+      "in arenas; the sum of given, retained, purging and clean")                               \
+  ROW(space, given_bytes, gauge, bytes, "with heaps", "equals heap.total_bytes when all rest")  \
+  ROW(space, retained_bytes, gauge, bytes, "free, retained", "free, may still be resident")     \
+  ROW(space, purging_bytes, gauge, bytes, "free, going back", "being given back just now")      \
+  ROW(space, clean_bytes, gauge, bytes, "free, clean", "free and without memory")               \
+  ROW(space, reserved_peak_bytes, gauge, bytes, "address space, peak", "the most it ever was")  \
+  ROW(space, given_peak_bytes, gauge, bytes, "with heaps, peak", "the most it ever was")        \
+  ROW(space, metadata_bytes, gauge, bytes, "metadata",                                          \
+      "handed out for descriptors, heaps and thread caches, touched or not")                    \
+  ROW(space, arenas, gauge, none, "arenas", "reservations of address space")                    \
+  ROW(space, purged_bytes, counter, bytes, "given back to the kernel", "ever, of free pages")   \
+  ROW(space, purges, counter, none, "steps of giving back", "calls of the kernel for that")     \
+  ROW(space, limit_soft_bytes, gauge, bytes, "soft limit", "in effect; 0: none")                \
+  ROW(space, limit_hard_bytes, gauge, bytes, "hard limit", "in effect; 0: none")                \
+  ROW(calls, allocations, counter, none, "allocations", "calls that gave a block")              \
+  ROW(calls, frees, counter, none, "frees", "calls that took one back")                         \
+  ROW(calls, requested_bytes, counter, bytes, "requested in total",                             \
+      "that the program asked for, over all allocations")                                       \
+  ROW(calls, rounding_bytes, counter, bytes, "rounding in total",                               \
+      "that blocks were larger than asked for, over all allocations")                           \
+  ROW(calls, live_bytes, gauge, bytes, "live blocks", "of blocks allocated since counting began")\
+  ROW(calls, live_peak_bytes, gauge, bytes, "peak of live blocks",                              \
+      "the most it ever was, to 64 KiB for each thread")                                        \
+  ROW(calls, up_to_16, counter, none, "of up to 16 B", "allocations of that many bytes")        \
+  ROW(calls, up_to_64, counter, none, "of up to 64 B", "more than that, and up to this")        \
+  ROW(calls, up_to_256, counter, none, "of up to 256 B", "more than that, and up to this")      \
+  ROW(calls, up_to_1024, counter, none, "of up to 1 KiB", "more than that, and up to this")     \
+  ROW(calls, up_to_4096, counter, none, "of up to 4 KiB", "more than that, and up to this")     \
+  ROW(calls, up_to_32768, counter, none, "of up to 32 KiB", "more than that, and up to this")   \
+  ROW(calls, up_to_262144, counter, none, "of up to 256 KiB", "more than that, and up to this") \
+  ROW(calls, up_to_1048576, counter, none, "of up to 1 MiB", "more than that, and up to this")  \
+  ROW(calls, larger, counter, none, "larger", "allocations of more than a mebibyte")
+
+// Fields of a size class, whose key is the size of its blocks in bytes.
+#define TALUS_CLASS_STATISTIC_ROWS(ROW)                                                         \
+  ROW(class, live_blocks, gauge, none, "live", "blocks in use")                                 \
+  ROW(class, listed_blocks, gauge, none, "listed", "free blocks in thread lists")               \
+  ROW(class, remote_blocks, gauge, none, "remote", "free blocks on their way home")             \
+  ROW(class, free_blocks, gauge, none, "free", "free blocks in slabs")                          \
+  ROW(class, slabs, gauge, none, "slabs", "slabs of such blocks")
+
+// Fields of a thread, whose key is its number: 0 is the one that allocated first most lately. They
+// are as old as the thread's last store that has left its processor, and threads change numbers
+// when others begin and end.
+#define TALUS_THREAD_STATISTIC_ROWS(ROW)                                                        \
+  ROW(thread, heap, gauge, none, "heap", "the number of the heap that the thread uses")         \
+  ROW(thread, list_bytes, gauge, bytes, "lists", "free blocks in its lists")                    \
+  ROW(thread, kept_bytes, gauge, bytes, "kept", "large blocks that it freed and keeps")         \
+  ROW(thread, remote_bytes, gauge, bytes, "remote", "blocks of others that it collects")
+
+// Names a row of the first table; also its index in statistic_rows.
+enum class StatisticId : std::uint8_t {
+#define TALUS_STATISTIC_ID(group, field, kind, unit, label, help) group##_##field,
+  TALUS_STATISTIC_ROWS(TALUS_STATISTIC_ID)
+#undef TALUS_STATISTIC_ID
+};
+
+// One row as data. All fields are constant.
+struct StatisticRow {
+  const char* group;
+  const char* field;
+  StatisticKind kind;
+  StatisticUnit unit;
+  const char* label;
+  std::uint8_t label_length;
+  const char* help;  // without its full stop
+};
+
+#define TALUS_STATISTIC_ROW(group, field, kind, unit, label, help) \
+  {#group, #field, StatisticKind::kind, StatisticUnit::unit, label, sizeof(label) - 1, help},
+inline constexpr StatisticRow statistic_rows[] = {TALUS_STATISTIC_ROWS(TALUS_STATISTIC_ROW)};
+inline constexpr StatisticRow class_statistic_rows[] = {
+    TALUS_CLASS_STATISTIC_ROWS(TALUS_STATISTIC_ROW)};
+inline constexpr StatisticRow thread_statistic_rows[] = {
+    TALUS_THREAD_STATISTIC_ROWS(TALUS_STATISTIC_ROW)};
+#undef TALUS_STATISTIC_ROW
+
+inline constexpr std::size_t statistic_count = sizeof(statistic_rows) / sizeof(StatisticRow);
+inline constexpr std::size_t class_statistic_count =
+    sizeof(class_statistic_rows) / sizeof(StatisticRow);
+inline constexpr std::size_t thread_statistic_count =
+    sizeof(thread_statistic_rows) / sizeof(StatisticRow);
+
+// What a group is about, for people.
+struct StatisticGroup {
+  const char* name;
+  const char* title;
+};
+inline constexpr StatisticGroup statistic_groups[] = {
+    {"process", "the process"},
+    {"resident", "where resident memory is"},
+    {"heap", "what heaps have of address space"},
+    {"space", "address space"},
+    {"calls", "calls, where they are counted"},
+};
+
+constexpr bool is_same_name(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+constexpr bool has_ending(const char* text, const char* ending) {
+  for (; *text != '\0'; ++text) {
+    if (is_same_name(text, ending)) return true;
+  }
+  return false;
+}
+constexpr bool statistic_rows_are_sound() {
+  std::size_t group = 0;
+  for (std::size_t i = 0; i < statistic_count; ++i) {
+    const StatisticRow& row = statistic_rows[i];
+    if (!is_same_name(row.group, statistic_groups[group].name)) ++group;
+    if (group == sizeof(statistic_groups) / sizeof(StatisticGroup)) return false;
+    if (!is_same_name(row.group, statistic_groups[group].name)) return false;
+    if (has_ending(row.field, "_bytes") != (row.unit == StatisticUnit::bytes)) return false;
+    if (has_ending(row.field, "_ms") != (row.unit == StatisticUnit::ms)) return false;
+    for (std::size_t j = 0; j < i; ++j) {
+      const StatisticRow& other = statistic_rows[j];
+      if (is_same_name(row.group, other.group) && is_same_name(row.field, other.field)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+static_assert(statistic_rows_are_sound(), "groups stand together, names are new and tell the unit");
+
+}  // namespace talus
+
+#endif  // TALUS_SETTINGS_STATISTICS_HPP

@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Reads the printed forms of statistics as other programs do, and looks when they come.
+
+Owns: what is asked of each form (JSON and CSV by Python's readers, OpenMetrics by the rules of its
+specification, and by prometheus_client where that is installed) and of each trigger.
+
+    statistics_test.py --group forms|moments --shared PROGRAM --static PROGRAM
+"""
+import argparse
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TEXT, JSON, CSV, OPENMETRICS = "text", "json", "csv", "openmetrics"
+FORMATS = [TEXT, JSON, CSV, OPENMETRICS]
+PROGRAMS = {}
+
+
+def run(*words, program="shared", **options):
+    environment = {key: value for key, value in os.environ.items()
+                   if not key.startswith(("TALUS_", "LD_PRELOAD"))}
+    environment.update({f"TALUS_{key}": str(value) for key, value in options.items()})
+    return subprocess.run([PROGRAMS[program], *[str(word) for word in words]], env=environment,
+                          stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+
+
+def read_csv(data):
+    """Rows of RFC 4180: CR LF ends each record, none is empty, all are as long as the header."""
+    text = data.decode("ascii")
+    assert text.endswith("\r\n") and text.count("\n") == text.count("\r\n")
+    rows = list(csv.reader(text.split("\r\n")[:-1], strict=True))
+    assert len({len(row) for row in rows}) == 1, "rows differ in length"
+    return rows[0], [dict(zip(rows[0], row)) for row in rows[1:]]
+
+
+def names_of(tree, before=""):
+    """Full names and values of a nested JSON object."""
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            yield from names_of(value, f"{before}{key}.")
+        else:
+            yield before + key, value
+
+
+SAMPLE = re.compile(r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{([a-zA-Z_]\w*)="([^"\\\n]*)"\})? (\d+)$')
+
+
+def read_openmetrics(data):
+    """{name with labels: value}; families stand together, each begins with its TYPE."""
+    text = data.decode("ascii")
+    assert text.endswith("# EOF\n") and text.count("# EOF") == 1
+    types, values, family = {}, {}, None
+    for line in text.split("\n")[:-2]:
+        if line.startswith("# "):
+            _, word, name, rest = line.split(" ", 3)
+            if word == "TYPE":
+                assert name not in types and rest in ("gauge", "counter"), line
+                types[name], family = rest, name
+            elif word == "UNIT":
+                assert name.endswith("_" + rest), line
+            else:
+                assert word == "HELP" and rest, line
+            assert name == family, line
+            continue
+        found = SAMPLE.match(line)
+        assert found, line
+        name, label, key, value = found.groups()
+        ending = "_total" if types[family] == "counter" else ""
+        assert name == family + ending, line
+        full = (family, label, key)
+        assert full not in values, line
+        values[full] = int(value)
+    return types, values
+
+
+class Forms(unittest.TestCase):
+    def printed(self, form):
+        result = run("print", FORMATS.index(form))
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        return result.stdout
+
+    def test_json(self):
+        data = self.printed(JSON)
+        self.assertEqual(data.count(b"\n"), 1)
+        tree = json.loads(data)
+        self.assertRegex(tree["version"], r"^\d+\.\d+\.\d+$")
+        self.assertEqual(len(tree["thread"]), 21)
+        self.assertEqual(tree["heap"]["threads"], 21)
+        heap = tree["heap"]
+        live = sum(int(size) * row["live_blocks"] for size, row in tree["class"].items())
+        self.assertEqual(live, heap["live_small_bytes"])
+        self.assertEqual(heap["live_bytes"], heap["live_small_bytes"] + heap["live_large_bytes"])
+        parts = ["live_small", "live_large", "listed", "remote", "free", "slab_end", "kept",
+                 "large_end"]
+        self.assertEqual(heap["total_bytes"], sum(heap[f"{part}_bytes"] for part in parts))
+        self.assertEqual(heap["slabs"], sum(row["slabs"] for row in tree["class"].values()))
+        resident = tree["resident"]
+        if resident["total_bytes"] is not None:
+            ours = sum(value for name, value in resident.items()
+                       if name not in ("total_bytes", "not_ours_bytes"))
+            self.assertEqual(resident["total_bytes"], ours)
+            self.assertEqual(resident["total_bytes"] + resident["not_ours_bytes"],
+                             tree["process"]["resident_bytes"])
+        self.assertIsNone(tree["calls"]["allocations"])
+
+    def test_csv(self):
+        header, rows = read_csv(self.printed(CSV))
+        self.assertEqual(len(rows), 1)
+        self.assertEqual(len(set(header)), len(header))
+        names = [name for name, _ in names_of(json.loads(self.printed(JSON)))
+                 if not name.startswith(("class.", "thread.")) and name != "version"]
+        self.assertEqual(header, names)
+        for name, value in rows[0].items():
+            self.assertTrue(value == "" if name.startswith("calls.") else value.isdigit(), name)
+
+    def test_openmetrics(self):
+        data = self.printed(OPENMETRICS)
+        types, values = read_openmetrics(data)
+        self.assertEqual(types["talus_process_minor_faults"], "counter")
+        self.assertGreater(values["talus_heap_live_bytes", None, None], 1000000)
+        self.assertGreater(values["talus_class_live_blocks", "size", "1024"], 0)
+        self.assertIn(("talus_thread_list_bytes", "thread", "20"), values)
+        self.assertNotIn(("talus_calls_allocations", None, None), values)
+        try:
+            from prometheus_client.openmetrics import parser
+        except ImportError:
+            return
+        families = list(parser.text_string_to_metric_families(data.decode()))
+        self.assertEqual({family.name for family in families}, set(types))
+
+    def test_text(self):
+        text = self.printed(TEXT).decode("ascii")
+        self.assertRegex(text, r"^talus \d+\.\d+\.\d+, process \d+\n")
+        self.assertRegex(text, r"(?m)^  live, small +\d+\.\d{3} MiB$")
+        self.assertRegex(text, r"(?m)^    1024( +\d+){5}$")
+        self.assertRegex(text, r"(?m)^      15( +\d+){4}\n  and 5 more$")
+
+
+class Moments(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.file = os.path.join(self.folder, "stats")
+
+    def content(self, name="stats"):
+        with open(os.path.join(self.folder, name), "rb") as file:
+            return file.read()
+
+    def run_to_file(self, *words, program="shared", file=None, **options):
+        result = run(*words, program=program, PRINT_STATS=file or self.file, **options)
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
+
+    def test_at_exit_in_each_form(self):
+        self.run_to_file("bytes", 1000000, PRINT_STATS_FORMAT=JSON)
+        tree = json.loads(self.content())
+        self.assertGreaterEqual(tree["calls"]["requested_bytes"], 1000000)
+        self.assertGreaterEqual(tree["calls"]["allocations"], 100)
+        ranges = [value for name, value in tree["calls"].items()
+                  if name.startswith("up_to_") or name == "larger"]
+        self.assertEqual(sum(ranges), tree["calls"]["allocations"])
+        os.remove(self.file)
+        for _ in range(2):
+            self.run_to_file("bytes", 1, PRINT_STATS_FORMAT=OPENMETRICS)
+        read_openmetrics(self.content())  # one alone, and no other file is left
+        self.assertEqual(os.listdir(self.folder), ["stats"])
+        for place in ("stdout", "stderr"):
+            result = run("bytes", 1, PRINT_STATS=place)
+            self.assertRegex(getattr(result, place).decode(), r"\n  allocations +\d+\n")
+
+    def test_process_id_in_the_name(self):
+        self.run_to_file("fork", 10, file=self.file + ".%p", PRINT_STATS_FORMAT=JSON)
+        names = os.listdir(self.folder)
+        self.assertEqual(len(names), 2)
+        for name in names:
+            self.assertEqual(f"stats.{json.loads(self.content(name))['process']['id']}", name)
+
+    def test_one_header_for_many_samples(self):
+        for _ in range(3):
+            self.run_to_file("fork", 10, PRINT_STATS_FORMAT=CSV)
+        _, rows = read_csv(self.content())
+        self.assertEqual(len(rows), 6)
+        self.assertEqual(len({row["process.id"] for row in rows}), 6)
+
+    def test_a_sleeping_program_is_sampled(self):
+        self.run_to_file("sleep", 1500, PRINT_STATS_FORMAT=CSV, PRINT_STATS_TRIGGER=2,
+                         PRINT_STATS_MS=100, HELPER=1)
+        _, rows = read_csv(self.content())
+        self.assertGreaterEqual(len(rows), 8)
+        self.assertLessEqual(len(rows), 16)
+        times = [int(row["process.uptime_ms"]) for row in rows]
+        self.assertEqual(times, sorted(set(times)))
+        self.assertEqual(rows[0]["calls.allocations"], "")  # trigger 2 alone counts no calls
+
+    def test_a_sleeping_child_is_sampled(self):
+        self.run_to_file("fork", 1500, file=self.file + ".%p", PRINT_STATS_FORMAT=CSV,
+                         PRINT_STATS_TRIGGER=2, PRINT_STATS_MS=100, HELPER=1)
+        counts = [len(read_csv(self.content(name))[1]) for name in os.listdir(self.folder)]
+        self.assertEqual(len(counts), 2)
+        self.assertGreaterEqual(min(counts), 8)
+
+    def test_without_a_helper_slow_paths_print(self):
+        for program in PROGRAMS:
+            self.run_to_file("steps", 100, program=program, file=self.file + program, HELPER=0,
+                             PRINT_STATS_FORMAT=JSON, PRINT_STATS_TRIGGER=2, PRINT_STATS_MS=50)
+            lines = self.content("stats" + program).splitlines()
+            self.assertGreaterEqual(len(lines), 10)
+            for line in lines:
+                json.loads(line)
+        self.run_to_file("sleep", 300, file=self.file + "idle", HELPER=0, PRINT_STATS_TRIGGER=2,
+                         PRINT_STATS_MS=50)
+        self.assertNotIn("statsidle", os.listdir(self.folder))
+
+    def test_every_so_many_bytes(self):
+        self.run_to_file("bytes", 41 << 20, PRINT_STATS_FORMAT=CSV, PRINT_STATS_TRIGGER=4,
+                         PRINT_STATS_BYTES="4M")
+        _, rows = read_csv(self.content())
+        self.assertEqual(len(rows), 10)
+        for number, row in enumerate(rows, 1):
+            requested = int(row["calls.requested_bytes"])
+            self.assertTrue(0 <= requested - number * (4 << 20) <= 100000, requested)
+
+    def test_no_trigger_no_output(self):
+        self.run_to_file("steps", 20, PRINT_STATS_TRIGGER=0, PRINT_STATS_MS=10)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_file_that_cannot_be_written_is_told(self):
+        missing = os.path.join(self.folder, "no", "file")
+        for trigger in (1, 3, 4):  # one line, however many samples there were
+            result = run("bytes", 10 << 20, PRINT_STATS=missing, PRINT_STATS_TRIGGER=trigger,
+                         PRINT_STATS_BYTES="1M", PRINT_STATS_MS=10)
+            self.assertEqual(result.returncode, 0)
+            self.assertEqual(result.stderr.decode(),
+                             f"talus: cannot write statistics to {missing}\n")
+
+    def test_a_reader_that_does_not_read_does_not_keep_the_program(self):
+        begin = time.monotonic()
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        os.write(writing, b"x" * 65536)
+        os.set_blocking(writing, True)
+        self.run_to_file("sleep", 500, file=f"/proc/{os.getpid()}/fd/{writing}",
+                         PRINT_STATS_TRIGGER=2, PRINT_STATS_MS=100, HELPER=1)
+        self.assertLess(time.monotonic() - begin, 10)
+        os.close(reading)
+        os.close(writing)
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--group", choices=["forms", "moments"], required=True)
+    arguments.add_argument("--shared", required=True)
+    arguments.add_argument("--static", required=True)
+    given = arguments.parse_args()
+    PROGRAMS.update(shared=given.shared, static=given.static)
+    case = {"forms": Forms, "moments": Moments}[given.group]
+    suite = unittest.defaultTestLoader.loadTestsFromTestCase(case)
+    return 0 if unittest.TextTestRunner(verbosity=1).run(suite).wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
