@@ -79,12 +79,21 @@ TALUS_SLOW void release_full(void* pointer, HeapFace& face) noexcept {
   offer_work();
 }
 
+TALUS_SLOW void release_large_by(ThreadCache& cache, void* pointer) noexcept {
+  {
+    const Working working{cache};
+    release_large(&cache, pointer);
+  }
+  offer_work();
+}
+
 // A pointer whose page word names another owner than the face.
 TALUS_SLOW void release_other(void* pointer, HeapFace& face, PageWord word) noexcept {
-  if (TALUS_UNLIKELY(face.operations != nullptr || !word.is_slab())) {
-    return release_slow(pointer, face);
-  }
+  if (TALUS_UNLIKELY(face.operations != nullptr)) return release_slow(pointer, face);
   auto& cache = static_cast<ThreadCache&>(face);
+  if (TALUS_UNLIKELY(!word.is_slab())) {
+    return word.is_large() ? release_large_by(cache, pointer) : release_slow(pointer, face);
+  }
   const Working working{cache};
   release_remote(cache, pointer, word);
 }
