@@ -99,9 +99,34 @@ inline void* reallocate_once(void* pointer, size_t bytes) noexcept {
   return moved;
 }
 
-// realloc of a live block to at least one byte; null: no memory, the block is untouched.
-TALUS_SLOW void* reallocate(void* pointer, size_t bytes) noexcept {
+TALUS_SLOW void* reallocate_slow(void* pointer, size_t bytes) noexcept {
   return allocate_with(bytes, [=]() noexcept { return reallocate_once(pointer, bytes); });
+}
+
+// A small block of the calling thread's heap becomes another small one.
+inline void* reallocate_small(void* pointer, size_t usable, size_t bytes) noexcept {
+  void* moved = allocate(bytes);
+  if (moved == nullptr) return nullptr;
+  copy_bytes(moved, pointer, usable < bytes ? usable : bytes);
+  release(pointer);
+  return moved;
+}
+
+// realloc of a live block to at least one byte; null: no memory, the block is untouched. Small
+// blocks, which grow by a few bytes most of the time, take no detour.
+inline void* reallocate(void* pointer, size_t bytes) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  const HeapFace& face = current_face();
+  if (bytes > small_bytes_max || face.operations != nullptr || !PageMap::covers(address)) {
+    return reallocate_slow(pointer, bytes);
+  }
+  const PageWord word = page_map.word_of(address);
+  if (!word.is_slab()) return reallocate_slow(pointer, bytes);
+  const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(address));
+  slab.prove(pointer);  // a copy from the middle of a block would read behind its end
+  if (fits_without_waste(slab.block_bytes, bytes)) return pointer;
+  if (word.owner() != face.id) return reallocate_slow(pointer, bytes);
+  return reallocate_small(pointer, slab.block_bytes, bytes);
 }
 
 }  // namespace talus
