@@ -95,6 +95,8 @@ inline HeapTotals collect_totals() noexcept {
     totals.live_large = is_negative ? 0 : space.counters().given_bytes;
   }
   if (totals.live_large_count >> 63 != 0) totals.live_large_count = 0;
+  totals.live_large += special_pool.live_bytes;  // pages of their own, too
+  totals.live_large_count += special_pool.live_count;
   totals.metadata = space.metadata_bytes();
   totals.dirty = space.dirty_bytes();
   totals.space = space.counters();

@@ -11,7 +11,7 @@
 
 namespace talus::os {
 
-enum class FakeCall : uint8_t { map, unmap, purge, move_pages, count };
+enum class FakeCall : uint8_t { map, unmap, purge, move_pages, allow, withdraw, count };
 
 struct FakePlan {
   Atomic<uint64_t> calls[static_cast<size_t>(FakeCall::count)];  // made so far, by kind
@@ -37,6 +37,15 @@ struct FakeOs : LinuxOs {
     const uint64_t at = fake_plan.map_base.fetch_add_relaxed(bytes + granule_bytes);  // [stat]
     if (at >> address_bits != 0) return nullptr;  // what os.hpp does with such an address
     return LinuxOs::map(reinterpret_cast<void*>(at), bytes);
+  }
+  static void* reserve(size_t bytes) noexcept {
+    return permits(FakeCall::map, nullptr, bytes) ? LinuxOs::reserve(bytes) : nullptr;
+  }
+  static bool allow(void* at, size_t bytes) noexcept {
+    return permits(FakeCall::allow, at, bytes) && LinuxOs::allow(at, bytes);
+  }
+  static bool withdraw(void* at, size_t bytes) noexcept {
+    return permits(FakeCall::withdraw, at, bytes) && LinuxOs::withdraw(at, bytes);
   }
   static bool unmap(void* at, size_t bytes) noexcept {
     return permits(FakeCall::unmap, at, bytes) && LinuxOs::unmap(at, bytes);

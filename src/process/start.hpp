@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "process/cgroup.hpp"
+#include "process/faults.hpp"
 #include "process/fork.hpp"
 #include "process/options_env.hpp"
 #include "process/summary.hpp"
@@ -76,6 +77,23 @@ inline void start_counting() noexcept {
   }
 }
 
+// Mappings that the kernel allows this process; its own default if it does not say.
+inline size_t mappings_allowed() noexcept {
+  char text[32];
+  if (read_text("/proc/sys/vm/max_map_count", text) == 0) return 65530;
+  return read_digits(text).value;
+}
+
+inline void start_mapped() noexcept {
+  mapped::Settings settings;
+  if (options.mode == HeapMode::mapped_underrun) settings.guard = mapped::Guard::at_start;
+  settings.quarantine_bytes = options.quarantine_bytes;
+  settings.mappings = options.mapped_mappings;
+  if (settings.mappings == 0) settings.mappings = mappings_allowed() / 4 * 3;
+  mapped::begin(settings);
+  watch_faults();
+}
+
 inline bool wants_summary() noexcept {
   return options.print_stats.bytes[0] != '\0' && (options.print_stats_trigger & 1) != 0;
 }
@@ -87,7 +105,11 @@ inline void process_starts() noexcept {
   if (!os::System::is_secure() && environ != nullptr) parse_options(environ, options, warn);
   find_limits();
   if (options.verbose) say_options();
-  if (wants_summary()) start_counting();
+  if (options.mode != HeapMode::none) {
+    start_mapped();
+  } else if (wants_summary()) {
+    start_counting();
+  }
   watch_forks();
   allow_helper();
 }
@@ -99,6 +121,7 @@ inline constexpr uint64_t exit_patience_ms = 200;
 inline void process_ends() noexcept {
   if (has_ended.load_relaxed()) return;  // [init] destructors run one after the other
   has_ended.store_relaxed(true);         // [init]
+  if (may_be_unloaded()) forget_faults();
   end_helper_for_ever(may_be_unloaded() ? helper_patience_ms : exit_patience_ms);
   if (wants_summary()) print_summary();
   forget_threads();
