@@ -48,6 +48,7 @@ struct Settings {
   Guard guard = Guard::at_end;
   size_t quarantine_bytes = 0;  // addresses
   size_t mappings = 0;          // that blocks may have
+  size_t address_bytes = 0;     // that slots may have; 0: no bound
 };
 
 struct Pool {
@@ -62,6 +63,7 @@ struct Pool {
   uintptr_t region_end = 0;
   size_t region_bytes = region_bytes_start;  // of the next one
   size_t mappings = 0;                       // about; of live and freed blocks
+  size_t address_bytes = 0;                  // of regions and other slots
   size_t quarantined_bytes = 0;
   size_t quarantined_mappings = 0;
   bool has_warned = false;
@@ -82,6 +84,8 @@ inline void set_words(uintptr_t slot, size_t granules, PageWord word, void* bloc
 
 // Reserves `bytes` at a multiple of a granule and makes the page map ready; 0: it cannot.
 inline uintptr_t reserve(size_t bytes) noexcept {
+  const size_t bound = pool.settings.address_bytes;
+  if (bound != 0 && pool.address_bytes + bytes > bound) return 0;
   const size_t wide = bytes + granule_bytes;
   void* reserved = os::reserve_pages(wide);
   if (reserved == nullptr) return 0;
@@ -103,6 +107,7 @@ inline bool reserve_region() noexcept {
   if (base == 0) return false;
   pool.region_next = base;
   pool.region_end = base + bytes;
+  pool.address_bytes += bytes;
   pool.region_bytes = bytes < region_bytes_max ? 2 * bytes : bytes;
   pool.mappings++;
   return true;
@@ -161,6 +166,7 @@ inline MappedBlock* map_slot(Locked& held, const BlockRequest& request, size_t p
   block->slot = from;
   block->granules = (to - from) / granule_bytes;
   block->has_own_mapping = true;
+  pool.address_bytes += to - from;
   block->start = place.start;
   block->pages = place.pages;
   block->page_bytes = place.page_bytes;
@@ -174,6 +180,7 @@ inline void give_slot(MappedBlock& block) noexcept {
   if (!block.has_own_mapping) return pool.free_slots.push(block);
   set_words(block.slot, block.granules, PageWord{}, nullptr);
   os::System::unmap(to_pointer(block.slot), block.granules * granule_bytes);
+  pool.address_bytes -= block.granules * granule_bytes;
   pool.mappings--;
   give_descriptor(block);
 }

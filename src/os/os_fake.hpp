@@ -39,7 +39,8 @@ struct FakeOs : LinuxOs {
     return LinuxOs::map(reinterpret_cast<void*>(at), bytes);
   }
   static void* reserve(size_t bytes) noexcept {
-    return permits(FakeCall::map, nullptr, bytes) ? LinuxOs::reserve(bytes) : nullptr;
+    if (!permits(FakeCall::map, nullptr, bytes)) return nullptr;
+    return to_page(LinuxOs::reserve(bytes + page_bytes()));
   }
   static bool allow(void* at, size_t bytes) noexcept {
     return permits(FakeCall::allow, at, bytes) && LinuxOs::allow(at, bytes);
@@ -62,7 +63,10 @@ struct FakeOs : LinuxOs {
   // A kernel with larger pages hands out larger-page-aligned addresses.
   static void* aligned_map(void* hint, size_t bytes) noexcept {
     if (page_bytes() == LinuxOs::page_bytes()) return LinuxOs::map(hint, bytes);
-    char* at = static_cast<char*>(LinuxOs::map(hint, bytes + page_bytes()));
+    return to_page(LinuxOs::map(hint, bytes + page_bytes()));
+  }
+  // The first page of a range that is a page longer than it was asked for.
+  static void* to_page(void* at) noexcept {
     if (at == nullptr) return nullptr;
     return reinterpret_cast<void*>(round_up(reinterpret_cast<uintptr_t>(at), page_bytes()));
   }

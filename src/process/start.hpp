@@ -84,12 +84,20 @@ inline size_t mappings_allowed() noexcept {
   return read_digits(text).value;
 }
 
+// Half of the addresses that the process may have: the rest is for all else. 0: there is no bound.
+inline size_t addresses_for_slots() noexcept {
+  rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+  arch::system_call(SYS_prlimit64, 0, RLIMIT_AS, 0, reinterpret_cast<long>(&limit), 0, 0);
+  return limit.rlim_cur == RLIM_INFINITY ? 0 : limit.rlim_cur / 2;
+}
+
 inline void start_mapped() noexcept {
   mapped::Settings settings;
   if (options.mode == HeapMode::mapped_underrun) settings.guard = mapped::Guard::at_start;
   settings.quarantine_bytes = options.quarantine_bytes;
   settings.mappings = options.mapped_mappings;
   if (settings.mappings == 0) settings.mappings = mappings_allowed() / 4 * 3;
+  settings.address_bytes = addresses_for_slots();
   mapped::begin(settings);
   watch_faults();
 }

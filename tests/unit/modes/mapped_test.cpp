@@ -205,6 +205,24 @@ TEST_F(MappedTest, OrdinaryBlocksWhenMappingsRunOut) {
   pool.settings.mappings = mappings_before;
 }
 
+TEST_F(MappedTest, AddressesAreBounded) {
+  mapped::Pool& pool = mapped::pool;
+  pool.has_warned = true;
+  const size_t bytes = 10 * mib;
+  pool.settings.address_bytes = pool.address_bytes + 5 * bytes / 2;
+  void* blocks[4] = {};
+  for (void*& block : blocks) block = allocate(bytes);
+  EXPECT_TRUE(is_mapped(blocks[0]));
+  EXPECT_TRUE(is_mapped(blocks[1]));
+  EXPECT_FALSE(is_mapped(blocks[2]));
+  EXPECT_FALSE(is_mapped(blocks[3]));
+  for (void* block : blocks) release(block);
+  void* again = allocate(bytes);
+  EXPECT_TRUE(is_mapped(again)) << "addresses of freed blocks are used again early";
+  release(again);
+  pool.settings.address_bytes = 0;
+}
+
 TEST_F(MappedTest, TotalsCountSuchBlocks) {
   const HeapTotals before = collect_totals();
   void* small = allocate(100);
