@@ -58,8 +58,8 @@ class MappedFault : public testing::Test {
 
 TEST_F(MappedFault, Overrun) {
   EXPECT_DEATH_BY(SIGSEGV,
-                  "talus: fault at " + at + ", 0 bytes behind the live block of 112 bytes at " + at +
-                      allocated + "\n",
+                  "talus: fault at " + at + ", 0 bytes behind the live block of 112 bytes at " +
+                      at + allocated + "\n",
                   text_of(api::malloc(112))[112] = 1);
   EXPECT_DEATH_BY(SIGSEGV,
                   "talus: fault at " + at + ", 12 bytes behind the live block of 100 bytes at " +

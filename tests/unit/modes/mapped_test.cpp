@@ -46,7 +46,7 @@ TEST_F(MappedTest, EachSizeEndsAtAGuard) {
 }
 
 TEST_F(MappedTest, EveryCallGivesSuchBlocks) {
-  for (size_t bytes : {size_t{1}, size_t{100}, size_t{5000}, size_t{40000}, size_t{300000}}) {
+  for (const size_t bytes : {1u, 100u, 5000u, 40000u, 300000u}) {
     void* const made[] = {api::malloc(bytes), api::calloc(1, bytes),
                           api::calloc_whole(block_alignment, 1, bytes), api::realloc(nullptr, bytes),
                           api::rezalloc(nullptr, bytes)};
