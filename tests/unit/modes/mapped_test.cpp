@@ -48,8 +48,8 @@ TEST_F(MappedTest, EachSizeEndsAtAGuard) {
 TEST_F(MappedTest, EveryCallGivesSuchBlocks) {
   for (const size_t bytes : {1u, 100u, 5000u, 40000u, 300000u}) {
     void* const made[] = {api::malloc(bytes), api::calloc(1, bytes),
-                          api::calloc_whole(block_alignment, 1, bytes), api::realloc(nullptr, bytes),
-                          api::rezalloc(nullptr, bytes)};
+                          api::calloc_whole(block_alignment, 1, bytes),
+                          api::realloc(nullptr, bytes), api::rezalloc(nullptr, bytes)};
     for (void* block : made) {
       expect_guarded(block, bytes);
       api::free(block);

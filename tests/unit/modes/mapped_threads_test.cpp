@@ -111,6 +111,16 @@ TEST_F(MappedThreadsTest, AThreadThatWasAskedComesBackToTheMode) {
   EXPECT_TRUE(is_mapped(block));
   EXPECT_EQ(&current_face(), &own);
   release(block);
+  // It may be asked between a slow path's first look at its face and the next.
+  {
+    Locked held{registry.lock};
+    ask(held, cache);
+  }
+  ASSERT_NE(&current_face(), &own) << "the helper did not ask";
+  block = allocate_by_mode({100, block_alignment, 0});
+  ASSERT_NE(block, nullptr);
+  EXPECT_TRUE(is_mapped(block));
+  release(block);
 }
 
 TEST_F(MappedThreadsTest, CrossesAFork) {
@@ -140,8 +150,8 @@ TEST_F(MappedThreadsTest, CrossesAFork) {
       _exit(churn(random, 300));
     }
     int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0) << "in round " << round;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << "in round " << round;
   }
   stop.store_relaxed(true);
   busy.join();
