@@ -98,18 +98,17 @@ inline const MappedBlock* block_of_slot(uintptr_t address,
 }
 
 // The block that an address without access was most likely meant for: the nearest of the one in
-// its slot and the ones in the slots beside it. Null: the address has nothing to do with mapped
-// blocks.
+// its slot and the ones a granule before and behind. Null: the address is far from mapped blocks.
 inline const MappedBlock* block_near(uintptr_t address,
                                      const SpecialOperations& operations) noexcept {
-  const MappedBlock* nearest = block_of_slot(address, operations);
-  if (nearest == nullptr) return nullptr;
-  const uintptr_t slot_end = nearest->slot + nearest->granules * granule_bytes;
-  const uintptr_t neighbours[] = {nearest->slot - 1, slot_end};
-  for (const uintptr_t beside : neighbours) {
-    const MappedBlock* block = block_of_slot(beside, operations);
+  const uintptr_t looks[] = {address, address - granule_bytes, address + granule_bytes};
+  const MappedBlock* nearest = nullptr;
+  for (const uintptr_t look : looks) {
+    const MappedBlock* block = block_of_slot(look, operations);
     if (block == nullptr) continue;
-    if (distance_to(*block, address) < distance_to(*nearest, address)) nearest = block;
+    const bool is_nearer =
+        nearest == nullptr || distance_to(*block, address) < distance_to(*nearest, address);
+    if (is_nearer) nearest = block;
   }
   return nearest;
 }

@@ -10,6 +10,7 @@
 #ifndef TALUS_PROCESS_START_HPP
 #define TALUS_PROCESS_START_HPP
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "process/cgroup.hpp"

@@ -71,6 +71,23 @@ TEST_F(MappedFault, Overrun) {
                   (void)text_of(api::calloc(200000, 1))[200005]);
 }
 
+// The slot behind the newest block was never used, the one behind the first belongs to another.
+TEST_F(MappedFault, OverrunByPages) {
+  EXPECT_DEATH_BY(SIGSEGV,
+                  "talus: fault at " + at + ", 5000 bytes behind the live block of 112 bytes at " +
+                      at + allocated + "\n",
+                  (void)text_of(api::malloc(112))[5112]);
+  EXPECT_DEATH_BY(SIGSEGV,
+                  "talus: fault at " + at + ", 5000 bytes behind the freed block of 112 bytes at " +
+                      at + allocated + freed + "\n",
+                  {
+                    void* block = api::malloc(112);
+                    hide(api::malloc(20));
+                    api::free(block);
+                    (void)text_of(block)[5112];
+                  });
+}
+
 TEST_F(MappedFault, UnderrunByAPage) {
   EXPECT_DEATH_BY(SIGSEGV,
                   "talus: fault at " + at + ", 4200 bytes before the live block of 100 bytes at " +
