@@ -12,11 +12,13 @@
 
 namespace talus {
 
-// A zeroed large block; null: no memory. `alignment` is at least a granule.
-inline void* allocate_zeroed_large(size_t bytes, size_t alignment = granule_bytes) noexcept {
+// A zeroed large block; null: no memory.
+inline void* allocate_zeroed_large(size_t bytes, size_t alignment = block_alignment) noexcept {
   ThreadCache* cache = cache_behind(current_face());
   const MaybeWorking working{cache};
-  const LargeAllocation large = allocate_large(cache, bytes, alignment);
+  if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;  // which are zero
+  const size_t aligned = alignment > granule_bytes ? alignment : granule_bytes;
+  const LargeAllocation large = allocate_large(cache, bytes, aligned);
   if (large.block == nullptr) return nullptr;
   note_allocate(large.block, bytes);
   if (large.zeroed == Zeroed::yes) return large.block;
@@ -39,7 +41,8 @@ inline void* allocate_zeroed(size_t bytes) noexcept {
 // What is known about a live block; `call` is named in the report if it is none.
 struct BlockFacts {
   size_t usable_bytes = 0;
-  LargeBlock* large = nullptr;  // null: a small one
+  LargeBlock* large = nullptr;  // null: a small one, or special
+  bool is_special = false;
 };
 
 inline BlockFacts facts_of(void* pointer, const char* call) noexcept {
@@ -49,11 +52,12 @@ inline BlockFacts facts_of(void* pointer, const char* call) noexcept {
   if (word.is_slab()) {
     const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of(address));
     slab.prove(pointer);  // a copy from the middle of a block would read behind its end
-    return {slab.block_bytes, nullptr};
+    return {slab.block_bytes, nullptr, false};
   }
+  if (is_special(word)) return {usable_bytes_of_special(pointer, call), nullptr, true};
   if (!word.is_large()) report::foreign_pointer(pointer, call);
   LargeBlock& large = prove_large(pointer, call);
-  return {large.usable_bytes - large.front_bytes, &large};
+  return {large.usable_bytes - large.front_bytes, &large, false};
 }
 
 inline size_t usable_size(void* pointer) noexcept {
@@ -67,35 +71,41 @@ inline bool fits_without_waste(size_t usable, size_t bytes) noexcept {
 
 // Resizes where the block is; false: it cannot. The face's mode, if any, is told.
 inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
+  if (facts.is_special) return bytes == facts.usable_bytes;
   if (facts.large == nullptr || facts.large->front_bytes != 0) {
     return fits_without_waste(facts.usable_bytes, bytes);
   }
   return bytes > small_bytes_max && resize_large_in_place(*facts.large, bytes);
 }
 
-inline void* reallocate_once(void* pointer, size_t bytes) noexcept {
-  const BlockFacts facts = facts_of(pointer, "realloc");
-  HeapFace& face = current_face();
-  ThreadCache* cache = cache_behind(face);
-  const MaybeWorking working{cache};
-  note_free(pointer);
-  if (resize_in_place(facts, bytes)) {
-    note_allocate(pointer, bytes);
-    return pointer;
-  }
-  void* moved = nullptr;
+// Moves a block to an ordinary one, or resizes it where it is; null: no memory.
+inline void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, void* pointer,
+                              size_t bytes) noexcept {
+  if (resize_in_place(facts, bytes)) return pointer;
   const bool may_move_pages = facts.large != nullptr && facts.large->front_bytes == 0;
   if (may_move_pages && bytes > small_bytes_max && bytes < PTRDIFF_MAX - granule_bytes) {
-    moved = move_large(*facts.large, bytes);
-    note_allocate(moved == nullptr ? pointer : moved, bytes);
-    return moved;
+    return move_large(*facts.large, bytes);
   }
-  moved = bytes <= small_bytes_max ? allocate_small_on(cache, class_of(bytes))
-                                   : allocate_large(cache, bytes, granule_bytes).block;
-  note_allocate(moved == nullptr ? pointer : moved, bytes);
+  void* moved = bytes <= small_bytes_max ? allocate_small_on(cache, class_of(bytes))
+                                         : allocate_large(cache, bytes, granule_bytes).block;
   if (moved == nullptr) return nullptr;
   copy_bytes(moved, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
   release_plain(cache, pointer);
+  return moved;
+}
+
+inline void* reallocate_once(void* pointer, size_t bytes) noexcept {
+  const BlockFacts facts = facts_of(pointer, "realloc");
+  ThreadCache* cache = cache_behind(current_face());
+  const MaybeWorking working{cache};
+  if (void* special = allocate_by_mode({bytes, block_alignment, 0})) {
+    copy_bytes(special, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
+    release_plain(cache, pointer);
+    return special;
+  }
+  note_free(pointer);
+  void* moved = reallocate_plain(cache, facts, pointer, bytes);
+  note_allocate(moved == nullptr ? pointer : moved, bytes);
   return moved;
 }
 

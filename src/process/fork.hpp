@@ -58,6 +58,7 @@ inline void after_fork_in_child() noexcept {
       face.operations != &birth_operations && face.operations != &dead_operations;
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).reset_in_child(); });
   leave_other_caches(has_cache ? cache_behind(face) : nullptr);
+  mapped::renew_thread_id();
 }
 
 inline void watch_forks() noexcept {
