@@ -20,6 +20,7 @@
 #define TALUS_HEAP_SLABS_HPP
 #define TALUS_HEAP_LARGE_CACHE_HPP
 #define TALUS_HEAP_OFFER_HPP
+#define TALUS_HEAP_SPECIAL_HPP
 
 namespace talus {
 
@@ -70,6 +71,11 @@ void give_blocks(Heap&, Places* places, size_t count) noexcept {
   }
 }
 inline void release_empty_slabs(Heap&) noexcept {}
+
+// No modes.
+inline bool is_special(PageWord) noexcept { return false; }
+inline void release_special(void*) noexcept {}
+inline void* allocate_by_mode(const BlockRequest&) noexcept { return nullptr; }
 
 // No large blocks.
 struct LargeAllocation {
