@@ -7,6 +7,7 @@
 #define TALUS_HEAP_FREE_SLOW_HPP
 
 #include "heap/alloc_slow.hpp"
+#include "heap/instance_blocks.hpp"
 #include "heap/offer.hpp"
 #include "os/bytes.hpp"
 
@@ -112,6 +113,7 @@ inline void flush_all(ThreadCache& cache) noexcept {
 inline void release_unused(Heap& heap) noexcept {
   Locked held{lock_of(heap)};
   drain_inbox(heap);
+  rest_heap(heap);
   release_empty_slabs(heap);
 }
 

@@ -9,7 +9,7 @@
 #ifndef TALUS_HEAP_LARGE_CACHE_HPP
 #define TALUS_HEAP_LARGE_CACHE_HPP
 
-#include "heap/large.hpp"
+#include "heap/instance_large.hpp"
 
 namespace talus {
 
@@ -109,6 +109,12 @@ TALUS_SLOW LargeAllocation allocate_large(ThreadCache* cache, size_t bytes,
 }
 
 TALUS_SLOW void release_large(ThreadCache* cache, void* pointer) noexcept {
+  for (;;) {
+    const PageWord word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
+    if (!word.is_large()) report::foreign_pointer(pointer, "free");
+    if (TALUS_LIKELY(!is_instance(owner_of_large(word)))) break;
+    if (release_large_inside(pointer, owner_of_large(word))) return;
+  }
   LargeBlock& large = prove_large(pointer, "free");
   if (cache == nullptr || large.granules > large_kept_granules) return give_large(large);
   large_live_to_kept(*cache, large);

@@ -40,6 +40,7 @@ inline void* allocate_zeroed(size_t bytes) noexcept {
 struct BlockFacts {
   size_t usable_bytes = 0;
   LargeBlock* large = nullptr;  // null: a small one
+  HeapId owner = HeapId::nobody;  // of a large one: only if that is an instance
 };
 
 inline BlockFacts facts_of(void* pointer, const char* call) noexcept {
@@ -49,11 +50,11 @@ inline BlockFacts facts_of(void* pointer, const char* call) noexcept {
   if (word.is_slab()) {
     const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of(address));
     slab.prove(pointer);  // a copy from the middle of a block would read behind its end
-    return {slab.block_bytes, nullptr};
+    return {slab.block_bytes, nullptr, word.owner()};
   }
   if (!word.is_large()) report::foreign_pointer(pointer, call);
   LargeBlock& large = prove_large(pointer, call);
-  return {large.usable_bytes - large.front_bytes, &large};
+  return {large.usable_bytes - large.front_bytes, &large, owner_of_large(word)};
 }
 
 inline size_t usable_size(void* pointer) noexcept {
@@ -70,10 +71,16 @@ inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
   if (facts.large == nullptr || facts.large->front_bytes != 0) {
     return fits_without_waste(facts.usable_bytes, bytes);
   }
-  return bytes > small_bytes_max && resize_large_in_place(*facts.large, bytes);
+  return bytes > small_bytes_max && resize_large(*facts.large, facts.owner, bytes);
 }
 
-inline void* reallocate_once(void* pointer, size_t bytes) noexcept {
+// A block of the instance that another block belongs to; null: no memory, or its limit.
+inline void* allocate_beside(const BlockFacts& facts, const Request& request,
+                             bool& is_at_limit) noexcept {
+  return allocate_inside_once(handle_of(facts.owner), request, is_at_limit).block;
+}
+
+inline void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit) noexcept {
   const BlockFacts facts = facts_of(pointer, "realloc");
   HeapFace& face = current_face();
   ThreadCache* cache = cache_behind(face);
@@ -86,12 +93,18 @@ inline void* reallocate_once(void* pointer, size_t bytes) noexcept {
   void* moved = nullptr;
   const bool may_move_pages = facts.large != nullptr && facts.large->front_bytes == 0;
   if (may_move_pages && bytes > small_bytes_max && bytes < PTRDIFF_MAX - granule_bytes) {
-    moved = move_large(*facts.large, bytes);
+    moved = is_instance(facts.owner)
+                ? move_large_inside(*facts.large, facts.owner, bytes, is_at_limit)
+                : move_large(*facts.large, bytes);
     note_allocate(moved == nullptr ? pointer : moved, bytes);
     return moved;
   }
-  moved = bytes <= small_bytes_max ? allocate_small_on(cache, class_of(bytes))
-                                   : allocate_large(cache, bytes, granule_bytes).block;
+  if (TALUS_UNLIKELY(is_instance(facts.owner))) {
+    moved = allocate_beside(facts, {bytes, block_alignment, "realloc"}, is_at_limit);
+  } else {
+    moved = bytes <= small_bytes_max ? allocate_small_on(cache, class_of(bytes))
+                                     : allocate_large(cache, bytes, granule_bytes).block;
+  }
   note_allocate(moved == nullptr ? pointer : moved, bytes);
   if (moved == nullptr) return nullptr;
   copy_bytes(moved, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
@@ -99,9 +112,12 @@ inline void* reallocate_once(void* pointer, size_t bytes) noexcept {
   return moved;
 }
 
-// realloc of a live block to at least one byte; null: no memory, the block is untouched.
+// realloc of a live block to at least one byte; null: no memory, the block is untouched. A block of
+// an instance stays in it.
 TALUS_SLOW void* reallocate(void* pointer, size_t bytes) noexcept {
-  return allocate_with(bytes, [=]() noexcept { return reallocate_once(pointer, bytes); });
+  return allocate_within_limit(bytes, [=](bool& is_at_limit) noexcept {
+    return reallocate_once(pointer, bytes, is_at_limit);
+  });
 }
 
 }  // namespace talus

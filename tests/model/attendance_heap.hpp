@@ -20,6 +20,7 @@
 #define TALUS_HEAP_SLABS_HPP
 #define TALUS_HEAP_LARGE_CACHE_HPP
 #define TALUS_HEAP_OFFER_HPP
+#define TALUS_HEAP_INSTANCE_BLOCKS_HPP
 
 namespace talus {
 
@@ -83,6 +84,9 @@ inline void release_kept(ThreadCache&) noexcept {}
 // Nothing to offer.
 inline void offer_if_much(Heap&) noexcept {}
 inline void offer_work() noexcept {}
+
+// No instances.
+inline void rest_heap(Heap&) noexcept {}
 
 // What the copy of sweep.hpp counts in.
 struct SweepTally {
