@@ -33,7 +33,7 @@ inline talus_heap* heap_new(const talus_heap_options* wishes) noexcept {
 }
 
 TALUS_FAST void* heap_malloc(talus_heap* heap, size_t bytes) noexcept {
-  return or_enomem(allocate_from(handle_in(heap), {bytes, block_alignment, "talus_heap_malloc"}));
+  return or_enomem(allocate_from(handle_in(heap), bytes, "talus_heap_malloc"));
 }
 
 inline void* heap_calloc(talus_heap* heap, size_t count, size_t bytes) noexcept {
@@ -62,8 +62,7 @@ inline void check_owner(talus_heap* heap, void* pointer, const char* call) noexc
 
 inline void* heap_realloc(talus_heap* heap, void* pointer, size_t bytes) noexcept {
   if (pointer == nullptr) {
-    return or_enomem(
-        allocate_from(handle_in(heap), {bytes, block_alignment, "talus_heap_realloc"}));
+    return or_enomem(allocate_from(handle_in(heap), bytes, "talus_heap_realloc"));
   }
   check_owner(heap, pointer, "talus_heap_realloc");
   return api::realloc(pointer, bytes);
@@ -71,7 +70,8 @@ inline void* heap_realloc(talus_heap* heap, void* pointer, size_t bytes) noexcep
 
 // free and talus_free take blocks of any heap; this one only of the one named.
 inline void heap_free(talus_heap* heap, void* pointer) noexcept {
-  if (heap == nullptr && pointer != nullptr) check_owner(heap, pointer, "talus_heap_free");
+  if (TALUS_UNLIKELY(pointer == nullptr)) return;
+  if (TALUS_UNLIKELY(heap == nullptr)) check_owner(heap, pointer, "talus_heap_free");
   release_from(handle_in(heap), pointer, "talus_heap_free");
 }
 

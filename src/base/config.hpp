@@ -78,7 +78,7 @@ inline constexpr size_t remote_backlog_bytes_max = 256 * kib;
 inline constexpr size_t heap_count_max = size_t{1} << 10;
 inline constexpr size_t instance_id_max = 0xfffe;
 // Blocks that an instance has ready at most for each class, and their bytes.
-inline constexpr size_t ready_blocks_max = 7;
+inline constexpr size_t ready_blocks_max = 15;
 inline constexpr size_t ready_bytes_max = 16 * kib;
 
 // Address space is taken from the kernel in arenas of at least this much, aligned to this much

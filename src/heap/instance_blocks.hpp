@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // heap/instance_blocks: blocks out of an instance and back.
 //
-// allocate_inside(handle, request)     lock, pop a ready block
+// allocate_small_inside(handle, bytes) lock, pop a ready block
 //   -> refill_ready(instance, class)   a batch from its slabs; a new slab, if the limit allows
+// allocate_inside(handle, request)     any block, and if there is no memory, who may find some
 //   -> take_large_inside(...)          a range of its own
 // release_inside(handle, pointer)      lock, the block's bit in its slab; free() gets here, too,
 //                                      from heap/remote and heap/large_cache
@@ -26,7 +27,7 @@ inline size_t ready_wanted(ClassId id) noexcept {
 
 // Makes blocks of a class ready; afterwards there are none only if there is no memory, or when the
 // limit is met, which it tells.
-TALUS_SLOW void refill_ready(Instance& heap, ClassId id, bool& is_at_limit) noexcept {
+inline void refill_ready(Instance& heap, ClassId id, bool& is_at_limit) noexcept {
   heap.note_used(id);
   if (choose_slab(heap, id) == nullptr) {
     is_at_limit = !make_room(heap, size_class_row(id).slab_granules * granule_bytes);
@@ -38,9 +39,15 @@ TALUS_SLOW void refill_ready(Instance& heap, ClassId id, bool& is_at_limit) noex
   ready.count = take_blocks(heap, id, ready.blocks, ready_wanted(id));
 }
 
-TALUS_FAST void* pop_ready(Instance& heap, ClassId id) noexcept {
+// Makes blocks ready if there are none. One of them; null: no memory, or the limit.
+TALUS_SLOW void* refill_and_pop(Instance& heap, ClassId id, bool& is_at_limit) noexcept {
   ReadyBlocks& ready = heap.ready[index_of(id)];
-  return TALUS_LIKELY(ready.count != 0) ? ready.blocks[--ready.count] : nullptr;
+  if (ready.count == 0) refill_ready(heap, id, is_at_limit);
+  return ready.count != 0 ? ready.blocks[--ready.count] : nullptr;
+}
+TALUS_SLOW void* refill_and_pop(Instance& heap, ClassId id) noexcept {
+  bool is_at_limit = false;
+  return refill_and_pop(heap, id, is_at_limit);
 }
 
 // What is asked for. The alignment is a power of two.
@@ -77,12 +84,8 @@ inline LargeAllocation take_large_inside(Instance& heap, const Request& request,
 inline LargeAllocation allocate_inside_once(uintptr_t handle, const Request& request,
                                             bool& is_at_limit) noexcept {
   const Inside inside{handle, request.call};
-  Instance& heap = inside.heap();
-  if (!request.is_small()) return take_large_inside(heap, request, is_at_limit);
-  const ClassId id = request.class_id();
-  if (void* block = pop_ready(heap, id)) return {block, Zeroed::no};
-  refill_ready(heap, id, is_at_limit);
-  return {pop_ready(heap, id), Zeroed::no};
+  if (!request.is_small()) return take_large_inside(inside.heap(), request, is_at_limit);
+  return {refill_and_pop(inside.heap(), request.class_id(), is_at_limit), Zeroed::no};
 }
 
 // Allocates by way of attempt(is_at_limit), and again as long as memory may be found; an instance
@@ -98,8 +101,8 @@ void* allocate_within_limit(size_t bytes, Attempt attempt) noexcept {
   return block;
 }
 
-TALUS_SLOW LargeAllocation allocate_inside_slow(uintptr_t handle,
-                                                const Request& request) noexcept {
+// A block of the instance; block null: no memory, or its limit. Modes are not told.
+TALUS_SLOW LargeAllocation allocate_inside(uintptr_t handle, Request request) noexcept {
   LargeAllocation made;
   if (request.bytes > PTRDIFF_MAX - granule_bytes) return made;
   allocate_within_limit(request.bytes, [&](bool& is_at_limit) noexcept {
@@ -110,29 +113,28 @@ TALUS_SLOW LargeAllocation allocate_inside_slow(uintptr_t handle,
   return made;
 }
 
-// A block of the instance; null: no memory, or its limit. Modes are not told.
-TALUS_FAST LargeAllocation allocate_inside(uintptr_t handle, const Request& request) noexcept {
-  if (TALUS_LIKELY(request.is_small())) {
-    const Inside inside{handle, request.call};
-    if (void* block = pop_ready(inside.heap(), request.class_id())) return {block, Zeroed::no};
-  }
-  return allocate_inside_slow(handle, request);
+// As above, a small block that needs no memory to be found; null: that was not enough.
+TALUS_FAST void* allocate_small_inside(uintptr_t handle, size_t bytes, const char* call) noexcept {
+  const Inside inside{handle, call};
+  const ClassId id = class_of(bytes);
+  ReadyBlocks& ready = inside.heap().ready[index_of(id)];
+  if (TALUS_UNLIKELY(ready.count == 0)) return refill_and_pop(inside.heap(), id);
+  return ready.blocks[--ready.count];
 }
 
-// Takes a block of the instance back; null is nothing, any other is reported. `tell` is called with
+// Takes a block of the instance back; any other is reported. `tell` is called with
 // one that is the instance's, for modes. No lock is held.
 template <typename Tell>
 TALUS_FAST void release_inside(uintptr_t handle, void* pointer, const char* call,
                                Tell tell) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  if (pointer == nullptr) return;
   {
     const Inside inside{handle, call};
     Instance& heap = inside.heap();
     const PageWord word = PageMap::covers(address) ? page_map.word_of(address) : PageWord{};
     if (TALUS_LIKELY(word.owner() == heap.id)) {
       tell(pointer);
-      give_blocks(heap, &pointer, 1);
+      give_block(heap, *static_cast<Slab*>(page_map.descriptor_of_owned(address)), pointer);
     } else if (word.bits() == large_word(heap.id).bits()) {
       LargeBlock& large = prove_large(pointer, "free");
       tell(pointer);

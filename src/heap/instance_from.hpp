@@ -20,7 +20,7 @@ inline uintptr_t instance_of(const void* pointer) noexcept {
 }
 
 // A block; null: no memory, or the limit of the instance.
-TALUS_FAST void* allocate_from(uintptr_t handle, const Request& request) noexcept {
+TALUS_SLOW void* allocate_from(uintptr_t handle, Request request) noexcept {
   if (TALUS_UNLIKELY(handle == 0)) {
     return request.alignment <= block_alignment
                ? allocate(request.bytes)
@@ -29,6 +29,17 @@ TALUS_FAST void* allocate_from(uintptr_t handle, const Request& request) noexcep
   void* block = allocate_inside(handle, request).block;
   note_allocate(block, request.bytes);
   return block;
+}
+
+// The same for a block at a multiple of 16; an instance without memory for it goes the long way.
+TALUS_FAST void* allocate_from(uintptr_t handle, size_t bytes, const char* call) noexcept {
+  if (TALUS_LIKELY(handle != 0 && bytes <= small_bytes_max)) {
+    if (void* block = allocate_small_inside(handle, bytes, call)) {
+      if (TALUS_UNLIKELY(current_face().operations != nullptr)) note_allocate(block, bytes);
+      return block;
+    }
+  }
+  return allocate_from(handle, Request{bytes, block_alignment, call});
 }
 
 // A block that is zero up to its usable size; null: as above.
@@ -50,7 +61,9 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
 // Takes a block of the instance back; any other pointer is reported.
 TALUS_FAST void release_from(uintptr_t handle, void* pointer, const char* call) noexcept {
   if (TALUS_UNLIKELY(handle == 0)) return release(pointer);
-  release_inside(handle, pointer, call, note_free);
+  release_inside(handle, pointer, call, [](void* block) noexcept {
+    if (TALUS_UNLIKELY(current_face().operations != nullptr)) note_free(block);
+  });
 }
 
 }  // namespace talus

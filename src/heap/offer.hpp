@@ -30,16 +30,17 @@ inline size_t offered_heap_bytes_min() noexcept {
   return heaps > 1 ? offer_bytes_min / heaps : offer_bytes_min;
 }
 
-inline size_t offered_instance_bytes_min() noexcept {
-  return offer_bytes_min / (instance_table.shared_live_count.load_relaxed() + 1);  // [hint]
+inline bool is_much_for_instance(size_t bytes) noexcept {
+  return bytes * instance_table.shared_live_count.load_relaxed() >= offer_bytes_min;  // [hint]
 }
 
 // Under the heap's lock, after blocks came home.
 inline void offer_if_much(Heap& heap) noexcept {
   if (offer.is_served.load_relaxed()) return;  // [hint]
-  const size_t least =
-      is_instance(heap.id) ? offered_instance_bytes_min() : offered_heap_bytes_min();
-  if (free_touched_bytes(heap) < least) return;
+  const size_t bytes = free_touched_bytes(heap);
+  const bool is_much = is_instance(heap.id) ? is_much_for_instance(bytes)
+                                            : bytes >= offered_heap_bytes_min();
+  if (!is_much) return;
   offer.is_much.store_relaxed(true);  // [hint]
 }
 

@@ -8,7 +8,7 @@
 #ifndef TALUS_HEAP_REMOTE_HPP
 #define TALUS_HEAP_REMOTE_HPP
 
-#include "heap/slabs.hpp"
+#include "heap/instance_room.hpp"
 
 namespace talus {
 
@@ -166,7 +166,7 @@ TALUS_SLOW bool begin_batch(ThreadCache& cache, RemoteBatch& batch, HeapId owner
 }
 
 // Puts one block into its slab, whoever has that now: for threads that cannot collect, and for
-// blocks of instances, which a message might outlive.
+// blocks of instances.
 TALUS_SLOW void release_to_slab(void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   for (;;) {
@@ -194,7 +194,10 @@ TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* point
 
 TALUS_SLOW void release_remote_anew(ThreadCache& cache, RemoteBatch& batch, void* pointer,
                                     PageWord word) noexcept {
-  if (is_instance(word.owner())) return release_to_slab(pointer);
+  if (is_instance(word.owner())) {  // which a message might outlive
+    if (!release_small_inside(pointer, word.owner())) release_to_slab(pointer);
+    return;
+  }
   if (!begin_batch(cache, batch, word.owner())) return release_to_slab(pointer);
   add_to_batch(cache, batch, pointer, word);
 }

@@ -87,7 +87,7 @@ inline void* reallocate_empty(void* pointer, size_t bytes) noexcept {
   if (resizes_in_place(pointer, bytes, "talus_realloc_no_preserve")) return pointer;
   const uintptr_t handle = instance_of(pointer);
   release(pointer);
-  return allocate_from(handle, {bytes, block_alignment, "talus_realloc_no_preserve"});
+  return allocate_from(handle, bytes, "talus_realloc_no_preserve");
 }
 
 // As reallocate, to a block at a multiple of `alignment`, a power of two.

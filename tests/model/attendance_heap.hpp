@@ -21,6 +21,7 @@
 #define TALUS_HEAP_LARGE_CACHE_HPP
 #define TALUS_HEAP_OFFER_HPP
 #define TALUS_HEAP_INSTANCE_BLOCKS_HPP
+#define TALUS_HEAP_INSTANCE_ROOM_HPP
 
 namespace talus {
 
@@ -87,6 +88,7 @@ inline void offer_work() noexcept {}
 
 // No instances.
 inline void rest_heap(Heap&) noexcept {}
+inline bool release_small_inside(void*, HeapId) noexcept { return false; }
 
 // What the copy of sweep.hpp counts in.
 struct SweepTally {
