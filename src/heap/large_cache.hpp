@@ -110,7 +110,9 @@ TALUS_SLOW LargeAllocation allocate_large(ThreadCache* cache, size_t bytes,
 
 TALUS_SLOW void release_large(ThreadCache* cache, void* pointer) noexcept {
   for (;;) {
-    const PageWord word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
+    // One that was an instance's a moment ago: what its descriptor said then is past.
+    const PageWord word =
+        page_map.word_and_descriptor_of(reinterpret_cast<uintptr_t>(pointer));
     if (!word.is_large()) report::foreign_pointer(pointer, "free");
     if (TALUS_LIKELY(!is_instance(owner_of_large(word)))) break;
     if (release_large_inside(pointer, owner_of_large(word))) return;
