@@ -118,8 +118,21 @@ TALUS_SLOW void* allocate_slower(size_t bytes, HeapFace& face) noexcept {
   return block;
 }
 
+// A large block that the thread kept; null: there is none of this size.
+TALUS_FAST void* pop_kept_block(size_t bytes, HeapFace& face) noexcept {
+  const bool may_be_kept = bytes > small_bytes_max && bytes <= large_kept_granules * granule_bytes;
+  if (face.operations != nullptr || !may_be_kept) return nullptr;
+  auto& cache = static_cast<ThreadCache&>(face);
+  const Working working{cache};
+  LargeBlock* large = take_kept(cache, divide_up(bytes, granule_bytes));
+  if (large == nullptr) return nullptr;
+  large_kept_to_live(cache, *large, bytes);
+  return reinterpret_cast<void*>(large->base);
+}
+
 TALUS_SLOW void* allocate_slow(size_t bytes, HeapFace& face) noexcept {
   if (void* block = pop_guarded(bytes, face)) return block;
+  if (void* block = pop_kept_block(bytes, face)) return block;
   return allocate_slower(bytes, face);
 }
 

@@ -77,6 +77,16 @@ TALUS_FAST void begin_work(ThreadCache& cache) noexcept {
     come_back(cache);
   }
 }
+// As above, but leaves an owner that must come back first as it was. False: that is so.
+TALUS_FAST bool begin_work_if_present(ThreadCache& cache) noexcept {
+  Presence& presence = cache.presence;
+  presence.shared_busy.own_add_relaxed(1);  // [own]
+  compiler_fence();
+  // [hint] the lock decides
+  if (TALUS_LIKELY(presence.shared_state.load_relaxed() == Attendance::present)) return true;
+  presence.shared_busy.store_release(presence.shared_busy.load_relaxed() - 1);  // [own]
+  return false;
+}
 TALUS_FAST void end_work(ThreadCache& cache) noexcept {
   Atomic<uint32_t>& busy = cache.presence.shared_busy;
   busy.store_release(busy.load_relaxed() - 1);  // [own]

@@ -80,14 +80,33 @@ TALUS_SLOW void release_full(void* pointer, HeapFace& face) noexcept {
   offer_work();
 }
 
-// A pointer whose page word names another owner than the face.
-TALUS_SLOW void release_other(void* pointer, HeapFace& face, PageWord word) noexcept {
-  if (TALUS_UNLIKELY(face.operations != nullptr || !word.is_slab())) {
-    return release_slow(pointer, face);
+TALUS_SLOW void release_large_by(ThreadCache& cache, void* pointer) noexcept {
+  {
+    const Working working{cache};
+    release_large(&cache, pointer);
   }
-  auto& cache = static_cast<ThreadCache&>(face);
+  offer_work();
+}
+
+TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageWord word) noexcept {
   const Working working{cache};
   release_remote(cache, pointer, word);
+}
+
+// A pointer whose page word names another owner than the face.
+TALUS_SLOW void release_other(void* pointer, HeapFace& face, PageWord word) noexcept {
+  if (TALUS_UNLIKELY(face.operations != nullptr)) return release_slow(pointer, face);
+  auto& cache = static_cast<ThreadCache&>(face);
+  if (TALUS_UNLIKELY(!word.is_slab())) {
+    return word.is_large() ? release_large_by(cache, pointer) : release_slow(pointer, face);
+  }
+  // No call below, so that no register is saved for one.
+  if (TALUS_UNLIKELY(!begin_work_if_present(cache))) {
+    return release_remote_slow(cache, pointer, word);
+  }
+  const bool is_added = add_if_room(cache, pointer, word);
+  end_work(cache);
+  if (TALUS_UNLIKELY(!is_added)) return release_remote_slow(cache, pointer, word);
 }
 
 // Everything a thread holds goes back: lists, batches, kept blocks; lists are short again. The

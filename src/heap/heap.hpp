@@ -64,7 +64,7 @@ TALUS_FAST void note_free_touched(Heap& heap) noexcept {
 // Blocks freed here that belong to one other heap, until there are enough for a delivery. The
 // message changes under the lock of the collector's heap.
 struct RemoteBatch {
-  HeapId owner = HeapId::nobody;      // owner thread only
+  HeapId owner = HeapId::nobody;     // owner thread only; nobody: there is no message for it
   RemoteMessage* message = nullptr;  // null: none yet
 };
 

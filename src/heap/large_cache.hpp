@@ -61,15 +61,10 @@ inline void large_kept_to_live(ThreadCache& cache, LargeBlock& large, size_t byt
   count_less(cache.kept, ~large.usable_bytes + 1, ~size_t{0});
 }
 
-// A block kept of this many granules, or of up to 1/8 more, popped; null: none.
-inline LargeBlock* take_kept(ThreadCache& cache, size_t granules) noexcept {
-  size_t most = granules + granules / 8;
-  if (most > large_kept_granules) most = large_kept_granules;
-  for (size_t each = granules; each <= most; each++) {
-    Atomic<LargeBlock*>& head = cache.kept.of_granules[each - 1];
-    if (head.load_relaxed() != nullptr) return &pop_kept(cache.kept, head);  // [own]
-  }
-  return nullptr;
+// A kept block of this many granules, popped; null: none.
+TALUS_FAST LargeBlock* take_kept(ThreadCache& cache, size_t granules) noexcept {
+  Atomic<LargeBlock*>& head = cache.kept.of_granules[granules - 1];
+  return head.load_relaxed() == nullptr ? nullptr : &pop_kept(cache.kept, head);  // [own]
 }
 
 // Gives one kept block back to address space, of the number of granules whose turn it is.

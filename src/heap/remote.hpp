@@ -96,6 +96,7 @@ TALUS_FAST size_t block_bytes_of(PageWord word) noexcept {
 inline void bring_home(Heap& heap, ThreadCache* cache, RemoteMessage& message) noexcept {
   void* strays[RemoteMessage::blocks_max];
   uint32_t stray_count = 0, rest = 0;
+  PageWord refused;  // whose list has enough; most blocks of a message are alike
   const uint32_t count = message.count.load_relaxed();  // [own]
   for (uint32_t i = 0; i < count; i++) {
     void* block = message.blocks[i];
@@ -106,7 +107,10 @@ inline void bring_home(Heap& heap, ThreadCache* cache, RemoteMessage& message) n
       strays[stray_count++] = block;
       continue;
     }
-    if (cache != nullptr && push_if_short(*cache, block, word.tag())) continue;
+    if (word.bits() != refused.bits()) {
+      if (cache != nullptr && push_if_short(*cache, block, word.tag())) continue;
+      refused = word;
+    }
     message.blocks[rest++] = block;
   }
   give_blocks(heap, message.blocks, rest);
@@ -150,6 +154,7 @@ TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch,
     Locked held{lock_of(cache)};
     owner.inbox.push(*batch.message);
     batch.message = take_message(*cache.heap);
+    if (batch.message == nullptr) batch.owner = HeapId::nobody;
   }
   drain_for_owner(owner, backlog_max);
 }
@@ -157,11 +162,11 @@ TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch,
 // Makes a batch ready for blocks of this owner. False: no memory for a message.
 TALUS_SLOW bool begin_batch(ThreadCache& cache, RemoteBatch& batch, HeapId owner) noexcept {
   deliver(cache, batch);
-  batch.owner = owner;
   if (batch.message == nullptr) {
     Locked held{lock_of(cache)};
     batch.message = take_message(*cache.heap);
   }
+  batch.owner = batch.message != nullptr ? owner : HeapId::nobody;
   return batch.message != nullptr;
 }
 
@@ -205,10 +210,24 @@ TALUS_SLOW void release_remote_anew(ThreadCache& cache, RemoteBatch& batch, void
 // A block of another heap's slab, with its page word.
 TALUS_FAST void release_remote(ThreadCache& cache, void* pointer, PageWord word) noexcept {
   RemoteBatch& batch = cache.batches[index_of(word.owner()) % remote_owners];
-  if (TALUS_UNLIKELY(batch.owner != word.owner() || batch.message == nullptr)) {
+  if (TALUS_UNLIKELY(batch.owner != word.owner())) {
     return release_remote_anew(cache, batch, pointer, word);
   }
   add_to_batch(cache, batch, pointer, word);
+}
+
+// As above, if that takes nothing but a few stores: the batch of the owner has begun, and does not
+// become full. False: nothing was done.
+TALUS_FAST bool add_if_room(ThreadCache& cache, void* pointer, PageWord word) noexcept {
+  const RemoteBatch& batch = cache.batches[index_of(word.owner()) % remote_owners];
+  if (TALUS_UNLIKELY(batch.owner != word.owner())) return false;
+  RemoteMessage& message = *batch.message;
+  const size_t block_bytes = block_bytes_of(word);
+  // [own]
+  if (TALUS_UNLIKELY(message.count.load_relaxed() + 1 == RemoteMessage::blocks_max)) return false;
+  if (message.bytes.load_relaxed() + block_bytes >= remote_batch_bytes_max) return false;  // [own]
+  message.add(pointer, block_bytes);
+  return true;
 }
 
 }  // namespace talus

@@ -127,13 +127,18 @@ TEST_F(RemoteBlock, NothingIsSaidOnTheWay) {
 
 TEST_F(RemoteBlock, FreedTwiceWhileItsThreadIsGone) {
   void* orphan = nullptr;
-  on_another_thread([&] { orphan = api::malloc(bytes); });
+  void* neighbour = nullptr;  // without it the slab would end with the first free
+  on_another_thread([&] {
+    orphan = api::malloc(bytes);
+    neighbour = api::malloc(bytes);
+  });
   EXPECT_FAULT(double_free_text(orphan, bytes), {
     api::free(orphan);
     api::free(orphan);
     flush_all(cache);
   });
   api::free(orphan);
+  api::free(neighbour);
 }
 
 }  // namespace

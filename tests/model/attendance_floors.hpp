@@ -201,6 +201,7 @@ class PageWord {
   constexpr PageWord() noexcept = default;
   HeapId owner() const noexcept { return owner_; }
   uint16_t tag() const noexcept { return tag_; }
+  uint32_t bits() const noexcept { return static_cast<uint32_t>(owner_) | uint32_t{tag_} << 16; }
   bool is_nobody() const noexcept { return owner_ == HeapId::nobody; }
   bool is_slab() const noexcept { return owner_ != HeapId::nobody; }
   bool is_large() const noexcept { return false; }
