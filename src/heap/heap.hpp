@@ -79,9 +79,9 @@ struct LargeBlock {
   LargeBlock* next = nullptr;
   // Of usable_bytes, how many lie before the block (heap/aligned_at.hpp): less than a granule.
   size_t front_bytes = 0;
-  // The instance that it belongs to, whose list it is in by next and previous; under its lock.
-  HeapId owner = HeapId::nobody;
-  LargeBlock* previous = nullptr;
+  // In the list of the instance that its page words name, if they name one; under its lock.
+  LargeBlock* previous_inside = nullptr;
+  LargeBlock* next_inside = nullptr;
 };
 
 // The large blocks that a thread freed last (heap/large_cache.hpp). The counts are what the pool of

@@ -16,16 +16,18 @@ namespace talus {
 
 // The lock of the instance is held in these.
 inline void link_large(Instance& heap, LargeBlock& large) noexcept {
-  large.previous = nullptr;
-  large.next = heap.large_blocks;
-  if (large.next != nullptr) large.next->previous = &large;
+  large.previous_inside = nullptr;
+  large.next_inside = heap.large_blocks;
+  if (large.next_inside != nullptr) large.next_inside->previous_inside = &large;
   heap.large_blocks = &large;
   heap.large_count++;
   heap.large_bytes += large.usable_bytes;
 }
 inline void unlink_large(Instance& heap, LargeBlock& large) noexcept {
-  (large.previous != nullptr ? large.previous->next : heap.large_blocks) = large.next;
-  if (large.next != nullptr) large.next->previous = large.previous;
+  LargeBlock* before = large.previous_inside;
+  LargeBlock* behind = large.next_inside;
+  (before != nullptr ? before->next_inside : heap.large_blocks) = behind;
+  if (behind != nullptr) behind->previous_inside = before;
   heap.large_count--;
   heap.large_bytes -= large.usable_bytes;
 }

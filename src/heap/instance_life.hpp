@@ -71,7 +71,7 @@ inline void note_all_free(Instance& heap) noexcept {
   if (face.operations == nullptr || face.operations->note_free == nullptr) return;
   give_ready_back(heap);
   for_each_slab(heap, [](const Slab& slab) noexcept { for_each_block_out(slab, note_free); });
-  for (LargeBlock* large = heap.large_blocks; large != nullptr; large = large->next) {
+  for (LargeBlock* large = heap.large_blocks; large != nullptr; large = large->next_inside) {
     note_free(start_of(*large));
   }
 }
@@ -119,12 +119,11 @@ inline void slab_of_instance_changes_hands(Instance& giver, Heap& taker, Slab& s
   count_slab(taker, slab, +1);
 }
 
+// Whoever frees one may do so from the moment its word is set: its descriptor is not touched.
 inline void large_blocks_change_hands(Instance& heap) noexcept {
   while (LargeBlock* large = heap.large_blocks) {
     unlink_large(heap, *large);
     Locked held{space.lock()};
-    large->next = large->previous = nullptr;
-    large->owner = HeapId::nobody;
     page_map.set_ends(large->base, large->granules, large_word(HeapId::nobody), large);
   }
 }

@@ -44,7 +44,8 @@ inline LowestBases lowest_areas(uintptr_t handle, uintptr_t from, const char* ca
   for_each_slab(inside.heap(), [&](const Slab& slab) noexcept {
     if (slab.base >= from) lowest.note(slab.base);
   });
-  for (LargeBlock* large = inside.heap().large_blocks; large != nullptr; large = large->next) {
+  const LargeBlock* large = inside.heap().large_blocks;
+  for (; large != nullptr; large = large->next_inside) {
     if (large->base >= from) lowest.note(large->base);
   }
   return lowest;

@@ -60,7 +60,7 @@ inline LargeBlock* take_large(size_t bytes, size_t granules, size_t alignment, Z
     return nullptr;
   }
   *large = LargeBlock{range.base, range.granules, usable_bytes_of_large(bytes), LargeState::live,
-                      nullptr, 0, owner, nullptr};
+                      nullptr, 0, nullptr, nullptr};
   page_map.set_ends(range.base, range.granules, large_word(owner), large);
   large_pool.live_bytes += large->usable_bytes;
   large_pool.live_count++;
@@ -79,8 +79,7 @@ inline void give_large(LargeBlock& large, size_t clean_bytes = 0) noexcept {
     large_pool.live_bytes -= large.usable_bytes;
     large_pool.live_count--;
   }
-  large = LargeBlock{0, 0, 0, LargeState::unused, large_pool.unused, 0, HeapId::nobody,
-                     nullptr};
+  large = LargeBlock{0, 0, 0, LargeState::unused, large_pool.unused, 0, nullptr, nullptr};
   large_pool.unused = &large;
   page_map.set_ends(base, granules, PageWord{}, nullptr);
   if (clean_granules == 0) {
@@ -124,6 +123,7 @@ inline bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept {
   if (bytes > PTRDIFF_MAX - granule_bytes) return false;
   if (usable_bytes_of_large(bytes) == large.usable_bytes) return true;
   const size_t needed = divide_up(bytes, granule_bytes);
+  const PageWord word = page_map.word_of(large.base);
   Locked held{space.lock()};
   if (needed > large.granules) {
     const size_t more = needed - large.granules;
@@ -132,13 +132,13 @@ inline bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept {
     if (grown.base == 0) return false;
     page_map.set_ends(large.base, large.granules, PageWord{}, nullptr);
     large.granules += grown.granules;
-    page_map.set_ends(large.base, large.granules, large_word(large.owner), &large);
+    page_map.set_ends(large.base, large.granules, word, &large);
   } else if (needed < large.granules - (large.granules >> headroom_shift)) {
     // Give back what a shrunken block no longer needs; head-room of a growing one stays.
     const size_t surplus = large.granules - needed;
     page_map.set_ends(large.base, large.granules, PageWord{}, nullptr);
     large.granules = needed;
-    page_map.set_ends(large.base, large.granules, large_word(large.owner), &large);
+    page_map.set_ends(large.base, large.granules, word, &large);
     set_usable_bytes(large, bytes);
     // Shrinking by much is a clear word: the pages go back now, not when they have aged.
     const uintptr_t tail = large.base + needed * granule_bytes;

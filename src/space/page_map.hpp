@@ -70,14 +70,6 @@ class PageMap {
         words[keep_in_register(index_in_leaf(address))].load_relaxed());  // [hint] as above
   }
 
-  // The same, and what the descriptor held when the word was set.
-  PageWord word_and_descriptor_of(uintptr_t address) const noexcept {
-    const uintptr_t leaf =
-        reinterpret_cast<uintptr_t>(zero_words_) + root_[address >> root_shift].load_acquire();
-    return PageWord::from_bits(
-        reinterpret_cast<const Atomic<uint32_t>*>(leaf)[index_in_leaf(address)].load_acquire());
-  }
-
   // What was registered for the granule of this address, or null.
   void* descriptor_of(uintptr_t address) const noexcept {
     if (!covers(address)) return nullptr;
@@ -120,8 +112,8 @@ class PageMap {
     descriptor_slot(address)->store_relaxed(descriptor);  // [init] published with the block
     const uintptr_t leaf = reinterpret_cast<uintptr_t>(zero_words_) +
                            root_[address >> root_shift].load_relaxed();  // [own] space lock
-    // With a new block the word is published with it; for one that becomes another's, here.
-    reinterpret_cast<Atomic<uint32_t>*>(leaf)[index_in_leaf(address)].store_release(word.bits());
+    reinterpret_cast<Atomic<uint32_t>*>(leaf)[index_in_leaf(address)].store_relaxed(
+        word.bits());  // [init] published with the block
   }
   void set_all(uintptr_t start, size_t granules, PageWord word, void* descriptor) noexcept {
     for (size_t i = 0; i < granules; i++) set(start + i * granule_bytes, word, descriptor);
