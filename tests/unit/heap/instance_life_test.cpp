@@ -229,6 +229,64 @@ TEST(InstanceLife, EndsWhileOthersTrim) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
+// A slab whose pages are being given back is in no list: the end of its heap waits for it.
+TEST(InstanceLife, AnEndWaitsForPurges) {
+  talus_heap* heap = api::heap_new(nullptr);
+  std::vector<void*> blocks;
+  for (size_t i = 0; i < 200; i++) blocks.push_back(api::heap_malloc(heap, 1024));
+  for (size_t i = 1; i < 200; i++) api::free(blocks[i]);
+  Instance& inside = *slot_of_handle(api::handle_in(heap), "test").heap;
+  Atomic<bool> has_ended;
+  HoleBatch batch;
+  registry.sweeping.take();
+  {
+    Locked held{lock_of(inside)};
+    for (SlabShelves& shelves : inside.available) {
+      for (SlabList& shelf : shelves.shelves) collect_slabs(inside, shelf, SlabAge::any, batch);
+    }
+  }
+  ASSERT_NE(batch.count, 0u);
+  std::thread ender([&] {
+    api::heap_destroy(heap);
+    has_ended.store_relaxed(true);
+  });
+  wait_us(20000);
+  EXPECT_FALSE(has_ended.load_relaxed());
+  {
+    Locked held{lock_of(inside)};
+    slabs_purging_to_lean(inside, batch);
+  }
+  registry.sweeping.give();
+  ender.join();
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// The child finds no instance in the middle of a change.
+TEST(InstanceLife, AForkWaitsForWhoIsInside) {
+  process_starts();
+  talus_heap* heap = api::heap_new(nullptr);
+  Atomic<int> stage;
+  std::thread changer([&] {
+    const Inside inside{api::handle_in(heap), "test"};
+    stage.store_release(1);
+    wait_us(30000);
+    stage.store_release(2);
+  });
+  while (stage.load_acquire() == 0) os::System::sleep_us(100);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    const int seen = stage.load_relaxed();
+    api::heap_destroy(heap);
+    _exit(seen);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  changer.join();
+  api::heap_destroy(heap);
+}
+
 // needs N10: at any moment of threads that work on instances.
 TEST(InstanceLife, ForksWhileThreadsUseThem) {
   process_starts();
