@@ -127,6 +127,8 @@ inline void* allocate_large_at(AlignedPlace place, size_t bytes) noexcept {
 inline void* allocate_at_once(AlignedPlace place, size_t bytes) noexcept {
   ThreadCache* cache = cache_behind(current_face());
   const MaybeWorking working{cache};
+  void* special = allocate_by_mode({bytes, place.alignment, place.offset});
+  if (special != nullptr) return special;
   void* block = allocate_small_at(cache, place, bytes);
   if (block == nullptr) block = allocate_large_at(place, bytes);
   note_allocate(block, bytes);

@@ -9,6 +9,7 @@
 #include "heap/attendance.hpp"
 #include "heap/large_cache.hpp"
 #include "heap/remote.hpp"
+#include "heap/special.hpp"
 
 namespace talus {
 
@@ -95,6 +96,7 @@ TALUS_FAST void* pop_guarded(size_t bytes, HeapFace& face) noexcept {
 inline void* allocate_by_face(size_t bytes, HeapFace& face) noexcept {
   ThreadCache* cache = cache_behind(face);
   const MaybeWorking working{cache};
+  if (void* special = allocate_by_mode({bytes, block_alignment, 0})) return special;
   void* block = bytes <= small_bytes_max ? allocate_small_on(cache, class_of(bytes))
                                          : allocate_large(cache, bytes, granule_bytes).block;
   note_allocate(block, bytes);
@@ -140,6 +142,7 @@ inline void* allocate_aligned_once(size_t alignment, size_t bytes) noexcept {
   HeapFace& face = current_face();
   ThreadCache* cache = cache_behind(face);
   const MaybeWorking working{cache};
+  if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;
   void* block = nullptr;
   if (bytes <= small_bytes_max && alignment <= small_bytes_max) {
     block = allocate_small_on(cache, class_of_aligned(bytes, alignment));

@@ -125,7 +125,14 @@ inline ThreadCache* cache_of_away(HeapFace& face) noexcept {
   come_back(*cache);
   return cache;
 }
-inline constexpr FaceOperations away_operations = {cache_of_away, nullptr, nullptr};
+inline void* allocate_by_away(HeapFace& face, const BlockRequest& request) noexcept {
+  cache_of_away(face);
+  HeapFace& own = current_face();
+  const bool has_mode = own.operations != nullptr && own.operations->allocate != nullptr;
+  return has_mode ? own.operations->allocate(own, request) : nullptr;
+}
+inline constexpr FaceOperations away_operations = {cache_of_away, nullptr, nullptr,
+                                                   allocate_by_away};
 
 // The calling thread begins to use this cache by way of its current face.
 inline void attend(ThreadCache& cache) noexcept {

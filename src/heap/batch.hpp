@@ -55,9 +55,15 @@ inline size_t allocate_small_batch(ThreadCache* cache, ClassId id, size_t count,
 inline size_t allocate_batch_once(size_t bytes, size_t count, void** places) noexcept {
   ThreadCache* cache = cache_behind(current_face());
   const MaybeWorking working{cache};
-  size_t made = 0;
+  size_t special = 0;  // blocks of a mode come first
+  while (special < count) {
+    places[special] = allocate_by_mode({bytes, block_alignment, 0});
+    if (places[special] == nullptr) break;
+    special++;
+  }
+  size_t made = special;
   if (bytes <= small_bytes_max) {
-    made = allocate_small_batch(cache, class_of(bytes), count, places);
+    made += allocate_small_batch(cache, class_of(bytes), count - made, places + made);
   } else {
     for (; made < count; made++) {
       places[made] = allocate_large(cache, bytes, granule_bytes).block;
@@ -65,7 +71,7 @@ inline size_t allocate_batch_once(size_t bytes, size_t count, void** places) noe
     }
   }
   if (TALUS_LIKELY(current_face().operations == nullptr)) return made;
-  for (size_t i = 0; i < made; i++) note_allocate(places[i], bytes);
+  for (size_t i = special; i < made; i++) note_allocate(places[i], bytes);
   return made;
 }
 

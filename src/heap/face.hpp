@@ -27,13 +27,24 @@ struct ThreadList {
   void**& limit;        // top of the list when it is full; owner only
 };
 
-// What a face does that is no plain heap. Entered from slow paths only.
+// A block of `bytes` bytes whose address plus `offset` is a multiple of `alignment`, a power of two
+// and at least block_alignment; the offset is below it and a multiple of block_alignment.
+struct BlockRequest {
+  size_t bytes = 0;
+  size_t alignment = block_alignment;
+  size_t offset = 0;
+};
+
+// What a face does that is no plain heap. Entered from slow paths only. What is done to a block
+// that a mode made is the block's own affair (heap/special.hpp): any thread may free it.
 struct FaceOperations {
   // The cache to work on; null: the thread has none and works on slabs directly.
   ThreadCache* (*cache_of)(HeapFace& face) noexcept;
   // What happened, for modes that count; null for faces that do not.
   void (*note_allocate)(HeapFace& face, void* block, size_t bytes) noexcept;
   void (*note_free)(HeapFace& face, void* block) noexcept;
+  // A block of the mode's own kind; null: an ordinary one will do. Null for faces that make none.
+  void* (*allocate)(HeapFace& face, const BlockRequest& request) noexcept = nullptr;
 };
 
 // Classes whose lists the fast paths use; those of larger blocks are closed in every face.

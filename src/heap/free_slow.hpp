@@ -41,6 +41,7 @@ TALUS_COLD void release_foreign(void* pointer) noexcept {
 inline void release_plain(ThreadCache* cache, void* pointer) noexcept {
   const PageWord word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
   if (word.is_large()) return release_large(cache, pointer, word);
+  if (is_special(word)) return release_special(pointer);
   if (cache == nullptr) return release_to_slab(pointer);
   if (word.owner() != cache->id) return release_remote(*cache, pointer, word);
   push_or_flush(*cache, pointer, word.tag());

@@ -137,6 +137,7 @@ struct ThreadCache : HeapFace {
   RemoteBatch batches[remote_owners];
   KeptBlocks kept;
   Presence presence;
+  HeapFace* mode_face = nullptr;  // of the process's mode, made when first asked for
   // under the registry's lock
   ThreadCache* next = nullptr;      // among those in use, or unused
   ThreadCache* previous = nullptr;  // among those in use

@@ -27,10 +27,10 @@ inline void clear_piece(void* block, size_t from, size_t to, bool is_large) noex
 inline void* allocate_zeroed_whole(size_t alignment, size_t bytes) noexcept {
   if (bytes > PTRDIFF_MAX - granule_bytes || alignment > PTRDIFF_MAX / 2) return nullptr;
   if (bytes > small_bytes_max || alignment > small_bytes_max) {
-    const size_t whole = usable_bytes_of_large(bytes == 0 ? 1 : bytes);
-    const size_t aligned = alignment > granule_bytes ? alignment : granule_bytes;
+    const size_t needed = bytes == 0 ? 1 : bytes;
+    const size_t whole = sizes_are_exact() ? needed : usable_bytes_of_large(needed);
     return allocate_with(
-        whole, [=]() noexcept { return allocate_zeroed_large(whole, aligned); });
+        whole, [=]() noexcept { return allocate_zeroed_large(whole, alignment); });
   }
   void* block = alignment > block_alignment ? allocate_aligned(alignment, bytes) : allocate(bytes);
   if (block != nullptr) clear_bytes(block, usable_size(block));

@@ -12,11 +12,13 @@
 
 namespace talus {
 
-// A zeroed large block; null: no memory. `alignment` is at least a granule.
-inline void* allocate_zeroed_large(size_t bytes, size_t alignment = granule_bytes) noexcept {
+// A zeroed large block; null: no memory.
+inline void* allocate_zeroed_large(size_t bytes, size_t alignment = block_alignment) noexcept {
   ThreadCache* cache = cache_behind(current_face());
   const MaybeWorking working{cache};
-  const LargeAllocation large = allocate_large(cache, bytes, alignment);
+  if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;  // which are zero
+  const size_t aligned = alignment > granule_bytes ? alignment : granule_bytes;
+  const LargeAllocation large = allocate_large(cache, bytes, aligned);
   if (large.block == nullptr) return nullptr;
   note_allocate(large.block, bytes);
   if (large.zeroed == Zeroed::yes) return large.block;
@@ -39,7 +41,8 @@ inline void* allocate_zeroed(size_t bytes) noexcept {
 // What is known about a live block; `call` is named in the report if it is none.
 struct BlockFacts {
   size_t usable_bytes = 0;
-  LargeBlock* large = nullptr;  // null: a small one
+  LargeBlock* large = nullptr;  // null: a small one, or special
+  bool is_special = false;
   HeapId owner = HeapId::nobody;  // of a large one: only if that is an instance
 };
 
@@ -50,11 +53,12 @@ inline BlockFacts facts_of(void* pointer, const char* call) noexcept {
   if (word.is_slab()) {
     const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of(address));
     slab.prove(pointer);  // a copy from the middle of a block would read behind its end
-    return {slab.block_bytes, nullptr, word.owner()};
+    return {slab.block_bytes, nullptr, false, word.owner()};
   }
+  if (is_special(word)) return {usable_bytes_of_special(pointer, call), nullptr, true};
   if (!word.is_large()) report::foreign_pointer(pointer, call);
   LargeBlock& large = prove_large(pointer, call);
-  return {large.usable_bytes - large.front_bytes, &large, owner_of_large(word)};
+  return {large.usable_bytes - large.front_bytes, &large, false, owner_of_large(word)};
 }
 
 inline size_t usable_size(void* pointer) noexcept {
@@ -68,56 +72,86 @@ inline bool fits_without_waste(size_t usable, size_t bytes) noexcept {
 
 // Resizes where the block is; false: it cannot. The face's mode, if any, is told.
 inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
+  if (facts.is_special) return bytes == facts.usable_bytes;
   if (facts.large == nullptr || facts.large->front_bytes != 0) {
     return fits_without_waste(facts.usable_bytes, bytes);
   }
   return bytes > small_bytes_max && resize_large(*facts.large, facts.owner, bytes);
 }
 
-// A block of the instance that another block belongs to; null: no memory, or its limit.
-inline void* allocate_beside(const BlockFacts& facts, const Request& request,
-                             bool& is_at_limit) noexcept {
-  return allocate_inside_once(handle_of(facts.owner), request, is_at_limit).block;
-}
-
-inline void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit) noexcept {
-  const BlockFacts facts = facts_of(pointer, "realloc");
-  HeapFace& face = current_face();
-  ThreadCache* cache = cache_behind(face);
-  const MaybeWorking working{cache};
-  note_free(pointer);
-  if (resize_in_place(facts, bytes)) {
-    note_allocate(pointer, bytes);
-    return pointer;
-  }
-  void* moved = nullptr;
+// Moves a block to an ordinary one of its owner, or resizes it where it is; null: no memory, or
+// the limit of the instance.
+inline void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, void* pointer,
+                              size_t bytes, bool& is_at_limit) noexcept {
+  if (resize_in_place(facts, bytes)) return pointer;
+  const bool is_inside = is_instance(facts.owner);
   const bool may_move_pages = facts.large != nullptr && facts.large->front_bytes == 0;
   if (may_move_pages && bytes > small_bytes_max && bytes < PTRDIFF_MAX - granule_bytes) {
-    moved = is_instance(facts.owner)
-                ? move_large_inside(*facts.large, facts.owner, bytes, is_at_limit)
-                : move_large(*facts.large, bytes);
-    note_allocate(moved == nullptr ? pointer : moved, bytes);
-    return moved;
+    return is_inside ? move_large_inside(*facts.large, facts.owner, bytes, is_at_limit)
+                     : move_large(*facts.large, bytes);
   }
-  if (TALUS_UNLIKELY(is_instance(facts.owner))) {
-    moved = allocate_beside(facts, {bytes, block_alignment, "realloc"}, is_at_limit);
+  void* moved = nullptr;
+  if (TALUS_UNLIKELY(is_inside)) {
+    const Request request{bytes, block_alignment, "realloc"};
+    moved = allocate_inside_once(handle_of(facts.owner), request, is_at_limit).block;
   } else {
     moved = bytes <= small_bytes_max ? allocate_small_on(cache, class_of(bytes))
                                      : allocate_large(cache, bytes, granule_bytes).block;
   }
-  note_allocate(moved == nullptr ? pointer : moved, bytes);
   if (moved == nullptr) return nullptr;
   copy_bytes(moved, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
   release_plain(cache, pointer);
   return moved;
 }
 
-// realloc of a live block to at least one byte; null: no memory, the block is untouched. A block of
-// an instance stays in it.
-TALUS_SLOW void* reallocate(void* pointer, size_t bytes) noexcept {
+inline void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit) noexcept {
+  const BlockFacts facts = facts_of(pointer, "realloc");
+  ThreadCache* cache = cache_behind(current_face());
+  const MaybeWorking working{cache};
+  // A block of an instance stays in it.
+  void* special = is_instance(facts.owner) ? nullptr
+                                           : allocate_by_mode({bytes, block_alignment, 0});
+  if (special != nullptr) {
+    copy_bytes(special, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
+    release_plain(cache, pointer);
+    return special;
+  }
+  note_free(pointer);
+  void* moved = reallocate_plain(cache, facts, pointer, bytes, is_at_limit);
+  note_allocate(moved == nullptr ? pointer : moved, bytes);
+  return moved;
+}
+
+TALUS_SLOW void* reallocate_slow(void* pointer, size_t bytes) noexcept {
   return allocate_within_limit(bytes, [=](bool& is_at_limit) noexcept {
     return reallocate_once(pointer, bytes, is_at_limit);
   });
+}
+
+// A small block of the calling thread's heap becomes another small one.
+inline void* reallocate_small(void* pointer, size_t usable, size_t bytes) noexcept {
+  void* moved = allocate(bytes);
+  if (moved == nullptr) return nullptr;
+  copy_bytes(moved, pointer, usable < bytes ? usable : bytes);
+  release(pointer);
+  return moved;
+}
+
+// realloc of a live block to at least one byte; null: no memory, the block is untouched. Small
+// blocks, which grow by a few bytes most of the time, take no detour.
+inline void* reallocate(void* pointer, size_t bytes) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  const HeapFace& face = current_face();
+  if (bytes > small_bytes_max || face.operations != nullptr || !PageMap::covers(address)) {
+    return reallocate_slow(pointer, bytes);
+  }
+  const PageWord word = page_map.word_of(address);
+  if (!word.is_slab()) return reallocate_slow(pointer, bytes);
+  const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(address));
+  slab.prove(pointer);  // a copy from the middle of a block would read behind its end
+  if (fits_without_waste(slab.block_bytes, bytes)) return pointer;
+  if (word.owner() != face.id) return reallocate_slow(pointer, bytes);
+  return reallocate_small(pointer, slab.block_bytes, bytes);
 }
 
 }  // namespace talus

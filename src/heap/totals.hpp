@@ -194,6 +194,10 @@ inline void collect_totals(HeapTotals& totals) noexcept {
   const size_t others = in_slabs + totals.live_large + totals.kept_large;
   totals.large_ends = less_or_none(totals.space.given_bytes, others);
   totals.total_bytes = others + totals.large_ends;
+  // Blocks of a mode have pages of their own, beside what address space gave.
+  totals.live_large += special_pool.live_bytes;
+  totals.live_large_count += special_pool.live_count;
+  totals.total_bytes += special_pool.live_bytes;
 }
 
 inline HeapTotals collect_totals() noexcept {

@@ -34,16 +34,23 @@ inline size_t page_bytes() noexcept {
   return bytes;
 }
 
-// Maps pages as os_linux.hpp says; null also when the kernel answers with an address that the page
-// map cannot hold (five-level page tables, tagged pointers).
-inline void* map_pages(void* hint, size_t bytes) noexcept {
-  void* at = System::map(hint, bytes);
+// Null, and unmapped, when the kernel answered with an address that the page map cannot hold
+// (five-level page tables, tagged pointers).
+inline void* within_reach(void* at, size_t bytes) noexcept {
   if (at == nullptr) return nullptr;
   if (((reinterpret_cast<uintptr_t>(at) + bytes - 1) >> address_bits) != 0) {
     System::unmap(at, bytes);
     return nullptr;
   }
   return at;
+}
+
+// As os_linux.hpp says, within reach.
+inline void* map_pages(void* hint, size_t bytes) noexcept {
+  return within_reach(System::map(hint, bytes), bytes);
+}
+inline void* reserve_pages(size_t bytes) noexcept {
+  return within_reach(System::reserve(bytes), bytes);
 }
 
 // Maps `bytes` at a multiple of `alignment`; `hint` is where it would fit best, and is tried first.

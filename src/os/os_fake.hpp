@@ -11,7 +11,7 @@
 
 namespace talus::os {
 
-enum class FakeCall : uint8_t { map, unmap, purge, move_pages, count };
+enum class FakeCall : uint8_t { map, unmap, purge, move_pages, allow, withdraw, count };
 
 struct FakePlan {
   Atomic<uint64_t> calls[static_cast<size_t>(FakeCall::count)];  // made so far, by kind
@@ -38,6 +38,16 @@ struct FakeOs : LinuxOs {
     if (at >> address_bits != 0) return nullptr;  // what os.hpp does with such an address
     return LinuxOs::map(reinterpret_cast<void*>(at), bytes);
   }
+  static void* reserve(size_t bytes) noexcept {
+    if (!permits(FakeCall::map, nullptr, bytes)) return nullptr;
+    return to_page(LinuxOs::reserve(bytes + page_bytes()));
+  }
+  static bool allow(void* at, size_t bytes) noexcept {
+    return permits(FakeCall::allow, at, bytes) && LinuxOs::allow(at, bytes);
+  }
+  static bool withdraw(void* at, size_t bytes) noexcept {
+    return permits(FakeCall::withdraw, at, bytes) && LinuxOs::withdraw(at, bytes);
+  }
   static bool unmap(void* at, size_t bytes) noexcept {
     return permits(FakeCall::unmap, at, bytes) && LinuxOs::unmap(at, bytes);
   }
@@ -57,7 +67,10 @@ struct FakeOs : LinuxOs {
   // A kernel with larger pages hands out larger-page-aligned addresses.
   static void* aligned_map(void* hint, size_t bytes) noexcept {
     if (page_bytes() == LinuxOs::page_bytes()) return LinuxOs::map(hint, bytes);
-    char* at = static_cast<char*>(LinuxOs::map(hint, bytes + page_bytes()));
+    return to_page(LinuxOs::map(hint, bytes + page_bytes()));
+  }
+  // The first page of a range that is a page longer than it was asked for.
+  static void* to_page(void* at) noexcept {
     if (at == nullptr) return nullptr;
     return reinterpret_cast<void*>(round_up(reinterpret_cast<uintptr_t>(at), page_bytes()));
   }

@@ -11,6 +11,9 @@
 //                         the kernel does not say. Only when statistics are asked for.
 //   move_pages(from, to, bytes)  the contents of `from` appear at `to`, `from` reads as zero, both
 //                         stay mapped; false: nothing was moved.
+//   reserve(bytes)        addresses without access, as map otherwise; null when refused.
+//   allow(at, bytes)      reserved pages become readable and writable; false: nothing changed.
+//   withdraw(at, bytes)   drops the pages' contents and memory and allows no access; false: kept.
 //   open_file(path)       a small file of the kernel, for reading; negative: it cannot be opened.
 //   read_file(file, buffer, bytes)  the bytes read, 0 at the end; negative: refused.
 //   close_file(file)      each opened file is closed before the caller returns.
@@ -82,6 +85,21 @@ struct LinuxOs {
 
   static bool look_for_pages(const void* at, size_t bytes, unsigned char* pages) noexcept {
     return call(SYS_mincore, to_long(at), static_cast<long>(bytes), to_long(pages)) == 0;
+  }
+  static void* reserve(size_t bytes) noexcept {
+    const long at = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return is_error(at) ? nullptr : reinterpret_cast<void*>(at);
+  }
+  static bool allow(void* at, size_t bytes) noexcept {
+    return call(SYS_mprotect, to_long(at), static_cast<long>(bytes), PROT_READ | PROT_WRITE) == 0;
+  }
+  // A new mapping becomes one with its neighbours; one whose access is taken away would not.
+  static bool withdraw(void* at, size_t bytes) noexcept {
+    const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    const long result =
+        call(SYS_mmap, to_long(at), static_cast<long>(bytes), PROT_NONE, flags, -1, 0);
+    return !is_error(result);
   }
 
   // Asks for huge pages in a range; only a hint, so a refusal changes nothing.
@@ -163,6 +181,13 @@ struct LinuxOs {
   }
 
   // From here on: not in a process that may be behind a filter of system calls.
+  static uint32_t thread_id() noexcept {
+    return static_cast<uint32_t>(call(SYS_gettid, 0, 0));
+  }
+  // Sends a signal to the calling thread.
+  static void send_here(int signal) noexcept {
+    call(SYS_tgkill, process_id(), static_cast<long>(thread_id()), signal);
+  }
   static long process_id() noexcept { return call(SYS_getpid, 0, 0); }
   // Waits until the kernel counts this thread, which has ended, among those of the process no more.
   static void wait_until_gone(uint32_t thread) noexcept {

@@ -61,6 +61,7 @@ inline void after_fork_in_child() noexcept {
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).reset_in_child(); });
   for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.reset_in_child(); });
   leave_other_caches(has_cache ? cache_behind(face) : nullptr);
+  mapped::renew_thread_id();
 }
 
 inline void watch_forks() noexcept {

@@ -10,9 +10,11 @@
 #ifndef TALUS_PROCESS_START_HPP
 #define TALUS_PROCESS_START_HPP
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "process/cgroup.hpp"
+#include "process/faults.hpp"
 #include "process/fork.hpp"
 #include "process/options_env.hpp"
 #include "process/print_statistics.hpp"
@@ -76,6 +78,31 @@ inline void start_counting() noexcept {
   }
 }
 
+// Mappings that the kernel allows this process; its own default if it does not say.
+inline size_t mappings_allowed() noexcept {
+  char text[32];
+  if (read_text("/proc/sys/vm/max_map_count", text) == 0) return 65530;
+  return read_digits(text).value;
+}
+
+// Half of the addresses that the process may have: the rest is for all else. 0: there is no bound.
+inline size_t addresses_for_slots() noexcept {
+  rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
+  arch::system_call(SYS_prlimit64, 0, RLIMIT_AS, 0, reinterpret_cast<long>(&limit), 0, 0);
+  return limit.rlim_cur == RLIM_INFINITY ? 0 : limit.rlim_cur / 2;
+}
+
+inline void start_mapped() noexcept {
+  mapped::Settings settings;
+  if (options.mode == HeapMode::mapped_underrun) settings.guard = mapped::Guard::at_start;
+  settings.quarantine_bytes = options.quarantine_bytes;
+  settings.mappings = options.mapped_mappings;
+  if (settings.mappings == 0) settings.mappings = mappings_allowed() / 4 * 3;
+  settings.address_bytes = addresses_for_slots();
+  mapped::begin(settings);
+  watch_faults();
+}
+
 // What the options print_stats* ask for. Who wants samples by the clock alone pays for these alone.
 inline void prepare_statistics() noexcept {
   if (is_trigger_on(each_bytes)) {
@@ -95,7 +122,11 @@ inline void process_starts() noexcept {
   if (!os::System::is_secure() && environ != nullptr) parse_options(environ, options, warn);
   find_limits();
   if (options.verbose) say_options();
-  prepare_statistics();
+  if (options.mode != HeapMode::none) {
+    start_mapped();
+  } else {
+    prepare_statistics();
+  }
   watch_forks();
   allow_helper();
   start_clock_samples();
@@ -108,6 +139,7 @@ inline constexpr uint64_t exit_patience_ms = 200;
 inline void process_ends() noexcept {
   if (has_ended.load_relaxed()) return;  // [init] destructors run one after the other
   has_ended.store_relaxed(true);         // [init]
+  if (may_be_unloaded()) forget_faults();
   end_helper_for_ever(may_be_unloaded() ? helper_patience_ms : exit_patience_ms);
   if (is_trigger_on(at_exit)) print_as_options_say();
   forget_threads();

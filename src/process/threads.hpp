@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "modes/counting.hpp"
+#include "modes/mapped.hpp"
 
 extern "C" {
 // In an executable its value is null, in a shared object it is not.
@@ -63,12 +64,18 @@ inline bool watch_thread(ThreadCache& cache) noexcept {
   return pthread_setspecific(thread_end.key, &cache) == 0;
 }
 
+// What a thread that has this cache sees: the cache itself, or the mode of the process before it.
+inline HeapFace& face_before(ThreadCache& cache) noexcept {
+  if (mapped::is_on()) return mapped::face_for(cache);
+  if (counting::shared.is_on.load_relaxed()) return counting::face_for(cache);  // [init]
+  return cache;
+}
+
 TALUS_HOOK ThreadCache* cache_of_new_thread(HeapFace&) noexcept {
   salvage_cache();  // a fork may have left some behind; each new thread cares for one
   ThreadCache* cache = attach_cache();
   if (cache == nullptr) return nullptr;
-  const bool is_counting = counting::shared.is_on.load_relaxed();  // [init] before threads start
-  set_face(is_counting ? counting::face_for(*cache) : *cache);
+  set_face(face_before(*cache));
   if (watch_thread(*cache)) attend(*cache);
   offer_caches();
   return cache;

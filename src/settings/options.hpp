@@ -42,6 +42,10 @@ enum class HugePages : std::uint8_t { never, adaptive, always };
 // In which form statistics are printed; in the order of talus_stats_format.
 enum class StatsFormat : std::uint8_t { text, json, csv, openmetrics };
 
+// How blocks are made: as always, or each in pages of its own, with its end or its start at a page
+// that nobody may touch (modes/mapped.hpp).
+enum class HeapMode : std::uint8_t { none, mapped, mapped_underrun };
+
 enum class OptionKind : std::uint8_t { number, amount, boolean, text, words };
 enum class OptionUnit : std::uint8_t { none, bytes, ms };
 
@@ -90,6 +94,12 @@ struct OptionTypeOf<StatsFormat> {
   static constexpr const char* words = "text|json|csv|openmetrics";
 };
 
+template <>
+struct OptionTypeOf<HeapMode> {
+  static constexpr OptionKind kind = OptionKind::words;
+  static constexpr const char* words = "none|mapped|mapped-underrun";
+};
+
 // ROW(name, type, default, min, max, unit, reload, help)
 // For text min and max are lengths, for booleans and words they are indices, for amounts bytes.
 // The environment name is TALUS_ and the name in upper case.
@@ -130,6 +140,16 @@ struct OptionTypeOf<StatsFormat> {
       "huge pages are asked for: never, for heaps that are large and dense, or always")        \
   ROW(pressure, bool, false, 0, 1, none, at_start,                                             \
       "while the kernel reports memory pressure (PSI), all free memory goes back at once")     \
+  ROW(mode, HeapMode, HeapMode::none, 0, 2, none, at_start,                                    \
+      "none; mapped: each block ends where memory ends, so that an overrun or a use after "    \
+      "free faults at once; mapped-underrun: each begins there")                               \
+  ROW(quarantine_bytes, std::uint64_t, std::uint64_t{4} << 30, 0, std::uint64_t{1} << 46,      \
+      bytes, at_start,                                                                         \
+      "mapped blocks: addresses of freed blocks that stay inaccessible before they are used "  \
+      "again; addresses only, no memory")                                                      \
+  ROW(mapped_mappings, std::uint64_t, 0, 0, 1000000000, none, at_start,                        \
+      "mapped blocks: mappings that they may have, two for each live block; beyond that "      \
+      "blocks are ordinary; 0: three quarters of vm.max_map_count")                            \
   ROW(verbose, bool, false, 0, 1, none, at_start,                                              \
       "one line at start with the version, the options in effect and the limits found")
 
@@ -183,6 +203,9 @@ constexpr std::uint64_t option_default_number(HugePages value) {
 constexpr std::uint64_t option_default_number(StatsFormat value) {
   return static_cast<std::uint64_t>(value);
 }
+constexpr std::uint64_t option_default_number(HeapMode value) {
+  return static_cast<std::uint64_t>(value);
+}
 constexpr std::uint64_t option_default_number(ForeignFree value) {
   return static_cast<std::uint64_t>(value);
 }
@@ -193,6 +216,7 @@ constexpr const char* option_default_text(OptionAmount) { return ""; }
 constexpr const char* option_default_text(ForeignFree) { return ""; }
 constexpr const char* option_default_text(HugePages) { return ""; }
 constexpr const char* option_default_text(StatsFormat) { return ""; }
+constexpr const char* option_default_text(HeapMode) { return ""; }
 
 inline constexpr OptionRow option_rows[] = {
 #define TALUS_OPTION_ROW(name, type, value, min, max, unit, reload, help) \

@@ -18,6 +18,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import check_budget   # noqa: E402
+import check_modes    # noqa: E402
 import check_symbols  # noqa: E402
 import fast_path      # noqa: E402
 
@@ -166,6 +167,34 @@ class Budget(Built):
         for name, key in (("GNU", "gcc"), ("Clang", "clang"), ("AppleClang", "clang"),
                           ("gcc-12", "gcc")):
             self.assertEqual(check_budget.compiler_key(name), key)
+
+
+class Modes(Built):
+    BODY = "mov (%rdi),%rax\nmov %rax,(%rdi)\nret"
+
+    def found(self, body):
+        bodies = {name: self.BODY for name in check_modes.NAMES}
+        bodies["free"] = body
+        bodies["talus_release_counting"] = "ret"
+        library = self.assemble(**bodies)
+        return list(check_modes.findings(library))
+
+    def test_paths_that_know_no_mode(self):
+        self.assertEqual(self.found(self.BODY), [])
+
+    def test_a_flag_is_found(self):
+        flag = ".data\n.type the_flag,@object\n.size the_flag,8\nthe_flag: .quad 0\n.text\n"
+        found = self.found("cmpl $0,the_flag(%rip)\njne 1f\n" + self.BODY + "\n1: ud2\n" + flag)
+        self.assertEqual(len(found), 1)
+        self.assertRegex(found[0], "^free reads the_flag at ")
+
+    def test_a_way_into_a_mode_is_found(self):
+        found = self.found("test %rdi,%rdi\nje talus_release_counting@PLT\n" + self.BODY)
+        self.assertTrue(any("free leads to talus_release_counting" in one for one in found), found)
+
+    def test_a_missing_function_is_found(self):
+        library = self.assemble(malloc=self.BODY)
+        self.assertIn("free is not defined", list(check_modes.findings(library)))
 
 
 class Symbols(Built):

@@ -44,6 +44,11 @@ def python_suite(stage, module):
                                   PYTHONDONTWRITEBYTECODE="1", expect=None))
 
 
+@case("python.plain", "light", ["python3"])
+def python_plain(stage):
+    return stage.run(["python3", "-c", PLAIN_PROGRAM])
+
+
 @case("python.json", "light", ["python3"], timeout=120)
 def python_json(stage):
     return python_suite(stage, "test_json")
@@ -57,6 +62,22 @@ def python_re(stage):
 @case("python.threading", "all", ["python3"], timeout=400)
 def python_threading(stage):
     return python_suite(stage, "test_threading")
+
+
+PLAIN_PROGRAM = """
+import hashlib, json, subprocess, threading
+lists = [{"key": i, "text": "x" * i} for i in range(1000)]
+def work(sums, part):
+    sums[part] = hashlib.sha256(json.dumps(lists[part::4]).encode()).hexdigest()
+sums = {}
+threads = [threading.Thread(target=work, args=(sums, part)) for part in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+child = subprocess.run(["python3", "-c", "print(len(str(7 ** 20000)))"], capture_output=True)
+print(sorted(sums.items()), child.stdout)
+"""
 
 
 FORK_SUITE = """

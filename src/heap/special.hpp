@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// heap/special: blocks that a mode makes in its own way.
+//
+// Owns: how the heap meets them. Their granules carry special_word, which names no owner, so that
+// no fast path knows them, and a descriptor that begins with SpecialBlock: whoever frees or resizes
+// such a block, in whatever mode its thread is, asks the block and not the thread.
+// Invariant: a thread without a mode pays for none of this but one comparison in slow paths.
+// Called on: any thread. Must not know: the modes.
+#ifndef TALUS_HEAP_SPECIAL_HPP
+#define TALUS_HEAP_SPECIAL_HPP
+
+#include "heap/face.hpp"
+#include "space/space.hpp"
+
+namespace talus {
+
+struct SpecialBlock;
+
+// What the maker of a block does for it. Both report a pointer that is no live block; `call` is
+// what the program called.
+struct SpecialOperations {
+  void (*release)(SpecialBlock& block, void* pointer) noexcept;
+  size_t (*usable_bytes)(SpecialBlock& block, void* pointer, const char* call) noexcept;
+};
+
+struct SpecialBlock {
+  const SpecialOperations* operations = nullptr;  // constant once it was used
+};
+
+// Beside the two words that space knows (space/page_map.hpp).
+inline constexpr PageWord special_word{HeapId::nobody, 2};
+static_assert(!special_word.is_nobody() && !special_word.is_large() && !special_word.is_slab(),
+              "a special block is nothing else");
+
+TALUS_FAST bool is_special(PageWord word) noexcept { return word.bits() == special_word.bits(); }
+
+// Under the space lock.
+struct SpecialPool {
+  size_t live_bytes = 0;  // that programs asked for
+  size_t live_count = 0;
+};
+inline SpecialPool special_pool;
+
+// Set by a mode whose blocks end where the program's request ends; read on slow paths.
+inline Atomic<bool> shared_exact_sizes;
+inline bool sizes_are_exact() noexcept { return shared_exact_sizes.load_relaxed(); }  // [init]
+
+// What the calling thread's mode makes of a request; null: it leaves that to the heap, or there is
+// no mode. A new block reads as zero.
+TALUS_FAST void* allocate_by_mode(const BlockRequest& request) noexcept {
+  HeapFace& face = current_face();
+  if (TALUS_LIKELY(face.operations == nullptr)) return nullptr;
+  if (face.operations->allocate == nullptr) return nullptr;
+  return face.operations->allocate(face, request);
+}
+
+// The descriptor of an address with a special word. A wrong pointer may find it gone.
+inline SpecialBlock* special_of(const void* pointer) noexcept {
+  return static_cast<SpecialBlock*>(
+      page_map.descriptor_of(reinterpret_cast<uintptr_t>(pointer)));
+}
+
+inline void release_special(void* pointer) noexcept {
+  SpecialBlock* block = special_of(pointer);
+  if (block == nullptr) report::foreign_pointer(pointer, "free");
+  block->operations->release(*block, pointer);
+}
+inline size_t usable_bytes_of_special(void* pointer, const char* call) noexcept {
+  SpecialBlock* block = special_of(pointer);
+  if (block == nullptr) report::foreign_pointer(pointer, call);
+  return block->operations->usable_bytes(*block, pointer, call);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_SPECIAL_HPP

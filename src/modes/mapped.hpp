@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// modes/mapped: each block in pages of its own, beside a page that nobody may touch.
+//
+// A block ends (or begins, if that is asked for) at a page without access, so an overrun faults at
+// the culprit; a freed block loses its pages and keeps its addresses for a while, so a use after
+// free does, too. What alignment leaves free beside a block holds a pattern, looked at when the
+// block is freed.
+// Owns: making and freeing such blocks, and the faces of threads. Invariants: a block that the mode
+// cannot make is an ordinary one, and the program is told once; blocks of either kind are freed by
+// threads with and without the mode. Called on: any thread, from slow paths. Must not know: signals
+// (process/faults.hpp).
+#ifndef TALUS_MODES_MAPPED_HPP
+#define TALUS_MODES_MAPPED_HPP
+
+#include "heap/heap.hpp"
+#include "modes/mapped_slots.hpp"
+
+namespace talus::mapped {
+
+inline constexpr unsigned char pattern = 0xb5;
+
+struct MappedFace : HeapFace {
+  ThreadCache* cache = nullptr;  // constant
+  uint32_t thread = 0;           // id of the thread that uses the cache; owner writes
+};
+
+inline void release_mapped(SpecialBlock& special, void* pointer) noexcept;
+inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
+                                     const char* call) noexcept;
+inline constexpr SpecialOperations block_operations = {release_mapped, usable_bytes_of_mapped};
+
+TALUS_COLD void warn_once(Locked&) noexcept {
+  if (pool.has_warned) return;
+  pool.has_warned = true;
+  Text text;
+  text.put("talus: no more mappings or addresses for TALUS_MODE (").put_number(pool.mappings)
+      .put(" mappings, at most ").put_number(pool.settings.mappings)
+      .put("): until some are free, blocks are ordinary ones\n");
+  os::System::write_error(text.data(), text.length());
+}
+
+// The space lock is held.
+inline MappedBlock* make_block(Locked& held, const BlockRequest& request, size_t page,
+                               uint32_t thread) noexcept {
+  if (pool.mappings + live_mappings > pool.settings.mappings) return nullptr;
+  MappedBlock* block = find_slot(held, request, page);
+  if (block == nullptr) return nullptr;
+  if (block->page_bytes != 0) {
+    if (!os::System::allow(to_pointer(block->pages), block->page_bytes)) {
+      // Nobody has seen this placement: nothing can be said of it.
+      block->state = State::unused;
+      give_slot(*block);
+      return nullptr;
+    }
+    pool.mappings += live_mappings;
+  }
+  block->bytes = request.bytes;
+  block->allocated_by = thread;
+  block->freed_by = 0;
+  block->state = State::live;
+  special_pool.live_bytes += request.bytes;
+  special_pool.live_count++;
+  return block;
+}
+
+inline void fill(uintptr_t from, uintptr_t to) noexcept {
+  for (uintptr_t at = from; at < to; at++) *reinterpret_cast<unsigned char*>(at) = pattern;
+}
+inline bool is_changed(uintptr_t at) noexcept {
+  return *reinterpret_cast<const unsigned char*>(at) != pattern;
+}
+
+// The changed byte nearest to the block, behind it first; 0: the pattern is whole.
+inline uintptr_t find_damage(const MappedBlock& block) noexcept {
+  for (uintptr_t at = block.end(); at < block.pages + block.page_bytes; at++) {
+    if (is_changed(at)) return at;
+  }
+  for (uintptr_t at = block.start; at > block.pages; at--) {
+    if (is_changed(at - 1)) return at - 1;
+  }
+  return 0;
+}
+
+inline void* allocate_mapped(HeapFace& face, const BlockRequest& request) noexcept {
+  if (!is_possible(request)) return nullptr;
+  const size_t page = os::page_bytes();
+  MappedBlock* block = nullptr;
+  {
+    Locked held{space.lock()};
+    block = make_block(held, request, page, static_cast<MappedFace&>(face).thread);
+    if (block == nullptr) {
+      warn_once(held);
+      return nullptr;
+    }
+  }
+  fill(block->pages, block->start);
+  fill(block->end(), block->pages + block->page_bytes);
+  return to_pointer(block->start);
+}
+
+inline ThreadCache* cache_of_face(HeapFace& face) noexcept {
+  return static_cast<MappedFace&>(face).cache;
+}
+inline constexpr FaceOperations face_operations = {cache_of_face, nullptr, nullptr,
+                                                   allocate_mapped};
+
+// 0: the thread is not in this mode, and is not asked.
+inline uint32_t this_thread() noexcept {
+  HeapFace& face = current_face();
+  return face.operations == &face_operations ? static_cast<MappedFace&>(face).thread : 0;
+}
+
+// Reports a pointer that is not the start of a block of this slot.
+inline void prove_start(const MappedBlock& block, void* pointer, const char* call) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  if (address == block.start) return;
+  if (address < block.start || address >= block.end()) report::foreign_pointer(pointer, call);
+  report::interior_pointer(pointer, to_pointer(block.start), block.bytes);
+}
+
+inline void release_mapped(SpecialBlock& special, void* pointer) noexcept {
+  auto& block = static_cast<MappedBlock&>(special);
+  prove_start(block, pointer, "free");
+  const uint32_t thread = this_thread();
+  bool was_live = false;
+  {
+    Locked held{space.lock()};
+    was_live = block.state == State::live;
+    if (was_live) {
+      block.state = State::freed;
+      block.freed_by = thread;
+      special_pool.live_bytes -= block.bytes;
+      special_pool.live_count--;
+    }
+  }
+  if (!was_live) report_double_free(block);
+  if (const uintptr_t changed = find_damage(block)) report_damage(block, changed, thread);
+  Locked held{space.lock()};
+  if (block.page_bytes != 0) {
+    // Pages that cannot be taken away stay with nobody.
+    if (!os::System::withdraw(to_pointer(block.pages), block.page_bytes)) return;
+    pool.mappings -= live_mappings;
+  }
+  pool.quarantine.push(block);
+  pool.quarantined_bytes += block.granules * granule_bytes;
+  if (block.has_own_mapping) pool.quarantined_mappings++;
+  keep_quarantine_in_bounds();
+}
+
+inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
+                                     const char* call) noexcept {
+  const auto& block = static_cast<MappedBlock&>(special);
+  prove_start(block, pointer, call);
+  if (block.state != State::live) report_freed(block, call);
+  return block.bytes;
+}
+
+// --- threads -------------------------------------------------------------------------------------
+
+// The face of a cache whose thread begins to use it, made when first asked for; the cache itself if
+// there is no memory.
+inline HeapFace& face_for(ThreadCache& cache) noexcept {
+  if (cache.mode_face == nullptr) {
+    Locked held{space.lock()};
+    void* memory = space.take_metadata(held, sizeof(MappedFace));
+    if (memory == nullptr) return cache;
+    auto* face = static_cast<MappedFace*>(memory);
+    face->id = HeapFace::faceless;
+    face->operations = &face_operations;
+    face->cache = &cache;
+    close_lists(*face);
+    cache.mode_face = face;
+  }
+  static_cast<MappedFace*>(cache.mode_face)->thread = os::System::thread_id();
+  return *cache.mode_face;
+}
+
+// In the child of a fork: the thread has another id.
+inline void renew_thread_id() noexcept {
+  HeapFace& face = current_face();
+  if (face.operations != &face_operations) return;
+  static_cast<MappedFace&>(face).thread = os::System::thread_id();
+}
+
+// From here on threads that begin are in this mode, and the calling thread is. Once, before other
+// threads begin.
+inline void begin(const Settings& settings) noexcept {
+  pool.settings = settings;
+  pool.operations = &block_operations;
+  pool.is_on.store_relaxed(true);             // [init]
+  shared_exact_sizes.store_relaxed(true);     // [init]
+  HeapFace& face = current_face();
+  if (face.operations == nullptr) set_face(face_for(static_cast<ThreadCache&>(face)));
+}
+
+inline bool is_on() noexcept { return pool.is_on.load_relaxed(); }  // [init]
+
+// What is known of an address that could not be accessed. False: nothing.
+inline bool describe_fault(Line& line, uintptr_t address) noexcept {
+  return describe_fault(line, address, block_operations);
+}
+
+}  // namespace talus::mapped
+
+#endif  // TALUS_MODES_MAPPED_HPP

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// modes/mapped_slots: addresses for mapped blocks, and what becomes of them afterwards.
+//
+//   region of slots   | . [block] . | . . . . . . | . [block] . |     . no access
+//                       live          freed         live
+//
+// Owns: regions, whose slots of one granule are used again in the order of their frees; larger
+// slots, mapped and unmapped one by one; and the quarantine, in which the addresses of freed blocks
+// stay for a while. Invariants: a slot is in one place: with the program, in the quarantine, or in
+// free_slots; all but the pages of live blocks is without access; a live block costs at most two
+// mappings, a freed one of a region none. Called on: any thread, under the space lock, which a fork
+// takes, too. Must not know: what happens when there is no slot.
+#ifndef TALUS_MODES_MAPPED_SLOTS_HPP
+#define TALUS_MODES_MAPPED_SLOTS_HPP
+
+#include "modes/mapped_place.hpp"
+#include "modes/mapped_report.hpp"
+
+namespace talus::mapped {
+
+inline constexpr size_t live_mappings = 2;  // of a live block: its pages, and what is before them
+inline constexpr size_t region_bytes_min = 4 * mib;
+inline constexpr size_t region_bytes_start = 64 * mib;
+inline constexpr size_t region_bytes_max = size_t{1} << 32;
+// Of the mappings, the part that freed large blocks may have.
+inline constexpr size_t quarantine_mappings_part = 8;
+// Freed blocks that are let go to find addresses for a new one.
+inline constexpr int evictions_max = 64;
+
+// First in, first out.
+struct Queue {
+  MappedBlock* first = nullptr;
+  MappedBlock* last = nullptr;
+
+  void push(MappedBlock& block) noexcept {
+    block.next = nullptr;
+    (first == nullptr ? first : last->next) = &block;
+    last = &block;
+  }
+  MappedBlock* pop() noexcept {
+    MappedBlock* block = first;
+    if (block != nullptr) first = block->next;
+    return block;
+  }
+};
+
+struct Settings {
+  Guard guard = Guard::at_end;
+  size_t quarantine_bytes = 0;  // addresses
+  size_t mappings = 0;          // that blocks may have
+  size_t address_bytes = 0;     // that slots may have; 0: no bound
+};
+
+struct Pool {
+  Settings settings;  // constant from begin() on
+  const SpecialOperations* operations = nullptr;  // of all blocks; as above
+  Atomic<bool> is_on;
+  // under the space lock
+  Queue free_slots;  // of one granule
+  Queue quarantine;
+  MappedBlock* unused = nullptr;  // descriptors without a slot
+  uintptr_t region_next = 0;      // the rest of the newest region
+  uintptr_t region_end = 0;
+  size_t region_bytes = region_bytes_start;  // of the next one
+  size_t mappings = 0;                       // about; of live and freed blocks
+  size_t address_bytes = 0;                  // of regions and other slots
+  size_t quarantined_bytes = 0;
+  size_t quarantined_mappings = 0;
+  bool has_warned = false;
+};
+inline Pool pool;
+
+inline void* to_pointer(uintptr_t address) noexcept { return reinterpret_cast<void*>(address); }
+
+// So many granules at each end of a slot know their block; the middle of a larger one does not,
+// and a late access there is not explained.
+inline constexpr size_t known_granules = 1024;
+
+inline void set_words(uintptr_t slot, size_t granules, PageWord word, void* block) noexcept {
+  if (granules <= 2 * known_granules) return page_map.set_all(slot, granules, word, block);
+  page_map.set_all(slot, known_granules, word, block);
+  page_map.set_all(slot + (granules - known_granules) * granule_bytes, known_granules, word, block);
+}
+
+// Reserves `bytes` at a multiple of a granule and makes the page map ready; 0: it cannot.
+inline uintptr_t reserve(size_t bytes) noexcept {
+  const size_t bound = pool.settings.address_bytes;
+  if (bound != 0 && pool.address_bytes + bytes > bound) return 0;
+  const size_t wide = bytes + granule_bytes;
+  void* reserved = os::reserve_pages(wide);
+  if (reserved == nullptr) return 0;
+  const uintptr_t from = reinterpret_cast<uintptr_t>(reserved);
+  const uintptr_t base = round_up(from, granule_bytes);
+  if (!page_map.cover(base, bytes)) {
+    os::System::unmap(reserved, wide);
+    return 0;
+  }
+  if (base != from) os::System::unmap(reserved, base - from);
+  os::System::unmap(to_pointer(base + bytes), from + wide - base - bytes);
+  return base;
+}
+
+inline bool reserve_region() noexcept {
+  size_t bytes = pool.region_bytes;
+  uintptr_t base = reserve(bytes);
+  while (base == 0 && bytes > region_bytes_min) base = reserve(bytes /= 2);
+  if (base == 0) return false;
+  pool.region_next = base;
+  pool.region_end = base + bytes;
+  pool.address_bytes += bytes;
+  pool.region_bytes = bytes < region_bytes_max ? 2 * bytes : bytes;
+  pool.mappings++;
+  return true;
+}
+
+inline MappedBlock* take_descriptor(Locked& held) noexcept {
+  if (MappedBlock* block = pool.unused) {
+    pool.unused = block->next;
+    return block;
+  }
+  void* memory = space.take_metadata(held, sizeof(MappedBlock));
+  if (memory == nullptr) return nullptr;
+  auto* block = static_cast<MappedBlock*>(memory);
+  block->operations = pool.operations;
+  return block;
+}
+inline void give_descriptor(MappedBlock& block) noexcept {
+  block.state = State::unused;
+  block.next = pool.unused;
+  pool.unused = &block;
+}
+
+// A slot of one granule; null: no addresses or no memory.
+inline MappedBlock* take_slot(Locked& held) noexcept {
+  if (MappedBlock* block = pool.free_slots.pop()) return block;
+  MappedBlock* block = take_descriptor(held);  // first: others may be let in meanwhile
+  if (block == nullptr) return nullptr;
+  if (pool.region_next == pool.region_end && !reserve_region()) {
+    give_descriptor(*block);
+    return nullptr;
+  }
+  block->slot = pool.region_next;
+  block->granules = 1;
+  block->has_own_mapping = false;
+  pool.region_next += granule_bytes;
+  set_words(block->slot, 1, special_word, block);
+  return block;
+}
+
+// A slot that is mapped for this request, as long as its placement needs; null: as above.
+inline MappedBlock* map_slot(Locked& held, const BlockRequest& request, size_t page) noexcept {
+  MappedBlock* block = take_descriptor(held);
+  if (block == nullptr) return nullptr;
+  const size_t bytes = slot_bytes_for(request, page);
+  const uintptr_t base = reserve(bytes);
+  if (base == 0) {
+    give_descriptor(*block);
+    return nullptr;
+  }
+  // A large alignment asks for more addresses than the block keeps.
+  const Place place = place_in(base, bytes, request, page, pool.settings.guard);
+  const uintptr_t from = round_down(place.pages - page, granule_bytes);
+  const uintptr_t to = round_up(place.pages + place.page_bytes + page, granule_bytes);
+  if (from != base) os::System::unmap(to_pointer(base), from - base);
+  if (to != base + bytes) os::System::unmap(to_pointer(to), base + bytes - to);
+  block->slot = from;
+  block->granules = (to - from) / granule_bytes;
+  block->has_own_mapping = true;
+  pool.address_bytes += to - from;
+  block->start = place.start;
+  block->pages = place.pages;
+  block->page_bytes = place.page_bytes;
+  pool.mappings++;
+  set_words(from, block->granules, special_word, block);
+  return block;
+}
+
+// A slot leaves the quarantine, or was never used. Its pages have no access and read as zero.
+inline void give_slot(MappedBlock& block) noexcept {
+  if (!block.has_own_mapping) return pool.free_slots.push(block);
+  set_words(block.slot, block.granules, PageWord{}, nullptr);
+  os::System::unmap(to_pointer(block.slot), block.granules * granule_bytes);
+  pool.address_bytes -= block.granules * granule_bytes;
+  pool.mappings--;
+  give_descriptor(block);
+}
+
+// The block that was freed first may be used again. False: there is none.
+inline bool evict() noexcept {
+  MappedBlock* block = pool.quarantine.pop();
+  if (block == nullptr) return false;
+  pool.quarantined_bytes -= block->granules * granule_bytes;
+  if (block->has_own_mapping) pool.quarantined_mappings--;
+  give_slot(*block);
+  return true;
+}
+
+inline void keep_quarantine_in_bounds() noexcept {
+  const size_t mappings_max = pool.settings.mappings / quarantine_mappings_part;
+  while (pool.quarantined_bytes > pool.settings.quarantine_bytes ||
+         pool.quarantined_mappings > mappings_max) {
+    if (!evict()) return;
+  }
+}
+
+// A placed slot without access; null: no addresses or no memory. Old addresses are used again
+// early when there are no others.
+inline MappedBlock* find_slot(Locked& held, const BlockRequest& request, size_t page) noexcept {
+  const size_t slot_bytes = slot_bytes_for(request, page);
+  const bool is_small = slot_bytes == granule_bytes;
+  for (int evictions = 0;; evictions++) {
+    MappedBlock* block = is_small ? take_slot(held) : map_slot(held, request, page);
+    if (block == nullptr) {
+      const bool may_help = evictions < evictions_max && pool.quarantined_bytes >= slot_bytes;
+      if (may_help && evict()) continue;
+      return nullptr;
+    }
+    if (is_small) {
+      const Place place = place_in(block->slot, granule_bytes, request, page, pool.settings.guard);
+      block->start = place.start;
+      block->pages = place.pages;
+      block->page_bytes = place.page_bytes;
+    }
+    return block;
+  }
+}
+
+}  // namespace talus::mapped
+
+#endif  // TALUS_MODES_MAPPED_SLOTS_HPP

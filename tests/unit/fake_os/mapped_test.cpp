@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/fake_os/mapped: mapped blocks on a kernel that refuses a call now and then.
+//
+// Owns: nothing. Whatever is refused costs addresses, or makes blocks ordinary; nothing aborts and
+// no block loses its contents or is handed out with contents. Called on: the main thread.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "fake_os/child.hpp"
+#include "pattern.hpp"
+#include "process/start.hpp"
+
+namespace talus {
+namespace {
+
+using os::FakeCall;
+
+bool is_mapped(const void* block) {
+  return is_special(page_map.word_of(reinterpret_cast<uintptr_t>(block)));
+}
+
+void begin_mode() {
+  release(allocate(1));
+  mapped::Settings settings;
+  settings.quarantine_bytes = mib;
+  settings.mappings = 5000;
+  mapped::pool.has_warned = true;  // standard error is the test's
+  mapped::begin(settings);
+}
+
+// Returns how many blocks were mapped ones.
+size_t run_blocks() {
+  constexpr size_t count = 400;
+  std::vector<void*> blocks(count);
+  size_t mapped_count = 0;
+  for (size_t i = 0; i < count; i++) {
+    const size_t bytes = i % 10 == 0 ? 100000 + i : i;
+    blocks[i] = allocate_zeroed(bytes);
+    test::require(blocks[i] != nullptr, "refused", i);
+    for (size_t at = 0; at < bytes; at++) {
+      test::require(static_cast<char*>(blocks[i])[at] == 0, "not zero", i);
+    }
+    test::fill_pattern(blocks[i], bytes, i);
+    mapped_count += is_mapped(blocks[i]) ? 1 : 0;
+    if (i % 3 != 0) continue;
+    const size_t old = i / 2;
+    const size_t old_bytes = old % 10 == 0 ? 100000 + old : old;
+    if (blocks[old] == nullptr) continue;
+    test::require(test::has_pattern(blocks[old], old_bytes, old), "contents are lost", old);
+    release(blocks[old]);
+    blocks[old] = nullptr;
+  }
+  for (void* block : blocks) release(block);
+  return mapped_count;
+}
+
+void sweep(FakeCall kind, uint64_t first, uint64_t last) {
+  const size_t row = test::row_of(kind);
+  for (uint64_t call = first; call <= last; call += 1 + call / 4) {
+    const std::string wrong = test::run_in_child([=] {
+      begin_mode();
+      auto& plan = os::fake_plan;
+      const uint64_t made = plan.calls[row].load_relaxed();
+      plan.refuse_at[row].store_relaxed(made + call);
+      plan.refuse_every[row].store_relaxed(call + 6);
+      run_blocks();
+      test::require(plan.calls[row].load_relaxed() >= made + call, "no such call", call);
+      test::require(plan.misaligned_calls.load_relaxed() == 0, "misaligned calls");
+      test::end_faults();
+      test::require(run_blocks() == 400, "a kernel that is well again gives ordinary blocks");
+    });
+    EXPECT_EQ(wrong, "") << "call " << call;
+  }
+}
+
+TEST(Mapped, PagesAreNotAllowed) { sweep(FakeCall::allow, 1, 200); }
+TEST(Mapped, PagesAreNotWithdrawn) { sweep(FakeCall::withdraw, 1, 60); }
+TEST(Mapped, AddressesAreNotUnmapped) { sweep(FakeCall::unmap, 1, 20); }
+TEST(Mapped, AddressesAreNotMapped) { sweep(FakeCall::map, 1, 20); }
+
+// A kernel of larger pages has larger guards.
+TEST(Mapped, OnPagesOf64KiB) {
+  const std::string wrong = test::run_in_child([] {
+    os::fake_plan.page_bytes.store_relaxed(64 * kib);
+    begin_mode();
+    test::require(run_blocks() == 400, "ordinary blocks");
+    test::require(os::fake_plan.misaligned_calls.load_relaxed() == 0, "misaligned calls");
+  });
+  EXPECT_EQ(wrong, "");
+}
+
+}  // namespace
+}  // namespace talus
