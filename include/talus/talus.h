@@ -202,6 +202,92 @@ enum talus_stats_format {
  * signals. */
 TALUS_API int talus_stats_print(int descriptor, enum talus_stats_format format) TALUS_NOEXCEPT;
 
+/* ---- heaps of one's own
+ *
+ * A heap whose blocks can be given back all at once, bounded, listed and told apart from others'.
+ * All functions on one heap may be called on any thread at the same time; they take its lock.
+ * Blocks of a heap are blocks like others: talus_free and free take them on any thread, and
+ * talus_realloc and its kin keep them in their heap. While talus_heap_clear, _destroy or _delete
+ * runs, no other thread uses the heap or its blocks, but that talus_free and free may take blocks
+ * during talus_heap_delete. A heap that is gone, or a value that was never one, is reported on
+ * standard error and ends the process, also when a new heap was made since; so is a block that is
+ * freed after its heap, unless its addresses are in use again. A heap takes 64 KiB of addresses, or
+ * a few times that, for each size class in use; it touches the pages that its blocks need and about
+ * 12 KiB of its own. 64511 may be alive at a time. In the child of a fork all heaps are there. */
+typedef struct talus_heap talus_heap; /* a value, never an address */
+
+struct talus_heap_options {
+  const char* name;   /* the first 31 characters are copied; null: "" */
+  size_t limit_bytes; /* on the bytes of its slabs and large blocks; 0: none */
+  unsigned flags;     /* 0 */
+};
+
+/* A new heap; `options` null: no name, no limit. Errors: null, errno ENOMEM, or EINVAL for flags
+ * that there are not. */
+TALUS_API talus_heap* talus_heap_new(const struct talus_heap_options* options) TALUS_NOEXCEPT;
+
+/* As talus_malloc, talus_calloc and talus_aligned_alloc, in this heap; null is the heap that
+ * talus_malloc serves. Errors: null, errno ENOMEM, also at the heap's limit, where the process's
+ * limit handler is not asked; EINVAL for an alignment that is no power of two. */
+TALUS_API void* talus_heap_malloc(talus_heap* heap, size_t bytes) TALUS_NOEXCEPT;
+TALUS_API void* talus_heap_calloc(talus_heap* heap, size_t count, size_t bytes) TALUS_NOEXCEPT;
+TALUS_API void* talus_heap_aligned_alloc(talus_heap* heap, size_t alignment,
+                                         size_t bytes) TALUS_NOEXCEPT;
+
+/* As talus_realloc and talus_free; a block that is not of this heap is reported. `pointer` null:
+ * a new block; nothing. A block that grows counts for what it has more, also if it moves. */
+TALUS_API void* talus_heap_realloc(talus_heap* heap, void* pointer, size_t bytes) TALUS_NOEXCEPT;
+TALUS_API void talus_heap_free(talus_heap* heap, void* pointer) TALUS_NOEXCEPT;
+
+/* All blocks of the heap are gone, in one step for each slab and large block, not for each block.
+ * talus_heap_clear keeps the heap; talus_heap_destroy does not (null: nothing happens). */
+TALUS_API void talus_heap_clear(talus_heap* heap) TALUS_NOEXCEPT;
+TALUS_API void talus_heap_destroy(talus_heap* heap) TALUS_NOEXCEPT;
+
+/* The heap is gone, its blocks live on as if talus_malloc had made them. Null: nothing. Returns 0,
+ * or ENOMEM with everything as it was (only where no thread could get a heap so far). */
+TALUS_API int talus_heap_delete(talus_heap* heap) TALUS_NOEXCEPT;
+
+/* The heap of a live block; null: the one of talus_malloc, or no block of Talus. */
+TALUS_API talus_heap* talus_heap_of(const void* pointer) TALUS_NOEXCEPT;
+
+/* 1: `pointer` is the start of a live block of this heap, 0: it is not. Any pointer may be asked
+ * about. */
+TALUS_API int talus_heap_contains(talus_heap* heap, const void* pointer) TALUS_NOEXCEPT;
+
+/* A range of addresses with equal blocks; a large block has one of its own. */
+typedef struct talus_heap_area {
+  const void* base;
+  size_t bytes;
+  size_t block_bytes; /* usable size of its blocks */
+  size_t blocks;
+  size_t live_blocks;
+} talus_heap_area;
+
+/* Calls `visitor` for each area with live blocks, by address: first with `block` null, then for
+ * each of these. Any answer but 0 ends the walk. Returns the last answer. The visitor may free the
+ * block and use this heap and others; blocks that come or go in the same area meanwhile may be
+ * missed, or be visited though they are gone. */
+typedef int (*talus_heap_visitor)(const talus_heap_area* area, void* block, void* context);
+TALUS_API int talus_heap_walk(talus_heap* heap, talus_heap_visitor visitor,
+                              void* context) TALUS_NOEXCEPT;
+
+/* Where the memory of a heap is; all of one moment. */
+typedef struct talus_heap_numbers {
+  size_t live_bytes; /* usable sizes of the blocks that the program holds */
+  size_t live_blocks;
+  size_t slab_bytes; /* addresses for small blocks, live and free */
+  size_t slabs;
+  size_t large_bytes; /* of live_bytes, in blocks above 32 KiB */
+  size_t large_blocks;
+  size_t peak_bytes;  /* the most that slab_bytes + large_bytes ever was, which is what */
+  size_t limit_bytes; /* this limits; 0: not at all */
+} talus_heap_numbers;
+TALUS_API talus_heap_numbers talus_heap_stats(talus_heap* heap) TALUS_NOEXCEPT;
+
+/* The name that the heap was given; valid while the heap lives. */
+TALUS_API const char* talus_heap_name(talus_heap* heap) TALUS_NOEXCEPT;
+
 /* The version of the library in use, like "1.2.3"; compare with TALUS_VERSION. */
 TALUS_API const char* talus_version(void) TALUS_NOEXCEPT;
 

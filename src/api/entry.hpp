@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-#include "heap/resize.hpp"
+#include "heap/instance_from.hpp"
 
 namespace talus::api {
 
@@ -72,7 +72,10 @@ inline void* recallocarray(void* pointer, size_t old_count, size_t count, size_t
   if (__builtin_mul_overflow(count, bytes, &total)) return out_of_memory();
   if (__builtin_mul_overflow(old_count, bytes, &old_total)) return invalid_argument();
   if (old_total > usable_size(pointer)) return invalid_argument();
-  void* fresh = allocate_zeroed(total);
+  const uintptr_t instance = instance_of(pointer);
+  void* fresh = instance == 0
+                    ? allocate_zeroed(total)
+                    : allocate_zeroed_from(instance, {total, block_alignment, "recallocarray"});
   if (fresh == nullptr) return out_of_memory();
   copy_bytes(fresh, pointer, old_total < total ? old_total : total);
   clear_secret(pointer, old_total);

@@ -73,8 +73,13 @@ inline constexpr uint32_t messages_moved = 8;
 // Bytes of undelivered remote frees above which the deliverer does the owner's work.
 inline constexpr size_t remote_backlog_bytes_max = 256 * kib;
 
-// Ids of heaps end below this.
+// Ids of heaps for threads end below this; from here on they are those of instances, up to the last
+// one that fits a page word and is no face's.
 inline constexpr size_t heap_count_max = size_t{1} << 10;
+inline constexpr size_t instance_id_max = 0xfffe;
+// Blocks that an instance has ready at most for each class, and their bytes.
+inline constexpr size_t ready_blocks_max = 15;
+inline constexpr size_t ready_bytes_max = 16 * kib;
 
 // Address space is taken from the kernel in arenas of at least this much, aligned to this much
 // (a huge page), growing with what is already reserved: 1/8 of it, so that their number stays

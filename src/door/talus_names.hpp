@@ -8,6 +8,7 @@
 
 #include "api/entry.hpp"
 #include "api/extended.hpp"
+#include "api/heaps.hpp"
 #include "api/statistics.hpp"
 #include "heap/release.hpp"
 #include "heap/totals.hpp"
@@ -115,6 +116,46 @@ TALUS_DOOR int talus_get(const char* name, uint64_t* value) noexcept {
 }
 TALUS_DOOR int talus_stats_print(int descriptor, enum talus_stats_format format) noexcept {
   return talus::api::stats_print(descriptor, format);
+}
+TALUS_DOOR talus_heap* talus_heap_new(const talus_heap_options* options) noexcept {
+  return talus::api::heap_new(options);
+}
+TALUS_DOOR void* talus_heap_malloc(talus_heap* heap, size_t bytes) noexcept {
+  return talus::api::heap_malloc(heap, bytes);
+}
+TALUS_DOOR void* talus_heap_calloc(talus_heap* heap, size_t count, size_t bytes) noexcept {
+  return talus::api::heap_calloc(heap, count, bytes);
+}
+TALUS_DOOR void* talus_heap_aligned_alloc(talus_heap* heap, size_t alignment,
+                                          size_t bytes) noexcept {
+  return talus::api::heap_aligned_alloc(heap, alignment, bytes);
+}
+TALUS_DOOR void* talus_heap_realloc(talus_heap* heap, void* pointer, size_t bytes) noexcept {
+  return talus::api::heap_realloc(heap, pointer, bytes);
+}
+TALUS_DOOR void talus_heap_free(talus_heap* heap, void* pointer) noexcept {
+  talus::api::heap_free(heap, pointer);
+}
+TALUS_DOOR void talus_heap_clear(talus_heap* heap) noexcept { talus::api::heap_clear(heap); }
+TALUS_DOOR void talus_heap_destroy(talus_heap* heap) noexcept { talus::api::heap_destroy(heap); }
+TALUS_DOOR int talus_heap_delete(talus_heap* heap) noexcept {
+  return talus::api::heap_delete(heap);
+}
+TALUS_DOOR talus_heap* talus_heap_of(const void* pointer) noexcept {
+  return talus::api::heap_of(pointer);
+}
+TALUS_DOOR int talus_heap_contains(talus_heap* heap, const void* pointer) noexcept {
+  return talus::api::heap_contains(heap, pointer);
+}
+TALUS_DOOR int talus_heap_walk(talus_heap* heap, talus_heap_visitor visitor,
+                               void* context) noexcept {
+  return talus::api::heap_walk(heap, visitor, context);
+}
+TALUS_DOOR talus_heap_numbers talus_heap_stats(talus_heap* heap) noexcept {
+  return talus::api::heap_stats(heap);
+}
+TALUS_DOOR const char* talus_heap_name(talus_heap* heap) noexcept {
+  return talus::api::heap_name(heap);
 }
 TALUS_DOOR const char* talus_version(void) noexcept { return talus::version_text; }
 

@@ -7,6 +7,7 @@
 #define TALUS_HEAP_FREE_SLOW_HPP
 
 #include "heap/alloc_slow.hpp"
+#include "heap/instance_blocks.hpp"
 #include "heap/offer.hpp"
 #include "os/bytes.hpp"
 
@@ -39,7 +40,7 @@ TALUS_COLD void release_foreign(void* pointer) noexcept {
 // Takes a block back by way of a cache (null: the thread has none) without telling any mode.
 inline void release_plain(ThreadCache* cache, void* pointer) noexcept {
   const PageWord word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
-  if (word.is_large()) return release_large(cache, pointer);
+  if (word.is_large()) return release_large(cache, pointer, word);
   if (is_special(word)) return release_special(pointer);
   if (cache == nullptr) return release_to_slab(pointer);
   if (word.owner() != cache->id) return release_remote(*cache, pointer, word);
@@ -80,10 +81,10 @@ TALUS_SLOW void release_full(void* pointer, HeapFace& face) noexcept {
   offer_work();
 }
 
-TALUS_SLOW void release_large_by(ThreadCache& cache, void* pointer) noexcept {
+TALUS_SLOW void release_large_by(ThreadCache& cache, void* pointer, PageWord word) noexcept {
   {
     const Working working{cache};
-    release_large(&cache, pointer);
+    release_large(&cache, pointer, word);
   }
   offer_work();
 }
@@ -98,7 +99,7 @@ TALUS_SLOW void release_other(void* pointer, HeapFace& face, PageWord word) noex
   if (TALUS_UNLIKELY(face.operations != nullptr)) return release_slow(pointer, face);
   auto& cache = static_cast<ThreadCache&>(face);
   if (TALUS_UNLIKELY(!word.is_slab())) {
-    return word.is_large() ? release_large_by(cache, pointer) : release_slow(pointer, face);
+    return word.is_large() ? release_large_by(cache, pointer, word) : release_slow(pointer, face);
   }
   // No call below, so that no register is saved for one.
   if (TALUS_UNLIKELY(!begin_work_if_present(cache))) {
@@ -132,6 +133,7 @@ inline void flush_all(ThreadCache& cache) noexcept {
 inline void release_unused(Heap& heap) noexcept {
   Locked held{lock_of(heap)};
   drain_inbox(heap);
+  rest_heap(heap);
   release_empty_slabs(heap);
 }
 

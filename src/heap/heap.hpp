@@ -21,12 +21,17 @@
 
 namespace talus {
 
+// Instances (heap/instance.hpp) are heaps that no thread has a cache for.
+constexpr bool is_instance(HeapId id) noexcept { return index_of(id) >= heap_count_max; }
+
 // Owns slabs. Every thread that uses it refills from and flushes to the same ones.
 struct Heap {
   HeapId id{};  // constant
   // under the heap's lock
   SlabShelves available[class_count];
   SlabList lean[class_count];  // have free blocks, too, but their free pages are given back
+  SlabList full;               // have none; an instance's only, others forget such slabs
+  size_t purging_count = 0;    // slabs whose pages are just being given back
   uint32_t taken_blocks[class_count] = {};  // blocks out of their slabs: lists and program
   uint32_t class_slabs[class_count] = {};   // slabs, in whatever state
   size_t slab_count = 0;
@@ -74,6 +79,9 @@ struct LargeBlock {
   LargeBlock* next = nullptr;
   // Of usable_bytes, how many lie before the block (heap/aligned_at.hpp): less than a granule.
   size_t front_bytes = 0;
+  // In the list of the instance that its page words name, if they name one; under its lock.
+  LargeBlock* previous_inside = nullptr;
+  LargeBlock* next_inside = nullptr;
 };
 
 // The large blocks that a thread freed last (heap/large_cache.hpp). The counts are what the pool of

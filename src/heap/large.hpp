@@ -32,9 +32,18 @@ inline size_t usable_bytes_of_large(size_t bytes) noexcept {
   return round_up(bytes, os::page_bytes());
 }
 
+// The word of a large block's first and last granule says which instance it belongs to, if any.
+constexpr PageWord large_word(HeapId owner) noexcept {
+  return owner == HeapId::nobody ? PageWord::large()
+                                 : PageWord::large(static_cast<uint16_t>(owner));
+}
+constexpr HeapId owner_of_large(PageWord word) noexcept {
+  return word.bits() == PageWord::large().bits() ? HeapId::nobody : HeapId(word.tag());
+}
+
 // A descriptor over a new range; null: no memory. `alignment` is at least a granule.
-inline LargeBlock* take_large(size_t bytes, size_t granules, size_t alignment,
-                              Zeroed& zeroed) noexcept {
+inline LargeBlock* take_large(size_t bytes, size_t granules, size_t alignment, Zeroed& zeroed,
+                              HeapId owner = HeapId::nobody) noexcept {
   Locked held{space.lock()};
   LargeBlock* large = large_pool.unused;
   if (large == nullptr) {
@@ -51,8 +60,8 @@ inline LargeBlock* take_large(size_t bytes, size_t granules, size_t alignment,
     return nullptr;
   }
   *large = LargeBlock{range.base, range.granules, usable_bytes_of_large(bytes), LargeState::live,
-                      nullptr, 0};
-  page_map.set_ends(range.base, range.granules, PageWord::large(), large);
+                      nullptr, 0, nullptr, nullptr};
+  page_map.set_ends(range.base, range.granules, large_word(owner), large);
   large_pool.live_bytes += large->usable_bytes;
   large_pool.live_count++;
   zeroed = range.zeroed;
@@ -70,7 +79,7 @@ inline void give_large(LargeBlock& large, size_t clean_bytes = 0) noexcept {
     large_pool.live_bytes -= large.usable_bytes;
     large_pool.live_count--;
   }
-  large = LargeBlock{0, 0, 0, LargeState::unused, large_pool.unused, 0};
+  large = LargeBlock{0, 0, 0, LargeState::unused, large_pool.unused, 0, nullptr, nullptr};
   large_pool.unused = &large;
   page_map.set_ends(base, granules, PageWord{}, nullptr);
   if (clean_granules == 0) {
@@ -114,6 +123,7 @@ inline bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept {
   if (bytes > PTRDIFF_MAX - granule_bytes) return false;
   if (usable_bytes_of_large(bytes) == large.usable_bytes) return true;
   const size_t needed = divide_up(bytes, granule_bytes);
+  const PageWord word = page_map.word_of(large.base);
   Locked held{space.lock()};
   if (needed > large.granules) {
     const size_t more = needed - large.granules;
@@ -122,13 +132,13 @@ inline bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept {
     if (grown.base == 0) return false;
     page_map.set_ends(large.base, large.granules, PageWord{}, nullptr);
     large.granules += grown.granules;
-    page_map.set_ends(large.base, large.granules, PageWord::large(), &large);
+    page_map.set_ends(large.base, large.granules, word, &large);
   } else if (needed < large.granules - (large.granules >> headroom_shift)) {
     // Give back what a shrunken block no longer needs; head-room of a growing one stays.
     const size_t surplus = large.granules - needed;
     page_map.set_ends(large.base, large.granules, PageWord{}, nullptr);
     large.granules = needed;
-    page_map.set_ends(large.base, large.granules, PageWord::large(), &large);
+    page_map.set_ends(large.base, large.granules, word, &large);
     set_usable_bytes(large, bytes);
     // Shrinking by much is a clear word: the pages go back now, not when they have aged.
     const uintptr_t tail = large.base + needed * granule_bytes;
@@ -141,19 +151,18 @@ inline bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept {
   return true;
 }
 
-// Moves a large block to a new range that holds `bytes` with head-room; null: no memory, the
-// block is untouched.
-inline void* move_large(LargeBlock& large, size_t bytes) noexcept {
+// A range for a block that moves and may go on growing; null: no memory.
+inline LargeBlock* take_large_with_headroom(size_t bytes, HeapId owner) noexcept {
   const size_t needed = divide_up(bytes, granule_bytes);
   Zeroed zeroed = Zeroed::no;
   LargeBlock* fresh =
-      take_large(bytes, needed + (needed >> headroom_shift), granule_bytes, zeroed);
-  if (fresh == nullptr) fresh = take_large(bytes, needed, granule_bytes, zeroed);
-  if (fresh == nullptr) return nullptr;
-  void* from = reinterpret_cast<void*>(large.base);
-  void* to = reinterpret_cast<void*>(fresh->base);
-  const size_t kept = large.usable_bytes < fresh->usable_bytes ? large.usable_bytes
-                                                               : fresh->usable_bytes;
+      take_large(bytes, needed + (needed >> headroom_shift), granule_bytes, zeroed, owner);
+  return fresh != nullptr ? fresh : take_large(bytes, needed, granule_bytes, zeroed, owner);
+}
+
+// Moves what fits. Returns the bytes at the start of the old range that the kernel moved away.
+inline size_t move_contents(const LargeBlock& from, const LargeBlock& to) noexcept {
+  const size_t kept = from.usable_bytes < to.usable_bytes ? from.usable_bytes : to.usable_bytes;
   // Each move may cost the process a mapping: the more there were, the larger a block must be.
   size_t remap_bytes = remap_bytes_min;
   {
@@ -162,9 +171,20 @@ inline void* move_large(LargeBlock& large, size_t bytes) noexcept {
     remap_bytes <<= doublings < 16 ? doublings : 16;
     if (kept >= remap_bytes) large_pool.moved_count++;
   }
-  const bool moved = kept >= remap_bytes && os::System::move_pages(from, to, kept);
-  if (!moved) copy_bytes(to, from, kept);
-  give_large(large, moved ? kept : 0);
+  void* source = reinterpret_cast<void*>(from.base);
+  void* target = reinterpret_cast<void*>(to.base);
+  if (kept >= remap_bytes && os::System::move_pages(source, target, kept)) return kept;
+  copy_bytes(target, source, kept);
+  return 0;
+}
+
+// Moves a large block of no instance to a new range that holds `bytes` with head-room; null: no
+// memory, the block is untouched.
+inline void* move_large(LargeBlock& large, size_t bytes) noexcept {
+  LargeBlock* fresh = take_large_with_headroom(bytes, HeapId::nobody);
+  if (fresh == nullptr) return nullptr;
+  void* to = start_of(*fresh);
+  give_large(large, move_contents(large, *fresh));
   return to;
 }
 

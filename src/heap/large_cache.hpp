@@ -9,7 +9,7 @@
 #ifndef TALUS_HEAP_LARGE_CACHE_HPP
 #define TALUS_HEAP_LARGE_CACHE_HPP
 
-#include "heap/large.hpp"
+#include "heap/instance_large.hpp"
 
 namespace talus {
 
@@ -103,7 +103,18 @@ TALUS_SLOW LargeAllocation allocate_large(ThreadCache* cache, size_t bytes,
   return {reinterpret_cast<void*>(large->base), zeroed};
 }
 
-TALUS_SLOW void release_large(ThreadCache* cache, void* pointer) noexcept {
+// False: the instance that the word names is gone, and the block is one like others.
+TALUS_SLOW bool release_large_of_instance(void* pointer, PageWord word) noexcept {
+  if (release_large_inside(pointer, owner_of_large(word))) return true;
+  word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
+  if (!word.is_large()) report::foreign_pointer(pointer, "free");
+  return false;
+}
+
+// `word` is the block's, as it was a moment ago.
+TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageWord word) noexcept {
+  const bool is_of_instance = word.bits() != PageWord::large().bits();
+  if (TALUS_UNLIKELY(is_of_instance) && release_large_of_instance(pointer, word)) return;
   LargeBlock& large = prove_large(pointer, "free");
   if (cache == nullptr || large.granules > large_kept_granules) return give_large(large);
   large_live_to_kept(*cache, large);

@@ -30,10 +30,17 @@ inline size_t offered_heap_bytes_min() noexcept {
   return heaps > 1 ? offer_bytes_min / heaps : offer_bytes_min;
 }
 
+inline bool is_much_for_instance(size_t bytes) noexcept {
+  return bytes * instance_table.shared_live_count.load_relaxed() >= offer_bytes_min;  // [hint]
+}
+
 // Under the heap's lock, after blocks came home.
 inline void offer_if_much(Heap& heap) noexcept {
   if (offer.is_served.load_relaxed()) return;  // [hint]
-  if (free_touched_bytes(heap) < offered_heap_bytes_min()) return;
+  const size_t bytes = free_touched_bytes(heap);
+  const bool is_much = is_instance(heap.id) ? is_much_for_instance(bytes)
+                                            : bytes >= offered_heap_bytes_min();
+  if (!is_much) return;
   offer.is_much.store_relaxed(true);  // [hint]
 }
 
@@ -41,6 +48,7 @@ inline void offer_if_much(Heap& heap) noexcept {
 inline void offer_if_dirty(Locked& held) noexcept {
   if (space.dirty_bytes() < offer_bytes_min) return;
   if (space.wants_free_in_slabs(held)) {
+    // Without instances, which may be very many: the helper counts those.
     size_t bytes = 0;
     for_each_heap([&](Heap& heap) noexcept { bytes += heap.shared_free_touched.load_relaxed(); });
     space.note_free_in_slabs(held, bytes);  // [stat] a moment old

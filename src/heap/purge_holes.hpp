@@ -43,6 +43,7 @@ inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& ba
       } else if (!is_in_huge_pages(*slab)) {
         list.remove(*slab);
         slab->enter(SlabState::purging);
+        heap.purging_count++;
         batch.slabs[batch.count++] = slab;
       }
     }
@@ -62,6 +63,7 @@ inline void purge_batch(HoleBatch& batch) noexcept {
 }
 
 inline void slabs_purging_to_lean(Heap& heap, HoleBatch& batch) noexcept {
+  heap.purging_count -= batch.count;
   for (size_t i = 0; i < batch.count; i++) {
     Slab& slab = *batch.slabs[i];
     if (slab.is_empty()) {

@@ -6,13 +6,13 @@
 // touches few pages. Invariants: ids are given once, from 1 upward; an entry never changes after it
 // was set; an unused cache is empty; a heap's shared_thread_count counts the caches before it that
 // are in use or left behind.
-// Lock order: sweeping, registry, presence of a cache, heap (by id, two at once only before fork;
-// else the second is tried), space. Called on: any thread. Must not know: when threads begin and
-// end.
+// Lock order: sweeping, registry, presence of a cache, heap (by id, two at once only before a fork
+// and where an instance's blocks become a thread's heap's; else the second is tried), space. Called
+// on: any thread. Must not know: when threads begin and end.
 #ifndef TALUS_HEAP_REGISTRY_HPP
 #define TALUS_HEAP_REGISTRY_HPP
 
-#include "heap/heap.hpp"
+#include "heap/instance.hpp"
 #include "settings/machine.hpp"
 
 namespace talus {
@@ -37,23 +37,37 @@ struct Registry {
 
 inline Registry registry;
 
-inline Lock& lock_of(HeapId id) noexcept { return registry.locks[index_of(id)].lock; }
+inline Lock& lock_of(HeapId id) noexcept {
+  if (TALUS_UNLIKELY(is_instance(id))) return instance_slot(id).lock;
+  return registry.locks[index_of(id)].lock;
+}
 inline Lock& lock_of(const Heap& heap) noexcept { return lock_of(heap.id); }
-inline Lock& lock_of(const ThreadCache& cache) noexcept { return lock_of(cache.id); }
+// A thread's heap is no instance.
+inline Lock& lock_of(const ThreadCache& cache) noexcept {
+  return registry.locks[index_of(cache.id)].lock;
+}
 
 // The heap with this id; it must exist.
 inline Heap& heap_with(HeapId id) noexcept {
+  if (TALUS_UNLIKELY(is_instance(id))) return *instance_slot(id).heap;
   return *registry.shared_heaps[index_of(id)].load_acquire();
 }
 inline Heap& heap_number(uint32_t number) noexcept {
-  return heap_with(HeapId(static_cast<uint16_t>(number)));
+  return *registry.shared_heaps[number].load_acquire();
 }
 
-// Calls visit(heap) for every heap, in the order of their ids.
+// Calls visit(heap) for every heap that threads may use, in the order of their ids.
 template <typename Visit>
 void for_each_heap(Visit visit) noexcept {
   const uint32_t count = registry.shared_count.load_acquire();
   for (uint32_t number = 1; number <= count; number++) visit(heap_number(number));
+}
+
+// As above, and for instances.
+template <typename Visit>
+void for_each_heap_and_instance(Visit visit) noexcept {
+  for_each_heap(visit);
+  for_each_instance(visit);
 }
 
 // Calls visit(cache) for every cache that may hold blocks. The registry's lock is held.

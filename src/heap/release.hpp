@@ -63,7 +63,7 @@ inline size_t trim_heaps(size_t keep_bytes) noexcept {
     space.give_up_huge(held);
   }
   release_caches();
-  for_each_heap([](Heap& heap) noexcept {
+  for_each_heap_and_instance([](Heap& heap) noexcept {
     release_unused(heap);
     purge_holes(heap, SIZE_MAX, SlabAge::any);
   });
@@ -103,7 +103,7 @@ TALUS_HOOK void relieve() noexcept {
     Locked held{space.lock()};
     excess = space.is_above_soft_limit(held) ? SIZE_MAX : space.excess_bytes(held);
   }
-  for_each_heap([&](Heap& heap) noexcept {
+  for_each_heap_and_instance([&](Heap& heap) noexcept {
     if (excess < surplus_bytes_min) return;
     const size_t purged = purge_holes(heap, excess, SlabAge::any);
     excess -= purged < excess ? purged : excess;

@@ -8,7 +8,7 @@
 #ifndef TALUS_HEAP_REMOTE_HPP
 #define TALUS_HEAP_REMOTE_HPP
 
-#include "heap/slabs.hpp"
+#include "heap/instance_room.hpp"
 
 namespace talus {
 
@@ -102,7 +102,8 @@ inline void bring_home(Heap& heap, ThreadCache* cache, RemoteMessage& message) n
     void* block = message.blocks[i];
     const PageWord word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
     if (TALUS_UNLIKELY(word.owner() != heap.id)) {
-      if (!word.is_slab()) report::foreign_pointer(block, "free");
+      // Slabs change hands between threads' heaps only.
+      if (!word.is_slab() || is_instance(word.owner())) report::foreign_pointer(block, "free");
       strays[stray_count++] = block;
       continue;
     }
@@ -169,8 +170,9 @@ TALUS_SLOW bool begin_batch(ThreadCache& cache, RemoteBatch& batch, HeapId owner
   return batch.message != nullptr;
 }
 
-// Puts one block into its slab, whoever has that now: for threads that cannot collect.
-TALUS_COLD void release_to_slab(void* pointer) noexcept {
+// Puts one block into its slab, whoever has that now: for threads that cannot collect, and for
+// blocks of instances.
+TALUS_SLOW void release_to_slab(void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   for (;;) {
     const PageWord word = page_map.word_of(address);
@@ -178,7 +180,8 @@ TALUS_COLD void release_to_slab(void* pointer) noexcept {
     Heap& owner = heap_with(word.owner());
     Locked held{lock_of(owner)};
     if (page_map.word_of(address).owner() != owner.id) continue;  // it changed hands meanwhile
-    return give_blocks(owner, &pointer, 1);
+    give_blocks(owner, &pointer, 1);
+    return offer_if_much(owner);
   }
 }
 
@@ -196,6 +199,10 @@ TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* point
 
 TALUS_SLOW void release_remote_anew(ThreadCache& cache, RemoteBatch& batch, void* pointer,
                                     PageWord word) noexcept {
+  if (is_instance(word.owner())) {  // which a message might outlive
+    if (!release_small_inside(pointer, word.owner())) release_to_slab(pointer);
+    return;
+  }
   if (!begin_batch(cache, batch, word.owner())) return release_to_slab(pointer);
   add_to_batch(cache, batch, pointer, word);
 }

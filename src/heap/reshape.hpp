@@ -7,7 +7,7 @@
 #ifndef TALUS_HEAP_RESHAPE_HPP
 #define TALUS_HEAP_RESHAPE_HPP
 
-#include "heap/resize.hpp"
+#include "heap/instance_from.hpp"
 
 namespace talus {
 
@@ -52,8 +52,8 @@ inline void* reallocate_zeroed(void* pointer, size_t bytes) noexcept {
 // Makes the block hold `bytes` where it is; what a large one no longer needs goes back.
 inline bool expand_to(const BlockFacts& facts, size_t bytes) noexcept {
   if (facts.large == nullptr || facts.large->front_bytes != 0) return bytes <= facts.usable_bytes;
-  return resize_large_in_place(*facts.large,
-                               bytes > small_bytes_max ? bytes : small_bytes_max + 1);
+  return resize_large(*facts.large, facts.owner,
+                      bytes > small_bytes_max ? bytes : small_bytes_max + 1);
 }
 
 // Runs resize(facts), which says if the block holds `bytes` where it is; modes are told.
@@ -85,8 +85,9 @@ inline bool expand(void* pointer, size_t bytes) noexcept {
 // memory.
 inline void* reallocate_empty(void* pointer, size_t bytes) noexcept {
   if (resizes_in_place(pointer, bytes, "talus_realloc_no_preserve")) return pointer;
+  const uintptr_t handle = instance_of(pointer);
   release(pointer);
-  return allocate(bytes);
+  return allocate_from(handle, bytes, "talus_realloc_no_preserve");
 }
 
 // As reallocate, to a block at a multiple of `alignment`, a power of two.
@@ -94,7 +95,8 @@ inline void* reallocate_aligned(void* pointer, size_t alignment, size_t bytes) n
   const bool is_aligned = reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
   if (is_aligned && resizes_in_place(pointer, bytes, "talus_aligned_realloc")) return pointer;
   const size_t before = facts_of(pointer, "talus_aligned_realloc").usable_bytes;
-  void* moved = allocate_aligned(alignment, bytes);
+  void* moved =
+      allocate_from(instance_of(pointer), {bytes, alignment, "talus_aligned_realloc"});
   if (moved == nullptr) return nullptr;
   copy_bytes(moved, pointer, before < bytes ? before : bytes);
   release(pointer);

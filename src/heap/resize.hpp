@@ -43,6 +43,7 @@ struct BlockFacts {
   size_t usable_bytes = 0;
   LargeBlock* large = nullptr;  // null: a small one, or special
   bool is_special = false;
+  HeapId owner = HeapId::nobody;  // of a large one: only if that is an instance
 };
 
 inline BlockFacts facts_of(void* pointer, const char* call) noexcept {
@@ -52,12 +53,12 @@ inline BlockFacts facts_of(void* pointer, const char* call) noexcept {
   if (word.is_slab()) {
     const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of(address));
     slab.prove(pointer);  // a copy from the middle of a block would read behind its end
-    return {slab.block_bytes, nullptr, false};
+    return {slab.block_bytes, nullptr, false, word.owner()};
   }
   if (is_special(word)) return {usable_bytes_of_special(pointer, call), nullptr, true};
   if (!word.is_large()) report::foreign_pointer(pointer, call);
   LargeBlock& large = prove_large(pointer, call);
-  return {large.usable_bytes - large.front_bytes, &large, false};
+  return {large.usable_bytes - large.front_bytes, &large, false, owner_of_large(word)};
 }
 
 inline size_t usable_size(void* pointer) noexcept {
@@ -75,42 +76,56 @@ inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
   if (facts.large == nullptr || facts.large->front_bytes != 0) {
     return fits_without_waste(facts.usable_bytes, bytes);
   }
-  return bytes > small_bytes_max && resize_large_in_place(*facts.large, bytes);
+  return bytes > small_bytes_max && resize_large(*facts.large, facts.owner, bytes);
 }
 
-// Moves a block to an ordinary one, or resizes it where it is; null: no memory.
+// Moves a block to an ordinary one of its owner, or resizes it where it is; null: no memory, or
+// the limit of the instance.
 inline void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, void* pointer,
-                              size_t bytes) noexcept {
+                              size_t bytes, bool& is_at_limit) noexcept {
   if (resize_in_place(facts, bytes)) return pointer;
+  const bool is_inside = is_instance(facts.owner);
   const bool may_move_pages = facts.large != nullptr && facts.large->front_bytes == 0;
   if (may_move_pages && bytes > small_bytes_max && bytes < PTRDIFF_MAX - granule_bytes) {
-    return move_large(*facts.large, bytes);
+    return is_inside ? move_large_inside(*facts.large, facts.owner, bytes, is_at_limit)
+                     : move_large(*facts.large, bytes);
   }
-  void* moved = bytes <= small_bytes_max ? allocate_small_on(cache, class_of(bytes))
-                                         : allocate_large(cache, bytes, granule_bytes).block;
+  void* moved = nullptr;
+  if (TALUS_UNLIKELY(is_inside)) {
+    const Request request{bytes, block_alignment, "realloc"};
+    moved = allocate_inside_once(handle_of(facts.owner), request, is_at_limit).block;
+  } else {
+    moved = bytes <= small_bytes_max ? allocate_small_on(cache, class_of(bytes))
+                                     : allocate_large(cache, bytes, granule_bytes).block;
+  }
   if (moved == nullptr) return nullptr;
   copy_bytes(moved, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
   release_plain(cache, pointer);
   return moved;
 }
 
-inline void* reallocate_once(void* pointer, size_t bytes) noexcept {
+inline void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit) noexcept {
   const BlockFacts facts = facts_of(pointer, "realloc");
   ThreadCache* cache = cache_behind(current_face());
   const MaybeWorking working{cache};
-  if (void* special = allocate_by_mode({bytes, block_alignment, 0})) {
+  // A block of an instance stays in it.
+  void* special = is_instance(facts.owner) ? nullptr
+                                           : allocate_by_mode({bytes, block_alignment, 0});
+  if (special != nullptr) {
     copy_bytes(special, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
     release_plain(cache, pointer);
     return special;
   }
   note_free(pointer);
-  void* moved = reallocate_plain(cache, facts, pointer, bytes);
+  void* moved = reallocate_plain(cache, facts, pointer, bytes, is_at_limit);
   note_allocate(moved == nullptr ? pointer : moved, bytes);
   return moved;
 }
 
 TALUS_SLOW void* reallocate_slow(void* pointer, size_t bytes) noexcept {
-  return allocate_with(bytes, [=]() noexcept { return reallocate_once(pointer, bytes); });
+  return allocate_within_limit(bytes, [=](bool& is_at_limit) noexcept {
+    return reallocate_once(pointer, bytes, is_at_limit);
+  });
 }
 
 // A small block of the calling thread's heap becomes another small one.

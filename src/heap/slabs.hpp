@@ -86,6 +86,7 @@ inline void slab_available_to_unused(Heap& heap, Slab& slab) noexcept {
 
 inline void slab_available_to_full(Heap& heap, Slab& slab) noexcept {
   heap.available[index_of(slab.class_id)].remove(slab);
+  if (is_instance(heap.id)) return heap.full.add(slab, SlabState::full);
   slab.enter(SlabState::full);
 }
 
@@ -118,6 +119,7 @@ TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noe
   if (TALUS_LIKELY(slab.state == SlabState::available)) {
     shelves.refit(slab);
   } else if (slab.state == SlabState::full) {
+    if (is_instance(heap.id)) heap.full.remove(slab);
     shelves.add(slab);
   } else if (slab.state == SlabState::lean) {
     slab_lean_to_available(heap, slab, count_before);

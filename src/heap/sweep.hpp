@@ -55,7 +55,10 @@ inline void sweep_heap(Heap& heap, uint64_t turns, SweepTally& tally) noexcept {
     return;
   }
   // Nobody refilled since the last pass, so nobody will fetch what waits soon.
-  if (heap.swept_refills == heap.refills && !heap.inbox.is_empty()) drain_inbox(heap);
+  if (heap.swept_refills == heap.refills) {
+    if (!heap.inbox.is_empty()) drain_inbox(heap);
+    rest_heap(heap);
+  }
   heap.swept_refills = heap.refills;
   for (; turns > 0; turns--) heap.free_mark.turn(free_touched_bytes(heap));
   surplus = heap.free_mark.surplus();
@@ -117,7 +120,9 @@ inline void relieve_if_much(const SweepTally& tally) noexcept {
 
 // Others need the memory more: all that is free goes, but what threads hold.
 inline void sweep_all() noexcept {
-  for_each_heap([](Heap& heap) noexcept { purge_holes(heap, SIZE_MAX, SlabAge::any); });
+  for_each_heap_and_instance([](Heap& heap) noexcept {
+    purge_holes(heap, SIZE_MAX, SlabAge::any);
+  });
   Locked held{space.lock()};
   space.trim(held, 0);
 }
@@ -129,7 +134,7 @@ inline size_t sweep_space(uint64_t turns) noexcept {
 
 inline void sweep_once(uint64_t turns, SweepTally& tally) noexcept {
   tally.released += sweep_space(turns);
-  for_each_heap([&](Heap& heap) noexcept { sweep_heap(heap, turns, tally); });
+  for_each_heap_and_instance([&](Heap& heap) noexcept { sweep_heap(heap, turns, tally); });
   sweep_caches(tally);
   judge_huge_pages(tally);
   relieve_if_much(tally);

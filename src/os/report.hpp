@@ -50,6 +50,12 @@ inline Text begin(const char* fault, const void* pointer) noexcept {
            .put("() (not a block of this heap: freed twice, or from another allocator)\n"));
 }
 
+// A heap that talus_heap_new never made, or that is gone.
+[[noreturn]] TALUS_COLD void dead_heap(uintptr_t handle, const char* call) noexcept {
+  stop(begin("invalid heap", reinterpret_cast<const void*>(handle))
+           .put(" passed to ").put(call).put("() (destroyed, or never made)\n"));
+}
+
 }  // namespace report
 
 [[noreturn]] TALUS_HOOK void fatal(const char* expression, const char* file, int line) noexcept {

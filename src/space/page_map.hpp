@@ -20,7 +20,7 @@
 namespace talus {
 
 // What free() learns from one load: | tag 16 | owner 16 |. The tag is the heap floor's business
-// (where the owner keeps its list); space only knows the two tags that it needs itself.
+// (where the owner keeps its list); a large block has no owner, but tag 1 or that of an instance.
 class PageWord {
  public:
   constexpr PageWord() noexcept = default;
@@ -31,13 +31,17 @@ class PageWord {
     word.bits_ = bits;
     return word;
   }
-  static constexpr PageWord large() noexcept { return PageWord{HeapId::nobody, 1}; }
+  static constexpr PageWord large(uint16_t tag = 1) noexcept {
+    return PageWord{HeapId::nobody, tag};
+  }
 
   TALUS_FAST constexpr HeapId owner() const noexcept { return HeapId(bits_ & 0xffff); }
   TALUS_FAST constexpr uint16_t tag() const noexcept { return uint16_t(bits_ >> 16); }
   constexpr uint32_t bits() const noexcept { return bits_; }
   constexpr bool is_nobody() const noexcept { return bits_ == 0; }
-  constexpr bool is_large() const noexcept { return bits_ == large().bits_; }
+  constexpr bool is_large() const noexcept {
+    return !is_slab() && (tag() == 1 || tag() >= heap_count_max);
+  }
   constexpr bool is_slab() const noexcept { return owner() != HeapId::nobody; }
 
  private:

@@ -21,6 +21,8 @@
 #define TALUS_HEAP_LARGE_CACHE_HPP
 #define TALUS_HEAP_OFFER_HPP
 #define TALUS_HEAP_SPECIAL_HPP
+#define TALUS_HEAP_INSTANCE_BLOCKS_HPP
+#define TALUS_HEAP_INSTANCE_ROOM_HPP
 
 namespace talus {
 
@@ -85,12 +87,16 @@ struct LargeAllocation {
 inline LargeBlock* take_kept(ThreadCache&, size_t) noexcept { return nullptr; }
 inline void large_kept_to_live(ThreadCache&, LargeBlock&, size_t) noexcept {}
 inline LargeAllocation allocate_large(ThreadCache*, size_t, size_t) noexcept { return {}; }
-inline void release_large(ThreadCache*, void*) noexcept {}
+inline void release_large(ThreadCache*, void*, PageWord) noexcept {}
 inline void release_kept(ThreadCache&) noexcept {}
 
 // Nothing to offer.
 inline void offer_if_much(Heap&) noexcept {}
 inline void offer_work() noexcept {}
+
+// No instances.
+inline void rest_heap(Heap&) noexcept {}
+inline bool release_small_inside(void*, HeapId) noexcept { return false; }
 
 // What the copy of sweep.hpp counts in.
 struct SweepTally {

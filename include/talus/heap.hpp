@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// heap.hpp: a heap of one's own as a C++ object, and an allocator for containers in it.
+//
+// Owns: nothing but the mapping to talus.h, whose talus_heap_* functions tell the contract. A
+// talus::heap ends with all its blocks; objects in them are not destroyed. Memory that cannot be
+// had, or is not allowed by the heap's limit, is std::bad_alloc; compiled without exceptions,
+// std::abort ends the program. All functions may be called on any thread, but for the end of a
+// heap. Works in C++17 and later, with the library linked and with TALUS_HEADER_ONLY.
+#ifndef TALUS_HEAP_HPP
+#define TALUS_HEAP_HPP
+
+#include "talus/talus.hpp"
+
+#if defined(TALUS_HEADER_ONLY)
+#pragma GCC visibility push(hidden)  // as all of it: each shared object has heaps of its own
+#endif
+
+namespace talus {
+
+[[noreturn]] inline void throw_bad_alloc() {
+#if defined(__cpp_exceptions)
+  throw std::bad_alloc{};
+#else
+  std::abort();
+#endif
+}
+
+// Owns one heap; can be moved, not copied. One that was moved from, or let go, owns none, and may
+// only be assigned to, asked whether it owns one, and destroyed.
+class heap {
+ public:
+  // A heap with a name of up to 31 characters, and a limit on the bytes of its slabs and large
+  // blocks; 0: none. Errors: std::bad_alloc.
+  explicit heap(const char* name = nullptr, std::size_t limit_bytes = 0) {
+    talus_heap_options options{};
+    options.name = name;
+    options.limit_bytes = limit_bytes;
+    handle_ = talus_heap_new(&options);
+    if (handle_ == nullptr) throw_bad_alloc();
+  }
+  heap(heap&& from) noexcept : handle_{std::exchange(from.handle_, nullptr)} {}
+  heap& operator=(heap&& from) noexcept {
+    if (this != &from) {
+      talus_heap_destroy(handle_);
+      handle_ = std::exchange(from.handle_, nullptr);
+    }
+    return *this;
+  }
+  heap(const heap&) = delete;
+  heap& operator=(const heap&) = delete;
+  // All blocks are gone, at once.
+  ~heap() { talus_heap_destroy(handle_); }
+
+  // A block of at least `bytes` bytes at a multiple of `alignment`, a power of two. Errors:
+  // std::bad_alloc.
+  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = default_alignment) {
+    void* block = try_allocate(bytes, alignment);
+    if (block == nullptr) throw_bad_alloc();
+    return block;
+  }
+  // The same, and null instead of an error.
+  [[nodiscard]] void* try_allocate(std::size_t bytes,
+                                   std::size_t alignment = default_alignment) noexcept {
+    return alignment <= default_alignment ? talus_heap_malloc(handle_, bytes)
+                                          : talus_heap_aligned_alloc(handle_, alignment, bytes);
+  }
+  // Frees a block of this heap; one of another is reported and ends the process.
+  void deallocate(void* pointer) noexcept { talus_heap_free(handle_, pointer); }
+  // All blocks are gone, the heap stays.
+  void clear() noexcept { talus_heap_clear(handle_); }
+  // Is this the start of a live block of this heap?
+  [[nodiscard]] bool contains(const void* pointer) const noexcept {
+    return talus_heap_contains(handle_, pointer) != 0;
+  }
+  [[nodiscard]] talus_heap_numbers stats() const noexcept { return talus_heap_stats(handle_); }
+  [[nodiscard]] const char* name() const noexcept { return talus_heap_name(handle_); }
+
+  // The heap ends, its blocks live on as those of talus_malloc.
+  void leave_blocks() {
+    if (talus_heap_delete(handle_) != 0) throw_bad_alloc();
+    handle_ = nullptr;
+  }
+  // For the functions of talus.h; null: there is none.
+  [[nodiscard]] talus_heap* get() const noexcept { return handle_; }
+  // Whoever calls this ends the heap.
+  [[nodiscard]] talus_heap* release() noexcept { return std::exchange(handle_, nullptr); }
+  explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+ private:
+  talus_heap* handle_ = nullptr;
+};
+
+// An allocator for containers that live in a heap, and end before it does. Copies of a container
+// are in the same heap; so is what a container is moved or swapped into.
+template <typename T>
+class heap_allocator {
+ public:
+  using value_type = T;
+  using propagate_on_container_copy_assignment = std::false_type;
+  using propagate_on_container_move_assignment = std::true_type;
+  using propagate_on_container_swap = std::true_type;
+  using is_always_equal = std::false_type;
+
+  heap_allocator(const heap& owner) noexcept : handle_{owner.get()} {}  // NOLINT: as a resource
+  template <typename U>
+  heap_allocator(const heap_allocator<U>& other) noexcept : handle_{other.handle()} {}  // NOLINT
+
+  // Room for `count` objects, more than PTRDIFF_MAX bytes of them: std::bad_array_new_length.
+  [[nodiscard]] T* allocate(std::size_t count) {
+    if (count > PTRDIFF_MAX / sizeof(T)) throw_bad_array_length();
+    const std::size_t bytes = count * sizeof(T);
+    void* block = alignof(T) <= default_alignment
+                      ? talus_heap_malloc(handle_, bytes)
+                      : talus_heap_aligned_alloc(handle_, alignof(T), bytes);
+    if (block == nullptr) throw_bad_alloc();
+    return static_cast<T*>(block);
+  }
+  void deallocate(T* pointer, std::size_t) noexcept { talus_heap_free(handle_, pointer); }
+  [[nodiscard]] talus_heap* handle() const noexcept { return handle_; }
+
+ private:
+  talus_heap* handle_;
+};
+
+template <typename T, typename U>
+bool operator==(const heap_allocator<T>& one, const heap_allocator<U>& other) noexcept {
+  return one.handle() == other.handle();
+}
+template <typename T, typename U>
+bool operator!=(const heap_allocator<T>& one, const heap_allocator<U>& other) noexcept {
+  return one.handle() != other.handle();
+}
+
+}  // namespace talus
+
+#if defined(TALUS_HEADER_ONLY)
+#pragma GCC visibility pop
+#endif
+
+#endif  // TALUS_HEAP_HPP

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// api/heaps: the talus_heap_* functions.
+//
+// Owns: errno and argument checks of these; what a handle looks like to a program. Invariants: null
+// is the heap of all where blocks are allocated and freed, and nothing where an instance ends; a
+// handle that is dead is reported under the name of the call. Called on: any thread.
+#ifndef TALUS_API_HEAPS_HPP
+#define TALUS_API_HEAPS_HPP
+
+#include "api/extended.hpp"
+#include "heap/instance_look.hpp"
+
+namespace talus::api {
+
+// A handle is a number; programs see it as a pointer that nobody follows.
+TALUS_FAST uintptr_t handle_in(const talus_heap* heap) noexcept {
+  return reinterpret_cast<uintptr_t>(heap);
+}
+TALUS_FAST talus_heap* heap_for(uintptr_t handle) noexcept {
+  return reinterpret_cast<talus_heap*>(handle);
+}
+
+inline talus_heap* heap_new(const talus_heap_options* wishes) noexcept {
+  if (wishes != nullptr && wishes->flags != 0) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  const uintptr_t handle = wishes == nullptr
+                               ? make_instance(nullptr, 0)
+                               : make_instance(wishes->name, wishes->limit_bytes);
+  if (handle == 0) errno = ENOMEM;
+  return heap_for(handle);
+}
+
+TALUS_FAST void* heap_malloc(talus_heap* heap, size_t bytes) noexcept {
+  return or_enomem(allocate_from(handle_in(heap), bytes, "talus_heap_malloc"));
+}
+
+inline void* heap_calloc(talus_heap* heap, size_t count, size_t bytes) noexcept {
+  size_t total = 0;
+  if (__builtin_mul_overflow(count, bytes, &total)) return out_of_memory();
+  if (heap == nullptr) return calloc_whole(block_alignment, 1, total);
+  return or_enomem(
+      allocate_zeroed_from(handle_in(heap), {total, block_alignment, "talus_heap_calloc"}));
+}
+
+inline void* heap_aligned_alloc(talus_heap* heap, size_t alignment, size_t bytes) noexcept {
+  if (!is_power_of_two(alignment)) return invalid_argument();
+  if (heap == nullptr) return allocate_at(alignment, bytes);
+  if (bytes > PTRDIFF_MAX || alignment > PTRDIFF_MAX / 2) return out_of_memory();
+  return or_enomem(
+      allocate_from(handle_in(heap), {bytes, alignment, "talus_heap_aligned_alloc"}));
+}
+
+// Whether the block is the heap's; null is the heap of all.
+inline void check_owner(talus_heap* heap, void* pointer, const char* call) noexcept {
+  if (heap != nullptr) {
+    const Inside inside{handle_in(heap), call};
+  }
+  if (instance_of(pointer) != handle_in(heap)) report::foreign_pointer(pointer, call);
+}
+
+inline void* heap_realloc(talus_heap* heap, void* pointer, size_t bytes) noexcept {
+  if (pointer == nullptr) {
+    return or_enomem(allocate_from(handle_in(heap), bytes, "talus_heap_realloc"));
+  }
+  check_owner(heap, pointer, "talus_heap_realloc");
+  return api::realloc(pointer, bytes);
+}
+
+// free and talus_free take blocks of any heap; this one only of the one named.
+inline void heap_free(talus_heap* heap, void* pointer) noexcept {
+  if (TALUS_UNLIKELY(pointer == nullptr)) return;
+  if (TALUS_UNLIKELY(heap == nullptr)) check_owner(heap, pointer, "talus_heap_free");
+  release_from(handle_in(heap), pointer, "talus_heap_free");
+}
+
+inline void heap_clear(talus_heap* heap) noexcept {
+  clear_instance(handle_in(heap), "talus_heap_clear");
+}
+inline void heap_destroy(talus_heap* heap) noexcept {
+  if (heap != nullptr) destroy_instance(handle_in(heap), "talus_heap_destroy");
+}
+inline int heap_delete(talus_heap* heap) noexcept {
+  if (heap == nullptr) return 0;
+  return delete_instance(handle_in(heap), "talus_heap_delete") ? 0 : ENOMEM;
+}
+
+inline talus_heap* heap_of(const void* pointer) noexcept { return heap_for(instance_of(pointer)); }
+
+inline int heap_contains(talus_heap* heap, const void* pointer) noexcept {
+  return instance_contains(handle_in(heap), pointer, "talus_heap_contains") ? 1 : 0;
+}
+
+inline int heap_walk(talus_heap* heap, talus_heap_visitor visitor, void* context) noexcept {
+  int answer = 0;
+  const auto visit = [&](const AreaFacts& facts, void* block) noexcept {
+    const talus_heap_area area = {reinterpret_cast<void*>(facts.base), facts.bytes,
+                                  facts.block_bytes, facts.block_count, facts.live_count};
+    answer = visitor(&area, block, context);
+    return answer == 0;
+  };
+  walk_instance(handle_in(heap), "talus_heap_walk", visit);
+  return answer;
+}
+
+inline talus_heap_numbers heap_stats(talus_heap* heap) noexcept {
+  const InstanceFacts facts = facts_of_instance(handle_in(heap), "talus_heap_stats");
+  return {facts.live_bytes,  facts.live_count,  facts.slab_bytes, facts.slab_count,
+          facts.large_bytes, facts.large_count, facts.peak_bytes, facts.limit_bytes};
+}
+
+inline const char* heap_name(talus_heap* heap) noexcept {
+  const Inside inside{handle_in(heap), "talus_heap_name"};
+  return inside.heap().name;
+}
+
+}  // namespace talus::api
+
+#endif  // TALUS_API_HEAPS_HPP

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// heap/instance: heaps that a program makes, as data, and how one is found by its id or handle.
+//
+//   InstanceTable -> parts -> InstanceSlot | lock | handle | generation | Instance |
+//   Instance      | Heap | blocks ready for each class | large blocks | limit, name |
+//   handle        | generation 48 | id 16 |
+//
+// No thread has a cache before an instance: its blocks are taken and given under its lock, and a
+// block in no slab is either ready or with the program. An id and its descriptor stay together for
+// ever and are used again when an instance has died; the handle tells one life from the next.
+// Owns: ids, handles, layout. Invariants: a slot's handle is 0 exactly while nobody lives there;
+// slots and descriptors are never freed, so a dead handle and a late free find one that says so.
+// Slots lie together, apart from the heaps, so that a fork touches few pages.
+// Called on: any thread. Must not know: how blocks are taken and given.
+#ifndef TALUS_HEAP_INSTANCE_HPP
+#define TALUS_HEAP_INSTANCE_HPP
+
+#include "heap/heap.hpp"
+
+namespace talus {
+
+// Free blocks of one class that the next calls get; lowest address last.
+struct ReadyBlocks {
+  size_t count = 0;
+  void* blocks[ready_blocks_max] = {};
+};
+
+// All of it changes under the instance's lock.
+struct Instance : Heap {
+  static constexpr size_t name_bytes_max = 32;
+
+  ReadyBlocks ready[class_count];
+  uint64_t used_classes[(class_count + 63) / 64] = {};  // of which it may have slabs
+  LargeBlock* large_blocks = nullptr;
+  size_t large_count = 0;
+  size_t large_bytes = 0;  // usable bytes of large blocks
+  size_t peak_bytes = 0;   // of footprint_bytes()
+  size_t limit_bytes = 0;  // of footprint_bytes(); 0: none
+  char name[name_bytes_max] = {};
+
+  size_t footprint_bytes() const noexcept { return slab_bytes + large_bytes; }
+  bool has_room(size_t bytes) const noexcept {
+    return limit_bytes == 0 ||
+           (footprint_bytes() <= limit_bytes && bytes <= limit_bytes - footprint_bytes());
+  }
+  void note_peak() noexcept {
+    if (footprint_bytes() > peak_bytes) peak_bytes = footprint_bytes();
+  }
+  void note_used(ClassId used) noexcept {
+    used_classes[index_of(used) / 64] |= uint64_t{1} << (index_of(used) % 64);
+  }
+};
+
+// A line of its own: neighbours are used by other threads.
+struct alignas(cache_line_bytes) InstanceSlot {
+  Lock lock;
+  uint32_t next_unused = 0;         // id; under the registry's lock
+  Atomic<uintptr_t> shared_handle;  // written under the lock
+  uintptr_t generation = 0;         // of the life that is, or of the last one; under the lock
+  Instance* heap = nullptr;         // constant
+};
+
+struct InstanceTable {
+  static constexpr size_t part_slots = 64;
+  Atomic<InstanceSlot*> shared_parts[(instance_id_max + 1) / part_slots + 1];
+  Atomic<uint32_t> shared_count;       // slots there are; ids count from heap_count_max
+  Atomic<uint32_t> shared_live_count;  // written under the registry's lock
+  uint32_t unused = 0;                 // id of a slot without an instance, 0: none; as above
+};
+
+inline InstanceTable instance_table;
+
+static_assert(sizeof(uintptr_t) == 8, "a handle holds a generation that never wraps");
+
+// The slot of an id that was given once.
+TALUS_FAST InstanceSlot& instance_slot(HeapId id) noexcept {
+  InstanceSlot* part =
+      instance_table.shared_parts[index_of(id) / InstanceTable::part_slots].load_acquire();
+  return part[index_of(id) % InstanceTable::part_slots];
+}
+
+// Calls visit(slot) for every slot, in the order of ids.
+template <typename Visit>
+void for_each_instance_slot(Visit visit) noexcept {
+  const uint32_t count = instance_table.shared_count.load_acquire();
+  for (uint32_t i = 0; i < count; i++) {
+    visit(instance_slot(HeapId(static_cast<uint16_t>(heap_count_max + i))));
+  }
+}
+
+// Calls visit(instance) for every instance there is; it may die at any moment, and is empty then.
+template <typename Visit>
+void for_each_instance(Visit visit) noexcept {
+  for_each_instance_slot([&](InstanceSlot& slot) noexcept {
+    if (slot.shared_handle.load_acquire() != 0) visit(static_cast<Heap&>(*slot.heap));
+  });
+}
+
+// The handle of the instance with this id; 0: it is dead.
+inline uintptr_t handle_of(HeapId id) noexcept {
+  return instance_slot(id).shared_handle.load_relaxed();  // [hint] whoever enters checks it
+}
+constexpr HeapId id_in_handle(uintptr_t handle) noexcept {
+  return HeapId(static_cast<uint16_t>(handle & 0xffff));
+}
+
+// The slot that a handle names, whether that lives or not; a number that is no handle is reported.
+TALUS_FAST InstanceSlot& slot_of_handle(uintptr_t handle, const char* call) noexcept {
+  const HeapId id = id_in_handle(handle);
+  InstanceSlot* part =
+      instance_table.shared_parts[index_of(id) / InstanceTable::part_slots].load_acquire();
+  if (TALUS_UNLIKELY(part == nullptr)) report::dead_heap(handle, call);
+  return part[index_of(id) % InstanceTable::part_slots];
+}
+
+// Holds the lock of the living instance behind a handle; a dead one is reported, by the name of the
+// call that was given it.
+class [[nodiscard]] Inside {
+ public:
+  TALUS_FAST Inside(uintptr_t handle, const char* call) noexcept
+      : slot_{slot_of_handle(handle, call)} {
+    slot_.lock.take();
+    if (TALUS_UNLIKELY(handle == 0 || slot_.shared_handle.load_relaxed() != handle)) {  // [own]
+      slot_.lock.give();
+      report::dead_heap(handle, call);
+    }
+  }
+  TALUS_FAST ~Inside() { slot_.lock.give(); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+  Instance& heap() const noexcept { return *slot_.heap; }
+  InstanceSlot& slot() const noexcept { return slot_; }
+
+ private:
+  InstanceSlot& slot_;
+};
+
+// Calls visit(class) for each class of which the instance may have slabs.
+template <typename Visit>
+void for_each_used_class(const Instance& heap, Visit visit) noexcept {
+  for (size_t word = 0; word < sizeof(heap.used_classes) / sizeof(uint64_t); word++) {
+    for (uint64_t bits = heap.used_classes[word]; bits != 0; bits &= bits - 1) {
+      visit(ClassId{static_cast<uint8_t>(word * 64 + lowest_bit(bits))});
+    }
+  }
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_INSTANCE_HPP

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// heap/instance_from: the calls that take the handle of an instance, or 0 for the heap of all.
+//
+// Owns: which of the two it is, and that the mode of the calling thread is told. Called on: any
+// thread.
+#ifndef TALUS_HEAP_INSTANCE_FROM_HPP
+#define TALUS_HEAP_INSTANCE_FROM_HPP
+
+#include "heap/resize.hpp"
+
+namespace talus {
+
+// The handle of the instance that a block belongs to; 0: none, or it is no block.
+inline uintptr_t instance_of(const void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  if (!PageMap::covers(address)) return 0;
+  const PageWord word = page_map.word_of(address);
+  const HeapId owner = word.is_large() ? owner_of_large(word) : word.owner();
+  return is_instance(owner) ? handle_of(owner) : 0;
+}
+
+// A block; null: no memory, or the limit of the instance.
+TALUS_SLOW void* allocate_from(uintptr_t handle, Request request) noexcept {
+  if (TALUS_UNLIKELY(handle == 0)) {
+    return request.alignment <= block_alignment
+               ? allocate(request.bytes)
+               : allocate_aligned(request.alignment, request.bytes);
+  }
+  void* block = allocate_inside(handle, request).block;
+  note_allocate(block, request.bytes);
+  return block;
+}
+
+// The same for a block at a multiple of 16; an instance without memory for it goes the long way.
+TALUS_FAST void* allocate_from(uintptr_t handle, size_t bytes, const char* call) noexcept {
+  if (TALUS_LIKELY(handle != 0 && bytes <= small_bytes_max)) {
+    if (void* block = allocate_small_inside(handle, bytes, call)) {
+      if (TALUS_UNLIKELY(current_face().operations != nullptr)) note_allocate(block, bytes);
+      return block;
+    }
+  }
+  return allocate_from(handle, Request{bytes, block_alignment, call});
+}
+
+// A block that is zero up to its usable size; null: as above.
+inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
+  if (request.bytes > PTRDIFF_MAX - granule_bytes) return nullptr;
+  if (!request.is_small()) {
+    request.bytes = usable_bytes_of_large(request.bytes == 0 ? 1 : request.bytes);
+  }
+  const LargeAllocation made = allocate_inside(handle, request);
+  note_allocate(made.block, request.bytes);
+  if (made.block == nullptr || made.zeroed == Zeroed::yes) return made.block;
+  const size_t usable = usable_size(made.block);
+  const bool purged =
+      usable >= calloc_purge_bytes_min && os::System::purge(made.block, usable);
+  if (!purged) clear_bytes(made.block, usable);
+  return made.block;
+}
+
+// Takes a block of the instance back; any other pointer is reported.
+TALUS_FAST void release_from(uintptr_t handle, void* pointer, const char* call) noexcept {
+  if (TALUS_UNLIKELY(handle == 0)) return release(pointer);
+  release_inside(handle, pointer, call, [](void* block) noexcept {
+    if (TALUS_UNLIKELY(current_face().operations != nullptr)) note_free(block);
+  });
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_INSTANCE_FROM_HPP

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// heap/instance_large: large blocks of instances.
+//
+// Owns: the list of them that each instance has, so that all can be given back at once, and what
+// they count for in its limit. Invariants: a block is in the list of the instance that its page
+// words name, from before it is handed out until its range is given back; no thread keeps such a
+// block for reuse. What a block counts for when it moves is what it grows by: the kernel moves its
+// pages, and what is copied is small. Called on: any thread.
+#ifndef TALUS_HEAP_INSTANCE_LARGE_HPP
+#define TALUS_HEAP_INSTANCE_LARGE_HPP
+
+#include "heap/instance_room.hpp"
+#include "heap/large.hpp"
+
+namespace talus {
+
+// The lock of the instance is held in these.
+inline void link_large(Instance& heap, LargeBlock& large) noexcept {
+  large.previous_inside = nullptr;
+  large.next_inside = heap.large_blocks;
+  if (large.next_inside != nullptr) large.next_inside->previous_inside = &large;
+  heap.large_blocks = &large;
+  heap.large_count++;
+  heap.large_bytes += large.usable_bytes;
+}
+inline void unlink_large(Instance& heap, LargeBlock& large) noexcept {
+  LargeBlock* before = large.previous_inside;
+  LargeBlock* behind = large.next_inside;
+  (before != nullptr ? before->next_inside : heap.large_blocks) = behind;
+  if (behind != nullptr) behind->previous_inside = before;
+  heap.large_count--;
+  heap.large_bytes -= large.usable_bytes;
+}
+inline void give_large_of(Instance& heap, LargeBlock& large, size_t clean_bytes = 0) noexcept {
+  unlink_large(heap, large);
+  give_large(large, clean_bytes);
+}
+
+// Is the block at this address a large one of the instance?
+inline bool is_large_of(HeapId owner, uintptr_t address) noexcept {
+  return page_map.word_of(address).bits() == large_word(owner).bits();
+}
+
+// False: it is not the instance's any more.
+inline bool release_large_inside(void* pointer, HeapId owner) noexcept {
+  InstanceSlot& slot = instance_slot(owner);
+  Locked held{slot.lock};
+  if (!is_large_of(owner, reinterpret_cast<uintptr_t>(pointer))) return false;
+  give_large_of(*slot.heap, prove_large(pointer, "free"));
+  return true;
+}
+
+// Makes a large block hold `bytes` (more than small_bytes_max) where it is, whoever owns it. False:
+// it cannot.
+inline bool resize_large(LargeBlock& large, HeapId owner, size_t bytes) noexcept {
+  if (!is_instance(owner)) return resize_large_in_place(large, bytes);
+  if (bytes > PTRDIFF_MAX - granule_bytes) return false;
+  InstanceSlot& slot = instance_slot(owner);
+  Locked held{slot.lock};
+  Instance& heap = *slot.heap;
+  const size_t before = large.usable_bytes;
+  const size_t after = usable_bytes_of_large(bytes);
+  if (after > before && !make_room(heap, after - before)) return false;
+  if (!resize_large_in_place(large, bytes)) return false;
+  heap.large_bytes += large.usable_bytes - before;
+  heap.note_peak();
+  return true;
+}
+
+// As move_large, within an instance.
+inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
+                               bool& is_at_limit) noexcept {
+  InstanceSlot& slot = instance_slot(owner);
+  LargeBlock* fresh = nullptr;
+  {
+    Locked held{slot.lock};
+    const size_t after = usable_bytes_of_large(bytes);
+    const size_t before = large.usable_bytes;
+    is_at_limit = after > before && !make_room(*slot.heap, after - before);
+    if (!is_at_limit) fresh = take_large_with_headroom(bytes, owner);
+    if (fresh == nullptr) return nullptr;
+    link_large(*slot.heap, *fresh);
+  }
+  const size_t moved_bytes = move_contents(large, *fresh);
+  Locked held{slot.lock};
+  give_large_of(*slot.heap, large, moved_bytes);
+  slot.heap->note_peak();
+  return start_of(*fresh);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_INSTANCE_LARGE_HPP

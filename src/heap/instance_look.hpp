@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// heap/instance_look: what lives in an instance.
+//
+//   walk_instance   areas by address; for each, without the lock: visit the area, then its blocks
+//
+// Owns: nothing. Invariants: a visitor is called without any lock, so it may allocate and free, in
+// this instance, too; what the bitmap said of an area before its first visit is what is visited,
+// so a walk shows exactly the live blocks if nobody else changes the instance meanwhile.
+// Called on: any thread.
+#ifndef TALUS_HEAP_INSTANCE_LOOK_HPP
+#define TALUS_HEAP_INSTANCE_LOOK_HPP
+
+#include "heap/instance_life.hpp"
+
+namespace talus {
+
+// A slab, or the range of a large block.
+struct AreaFacts {
+  uintptr_t base = 0;  // 0: there is none
+  size_t bytes = 0;
+  size_t block_bytes = 0;
+  size_t block_count = 0;
+  size_t live_count = 0;
+  uint64_t live_bits[bitmap_words_max()] = {};
+};
+
+// The lowest addresses at or above a bound, ascending.
+struct LowestBases {
+  static constexpr size_t count_max = 64;
+  uintptr_t bases[count_max];
+  size_t count = 0;
+
+  void note(uintptr_t base) noexcept {
+    if (count == count_max && base > bases[count - 1]) return;
+    size_t at = count < count_max ? count++ : count - 1;
+    for (; at > 0 && bases[at - 1] > base; at--) bases[at] = bases[at - 1];
+    bases[at] = base;
+  }
+};
+
+inline LowestBases lowest_areas(uintptr_t handle, uintptr_t from, const char* call) noexcept {
+  LowestBases lowest;
+  const InsideWhole inside{handle, call};
+  for_each_slab(inside.heap(), [&](const Slab& slab) noexcept {
+    if (slab.base >= from) lowest.note(slab.base);
+  });
+  const LargeBlock* large = inside.heap().large_blocks;
+  for (; large != nullptr; large = large->next_inside) {
+    if (large->base >= from) lowest.note(large->base);
+  }
+  return lowest;
+}
+
+inline void read_slab(const Slab& slab, AreaFacts& area) noexcept {
+  area.bytes = size_class_row(slab.class_id).slab_granules * granule_bytes;
+  area.block_bytes = slab.block_bytes;
+  area.block_count = slab.block_count;
+  area.live_count = slab.block_count - slab.free_count;
+  for (size_t word = 0; word < slab.bitmap_words; word++) {
+    area.live_bits[word] = ~slab.free_bits()[word] & low_bits(slab.block_count - word * 64);
+  }
+}
+
+// What is at the start of an area now; base 0: it is gone.
+inline AreaFacts area_at(uintptr_t handle, uintptr_t base, const char* call) noexcept {
+  AreaFacts area;
+  const Inside inside{handle, call};
+  Instance& heap = inside.heap();
+  const PageWord word = page_map.word_of(base);
+  if (word.owner() == heap.id) {
+    give_ready_back(heap);
+    // The slab may have been emptied by that.
+    if (page_map.word_of(base).owner() != heap.id) return area;
+    const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(base));
+    if (slab.base != base) return area;
+    area.base = base;
+    read_slab(slab, area);
+  } else if (word.bits() == large_word(heap.id).bits()) {
+    const LargeBlock& large = *static_cast<LargeBlock*>(page_map.descriptor_of(base));
+    if (large.base != base) return area;
+    area.base = base;
+    area.bytes = large.granules * granule_bytes;
+    area.block_bytes = large.usable_bytes;
+    area.block_count = area.live_count = 1;
+    area.live_bits[0] = 1;
+  }
+  return area;
+}
+
+// Calls visit(area, block) with block null, and then with each live block of the area; false ends
+// it. Returns whether it came to the end.
+template <typename Visit>
+bool walk_area(const AreaFacts& area, Visit visit) noexcept {
+  if (!visit(area, nullptr)) return false;
+  for (size_t word = 0; word < bitmap_words_max(); word++) {
+    for (uint64_t bits = area.live_bits[word]; bits != 0; bits &= bits - 1) {
+      const uintptr_t offset = (word * 64 + lowest_bit(bits)) * area.block_bytes;
+      if (!visit(area, reinterpret_cast<void*>(area.base + offset))) return false;
+    }
+  }
+  return true;
+}
+
+// The same for all areas of an instance, ascending.
+template <typename Visit>
+bool walk_instance(uintptr_t handle, const char* call, Visit visit) noexcept {
+  for (uintptr_t from = 0;;) {
+    const LowestBases lowest = lowest_areas(handle, from, call);
+    for (size_t i = 0; i < lowest.count; i++) {
+      const AreaFacts area = area_at(handle, lowest.bases[i], call);
+      if (area.base != 0 && area.live_count != 0 && !walk_area(area, visit)) return false;
+    }
+    if (lowest.count < LowestBases::count_max) return true;
+    from = lowest.bases[lowest.count - 1] + 1;
+  }
+}
+
+// Is the pointer the start of a live block of the instance?
+inline bool instance_contains(uintptr_t handle, const void* pointer, const char* call) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  const Inside inside{handle, call};
+  Instance& heap = inside.heap();
+  const PageWord word = PageMap::covers(address) ? page_map.word_of(address) : PageWord{};
+  if (word.owner() == heap.id) {
+    const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(address));
+    const size_t offset = address - slab.base;
+    const size_t index = offset / slab.block_bytes;
+    if (index * slab.block_bytes != offset || index >= slab.block_count) return false;
+    if (slab.is_free(static_cast<uint32_t>(index))) return false;
+    const ReadyBlocks& ready = heap.ready[index_of(slab.class_id)];
+    for (size_t i = 0; i < ready.count; i++) {
+      if (ready.blocks[i] == pointer) return false;
+    }
+    return true;
+  }
+  if (word.bits() != large_word(heap.id).bits()) return false;
+  return start_of(*static_cast<LargeBlock*>(page_map.descriptor_of(address))) == pointer;
+}
+
+// All of one moment.
+struct InstanceFacts {
+  size_t live_bytes = 0;  // of blocks with the program, as they are, not as they were asked for
+  size_t live_count = 0;
+  size_t slab_count = 0;
+  size_t slab_bytes = 0;
+  size_t large_count = 0;  // of the live blocks
+  size_t large_bytes = 0;
+  size_t peak_bytes = 0;
+  size_t limit_bytes = 0;
+};
+
+inline InstanceFacts facts_of_instance(uintptr_t handle, const char* call) noexcept {
+  const Inside inside{handle, call};
+  const Instance& heap = inside.heap();
+  InstanceFacts facts;
+  for_each_used_class(heap, [&](ClassId id) noexcept {
+    const size_t live = heap.taken_blocks[index_of(id)] - heap.ready[index_of(id)].count;
+    facts.live_count += live;
+    facts.live_bytes += live * size_class_row(id).block_bytes;
+  });
+  facts.live_count += heap.large_count;
+  facts.live_bytes += heap.large_bytes;
+  facts.slab_count = heap.slab_count;
+  facts.slab_bytes = heap.slab_bytes;
+  facts.large_count = heap.large_count;
+  facts.large_bytes = heap.large_bytes;
+  facts.peak_bytes = heap.peak_bytes;
+  facts.limit_bytes = heap.limit_bytes;
+  return facts;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_INSTANCE_LOOK_HPP

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// heap/instance_room: blocks that come back to an instance, what it holds free, and whether its
+// limit leaves room for more.
+//
+// Owns: the limit. Invariant: an instance fails at its limit only after its empty slabs were given
+// back. Called on: whoever holds the instance's lock, unless it says otherwise. Must not know: how
+// blocks are taken.
+#ifndef TALUS_HEAP_INSTANCE_ROOM_HPP
+#define TALUS_HEAP_INSTANCE_ROOM_HPP
+
+#include "heap/slabs.hpp"
+
+namespace talus {
+
+// As give_blocks, for one block that lies in this slab of the heap.
+TALUS_FAST void give_block(Heap& heap, Slab& slab, void* block) noexcept {
+  const uint32_t count_before = slab.free_count;
+  slab.give_blocks(&block, 1);
+  slab.changed_at = sweep_clock.load_relaxed();  // [hint]
+  heap.taken_blocks[index_of(slab.class_id)]--;
+  heap.free_bytes += slab.block_bytes;
+  if (TALUS_UNLIKELY(slab.free_count >= slab.notice_count)) {
+    slab_got_many(heap, slab, count_before);
+  }
+  note_free_touched(heap);
+}
+
+// free() of a small block of an instance. False: it is not the instance's now. No lock is held.
+TALUS_SLOW bool release_small_inside(void* pointer, HeapId owner) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  InstanceSlot& slot = instance_slot(owner);
+  {
+    Locked held{slot.lock};
+    if (page_map.word_of(address).owner() != owner) return false;
+    give_block(*slot.heap, *static_cast<Slab*>(page_map.descriptor_of_owned(address)), pointer);
+    offer_if_much(*slot.heap);
+  }
+  offer_work();
+  return true;
+}
+
+// What is ready goes back to its slabs.
+inline void give_ready_back(Instance& heap) noexcept {
+  for_each_used_class(heap, [&heap](ClassId id) noexcept {
+    ReadyBlocks& ready = heap.ready[index_of(id)];
+    give_blocks(heap, ready.blocks, ready.count);
+    ready.count = 0;
+  });
+}
+// The same for any heap.
+inline void rest_heap(Heap& heap) noexcept {
+  if (is_instance(heap.id)) give_ready_back(static_cast<Instance&>(heap));
+}
+
+// Is there room for so many bytes more? Empty slabs make room for others.
+inline bool make_room(Instance& heap, size_t bytes) noexcept {
+  if (heap.has_room(bytes)) return true;
+  give_ready_back(heap);
+  release_empty_slabs(heap);
+  return heap.has_room(bytes);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_INSTANCE_ROOM_HPP
