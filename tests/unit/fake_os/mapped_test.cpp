@@ -82,6 +82,7 @@ TEST(Mapped, AddressesAreNotMapped) { sweep(FakeCall::map, 1, 20); }
 // A kernel of larger pages has larger guards.
 TEST(Mapped, OnPagesOf64KiB) {
   const std::string wrong = test::run_in_child([] {
+    os::shared_page_bytes.store_relaxed(0);  // tests before this one may have asked
     os::fake_plan.page_bytes.store_relaxed(64 * kib);
     begin_mode();
     test::require(run_blocks() == 400, "ordinary blocks");
