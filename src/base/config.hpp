@@ -88,7 +88,7 @@ inline constexpr size_t arena_alignment = 2 * mib;
 inline constexpr unsigned arena_growth_shift = 3;
 inline constexpr size_t arena_growth_max = size_t{1} << 30;
 
-// Once this much is with users, arenas that are reserved for slabs ask for huge pages: one page
+// Once this much is with users, slabs that take untouched addresses ask for huge pages: one page
 // fault then does the work of 512. The first bound is for heaps whose slabs are full but for 1/4.
 // Arenas for large blocks do not ask: nobody knows how much of these a program touches.
 inline constexpr size_t huge_dense_bytes_min = 16 * mib;
