@@ -49,15 +49,16 @@ inline constexpr size_t heaps_per_cpu = 4;
 inline constexpr uint32_t donor_looks = 16;
 
 // Bytes of blocks that one thread list may hold, and how many blocks at most and at least.
-// 16 KiB of small blocks make batches long enough to hide the lock of a refill.
+// 16 KiB of small blocks make batches long enough to hide the lock of a refill; of guarded lists
+// (below) nothing stays with a thread that rests, so they may hold more.
 inline constexpr size_t list_bytes_max = 16 * kib;
 inline constexpr size_t guarded_list_bytes_max = 64 * kib;
 inline constexpr size_t list_blocks_max = 1024;
 inline constexpr size_t list_blocks_min = 4;
 // Blocks up to this size are handed out by the fast paths. What a thread leaves behind when it
 // rests can be taken back but for the uppermost block of each such list (heap/attendance.hpp), so
-// lists of larger blocks are used in slow paths only: a dozen instructions beside a block of that
-// size.
+// lists of larger blocks are guarded: used in slow paths only, some dozens of instructions beside a
+// block of that size.
 inline constexpr size_t fast_bytes_max = 4 * kib;
 // A list starts with this capacity and doubles each time it runs empty or over.
 inline constexpr size_t list_blocks_start = 8;
