@@ -25,12 +25,13 @@ TALUS_FAST void release(void* pointer) noexcept {
   // leaves: null, remote, large, nobody's, uninitialised, dead, a mode
   if (TALUS_UNLIKELY(word.owner() != face.id)) return release_other(pointer, face, word);
   const size_t index = word.tag();
-  void** top = face.tops[index].load_relaxed();  // [own]
+  Atomic<void**>& slot = face.tops[index];  // as in alloc.hpp
+  void** top = slot.load_relaxed();  // [own]
   // leaves: full, a guarded list
   if (TALUS_UNLIKELY(top == face.limits[index])) return release_full(pointer, face);
   // POINT OF NO RETURN: the block first, then the store that makes it part of the list.
   *top = pointer;
-  face.tops[keep_in_register(index)].store_relaxed(top + 1);  // [own]
+  slot.store_relaxed(top + 1);  // [own]
 }
 
 }  // namespace talus
