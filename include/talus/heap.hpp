@@ -17,14 +17,6 @@
 
 namespace talus {
 
-[[noreturn]] inline void throw_bad_alloc() {
-#if defined(__cpp_exceptions)
-  throw std::bad_alloc{};
-#else
-  std::abort();
-#endif
-}
-
 // Owns one heap; can be moved, not copied. One that was moved from, or let go, owns none, and may
 // only be assigned to, asked whether it owns one, and destroyed.
 class heap {

@@ -33,14 +33,18 @@ namespace talus {
 
 // ---- for the types below
 
-// There was no memory: the new handler may find some. Returns to have it tried again.
-inline void call_new_handler_or_throw() {
-  if (const std::new_handler handler = std::get_new_handler()) return handler();
+[[noreturn]] inline void throw_bad_alloc() {
 #if defined(__cpp_exceptions)
   throw std::bad_alloc{};
 #else
   std::abort();
 #endif
+}
+
+// There was no memory: the new handler may find some. Returns to have it tried again.
+inline void call_new_handler_or_throw() {
+  if (const std::new_handler handler = std::get_new_handler()) return handler();
+  throw_bad_alloc();
 }
 
 [[noreturn]] inline void throw_bad_array_length() {

@@ -105,9 +105,7 @@ inline int heap_walk(talus_heap* heap, talus_heap_visitor visitor, void* context
 }
 
 inline talus_heap_numbers heap_stats(talus_heap* heap) noexcept {
-  const InstanceFacts facts = facts_of_instance(handle_in(heap), "talus_heap_stats");
-  return {facts.live_bytes,  facts.live_count,  facts.slab_bytes, facts.slab_count,
-          facts.large_bytes, facts.large_count, facts.peak_bytes, facts.limit_bytes};
+  return numbers_of_instance(handle_in(heap), "talus_heap_stats");
 }
 
 inline const char* heap_name(talus_heap* heap) noexcept {

@@ -37,13 +37,13 @@ inline constexpr size_t place_period_bytes_max = 8 * kib;
 // Slabs that are looked at on each shelf before a new one is made.
 inline constexpr size_t place_looks_max = 16;
 
-// The free bits of right blocks in each word of a slab's bitmap. `period` divides 64.
-inline uint64_t right_bits(AlignedPlace place, size_t block_bytes, size_t period) noexcept {
+// The bits of right blocks in each word of a slab's bitmap, if their period is at most a word.
+inline uint64_t right_bits(AlignedPlace place, size_t block_bytes) noexcept {
   uint64_t bits = 0;
   for (size_t index = 0; index < 64; index++) {
     if ((index * block_bytes + place.offset) % place.alignment == 0) bits |= uint64_t{1} << index;
   }
-  return period <= 64 ? bits : 0;
+  return bits;
 }
 
 // Takes the first block out of a slab whose bit is in `right`; null: none is free.
@@ -81,16 +81,8 @@ inline void* take_small_at(Heap& heap, ClassId id, uint64_t right) noexcept {
   Slab* slab = nullptr;
   void* found = find_right_block(heap, id, right, slab);
   if (found == nullptr) return nullptr;
-  slab->changed_at = sweep_clock.load_relaxed();  // [hint]
-  if (slab->free_count == 0) {
-    slab_available_to_full(heap, *slab);
-  } else {
-    heap.available[index_of(id)].refit(*slab);
-  }
-  heap.taken_blocks[index_of(id)]++;
-  heap.free_bytes -= slab->block_bytes;
-  note_free_touched(heap);
-  heap.free_mark.note(free_touched_bytes(heap));
+  slab_gave_blocks(heap, *slab);
+  count_taken(heap, id, 1);
   return found;
 }
 
@@ -104,9 +96,9 @@ inline void* allocate_small_at(ThreadCache* cache, AlignedPlace place, size_t by
     const SizeClass& row = size_class_table.rows[index];
     if (row.block_bytes > 2 * size_class_table.rows[first].block_bytes) break;
     const size_t period = place.period(row.block_bytes);
-    if (period == 0 || period > row.block_count) continue;
+    if (period == 0 || period > 64 || period > row.block_count) continue;
     if (period * row.block_bytes > place_period_bytes_max) continue;
-    const uint64_t right = right_bits(place, row.block_bytes, period);
+    const uint64_t right = right_bits(place, row.block_bytes);
     if (right != 0) return take_small_at(*heap, ClassId{static_cast<uint8_t>(index)}, right);
   }
   return nullptr;

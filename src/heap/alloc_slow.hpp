@@ -73,14 +73,15 @@ inline void note_allocate(void* block, size_t bytes) noexcept {
 // The first attempt has number 0. No lock is held, and the calling thread is in no slow path.
 TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept;
 
-// Allocates by way of attempt(), and again as long as that makes sense.
+// Allocates by way of attempt(), and again as long as that makes sense. What it gives is a block or
+// a handle; null or zero: no memory.
 template <typename Attempt>
-TALUS_FAST void* allocate_with(size_t bytes, Attempt attempt) noexcept {
-  void* block = attempt();
-  for (unsigned made = 0; TALUS_UNLIKELY(block == nullptr) && find_memory(bytes, made); made++) {
-    block = attempt();
+TALUS_FAST auto allocate_with(size_t bytes, Attempt attempt) noexcept {
+  auto made = attempt();
+  for (unsigned tries = 0; TALUS_UNLIKELY(!made) && find_memory(bytes, tries); tries++) {
+    made = attempt();
   }
-  return block;
+  return made;
 }
 
 // The block of a guarded list that was freed last; null: there is none.
@@ -126,10 +127,7 @@ TALUS_FAST void* pop_kept_block(size_t bytes, HeapFace& face) noexcept {
   if (face.operations != nullptr || !may_be_kept) return nullptr;
   auto& cache = static_cast<ThreadCache&>(face);
   const Working working{cache};
-  LargeBlock* large = take_kept(cache, divide_up(bytes, granule_bytes));
-  if (large == nullptr) return nullptr;
-  large_kept_to_live(cache, *large, bytes);
-  return reinterpret_cast<void*>(large->base);
+  return take_kept(cache, divide_up(bytes, granule_bytes), bytes);
 }
 
 TALUS_SLOW void* allocate_slow(size_t bytes, HeapFace& face) noexcept {

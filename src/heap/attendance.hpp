@@ -67,29 +67,29 @@ TALUS_SLOW void come_back(ThreadCache& cache) noexcept {
   presence.shared_state.store_relaxed(Attendance::present);  // [own] the lock
 }
 
+// Says that the owner is in a slow path. False: it must come back before it works.
+TALUS_FAST bool say_busy(ThreadCache& cache) noexcept {
+  Presence& presence = cache.presence;
+  presence.shared_busy.own_add_relaxed(1);  // [own]
+  compiler_fence();
+  // [hint] the lock decides
+  return TALUS_LIKELY(presence.shared_state.load_relaxed() == Attendance::present);
+}
+
 // The owner is in a slow path: what it does with its cache is not to be disturbed.
 TALUS_FAST void begin_work(ThreadCache& cache) noexcept {
-  Presence& presence = cache.presence;
-  presence.shared_busy.own_add_relaxed(1);  // [own]
-  compiler_fence();
-  // [hint] the lock decides
-  if (TALUS_UNLIKELY(presence.shared_state.load_relaxed() != Attendance::present)) {
-    come_back(cache);
-  }
-}
-// As above, but leaves an owner that must come back first as it was. False: that is so.
-TALUS_FAST bool begin_work_if_present(ThreadCache& cache) noexcept {
-  Presence& presence = cache.presence;
-  presence.shared_busy.own_add_relaxed(1);  // [own]
-  compiler_fence();
-  // [hint] the lock decides
-  if (TALUS_LIKELY(presence.shared_state.load_relaxed() == Attendance::present)) return true;
-  presence.shared_busy.store_release(presence.shared_busy.load_relaxed() - 1);  // [own]
-  return false;
+  if (TALUS_UNLIKELY(!say_busy(cache))) come_back(cache);
 }
 TALUS_FAST void end_work(ThreadCache& cache) noexcept {
   Atomic<uint32_t>& busy = cache.presence.shared_busy;
   busy.store_release(busy.load_relaxed() - 1);  // [own]
+}
+
+// As begin_work, but leaves an owner that must come back first as it was. False: that is so.
+TALUS_FAST bool begin_work_if_present(ThreadCache& cache) noexcept {
+  if (TALUS_LIKELY(say_busy(cache))) return true;
+  end_work(cache);
+  return false;
 }
 
 class Working {

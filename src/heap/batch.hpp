@@ -92,20 +92,14 @@ inline size_t run_of(PageWord word, void* const* blocks, size_t count) noexcept 
   size_t run = 0;
   for (; run < count; run++) {
     const uintptr_t address = reinterpret_cast<uintptr_t>(blocks[run]);
-    if (!PageMap::covers(address) || page_map.word_of(address).bits() != word.bits()) {
-      break;
-    }
+    if (page_map.word_anywhere(address).bits() != word.bits()) break;
   }
   return run;
 }
 
 // One block of any kind, or none.
 inline void release_one_of(ThreadCache* cache, void* pointer) noexcept {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  if (pointer == nullptr) return;
-  if (!PageMap::covers(address) || page_map.word_of(address).is_nobody()) {
-    return release_foreign(pointer);
-  }
+  if (is_no_block(pointer)) return;
   note_free(pointer);
   release_plain(cache, pointer);
 }
@@ -115,7 +109,7 @@ inline void release_one_of(ThreadCache* cache, void* pointer) noexcept {
 TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t count) noexcept {
   void* const first = blocks[0];
   const uintptr_t address = reinterpret_cast<uintptr_t>(first);
-  const PageWord word = PageMap::covers(address) ? page_map.word_of(address) : PageWord{};
+  const PageWord word = page_map.word_anywhere(address);
   if (TALUS_UNLIKELY(word.owner() != cache.id)) {
     release_one_of(&cache, first);
     return 1;

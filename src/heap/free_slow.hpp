@@ -53,12 +53,16 @@ inline void note_free(void* pointer) noexcept {
   face.operations->note_free(face, pointer);
 }
 
+// Is there nothing to free: null, or an address that is nobody's, which is answered?
+inline bool is_no_block(void* pointer) noexcept {
+  if (pointer == nullptr) return true;
+  if (!page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer)).is_nobody()) return false;
+  release_foreign(pointer);
+  return true;
+}
+
 TALUS_SLOW void release_slow(void* pointer, HeapFace& face) noexcept {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  if (pointer == nullptr) return;
-  if (!PageMap::covers(address) || page_map.word_of(address).is_nobody()) {
-    return release_foreign(pointer);
-  }
+  if (is_no_block(pointer)) return;
   ThreadCache* cache = cache_behind(face);
   {
     const MaybeWorking working{cache};

@@ -131,11 +131,11 @@ TALUS_FAST void release_inside(uintptr_t handle, void* pointer, const char* call
   {
     const Inside inside{handle, call};
     Instance& heap = inside.heap();
-    const PageWord word = PageMap::covers(address) ? page_map.word_of(address) : PageWord{};
+    const PageWord word = page_map.word_anywhere(address);
     if (TALUS_LIKELY(word.owner() == heap.id)) {
       tell(pointer);
       give_block(heap, *static_cast<Slab*>(page_map.descriptor_of_owned(address)), pointer);
-    } else if (word.bits() == large_word(heap.id).bits()) {
+    } else if (is_large_of(heap.id, word)) {
       LargeBlock& large = prove_large(pointer, "free");
       tell(pointer);
       give_large_of(heap, large);

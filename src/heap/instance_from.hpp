@@ -13,8 +13,7 @@ namespace talus {
 // The handle of the instance that a block belongs to; 0: none, or it is no block.
 inline uintptr_t instance_of(const void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  if (!PageMap::covers(address)) return 0;
-  const PageWord word = page_map.word_of(address);
+  const PageWord word = page_map.word_anywhere(address);
   const HeapId owner = word.is_large() ? owner_of_large(word) : word.owner();
   return is_instance(owner) ? handle_of(owner) : 0;
 }

@@ -36,16 +36,17 @@ inline void give_large_of(Instance& heap, LargeBlock& large, size_t clean_bytes 
   give_large(large, clean_bytes);
 }
 
-// Is the block at this address a large one of the instance?
-inline bool is_large_of(HeapId owner, uintptr_t address) noexcept {
-  return page_map.word_of(address).bits() == large_word(owner).bits();
+// Does the word name a large block of the instance?
+inline bool is_large_of(HeapId owner, PageWord word) noexcept {
+  return word.bits() == large_word(owner).bits();
 }
 
 // False: it is not the instance's any more.
 inline bool release_large_inside(void* pointer, HeapId owner) noexcept {
   InstanceSlot& slot = instance_slot(owner);
   Locked held{slot.lock};
-  if (!is_large_of(owner, reinterpret_cast<uintptr_t>(pointer))) return false;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  if (!is_large_of(owner, page_map.word_of(address))) return false;
   give_large_of(*slot.heap, prove_large(pointer, "free"));
   return true;
 }

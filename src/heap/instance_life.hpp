@@ -183,11 +183,8 @@ inline uintptr_t make_instance_once(const char* name, size_t limit_bytes) noexce
 
 // The handle of a new instance; 0: no memory, or too many are alive.
 inline uintptr_t make_instance(const char* name, size_t limit_bytes) noexcept {
-  uintptr_t handle = make_instance_once(name, limit_bytes);
-  for (unsigned made = 0; handle == 0 && find_memory(sizeof(Instance), made); made++) {
-    handle = make_instance_once(name, limit_bytes);
-  }
-  return handle;
+  return allocate_with(sizeof(Instance),
+                       [=]() noexcept { return make_instance_once(name, limit_bytes); });
 }
 
 // The handle is nobody's from here on. The instance's lock is held.

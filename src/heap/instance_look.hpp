@@ -11,6 +11,7 @@
 #define TALUS_HEAP_INSTANCE_LOOK_HPP
 
 #include "heap/instance_life.hpp"
+#include "talus/talus.h"
 
 namespace talus {
 
@@ -75,7 +76,7 @@ inline AreaFacts area_at(uintptr_t handle, uintptr_t base, const char* call) noe
     if (slab.base != base) return area;
     area.base = base;
     read_slab(slab, area);
-  } else if (word.bits() == large_word(heap.id).bits()) {
+  } else if (is_large_of(heap.id, word)) {
     const LargeBlock& large = *static_cast<LargeBlock*>(page_map.descriptor_of(base));
     if (large.base != base) return area;
     area.base = base;
@@ -120,7 +121,7 @@ inline bool instance_contains(uintptr_t handle, const void* pointer, const char*
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const Inside inside{handle, call};
   Instance& heap = inside.heap();
-  const PageWord word = PageMap::covers(address) ? page_map.word_of(address) : PageWord{};
+  const PageWord word = page_map.word_anywhere(address);
   if (word.owner() == heap.id) {
     const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(address));
     const size_t offset = address - slab.base;
@@ -133,40 +134,29 @@ inline bool instance_contains(uintptr_t handle, const void* pointer, const char*
     }
     return true;
   }
-  if (word.bits() != large_word(heap.id).bits()) return false;
+  if (!is_large_of(heap.id, word)) return false;
   return start_of(*static_cast<LargeBlock*>(page_map.descriptor_of(address))) == pointer;
 }
 
 // All of one moment.
-struct InstanceFacts {
-  size_t live_bytes = 0;  // of blocks with the program, as they are, not as they were asked for
-  size_t live_count = 0;
-  size_t slab_count = 0;
-  size_t slab_bytes = 0;
-  size_t large_count = 0;  // of the live blocks
-  size_t large_bytes = 0;
-  size_t peak_bytes = 0;
-  size_t limit_bytes = 0;
-};
-
-inline InstanceFacts facts_of_instance(uintptr_t handle, const char* call) noexcept {
+inline talus_heap_numbers numbers_of_instance(uintptr_t handle, const char* call) noexcept {
   const Inside inside{handle, call};
   const Instance& heap = inside.heap();
-  InstanceFacts facts;
+  talus_heap_numbers numbers{};
   for_each_used_class(heap, [&](ClassId id) noexcept {
     const size_t live = heap.taken_blocks[index_of(id)] - heap.ready[index_of(id)].count;
-    facts.live_count += live;
-    facts.live_bytes += live * size_class_row(id).block_bytes;
+    numbers.live_blocks += live;
+    numbers.live_bytes += live * size_class_row(id).block_bytes;
   });
-  facts.live_count += heap.large_count;
-  facts.live_bytes += heap.large_bytes;
-  facts.slab_count = heap.slab_count;
-  facts.slab_bytes = heap.slab_bytes;
-  facts.large_count = heap.large_count;
-  facts.large_bytes = heap.large_bytes;
-  facts.peak_bytes = heap.peak_bytes;
-  facts.limit_bytes = heap.limit_bytes;
-  return facts;
+  numbers.live_blocks += heap.large_count;
+  numbers.live_bytes += heap.large_bytes;
+  numbers.slabs = heap.slab_count;
+  numbers.slab_bytes = heap.slab_bytes;
+  numbers.large_blocks = heap.large_count;
+  numbers.large_bytes = heap.large_bytes;
+  numbers.peak_bytes = heap.peak_bytes;
+  numbers.limit_bytes = heap.limit_bytes;
+  return numbers;
 }
 
 }  // namespace talus

@@ -14,14 +14,7 @@ namespace talus {
 
 // As give_blocks, for one block that lies in this slab of the heap.
 TALUS_FAST void give_block(Heap& heap, Slab& slab, void* block) noexcept {
-  const uint32_t count_before = slab.free_count;
-  slab.give_blocks(&block, 1);
-  slab.changed_at = sweep_clock.load_relaxed();  // [hint]
-  heap.taken_blocks[index_of(slab.class_id)]--;
-  heap.free_bytes += slab.block_bytes;
-  if (TALUS_UNLIKELY(slab.free_count >= slab.notice_count)) {
-    slab_got_many(heap, slab, count_before);
-  }
+  give_to_slab(heap, slab, &block, 1);
   note_free_touched(heap);
 }
 

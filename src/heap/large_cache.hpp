@@ -61,10 +61,13 @@ inline void large_kept_to_live(ThreadCache& cache, LargeBlock& large, size_t byt
   count_less(cache.kept, ~large.usable_bytes + 1, ~size_t{0});
 }
 
-// A kept block of this many granules, popped; null: none.
-TALUS_FAST LargeBlock* take_kept(ThreadCache& cache, size_t granules) noexcept {
+// A kept block of this many granules, now live with `bytes` bytes; null: none.
+TALUS_FAST void* take_kept(ThreadCache& cache, size_t granules, size_t bytes) noexcept {
   Atomic<LargeBlock*>& head = cache.kept.of_granules[granules - 1];
-  return head.load_relaxed() == nullptr ? nullptr : &pop_kept(cache.kept, head);  // [own]
+  if (head.load_relaxed() == nullptr) return nullptr;  // [own]
+  LargeBlock& large = pop_kept(cache.kept, head);
+  large_kept_to_live(cache, large, bytes);
+  return reinterpret_cast<void*>(large.base);
 }
 
 // Gives one kept block back to address space, of the number of granules whose turn it is.
@@ -92,10 +95,7 @@ TALUS_SLOW LargeAllocation allocate_large(ThreadCache* cache, size_t bytes,
   if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - granule_bytes)) return {};
   const size_t granules = bytes == 0 ? 1 : divide_up(bytes, granule_bytes);
   if (cache != nullptr && granules <= large_kept_granules && alignment <= granule_bytes) {
-    if (LargeBlock* large = take_kept(*cache, granules)) {
-      large_kept_to_live(*cache, *large, bytes);
-      return {reinterpret_cast<void*>(large->base), Zeroed::no};
-    }
+    if (void* block = take_kept(*cache, granules, bytes)) return {block, Zeroed::no};
   }
   Zeroed zeroed = Zeroed::no;
   LargeBlock* large = take_large(bytes, granules, alignment, zeroed);

@@ -48,10 +48,9 @@ struct BlockFacts {
 
 inline BlockFacts facts_of(void* pointer, const char* call) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  if (!PageMap::covers(address)) report::foreign_pointer(pointer, call);
-  const PageWord word = page_map.word_of(address);
+  const PageWord word = page_map.word_anywhere(address);
   if (word.is_slab()) {
-    const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of(address));
+    const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(address));
     slab.prove(pointer);  // a copy from the middle of a block would read behind its end
     return {slab.block_bytes, nullptr, false, word.owner()};
   }

@@ -184,6 +184,23 @@ TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
   return adopted;
 }
 
+// Blocks were taken from an available slab.
+TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab) noexcept {
+  slab.changed_at = sweep_clock.load_relaxed();  // [hint]
+  if (slab.free_count == 0) {
+    slab_available_to_full(heap, slab);
+  } else {
+    heap.available[index_of(slab.class_id)].refit(slab);
+  }
+}
+// So many blocks of a class are out of their slabs now.
+TALUS_FAST void count_taken(Heap& heap, ClassId id, size_t taken) noexcept {
+  heap.taken_blocks[index_of(id)] += static_cast<uint32_t>(taken);
+  heap.free_bytes -= taken * size_class_row(id).block_bytes;
+  note_free_touched(heap);
+  heap.free_mark.note(free_touched_bytes(heap));
+}
+
 // Takes up to `wanted` blocks of a class to places[0...], from slabs that exist before new ones.
 // Returns how many, 0 only when there is no memory.
 inline size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) noexcept {
@@ -198,18 +215,10 @@ inline size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) 
       if (slab == nullptr) break;
     }
     taken += slab->take_blocks(places + taken, wanted - taken);
-    slab->changed_at = sweep_clock.load_relaxed();  // [hint]
-    if (slab->free_count == 0) {
-      slab_available_to_full(heap, *slab);
-    } else {
-      heap.available[index_of(id)].refit(*slab);
-    }
+    slab_gave_blocks(heap, *slab);
   }
   heap.refills++;
-  heap.taken_blocks[index_of(id)] += static_cast<uint32_t>(taken);
-  heap.free_bytes -= taken * size_class_row(id).block_bytes;
-  note_free_touched(heap);
-  heap.free_mark.note(free_touched_bytes(heap));
+  count_taken(heap, id, taken);
   return taken;
 }
 
@@ -223,20 +232,25 @@ TALUS_FAST Slab& slab_of(HeapId owner, void* pointer) noexcept {
   return *static_cast<Slab*>(page_map.descriptor_of_owned(address));
 }
 
+// Puts the first of the blocks, which lies in this slab, back with its neighbours among those that
+// follow. Returns how many. The heap's free_touched is for the caller to note.
+TALUS_FAST size_t give_to_slab(Heap& heap, Slab& slab, void* const* blocks,
+                               size_t count) noexcept {
+  const uint32_t count_before = slab.free_count;
+  const size_t given = slab.give_blocks(blocks, count);
+  slab.changed_at = sweep_clock.load_relaxed();  // [hint]
+  heap.taken_blocks[index_of(slab.class_id)] -= static_cast<uint32_t>(given);
+  heap.free_bytes += given * slab.block_bytes;
+  if (TALUS_UNLIKELY(slab.free_count >= slab.notice_count)) {
+    slab_got_many(heap, slab, count_before);
+  }
+  return given;
+}
+
 // Puts blocks of this heap's slabs back, whatever their order.
 inline void give_blocks(Heap& heap, void* const* blocks, size_t count) noexcept {
-  const uint16_t now = sweep_clock.load_relaxed();  // [hint]
   for (size_t done = 0; done < count;) {
-    Slab& slab = slab_of(heap.id, blocks[done]);
-    const uint32_t count_before = slab.free_count;
-    const size_t given = slab.give_blocks(blocks + done, count - done);
-    done += given;
-    slab.changed_at = now;
-    heap.taken_blocks[index_of(slab.class_id)] -= static_cast<uint32_t>(given);
-    heap.free_bytes += given * slab.block_bytes;
-    if (TALUS_UNLIKELY(slab.free_count >= slab.notice_count)) {
-      slab_got_many(heap, slab, count_before);
-    }
+    done += give_to_slab(heap, slab_of(heap.id, blocks[done]), blocks + done, count - done);
   }
   note_free_touched(heap);
 }

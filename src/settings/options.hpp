@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace talus {
 
@@ -197,26 +198,15 @@ constexpr std::uint64_t option_default_number(std::uint64_t value) { return valu
 constexpr std::uint64_t option_default_number(bool value) { return value ? 1 : 0; }
 constexpr std::uint64_t option_default_number(const char*) { return 0; }
 constexpr std::uint64_t option_default_number(OptionAmount value) { return value.value; }
-constexpr std::uint64_t option_default_number(HugePages value) {
+template <typename Words, typename = std::enable_if_t<std::is_enum_v<Words>>>
+constexpr std::uint64_t option_default_number(Words value) {
   return static_cast<std::uint64_t>(value);
 }
-constexpr std::uint64_t option_default_number(StatsFormat value) {
-  return static_cast<std::uint64_t>(value);
-}
-constexpr std::uint64_t option_default_number(HeapMode value) {
-  return static_cast<std::uint64_t>(value);
-}
-constexpr std::uint64_t option_default_number(ForeignFree value) {
-  return static_cast<std::uint64_t>(value);
-}
-constexpr const char* option_default_text(std::uint64_t) { return ""; }
-constexpr const char* option_default_text(bool) { return ""; }
 constexpr const char* option_default_text(const char* value) { return value; }
-constexpr const char* option_default_text(OptionAmount) { return ""; }
-constexpr const char* option_default_text(ForeignFree) { return ""; }
-constexpr const char* option_default_text(HugePages) { return ""; }
-constexpr const char* option_default_text(StatsFormat) { return ""; }
-constexpr const char* option_default_text(HeapMode) { return ""; }
+template <typename Other>
+constexpr const char* option_default_text(Other) {
+  return "";
+}
 
 inline constexpr OptionRow option_rows[] = {
 #define TALUS_OPTION_ROW(name, type, value, min, max, unit, reload, help) \

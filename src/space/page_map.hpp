@@ -72,6 +72,11 @@ class PageMap {
         words[keep_in_register(index_in_leaf(address))].load_relaxed());  // [hint] as above
   }
 
+  // The word of any address: nobody's beyond the map.
+  TALUS_FAST PageWord word_anywhere(uintptr_t address) const noexcept {
+    return covers(address) ? word_of(address) : PageWord{};
+  }
+
   // What was registered for the granule of this address, or null.
   void* descriptor_of(uintptr_t address) const noexcept {
     if (!covers(address)) return nullptr;

@@ -221,6 +221,7 @@ struct PageMap {
     const int index = model::attendance::blocks.index_of(block);
     return {only_heap, tags[model::attendance::class_of_block(index)]};
   }
+  PageWord word_anywhere(uintptr_t address) const noexcept { return word_of(address); }
   uint16_t tags[class_count] = {};  // the world sets them
 };
 inline PageMap page_map;

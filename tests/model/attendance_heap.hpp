@@ -84,8 +84,7 @@ struct LargeAllocation {
   void* block = nullptr;
   Zeroed zeroed = Zeroed::no;
 };
-inline LargeBlock* take_kept(ThreadCache&, size_t) noexcept { return nullptr; }
-inline void large_kept_to_live(ThreadCache&, LargeBlock&, size_t) noexcept {}
+inline void* take_kept(ThreadCache&, size_t, size_t) noexcept { return nullptr; }
 inline LargeAllocation allocate_large(ThreadCache*, size_t, size_t) noexcept { return {}; }
 inline void release_large(ThreadCache*, void*, PageWord) noexcept {}
 inline void release_kept(ThreadCache&) noexcept {}

@@ -10,17 +10,15 @@ class Working {]==])
 
 # The owner works on its lists while they are emptied.
 mutant(working_does_not_look
-[==[TALUS_UNLIKELY(presence.shared_state.load_relaxed() != Attendance::present)]==] [==[false]==])
+[==[TALUS_LIKELY(presence.shared_state.load_relaxed() == Attendance::present)]==] [==[true]==])
 mutant(looks_before_it_says_so
 [==[  presence.shared_busy.own_add_relaxed(1);  // [own]
   compiler_fence();
   // [hint] the lock decides
-  if (TALUS_UNLIKELY(presence.shared_state.load_relaxed() != Attendance::present)) {
-    come_back(cache);
-  }]==]
-[==[  const bool is_away = presence.shared_state.load_relaxed() != Attendance::present;
+  return TALUS_LIKELY(presence.shared_state.load_relaxed() == Attendance::present);]==]
+[==[  const bool is_present = presence.shared_state.load_relaxed() == Attendance::present;
   presence.shared_busy.own_add_relaxed(1);
-  if (is_away) come_back(cache);]==])
+  return is_present;]==])
 mutant(does_not_wait_for_who_empties
 [==[  Locked held{presence.lock};
   if (presence.shared_state.load_relaxed() == Attendance::present) return;]==]

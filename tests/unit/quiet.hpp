@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "effort.hpp"
 #include "heap/release.hpp"
 #include "heap/resize.hpp"
 #include "heap/totals.hpp"
@@ -39,6 +40,27 @@ void on_threads(size_t count, Work work) {
   std::vector<std::thread> threads;
   for (size_t index = 0; index < count; index++) threads.emplace_back(work, index);
   for (std::thread& thread : threads) thread.join();
+}
+
+// Calls ask() on a thread of its own while two others replace blocks of up to 2^length_bits bytes.
+template <typename Ask>
+void ask_while_others_allocate(size_t rounds, unsigned length_bits, Ask ask) {
+  Atomic<bool> stop;
+  std::thread asker{[&] {
+    while (!stop.load_relaxed()) ask();
+  }};
+  on_threads(2, [=](size_t self) {
+    Random random{self};
+    std::vector<void*> blocks(200);
+    for (size_t round = 0; round < rounds; round++) {
+      void*& block = blocks[random.below(blocks.size())];
+      release(block);
+      block = allocate(random.of_any_length(length_bits));
+    }
+    for (void* block : blocks) release(block);
+  });
+  stop.store_relaxed(true);
+  asker.join();
 }
 
 }  // namespace talus::test

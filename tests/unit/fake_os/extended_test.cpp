@@ -10,8 +10,6 @@
 namespace talus {
 namespace {
 
-using os::FakeCall;
-
 // One of each call whose way to the kernel differs; what comes is used and freed. Returns how many
 // were refused.
 size_t run_extended() {
@@ -57,29 +55,7 @@ size_t run_extended() {
   return refused;
 }
 
-TEST(ExtendedOnABadKernel, EveryCallIsRefusedOnce) {
-  for (const FakeCall kind : {FakeCall::map, FakeCall::purge, FakeCall::move_pages}) {
-    const size_t row = test::row_of(kind);
-    ASSERT_EQ(test::run_in_child([] { test::require(run_extended() == 0, "no fault"); }), "");
-    const uint64_t calls = test::child_report().calls[row] + 1;
-    const uint64_t step = divide_up(calls, uint64_t{test::rounds_of(60)});
-    for (uint64_t call = 1; call <= calls; call += step) {
-      for (const bool is_lasting : {false, true}) {
-        const std::string wrong = test::run_in_child([=] {
-          os::FakePlan& plan = os::fake_plan;
-          (is_lasting ? plan.refuse_from : plan.refuse_at)[row].store_relaxed(call);
-          const size_t refused = run_extended();
-          test::require(kind == FakeCall::map || refused == 0, "refused without need", refused);
-          test::require_quiet_heap();
-          test::end_faults();
-          test::require(run_extended() == 0, "refused by a kernel that is well again");
-          test::require_quiet_heap();
-        });
-        EXPECT_EQ(wrong, "") << "kind " << row << ", call " << call << ", lasting " << is_lasting;
-      }
-    }
-  }
-}
+TEST(ExtendedOnABadKernel, EveryCallIsRefusedOnce) { test::refuse_each_call_once(run_extended); }
 
 }  // namespace
 }  // namespace talus

@@ -8,8 +8,12 @@
 #ifndef TALUS_TESTS_UNIT_FAKE_OS_SEQUENCE_HPP
 #define TALUS_TESTS_UNIT_FAKE_OS_SEQUENCE_HPP
 
+#include <gtest/gtest.h>
+
+#include <string>
 #include <vector>
 
+#include "effort.hpp"
 #include "fake_os/child.hpp"
 #include "pattern.hpp"
 #include "quiet.hpp"
@@ -189,6 +193,34 @@ inline void require_quiet_heap() {
           totals.live_large_count);
   require(totals.on_their_way == 0, "bytes on their way", totals.on_their_way);
   require(space_is_sound(), "address space is sound");
+}
+
+// Runs run() in children, in each of which one call of one kind, or all from that one on, are
+// refused. run() ends with nothing held and returns how many of its calls gave null.
+template <typename Run>
+void refuse_each_call_once(Run run) {
+  using os::FakeCall;
+  for (const FakeCall kind : {FakeCall::map, FakeCall::purge, FakeCall::move_pages}) {
+    const size_t row = row_of(kind);
+    ASSERT_EQ(run_in_child([run] { require(run() == 0, "no fault"); }), "");
+    const uint64_t calls = child_report().calls[row] + 1;
+    const uint64_t step = divide_up(calls, uint64_t{rounds_of(60)});
+    for (uint64_t call = 1; call <= calls; call += step) {
+      for (const bool is_lasting : {false, true}) {
+        const std::string wrong = run_in_child([=] {
+          os::FakePlan& plan = os::fake_plan;
+          (is_lasting ? plan.refuse_from : plan.refuse_at)[row].store_relaxed(call);
+          const size_t refused = run();
+          require(kind == FakeCall::map || refused == 0, "refused without need", refused);
+          require_quiet_heap();
+          end_faults();
+          require(run() == 0, "refused by a kernel that is well again");
+          require_quiet_heap();
+        });
+        EXPECT_EQ(wrong, "") << "kind " << row << ", call " << call << ", lasting " << is_lasting;
+      }
+    }
+  }
 }
 
 }  // namespace talus::test

@@ -102,25 +102,10 @@ TEST(Resident, KeptBlocksAndMetadata) {
 
 TEST(Resident, MayBeAskedForWhileOthersAllocate) {
   TALUS_NEEDS_TRUE_KERNEL();
-  Atomic<bool> stop;
-  std::thread asker{[&stop] {
-    while (!stop.load_relaxed()) {
-      const ResidentTotals found = collect_resident();
-      if (found.total() >> 40 != 0) std::abort();
-    }
-  }};
-  test::on_threads(2, [](size_t self) {
-    test::Random random{self};
-    std::vector<void*> blocks(200);
-    for (size_t round = 0; round < test::rounds_of(100000); round++) {
-      void*& block = blocks[random.below(blocks.size())];
-      release(block);
-      block = allocate(random.of_any_length(20));
-    }
-    for (void* block : blocks) release(block);
+  test::ask_while_others_allocate(test::rounds_of(100000), 20, [] {
+    const ResidentTotals found = collect_resident();
+    if (found.total() >> 40 != 0) std::abort();
   });
-  stop.store_relaxed(true);
-  asker.join();
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 

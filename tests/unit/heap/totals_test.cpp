@@ -70,26 +70,11 @@ TEST(Totals, AddressSpaceSumsUp) {
 }
 
 TEST(Totals, MayBeAskedForWhileOthersAllocate) {
-  Atomic<bool> stop;
-  std::thread asker{[&stop] {
-    while (!stop.load_relaxed()) {
-      const HeapTotals totals = collect_totals();
-      if (totals.space.given_bytes > totals.space.reserved_bytes) std::abort();
-      trim_heaps(mib);
-    }
-  }};
-  test::on_threads(2, [](size_t self) {
-    test::Random random{self};
-    std::vector<void*> blocks(200);
-    for (size_t round = 0; round < test::rounds_of(200000); round++) {
-      void*& block = blocks[random.below(blocks.size())];
-      release(block);
-      block = allocate(random.of_any_length(17));
-    }
-    for (void* block : blocks) release(block);
+  test::ask_while_others_allocate(test::rounds_of(200000), 17, [] {
+    const HeapTotals totals = collect_totals();
+    if (totals.space.given_bytes > totals.space.reserved_bytes) std::abort();
+    trim_heaps(mib);
   });
-  stop.store_relaxed(true);
-  asker.join();
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
