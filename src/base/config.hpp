@@ -51,8 +51,11 @@ inline constexpr uint32_t donor_looks = 16;
 // Bytes of blocks that one thread list may hold, and how many blocks at most and at least.
 // 16 KiB of small blocks make batches long enough to hide the lock of a refill; of guarded lists
 // (below) nothing stays with a thread that rests, so they may hold more.
+// An option may choose others up to list_bytes_most; guarded lists have guarded_list_factor times
+// as much, and kept large blocks large_kept_factor times.
 inline constexpr size_t list_bytes_max = 16 * kib;
-inline constexpr size_t guarded_list_bytes_max = 64 * kib;
+inline constexpr size_t list_bytes_most = 64 * kib;
+inline constexpr size_t guarded_list_factor = 4;
 inline constexpr size_t list_blocks_max = 1024;
 inline constexpr size_t list_blocks_min = 4;
 // Blocks up to this size are handed out by the fast paths. What a thread leaves behind when it
@@ -151,7 +154,8 @@ inline constexpr size_t calloc_purge_bytes_min = 32 * mib;
 
 // Freed large blocks that a thread keeps for itself: granules of the largest, and bytes of all.
 inline constexpr size_t large_kept_granules = 8;
-inline constexpr size_t large_kept_bytes_max = 1 * mib;
+inline constexpr size_t large_kept_factor = 64;
+inline constexpr size_t large_kept_bytes_max = large_kept_factor * list_bytes_max;
 // Bytes by which a thread lets the count of live large blocks be wrong before it corrects it.
 inline constexpr size_t large_unsettled_bytes_max = 4 * mib;
 

@@ -26,7 +26,6 @@ struct SizeClass {
   uint32_t block_count = 0;    // blocks in a slab
   uint16_t slab_granules = 0;  // granules of a slab
   uint16_t bitmap_words = 0;   // 64-bit words of a bitmap with one bit a block
-  uint16_t list_blocks_max = 0;  // capacity of a thread list
 };
 
 // Bytes of the blocks of a class, by the rule above.
@@ -37,20 +36,24 @@ constexpr size_t class_bytes_by_rule(size_t index) noexcept {
   return base + (step % classes_per_doubling + 1) * (base / classes_per_doubling);
 }
 
+// Blocks of so many bytes that a thread list may hold, where lists may hold `list_bytes`.
+constexpr size_t list_blocks_of(size_t block_bytes, size_t list_bytes) noexcept {
+  const size_t factor = block_bytes <= fast_bytes_max ? 1 : guarded_list_factor;
+  const size_t blocks = list_bytes * factor / block_bytes;
+  if (blocks > list_blocks_max) return list_blocks_max;
+  return blocks < list_blocks_min ? list_blocks_min : blocks;
+}
+
 constexpr SizeClass derive_size_class(size_t index) noexcept {
   SizeClass derived;
   const size_t bytes = class_bytes_by_rule(index);
   const size_t granules = divide_up(bytes * slab_blocks_min, granule_bytes);
   const size_t blocks = granules * granule_bytes / bytes;
-  size_t list_blocks = (bytes <= fast_bytes_max ? list_bytes_max : guarded_list_bytes_max) / bytes;
-  if (list_blocks > list_blocks_max) list_blocks = list_blocks_max;
-  if (list_blocks < list_blocks_min) list_blocks = list_blocks_min;
   derived.block_bytes = static_cast<uint32_t>(bytes);
   derived.reciprocal = reciprocal_of(bytes);
   derived.block_count = static_cast<uint32_t>(blocks);
   derived.slab_granules = static_cast<uint16_t>(granules);
   derived.bitmap_words = static_cast<uint16_t>(divide_up(blocks, 64));
-  derived.list_blocks_max = static_cast<uint16_t>(list_blocks);
   return derived;
 }
 
@@ -91,11 +94,27 @@ constexpr ClassId class_of_aligned(size_t bytes, size_t alignment) noexcept {
   return ClassId{static_cast<uint8_t>(index)};
 }
 
-constexpr size_t list_capacity_sum() noexcept {
-  size_t sum = 0;
-  for (const SizeClass& row : size_class_table.rows) sum += row.list_blocks_max;
-  return sum;
+// Where the lists of a thread lie in its array of places, and how many blocks each may hold: for
+// each class a null and then its list.
+struct ListBounds {
+  uint16_t blocks_max[class_count] = {};
+  uint16_t start[class_count] = {};  // of the list
+  uint32_t places = 0;               // of all lists
+};
+
+constexpr ListBounds derive_list_bounds(size_t list_bytes) noexcept {
+  ListBounds bounds;
+  for (size_t index = 0; index < class_count; index++) {
+    const size_t most = list_blocks_of(size_class_table.rows[index].block_bytes, list_bytes);
+    bounds.blocks_max[index] = static_cast<uint16_t>(most);
+    bounds.start[index] = static_cast<uint16_t>(bounds.places + 1);
+    bounds.places += static_cast<uint32_t>(most + 1);
+  }
+  return bounds;
 }
+
+inline constexpr size_t list_places_most = derive_list_bounds(list_bytes_most).places;
+static_assert(list_places_most <= 0xffff, "the start of each list fits in 16 bits");
 
 constexpr size_t bitmap_words_max() noexcept {
   size_t most = 0;

@@ -141,33 +141,19 @@ struct ThreadCache : HeapFace {
   // under the registry's lock
   ThreadCache* next = nullptr;      // among those in use, or unused
   ThreadCache* previous = nullptr;  // among those in use
-  // owner only: for each class a null and then its list
-  alignas(cache_line_bytes) void* storage[list_capacity_sum() + class_count] = {};
-
-  static constexpr size_t storage_start(size_t index) noexcept {
-    size_t start = 0;
-    for (size_t before = 0; before < index; before++) {
-      start += 1 + size_class_table.rows[before].list_blocks_max;
-    }
-    return start + 1;
-  }
+  // owner only: the lists; only as many places are there as list_bounds says
+  alignas(cache_line_bytes) void* storage[list_places_most] = {};
 };
 
-struct StorageStarts {
-  uint16_t of[class_count] = {};
-};
-constexpr StorageStarts derive_storage_starts() noexcept {
-  StorageStarts starts;
-  for (size_t i = 0; i < class_count; i++) {
-    starts.of[i] = static_cast<uint16_t>(ThreadCache::storage_start(i));
-  }
-  return starts;
-}
-inline constexpr StorageStarts storage_starts = derive_storage_starts();
+// The bounds of all lists. The layout is settled before the first cache is made; later the bounds
+// may only become lower (process/configuration.hpp).
+inline ListBounds list_bounds = derive_list_bounds(list_bytes_max);
+
+inline size_t list_most_of(ClassId id) noexcept { return list_bounds.blocks_max[index_of(id)]; }
 
 // Where a list's first block lies; list.top equals this when it is empty.
 TALUS_FAST void** list_bottom(ThreadCache& cache, ClassId id) noexcept {
-  return &cache.storage[storage_starts.of[index_of(id)]];
+  return &cache.storage[list_bounds.start[index_of(id)]];
 }
 TALUS_FAST ThreadList list_of(ThreadCache& cache, ClassId id) noexcept {
   const size_t index = index_of(id);
@@ -182,7 +168,7 @@ inline size_t list_length(ThreadCache& cache, ClassId id) noexcept {
 
 // Capacity that the list of a class starts with.
 inline size_t list_start_of(ClassId id) noexcept {
-  const size_t most = size_class_row(id).list_blocks_max;
+  const size_t most = list_most_of(id);
   return most < list_blocks_start ? most : list_blocks_start;
 }
 

@@ -118,8 +118,8 @@ TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageWord word) 
   LargeBlock& large = prove_large(pointer, "free");
   if (cache == nullptr || large.granules > large_kept_granules) return give_large(large);
   large_live_to_kept(*cache, large);
-  // [own]
-  while (cache->kept.bytes.load_relaxed() > large_kept_bytes_max) displace_kept(cache->kept);
+  const size_t most = large_kept_factor * options.list_bytes;
+  while (cache->kept.bytes.load_relaxed() > most) displace_kept(cache->kept);  // [own]
 }
 
 }  // namespace talus

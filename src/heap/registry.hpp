@@ -30,6 +30,7 @@ struct Registry {
   size_t cache_count = 0;           // in use; under the lock
   size_t cpu_count = 0;             // under the lock; 0: not asked yet
   uint32_t next_donor = 0;          // under the lock; the heap to ask for a slab next
+  bool has_made_caches = false;     // under the lock; the layout of lists is settled
   Atomic<uint32_t> shared_count;    // heaps 1 to this exist (zero at start: stays out of the file)
   Atomic<Heap*> shared_heaps[heap_count_max];
   HeapLock locks[heap_count_max];
@@ -121,8 +122,29 @@ inline Heap* choose_heap(Locked& held) noexcept {
   return fresh != nullptr ? fresh : fewest;
 }
 
+// A cache with as many places for lists as list_bounds says.
+inline size_t cache_bytes(Locked&) noexcept {
+  const size_t without_lists = sizeof(ThreadCache) - sizeof(ThreadCache::storage);
+  return without_lists + list_bounds.places * sizeof(void*);
+}
+
+// Lists may hold `list_bytes` from now on. Where there are caches already, their layout stays, and
+// only lower bounds count.
+inline void bound_lists(size_t list_bytes) noexcept {
+  const ListBounds wished = derive_list_bounds(list_bytes);
+  Locked held{registry.lock};
+  if (!registry.has_made_caches) {
+    list_bounds = wished;
+    return;
+  }
+  for (size_t index = 0; index < class_count; index++) {
+    uint16_t& most = list_bounds.blocks_max[index];
+    if (wished.blocks_max[index] < most) most = wished.blocks_max[index];
+  }
+}
+
 // An unused cache or a new one, with empty lists; null: no memory.
-inline ThreadCache* take_cache(Locked&) noexcept {
+inline ThreadCache* take_cache(Locked& registry_held) noexcept {
   if (ThreadCache* cache = registry.unused) {
     registry.unused = cache->next;
     return cache;
@@ -130,9 +152,10 @@ inline ThreadCache* take_cache(Locked&) noexcept {
   void* memory = nullptr;
   {
     Locked held{space.lock()};
-    memory = space.take_metadata(held, sizeof(ThreadCache));
+    memory = space.take_metadata(held, cache_bytes(registry_held));
   }
   if (memory == nullptr) return nullptr;
+  registry.has_made_caches = true;
   // Metadata is zero, which is what every member starts with but these; a constructor would
   // touch all pages of the arrays.
   auto* cache = static_cast<ThreadCache*>(memory);

@@ -61,7 +61,7 @@ inline bool enlarge_list(ThreadCache& cache, ClassId id) noexcept {
   const ThreadList list = list_of(cache, id);
   void** bottom = list_bottom(cache, id);
   const size_t capacity = static_cast<size_t>(list.limit - bottom);
-  const size_t most = size_class_row(id).list_blocks_max;
+  const size_t most = list_most_of(id);
   if (capacity >= most) return false;
   list.limit = bottom + (capacity * 2 < most ? capacity * 2 : most);
   return true;
@@ -82,7 +82,7 @@ TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, uint16_t tag) noex
 // from becoming empty.
 TALUS_FAST bool push_if_short(ThreadCache& cache, void* block, uint16_t tag) noexcept {
   const ClassId id = class_of_tag(tag);
-  const size_t few = size_class_row(id).list_blocks_max / list_remote_part;
+  const size_t few = list_most_of(id) / list_remote_part;
   return list_length(cache, id) < few && push_on_list(cache, block, tag);
 }
 

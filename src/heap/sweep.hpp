@@ -27,9 +27,15 @@ struct Sweep {
 };
 inline Sweep sweep_state;
 
+// The program may change it.
+inline uint64_t decay_ms() noexcept {
+  Locked held{space.lock()};
+  return options.decay_ms;
+}
+
 // Turns of the low marks take this long.
 inline uint64_t turn_ms() noexcept {
-  const uint64_t wished = options.decay_ms / LowMark::turns_kept;
+  const uint64_t wished = decay_ms() / LowMark::turns_kept;
   return wished < sweep_ms_min ? sweep_ms_min : wished;
 }
 

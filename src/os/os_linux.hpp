@@ -14,7 +14,9 @@
 //   reserve(bytes)        addresses without access, as map otherwise; null when refused.
 //   allow(at, bytes)      reserved pages become readable and writable; false: nothing changed.
 //   withdraw(at, bytes)   drops the pages' contents and memory and allows no access; false: kept.
-//   open_file(path)       a small file of the kernel, for reading; negative: it cannot be opened.
+//   open_file(path)       a small file, for reading; negative: it cannot be opened.
+//   look_at_file(file, facts)  false: the kernel does not say. At start only, as
+//   read_link(path, buffer, bytes)  the bytes of a link's text, no zero behind; negative: no link.
 //   read_file(file, buffer, bytes)  the bytes read, 0 at the end; negative: refused.
 //   close_file(file)      each opened file is closed before the caller returns.
 // Arguments are multiples of page_bytes(). No function touches errno. All may be called on any
@@ -31,6 +33,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -47,6 +50,13 @@ namespace talus::os {
 // Where the clock is read: not known yet (0), by a system call, or at this address.
 inline Atomic<uintptr_t> shared_clock;
 inline constexpr uintptr_t clock_is_call = 1;
+
+// What is known of a file besides its contents.
+struct FileFacts {
+  bool is_regular = false;
+  bool is_writable_by_others = false;  // than its owner: by a group or by all
+  uint32_t owner = 0;
+};
 
 struct LinuxOs {
   static size_t page_bytes() noexcept { return getauxval(AT_PAGESZ); }
@@ -145,6 +155,18 @@ struct LinuxOs {
       result = call(SYS_read, file, to_long(buffer), static_cast<long>(bytes));
     }
     return result;
+  }
+  static bool look_at_file(long file, FileFacts& facts) noexcept {
+    struct stat found {};
+    if (call(SYS_fstat, file, to_long(&found)) != 0) return false;
+    facts.is_regular = S_ISREG(found.st_mode);
+    facts.is_writable_by_others = (found.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+    facts.owner = found.st_uid;
+    return true;
+  }
+  static long read_link(const char* path, char* buffer, size_t bytes) noexcept {
+    return call(SYS_readlinkat, AT_FDCWD, to_long(path), to_long(buffer),
+                static_cast<long>(bytes));
   }
   static void close_file(long file) noexcept { call(SYS_close, file, 0); }
 

@@ -38,6 +38,7 @@
 #include "process/helper_thread.hpp"
 #include "process/pressure.hpp"
 #include "process/print_statistics.hpp"
+#include "settings/option_origin.hpp"
 
 extern "C" {
 // Defined in libtalus.so alone, which stands before libc's functions that change credentials, and
@@ -245,22 +246,13 @@ inline bool is_memory_borrowed() noexcept {
   return life != nullptr && life->shared_state.load_acquire() != HelperState::absent;
 }
 
-inline bool is_helper_asked_for() noexcept {
-  static constexpr char name[] = "TALUS_HELPER=";
-  for (char** row = environ; row != nullptr && *row != nullptr; row++) {
-    size_t i = 0;
-    while (name[i] != '\0' && (*row)[i] == name[i]) i++;
-    if (name[i] == '\0') return true;
-  }
-  return false;
-}
-
 // At start. Doors that do not learn of a change of credentials have no helper where root may be
 // about to give up its rights, unless it is asked for.
 inline void allow_helper() noexcept {
   const bool is_root = getauxval(AT_UID) == 0 || getauxval(AT_EUID) == 0;
+  const bool is_asked_for = option_origins[OptionId::helper].source != OptionSource::builtin;
   const bool is_unwatched =
-      &talus_guards_credentials == nullptr && is_root && !is_helper_asked_for();
+      &talus_guards_credentials == nullptr && is_root && !is_asked_for;
   if (!options.helper || os::System::is_secure() || is_unwatched) {
     return statistics_printer.is_left_to_paths.store_relaxed(true);  // [init]
   }

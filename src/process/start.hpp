@@ -2,9 +2,10 @@
 // process/start: what happens once, when the process or library starts and ends.
 //
 // Owns: the order of these steps. Invariant: allocation works before the start and after the end;
-// the start only adds what needs an environment (options, limits of the machine, fork handlers,
-// the counting mode). A privileged process (AT_SECURE) does not listen to its environment, but
-// reads the kernel's files: nobody else can have written them. Called on: the thread that runs
+// the start only adds what needs an environment (options, if the first block did not need them,
+// limits of the machine, fork handlers, the counting mode). A privileged process (AT_SECURE) does
+// not listen to its environment, but reads the kernel's files: nobody else can have written them.
+// Called on: the thread that runs
 // constructors, before main in all usual cases; the steps run once however many units of a
 // header-only program call them.
 #ifndef TALUS_PROCESS_START_HPP
@@ -16,19 +17,12 @@
 #include "process/cgroup.hpp"
 #include "process/faults.hpp"
 #include "process/fork.hpp"
-#include "process/options_env.hpp"
 #include "process/print_statistics.hpp"
 
 namespace talus {
 
 inline Atomic<bool> has_started;
 inline Atomic<bool> has_ended;
-
-inline void warn(const char* line) noexcept {
-  TextBuffer<option_warning_bytes_max + 2> text;
-  text.put(line).put("\n");
-  os::System::write_error(text.data(), text.length());
-}
 
 // What was found of the machine, and the limits that follow.
 template <size_t Capacity>
@@ -46,12 +40,17 @@ void put_limits(TextBuffer<Capacity>& text) noexcept {
 }
 
 inline void say_options() noexcept {
-  TextBuffer<2048> text;
+  TextBuffer<3072> text;
   text.put("talus ").put(version_text).put(":");
   for (const OptionRow& row : option_rows) {
     char value[option_text_bytes_max + 8];
     format_option_value(options, row, value, sizeof value);
     text.put(" ").put(row.name).put("=").put(value);
+    const OptionOrigin& origin = option_origins[row.id];
+    if (origin.source == OptionSource::builtin) continue;
+    OptionLine line(value, sizeof value);
+    add_option_origin(line, origin, options);
+    text.put(" (").put(value).put(")");
   }
   put_limits(text);
   text.put("\n");
@@ -119,7 +118,7 @@ inline void process_starts() noexcept {
   if (has_started.load_relaxed()) return;  // [init] constructors run one after the other
   has_started.store_relaxed(true);         // [init]
   process_started_ns.store_relaxed(os::System::now_ns());  // [init]
-  if (!os::System::is_secure() && environ != nullptr) parse_options(environ, options, warn);
+  configure_process();
   find_limits();
   if (options.verbose) say_options();
   if (options.mode != HeapMode::none) {

@@ -14,6 +14,7 @@
 
 #include "modes/counting.hpp"
 #include "modes/mapped.hpp"
+#include "process/own_configuration.hpp"
 
 extern "C" {
 // In an executable its value is null, in a shared object it is not.
@@ -72,6 +73,7 @@ inline HeapFace& face_before(ThreadCache& cache) noexcept {
 }
 
 TALUS_HOOK ThreadCache* cache_of_new_thread(HeapFace&) noexcept {
+  if (environ != nullptr) configure_process();
   salvage_cache();  // a fork may have left some behind; each new thread cares for one
   ThreadCache* cache = attach_cache();
   if (cache == nullptr) return nullptr;

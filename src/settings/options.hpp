@@ -16,6 +16,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/base.hpp"
+
 namespace talus {
 
 inline constexpr std::size_t option_text_bytes_max = 256;  // with the closing zero
@@ -42,6 +44,9 @@ enum class HugePages : std::uint8_t { never, adaptive, always };
 
 // In which form statistics are printed; in the order of talus_stats_format.
 enum class StatsFormat : std::uint8_t { text, json, csv, openmetrics };
+
+// What a process is to be good at (settings/presets.hpp); usual: the word "default".
+enum class Preset : std::uint8_t { tiny, small, usual, fast };
 
 // How blocks are made: as always, or each in pages of its own, with its end or its start at a page
 // that nobody may touch (modes/mapped.hpp).
@@ -96,6 +101,12 @@ struct OptionTypeOf<StatsFormat> {
 };
 
 template <>
+struct OptionTypeOf<Preset> {
+  static constexpr OptionKind kind = OptionKind::words;
+  static constexpr const char* words = "tiny|small|default|fast";
+};
+
+template <>
 struct OptionTypeOf<HeapMode> {
   static constexpr OptionKind kind = OptionKind::words;
   static constexpr const char* words = "none|mapped|mapped-underrun";
@@ -105,6 +116,11 @@ struct OptionTypeOf<HeapMode> {
 // For text min and max are lengths, for booleans and words they are indices, for amounts bytes.
 // The environment name is TALUS_ and the name in upper case.
 #define TALUS_OPTION_ROWS(ROW)                                                                 \
+  ROW(preset, Preset, Preset::usual, 0, 3, none, at_start,                                     \
+      "other defaults for how much memory is kept, and where: the table of presets below")     \
+  ROW(config, OptionText, "", 0, option_text_bytes_max - 1, none, at_start,                    \
+      "the file with options to read instead of /etc/talus.conf and ~/.config/talus.conf; "    \
+      "none: no file; this option counts in the environment only")                             \
   ROW(print_stats, OptionText, "", 0, option_text_bytes_max - 1, none, at_start,               \
       "where statistics go: stdout, stderr or a file name, in which %p is the process id; "    \
       "empty: nowhere")                                                                        \
@@ -118,12 +134,16 @@ struct OptionTypeOf<HeapMode> {
       "time between two samples of trigger 2")                                                 \
   ROW(print_stats_bytes, std::uint64_t, 1073741824, 4096, std::uint64_t{1} << 60, bytes,       \
       at_start, "bytes allocated between two samples of trigger 4, to 64 KiB for each thread") \
-  ROW(decay_ms, std::uint64_t, 1000, 0, 3600000, ms, at_start,                                 \
+  ROW(decay_ms, std::uint64_t, 1000, 0, 3600000, ms, while_running,                            \
       "free memory unused for that long is returned to the kernel; 0: at once")                \
-  ROW(retain_bytes, std::uint64_t, 67108864, 0, std::uint64_t{1} << 47, bytes, at_start,       \
+  ROW(retain_bytes, std::uint64_t, 67108864, 0, std::uint64_t{1} << 47, bytes, while_running,  \
       "at most that much free memory that has been touched is kept for reuse")                 \
-  ROW(arena_bytes, std::uint64_t, 4194304, 1048576, 1073741824, bytes, at_start,               \
-      "size of the first address range taken from the kernel")                                 \
+  ROW(list_bytes, std::uint64_t, list_bytes_max, 0, list_bytes_most, bytes, at_start,          \
+      "free blocks of a size class that a thread may hold, four times as much above 4 KiB, 64 "\
+      "times as much of blocks above 32 KiB together; at least 4 and at most 1024 blocks")     \
+  ROW(arena_bytes, std::uint64_t, 4194304, 1048576, 1073741824, bytes, while_running,          \
+      "size of the first address range taken from the kernel; below 2 MiB none is aligned to " \
+      "huge pages")                                                                            \
   ROW(heaps, std::uint64_t, 0, 0, 1023, none, at_start,                                        \
       "heaps that threads share; 0: four for each processor that the process may use")         \
   ROW(on_foreign_free, ForeignFree, ForeignFree::abort, 0, 1, none, at_start,                  \
@@ -131,13 +151,13 @@ struct OptionTypeOf<HeapMode> {
   ROW(helper, bool, true, 0, 1, none, at_start,                                                \
       "a thread of Talus' own gives free memory back while the program is idle; 0: only calls "\
       "of the allocator do")                                                                   \
-  ROW(limit_soft, OptionAmount, OptionAmount{}, 0, std::uint64_t{1} << 47, bytes, at_start,    \
+  ROW(limit_soft, OptionAmount, OptionAmount{}, 0, std::uint64_t{1} << 47, bytes, while_running,\
       "with more memory than that Talus gives free memory back at once; a percentage is one "  \
       "of the cgroup's memory limit; empty: 7/8 of the cgroup's limit; 0: none")               \
-  ROW(limit_hard, OptionAmount, OptionAmount{}, 0, std::uint64_t{1} << 47, bytes, at_start,    \
+  ROW(limit_hard, OptionAmount, OptionAmount{}, 0, std::uint64_t{1} << 47, bytes, while_running,\
       "an allocation with which Talus would have more memory than that fails; a percentage "   \
       "is one of the cgroup's memory limit; empty or 0: none")                                 \
-  ROW(thp, HugePages, HugePages::adaptive, 0, 2, none, at_start,                               \
+  ROW(thp, HugePages, HugePages::adaptive, 0, 2, none, while_running,                          \
       "huge pages are asked for: never, for heaps that are large and dense, or always")        \
   ROW(pressure, bool, false, 0, 1, none, at_start,                                             \
       "while the kernel reports memory pressure (PSI), all free memory goes back at once")     \

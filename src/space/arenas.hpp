@@ -6,7 +6,8 @@
 // process is large enough and its slabs are full; small processes' arenas ask for small pages,
 // large blocks' arenas say nothing (the system decides); always and never: all arenas ask for huge,
 // for small pages. docs/decisions/0003 has the measurements.
-// Invariant: an arena is a multiple of a huge page and aligned to it, unless addresses are scarce.
+// Invariant: an arena is a multiple of a huge page and aligned to it, unless addresses are scarce
+// or arenas smaller than that were asked for.
 // Called on: under the space lock. Must not know: what ranges are free.
 #ifndef TALUS_SPACE_ARENAS_HPP
 #define TALUS_SPACE_ARENAS_HPP
@@ -42,22 +43,24 @@ class Arenas {
   // process that has reserved so much already.
   Arena reserve(size_t needed_bytes, Filling filling, size_t reserved_bytes,
                 Metadata& metadata) noexcept {
-    const size_t needed = round_up(needed_bytes, arena_alignment);
+    const bool is_small = options.arena_bytes < arena_alignment;
+    const size_t alignment = is_small ? granule_bytes : arena_alignment;
+    const size_t needed = round_up(needed_bytes, alignment);
     size_t bytes = reserved_bytes >> arena_growth_shift;
     if (bytes < options.arena_bytes) bytes = options.arena_bytes;
     if (bytes > arena_growth_max) bytes = arena_growth_max;
-    bytes = round_up(bytes, arena_alignment);
+    bytes = round_up(bytes, alignment);
     if (bytes < needed) bytes = needed;
     for (;;) {
       // The kernel places mappings downward: below the last arena it is often free and joins it.
       void* hint = last_ > bytes ? reinterpret_cast<void*>(last_ - bytes) : nullptr;
-      if (void* at = os::map_aligned(hint, bytes, arena_alignment)) {
+      if (void* at = os::map_aligned(hint, bytes, alignment)) {
         wish(reinterpret_cast<uintptr_t>(at), bytes, wish_for_arena(filling, reserved_bytes),
              metadata, reserved_bytes);
         return note(at, bytes);
       }
       if (bytes == needed) break;
-      bytes = bytes / 2 > needed ? round_up(bytes / 2, arena_alignment) : needed;
+      bytes = bytes / 2 > needed ? round_up(bytes / 2, alignment) : needed;
     }
     // When addresses are scarce, alignment to huge pages is the first thing to give up.
     bytes = round_up(needed_bytes, granule_bytes);

@@ -119,7 +119,6 @@ inline void compiler_fence() noexcept {}
 inline constexpr size_t class_count = 2;
 struct SizeClass {
   size_t block_bytes;
-  uint16_t list_blocks_max;
 };
 struct SizeClassTable {
   SizeClass rows[class_count];
@@ -128,8 +127,7 @@ struct SizeClassTable {
 constexpr SizeClassTable make_size_class_table() noexcept {
   SizeClassTable table{};
   for (size_t index = 0; index < class_count; index++) {
-    table.rows[index] = {model::attendance::bytes_of_class[index],
-                         static_cast<uint16_t>(model::attendance::list_places[index])};
+    table.rows[index] = {model::attendance::bytes_of_class[index]};
   }
   for (uint8_t& index : table.class_of_units) index = 1;
   table.class_of_units[0] = table.class_of_units[1] = 0;
@@ -143,8 +141,15 @@ constexpr ClassId class_of(size_t bytes) noexcept {
   return ClassId{static_cast<uint8_t>(bytes > model::attendance::bytes_of_class[0] ? 1 : 0)};
 }
 constexpr ClassId class_of_aligned(size_t bytes, size_t) noexcept { return class_of(bytes); }
-constexpr size_t list_capacity_sum() noexcept {
-  return model::attendance::list_places[0] + model::attendance::list_places[1];
+struct ListBounds {
+  uint16_t blocks_max[class_count];
+  uint16_t start[class_count];
+};
+inline constexpr size_t list_places_most =
+    model::attendance::list_places[0] + model::attendance::list_places[1] + class_count;
+constexpr ListBounds derive_list_bounds(size_t) noexcept {
+  const uint16_t first = model::attendance::list_places[0];
+  return {{first, model::attendance::list_places[1]}, {1, static_cast<uint16_t>(first + 2)}};
 }
 
 // os and sync

@@ -74,8 +74,6 @@ TEST(SizeClass, SlabsHoldTheirBlocksAndWasteLittle) {
     EXPECT_LE(size_t{row.block_count} * row.block_bytes, slab_bytes);
     EXPECT_GT(size_t{row.block_count + 1} * row.block_bytes, slab_bytes);
     EXPECT_EQ(row.bitmap_words, divide_up(row.block_count, 64));
-    EXPECT_GE(row.list_blocks_max, list_blocks_min);
-    EXPECT_LE(row.list_blocks_max, list_blocks_max);
   }
 }
 
@@ -94,17 +92,33 @@ TEST(SizeClass, DivisionIsExactForEveryOffsetOfEverySlab) {
 }
 
 TEST(SizeClass, SumsAndMaximaAreThoseOfTheTable) {
-  size_t sum = 0, words = 0, slab_bytes = 0;
+  size_t words = 0, slab_bytes = 0;
   for (const SizeClass& row : size_class_table.rows) {
-    sum += row.list_blocks_max;
     if (row.bitmap_words > words) words = row.bitmap_words;
     if (row.slab_granules * granule_bytes > slab_bytes) {
       slab_bytes = row.slab_granules * granule_bytes;
     }
   }
-  EXPECT_EQ(list_capacity_sum(), sum);
   EXPECT_EQ(bitmap_words_max(), words);
   EXPECT_EQ(slab_bytes_max(), slab_bytes);
+}
+
+TEST(SizeClass, ListsHaveRoomBesideEachOtherWhateverTheirBound) {
+  for (size_t list_bytes = 0; list_bytes <= list_bytes_most; list_bytes += kib) {
+    const ListBounds bounds = derive_list_bounds(list_bytes);
+    size_t next = 0;
+    for (size_t index = 0; index < class_count; index++) {
+      ASSERT_EQ(bounds.start[index], next + 1) << "a null before each list";
+      ASSERT_GE(bounds.blocks_max[index], list_blocks_min);
+      ASSERT_LE(bounds.blocks_max[index], list_blocks_max);
+      next = bounds.start[index] + bounds.blocks_max[index];
+    }
+    ASSERT_EQ(bounds.places, next);
+    ASSERT_LE(bounds.places, list_places_most);
+  }
+  const ListBounds usual = derive_list_bounds(list_bytes_max);
+  EXPECT_EQ(usual.blocks_max[index_of(class_of(64))], 16 * kib / 64);
+  EXPECT_EQ(usual.blocks_max[index_of(class_of(8 * kib))], 64 * kib / (8 * kib));
 }
 
 }  // namespace

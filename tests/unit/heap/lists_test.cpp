@@ -60,9 +60,10 @@ TEST(Lists, CapacityDoublesUpToTheClassesBoundAndListsStayWithin) {
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     const SizeClass& row = size_class_row(id);
+    const size_t most = list_blocks_of(row.block_bytes, list_bytes_max);
     std::vector<void*> blocks;
     size_t before = capacity_of(cache, id);
-    for (size_t i = 0; i < 4u * row.list_blocks_max; i++) {
+    for (size_t i = 0; i < 4 * most; i++) {
       blocks.push_back(allocate(row.block_bytes));
       ASSERT_NE(blocks.back(), nullptr);
       ASSERT_LE(list_length(cache, id), capacity_of(cache, id));
@@ -72,9 +73,9 @@ TEST(Lists, CapacityDoublesUpToTheClassesBoundAndListsStayWithin) {
     }
     for (void* block : blocks) {
       release(block);
-      ASSERT_LE(list_length(cache, id), row.list_blocks_max);
+      ASSERT_LE(list_length(cache, id), most);
     }
-    EXPECT_EQ(capacity_of(cache, id), row.list_blocks_max);
+    EXPECT_EQ(capacity_of(cache, id), most);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
 }

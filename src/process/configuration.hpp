@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// process/configuration: all places that options come from, from the weakest to the strongest.
+//
+//   configure(facts, target)
+//     -> read_program_text     talus_options, which the program defines
+//     -> read_option_file      /etc/talus.conf, then the user's file; or the one that is named
+//     -> read_environment      options_env.hpp
+//
+// Owns: which files are read and when one is trusted: a regular file, at most 64 KiB; the user's
+// only if it belongs to the process's user or to root; for a process that gained privileges only
+// the system's, and that only if nobody but root can write it. Invariants: opening never waits; a
+// file of whom nothing is known to the process costs one failed call; nothing is allocated, errno
+// is kept. All that is known of the process is in ConfigurationFacts, so `talus` asks the same code
+// about other processes. Called on: the thread that allocates first, or starts the process.
+#ifndef TALUS_PROCESS_CONFIGURATION_HPP
+#define TALUS_PROCESS_CONFIGURATION_HPP
+
+#include "process/option_lines.hpp"
+#include "process/options_env.hpp"
+
+namespace talus {
+
+inline constexpr size_t option_file_bytes_max = 64 * kib;
+
+struct ConfigurationFacts {
+  const char* const* environment = nullptr;  // null-ended; null: there is none
+  const char* program_text = nullptr;        // talus_options; null: there is none
+  const char* called_as = nullptr;           // the path that was executed; null: not known
+  const char* file = nullptr;                // path of the executable; null: the kernel is asked
+  const char* root = "";                     // in front of the paths of files
+  const char* system_file = "/etc/talus.conf";
+  uint32_t user_id = 0;  // the effective one
+  bool is_secure = false;
+};
+
+// What became of a file.
+enum class OptionFile : uint8_t { not_asked, absent, no_file, not_trusted, read };
+
+struct ConfigurationResult {
+  OptionFile system_file = OptionFile::not_asked;
+  OptionFile own_file = OptionFile::not_asked;  // the user's, or the named one
+};
+
+// The value of NAME in an environment; null: it is not there.
+inline const char* environment_value(const char* variable, const char* name) noexcept {
+  size_t i = 0;
+  while (name[i] != '\0' && variable[i] == name[i]) i++;
+  return name[i] == '\0' && variable[i] == '=' ? variable + i + 1 : nullptr;
+}
+
+// What the environment says about files. An empty value is none, as the users of XDG_* do it.
+struct FileNames {
+  const char* named = nullptr;
+  const char* config_home = nullptr;
+  const char* home = nullptr;
+
+  explicit FileNames(const char* const* environment) noexcept {
+    for (; environment != nullptr && *environment != nullptr; environment++) {
+      const char first = **environment;
+      if (first == 'T') keep_first(named, environment_value(*environment, "TALUS_CONFIG"));
+      if (first == 'X') keep_first(config_home, environment_value(*environment, "XDG_CONFIG_HOME"));
+      if (first == 'H') keep_first(home, environment_value(*environment, "HOME"));
+    }
+  }
+
+ private:
+  static void keep_first(const char*& kept, const char* found) noexcept {
+    if (kept == nullptr && found != nullptr && *found != '\0') kept = found;
+  }
+};
+
+class Configuration {
+ public:
+  Configuration(const ConfigurationFacts& facts, OptionTarget target, WarningSink sink) noexcept
+      : facts_{facts}, target_{target}, sink_{facts.is_secure ? nullptr : sink} {}
+
+  ConfigurationResult read() noexcept {
+    ConfigurationResult result;
+    const char* const* environment = facts_.is_secure ? nullptr : facts_.environment;
+    if (facts_.program_text != nullptr) read_program_text();
+    const FileNames names{environment};
+    if (names.named == nullptr) {
+      result.system_file = read_file(OptionSource::system_file, facts_.system_file, "");
+      result.own_file = read_own(names);
+    } else if (is_file_name(names.named)) {
+      result.own_file = read_file(OptionSource::named_file, names.named, "");
+    }
+    read_environment(environment, target_, sink_);
+    return result;
+  }
+
+ private:
+  // Longer ones are refused with the rest of the environment.
+  static bool is_file_name(const char* name) noexcept {
+    const size_t length = option_length(name);
+    return length < option_text_bytes_max && !option_is_word(name, length, "none");
+  }
+
+  // Options between semicolons or ends of lines.
+  void read_program_text() noexcept {
+    OptionLineReader reader{target_, OptionSource::program, "talus_options", names_, sink_};
+    TextPart rest{facts_.program_text, option_length(facts_.program_text)};
+    for (uint32_t number = 1; rest.length != 0; number++) {
+      TextPart line = rest.take_until('\n');
+      while (line.length != 0) {
+        if (!reader.take(line.take_until(';'), number)) return;
+      }
+    }
+  }
+
+  OptionFile read_own(const FileNames& names) noexcept {
+    if (names.config_home != nullptr && names.config_home[0] == '/') {
+      return read_file(OptionSource::xdg_file, names.config_home, "/talus.conf");
+    }
+    if (names.home == nullptr) return OptionFile::not_asked;
+    return read_file(OptionSource::user_file, names.home, "/.config/talus.conf");
+  }
+
+  OptionFile read_file(OptionSource source, const char* folder, const char* name) noexcept {
+    PathBuffer path;
+    path.put(folder).put(name);
+    const bool is_named = source == OptionSource::named_file;
+    const char* place = is_named ? path.data() : place_of_file(source);
+    OptionLineReader reader{target_, source, place, names_, sink_};
+    const long file = open_file(path);
+    if (file < 0) {
+      if (is_named) reader.complain(0, "cannot be opened");
+      return OptionFile::absent;
+    }
+    const OptionFile found = judge(file, source);
+    if (found == OptionFile::read) {
+      learn_names();
+      read_lines(file, reader);
+    } else if (is_named) {
+      reader.complain(0, "is no regular file");
+    }
+    os::System::close_file(file);
+    return found;
+  }
+
+  long open_file(const PathBuffer& path) const noexcept {
+    if (!path.is_whole()) return -1;
+    // A relative path begins where the process is.
+    if (facts_.root[0] == '\0' || path.data()[0] != '/') {
+      return os::System::open_file(path.data());
+    }
+    PathBuffer whole;
+    whole.put(facts_.root).put(path.data());
+    return whole.is_whole() ? os::System::open_file(whole.data()) : -1;
+  }
+
+  OptionFile judge(long file, OptionSource source) const noexcept {
+    os::FileFacts found;
+    if (!os::System::look_at_file(file, found) || !found.is_regular) return OptionFile::no_file;
+    const bool is_roots = found.owner == 0;
+    bool is_trusted = true;  // who sets the environment may set options, too
+    if (source == OptionSource::system_file) {
+      is_trusted = !facts_.is_secure || (is_roots && !found.is_writable_by_others);
+    } else if (source != OptionSource::named_file) {
+      is_trusted = is_roots || found.owner == facts_.user_id;
+    }
+    return is_trusted ? OptionFile::read : OptionFile::not_trusted;
+  }
+
+  // Sections are compared with these, so they are asked for once there is a file. What a process
+  // that gained privileges was called is its caller's choice.
+  void learn_names() noexcept {
+    if (names_.file.length != 0) return;
+    if (facts_.called_as != nullptr && !facts_.is_secure) {
+      names_.called_as = last_part_of({facts_.called_as, option_length(facts_.called_as)});
+    }
+    if (facts_.file != nullptr) {
+      names_.file = last_part_of({facts_.file, option_length(facts_.file)});
+      return;
+    }
+    char path[1024];
+    const long length = os::System::read_link("/proc/self/exe", path, sizeof path);
+    if (length <= 0) return;
+    const TextPart name = last_part_of({path, static_cast<size_t>(length)});
+    if (name.length > sizeof file_) return;
+    for (size_t i = 0; i < name.length; i++) file_[i] = name.text[i];
+    names_.file = TextPart{file_, name.length};
+  }
+
+  static void read_lines(long file, OptionLineReader& reader) noexcept {
+    char buffer[1024];
+    size_t used = 0, total = 0;
+    bool is_too_long = false;
+    uint32_t number = 1;
+    for (;;) {
+      const long read = os::System::read_file(file, buffer + used, sizeof buffer - used);
+      const bool is_end = read <= 0;
+      used += is_end ? 0 : static_cast<size_t>(read);
+      total += is_end ? 0 : static_cast<size_t>(read);
+      size_t start = 0;
+      for (size_t at = 0; at < used; at++) {
+        if (buffer[at] != '\n') continue;
+        if (!is_too_long && !reader.take({buffer + start, at - start}, number)) return;
+        is_too_long = false;
+        start = at + 1;
+        number++;
+      }
+      for (size_t i = start; i < used; i++) buffer[i - start] = buffer[i];
+      used -= start;
+      if (is_end) {
+        if (used != 0 && !is_too_long) reader.take({buffer, used}, number);
+        return;
+      }
+      if (used == sizeof buffer) {
+        if (!is_too_long && !reader.complain(number, "the line is too long")) return;
+        is_too_long = true;
+        used = 0;
+      }
+      if (total > option_file_bytes_max) {
+        reader.complain(number, "the file is too long; the rest is not read");
+        return;
+      }
+    }
+  }
+
+  const ConfigurationFacts& facts_;
+  OptionTarget target_;
+  WarningSink sink_;
+  ProgramNames names_;
+  char file_[256];  // longer than any name of a file
+};
+
+inline ConfigurationResult configure(const ConfigurationFacts& facts, OptionTarget target,
+                                     WarningSink sink) noexcept {
+  return Configuration{facts, target, sink}.read();
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PROCESS_CONFIGURATION_HPP

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// process/option_target: where options from all places meet: the stronger place wins.
+//
+// Owns: the setting of one option by its name or its row from a given place, presets, and what is
+// said about mistakes. Invariants: places may be read in any order; a refused text changes nothing;
+// an Options that was sound before stays sound. Nothing is allocated and no function of libc is
+// named, as in options_text.hpp. Callers: process start, the API under the space lock, `talus`.
+// Must not know: what an option does, and how places are read.
+#ifndef TALUS_PROCESS_OPTION_TARGET_HPP
+#define TALUS_PROCESS_OPTION_TARGET_HPP
+
+#include "process/options_text.hpp"
+#include "settings/option_origin.hpp"
+#include "settings/presets.hpp"
+
+namespace talus {
+
+// Receives one line, zero-terminated, without a newline, valid during the call only.
+using WarningSink = void (*)(const char* line);
+
+// Longest line of warning, with its zero: a path, two names, 64 foreign letters and a range.
+inline constexpr std::size_t option_warning_bytes_max = 512;
+
+struct OptionTarget {
+  Options& values;
+  OptionOrigins& origins;
+};
+
+constexpr const OptionRow& option_row_of(OptionId id) noexcept {
+  return option_rows[static_cast<std::size_t>(id)];
+}
+
+// Options that a preset sets from this place, unless a stronger place has said something else.
+inline void set_preset(OptionTarget target, OptionOrigin origin) noexcept {
+  const std::size_t index = static_cast<std::size_t>(target.values.preset);
+  origin.preset = static_cast<std::uint8_t>(index + 1);
+  for (const PresetRow& row : preset_rows) {
+    if (strength(origin) < strength(target.origins[row.option])) continue;
+    const OptionRow& option = option_row_of(row.option);
+    if (set_option(target.values, option, row.values[index]) != OptionParse::accepted) continue;
+    target.origins[row.option] = origin;
+  }
+}
+
+// Sets an option from this place, unless a stronger place has; a mistake is one in any case.
+inline OptionParse set_option_from(OptionTarget target, const OptionRow& row, const char* text,
+                                   OptionOrigin origin) noexcept {
+  if (strength(origin) < strength(target.origins[row.id])) {
+    Options scratch;
+    return set_option(scratch, row, text);
+  }
+  const OptionParse parse = set_option(target.values, row, text);
+  if (parse != OptionParse::accepted) return parse;
+  target.origins[row.id] = origin;
+  if (row.id == OptionId::preset) set_preset(target, origin);
+  return parse;
+}
+
+// The row of a name in any case, with or without TALUS_; null if there is none.
+inline const OptionRow* find_option(const char* name, std::size_t length) noexcept {
+  constexpr std::size_t prefix_length = 6;
+  if (length > prefix_length && option_is_word(name, prefix_length, "TALUS_")) {
+    name += prefix_length;
+    length -= prefix_length;
+  }
+  for (const OptionRow& row : option_rows) {
+    if (option_is_word(name, length, row.name)) return &row;
+  }
+  return nullptr;
+}
+
+// How many letters must be dropped, added, changed or swapped with their neighbour to turn `text`
+// into `name`. Only the first 48 letters are compared: no name is longer.
+inline std::size_t option_distance(const char* text, std::size_t length,
+                                   const char* name) noexcept {
+  constexpr std::size_t letters_max = 48;
+  std::size_t rows[3][letters_max + 1];  // of the distance table: [0] this, [1] last, [2] before
+  const std::size_t full = option_length(name);
+  const std::size_t columns = full < letters_max ? full : letters_max;
+  const std::size_t lines = length < letters_max ? length : letters_max;
+  for (std::size_t j = 0; j <= columns; ++j)
+    rows[0][j] = j;
+  for (std::size_t i = 1; i <= lines; ++i) {
+    for (std::size_t j = 0; j <= columns; ++j) {
+      rows[2][j] = rows[1][j];
+      rows[1][j] = rows[0][j];
+    }
+    rows[0][0] = i;
+    const char now = option_lower(text[i - 1]);
+    for (std::size_t j = 1; j <= columns; ++j) {
+      std::size_t best = rows[1][j - 1] + (now == name[j - 1] ? 0 : 1);
+      if (rows[1][j] + 1 < best) best = rows[1][j] + 1;
+      if (rows[0][j - 1] + 1 < best) best = rows[0][j - 1] + 1;
+      const bool swapped =
+          i > 1 && j > 1 && now == name[j - 2] && option_lower(text[i - 2]) == name[j - 1];
+      if (swapped && rows[2][j - 2] + 1 < best) best = rows[2][j - 2] + 1;
+      rows[0][j] = best;
+    }
+  }
+  return rows[0][columns];
+}
+
+struct OptionGuess {
+  const OptionRow* row;  // never null
+  bool close;            // so near that it was probably meant
+};
+
+// The row whose name comes nearest to `name` (given without TALUS_).
+inline OptionGuess nearest_option(const char* name, std::size_t length) noexcept {
+  const OptionRow* best = &option_rows[0];
+  std::size_t best_distance = static_cast<std::size_t>(-1);
+  for (const OptionRow& row : option_rows) {
+    const std::size_t distance = option_distance(name, length, row.name);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = &row;
+    }
+  }
+  return {best, best_distance * 2 <= option_length(best->name)};
+}
+
+// What is wrong with a value, after the name of its option.
+inline void add_refusal(OptionLine& line, const OptionRow& row, const char* text,
+                        OptionParse parse) noexcept {
+  line.add("=");
+  line.add_foreign(text, option_length(text));
+  line.add(parse == OptionParse::out_of_range ? " is out of range; allowed: "
+                                              : " is not understood; allowed: ");
+  add_option_range(line, row);
+}
+
+// What stays in the place of a refused value.
+inline void add_kept_value(OptionLine& line, const OptionRow& row, const Options& kept) noexcept {
+  line.add("; keeping ");
+  const std::size_t length_before = line.length();
+  add_option_value(line, kept, row);
+  if (line.length() == length_before) line.add("(empty)");
+}
+
+// Where a file is, as people write it; null: it is no file, or its name is an option.
+constexpr const char* place_of_file(OptionSource source) noexcept {
+  switch (source) {
+    case OptionSource::system_file:
+      return "/etc/talus.conf";
+    case OptionSource::user_file:
+      return "~/.config/talus.conf";
+    case OptionSource::xdg_file:
+      return "$XDG_CONFIG_HOME/talus.conf";
+    default:
+      return nullptr;
+  }
+}
+
+// The place in words: "default", "environment", "/etc/talus.conf:12", "preset small, program".
+// `options` has the name of the file that the environment named.
+inline void add_option_origin(OptionLine& line, OptionOrigin origin,
+                              const Options& options) noexcept {
+  if (origin.preset != 0) {
+    line.add("preset ");
+    add_option_index(line, option_row_of(OptionId::preset), origin.preset - 1u);
+    line.add(", ");
+  }
+  switch (origin.source) {
+    case OptionSource::builtin:
+      return line.add("default");
+    case OptionSource::program:
+      return line.add("program");
+    case OptionSource::environment:
+      return line.add("environment");
+    case OptionSource::call:
+      return line.add("call");
+    case OptionSource::named_file:
+      line.add(options.config.bytes);
+      break;
+    default:
+      line.add(place_of_file(origin.source));
+  }
+  line.add_char(':');
+  line.add_number(origin.line);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PROCESS_OPTION_TARGET_HPP
