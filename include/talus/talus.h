@@ -180,6 +180,37 @@ TALUS_API void talus_set_limits(size_t soft_bytes, size_t hard_bytes) TALUS_NOEX
 typedef int (*talus_limit_handler)(size_t wanted_bytes);
 TALUS_API void talus_set_limit_handler(talus_limit_handler handler) TALUS_NOEXCEPT;
 
+/* ---- options
+ *
+ * docs/options.md lists them, docs/configuration.md says where they come from. Names are taken in
+ * any case, with or without TALUS_ in front.
+ *
+ * Options that a program brings along, as lines or parted by semicolons:
+ *     const char talus_options[] = "preset=small; decay_ms=100ms";
+ * (in C++ after including this header, or with extern "C"). Files, the environment and calls are
+ * stronger. The dynamic linker must be able to see it where Talus is preloaded and not linked: link
+ * with -rdynamic or -Wl,--export-dynamic-symbol=talus_options then. */
+extern const char talus_options[] __attribute__((weak, visibility("default")));
+
+/* Changes an option from now on, one that docs/options.md calls "while running": decay_ms,
+ * retain_bytes, arena_bytes, thp, limit_soft and limit_hard. What is free already stays as it is
+ * until memory is freed next or the helper looks. Returns 0, or with nothing changed: EINVAL for a
+ * null pointer or a value that is not understood, ERANGE for one out of range, ENOENT for an unknown
+ * name, EPERM for an option that is read at start only. errno is kept. Any thread may call it, also
+ * before main; not for handlers of signals. */
+TALUS_API int talus_set_option(const char* name, const char* value) TALUS_NOEXCEPT;
+
+/* Writes into `text`, of `bytes` bytes, the value of an option as it would be written in the
+ * environment, or where the value is from: "default", "program", "/etc/talus.conf:12",
+ * "~/.config/talus.conf:3", "environment", "call", with "preset small, " in front where a preset is
+ * meant by it. Always ended by a zero. Returns 0, EINVAL for null pointers or no bytes, ENOENT for
+ * an unknown name, ERANGE when the text was cut to fit. errno is kept; threads and signals as
+ * above. */
+TALUS_API int talus_get_option(const char* name, char* text, size_t bytes) TALUS_NOEXCEPT;
+TALUS_API int talus_option_source(const char* name, char* text, size_t bytes) TALUS_NOEXCEPT;
+
+/* ---- statistics */
+
 /* Stores in *value the statistic of this name, like "heap.live_bytes", "class.64.live_blocks",
  * "thread.0.list_bytes" or "process.minor_faults"; docs/statistics.md has them all, with units.
  * Exact while no thread allocates; otherwise what moves during the look may be off, and values of

@@ -15,6 +15,7 @@
 #include "heap/release.hpp"
 #include "heap/totals.hpp"
 #include "process/print_statistics.hpp"
+#include "settings/option_origin.hpp"
 
 #ifndef M_PURGE
 #define M_PURGE (-101)  // bionic: give back what is free
@@ -129,7 +130,9 @@ inline int mallopt(int parameter, int value) noexcept {
       return 1;
     case M_TRIM_THRESHOLD: {
       Locked held{space.lock()};
-      options.retain_bytes = value < 0 ? UINT64_MAX : static_cast<uint64_t>(value);
+      const uint64_t most = option_rows[static_cast<size_t>(OptionId::retain_bytes)].max;
+      options.retain_bytes = value < 0 ? most : static_cast<uint64_t>(value);
+      option_origins[OptionId::retain_bytes] = OptionOrigin{OptionSource::call, false, 0, 0};
       return 1;
     }
     case M_MXFAST:

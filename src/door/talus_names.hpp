@@ -9,6 +9,7 @@
 #include "api/entry.hpp"
 #include "api/extended.hpp"
 #include "api/heaps.hpp"
+#include "api/options.hpp"
 #include "api/statistics.hpp"
 #include "heap/release.hpp"
 #include "heap/totals.hpp"
@@ -106,10 +107,19 @@ TALUS_DOOR size_t talus_good_size(size_t bytes) noexcept {
 TALUS_DOOR size_t talus_trim(size_t keep_bytes) noexcept { return talus::trim_heaps(keep_bytes); }
 TALUS_DOOR size_t talus_release(size_t bytes) noexcept { return talus::release_bytes(bytes); }
 TALUS_DOOR void talus_set_limits(size_t soft_bytes, size_t hard_bytes) noexcept {
-  talus::limits.set({soft_bytes, hard_bytes});
+  talus::api::set_limits(soft_bytes, hard_bytes);
 }
 TALUS_DOOR void talus_set_limit_handler(talus_limit_handler handler) noexcept {
   talus::limit_handler.store_release(handler);
+}
+TALUS_DOOR int talus_set_option(const char* name, const char* value) noexcept {
+  return talus::api::set_option(name, value);
+}
+TALUS_DOOR int talus_get_option(const char* name, char* text, size_t bytes) noexcept {
+  return talus::api::get_option(name, text, bytes);
+}
+TALUS_DOOR int talus_option_source(const char* name, char* text, size_t bytes) noexcept {
+  return talus::api::option_source(name, text, bytes);
 }
 TALUS_DOOR int talus_get(const char* name, uint64_t* value) noexcept {
   return talus::api::get_value(name, value);

@@ -21,7 +21,7 @@
 #include <string_view>
 
 #include "command.hpp"
-#include "effective_options.hpp"
+#include "future_process.hpp"
 #include "library.hpp"
 #include "process_view.hpp"
 #include "program.hpp"
@@ -188,17 +188,27 @@ Finding find_in_listing(const Program& program, const std::string& library,
   return {true, *facts->talus_version, is_linked ? "linked" : "preload", library, ""};
 }
 
-std::vector<std::string> own_environment() {
-  std::vector<std::string> result;
-  for (char** variable = environ; *variable != nullptr; ++variable)
-    result.emplace_back(*variable);
-  return result;
+int report(const Finding& finding, const ProcessFacts& facts) {
+  print_finding(finding);
+  if (finding.is_active) print_effective_options(facts);
+  return finding.is_active ? exit_yes : exit_no;
 }
 
-int report(const Finding& finding, const std::vector<std::string>& environment) {
-  print_finding(finding);
-  if (finding.is_active) print_effective_options(environment);
-  return finding.is_active ? exit_yes : exit_no;
+// Files are looked for where the process sees them.
+ProcessFacts facts_of_process(const std::string& pid, const ProcessView& view) {
+  ProcessFacts facts;
+  facts.environment = view.environment;
+  const bool has_program = !view.objects.empty() && view.objects.front().path == view.file;
+  facts.program_text = program_text_of(
+      "/proc/" + pid + "/exe", has_program ? view.objects.front().facts : std::nullopt);
+  facts.called_as = view.called_as;
+  facts.file = view.file;
+  facts.root = "/proc/" + pid + "/root";
+  facts.user_id = view.user_id;
+  facts.is_secure = view.is_secure;
+  // A relative name of a file begins where the process is; if it cannot be followed, here.
+  static_cast<void>(::chdir(("/proc/" + pid + "/cwd").c_str()) == 0);
+  return facts;
 }
 
 }  // namespace
@@ -214,13 +224,13 @@ int check_process(const std::string& pid) {
   if (!finding.is_active) return exit_no;
   if (view.is_secure) {
     fmt::print("note: the process gained privileges and ignores the environment\n");
-    print_effective_options({});
-  } else if (!view.is_environment_intact) {
+  }
+  if (!view.is_secure && !view.is_environment_intact) {
     fmt::print(
         "note: the environment of the process cannot be read, or was overwritten by it; "
         "its options are not known\n");
   } else {
-    print_effective_options(view.environment);
+    print_effective_options(facts_of_process(pid, view));
   }
   return exit_yes;
 }
@@ -238,13 +248,13 @@ int check_program(const std::string& wanted, const std::vector<char*>& words) {
     complain(why_not_preloadable(program));
     return exit_usage;
   }
-  const std::vector<std::string> environment = own_environment();
+  const ProcessFacts facts = facts_of_program(path.path, program);
   if (program.kind == ProgramKind::embedded) {
     return report({true, *program.facts->talus_version, "embedded", program.image, ""},
-                  environment);
+                  facts);
   }
   const std::string reason = why_not_preloadable(program);
-  if (!reason.empty()) return report({false, "", "", "", reason}, environment);
+  if (!reason.empty()) return report({false, "", "", "", reason}, facts);
   const LibraryPath library = find_library(wanted);
   if (library.path.empty() || !is_listing_loader(program)) {
     complain(library.path.empty() ? library.error
@@ -258,7 +268,7 @@ int check_program(const std::string& wanted, const std::vector<char*>& words) {
     complain(fmt::format("{}: its loader could not list what it loads", program.image));
     return exit_usage;
   }
-  return report(find_in_listing(program, library.path, listing.text), environment);
+  return report(find_in_listing(program, library.path, listing.text), facts);
 }
 
 }  // namespace talus::tool

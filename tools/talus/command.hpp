@@ -53,6 +53,16 @@ int compare_program(const CompareRequest& request);
 
 enum class OptionsFormat { text, markdown, json };
 int print_options(OptionsFormat format);
+int print_presets();
+
+struct EffectiveRequest {
+  std::vector<std::string> settings;  // KEY=VALUE
+  bool is_json = false;
+  std::vector<char*> program;  // name and arguments; none: any program
+};
+
+// The options that a program would get, each with its source.
+int print_effective(const EffectiveRequest& request);
 
 enum class StatisticsFormat { text, markdown };
 int print_statistics(StatisticsFormat format);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the printing of options in effect, see effective_options.hpp.
-// Invariant: a value is marked "set" exactly when the environment changed it or confirmed it.
+// Owns: the call of the library's own code for another process, see effective_options.hpp.
+// Invariant: nothing here decides which place is stronger.
 // Must not know: processes.
 
 #include "effective_options.hpp"
@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "process/options_env.hpp"
+#include "process/configuration.hpp"
 
 namespace talus::tool {
 namespace {
@@ -19,39 +19,79 @@ std::vector<std::string> warnings;
 
 void gather_warning(const char* line) { warnings.emplace_back(line); }
 
-// Each variable alone, to learn whether it is this row's and good. The first of a name counts.
-bool is_set(const std::vector<std::string>& environment, const OptionRow& row) {
-  char name[64];
-  OptionLine line(name, sizeof name);
-  add_option_env_name(line, row);
-  line.add("=");
-  for (const std::string& variable : environment) {
-    if (variable.rfind(name, 0) != 0) continue;
-    const char* const single[] = {variable.c_str(), nullptr};
-    Options scratch;
-    return parse_options(single, scratch, nullptr).accepted == 1;
+const char* state_of(OptionFile file) {
+  switch (file) {
+    case OptionFile::not_asked:
+      return "not asked for";
+    case OptionFile::absent:
+      return "absent, or it cannot be opened";
+    case OptionFile::no_file:
+      return "left out: no regular file";
+    case OptionFile::not_trusted:
+      return "left out: it belongs to another user, or others can write it";
+    case OptionFile::read:
+      return "read";
   }
-  return false;
+  return "";
+}
+
+void add_file(std::vector<LookedAtFile>& files, const std::string& path, OptionFile state) {
+  if (state != OptionFile::not_asked) files.push_back({path, state_of(state)});
+}
+
+std::string own_file_of(const FileNames& names) {
+  if (names.named != nullptr) return names.named;
+  if (names.config_home != nullptr && names.config_home[0] == '/') {
+    return std::string(names.config_home) + "/talus.conf";
+  }
+  return names.home == nullptr ? "" : std::string(names.home) + "/.config/talus.conf";
 }
 
 }  // namespace
 
-void print_effective_options(const std::vector<std::string>& environment) {
+EffectiveOptions find_effective_options(const ProcessFacts& process) {
   std::vector<const char*> variables;
-  for (const std::string& variable : environment)
+  for (const std::string& variable : process.environment)
     variables.push_back(variable.c_str());
   variables.push_back(nullptr);
-  warnings.clear();
+  ConfigurationFacts facts;
+  facts.environment = variables.data();
+  facts.program_text = process.program_text ? process.program_text->c_str() : nullptr;
+  facts.called_as = process.called_as.empty() ? nullptr : process.called_as.c_str();
+  facts.file = process.file.c_str();
+  facts.root = process.root.c_str();
+  facts.user_id = process.user_id;
+  facts.is_secure = process.is_secure;
+
   Options options;
-  static_cast<void>(parse_options(variables.data(), options, gather_warning));
+  OptionOrigins origins;
+  warnings.clear();
+  const ConfigurationResult result =
+      configure(facts, OptionTarget{options, origins}, gather_warning);
+
+  EffectiveOptions found;
   for (const OptionRow& row : option_rows) {
     char value[option_text_bytes_max];
+    char source[2 * option_text_bytes_max];
     format_option_value(options, row, value, sizeof value);
-    fmt::print("option {}={} ({})\n", row.name, printable(value),
-               is_set(environment, row) ? "set" : "default");
+    OptionLine line(source, sizeof source);
+    add_option_origin(line, origins[row.id], options);
+    found.options.push_back({row.name, value, source});
   }
-  for (const std::string& warning : warnings)
-    fmt::print("warning: {}\n", warning);
+  add_file(found.files, facts.system_file, result.system_file);
+  add_file(found.files, own_file_of(FileNames{variables.data()}), result.own_file);
+  found.warnings = warnings;
+  return found;
+}
+
+void print_effective_options(const ProcessFacts& facts) {
+  const EffectiveOptions found = find_effective_options(facts);
+  for (const EffectiveOption& option : found.options) {
+    fmt::print("option {}={} ({})\n", option.name, printable(option.value),
+               printable(option.source));
+  }
+  for (const std::string& warning : found.warnings)
+    fmt::print("warning: {}\n", printable(warning));
 }
 
 }  // namespace talus::tool

@@ -179,29 +179,75 @@ std::optional<ElfFacts> read_elf(const std::string& path) {
   return facts;
 }
 
-std::optional<bool> defines_function(const std::string& path, const std::string& name) {
-  const FilePieces file(path);
-  const std::vector<char> start = file.read(0, sizeof(Elf64_Ehdr));
-  Elf64_Ehdr header{};
-  if (start.empty()) return {};
-  std::memcpy(&header, start.data(), sizeof header);
-  const bool is_ours = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-                       header.e_ident[EI_CLASS] == ELFCLASS64 &&
-                       header.e_ident[EI_DATA] == ELFDATA2LSB;
-  if (!is_ours || header.e_shentsize != sizeof(Elf64_Shdr)) return {};
-  const auto sections = read_table<Elf64_Shdr>(file, header.e_shoff, header.e_shnum);
-  for (const Elf64_Shdr& section : sections) {
-    if (section.sh_type != SHT_DYNSYM || section.sh_link >= sections.size()) continue;
-    const Elf64_Shdr& names_section = sections[section.sh_link];
-    const std::vector<char> names = file.read(names_section.sh_offset, names_section.sh_size);
-    for (const Elf64_Sym& symbol : read_table<Elf64_Sym>(file, section.sh_offset,
-                                                         section.sh_size / sizeof(Elf64_Sym))) {
-      const unsigned kind = ELF64_ST_TYPE(symbol.st_info);
-      const bool is_function = kind == STT_FUNC || kind == STT_GNU_IFUNC;
-      if (is_function && symbol.st_shndx != SHN_UNDEF && text_at(names, symbol.st_name) == name)
-        return true;
+namespace {
+
+// A file of this class and byte order with a section table; nothing else has symbols to look up.
+struct SymbolFile {
+  explicit SymbolFile(const std::string& path) : file(path) {
+    const std::vector<char> start = file.read(0, sizeof(Elf64_Ehdr));
+    if (start.empty()) return;
+    std::memcpy(&header, start.data(), sizeof header);
+    const bool is_ours = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+                         header.e_ident[EI_CLASS] == ELFCLASS64 &&
+                         header.e_ident[EI_DATA] == ELFDATA2LSB;
+    if (!is_ours || header.e_shentsize != sizeof(Elf64_Shdr)) return;
+    sections = read_table<Elf64_Shdr>(file, header.e_shoff, header.e_shnum);
+  }
+
+  // The first section of symbols of this type; null: there is none.
+  const Elf64_Shdr* table_of(std::uint32_t type) const {
+    for (const Elf64_Shdr& section : sections) {
+      if (section.sh_type == type && section.sh_link < sections.size()) return &section;
     }
-    return false;
+    return nullptr;
+  }
+
+  // A defined symbol of this name of which is_kind says yes.
+  template <typename IsKind>
+  std::optional<Elf64_Sym> find(const Elf64_Shdr& table, const std::string& name,
+                                IsKind is_kind) const {
+    const Elf64_Shdr& names_section = sections[table.sh_link];
+    const std::vector<char> names = file.read(names_section.sh_offset, names_section.sh_size);
+    for (const Elf64_Sym& symbol : read_table<Elf64_Sym>(file, table.sh_offset,
+                                                         table.sh_size / sizeof(Elf64_Sym))) {
+      if (is_kind(ELF64_ST_TYPE(symbol.st_info)) && symbol.st_shndx != SHN_UNDEF &&
+          text_at(names, symbol.st_name) == name)
+        return symbol;
+    }
+    return {};
+  }
+
+  FilePieces file;
+  Elf64_Ehdr header{};
+  std::vector<Elf64_Shdr> sections;
+};
+
+}  // namespace
+
+std::optional<bool> defines_function(const std::string& path, const std::string& name) {
+  const SymbolFile symbols(path);
+  const Elf64_Shdr* const table = symbols.table_of(SHT_DYNSYM);
+  if (table == nullptr) return {};
+  return symbols
+      .find(*table, name, [](unsigned kind) { return kind == STT_FUNC || kind == STT_GNU_IFUNC; })
+      .has_value();
+}
+
+std::optional<std::string> read_text_symbol(const std::string& path, const std::string& name,
+                                            SymbolScope scope) {
+  constexpr std::uint64_t text_bytes_max = 64 << 10;
+  const SymbolFile symbols(path);
+  for (const std::uint32_t type : {SHT_DYNSYM, SHT_SYMTAB}) {
+    if (type == SHT_SYMTAB && scope == SymbolScope::exported) break;
+    const Elf64_Shdr* const table = symbols.table_of(type);
+    if (table == nullptr) continue;
+    const auto found =
+        symbols.find(*table, name, [](unsigned kind) { return kind == STT_OBJECT; });
+    if (!found || found->st_size > text_bytes_max) continue;
+    const auto segments =
+        read_table<Elf64_Phdr>(symbols.file, symbols.header.e_phoff, symbols.header.e_phnum);
+    return text_at(
+        symbols.file.read(offset_of_address(segments, found->st_value), found->st_size), 0);
   }
   return {};
 }

@@ -44,6 +44,14 @@ std::optional<ElfFacts> read_elf(const std::string& path);
 // file has no section table to look it up in.
 std::optional<bool> defines_function(const std::string& path, const std::string& name);
 
+// Which symbols count: those that other objects can bind to, or all that the file still lists.
+enum class SymbolScope { exported, any };
+
+// The zero-terminated text that an object `name`, an array of char, begins with; nothing where the
+// file defines none, or none that is listed.
+std::optional<std::string> read_text_symbol(const std::string& path, const std::string& name,
+                                            SymbolScope scope);
+
 // A shared library of this machine that, as far as can be told, brings malloc.
 bool is_preloadable_allocator(const std::string& path);
 

@@ -34,8 +34,8 @@ bool takes_next_word(std::string_view word) {
   return std::find(std::begin(with_value), std::end(with_value), word) != std::end(with_value);
 }
 
-// `run [options and KEY=VALUE] [--] program args...`: the program is the first word that is
-// neither an option of ours nor a setting.
+// `run [options and KEY=VALUE] [--] program args...`, and `options` likewise: the program is the
+// first word that is neither an option of ours nor a setting.
 std::size_t program_of_run(const std::vector<char*>& words) {
   for (std::size_t i = 2; i < words.size(); ++i) {
     const std::string_view word = words[i];
@@ -66,7 +66,7 @@ std::size_t program_of_check(const std::vector<char*>& words) {
 CommandLine cut(const std::vector<char*>& words) {
   const std::string_view command = words.size() > 1 ? words[1] : "";
   std::size_t end = words.size();
-  if (command == "run") end = program_of_run(words);
+  if (command == "run" || command == "options") end = program_of_run(words);
   if (command == "check") end = program_of_check(words);
   if (command == "compare") end = program_of_compare(words);
   CommandLine line;
@@ -89,6 +89,8 @@ struct Answers {
   std::string pid;
   bool is_markdown = false;
   bool is_json = false;
+  bool is_effective = false;
+  bool is_presets = false;
   CompareRequest compare;
 };
 
@@ -132,6 +134,26 @@ void add_compare(CLI::App& app, Answers& answers) {
   add_library_option(*compare, answers);
 }
 
+void add_options(CLI::App& app, Answers& answers) {
+  CLI::App* const options = app.add_subcommand("options", "List the options, or tell a program's");
+  options->footer(
+      "talus options [--json | --markdown | --presets]\n"
+      "talus options --effective [--json] [KEY=VALUE ...] [--] [program args ...]\n"
+      "The second form tells what `talus run` with these settings would give the program, and\n"
+      "where each value is from. The program is not started; without one, what any would get.");
+  CLI::Option* const markdown =
+      options->add_flag("--markdown", answers.is_markdown, "as docs/options.md");
+  CLI::Option* const json = options->add_flag("--json", answers.is_json, "as JSON");
+  CLI::Option* const presets =
+      options->add_flag("--presets", answers.is_presets, "the values that presets stand for");
+  CLI::Option* const effective =
+      options->add_flag("--effective", answers.is_effective, "values in effect, with their sources");
+  json->excludes(markdown)->excludes(presets);
+  presets->excludes(markdown)->excludes(effective);
+  effective->excludes(markdown);
+  options->add_option("settings", answers.settings, "as for `talus run`")->type_name("KEY=VALUE");
+}
+
 int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& line) {
   if (app.got_subcommand("run")) {
     if (line.program.empty()) return usage("run: no program given");
@@ -155,6 +177,13 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
     return compare_program(request);
   }
   if (app.got_subcommand("options")) {
+    if (answers.is_effective) {
+      return print_effective({answers.settings, answers.is_json, line.program});
+    }
+    if (!line.program.empty() || !answers.settings.empty()) {
+      return usage("options: a program or a setting needs --effective");
+    }
+    if (answers.is_presets) return print_presets();
     return print_options(answers.is_markdown ? OptionsFormat::markdown
                          : answers.is_json   ? OptionsFormat::json
                                              : OptionsFormat::text);
@@ -192,10 +221,7 @@ int main_of(const std::vector<char*>& words) {
 
   add_compare(app, answers);
 
-  CLI::App* const options = app.add_subcommand("options", "List the options");
-  CLI::Option* const markdown =
-      options->add_flag("--markdown", answers.is_markdown, "as docs/options.md");
-  options->add_flag("--json", answers.is_json, "as JSON")->excludes(markdown);
+  add_options(app, answers);
 
   CLI::App* const statistics = app.add_subcommand("statistics", "List the names of statistics");
   statistics->add_flag("--markdown", answers.is_markdown, "as the tables of docs/statistics.md");

@@ -108,13 +108,35 @@ void print_text() {
   }
 }
 
+// One row for each option that presets set.
+void print_preset_table() {
+  std::string names = "| Option |";
+  std::string line = "|---|";
+  for (std::size_t preset = 0; preset < preset_count; ++preset) {
+    char name[32];
+    OptionLine word(name, sizeof name);
+    add_option_index(word, option_row_of(OptionId::preset), preset);
+    names += fmt::format(" `{}` |", name);
+    line += "---|";
+  }
+  fmt::print("{}\n{}\n", names, line);
+  for (const PresetRow& row : preset_rows) {
+    fmt::print("| `{}` |", option_row_of(row.option).name);
+    for (const char* value : row.values)
+      fmt::print(" {} |", value);
+    fmt::print("\n");
+  }
+}
+
 void print_markdown() {
   fmt::print(
       "# Options\n\n"
       "<!-- Written by `talus options --markdown`; a test keeps it so. Change "
       "src/settings/options.hpp. -->\n\n"
-      "Options are environment variables, read once, when the program starts. `talus run` takes "
-      "them\nas `KEY=VALUE` words before the program, in any case and without `TALUS_`.\n\n"
+      "Options are environment variables; files, the program and calls may say them, too, see "
+      "[configuration](configuration.md).\n`talus run` takes them as `KEY=VALUE` words before the "
+      "program, in any case and without `TALUS_`. They are\nread once, when the program starts; "
+      "`talus_set_option` may change some while it is running.\n\n"
       "| Variable | Type | Default | Range | Read | Meaning |\n"
       "|---|---|---|---|---|---|\n");
   for (const OptionRow& row : option_rows) {
@@ -134,7 +156,12 @@ void print_markdown() {
       "start, and\nthe default stays; `talus run` refuses both. Variables that begin with "
       "`TALUS_BENCH_` or\n`TALUS_TEST_` are not looked at. A program that gains privileges when it "
       "starts (set-user-ID and the\nlike) ignores all of them. `TALUS_VERBOSE=1` shows what was "
-      "found and what is in effect.\n");
+      "found and what is in effect.\n\n"
+      "## Presets\n\n"
+      "`TALUS_PRESET` gives a few options other defaults, as if the place that asks for it had "
+      "said them all;\nwhat the same place or a stronger one says of an option itself wins. "
+      "[Measured](configuration.md#what-presets-cost).\n\n");
+  print_preset_table();
 }
 
 void print_json() {
@@ -172,6 +199,11 @@ int print_options(OptionsFormat format) {
       print_json();
       break;
   }
+  return exit_yes;
+}
+
+int print_presets() {
+  print_preset_table();
   return exit_yes;
 }
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -96,13 +97,37 @@ bool is_variable(const std::string& text) {
   return end != std::string::npos && end != 0;
 }
 
-bool is_started_secure(const std::string& auxiliary) {
+// What the kernel told the process when it was started; 0: nothing of this kind.
+std::uint64_t auxiliary_value(const std::string& auxiliary, std::uint64_t type) {
   Elf64_auxv_t entry;
   for (std::size_t at = 0; at + sizeof entry <= auxiliary.size(); at += sizeof entry) {
     std::memcpy(&entry, auxiliary.data() + at, sizeof entry);
-    if (entry.a_type == AT_SECURE) return entry.a_un.a_val != 0;
+    if (entry.a_type == type) return entry.a_un.a_val;
   }
-  return false;
+  return 0;
+}
+
+// A text in the memory of the process; empty if it cannot be read, or does not end soon.
+std::string text_in_memory(const std::string& process, std::uint64_t address) {
+  if (address == 0) return {};
+  std::ifstream memory(process + "/mem", std::ios::binary);
+  if (!memory.seekg(static_cast<std::streamoff>(address))) return {};
+  std::string text;
+  for (int letter = memory.get(); letter > 0 && text.size() < 4096; letter = memory.get())
+    text += static_cast<char>(letter);
+  return text;
+}
+
+unsigned effective_user(const std::string& process) {
+  std::ifstream status(process + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("Uid:", 0) != 0) continue;
+    std::istringstream numbers(line.substr(4));
+    unsigned real = 0, effective = 0;
+    numbers >> real >> effective;
+    return effective;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -139,8 +164,11 @@ ProcessView view_process(const std::string& pid) {
         std::all_of(view.environment.begin(), view.environment.end(), is_variable);
   }
   if (const auto auxiliary = read_all(process + "/auxv")) {
-    view.is_secure = is_started_secure(*auxiliary);
+    view.is_secure = auxiliary_value(*auxiliary, AT_SECURE) != 0;
+    view.called_as = text_in_memory(process, auxiliary_value(*auxiliary, AT_EXECFN));
   }
+  view.file = program;
+  view.user_id = effective_user(process);
   return view;
 }
 

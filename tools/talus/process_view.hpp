@@ -29,6 +29,9 @@ struct ProcessView {
   // False if it cannot be read, or if the process wrote its title over it, as some servers do.
   bool is_environment_intact = false;
   bool is_secure = false;  // AT_SECURE: libraries ignore the environment
+  std::string called_as;   // the path that was executed; empty: it cannot be read
+  std::string file;        // of the main program, as the process sees it
+  unsigned user_id = 0;    // the effective one
 };
 
 ProcessView view_process(const std::string& pid);

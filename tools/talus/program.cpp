@@ -32,18 +32,6 @@ ProgramSearch look_at(const std::string& path) {
   return ::eaccess(path.c_str(), X_OK) == 0 ? ProgramSearch::found : ProgramSearch::not_executable;
 }
 
-// The kernel tells the loader to be careful (AT_SECURE) when the program's user, group or
-// capabilities are not simply ours. A set-user-ID program of our own user gains nothing.
-bool gains_privileges(const std::string& path) {
-  struct stat status;
-  if (::stat(path.c_str(), &status) != 0) return false;
-  if ((status.st_mode & S_ISUID) != 0 && status.st_uid != ::getuid()) return true;
-  const mode_t set_group = S_ISGID | S_IXGRP;
-  if ((status.st_mode & set_group) == set_group && status.st_gid != ::getgid()) return true;
-  const bool has_capabilities = ::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
-  return has_capabilities && ::getuid() != 0;
-}
-
 // The interpreter named by a first line "#! path argument"; empty if it is no script.
 std::string script_interpreter(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -71,6 +59,17 @@ ProgramKind kind_of_image(const std::string& path, const std::optional<ElfFacts>
 }
 
 }  // namespace
+
+// A set-user-ID program of our own user gains nothing.
+bool gains_privileges(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) return false;
+  if ((status.st_mode & S_ISUID) != 0 && status.st_uid != ::getuid()) return true;
+  const mode_t set_group = S_ISGID | S_IXGRP;
+  if ((status.st_mode & set_group) == set_group && status.st_gid != ::getgid()) return true;
+  const bool has_capabilities = ::getxattr(path.c_str(), "security.capability", nullptr, 0) > 0;
+  return has_capabilities && ::getuid() != 0;
+}
 
 ProgramPath find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return {look_at(name), name};

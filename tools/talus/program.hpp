@@ -45,6 +45,10 @@ struct Program {
 // `path` is what find_program found. Follows #! once.
 Program inspect_program(const std::string& path);
 
+// The kernel tells the loader and Talus to be careful (AT_SECURE) when the user, group or
+// capabilities of an executable file are not simply ours.
+bool gains_privileges(const std::string& path);
+
 // Why a preloaded library will not act in such a program, in words; empty where it will.
 std::string why_not_preloadable(const Program& program);
 

@@ -22,21 +22,6 @@
 namespace talus::tool {
 namespace {
 
-// All mistakes are told, not only the first.
-bool apply_settings(const std::vector<std::string>& words) {
-  bool is_good = true;
-  for (const std::string& word : words) {
-    const Setting setting = parse_setting(word);
-    if (setting.error.empty()) {
-      ::setenv(setting.name.c_str(), setting.value.c_str(), 1);
-    } else {
-      fmt::print(stderr, "{}\n", setting.error);
-      is_good = false;
-    }
-  }
-  return is_good;
-}
-
 // execve, and for a file that is neither ELF nor #! what every shell does: sh reads it.
 int execute(const std::string& path, std::vector<char*> arguments) {
   arguments.push_back(nullptr);

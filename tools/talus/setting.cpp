@@ -6,6 +6,11 @@
 
 #include "setting.hpp"
 
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
 #include "process/options_env.hpp"
 
 namespace talus::tool {
@@ -53,6 +58,20 @@ Setting parse_setting(std::string_view word) {
   }
   setting.error = buffer;
   return setting;
+}
+
+bool apply_settings(const std::vector<std::string>& words) {
+  bool is_good = true;
+  for (const std::string& word : words) {
+    const Setting setting = parse_setting(word);
+    if (setting.error.empty()) {
+      ::setenv(setting.name.c_str(), setting.value.c_str(), 1);
+    } else {
+      fmt::print(stderr, "{}\n", setting.error);
+      is_good = false;
+    }
+  }
+  return is_good;
 }
 
 }  // namespace talus::tool

@@ -11,6 +11,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace talus::tool {
 
@@ -26,6 +27,10 @@ bool looks_like_setting(std::string_view word);
 
 // KEY in any case, with or without TALUS_.
 Setting parse_setting(std::string_view word);
+
+// Puts settings into our own environment, for what is started or asked about next. All mistakes are
+// told, not only the first; false: there was one.
+bool apply_settings(const std::vector<std::string>& words);
 
 }  // namespace talus::tool
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// api/options: talus_set_option and its kin, talus_set_limits.
+//
+// Owns: the checks of their arguments, and the lock under which options change. Invariants: errors
+// are returned, errno is kept; an option and its origin change together. Called on: any thread.
+// Must not know: names and values of options.
+#ifndef TALUS_API_OPTIONS_HPP
+#define TALUS_API_OPTIONS_HPP
+
+#include <errno.h>
+
+#include "process/own_configuration.hpp"
+
+namespace talus::api {
+
+// The row of an option; null: there is none. What the other places say is known from here on.
+inline const OptionRow* option_named(const char* name) noexcept {
+  if (environ != nullptr) configure_process();
+  return find_option(name, option_length(name));
+}
+
+// Limits in effect follow the option that has changed. The lock is held.
+inline void follow_limit(Locked&, OptionId id) noexcept {
+  LimitBytes bytes{limits.soft_bytes.load_relaxed(), limits.hard_bytes.load_relaxed()};  // [own]
+  const LimitBytes meant = effective_limits(options, machine);
+  if (id == OptionId::limit_soft) bytes.soft_bytes = meant.soft_bytes;
+  if (id == OptionId::limit_hard) bytes.hard_bytes = meant.hard_bytes;
+  limits.set(bytes);
+}
+
+inline int set_option(const char* name, const char* value) noexcept {
+  if (name == nullptr || value == nullptr) return EINVAL;
+  const OptionRow* row = option_named(name);
+  if (row == nullptr) return ENOENT;
+  if (row->reload == OptionReload::at_start) return EPERM;
+  OptionOrigin origin;
+  origin.source = OptionSource::call;
+  Locked held{space.lock()};
+  switch (set_option_from(OptionTarget{options, option_origins}, *row, value, origin)) {
+    case OptionParse::malformed:
+      return EINVAL;
+    case OptionParse::out_of_range:
+      return ERANGE;
+    case OptionParse::accepted:
+      break;
+  }
+  const bool is_limit = row->id == OptionId::limit_soft || row->id == OptionId::limit_hard;
+  if (is_limit) follow_limit(held, row->id);
+  return 0;
+}
+
+// Writes what `add` says of an option into the caller's buffer.
+template <typename Add>
+int tell_option(const char* name, char* text, size_t bytes, Add add) noexcept {
+  if (name == nullptr || text == nullptr || bytes == 0) return EINVAL;
+  const OptionRow* row = option_named(name);
+  if (row == nullptr) return ENOENT;
+  char whole[2 * option_text_bytes_max];
+  OptionLine line(whole, sizeof whole);
+  {
+    Locked held{space.lock()};
+    add(line, *row);
+  }
+  OptionLine cut(text, bytes);
+  cut.add(whole);
+  return cut.length() == line.length() ? 0 : ERANGE;
+}
+
+inline int get_option(const char* name, char* text, size_t bytes) noexcept {
+  return tell_option(name, text, bytes, [](OptionLine& line, const OptionRow& row) noexcept {
+    add_option_value(line, options, row);
+  });
+}
+
+inline int option_source(const char* name, char* text, size_t bytes) noexcept {
+  return tell_option(name, text, bytes, [](OptionLine& line, const OptionRow& row) noexcept {
+    add_option_origin(line, option_origins[row.id], options);
+  });
+}
+
+inline void set_limits(size_t soft_bytes, size_t hard_bytes) noexcept {
+  Locked held{space.lock()};
+  options.limit_soft = OptionAmount{soft_bytes, AmountKind::bytes};
+  options.limit_hard = OptionAmount{hard_bytes, AmountKind::bytes};
+  OptionOrigin origin;
+  origin.source = OptionSource::call;
+  option_origins[OptionId::limit_soft] = option_origins[OptionId::limit_hard] = origin;
+  limits.set({soft_bytes, hard_bytes});
+}
+
+}  // namespace talus::api
+
+#endif  // TALUS_API_OPTIONS_HPP

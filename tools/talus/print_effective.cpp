@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: `talus options --effective`: what a program would get if `talus run` started it with these
+// settings now, as text that can stand in a configuration file, and as JSON.
+// Invariant: the program is not started; nothing is printed if a setting is wrong.
+// Must not know: where options come from.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "command.hpp"
+#include "future_process.hpp"
+#include "setting.hpp"
+
+namespace talus::tool {
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') result += '\\';
+    if (static_cast<unsigned char>(letter) < 0x20) {
+      result += fmt::format("\\u{:04x}", static_cast<unsigned>(letter));
+    } else {
+      result += letter;
+    }
+  }
+  return result + "\"";
+}
+
+void print_text(const EffectiveOptions& found) {
+  std::size_t width = 0;
+  std::vector<std::string> settings;
+  for (const EffectiveOption& option : found.options) {
+    settings.push_back(printable(fmt::format("{} = {}", option.name, option.value)));
+    width = std::max(width, std::min<std::size_t>(settings.back().size(), 40));
+  }
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    // The one option that a file cannot have.
+    const bool is_comment = found.options[i].name == "config";
+    fmt::print("{}{:<{}}  # {}\n", is_comment ? "# " : "", settings[i],
+               is_comment ? width - 2 : width, printable(found.options[i].source));
+  }
+  for (const LookedAtFile& file : found.files)
+    fmt::print("# file {}: {}\n", printable(file.path), file.state);
+  for (const std::string& warning : found.warnings)
+    fmt::print("# warning: {}\n", printable(warning));
+}
+
+void print_json(const std::string& program, const EffectiveOptions& found) {
+  fmt::print("{{\n  \"program\": {},\n  \"options\": [\n",
+             program.empty() ? "null" : quoted(program));
+  for (const EffectiveOption& option : found.options) {
+    fmt::print("    {{\"name\": {}, \"value\": {}, \"source\": {}}}{}\n", quoted(option.name),
+               quoted(option.value), quoted(option.source),
+               &option == &found.options.back() ? "" : ",");
+  }
+  fmt::print("  ],\n  \"files\": [");
+  for (const LookedAtFile& file : found.files) {
+    fmt::print("{}{{\"path\": {}, \"state\": {}}}", &file == &found.files.front() ? "" : ", ",
+               quoted(file.path), quoted(file.state));
+  }
+  fmt::print("],\n  \"warnings\": [");
+  for (const std::string& warning : found.warnings) {
+    fmt::print("{}{}", &warning == &found.warnings.front() ? "" : ", ", quoted(warning));
+  }
+  fmt::print("]\n}}\n");
+}
+
+}  // namespace
+
+int print_effective(const EffectiveRequest& request) {
+  if (!apply_settings(request.settings)) return exit_usage;
+  ProcessFacts facts;
+  std::string path;
+  if (request.program.empty()) {
+    facts.environment = own_environment();
+    facts.user_id = ::geteuid();
+  } else {
+    const ProgramPath program = find_program(request.program.front());
+    if (program.search != ProgramSearch::found) {
+      const bool is_missing = program.search == ProgramSearch::missing;
+      complain(fmt::format("{}: {}", program.path, is_missing ? "not found" : "not executable"));
+      return is_missing ? exit_not_found : exit_not_executable;
+    }
+    path = program.path;
+    const Program inspected = inspect_program(path);
+    facts = facts_of_program(path, inspected);
+    const std::string reason = why_not_preloadable(inspected);
+    if (!reason.empty()) complain("warning: runs without Talus: " + reason);
+  }
+  const EffectiveOptions found = find_effective_options(facts);
+  if (request.is_json) {
+    print_json(path, found);
+  } else {
+    print_text(found);
+  }
+  return exit_yes;
+}
+
+}  // namespace talus::tool
