@@ -92,5 +92,21 @@ TEST_F(ArenasTest, GiveHugePagesUpAndMayAskAgain) {
   EXPECT_EQ(metadata_.used_bytes(), used) << "what remembered it before is used again";
 }
 
+TEST_F(ArenasTest, SmallOnesAreAskedForWithoutRoomForHugePages) {
+  options.arena_bytes = 1 * mib;
+  Arena arena = arenas_.reserve(granule_bytes, Filling::sparse, 0, metadata_);
+  EXPECT_EQ(arena.bytes, 1 * mib);
+  EXPECT_EQ(arena.base % granule_bytes, 0u);
+  os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
+  arena = arenas_.reserve(3 * mib + 1, Filling::unknown, 0, metadata_);
+  EXPECT_EQ(arena.bytes, 3 * mib + granule_bytes);
+  os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
+  options.arena_bytes = 2 * mib;
+  arena = arenas_.reserve(granule_bytes, Filling::sparse, 0, metadata_);
+  EXPECT_EQ(arena.bytes, 2 * mib);
+  EXPECT_EQ(arena.base % arena_alignment, 0u);
+  os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
+}
+
 }  // namespace
 }  // namespace talus

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/heap/list_bounds: lists that an option bounds, before and after there are caches. Each
+// case has a process of its own, because the layout is settled once.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "pattern.hpp"
+#include "quiet.hpp"
+
+namespace talus {
+namespace {
+
+int failures;
+void expect(bool is_true, const char* what) {
+  if (is_true) return;
+  std::fprintf(stderr, "%s\n", what);
+  failures++;
+}
+
+size_t capacity_of(ThreadCache& cache, ClassId id) {
+  return static_cast<size_t>(list_of(cache, id).limit - list_bottom(cache, id));
+}
+
+// Fills and empties the lists of all classes. Contents show lists that reach into each other.
+void use_all_classes(const ListBounds& bounds) {
+  ThreadCache& cache = test::own_cache();
+  for (int round = 0; round < 2; round++) {
+    for (size_t index = 0; index < class_count; index++) {
+      const ClassId id{static_cast<uint8_t>(index)};
+      const size_t bytes = size_class_row(id).block_bytes;
+      std::vector<void*> blocks;
+      for (size_t i = 0; i < 3u * bounds.blocks_max[index]; i++) {
+        blocks.push_back(allocate(bytes));
+        test::fill_pattern(blocks.back(), bytes, i);
+      }
+      for (size_t i = 0; i < blocks.size(); i++) {
+        expect(test::has_pattern(blocks[i], bytes, i), "a block was changed");
+        release(blocks[i]);
+        expect(list_length(cache, id) <= bounds.blocks_max[index], "a list is too long");
+      }
+      expect(capacity_of(cache, id) == bounds.blocks_max[index], "another capacity");
+    }
+  }
+  // Every list is where it was, and full of blocks of its own.
+  for (size_t index = 0; index < class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    for (size_t i = 0; i < list_length(cache, id); i++) {
+      expect(usable_size(list_bottom(cache, id)[i]) == size_class_row(id).block_bytes,
+             "a block of another class");
+    }
+  }
+  expect(test::live_bytes() == 0, "live blocks are left");
+}
+
+TEST(ListBounds, LayListsOutBeforeTheFirstCache) {
+  for (const size_t list_bytes : {size_t{0}, 1 * kib, 5000 * size_t{1}, 64 * kib}) {
+    EXPECT_EXIT(
+        {
+          bound_lists(list_bytes);
+          expect(list_bounds.places == derive_list_bounds(list_bytes).places, "another layout");
+          use_all_classes(derive_list_bounds(list_bytes));
+          _exit(failures == 0 ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), "")
+        << list_bytes;
+  }
+}
+
+TEST(ListBounds, OnlyBecomeLowerOnceThereAreCaches) {
+  EXPECT_EXIT(
+      {
+        release(allocate(64));
+        const ListBounds usual = derive_list_bounds(list_bytes_max);
+        bound_lists(64 * kib);
+        expect(list_bounds.blocks_max[3] == usual.blocks_max[3], "a list grew into the next");
+        bound_lists(1 * kib);
+        expect(list_bounds.start[3] == usual.start[3], "a list moved");
+        expect(list_bounds.blocks_max[3] == 16, "not lower");
+        for (size_t i = 0; i < 2; i++) {  // a list that was short all along
+          std::vector<void*> blocks;
+          for (size_t n = 0; n < 200; n++) blocks.push_back(allocate(64));
+          for (void* block : blocks) release(block);
+          expect(list_length(test::own_cache(), ClassId{3}) <= 16, "a list is too long");
+        }
+        _exit(failures == 0 ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(ListBounds, BoundLargeBlocksThatAThreadKeepsAsWell) {
+  EXPECT_EXIT(
+      {
+        options.list_bytes = 1 * kib;
+        std::vector<void*> blocks;
+        for (size_t i = 0; i < 20; i++) blocks.push_back(allocate(60 * kib));
+        for (void* block : blocks) {
+          release(block);
+          expect(collect_totals().kept_large <= large_kept_factor * kib, "too much is kept");
+        }
+        _exit(failures == 0 ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace talus
