@@ -4,7 +4,8 @@
 
 Owns: the comparison. A plain copy of the program obeys three options (a start line, a summary in a
 file, strangers ignored); a copy that belongs to another user and has the set-user-id bit obeys none
-and makes no file. Skipped (77) where only root could make such a file, or where the file system or
+and makes no file. The same with strangers ignored by a file in the home: the plain copy reads it,
+the other one does not. Skipped (77) where only root could make such a file, or where the file system or
 the kernel ignores the bit.
 
     secure_test.py PROGRAM...
@@ -32,6 +33,13 @@ def run(program: Path, summary: Path):
     return done.returncode, done.stdout, done.stderr, summary.exists()
 
 
+def run_at_home(program: Path, home: Path):
+    """As above, with nothing in the environment but the name of a home."""
+    done = subprocess.run([str(program)], env={"HOME": str(home)}, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=30, check=False)
+    return done.returncode, done.stdout
+
+
 def faults(program: Path, folder: Path):
     """What is wrong, as a list; None: this machine cannot be asked."""
     plain = folder / "plain"
@@ -51,6 +59,12 @@ def faults(program: Path, folder: Path):
         found.append(f"secure: status {status}, said {out!r}, summary {has_summary}")
     if not err.startswith(ABORT_TEXT) or err.count("\n") != 1:
         found.append(f"secure: said {err!r}")
+    (folder / ".config").mkdir()
+    (folder / ".config/talus.conf").write_text("on_foreign_free = ignore\n")
+    for copy, expected in ((plain, (0, "secure 0\nignored\n")),
+                           (secure, (-signal.SIGABRT, "secure 1\n"))):
+        if run_at_home(copy, folder) != expected:
+            found.append(f"{copy.name} with a file at home: {run_at_home(copy, folder)}")
     return found
 
 

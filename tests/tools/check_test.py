@@ -46,10 +46,33 @@ class Process(unittest.TestCase):
         words = [COMMAND, "run", "--lib", STAND_IN, "decay_ms=5s", program("program_plain")]
         with Live(words, TALUS_VERBOS="1") as pid:
             output = self.assert_active(pid, "preload", STAND_IN)
-        self.assertIn("option decay_ms=5s (set)\n", output)
+        self.assertIn("option decay_ms=5s (environment)\n", output)
         self.assertIn("option verbose=0 (default)\n", output)
         self.assertIn("warning: talus: unknown option TALUS_VERBOS; did you mean TALUS_VERBOSE?",
                       output)
+
+    def test_files_and_the_programs_own_options(self):
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="talus-check-"))
+        self.addCleanup(shutil.rmtree, folder)
+        os.mkdir(f"{folder}/.config")
+        with open(f"{folder}/.config/talus.conf", "w", encoding="utf-8") as file:
+            file.write("preset=small\n[program_text*]\nheaps=3\n")
+        with Live([program("program_text_exported")], LD_PRELOAD=STAND_IN, HOME=folder,
+                  XDG_CONFIG_HOME="") as pid:
+            output = self.assert_active(pid, "preload", STAND_IN)
+        self.assertIn("option heaps=3 (~/.config/talus.conf:3)\n", output)
+        self.assertIn("option decay_ms=250ms (preset small, ~/.config/talus.conf:1)\n", output)
+
+    def test_a_link_to_a_program_has_a_section_of_its_own(self):
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="talus-check-"))
+        self.addCleanup(shutil.rmtree, folder)
+        os.symlink(program("program_plain"), f"{folder}/other-name")
+        with open(f"{folder}/named.conf", "w", encoding="utf-8") as file:
+            file.write("[other-name]\nheaps=3\n")
+        with Live([f"{folder}/other-name"], LD_PRELOAD=STAND_IN,
+                  TALUS_CONFIG=f"{folder}/named.conf") as pid:
+            output = self.assert_active(pid, "preload", STAND_IN)
+        self.assertIn(f"option heaps=3 ({folder}/named.conf:2)\n", output)
 
     def test_a_refused_value_shows_the_default(self):
         with Live([program("program_plain")], LD_PRELOAD=STAND_IN, TALUS_DECAY_MS="never") as pid:
@@ -100,7 +123,7 @@ class Process(unittest.TestCase):
         with Live([program("program_plain")], LD_PRELOAD=STAND_IN,
                   TALUS_PRINT_STATS="a\x1b[2J\n\x7fb") as pid:
             output = self.assert_active(pid, "preload", STAND_IN)
-        self.assertIn("option print_stats=a?[2J??b (set)\n", output)
+        self.assertIn("option print_stats=a?[2J??b (environment)\n", output)
 
     def test_cannot_be_read(self):
         for pid, reason in (("4194305", "no such process"), ("2x", "no process id"),
@@ -152,7 +175,7 @@ class Program(unittest.TestCase):
 
     def test_options_come_from_the_environment(self):
         result = self.check("true", env=environment(TALUS_RETAIN_BYTES="1M"))
-        self.assertIn("option retain_bytes=1MiB (set)\n", result.stdout)
+        self.assertIn("option retain_bytes=1MiB (environment)\n", result.stdout)
 
     def test_linked_and_embedded(self):
         result = self.check(program("program_linked"))

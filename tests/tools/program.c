@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Owns: the program that the tests of `talus check` look at: linked with Talus, opening it late,
- * carrying it inside, hiding its environment or having nothing to do with it, as it is compiled.
+ * carrying it inside, bringing options along, hiding its environment or having nothing to do with it, as it is compiled.
  * It says "ready", then waits until its input ends, so that a test can look at it alive.
  */
 
@@ -17,6 +17,10 @@ int stand_in_number(void);
 #ifdef PROGRAM_OVERWRITES_ENVIRONMENT
 #  include <string.h>
 extern char** environ;
+#endif
+
+#ifdef PROGRAM_HAS_OPTIONS
+const char talus_options[] = "decay_ms=7s";
 #endif
 
 int main(int argc, char** argv) {

@@ -29,8 +29,8 @@ class Table(unittest.TestCase):
         self.assertEqual([line for line in listed if not line.startswith(" ")], names)
 
     def test_every_row_of_the_document_has_six_cells(self):
-        table = [line for line in talus("options", "--markdown").stdout.splitlines()
-                 if line.startswith("|")]
+        options = talus("options", "--markdown").stdout.split("## Presets")[0]
+        table = [line for line in options.splitlines() if line.startswith("|")]
         self.assertGreaterEqual(len(table), 9)
         for line in table:
             self.assertEqual(line.replace("\\|", "").count("|"), 7, line)

@@ -40,7 +40,7 @@ std::size_t program_of_run(const std::vector<char*>& words) {
   for (std::size_t i = 2; i < words.size(); ++i) {
     const std::string_view word = words[i];
     if (word == "--" || (word.substr(0, 1) != "-" && !looks_like_setting(word))) return i;
-    if (takes_next_word(word)) ++i;
+    if (word == "--lib") ++i;  // `options --json` has no value, unlike that of `compare`
   }
   return words.size();
 }
