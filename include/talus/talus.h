@@ -195,9 +195,9 @@ extern const char talus_options[] __attribute__((weak, visibility("default")));
 /* Changes an option from now on, one that docs/options.md calls "while running": decay_ms,
  * retain_bytes, arena_bytes, thp, limit_soft and limit_hard. What is free already stays as it is
  * until memory is freed next or the helper looks. Returns 0, or with nothing changed: EINVAL for a
- * null pointer or a value that is not understood, ERANGE for one out of range, ENOENT for an unknown
- * name, EPERM for an option that is read at start only. errno is kept. Any thread may call it, also
- * before main; not for handlers of signals. */
+ * null pointer or a value that is not understood, ERANGE for one out of range, ENOENT for a name
+ * that is no option's, EPERM for an option that is read at start only. errno is kept. Any thread
+ * may call it, also before main; not for handlers of signals. */
 TALUS_API int talus_set_option(const char* name, const char* value) TALUS_NOEXCEPT;
 
 /* Writes into `text`, of `bytes` bytes, the value of an option as it would be written in the

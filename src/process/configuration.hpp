@@ -3,15 +3,15 @@
 //
 //   configure(facts, target)
 //     -> read_program_text     talus_options, which the program defines
-//     -> read_option_file      /etc/talus.conf, then the user's file; or the one that is named
+//     -> read_file             /etc/talus.conf, then the user's file; or the one that is named
 //     -> read_environment      options_env.hpp
 //
 // Owns: which files are read and when one is trusted: a regular file, at most 64 KiB; the user's
 // only if it belongs to the process's user or to root; for a process that gained privileges only
 // the system's, and that only if nobody but root can write it. Invariants: opening never waits; a
-// file of whom nothing is known to the process costs one failed call; nothing is allocated, errno
-// is kept. All that is known of the process is in ConfigurationFacts, so `talus` asks the same code
-// about other processes. Called on: the thread that allocates first, or starts the process.
+// file that is not there costs one failed call; nothing is allocated, errno is kept. All that is
+// known of the process is in ConfigurationFacts, so `talus` asks the same code about other
+// processes. Called on: the thread that allocates first, or starts the process.
 #ifndef TALUS_PROCESS_CONFIGURATION_HPP
 #define TALUS_PROCESS_CONFIGURATION_HPP
 

@@ -5,8 +5,8 @@
 Owns: the comparison. A plain copy of the program obeys three options (a start line, a summary in a
 file, strangers ignored); a copy that belongs to another user and has the set-user-id bit obeys none
 and makes no file. The same with strangers ignored by a file in the home: the plain copy reads it,
-the other one does not. Skipped (77) where only root could make such a file, or where the file system or
-the kernel ignores the bit.
+the other one does not. Skipped (77) where only root could make such a file, or where the file
+system or the kernel ignores the bit.
 
     secure_test.py PROGRAM...
 """

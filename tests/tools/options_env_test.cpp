@@ -52,6 +52,9 @@ TEST(OptionTable, defaults_are_the_documented_ones) {
   EXPECT_EQ(options.print_stats_trigger, 1u);
   EXPECT_EQ(options.print_stats_ms, 10000u);
   EXPECT_EQ(options.print_stats_bytes, 1u << 30);
+  EXPECT_EQ(options.preset, Preset::usual);
+  EXPECT_STREQ(options.config.bytes, "");
+  EXPECT_EQ(options.list_bytes, 16u << 10);
   EXPECT_EQ(options.decay_ms, 1000u);
   EXPECT_EQ(options.retain_bytes, 64u << 20);
   EXPECT_EQ(options.arena_bytes, 4u << 20);

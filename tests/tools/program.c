@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Owns: the program that the tests of `talus check` look at: linked with Talus, opening it late,
- * carrying it inside, bringing options along, hiding its environment or having nothing to do with it, as it is compiled.
- * It says "ready", then waits until its input ends, so that a test can look at it alive.
+ * carrying it inside, bringing options along, hiding its environment or having nothing to do with
+ * it, as it is compiled. It says "ready", then waits until its input ends, so that a test can look
+ * at it alive.
  */
 
 #include <stdio.h>

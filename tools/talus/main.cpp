@@ -147,7 +147,7 @@ void add_options(CLI::App& app, Answers& answers) {
   CLI::Option* const presets =
       options->add_flag("--presets", answers.is_presets, "the values that presets stand for");
   CLI::Option* const effective =
-      options->add_flag("--effective", answers.is_effective, "values in effect, with their sources");
+      options->add_flag("--effective", answers.is_effective, "values in effect and their sources");
   json->excludes(markdown)->excludes(presets);
   presets->excludes(markdown)->excludes(effective);
   effective->excludes(markdown);

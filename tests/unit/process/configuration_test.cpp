@@ -1,96 +1,18 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/process/configuration: which place wins, for every pair of places; presets; the format
-// of files; files that are left out. Each process is made up: a folder stands for the root.
+// tests/unit/process/configuration: which place wins, for every pair of places; presets; files that
+// are left out.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <string>
-#include <vector>
-
-#include "process/configuration.hpp"
+#include "made_up_process.hpp"
 
 namespace talus {
 namespace {
 
-std::vector<std::string> warnings;
-void gather(const char* line) { warnings.emplace_back(line); }
-
-// What a made-up process finds.
-struct Surroundings {
-  std::string program, system_file, user_file, xdg_file, named_file;
-  std::vector<std::string> environment;
-};
-
-struct Configured {
-  Options values;
-  OptionOrigins origins;
-  ConfigurationResult files;
-
-  std::string value(OptionId id) const {
-    char text[option_text_bytes_max];
-    format_option_value(values, option_row_of(id), text, sizeof text);
-    return text;
-  }
-  std::string source(OptionId id) const {
-    char text[2 * option_text_bytes_max];
-    OptionLine line(text, sizeof text);
-    add_option_origin(line, origins[id], values);
-    return text;
-  }
-};
-
-class ConfigurationTest : public testing::Test {
- protected:
-  ConfigurationTest() {
-    char name[] = "/tmp/talus-configuration-XXXXXX";
-    root_ = mkdtemp(name);
-    for (const char* folder : {"/etc", "/home/.config", "/xdg"}) {
-      std::filesystem::create_directories(root_ + folder);
-    }
-    facts_.root = root_.c_str();
-    facts_.user_id = geteuid();
-    facts_.called_as = "/usr/bin/tool";
-    facts_.file = "/usr/lib/tool-1.2";
-    warnings.clear();
-  }
-  ~ConfigurationTest() override { std::filesystem::remove_all(root_); }
-
-  void write(const std::string& path, const std::string& text) {
-    if (!text.empty()) std::ofstream(root_ + path) << text;
-  }
-  Configured configured(const Surroundings& found) {
-    std::filesystem::remove(root_ + "/etc/talus.conf");
-    std::filesystem::remove(root_ + "/home/.config/talus.conf");
-    write("/etc/talus.conf", found.system_file);
-    write("/home/.config/talus.conf", found.user_file);
-    write("/xdg/talus.conf", found.xdg_file);
-    write("/named", found.named_file);
-    std::vector<std::string> environment = found.environment;
-    if (!found.user_file.empty()) environment.push_back("HOME=/home");
-    if (!found.xdg_file.empty()) environment.push_back("XDG_CONFIG_HOME=/xdg");
-    if (!found.named_file.empty()) environment.push_back("TALUS_CONFIG=/named");
-    return configured_in(environment, found.program);
-  }
-  Configured configured_in(const std::vector<std::string>& environment,
-                           const std::string& program = "") {
-    std::vector<const char*> envp;
-    for (const std::string& variable : environment) envp.push_back(variable.c_str());
-    envp.push_back(nullptr);
-    facts_.environment = envp.data();
-    facts_.program_text = program.empty() ? nullptr : program.c_str();
-    Configured done;
-    done.files = configure(facts_, OptionTarget{done.values, done.origins}, gather);
-    return done;
-  }
-
-  std::string root_;
-  ConfigurationFacts facts_;
-};
+using test::Configured;
+using test::Surroundings;
+using test::warnings;
+class ConfigurationTest : public test::MadeUpProcess {};
 
 // All places, from weak to strong, and how an option is said there.
 struct Place {
@@ -212,112 +134,6 @@ TEST_F(ConfigurationTest, OfEqualPlacesTheLastLineWinsAndAPresetTakesTheOtherAwa
   EXPECT_EQ(done.source(OptionId::heaps), "preset fast, /etc/talus.conf:4");
 }
 
-TEST_F(ConfigurationTest, LinesMayBeWrittenInManyWays) {
-  Surroundings found;
-  found.system_file =
-      "# comment\r\n\n  TALUS_Decay_ms\t=  5s   # five\r\n"
-      "print_stats = /tmp/a#b\nretain_bytes=1M#2\n[ tool ]\nthp=NEVER";
-  const Configured done = configured(found);
-  EXPECT_EQ(done.source(OptionId::decay_ms), "/etc/talus.conf:3");
-  EXPECT_EQ(done.value(OptionId::decay_ms), "5s");
-  EXPECT_EQ(done.value(OptionId::print_stats), "/tmp/a#b") << "no blank before it";
-  EXPECT_EQ(done.value(OptionId::thp), "never") << "a last line without an end";
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0],
-            "talus: /etc/talus.conf:5: retain_bytes=1M#2 is not understood; allowed: 0 to 128TiB; "
-            "keeping 64MiB");
-}
-
-TEST_F(ConfigurationTest, SectionsAreForProgramsByTheirNames) {
-  const char* const ours[] = {"tool", "tool-1.2", "tool-*", "to*"};
-  const char* const others[] = {"too", "tools", "Tool", "tool-1", "usr", "bin/tool", "*tool"};
-  for (const char* name : ours) {
-    Surroundings found;
-    found.user_file = std::string("[") + name + "]\nheaps=3\n[other]\nheaps=4\n";
-    EXPECT_EQ(configured(found).value(OptionId::heaps), "3") << name;
-  }
-  for (const char* name : others) {
-    Surroundings found;
-    found.user_file = std::string("[") + name + "]\nheaps=3\nnonsense\n[*]\ndecay_ms=5s\n";
-    const Configured done = configured(found);
-    EXPECT_EQ(done.value(OptionId::heaps), "0") << name;
-    EXPECT_EQ(done.value(OptionId::decay_ms), "5s") << name;
-  }
-  EXPECT_TRUE(warnings.empty()) << "what others' sections say is theirs";
-}
-
-TEST_F(ConfigurationTest, EachBadLineIsOneWarningThatNamesItsPlace) {
-  Surroundings found;
-  found.user_file = "decayms=1\njust words\n= 5\n[tool\nheaps=9\n[]\n[*]\nconfig=/x\nheaps=1000000\n";
-  found.program = "heaps=2; heapz=1";
-  const Configured done = configured(found);
-  const std::vector<std::string> expected = {
-      "talus: talus_options: unknown option heapz; did you mean heaps?",
-      "talus: ~/.config/talus.conf:1: unknown option decayms; did you mean decay_ms?",
-      "talus: ~/.config/talus.conf:2: not understood: just words; an option is written "
-      "name = value",
-      "talus: ~/.config/talus.conf:3: not understood: = 5; an option is written name = value",
-      "talus: ~/.config/talus.conf:4: a section is written [program], or [*] for all programs",
-      "talus: ~/.config/talus.conf:6: a section is written [program], or [*] for all programs",
-      "talus: ~/.config/talus.conf:8: config counts in the environment only",
-      "talus: ~/.config/talus.conf:9: heaps=1000000 is out of range; allowed: 0 to 1023; "
-      "keeping 2"};
-  EXPECT_EQ(warnings, expected);
-  EXPECT_EQ(done.value(OptionId::heaps), "2");
-}
-
-TEST_F(ConfigurationTest, AFileOfMistakesIsGivenUp) {
-  Surroundings found;
-  for (int i = 0; i < 1000; i++) found.system_file += "nonsense\n";
-  found.system_file += "heaps=3\n";
-  EXPECT_EQ(configured(found).value(OptionId::heaps), "0");
-  EXPECT_EQ(warnings.size(), line_warnings_max);
-  EXPECT_NE(warnings.back().find("the rest is not read"), std::string::npos);
-}
-
-TEST_F(ConfigurationTest, LongLinesAndLongFilesAreCutWithAWord) {
-  Surroundings found;
-  found.system_file = "heaps=3\nprint_stats=" + std::string(5000, 'x') + "\nthp=never\n";
-  Configured done = configured(found);
-  EXPECT_EQ(done.value(OptionId::heaps), "3");
-  EXPECT_EQ(done.value(OptionId::print_stats), "");
-  EXPECT_EQ(done.source(OptionId::thp), "/etc/talus.conf:3");
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0], "talus: /etc/talus.conf:2: the line is too long");
-
-  found.system_file = "heaps=3\n";
-  while (found.system_file.size() < 3 * option_file_bytes_max) found.system_file += "# long\n";
-  found.system_file += "thp=never\n";
-  warnings.clear();
-  done = configured(found);
-  EXPECT_EQ(done.value(OptionId::heaps), "3");
-  EXPECT_EQ(done.value(OptionId::thp), "adaptive");
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_NE(warnings[0].find("the file is too long"), std::string::npos);
-}
-
-TEST_F(ConfigurationTest, LinesAcrossTheBoundsOfReadsAreWhole) {
-  for (std::size_t before = 900; before < 1030; before++) {
-    Surroundings found;
-    found.system_file = std::string(before, '#') + "\nheaps=3\ndecay_ms=5s\n";
-    const Configured done = configured(found);
-    ASSERT_EQ(warnings.size(), before <= 1023 ? 0u : 1u) << before;
-    warnings.clear();
-    ASSERT_EQ(done.source(OptionId::heaps), "/etc/talus.conf:2") << before;
-    ASSERT_EQ(done.source(OptionId::decay_ms), "/etc/talus.conf:3") << before;
-  }
-}
-
-TEST_F(ConfigurationTest, BytesThatAreNoTextAreRefused) {
-  Surroundings found;
-  found.system_file = std::string("heaps=3\0x\n\0\xff\x01\nthp=never\n", 24);
-  const Configured done = configured(found);
-  EXPECT_EQ(done.value(OptionId::heaps), "0");
-  EXPECT_EQ(done.value(OptionId::thp), "never");
-  ASSERT_EQ(warnings.size(), 2u);
-  EXPECT_NE(warnings[1].find("not understood: ???"), std::string::npos) << warnings[1];
-}
-
 TEST_F(ConfigurationTest, XdgTakesThePlaceOfTheUsersFile) {
   Surroundings found;
   found.user_file = "heaps=3\ndecay_ms=5s\n";
@@ -406,26 +222,6 @@ TEST_F(ConfigurationTest, WhoGainedPrivilegesListensToRootAlone) {
   EXPECT_EQ(configured_in({}).files.system_file, OptionFile::not_trusted);
   facts_.is_secure = false;
   EXPECT_EQ(configured_in({}).files.system_file, OptionFile::read);
-}
-
-TEST_F(ConfigurationTest, RandomFilesNeverBreakTheOptions) {
-  unsigned state = 12345;
-  const auto next = [&state] { return (state = state * 1103515245u + 12345u) >> 16; };
-  const std::string letters = "[]*=#; \n\r\tpresetdecay_mstinyfast0179MK\x01\xff%";
-  for (int round = 0; round < 3000; round++) {
-    Surroundings found;
-    for (unsigned i = next() % 200; i != 0; i--) {
-      found.system_file += letters[next() % letters.size()];
-      if (next() % 50 == 0) found.system_file += "\npreset=small\n";
-      if (next() % 50 == 0) found.system_file += "\ndecay_ms=";
-    }
-    found.program = found.system_file;
-    const Configured done = configured(found);
-    for (const OptionRow& row : option_rows) {
-      Options again;
-      ASSERT_EQ(set_option(again, row, done.value(row.id).c_str()), OptionParse::accepted);
-    }
-  }
 }
 
 }  // namespace
