@@ -16,7 +16,7 @@ from pathlib import Path
 
 DECLARATION = re.compile(r"^TALUS_API [^;(]*?\b(talus_\w+)\(", re.MULTILINE)
 NAME = re.compile(r"`(talus_\w+)")
-TYPES = {"talus_block", "talus_limit_handler", "talus_heap"}
+TYPES = {"talus_block", "talus_limit_handler", "talus_heap", "talus_options"}
 
 
 def main() -> int:
