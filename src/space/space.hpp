@@ -72,6 +72,9 @@ class Space : public FreeRanges {
                         counters_.given_bytes, counters_.reserved_bytes, metadata_);
     }
     take_from(*fit, base, granules);
+    if (zeroed == Zeroed::yes && arenas_.has_huge()) {
+      count_rest_as_touched(base, base + granules * granule_bytes);
+    }
     given_count_++;
     return Range{base, granules, zeroed};
   }
@@ -195,6 +198,24 @@ class Space : public FreeRanges {
     if (counters_.given_bytes > counters_.given_peak_bytes) {
       counters_.given_peak_bytes = counters_.given_bytes;
     }
+  }
+
+  // The first touch of a huge page makes all of it resident, so what lies beside [base, end) in the
+  // same huge pages is memory that can be given back.
+  void count_rest_as_touched(uintptr_t base, uintptr_t end) noexcept {
+    const uintptr_t first = round_down(base, arena_alignment);
+    const uintptr_t last = round_up(end, arena_alignment);
+    if (first != base && arenas_.is_huge(first)) clean_to_dirty(range_at(base - 1), first, base);
+    if (last != end && arenas_.is_huge(end)) clean_to_dirty(range_at(end), end, last);
+  }
+  // What of a clean range lies within [base, end).
+  void clean_to_dirty(FreeRange* range, uintptr_t base, uintptr_t end) noexcept {
+    if (range == nullptr || range->state != RangeState::clean) return;
+    if (base < range->base) base = range->base;
+    if (end > range->end()) end = range->end();
+    const size_t granules = (end - base) / granule_bytes;
+    carve(*range, base, granules);
+    insert(base, granules, RangeState::dirty);
   }
 
   bool is_within_limit(size_t granules) const noexcept {

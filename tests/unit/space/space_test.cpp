@@ -173,6 +173,21 @@ TEST_F(SpaceTest, UntouchedMemoryStaysZero) {
   use(second);
 }
 
+TEST_F(SpaceTest, TheRestOfAHugePageCountsAsTouched) {
+  Locked held{space_.lock()};
+  use(space_.take(held, huge_dense_bytes_min / granule_bytes));  // a process that is large enough for them
+  const Range slab = space_.take(held, 1, arena_alignment, Filling::dense);
+  ASSERT_NE(slab.base, 0u);
+  use(slab);
+  ASSERT_TRUE(space_.is_huge(held, slab.base));
+  EXPECT_EQ(space_.dirty_bytes(), arena_alignment - granule_bytes);
+  const Range next = space_.take(held, 1, granule_bytes, Filling::dense);
+  use(next);
+  EXPECT_EQ(next.base, slab.base + granule_bytes) << "reused before untouched";
+  EXPECT_EQ(space_.trim(held, 0), arena_alignment - 2 * granule_bytes);
+  EXPECT_TRUE(space_.is_sound());
+}
+
 TEST_F(SpaceTest, RetentionIsBoundedInBytes) {
   options.retain_bytes = 1 * mib;
   options.decay_ms = 1000000;
