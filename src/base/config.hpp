@@ -25,6 +25,8 @@ inline constexpr size_t cache_line_bytes = 64;
 // largest page size of the supported CPUs, so one library serves all of them.
 inline constexpr unsigned granule_shift = 16;
 inline constexpr size_t granule_bytes = size_t{1} << granule_shift;
+// No kernel has smaller pages.
+inline constexpr size_t page_bytes_min = 4 * kib;
 
 // User-space addresses that the page map covers. Anything above is refused, not mis-indexed.
 inline constexpr unsigned address_bits = 48;
@@ -92,11 +94,13 @@ inline constexpr size_t arena_alignment = 2 * mib;
 inline constexpr unsigned arena_growth_shift = 3;
 inline constexpr size_t arena_growth_max = size_t{1} << 30;
 
-// Once this much is with users, slabs that take untouched addresses ask for huge pages: one page
-// fault then does the work of 512. The first bound is for heaps whose slabs are full but for 1/4.
-// Arenas for large blocks do not ask: nobody knows how much of these a program touches.
+// Once this much is with users, untouched addresses ask for huge pages: one page fault then does
+// the work of 512. Heaps whose slabs are full but for 1/4 do so from the first bound on, all heaps
+// from the second; and from the first on who filled what was taken before (space/fill_probe.hpp),
+// as long as no more is taken on trust.
 inline constexpr size_t huge_dense_bytes_min = 16 * mib;
 inline constexpr size_t huge_sparse_bytes_min = 96 * mib;
+inline constexpr size_t huge_trusted_bytes_max = 32 * mib;
 inline constexpr size_t dense_free_part = 4;
 // Below this much address space all arenas ask for small pages: a huge page would be much of it.
 inline constexpr size_t small_process_bytes_max = 32 * mib;

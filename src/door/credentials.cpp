@@ -8,7 +8,8 @@
 // which then goes to the next definition of its name. Programs that reach the kernel without libc
 // are not seen. prctl: who gives up new privileges, or sets a filter of system calls, is about to
 // allow itself few of them, and clone is often not among these; nor would a filter for the calling
-// thread bind the helper. From there on there is no helper in this process.
+// thread bind the helper. From there on there is no helper in this process, and nobody asks the
+// kernel what is resident.
 // Invariants: errno is the next function's; nothing is looked up before it is first called. Called
 // on: any thread, also in the child of a vfork, whose memory, and helper, are its parent's.
 #include <errno.h>
@@ -130,6 +131,7 @@ extern "C" TALUS_EXPORT int prctl(int option, ...) noexcept {
   va_end(rest);
   const bool is_farewell = option == PR_SET_SECCOMP || (option == PR_SET_NO_NEW_PRIVS && values[0]);
   if (is_farewell && !talus::is_memory_borrowed()) {
+    talus::forbid_looking();
     talus::end_helper(talus::Ended::for_ever);
     talus::wait_until_helper_is_gone();
   }

@@ -233,6 +233,18 @@ inline void wait_until_helper_is_gone() noexcept {
   life->last_id.store_relaxed(0);  // [hint] being asked once more does no harm
 }
 
+// Nobody asks the kernel what is resident any more. The lock's holder may be a thread that a signal
+// interrupted to come here, so it is not waited for longer than any look takes.
+inline void forbid_looking() noexcept {
+  looking_right.forbid();
+  bool is_taken = space.lock().try_take();
+  for (int wait = 0; !is_taken && wait < 100; wait++) {
+    os::System::sleep_us(100);
+    is_taken = space.lock().try_take();
+  }
+  if (is_taken) space.lock().give();
+}
+
 inline void release_helper() noexcept {
   Locked held{helper.lock};
   helper.holds--;
@@ -249,6 +261,7 @@ inline bool is_memory_borrowed() noexcept {
 // At start. Doors that do not learn of a change of credentials have no helper where root may be
 // about to give up its rights, unless it is asked for.
 inline void allow_helper() noexcept {
+  if (&talus_guards_credentials != nullptr) looking_right.ask_when_needed(is_kernel_open);
   const bool is_root = getauxval(AT_UID) == 0 || getauxval(AT_EUID) == 0;
   const bool is_asked_for = option_origins[OptionId::helper].source != OptionSource::builtin;
   const bool is_unwatched =

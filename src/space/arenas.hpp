@@ -2,10 +2,11 @@
 // space/arenas: how large the next arena is, where it comes from, and which ask for huge pages.
 //
 // Owns: the list of all arenas, and that of places that asked the kernel for huge pages. Policy
-// (TALUS_THP): adaptive: where slabs take addresses that were never touched, these ask once the
-// process is large enough and its slabs are full; small processes' arenas ask for small pages,
-// large blocks' arenas say nothing (the system decides); always and never: all arenas ask for huge,
-// for small pages. docs/decisions/0003 has the measurements.
+// (TALUS_THP): adaptive: in a process that is large enough, untouched addresses ask when they are
+// taken: for slabs if those are full, for all others if what was taken before got filled; small
+// processes' arenas ask for small pages, large blocks' arenas say nothing (the system decides);
+// always and never: all arenas ask for huge, for small pages. docs/decisions/0003 has the
+// measurements.
 // Invariant: an arena is a multiple of a huge page and aligned to it, unless addresses are scarce
 // or arenas smaller than that were asked for.
 // Called on: under the space lock. Must not know: what ranges are free.
@@ -14,6 +15,7 @@
 
 #include "os/os.hpp"
 #include "settings/options.hpp"
+#include "space/fill_probe.hpp"
 #include "space/metadata.hpp"
 
 namespace talus {
@@ -68,28 +70,33 @@ class Arenas {
     return at == nullptr ? Arena{} : note(at, bytes);
   }
 
-  // Untouched addresses [base, end) are taken; untouched are also those up to `clean_end`. If slabs
-  // fill well what they take in a process that uses `given_bytes`, the huge pages that begin there
-  // are asked for, with some of those that come next.
+  // Untouched addresses [base, end) are taken; untouched are also those up to `clean_end`. If what
+  // is taken gets filled, in a process that uses `given_bytes`, the huge pages that begin there are
+  // asked for, with some of those that come next.
   void begin_use(uintptr_t base, uintptr_t end, uintptr_t clean_end, Filling filling,
                  size_t given_bytes, size_t reserved_bytes, Metadata& metadata) noexcept {
-    const uintptr_t first = round_up(base, arena_alignment);
-    if (first >= end || options.thp != HugePages::adaptive) return;
-    if (!is_worth_huge(filling, given_bytes) || is_huge(first)) return;
-    const size_t ahead = round_up(given_bytes >> arena_growth_shift, arena_alignment);
+    if (options.thp != HugePages::adaptive || given_bytes < huge_dense_bytes_min) return;
+    uintptr_t first = behind_huge(round_up(base, arena_alignment));
     const uintptr_t last = round_down(clean_end, arena_alignment);
-    if (last <= first) return;
-    wish(first, last - first < ahead ? last - first : ahead, PageWish::huge, metadata,
-         reserved_bytes);
+    if (first >= end || first >= last) return;
+    if (!is_known_to_fill(filling, given_bytes) && !probe_.judge(first)) return;
+    if (first >= last) return;
+    const size_t ahead = round_up(given_bytes >> arena_growth_shift, arena_alignment);
+    const size_t most = round_up(given_bytes / 2, arena_alignment);
+    size_t bytes = end > first ? round_up(end - first, arena_alignment) : 0;
+    if (bytes > most) bytes = most;
+    if (bytes < ahead) bytes = ahead;
+    if (bytes > last - first) bytes = last - first;
+    probe_.trust(bytes);
+    wish(first, bytes, PageWish::huge, metadata, reserved_bytes);
+  }
+  // A range has no user any more: what FillProbe wants to know.
+  void end_use(uintptr_t base, uintptr_t end, bool has_pages) noexcept {
+    probe_.end_use(base, end, has_pages);
   }
 
   // Does this address lie in a place that asked for huge pages?
-  bool is_huge(uintptr_t address) const noexcept {
-    for (const HugePlace* at = huge_; at != nullptr; at = at->next) {
-      if (address - at->base < at->bytes) return true;
-    }
-    return false;
-  }
+  bool is_huge(uintptr_t address) const noexcept { return place_of(address) != nullptr; }
   bool has_huge() const noexcept { return huge_ != nullptr; }
   // Lists an arena that will stay.
   void list(const Arena& arena, Metadata& metadata, size_t reserved_bytes) noexcept {
@@ -108,6 +115,7 @@ class Arenas {
       place->next = unused_;
       unused_ = place;
     }
+    probe_.forget();
   }
 
  private:
@@ -117,9 +125,20 @@ class Arenas {
     HugePlace* next;
   };
 
-  static bool is_worth_huge(Filling filling, size_t given) noexcept {
-    if (filling == Filling::dense) return given >= huge_dense_bytes_min;
-    return filling == Filling::sparse && given >= huge_sparse_bytes_min;
+  const HugePlace* place_of(uintptr_t address) const noexcept {
+    for (const HugePlace* at = huge_; at != nullptr; at = at->next) {
+      if (address - at->base < at->bytes) return at;
+    }
+    return nullptr;
+  }
+  // The first address from this one on for which huge pages were not asked.
+  uintptr_t behind_huge(uintptr_t address) const noexcept {
+    while (const HugePlace* place = place_of(address)) address = place->base + place->bytes;
+    return address;
+  }
+  static bool is_known_to_fill(Filling filling, size_t given_bytes) noexcept {
+    if (filling == Filling::dense) return true;
+    return filling == Filling::sparse && given_bytes >= huge_sparse_bytes_min;
   }
   static PageWish wish_for_arena(Filling filling, size_t reserved) noexcept {
     if (options.thp == HugePages::never) return PageWish::small;
@@ -164,6 +183,7 @@ class Arenas {
   const ListedArena* listed_ = nullptr;
   HugePlace* huge_ = nullptr;
   HugePlace* unused_ = nullptr;
+  FillProbe probe_;
 };
 
 }  // namespace talus

@@ -26,6 +26,9 @@ class FreeRanges {
   FreeRange* find_dirty(size_t granules) const noexcept { return dirty_.best_fit(granules); }
   FreeRange* find_clean(size_t granules) const noexcept { return clean_.best_fit(granules); }
   FreeRange* oldest() const noexcept { return oldest_; }
+  FreeRange* next_clean(size_t granules, uintptr_t base) const noexcept {
+    return clean_.next_after(granules, base);
+  }
 
   // The free range that has this address as its first or last granule, or null.
   static FreeRange* range_at(uintptr_t address) noexcept {

@@ -48,6 +48,24 @@ class RangeIndex {
     return best;
   }
 
+  // The range that comes next after one of so many granules at `base`, in the order of best_fit;
+  // null: none.
+  FreeRange* next_after(size_t granules, uintptr_t base) const noexcept {
+    FreeRange key;
+    key.granules = granules;
+    key.base = base;
+    FreeRange* next = nullptr;
+    for (FreeRange* at = root_; at != nullptr;) {
+      if (is_before(key, *at)) {
+        next = at;
+        at = at->left;
+      } else {
+        at = at->right;
+      }
+    }
+    return next;
+  }
+
   void insert(FreeRange& node) noexcept {
     FreeRange** link = &root_;
     while (*link != nullptr && priority_of(**link) >= priority_of(node)) {

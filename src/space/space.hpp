@@ -7,8 +7,8 @@
 // untouched. Touched memory that was free all through the last decay_ms is surplus and goes back to
 // the kernel, oldest first (base/low_mark); so does what exceeds retain_bytes or the soft limit.
 // Invariant: a granule belongs to one free range or to one user; what is given never exceeds the
-// hard limit. Called on: any thread, under the one lock; the kernel is entered outside it where it
-// is slow. Must not know: slabs, heaps, threads.
+// hard limit. Called on: any thread, under the one lock; the kernel is mostly entered outside it.
+// Must not know: slabs, heaps, threads.
 #ifndef TALUS_SPACE_SPACE_HPP
 #define TALUS_SPACE_SPACE_HPP
 
@@ -67,11 +67,13 @@ class Space : public FreeRanges {
     }
     const uintptr_t base = round_up(fit->base, alignment);
     const Zeroed zeroed = fit->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
-    if (zeroed == Zeroed::yes && filling != Filling::unknown) {
-      arenas_.begin_use(base, base + granules * granule_bytes, fit->end(), filling,
-                        counters_.given_bytes, counters_.reserved_bytes, metadata_);
-    }
+    const uintptr_t end = base + granules * granule_bytes;
+    const uintptr_t clean_end = fit->end();
     take_from(*fit, base, granules);
+    if (zeroed == Zeroed::yes) {
+      arenas_.begin_use(base, end, clean_end, filling, counters_.given_bytes,
+                        counters_.reserved_bytes, metadata_);
+    }
     given_count_++;
     return Range{base, granules, zeroed};
   }
@@ -98,6 +100,7 @@ class Space : public FreeRanges {
     returned_bytes_ += granules * granule_bytes;
     if (given_count_ > 0) given_count_--;
     const size_t surplus = touched ? turn_if_late() : 0;
+    arenas_.end_use(base, base + granules * granule_bytes, touched);
     insert(base, granules, touched ? RangeState::dirty : RangeState::clean);
     if (!touched) return;
     if (surplus != 0) purge(held, surplus, Haste::patient);
@@ -113,19 +116,22 @@ class Space : public FreeRanges {
 
   // Gives dirty ranges back to the kernel until at most `keep_bytes` remain. Returns bytes purged.
   size_t trim(Locked& held, size_t keep_bytes) noexcept {
+    purge_rests_of_huge(held);
     return dirty_bytes() > keep_bytes ? purge(held, dirty_bytes() - keep_bytes, Haste::urgent) : 0;
   }
 
-  // What the helper does each time: gives back what nobody needed lately. Returns bytes purged.
+  // What the helper does each time: gives surplus back. Returns bytes purged.
   size_t give_back_surplus(Locked& held, uint64_t turns) noexcept {
     const size_t surplus = turn(turns);
     return surplus != 0 ? purge(held, surplus, Haste::patient) : 0;
   }
 
+  // What is free and touched, and nobody needed lately.
+  size_t surplus_bytes(Locked&) const noexcept { return low_mark_.surplus(); }
+
   // Bytes that slabs keep free and touched: they count as retained, too.
   void note_free_in_slabs(Locked&, size_t bytes) noexcept { free_in_slabs_ = bytes; }
-  // More is free and touched, in slabs and in ranges, than may be: by so much. Large heaps may keep
-  // an eighth of themselves in slabs, which come and go.
+  // So much more is free and touched than may be. Large heaps may keep an eighth in slabs.
   size_t excess_bytes(Locked&) const noexcept {
     const size_t share = counters_.given_bytes / 8;
     const size_t bound = options.retain_bytes > share ? options.retain_bytes : share;
@@ -133,7 +139,7 @@ class Space : public FreeRanges {
     const size_t kept = free_in_slabs_ + dirty_bytes();
     return kept > most ? kept - most : 0;
   }
-  // Somebody met the soft limit, or too much is kept. Asking takes the mark away.
+  // Somebody met the soft limit, or too much is kept.
   bool is_pressed() const noexcept { return shared_is_pressed_.load_relaxed(); }  // [hint]
   void press() noexcept { shared_is_pressed_.store_relaxed(true); }               // [hint]
   void relax() noexcept { shared_is_pressed_.store_relaxed(false); }              // [hint]
@@ -149,7 +155,7 @@ class Space : public FreeRanges {
     return true;
   }
 
-  // Pages of a slab (or any part of a given range) without blocks are no longer worth their memory.
+  // Pages within a given range that hold nothing may go.
   bool is_huge(Locked&, uintptr_t base) const noexcept { return arenas_.is_huge(base); }
   bool has_huge(Locked&) const noexcept { return arenas_.has_huge(); }
   void give_up_huge(Locked&) noexcept { arenas_.give_up_huge(); }
@@ -237,9 +243,9 @@ class Space : public FreeRanges {
     return late_ms > 2 * turn_ms ? turn(turn_ms == 0 ? late_ms : late_ms / turn_ms) : 0;
   }
 
-  // Giving back must never need memory, so nodes are set aside before ranges are given out: free
-  // ranges lie between given ones, and between two of those there are at most two (one of each
-  // state), and a few more where pages are being given back. Setting aside touches nothing.
+  // Giving back must never need memory, so nodes are set aside before ranges are given out: between
+  // two given ranges there are at most two free ones (one of each state), and a few more where
+  // pages are being given back. Setting aside touches nothing.
   bool supply_nodes() noexcept {
     const size_t needed = 3 * (given_count_ + 2) + counters_.arena_count * 2 + purge_nodes;
     if (node_count() >= needed) return true;
@@ -252,7 +258,7 @@ class Space : public FreeRanges {
     }
     return false;
   }
-  // Without the kernel's help: one granule of a free range becomes nodes. Needs no node itself.
+  // Without the kernel: one granule of a free range becomes nodes. Needs no node itself.
   FreeRange* nodes_from_range(size_t& nodes) noexcept {
     FreeRange* range = find_clean(1);
     if (range == nullptr) range = find_dirty(1);
@@ -271,16 +277,15 @@ class Space : public FreeRanges {
     return bytes < urgent_piece_bytes_max ? bytes : urgent_piece_bytes_max;
   }
 
-  // What of the oldest dirty ranges to purge next: a huge page or less of one of them, so that the
-  // kernel is never busy for long; when it is urgent, more. Null: a range better left alone.
+  // What of a dirty range to purge next: a huge page or less, so that the kernel is never busy for
+  // long; when it is urgent, more. Base 0: the range is better left alone.
   struct Piece {
     uintptr_t base = 0;
     size_t granules = 0;
   };
   Piece piece_of(const FreeRange& range, size_t bytes_wanted, Haste haste) const noexcept {
     uintptr_t end = range.end();
-    const size_t most =
-        haste == Haste::urgent ? urgent_piece_bytes(bytes_wanted) : arena_alignment;
+    const size_t most = haste == Haste::urgent ? urgent_piece_bytes(bytes_wanted) : arena_alignment;
     uintptr_t base = round_down(end - 1, arena_alignment) - (most - arena_alignment);
     const bool is_whole_only = haste == Haste::patient && arenas_.is_huge(range.base);
     if (is_whole_only) {
@@ -296,8 +301,35 @@ class Space : public FreeRanges {
     return Piece{base, (end - base) / granule_bytes};
   }
 
-  // Purges at least `bytes_wanted` of the dirty ranges if there are so many, oldest first. The
-  // kernel works outside the lock with the piece taken out of the index. Returns bytes purged.
+  // Purges a part of a free range, outside the lock. False: the kernel refused; it is dirty.
+  bool purge_piece(Locked& held, FreeRange& from, const Piece& piece) noexcept {
+    const size_t bytes = piece.granules * granule_bytes;
+    FreeRange& node = take_out(from, piece.base, piece.granules);
+    purging_bytes_ += bytes;
+    purger_count_++;
+    held.give_for_a_while();
+    const bool done = os::System::purge(reinterpret_cast<void*>(piece.base), bytes);
+    held.take_again();
+    purger_count_--;
+    purging_bytes_ -= bytes;
+    put_back(node, done ? RangeState::clean : RangeState::dirty);
+    return done;
+  }
+
+  // The first touch of a huge page makes all of it resident, also what is free behind its user.
+  void purge_rests_of_huge(Locked& held) noexcept {
+    FreeRange* range = arenas_.has_huge() ? next_clean(0, 0) : nullptr;
+    while (range != nullptr && purger_count_ < purgers_max) {
+      const uintptr_t base = range->base;
+      const size_t granules = range->granules;
+      size_t rest = (round_up(base, arena_alignment) - base) / granule_bytes;
+      if (rest > granules) rest = granules;
+      if (rest != 0 && arenas_.is_huge(base)) purge_piece(held, *range, Piece{base, rest});
+      range = next_clean(granules, base);
+    }
+  }
+
+  // Purges at least that much of the dirty ranges if there is, oldest first. Returns bytes purged.
   size_t purge(Locked& held, size_t bytes_wanted, Haste haste) noexcept {
     size_t purged = 0;
     // Ranges that are left alone, or that the kernel refuses, become the newest: stop before
@@ -311,18 +343,11 @@ class Space : public FreeRanges {
         if (++left_alone > free_range_count()) break;
         continue;
       }
+      if (!purge_piece(held, from, piece)) {
+        if (++left_alone > refusals_max) break;
+        continue;
+      }
       const size_t bytes = piece.granules * granule_bytes;
-      FreeRange& node = take_out(from, piece.base, piece.granules);
-      purging_bytes_ += bytes;
-      purger_count_++;
-      held.give_for_a_while();
-      const bool done = os::System::purge(reinterpret_cast<void*>(piece.base), bytes);
-      held.take_again();
-      purger_count_--;
-      purging_bytes_ -= bytes;
-      put_back(node, done ? RangeState::clean : RangeState::dirty);
-      if (!done && ++left_alone > refusals_max) break;
-      if (!done) continue;
       purged += bytes;
       low_mark_.give_away(bytes);
       count_purged(held, bytes, 1);

@@ -2,6 +2,8 @@
 // tests/unit/space/arenas: which untouched addresses ask for huge pages, and when they cease to.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "space/arenas.hpp"
 
 namespace talus {
@@ -13,6 +15,7 @@ constexpr size_t small_process = mib, large_process = huge_dense_bytes_min;
 class ArenasTest : public testing::Test {
  protected:
   ArenasTest() : before_{options} {
+    looking_right.ask_when_needed([]() noexcept { return true; });
     arena_ = arenas_.reserve(64 * mib, Filling::sparse, 0, metadata_);
     EXPECT_NE(arena_.base, 0u);
   }
@@ -60,6 +63,18 @@ TEST_F(ArenasTest, AskForNothingInSmallOrSparseHeapsNorForLargeBlocks) {
   EXPECT_FALSE(arenas_.has_huge());
   take(0, Filling::sparse, huge_sparse_bytes_min);
   EXPECT_TRUE(arenas_.has_huge());
+}
+
+TEST_F(ArenasTest, AskForLargeBlocksOnceTheOnesBeforeWereFilled) {
+  take(0, Filling::unknown, large_process);
+  EXPECT_FALSE(arenas_.has_huge()) << "the first place is the probe";
+  memset(reinterpret_cast<void*>(arena_.base), 1, huge);
+  const uintptr_t base = arena_.base + huge;
+  arenas_.begin_use(base, base + 7 * huge, arena_.base + arena_.bytes, Filling::unknown,
+                    large_process, arena_.bytes, metadata_);
+  EXPECT_TRUE(is_huge(huge));
+  EXPECT_TRUE(is_huge(large_process / 2));
+  EXPECT_EQ(is_huge(huge + large_process / 2), false) << "half of what is used, at most";
 }
 
 TEST_F(ArenasTest, AskOnlyForWholeHugePagesThatAreUntouched) {

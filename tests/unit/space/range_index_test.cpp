@@ -48,6 +48,10 @@ TEST(RangeIndex, AgreesWithAnOrderedSet) {
     } else {
       ASSERT_NE(found, nullptr);
       ASSERT_EQ(Key(found->granules, found->base), *expected);
+      const FreeRange* next = index.next_after(found->granules, found->base);
+      const auto behind = std::next(expected);
+      ASSERT_EQ(next == nullptr, behind == model.end());
+      if (next != nullptr) ASSERT_EQ(Key(next->granules, next->base), *behind);
     }
     if (round % 500 != 0) continue;
     ASSERT_TRUE(index.is_sound());

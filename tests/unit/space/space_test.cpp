@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <vector>
 
 #include "effort.hpp"
 #include "space/space.hpp"
@@ -28,6 +29,7 @@ class SpaceTest : public testing::Test {
   ~SpaceTest() override {
     Locked held{space_.lock()};
     while (!users_.empty()) give(held, users_.begin()->first);
+    space_.give_up_huge(held);
     space_.trim(held, 0);
     EXPECT_EQ(space_.dirty_bytes(), 0u);
     EXPECT_EQ(space_.counters().given_bytes, 0u);
@@ -171,6 +173,40 @@ TEST_F(SpaceTest, UntouchedMemoryStaysZero) {
   const Range second = space_.take(held, 4);
   EXPECT_EQ(second.zeroed, Zeroed::yes);
   use(second);
+}
+
+size_t resident_pages(uintptr_t base, size_t bytes) {
+  std::vector<unsigned char> pages(bytes / page_bytes_min);
+  EXPECT_TRUE(os::System::look_for_pages(reinterpret_cast<void*>(base), bytes, pages.data()));
+  size_t count = 0;
+  for (const unsigned char page : pages) count += page & 1;
+  return count;
+}
+
+TEST_F(SpaceTest, TrimFindsTheRestsOfHugePages) {
+  Locked held{space_.lock()};
+  // A process that is large enough for them, and goes on in addresses that it never used.
+  std::vector<Range> others;
+  const auto take_other = [&] {
+    const Range range = space_.take(held, arena_alignment / granule_bytes);
+    page_map.set_ends(range.base, range.granules, PageWord::large(), this);
+    others.push_back(range);
+  };
+  while (space_.counters().given_bytes < huge_dense_bytes_min) take_other();
+  for (const size_t arenas = space_.counters().arena_count;
+       space_.counters().arena_count == arenas;) {
+    take_other();
+  }
+  const Range slab = space_.take(held, 1, arena_alignment, Filling::dense);
+  ASSERT_NE(slab.base, 0u);
+  use(slab);
+  ASSERT_TRUE(space_.is_huge(held, slab.base));
+  const size_t pages = resident_pages(slab.base, arena_alignment);
+  for (const Range& range : others) space_.give(held, range.base, range.granules, false);
+  if (pages * page_bytes_min < arena_alignment) GTEST_SKIP() << "no huge page was to be had";
+  space_.trim(held, 0);
+  EXPECT_LE(resident_pages(slab.base, arena_alignment) * page_bytes_min, granule_bytes);
+  EXPECT_TRUE(space_.is_sound());
 }
 
 TEST_F(SpaceTest, RetentionIsBoundedInBytes) {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/space/fill_probe: verdicts on a program that fills what it takes, or does not.
+#include <gtest/gtest.h>
+
+#include "space/fill_probe.hpp"
+
+namespace talus {
+namespace {
+
+constexpr size_t place_bytes = FillProbe::place_bytes;
+
+class FillProbeTest : public testing::Test {
+ protected:
+  FillProbeTest() {
+    looking_right.ask_when_needed([]() noexcept { return true; });
+    base_ = reinterpret_cast<uintptr_t>(os::map_aligned(nullptr, bytes, place_bytes));
+    os::System::advise_small(reinterpret_cast<void*>(base_), bytes);
+    next_ = base_;
+  }
+  ~FillProbeTest() override { os::System::unmap(reinterpret_cast<void*>(base_), bytes); }
+
+  // The next place begins.
+  bool judge() {
+    uintptr_t first = next_;
+    const bool verdict = probe_.judge(first);
+    is_probe_ = first != next_;
+    begun_ = next_;
+    next_ += place_bytes;
+    return verdict;
+  }
+  // The program writes so many of 16 parts of the place that began last.
+  void fill(size_t parts) const {
+    for (size_t at = 0; at < parts * (place_bytes / 16); at += page_bytes_min) {
+      *reinterpret_cast<volatile char*>(begun_ + at) = 1;
+    }
+  }
+
+  static constexpr size_t bytes = 40 * place_bytes;
+  FillProbe probe_;
+  uintptr_t base_ = 0, next_ = 0, begun_ = 0;
+  bool is_probe_ = false;
+};
+
+TEST_F(FillProbeTest, BelievesWhoFilledTheProbe) {
+  EXPECT_FALSE(judge());
+  EXPECT_TRUE(is_probe_) << "nothing is known yet";
+  fill(13);
+  EXPECT_TRUE(judge());
+  EXPECT_FALSE(is_probe_);
+  EXPECT_TRUE(judge()) << "the verdict stands";
+}
+
+TEST_F(FillProbeTest, DoesNotBelieveWhoLeftGaps) {
+  for (int round = 0; round < 3; round++) {
+    EXPECT_FALSE(judge());
+    EXPECT_TRUE(is_probe_) << "each place is one until the verdict is yes";
+    fill(11);
+  }
+  fill(16);
+  EXPECT_TRUE(judge());
+}
+
+TEST_F(FillProbeTest, WantsProofAgainAfterAWhile) {
+  judge();
+  fill(16);
+  EXPECT_TRUE(judge());
+  probe_.trust(huge_trusted_bytes_max);
+  EXPECT_TRUE(judge());
+  EXPECT_TRUE(is_probe_) << "believed, but looked after";
+  EXPECT_FALSE(judge()) << "and not filled this time";
+}
+
+TEST_F(FillProbeTest, JudgesWhatItsUserGivesBack) {
+  judge();
+  fill(16);
+  probe_.end_use(begun_, begun_ + granule_bytes, true);
+  os::System::purge(reinterpret_cast<void*>(begun_), place_bytes);
+  EXPECT_TRUE(judge());
+}
+
+TEST_F(FillProbeTest, LearnsNothingFromPagesThatWereTakenAlong) {
+  judge();
+  fill(16);
+  EXPECT_TRUE(judge());
+  probe_.trust(huge_trusted_bytes_max);
+  judge();
+  EXPECT_TRUE(is_probe_);
+  probe_.end_use(begun_, begun_ + place_bytes, false);
+  EXPECT_TRUE(judge()) << "the verdict before stands";
+}
+
+TEST_F(FillProbeTest, AsksOnlyWhereItMay) {
+  LookingRight right;
+  EXPECT_FALSE(right.is_given()) << "nobody knows yet";
+  right.ask_when_needed([]() noexcept { return false; });
+  EXPECT_FALSE(right.is_given());
+  LookingRight other;
+  other.ask_when_needed([]() noexcept { return true; });
+  EXPECT_TRUE(other.is_given());
+  EXPECT_TRUE(other.is_given());
+  other.forbid();
+  EXPECT_FALSE(other.is_given());
+  other.ask_when_needed([]() noexcept { return true; });
+  EXPECT_FALSE(other.is_given()) << "never again";
+}
+
+TEST_F(FillProbeTest, Forgets) {
+  judge();
+  fill(16);
+  EXPECT_TRUE(judge());
+  probe_.forget();
+  EXPECT_FALSE(judge());
+}
+
+}  // namespace
+}  // namespace talus
