@@ -41,8 +41,9 @@ inline uint64_t turn_ms() noexcept {
 
 // Turns that ended since the last pass.
 inline uint64_t turns_due(uint64_t now_ms) noexcept {
-  const uint64_t turns = (now_ms - sweep_state.turned_ms) / turn_ms();
-  sweep_state.turned_ms += turns * turn_ms();
+  const uint64_t length_ms = turn_ms();
+  const uint64_t turns = (now_ms - sweep_state.turned_ms) / length_ms;
+  sweep_state.turned_ms += turns * length_ms;
   return turns <= LowMark::turns_kept ? turns : LowMark::turns_kept + 1;
 }
 
