@@ -88,7 +88,7 @@ void put_xml(TextBuffer<Capacity>& text, const char* type, size_t count, size_t 
       .put_number(bytes).put("\"/>\n");
 }
 
-// XML in glibc's vocabulary, one <heap> for each heap of Talus.
+// XML in glibc's vocabulary, one <heap> for each heap of Talus; instances have a name.
 inline int malloc_info(int asked, FILE* stream) noexcept {
   if (asked != 0) return EINVAL;
   if (fputs("<malloc version=\"1\">\n", stream) == EOF) return EOF;
@@ -103,6 +103,16 @@ inline int malloc_info(int asked, FILE* stream) noexcept {
     text.put("<heap nr=\"").put_number(index_of(heap.id)).put("\">\n");
     put_xml(text, "used", one.slab_count, one.live_small);
     put_xml(text, "rest", 0, one.free_in_slabs + one.listed + one.on_their_way + one.kept_large);
+    text.put("</heap>\n");
+    fputs(text.data(), stream);
+  });
+  visit_instances(SIZE_MAX, [stream](const InstanceTotals& heap) noexcept {
+    TextBuffer<512> text;
+    text.put("<heap nr=\"").put_number(heap_count_max + heap.number).put("\" name=\"");
+    put_escaped(text, heap.name, NameForm::xml).put("\">\n");
+    put_xml(text, "used", heap.slab_count, heap.live_small);
+    put_xml(text, "rest", 0, heap.free);
+    put_xml(text, "mmap", heap.large_count, heap.live_large);
     text.put("</heap>\n");
     fputs(text.data(), stream);
   });

@@ -11,6 +11,7 @@
 #define TALUS_HEAP_INSTANCE_LOOK_HPP
 
 #include "heap/instance_life.hpp"
+#include "heap/instance_totals.hpp"
 #include "talus/talus.h"
 
 namespace talus {
@@ -140,22 +141,20 @@ inline bool instance_contains(uintptr_t handle, const void* pointer, const char*
 
 // All of one moment.
 inline talus_heap_numbers numbers_of_instance(uintptr_t handle, const char* call) noexcept {
-  const Inside inside{handle, call};
-  const Instance& heap = inside.heap();
+  InstanceTotals totals;
+  {
+    const Inside inside{handle, call};
+    read_instance(inside.heap(), totals);
+  }
   talus_heap_numbers numbers{};
-  for_each_used_class(heap, [&](ClassId id) noexcept {
-    const size_t live = heap.taken_blocks[index_of(id)] - heap.ready[index_of(id)].count;
-    numbers.live_blocks += live;
-    numbers.live_bytes += live * size_class_row(id).block_bytes;
-  });
-  numbers.live_blocks += heap.large_count;
-  numbers.live_bytes += heap.large_bytes;
-  numbers.slabs = heap.slab_count;
-  numbers.slab_bytes = heap.slab_bytes;
-  numbers.large_blocks = heap.large_count;
-  numbers.large_bytes = heap.large_bytes;
-  numbers.peak_bytes = heap.peak_bytes;
-  numbers.limit_bytes = heap.limit_bytes;
+  numbers.live_bytes = totals.live();
+  numbers.live_blocks = totals.live_count;
+  numbers.slab_bytes = totals.slab_bytes;
+  numbers.slabs = totals.slab_count;
+  numbers.large_bytes = totals.live_large;
+  numbers.large_blocks = totals.large_count;
+  numbers.peak_bytes = totals.peak;
+  numbers.limit_bytes = totals.limit;
   return numbers;
 }
 

@@ -14,6 +14,7 @@
 #define TALUS_HEAP_TOTALS_HPP
 
 #include "heap/free.hpp"
+#include "heap/instance_totals.hpp"
 
 namespace talus {
 
@@ -43,6 +44,8 @@ struct HeapTotals {
   size_t heap_count = 0;
   size_t deserted_count = 0;   // of these, without a thread
   size_t instance_count = 0;   // beside these, heaps that the program made
+  size_t instance_live = 0;    // what these have of live()
+  size_t instance_total = 0;   // what these have of total_bytes, without ends of large blocks
   size_t cache_count = 0;    // thread caches in use, or left behind by a fork
   size_t left_count = 0;     // of these, left behind
   size_t metadata = 0;
@@ -122,6 +125,7 @@ inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noex
 // What is ready in an instance is as if it lay in a list. Otherwise as add_heap.
 inline void add_instance(HeapTotals& totals, Heap& base) noexcept {
   Locked held{lock_of(base)};
+  if (handle_of(base.id) == 0) return;  // it died meanwhile
   const auto& heap = static_cast<Instance&>(base);
   for_each_used_class(heap, [&](ClassId id) noexcept {
     const size_t index = index_of(id);
@@ -134,6 +138,10 @@ inline void add_instance(HeapTotals& totals, Heap& base) noexcept {
   });
   totals.purged_in_slabs += heap.lean_free_bytes;
   totals.instance_count++;
+  InstanceTotals numbers;
+  read_instance(heap, numbers);
+  totals.instance_live += numbers.live();
+  totals.instance_total += numbers.total();
 }
 
 constexpr size_t less_or_none(size_t value, size_t by) noexcept {

@@ -110,6 +110,9 @@ inline void add_heap_values(Statistics& all) noexcept {
   all.set(Id::heap_deserted_heaps, totals.deserted_count);
   all.set(Id::heap_threads, totals.cache_count - totals.left_count);
   all.set(Id::heap_left_threads, totals.left_count);
+  all.set(Id::heap_instances, totals.instance_count);
+  all.set(Id::heap_instance_live_bytes, totals.instance_live);
+  all.set(Id::heap_instance_total_bytes, totals.instance_total);
   all.set(Id::space_reserved_bytes, totals.space.reserved_bytes);
   all.set(Id::space_given_bytes, totals.space.given_bytes);
   all.set(Id::space_retained_bytes, totals.dirty);
@@ -199,6 +202,12 @@ inline uint64_t thread_value(const ThreadTotals& thread, size_t field) noexcept 
   static_assert(sizeof values / sizeof values[0] == thread_statistic_count, "one for each row");
   return values[field];
 }
+inline uint64_t instance_value(const InstanceTotals& heap, size_t field) noexcept {
+  const size_t values[] = {heap.live(), heap.free,  heap.slab_ends,  heap.total(),     heap.peak,
+                           heap.limit,  heap.live_count, heap.large_count, heap.slab_count};
+  static_assert(sizeof values / sizeof values[0] == instance_statistic_count, "one for each row");
+  return values[field];
+}
 
 // The row of a table with this field; the number of rows: there is none.
 template <size_t Count>
@@ -236,6 +245,30 @@ inline int get_thread_value(TextPart key, size_t field, uint64_t& value) noexcep
   return 0;
 }
 
+// A name that is a number is found by its number alone. Of instances with one name it is the one
+// with the lowest number.
+inline bool find_instance_by_key(TextPart key, InstanceTotals& found) noexcept {
+  const size_t number = read_key(key);
+  if (number != SIZE_MAX) return find_instance(number, found);
+  size_t next = 0;
+  while (collect_instances(next, &found, 1) == 1) {
+    if (key.length != 0 && key.is(found.name)) return true;
+  }
+  return false;
+}
+// The name of an instance may have dots of its own.
+inline int get_instance_value(TextPart key_and_field, uint64_t& value) noexcept {
+  TextPart key = key_and_field;
+  while (key.length > 0 && key.text[key.length - 1] != '.') key.length--;
+  const TextPart field{key.text + key.length, key_and_field.length - key.length};
+  if (key.length > 0) key.length--;
+  const size_t row = find_field(instance_statistic_rows, TextPart{"instance", 8}, field);
+  InstanceTotals found;
+  if (row == instance_statistic_count || !find_instance_by_key(key, found)) return ENOENT;
+  value = instance_value(found, row);
+  return 0;
+}
+
 TALUS_SLOW int get_table_value(size_t row, uint64_t& value) noexcept {
   Statistics all;
   const char* group = statistic_rows[row].group;
@@ -261,6 +294,7 @@ inline int get_statistic(const char* name, uint64_t& value) noexcept {
   TextPart rest{name, 0};
   while (name[rest.length] != '\0') rest.length++;
   const TextPart group = rest.take_until('.');
+  if (group.is("instance")) return get_instance_value(rest, value);
   if (group.is("class") || group.is("thread")) {
     const TextPart key = rest.take_until('.');
     const size_t class_field = find_field(class_statistic_rows, group, rest);

@@ -4,14 +4,15 @@
 // Owns: the layouts. JSON: one line, an object whose nesting is the dots of the names; what nobody
 // knows is null. CSV (RFC 4180): one header, one row a sample, ends of line CR LF, the first table
 // only; what nobody knows is empty. OpenMetrics: one exposition that ends with "# EOF"; what
-// nobody knows is left out. Classes without a slab are left out everywhere.
+// nobody knows is left out. Classes without a slab are left out everywhere. Names of instances are
+// written as the form demands.
 // Invariants: all words come from the table of settings/statistics; nothing is allocated; no lock
 // of the heap is held while a form is written, which may wait for its reader. Called on: any
 // thread, the helper among them. Must not know: when and where statistics are printed.
 #ifndef TALUS_PROCESS_STATISTICS_FORMS_HPP
 #define TALUS_PROCESS_STATISTICS_FORMS_HPP
 
-#include "os/text.hpp"
+#include "process/escaped.hpp"
 #include "process/statistics.hpp"
 #include "process/version.hpp"
 
@@ -72,6 +73,23 @@ void visit_threads(size_t most, Visit visit) noexcept {
 inline constexpr size_t threads_told_max = 1024;
 inline constexpr size_t threads_in_text_max = 16;
 
+// The same for instances.
+template <typename Visit>
+void visit_instances(size_t most, Visit visit) noexcept {
+  constexpr size_t at_a_time = 8;
+  InstanceTotals instances[at_a_time];
+  size_t next = 0;
+  for (size_t found = at_a_time, seen = 0; found == at_a_time && seen < most; seen += found) {
+    const size_t wanted = most - seen < at_a_time ? most - seen : at_a_time;
+    found = collect_instances(next, instances, wanted);
+    for (size_t i = 0; i < found; i++) visit(instances[i]);
+  }
+}
+inline constexpr size_t instances_told_max = 1024;
+inline constexpr size_t instances_in_text_max = 16;
+static_assert(Instance::name_bytes_max * escaped_bytes_max < StatisticsOutput::item_bytes_max / 2,
+              "a name and what belongs to it are one item");
+
 namespace text_form {
 
 // A number with three places, its whole part in so many columns.
@@ -107,14 +125,14 @@ inline void put_row(StatisticsOutput& out, const StatisticRow& row, uint64_t val
 
 template <size_t Count>
 void put_columns(StatisticsOutput& out, const char* title, const char* key,
-                 const StatisticRow (&rows)[Count]) noexcept {
+                 const StatisticRow (&rows)[Count], const char* last = "") noexcept {
   auto& text = out.next();
   text.put(title).put("\n  ").put(key);
   for (const StatisticRow& row : rows) {
     for (size_t at = row.label_length; at < 12; at++) text.put_character(' ');
     text.put(row.label);
   }
-  text.put("\n");
+  text.put(last).put("\n");
 }
 
 inline void put_classes(StatisticsOutput& out, const HeapTotals& totals) noexcept {
@@ -144,6 +162,23 @@ inline void put_threads(StatisticsOutput& out, const HeapTotals& totals) noexcep
   out.next().put("  and ").put_number(threads - threads_in_text_max).put(" more\n");
 }
 
+inline void put_instances(StatisticsOutput& out, const HeapTotals& totals) noexcept {
+  if (totals.instance_count == 0) return;
+  put_columns(out, "instances: heaps that the program made", "number", instance_statistic_rows,
+              "  name");
+  visit_instances(instances_in_text_max, [&out](const InstanceTotals& heap) noexcept {
+    auto& text = out.next().put("  ").put_number(heap.number, 6);
+    for (size_t field = 0; field < instance_statistic_count; field++) {
+      text.put(" ").put_number(instance_value(heap, field), 11);
+    }
+    if (heap.name[0] != '\0') put_escaped(text.put("  "), heap.name, NameForm::people);
+    text.put("\n");
+  });
+  if (totals.instance_count <= instances_in_text_max) return;
+  out.next().put("  and ").put_number(totals.instance_count - instances_in_text_max)
+      .put(" more\n");
+}
+
 inline void print(StatisticsOutput& out, const Statistics& all) noexcept {
   out.next().put("talus ").put(version_text).put(", process ")
       .put_number(all.values[static_cast<size_t>(StatisticId::process_id)]).put("\n");
@@ -159,6 +194,7 @@ inline void print(StatisticsOutput& out, const Statistics& all) noexcept {
   }
   put_classes(out, all.totals);
   put_threads(out, all.totals);
+  put_instances(out, all.totals);
   out.flush();
 }
 
@@ -204,6 +240,24 @@ inline void put_threads(StatisticsOutput& out) noexcept {
   out.next().put("}");
 }
 
+// By number; names need not differ.
+inline void put_instances(StatisticsOutput& out) noexcept {
+  out.next().put(",\"instance\":{");
+  bool is_first = true;
+  visit_instances(instances_told_max, [&](const InstanceTotals& heap) noexcept {
+    auto& text = out.next().put(is_first ? "\"" : ",\"").put_number(heap.number);
+    put_escaped(text.put("\":{\"name\":\""), heap.name, NameForm::json).put("\"");
+    out.next();
+    for (size_t field = 0; field < instance_statistic_count; field++) {
+      text.put(",\"").put(instance_statistic_rows[field].field).put("\":")
+          .put_number(instance_value(heap, field));
+    }
+    text.put("}");
+    is_first = false;
+  });
+  out.next().put("}");
+}
+
 inline void print(StatisticsOutput& out, const Statistics& all) noexcept {
   out.next().put("{\"version\":\"").put(version_text).put("\"");
   for (size_t row = 0; row < statistic_count; row++) {
@@ -223,6 +277,7 @@ inline void print(StatisticsOutput& out, const Statistics& all) noexcept {
   out.next().put("}");
   put_classes(out, all.totals);
   put_threads(out);
+  put_instances(out);
   out.next().put("}\n");
   out.flush();
 }
@@ -293,6 +348,20 @@ inline void put_threads(StatisticsOutput& out) noexcept {
   }
 }
 
+// Two labels: only the number is never the same.
+inline void put_instances(StatisticsOutput& out, const HeapTotals& totals) noexcept {
+  if (totals.instance_count == 0) return;
+  for (size_t field = 0; field < instance_statistic_count; field++) {
+    const StatisticRow& row = instance_statistic_rows[field];
+    put_head(out, row);
+    visit_instances(instances_told_max, [&](const InstanceTotals& heap) noexcept {
+      auto& text = put_name(out.next(), row).put("{instance=\"").put_number(heap.number);
+      put_escaped(text.put("\",heap=\""), heap.name, NameForm::openmetrics).put("\"} ")
+          .put_number(instance_value(heap, field)).put("\n");
+    });
+  }
+}
+
 inline void print(StatisticsOutput& out, const Statistics& all) noexcept {
   for (size_t row = 0; row < statistic_count; row++) {
     if (!all.is_known[row]) continue;
@@ -303,6 +372,7 @@ inline void print(StatisticsOutput& out, const Statistics& all) noexcept {
   }
   put_classes(out, all.totals);
   put_threads(out);
+  put_instances(out, all.totals);
   out.next().put("# EOF\n");
   out.flush();
 }

@@ -4,8 +4,7 @@
 // Owns: the rows. The values (process/statistics.hpp), talus_get, all printed forms,
 // `talus statistics` and docs/statistics.md are expanded from them, so none of them can disagree.
 // A full name is group, dot, field. Rows of one group stand together. Three groups have a key
-// between the two, "class.64.live_blocks": their fields are in tables of their own; a program's
-// instances will be one more of these.
+// between the two, "class.64.live_blocks": their fields are in tables of their own.
 // Invariant: no name occurs twice; a field in bytes ends in _bytes, one in milliseconds in _ms.
 // Must not know: where values come from. Pure data, floor 2.
 #ifndef TALUS_SETTINGS_STATISTICS_HPP
@@ -75,6 +74,11 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
   ROW(heap, threads, gauge, none, "threads", "threads that have allocated and live")            \
   ROW(heap, left_threads, gauge, none, "threads left by a fork",                                \
       "caches of threads that a fork left behind and nobody took home yet")                     \
+  ROW(heap, instances, gauge, none, "instances", "heaps that the program made, beside heaps")   \
+  ROW(heap, instance_live_bytes, gauge, bytes, "live, in instances",                            \
+      "of live_bytes: the sum of live_bytes of all instances")                                  \
+  ROW(heap, instance_total_bytes, gauge, bytes, "with instances",                               \
+      "of total_bytes: the sum of total_bytes of all instances")                                \
   ROW(space, reserved_bytes, gauge, bytes, "address space",                                     \
       "in arenas; the sum of given, retained, purging and clean")                               \
   ROW(space, given_bytes, gauge, bytes, "with heaps", "equals heap.total_bytes when all rest")  \
@@ -126,6 +130,18 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
   ROW(thread, kept_bytes, gauge, bytes, "kept", "large blocks that it freed and keeps")         \
   ROW(thread, remote_bytes, gauge, bytes, "remote", "blocks of others that it collects")
 
+// Fields of an instance, whose key is its number, or its name. All are of one moment.
+#define TALUS_INSTANCE_STATISTIC_ROWS(ROW)                                                      \
+  ROW(instance, live_bytes, gauge, bytes, "live", "blocks in use")                              \
+  ROW(instance, free_bytes, gauge, bytes, "free", "free blocks in its slabs")                   \
+  ROW(instance, slab_end_bytes, gauge, bytes, "ends", "behind the last block of each slab")     \
+  ROW(instance, total_bytes, gauge, bytes, "total", "the sum of these three")                   \
+  ROW(instance, peak_bytes, gauge, bytes, "peak", "the most that total_bytes ever was")         \
+  ROW(instance, limit_bytes, gauge, bytes, "limit", "of total_bytes; 0: none")                  \
+  ROW(instance, live_blocks, gauge, none, "blocks", "blocks in use")                            \
+  ROW(instance, large_blocks, gauge, none, "large", "of live_blocks, those above 32 KiB")       \
+  ROW(instance, slabs, gauge, none, "slabs", "ranges of equal small blocks")
+
 // Names a row of the first table; also its index in statistic_rows.
 enum class StatisticId : std::uint8_t {
 #define TALUS_STATISTIC_ID(group, field, kind, unit, label, help) group##_##field,
@@ -151,6 +167,8 @@ inline constexpr StatisticRow class_statistic_rows[] = {
     TALUS_CLASS_STATISTIC_ROWS(TALUS_STATISTIC_ROW)};
 inline constexpr StatisticRow thread_statistic_rows[] = {
     TALUS_THREAD_STATISTIC_ROWS(TALUS_STATISTIC_ROW)};
+inline constexpr StatisticRow instance_statistic_rows[] = {
+    TALUS_INSTANCE_STATISTIC_ROWS(TALUS_STATISTIC_ROW)};
 #undef TALUS_STATISTIC_ROW
 
 inline constexpr std::size_t statistic_count = sizeof(statistic_rows) / sizeof(StatisticRow);
@@ -158,6 +176,8 @@ inline constexpr std::size_t class_statistic_count =
     sizeof(class_statistic_rows) / sizeof(StatisticRow);
 inline constexpr std::size_t thread_statistic_count =
     sizeof(thread_statistic_rows) / sizeof(StatisticRow);
+inline constexpr std::size_t instance_statistic_count =
+    sizeof(instance_statistic_rows) / sizeof(StatisticRow);
 
 // What a group is about, for people.
 struct StatisticGroup {

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -84,6 +85,16 @@ void limits() {
   EXPECT(own.allocate(1) != nullptr);
 }
 
+void is_told_of() {
+  talus::heap own{"told.of"};
+  own.allocate(100);
+  uint64_t live = 0, count = 0;
+  EXPECT(talus_get("instance.told.of.live_bytes", &live) == 0 && live == 112);
+  EXPECT(talus_get("heap.instances", &count) == 0 && count == 2);  // eternal, too
+  own = talus::heap{};
+  EXPECT(talus_get("instance.told.of.live_bytes", &live) == ENOENT && live == 112);
+}
+
 void crosses_threads_and_forks() {
   talus::heap own;
   std::vector<void*> blocks;
@@ -108,6 +119,7 @@ int main() {
   owns();
   contains_containers();
   limits();
+  is_told_of();
   crosses_threads_and_forks();
   return 0;
 }

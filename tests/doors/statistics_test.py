@@ -17,10 +17,14 @@ import sys
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 
 TEXT, JSON, CSV, OPENMETRICS = "text", "json", "csv", "openmetrics"
 FORMATS = [TEXT, JSON, CSV, OPENMETRICS]
 PROGRAMS = {}
+# Of the heaps that the program makes, by number; the third name is cut within its last character.
+HARD = "<\"&\\\n\t\x1b[1m'>"
+HEAPS = [HARD, HARD, "Fu\u00dfgaenger und Radfahrer \u20ac\ufffd", ""]
 
 
 def run(*words, program="shared", **options):
@@ -49,12 +53,19 @@ def names_of(tree, before=""):
             yield before + key, value
 
 
-SAMPLE = re.compile(r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{([a-zA-Z_]\w*)="([^"\\\n]*)"\})? (\d+)$')
+LABEL = r'[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*"'
+SAMPLE = re.compile(rf'^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{{({LABEL}(?:,{LABEL})*)\}})? (\d+)$')
+
+
+def read_labels(text):
+    """Names and values, in order and without escapes."""
+    return tuple((name, re.sub(r"\\(.)", lambda at: {"n": "\n"}.get(at[1], at[1]), value))
+                 for name, value in re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', text or ""))
 
 
 def read_openmetrics(data):
-    """{name with labels: value}; families stand together, each begins with its TYPE."""
-    text = data.decode("ascii")
+    """{(name, label, value...): number}; families stand together, each begins with its TYPE."""
+    text = data.decode("utf-8")
     assert text.endswith("# EOF\n") and text.count("# EOF") == 1
     types, values, family = {}, {}, None
     for line in text.split("\n")[:-2]:
@@ -71,10 +82,10 @@ def read_openmetrics(data):
             continue
         found = SAMPLE.match(line)
         assert found, line
-        name, label, key, value = found.groups()
+        name, labels, value = found.groups()
         ending = "_total" if types[family] == "counter" else ""
         assert name == family + ending, line
-        full = (family, label, key)
+        full = (family, *sum(read_labels(labels), ()))
         assert full not in values, line
         values[full] = int(value)
     return types, values
@@ -109,13 +120,24 @@ class Forms(unittest.TestCase):
             self.assertEqual(resident["total_bytes"] + resident["not_ours_bytes"],
                              tree["process"]["resident_bytes"])
         self.assertIsNone(tree["calls"]["allocations"])
+        instances = tree["instance"]
+        self.assertEqual([instances[str(i)]["name"] for i in range(4)], HEAPS)
+        self.assertEqual(heap["instances"], len(instances))
+        for name in ("live_bytes", "total_bytes"):
+            self.assertEqual(heap["instance_" + name], sum(row[name] for row in instances.values()))
+        for number, row in enumerate(instances.values(), 1):
+            self.assertEqual((row["live_blocks"], row["large_blocks"]), (number + 1, 1))
+            self.assertEqual(row["live_bytes"], number * 1008 + 102400)
+            self.assertEqual(row["total_bytes"],
+                             row["live_bytes"] + row["free_bytes"] + row["slab_end_bytes"])
+            self.assertEqual(row["limit_bytes"], 1 << 20)
 
     def test_csv(self):
         header, rows = read_csv(self.printed(CSV))
         self.assertEqual(len(rows), 1)
         self.assertEqual(len(set(header)), len(header))
         names = [name for name, _ in names_of(json.loads(self.printed(JSON)))
-                 if not name.startswith(("class.", "thread.")) and name != "version"]
+                 if not name.startswith(("class.", "thread.", "instance.")) and name != "version"]
         self.assertEqual(header, names)
         for name, value in rows[0].items():
             self.assertTrue(value == "" if name.startswith("calls.") else value.isdigit(), name)
@@ -124,23 +146,46 @@ class Forms(unittest.TestCase):
         data = self.printed(OPENMETRICS)
         types, values = read_openmetrics(data)
         self.assertEqual(types["talus_process_minor_faults"], "counter")
-        self.assertGreater(values["talus_heap_live_bytes", None, None], 1000000)
+        self.assertGreater(values["talus_heap_live_bytes",], 1000000)
         self.assertGreater(values["talus_class_live_blocks", "size", "1024"], 0)
         self.assertIn(("talus_thread_list_bytes", "thread", "20"), values)
-        self.assertNotIn(("talus_calls_allocations", None, None), values)
+        self.assertNotIn(("talus_calls_allocations",), values)
+        heaps = {key[1:]: value for key, value in values.items()
+                 if key[0] == "talus_instance_live_bytes"}
+        self.assertEqual(heaps, {("instance", str(number), "heap", name):
+                                 (number + 1) * 1008 + 102400 for number, name in enumerate(HEAPS)})
+        self.assertEqual(sum(heaps.values()), values["talus_heap_instance_live_bytes",])
         try:
             from prometheus_client.openmetrics import parser
         except ImportError:
             return
         families = list(parser.text_string_to_metric_families(data.decode()))
         self.assertEqual({family.name for family in families}, set(types))
+        names = [sample.labels["heap"] for family in families for sample in family.samples
+                 if sample.name == "talus_instance_slabs"]
+        self.assertEqual(names, HEAPS)
 
     def test_text(self):
-        text = self.printed(TEXT).decode("ascii")
+        text = self.printed(TEXT).decode("utf-8")
         self.assertRegex(text, r"^talus \d+\.\d+\.\d+, process \d+\n")
         self.assertRegex(text, r"(?m)^  live, small +\d+\.\d{3} MiB$")
         self.assertRegex(text, r"(?m)^    1024( +\d+){5}$")
         self.assertRegex(text, r"(?m)^      15( +\d+){4}\n  and 5 more$")
+        self.assertRegex(text, r"""(?m)^       0( +\d+){9}  <"&\\\?\?\?\[1m'>$""")
+        self.assertRegex(text, r"(?m)^       3( +\d+){9}$")
+        self.assertIsNone(re.search(r"[\x00-\x09\x0b-\x1f]", text))
+
+    def test_malloc_info(self):
+        result = run("print", 4)
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        tree = xml.etree.ElementTree.fromstring(result.stdout)
+        heaps = tree.findall("heap")
+        numbers = [heap.get("nr") for heap in heaps]
+        self.assertEqual(len(set(numbers)), len(numbers))
+        names = [heap.get("name") for heap in heaps if heap.get("name") is not None]
+        self.assertEqual(names, [name.replace("\x1b", "\ufffd") for name in HEAPS])
+        self.assertEqual([heap.find("total[@type='mmap']").get("size") for heap in heaps[-4:]],
+                         ["102400"] * 4)
 
 
 class Moments(unittest.TestCase):

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * tests/doors/statistics_work: does one kind of work, for statistics_test.py to look at.
  *
- *   statistics_work print FORMAT         takes and keeps blocks, prints statistics to stdout
+ *   statistics_work print FORMAT         takes and keeps blocks, prints statistics to stdout;
+ *                                        format 4 is what malloc_info prints
  *   statistics_work sleep MILLISECONDS   nothing else
  *   statistics_work steps COUNT          allocates a little each ten milliseconds, and frees it
  *   statistics_work bytes COUNT          allocates and frees so many bytes
@@ -9,7 +10,9 @@
  */
 #include "expect.h"
 
+#include <malloc.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -28,6 +31,20 @@ static void* waits(void* argument) {
   return NULL;
 }
 
+/* Two of one name that is hard to print, one that is cut within a character, one without. */
+static void makes_heaps(void) {
+  static const char* const names[] = {"<\"&\\\n\t\x1b[1m'>", "<\"&\\\n\t\x1b[1m'>",
+                                      "Fu\xc3\x9f" "gaenger und Radfahrer \xe2\x82\xac\xe2\x82\xac",
+                                      NULL};
+  for (size_t i = 0; i < 4; i++) {
+    const struct talus_heap_options options = {.name = names[i], .limit_bytes = 1 << 20};
+    talus_heap* heap = talus_heap_new(&options);
+    EXPECT(heap != NULL);
+    for (size_t j = 0; j <= i; j++) EXPECT(talus_heap_malloc(heap, 1000) != NULL);
+    EXPECT(talus_heap_malloc(heap, 100000) != NULL);
+  }
+}
+
 static int prints(const char* format) {
   static void* kept[3000];
   pthread_t threads[20];
@@ -35,9 +52,12 @@ static int prints(const char* format) {
   pthread_barrier_init(&barrier, NULL, 21);
   for (size_t i = 0; i < 3000; i++) kept[i] = malloc(i * 11);
   for (size_t i = 0; i < 3000; i += 3) free(kept[i]);
+  makes_heaps();
   for (int i = 0; i < 20; i++) EXPECT(pthread_create(&threads[i], NULL, waits, &barrier) == 0);
   pthread_barrier_wait(&barrier);
-  const int error = talus_stats_print(1, (enum talus_stats_format)atoi(format));
+  const int number = atoi(format);
+  const int error = number == 4 ? malloc_info(0, stdout)
+                                : talus_stats_print(1, (enum talus_stats_format)number);
   pthread_barrier_wait(&barrier);
   for (int i = 0; i < 20; i++) pthread_join(threads[i], NULL);
   return error;

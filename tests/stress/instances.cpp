@@ -56,6 +56,15 @@ void use_own(stress::Random& random) {
   for (size_t i = freed; i < count; i++) stress::check_and_release(blocks[i]);
 }
 
+// What statistics read while others are inside.
+void look() {
+  talus::InstanceTotals one;
+  for (size_t next = 0; talus::collect_instances(next, &one, 1) == 1;) {
+    STRESS_CHECK(one.live() + one.free + one.slab_ends == one.total(), "%zu", one.number);
+  }
+  talus::collect_totals();
+}
+
 void work(int index, const stress::Deadline& deadline) {
   if (index == 1) talus::set_face(talus::dead_face);
   stress::Random random{static_cast<uint64_t>(index)};
@@ -63,6 +72,7 @@ void work(int index, const stress::Deadline& deadline) {
     for (int i = 0; i < 20; i++) use_shared(random);
     if (index % 2 == 0) use_own(random);
     if (index == 0 && random.below(16) == 0) talus::trim_heaps(0);
+    if (index == 3 && random.below(16) == 0) look();
   }
 }
 

@@ -71,6 +71,7 @@ int print_statistics(StatisticsFormat format) {
   }
   print_rows("Each size class, by the bytes of its blocks", class_statistic_rows, "64", format);
   print_rows("Each thread, by its number", thread_statistic_rows, "0", format);
+  print_rows("Each instance, by its number or name", instance_statistic_rows, "0", format);
   return exit_yes;
 }
 
