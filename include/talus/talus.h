@@ -212,7 +212,8 @@ TALUS_API int talus_option_source(const char* name, char* text, size_t bytes) TA
 /* ---- statistics */
 
 /* Stores in *value the statistic of this name, like "heap.live_bytes", "class.64.live_blocks",
- * "thread.0.list_bytes" or "process.minor_faults"; docs/statistics.md has them all, with units.
+ * "thread.0.list_bytes", "instance.NAME.live_bytes" (of a heap of one's own, by its name or number)
+ * or "process.minor_faults"; docs/statistics.md has them all, with units.
  * Exact while no thread allocates; otherwise what moves during the look may be off, and values of
  * threads may be stale. Names of resident.* and process.resident_bytes ask the kernel about every
  * page, all others are cheap. Returns 0, or with *value unchanged: EINVAL for a null pointer,

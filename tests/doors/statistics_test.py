@@ -22,9 +22,9 @@ import xml.etree.ElementTree
 TEXT, JSON, CSV, OPENMETRICS = "text", "json", "csv", "openmetrics"
 FORMATS = [TEXT, JSON, CSV, OPENMETRICS]
 PROGRAMS = {}
-# Of the heaps that the program makes, by number; the third name is cut within its last character.
+# Names of the heaps that the program makes, by number; the third is cut within its last character.
 HARD = "<\"&\\\n\t\x1b[1m'>"
-HEAPS = [HARD, HARD, "Fu\u00dfgaenger und Radfahrer \u20ac\ufffd", ""]
+HEAPS = [HARD, HARD, "Fu\u00dfgaenger und Radfahrer \u20ac\ufffd\ufffd", ""]
 
 
 def run(*words, program="shared", **options):
@@ -54,7 +54,7 @@ def names_of(tree, before=""):
 
 
 LABEL = r'[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*"'
-SAMPLE = re.compile(rf'^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{{({LABEL}(?:,{LABEL})*)\}})? (\d+)$')
+SAMPLE = re.compile(rf'^([a-zA-Z_:][\w:]*)(?:\{{({LABEL}(?:,{LABEL})*)\}})? (\d+)$')
 
 
 def read_labels(text):
@@ -127,7 +127,7 @@ class Forms(unittest.TestCase):
             self.assertEqual(heap["instance_" + name], sum(row[name] for row in instances.values()))
         for number, row in enumerate(instances.values(), 1):
             self.assertEqual((row["live_blocks"], row["large_blocks"]), (number + 1, 1))
-            self.assertEqual(row["live_bytes"], number * 1008 + 102400)
+            self.assertEqual(row["live_bytes"], number * 1024 + 102400)
             self.assertEqual(row["total_bytes"],
                              row["live_bytes"] + row["free_bytes"] + row["slab_end_bytes"])
             self.assertEqual(row["limit_bytes"], 1 << 20)
@@ -153,7 +153,7 @@ class Forms(unittest.TestCase):
         heaps = {key[1:]: value for key, value in values.items()
                  if key[0] == "talus_instance_live_bytes"}
         self.assertEqual(heaps, {("instance", str(number), "heap", name):
-                                 (number + 1) * 1008 + 102400 for number, name in enumerate(HEAPS)})
+                                 (number + 1) * 1024 + 102400 for number, name in enumerate(HEAPS)})
         self.assertEqual(sum(heaps.values()), values["talus_heap_instance_live_bytes",])
         try:
             from prometheus_client.openmetrics import parser

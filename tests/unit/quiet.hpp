@@ -34,6 +34,13 @@ inline ThreadCache& own_cache() {
   return *cache_behind(current_face());
 }
 
+// Forks are what they are in a program: the handlers stand, once however many tests ask.
+inline void begin_forks() {
+  static bool has_begun;
+  if (!has_begun) watch_forks();
+  has_begun = true;
+}
+
 // Runs work(index) on `count` threads and waits for their ends.
 template <typename Work>
 void on_threads(size_t count, Work work) {

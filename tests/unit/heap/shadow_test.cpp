@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/heap/shadow: statistics against an exact shadow of what the program holds, through
-// remote frees, ends of threads and forks; and parts that sum to their totals at each look.
+// tests/unit/heap/shadow: statistics against an exact shadow of what the program holds, by itself
+// and in instances, through remote frees, ends of threads and forks; and parts that sum to their
+// totals at each look.
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
@@ -8,6 +9,7 @@
 
 #include <vector>
 
+#include "api/heaps.hpp"
 #include "effort.hpp"
 #include "quiet.hpp"
 
@@ -17,11 +19,13 @@ namespace {
 // Usable bytes and blocks by class of what is held, counted by the test itself.
 struct Held {
   size_t small = 0, large = 0, large_count = 0;
+  size_t inside = 0;  // of these bytes, in instances
   size_t blocks[class_count] = {};
 
   void count(void* block, bool is_taken) {
     const size_t bytes = usable_size(block);
     const size_t sign = is_taken ? 1 : ~size_t{0};
+    if (instance_of(block) != 0) inside += sign * bytes;
     if (bytes > small_bytes_max) {
       large += sign * bytes;
       large_count += sign;
@@ -34,16 +38,10 @@ struct Held {
     small += other.small;
     large += other.large;
     large_count += other.large_count;
+    inside += other.inside;
     for (size_t i = 0; i < class_count; i++) blocks[i] += other.blocks[i];
   }
 };
-
-// Forks are what they are in a program: the handlers stand.
-void begin_forks() {
-  static bool has_begun;
-  if (!has_begun) watch_forks();
-  has_begun = true;
-}
 
 // What holds of every look, whoever is at work meanwhile.
 bool sums_up(const HeapTotals& totals) {
@@ -83,14 +81,25 @@ int compare(const HeapTotals& totals, const Held& held) {
     if (totals.classes[i].live != held.blocks[i]) return 5;
   }
   if (totals.total_bytes != totals.space.given_bytes) return 6;
+  size_t count = 0, live = 0, total = 0, next = 0;
+  for (InstanceTotals one; collect_instances(next, &one, 1) == 1; count++) {
+    if (one.live() + one.free + one.slab_ends != one.total()) return 7;
+    live += one.live();
+    total += one.total();
+  }
+  if (count != totals.instance_count || live != held.inside) return 8;
+  if (live != totals.instance_live || total != totals.instance_total) return 9;
   return 0;
 }
 
-// Takes and frees blocks of all sizes, among them those that others took.
-void work(test::Random& random, std::vector<void*>& blocks, Held& held, size_t rounds) {
+// Takes and frees blocks of all sizes, also in an instance, among them those that others took.
+void work(test::Random& random, std::vector<void*>& blocks, Held& held, size_t rounds,
+          talus_heap* instance = nullptr) {
   for (size_t round = 0; round < rounds; round++) {
     if (blocks.size() < 200 || (blocks.size() < 3000 && random.below(2) == 0)) {
-      void* block = allocate(random.of_any_length(random.below(8) == 0 ? 20 : 14));
+      const size_t bytes = random.of_any_length(random.below(8) == 0 ? 20 : 14);
+      const bool is_inside = instance != nullptr && random.below(3) == 0;
+      void* block = is_inside ? api::heap_malloc(instance, bytes) : allocate(bytes);
       held.count(block, true);
       blocks.push_back(block);
     } else {
@@ -103,11 +112,13 @@ void work(test::Random& random, std::vector<void*>& blocks, Held& held, size_t r
 }
 
 TEST(Shadow, ExactThroughRemoteFreesEndsOfThreadsAndForks) {
-  begin_forks();
+  test::begin_forks();
   test::live_bytes();
   ASSERT_EQ(compare(collect_totals(), Held{}), 0);
   test::Random random{test::seed_of("Shadow")};
-  constexpr size_t thread_count = 4;
+  constexpr size_t thread_count = 4, instance_count = 3;
+  talus_heap* instances[instance_count];
+  for (talus_heap*& instance : instances) instance = api::heap_new(nullptr);
   std::vector<void*> blocks[thread_count];
   Held held[thread_count];
   const size_t rounds = test::rounds_of(20000) + 300;
@@ -117,7 +128,7 @@ TEST(Shadow, ExactThroughRemoteFreesEndsOfThreadsAndForks) {
     test::on_threads(thread_count, [&](size_t self) {
       test::Random own{seed + self};
       const size_t from = (self + static_cast<size_t>(generation)) % thread_count;
-      work(own, blocks[from], held[from], rounds);
+      work(own, blocks[from], held[from], rounds, instances[self % instance_count]);
     });
     // Frees of this thread stay in its batches: they are on their way, and known.
     work(random, blocks[0], held[0], 100);
@@ -144,12 +155,14 @@ TEST(Shadow, ExactThroughRemoteFreesEndsOfThreadsAndForks) {
     for (void* block : some) release(block);
   }
   EXPECT_EQ(compare(collect_totals(), Held{}), 0);
+  for (talus_heap* instance : instances) api::heap_destroy(instance);
+  EXPECT_EQ(compare(collect_totals(), Held{}), 0);
 }
 
 // A fork leaves behind what its threads held: in the child, blocks in lists and batches are free.
 TEST(Shadow, ChildOfAForkBesideWorkingThreads) {
   if (test::under_tsan || test::under_asan) GTEST_SKIP() << "forks beside threads";
-  begin_forks();
+  test::begin_forks();
   test::live_bytes();
   Atomic<bool> stop;
   std::vector<std::thread> threads;
