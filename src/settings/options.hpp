@@ -158,7 +158,7 @@ struct OptionTypeOf<HeapMode> {
       "an allocation with which Talus would have more memory than that fails; a percentage "   \
       "is one of the cgroup's memory limit; empty or 0: none")                                 \
   ROW(thp, HugePages, HugePages::adaptive, 0, 2, none, while_running,                          \
-      "huge pages are asked for: never, for heaps that are large and dense, or always")        \
+      "huge pages are asked for: never, where a large process fills its memory, or always")        \
   ROW(pressure, bool, false, 0, 1, none, at_start,                                             \
       "while the kernel reports memory pressure (PSI), all free memory goes back at once")     \
   ROW(mode, HeapMode, HeapMode::none, 0, 2, none, at_start,                                    \
