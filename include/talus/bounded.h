@@ -10,10 +10,10 @@
  *
  * All functions are thread-safe, but for those on a cache, which is for its thread alone. Blocks
  * may be freed by any thread, by talus_bounded_free of their instance alone, not by free. Sizes are
- * in bytes. Functions that give a block return null and set errno to ENOMEM when the fallback has none
- * (EINVAL: the alignment is no power of two); all others keep errno. Pools take their pages when
- * these are first used, and keep them until the end. Modes and limits of the process, and trims, do
- * not know of pools. docs/bounded.md has the whole story.
+ * in bytes. Functions that give a block return null and set errno to ENOMEM when the fallback has
+ * none (EINVAL: the alignment is no power of two); all others keep errno. Pools take their pages
+ * when these are first used, and keep them until the end. Modes and limits of the process, and
+ * trims, do not know of pools. docs/bounded.md has the whole story.
  */
 #ifndef TALUS_BOUNDED_H
 #define TALUS_BOUNDED_H

@@ -114,7 +114,8 @@ TALUS_SLOW void* bounded_malloc_slow(Bounded& instance, size_t bytes) noexcept {
 TALUS_FAST void* bounded_malloc(talus_bounded* handle, size_t bytes) noexcept {
   Bounded& instance = bounded_in(handle);
   if (TALUS_UNLIKELY(bytes > small_bytes_max)) return bounded_malloc_slow(instance, bytes);
-  void* block = pop_bounded(bounded_list(bounded_cache_of(instance), index_of(class_of(bytes))), true);
+  BoundedCache& cache = bounded_cache_of(instance);
+  void* block = pop_bounded(bounded_list(cache, index_of(class_of(bytes))), true);
   return TALUS_LIKELY(block != nullptr) ? block : bounded_malloc_slow(instance, bytes);
 }
 
@@ -304,12 +305,8 @@ inline void bounded_destroy(talus_bounded* handle) noexcept {
 }
 
 // Whether the end of the calling thread will be known: it has a cache of the heap, whose end it is.
-// A thread that has ended gets none again.
-inline bool is_thread_watched() noexcept {
-  api::free(api::malloc(1));
-  const FaceOperations* operations = current_face().operations;
-  return operations != &birth_operations && operations != &dead_operations;
-}
+// One is made if there is none; a thread that has ended gets none again.
+inline bool is_thread_watched() noexcept { return cache_behind(current_face()) != nullptr; }
 
 inline talus_bounded_cache* bounded_cache_new(talus_bounded* handle, const size_t* capacities,
                                               talus_bounded_start start) noexcept {

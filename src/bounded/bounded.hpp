@@ -158,8 +158,8 @@ TALUS_FAST void* pop_bounded(BoundedList& list, bool is_hit) noexcept {
   void* block = top[-1];
   if (TALUS_UNLIKELY(block == nullptr)) return nullptr;
   // POINT OF NO RETURN: one store below.
-  list.top.store_relaxed(top - 1);             // [own]
-  if (is_hit) list.hits.own_add_relaxed(1);  // [own]
+  list.top.store_relaxed(top - 1);            // [own]
+  if (is_hit) list.hits.own_count_relaxed();  // [own]
   return block;
 }
 

@@ -35,7 +35,7 @@ inline void* take_once(Bounded& instance, size_t wished, size_t alignment) noexc
   unsigned tried = 0;
   for (size_t index = wished; index < instance.pool_count; index++) {
     Pool& pool = instance.pools[index];
-    if (pool.block_bytes % alignment != 0) continue;
+    if ((pool.block_bytes & (alignment - 1)) != 0) continue;
     const bool is_wished = index == wished;
     BoundedList& list = cache.lists[index];
     if (void* block = pop_bounded(list, is_wished)) {
