@@ -34,12 +34,14 @@ inline void before_fork() noexcept {
   registry.lock.take();
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).take(); });
   for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.take(); });
+  take_bounded_locks();
   space.lock().take();
   wait_for_purges();
 }
 
 inline void after_fork_in_parent() noexcept {
   space.lock().give();
+  give_bounded_locks();
   for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.give(); });
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).give(); });
   registry.lock.give();
@@ -60,6 +62,7 @@ inline void after_fork_in_child() noexcept {
       face.operations != &birth_operations && face.operations != &dead_operations;
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).reset_in_child(); });
   for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.reset_in_child(); });
+  leave_bounded_caches();
   leave_other_caches(has_cache ? cache_behind(face) : nullptr);
   mapped::renew_thread_id();
 }
