@@ -179,7 +179,8 @@ class BoundedCapacities {
       : instance_{instance}, wishes_{wishes} {}
   size_t operator[](size_t index) const noexcept {
     const ClassId id{static_cast<uint8_t>(index)};
-    const size_t wish = wishes_ != nullptr ? wishes_[index] : size_class_row(id).list_blocks_max;
+    const size_t usual = list_blocks_of(size_class_row(id).block_bytes, list_bytes_max);
+    const size_t wish = wishes_ != nullptr ? wishes_[index] : usual;
     const size_t most = instance_.pools[index].block_count;
     return wish < most ? wish : most;
   }
