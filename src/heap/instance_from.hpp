@@ -52,7 +52,7 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
   if (made.block == nullptr || made.zeroed == Zeroed::yes) return made.block;
   const size_t usable = usable_size(made.block);
   const bool purged =
-      usable >= calloc_purge_bytes_min && os::System::purge(made.block, usable);
+      usable >= calloc_purge_bytes_min && drop_pages(made.block, usable);
   if (!purged) clear_bytes(made.block, usable);
   return made.block;
 }

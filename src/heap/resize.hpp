@@ -23,7 +23,7 @@ inline void* allocate_zeroed_large(size_t bytes, size_t alignment = block_alignm
   note_allocate(large.block, bytes);
   if (large.zeroed == Zeroed::yes) return large.block;
   const bool purged = bytes >= calloc_purge_bytes_min &&
-                      os::System::purge(large.block, usable_bytes_of_large(bytes));
+                      drop_pages(large.block, usable_bytes_of_large(bytes));
   if (!purged) clear_bytes(large.block, bytes);
   return large.block;
 }

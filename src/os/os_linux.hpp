@@ -36,6 +36,7 @@
 
 #include "arch/arch.hpp"
 #include "base/base.hpp"
+#include "os/file_calls.hpp"
 #include "os/vdso.hpp"
 
 #ifndef MREMAP_DONTUNMAP
@@ -48,7 +49,7 @@ namespace talus::os {
 inline Atomic<uintptr_t> shared_clock;
 inline constexpr uintptr_t clock_is_call = 1;
 
-struct LinuxOs {
+struct LinuxOs : FileCalls {
   static size_t page_bytes() noexcept { return getauxval(AT_PAGESZ); }
   // True in a process that got rights from its file: it must not listen to its environment.
   static bool is_secure() noexcept { return getauxval(AT_SECURE) != 0; }

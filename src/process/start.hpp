@@ -18,6 +18,7 @@
 #include "process/fork.hpp"
 #include "process/options_env.hpp"
 #include "process/print_statistics.hpp"
+#include "process/provider.hpp"
 
 namespace talus {
 
@@ -121,6 +122,7 @@ inline void process_starts() noexcept {
   process_started_ns.store_relaxed(os::System::now_ns());  // [init]
   if (!os::System::is_secure() && environ != nullptr) parse_options(environ, options, warn);
   find_limits();
+  start_provider(warn);
   if (options.verbose) say_options();
   if (options.mode != HeapMode::none) {
     start_mapped();
@@ -128,7 +130,7 @@ inline void process_starts() noexcept {
     prepare_statistics();
   }
   watch_forks();
-  allow_helper();
+  if (gives_memory_back() || has_clock_samples()) allow_helper();
   start_clock_samples();
 }
 

@@ -15,31 +15,12 @@
 #include "os/bytes.hpp"
 #include "settings/machine.hpp"
 #include "space/arenas.hpp"
+#include "space/file_fork.hpp"
 #include "space/free_ranges.hpp"
+#include "space/range.hpp"
 #include "sync/lock.hpp"
 
 namespace talus {
-
-// A range that was given out. `base` 0 means there was no memory.
-struct Range {
-  uintptr_t base = 0;
-  size_t granules = 0;
-  Zeroed zeroed = Zeroed::no;  // all its bytes read as zero
-};
-
-// Patient purging leaves parts of huge pages alone; urgent purging takes all it finds.
-enum class Haste : uint8_t { patient, urgent };
-
-// What statistics read; all in bytes but the two counts. Written under the space lock.
-struct SpaceCounters {
-  size_t reserved_bytes = 0;     // address space in arenas
-  size_t reserved_peak_bytes = 0;
-  size_t given_bytes = 0;        // with users
-  size_t given_peak_bytes = 0;
-  size_t purged_bytes = 0;       // ever given back to the kernel
-  size_t purge_count = 0;
-  size_t arena_count = 0;
-};
 
 class Space : public FreeRanges {
  public:
@@ -67,9 +48,10 @@ class Space : public FreeRanges {
     }
     const uintptr_t base = round_up(fit->base, alignment);
     const Zeroed zeroed = fit->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
-    if (zeroed == Zeroed::yes && filling != Filling::unknown) {
-      arenas_.begin_use(base, base + granules * granule_bytes, fit->end(), filling,
-                        counters_.given_bytes, counters_.reserved_bytes, metadata_);
+    const size_t bytes = granules * granule_bytes;
+    if (!arenas_.commit(base, bytes, fit->end())) return {};
+    if (zeroed == Zeroed::yes && filling != Filling::unknown && arenas_.provider() == nullptr) {
+      arenas_.begin_use(base, base + bytes, fit->end(), filling, counters_.given_bytes, counters_.reserved_bytes, metadata_);
     }
     take_from(*fit, base, granules);
     given_count_++;
@@ -85,6 +67,7 @@ class Space : public FreeRanges {
     if (at->granules < granules) granules = at->granules;
     if (!is_within_limit(granules)) granules = granules_min;
     if (!is_within_limit(granules)) return {};
+    if (!arenas_.commit(base, granules * granule_bytes, at->end())) return {};
     const Zeroed zeroed = at->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
     take_from(*at, base, granules);
     return Range{base, granules, zeroed};
@@ -168,6 +151,32 @@ class Space : public FreeRanges {
     if (range.zeroed == Zeroed::no) clear_bytes(chunk, range.granules * granule_bytes);
     metadata_.add_chunk(chunk, range.granules * granule_bytes);
     return metadata_.take(bytes, counters_.reserved_bytes);
+  }
+
+  // Memory comes from a provider from here on; untouched addresses of the kernel's are forgotten.
+  // `all_bytes`: all that it has, taken at once; 0: as needed. False: that could not be had.
+  bool use_provider(Locked& held, const PageProvider& from, size_t all_bytes) noexcept {
+    if (!supply_nodes()) return false;
+    while (FreeRange* clean = find_clean(1)) {
+      counters_.reserved_bytes -= clean->granules * granule_bytes;
+      carve(*clean, clean->base, clean->granules);
+    }
+    arenas_.set_provider(from);
+    if (all_bytes != 0 && !grow(all_bytes / granule_bytes, Filling::unknown)) {
+      arenas_.forget_provider();
+      return false;
+    }
+    if (!from.holds_descriptors) return true;
+    const Range range = take(held, meta_chunk_bytes / granule_bytes);
+    if (range.base == 0) return true;
+    metadata_.add_chunk(reinterpret_cast<void*>(range.base), range.granules * granule_bytes);
+    metadata_.stop_asking();
+    return true;
+  }
+  // May pages of live blocks and partly used slabs at this address be dropped, or moved? Only the
+  // kernel's own come back when they are touched. Without the lock, too.
+  bool may_drop_pages(uintptr_t address) const noexcept {
+    return TALUS_LIKELY(arenas_.provider() == nullptr) || arenas_.provider_of(address) == nullptr;
   }
 
   const SpaceCounters& counters() const noexcept { return counters_; }
@@ -257,6 +266,7 @@ class Space : public FreeRanges {
     FreeRange* range = find_clean(1);
     if (range == nullptr) range = find_dirty(1);
     if (range == nullptr) return nullptr;
+    if (!arenas_.commit(range->base, granule_bytes, range->end())) return nullptr;
     auto* fresh = reinterpret_cast<FreeRange*>(range->base);
     if (range->state == RangeState::dirty) clear_bytes(fresh, granule_bytes);
     nodes = granule_bytes / sizeof(FreeRange);
@@ -300,6 +310,7 @@ class Space : public FreeRanges {
   // kernel works outside the lock with the piece taken out of the index. Returns bytes purged.
   size_t purge(Locked& held, size_t bytes_wanted, Haste haste) noexcept {
     size_t purged = 0;
+    if (!arenas_.may_purge()) return 0;
     // Ranges that are left alone, or that the kernel refuses, become the newest: stop before
     // meeting them again.
     size_t left_alone = 0;
@@ -316,7 +327,7 @@ class Space : public FreeRanges {
       purging_bytes_ += bytes;
       purger_count_++;
       held.give_for_a_while();
-      const bool done = os::System::purge(reinterpret_cast<void*>(piece.base), bytes);
+      const bool done = arenas_.purge(piece.base, bytes);
       held.take_again();
       purger_count_--;
       purging_bytes_ -= bytes;
@@ -335,11 +346,13 @@ class Space : public FreeRanges {
     const Arena arena = arenas_.reserve(granules * granule_bytes, filling,
                                         counters_.reserved_bytes, metadata_);
     if (arena.base == 0) return false;
-    if (!page_map.cover(arena.base, arena.bytes)) {
+    if (!page_map.cover(arena.base, arena.bytes) ||
+        !arenas_.list(arena, metadata_, counters_.reserved_bytes)) {
+      // A provider's addresses are lost, which costs no memory.
+      if (arena.provider != nullptr) return false;
       os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
       return false;
     }
-    arenas_.list(arena, metadata_, counters_.reserved_bytes);
     counters_.arena_count++;
     counters_.reserved_bytes += arena.bytes;
     if (counters_.reserved_bytes > counters_.reserved_peak_bytes) {
@@ -369,6 +382,11 @@ class Space : public FreeRanges {
 };
 
 inline Space space;
+
+// Pages of a live block read as zero afterwards, and have no memory. False: nothing changed.
+inline bool drop_pages(void* at, size_t bytes) noexcept {
+  return space.may_drop_pages(reinterpret_cast<uintptr_t>(at)) && os::System::purge(at, bytes);
+}
 
 }  // namespace talus
 
