@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// os/file_calls: the kernel calls behind memory that lies in a file, and behind memory that is there
-// before it is used.
+// os/file_calls: the kernel calls behind memory that lies in a file, and behind memory that is
+// there before it is used.
 //
 // Owns: nothing. Contract, as in os_linux.hpp: no function touches errno, and a negative number or
 // false says that the kernel refused. Used where a provider of memory was asked for, so processes

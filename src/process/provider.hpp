@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // process/provider: where the process's memory comes from, as TALUS_PROVIDER says.
 //
-// Owns: the two providers that a process can have: memory taken at the start, and a file. Invariant:
-// what cannot be had is one line of warning, and the kernel provides as ever. What was allocated
-// before the start stays where it is. Called on: the thread that runs constructors.
+// Owns: the two providers that a process can have: memory taken at the start, and a file.
+// Invariant: what cannot be had is one line of warning, and the kernel provides as ever. What was
+// allocated before the start stays where it is. Called on: the thread that runs constructors.
 #ifndef TALUS_PROCESS_PROVIDER_HPP
 #define TALUS_PROCESS_PROVIDER_HPP
 

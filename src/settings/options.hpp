@@ -47,8 +47,8 @@ enum class StatsFormat : std::uint8_t { text, json, csv, openmetrics };
 // that nobody may touch (modes/mapped.hpp).
 enum class HeapMode : std::uint8_t { none, mapped, mapped_underrun };
 
-// Where the process's memory comes from: the kernel, as it is needed; so much of it, at the start; or
-// a file in a directory.
+// Where the process's memory comes from: the kernel, as it is needed; so much of it, at the start;
+// or a file in a directory.
 enum class ProviderKind : std::uint8_t { os, prealloc, file };
 struct ProviderChoice {
   ProviderKind kind{ProviderKind::os};

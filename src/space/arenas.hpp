@@ -6,10 +6,10 @@
 // process is large enough and its slabs are full; small processes' arenas ask for small pages,
 // large blocks' arenas say nothing (the system decides); always and never: all arenas ask for huge,
 // for small pages. docs/decisions/0003 has the measurements.
-// Where the process has a provider of pages (space/provider.hpp), it is asked instead of the kernel;
-// arenas from before it was set stay the kernel's.
+// Where the process has a provider of pages (space/provider.hpp), it is asked instead of the
+// kernel; arenas from before it was set stay the kernel's.
 // Invariant: an arena is a multiple of a huge page and aligned to it, unless addresses are scarce.
-// Called on: under the space lock, but where it says otherwise. Must not know: what ranges are free.
+// Called on: under the space lock, but where it says otherwise. Must not know: what is free.
 #ifndef TALUS_SPACE_ARENAS_HPP
 #define TALUS_SPACE_ARENAS_HPP
 
@@ -34,8 +34,8 @@ struct Arena {
   const PageProvider* provider = nullptr;  // null: the kernel's own
 };
 
-// An arena in the list of all; constant, and never freed. One of the kernel's is not listed if there
-// is no memory for that.
+// An arena in the list of all; constant, and never freed. One of the kernel's is not listed if
+// there is no memory for that.
 struct ListedArena {
   Arena arena;
   const ListedArena* next;

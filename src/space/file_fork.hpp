@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // space/file_fork: what becomes of memory in files when the process forks.
 //
-//   before     the parent maps its files anew, as private copies of what they hold
+//   before     the parent maps its files anew, as private copies
 //   fork       the kernel copies: what either side writes from here on is its own
 //   child      writes what it finds to a file of its own, and maps that; tells the parent
 //   parent     waits for that, then writes what changed meanwhile back and maps its file again
 //
 // A mapping of a file that both sides share would let the child write into the parent's heap, which
 // libc does before any handler runs there (it makes the locks of streams anew). Private mappings do
-// not. A parent with other threads cannot go back at once: a thread might write between the look and
-// the new mapping. It keeps its copies ("strange" granules) until they are free, and then uses the
+// not. A parent with other threads cannot go back at once: one might write between the look and the
+// new mapping. It keeps its copies ("strange" granules) until they are free, and then uses the
 // file again. Where the child can make no file, its memory is the kernel's.
 // Owns: the list of stores, and the pipe by which the parent waits. Invariants: the parent's file
 // does not change until the child has read it; the granules around the stack that this runs on are

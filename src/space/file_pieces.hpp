@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // space/file_pieces: which granules of the memory that lies in a file have room on its disk.
 //
-//   FilePiece | addresses, and where in the file they lie | reserved: a bit a granule | strange: same |
+//   FilePiece | addresses, and where they lie in the file | bits: reserved, strange, parted |
 //
 // Owns: the layout. A granule is strange when what is mapped there is no shared part of the file as
 // it is now: a fork made it the process's own, or the file was lost. Its contents are memory of the
@@ -42,6 +42,8 @@ struct FilePiece {
   GranuleBits strange;
   GranuleBits parted;     // between the two sides of a fork: became the process's own for it
   size_t own_bytes = 0;  // of the memory that holds this
+  void* mapped = nullptr;  // with what lies around it, which nobody may touch
+  size_t mapped_bytes = 0;
 
   void* at(size_t index) const noexcept {
     return reinterpret_cast<void*>(base + index * granule_bytes);

@@ -7,8 +7,8 @@
 // on the disk before anybody gets it, so that a full disk is "no memory" and never a signal.
 // Owns: the file, what of it is reserved, and its descriptor. Invariants: a reserved granule can be
 // written to; a program that closes the descriptor (or all that it finds) loses nothing but the way
-// to more of this file: a new one is begun then. The descriptor is looked at before each use, so that
-// a stranger's file is never touched. What a fork does is space/file_fork.hpp's.
+// to more of this file: a new one is begun then. The descriptor is looked at before each use, so
+// that a stranger's file is never touched. What a fork does is space/file_fork.hpp's.
 // Called on: any thread, under the store's lock. Must not know: what is in the file.
 #ifndef TALUS_SPACE_FILE_STORE_HPP
 #define TALUS_SPACE_FILE_STORE_HPP
@@ -85,8 +85,7 @@ class FileStore {
     Locked held{lock_};
     while (FilePiece* piece = pieces_) {
       pieces_ = piece->next;
-      const size_t bytes = piece->granules * granule_bytes;
-      os::System::unmap(piece->at(0), bytes);
+      os::System::unmap(piece->mapped, piece->mapped_bytes);
       os::System::unmap(piece, piece->own_bytes);
     }
     close_file();
@@ -180,6 +179,8 @@ class FileStore {
       if (piece != nullptr) os::System::unmap(piece, piece->own_bytes);
       return {};
     }
+    piece->mapped = wide;
+    piece->mapped_bytes = end - start;
     if (end < start + around) {
       os::System::unmap(reinterpret_cast<void*>(end), start + around - end);
     }

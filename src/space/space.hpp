@@ -51,7 +51,8 @@ class Space : public FreeRanges {
     const size_t bytes = granules * granule_bytes;
     if (!arenas_.commit(base, bytes, fit->end())) return {};
     if (zeroed == Zeroed::yes && filling != Filling::unknown && arenas_.provider() == nullptr) {
-      arenas_.begin_use(base, base + bytes, fit->end(), filling, counters_.given_bytes, counters_.reserved_bytes, metadata_);
+      arenas_.begin_use(base, base + bytes, fit->end(), filling, counters_.given_bytes,
+                        counters_.reserved_bytes, metadata_);
     }
     take_from(*fit, base, granules);
     given_count_++;
