@@ -40,6 +40,9 @@ class FileStore {
     if (bytes_max_ != 0 && bytes > bytes_max_ - length_) bytes = bytes_max_ - length_;
     bytes = round_down(bytes, granule_bytes);
     if (bytes < bytes_min || !is_usable()) return {};
+    const uint64_t length_max = os::System::length_max();
+    if (length_max < length_ + bytes_min) return {};
+    if (length_max < length_ + bytes) bytes = bytes_min;
     ProvidedRange range = reserve_exactly(bytes);
     if (range.base == 0 && bytes > bytes_min) range = reserve_exactly(bytes_min);
     return range;
