@@ -315,21 +315,23 @@ inline void* take_from_region(RegionHeap& region, size_t bytes, size_t alignment
 inline size_t spare_granules_max(const RegionHeap& region) noexcept {
   return (region.live_units * unit_bytes / 8 + mib) / granule_bytes;
 }
-inline void purge_granule(RegionHeap& region, size_t index) noexcept {
+inline bool purge_granule(RegionHeap& region, size_t index) noexcept {
   RegionGranule& granule = region.granules[index];
   const uintptr_t from = region.from_of(index);
   const size_t bytes = region.to_of(index) - from;
-  if (!region.source->purge(region, from, bytes)) return;
+  if (!region.source->purge(region, from, bytes)) return false;
   granule.is_committed = false;
   region.spare_granules--;
   region.committed_bytes -= bytes;
+  return true;
 }
-// Gives back all memory without blocks but so much.
+// Gives back all memory without blocks between two granules but so much, or until that is refused.
 inline void purge_spare(RegionHeap& region, size_t from, size_t to, size_t kept) noexcept {
   if (region.source->purge == nullptr) return;
   for (size_t i = to; i-- > from && region.spare_granules > kept;) {
     const RegionGranule& granule = region.granules[i];
-    if (granule.taken_units == 0 && granule.is_committed) purge_granule(region, i);
+    const bool is_spare = granule.taken_units == 0 && granule.is_committed;
+    if (is_spare && !purge_granule(region, i)) return;
   }
 }
 
@@ -340,8 +342,10 @@ inline void give_to_region(RegionHeap& region, void* pointer, size_t units) noex
   mark_free(region, unit, unit + units);
   region.live_units -= units;
   region.live_count--;
-  purge_spare(region, unit / granule_units, (unit + units - 1) / granule_units + 1,
-              spare_granules_max(region));
+  const size_t kept = spare_granules_max(region);
+  purge_spare(region, unit / granule_units, (unit + units - 1) / granule_units + 1, kept);
+  // Seldom, because most of what is found goes.
+  if (region.spare_granules > 2 * kept) purge_spare(region, 0, region.granule_count, kept);
 }
 
 // Makes a block hold `bytes` where it is. False: it cannot, and is untouched.

@@ -182,7 +182,9 @@ static void* count_up(void* unused) {
 static void do_threads(void) {
   pthread_t threads[3];
   fill_all(1);
-  for (int i = 0; i < 3; i++) require(pthread_create(&threads[i], NULL, count_up, NULL) == 0, "thread");
+  for (int i = 0; i < 3; i++) {
+    require(pthread_create(&threads[i], NULL, count_up, NULL) == 0, "thread");
+  }
   for (int i = 0; i < 8; i++) fork_once(0);
   is_over = 1;
   for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
