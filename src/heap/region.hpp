@@ -7,9 +7,8 @@
 //   RegionGranule          | units taken, how short its longest free run is, flags |
 //
 // A slab takes 64 KiB, which is half of a small buffer; here a block takes what it needs, rounded
-// up to 16 bytes, at the lowest place where it fits. A block of up to a granule is looked for in
-// one granule at a time, and those that cannot have room are passed over; a larger one, or one that
-// fits in none, across granules.
+// up to 16 bytes, at a low place where it fits. A small block is looked for in one granule at a
+// time, and those that cannot have room are passed over; a larger one across granules.
 // Owns: the two rows of bits and the counts. Invariants: a unit that is free is in no block; a
 // granule was committed before a block lies in it; nothing is written to the region but by its
 // user.
@@ -24,6 +23,7 @@ namespace talus {
 
 inline constexpr size_t unit_bytes = block_alignment;
 inline constexpr size_t granule_units = granule_bytes / unit_bytes;
+inline constexpr size_t small_region_granules = 64;
 
 // A row of bits, one a unit.
 class UnitBits {
@@ -193,7 +193,9 @@ inline size_t find_units(RegionHeap& region, UnitRequest request) noexcept {
          region.granules[region.lowest_open].taken_units == granule_units) {
     region.lowest_open++;
   }
-  if (request.units <= granule_units) {
+  // In a small region a block in the middle of a granule may leave no room for a larger one.
+  const bool is_small = region.granule_count <= small_region_granules;
+  if (request.units <= (is_small ? granule_units / 16 : granule_units)) {
     for (size_t i = region.lowest_open; i < region.granule_count; i++) {
       RegionGranule& granule = region.granules[i];
       if (request.units > granule_units - granule.shortfall) continue;
@@ -258,21 +260,19 @@ inline bool commit_granules(RegionHeap& region, size_t first, size_t last) noexc
   for (size_t i = first; i <= last; i++) {
     RegionGranule& granule = region.granules[i];
     if (!granule.is_committed) {
-      const uintptr_t at = region.from_of(i), end = region.to_of(last);
+      const uintptr_t at = region.from_of(i);
       // One call for all that follows without memory.
       size_t next = i + 1;
       while (next <= last && !region.granules[next].is_committed) next++;
-      const uintptr_t to = next <= last ? region.to_of(next - 1) : end;
+      const uintptr_t to = region.to_of(next - 1);
       size_t room_end = next;
       while (room_end < region.granule_count && !region.granules[room_end].is_committed) {
         if (room_end - i >= file_step_bytes_max / granule_bytes) break;
         room_end++;
       }
       const size_t room = region.to_of(room_end - 1) - at;
-      if (region.source->commit != nullptr &&
-          !region.source->commit(region, at, to - at, room)) {
-        return false;
-      }
+      const auto commit = region.source->commit;
+      if (commit != nullptr && !commit(region, at, to - at, room)) return false;
       for (size_t done = i; done < next; done++) {
         region.granules[done].is_committed = true;
         if (region.granules[done].taken_units == 0) region.spare_granules++;

@@ -4,6 +4,7 @@
 
 #include "api/heaps.hpp"
 #include "fake_os/sequence.hpp"
+#include "process/fork.hpp"
 #include "process/provider.hpp"
 
 namespace talus {
@@ -189,6 +190,48 @@ TEST_P(FileOnABadKernel, IsOutOfMemoryAndNoFault) {
 INSTANTIATE_TEST_SUITE_P(Calls, FileOnABadKernel,
                          testing::Values(FakeCall::reserve_room, FakeCall::give_room_back,
                                          FakeCall::map_file));
+
+// A fork in which the kernel refuses one call of a kind, or all that follow: neither side sees what
+// the other writes after it, and both go on.
+class ForkOnABadKernel : public testing::TestWithParam<std::pair<FakeCall, bool>> {};
+TEST_P(ForkOnABadKernel, IsNoSharing) {
+  const auto [kind, is_lasting] = GetParam();
+  const std::string wrong = test::run_in_child([kind = kind, is_lasting = is_lasting] {
+    ProviderChoice wish;
+    wish.kind = ProviderKind::file;
+    memcpy(wish.directory, "/tmp", 5);
+    test::require(start_file(wish), "a file in /tmp");
+    watch_forks();
+    char* blocks[40];
+    for (size_t i = 0; i < 40; i++) {
+      blocks[i] = static_cast<char*>(api::malloc(50000));
+      test::fill_pattern(blocks[i], 50000, i);
+    }
+    const size_t row = test::row_of(kind);
+    const uint64_t next = os::fake_plan.calls[row].load_relaxed() + 1;
+    (is_lasting ? os::fake_plan.refuse_from : os::fake_plan.refuse_at)[row].store_relaxed(next);
+    const pid_t child = fork();
+    test::require(child >= 0, "fork");
+    for (size_t i = 0; i < 40; i++) {
+      test::require(test::has_pattern(blocks[i], 50000, i), "contents", i);
+      test::fill_pattern(blocks[i], 50000, i + (child == 0 ? 100 : 200));
+    }
+    test::end_faults();
+    test::require(use_process_memory() == 0, "memory on either side");
+    for (size_t i = 0; i < 40; i++) {
+      test::require(test::has_pattern(blocks[i], 50000, i + (child == 0 ? 100 : 200)), "own", i);
+    }
+    if (child == 0) _exit(0);
+    int status = -1;
+    test::require(waitpid(child, &status, 0) == child && status == 0, "the other side");
+  });
+  EXPECT_EQ(wrong, "");
+}
+INSTANTIATE_TEST_SUITE_P(
+    Calls, ForkOnABadKernel,
+    testing::Values(std::pair(FakeCall::map_file, false), std::pair(FakeCall::map_file, true),
+                    std::pair(FakeCall::reserve_room, false),
+                    std::pair(FakeCall::reserve_room, true), std::pair(FakeCall::map, true)));
 
 // Once it is there, nothing more is asked of the kernel.
 TEST(PreallocOnABadKernel, IsAllThereIs) {
