@@ -20,7 +20,8 @@
 // Arguments are multiples of page_bytes(). No function touches errno. All may be called on any
 // thread at any time. After start only mmap, munmap, mremap, madvise and futex are used, and for
 // the helper thread mprotect, rt_sigprocmask, clone and exit, so the narrowest sandboxes let them
-// pass; tests/conformance runs under such a filter. Whatever else is here says when it may be used.
+// pass; tests/conformance runs under such a filter. What a provider of memory needs is in
+// os/file_calls.hpp. Whatever else is here says when it may be used.
 #ifndef TALUS_OS_OS_LINUX_HPP
 #define TALUS_OS_OS_LINUX_HPP
 

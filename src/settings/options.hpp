@@ -55,7 +55,7 @@ struct ProviderChoice {
   bool falls_back{false};      // prealloc: the kernel is asked when all is used
   bool grows{true};            // file: reserved as it is needed, not at once
   std::uint64_t bytes{0};      // prealloc, file: so much; 0, for a file that grows: no bound
-  char directory[option_text_bytes_max]{};  // file
+  char directory[200]{};       // file; short enough for the whole to be a text
 };
 
 enum class OptionKind : std::uint8_t { number, amount, boolean, text, words, provider };

@@ -110,41 +110,6 @@ TEST(OptionNumber, both_ends_of_every_range_round_trip_and_beyond_is_refused) {
   }
 }
 
-TEST(OptionProvider, is_written_as_it_is_read) {
-  const struct {
-    const char* text;
-    const char* value;
-  } good[] = {{"os", "os"},
-              {"OS", "os"},
-              {"prealloc:64M", "prealloc:64MiB"},
-              {"Prealloc:1GiB,fallback=1", "prealloc:1GiB,fallback=1"},
-              {"prealloc:2M,fallback=0", "prealloc:2MiB"},
-              {"file:/tmp", "file:/tmp"},
-              {"file:relative/Path,grow=1", "file:relative/Path"},
-              {"file:/tmp,size=100M,grow=0", "file:/tmp,size=100MiB,grow=0"},
-              {"file:/tmp,grow=1,size=1T", "file:/tmp,size=1TiB"}};
-  for (const auto& sample : good) {
-    Options options;
-    EXPECT_EQ(parse({std::string("TALUS_PROVIDER=") + sample.text}, options).accepted, 1u);
-    char text[option_text_bytes_max + 32];
-    format_option_value(options, option_rows[static_cast<size_t>(OptionId::provider)], text,
-                        sizeof text);
-    EXPECT_STREQ(text, sample.value);
-  }
-  const std::string long_path(300, 'a');
-  for (const std::string text :
-       {"", "disk", "os,grow=1", "file:", "file:,grow=1", "file:/tmp,", "file:/tmp,grow",
-        "file:/tmp,grow=yes", "file:/tmp,grow=0", "file:/tmp,size=5", "file:/tmp,fallback=1",
-        "prealloc:", "prealloc:all", "prealloc:1M,grow=1", "prealloc:1M,fallback=2",
-        "prealloc:999999999999999999999999999999999999999"}) {
-    Options options;
-    EXPECT_EQ(parse({"TALUS_PROVIDER=" + text}, options).invalid, 1u) << text;
-    EXPECT_EQ(options.provider.kind, ProviderKind::os) << text;
-  }
-  Options options;
-  EXPECT_EQ(parse({"TALUS_PROVIDER=file:/" + long_path}, options).invalid, 1u);
-}
-
 TEST(OptionNumber, suffixes_multiply_in_the_unit_of_the_row_only) {
   Options options;
   const struct {
