@@ -217,8 +217,9 @@ TALUS_API int talus_stats_print(int descriptor, enum talus_stats_format format) 
 typedef struct talus_heap talus_heap; /* a value, never an address */
 
 /* What a provider of memory of the caller's own does (docs/providers.md). All are called with
- * `context`, on the thread that uses the heap, and must not use that heap; commit and purge may be
- * called while other threads wait for it. Addresses and bytes are multiples of the page. */
+ * `context`, on the thread that uses the heap; commit and purge while others may wait for it, so
+ * they must not allocate from Talus or free to it. Addresses and bytes are multiples of the page.
+ */
 typedef struct talus_provider_calls {
   /* Addresses for `bytes` bytes at a multiple of the page; null: there are none. Once a heap. */
   void* (*reserve)(void* context, size_t bytes);

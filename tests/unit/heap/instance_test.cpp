@@ -62,7 +62,7 @@ TEST(Instance, GivesBlocksOfEverySizeThatAreItsOwn) {
 }
 
 TEST(Instance, OptionsAreCheckedAndNamesCut) {
-  const talus_heap_options unknown = {nullptr, 0, 4};
+  const talus_heap_options unknown = {nullptr, 0, 4, nullptr};
   errno = 0;
   EXPECT_EQ(api::heap_new(&unknown), nullptr);
   EXPECT_EQ(errno, EINVAL);
