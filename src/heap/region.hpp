@@ -28,7 +28,8 @@ inline constexpr size_t small_region_granules = 64;
 // A row of bits, one a unit.
 class UnitBits {
  public:
-  explicit UnitBits(uint64_t* words = nullptr) noexcept : words_{words} {}
+  UnitBits() noexcept = default;
+  explicit UnitBits(uint64_t* words) noexcept : words_{words} {}
   static constexpr size_t bytes_a_granule = granule_units / 8;
 
   bool has(size_t index) const noexcept { return (words_[index / 64] >> (index % 64) & 1) != 0; }
@@ -56,7 +57,7 @@ class UnitBits {
   }
 
  private:
-  uint64_t* words_;
+  uint64_t* words_ = nullptr;
 };
 
 // Zero: free, and never used. No free run in it is longer than granule_units - shortfall.

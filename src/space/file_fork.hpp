@@ -184,7 +184,7 @@ class FileStores {
       // The handler of a signal might write between the look and the new mapping.
       const uint64_t mask = os::System::block_signals();
       const bool may_return = has_pipe_ && is_alone();
-      for_each([=](FileStore& store) noexcept {
+      for_each([this, may_return](FileStore& store) noexcept {
         FileFork{store}.in_parent(has_pipe_, may_return);
       });
       os::System::restore_signals(mask);

@@ -36,7 +36,7 @@ TEST(BufferOnABadKernel, NeedsNoOtherMemory) {
       heaps[i] = heap_on(TALUS_PROVIDER_BUFFER, buffers[i], sizeof buffers[i]);
       test::require(heaps[i] != nullptr, "a heap", i);
     }
-    test::require(api::malloc(10) == nullptr, "there was other memory");
+    test::require(api::malloc(64 * mib) == nullptr, "there was other memory");
     for (talus_heap* heap : heaps) {
       void* blocks[50];
       for (size_t i = 0; i < 50; i++) {
@@ -62,7 +62,7 @@ TEST(BufferOnABadKernel, NeedsNoOtherMemory) {
     talus_heap* again = heap_on(TALUS_PROVIDER_BUFFER, buffers[4], sizeof buffers[4]);
     test::require(again != nullptr && api::heap_malloc(again, 100 * kib) != nullptr, "used again");
     test::end_faults();
-    test::require(api::malloc(10) != nullptr, "a kernel that is well again");
+    test::require(api::malloc(64 * mib) != nullptr, "a kernel that is well again");
   });
   EXPECT_EQ(wrong, "");
 }
