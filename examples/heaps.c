@@ -10,7 +10,7 @@ enum { request_count = 100, share_bytes = 1 << 20 };
 
 /* Answers from a heap that ends with the request. Returns the live blocks before its end. */
 static size_t serve(int request) {
-  struct talus_heap_options options = {"request", share_bytes, 0};
+  struct talus_heap_options options = {.name = "request", .limit_bytes = share_bytes};
   talus_heap* heap = talus_heap_new(&options);
   if (heap == NULL) return 0;
   for (int word = 0; word < request; word++) {

@@ -74,6 +74,8 @@ def main() -> int:
     text += "".join(f"#if __has_include(<{name}>)\n#include <{name}>\n#endif\n"
                     for name in system_of_types)
     text += "#if defined(TALUS_HEADER_ONLY)\n"
+    # What the C headers say is below; who includes one of them later must not get it twice.
+    text += "#define TALUS_TALUS_H\n#define TALUS_BOUNDED_H\n"
     text += "".join(f"#include <{name}>\n" for name in system)
     text += "#pragma GCC visibility push(hidden)\n"
     text += "\n".join(body)

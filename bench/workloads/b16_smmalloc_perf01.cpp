@@ -5,12 +5,13 @@
 // Method: sizes 16 + (draw mod 64), prepared. Each thread fills its slots, and in each round walks
 // all slots: free, malloc of the next size. Then it frees all. Every thread is timed for itself.
 // Figure: mallocs and frees per second of all threads; also the slowest, fastest and mean thread.
+// --memory bounded or cache: on a bounded instance with the pools and caches of the model.
 // Differs from its model: plain malloc, no aligned one; fewer rounds; one round before the timed
 // part stamps each block and checks the stamp, in the timed part the memory stays untouched.
 //
 // SPDX-License-Identifier: MIT
 
-#include "workload.hpp"
+#include "bounded_memory.hpp"
 
 namespace {
 
@@ -18,42 +19,52 @@ constexpr size_t sizes_count = size_t{1} << 20;
 constexpr size_t slots_per_thread = 100000;
 constexpr size_t rounds_default = 150;  // the model does 300
 
+// Of the model: ten pools of 64 MiB, and a warm cache that holds all.
+constexpr size_t capacities[10] = {16384,  131072, 131072, 131072, 131072,
+                                   131072, 131072, 131072, 131072, 131072};
+constexpr bench::BoundedSetup setup = {10, size_t{64} << 20, capacities, TALUS_BOUNDED_WARM};
+
 struct Perf01 {
   size_t rounds;
   unsigned char sizes[sizes_count];
   void** slots[bench::threads_max];
   double seconds[bench::threads_max];
+  bench::Memory memory;
   bench::StartGate gate;
 
-  void fill_and_check(size_t thread) {
+  template <class Blocks>
+  void fill_and_check(Blocks& blocks, size_t thread) {
     const auto tag_at = [thread](size_t at) { return bench::tag_of((thread << 32) + at); };
     void** own = slots[thread];
     for (size_t at = 0; at < slots_per_thread; ++at) {
-      own[at] = bench::take(sizes[at]);
+      own[at] = blocks.take(sizes[at]);
       bench::stamp(own[at], sizes[at], tag_at(at));
     }
     for (size_t at = 0; at < slots_per_thread; ++at) {
       bench::check_stamp(own[at], sizes[at], tag_at(at));
-      bench::give(own[at]);
+      blocks.give(own[at]);
     }
   }
 
-  void operator()(size_t thread) {
+  void operator()(size_t thread) { bench::run_with(memory, *this, thread); }
+
+  template <class Blocks>
+  void run(Blocks& blocks, size_t thread) {
     void** own = slots[thread];
-    fill_and_check(thread);
+    fill_and_check(blocks, thread);
     gate.wait();
     const double start_s = bench::now_s();
     size_t size_at = 0;
     for (size_t at = 0; at < slots_per_thread; ++at)
-      own[at] = bench::take(sizes[size_at++]);
+      own[at] = blocks.take(sizes[size_at++]);
     for (size_t round = 0; round < rounds; ++round) {
       for (size_t at = 0; at < slots_per_thread; ++at) {
-        bench::give(own[at]);
-        own[at] = bench::take(sizes[size_at++ % sizes_count]);
+        blocks.give(own[at]);
+        own[at] = blocks.take(sizes[size_at++ % sizes_count]);
       }
     }
     for (size_t at = 0; at < slots_per_thread; ++at)
-      bench::give(own[at]);
+      blocks.give(own[at]);
     seconds[thread] = bench::now_s() - start_s;
   }
 };
@@ -67,6 +78,7 @@ int main(int argc, char** argv) {
   const size_t threads = arguments.threads(5);
   work.rounds =
       bench::scaled(static_cast<double>(arguments.count("rounds", rounds_default)), scale);
+  work.memory = bench::choose_memory(arguments, setup);
   arguments.finish();
   bench::Random random(1306);
   for (unsigned char& size : work.sizes)
@@ -100,6 +112,7 @@ int main(int argc, char** argv) {
   for (size_t at = 0; at < slots_per_thread; ++at)
     live += work.sizes[at] + sizeof(void*);
   result.count("peak_requested_bytes", live * threads);
+  bench::add_bounded_counts(work.memory, result);
   result.print();
   return 0;
 }

@@ -30,6 +30,45 @@ class heap {
     handle_ = talus_heap_new(&options);
     if (handle_ == nullptr) throw_bad_alloc();
   }
+  // A heap whose memory comes from elsewhere (talus_provider in talus.h). Errors: std::bad_alloc,
+  // also for a provider that is not possible.
+  explicit heap(const talus_provider& provider, const char* name = nullptr,
+                std::size_t limit_bytes = 0) {
+    talus_heap_options options{};
+    options.name = name;
+    options.limit_bytes = limit_bytes;
+    options.provider = &provider;
+    handle_ = talus_heap_new(&options);
+    if (handle_ == nullptr) throw_bad_alloc();
+  }
+  // In `bytes` bytes of the caller's, 128 KiB at least, that outlive it.
+  [[nodiscard]] static heap in_buffer(void* buffer, std::size_t bytes,
+                                      const char* name = nullptr) {
+    talus_provider provider{};
+    provider.kind = TALUS_PROVIDER_BUFFER;
+    provider.buffer = buffer;
+    provider.bytes = bytes;
+    return heap{provider, name};
+  }
+  // With memory that is there from the start; `falls_back`: and more, when that is used up.
+  [[nodiscard]] static heap preallocated(std::size_t bytes, bool falls_back = false,
+                                         const char* name = nullptr) {
+    talus_provider provider{};
+    provider.kind = TALUS_PROVIDER_PREALLOC;
+    provider.flags = falls_back ? TALUS_PROVIDER_FALLBACK : 0;
+    provider.bytes = bytes;
+    return heap{provider, name};
+  }
+  // In a file without a name in a directory; `grows`: room on the disk is taken as it is needed.
+  [[nodiscard]] static heap in_file(const char* directory, std::size_t bytes, bool grows = true,
+                                    const char* name = nullptr) {
+    talus_provider provider{};
+    provider.kind = TALUS_PROVIDER_FILE;
+    provider.flags = grows ? TALUS_PROVIDER_GROW : 0;
+    provider.directory = directory;
+    provider.bytes = bytes;
+    return heap{provider, name};
+  }
   heap(heap&& from) noexcept : handle_{std::exchange(from.handle_, nullptr)} {}
   heap& operator=(heap&& from) noexcept {
     if (this != &from) {
@@ -68,6 +107,7 @@ class heap {
   [[nodiscard]] const char* name() const noexcept { return talus_heap_name(handle_); }
 
   // The heap ends, its blocks live on as those of talus_malloc.
+  // Errors: std::bad_alloc, also for a heap with a provider.
   void leave_blocks() {
     if (talus_heap_delete(handle_) != 0) throw_bad_alloc();
     handle_ = nullptr;

@@ -248,14 +248,55 @@ TALUS_API int talus_stats_print(int descriptor, enum talus_stats_format format) 
  * 12 KiB of its own. 64511 may be alive at a time. In the child of a fork all heaps are there. */
 typedef struct talus_heap talus_heap; /* a value, never an address */
 
+/* What a provider of memory of the caller's own does (docs/providers.md). All are called with
+ * `context`, on the thread that uses the heap; commit and purge while others may wait for it, so
+ * they must not allocate from Talus or free to it. Addresses and bytes are multiples of the page.
+ */
+typedef struct talus_provider_calls {
+  /* Addresses for `bytes` bytes at a multiple of the page; null: there are none. Once a heap. */
+  void* (*reserve)(void* context, size_t bytes);
+  /* The range can be read and written from here on. 0: yes; else there is no memory, and the
+   * allocation fails. Null: what is reserved can be used. */
+  int (*commit)(void* context, void* at, size_t bytes);
+  /* Nothing in the range is needed; it is committed again before it is used. 0: done; else it stays
+   * committed. Null: memory stays until the heap ends. */
+  int (*purge)(void* context, void* at, size_t bytes);
+  /* The heap has ended: what reserve gave, all of it. Null: nothing happens. */
+  void (*release)(void* context, void* at, size_t bytes);
+} talus_provider_calls;
+
+enum talus_provider_kind {
+  TALUS_PROVIDER_OS = 0,        /* the kernel, as any heap */
+  TALUS_PROVIDER_BUFFER = 1,    /* `buffer` of the caller's, from 128 KiB up; nothing else */
+  TALUS_PROVIDER_PREALLOC = 2,  /* memory that is there from the start */
+  TALUS_PROVIDER_FILE = 3,      /* a file without a name in `directory` */
+  TALUS_PROVIDER_CALLBACKS = 4  /* `calls` with `context` */
+};
+/* Flags: a heap that has used up its preallocation goes on with memory of the kernel's; a file gets
+ * its room on the disk as it is needed, not at once. */
+#define TALUS_PROVIDER_FALLBACK 1u
+#define TALUS_PROVIDER_GROW 2u
+
+typedef struct talus_provider {
+  enum talus_provider_kind kind;
+  unsigned flags;
+  size_t bytes; /* all that the heap may have, but for TALUS_PROVIDER_FALLBACK; of the buffer */
+  void* buffer; /* lives, and is touched by nobody else, as long as the heap */
+  const char* directory;
+  const talus_provider_calls* calls; /* copied */
+  void* context;
+} talus_provider;
+
 struct talus_heap_options {
   const char* name;   /* the first 31 characters are copied; null: "" */
-  size_t limit_bytes; /* on the bytes of its slabs and large blocks; 0: none */
+  size_t limit_bytes; /* on the bytes of its slabs and large blocks; 0: none. Of a heap with a
+                       * provider: on live bytes, and apart from that on what falls back */
   unsigned flags;     /* 0 */
+  const talus_provider* provider; /* where its memory comes from; null: the kernel. Copied */
 };
 
-/* A new heap; `options` null: no name, no limit. Errors: null, errno ENOMEM, or EINVAL for flags
- * that there are not. */
+/* A new heap; `options` null: no name, no limit. Errors: null, errno ENOMEM (also where no file can
+ * be made), or EINVAL for flags that there are not and a provider that is not possible. */
 TALUS_API talus_heap* talus_heap_new(const struct talus_heap_options* options) TALUS_NOEXCEPT;
 
 /* As talus_malloc, talus_calloc and talus_aligned_alloc, in this heap; null is the heap that
@@ -277,7 +318,8 @@ TALUS_API void talus_heap_clear(talus_heap* heap) TALUS_NOEXCEPT;
 TALUS_API void talus_heap_destroy(talus_heap* heap) TALUS_NOEXCEPT;
 
 /* The heap is gone, its blocks live on as if talus_malloc had made them. Null: nothing. Returns 0,
- * or ENOMEM with everything as it was (only where no thread could get a heap so far). */
+ * or with everything as it was ENOMEM (only where no thread could get a heap so far), or EINVAL for
+ * a heap with a provider, whose memory would go. */
 TALUS_API int talus_heap_delete(talus_heap* heap) TALUS_NOEXCEPT;
 
 /* The heap of a live block; null: the one of talus_malloc, or no block of Talus. */

@@ -25,9 +25,16 @@ inline talus_heap* heap_new(const talus_heap_options* wishes) noexcept {
     errno = EINVAL;
     return nullptr;
   }
-  const uintptr_t handle = wishes == nullptr
-                               ? make_instance(nullptr, 0)
-                               : make_instance(wishes->name, wishes->limit_bytes);
+  const char* name = wishes != nullptr ? wishes->name : nullptr;
+  const size_t limit_bytes = wishes != nullptr ? wishes->limit_bytes : 0;
+  const talus_provider* provider = wishes != nullptr ? wishes->provider : nullptr;
+  const bool is_provided = provider != nullptr && provider->kind != TALUS_PROVIDER_OS;
+  if (is_provided && !is_possible(*provider)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  const uintptr_t handle = is_provided ? make_instance_in(*provider, name, limit_bytes)
+                                       : make_instance(name, limit_bytes);
   if (handle == 0) errno = ENOMEM;
   return heap_for(handle);
 }
@@ -60,10 +67,29 @@ inline void check_owner(talus_heap* heap, void* pointer, const char* call) noexc
   if (instance_of(pointer) != handle_in(heap)) report::foreign_pointer(pointer, call);
 }
 
+// A region whose addresses the page map has no memory for: its blocks are known by it alone.
+inline bool is_in_nameless_region(talus_heap* heap, void* pointer) noexcept {
+  if (heap == nullptr) return false;
+  const RegionHeap* region = region_of(handle_in(heap), "talus_heap_realloc");
+  return region != nullptr && !region->has_page_words &&
+         region->holds(reinterpret_cast<uintptr_t>(pointer));
+}
+inline void* realloc_in_nameless(talus_heap* heap, void* pointer, size_t bytes) noexcept {
+  if (bytes == 0) {
+    release_from(handle_in(heap), pointer, "talus_heap_realloc");
+    return nullptr;
+  }
+  bool is_at_limit = false;
+  const FallBack none = [](uintptr_t, size_t, bool&) noexcept -> void* { return nullptr; };
+  return or_enomem(reallocate_in_region(handle_in(heap), pointer, bytes, "talus_heap_realloc",
+                                        none, is_at_limit));
+}
+
 inline void* heap_realloc(talus_heap* heap, void* pointer, size_t bytes) noexcept {
   if (pointer == nullptr) {
     return or_enomem(allocate_from(handle_in(heap), bytes, "talus_heap_realloc"));
   }
+  if (is_in_nameless_region(heap, pointer)) return realloc_in_nameless(heap, pointer, bytes);
   check_owner(heap, pointer, "talus_heap_realloc");
   return api::realloc(pointer, bytes);
 }
@@ -83,6 +109,10 @@ inline void heap_destroy(talus_heap* heap) noexcept {
 }
 inline int heap_delete(talus_heap* heap) noexcept {
   if (heap == nullptr) return 0;
+  {
+    const Inside inside{handle_in(heap), "talus_heap_delete"};
+    if (inside.slot().region != nullptr) return EINVAL;
+  }
   return delete_instance(handle_in(heap), "talus_heap_delete") ? 0 : ENOMEM;
 }
 

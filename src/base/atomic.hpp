@@ -69,6 +69,15 @@ class Atomic {
   }
   // The sole writer's increment: a load and a store, no locked instruction.
   TALUS_FAST void own_add_relaxed(T value) noexcept { store_relaxed(load_relaxed() + value); }
+  // The same by one, for fast paths: gcc makes three instructions of the above.
+  TALUS_FAST void own_count_relaxed() noexcept {
+#if defined(__x86_64__) && !TALUS_UNDER_TSAN
+    static_assert(sizeof(T) == 8, "a counter");
+    asm("addq $1, %0" : "+m"(value_) : : "cc");
+#else
+    own_add_relaxed(1);
+#endif
+  }
   // The word itself, for futex(2), which needs its address.
   T* futex_word() noexcept { return &value_; }
 

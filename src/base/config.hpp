@@ -163,6 +163,14 @@ inline constexpr size_t large_kept_bytes_max = large_kept_factor * list_bytes_ma
 // Bytes by which a thread lets the count of live large blocks be wrong before it corrects it.
 inline constexpr size_t large_unsettled_bytes_max = 4 * mib;
 
+// Memory that lies in a file gets its room on the disk in steps of an eighth of what it has, within
+// these bounds, so that growing is a call now and then.
+inline constexpr size_t file_step_bytes_min = 1 * mib;
+inline constexpr size_t file_step_bytes_max = 64 * mib;
+inline constexpr unsigned file_step_shift = 3;
+// A file's contents are copied in pieces of this much where that needs memory for a moment.
+inline constexpr size_t file_copy_bytes = 1 * mib;
+
 static_assert(small_bytes_max % granule_bytes != 0 && small_bytes_max < granule_bytes,
               "a small block fits in one granule, so that aligned classes exist up to its size");
 static_assert(linear_bytes_max == block_alignment << class_spacing_shift,

@@ -169,4 +169,6 @@ TALUS_DOOR const char* talus_heap_name(talus_heap* heap) noexcept {
 }
 TALUS_DOOR const char* talus_version(void) noexcept { return talus::version_text; }
 
+#include "door/bounded_names.hpp"
+
 #endif  // TALUS_DOOR_TALUS_NAMES_HPP

@@ -19,6 +19,8 @@
 
 namespace talus {
 
+struct RegionHeap;
+
 // Free blocks of one class that the next calls get; lowest address last.
 struct ReadyBlocks {
   size_t count = 0;
@@ -58,6 +60,16 @@ struct alignas(cache_line_bytes) InstanceSlot {
   Atomic<uintptr_t> shared_handle;  // written under the lock
   uintptr_t generation = 0;         // of the life that is, or of the last one; under the lock
   Instance* heap = nullptr;         // constant
+  RegionHeap* region = nullptr;     // of the life that is; constant in it; null: none
+};
+
+// Slots and descriptors for a process that has no memory left but a buffer. Zero, as those that
+// come from address space begin.
+struct SpareInstances {
+  static constexpr size_t count = 4;
+  InstanceSlot slots[64];
+  alignas(Instance) unsigned char heaps[count][sizeof(Instance)] = {};
+  size_t used_heaps = 0;  // under the registry's lock
 };
 
 struct InstanceTable {
@@ -69,6 +81,10 @@ struct InstanceTable {
 };
 
 inline InstanceTable instance_table;
+inline SpareInstances spare_instances;
+static_assert(sizeof spare_instances.slots == InstanceTable::part_slots * sizeof(InstanceSlot) &&
+                  heap_count_max % InstanceTable::part_slots == 0,
+              "spare slots are the first part");
 
 static_assert(sizeof(uintptr_t) == 8, "a handle holds a generation that never wraps");
 

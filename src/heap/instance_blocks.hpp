@@ -16,6 +16,7 @@
 #define TALUS_HEAP_INSTANCE_BLOCKS_HPP
 
 #include "heap/alloc_slow.hpp"
+#include "heap/instance_region.hpp"
 
 namespace talus {
 
@@ -84,6 +85,12 @@ inline LargeAllocation take_large_inside(Instance& heap, const Request& request,
 inline LargeAllocation allocate_inside_once(uintptr_t handle, const Request& request,
                                             bool& is_at_limit) noexcept {
   const Inside inside{handle, request.call};
+  if (RegionHeap* region = inside.slot().region) {
+    void* block = take_from_region(*region, request.bytes, request.alignment);
+    is_at_limit = block == nullptr;
+    if (block != nullptr || !region->falls_back) return {block, Zeroed::no};
+    is_at_limit = false;
+  }
   if (!request.is_small()) return take_large_inside(inside.heap(), request, is_at_limit);
   return {refill_and_pop(inside.heap(), request.class_id(), is_at_limit), Zeroed::no};
 }
@@ -118,8 +125,20 @@ TALUS_FAST void* allocate_small_inside(uintptr_t handle, size_t bytes, const cha
   const Inside inside{handle, call};
   const ClassId id = class_of(bytes);
   ReadyBlocks& ready = inside.heap().ready[index_of(id)];
-  if (TALUS_UNLIKELY(ready.count == 0)) return refill_and_pop(inside.heap(), id);
+  if (TALUS_UNLIKELY(ready.count == 0)) {
+    if (inside.slot().region != nullptr) return nullptr;
+    return refill_and_pop(inside.heap(), id);
+  }
   return ready.blocks[--ready.count];
+}
+
+inline void* reallocate_special_in_region(SpecialBlock& block, void* pointer, size_t bytes,
+                                          bool& is_at_limit) noexcept {
+  const auto fall_back = [](uintptr_t handle, size_t wanted, bool& at_limit) noexcept {
+    return allocate_inside_once(handle, {wanted, block_alignment, "realloc"}, at_limit).block;
+  };
+  return reallocate_in_region(handle_of_region(block), pointer, bytes, "realloc", fall_back,
+                              is_at_limit);
 }
 
 // Takes a block of the instance back; any other is reported. `tell` is called with
@@ -128,6 +147,14 @@ template <typename Tell>
 TALUS_FAST void release_inside(uintptr_t handle, void* pointer, const char* call,
                                Tell tell) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  const RegionHeap* region = region_of(handle, call);
+  if (TALUS_UNLIKELY(region != nullptr) && region->holds(address)) {
+    if (current_face().operations != nullptr) {
+      usable_in_region(handle, pointer, call);  // it is a block
+      tell(pointer);
+    }
+    return release_in_region(handle, pointer, call);
+  }
   {
     const Inside inside{handle, call};
     Instance& heap = inside.heap();

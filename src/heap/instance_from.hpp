@@ -14,6 +14,11 @@ namespace talus {
 inline uintptr_t instance_of(const void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const PageWord word = page_map.word_anywhere(address);
+  if (TALUS_UNLIKELY(is_special(word))) {
+    SpecialBlock* block = special_of(pointer);
+    const bool has_one = block != nullptr && block->operations->instance != nullptr;
+    return has_one ? block->operations->instance(*block) : 0;
+  }
   const HeapId owner = word.is_large() ? owner_of_large(word) : word.owner();
   return is_instance(owner) ? handle_of(owner) : 0;
 }
@@ -44,15 +49,19 @@ TALUS_FAST void* allocate_from(uintptr_t handle, size_t bytes, const char* call)
 // A block that is zero up to its usable size; null: as above.
 inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
   if (request.bytes > PTRDIFF_MAX - granule_bytes) return nullptr;
-  if (!request.is_small()) {
+  RegionHeap* region = region_of(handle, request.call);
+  if (!request.is_small() && region == nullptr) {
     request.bytes = usable_bytes_of_large(request.bytes == 0 ? 1 : request.bytes);
   }
   const LargeAllocation made = allocate_inside(handle, request);
   note_allocate(made.block, request.bytes);
   if (made.block == nullptr || made.zeroed == Zeroed::yes) return made.block;
-  const size_t usable = usable_size(made.block);
+  const bool is_in_region =
+      region != nullptr && region->holds(reinterpret_cast<uintptr_t>(made.block));
+  const size_t usable = is_in_region ? usable_in_region(handle, made.block, request.call)
+                                     : usable_size(made.block);
   const bool purged =
-      usable >= calloc_purge_bytes_min && os::System::purge(made.block, usable);
+      usable >= calloc_purge_bytes_min && drop_pages(made.block, usable);
   if (!purged) clear_bytes(made.block, usable);
   return made.block;
 }

@@ -66,9 +66,12 @@ void for_each_block_out(const Slab& slab, Visit visit) noexcept {
 }
 
 // The mode of the calling thread is told of all blocks that are about to go.
+inline bool is_told_of_frees() noexcept {
+  const HeapFace& face = current_face();
+  return face.operations != nullptr && face.operations->note_free != nullptr;
+}
 inline void note_all_free(Instance& heap) noexcept {
-  HeapFace& face = current_face();
-  if (face.operations == nullptr || face.operations->note_free == nullptr) return;
+  if (!is_told_of_frees()) return;
   give_ready_back(heap);
   for_each_slab(heap, [](const Slab& slab) noexcept { for_each_block_out(slab, note_free); });
   for (LargeBlock* large = heap.large_blocks; large != nullptr; large = large->next_inside) {
@@ -140,6 +143,7 @@ inline size_t take_instance_slot(Locked&) noexcept {
   if (id > instance_id_max) return 0;
   Atomic<InstanceSlot*>& part = instance_table.shared_parts[id / InstanceTable::part_slots];
   Locked held{space.lock()};
+  if (count == 0) part.store_release(spare_instances.slots);
   if (part.load_relaxed() == nullptr) {  // [own] registry's lock
     void* slots =
         space.take_metadata(held, InstanceTable::part_slots * sizeof(InstanceSlot));
@@ -147,6 +151,9 @@ inline size_t take_instance_slot(Locked&) noexcept {
     part.store_release(static_cast<InstanceSlot*>(slots));
   }
   void* memory = space.take_metadata(held, sizeof(Instance));  // zero, as its members begin
+  if (memory == nullptr && spare_instances.used_heaps < SpareInstances::count) {
+    memory = spare_instances.heaps[spare_instances.used_heaps++];
+  }
   if (memory == nullptr) return 0;
   auto* heap = static_cast<Instance*>(memory);
   heap->id = HeapId(static_cast<uint16_t>(id));
@@ -164,7 +171,8 @@ inline void copy_name(Instance& heap, const char* name) noexcept {
   heap.name[length] = '\0';
 }
 
-inline uintptr_t make_instance_once(const char* name, size_t limit_bytes) noexcept {
+inline uintptr_t make_instance_once(const char* name, size_t limit_bytes,
+                                    RegionHeap* region) noexcept {
   Locked registry_held{registry.lock};
   const size_t id = take_instance_slot(registry_held);
   if (id == 0) return 0;
@@ -176,15 +184,32 @@ inline uintptr_t make_instance_once(const char* name, size_t limit_bytes) noexce
   heap.peak_bytes = 0;
   heap.shared_thread_count.store_relaxed(1);  // [own] the program: it is not deserted
   const uintptr_t handle = ++slot.generation << 16 | id;
+  slot.region = region;
+  if (region != nullptr) {
+    region->operations = &region_operations;
+    region->handle = handle;
+    region->limit_bytes = limit_bytes;
+  }
   slot.shared_handle.store_release(handle);
   instance_table.shared_live_count.own_add_relaxed(1);  // [own] registry's lock
   return handle;
 }
 
 // The handle of a new instance; 0: no memory, or too many are alive.
-inline uintptr_t make_instance(const char* name, size_t limit_bytes) noexcept {
-  return allocate_with(sizeof(Instance),
-                       [=]() noexcept { return make_instance_once(name, limit_bytes); });
+inline uintptr_t make_instance(const char* name, size_t limit_bytes,
+                               RegionHeap* region = nullptr) noexcept {
+  return allocate_with(sizeof(Instance), [=]() noexcept {
+    return make_instance_once(name, limit_bytes, region);
+  });
+}
+// The same in memory that somebody provides, which is_possible() says of the wish.
+inline uintptr_t make_instance_in(const talus_provider& wish, const char* name,
+                                  size_t limit_bytes) noexcept {
+  RegionHeap* region = make_region(wish);
+  if (region == nullptr) return 0;
+  const uintptr_t handle = make_instance(name, limit_bytes, region);
+  if (handle == 0) end_region(*region);
+  return handle;
 }
 
 // The handle is nobody's from here on. The instance's lock is held.
@@ -200,20 +225,36 @@ inline void retire_instance(HeapId id) noexcept {
   instance_table.shared_live_count.own_add_relaxed(~uint32_t{0});  // [own] registry's lock
 }
 
+// The same of a region's, without its lock, which looking at a block takes.
+inline void note_region_free(uintptr_t handle, const char* call) noexcept {
+  if (region_of(handle, call) == nullptr || !is_told_of_frees()) return;
+  walk_region(handle, call, [](void* block, size_t) noexcept {
+    note_free(block);
+    return true;
+  });
+}
+
 inline void clear_instance(uintptr_t handle, const char* call) noexcept {
+  note_region_free(handle, call);
   {
     const InsideWhole inside{handle, call};
+    if (inside.slot().region != nullptr) empty_region(*inside.slot().region);
     empty_instance(inside.heap());
   }
   offer_work();
 }
 
 inline void destroy_instance(uintptr_t handle, const char* call) noexcept {
+  note_region_free(handle, call);
+  RegionHeap* region = nullptr;
   {
     const InsideWhole inside{handle, call};
     end_handle(inside);
+    region = inside.slot().region;
+    inside.slot().region = nullptr;
     empty_instance(inside.heap());
   }
+  if (region != nullptr) end_region(*region);
   retire_instance(id_in_handle(handle));
   offer_work();
 }

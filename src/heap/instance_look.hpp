@@ -106,6 +106,16 @@ bool walk_area(const AreaFacts& area, Visit visit) noexcept {
 // The same for all areas of an instance, ascending.
 template <typename Visit>
 bool walk_instance(uintptr_t handle, const char* call, Visit visit) noexcept {
+  if (region_of(handle, call) != nullptr) {
+    const bool is_whole = walk_region(handle, call, [&](void* block, size_t bytes) noexcept {
+      AreaFacts area;
+      area.base = reinterpret_cast<uintptr_t>(block);
+      area.bytes = area.block_bytes = bytes;
+      area.block_count = area.live_count = area.live_bits[0] = 1;
+      return walk_area(area, visit);
+    });
+    if (!is_whole) return false;
+  }
   for (uintptr_t from = 0;;) {
     const LowestBases lowest = lowest_areas(handle, from, call);
     for (size_t i = 0; i < lowest.count; i++) {
@@ -122,6 +132,8 @@ inline bool instance_contains(uintptr_t handle, const void* pointer, const char*
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const Inside inside{handle, call};
   Instance& heap = inside.heap();
+  const RegionHeap* region = inside.slot().region;
+  if (region != nullptr && region->holds(address)) return units_of(*region, pointer) != 0;
   const PageWord word = page_map.word_anywhere(address);
   if (word.owner() == heap.id) {
     const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(address));
@@ -144,12 +156,12 @@ inline talus_heap_numbers numbers_of_instance(uintptr_t handle, const char* call
   InstanceTotals totals;
   {
     const Inside inside{handle, call};
-    read_instance(inside.heap(), totals);
+    read_instance(inside.slot(), totals);
   }
   talus_heap_numbers numbers{};
   numbers.live_bytes = totals.live();
   numbers.live_blocks = totals.live_count;
-  numbers.slab_bytes = totals.slab_bytes;
+  numbers.slab_bytes = totals.slab_bytes + totals.region_bytes;
   numbers.slabs = totals.slab_count;
   numbers.large_bytes = totals.live_large;
   numbers.large_blocks = totals.large_count;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // heap/instance_totals: what each instance holds, in numbers.
 //
-//   total = live_small + live_large + free + slab_ends = slab_bytes + live_large
+//   total = live_small + live_large + live_region + free + slab_ends
+//         = slab_bytes + live_large + region_bytes
 //
 // Owns: nothing; reads. Invariants: the numbers of one instance are of one moment, so they are
 // exact and sum up at any time; one lock is held at a time, and none when a function returns.
@@ -10,6 +11,7 @@
 #define TALUS_HEAP_INSTANCE_TOTALS_HPP
 
 #include "heap/instance.hpp"
+#include "heap/region.hpp"
 
 namespace talus {
 
@@ -18,9 +20,11 @@ struct InstanceTotals {
   size_t number = 0;      // from 0 on; stays while the instance lives, is used again later
   size_t live_small = 0;  // blocks in slabs that the program holds
   size_t live_large = 0;  // blocks of their own
-  size_t free = 0;        // free blocks in slabs, those that are ready among them
+  size_t live_region = 0;  // blocks in memory of the instance's own provider
+  size_t free = 0;        // the rest of that, and free blocks in slabs, ready ones among them
   size_t slab_ends = 0;   // behind the last blocks of slabs
   size_t slab_bytes = 0;
+  size_t region_bytes = 0;  // that the provider backs
   size_t peak = 0;        // the most that total() ever was
   size_t limit = 0;       // of total(); 0: none
   size_t live_count = 0;
@@ -28,12 +32,13 @@ struct InstanceTotals {
   size_t slab_count = 0;
   char name[Instance::name_bytes_max] = {};
 
-  size_t live() const noexcept { return live_small + live_large; }
-  size_t total() const noexcept { return slab_bytes + live_large; }
+  size_t live() const noexcept { return live_small + live_large + live_region; }
+  size_t total() const noexcept { return slab_bytes + live_large + region_bytes; }
 };
 
 // The lock of the instance is held.
-inline void read_instance(const Instance& heap, InstanceTotals& totals) noexcept {
+inline void read_instance(const InstanceSlot& slot, InstanceTotals& totals) noexcept {
+  const Instance& heap = *slot.heap;
   totals = InstanceTotals{};
   totals.number = index_of(heap.id) - heap_count_max;
   for_each_used_class(heap, [&](ClassId id) noexcept {
@@ -52,6 +57,13 @@ inline void read_instance(const Instance& heap, InstanceTotals& totals) noexcept
   totals.large_count = heap.large_count;
   totals.live_count += heap.large_count;
   totals.slab_count = heap.slab_count;
+  if (const RegionHeap* region = slot.region) {
+    totals.live_region = region->live_units * unit_bytes;
+    totals.region_bytes = region->committed_bytes;
+    totals.free += region->committed_bytes - totals.live_region;
+    totals.live_count += region->live_count;
+    totals.peak += region->peak_units * unit_bytes;
+  }
   for (size_t i = 0; i < Instance::name_bytes_max; i++) totals.name[i] = heap.name[i];
 }
 
@@ -62,7 +74,7 @@ inline bool find_instance(size_t number, InstanceTotals& totals) noexcept {
   if (slot.shared_handle.load_relaxed() == 0) return false;  // [hint]
   Locked held{slot.lock};
   if (slot.shared_handle.load_relaxed() == 0) return false;  // [own] the lock
-  read_instance(*slot.heap, totals);
+  read_instance(slot, totals);
   return true;
 }
 

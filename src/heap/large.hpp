@@ -143,7 +143,7 @@ inline bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept {
     // Shrinking by much is a clear word: the pages go back now, not when they have aged.
     const uintptr_t tail = large.base + needed * granule_bytes;
     const bool purged = surplus * granule_bytes >= shrink_purge_bytes_min &&
-                        os::System::purge(reinterpret_cast<void*>(tail), surplus * granule_bytes);
+                        drop_pages(reinterpret_cast<void*>(tail), surplus * granule_bytes);
     space.give_tail(held, tail, surplus, !purged);
     return true;
   }
@@ -173,7 +173,9 @@ inline size_t move_contents(const LargeBlock& from, const LargeBlock& to) noexce
   }
   void* source = reinterpret_cast<void*>(from.base);
   void* target = reinterpret_cast<void*>(to.base);
-  if (kept >= remap_bytes && os::System::move_pages(source, target, kept)) return kept;
+  const bool may_move = kept >= remap_bytes && space.may_drop_pages(from.base) &&
+                        space.may_drop_pages(to.base);
+  if (may_move && os::System::move_pages(source, target, kept)) return kept;
   copy_bytes(target, source, kept);
   return 0;
 }

@@ -23,7 +23,7 @@ inline void* allocate_zeroed_large(size_t bytes, size_t alignment = block_alignm
   note_allocate(large.block, bytes);
   if (large.zeroed == Zeroed::yes) return large.block;
   const bool purged = bytes >= calloc_purge_bytes_min &&
-                      os::System::purge(large.block, usable_bytes_of_large(bytes));
+                      drop_pages(large.block, usable_bytes_of_large(bytes));
   if (!purged) clear_bytes(large.block, bytes);
   return large.block;
 }
@@ -107,6 +107,15 @@ inline void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit) noe
   const BlockFacts facts = facts_of(pointer, "realloc");
   ThreadCache* cache = cache_behind(current_face());
   const MaybeWorking working{cache};
+  if (TALUS_UNLIKELY(facts.is_special)) {
+    SpecialBlock& block = *special_of(pointer);
+    if (block.operations->reallocate != nullptr) {
+      note_free(pointer);
+      void* moved = block.operations->reallocate(block, pointer, bytes, is_at_limit);
+      note_allocate(moved == nullptr ? pointer : moved, bytes);
+      return moved;
+    }
+  }
   // A block of an instance stays in it.
   void* special = is_instance(facts.owner) ? nullptr
                                            : allocate_by_mode({bytes, block_alignment, 0});

@@ -101,10 +101,10 @@ TALUS_SLOW void slab_lean_to_available(Heap& heap, Slab& slab, uint32_t free_cou
   heap.available[index_of(slab.class_id)].add(slab);
 }
 
-// Does the slab lie in an arena that asked for huge pages?
+// Does the slab lie in an arena that asked for huge pages, or whose pages cannot be dropped?
 inline bool is_in_huge_pages(const Slab& slab) noexcept {
   Locked held{space.lock()};
-  return space.is_huge(held, slab.base);
+  return space.is_huge(held, slab.base) || !space.may_drop_pages(slab.base);
 }
 
 // One empty slab of a class stays for the next refill, but not a large one, and not for nobody.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heap/special: blocks that a mode makes in its own way.
+// heap/special: blocks that a mode or a region (heap/region.hpp) makes in its own way.
 //
 // Owns: how the heap meets them. Their granules carry special_word, which names no owner, so that
 // no fast path knows them, and a descriptor that begins with SpecialBlock: whoever frees or resizes
@@ -21,6 +21,12 @@ struct SpecialBlock;
 struct SpecialOperations {
   void (*release)(SpecialBlock& block, void* pointer) noexcept;
   size_t (*usable_bytes)(SpecialBlock& block, void* pointer, const char* call) noexcept;
+  // Resizes or moves the block; null: no memory, or a limit, and it is untouched. Null for blocks
+  // that become ordinary ones.
+  void* (*reallocate)(SpecialBlock& block, void* pointer, size_t bytes,
+                      bool& is_at_limit) noexcept = nullptr;
+  // The handle of the instance whose block it is. Null for blocks of none.
+  uintptr_t (*instance)(SpecialBlock& block) noexcept = nullptr;
 };
 
 struct SpecialBlock {

@@ -46,6 +46,8 @@ struct HeapTotals {
   size_t instance_count = 0;   // beside these, heaps that the program made
   size_t instance_live = 0;    // what these have of live()
   size_t instance_total = 0;   // what these have of total_bytes, without ends of large blocks
+  size_t region_live = 0;      // beside all of these, blocks in memory of providers of instances
+  size_t region_total = 0;     // that these providers back
   size_t cache_count = 0;    // thread caches in use, or left behind by a fork
   size_t left_count = 0;     // of these, left behind
   size_t metadata = 0;
@@ -139,9 +141,11 @@ inline void add_instance(HeapTotals& totals, Heap& base) noexcept {
   totals.purged_in_slabs += heap.lean_free_bytes;
   totals.instance_count++;
   InstanceTotals numbers;
-  read_instance(heap, numbers);
-  totals.instance_live += numbers.live();
-  totals.instance_total += numbers.total();
+  read_instance(instance_slot(heap.id), numbers);
+  totals.instance_live += numbers.live() - numbers.live_region;
+  totals.instance_total += numbers.total() - numbers.region_bytes;
+  totals.region_live += numbers.live_region;
+  totals.region_total += numbers.region_bytes;
 }
 
 constexpr size_t less_or_none(size_t value, size_t by) noexcept {

@@ -11,7 +11,9 @@
 
 namespace talus::os {
 
-enum class FakeCall : uint8_t { map, unmap, purge, move_pages, allow, withdraw, count };
+enum class FakeCall : uint8_t {
+  map, unmap, purge, move_pages, allow, withdraw, reserve_room, give_room_back, map_file, count
+};
 
 struct FakePlan {
   Atomic<uint64_t> calls[static_cast<size_t>(FakeCall::count)];  // made so far, by kind
@@ -53,6 +55,19 @@ struct FakeOs : LinuxOs {
   }
   static bool purge(void* at, size_t bytes) noexcept {
     return permits(FakeCall::purge, at, bytes) && LinuxOs::purge(at, bytes);
+  }
+  static bool reserve_room(long file, uint64_t offset, size_t bytes) noexcept {
+    return permits(FakeCall::reserve_room, nullptr, bytes) &&
+           LinuxOs::reserve_room(file, offset, bytes);
+  }
+  static bool give_room_back(long file, uint64_t offset, size_t bytes) noexcept {
+    return permits(FakeCall::give_room_back, nullptr, bytes) &&
+           LinuxOs::give_room_back(file, offset, bytes);
+  }
+  static bool map_file(void* at, size_t bytes, long file, uint64_t offset,
+                       FileSharing sharing) noexcept {
+    return permits(FakeCall::map_file, at, bytes) &&
+           LinuxOs::map_file(at, bytes, file, offset, sharing);
   }
   // The kernel answers in its own pages.
   static bool look_for_pages(const void* at, size_t bytes, unsigned char* pages) noexcept {

@@ -22,7 +22,8 @@
 // Arguments are multiples of page_bytes(). No function touches errno. All may be called on any
 // thread at any time. After start only mmap, munmap, mremap, madvise and futex are used, and for
 // the helper thread mprotect, rt_sigprocmask, clone and exit, so the narrowest sandboxes let them
-// pass; tests/conformance runs under such a filter. Whatever else is here says when it may be used.
+// pass; tests/conformance runs under such a filter. What a provider of memory needs is in
+// os/file_calls.hpp. Whatever else is here says when it may be used.
 #ifndef TALUS_OS_OS_LINUX_HPP
 #define TALUS_OS_OS_LINUX_HPP
 
@@ -39,6 +40,7 @@
 
 #include "arch/arch.hpp"
 #include "base/base.hpp"
+#include "os/file_calls.hpp"
 #include "os/vdso.hpp"
 
 #ifndef MREMAP_DONTUNMAP
@@ -58,7 +60,7 @@ struct FileFacts {
   uint32_t owner = 0;
 };
 
-struct LinuxOs {
+struct LinuxOs : FileCalls {
   static size_t page_bytes() noexcept { return getauxval(AT_PAGESZ); }
   // True in a process that got rights from its file: it must not listen to its environment.
   static bool is_secure() noexcept { return getauxval(AT_SECURE) != 0; }

@@ -3,7 +3,8 @@
 //
 // Owns: the three handlers. Before: all locks are taken, in their order, so no list is being
 // refilled, flushed or delivered and no range changes hands; single pushes and pops of other
-// threads commit with one store. In the child the locks are made anew, and the caches of the
+// threads commit with one store; memory in files becomes each side's own (space/file_fork.hpp). In
+// the child the locks are made anew, and the caches of the
 // threads that do not exist there are left behind; who starts a thread later takes one home.
 // Called on: the forking thread.
 #ifndef TALUS_PROCESS_FORK_HPP
@@ -34,12 +35,28 @@ inline void before_fork() noexcept {
   registry.lock.take();
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).take(); });
   for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.take(); });
+  take_bounded_locks();
   space.lock().take();
   wait_for_purges();
+  file_stores.before_fork();
+}
+
+// Is this the only thread that may write to the heap now? A helper that is there before and after
+// the count was counted.
+inline bool is_only_thread() noexcept {
+  const auto has_helper = []() noexcept {
+    HelperLife* life = helper.shared_life.load_acquire();
+    return life != nullptr && life->shared_id.load_acquire() != 0;
+  };
+  const bool had_helper = has_helper();
+  const size_t tasks = os::System::task_count();
+  return tasks == 1 || (tasks == 2 && had_helper && has_helper());
 }
 
 inline void after_fork_in_parent() noexcept {
+  file_stores.after_fork_in_parent(is_only_thread);
   space.lock().give();
+  give_bounded_locks();
   for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.give(); });
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).give(); });
   registry.lock.give();
@@ -49,6 +66,7 @@ inline void after_fork_in_parent() noexcept {
 }
 
 inline void after_fork_in_child() noexcept {
+  file_stores.after_fork_in_child();  // first: from here on the memory is this process's own
   forget_helper();
   reset_printer_in_child();
   registry.sweeping.reset_in_child();
@@ -60,6 +78,7 @@ inline void after_fork_in_child() noexcept {
       face.operations != &birth_operations && face.operations != &dead_operations;
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).reset_in_child(); });
   for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.reset_in_child(); });
+  leave_bounded_caches();
   leave_other_caches(has_cache ? cache_behind(face) : nullptr);
   mapped::renew_thread_id();
 }

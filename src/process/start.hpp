@@ -18,6 +18,7 @@
 #include "process/faults.hpp"
 #include "process/fork.hpp"
 #include "process/print_statistics.hpp"
+#include "process/provider.hpp"
 
 namespace talus {
 
@@ -120,6 +121,7 @@ inline void process_starts() noexcept {
   process_started_ns.store_relaxed(os::System::now_ns());  // [init]
   configure_process();
   find_limits();
+  start_provider(warn);
   if (options.verbose) say_options();
   if (options.mode != HeapMode::none) {
     start_mapped();
@@ -127,7 +129,7 @@ inline void process_starts() noexcept {
     prepare_statistics();
   }
   watch_forks();
-  allow_helper();
+  if (gives_memory_back() || has_clock_samples()) allow_helper();
   start_clock_samples();
 }
 

@@ -113,6 +113,8 @@ inline void add_heap_values(Statistics& all) noexcept {
   all.set(Id::heap_instances, totals.instance_count);
   all.set(Id::heap_instance_live_bytes, totals.instance_live);
   all.set(Id::heap_instance_total_bytes, totals.instance_total);
+  all.set(Id::heap_provided_live_bytes, totals.region_live);
+  all.set(Id::heap_provided_total_bytes, totals.region_total);
   all.set(Id::space_reserved_bytes, totals.space.reserved_bytes);
   all.set(Id::space_given_bytes, totals.space.given_bytes);
   all.set(Id::space_retained_bytes, totals.dirty);

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 
+#include "bounded/life.hpp"
 #include "modes/counting.hpp"
 #include "modes/mapped.hpp"
 #include "process/own_configuration.hpp"
@@ -44,6 +45,7 @@ inline ThreadEnd thread_end;
 inline void thread_ends(void* value) noexcept {
   thread_end.ending_count.fetch_add_relaxed(1);  // [hint] forget_threads waits for it to fall
   auto& cache = *static_cast<ThreadCache*>(value);
+  end_bounded_thread();
   depart(cache, dead_face);
   end_cache(cache);
   thread_end.ending_count.fetch_sub_relaxed(1);  // [hint] as above

@@ -52,7 +52,18 @@ enum class Preset : std::uint8_t { tiny, small, usual, fast };
 // that nobody may touch (modes/mapped.hpp).
 enum class HeapMode : std::uint8_t { none, mapped, mapped_underrun };
 
-enum class OptionKind : std::uint8_t { number, amount, boolean, text, words };
+// Where the process's memory comes from: the kernel, as it is needed; so much of it, at the start;
+// or a file in a directory.
+enum class ProviderKind : std::uint8_t { os, prealloc, file };
+struct ProviderChoice {
+  ProviderKind kind{ProviderKind::os};
+  bool falls_back{false};      // prealloc: the kernel is asked when all is used
+  bool grows{true};            // file: reserved as it is needed, not at once
+  std::uint64_t bytes{0};      // prealloc, file: so much; 0, for a file that grows: no bound
+  char directory[200]{};       // file; short enough for the whole to be a text
+};
+
+enum class OptionKind : std::uint8_t { number, amount, boolean, text, words, provider };
 enum class OptionUnit : std::uint8_t { none, bytes, ms };
 
 // When a value may change. at_start: read once, when the process starts.
@@ -107,6 +118,13 @@ struct OptionTypeOf<Preset> {
 };
 
 template <>
+struct OptionTypeOf<ProviderChoice> {
+  static constexpr OptionKind kind = OptionKind::provider;
+  static constexpr const char* words =
+      "os, prealloc:SIZE[,fallback=0|1] or file:DIRECTORY[,size=SIZE][,grow=0|1]";
+};
+
+template <>
 struct OptionTypeOf<HeapMode> {
   static constexpr OptionKind kind = OptionKind::words;
   static constexpr const char* words = "none|mapped|mapped-underrun";
@@ -158,9 +176,12 @@ struct OptionTypeOf<HeapMode> {
       "an allocation with which Talus would have more memory than that fails; a percentage "   \
       "is one of the cgroup's memory limit; empty or 0: none")                                 \
   ROW(thp, HugePages, HugePages::adaptive, 0, 2, none, while_running,                          \
-      "huge pages are asked for: never, for heaps that are large and dense, or always")        \
+      "huge pages are asked for: never, where a large process fills its memory, or always")        \
   ROW(pressure, bool, false, 0, 1, none, at_start,                                             \
       "while the kernel reports memory pressure (PSI), all free memory goes back at once")     \
+  ROW(provider, ProviderChoice, ProviderChoice{}, 0, 0, none, at_start,                        \
+      "where memory comes from: the kernel; so much of it at the start; or a file without a "  \
+      "name in a directory, growing or with all its size at the start")                        \
   ROW(mode, HeapMode, HeapMode::none, 0, 2, none, at_start,                                    \
       "none; mapped: each block ends where memory ends, so that an overrun or a use after "    \
       "free faults at once; mapped-underrun: each begins there")                               \
@@ -218,6 +239,7 @@ constexpr std::uint64_t option_default_number(std::uint64_t value) { return valu
 constexpr std::uint64_t option_default_number(bool value) { return value ? 1 : 0; }
 constexpr std::uint64_t option_default_number(const char*) { return 0; }
 constexpr std::uint64_t option_default_number(OptionAmount value) { return value.value; }
+constexpr std::uint64_t option_default_number(const ProviderChoice&) { return 0; }
 template <typename Words, typename = std::enable_if_t<std::is_enum_v<Words>>>
 constexpr std::uint64_t option_default_number(Words value) {
   return static_cast<std::uint64_t>(value);

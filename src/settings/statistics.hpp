@@ -76,9 +76,13 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
       "caches of threads that a fork left behind and nobody took home yet")                     \
   ROW(heap, instances, gauge, none, "instances", "heaps that the program made, beside heaps")   \
   ROW(heap, instance_live_bytes, gauge, bytes, "live, in instances",                            \
-      "of live_bytes: the sum of live_bytes of all instances")                                  \
+      "of live_bytes: the sum of live_bytes of all instances, without what is provided")        \
   ROW(heap, instance_total_bytes, gauge, bytes, "with instances",                               \
-      "of total_bytes: the sum of total_bytes of all instances")                                \
+      "of total_bytes: the sum of total_bytes of all instances, without what is provided")      \
+  ROW(heap, provided_live_bytes, gauge, bytes, "live, provided",                                \
+      "blocks in use in memory of instances' own providers, beside live_bytes")                 \
+  ROW(heap, provided_total_bytes, gauge, bytes, "provided",                                     \
+      "what these providers back, beside total_bytes")                                          \
   ROW(space, reserved_bytes, gauge, bytes, "address space",                                     \
       "in arenas; the sum of given, retained, purging and clean")                               \
   ROW(space, given_bytes, gauge, bytes, "with heaps", "equals heap.total_bytes when all rest")  \
@@ -133,7 +137,7 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
 // Fields of an instance, whose key is its number, or its name. All are of one moment.
 #define TALUS_INSTANCE_STATISTIC_ROWS(ROW)                                                      \
   ROW(instance, live_bytes, gauge, bytes, "live", "blocks in use")                              \
-  ROW(instance, free_bytes, gauge, bytes, "free", "free blocks in its slabs")                   \
+  ROW(instance, free_bytes, gauge, bytes, "free", "what its blocks do not use")                   \
   ROW(instance, slab_end_bytes, gauge, bytes, "ends", "behind the last block of each slab")     \
   ROW(instance, total_bytes, gauge, bytes, "total", "the sum of these three")                   \
   ROW(instance, peak_bytes, gauge, bytes, "peak", "the most that total_bytes ever was")         \

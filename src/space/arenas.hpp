@@ -7,9 +7,11 @@
 // processes' arenas ask for small pages, large blocks' arenas say nothing (the system decides);
 // always and never: all arenas ask for huge, for small pages. docs/decisions/0003 has the
 // measurements.
+// Where the process has a provider of pages (space/provider.hpp), it is asked instead of the
+// kernel; arenas from before it was set stay the kernel's.
 // Invariant: an arena is a multiple of a huge page and aligned to it, unless addresses are scarce
 // or arenas smaller than that were asked for.
-// Called on: under the space lock. Must not know: what ranges are free.
+// Called on: under the space lock, but where it says otherwise. Must not know: what is free.
 #ifndef TALUS_SPACE_ARENAS_HPP
 #define TALUS_SPACE_ARENAS_HPP
 
@@ -17,6 +19,7 @@
 #include "settings/options.hpp"
 #include "space/fill_probe.hpp"
 #include "space/metadata.hpp"
+#include "space/provider.hpp"
 
 namespace talus {
 
@@ -31,9 +34,11 @@ enum class PageWish : uint8_t { system, small, huge };
 struct Arena {
   uintptr_t base = 0;  // 0: the kernel refused
   size_t bytes = 0;
+  const PageProvider* provider = nullptr;  // null: the kernel's own
 };
 
-// An arena in the list of all; constant, and never freed. One without memory for it is not listed.
+// An arena in the list of all; constant, and never freed. One of the kernel's is not listed if
+// there is no memory for that.
 struct ListedArena {
   Arena arena;
   const ListedArena* next;
@@ -53,6 +58,11 @@ class Arenas {
     if (bytes > arena_growth_max) bytes = arena_growth_max;
     bytes = round_up(bytes, alignment);
     if (bytes < needed) bytes = needed;
+    if (const PageProvider* from = provider()) {
+      const ProvidedRange range = from->reserve(round_up(needed_bytes, granule_bytes), bytes);
+      if (range.base != 0) return Arena{range.base, range.bytes, from};
+      if (!from->falls_back) return {};
+    }
     for (;;) {
       // The kernel places mappings downward: below the last arena it is often free and joins it.
       void* hint = last_ > bytes ? reinterpret_cast<void*>(last_ - bytes) : nullptr;
@@ -98,12 +108,46 @@ class Arenas {
   // Does this address lie in a place that asked for huge pages?
   bool is_huge(uintptr_t address) const noexcept { return place_of(address) != nullptr; }
   bool has_huge() const noexcept { return huge_ != nullptr; }
-  // Lists an arena that will stay.
-  void list(const Arena& arena, Metadata& metadata, size_t reserved_bytes) noexcept {
+  // Lists an arena that will stay. False: it was not listed, and must not stay.
+  [[nodiscard]] bool list(const Arena& arena, Metadata& metadata, size_t reserved_bytes) noexcept {
     void* place = metadata.take(sizeof(ListedArena), reserved_bytes);
-    if (place != nullptr) listed_ = new (place) ListedArena{arena, listed_};
+    if (place == nullptr) return arena.provider == nullptr;
+    const ListedArena* before = shared_listed_.load_relaxed();  // [own] space lock
+    shared_listed_.store_release(new (place) ListedArena{arena, before});
+    return true;
   }
-  const ListedArena* newest() const noexcept { return listed_; }
+  const ListedArena* newest() const noexcept { return shared_listed_.load_acquire(); }
+
+  // From here on arenas come from a provider.
+  void set_provider(const PageProvider& from) noexcept { shared_provider_.store_release(&from); }
+  void forget_provider() noexcept { shared_provider_.store_release(nullptr); }
+  // Null: the kernel. Without the lock, too, as the four that follow.
+  const PageProvider* provider() const noexcept { return shared_provider_.load_acquire(); }
+  // Who provides what is at this address.
+  const PageProvider* provider_of(uintptr_t address) const noexcept {
+    if (TALUS_LIKELY(provider() == nullptr)) return nullptr;
+    for (const ListedArena* at = newest(); at != nullptr; at = at->next) {
+      if (address - at->arena.base < at->arena.bytes) return at->arena.provider;
+    }
+    return nullptr;
+  }
+  // A part of a free range that ends at `free_end` is about to be used. False: there is no memory.
+  [[nodiscard]] bool commit(uintptr_t base, size_t bytes, uintptr_t free_end) const noexcept {
+    const PageProvider* from = provider_of(base);
+    if (TALUS_LIKELY(from == nullptr) || from->commit == nullptr) return true;
+    return from->commit(base, bytes, free_end - base);
+  }
+  bool may_purge() const noexcept {
+    const PageProvider* from = provider();
+    return TALUS_LIKELY(from == nullptr) || from->purge != nullptr || from->falls_back;
+  }
+  bool purge(uintptr_t base, size_t bytes) const noexcept {
+    const PageProvider* from = provider_of(base);
+    if (TALUS_LIKELY(from == nullptr)) {
+      return os::System::purge(reinterpret_cast<void*>(base), bytes);
+    }
+    return from->purge != nullptr && from->purge(base, bytes);
+  }
 
   // The process is sparse now: its arenas take small pages from here on. Whoever purges them later
   // would otherwise see the kernel fill the holes again.
@@ -180,7 +224,8 @@ class Arenas {
   }
 
   uintptr_t last_ = 0;
-  const ListedArena* listed_ = nullptr;
+  Atomic<const ListedArena*> shared_listed_;      // written under the space lock
+  Atomic<const PageProvider*> shared_provider_;  // set once, when the process starts
   HugePlace* huge_ = nullptr;
   HugePlace* unused_ = nullptr;
   FillProbe probe_;

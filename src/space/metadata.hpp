@@ -41,6 +41,8 @@ class Metadata {
   void add_chunk(void* chunk, size_t bytes) noexcept { begin_chunk(chunk, bytes, true); }
   // What a chunk needs for itself.
   static constexpr size_t chunk_head_bytes = cache_line_bytes;
+  // The kernel is not asked for chunks any more.
+  void stop_asking() noexcept { is_closed_ = true; }
   size_t used_bytes() const noexcept { return used_bytes_; }
   const MetadataChunk* newest_chunk() const noexcept { return chunks_; }
 
@@ -52,6 +54,7 @@ class Metadata {
     used_bytes_ += chunk_head_bytes;
   }
   bool map_chunk(size_t bytes_min, size_t bytes_wished) noexcept {
+    if (is_closed_) return false;
     bytes_min += chunk_head_bytes;
     if (bytes_min < meta_chunk_bytes) bytes_min = meta_chunk_bytes;
     size_t bytes = round_up(bytes_wished, os::page_bytes());
@@ -69,6 +72,7 @@ class Metadata {
   char* cursor_ = nullptr;
   size_t left_bytes_ = 0;
   size_t used_bytes_ = 0;
+  bool is_closed_ = false;
 };
 
 }  // namespace talus

@@ -15,31 +15,13 @@
 #include "os/bytes.hpp"
 #include "settings/machine.hpp"
 #include "space/arenas.hpp"
+#include "space/file_fork.hpp"
 #include "space/free_ranges.hpp"
+#include "space/purge_piece.hpp"
+#include "space/range.hpp"
 #include "sync/lock.hpp"
 
 namespace talus {
-
-// A range that was given out. `base` 0 means there was no memory.
-struct Range {
-  uintptr_t base = 0;
-  size_t granules = 0;
-  Zeroed zeroed = Zeroed::no;  // all its bytes read as zero
-};
-
-// Patient purging leaves parts of huge pages alone; urgent purging takes all it finds.
-enum class Haste : uint8_t { patient, urgent };
-
-// What statistics read; all in bytes but the two counts. Written under the space lock.
-struct SpaceCounters {
-  size_t reserved_bytes = 0;     // address space in arenas
-  size_t reserved_peak_bytes = 0;
-  size_t given_bytes = 0;        // with users
-  size_t given_peak_bytes = 0;
-  size_t purged_bytes = 0;       // ever given back to the kernel
-  size_t purge_count = 0;
-  size_t arena_count = 0;
-};
 
 class Space : public FreeRanges {
  public:
@@ -69,8 +51,9 @@ class Space : public FreeRanges {
     const Zeroed zeroed = fit->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
     const uintptr_t end = base + granules * granule_bytes;
     const uintptr_t clean_end = fit->end();
+    if (!arenas_.commit(base, end - base, clean_end)) return {};
     take_from(*fit, base, granules);
-    if (zeroed == Zeroed::yes) {
+    if (zeroed == Zeroed::yes && arenas_.provider() == nullptr) {
       arenas_.begin_use(base, end, clean_end, filling, counters_.given_bytes,
                         counters_.reserved_bytes, metadata_);
     }
@@ -87,6 +70,7 @@ class Space : public FreeRanges {
     if (at->granules < granules) granules = at->granules;
     if (!is_within_limit(granules)) granules = granules_min;
     if (!is_within_limit(granules)) return {};
+    if (!arenas_.commit(base, granules * granule_bytes, at->end())) return {};
     const Zeroed zeroed = at->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
     take_from(*at, base, granules);
     return Range{base, granules, zeroed};
@@ -176,6 +160,32 @@ class Space : public FreeRanges {
     return metadata_.take(bytes, counters_.reserved_bytes);
   }
 
+  // Memory comes from a provider from here on; untouched addresses of the kernel's are forgotten.
+  // `all_bytes`: all that it has, taken at once; 0: as needed. False: that could not be had.
+  bool use_provider(Locked& held, const PageProvider& from, size_t all_bytes) noexcept {
+    if (!supply_nodes()) return false;
+    while (FreeRange* clean = find_clean(1)) {
+      counters_.reserved_bytes -= clean->granules * granule_bytes;
+      carve(*clean, clean->base, clean->granules);
+    }
+    arenas_.set_provider(from);
+    if (all_bytes != 0 && !grow(all_bytes / granule_bytes, Filling::unknown)) {
+      arenas_.forget_provider();
+      return false;
+    }
+    if (!from.holds_descriptors) return true;
+    const Range range = take(held, meta_chunk_bytes / granule_bytes);
+    if (range.base == 0) return true;
+    metadata_.add_chunk(reinterpret_cast<void*>(range.base), range.granules * granule_bytes);
+    metadata_.stop_asking();
+    return true;
+  }
+  // May pages of live blocks and partly used slabs at this address be dropped, or moved? Only the
+  // kernel's own come back when they are touched. Without the lock, too.
+  bool may_drop_pages(uintptr_t address) const noexcept {
+    return TALUS_LIKELY(arenas_.provider() == nullptr) || arenas_.provider_of(address) == nullptr;
+  }
+
   const SpaceCounters& counters() const noexcept { return counters_; }
   bool is_purging() const noexcept { return purging_bytes_ != 0; }
   size_t purging_bytes() const noexcept { return purging_bytes_; }
@@ -263,6 +273,7 @@ class Space : public FreeRanges {
     FreeRange* range = find_clean(1);
     if (range == nullptr) range = find_dirty(1);
     if (range == nullptr) return nullptr;
+    if (!arenas_.commit(range->base, granule_bytes, range->end())) return nullptr;
     auto* fresh = reinterpret_cast<FreeRange*>(range->base);
     if (range->state == RangeState::dirty) clear_bytes(fresh, granule_bytes);
     nodes = granule_bytes / sizeof(FreeRange);
@@ -271,44 +282,14 @@ class Space : public FreeRanges {
     return fresh;
   }
 
-  // Whole huge pages, in one call as far as that takes no longer than a millisecond or two.
-  static size_t urgent_piece_bytes(size_t bytes_wanted) noexcept {
-    const size_t bytes = round_up(bytes_wanted, arena_alignment);
-    return bytes < urgent_piece_bytes_max ? bytes : urgent_piece_bytes_max;
-  }
-
-  // What of a dirty range to purge next: a huge page or less, so that the kernel is never busy for
-  // long; when it is urgent, more. Base 0: the range is better left alone.
-  struct Piece {
-    uintptr_t base = 0;
-    size_t granules = 0;
-  };
-  Piece piece_of(const FreeRange& range, size_t bytes_wanted, Haste haste) const noexcept {
-    uintptr_t end = range.end();
-    const size_t most = haste == Haste::urgent ? urgent_piece_bytes(bytes_wanted) : arena_alignment;
-    uintptr_t base = round_down(end - 1, arena_alignment) - (most - arena_alignment);
-    const bool is_whole_only = haste == Haste::patient && arenas_.is_huge(range.base);
-    if (is_whole_only) {
-      end = round_down(end, arena_alignment);
-      base = end - arena_alignment;
-      if (end <= range.base || base < range.base) return {};
-    } else {
-      if (base < range.base || base > end) base = range.base;
-      // Patient purging leaves what is in use; urgent purging saves calls and tears no huge page.
-      const bool is_exact = haste == Haste::patient && end - base > bytes_wanted;
-      if (is_exact) base = end - round_up(bytes_wanted, granule_bytes);
-    }
-    return Piece{base, (end - base) / granule_bytes};
-  }
-
   // Purges a part of a free range, outside the lock. False: the kernel refused; it is dirty.
-  bool purge_piece(Locked& held, FreeRange& from, const Piece& piece) noexcept {
+  bool purge_piece(Locked& held, FreeRange& from, const PurgePiece& piece) noexcept {
     const size_t bytes = piece.granules * granule_bytes;
     FreeRange& node = take_out(from, piece.base, piece.granules);
     purging_bytes_ += bytes;
     purger_count_++;
     held.give_for_a_while();
-    const bool done = os::System::purge(reinterpret_cast<void*>(piece.base), bytes);
+    const bool done = arenas_.purge(piece.base, bytes);
     held.take_again();
     purger_count_--;
     purging_bytes_ -= bytes;
@@ -324,7 +305,7 @@ class Space : public FreeRanges {
       const size_t granules = range->granules;
       size_t rest = (round_up(base, arena_alignment) - base) / granule_bytes;
       if (rest > granules) rest = granules;
-      if (rest != 0 && arenas_.is_huge(base)) purge_piece(held, *range, Piece{base, rest});
+      if (rest != 0 && arenas_.is_huge(base)) purge_piece(held, *range, PurgePiece{base, rest});
       range = next_clean(granules, base);
     }
   }
@@ -332,12 +313,14 @@ class Space : public FreeRanges {
   // Purges at least that much of the dirty ranges if there is, oldest first. Returns bytes purged.
   size_t purge(Locked& held, size_t bytes_wanted, Haste haste) noexcept {
     size_t purged = 0;
+    if (!arenas_.may_purge()) return 0;
     // Ranges that are left alone, or that the kernel refuses, become the newest: stop before
     // meeting them again.
     size_t left_alone = 0;
     while (purged < bytes_wanted && oldest() != nullptr && purger_count_ < purgers_max) {
       FreeRange& from = *oldest();
-      const Piece piece = piece_of(from, bytes_wanted - purged, haste);
+      const PurgePiece piece =
+          choose_piece(from, bytes_wanted - purged, haste, arenas_.is_huge(from.base));
       if (piece.base == 0) {
         make_newest(from);
         if (++left_alone > free_range_count()) break;
@@ -360,11 +343,13 @@ class Space : public FreeRanges {
     const Arena arena = arenas_.reserve(granules * granule_bytes, filling,
                                         counters_.reserved_bytes, metadata_);
     if (arena.base == 0) return false;
-    if (!page_map.cover(arena.base, arena.bytes)) {
+    if (!page_map.cover(arena.base, arena.bytes) ||
+        !arenas_.list(arena, metadata_, counters_.reserved_bytes)) {
+      // A provider's addresses are lost, which costs no memory.
+      if (arena.provider != nullptr) return false;
       os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
       return false;
     }
-    arenas_.list(arena, metadata_, counters_.reserved_bytes);
     counters_.arena_count++;
     counters_.reserved_bytes += arena.bytes;
     if (counters_.reserved_bytes > counters_.reserved_peak_bytes) {
@@ -394,6 +379,11 @@ class Space : public FreeRanges {
 };
 
 inline Space space;
+
+// Pages of a live block read as zero afterwards, and have no memory. False: nothing changed.
+inline bool drop_pages(void* at, size_t bytes) noexcept {
+  return space.may_drop_pages(reinterpret_cast<uintptr_t>(at)) && os::System::purge(at, bytes);
+}
 
 }  // namespace talus
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Compares docs/api.md with the headers and with the library.
 
-Owns: the completeness of that page. Each function that talus.h declares has one row of a table
+Owns: the completeness of that page. Each function that a C header declares has one row of a table
 there and is exported by the library; the library exports no other talus_ name, and the page names
 no function that there is not.
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 DECLARATION = re.compile(r"^TALUS_API [^;(]*?\b(talus_\w+)\(", re.MULTILINE)
 NAME = re.compile(r"`(talus_\w+)")
-TYPES = {"talus_block", "talus_limit_handler", "talus_heap", "talus_options"}
+TYPES = {"talus_block", "talus_limit_handler", "talus_heap", "talus_options", "talus_bounded"}
 
 
 def main() -> int:
@@ -25,18 +25,19 @@ def main() -> int:
     parser.add_argument("--library", required=True)
     arguments = parser.parse_args()
     root = Path(arguments.root)
-    declared = DECLARATION.findall((root / "include/talus/talus.h").read_text())
+    headers = sorted((root / "include/talus").glob("*.h"))
+    declared = [name for header in headers for name in DECLARATION.findall(header.read_text())]
     page = (root / "docs/api.md").read_text()
     rows = [name for line in page.splitlines() if line.startswith("|")
             for name in NAME.findall(line.split("|")[1])]
     listed = subprocess.run(["nm", "-D", "--defined-only", arguments.library], check=True,
                             stdout=subprocess.PIPE, text=True).stdout
     exported = {word for word in listed.split() if word.startswith("talus_")}
-    found = [f"{name}: declared in talus.h, {rows.count(name)} rows in docs/api.md"
+    found = [f"{name}: declared in a header, {rows.count(name)} rows in docs/api.md"
              for name in declared if rows.count(name) != 1]
-    found += [f"{name}: named in docs/api.md, not in talus.h"
+    found += [f"{name}: named in docs/api.md, in no header"
               for name in sorted(set(NAME.findall(page)) - set(declared) - TYPES)]
-    found += [f"{name}: exported by the library or declared in talus.h, not both"
+    found += [f"{name}: exported by the library or declared in a header, not both"
               for name in sorted(exported ^ set(declared))]
     print("\n".join(found) if found else f"{len(declared)} functions, each in its place")
     return 1 if found or not declared else 0

@@ -49,6 +49,34 @@ void owns() {
   talus_free(left);
 }
 
+// The buffer is larger than what any of them needs, and they end before it.
+char buffer[300000];
+void has_providers() {
+  talus::heap heaps[] = {talus::heap::in_buffer(buffer, sizeof buffer, "buffer"),
+                         talus::heap::preallocated(1 << 20), talus::heap::in_file("/tmp", 1 << 20),
+                         talus::heap::in_file("/tmp", 1 << 20, false)};
+  EXPECT(std::string{heaps[0].name()} == "buffer");
+  for (talus::heap& own : heaps) {
+    Vector<int> numbers{own};
+    for (int i = 0; i < 20000; i++) numbers.push_back(i);
+    EXPECT(own.contains(numbers.data()) && numbers[19999] == 19999);
+    EXPECT(talus_heap_of(numbers.data()) == own.get());
+    EXPECT(own.try_allocate(2 << 20) == nullptr);
+    void* freed = own.allocate(100);
+    std::thread{[freed] { talus_free(freed); }}.join();
+    EXPECT(!own.contains(freed));
+    const pid_t child = fork();
+    if (child == 0) {
+      for (int i = 0; i < 1000; i++) numbers.push_back(i);
+      numbers[0] = 77;
+      _exit(numbers[20500] == 500 ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    EXPECT(numbers[0] == 0 && numbers.size() == 20000);
+  }
+}
+
 void contains_containers() {
   talus::heap own;
   using Pair = std::pair<const int, int>;
@@ -117,6 +145,7 @@ void crosses_threads_and_forks() {
 
 int main() {
   owns();
+  has_providers();
   contains_containers();
   limits();
   is_told_of();

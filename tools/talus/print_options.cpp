@@ -51,6 +51,8 @@ std::string_view kind_of(const OptionRow& row) {
       return "text";
     case OptionKind::words:
       return "word";
+    case OptionKind::provider:
+      return "provider";
   }
   return "";
 }

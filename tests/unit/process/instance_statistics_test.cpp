@@ -156,6 +156,46 @@ TEST(InstanceStatistics, PartsSumToTotals) {
   EXPECT_EQ(test::live_bytes(), base);
 }
 
+// Memory from elsewhere is in an instance's own values, and in nothing that is of address space.
+TEST(InstanceStatistics, WhatIsProvidedIsBesideTheTotals) {
+  const size_t base = test::live_bytes();
+  talus_provider wish{};
+  wish.kind = TALUS_PROVIDER_PREALLOC;
+  wish.bytes = 4 * mib;
+  talus_heap_options wishes{};
+  wishes.name = "provided";
+  wishes.provider = &wish;
+  talus_heap* heap = api::heap_new(&wishes);
+  ASSERT_NE(heap, nullptr);
+  talus_heap* other = heap_named("beside");
+  void* beside = api::heap_malloc(other, 1000);
+  size_t live = 0;
+  std::vector<void*> blocks;
+  for (size_t i = 1; i <= 100; i++) {
+    blocks.push_back(api::heap_malloc(heap, i * 300));
+    ASSERT_NE(blocks.back(), nullptr);
+    live += usable_size(blocks.back());
+  }
+  EXPECT_EQ(value_of("provided", "live_bytes"), live);
+  EXPECT_EQ(value_of("provided", "live_blocks"), 100u);
+  EXPECT_GE(value_of("provided", "peak_bytes"), live);
+  const uint64_t total = value_of("provided", "total_bytes");
+  EXPECT_GE(total, live);
+  EXPECT_EQ(total, live + value_of("provided", "free_bytes"));
+  EXPECT_EQ(value_of("heap.provided_live_bytes"), live);
+  EXPECT_EQ(value_of("heap.provided_total_bytes"), total);
+  EXPECT_EQ(value_of("heap.instance_live_bytes"), usable_size(beside));
+  EXPECT_EQ(value_of("heap.live_bytes"), base + usable_size(beside));
+  EXPECT_EQ(api::heap_stats(heap).live_bytes, live);
+  EXPECT_EQ(api::heap_stats(heap).slab_bytes, total);
+  for (void* block : blocks) api::heap_free(heap, block);
+  EXPECT_EQ(value_of("provided", "live_bytes"), 0u);
+  EXPECT_EQ(value_of("heap.provided_live_bytes"), 0u);
+  api::heap_destroy(heap);
+  EXPECT_EQ(value_of("heap.provided_total_bytes"), 0u);
+  api::heap_destroy(other);
+}
+
 TEST(InstanceStatistics, EachFormTellsThem) {
   EXPECT_FALSE(has(printed(TALUS_STATS_TEXT), "instances: "));
   EXPECT_TRUE(has(printed(TALUS_STATS_JSON), ",\"instance\":{}}\n"));

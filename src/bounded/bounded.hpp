@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// bounded/bounded: instances of pools and the thread caches before them, as data, and the paths of
+// a block that finds room in a cache.
+//
+//   base        base + stride
+//   | pool 0 ...| pool 1 ...| pool 2 ...|          stride = 2^shift, one reservation
+//   this_bounded -> BoundedTable: a cache for each instance -> BoundedCache: a list for each pool
+//
+// Pool and ownership of a block follow from its address alone: (address - base) >> shift, compared
+// with the number of pools. A list holds pointers in an array, over a null, so "empty" is learnt
+// from the popped value. A thread without caches has a table of closed ones, whose lists are both
+// empty and full: the fast paths have no test for that.
+// Owns: layout; the registry of instances, caches and tables. Invariants: descriptors, caches and
+// tables are never unmapped and keep their type and number, so a dead one says that it is dead; a
+// list is written by its thread, and by others only while that does not use the instance.
+// Lock order: the registry's, a pool's, space; before the first, those of heaps. Called on: any
+// thread. Must not know: the fallback's meaning, heaps, when threads begin and end.
+#ifndef TALUS_BOUNDED_BOUNDED_HPP
+#define TALUS_BOUNDED_BOUNDED_HPP
+
+#include <utility>
+
+#include "bounded/pool.hpp"
+#include "talus/bounded.h"
+
+namespace talus {
+
+struct Bounded;
+struct BoundedCache;
+
+// What became of requests, by the class that they wished for. In a cache its thread alone writes;
+// in an instance anybody.
+struct BoundedCounts {
+  Atomic<uint64_t> misses[class_count];
+  Atomic<uint64_t> overflows[class_count];
+  Atomic<uint64_t> routed[class_count + 1];  // the last: of no class
+};
+
+// One thread's cache for each instance; in use by one thread at a time.
+struct BoundedTable {
+  Atomic<BoundedCache*> caches[TALUS_BOUNDED_INSTANCES_MAX];  // written under the registry's lock
+  BoundedTable* next_unused = nullptr;
+};
+
+// The free blocks of one pool that a thread has at hand, last in first out. A push and a pop commit
+// with the one store to top.
+struct BoundedList {
+  Atomic<void**> top;      // owner; the child of a fork and statistics read
+  void** limit = nullptr;  // constant while the cache lives: top when the list is full
+  Atomic<uint64_t> hits;   // owner; requests of this class that were served from here
+  void** bottom = nullptr;  // constant while the cache lives: top when the list is empty
+
+  size_t length() const noexcept {
+    return static_cast<size_t>(top.load_relaxed() - bottom);  // [own] or [stat]
+  }
+  size_t capacity() const noexcept { return static_cast<size_t>(limit - bottom); }
+};
+static_assert(sizeof(BoundedList) == 32, "two to a cache line, found by a shift");
+
+struct alignas(cache_line_bytes) BoundedCache {
+  BoundedList lists[class_count];
+  // constant while it lives
+  uintptr_t base = 0;
+  uint32_t shift = 0;
+  size_t pool_count = 0;
+  Bounded* instance = nullptr;  // null: dead, or closed
+  void* memory = nullptr;  // of the arrays
+  size_t memory_bytes = 0;
+  BoundedCounts counts;
+  // under the registry's lock
+  BoundedTable* owner = nullptr;  // null: its thread does not exist in this child of a fork
+  BoundedCache* next = nullptr;   // of the instance; or unused
+};
+
+struct alignas(cache_line_bytes) Bounded {
+  // constant while it lives: what fast paths read
+  uintptr_t base = 0;
+  uint32_t shift = 0;
+  uint32_t number = 0;    // constant for ever
+  size_t pool_count = 0;  // 0: dead
+  // constant while it lives
+  talus_bounded_fallback fallback = {};
+  size_t reserved_bytes = 0;
+  void* bits = nullptr;  // of all pools' sets of free blocks
+  size_t bits_bytes = 0;
+  // under the registry's lock
+  BoundedCache* caches = nullptr;
+  Atomic<uint32_t> shared_orphan_count;  // caches without owner; read as a hint without the lock
+  // shared
+  alignas(cache_line_bytes) BoundedCounts gone;  // of ended caches, and of threads without one
+  Atomic<uint64_t> gone_hits[class_count];
+  Pool pools[class_count];
+
+  bool is_alive() const noexcept { return pool_count != 0; }
+};
+
+struct BoundedRegistry {
+  Lock lock;
+  uint32_t count = 0;  // descriptors there are
+  Bounded* instances[TALUS_BOUNDED_INSTANCES_MAX] = {};
+  BoundedCache* unused_caches = nullptr;
+  BoundedTable* unused_tables = nullptr;
+};
+inline BoundedRegistry bounded_registry;
+
+static_assert(TALUS_BOUNDED_POOLS_MAX == class_count, "what bounded.h says");
+static_assert(TALUS_BOUNDED_ALIGNMENT_MAX <= small_bytes_max, "a class is found for it");
+
+// A list that is both empty and full.
+TALUS_CONSTINIT inline void* bounded_no_blocks[2] = {};
+
+constexpr BoundedList closed_bounded_list() noexcept {
+  return {Atomic<void**>{&bounded_no_blocks[1]}, &bounded_no_blocks[1], Atomic<uint64_t>{},
+          &bounded_no_blocks[1]};
+}
+inline void close_bounded_list(BoundedList& list) noexcept {
+  list.top.store_relaxed(&bounded_no_blocks[1]);  // [init]
+  list.limit = list.bottom = &bounded_no_blocks[1];
+}
+
+template <size_t... Is>
+constexpr BoundedCache make_closed_cache(std::index_sequence<Is...>) noexcept {
+  return BoundedCache{{((void)Is, closed_bounded_list())...}, 0, 0, 0, nullptr, nullptr, 0, {},
+                      nullptr, nullptr};
+}
+// Before instances for which the thread has no cache.
+TALUS_CONSTINIT inline BoundedCache closed_bounded_cache =
+    make_closed_cache(std::make_index_sequence<class_count>{});
+
+template <size_t... Is>
+constexpr BoundedTable make_closed_table(std::index_sequence<Is...>) noexcept {
+  return BoundedTable{{((void)Is, Atomic<BoundedCache*>{&closed_bounded_cache})...}, nullptr};
+}
+// Of threads without caches, and of those that have ended.
+TALUS_CONSTINIT inline BoundedTable closed_bounded_table =
+    make_closed_table(std::make_index_sequence<TALUS_BOUNDED_INSTANCES_MAX>{});
+
+// Never null.
+inline TALUS_THREAD_LOCAL BoundedTable* this_bounded = &closed_bounded_table;
+
+TALUS_FAST BoundedCache& bounded_cache_of(const Bounded& instance) noexcept {
+  return *this_bounded->caches[instance.number].load_relaxed();  // [own] this thread's
+}
+
+TALUS_FAST BoundedList& bounded_list(BoundedCache& cache, size_t index) noexcept {
+  return *keep_in_register(&cache.lists[index]);
+}
+
+// The pool of an address, by an instance or a cache before it; none: at least its pool_count.
+template <typename Pools>
+TALUS_FAST size_t pool_index_of(const Pools& pools, const void* pointer) noexcept {
+  return (reinterpret_cast<uintptr_t>(pointer) - pools.base) >> pools.shift;
+}
+
+// The block freed last; null: the list is empty. The class may be one without a pool.
+TALUS_FAST void* pop_bounded(BoundedList& list, bool is_hit) noexcept {
+  void** top = list.top.load_relaxed();  // [own]
+  void* block = top[-1];
+  if (TALUS_UNLIKELY(block == nullptr)) return nullptr;
+  // POINT OF NO RETURN: one store below.
+  list.top.store_relaxed(top - 1);            // [own]
+  if (is_hit) list.hits.own_count_relaxed();  // [own]
+  return block;
+}
+
+// False: the list is full.
+TALUS_FAST bool push_bounded(BoundedList& list, void* block) noexcept {
+  void** top = list.top.load_relaxed();  // [own]
+  if (TALUS_UNLIKELY(top == list.limit)) return false;
+  // POINT OF NO RETURN: the block first, then the store that makes it part of the list.
+  *top = block;
+  list.top.store_relaxed(top + 1);  // [own]
+  return true;
+}
+
+// Calls visit(instance) for each that is alive. The registry's lock is held.
+template <typename Visit>
+void for_each_bounded(Visit visit) noexcept {
+  for (uint32_t number = 0; number < bounded_registry.count; number++) {
+    Bounded& instance = *bounded_registry.instances[number];
+    if (instance.is_alive()) visit(instance);
+  }
+}
+
+}  // namespace talus
+
+#endif  // TALUS_BOUNDED_BOUNDED_HPP

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// bounded/cache_end: the end of a thread's cache; its blocks and counts go to the instance.
+//
+// A cache ends with its thread, with its instance, when the program says so, or, where a fork left
+// it behind without its thread, when somebody needs its blocks. Owns: the unused caches. Invariant:
+// it is closed in its thread's table before its lists go. Called on: under the registry's lock,
+// while the thread of the cache does not use the instance.
+#ifndef TALUS_BOUNDED_CACHE_END_HPP
+#define TALUS_BOUNDED_CACHE_END_HPP
+
+#include "bounded/lists.hpp"
+
+namespace talus {
+
+// From here on the cache is nobody's, and its lists are gone. Its blocks went elsewhere.
+inline void retire_bounded_cache(Locked&, BoundedCache& cache) noexcept {
+  if (cache.owner != nullptr) {
+    cache.owner->caches[cache.instance->number].store_relaxed(&closed_bounded_cache);  // [own]
+  } else {
+    cache.instance->shared_orphan_count.own_add_relaxed(~uint32_t{0});  // [own] the lock
+  }
+  for (BoundedList& list : cache.lists) close_bounded_list(list);
+  BoundedCache** link = &cache.instance->caches;
+  while (*link != &cache) link = &(*link)->next;
+  *link = cache.next;
+  cache.instance = nullptr;
+  cache.pool_count = 0;
+  cache.owner = nullptr;
+  os::System::unmap(cache.memory, cache.memory_bytes);
+  cache.next = bounded_registry.unused_caches;
+  bounded_registry.unused_caches = &cache;
+}
+
+// Blocks and counts go to the instance.
+inline void end_bounded_cache(Locked& held, BoundedCache& cache) noexcept {
+  Bounded& instance = *cache.instance;
+  const auto move = [](Atomic<uint64_t>& to, const Atomic<uint64_t>& from) noexcept {
+    to.fetch_add_relaxed(from.load_relaxed());  // [stat] [own]
+  };
+  for (size_t index = 0; index < class_count; index++) {
+    if (index < instance.pool_count) {
+      flush_list(instance.pools[index], cache.lists[index], cache.lists[index].length());
+    }
+    move(instance.gone_hits[index], cache.lists[index].hits);
+    move(instance.gone.misses[index], cache.counts.misses[index]);
+    move(instance.gone.overflows[index], cache.counts.overflows[index]);
+    move(instance.gone.routed[index], cache.counts.routed[index]);
+  }
+  move(instance.gone.routed[class_count], cache.counts.routed[class_count]);
+  retire_bounded_cache(held, cache);
+}
+
+inline void end_orphans(Locked& held, Bounded& instance) noexcept {
+  for (BoundedCache* cache = instance.caches; cache != nullptr;) {
+    BoundedCache* next = cache->next;
+    if (cache->owner == nullptr) end_bounded_cache(held, *cache);
+    cache = next;
+  }
+}
+TALUS_COLD void take_orphans_home(Bounded& instance) noexcept {
+  Locked held{bounded_registry.lock};
+  end_orphans(held, instance);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_BOUNDED_CACHE_END_HPP

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+// bounded/life: how bounded instances and their thread caches begin and end.
+//
+//   make_bounded, destroy_bounded              one reservation for all pools, one mapping for their
+//                                              bits; a dead descriptor serves the next instance
+//   make_bounded_cache, end_bounded_cache      one mapping for all lists
+//   end_bounded_thread                         the caches of a thread that ends go home
+//   leave_bounded_caches                       in the child of a fork: those of other threads do
+//                                              when somebody needs their blocks
+//
+// Owns: the registry's lists. Invariants: what begins or ends does so under the registry's lock;
+// an instance has blocks from the moment that its pool_count is not 0; a cache that ends is closed
+// in its thread's table before its lists go. Called on: any thread, without locks.
+#ifndef TALUS_BOUNDED_LIFE_HPP
+#define TALUS_BOUNDED_LIFE_HPP
+
+#include "bounded/refill.hpp"
+#include "space/space.hpp"
+
+namespace talus {
+
+inline size_t budget_of(const talus_bounded_options& wish, size_t index) noexcept {
+  return wish.budgets != nullptr ? wish.budgets[index] : wish.budget_bytes;
+}
+
+// A descriptor that is dead, or one more; null: no memory, or all are alive.
+inline Bounded* take_bounded_descriptor(Locked&) noexcept {
+  for (uint32_t number = 0; number < bounded_registry.count; number++) {
+    Bounded* instance = bounded_registry.instances[number];
+    if (!instance->is_alive()) return instance;
+  }
+  const uint32_t number = bounded_registry.count;
+  if (number == TALUS_BOUNDED_INSTANCES_MAX) return nullptr;
+  void* memory = nullptr;
+  {
+    Locked held{space.lock()};
+    memory = space.take_metadata(held, sizeof(Bounded));  // zero, as its members begin
+  }
+  if (memory == nullptr) return nullptr;
+  auto* instance = static_cast<Bounded*>(memory);
+  instance->number = number;
+  bounded_registry.instances[number] = instance;
+  bounded_registry.count = number + 1;
+  return instance;
+}
+
+inline void begin_pool(Pool& pool, size_t index, uintptr_t base, size_t budget_bytes) noexcept {
+  pool.base = base;
+  pool.block_bytes = size_class_row(ClassId{static_cast<uint8_t>(index)}).block_bytes;
+  pool.block_count = budget_bytes / pool.block_bytes;
+  pool.reciprocal = wide_reciprocal_of(pool.block_bytes);
+  pool.fresh_count = pool.returned_count = pool.peak_count = 0;
+}
+
+// The pages that a pool may use.
+inline size_t pool_range_bytes(const Pool& pool) noexcept {
+  return round_up(pool.block_count * pool.block_bytes, os::page_bytes());
+}
+
+// Addresses, and the right to use those within budgets. False: the kernel refused.
+inline bool map_pools(Bounded& instance, const talus_bounded_options& wish) noexcept {
+  size_t stride = os::page_bytes();
+  for (size_t index = 0; index < wish.pools; index++) {
+    while (stride < budget_of(wish, index)) stride *= 2;
+  }
+  const size_t bytes = stride * wish.pools;
+  void* base = os::reserve_pages(bytes);
+  if (base == nullptr) return false;
+  instance.base = reinterpret_cast<uintptr_t>(base);
+  instance.shift = highest_bit(stride);
+  instance.reserved_bytes = bytes;
+  bool is_allowed = true;
+  for (size_t index = 0; index < wish.pools && is_allowed; index++) {
+    Pool& pool = instance.pools[index];
+    begin_pool(pool, index, instance.base + index * stride, budget_of(wish, index));
+    const size_t range_bytes = pool_range_bytes(pool);
+    if (range_bytes == 0) continue;
+    is_allowed = os::System::allow(reinterpret_cast<void*>(pool.base), range_bytes);
+  }
+  if (!is_allowed) os::System::unmap(base, bytes);
+  return is_allowed;
+}
+
+// The sets of free blocks. False: the kernel refused.
+inline bool map_bits(Bounded& instance, size_t pool_count) noexcept {
+  size_t words = 0;
+  for (size_t index = 0; index < pool_count; index++) {
+    words += FreeBits::words_for(instance.pools[index].block_count);
+  }
+  instance.bits_bytes = round_up(words * sizeof(uint64_t), os::page_bytes());
+  instance.bits = words == 0 ? nullptr : os::map_pages(nullptr, instance.bits_bytes);
+  if (words != 0 && instance.bits == nullptr) return false;
+  auto* next = static_cast<uint64_t*>(instance.bits);
+  for (size_t index = 0; index < pool_count; index++) {
+    Pool& pool = instance.pools[index];
+    pool.returned.begin(next, pool.block_count);
+    next += FreeBits::words_for(pool.block_count);
+  }
+  return true;
+}
+
+// Counters start again with each life.
+inline void forget_counts(BoundedCounts& counts) noexcept {
+  for (size_t index = 0; index < class_count; index++) {
+    counts.misses[index].store_relaxed(0);     // [init]
+    counts.overflows[index].store_relaxed(0);  // [init]
+    counts.routed[index].store_relaxed(0);     // [init]
+  }
+  counts.routed[class_count].store_relaxed(0);  // [init]
+}
+
+// Null: no memory, or too many are alive. The wish is sound.
+inline Bounded* make_bounded(const talus_bounded_options& wish,
+                             const talus_bounded_fallback& fallback) noexcept {
+  Locked held{bounded_registry.lock};
+  Bounded* instance = take_bounded_descriptor(held);
+  if (instance == nullptr || !map_pools(*instance, wish)) return nullptr;
+  if (!map_bits(*instance, wish.pools)) {
+    os::System::unmap(reinterpret_cast<void*>(instance->base), instance->reserved_bytes);
+    return nullptr;
+  }
+  forget_counts(instance->gone);
+  for (Atomic<uint64_t>& hits : instance->gone_hits) hits.store_relaxed(0);  // [init]
+  instance->fallback = fallback;
+  instance->pool_count = wish.pools;
+  return instance;
+}
+
+// All pages get their memory.
+inline void touch_pools(const Bounded& instance) noexcept {
+  for (size_t index = 0; index < instance.pool_count; index++) {
+    const Pool& pool = instance.pools[index];
+    const size_t bytes = pool_range_bytes(pool);
+    for (size_t at = 0; at < bytes; at += os::page_bytes()) {
+      *reinterpret_cast<volatile char*>(pool.base + at) = 0;
+    }
+  }
+}
+
+inline void destroy_bounded(Bounded& instance) noexcept {
+  Locked held{bounded_registry.lock};
+  while (instance.caches != nullptr) retire_bounded_cache(held, *instance.caches);
+  instance.pool_count = 0;
+  os::System::unmap(reinterpret_cast<void*>(instance.base), instance.reserved_bytes);
+  if (instance.bits != nullptr) os::System::unmap(instance.bits, instance.bits_bytes);
+}
+
+// The calling thread's table, made if there is none; null: no memory.
+inline BoundedTable* own_bounded_table(Locked&) noexcept {
+  if (this_bounded != &closed_bounded_table) return this_bounded;
+  BoundedTable* table = bounded_registry.unused_tables;
+  if (table != nullptr) {
+    bounded_registry.unused_tables = table->next_unused;
+  } else {
+    Locked space_held{space.lock()};
+    table = static_cast<BoundedTable*>(space.take_metadata(space_held, sizeof(BoundedTable)));
+    if (table == nullptr) return nullptr;
+  }
+  for (Atomic<BoundedCache*>& cache : table->caches) {
+    cache.store_relaxed(&closed_bounded_cache);  // [init]
+  }
+  this_bounded = table;
+  return table;
+}
+
+inline BoundedCache* take_bounded_cache(Locked&) noexcept {
+  if (BoundedCache* cache = bounded_registry.unused_caches) {
+    bounded_registry.unused_caches = cache->next;
+    return cache;
+  }
+  Locked held{space.lock()};
+  return static_cast<BoundedCache*>(space.take_metadata(held, sizeof(BoundedCache)));
+}
+
+// What the lists of a cache hold, made sound.
+class BoundedCapacities {
+ public:
+  BoundedCapacities(const Bounded& instance, const size_t* wishes) noexcept
+      : instance_{instance}, wishes_{wishes} {}
+  size_t operator[](size_t index) const noexcept {
+    const ClassId id{static_cast<uint8_t>(index)};
+    const size_t usual = list_blocks_of(size_class_row(id).block_bytes, list_bytes_max);
+    const size_t wish = wishes_ != nullptr ? wishes_[index] : usual;
+    const size_t most = instance_.pools[index].block_count;
+    return wish < most ? wish : most;
+  }
+  // Of all arrays, each over a null.
+  size_t memory_bytes() const noexcept {
+    size_t slots = 0;
+    for (size_t index = 0; index < instance_.pool_count; index++) slots += 1 + (*this)[index];
+    return round_up(slots * sizeof(void*), os::page_bytes());
+  }
+
+ private:
+  const Bounded& instance_;
+  const size_t* wishes_;
+};
+
+// Empty lists in memory that is zero, so that a null lies below each.
+inline void lay_out_lists(BoundedCache& cache, const BoundedCapacities& capacities) noexcept {
+  auto** next = static_cast<void**>(cache.memory);
+  for (size_t index = 0; index < class_count; index++) {
+    BoundedList& list = cache.lists[index];
+    list.hits.store_relaxed(0);  // [init]
+    close_bounded_list(list);
+    if (index >= cache.pool_count) continue;
+    list.bottom = next + 1;
+    list.top.store_relaxed(list.bottom);  // [init]
+    list.limit = next = list.bottom + capacities[index];
+  }
+}
+
+inline bool has_bounded_cache(const Bounded& instance) noexcept {
+  return &bounded_cache_of(instance) != &closed_bounded_cache;
+}
+
+// A cache of the calling thread, which has none before this instance; null: no memory.
+inline BoundedCache* make_bounded_cache(Bounded& instance, const size_t* wishes) noexcept {
+  Locked held{bounded_registry.lock};
+  if (instance.caches != nullptr) end_orphans(held, instance);
+  BoundedTable* table = own_bounded_table(held);
+  BoundedCache* cache = table == nullptr ? nullptr : take_bounded_cache(held);
+  if (cache == nullptr) return nullptr;
+  const BoundedCapacities capacities{instance, wishes};
+  cache->memory_bytes = capacities.memory_bytes();
+  cache->memory = os::map_pages(nullptr, cache->memory_bytes);
+  if (cache->memory == nullptr) {
+    cache->next = bounded_registry.unused_caches;
+    bounded_registry.unused_caches = cache;
+    return nullptr;
+  }
+  cache->base = instance.base;
+  cache->shift = instance.shift;
+  cache->pool_count = instance.pool_count;
+  cache->instance = &instance;
+  forget_counts(cache->counts);
+  lay_out_lists(*cache, capacities);
+  cache->owner = table;
+  cache->next = instance.caches;
+  instance.caches = cache;
+  table->caches[instance.number].store_relaxed(cache);  // [own] this thread's
+  return cache;
+}
+
+// The lists get their first blocks: this part of what they hold, in quarters.
+inline void warm_bounded_cache(BoundedCache& cache, size_t quarters) noexcept {
+  for (size_t index = 0; index < cache.pool_count; index++) {
+    BoundedList& list = cache.lists[index];
+    fill_list(cache.instance->pools[index], list, list.capacity() * quarters / 4);
+  }
+}
+
+inline void destroy_bounded_cache(BoundedCache& cache) noexcept {
+  Locked held{bounded_registry.lock};
+  end_bounded_cache(held, cache);
+}
+
+// The thread gets no table again: its late destructors work on the pools.
+inline void end_bounded_thread() noexcept {
+  BoundedTable* table = this_bounded;
+  if (table == &closed_bounded_table) return;
+  this_bounded = &closed_bounded_table;
+  Locked held{bounded_registry.lock};
+  for (Atomic<BoundedCache*>& slot : table->caches) {
+    BoundedCache& cache = *slot.load_relaxed();  // [own]
+    if (cache.instance != nullptr) end_bounded_cache(held, cache);
+  }
+  table->next_unused = bounded_registry.unused_tables;
+  bounded_registry.unused_tables = table;
+}
+
+// Before a fork, behind the locks of heaps: no block is on its way, nothing begins or ends.
+inline void take_bounded_locks() noexcept {
+  bounded_registry.lock.take();
+  for_each_bounded([](Bounded& instance) noexcept {
+    for (size_t index = 0; index < instance.pool_count; index++) instance.pools[index].lock.take();
+  });
+}
+inline void give_bounded_locks() noexcept {
+  for_each_bounded([](Bounded& instance) noexcept {
+    for (size_t index = 0; index < instance.pool_count; index++) instance.pools[index].lock.give();
+  });
+  bounded_registry.lock.give();
+}
+// In the child: the other threads do not exist, their caches are nobody's.
+inline void leave_bounded_caches() noexcept {
+  for_each_bounded([](Bounded& instance) noexcept {
+    for (size_t index = 0; index < instance.pool_count; index++) {
+      instance.pools[index].lock.reset_in_child();
+    }
+    for (BoundedCache* cache = instance.caches; cache != nullptr; cache = cache->next) {
+      if (cache->owner == nullptr || cache->owner == this_bounded) continue;
+      cache->owner = nullptr;
+      instance.shared_orphan_count.own_add_relaxed(1);  // [own] single thread
+    }
+  });
+  bounded_registry.lock.reset_in_child();
+}
+
+}  // namespace talus
+
+#endif  // TALUS_BOUNDED_LIFE_HPP

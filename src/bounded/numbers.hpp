@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// bounded/numbers: what happened in an instance, added up for whoever asks.
+//
+// Owns: nothing. Each thread counts in its own cache, so counting shares no line; here the caches
+// that live and those that ended are summed. Invariant: exact while no thread uses the instance;
+// else each number is one that was true during the look. Called on: any thread.
+#ifndef TALUS_BOUNDED_NUMBERS_HPP
+#define TALUS_BOUNDED_NUMBERS_HPP
+
+#include "bounded/life.hpp"
+
+namespace talus {
+
+// The last index is that of requests of no class.
+inline void add_counts(talus_bounded_numbers& sum, const BoundedCounts& counts,
+                       size_t index) noexcept {
+  sum.routed += counts.routed[index].load_relaxed();  // [stat]
+  if (index == class_count) return;
+  sum.misses += counts.misses[index].load_relaxed();        // [stat]
+  sum.overflows += counts.overflows[index].load_relaxed();  // [stat]
+}
+
+inline void add_pool(talus_bounded_numbers& sum, Pool& pool, size_t cached) noexcept {
+  Locked held{pool.lock};
+  sum.block_bytes = pool.block_bytes;
+  sum.blocks += pool.block_count;
+  sum.peak_blocks += pool.peak_count;
+  sum.cached_blocks += cached;
+  if (pool.out_count() > cached) sum.live_blocks += pool.out_count() - cached;
+}
+
+// Adds what is known of one class, whether it has a pool or not. The registry's lock is held.
+inline void add_class(talus_bounded_numbers& sum, Bounded& instance, size_t index) noexcept {
+  size_t cached = 0;
+  add_counts(sum, instance.gone, index);
+  if (index < class_count) sum.hits += instance.gone_hits[index].load_relaxed();  // [stat]
+  for (BoundedCache* cache = instance.caches; cache != nullptr; cache = cache->next) {
+    add_counts(sum, cache->counts, index);
+    if (index >= instance.pool_count) continue;
+    sum.hits += cache->lists[index].hits.load_relaxed();  // [stat]
+    cached += cache->lists[index].length();
+  }
+  if (index < instance.pool_count) add_pool(sum, instance.pools[index], cached);
+}
+
+// Of a pool; of all classes with `index` SIZE_MAX.
+inline talus_bounded_numbers numbers_of_bounded(Bounded& instance, size_t index) noexcept {
+  talus_bounded_numbers sum = {};
+  Locked held{bounded_registry.lock};
+  if (index < instance.pool_count) add_class(sum, instance, index);
+  if (index != SIZE_MAX) return sum;
+  for (size_t each = 0; each <= class_count; each++) add_class(sum, instance, each);
+  sum.block_bytes = 0;
+  return sum;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_BOUNDED_NUMBERS_HPP

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// bounded/refill: the way of blocks between thread caches and pools.
+//
+// take_bounded(instance, class, alignment)   a block of this class or of one of the next, or null
+//   -> take_from_pool                        a batch into the empty list, or one without a cache
+//   -> take_orphans_home                     what a fork left in caches without threads
+// give_bounded(instance, class, block)       a batch of the full list first, or one without a cache
+//
+// Owns: which pools serve a request, and in what order. Invariant: no call moves more than
+// bounded_batch_max blocks. Called on: any thread; by its own table.
+#ifndef TALUS_BOUNDED_REFILL_HPP
+#define TALUS_BOUNDED_REFILL_HPP
+
+#include "bounded/cache_end.hpp"
+
+namespace talus {
+
+// A block from the pool, and more for the list, which is empty; null: the pool is used up.
+inline void* take_from_pool(Pool& pool, BoundedList& list) noexcept {
+  const size_t batch = bounded_batch_of(list.capacity());
+  if (batch < 2) {
+    void* block = nullptr;
+    Locked held{pool.lock};
+    return pool.take(held, &block, 1) == 1 ? block : nullptr;
+  }
+  if (fill_list(pool, list, batch) == 0) return nullptr;
+  void** top = list.top.load_relaxed();  // [own]
+  void* block = top[-1];
+  list.top.store_relaxed(top - 1);  // [own]
+  return block;
+}
+
+inline void* take_once(Bounded& instance, size_t wished, size_t alignment) noexcept {
+  BoundedCache& cache = bounded_cache_of(instance);
+  unsigned tried = 0;
+  for (size_t index = wished; index < instance.pool_count; index++) {
+    Pool& pool = instance.pools[index];
+    if ((pool.block_bytes & (alignment - 1)) != 0) continue;
+    const bool is_wished = index == wished;
+    BoundedList& list = cache.lists[index];
+    if (void* block = pop_bounded(list, is_wished)) {
+      if (!is_wished) count_bounded(instance, cache, BoundedEvent::overflow, wished);
+      return block;
+    }
+    if (void* block = take_from_pool(pool, list)) {
+      count_bounded(instance, cache, is_wished ? BoundedEvent::miss : BoundedEvent::overflow,
+                    wished);
+      return block;
+    }
+    if (++tried > TALUS_BOUNDED_OVERFLOW_POOLS) break;
+  }
+  return nullptr;
+}
+
+// A block of the class or, where its pool is used up, of a larger one; null: these are, too. The
+// class's blocks are multiples of the alignment.
+inline void* take_bounded(Bounded& instance, size_t wished, size_t alignment) noexcept {
+  void* block = take_once(instance, wished, alignment);
+  if (block != nullptr) return block;
+  if (instance.shared_orphan_count.load_relaxed() == 0) return nullptr;  // [hint]
+  take_orphans_home(instance);
+  return take_once(instance, wished, alignment);
+}
+
+// To the list if there is one, and to the pool what has no room in it.
+inline void give_bounded(Bounded& instance, size_t index, void* block) noexcept {
+  BoundedList& list = bounded_cache_of(instance).lists[index];
+  if (push_bounded(list, block)) return;
+  Pool& pool = instance.pools[index];
+  const size_t batch = bounded_batch_of(list.capacity());
+  if (batch != 0) {
+    flush_list(pool, list, batch);
+    push_bounded(list, block);
+    return;
+  }
+  Locked held{pool.lock};
+  pool.give(held, block);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_BOUNDED_REFILL_HPP

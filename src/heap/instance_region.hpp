@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// heap/instance_region: instances whose memory a region provides.
+//
+//   free, realloc ...  -> page word: special -> SpecialOperations -> the region, in its instance
+//   talus_heap_*       -> handle -> slot -> the region
+//
+// Owns: the way from a pointer or a handle into a region, and its lock, which is the instance's.
+// Invariant: a slot's region is set before its handle is known and taken out after that has ended.
+// Called on: any thread, without locks. Must not know: where a region's memory comes from.
+#ifndef TALUS_HEAP_INSTANCE_REGION_HPP
+#define TALUS_HEAP_INSTANCE_REGION_HPP
+
+#include "heap/instance.hpp"
+#include "heap/region_life.hpp"
+#include "os/bytes.hpp"
+
+namespace talus {
+
+// The region of a living instance; null: it has none. A dead handle is reported by who enters it.
+TALUS_FAST RegionHeap* region_of(uintptr_t handle, const char* call) noexcept {
+  return slot_of_handle(handle, call).region;
+}
+
+// Units of the block, which is one; anything else is reported. The instance's lock is held.
+inline size_t prove_in_region(const RegionHeap& region, const void* pointer,
+                              const char* call) noexcept {
+  const size_t units = units_of(region, pointer);
+  if (TALUS_LIKELY(units != 0)) return units;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  size_t unit = (address - region.origin) / unit_bytes;
+  while (unit > 0 && region.taken.has(unit) && !region.starts.has(unit)) unit--;
+  const void* block = region.at(unit);
+  const size_t bytes = bytes_of(region, block);
+  if (bytes != 0 && address - reinterpret_cast<uintptr_t>(block) < bytes) {
+    report::interior_pointer(pointer, block, bytes);
+  }
+  report::foreign_pointer(pointer, call);
+}
+
+inline void release_in_region(uintptr_t handle, void* pointer, const char* call) noexcept {
+  const Inside inside{handle, call};
+  RegionHeap& region = *inside.slot().region;
+  give_to_region(region, pointer, prove_in_region(region, pointer, call));
+}
+
+inline size_t usable_in_region(uintptr_t handle, const void* pointer, const char* call) noexcept {
+  const Inside inside{handle, call};
+  return prove_in_region(*inside.slot().region, pointer, call) * unit_bytes;
+}
+
+// Where the region has no room and may fall back: a block of the instance's slabs; null: none.
+using FallBack = void* (*)(uintptr_t handle, size_t bytes, bool& is_at_limit);
+
+// Null: there is no room, which is_at_limit says, or no memory; the block is untouched.
+inline void* reallocate_in_region(uintptr_t handle, void* pointer, size_t bytes, const char* call,
+                                  FallBack fall_back, bool& is_at_limit) noexcept {
+  size_t units = 0;
+  void* fresh = nullptr;
+  bool falls_back = false;
+  {
+    const Inside inside{handle, call};
+    RegionHeap& region = *inside.slot().region;
+    units = prove_in_region(region, pointer, call);
+    if (resize_in_region(region, pointer, units, bytes)) return pointer;
+    fresh = take_from_region(region, bytes, block_alignment);
+    falls_back = region.falls_back;
+  }
+  if (fresh == nullptr && falls_back) fresh = fall_back(handle, bytes, is_at_limit);
+  if (fresh == nullptr) {
+    is_at_limit = is_at_limit || !falls_back;
+    return nullptr;
+  }
+  const size_t before = units * unit_bytes;
+  copy_bytes(fresh, pointer, before < bytes ? before : bytes);
+  release_in_region(handle, pointer, call);
+  return fresh;
+}
+
+// ---- by the page word
+
+inline uintptr_t handle_of_region(SpecialBlock& block) noexcept {
+  return static_cast<RegionHeap&>(block).handle;
+}
+inline void release_special_in_region(SpecialBlock& block, void* pointer) noexcept {
+  release_in_region(handle_of_region(block), pointer, "free");
+}
+inline size_t usable_special_in_region(SpecialBlock& block, void* pointer,
+                                       const char* call) noexcept {
+  return usable_in_region(handle_of_region(block), pointer, call);
+}
+// Defined in heap/instance_blocks.hpp, which knows slabs.
+inline void* reallocate_special_in_region(SpecialBlock& block, void* pointer, size_t bytes,
+                                          bool& is_at_limit) noexcept;
+inline constexpr SpecialOperations region_operations = {
+    release_special_in_region, usable_special_in_region, reallocate_special_in_region,
+    handle_of_region};
+
+// ---- looks
+
+// A block of a region, as it was a moment ago.
+struct RegionBlock {
+  void* block = nullptr;
+  size_t bytes = 0;
+};
+struct RegionBlocks {
+  static constexpr size_t count_max = 64;
+  RegionBlock blocks[count_max];
+  size_t count = 0;
+};
+
+// The lowest blocks at or above an address.
+inline RegionBlocks lowest_blocks(uintptr_t handle, uintptr_t from, const char* call) noexcept {
+  RegionBlocks found;
+  const Inside inside{handle, call};
+  const RegionHeap& region = *inside.slot().region;
+  const size_t unit = from > region.origin ? (from - region.origin) / unit_bytes : 0;
+  for_each_block_of(region, unit, [&found](void* block, size_t units) noexcept {
+    found.blocks[found.count++] = {block, units * unit_bytes};
+    return found.count < RegionBlocks::count_max;
+  });
+  return found;
+}
+
+// Calls visit(block, bytes) for each block, ascending, without a lock; false ends it. Returns
+// whether it came to the end.
+template <typename Visit>
+bool walk_region(uintptr_t handle, const char* call, Visit visit) noexcept {
+  for (uintptr_t from = 0;;) {
+    const RegionBlocks found = lowest_blocks(handle, from, call);
+    for (size_t i = 0; i < found.count; i++) {
+      if (!visit(found.blocks[i].block, found.blocks[i].bytes)) return false;
+    }
+    if (found.count < RegionBlocks::count_max) return true;
+    from = reinterpret_cast<uintptr_t>(found.blocks[found.count - 1].block) + unit_bytes;
+  }
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_INSTANCE_REGION_HPP

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT
+// heap/region: blocks of any size in one range of memory that somebody provides.
+//
+//   granules of the region |  0  |  1  |  2  | ...        what lies outside counts as taken
+//   taken                  | a bit for each 16 bytes |     in a block, or not the region's
+//   starts                 | a bit for each 16 bytes |     the first 16 bytes of a block
+//   RegionGranule          | units taken, how short its longest free run is, flags |
+//
+// A slab takes 64 KiB, which is half of a small buffer; here a block takes what it needs, rounded
+// up to 16 bytes, at a low place where it fits. A small block is looked for in one granule at a
+// time, and those that cannot have room are passed over; a larger one across granules.
+// Owns: the two rows of bits and the counts. Invariants: a unit that is free is in no block; a
+// granule was committed before a block lies in it; nothing is written to the region but by its
+// user.
+// Called on: whoever holds the lock of the instance.
+// Must not know: where the memory comes from, instances.
+#ifndef TALUS_HEAP_REGION_HPP
+#define TALUS_HEAP_REGION_HPP
+
+#include "heap/special.hpp"
+
+namespace talus {
+
+inline constexpr size_t unit_bytes = block_alignment;
+inline constexpr size_t granule_units = granule_bytes / unit_bytes;
+inline constexpr size_t small_region_granules = 64;
+
+// A row of bits, one a unit.
+class UnitBits {
+ public:
+  UnitBits() noexcept = default;
+  explicit UnitBits(uint64_t* words) noexcept : words_{words} {}
+  static constexpr size_t bytes_a_granule = granule_units / 8;
+
+  bool has(size_t index) const noexcept { return (words_[index / 64] >> (index % 64) & 1) != 0; }
+  void set(size_t from, size_t to, bool value) noexcept {
+    while (from < to) {
+      const size_t end = from / 64 * 64 + 64 < to ? from / 64 * 64 + 64 : to;
+      const uint64_t bits = low_bits(end - from) << (from % 64);
+      uint64_t& word = words_[from / 64];
+      word = value ? word | bits : word & ~bits;
+      from = end;
+    }
+  }
+  // The first index from here on with this value, or `to`.
+  size_t next(size_t from, size_t to, bool value) const noexcept {
+    while (from < to) {
+      const uint64_t word = words_[from / 64];
+      const uint64_t found = (value ? word : ~word) >> (from % 64);
+      if (found != 0) {
+        const size_t at = from + lowest_bit(found);
+        return at < to ? at : to;
+      }
+      from = from / 64 * 64 + 64;
+    }
+    return to;
+  }
+
+ private:
+  uint64_t* words_ = nullptr;
+};
+
+// Zero: free, and never used. No free run in it is longer than granule_units - shortfall.
+struct RegionGranule {
+  uint16_t taken_units = 0;
+  uint16_t shortfall = 0;
+  bool is_committed = false;
+  bool is_named = false;  // the page map has the region's word for it
+};
+
+// What the page map had before, where a region lies in memory that is a block already.
+struct NamedBefore {
+  void* descriptor = nullptr;
+  uint32_t word_bits = 0;
+};
+
+struct RegionHeap;
+// Where the memory comes from. Null: nothing need be done.
+struct RegionSource {
+  // As PageProvider's (space/provider.hpp).
+  bool (*commit)(RegionHeap& region, uintptr_t at, size_t bytes, size_t room_bytes) noexcept;
+  bool (*purge)(RegionHeap& region, uintptr_t at, size_t bytes) noexcept;
+  // The region ends, and its bookkeeping with it.
+  void (*release)(RegionHeap& region) noexcept;
+};
+
+struct RegionHeap : SpecialBlock {
+  // constant
+  uintptr_t handle = 0;  // of the instance
+  const RegionSource* source = nullptr;
+  uintptr_t base = 0;    // of what may be used
+  uintptr_t end = 0;
+  uintptr_t origin = 0;  // base, rounded down to a granule
+  size_t granule_count = 0;
+  size_t limit_bytes = 0;     // of live bytes; 0: none
+  bool falls_back = false;    // what does not fit comes from the kernel
+  bool has_page_words = false;
+  UnitBits taken, starts;
+  RegionGranule* granules = nullptr;
+  NamedBefore* named_before = nullptr;  // null: nothing but nobody's words
+  // under the lock
+  size_t lowest_open = 0;  // granules below have no free unit
+  size_t live_units = 0;
+  size_t live_count = 0;
+  size_t peak_units = 0;
+  size_t committed_bytes = 0;
+  size_t spare_granules = 0;  // committed, and without blocks
+
+  size_t unit_count() const noexcept { return granule_count * granule_units; }
+  size_t end_unit() const noexcept { return (end - origin) / unit_bytes; }
+  bool holds(uintptr_t address) const noexcept { return address >= base && address < end; }
+  void* at(size_t unit) const noexcept {
+    return reinterpret_cast<void*>(origin + unit * unit_bytes);
+  }
+  // The part of a granule, or of several, that is the region's.
+  uintptr_t from_of(size_t granule) const noexcept {
+    const uintptr_t from = origin + granule * granule_bytes;
+    return from > base ? from : base;
+  }
+  uintptr_t to_of(size_t granule) const noexcept {
+    const uintptr_t to = origin + (granule + 1) * granule_bytes;
+    return to < end ? to : end;
+  }
+};
+
+// Units of the block that starts at this address; 0: none does.
+inline size_t units_of(const RegionHeap& region, const void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  if (!region.holds(address) || address % unit_bytes != 0) return 0;
+  const size_t unit = (address - region.origin) / unit_bytes;
+  if (!region.starts.has(unit)) return 0;
+  // The block ends where the next begins, or where nothing is taken.
+  for (size_t at = unit + 1;; at = at / 64 * 64 + 64) {
+    const size_t last = region.end_unit();
+    const size_t end = at / 64 * 64 + 64 < last ? at / 64 * 64 + 64 : last;
+    const size_t free = region.taken.next(at, end, false);
+    const size_t start = region.starts.next(at, free, true);
+    if (start < end || end == last) return start - unit;
+  }
+}
+inline size_t bytes_of(const RegionHeap& region, const void* pointer) noexcept {
+  return units_of(region, pointer) * unit_bytes;
+}
+
+// Where blocks may be placed: `units` of them, the first at a multiple of `alignment_units`.
+struct UnitRequest {
+  size_t units = 1;
+  size_t alignment_units = 1;
+};
+inline constexpr size_t no_unit = SIZE_MAX;
+
+inline size_t aligned_unit(const RegionHeap& region, size_t unit, size_t alignment) noexcept {
+  const size_t first = region.origin / unit_bytes;
+  return round_up(first + unit, alignment) - first;
+}
+
+// The lowest place between two units; `longest`: of the runs that were too short.
+inline size_t find_between(const RegionHeap& region, size_t from, size_t to, UnitRequest request,
+                           size_t& longest) noexcept {
+  for (;;) {
+    // Granules without a free unit need not be read.
+    while (from < to && from % granule_units == 0 &&
+           region.granules[from / granule_units].taken_units == granule_units) {
+      from += granule_units;
+    }
+    if (from >= to) return no_unit;
+    const size_t granule_end = round_down(from, granule_units) + granule_units;
+    const size_t stop = granule_end < to ? granule_end : to;
+    const size_t free = region.taken.next(from, stop, false);
+    if (free == stop) {
+      from = stop;
+      continue;
+    }
+    const size_t at = aligned_unit(region, free, request.alignment_units);
+    if (at > to || request.units > to - at) {
+      // No later run is longer than what is left.
+      if (request.units > to - free) {
+        if (to - free > longest) longest = to - free;
+        return no_unit;
+      }
+      from = region.taken.next(free, to, true);
+      continue;
+    }
+    const size_t taken = region.taken.next(at, at + request.units, true);
+    if (taken == at + request.units) return at;
+    if (taken - free > longest) longest = taken - free;
+    from = taken;
+  }
+}
+
+// The lowest place that may serve; no_unit: there is none.
+inline size_t find_units(RegionHeap& region, UnitRequest request) noexcept {
+  while (region.lowest_open < region.granule_count &&
+         region.granules[region.lowest_open].taken_units == granule_units) {
+    region.lowest_open++;
+  }
+  // In a small region a block in the middle of a granule may leave no room for a larger one.
+  const bool is_small = region.granule_count <= small_region_granules;
+  if (request.units <= (is_small ? granule_units / 16 : granule_units)) {
+    for (size_t i = region.lowest_open; i < region.granule_count; i++) {
+      RegionGranule& granule = region.granules[i];
+      if (request.units > granule_units - granule.shortfall) continue;
+      size_t longest = 0;
+      const size_t from = i * granule_units;
+      const size_t found = find_between(region, from, from + granule_units, request, longest);
+      if (found != no_unit) return found;
+      // What alignment made too short may still be long.
+      if (request.alignment_units == 1) {
+        granule.shortfall = static_cast<uint16_t>(granule_units - longest);
+      }
+    }
+  }
+  size_t longest = 0;
+  return find_between(region, region.lowest_open * granule_units, region.unit_count(), request,
+                      longest);
+}
+
+// Calls visit(granule, from, to) for the granules of some units.
+template <typename Visit>
+void for_each_granule_of(size_t from, size_t to, Visit visit) noexcept {
+  while (from < to) {
+    const size_t end = round_down(from, granule_units) + granule_units;
+    visit(from / granule_units, from, end < to ? end : to);
+    from = end;
+  }
+}
+
+inline void mark_taken(RegionHeap& region, size_t from, size_t to) noexcept {
+  region.taken.set(from, to, true);
+  for_each_granule_of(from, to, [&](size_t index, size_t first, size_t last) noexcept {
+    RegionGranule& granule = region.granules[index];
+    if (granule.taken_units == 0 && granule.is_committed) region.spare_granules--;
+    granule.taken_units = static_cast<uint16_t>(granule.taken_units + (last - first));
+  });
+}
+inline void mark_free(RegionHeap& region, size_t from, size_t to) noexcept {
+  region.taken.set(from, to, false);
+  for_each_granule_of(from, to, [&](size_t index, size_t first, size_t last) noexcept {
+    RegionGranule& granule = region.granules[index];
+    granule.taken_units = static_cast<uint16_t>(granule.taken_units - (last - first));
+    granule.shortfall = granule.taken_units;
+    if (granule.taken_units == 0 && granule.is_committed) region.spare_granules++;
+    if (index < region.lowest_open) region.lowest_open = index;
+  });
+}
+
+// The granule's page word is the region's from here on. One that somebody else has stays, unless
+// the whole granule is the region's.
+inline void name_granule(RegionHeap& region, size_t index) noexcept {
+  const uintptr_t at = region.origin + index * granule_bytes;
+  Locked held{space.lock()};
+  if (region.named_before != nullptr) {
+    region.named_before[index] = {page_map.descriptor_of(at), page_map.word_of(at).bits()};
+  }
+  page_map.set(at, special_word, &region);
+  region.granules[index].is_named = true;
+}
+
+// Memory for these granules. False: there is none.
+inline bool commit_granules(RegionHeap& region, size_t first, size_t last) noexcept {
+  for (size_t i = first; i <= last; i++) {
+    RegionGranule& granule = region.granules[i];
+    if (!granule.is_committed) {
+      const uintptr_t at = region.from_of(i);
+      // One call for all that follows without memory.
+      size_t next = i + 1;
+      while (next <= last && !region.granules[next].is_committed) next++;
+      const uintptr_t to = region.to_of(next - 1);
+      size_t room_end = next;
+      while (room_end < region.granule_count && !region.granules[room_end].is_committed) {
+        if (room_end - i >= file_step_bytes_max / granule_bytes) break;
+        room_end++;
+      }
+      const size_t room = region.to_of(room_end - 1) - at;
+      const auto commit = region.source->commit;
+      if (commit != nullptr && !commit(region, at, to - at, room)) return false;
+      for (size_t done = i; done < next; done++) {
+        region.granules[done].is_committed = true;
+        if (region.granules[done].taken_units == 0) region.spare_granules++;
+        region.committed_bytes += region.to_of(done) - region.from_of(done);
+      }
+    }
+    if (region.has_page_words && !granule.is_named) name_granule(region, i);
+  }
+  return true;
+}
+
+// Free units become a block. Null: there is no memory for them.
+inline void* take_units(RegionHeap& region, size_t unit, size_t units) noexcept {
+  const size_t last = (unit + units - 1) / granule_units;
+  if (!commit_granules(region, unit / granule_units, last)) return nullptr;
+  mark_taken(region, unit, unit + units);
+  region.starts.set(unit, unit + 1, true);
+  region.live_units += units;
+  region.live_count++;
+  if (region.live_units > region.peak_units) region.peak_units = region.live_units;
+  return region.at(unit);
+}
+
+inline bool has_room_for(const RegionHeap& region, size_t units) noexcept {
+  return region.limit_bytes == 0 ||
+         (region.live_units + units) * unit_bytes <= region.limit_bytes;
+}
+
+// A block of at least one byte; null: there is no room, or no memory.
+inline void* take_from_region(RegionHeap& region, size_t bytes, size_t alignment) noexcept {
+  if (bytes > region.end - region.base) return nullptr;
+  const size_t units = bytes == 0 ? 1 : divide_up(bytes, unit_bytes);
+  if (!has_room_for(region, units)) return nullptr;
+  const size_t unit =
+      find_units(region, {units, alignment <= unit_bytes ? 1 : alignment / unit_bytes});
+  return unit == no_unit ? nullptr : take_units(region, unit, units);
+}
+
+// Memory without blocks that is kept: an eighth of what the blocks have, and some at least.
+inline size_t spare_granules_max(const RegionHeap& region) noexcept {
+  return (region.live_units * unit_bytes / 8 + mib) / granule_bytes;
+}
+inline bool purge_granule(RegionHeap& region, size_t index) noexcept {
+  RegionGranule& granule = region.granules[index];
+  const uintptr_t from = region.from_of(index);
+  const size_t bytes = region.to_of(index) - from;
+  if (!region.source->purge(region, from, bytes)) return false;
+  granule.is_committed = false;
+  region.spare_granules--;
+  region.committed_bytes -= bytes;
+  return true;
+}
+// Gives back all memory without blocks between two granules but so much, or until that is refused.
+inline void purge_spare(RegionHeap& region, size_t from, size_t to, size_t kept) noexcept {
+  if (region.source->purge == nullptr) return;
+  for (size_t i = to; i-- > from && region.spare_granules > kept;) {
+    const RegionGranule& granule = region.granules[i];
+    const bool is_spare = granule.taken_units == 0 && granule.is_committed;
+    if (is_spare && !purge_granule(region, i)) return;
+  }
+}
+
+// A block of so many units ends.
+inline void give_to_region(RegionHeap& region, void* pointer, size_t units) noexcept {
+  const size_t unit = (reinterpret_cast<uintptr_t>(pointer) - region.origin) / unit_bytes;
+  region.starts.set(unit, unit + 1, false);
+  mark_free(region, unit, unit + units);
+  region.live_units -= units;
+  region.live_count--;
+  const size_t kept = spare_granules_max(region);
+  purge_spare(region, unit / granule_units, (unit + units - 1) / granule_units + 1, kept);
+  // Seldom, because most of what is found goes.
+  if (region.spare_granules > 2 * kept) purge_spare(region, 0, region.granule_count, kept);
+}
+
+// Makes a block hold `bytes` where it is. False: it cannot, and is untouched.
+inline bool resize_in_region(RegionHeap& region, void* pointer, size_t units,
+                             size_t bytes) noexcept {
+  if (bytes > region.end - region.base) return false;
+  const size_t unit = (reinterpret_cast<uintptr_t>(pointer) - region.origin) / unit_bytes;
+  const size_t wanted = bytes == 0 ? 1 : divide_up(bytes, unit_bytes);
+  if (wanted > units) {
+    const size_t end = unit + wanted;
+    if (end > region.end_unit() || !has_room_for(region, wanted - units)) return false;
+    if (region.taken.next(unit + units, end, true) != end) return false;
+    if (!commit_granules(region, (unit + units) / granule_units, (end - 1) / granule_units)) {
+      return false;
+    }
+    mark_taken(region, unit + units, end);
+  } else if (wanted < units) {
+    mark_free(region, unit + wanted, unit + units);
+  }
+  region.live_units += wanted - units;
+  if (region.live_units > region.peak_units) region.peak_units = region.live_units;
+  return true;
+}
+
+// Calls visit(block, units) for each block from this unit on; false ends it.
+template <typename Visit>
+void for_each_block_of(const RegionHeap& region, size_t from, Visit visit) noexcept {
+  const size_t end = region.end_unit();
+  for (size_t unit = region.starts.next(from, end, true); unit < end;) {
+    void* block = region.at(unit);
+    const size_t units = units_of(region, block);
+    if (!visit(block, units)) return;
+    unit = region.starts.next(unit + units, end, true);
+  }
+}
+
+// All blocks end.
+inline void empty_region(RegionHeap& region) noexcept {
+  for_each_block_of(region, 0, [&region](void* block, size_t units) noexcept {
+    const size_t unit = (reinterpret_cast<uintptr_t>(block) - region.origin) / unit_bytes;
+    region.starts.set(unit, unit + 1, false);
+    mark_free(region, unit, unit + units);
+    return true;
+  });
+  region.live_units = region.live_count = 0;
+  purge_spare(region, 0, region.granule_count, mib / granule_bytes);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_REGION_HPP

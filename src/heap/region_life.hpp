@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// heap/region_life: where a region's memory comes from, how it begins and ends.
+//
+//   kind       memory                          bookkeeping
+//   buffer     the caller's                    in the buffer
+//   prealloc   the kernel's, all of it there   the kernel's, touched as far as it is used
+//   file       a file's (space/file_store)     the same
+//   callbacks  whatever the caller's do        the same
+//
+// Owns: the four sources. Invariants: bookkeeping never lies in memory that a fork exchanges; the
+// page map has back what it had when the region ends; where the kernel has no memory for the page
+// map, blocks are known by their heap alone. Called on: any thread, without locks, but for commit
+// and purge, which hold the instance's.
+#ifndef TALUS_HEAP_REGION_LIFE_HPP
+#define TALUS_HEAP_REGION_LIFE_HPP
+
+#include "heap/region.hpp"
+#include "talus/talus.h"
+
+namespace talus {
+
+inline constexpr size_t buffer_bytes_min = 128 * kib;
+
+struct FileRegion : RegionHeap {
+  FileStore store;
+};
+struct CallbackRegion : RegionHeap {
+  talus_provider_calls calls{};
+  void* context = nullptr;
+  void* reserved = nullptr;
+  size_t reserved_bytes = 0;
+};
+
+// What the bookkeeping of a region of so many granules takes, behind a descriptor of this size.
+constexpr size_t bookkeeping_bytes(size_t descriptor_bytes, size_t granules) noexcept {
+  return round_up(descriptor_bytes, cache_line_bytes) +
+         granules * (2 * UnitBits::bytes_a_granule + sizeof(NamedBefore)) +
+         round_up(granules * sizeof(RegionGranule), unit_bytes);
+}
+
+inline size_t granules_of(uintptr_t base, uintptr_t end) noexcept {
+  return divide_up(end - round_down(base, granule_bytes), granule_bytes);
+}
+
+// A region without addresses yet, with bookkeeping in zeroed memory.
+template <typename Region>
+Region* begin_region(void* memory, size_t granules) noexcept {
+  auto* region = new (memory) Region{};
+  region->granule_count = granules;
+  char* at = static_cast<char*>(memory) + round_up(sizeof(Region), cache_line_bytes);
+  const size_t row_bytes = granules * UnitBits::bytes_a_granule;
+  region->taken = UnitBits{reinterpret_cast<uint64_t*>(at)};
+  region->starts = UnitBits{reinterpret_cast<uint64_t*>(at + row_bytes)};
+  region->named_before = reinterpret_cast<NamedBefore*>(at + 2 * row_bytes);
+  region->granules =
+      reinterpret_cast<RegionGranule*>(at + 2 * row_bytes + granules * sizeof(NamedBefore));
+  return region;
+}
+// The same with bookkeeping from the kernel; null: it has no memory for that.
+template <typename Region>
+Region* begin_region_aside(size_t granules) noexcept {
+  const size_t bytes = bookkeeping_bytes(sizeof(Region), granules);
+  void* memory = os::map_pages(nullptr, round_up(bytes, os::page_bytes()));
+  return memory == nullptr ? nullptr : begin_region<Region>(memory, granules);
+}
+// It lies between these addresses.
+inline void place_region(RegionHeap& region, uintptr_t base, uintptr_t end,
+                         const RegionSource& source) noexcept {
+  region.source = &source;
+  region.base = round_up(base, unit_bytes);
+  region.end = round_down(end, unit_bytes);
+  region.origin = round_down(base, granule_bytes);
+  mark_taken(region, 0, (region.base - region.origin) / unit_bytes);
+  mark_taken(region, (region.end - region.origin) / unit_bytes, region.unit_count());
+  Locked held{space.lock()};
+  region.has_page_words =
+      PageMap::covers(end - 1) && page_map.cover(region.origin, end - region.origin);
+}
+template <typename Region>
+void free_bookkeeping(Region& region) noexcept {
+  const size_t bytes = bookkeeping_bytes(sizeof(Region), region.granule_count);
+  os::System::unmap(&region, round_up(bytes, os::page_bytes()));
+}
+
+// Takes the units between two addresses out of use, at either end of the region.
+inline void leave_out(RegionHeap& region, uintptr_t from, uintptr_t to) noexcept {
+  if (from >= to) return;
+  mark_taken(region, (from - region.origin) / unit_bytes, (to - region.origin) / unit_bytes);
+  (from == region.base ? region.base : region.end) = from == region.base ? to : from;
+}
+
+// Names a granule that lies in memory from `from` to `to`. One of which only a part does, and that
+// has a word already, stays another's, and the part is not used.
+inline void claim_granule(RegionHeap& region, size_t index, uintptr_t from, uintptr_t to) noexcept {
+  const uintptr_t at = region.origin + index * granule_bytes;
+  const bool is_whole = from <= at && at + granule_bytes <= to;
+  bool is_free = true;
+  if (!is_whole) {
+    Locked held{space.lock()};
+    is_free = page_map.word_of(at).is_nobody() && page_map.descriptor_of(at) == nullptr;
+  }
+  if (is_free) return name_granule(region, index);
+  leave_out(region, region.from_of(index), region.to_of(index));
+}
+
+inline void unname_granules(RegionHeap& region) noexcept {
+  Locked held{space.lock()};
+  for (size_t i = 0; i < region.granule_count; i++) {
+    if (!region.granules[i].is_named) continue;
+    const NamedBefore& before = region.named_before[i];
+    page_map.set(region.origin + i * granule_bytes, PageWord::from_bits(before.word_bits),
+                 before.descriptor);
+  }
+}
+
+// Nothing of the region is left. No lock is held.
+inline void end_region(RegionHeap& region) noexcept {
+  unname_granules(region);
+  if (region.source->release != nullptr) region.source->release(region);
+}
+
+// ---- a buffer
+
+inline constexpr RegionSource buffer_source = {nullptr, nullptr, nullptr};
+
+// Null: it is too small.
+inline RegionHeap* make_buffer_region(const talus_provider& wish) noexcept {
+  const uintptr_t base = reinterpret_cast<uintptr_t>(wish.buffer);
+  const uintptr_t end = base + wish.bytes;
+  if (wish.buffer == nullptr || wish.bytes < buffer_bytes_min || end < base) return nullptr;
+  const size_t granules = granules_of(base, end);
+  const size_t bytes = bookkeeping_bytes(sizeof(RegionHeap), granules);
+  const uintptr_t header = round_up(base, cache_line_bytes);
+  clear_bytes(reinterpret_cast<void*>(header), bytes);
+  auto* region = begin_region<RegionHeap>(reinterpret_cast<void*>(header), granules);
+  place_region(*region, base, end, buffer_source);
+  leave_out(*region, region->base, round_up(header + bytes, unit_bytes));
+  for (size_t i = 0; region->has_page_words && i < granules; i++) {
+    claim_granule(*region, i, base, end);
+  }
+  return region;
+}
+
+// ---- memory that is there from the start
+
+inline void release_prealloc(RegionHeap& region) noexcept {
+  os::System::unmap(reinterpret_cast<void*>(region.base), region.end - region.base);
+  free_bookkeeping(region);
+}
+inline constexpr RegionSource prealloc_source = {nullptr, nullptr, release_prealloc};
+
+inline RegionHeap* make_prealloc_region(const talus_provider& wish) noexcept {
+  const size_t bytes = round_up(wish.bytes, granule_bytes);
+  void* at = os::map_aligned(nullptr, bytes, granule_bytes);
+  if (at == nullptr) return nullptr;
+  const uintptr_t base = reinterpret_cast<uintptr_t>(at);
+  RegionHeap* region = nullptr;
+  if (os::System::populate(at, bytes, os::page_bytes())) {
+    region = begin_region_aside<RegionHeap>(bytes / granule_bytes);
+  }
+  if (region == nullptr) {
+    os::System::unmap(at, bytes);
+    return nullptr;
+  }
+  place_region(*region, base, base + bytes, prealloc_source);
+  region->falls_back = (wish.flags & TALUS_PROVIDER_FALLBACK) != 0;
+  return region;
+}
+
+// ---- a file
+
+inline bool commit_in_store(RegionHeap& region, uintptr_t at, size_t bytes, size_t room) noexcept {
+  return static_cast<FileRegion&>(region).store.commit(at, bytes, room);
+}
+inline bool purge_in_store(RegionHeap& region, uintptr_t at, size_t bytes) noexcept {
+  return static_cast<FileRegion&>(region).store.purge(at, bytes);
+}
+inline void release_store(RegionHeap& region) noexcept {
+  auto& file = static_cast<FileRegion&>(region);
+  file_stores.remove(file.store);
+  file.store.close();
+  free_bookkeeping(file);
+}
+inline constexpr RegionSource fixed_file_source = {nullptr, nullptr, release_store};
+inline constexpr RegionSource growing_file_source = {commit_in_store, purge_in_store,
+                                                     release_store};
+
+inline RegionHeap* make_file_region(const talus_provider& wish) noexcept {
+  const bool grows = (wish.flags & TALUS_PROVIDER_GROW) != 0;
+  const size_t bytes = round_up(wish.bytes, granule_bytes);
+  const RegionSource& source = grows ? growing_file_source : fixed_file_source;
+  auto* region = begin_region_aside<FileRegion>(bytes / granule_bytes);
+  if (region == nullptr) return nullptr;
+  ProvidedRange range;
+  const bool is_open = region->store.open(wish.directory, bytes, grows);
+  if (is_open) range = region->store.reserve(bytes, bytes);
+  if (range.base == 0) {
+    region->store.close();
+    free_bookkeeping(*region);
+    return nullptr;
+  }
+  place_region(*region, range.base, range.base + bytes, source);
+  file_stores.add(region->store);
+  return region;
+}
+
+// ---- callbacks
+
+inline bool commit_by_call(RegionHeap& region, uintptr_t at, size_t bytes, size_t) noexcept {
+  auto& made = static_cast<CallbackRegion&>(region);
+  return made.calls.commit(made.context, reinterpret_cast<void*>(at), bytes) == 0;
+}
+inline bool purge_by_call(RegionHeap& region, uintptr_t at, size_t bytes) noexcept {
+  auto& made = static_cast<CallbackRegion&>(region);
+  return made.calls.purge(made.context, reinterpret_cast<void*>(at), bytes) == 0;
+}
+inline void release_by_call(RegionHeap& region) noexcept {
+  auto& made = static_cast<CallbackRegion&>(region);
+  if (made.calls.release != nullptr) {
+    made.calls.release(made.context, made.reserved, made.reserved_bytes);
+  }
+  free_bookkeeping(made);
+}
+// By which of commit and purge there are.
+inline constexpr RegionSource call_sources[4] = {
+    {nullptr, nullptr, release_by_call},
+    {commit_by_call, nullptr, release_by_call},
+    {nullptr, purge_by_call, release_by_call},
+    {commit_by_call, purge_by_call, release_by_call},
+};
+
+inline RegionHeap* make_callback_region(const talus_provider& wish) noexcept {
+  const talus_provider_calls& calls = *wish.calls;
+  void* at = calls.reserve(wish.context, wish.bytes);
+  if (at == nullptr) return nullptr;
+  const size_t which = (calls.commit != nullptr ? 1 : 0) + (calls.purge != nullptr ? 2 : 0);
+  const uintptr_t base = reinterpret_cast<uintptr_t>(at);
+  const uintptr_t end = base + wish.bytes;
+  // Whole pages, so that commit and purge get whole pages.
+  CallbackRegion* region = nullptr;
+  if (base % os::page_bytes() == 0) {
+    region = begin_region_aside<CallbackRegion>(granules_of(base, end));
+  }
+  if (region == nullptr) {
+    if (calls.release != nullptr) calls.release(wish.context, at, wish.bytes);
+    return nullptr;
+  }
+  place_region(*region, base, end, call_sources[which]);
+  region->calls = calls;
+  region->context = wish.context;
+  region->reserved = at;
+  region->reserved_bytes = wish.bytes;
+  if (region->has_page_words) {
+    claim_granule(*region, 0, base, end);
+    if (region->granule_count > 1) claim_granule(*region, region->granule_count - 1, base, end);
+  }
+  return region;
+}
+
+// Is this something that a region can be made of?
+inline bool is_possible(const talus_provider& wish) noexcept {
+  constexpr size_t bytes_max = size_t{1} << (address_bits - 2);
+  unsigned allowed = 0;
+  bool is_whole = wish.bytes > 0 && wish.bytes <= bytes_max;
+  switch (wish.kind) {
+    case TALUS_PROVIDER_BUFFER:
+      is_whole = is_whole && wish.buffer != nullptr && wish.bytes >= buffer_bytes_min;
+      break;
+    case TALUS_PROVIDER_PREALLOC: allowed = TALUS_PROVIDER_FALLBACK; break;
+    case TALUS_PROVIDER_FILE:
+      allowed = TALUS_PROVIDER_GROW;
+      is_whole = is_whole && wish.directory != nullptr && wish.directory[0] != '\0';
+      break;
+    case TALUS_PROVIDER_CALLBACKS:
+      is_whole = is_whole && wish.calls != nullptr && wish.calls->reserve != nullptr &&
+                 wish.bytes % os::page_bytes() == 0;
+      break;
+    default: return false;
+  }
+  return is_whole && (wish.flags & ~allowed) == 0;
+}
+
+// For a wish that is possible. Null: there is no memory, or no file.
+inline RegionHeap* make_region(const talus_provider& wish) noexcept {
+  switch (wish.kind) {
+    case TALUS_PROVIDER_BUFFER: return make_buffer_region(wish);
+    case TALUS_PROVIDER_PREALLOC: return make_prealloc_region(wish);
+    case TALUS_PROVIDER_FILE: return make_file_region(wish);
+    default: return make_callback_region(wish);
+  }
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_REGION_LIFE_HPP

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// os/file_calls: the kernel calls behind memory that lies in a file, and behind memory that is
+// there before it is used.
+//
+// Owns: nothing. Contract, as in os_linux.hpp: no function touches errno, and a negative number or
+// false says that the kernel refused. Used where a provider of memory was asked for, so processes
+// behind a filter of system calls that ask for none never come here.
+// Called on: any thread. Must not know: who allocates.
+#ifndef TALUS_OS_FILE_CALLS_HPP
+#define TALUS_OS_FILE_CALLS_HPP
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "arch/arch.hpp"
+#include "base/base.hpp"
+
+#ifndef O_TMPFILE
+#define O_TMPFILE (020000000 | O_DIRECTORY)
+#endif
+
+namespace talus::os {
+
+// Which file a descriptor names.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t number = 0;
+
+  bool operator==(const FileIdentity& other) const noexcept {
+    return device == other.device && number == other.number;
+  }
+};
+
+enum class FileSharing : uint8_t { shared, own_copy };
+
+struct FileCalls {
+  static constexpr long no_such_call = -38, not_supported = -95, interrupted = -4;
+
+  // A new file in a directory, without a name; negative: refused.
+  static long open_unnamed_in(const char* directory) noexcept {
+    return call(SYS_openat, AT_FDCWD, to_long(directory), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  }
+  // A new file of this name, which is taken away at once. Negative: refused, or there is one.
+  static long open_unlinked(const char* path) noexcept {
+    const long flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+    const long file = call(SYS_openat, AT_FDCWD, to_long(path), flags, 0600);
+    if (file >= 0) call(SYS_unlinkat, AT_FDCWD, to_long(path), 0);
+    return file;
+  }
+  // The same file under a number that programs seldom look at; the old number is free again.
+  static long move_up(long file) noexcept {
+    long moved = call(SYS_fcntl, file, F_DUPFD_CLOEXEC, 1000);
+    if (moved < 0) moved = call(SYS_fcntl, file, F_DUPFD_CLOEXEC, 200);
+    if (moved < 0) return file;
+    close(file);
+    return moved;
+  }
+  static void close(long file) noexcept { call(SYS_close, file); }
+  static bool identify(long file, FileIdentity& found) noexcept {
+    struct stat facts {};
+    if (look_at(file, "", AT_EMPTY_PATH, facts) != 0) return false;
+    found = FileIdentity{facts.st_dev, facts.st_ino};
+    return true;
+  }
+  // A longer file than this the kernel answers with a signal.
+  static uint64_t length_max() noexcept {
+    uint64_t limits[2] = {~uint64_t{0}, 0};
+    constexpr long file_size = 1;  // RLIMIT_FSIZE
+    call(SYS_prlimit64, 0, file_size, 0, to_long(limits));
+    return limits[0];
+  }
+  static bool set_length(long file, uint64_t bytes) noexcept {
+    return call(SYS_ftruncate, file, static_cast<long>(bytes)) == 0;
+  }
+  // Sees to it that a part of the file has room on its disk. False: there is none.
+  static bool reserve_room(long file, uint64_t offset, size_t bytes) noexcept {
+    const long result = allocate(file, 0, offset, bytes);
+    if (result == not_supported || result == no_such_call) return write_zeros(file, offset, bytes);
+    return result == 0;
+  }
+  // Gives the room back; the part reads as zero. False: it may or may not be as it was.
+  static bool give_room_back(long file, uint64_t offset, size_t bytes) noexcept {
+    constexpr long keep_size = 1, punch_hole = 2;
+    return allocate(file, keep_size | punch_hole, offset, bytes) == 0;
+  }
+  static bool write_at(long file, const void* from, size_t bytes, uint64_t offset) noexcept {
+    const char* at = static_cast<const char*>(from);
+    while (bytes > 0) {
+      const long written = call(SYS_pwrite64, file, to_long(at), static_cast<long>(bytes),
+                                static_cast<long>(offset));
+      if (written == interrupted) continue;
+      if (written <= 0) return false;
+      at += written;
+      offset += static_cast<uint64_t>(written);
+      bytes -= static_cast<size_t>(written);
+    }
+    return true;
+  }
+
+  // A part of the file appears at these addresses, whatever was there. False: nothing changed.
+  static bool map_file(void* at, size_t bytes, long file, uint64_t offset,
+                       FileSharing sharing) noexcept {
+    const long flags = sharing == FileSharing::shared ? MAP_SHARED | MAP_FIXED
+                                                      : MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE;
+    return !is_error(call(SYS_mmap, to_long(at), static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+                          flags, file, static_cast<long>(offset)));
+  }
+  // The same part at another place as well; null: refused.
+  static char* map_file_again(size_t bytes, long file, uint64_t offset) noexcept {
+    const long at = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED,
+                         file, static_cast<long>(offset));
+    return is_error(at) ? nullptr : reinterpret_cast<char*>(at);
+  }
+  // Private memory at these addresses, whatever was there, with the contents of `from`, which is
+  // unmapped. False: nothing changed.
+  static bool move_over(void* from, void* to, size_t bytes) noexcept {
+    return !is_error(call(SYS_mremap, to_long(from), static_cast<long>(bytes),
+                          static_cast<long>(bytes), MREMAP_MAYMOVE | MREMAP_FIXED, to_long(to)));
+  }
+  // All pages of a private range have memory afterwards. False: the kernel has not so much.
+  static bool populate(void* at, size_t bytes, size_t page_bytes) noexcept {
+    constexpr long populate_write = 23, invalid_argument = -22;  // Linux 5.14
+    const long result = call(SYS_madvise, to_long(at), static_cast<long>(bytes), populate_write);
+    if (result != invalid_argument) return result == 0;
+    // An older kernel: page by page, and it ends the process if there are not so many.
+    auto* place = static_cast<volatile char*>(at);
+    for (size_t offset = 0; offset < bytes; offset += page_bytes) place[offset] = 0;
+    return true;
+  }
+
+  // Two ends of which the second reads nothing more when nobody has the first. False: refused.
+  static bool make_pipe(int (&ends)[2]) noexcept {
+    return call(SYS_pipe2, to_long(ends), O_CLOEXEC) == 0;
+  }
+  static void wait_for_end_of(long file) noexcept {
+    char letter = 0;
+    long got = interrupted;
+    while (got == interrupted || got > 0) got = call(SYS_read, file, to_long(&letter), 1);
+  }
+  // Tasks of this process as /proc counts them; 0: it does not say.
+  static size_t task_count() noexcept {
+    struct stat facts {};
+    if (look_at(AT_FDCWD, "/proc/self/task", 0, facts) != 0 || facts.st_nlink < 3) return 0;
+    return static_cast<size_t>(facts.st_nlink) - 2;
+  }
+  // The directory that relative paths begin at; false: it is not known, or too long.
+  static bool current_directory(char* path, size_t bytes) noexcept {
+    return call(SYS_getcwd, to_long(path), static_cast<long>(bytes)) > 0 && path[0] == '/';
+  }
+
+ private:
+  static long to_long(const void* at) noexcept { return reinterpret_cast<long>(at); }
+  static bool is_error(long result) noexcept { return result < 0 && result >= -4095; }
+  static long call(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0,
+                   long f = 0) noexcept {
+    return arch::system_call(number, a, b, c, d, e, f);
+  }
+  static long look_at(long from, const char* path, long flags, struct stat& facts) noexcept {
+    return call(SYS_newfstatat, from, to_long(path), to_long(&facts), flags);
+  }
+  static long allocate(long file, long mode, uint64_t offset, size_t bytes) noexcept {
+    constexpr int attempts_max = 1000;  // a signal each time would be strange
+    long result = interrupted;
+    for (int i = 0; i < attempts_max && result == interrupted; i++) {
+      result = call(SYS_fallocate, file, mode, static_cast<long>(offset), static_cast<long>(bytes));
+    }
+    return result;
+  }
+  static bool write_zeros(long file, uint64_t offset, size_t bytes) noexcept {
+    static constexpr char zeros[4096] = {};
+    for (size_t done = 0; done < bytes; done += sizeof zeros) {
+      const size_t part = bytes - done < sizeof zeros ? bytes - done : sizeof zeros;
+      if (!write_at(file, zeros, part, offset + done)) return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace talus::os
+
+#endif  // TALUS_OS_FILE_CALLS_HPP

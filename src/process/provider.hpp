@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// process/provider: where the process's memory comes from, as TALUS_PROVIDER says.
+//
+// Owns: the two providers that a process can have: memory taken at the start, and a file.
+// Invariant: what cannot be had is one line of warning, and the kernel provides as ever. What was
+// allocated before the start stays where it is. Called on: the thread that runs constructors.
+#ifndef TALUS_PROCESS_PROVIDER_HPP
+#define TALUS_PROCESS_PROVIDER_HPP
+
+#include "os/text.hpp"
+#include "settings/options.hpp"
+#include "space/space.hpp"
+
+namespace talus {
+
+struct ProcessMemory {
+  ProvidedRange prealloc;  // base 0: none, or given to address space
+  FileStore file;
+};
+inline ProcessMemory process_memory;
+
+inline ProvidedRange take_prealloc(size_t bytes_min, size_t) noexcept {
+  const ProvidedRange all = process_memory.prealloc;
+  if (all.bytes < bytes_min) return {};
+  process_memory.prealloc = {};
+  return all;
+}
+inline constexpr PageProvider prealloc_alone = {take_prealloc, nullptr, nullptr, false, true};
+inline constexpr PageProvider prealloc_first = {take_prealloc, nullptr, nullptr, true, false};
+
+inline ProvidedRange take_from_file(size_t bytes_min, size_t bytes_wished) noexcept {
+  return process_memory.file.reserve(bytes_min, bytes_wished);
+}
+inline bool commit_in_file(uintptr_t base, size_t bytes, size_t room_bytes) noexcept {
+  return process_memory.file.commit(base, bytes, room_bytes);
+}
+inline bool purge_in_file(uintptr_t base, size_t bytes) noexcept {
+  return process_memory.file.purge(base, bytes);
+}
+inline constexpr PageProvider growing_file = {take_from_file, commit_in_file, purge_in_file, false,
+                                              false};
+inline constexpr PageProvider whole_file = {take_from_file, nullptr, nullptr, false, false};
+
+// Memory for all of these pages, huge ones where the options let them be.
+inline bool populate_all(void* at, size_t bytes) noexcept {
+  if (options.thp != HugePages::never) os::System::advise_huge(at, bytes);
+  return os::System::populate(at, bytes, os::page_bytes());
+}
+
+inline bool start_prealloc(size_t wished) noexcept {
+  const size_t bytes = round_up(wished, arena_alignment);
+  // Not next to any other arena: with a granule on both sides that is nobody's.
+  auto* wide = static_cast<char*>(os::map_aligned(nullptr, bytes + 2 * arena_alignment,
+                                                  arena_alignment));
+  if (wide == nullptr) return false;
+  char* at = wide + arena_alignment;
+  if (!populate_all(at, bytes)) {
+    os::System::unmap(wide, bytes + 2 * arena_alignment);
+    return false;
+  }
+  process_memory.prealloc = {reinterpret_cast<uintptr_t>(at), bytes};
+  Locked held{space.lock()};
+  const bool is_alone = !options.provider.falls_back;
+  return space.use_provider(held, is_alone ? prealloc_alone : prealloc_first, bytes);
+}
+
+inline bool start_file(const ProviderChoice& wish) noexcept {
+  FileStore& file = process_memory.file;
+  const size_t bytes = round_up(wish.bytes, arena_alignment);
+  if (!file.open(wish.directory, bytes, wish.grows)) return false;
+  {
+    Locked held{space.lock()};
+    const bool is_set = wish.grows ? space.use_provider(held, growing_file, 0)
+                                   : space.use_provider(held, whole_file, bytes);
+    if (!is_set) {
+      file.close();
+      return false;
+    }
+  }
+  file_stores.add(file);
+  return true;
+}
+
+// After the options are known. `warn` takes a line.
+template <typename Warn>
+void start_provider(Warn warn) noexcept {
+  ProviderChoice& wish = options.provider;
+  if (wish.kind == ProviderKind::os) return;
+  const bool is_file = wish.kind == ProviderKind::file;
+  if (!(is_file ? start_file(wish) : start_prealloc(wish.bytes))) {
+    TextBuffer<2 * option_text_bytes_max> line;
+    line.put("talus: TALUS_PROVIDER: ");
+    if (is_file) {
+      line.put("no file with room for it can be made in ").put(wish.directory);
+    } else {
+      line.put("there is not so much memory");
+    }
+    warn(line.put("; keeping os").data());
+    wish = ProviderChoice{};
+  }
+}
+
+// Can memory that is free go back? If it cannot, no thread need look after it.
+inline bool gives_memory_back() noexcept {
+  const ProviderChoice& choice = options.provider;
+  return choice.kind == ProviderKind::file ? choice.grows
+                                           : choice.kind == ProviderKind::os || choice.falls_back;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PROCESS_PROVIDER_HPP

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// space/file_pieces: which granules of the memory that lies in a file have room on its disk.
+//
+//   FilePiece | addresses, and where they lie in the file | bits: reserved, strange, parted |
+//
+// Owns: the layout. A granule is strange when what is mapped there is no shared part of the file as
+// it is now: a fork made it the process's own, or the file was lost. Its contents are memory of the
+// kernel's until it is free again. Called on: under the lock of the store whose pieces they are.
+#ifndef TALUS_SPACE_FILE_PIECES_HPP
+#define TALUS_SPACE_FILE_PIECES_HPP
+
+#include "os/os.hpp"
+
+namespace talus {
+
+// A bit for each granule of a piece.
+class GranuleBits {
+ public:
+  constexpr GranuleBits() noexcept = default;
+  explicit constexpr GranuleBits(uint64_t* words) noexcept : words_{words} {}
+  static constexpr size_t bytes_for(size_t granules) noexcept {
+    return divide_up(granules, 64) * sizeof(uint64_t);
+  }
+  bool has(size_t index) const noexcept { return (words_[index / 64] >> (index % 64) & 1) != 0; }
+  void set(size_t from, size_t to, bool value) noexcept {
+    for (size_t index = from; index < to; index++) {
+      const uint64_t bit = uint64_t{1} << (index % 64);
+      words_[index / 64] = value ? words_[index / 64] | bit : words_[index / 64] & ~bit;
+    }
+  }
+
+ private:
+  uint64_t* words_ = nullptr;
+};
+
+struct FilePiece {
+  FilePiece* next = nullptr;
+  uintptr_t base = 0;
+  size_t granules = 0;
+  uint64_t offset = 0;
+  GranuleBits reserved;
+  GranuleBits strange;
+  GranuleBits parted;     // between the two sides of a fork: became the process's own for it
+  size_t own_bytes = 0;  // of the memory that holds this
+  void* mapped = nullptr;  // with what lies around it, which nobody may touch
+  size_t mapped_bytes = 0;
+
+  void* at(size_t index) const noexcept {
+    return reinterpret_cast<void*>(base + index * granule_bytes);
+  }
+  uint64_t offset_of(size_t index) const noexcept { return offset + index * granule_bytes; }
+  size_t index_of(uintptr_t address) const noexcept { return (address - base) / granule_bytes; }
+};
+
+// A piece over these addresses, whose memory comes from the kernel; null: it has none.
+inline FilePiece* make_piece(uintptr_t base, size_t granules, uint64_t offset) noexcept {
+  const size_t row = GranuleBits::bytes_for(granules);
+  const size_t bytes = round_up(sizeof(FilePiece) + 3 * row, os::page_bytes());
+  void* memory = os::map_pages(nullptr, bytes);
+  if (memory == nullptr) return nullptr;
+  auto* words = reinterpret_cast<uint64_t*>(static_cast<char*>(memory) + sizeof(FilePiece));
+  const size_t row_words = row / sizeof(uint64_t);
+  auto* piece = new (memory) FilePiece{};
+  piece->base = base;
+  piece->granules = granules;
+  piece->offset = offset;
+  piece->reserved = GranuleBits{words};
+  piece->strange = GranuleBits{words + row_words};
+  piece->parted = GranuleBits{words + 2 * row_words};
+  piece->own_bytes = bytes;
+  return piece;
+}
+
+// Calls visit(from, to) for each run of granules between two indices for which is_in(index) holds;
+// false ends it. Returns whether it came to the end.
+template <typename IsIn, typename Visit>
+bool for_each_run(size_t from, size_t to, IsIn is_in, Visit visit) noexcept {
+  while (from < to) {
+    if (!is_in(from)) {
+      from++;
+      continue;
+    }
+    size_t end = from + 1;
+    while (end < to && is_in(end)) end++;
+    if (!visit(from, end)) return false;
+    from = end;
+  }
+  return true;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_SPACE_FILE_PIECES_HPP

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+// space/file_store: memory that lies in a file.
+//
+//   FileStore -> FilePiece -> FilePiece    the file is as long as all of them
+//
+// The file has no name, so it is gone with the process, and belongs to no other. A granule has room
+// on the disk before anybody gets it, so that a full disk is "no memory" and never a signal.
+// Owns: the file, what of it is reserved, and its descriptor. Invariants: a reserved granule can be
+// written to; a program that closes the descriptor (or all that it finds) loses nothing but the way
+// to more of this file: a new one is begun then. The descriptor is looked at before each use, so
+// that a stranger's file is never touched. What a fork does is space/file_fork.hpp's.
+// Called on: any thread, under the store's lock. Must not know: what is in the file.
+#ifndef TALUS_SPACE_FILE_STORE_HPP
+#define TALUS_SPACE_FILE_STORE_HPP
+
+#include "os/bytes.hpp"
+#include "os/text.hpp"
+#include "settings/options.hpp"
+#include "space/file_pieces.hpp"
+#include "space/provider.hpp"
+#include "sync/lock.hpp"
+
+namespace talus {
+
+class FileStore {
+ public:
+  // Begins a store in a directory, with a bound (0: none). False: no file can be made there.
+  bool open(const char* directory, uint64_t bytes_max, bool grows) noexcept {
+    bytes_max_ = bytes_max;
+    grows_ = grows;
+    return learn_directory(directory) && open_file();
+  }
+  bool is_open() const noexcept { return directory_[0] != '\0'; }
+  bool grows() const noexcept { return grows_; }
+
+  // Addresses in the file; base 0: there is no more, or no addresses for it.
+  ProvidedRange reserve(size_t bytes_min, size_t bytes_wished) noexcept {
+    Locked held{lock_};
+    size_t bytes = bytes_wished;
+    if (bytes_max_ != 0 && bytes > bytes_max_ - length_) bytes = bytes_max_ - length_;
+    bytes = round_down(bytes, granule_bytes);
+    if (bytes < bytes_min || !is_usable()) return {};
+    const uint64_t length_max = os::System::length_max();
+    if (length_max < length_ + bytes_min) return {};
+    if (length_max < length_ + bytes) bytes = bytes_min;
+    ProvidedRange range = reserve_exactly(bytes);
+    if (range.base == 0 && bytes > bytes_min) range = reserve_exactly(bytes_min);
+    return range;
+  }
+
+  // As PageProvider says.
+  bool commit(uintptr_t base, size_t bytes, size_t room_bytes) noexcept {
+    Locked held{lock_};
+    FilePiece* piece = piece_of(base);
+    if (piece == nullptr) return false;
+    const size_t first = piece->index_of(base), needed = first + bytes / granule_bytes;
+    size_t step = reserved_bytes_ >> file_step_shift;
+    if (step < file_step_bytes_min) step = file_step_bytes_min;
+    if (step > file_step_bytes_max) step = file_step_bytes_max;
+    if (step < bytes) step = bytes;
+    if (step > room_bytes) step = room_bytes;
+    const size_t wished = first + step / granule_bytes;
+    const auto has_none = [piece](size_t index) noexcept { return !piece->reserved.has(index); };
+    const auto reserve_run = [&](size_t from, size_t to) noexcept {
+      return reserve_granules(*piece, from, to);
+    };
+    bool is_missing = false;
+    for (size_t index = first; index < needed; index++) is_missing |= has_none(index);
+    if (!is_missing) return true;
+    return for_each_run(first, wished, has_none, reserve_run) ||
+           for_each_run(first, needed, has_none, reserve_run);
+  }
+  bool purge(uintptr_t base, size_t bytes) noexcept {
+    Locked held{lock_};
+    FilePiece* piece = piece_of(base);
+    if (piece == nullptr || !is_usable()) return false;
+    const size_t first = piece->index_of(base), end = first + bytes / granule_bytes;
+    bool is_done = true;
+    for_each_run(first, end, [&](size_t i) noexcept { return piece->reserved.has(i); },
+                 [&](size_t from, size_t to) noexcept {
+                   is_done &= give_granules_back(*piece, from, to);
+                   return true;
+                 });
+    return is_done;
+  }
+  // All of it goes: addresses, file, descriptor. Nobody may use any of it.
+  void close() noexcept {
+    Locked held{lock_};
+    while (FilePiece* piece = pieces_) {
+      pieces_ = piece->next;
+      os::System::unmap(piece->mapped, piece->mapped_bytes);
+      os::System::unmap(piece, piece->own_bytes);
+    }
+    close_file();
+    directory_[0] = '\0';
+    length_ = reserved_bytes_ = 0;
+  }
+  size_t reserved_bytes() noexcept {
+    Locked held{lock_};
+    return reserved_bytes_;
+  }
+
+ private:
+  friend class FileFork;
+  friend class FileStores;
+
+  bool learn_directory(const char* directory) noexcept {
+    TextBuffer<sizeof directory_> path;
+    if (directory[0] != '/') {
+      char current[sizeof directory_];
+      if (!os::System::current_directory(current, sizeof current)) return false;
+      path.put(current).put("/");
+    }
+    path.put(directory);
+    if (path.length() + name_bytes_max >= sizeof directory_) return false;
+    copy_bytes(directory_, path.data(), path.length());
+    directory_[path.length()] = '\0';
+    return true;
+  }
+
+  // A new file for what is reserved from now on. False: it cannot be made.
+  bool open_file() noexcept {
+    long file = os::System::open_unnamed_in(directory_);
+    for (uint64_t attempt = 0; file < 0 && attempt < 16; attempt++) {
+      TextBuffer<sizeof directory_> path;
+      path.put(directory_).put("/talus-");
+      const uint64_t seed = os::System::now_ns() + reinterpret_cast<uintptr_t>(this) + attempt;
+      path.put_number(mix_bits(seed));
+      file = os::System::open_unlinked(path.data());
+    }
+    if (file < 0) return false;
+    file = os::System::move_up(file);
+    if (!os::System::identify(file, identity_) || !os::System::set_length(file, length_)) {
+      os::System::close(file);
+      return false;
+    }
+    file_ = file;
+    return true;
+  }
+  void close_file() noexcept {
+    if (is_intact()) os::System::close(file_);
+    file_ = none;
+  }
+  // Does the descriptor still name the file?
+  bool is_intact() const noexcept {
+    os::FileIdentity now;
+    return file_ != none && os::System::identify(file_, now) && now == identity_;
+  }
+  // There is a file to reserve from; if the descriptor was lost, a new one.
+  bool is_usable() noexcept {
+    if (is_intact()) return true;
+    file_ = none;
+    // What lies in the lost file stays mapped, and is none of this one.
+    for (FilePiece* piece = pieces_; piece != nullptr; piece = piece->next) {
+      piece->strange.set(0, piece->granules, true);
+    }
+    return directory_[0] != '\0' && open_file();
+  }
+
+  FilePiece* piece_of(uintptr_t address) noexcept {
+    for (FilePiece* piece = pieces_; piece != nullptr; piece = piece->next) {
+      if (address - piece->base < piece->granules * granule_bytes) return piece;
+    }
+    return nullptr;
+  }
+
+  ProvidedRange reserve_exactly(size_t bytes) noexcept {
+    // A granule without access on both sides: nothing is its neighbour.
+    const size_t around = bytes + 2 * arena_alignment;
+    auto* wide = static_cast<char*>(os::reserve_pages(around));
+    if (wide == nullptr) return {};
+    const uintptr_t start = reinterpret_cast<uintptr_t>(wide);
+    const uintptr_t base = round_up(start + granule_bytes, arena_alignment);
+    const uintptr_t end = base + bytes + granule_bytes;
+    const uint64_t offset = length_;
+    FilePiece* piece = make_piece(base, bytes / granule_bytes, offset);
+    const bool is_there =
+        piece != nullptr && os::System::set_length(file_, offset + bytes) &&
+        os::System::map_file(piece->at(0), bytes, file_, offset, os::FileSharing::shared);
+    if (!is_there) {
+      os::System::unmap(wide, around);
+      if (piece != nullptr) os::System::unmap(piece, piece->own_bytes);
+      return {};
+    }
+    piece->mapped = wide;
+    piece->mapped_bytes = end - start;
+    if (end < start + around) {
+      os::System::unmap(reinterpret_cast<void*>(end), start + around - end);
+    }
+    length_ = offset + bytes;
+    piece->next = pieces_;
+    pieces_ = piece;
+    if (!grows_ && !reserve_granules(*piece, 0, piece->granules)) return {};
+    return ProvidedRange{base, bytes};
+  }
+
+  bool reserve_granules(FilePiece& piece, size_t from, size_t to) noexcept {
+    if (!is_usable()) return false;
+    const size_t bytes = (to - from) * granule_bytes;
+    if (!os::System::reserve_room(file_, piece.offset_of(from), bytes)) return false;
+    const auto is_strange = [&](size_t index) noexcept { return piece.strange.has(index); };
+    const bool is_mapped =
+        for_each_run(from, to, is_strange, [&](size_t first, size_t end) noexcept {
+          return map_granules(piece, first, end, os::FileSharing::shared);
+        });
+    if (!is_mapped) return false;
+    piece.reserved.set(from, to, true);
+    reserved_bytes_ += bytes;
+    return true;
+  }
+  // Reserved no more, whatever comes of it.
+  bool give_granules_back(FilePiece& piece, size_t from, size_t to) noexcept {
+    const size_t bytes = (to - from) * granule_bytes;
+    piece.reserved.set(from, to, false);
+    reserved_bytes_ -= bytes;
+    const auto is_strange = [&](size_t index) noexcept { return piece.strange.has(index); };
+    // Memory of the process's own, or of a lost file, goes with its mapping.
+    const bool is_mapped =
+        for_each_run(from, to, is_strange, [&](size_t first, size_t end) noexcept {
+          return map_granules(piece, first, end, os::FileSharing::shared);
+        });
+    return is_mapped && os::System::give_room_back(file_, piece.offset_of(from), bytes);
+  }
+  bool map_granules(FilePiece& piece, size_t from, size_t to, os::FileSharing sharing) noexcept {
+    const size_t bytes = (to - from) * granule_bytes;
+    if (!os::System::map_file(piece.at(from), bytes, file_, piece.offset_of(from), sharing)) {
+      return false;
+    }
+    if (sharing == os::FileSharing::shared) piece.strange.set(from, to, false);
+    return true;
+  }
+
+  static constexpr long none = -1;
+  static constexpr size_t name_bytes_max = 32;
+
+  Lock lock_;
+  bool grows_ = false;
+  long file_ = 0;  // zero at the start, as all of it; a store that is not open is never asked
+  os::FileIdentity identity_;
+  uint64_t bytes_max_ = 0;
+  uint64_t length_ = 0;
+  size_t reserved_bytes_ = 0;
+  FilePiece* pieces_ = nullptr;
+  FileStore* next_ = nullptr;  // among all; under the lock of the list
+  char directory_[2 * option_text_bytes_max] = {};
+};
+
+}  // namespace talus
+
+#endif  // TALUS_SPACE_FILE_STORE_HPP

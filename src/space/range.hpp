@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// space/range: what address space gives, and what it counts.
+//
+// Owns: nothing. Must not know: how ranges are found.
+#ifndef TALUS_SPACE_RANGE_HPP
+#define TALUS_SPACE_RANGE_HPP
+
+#include "base/base.hpp"
+
+namespace talus {
+
+// A range that was given out. `base` 0 means there was no memory.
+struct Range {
+  uintptr_t base = 0;
+  size_t granules = 0;
+  Zeroed zeroed = Zeroed::no;  // all its bytes read as zero
+};
+
+// Patient purging leaves parts of huge pages alone; urgent purging takes all it finds.
+enum class Haste : uint8_t { patient, urgent };
+
+// What statistics read; all in bytes but the two counts. Written under the space lock.
+struct SpaceCounters {
+  size_t reserved_bytes = 0;     // address space in arenas
+  size_t reserved_peak_bytes = 0;
+  size_t given_bytes = 0;        // with users
+  size_t given_peak_bytes = 0;
+  size_t purged_bytes = 0;       // ever given back to the kernel
+  size_t purge_count = 0;
+  size_t arena_count = 0;
+};
+
+}  // namespace talus
+
+#endif  // TALUS_SPACE_RANGE_HPP
