@@ -105,12 +105,14 @@ static void spin_for_lock(void) {
   __atomic_clear(&is_taken, __ATOMIC_RELEASE);
 }
 
-/* Two threads that look at the same time get the same block. */
+/* Two threads that look at the same time get the same block; now and then one looks for long. */
 static void *volatile spare;
+static unsigned looks;
 
 static void *take_spare(size_t size) {
   void *block = spare;
   if (block == NULL || usable(block) < size) return NULL;
+  if (__atomic_add_fetch(&looks, 1, __ATOMIC_RELAXED) % 256 == 0) sched_yield();
   spare = NULL;
   return block;
 }
