@@ -42,6 +42,13 @@ soak: packages
 	@cmake --build $(BUILD) -j $(JOBS)
 	@ctest --test-dir $(BUILD) -C soak -L soak --output-on-failure
 
+# The models of the protocols, and that they find each of fifty planted mistakes: two minutes.
+test-model: packages
+	@tools/install_packages.sh $(TEST_PACKAGES)
+	@cmake --preset release -DTALUS_MODEL_MUTANTS=ON >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+	@ctest --test-dir $(BUILD) -L model --output-on-failure -j $(JOBS)
+
 # All real programs, the long ones too (postgres, chromium, cargo ...); skips what is not installed.
 test-programs: build
 	@python3 -B tests/programs/run.py --talus-lib $(BUILD)/libtalus.so --set all

@@ -120,9 +120,10 @@ class OptionLineReader {
   };
 
   void begin_section(TextPart line) noexcept {
-    const bool is_closed = line.text[line.length - 1] == ']';
-    const TextPart name = without_blanks(TextPart{line.text + 1, line.length - 2});
-    if (!is_closed || line.length < 3 || name.length == 0) {
+    const bool is_closed = line.length > 2 && line.text[line.length - 1] == ']';
+    TextPart name;
+    if (is_closed) name = without_blanks(TextPart{line.text + 1, line.length - 2});
+    if (name.length == 0) {
       section_ = Section::of_others;
       Warning{*this}.line.add("a section is written [program], or [*] for all programs");
     } else if (name.is("*")) {

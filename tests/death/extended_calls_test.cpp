@@ -12,27 +12,29 @@ namespace {
 
 using namespace test;
 
-constexpr size_t bytes = 48;
+constexpr size_t batch_bytes = 48;
 
 // So many blocks that most of them go straight to their slabs, where the fault is found at once.
 class Batch : public testing::Test {
  protected:
   std::vector<void*> blocks = std::vector<void*>(5000);
-  Batch() { EXPECT_EQ(api::malloc_batch(bytes, blocks.size(), blocks.data()), blocks.size()); }
+  Batch() {
+    EXPECT_EQ(api::malloc_batch(batch_bytes, blocks.size(), blocks.data()), blocks.size());
+  }
   ~Batch() override { api::free_batch(blocks.data(), blocks.size()); }
 };
 
 TEST_F(Batch, ABlockTwice) {
   std::vector<void*> wrong = blocks;
   wrong[4001] = wrong[4000];
-  EXPECT_FAULT(double_free_text(wrong[4000], bytes),
+  EXPECT_FAULT(double_free_text(wrong[4000], batch_bytes),
                { api::free_batch(wrong.data(), wrong.size()); });
 }
 
 TEST_F(Batch, APointerIntoABlock) {
   std::vector<void*> wrong = blocks;
   wrong[4000] = hide(static_cast<char*>(wrong[4000]) + 16);
-  EXPECT_FAULT(interior_text(wrong[4000], blocks[4000], bytes),
+  EXPECT_FAULT(interior_text(wrong[4000], blocks[4000], batch_bytes),
                { api::free_batch(wrong.data(), wrong.size()); });
 }
 

@@ -14,13 +14,13 @@ namespace {
 
 using namespace test;
 
-constexpr size_t bytes = 112;
+constexpr size_t remote_bytes = 112;
 
 class RemoteBlock : public testing::Test {
  protected:
   ThreadCache& cache = own_cache();
-  void* other = api::malloc(bytes);
-  void* block = api::malloc(bytes);
+  void* other = api::malloc(remote_bytes);
+  void* block = api::malloc(remote_bytes);
   ~RemoteBlock() override {
     api::free(block);
     api::free(other);
@@ -28,7 +28,7 @@ class RemoteBlock : public testing::Test {
 };
 
 TEST_F(RemoteBlock, FreedTwiceInOneBatch) {
-  EXPECT_FAULT(double_free_text(block, bytes), {
+  EXPECT_FAULT(double_free_text(block, remote_bytes), {
     on_another_thread([&] {
       api::free(block);
       api::free(block);
@@ -38,7 +38,7 @@ TEST_F(RemoteBlock, FreedTwiceInOneBatch) {
 }
 
 TEST_F(RemoteBlock, FreedAgainAfterDelivery) {
-  EXPECT_FAULT(double_free_text(block, bytes), {
+  EXPECT_FAULT(double_free_text(block, remote_bytes), {
     on_another_thread([&] {
       api::free(block);
       flush_all(*cache_behind(current_face()));
@@ -50,7 +50,7 @@ TEST_F(RemoteBlock, FreedAgainAfterDelivery) {
 }
 
 TEST_F(RemoteBlock, FreedByTwoThreads) {
-  EXPECT_FAULT(double_free_text(block, bytes), {
+  EXPECT_FAULT(double_free_text(block, remote_bytes), {
     on_another_thread([&] { api::free(block); });
     on_another_thread([&] { api::free(block); });
     flush_all(cache);
@@ -58,7 +58,7 @@ TEST_F(RemoteBlock, FreedByTwoThreads) {
 }
 
 TEST_F(RemoteBlock, FreedByAnotherThreadThenByItsOwn) {
-  EXPECT_FAULT(double_free_text(block, bytes), {
+  EXPECT_FAULT(double_free_text(block, remote_bytes), {
     on_another_thread([&] { api::free(block); });
     api::free(block);
     flush_all(cache);
@@ -66,7 +66,7 @@ TEST_F(RemoteBlock, FreedByAnotherThreadThenByItsOwn) {
 }
 
 TEST_F(RemoteBlock, FreedByItsOwnThreadThenByAnother) {
-  EXPECT_FAULT(double_free_text(block, bytes), {
+  EXPECT_FAULT(double_free_text(block, remote_bytes), {
     api::free(block);
     flush_all(cache);
     on_another_thread([&] { api::free(block); });
@@ -75,7 +75,7 @@ TEST_F(RemoteBlock, FreedByItsOwnThreadThenByAnother) {
 }
 
 TEST_F(RemoteBlock, FreedAgainWhenItCameHome) {
-  EXPECT_FAULT(double_free_text(block, bytes), {
+  EXPECT_FAULT(double_free_text(block, remote_bytes), {
     on_another_thread([&] { api::free(block); });
     flush_all(cache);
     on_another_thread([&] { api::free(block); });
@@ -84,7 +84,7 @@ TEST_F(RemoteBlock, FreedAgainWhenItCameHome) {
 }
 
 TEST_F(RemoteBlock, FreedTwiceNoticedByATrimElsewhere) {
-  EXPECT_FAULT(double_free_text(block, bytes), {
+  EXPECT_FAULT(double_free_text(block, remote_bytes), {
     on_another_thread([&] {
       api::free(block);
       api::free(block);
@@ -95,7 +95,7 @@ TEST_F(RemoteBlock, FreedTwiceNoticedByATrimElsewhere) {
 
 TEST_F(RemoteBlock, PointerIntoIt) {
   void* inside = hide(static_cast<char*>(block) + 32);
-  EXPECT_FAULT(interior_text(inside, block, bytes), {
+  EXPECT_FAULT(interior_text(inside, block, remote_bytes), {
     on_another_thread([&] { api::free(inside); });
     flush_all(cache);
   });
@@ -103,7 +103,7 @@ TEST_F(RemoteBlock, PointerIntoIt) {
 
 TEST_F(RemoteBlock, PointerIntoItNoticedByATrimElsewhere) {
   void* inside = hide(static_cast<char*>(block) + 32);
-  EXPECT_FAULT(interior_text(inside, block, bytes), {
+  EXPECT_FAULT(interior_text(inside, block, remote_bytes), {
     on_another_thread([&] { api::free(inside); });
     on_another_thread([&] { trim_heaps(0); });
   });
@@ -129,10 +129,10 @@ TEST_F(RemoteBlock, FreedTwiceWhileItsThreadIsGone) {
   void* orphan = nullptr;
   void* neighbour = nullptr;  // without it the slab would end with the first free
   on_another_thread([&] {
-    orphan = api::malloc(bytes);
-    neighbour = api::malloc(bytes);
+    orphan = api::malloc(remote_bytes);
+    neighbour = api::malloc(remote_bytes);
   });
-  EXPECT_FAULT(double_free_text(orphan, bytes), {
+  EXPECT_FAULT(double_free_text(orphan, remote_bytes), {
     api::free(orphan);
     api::free(orphan);
     flush_all(cache);

@@ -20,7 +20,7 @@ types_door(linked_17 17 talus_shared)
 types_door(linked_20 20 talus_static)
 types_door(linked_bare 17 talus_static ${types_bare})
 types_door(header_17 17 talus_header_only)
-types_door(header_bare 20 talus_header_only ${types_bare})
+types_door(header_bare 20 talus_header_only ${types_bare} -O1)
 
 # types_other_door(name dependency words...)
 function(types_other_door name dependency)

@@ -66,6 +66,14 @@ TEST_F(OptionLinesTest, EachBadLineIsOneWarningThatNamesItsPlace) {
   EXPECT_EQ(done.value(OptionId::heaps), "2");
 }
 
+TEST_F(OptionLinesTest, ASectionMayEndWhereItBegins) {
+  Surroundings found;
+  found.program = "[";
+  found.user_file = "[\n[ ]\n]\n[";
+  configured(found);
+  EXPECT_EQ(warnings.size(), 4u) << "the lone ] is in no section for this program";
+}
+
 TEST_F(OptionLinesTest, AFileOfMistakesIsGivenUp) {
   Surroundings found;
   for (int i = 0; i < 1000; i++) found.system_file += "nonsense\n";
