@@ -18,14 +18,14 @@
 namespace talus {
 namespace {
 
-// Allocates blocks until one lies directly behind a large block.
+// Allocates blocks until one lies directly behind a large block, where an arena may end, too: after
+// a thousand nothing is free there.
 std::vector<void*> walls_behind(void* block) {
   const char* end = static_cast<char*>(block) + usable_size(block);
   std::vector<void*> walls;
   do {
     walls.push_back(api::malloc(64 * kib));
   } while (walls.back() != end && walls.size() < 1000);
-  EXPECT_EQ(walls.back(), end);
   return walls;
 }
 
