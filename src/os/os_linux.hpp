@@ -244,7 +244,7 @@ struct LinuxOs : FileCalls {
 
  private:
   // Never by way of libc, where a preloaded library may stand in the way (vdso.hpp).
-  static uint64_t read_clock(clockid_t clock) noexcept {
+  TALUS_USUAL static uint64_t read_clock(clockid_t clock) noexcept {
     timespec now{};
     uintptr_t function = shared_clock.load_relaxed();  // [init] all threads find the same
     if (TALUS_UNLIKELY(function == 0)) {

@@ -74,7 +74,7 @@ class Configuration {
   Configuration(const ConfigurationFacts& facts, OptionTarget target, WarningSink sink) noexcept
       : facts_{facts}, target_{target}, sink_{facts.is_secure ? nullptr : sink} {}
 
-  ConfigurationResult read() noexcept {
+  TALUS_USUAL ConfigurationResult read() noexcept {
     ConfigurationResult result;
     const char* const* environment = facts_.is_secure ? nullptr : facts_.environment;
     if (facts_.program_text != nullptr) read_program_text();
@@ -116,7 +116,8 @@ class Configuration {
     return read_file(OptionSource::user_file, names.home, "/.config/talus.conf");
   }
 
-  OptionFile read_file(OptionSource source, const char* folder, const char* name) noexcept {
+  TALUS_USUAL OptionFile read_file(OptionSource source, const char* folder,
+                                   const char* name) noexcept {
     PathBuffer path;
     path.put(folder).put(name);
     const bool is_named = source == OptionSource::named_file;

@@ -28,8 +28,8 @@ class Space : public FreeRanges {
   Lock& lock() noexcept { return lock_; }
 
   // Takes `granules` at a multiple of `alignment` bytes. Base 0: no memory, nothing changed.
-  Range take(Locked& held, size_t granules, size_t alignment = granule_bytes,
-             Filling filling = Filling::unknown) noexcept {
+  TALUS_USUAL Range take(Locked& held, size_t granules, size_t alignment = granule_bytes,
+                         Filling filling = Filling::unknown) noexcept {
     const size_t slack = alignment > granule_bytes ? alignment / granule_bytes - 1 : 0;
     const size_t wanted = granules + slack;
     if (!supply_nodes()) return {};
@@ -78,7 +78,7 @@ class Space : public FreeRanges {
 
   // Takes a range back whose page map words are still its user's. `touched` says if any of its
   // pages may hold memory. May enter the kernel to keep the retention bounds.
-  void give(Locked& held, uintptr_t base, size_t granules, bool touched) noexcept {
+  TALUS_USUAL void give(Locked& held, uintptr_t base, size_t granules, bool touched) noexcept {
     page_map.set_ends(base, granules, PageWord{}, nullptr);
     counters_.given_bytes -= granules * granule_bytes;
     returned_bytes_ += granules * granule_bytes;
@@ -149,7 +149,7 @@ class Space : public FreeRanges {
   }
 
   // Zeroed memory for descriptors; null: none. When the kernel refuses, free ranges serve.
-  void* take_metadata(Locked& held, size_t bytes) noexcept {
+  TALUS_USUAL void* take_metadata(Locked& held, size_t bytes) noexcept {
     if (void* taken = metadata_.take(bytes, counters_.reserved_bytes)) return taken;
     const Range range =
         take(held, divide_up(bytes + Metadata::chunk_head_bytes, granule_bytes));
@@ -213,7 +213,7 @@ class Space : public FreeRanges {
     }
   }
 
-  bool is_within_limit(size_t granules) const noexcept {
+  TALUS_USUAL bool is_within_limit(size_t granules) const noexcept {
     const size_t hard = limits.hard_bytes.load_relaxed();  // [hint] may change at any time
     return hard == 0 || counters_.given_bytes + granules * granule_bytes <= hard;
   }
@@ -256,7 +256,7 @@ class Space : public FreeRanges {
   // Giving back must never need memory, so nodes are set aside before ranges are given out: between
   // two given ranges there are at most two free ones (one of each state), and a few more where
   // pages are being given back. Setting aside touches nothing.
-  bool supply_nodes() noexcept {
+  TALUS_USUAL bool supply_nodes() noexcept {
     const size_t needed = 3 * (given_count_ + 2) + counters_.arena_count * 2 + purge_nodes;
     if (node_count() >= needed) return true;
     for (size_t nodes = nodes_per_supply; nodes >= 4; nodes /= 4) {
@@ -339,7 +339,7 @@ class Space : public FreeRanges {
   }
 
   // Reserves an arena that holds at least this much. False: the kernel refused.
-  bool grow(size_t granules, Filling filling) noexcept {
+  TALUS_USUAL bool grow(size_t granules, Filling filling) noexcept {
     const Arena arena = arenas_.reserve(granules * granule_bytes, filling,
                                         counters_.reserved_bytes, metadata_);
     if (arena.base == 0) return false;
