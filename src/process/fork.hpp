@@ -14,13 +14,12 @@
 #include "process/helper.hpp"
 #include "process/threads.hpp"
 
-#if defined(__GLIBC__)
+// What pthread_atfork is in glibc; other C libraries do not have it.
 extern "C" {
-int __register_atfork(void (*before)(), void (*in_parent)(), void (*in_child)(),
-                      void* object) noexcept;
+[[gnu::weak]] TALUS_EXPORT int __register_atfork(void (*before)(), void (*in_parent)(),
+                                                 void (*in_child)(), void* object) noexcept;
 extern TALUS_HIDDEN void* __dso_handle;  // of the object that this is compiled into
 }
-#endif
 
 namespace talus {
 
@@ -91,13 +90,13 @@ inline void after_fork_in_child() noexcept {
 }
 
 inline void watch_forks() noexcept {
-#if defined(__GLIBC__)
-  // What pthread_atfork is there, but for a copy of it at the far end of each unit that calls it,
-  // which makes the pages around it part of every process.
-  __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, __dso_handle);
-#else
-  pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-#endif
+  // A unit that calls pthread_atfork gets a copy of it at its far end, which would make the pages
+  // around that part of every process.
+  if (__register_atfork != nullptr) {
+    __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, __dso_handle);
+  } else {
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+  }
 }
 
 }  // namespace talus
