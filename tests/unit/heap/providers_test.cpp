@@ -236,6 +236,23 @@ TEST(Provider, PreallocationAndFilesWork) {
   }
 }
 
+// Dropped pages of a file come back as they were, so a large block is cleared byte by byte.
+TEST(Provider, LargeZeroedBlocksAreZeroInAFile) {
+  constexpr size_t bytes = calloc_purge_bytes_min + mib;
+  for (const unsigned flags : {0u, TALUS_PROVIDER_GROW}) {
+    talus_heap* heap = heap_on(wish_for(TALUS_PROVIDER_FILE, bytes + mib, flags));
+    ASSERT_NE(heap, nullptr);
+    void* block = api::heap_malloc(heap, bytes);
+    ASSERT_NE(block, nullptr);
+    memset(block, 0x5a, bytes);
+    api::heap_free(heap, block);
+    block = api::heap_calloc(heap, 1, bytes);
+    ASSERT_NE(block, nullptr);
+    EXPECT_TRUE(test::is_zero(block, bytes)) << flags;
+    api::heap_destroy(heap);
+  }
+}
+
 TEST(Provider, FallsBackWhereItMay) {
   talus_heap* heap = heap_on(wish_for(TALUS_PROVIDER_PREALLOC, mib, TALUS_PROVIDER_FALLBACK));
   std::vector<void*> blocks;
