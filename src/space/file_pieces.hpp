@@ -13,34 +13,15 @@
 
 namespace talus {
 
-// A bit for each granule of a piece.
-class GranuleBits {
- public:
-  constexpr GranuleBits() noexcept = default;
-  explicit constexpr GranuleBits(uint64_t* words) noexcept : words_{words} {}
-  static constexpr size_t bytes_for(size_t granules) noexcept {
-    return divide_up(granules, 64) * sizeof(uint64_t);
-  }
-  bool has(size_t index) const noexcept { return (words_[index / 64] >> (index % 64) & 1) != 0; }
-  void set(size_t from, size_t to, bool value) noexcept {
-    for (size_t index = from; index < to; index++) {
-      const uint64_t bit = uint64_t{1} << (index % 64);
-      words_[index / 64] = value ? words_[index / 64] | bit : words_[index / 64] & ~bit;
-    }
-  }
-
- private:
-  uint64_t* words_ = nullptr;
-};
-
 struct FilePiece {
   FilePiece* next = nullptr;
   uintptr_t base = 0;
   size_t granules = 0;
   uint64_t offset = 0;
-  GranuleBits reserved;
-  GranuleBits strange;
-  GranuleBits parted;     // between the two sides of a fork: became the process's own for it
+  // A bit for each granule.
+  BitRow reserved;
+  BitRow strange;
+  BitRow parted;         // between the two sides of a fork: became the process's own for it
   size_t own_bytes = 0;  // of the memory that holds this
   void* mapped = nullptr;  // with what lies around it, which nobody may touch
   size_t mapped_bytes = 0;
@@ -54,7 +35,7 @@ struct FilePiece {
 
 // A piece over these addresses, whose memory comes from the kernel; null: it has none.
 inline FilePiece* make_piece(uintptr_t base, size_t granules, uint64_t offset) noexcept {
-  const size_t row = GranuleBits::bytes_for(granules);
+  const size_t row = BitRow::bytes_for(granules);
   const size_t bytes = round_up(sizeof(FilePiece) + 3 * row, os::page_bytes());
   void* memory = os::map_pages(nullptr, bytes);
   if (memory == nullptr) return nullptr;
@@ -64,9 +45,9 @@ inline FilePiece* make_piece(uintptr_t base, size_t granules, uint64_t offset) n
   piece->base = base;
   piece->granules = granules;
   piece->offset = offset;
-  piece->reserved = GranuleBits{words};
-  piece->strange = GranuleBits{words + row_words};
-  piece->parted = GranuleBits{words + 2 * row_words};
+  piece->reserved = BitRow{words};
+  piece->strange = BitRow{words + row_words};
+  piece->parted = BitRow{words + 2 * row_words};
   piece->own_bytes = bytes;
   return piece;
 }
