@@ -302,6 +302,14 @@ inline void purge_spare(RegionHeap& region, size_t from, size_t to, size_t kept)
   }
 }
 
+// Units between these became free: memory that is not kept goes back.
+inline void purge_beyond_kept(RegionHeap& region, size_t from, size_t to) noexcept {
+  const size_t kept = spare_granules_max(region);
+  purge_spare(region, from / granule_units, (to - 1) / granule_units + 1, kept);
+  // Seldom, because most of what is found goes.
+  if (region.spare_granules > 2 * kept) purge_spare(region, 0, region.granule_count, kept);
+}
+
 // A block of so many units ends.
 inline void give_to_region(RegionHeap& region, void* pointer, size_t units) noexcept {
   const size_t unit = (reinterpret_cast<uintptr_t>(pointer) - region.origin) / unit_bytes;
@@ -309,10 +317,7 @@ inline void give_to_region(RegionHeap& region, void* pointer, size_t units) noex
   mark_free(region, unit, unit + units);
   region.live_units -= units;
   region.live_count--;
-  const size_t kept = spare_granules_max(region);
-  purge_spare(region, unit / granule_units, (unit + units - 1) / granule_units + 1, kept);
-  // Seldom, because most of what is found goes.
-  if (region.spare_granules > 2 * kept) purge_spare(region, 0, region.granule_count, kept);
+  purge_beyond_kept(region, unit, unit + units);
 }
 
 // Makes a block hold `bytes` where it is. False: it cannot, and is untouched.
@@ -334,6 +339,7 @@ inline bool resize_in_region(RegionHeap& region, void* pointer, size_t units,
   }
   region.live_units += wanted - units;
   if (region.live_units > region.peak_units) region.peak_units = region.live_units;
+  if (wanted < units) purge_beyond_kept(region, unit + wanted, unit + units);
   return true;
 }
 

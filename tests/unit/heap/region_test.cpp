@@ -188,6 +188,15 @@ TEST_F(Region, GivesMemoryBackBeyondAnEighth) {
   expect_sound(*region, {});
 }
 
+TEST_F(Region, GivesBackWhatABlockNoLongerNeeds) {
+  begin(64 * mib);
+  void* block = take_from_region(*region, 32 * mib, 16);
+  EXPECT_GE(region->committed_bytes, 32 * mib);
+  ASSERT_TRUE(resize_in_region(*region, block, 32 * mib / unit_bytes, 1000));
+  EXPECT_LE(region->committed_bytes, mib + 2 * granule_bytes);
+  expect_sound(*region, {{reinterpret_cast<uintptr_t>(block), 1008}});
+}
+
 TEST_F(Region, BearsRefusals) {
   begin(8 * mib);
   void* first = take_from_region(*region, 100, 16);
