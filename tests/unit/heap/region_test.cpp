@@ -106,7 +106,8 @@ TEST_F(Region, GivesWhatFitsAndNothingElse) {
   std::mt19937_64 random(test::seed_of("region"));
   Model model;
   size_t refused = 0;
-  for (size_t step = 0; step < test::rounds_of(30000); step++) {
+  const size_t rounds = test::rounds_of(30000);
+  for (size_t step = 0; step < rounds; step++) {
     const size_t kind = random() % 20;
     const size_t size = kind == 0 ? random() % (300 * kib) : random() % (kind < 5 ? 20000 : 700);
     if (random() % 9 < 5) {
@@ -153,7 +154,7 @@ TEST_F(Region, GivesWhatFitsAndNothingElse) {
     if (step % 500 == 0) expect_sound(*region, model);
   }
   expect_sound(*region, model);
-  EXPECT_GT(refused, 0u) << "it was never full";
+  EXPECT_GT(refused, rounds / 1500) << "it was never full for long";
   for (const auto& [at, length] : model) {
     give_to_region(*region, reinterpret_cast<void*>(at), length / unit_bytes);
   }
