@@ -77,7 +77,9 @@ struct FileCalls {
   // Sees to it that a part of the file has room on its disk. False: there is none.
   static bool reserve_room(long file, uint64_t offset, size_t bytes) noexcept {
     const long result = allocate(file, 0, offset, bytes);
-    if (result == not_supported || result == no_such_call) return write_zeros(file, offset, bytes);
+    if (result == not_supported || result == no_such_call) {
+      return length_max() >= offset + bytes && write_zeros(file, offset, bytes);
+    }
     return result == 0;
   }
   // Gives the room back; the part reads as zero. False: it may or may not be as it was.

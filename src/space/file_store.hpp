@@ -130,7 +130,8 @@ class FileStore {
     }
     if (file < 0) return false;
     file = os::System::move_up(file);
-    if (!os::System::identify(file, identity_) || !os::System::set_length(file, length_)) {
+    if (os::System::length_max() < length_ || !os::System::identify(file, identity_) ||
+        !os::System::set_length(file, length_)) {
       os::System::close(file);
       return false;
     }
