@@ -63,10 +63,16 @@ class FileFork {
       piece->strange.set(0, piece->granules, true);
       piece->parted.set(0, piece->granules, false);
       const auto is_reserved = [piece](size_t i) noexcept { return piece->reserved.has(i); };
+      const auto is_free = [piece](size_t i) noexcept { return !piece->reserved.has(i); };
       for_each_run(0, piece->granules, is_reserved, [&](size_t from, size_t to) noexcept {
         for (; from < to; from += copy_granules) {
           take_over(*piece, from, to - from < copy_granules ? to : from + copy_granules, has_file);
         }
+        return true;
+      });
+      // What is mapped of the parent's file would keep that on the disk.
+      for_each_run(0, piece->granules, is_free, [&](size_t from, size_t to) noexcept {
+        if (has_file) store_.map_granules(*piece, from, to, os::FileSharing::shared);
         return true;
       });
     }
