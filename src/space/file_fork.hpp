@@ -184,7 +184,7 @@ class FileStores {
     if (first_ != nullptr) {
       if (has_pipe_) {
         os::System::close(pipe_[1]);
-        os::System::wait_for_end_of(pipe_[0]);
+        os::System::wait_for_letter(pipe_[0]);
         os::System::close(pipe_[0]);
       }
       // The handler of a signal might write between the look and the new mapping.
@@ -204,8 +204,9 @@ class FileStores {
     for_each([](FileStore& store) noexcept { FileFork{store}.in_child(); });
     os::System::restore_signals(mask);
     if (!has_pipe_) return;
+    os::System::send_letter(pipe_[1]);  // the parent goes on, whoever else has this end
     os::System::close(pipe_[0]);
-    os::System::close(pipe_[1]);  // the parent goes on
+    os::System::close(pipe_[1]);
   }
 
  private:
