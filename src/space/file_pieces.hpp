@@ -13,6 +13,14 @@
 
 namespace talus {
 
+// Granules of a piece that follow each other.
+struct GranuleRun {
+  size_t from = 0;
+  size_t to = 0;
+
+  size_t bytes() const noexcept { return (to - from) * granule_bytes; }
+};
+
 struct FilePiece {
   FilePiece* next = nullptr;
   uintptr_t base = 0;
@@ -26,6 +34,7 @@ struct FilePiece {
   void* mapped = nullptr;  // with what lies around it, which nobody may touch
   size_t mapped_bytes = 0;
 
+  GranuleRun all() const noexcept { return {0, granules}; }
   void* at(size_t index) const noexcept {
     return reinterpret_cast<void*>(base + index * granule_bytes);
   }
@@ -52,21 +61,24 @@ inline FilePiece* make_piece(uintptr_t base, size_t granules, uint64_t offset) n
   return piece;
 }
 
-// Calls visit(from, to) for each run of granules between two indices for which is_in(index) holds;
-// false ends it. Returns whether it came to the end.
-template <typename IsIn, typename Visit>
-bool for_each_run(size_t from, size_t to, IsIn is_in, Visit visit) noexcept {
-  while (from < to) {
-    if (!is_in(from)) {
-      from++;
-      continue;
-    }
-    size_t end = from + 1;
-    while (end < to && is_in(end)) end++;
-    if (!visit(from, end)) return false;
-    from = end;
+// Calls visit(run) for each run of granules whose bit has this value; false ends it. Returns
+// whether it came to the end. A visit may change the bits of its run.
+template <typename Visit>
+bool try_each_run(const BitRow& row, bool value, GranuleRun within, Visit visit) noexcept {
+  while (within.from < within.to) {
+    const size_t from = row.next(within.from, within.to, value);
+    const size_t end = row.next(from, within.to, !value);
+    if (from != end && !visit(GranuleRun{from, end})) return false;
+    within.from = end;
   }
   return true;
+}
+template <typename Visit>
+void for_each_run(const BitRow& row, bool value, GranuleRun within, Visit visit) noexcept {
+  try_each_run(row, value, within, [&visit](GranuleRun run) noexcept {
+    visit(run);
+    return true;
+  });
 }
 
 }  // namespace talus
