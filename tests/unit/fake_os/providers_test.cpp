@@ -233,6 +233,34 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair(FakeCall::reserve_room, false),
                     std::pair(FakeCall::reserve_room, true), std::pair(FakeCall::map, true)));
 
+size_t mapped_bytes() {
+  size_t pages = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  EXPECT_EQ(fscanf(file, "%zu", &pages), 1);
+  fclose(file);
+  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// What cannot be used is not kept.
+TEST(PreallocOnABadKernel, IsAllOrNothing) {
+  size_t refused_count = 0;
+  for (uint64_t call = 1; call <= 8; call++) {
+    const std::string wrong = test::run_in_child([=] {
+      const size_t before = mapped_bytes();
+      os::fake_plan.refuse_from[test::row_of(FakeCall::map)].store_relaxed(call);
+      const bool is_there = start_prealloc(64 * mib);
+      const size_t after = mapped_bytes();
+      test::child_report().refused_count = is_there ? 0 : 1;
+      test::require(is_there == (after >= before + 64 * mib), "it is there", call);
+      test::end_faults();
+      test::require(use_process_memory() == 0, "memory all the same");
+    });
+    EXPECT_EQ(wrong, "") << "call " << call;
+    refused_count += test::child_report().refused_count;
+  }
+  EXPECT_GT(refused_count, 1u) << "no call behind the first was refused";
+}
+
 // Once it is there, nothing more is asked of the kernel.
 TEST(PreallocOnABadKernel, IsAllThereIs) {
   const std::string wrong = test::run_in_child([] {
