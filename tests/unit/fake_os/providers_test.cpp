@@ -233,6 +233,40 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair(FakeCall::reserve_room, false),
                     std::pair(FakeCall::reserve_room, true), std::pair(FakeCall::map, true)));
 
+// A provider that has so many bytes left.
+size_t bytes_left = 0;
+ProvidedRange reserve_addresses(size_t, size_t) noexcept {
+  constexpr size_t bytes = 64 * mib;
+  void* at = os::map_aligned(nullptr, bytes, arena_alignment);
+  return {reinterpret_cast<uintptr_t>(at), at == nullptr ? 0 : bytes};
+}
+bool commit_what_is_left(uintptr_t, size_t bytes, size_t) noexcept {
+  if (bytes > bytes_left) return false;
+  bytes_left -= bytes;
+  return true;
+}
+
+// A block that grows takes some more than it needs, if there is so much.
+TEST(ScarceMemory, IsEnoughToGrowInPlace) {
+  const std::string wrong = test::run_in_child([] {
+    static constexpr PageProvider scarce = {reserve_addresses, commit_what_is_left, nullptr, false,
+                                            false};
+    bytes_left = 64 * mib;
+    {
+      Locked held{space.lock()};
+      test::require(space.use_provider(held, scarce, 0), "a provider");
+    }
+    void* block = api::malloc(4 * mib);
+    test::fill_pattern(block, 4 * mib, 1);
+    bytes_left = mib;
+    test::require(api::realloc(block, 5 * mib) == block, "it fits where it is");
+    test::require(test::has_pattern(block, 4 * mib, 1), "contents");
+    test::require(bytes_left == 0, "all of it is in use");
+    test::require(api::realloc(block, 6 * mib) == nullptr, "there is no more");
+  });
+  EXPECT_EQ(wrong, "");
+}
+
 size_t mapped_bytes() {
   size_t pages = 0;
   FILE* file = fopen("/proc/self/statm", "r");
