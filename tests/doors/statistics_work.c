@@ -6,7 +6,7 @@
  *   statistics_work sleep MILLISECONDS   nothing else; 0: until its input ends
  *   statistics_work steps COUNT          allocates a little each ten milliseconds, and frees it
  *   statistics_work bytes COUNT          allocates and frees so many bytes
- *   statistics_work fork MILLISECONDS    a child that allocates, sleeps as above, and exits like its
+ *   statistics_work fork MILLISECONDS    a child that allocates, sleeps as above, exits like its
  *                                        parent
  */
 #include "expect.h"
