@@ -8,8 +8,11 @@
 
 // A function on the path of every malloc and free: part of its caller, always.
 #define TALUS_FAST [[gnu::always_inline]] inline
+// A function that nearly every process runs, at its start or now and then. These lie together in
+// the library, so that a process maps few pages of it.
+#define TALUS_USUAL [[gnu::hot]] inline
 // A function that must stay out of line, so that its caller keeps its registers and its size.
-#define TALUS_SLOW [[gnu::noinline]] inline
+#define TALUS_SLOW [[gnu::noinline, gnu::hot]] inline
 // A slow function that is hardly ever run: also laid out far from the hot code.
 #define TALUS_COLD [[gnu::noinline, gnu::cold]] inline
 

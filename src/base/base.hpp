@@ -10,6 +10,7 @@
 #include "base/bits.hpp"
 #include "base/check.hpp"
 #include "base/config.hpp"
+#include "base/high_mark.hpp"
 #include "base/low_mark.hpp"
 #include "base/units.hpp"
 

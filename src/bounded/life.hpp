@@ -256,7 +256,7 @@ inline void destroy_bounded_cache(BoundedCache& cache) noexcept {
 }
 
 // The thread gets no table again: its late destructors work on the pools.
-inline void end_bounded_thread() noexcept {
+TALUS_USUAL void end_bounded_thread() noexcept {
   BoundedTable* table = this_bounded;
   if (table == &closed_bounded_table) return;
   this_bounded = &closed_bounded_table;

@@ -56,7 +56,7 @@ inline void* allocate_shared(ClassId id) noexcept {
 }
 
 // A block of a class by way of a cache, or without one.
-inline void* allocate_small_on(ThreadCache* cache, ClassId id) noexcept {
+TALUS_USUAL void* allocate_small_on(ThreadCache* cache, ClassId id) noexcept {
   if (cache == nullptr) return allocate_shared(id);
   void* block = pop_from_list(list_of(*cache, id));
   return block != nullptr ? block : refill(*cache, id);
@@ -94,7 +94,7 @@ TALUS_FAST void* pop_guarded(size_t bytes, HeapFace& face) noexcept {
 }
 
 // By way of any face; the list of the class may have blocks.
-inline void* allocate_by_face(size_t bytes, HeapFace& face) noexcept {
+TALUS_USUAL void* allocate_by_face(size_t bytes, HeapFace& face) noexcept {
   ThreadCache* cache = cache_behind(face);
   const MaybeWorking working{cache};
   if (void* special = allocate_by_mode({bytes, block_alignment, 0})) return special;

@@ -49,7 +49,7 @@ inline void close_gaps(Locked&, ThreadCache& cache) noexcept {
 }
 
 // The lists are whole again, whatever was taken from below. As above.
-inline void become_whole(ThreadCache& cache) noexcept {
+TALUS_USUAL void become_whole(ThreadCache& cache) noexcept {
   Presence& presence = cache.presence;
   if (presence.shared_state.load_relaxed() != Attendance::absent) return;  // [own] or its lock
   Locked held{lock_of(cache)};

@@ -38,7 +38,7 @@ TALUS_COLD void release_foreign(void* pointer) noexcept {
 }
 
 // Takes a block back by way of a cache (null: the thread has none) without telling any mode.
-inline void release_plain(ThreadCache* cache, void* pointer) noexcept {
+TALUS_USUAL void release_plain(ThreadCache* cache, void* pointer) noexcept {
   const PageWord word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
   if (word.is_large()) return release_large(cache, pointer, word);
   if (is_special(word)) return release_special(pointer);
@@ -116,7 +116,7 @@ TALUS_SLOW void release_other(void* pointer, HeapFace& face, PageWord word) noex
 
 // Everything a thread holds goes back: lists, batches, kept blocks; lists are short again. The
 // thread goes on or ends.
-inline void flush_all(ThreadCache& cache) noexcept {
+TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
   for (RemoteBatch& batch : cache.batches) deliver(cache, batch, 0);
   release_kept(cache);
   Locked held{lock_of(cache)};
@@ -156,7 +156,7 @@ inline void end_cache(ThreadCache& cache) noexcept {
 }
 
 // What threads had that a fork left behind goes home. Returns whether there was such a cache.
-inline bool salvage_cache() noexcept {
+TALUS_USUAL bool salvage_cache() noexcept {
   ThreadCache* cache = take_left_cache();
   if (cache == nullptr) return false;
   become_whole(*cache);

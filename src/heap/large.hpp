@@ -42,8 +42,8 @@ constexpr HeapId owner_of_large(PageWord word) noexcept {
 }
 
 // A descriptor over a new range; null: no memory. `alignment` is at least a granule.
-inline LargeBlock* take_large(size_t bytes, size_t granules, size_t alignment, Zeroed& zeroed,
-                              HeapId owner = HeapId::nobody) noexcept {
+TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t granules, size_t alignment, Zeroed& zeroed,
+                                   HeapId owner = HeapId::nobody) noexcept {
   Locked held{space.lock()};
   LargeBlock* large = large_pool.unused;
   if (large == nullptr) {
@@ -70,7 +70,7 @@ inline LargeBlock* take_large(size_t bytes, size_t granules, size_t alignment, Z
 
 // Gives a range and its descriptor back. The first `clean_bytes` of it read as zero and have no
 // pages, because the kernel moved them away; behind them anything may lie.
-inline void give_large(LargeBlock& large, size_t clean_bytes = 0) noexcept {
+TALUS_USUAL void give_large(LargeBlock& large, size_t clean_bytes = 0) noexcept {
   Locked held{space.lock()};
   const uintptr_t base = large.base;
   const size_t granules = large.granules;
@@ -98,7 +98,7 @@ inline void* start_of(const LargeBlock& large) noexcept {
 }
 
 // The live block that starts at this address, which has a large word; anything else is reported.
-inline LargeBlock& prove_large(void* pointer, const char* call) noexcept {
+TALUS_USUAL LargeBlock& prove_large(void* pointer, const char* call) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   auto* large = static_cast<LargeBlock*>(page_map.descriptor_of(address));
   if (start_of(*large) != pointer) {
@@ -119,7 +119,7 @@ inline void set_usable_bytes(LargeBlock& large, size_t bytes) noexcept {
 }
 
 // Makes a large block hold `bytes` (more than small_bytes_max) where it is. False: it cannot.
-inline bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept {
+TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept {
   if (bytes > PTRDIFF_MAX - granule_bytes) return false;
   if (usable_bytes_of_large(bytes) == large.usable_bytes) return true;
   const size_t needed = divide_up(bytes, granule_bytes);

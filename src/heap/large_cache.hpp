@@ -80,7 +80,7 @@ TALUS_SLOW void displace_kept(KeptBlocks& kept) noexcept {
 }
 
 // Gives all kept blocks back, and the pool what the cache counted.
-inline void release_kept(ThreadCache& cache) noexcept {
+TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
   KeptBlocks& kept = cache.kept;
   for (Atomic<LargeBlock*>& head : kept.of_granules) {
     while (head.load_relaxed() != nullptr) give_large(pop_kept(kept, head));  // [own]

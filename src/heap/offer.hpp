@@ -58,7 +58,7 @@ inline void offer_if_dirty(Locked& held) noexcept {
 }
 
 // After one more thread got a cache: what many threads hold is much.
-inline void offer_caches() noexcept {
+TALUS_USUAL void offer_caches() noexcept {
   if (offer.is_served.load_relaxed()) return;  // [hint]
   Locked held{registry.lock};
   if (registry.cache_count % caches_offered == 0) offer.is_much.store_relaxed(true);  // [hint]

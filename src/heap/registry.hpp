@@ -107,7 +107,7 @@ inline Heap* make_heap(Locked&) noexcept {
 
 // The heap for one more thread: one without threads, else a new one, else the one with the fewest;
 // null: there is none and no memory for one.
-inline Heap* choose_heap(Locked& held) noexcept {
+TALUS_USUAL Heap* choose_heap(Locked& held) noexcept {
   const uint32_t count = registry.shared_count.load_relaxed();  // [own] registry lock
   Heap* fewest = nullptr;
   uint32_t threads = UINT32_MAX;
@@ -172,7 +172,7 @@ inline ThreadCache* take_cache(Locked& registry_held) noexcept {
 }
 
 // A cache for one more thread, before a heap; null: no memory.
-inline ThreadCache* attach_cache() noexcept {
+TALUS_USUAL ThreadCache* attach_cache() noexcept {
   Locked held{registry.lock};
   Heap* heap = choose_heap(held);
   ThreadCache* cache = heap == nullptr ? nullptr : take_cache(held);

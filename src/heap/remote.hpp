@@ -31,7 +31,7 @@ inline uint32_t move_messages(RemoteMessage*& from, RemoteMessage*& to, uint32_t
 }
 
 // An empty message; null: no memory. The heap's lock is held.
-inline RemoteMessage* take_message(Heap& heap) noexcept {
+TALUS_USUAL RemoteMessage* take_message(Heap& heap) noexcept {
   if (heap.unused_messages == nullptr) {
     Locked held{space.lock()};
     heap.unused_message_count =
@@ -93,7 +93,7 @@ TALUS_FAST size_t block_bytes_of(PageWord word) noexcept {
 
 // Brings the blocks of one message home: to the lists of `cache` as far as those are short, the
 // rest (or without a cache all) to their slabs. Blocks follow a slab that changed hands meanwhile.
-inline void bring_home(Heap& heap, ThreadCache* cache, RemoteMessage& message) noexcept {
+TALUS_USUAL void bring_home(Heap& heap, ThreadCache* cache, RemoteMessage& message) noexcept {
   void* strays[RemoteMessage::blocks_max];
   uint32_t stray_count = 0, rest = 0;
   PageWord refused;  // whose list has enough; most blocks of a message are alike
@@ -125,7 +125,7 @@ inline void bring_home(Heap& heap, ThreadCache* cache, RemoteMessage& message) n
 }
 
 // Brings home what was delivered. The heap's lock is held; a thread of that heap names its cache.
-inline void drain_inbox(Heap& heap, ThreadCache* cache = nullptr) noexcept {
+TALUS_USUAL void drain_inbox(Heap& heap, ThreadCache* cache = nullptr) noexcept {
   RemoteMessage* message = heap.inbox.take_all();
   while (message != nullptr) {
     RemoteMessage* next = message->next;

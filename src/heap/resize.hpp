@@ -13,7 +13,7 @@
 namespace talus {
 
 // A zeroed large block; null: no memory.
-inline void* allocate_zeroed_large(size_t bytes, size_t alignment = block_alignment) noexcept {
+TALUS_USUAL void* allocate_zeroed_large(size_t bytes, size_t alignment = block_alignment) noexcept {
   ThreadCache* cache = cache_behind(current_face());
   const MaybeWorking working{cache};
   if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;  // which are zero
@@ -46,7 +46,7 @@ struct BlockFacts {
   HeapId owner = HeapId::nobody;  // of a large one: only if that is an instance
 };
 
-inline BlockFacts facts_of(void* pointer, const char* call) noexcept {
+TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const PageWord word = page_map.word_anywhere(address);
   if (word.is_slab()) {
@@ -80,8 +80,8 @@ inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
 
 // Moves a block to an ordinary one of its owner, or resizes it where it is; null: no memory, or
 // the limit of the instance.
-inline void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, void* pointer,
-                              size_t bytes, bool& is_at_limit) noexcept {
+TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, void* pointer,
+                                   size_t bytes, bool& is_at_limit) noexcept {
   if (resize_in_place(facts, bytes)) return pointer;
   const bool is_inside = is_instance(facts.owner);
   const bool may_move_pages = facts.large != nullptr && facts.large->front_bytes == 0;
@@ -103,7 +103,7 @@ inline void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, void*
   return moved;
 }
 
-inline void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit) noexcept {
+TALUS_USUAL void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit) noexcept {
   const BlockFacts facts = facts_of(pointer, "realloc");
   ThreadCache* cache = cache_behind(current_face());
   const MaybeWorking working{cache};
@@ -147,7 +147,7 @@ inline void* reallocate_small(void* pointer, size_t usable, size_t bytes) noexce
 
 // realloc of a live block to at least one byte; null: no memory, the block is untouched. Small
 // blocks, which grow by a few bytes most of the time, take no detour.
-inline void* reallocate(void* pointer, size_t bytes) noexcept {
+TALUS_USUAL void* reallocate(void* pointer, size_t bytes) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const HeapFace& face = current_face();
   if (bytes > small_bytes_max || face.operations != nullptr || !PageMap::covers(address)) {

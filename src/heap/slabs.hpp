@@ -65,7 +65,7 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
 }
 
 // Gives the range of an empty slab back that is in no list.
-inline void slab_to_unused(Heap& heap, Slab& slab) noexcept {
+TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
   const size_t index = index_of(slab.class_id);
   const size_t granules = size_class_row(slab.class_id).slab_granules;
   const uintptr_t base = slab.base;
@@ -203,7 +203,7 @@ TALUS_FAST void count_taken(Heap& heap, ClassId id, size_t taken) noexcept {
 
 // Takes up to `wanted` blocks of a class to places[0...], from slabs that exist before new ones.
 // Returns how many, 0 only when there is no memory.
-inline size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) noexcept {
+TALUS_USUAL size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) noexcept {
   size_t taken = 0;
   while (taken < wanted) {
     Slab* slab = choose_slab(heap, id);
@@ -248,7 +248,7 @@ TALUS_FAST size_t give_to_slab(Heap& heap, Slab& slab, void* const* blocks,
 }
 
 // Puts blocks of this heap's slabs back, whatever their order.
-inline void give_blocks(Heap& heap, void* const* blocks, size_t count) noexcept {
+TALUS_USUAL void give_blocks(Heap& heap, void* const* blocks, size_t count) noexcept {
   for (size_t done = 0; done < count;) {
     done += give_to_slab(heap, slab_of(heap.id, blocks[done]), blocks + done, count - done);
   }
@@ -256,7 +256,7 @@ inline void give_blocks(Heap& heap, void* const* blocks, size_t count) noexcept 
 }
 
 // Releases the empty slabs that are kept for reuse.
-inline void release_empty_slabs(Heap& heap) noexcept {
+TALUS_USUAL void release_empty_slabs(Heap& heap) noexcept {
   for (SlabShelves& shelves : heap.available) {
     for (Slab* slab = shelves.shelves[SlabShelves::count - 1].first; slab != nullptr;) {
       Slab* next = slab->next;

@@ -55,7 +55,7 @@ struct SweepTally {
   size_t surplus = 0;
 };
 
-inline void sweep_heap(Heap& heap, uint64_t turns, SweepTally& tally) noexcept {
+TALUS_USUAL void sweep_heap(Heap& heap, uint64_t turns, SweepTally& tally) noexcept {
   size_t surplus = 0;
   if (!lock_of(heap).try_take()) {
     tally.left += offer_bytes_min;
@@ -141,7 +141,7 @@ inline size_t sweep_space(uint64_t turns) noexcept {
   return space.give_back_surplus(held, turns);
 }
 
-inline void sweep_once(uint64_t turns, SweepTally& tally) noexcept {
+TALUS_USUAL void sweep_once(uint64_t turns, SweepTally& tally) noexcept {
   tally.released += sweep_space(turns);
   for_each_heap_and_instance([&](Heap& heap) noexcept { sweep_heap(heap, turns, tally); });
   sweep_caches(tally);
@@ -156,7 +156,7 @@ inline void sweep_once(uint64_t turns, SweepTally& tally) noexcept {
 enum class Pressure : uint8_t { none, high };
 
 // One pass. Returns the milliseconds until the next is due; 0: there is nothing left to do.
-inline uint32_t sweep_pass(Pressure pressure = Pressure::none) noexcept {
+TALUS_USUAL uint32_t sweep_pass(Pressure pressure = Pressure::none) noexcept {
   const uint64_t now = os::System::now_ms();
   if (!offer.is_served.load_relaxed()) {  // [own] only the helper writes it: its first pass
     offer.is_served.store_relaxed(true);  // [own]

@@ -42,7 +42,7 @@ inline size_t take_guarded_lists_back(ThreadCache& cache) noexcept {
 }
 
 // All but the uppermost block of each list. Returns bytes.
-inline size_t take_lists_back(ThreadCache& cache) noexcept {
+TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
   constexpr size_t batch = 128;
   size_t bytes = 0;
   for (size_t index = 0; index < fast_class_count; index++) {
@@ -66,7 +66,7 @@ inline size_t take_lists_back(ThreadCache& cache) noexcept {
 }
 
 // asked -> absent, if the owner did not come. Returns bytes of blocks that went home.
-inline size_t take_back(Locked&, ThreadCache& cache) noexcept {
+TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache) noexcept {
   Presence& presence = cache.presence;
   if (!presence.lock.try_take()) return 0;
   size_t bytes = 0;

@@ -14,8 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "arch/arch.hpp"
-#include "base/base.hpp"
+#include "os/kernel_call.hpp"
 
 #ifndef O_TMPFILE
 #define O_TMPFILE (020000000 | O_DIRECTORY)
@@ -35,7 +34,7 @@ struct FileIdentity {
 
 enum class FileSharing : uint8_t { shared, own_copy };
 
-struct FileCalls {
+struct FileCalls : KernelCall {
   static constexpr long no_such_call = -38, not_supported = -95, interrupted = -4;
 
   // A new file in a directory, without a name; negative: refused.
@@ -158,12 +157,6 @@ struct FileCalls {
   }
 
  private:
-  static long to_long(const void* at) noexcept { return reinterpret_cast<long>(at); }
-  static bool is_error(long result) noexcept { return result < 0 && result >= -4095; }
-  static long call(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0,
-                   long f = 0) noexcept {
-    return arch::system_call(number, a, b, c, d, e, f);
-  }
   static long look_at(long from, const char* path, long flags, struct stat& facts) noexcept {
     return call(SYS_newfstatat, from, to_long(path), to_long(&facts), flags);
   }

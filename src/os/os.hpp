@@ -24,7 +24,7 @@ using System = LinuxOs;
 inline Atomic<size_t> shared_page_bytes;
 
 // The kernel's page size: 4, 16 or 64 KiB, never more than a granule.
-inline size_t page_bytes() noexcept {
+TALUS_USUAL size_t page_bytes() noexcept {
   size_t bytes = shared_page_bytes.load_relaxed();  // [init] every thread computes the same value
   if (TALUS_UNLIKELY(bytes == 0)) {
     bytes = System::page_bytes();
@@ -46,7 +46,7 @@ inline void* within_reach(void* at, size_t bytes) noexcept {
 }
 
 // As os_linux.hpp says, within reach.
-inline void* map_pages(void* hint, size_t bytes) noexcept {
+TALUS_USUAL void* map_pages(void* hint, size_t bytes) noexcept {
   return within_reach(System::map(hint, bytes), bytes);
 }
 inline void* reserve_pages(size_t bytes) noexcept {

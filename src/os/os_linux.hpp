@@ -38,7 +38,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "arch/arch.hpp"
 #include "base/base.hpp"
 #include "os/file_calls.hpp"
 #include "os/vdso.hpp"
@@ -244,14 +243,8 @@ struct LinuxOs : FileCalls {
   }
 
  private:
-  static long to_long(const void* at) noexcept { return reinterpret_cast<long>(at); }
-  static bool is_error(long result) noexcept { return result < 0 && result >= -4095; }
-  static long call(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0,
-                   long f = 0) noexcept {
-    return arch::system_call(number, a, b, c, d, e, f);
-  }
   // Never by way of libc, where a preloaded library may stand in the way (vdso.hpp).
-  static uint64_t read_clock(clockid_t clock) noexcept {
+  TALUS_USUAL static uint64_t read_clock(clockid_t clock) noexcept {
     timespec now{};
     uintptr_t function = shared_clock.load_relaxed();  // [init] all threads find the same
     if (TALUS_UNLIKELY(function == 0)) {

@@ -79,7 +79,8 @@ inline void keep_least(size_t& least, size_t found) noexcept {
 
 // The text of a file of the group at `path`, which is the same again afterwards.
 template <size_t Capacity>
-bool read_in_group(PathBuffer& path, const char* file, char (&text)[Capacity]) noexcept {
+TALUS_USUAL bool read_in_group(PathBuffer& path, const char* file,
+                               char (&text)[Capacity]) noexcept {
   const size_t length = path.length();
   const bool is_read = path.put(file).is_whole() && read_text(path.data(), text) != 0;
   path.cut_to(length);
@@ -99,8 +100,8 @@ struct Wanted {
   bool processors;
 };
 
-inline void read_group(PathBuffer& path, const Tree& tree, Wanted wanted,
-                       MachineLimits& least) noexcept {
+TALUS_USUAL void read_group(PathBuffer& path, const Tree& tree, Wanted wanted,
+                            MachineLimits& least) noexcept {
   const bool is_unified = &tree == &unified_tree;
   char text[64];
   if (wanted.memory) {
@@ -167,8 +168,8 @@ inline void put_mount_point(PathBuffer& path, TextPart point) noexcept {
 // Length of the mount's part of `path`, which is then the group's; `nowhere` if it was not found.
 inline constexpr size_t nowhere = ~size_t{0};
 
-inline size_t find_by_custom(PathBuffer& path, const char* mounts, const Tree& tree,
-                             TextPart group) noexcept {
+TALUS_USUAL size_t find_by_custom(PathBuffer& path, const char* mounts, const Tree& tree,
+                                  TextPart group) noexcept {
   for (const char* name : tree.customary) {
     if (name == nullptr) continue;
     const size_t length = path.cut_to(0).put(mounts).put(name).length();
@@ -200,8 +201,8 @@ inline size_t find_by_mount(PathBuffer& path, const char* mount_table, const Tre
   return nowhere;
 }
 
-inline void read_tree(const CgroupRoots& roots, const Tree& tree, TextPart group, Wanted wanted,
-                      MachineLimits& least) noexcept {
+TALUS_USUAL void read_tree(const CgroupRoots& roots, const Tree& tree, TextPart group,
+                           Wanted wanted, MachineLimits& least) noexcept {
   PathBuffer path;
   while (group.length != 0 && group.text[group.length - 1] == '/') group.length--;
   const bool is_visible = !leads_up(group);
@@ -223,7 +224,7 @@ inline void read_tree(const CgroupRoots& roots, const Tree& tree, TextPart group
 
 // The limits of the process's control groups. Each line of the file cgroup is
 // "ID:CONTROLLERS:GROUP"; version 2 has the id 0, no controllers, and the last line.
-inline MachineLimits read_machine_limits(const CgroupRoots& roots = CgroupRoots{}) noexcept {
+TALUS_USUAL MachineLimits read_machine_limits(const CgroupRoots& roots = CgroupRoots{}) noexcept {
   MachineLimits least;
   cgroup::Wanted unseen{true, true};
   FileLines lines{roots.own_groups};

@@ -98,7 +98,7 @@ class Configuration {
   Configuration(const ConfigurationFacts& facts, OptionTarget target, WarningSink sink) noexcept
       : facts_{facts}, target_{target}, sink_{facts.is_secure ? nullptr : sink} {}
 
-  ConfigurationResult read() noexcept {
+  TALUS_USUAL ConfigurationResult read() noexcept {
     const char* const* environment = facts_.is_secure ? nullptr : facts_.environment;
     ConfigurationResult result{OwnFile{FileNames{environment}}};
     const OwnFile& own = result.own;
@@ -133,7 +133,8 @@ class Configuration {
     }
   }
 
-  OptionFile read_file(OptionSource source, const char* folder, const char* name) noexcept {
+  TALUS_USUAL OptionFile read_file(OptionSource source, const char* folder,
+                                   const char* name) noexcept {
     PathBuffer path;
     path.put(folder).put(name);
     const bool is_named = source == OptionSource::named_file;

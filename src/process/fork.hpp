@@ -4,9 +4,8 @@
 // Owns: the three handlers. Before: all locks are taken, in their order, so no list is being
 // refilled, flushed or delivered and no range changes hands; single pushes and pops of other
 // threads commit with one store; memory in files becomes each side's own (space/file_fork.hpp). In
-// the child the locks are made anew, and the caches of the
-// threads that do not exist there are left behind; who starts a thread later takes one home.
-// Called on: the forking thread.
+// the child the locks are made anew, and the caches of the threads that do not exist there are left
+// behind; who starts a thread later takes one home. Called on: the forking thread.
 #ifndef TALUS_PROCESS_FORK_HPP
 #define TALUS_PROCESS_FORK_HPP
 
@@ -14,6 +13,14 @@
 
 #include "process/helper.hpp"
 #include "process/threads.hpp"
+
+#if defined(__GLIBC__)
+extern "C" {
+int __register_atfork(void (*before)(), void (*in_parent)(), void (*in_child)(),
+                      void* object) noexcept;
+extern TALUS_HIDDEN void* __dso_handle;  // of the object that this is compiled into
+}
+#endif
 
 namespace talus {
 
@@ -84,7 +91,13 @@ inline void after_fork_in_child() noexcept {
 }
 
 inline void watch_forks() noexcept {
+#if defined(__GLIBC__)
+  // What pthread_atfork is there, but for a copy of it at the far end of each unit that calls it,
+  // which makes the pages around it part of every process.
+  __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, __dso_handle);
+#else
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+#endif
 }
 
 }  // namespace talus

@@ -108,7 +108,7 @@ inline uint32_t helper_pass() noexcept {
   return static_cast<uint32_t>(print_ms < wait_ms ? print_ms : wait_ms);
 }
 
-inline void helper_lives() noexcept {
+TALUS_USUAL void helper_lives() noexcept {
   HelperLife& life = *helper.shared_life.load_acquire();
   Atomic<uint32_t>& state = life.shared_state;
   uint32_t now = HelperState::starting;
@@ -140,7 +140,7 @@ inline bool is_place_free(HelperLife& life) noexcept {
 }
 
 // The lock is held.
-inline void start_locked() noexcept {
+TALUS_USUAL void start_locked() noexcept {
   // [own] the lock
   if (!helper.shared_is_allowed.load_relaxed() || helper.holds != 0) return;
   HelperLife* life = helper.shared_life.load_relaxed();  // [own] the lock
@@ -206,7 +206,7 @@ inline void end_locked(HelperLife& life, uint64_t patience_ms) noexcept {
 enum class Ended : uint8_t { held, for_ever };
 
 // Ends the helper, if there is one, and lets no other begin until release_helper(), or ever.
-inline void end_helper(Ended ended, uint64_t patience_ms = helper_patience_ms) noexcept {
+TALUS_USUAL void end_helper(Ended ended, uint64_t patience_ms = helper_patience_ms) noexcept {
   HelperLife* life = helper.shared_life.load_acquire();
   // Filters may forbid this call, but not where a thread was made.
   const uint64_t mask = life != nullptr ? os::System::block_signals() : 0;

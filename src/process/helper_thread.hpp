@@ -101,7 +101,7 @@ inline void join_helper(HelperLife&) noexcept {}
 #else
 inline pthread_t helper_handle;
 
-inline void* helper_enters(void* life) noexcept {
+TALUS_USUAL void* helper_enters(void* life) noexcept {
   helper_lives();
   static_cast<HelperLife*>(life)->shared_id.store_release(0);
   return nullptr;
@@ -134,7 +134,7 @@ inline bool wait_for_end(HelperLife& life, uint64_t patience_ms) noexcept {
 
 // No filter stands between this process and the kernel. Reads a file, which may itself be forbidden
 // by a filter that was set up since the start; those that began before let the loader read files.
-inline bool is_kernel_open() noexcept {
+TALUS_USUAL bool is_kernel_open() noexcept {
   FileLines lines{"/proc/self/status"};
   TextPart line;
   while (lines.next(line)) {

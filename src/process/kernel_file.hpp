@@ -81,7 +81,7 @@ class PathBuffer {
 
 // The start of a file, ended by a zero; returns its length, 0 if there is nothing to read.
 template <size_t Capacity>
-size_t read_text(const char* path, char (&text)[Capacity]) noexcept {
+TALUS_USUAL size_t read_text(const char* path, char (&text)[Capacity]) noexcept {
   text[0] = '\0';
   const long file = os::System::open_file(path);
   if (file < 0) return 0;

@@ -40,7 +40,7 @@ struct Digits {
   bool overflow;    // the value is not what was written
 };
 
-constexpr Digits read_digits(const char* text) noexcept {
+TALUS_USUAL constexpr Digits read_digits(const char* text) noexcept {
   Digits digits{0, text, false};
   for (; *digits.end >= '0' && *digits.end <= '9'; ++digits.end) {
     const std::uint64_t digit = static_cast<std::uint64_t>(*digits.end - '0');

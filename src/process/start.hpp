@@ -115,7 +115,7 @@ inline void start_clock_samples() noexcept {
   if (has_clock_samples()) start_helper();
 }
 
-inline void process_starts() noexcept {
+TALUS_USUAL void process_starts() noexcept {
   if (has_started.load_relaxed()) return;  // [init] constructors run one after the other
   has_started.store_relaxed(true);         // [init]
   process_started_ns.store_relaxed(os::System::now_ns());  // [init]
@@ -137,7 +137,7 @@ inline void process_starts() noexcept {
 // that its ender holds, who calls exit in the handler of a signal.
 inline constexpr uint64_t exit_patience_ms = 200;
 
-inline void process_ends() noexcept {
+TALUS_SLOW void process_ends() noexcept {
   if (has_ended.load_relaxed()) return;  // [init] destructors run one after the other
   has_ended.store_relaxed(true);         // [init]
   if (may_be_unloaded()) forget_faults();

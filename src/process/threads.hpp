@@ -42,7 +42,7 @@ struct ThreadEnd {
 inline ThreadEnd thread_end;
 
 // The last act of a thread as far as it has a cache.
-inline void thread_ends(void* value) noexcept {
+TALUS_USUAL void thread_ends(void* value) noexcept {
   thread_end.ending_count.fetch_add_relaxed(1);  // [hint] forget_threads waits for it to fall
   auto& cache = *static_cast<ThreadCache*>(value);
   end_bounded_thread();
@@ -53,7 +53,7 @@ inline void thread_ends(void* value) noexcept {
 
 // Makes the calling thread's end known. False: it cannot, so that its cache is not reused, and
 // nobody may reach for its face: memory is lost to others, nothing breaks.
-inline bool watch_thread(ThreadCache& cache) noexcept {
+TALUS_USUAL bool watch_thread(ThreadCache& cache) noexcept {
   if (may_be_unloaded() && &__cxa_thread_atexit_impl != nullptr) {
     return __cxa_thread_atexit_impl(thread_ends, &cache, &__dso_handle) == 0;
   }

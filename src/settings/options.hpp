@@ -155,7 +155,8 @@ struct OptionTypeOf<HeapMode> {
   ROW(decay_ms, std::uint64_t, 1000, 0, 3600000, ms, while_running,                            \
       "free memory unused for that long is returned to the kernel; 0: at once")                \
   ROW(retain_bytes, std::uint64_t, 67108864, 0, std::uint64_t{1} << 47, bytes, while_running,  \
-      "at most that much free memory that has been touched is kept for reuse")                 \
+      "at most that much free memory that has been touched is kept for reuse, beside what was "\
+      "in use until decay_ms ago; 0: none")                                                    \
   ROW(list_bytes, std::uint64_t, list_bytes_max, 0, list_bytes_most, bytes, at_start,          \
       "free blocks of a size class that a thread may hold, four times as much above 4 KiB, 64 "\
       "times as much of blocks above 32 KiB together; at least 4 and at most 1024 blocks")     \

@@ -245,7 +245,7 @@ struct SlabShelves {
     const uint32_t free = slab.free_count;
     return static_cast<uint8_t>((free > quarter) + (free > 2 * quarter) + (free > 3 * quarter));
   }
-  void add(Slab& slab) noexcept {
+  TALUS_USUAL void add(Slab& slab) noexcept {
     slab.shelf = shelf_of(slab);
     shelves[slab.shelf].add(slab, SlabState::available);
     const uint32_t quarter = slab.block_count / count;

@@ -48,8 +48,8 @@ class Arenas {
  public:
   // Reserves an arena that holds at least `needed_bytes`, for a user that fills it like this, in a
   // process that has reserved so much already.
-  Arena reserve(size_t needed_bytes, Filling filling, size_t reserved_bytes,
-                Metadata& metadata) noexcept {
+  TALUS_USUAL Arena reserve(size_t needed_bytes, Filling filling, size_t reserved_bytes,
+                            Metadata& metadata) noexcept {
     const bool is_small = options.arena_bytes < arena_alignment;
     const size_t alignment = is_small ? granule_bytes : arena_alignment;
     const size_t needed = round_up(needed_bytes, alignment);
@@ -83,8 +83,9 @@ class Arenas {
   // Untouched addresses [base, end) are taken; untouched are also those up to `clean_end`. If what
   // is taken gets filled, in a process that uses `given_bytes`, the huge pages that begin there are
   // asked for, with some of those that come next.
-  void begin_use(uintptr_t base, uintptr_t end, uintptr_t clean_end, Filling filling,
-                 size_t given_bytes, size_t reserved_bytes, Metadata& metadata) noexcept {
+  TALUS_USUAL void begin_use(uintptr_t base, uintptr_t end, uintptr_t clean_end, Filling filling,
+                             size_t given_bytes, size_t reserved_bytes,
+                             Metadata& metadata) noexcept {
     if (options.thp != HugePages::adaptive || given_bytes < huge_dense_bytes_min) return;
     uintptr_t first = behind_huge(round_up(base, arena_alignment));
     const uintptr_t last = round_down(clean_end, arena_alignment);

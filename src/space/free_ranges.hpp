@@ -37,7 +37,7 @@ class FreeRanges {
   }
 
   // Cuts [base, base + granules) out of a free range; what is left of it stays free, and as old.
-  void carve(FreeRange& from, uintptr_t base, size_t granules) noexcept {
+  TALUS_USUAL void carve(FreeRange& from, uintptr_t base, size_t granules) noexcept {
     const uintptr_t start = from.base, end = from.end();
     const uintptr_t taken_end = base + granules * granule_bytes;
     hide(from);
@@ -63,7 +63,7 @@ class FreeRanges {
   }
 
   // Adds a free range and joins it with neighbours of the same state.
-  void insert(uintptr_t base, size_t granules, RangeState state) noexcept {
+  TALUS_USUAL void insert(uintptr_t base, size_t granules, RangeState state) noexcept {
     const uintptr_t end = base + granules * granule_bytes;
     FreeRange* before = range_at(base - 1);
     if (before != nullptr && (before->state != state || before->end() != base)) before = nullptr;

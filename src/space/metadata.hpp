@@ -27,7 +27,7 @@ class Metadata {
   // Zeroed memory at a multiple of the cache line, or null when the kernel has none. Chunks are in
   // proportion to what the arenas hold (reserved_bytes), so that few of them come to lie between
   // arenas, which could be one range otherwise; they cost addresses, no memory.
-  void* take(size_t bytes, size_t reserved_bytes) noexcept {
+  TALUS_USUAL void* take(size_t bytes, size_t reserved_bytes) noexcept {
     bytes = round_up(bytes, cache_line_bytes);
     const size_t wished = reserved_bytes >> meta_chunk_shift;
     if (bytes > left_bytes_ && !map_chunk(bytes, wished)) return nullptr;

@@ -126,7 +126,8 @@ class PageMap {
     for (size_t i = 0; i < granules; i++) set(start + i * granule_bytes, word, descriptor);
   }
   // First and last granule only: what large blocks and free ranges need.
-  void set_ends(uintptr_t start, size_t granules, PageWord word, void* descriptor) noexcept {
+  TALUS_USUAL void set_ends(uintptr_t start, size_t granules, PageWord word,
+                            void* descriptor) noexcept {
     set(start, word, descriptor);
     if (granules > 1) set(start + (granules - 1) * granule_bytes, word, descriptor);
   }

@@ -4,8 +4,8 @@
 // Owns: arenas (reserved from the kernel, never returned), the page map, free ranges and metadata.
 // A request takes the best fitting dirty range, else the best fitting clean one, else new address
 // space: a page fault costs as much as hundreds of fast paths, so touched memory is reused before
-// untouched. Touched memory that was free all through the last decay_ms is surplus and goes back to
-// the kernel, oldest first (base/low_mark); so does what exceeds retain_bytes or the soft limit.
+// untouched. What is free and touched goes back to the kernel, oldest first, when it is surplus or
+// exceeds a bound (space/retention.hpp), or the soft limit.
 // Invariant: a granule belongs to one free range or to one user; what is given never exceeds the
 // hard limit. Called on: any thread, under the one lock; the kernel is mostly entered outside it.
 // Must not know: slabs, heaps, threads.
@@ -19,6 +19,7 @@
 #include "space/free_ranges.hpp"
 #include "space/purge_piece.hpp"
 #include "space/range.hpp"
+#include "space/retention.hpp"
 #include "sync/lock.hpp"
 
 namespace talus {
@@ -28,8 +29,8 @@ class Space : public FreeRanges {
   Lock& lock() noexcept { return lock_; }
 
   // Takes `granules` at a multiple of `alignment` bytes. Base 0: no memory, nothing changed.
-  Range take(Locked& held, size_t granules, size_t alignment = granule_bytes,
-             Filling filling = Filling::unknown) noexcept {
+  TALUS_USUAL Range take(Locked& held, size_t granules, size_t alignment = granule_bytes,
+                         Filling filling = Filling::unknown) noexcept {
     const size_t slack = alignment > granule_bytes ? alignment / granule_bytes - 1 : 0;
     const size_t wanted = granules + slack;
     if (!supply_nodes()) return {};
@@ -38,6 +39,7 @@ class Space : public FreeRanges {
     FreeRange* fit = find_dirty(wanted);
     if (fit == nullptr) {
       keep_soft_limit(held, granules);
+      keep_bound(held, counters_.given_bytes + granules * granule_bytes);
       fit = find(wanted);
       // Ranges that only differ in their pages may make room together.
       if (fit == nullptr && !grow(wanted, filling)) purge(held, dirty_bytes(), Haste::urgent);
@@ -82,18 +84,18 @@ class Space : public FreeRanges {
 
   // Takes a range back whose page map words are still its user's. `touched` says if any of its
   // pages may hold memory. May enter the kernel to keep the retention bounds.
-  void give(Locked& held, uintptr_t base, size_t granules, bool touched) noexcept {
+  TALUS_USUAL void give(Locked& held, uintptr_t base, size_t granules, bool touched) noexcept {
     page_map.set_ends(base, granules, PageWord{}, nullptr);
     counters_.given_bytes -= granules * granule_bytes;
     returned_bytes_ += granules * granule_bytes;
     if (given_count_ > 0) given_count_--;
-    const size_t surplus = touched ? turn_if_late() : 0;
+    const size_t surplus =
+        touched ? retention_.turn_if_late(counters_.given_bytes, dirty_bytes()) : 0;
     arenas_.end_use(base, base + granules * granule_bytes, touched);
     insert(base, granules, touched ? RangeState::dirty : RangeState::clean);
     if (!touched) return;
     if (surplus != 0) purge(held, surplus, Haste::patient);
-    const size_t retained = retained_bytes_max();
-    if (dirty_bytes() > retained) purge(held, dirty_bytes() - retained, Haste::urgent);
+    keep_bound(held, counters_.given_bytes);
   }
 
   // Gives only the end of a range back; as give(). The user keeps the rest.
@@ -110,22 +112,18 @@ class Space : public FreeRanges {
 
   // What the helper does each time: gives surplus back. Returns bytes purged.
   size_t give_back_surplus(Locked& held, uint64_t turns) noexcept {
-    const size_t surplus = turn(turns);
+    const size_t surplus = retention_.turn(turns, counters_.given_bytes, dirty_bytes());
     return surplus != 0 ? purge(held, surplus, Haste::patient) : 0;
   }
 
   // What is free and touched, and nobody needed lately.
-  size_t surplus_bytes(Locked&) const noexcept { return low_mark_.surplus(); }
+  size_t surplus_bytes(Locked&) const noexcept { return retention_.surplus(); }
 
   // Bytes that slabs keep free and touched: they count as retained, too.
-  void note_free_in_slabs(Locked&, size_t bytes) noexcept { free_in_slabs_ = bytes; }
-  // So much more is free and touched than may be. Large heaps may keep an eighth in slabs.
+  void note_free_in_slabs(Locked&, size_t bytes) noexcept { retention_.note_free_in_slabs(bytes); }
+  // So much more is free and touched than may be.
   size_t excess_bytes(Locked&) const noexcept {
-    const size_t share = counters_.given_bytes / 8;
-    const size_t bound = options.retain_bytes > share ? options.retain_bytes : share;
-    const size_t most = bound - part_of_threads(bound);
-    const size_t kept = free_in_slabs_ + dirty_bytes();
-    return kept > most ? kept - most : 0;
+    return retention_.excess_bytes(counters_.given_bytes, dirty_bytes());
   }
   // Somebody met the soft limit, or too much is kept.
   bool is_pressed() const noexcept { return shared_is_pressed_.load_relaxed(); }  // [hint]
@@ -153,7 +151,7 @@ class Space : public FreeRanges {
   }
 
   // Zeroed memory for descriptors; null: none. When the kernel refuses, free ranges serve.
-  void* take_metadata(Locked& held, size_t bytes) noexcept {
+  TALUS_USUAL void* take_metadata(Locked& held, size_t bytes) noexcept {
     if (void* taken = metadata_.take(bytes, counters_.reserved_bytes)) return taken;
     const Range range =
         take(held, divide_up(bytes + Metadata::chunk_head_bytes, granule_bytes));
@@ -210,16 +208,21 @@ class Space : public FreeRanges {
 
   void take_from(FreeRange& from, uintptr_t base, size_t granules) noexcept {
     carve(from, base, granules);
-    low_mark_.note(dirty_bytes());
     counters_.given_bytes += granules * granule_bytes;
+    retention_.note(counters_.given_bytes, dirty_bytes());
     if (counters_.given_bytes > counters_.given_peak_bytes) {
       counters_.given_peak_bytes = counters_.given_bytes;
     }
   }
 
-  bool is_within_limit(size_t granules) const noexcept {
+  TALUS_USUAL bool is_within_limit(size_t granules) const noexcept {
     const size_t hard = limits.hard_bytes.load_relaxed();  // [hint] may change at any time
     return hard == 0 || counters_.given_bytes + granules * granule_bytes <= hard;
+  }
+  // Gives back what is more than may be kept while so much is given.
+  void keep_bound(Locked& held, size_t given) noexcept {
+    const size_t most = retention_.dirty_bytes_max(given);
+    if (dirty_bytes() > most) purge(held, dirty_bytes() - most, Haste::urgent);
   }
   // Above the soft limit, pages are given back before new ones are touched.
   void keep_soft_limit(Locked& held, size_t granules) noexcept {
@@ -230,37 +233,10 @@ class Space : public FreeRanges {
     shared_is_pressed_.store_relaxed(true);  // [hint] slabs may have pages to give, too
   }
 
-  // Where slabs keep much, threads hold some of it in their lists: that is part of the bound, too.
-  size_t part_of_threads(size_t bound) const noexcept {
-    return free_in_slabs_ > bound / 8 ? bound / 8 : 0;
-  }
-  // Dirty bytes that may be kept. Slabs take their part of it, but for the last sixteenth.
-  size_t retained_bytes_max() const noexcept {
-    if (options.decay_ms == 0) return 0;
-    const size_t most = options.retain_bytes - part_of_threads(options.retain_bytes);
-    const size_t in_slabs = free_in_slabs_ < most ? free_in_slabs_ : most;
-    return most - in_slabs > most / 16 ? most - in_slabs : most / 16;
-  }
-
-  // Lets time pass for the surplus; returns it.
-  size_t turn(uint64_t turns) noexcept {
-    turned_ms_ = os::System::now_ms();
-    // The turn that ends first may hold an old low; more than all others tell nothing new.
-    if (turns > LowMark::turns_kept + 1) turns = LowMark::turns_kept + 1;
-    for (; turns > 0; turns--) low_mark_.turn(dirty_bytes());
-    return low_mark_.surplus();
-  }
-  // Who gives lets time pass only where no helper did.
-  size_t turn_if_late() noexcept {
-    const uint64_t turn_ms = options.decay_ms / LowMark::turns_kept;
-    const uint64_t late_ms = os::System::now_ms() - turned_ms_;
-    return late_ms > 2 * turn_ms ? turn(turn_ms == 0 ? late_ms : late_ms / turn_ms) : 0;
-  }
-
   // Giving back must never need memory, so nodes are set aside before ranges are given out: between
   // two given ranges there are at most two free ones (one of each state), and a few more where
   // pages are being given back. Setting aside touches nothing.
-  bool supply_nodes() noexcept {
+  TALUS_USUAL bool supply_nodes() noexcept {
     const size_t needed = 3 * (given_count_ + 2) + counters_.arena_count * 2 + purge_nodes;
     if (node_count() >= needed) return true;
     for (size_t nodes = nodes_per_supply; nodes >= 4; nodes /= 4) {
@@ -336,14 +312,14 @@ class Space : public FreeRanges {
       }
       const size_t bytes = piece.granules * granule_bytes;
       purged += bytes;
-      low_mark_.give_away(bytes);
+      retention_.give_away(bytes);
       count_purged(held, bytes, 1);
     }
     return purged;
   }
 
   // Reserves an arena that holds at least this much. False: the kernel refused.
-  bool grow(size_t granules, Filling filling) noexcept {
+  TALUS_USUAL bool grow(size_t granules, Filling filling) noexcept {
     const Arena arena = arenas_.reserve(granules * granule_bytes, filling,
                                         counters_.reserved_bytes, metadata_);
     if (arena.base == 0) return false;
@@ -371,12 +347,10 @@ class Space : public FreeRanges {
   Lock lock_;
   Arenas arenas_;
   Metadata metadata_;
-  LowMark low_mark_;          // of the dirty bytes
-  uint64_t turned_ms_ = 0;
-  size_t free_in_slabs_ = 0;  // when somebody looked last
-  size_t returned_bytes_ = 0;  // by users since then
+  Retention retention_;
+  size_t returned_bytes_ = 0;  // by users since slabs were looked at
   Atomic<bool> shared_is_pressed_;
-  size_t given_count_ = 0;    // ranges with users, at least
+  size_t given_count_ = 0;  // ranges with users, at least
   size_t purging_bytes_ = 0;
   size_t purger_count_ = 0;
   SpaceCounters counters_;

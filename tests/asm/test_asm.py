@@ -18,6 +18,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import check_budget   # noqa: E402
+import check_layout   # noqa: E402
 import check_modes    # noqa: E402
 import check_symbols  # noqa: E402
 import fast_path      # noqa: E402
@@ -195,6 +196,21 @@ class Modes(Built):
     def test_a_missing_function_is_found(self):
         library = self.assemble(malloc=self.BODY)
         self.assertIn("free is not defined", list(check_modes.findings(library)))
+
+
+class Layout(Built):
+    FAR = ".skip 200\n"
+
+    def test_together_and_apart(self):
+        near = self.assemble(malloc="ret", free="ret", other="ret\n" + self.FAR)
+        self.assertEqual(list(check_layout.findings(near, ("malloc", "free"), 100)), [])
+        apart = self.assemble(malloc="ret\n", other=self.FAR, free="ret")
+        self.assertRegex(list(check_layout.findings(apart, ("malloc", "free"), 100))[0], "apart")
+
+    def test_a_missing_function_is_found(self):
+        library = self.assemble(malloc="ret")
+        self.assertEqual(list(check_layout.findings(library, ("6refill",), 100)),
+                         ["6refill is not defined"])
 
 
 class Symbols(Built):

@@ -14,7 +14,7 @@
 #include "compare/judge.hpp"
 #include "compare/loader_cache.hpp"
 #include "compare/statistics.hpp"
-#include "compare/utf8.hpp"
+#include "utf8.hpp"
 
 namespace talus::tool {
 namespace {

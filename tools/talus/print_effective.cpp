@@ -12,23 +12,11 @@
 
 #include "command.hpp"
 #include "future_process.hpp"
+#include "json_text.hpp"
 #include "setting.hpp"
 
 namespace talus::tool {
 namespace {
-
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') result += '\\';
-    if (static_cast<unsigned char>(letter) < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned>(letter));
-    } else {
-      result += letter;
-    }
-  }
-  return result + "\"";
-}
 
 void print_text(const EffectiveOptions& found) {
   std::size_t width = 0;
@@ -51,20 +39,20 @@ void print_text(const EffectiveOptions& found) {
 
 void print_json(const std::string& program, const EffectiveOptions& found) {
   fmt::print("{{\n  \"program\": {},\n  \"options\": [\n",
-             program.empty() ? "null" : quoted(program));
+             program.empty() ? "null" : json_string(program));
   for (const EffectiveOption& option : found.options) {
-    fmt::print("    {{\"name\": {}, \"value\": {}, \"source\": {}}}{}\n", quoted(option.name),
-               quoted(option.value), quoted(option.source),
+    fmt::print("    {{\"name\": {}, \"value\": {}, \"source\": {}}}{}\n", json_string(option.name),
+               json_string(option.value), json_string(option.source),
                &option == &found.options.back() ? "" : ",");
   }
   fmt::print("  ],\n  \"files\": [");
   for (const LookedAtFile& file : found.files) {
     fmt::print("{}{{\"path\": {}, \"state\": {}}}", &file == &found.files.front() ? "" : ", ",
-               quoted(file.path), quoted(file.state));
+               json_string(file.path), json_string(file.state));
   }
   fmt::print("],\n  \"warnings\": [");
   for (const std::string& warning : found.warnings) {
-    fmt::print("{}{}", &warning == &found.warnings.front() ? "" : ", ", quoted(warning));
+    fmt::print("{}{}", &warning == &found.warnings.front() ? "" : ", ", json_string(warning));
   }
   fmt::print("]\n}}\n");
 }

@@ -12,6 +12,7 @@
 
 #include "command.hpp"
 #include "elf_file.hpp"
+#include "json_text.hpp"
 #include "library.hpp"
 #include "process/options_env.hpp"
 
@@ -89,19 +90,6 @@ std::string cell(std::string_view text) {
   return result;
 }
 
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') result += '\\';
-    if (static_cast<unsigned char>(letter) < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned>(letter));
-    } else {
-      result += letter;
-    }
-  }
-  return result + "\"";
-}
-
 void print_text() {
   for (const OptionRow& row : option_rows) {
     const std::string value = default_value(row);
@@ -172,16 +160,16 @@ void print_json() {
     const bool is_number = row.kind == OptionKind::number;
     const std::string value = default_value(row);
     fmt::print("  {{\"name\": {}, \"environment\": {}, \"type\": {}, \"default\": {}, ",
-               quoted(row.name), quoted(env_name(row)), quoted(kind_of(row)),
+               json_string(row.name), json_string(env_name(row)), json_string(kind_of(row)),
                is_number                         ? fmt::format("{}", row.default_number)
                : row.kind == OptionKind::boolean ? (row.default_number != 0 ? "true" : "false")
-                                                 : quoted(value));
+                                                 : json_string(value));
     if (is_number || row.kind == OptionKind::amount)
       fmt::print("\"min\": {}, \"max\": {}, ", row.min, row.max);
     if (row.kind == OptionKind::text) fmt::print("\"length_max\": {}, ", row.max);
-    if (row.words[0] != '\0') fmt::print("\"words\": {}, ", quoted(row.words));
-    fmt::print("\"unit\": {}, \"read\": {}, \"help\": {}}}{}\n", quoted(unit_of(row)),
-               quoted(reload_of(row)), quoted(row.help),
+    if (row.words[0] != '\0') fmt::print("\"words\": {}, ", json_string(row.words));
+    fmt::print("\"unit\": {}, \"read\": {}, \"help\": {}}}{}\n", json_string(unit_of(row)),
+               json_string(reload_of(row)), json_string(row.help),
                static_cast<std::size_t>(row.id) + 1 == option_count ? "" : ",");
   }
   fmt::print("]\n");

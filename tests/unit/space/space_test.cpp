@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -31,6 +32,7 @@ class SpaceTest : public testing::Test {
     while (!users_.empty()) give(held, users_.begin()->first);
     space_.give_up_huge(held);
     space_.trim(held, 0);
+    space_.give_back_surplus(held, LowMark::turns_kept + 1);  // and what was in use is forgotten
     EXPECT_EQ(space_.dirty_bytes(), 0u);
     EXPECT_EQ(space_.counters().given_bytes, 0u);
     // All free memory is clean now, so each arena is one range (neighbouring arenas join).
@@ -94,6 +96,7 @@ TEST_F(SpaceTest, RandomUsersGetWhatIsNobodys) {
   test::Random random{test::seed_of("Space.Random")};
   options.retain_bytes = 16 * mib;
   Locked held{space_.lock()};
+  size_t most = 0;
   for (size_t round = 0; round < test::rounds_of(20000); round++) {
     const size_t what = random.below(100);
     if (what < 45 && granules_ < 2000) {
@@ -120,13 +123,15 @@ TEST_F(SpaceTest, RandomUsersGetWhatIsNobodys) {
       auto user = users_.begin();
       std::advance(user, random.below(users_.size() < 50 ? users_.size() : 50));
       ASSERT_NO_FATAL_FAILURE(give(held, user->first));
+      ASSERT_LE(space_.dirty_bytes(),
+                std::max<size_t>(options.retain_bytes, (most - granules_) * granule_bytes));
     } else {
       const size_t keep = random.below(8) * mib;
       space_.trim(held, keep);
       ASSERT_LE(space_.dirty_bytes(), keep);
     }
     ASSERT_EQ(space_.counters().given_bytes, granules_ * granule_bytes);
-    ASSERT_LE(space_.dirty_bytes(), options.retain_bytes);
+    most = std::max(most, granules_);
     if (round % 64 != 0) continue;
     ASSERT_TRUE(space_.is_sound());
   }
@@ -213,15 +218,52 @@ TEST_F(SpaceTest, RetentionIsBoundedInBytes) {
   options.retain_bytes = 1 * mib;
   options.decay_ms = 1000000;
   Locked held{space_.lock()};
+  space_.trim(held, 0);
   const size_t purged = space_.counters().purged_bytes;
   Range ranges[64];
   for (Range& range : ranges) use(range = space_.take(held, 4));
-  // Only every second one, so that they cannot join.
-  for (size_t i = 0; i < 64; i += 2) {
-    give(held, ranges[i].base);
-    ASSERT_LE(space_.dirty_bytes(), options.retain_bytes);
+  // Only every second one, so that they cannot join. All of them were in use together.
+  for (size_t i = 0; i < 64; i += 2) give(held, ranges[i].base);
+  EXPECT_EQ(space_.counters().purged_bytes, purged);
+  EXPECT_EQ(space_.dirty_bytes(), 32 * 4 * granule_bytes);
+  // They go as far as as much is in use without them.
+  Range larger[20];
+  for (Range& range : larger) use(range = space_.take(held, 8));
+  EXPECT_EQ(space_.dirty_bytes(), options.retain_bytes);
+  size_t used_lately = 0;
+  for (const Range& range : larger) {
+    give(held, range.base);
+    used_lately += 8 * granule_bytes;
+    ASSERT_LE(space_.dirty_bytes(), std::max<size_t>(options.retain_bytes, used_lately));
   }
-  EXPECT_EQ(space_.counters().purged_bytes - purged, 32 * 4 * granule_bytes - 1 * mib);
+}
+
+TEST_F(SpaceTest, WhatComesAndGoesInLargeStepsStays) {
+  options.retain_bytes = 1 * mib;
+  options.decay_ms = 1000000;
+  constexpr size_t granules = 32 * mib / granule_bytes;
+  Locked held{space_.lock()};
+  const size_t purged = space_.counters().purged_bytes;
+  for (int step = 0; step < 10; step++) {
+    const Range range = space_.take(held, granules);
+    ASSERT_NE(range.base, 0u);
+    EXPECT_EQ(range.zeroed == Zeroed::no, step != 0);
+    use(range);
+    give(held, range.base);
+    space_.give_back_surplus(held, 1);  // a turn passes
+  }
+  EXPECT_EQ(space_.counters().purged_bytes, purged);
+  space_.give_back_surplus(held, LowMark::turns_kept + 1);  // and now time enough
+  EXPECT_GE(space_.counters().purged_bytes - purged, 32 * mib);
+}
+
+TEST_F(SpaceTest, NothingStaysWhereNothingMay) {
+  options.retain_bytes = 0;
+  Locked held{space_.lock()};
+  const Range range = space_.take(held, 100);
+  use(range);
+  give(held, range.base);
+  EXPECT_EQ(space_.dirty_bytes(), 0u);
 }
 
 TEST_F(SpaceTest, MuchIsGivenBackInFewCalls) {
@@ -231,6 +273,7 @@ TEST_F(SpaceTest, MuchIsGivenBackInFewCalls) {
   ASSERT_NE(range.base, 0u);
   const SpaceCounters before = space_.counters();
   space_.give(held, range.base, range.granules, true);
+  space_.trim(held, options.retain_bytes);
   EXPECT_GE(space_.counters().purged_bytes - before.purged_bytes, bytes - options.retain_bytes);
   EXPECT_LE(space_.counters().purge_count - before.purge_count, 1 + bytes / urgent_piece_bytes_max);
 }

@@ -11,10 +11,10 @@
 #include <algorithm>
 
 #include "../command.hpp"
+#include "../utf8.hpp"
 #include "machine.hpp"
 #include "show.hpp"
 #include "strip_plot.hpp"
-#include "utf8.hpp"
 
 namespace talus::tool {
 namespace {

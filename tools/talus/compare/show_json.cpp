@@ -7,35 +7,20 @@
 
 #include <fmt/format.h>
 
+#include "../json_text.hpp"
 #include "machine.hpp"
 #include "show.hpp"
 #include "statistics.hpp"
-#include "utf8.hpp"
 
 namespace talus::tool {
 namespace {
 
 constexpr int format_number = 1;
 
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char letter : as_utf8(text)) {
-    const unsigned char byte = static_cast<unsigned char>(letter);
-    if (letter == '"' || letter == '\\') {
-      result += {'\\', letter};
-    } else if (byte < 0x20) {
-      result += fmt::format("\\u{:04x}", static_cast<unsigned>(byte));
-    } else {
-      result += letter;
-    }
-  }
-  return result + "\"";
-}
-
 std::string list_of(const std::vector<std::string>& words) {
   std::string result = "[";
   for (const std::string& word : words)
-    result += (result.size() == 1 ? "" : ", ") + quoted(word);
+    result += (result.size() == 1 ? "" : ", ") + json_string(word);
   return result + "]";
 }
 
@@ -83,7 +68,7 @@ std::string json_of_sample(const Sample& sample, const Usual& usual) {
                       sample.floor_kib, sample.output_bytes, sample.output_hash,
                       bool_word(sample.has_leftovers));
   if (!sample.end.is_success() && !sample.last_words.empty())
-    text += ", \"last_words\": " + quoted(sample.last_words);
+    text += ", \"last_words\": " + json_string(sample.last_words);
   return text + "}";
 }
 
@@ -112,8 +97,8 @@ std::string json_of_contender(const Contender& contender, const Verdict& verdict
       "    {{\"name\": {}, \"path\": {}, \"left_out\": {},\n      \"library\": {{\"presence\": "
       "\"{}\", \"programs\": {}, \"programs_with\": {}, \"without\": {}, \"others\": {}}},\n"
       "      \"counted\": {}, \"figures\": {{",
-      quoted(contender.allocator.name), quoted(contender.allocator.path),
-      quoted(contender.left_out), word_for(seen.presence), seen.processes, seen.processes_with,
+      json_string(contender.allocator.name), json_string(contender.allocator.path),
+      json_string(contender.left_out), word_for(seen.presence), seen.processes, seen.processes_with,
       list_of(seen.without), list_of(seen.others), verdict.counted);
   for (std::size_t id = 0; verdict.counted > 0 && id < measure_count; ++id) {
     text += (id == 0 ? "\n        " : ",\n        ") +
@@ -131,17 +116,18 @@ std::string json_of(const Comparison& comparison, const Judgement& judgement) {
   std::string text = fmt::format(
       "{{\n  \"format\": {}, \"talus\": {}, \"program\": {},\n  \"machine\": {{\"kernel\": {}, "
       "\"processor\": {}, \"processors\": {}, \"memory_kib\": {}}},\n",
-      format_number, quoted(TALUS_TOOL_VERSION), list_of(comparison.program),
-      quoted(machine.kernel), quoted(machine.processor), machine.processors, machine.memory_kib);
+      format_number, json_string(TALUS_TOOL_VERSION), list_of(comparison.program),
+      json_string(machine.kernel), json_string(machine.processor), machine.processors,
+      machine.memory_kib);
   text += fmt::format(
       "  \"stdin\": {}, \"rounds\": {}, \"rounds_done\": {}, \"warm_up\": {}, \"timeout_s\": {}, "
       "\"stopped_by\": {},\n  \"bootstrap\": {{\"seed\": {}, \"resamples\": {}}},\n"
       "  \"reference\": {}, \"usual_end\": {},\n  \"failures\": {},\n  \"notes\": {},\n"
       "  \"allocators\": [\n",
-      quoted(comparison.standard_input), comparison.rounds, comparison.rounds_done,
+      json_string(comparison.standard_input), comparison.rounds, comparison.rounds_done,
       comparison.warm_up, comparison.timeout_s, comparison.stopped_by, bootstrap_seed,
-      bootstrap_resamples, quoted(comparison.contenders[comparison.reference].allocator.name),
-      quoted(words_for(judgement.usual.end)), list_of(judgement.failures),
+      bootstrap_resamples, json_string(comparison.contenders[comparison.reference].allocator.name),
+      json_string(words_for(judgement.usual.end)), list_of(judgement.failures),
       list_of(judgement.notes));
   for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
     text += (i == 0 ? "" : ",\n") + json_of_contender(comparison.contenders[i],

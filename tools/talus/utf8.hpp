@@ -5,8 +5,8 @@
 // Invariant: valid UTF-8 without control characters stays as it is.
 // Must not know: quoting, which each format does its own way.
 
-#ifndef TALUS_TOOLS_TALUS_COMPARE_UTF8_HPP
-#define TALUS_TOOLS_TALUS_COMPARE_UTF8_HPP
+#ifndef TALUS_TOOLS_TALUS_UTF8_HPP
+#define TALUS_TOOLS_TALUS_UTF8_HPP
 
 #include <string>
 #include <string_view>
@@ -21,4 +21,4 @@ std::string as_utf8(std::string_view text);
 
 }  // namespace talus::tool
 
-#endif  // TALUS_TOOLS_TALUS_COMPARE_UTF8_HPP
+#endif  // TALUS_TOOLS_TALUS_UTF8_HPP

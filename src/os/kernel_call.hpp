@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// os/kernel_call: how the floor's classes call the kernel.
+//
+// Owns: nothing. Contract: as arch::system_call; arguments that are not given are zero.
+// Called on: any thread. Must not know: what is called.
+#ifndef TALUS_OS_KERNEL_CALL_HPP
+#define TALUS_OS_KERNEL_CALL_HPP
+
+#include "arch/arch.hpp"
+#include "base/base.hpp"
+
+namespace talus::os {
+
+struct KernelCall {
+ protected:
+  static long to_long(const void* at) noexcept { return reinterpret_cast<long>(at); }
+  static bool is_error(long result) noexcept { return result < 0 && result >= -4095; }
+  static long call(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0,
+                   long f = 0) noexcept {
+    return arch::system_call(number, a, b, c, d, e, f);
+  }
+};
+
+}  // namespace talus::os
+
+#endif  // TALUS_OS_KERNEL_CALL_HPP
