@@ -34,17 +34,6 @@ class bounded {
     begin(options);
   }
   explicit bounded(const talus_bounded_options& options) { begin(options); }
-  bounded(bounded&& from) noexcept : handle_{std::exchange(from.handle_, nullptr)} {}
-  bounded& operator=(bounded&& from) noexcept {
-    if (this != &from) {
-      talus_bounded_destroy(handle_);
-      handle_ = std::exchange(from.handle_, nullptr);
-    }
-    return *this;
-  }
-  bounded(const bounded&) = delete;
-  bounded& operator=(const bounded&) = delete;
-  ~bounded() { talus_bounded_destroy(handle_); }
 
   // A block of at least `bytes` bytes at a multiple of `alignment`, a power of two. Errors:
   // std::bad_alloc.
@@ -56,30 +45,33 @@ class bounded {
   // The same, and null instead of an error.
   [[nodiscard]] void* try_allocate(std::size_t bytes,
                                    std::size_t alignment = default_alignment) noexcept {
-    return alignment <= default_alignment ? talus_bounded_malloc(handle_, bytes)
-                                          : talus_bounded_aligned_alloc(handle_, alignment, bytes);
+    return alignment <= default_alignment ? talus_bounded_malloc(get(), bytes)
+                                          : talus_bounded_aligned_alloc(get(), alignment, bytes);
   }
-  void deallocate(void* pointer) noexcept { talus_bounded_free(handle_, pointer); }
+  void deallocate(void* pointer) noexcept { talus_bounded_free(get(), pointer); }
   // The pool of an address; -1: it is in none.
   [[nodiscard]] int pool_of(const void* pointer) const noexcept {
-    return talus_bounded_pool_of(handle_, pointer);
+    return talus_bounded_pool_of(get(), pointer);
   }
   // Of one pool, or of all.
   [[nodiscard]] talus_bounded_numbers stats(std::size_t pool = SIZE_MAX) const noexcept {
-    return talus_bounded_stats(handle_, pool);
+    return talus_bounded_stats(get(), pool);
   }
   // For the functions of bounded.h; null: there is none.
-  [[nodiscard]] talus_bounded* get() const noexcept { return handle_; }
+  [[nodiscard]] talus_bounded* get() const noexcept { return handle_.get(); }
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
  private:
   void begin(const talus_bounded_options& options) {
-    handle_ = talus_bounded_new(&options);
+    handle_.reset(talus_bounded_new(&options));
     if (handle_ == nullptr && errno == EINVAL) abort();
     if (handle_ == nullptr) throw_bad_alloc();
   }
 
-  talus_bounded* handle_ = nullptr;
+  struct end {
+    void operator()(talus_bounded* handle) const noexcept { talus_bounded_destroy(handle); }
+  };
+  std::unique_ptr<talus_bounded, end> handle_;
 };
 
 // The cache of the calling thread before an instance, from here to the end of this object, which is

@@ -23,24 +23,13 @@ class heap {
  public:
   // A heap with a name of up to 31 characters, and a limit on the bytes of its slabs and large
   // blocks; 0: none. Errors: std::bad_alloc.
-  explicit heap(const char* name = nullptr, std::size_t limit_bytes = 0) {
-    talus_heap_options options{};
-    options.name = name;
-    options.limit_bytes = limit_bytes;
-    handle_ = talus_heap_new(&options);
-    if (handle_ == nullptr) throw_bad_alloc();
-  }
+  explicit heap(const char* name = nullptr, std::size_t limit_bytes = 0)
+      : heap{nullptr, name, limit_bytes} {}
   // A heap whose memory comes from elsewhere (talus_provider in talus.h). Errors: std::bad_alloc,
   // also for a provider that is not possible.
   explicit heap(const talus_provider& provider, const char* name = nullptr,
-                std::size_t limit_bytes = 0) {
-    talus_heap_options options{};
-    options.name = name;
-    options.limit_bytes = limit_bytes;
-    options.provider = &provider;
-    handle_ = talus_heap_new(&options);
-    if (handle_ == nullptr) throw_bad_alloc();
-  }
+                std::size_t limit_bytes = 0)
+      : heap{&provider, name, limit_bytes} {}
   // In `bytes` bytes of the caller's, 128 KiB at least, that outlive it.
   [[nodiscard]] static heap in_buffer(void* buffer, std::size_t bytes,
                                       const char* name = nullptr) {
@@ -69,18 +58,6 @@ class heap {
     provider.bytes = bytes;
     return heap{provider, name};
   }
-  heap(heap&& from) noexcept : handle_{std::exchange(from.handle_, nullptr)} {}
-  heap& operator=(heap&& from) noexcept {
-    if (this != &from) {
-      talus_heap_destroy(handle_);
-      handle_ = std::exchange(from.handle_, nullptr);
-    }
-    return *this;
-  }
-  heap(const heap&) = delete;
-  heap& operator=(const heap&) = delete;
-  // All blocks are gone, at once.
-  ~heap() { talus_heap_destroy(handle_); }
 
   // A block of at least `bytes` bytes at a multiple of `alignment`, a power of two. Errors:
   // std::bad_alloc.
@@ -92,34 +69,47 @@ class heap {
   // The same, and null instead of an error.
   [[nodiscard]] void* try_allocate(std::size_t bytes,
                                    std::size_t alignment = default_alignment) noexcept {
-    return alignment <= default_alignment ? talus_heap_malloc(handle_, bytes)
-                                          : talus_heap_aligned_alloc(handle_, alignment, bytes);
+    return alignment <= default_alignment ? talus_heap_malloc(get(), bytes)
+                                          : talus_heap_aligned_alloc(get(), alignment, bytes);
   }
   // Frees a block of this heap; one of another is reported and ends the process.
-  void deallocate(void* pointer) noexcept { talus_heap_free(handle_, pointer); }
+  void deallocate(void* pointer) noexcept { talus_heap_free(get(), pointer); }
   // All blocks are gone, the heap stays.
-  void clear() noexcept { talus_heap_clear(handle_); }
+  void clear() noexcept { talus_heap_clear(get()); }
   // Is this the start of a live block of this heap?
   [[nodiscard]] bool contains(const void* pointer) const noexcept {
-    return talus_heap_contains(handle_, pointer) != 0;
+    return talus_heap_contains(get(), pointer) != 0;
   }
-  [[nodiscard]] talus_heap_numbers stats() const noexcept { return talus_heap_stats(handle_); }
-  [[nodiscard]] const char* name() const noexcept { return talus_heap_name(handle_); }
+  [[nodiscard]] talus_heap_numbers stats() const noexcept { return talus_heap_stats(get()); }
+  [[nodiscard]] const char* name() const noexcept { return talus_heap_name(get()); }
 
   // The heap ends, its blocks live on as those of talus_malloc.
   // Errors: std::bad_alloc, also for a heap with a provider.
   void leave_blocks() {
-    if (talus_heap_delete(handle_) != 0) throw_bad_alloc();
-    handle_ = nullptr;
+    if (talus_heap_delete(get()) != 0) throw_bad_alloc();
+    static_cast<void>(release());
   }
   // For the functions of talus.h; null: there is none.
-  [[nodiscard]] talus_heap* get() const noexcept { return handle_; }
+  [[nodiscard]] talus_heap* get() const noexcept { return handle_.get(); }
   // Whoever calls this ends the heap.
-  [[nodiscard]] talus_heap* release() noexcept { return std::exchange(handle_, nullptr); }
+  [[nodiscard]] talus_heap* release() noexcept { return handle_.release(); }
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
  private:
-  talus_heap* handle_ = nullptr;
+  heap(const talus_provider* provider, const char* name, std::size_t limit_bytes) {
+    talus_heap_options options{};
+    options.name = name;
+    options.limit_bytes = limit_bytes;
+    options.provider = provider;
+    handle_.reset(talus_heap_new(&options));
+    if (handle_ == nullptr) throw_bad_alloc();
+  }
+
+  // All blocks are gone, at once.
+  struct end {
+    void operator()(talus_heap* handle) const noexcept { talus_heap_destroy(handle); }
+  };
+  std::unique_ptr<talus_heap, end> handle_;
 };
 
 // An allocator for containers that live in a heap, and end before it does. Copies of a container

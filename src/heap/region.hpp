@@ -23,42 +23,8 @@ namespace talus {
 
 inline constexpr size_t unit_bytes = block_alignment;
 inline constexpr size_t granule_units = granule_bytes / unit_bytes;
+inline constexpr size_t row_bytes_a_granule = granule_units / 8;
 inline constexpr size_t small_region_granules = 64;
-
-// A row of bits, one a unit.
-class UnitBits {
- public:
-  UnitBits() noexcept = default;
-  explicit UnitBits(uint64_t* words) noexcept : words_{words} {}
-  static constexpr size_t bytes_a_granule = granule_units / 8;
-
-  bool has(size_t index) const noexcept { return (words_[index / 64] >> (index % 64) & 1) != 0; }
-  void set(size_t from, size_t to, bool value) noexcept {
-    while (from < to) {
-      const size_t end = from / 64 * 64 + 64 < to ? from / 64 * 64 + 64 : to;
-      const uint64_t bits = low_bits(end - from) << (from % 64);
-      uint64_t& word = words_[from / 64];
-      word = value ? word | bits : word & ~bits;
-      from = end;
-    }
-  }
-  // The first index from here on with this value, or `to`.
-  size_t next(size_t from, size_t to, bool value) const noexcept {
-    while (from < to) {
-      const uint64_t word = words_[from / 64];
-      const uint64_t found = (value ? word : ~word) >> (from % 64);
-      if (found != 0) {
-        const size_t at = from + lowest_bit(found);
-        return at < to ? at : to;
-      }
-      from = from / 64 * 64 + 64;
-    }
-    return to;
-  }
-
- private:
-  uint64_t* words_ = nullptr;
-};
 
 // Zero: free, and never used. No free run in it is longer than granule_units - shortfall.
 struct RegionGranule {
@@ -95,7 +61,7 @@ struct RegionHeap : SpecialBlock {
   size_t limit_bytes = 0;     // of live bytes; 0: none
   bool falls_back = false;    // what does not fit comes from the kernel
   bool has_page_words = false;
-  UnitBits taken, starts;
+  BitRow taken, starts;
   RegionGranule* granules = nullptr;
   NamedBefore* named_before = nullptr;  // null: nothing but nobody's words
   // under the lock
@@ -336,6 +302,14 @@ inline void purge_spare(RegionHeap& region, size_t from, size_t to, size_t kept)
   }
 }
 
+// Units between these became free: memory that is not kept goes back.
+inline void purge_beyond_kept(RegionHeap& region, size_t from, size_t to) noexcept {
+  const size_t kept = spare_granules_max(region);
+  purge_spare(region, from / granule_units, (to - 1) / granule_units + 1, kept);
+  // Seldom, because most of what is found goes.
+  if (region.spare_granules > 2 * kept) purge_spare(region, 0, region.granule_count, kept);
+}
+
 // A block of so many units ends.
 inline void give_to_region(RegionHeap& region, void* pointer, size_t units) noexcept {
   const size_t unit = (reinterpret_cast<uintptr_t>(pointer) - region.origin) / unit_bytes;
@@ -343,10 +317,7 @@ inline void give_to_region(RegionHeap& region, void* pointer, size_t units) noex
   mark_free(region, unit, unit + units);
   region.live_units -= units;
   region.live_count--;
-  const size_t kept = spare_granules_max(region);
-  purge_spare(region, unit / granule_units, (unit + units - 1) / granule_units + 1, kept);
-  // Seldom, because most of what is found goes.
-  if (region.spare_granules > 2 * kept) purge_spare(region, 0, region.granule_count, kept);
+  purge_beyond_kept(region, unit, unit + units);
 }
 
 // Makes a block hold `bytes` where it is. False: it cannot, and is untouched.
@@ -368,6 +339,7 @@ inline bool resize_in_region(RegionHeap& region, void* pointer, size_t units,
   }
   region.live_units += wanted - units;
   if (region.live_units > region.peak_units) region.peak_units = region.live_units;
+  if (wanted < units) purge_beyond_kept(region, unit + wanted, unit + units);
   return true;
 }
 

@@ -34,7 +34,7 @@ struct CallbackRegion : RegionHeap {
 // What the bookkeeping of a region of so many granules takes, behind a descriptor of this size.
 constexpr size_t bookkeeping_bytes(size_t descriptor_bytes, size_t granules) noexcept {
   return round_up(descriptor_bytes, cache_line_bytes) +
-         granules * (2 * UnitBits::bytes_a_granule + sizeof(NamedBefore)) +
+         granules * (2 * row_bytes_a_granule + sizeof(NamedBefore)) +
          round_up(granules * sizeof(RegionGranule), unit_bytes);
 }
 
@@ -48,9 +48,9 @@ Region* begin_region(void* memory, size_t granules) noexcept {
   auto* region = new (memory) Region{};
   region->granule_count = granules;
   char* at = static_cast<char*>(memory) + round_up(sizeof(Region), cache_line_bytes);
-  const size_t row_bytes = granules * UnitBits::bytes_a_granule;
-  region->taken = UnitBits{reinterpret_cast<uint64_t*>(at)};
-  region->starts = UnitBits{reinterpret_cast<uint64_t*>(at + row_bytes)};
+  const size_t row_bytes = granules * row_bytes_a_granule;
+  region->taken = BitRow{reinterpret_cast<uint64_t*>(at)};
+  region->starts = BitRow{reinterpret_cast<uint64_t*>(at + row_bytes)};
   region->named_before = reinterpret_cast<NamedBefore*>(at + 2 * row_bytes);
   region->granules =
       reinterpret_cast<RegionGranule*>(at + 2 * row_bytes + granules * sizeof(NamedBefore));

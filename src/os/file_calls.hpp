@@ -76,7 +76,9 @@ struct FileCalls : KernelCall {
   // Sees to it that a part of the file has room on its disk. False: there is none.
   static bool reserve_room(long file, uint64_t offset, size_t bytes) noexcept {
     const long result = allocate(file, 0, offset, bytes);
-    if (result == not_supported || result == no_such_call) return write_zeros(file, offset, bytes);
+    if (result == not_supported || result == no_such_call) {
+      return length_max() >= offset + bytes && write_zeros(file, offset, bytes);
+    }
     return result == 0;
   }
   // Gives the room back; the part reads as zero. False: it may or may not be as it was.
@@ -129,14 +131,19 @@ struct FileCalls : KernelCall {
     return true;
   }
 
-  // Two ends of which the second reads nothing more when nobody has the first. False: refused.
+  // A pipe: whoever reads at the first end waits for a letter, or until nobody has the second.
   static bool make_pipe(int (&ends)[2]) noexcept {
     return call(SYS_pipe2, to_long(ends), O_CLOEXEC) == 0;
   }
-  static void wait_for_end_of(long file) noexcept {
+  static void wait_for_letter(long file) noexcept {
     char letter = 0;
-    long got = interrupted;
-    while (got == interrupted || got > 0) got = call(SYS_read, file, to_long(&letter), 1);
+    while (call(SYS_read, file, to_long(&letter), 1) == interrupted) {
+    }
+  }
+  static void send_letter(long file) noexcept {
+    const char letter = 0;
+    while (call(SYS_write, file, to_long(&letter), 1) == interrupted) {
+    }
   }
   // Tasks of this process as /proc counts them; 0: it does not say.
   static size_t task_count() noexcept {

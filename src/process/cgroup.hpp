@@ -14,7 +14,7 @@
 #define TALUS_PROCESS_CGROUP_HPP
 
 #include "process/kernel_file.hpp"
-#include "process/options_text.hpp"
+#include "process/option_number.hpp"
 #include "settings/machine.hpp"
 
 namespace talus {

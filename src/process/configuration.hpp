@@ -36,10 +36,6 @@ struct ConfigurationFacts {
 // What became of a file.
 enum class OptionFile : uint8_t { not_asked, absent, no_file, not_trusted, read };
 
-struct ConfigurationResult {
-  OptionFile system_file = OptionFile::not_asked;
-  OptionFile own_file = OptionFile::not_asked;  // the user's, or the named one
-};
 
 // The value of NAME in an environment; null: it is not there.
 inline const char* environment_value(const char* variable, const char* name) noexcept {
@@ -69,21 +65,50 @@ struct FileNames {
   }
 };
 
+// Where the user's file is, or the one that is named. Its path is one part behind the other.
+struct OwnFile {
+  OptionSource source = OptionSource::user_file;
+  const char* folder = nullptr;  // of the environment; null: there is none
+  const char* name = "";
+
+  OwnFile() noexcept = default;
+  explicit OwnFile(const FileNames& names) noexcept {
+    if (names.named != nullptr) {
+      source = OptionSource::named_file;
+      folder = names.named;
+    } else if (names.config_home != nullptr && names.config_home[0] == '/') {
+      source = OptionSource::xdg_file;
+      folder = names.config_home;
+      name = "/talus.conf";
+    } else if (names.home != nullptr) {
+      folder = names.home;
+      name = "/.config/talus.conf";
+    }
+  }
+};
+
+struct ConfigurationResult {
+  OwnFile own;
+  OptionFile own_file = OptionFile::not_asked;
+  OptionFile system_file = OptionFile::not_asked;
+};
+
 class Configuration {
  public:
   Configuration(const ConfigurationFacts& facts, OptionTarget target, WarningSink sink) noexcept
       : facts_{facts}, target_{target}, sink_{facts.is_secure ? nullptr : sink} {}
 
   TALUS_USUAL ConfigurationResult read() noexcept {
-    ConfigurationResult result;
     const char* const* environment = facts_.is_secure ? nullptr : facts_.environment;
+    ConfigurationResult result{OwnFile{FileNames{environment}}};
+    const OwnFile& own = result.own;
+    const bool is_named = own.source == OptionSource::named_file;
     if (facts_.program_text != nullptr) read_program_text();
-    const FileNames names{environment};
-    if (names.named == nullptr) {
+    if (!is_named) {
       result.system_file = read_file(OptionSource::system_file, facts_.system_file, "");
-      result.own_file = read_own(names);
-    } else if (is_file_name(names.named)) {
-      result.own_file = read_file(OptionSource::named_file, names.named, "");
+    }
+    if (own.folder != nullptr && (!is_named || is_file_name(own.folder))) {
+      result.own_file = read_file(own.source, own.folder, own.name);
     }
     read_environment(environment, target_, sink_);
     return result;
@@ -106,14 +131,6 @@ class Configuration {
         if (!reader.take(line.take_until(';'), number)) return;
       }
     }
-  }
-
-  OptionFile read_own(const FileNames& names) noexcept {
-    if (names.config_home != nullptr && names.config_home[0] == '/') {
-      return read_file(OptionSource::xdg_file, names.config_home, "/talus.conf");
-    }
-    if (names.home == nullptr) return OptionFile::not_asked;
-    return read_file(OptionSource::user_file, names.home, "/.config/talus.conf");
   }
 
   TALUS_USUAL OptionFile read_file(OptionSource source, const char* folder,

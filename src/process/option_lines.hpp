@@ -143,7 +143,11 @@ class OptionLineReader {
     char text[option_text_bytes_max + 64];
     if (!has_value || name.length == 0) return add_misfit(line);
     const OptionRow* row = find_option(name.text, name.length);
-    if (row == nullptr) return add_unknown(name);
+    if (row == nullptr) {
+      Warning warning{*this};
+      return add_unknown(warning.line, "", name.text, name.length,
+                         [](OptionLine& to, const OptionRow& near) noexcept { to.add(near.name); });
+    }
     if (row->id == OptionId::config) {
       Warning{*this}.line.add("config counts in the environment only");
       return;
@@ -167,16 +171,6 @@ class OptionLineReader {
     warning.line.add("not understood: ");
     warning.line.add_foreign(line.text, line.length);
     warning.line.add("; an option is written name = value");
-  }
-
-  void add_unknown(TextPart name) noexcept {
-    const OptionGuess guess = nearest_option(name.text, name.length);
-    Warning warning{*this};
-    warning.line.add("unknown option ");
-    warning.line.add_foreign(name.text, name.length);
-    warning.line.add(guess.close ? "; did you mean " : "; the nearest is ");
-    warning.line.add(guess.row->name);
-    warning.line.add(guess.close ? "?" : ", `talus options` lists them all");
   }
 
   OptionTarget target_;

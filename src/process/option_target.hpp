@@ -119,6 +119,19 @@ inline OptionGuess nearest_option(const char* name, std::size_t length) noexcept
   return {best, best_distance * 2 <= option_length(best->name)};
 }
 
+// What is said of a name that is no option's; `add_name` writes the one that may be meant.
+template <typename AddName>
+void add_unknown(OptionLine& line, const char* prefix, const char* name, std::size_t length,
+                 AddName add_name) noexcept {
+  const OptionGuess guess = nearest_option(name, length);
+  line.add("unknown option ");
+  line.add(prefix);
+  line.add_foreign(name, length);
+  line.add(guess.close ? "; did you mean " : "; the nearest is ");
+  add_name(line, *guess.row);
+  line.add(guess.close ? "?" : ", `talus options` lists them all");
+}
+
 // What is wrong with a value, after the name of its option.
 inline void add_refusal(OptionLine& line, const OptionRow& row, const char* text,
                         OptionParse parse) noexcept {

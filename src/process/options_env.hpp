@@ -47,12 +47,8 @@ inline const OptionRow* find_option_env(const char* name, std::size_t length) no
 
 // One line for a name that is no option. `name` is given without TALUS_.
 inline void add_unknown_option(OptionLine& line, const char* name, std::size_t length) noexcept {
-  const OptionGuess guess = nearest_option(name, length);
-  line.add("talus: unknown option TALUS_");
-  line.add_foreign(name, length);
-  line.add(guess.close ? "; did you mean " : "; the nearest is ");
-  add_option_env_name(line, *guess.row);
-  line.add(guess.close ? "?" : ", `talus options` lists them all");
+  line.add("talus: ");
+  add_unknown(line, "TALUS_", name, length, add_option_env_name);
 }
 
 // One line for a value that was refused, without what is done about it.

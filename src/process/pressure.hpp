@@ -9,7 +9,7 @@
 #define TALUS_PROCESS_PRESSURE_HPP
 
 #include "process/kernel_file.hpp"
-#include "process/options_text.hpp"
+#include "process/option_number.hpp"
 
 namespace talus {
 

@@ -47,38 +47,39 @@ inline bool populate_all(void* at, size_t bytes) noexcept {
   return os::System::populate(at, bytes, os::page_bytes());
 }
 
-inline bool start_prealloc(size_t wished) noexcept {
-  const size_t bytes = round_up(wished, arena_alignment);
-  // Not next to any other arena: with a granule on both sides that is nobody's.
-  auto* wide = static_cast<char*>(os::map_aligned(nullptr, bytes + 2 * arena_alignment,
-                                                  arena_alignment));
-  if (wide == nullptr) return false;
-  char* at = wide + arena_alignment;
-  if (!populate_all(at, bytes)) {
-    os::System::unmap(wide, bytes + 2 * arena_alignment);
-    return false;
-  }
+// Address space gets it; it uses all or nothing.
+inline bool use_prealloc(void* at, size_t bytes) noexcept {
   process_memory.prealloc = {reinterpret_cast<uintptr_t>(at), bytes};
   Locked held{space.lock()};
   const bool is_alone = !options.provider.falls_back;
   return space.use_provider(held, is_alone ? prealloc_alone : prealloc_first, bytes);
+}
+inline bool start_prealloc(size_t wished) noexcept {
+  const size_t bytes = round_up(wished, arena_alignment);
+  // Not next to any other arena: with a granule on both sides that is nobody's.
+  const size_t wide_bytes = bytes + 2 * arena_alignment;
+  auto* wide = static_cast<char*>(os::map_aligned(nullptr, wide_bytes, arena_alignment));
+  if (wide == nullptr) return false;
+  char* at = wide + arena_alignment;
+  if (populate_all(at, bytes) && use_prealloc(at, bytes)) return true;
+  os::System::unmap(wide, wide_bytes);
+  return false;
 }
 
 inline bool start_file(const ProviderChoice& wish) noexcept {
   FileStore& file = process_memory.file;
   const size_t bytes = round_up(wish.bytes, arena_alignment);
   if (!file.open(wish.directory, bytes, wish.grows)) return false;
-  {
-    Locked held{space.lock()};
-    const bool is_set = wish.grows ? space.use_provider(held, growing_file, 0)
-                                   : space.use_provider(held, whole_file, bytes);
-    if (!is_set) {
-      file.close();
-      return false;
-    }
+  // A fork, which waits for this lock, knows the file from the moment that it is used.
+  Locked held{space.lock()};
+  const bool is_set = wish.grows ? space.use_provider(held, growing_file, 0)
+                                 : space.use_provider(held, whole_file, bytes);
+  if (is_set) {
+    file_stores.add(file);
+  } else {
+    file.close();
   }
-  file_stores.add(file);
-  return true;
+  return is_set;
 }
 
 // After the options are known. `warn` takes a line.

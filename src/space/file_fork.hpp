@@ -30,12 +30,10 @@ class FileFork {
     store_.lock_.take();
     if (!store_.is_intact()) return;
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
-      const auto is_shared = [piece](size_t i) noexcept { return !piece->strange.has(i); };
-      for_each_run(0, piece->granules, is_shared, [&](size_t from, size_t to) noexcept {
-        if (store_.map_granules(*piece, from, to, os::FileSharing::own_copy)) {
-          piece->parted.set(from, to, true);
+      for_each_run(piece->strange, false, piece->all(), [&](GranuleRun run) noexcept {
+        if (store_.map_granules(*piece, run, os::FileSharing::own_copy)) {
+          piece->parted.set(run.from, run.to, true);
         }
-        return true;
       });
     }
   }
@@ -43,10 +41,8 @@ class FileFork {
   // `may_return`: the child has read the file, and nobody else writes to this memory.
   void in_parent(bool has_waited, bool may_return) noexcept {
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
-      const auto is_parted = [piece](size_t i) noexcept { return piece->parted.has(i); };
-      for_each_run(0, piece->granules, is_parted, [&](size_t from, size_t to) noexcept {
-        return_granules(*piece, from, to, may_return);
-        return true;
+      for_each_run(piece->parted, true, piece->all(), [&](GranuleRun run) noexcept {
+        return_granules(*piece, run, may_return);
       });
       piece->parted.set(0, piece->granules, false);
     }
@@ -62,52 +58,58 @@ class FileFork {
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
       piece->strange.set(0, piece->granules, true);
       piece->parted.set(0, piece->granules, false);
-      const auto is_reserved = [piece](size_t i) noexcept { return piece->reserved.has(i); };
-      for_each_run(0, piece->granules, is_reserved, [&](size_t from, size_t to) noexcept {
-        for (; from < to; from += copy_granules) {
-          take_over(*piece, from, to - from < copy_granules ? to : from + copy_granules, has_file);
-        }
-        return true;
+      for_each_part_to_copy(*piece, piece->all(), [&](GranuleRun part) noexcept {
+        take_over(*piece, part, has_file);
       });
+      // What is mapped of the parent's file would keep that on the disk.
+      if (has_file) share_free(*piece, piece->all());
     }
   }
 
  private:
-  static constexpr size_t copy_granules = file_copy_bytes / granule_bytes;
+  // Calls visit(part) for all granules in use, in pieces that are copied at a time.
+  template <typename Visit>
+  static void for_each_part_to_copy(const FilePiece& piece, GranuleRun within,
+                                    Visit visit) noexcept {
+    constexpr size_t most = file_copy_bytes / granule_bytes;
+    for_each_run(piece.reserved, true, within, [&visit](GranuleRun run) noexcept {
+      for (; run.to - run.from > most; run.from += most) {
+        visit(GranuleRun{run.from, run.from + most});
+      }
+      visit(run);
+    });
+  }
+  // Granules that nobody uses are the file's.
+  void share_free(FilePiece& piece, GranuleRun within) noexcept {
+    for_each_run(piece.reserved, false, within, [&](GranuleRun run) noexcept {
+      store_.map_granules(piece, run, os::FileSharing::shared);
+    });
+  }
 
   // Do these granules hold the stack that this runs on?
-  static bool is_near_stack(const FilePiece& piece, size_t from, size_t to) noexcept {
+  static bool is_near_stack(const FilePiece& piece, GranuleRun run) noexcept {
     const char here = 0;
     const uintptr_t stack = reinterpret_cast<uintptr_t>(&here);
-    return stack + granule_bytes >= reinterpret_cast<uintptr_t>(piece.at(from)) &&
-           stack - granule_bytes < reinterpret_cast<uintptr_t>(piece.at(to));
+    return stack + granule_bytes >= reinterpret_cast<uintptr_t>(piece.at(run.from)) &&
+           stack - granule_bytes < reinterpret_cast<uintptr_t>(piece.at(run.to));
   }
 
   // Parent: the granules are the file's again, or stay strange where that cannot be.
-  void return_granules(FilePiece& piece, size_t from, size_t to, bool may_return) noexcept {
-    piece.strange.set(from, to, true);
-    const auto is_free = [&piece](size_t i) noexcept { return !piece.reserved.has(i); };
-    const auto is_reserved = [&piece](size_t i) noexcept { return piece.reserved.has(i); };
-    for_each_run(from, to, is_free, [&](size_t first, size_t end) noexcept {
-      store_.map_granules(piece, first, end, os::FileSharing::shared);
-      return true;
-    });
+  void return_granules(FilePiece& piece, GranuleRun run, bool may_return) noexcept {
+    piece.strange.set(run.from, run.to, true);
+    share_free(piece, run);
     if (!may_return) return;
-    for_each_run(from, to, is_reserved, [&](size_t first, size_t end) noexcept {
-      for (; first < end; first += copy_granules) {
-        const size_t last = end - first < copy_granules ? end : first + copy_granules;
-        if (is_near_stack(piece, first, last) || !write_back(piece, first, last)) continue;
-        store_.map_granules(piece, first, last, os::FileSharing::shared);
-      }
-      return true;
+    for_each_part_to_copy(piece, run, [&](GranuleRun part) noexcept {
+      if (is_near_stack(piece, part) || !write_back(piece, part)) return;
+      store_.map_granules(piece, part, os::FileSharing::shared);
     });
   }
   // What differs from the file becomes the file's. False: the file cannot be mapped again.
-  bool write_back(FilePiece& piece, size_t from, size_t to) noexcept {
-    const size_t bytes = (to - from) * granule_bytes;
-    char* file = os::System::map_file_again(bytes, store_.file_, piece.offset_of(from));
+  bool write_back(FilePiece& piece, GranuleRun run) noexcept {
+    const size_t bytes = run.bytes();
+    char* file = os::System::map_file_again(bytes, store_.file_, piece.offset_of(run.from));
     if (file == nullptr) return false;
-    const char* own = static_cast<const char*>(piece.at(from));
+    const char* own = static_cast<const char*>(piece.at(run.from));
     const size_t page = os::page_bytes();
     for (size_t at = 0; at < bytes; at += page) {
       if (!is_same_page(own + at, file + at, page)) copy_bytes(file + at, own + at, page);
@@ -124,22 +126,23 @@ class FileFork {
   }
 
   // Child: the granules are its own afterwards, in its file or in memory.
-  void take_over(FilePiece& piece, size_t from, size_t to, bool has_file) noexcept {
-    const size_t bytes = (to - from) * granule_bytes;
-    if (is_near_stack(piece, from, to)) return touch(piece.at(from), bytes);
-    const uint64_t offset = piece.offset_of(from);
+  void take_over(FilePiece& piece, GranuleRun run, bool has_file) noexcept {
+    void* const at = piece.at(run.from);
+    const size_t bytes = run.bytes();
+    if (is_near_stack(piece, run)) return touch(at, bytes);
+    const uint64_t offset = piece.offset_of(run.from);
     if (has_file && os::System::reserve_room(store_.file_, offset, bytes) &&
-        os::System::write_at(store_.file_, piece.at(from), bytes, offset) &&
-        store_.map_granules(piece, from, to, os::FileSharing::shared)) {
+        os::System::write_at(store_.file_, at, bytes, offset) &&
+        store_.map_granules(piece, run, os::FileSharing::shared)) {
       return;
     }
     void* copy = os::map_pages(nullptr, bytes);
     if (copy != nullptr) {
-      copy_bytes(copy, piece.at(from), bytes);
-      if (os::System::move_over(copy, piece.at(from), bytes)) return;
+      copy_bytes(copy, at, bytes);
+      if (os::System::move_over(copy, at, bytes)) return;
       os::System::unmap(copy, bytes);
     }
-    touch(piece.at(from), bytes);
+    touch(at, bytes);
   }
   // A page of a private mapping that was written to is the process's own.
   static void touch(void* at, size_t bytes) noexcept {
@@ -178,7 +181,7 @@ class FileStores {
     if (first_ != nullptr) {
       if (has_pipe_) {
         os::System::close(pipe_[1]);
-        os::System::wait_for_end_of(pipe_[0]);
+        os::System::wait_for_letter(pipe_[0]);
         os::System::close(pipe_[0]);
       }
       // The handler of a signal might write between the look and the new mapping.
@@ -198,8 +201,9 @@ class FileStores {
     for_each([](FileStore& store) noexcept { FileFork{store}.in_child(); });
     os::System::restore_signals(mask);
     if (!has_pipe_) return;
+    os::System::send_letter(pipe_[1]);  // the parent goes on, whoever else has this end
     os::System::close(pipe_[0]);
-    os::System::close(pipe_[1]);  // the parent goes on
+    os::System::close(pipe_[1]);
   }
 
  private:

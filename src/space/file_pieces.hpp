@@ -13,24 +13,12 @@
 
 namespace talus {
 
-// A bit for each granule of a piece.
-class GranuleBits {
- public:
-  constexpr GranuleBits() noexcept = default;
-  explicit constexpr GranuleBits(uint64_t* words) noexcept : words_{words} {}
-  static constexpr size_t bytes_for(size_t granules) noexcept {
-    return divide_up(granules, 64) * sizeof(uint64_t);
-  }
-  bool has(size_t index) const noexcept { return (words_[index / 64] >> (index % 64) & 1) != 0; }
-  void set(size_t from, size_t to, bool value) noexcept {
-    for (size_t index = from; index < to; index++) {
-      const uint64_t bit = uint64_t{1} << (index % 64);
-      words_[index / 64] = value ? words_[index / 64] | bit : words_[index / 64] & ~bit;
-    }
-  }
+// Granules of a piece that follow each other.
+struct GranuleRun {
+  size_t from = 0;
+  size_t to = 0;
 
- private:
-  uint64_t* words_ = nullptr;
+  size_t bytes() const noexcept { return (to - from) * granule_bytes; }
 };
 
 struct FilePiece {
@@ -38,13 +26,15 @@ struct FilePiece {
   uintptr_t base = 0;
   size_t granules = 0;
   uint64_t offset = 0;
-  GranuleBits reserved;
-  GranuleBits strange;
-  GranuleBits parted;     // between the two sides of a fork: became the process's own for it
+  // A bit for each granule.
+  BitRow reserved;
+  BitRow strange;
+  BitRow parted;         // between the two sides of a fork: became the process's own for it
   size_t own_bytes = 0;  // of the memory that holds this
   void* mapped = nullptr;  // with what lies around it, which nobody may touch
   size_t mapped_bytes = 0;
 
+  GranuleRun all() const noexcept { return {0, granules}; }
   void* at(size_t index) const noexcept {
     return reinterpret_cast<void*>(base + index * granule_bytes);
   }
@@ -54,7 +44,7 @@ struct FilePiece {
 
 // A piece over these addresses, whose memory comes from the kernel; null: it has none.
 inline FilePiece* make_piece(uintptr_t base, size_t granules, uint64_t offset) noexcept {
-  const size_t row = GranuleBits::bytes_for(granules);
+  const size_t row = BitRow::bytes_for(granules);
   const size_t bytes = round_up(sizeof(FilePiece) + 3 * row, os::page_bytes());
   void* memory = os::map_pages(nullptr, bytes);
   if (memory == nullptr) return nullptr;
@@ -64,28 +54,31 @@ inline FilePiece* make_piece(uintptr_t base, size_t granules, uint64_t offset) n
   piece->base = base;
   piece->granules = granules;
   piece->offset = offset;
-  piece->reserved = GranuleBits{words};
-  piece->strange = GranuleBits{words + row_words};
-  piece->parted = GranuleBits{words + 2 * row_words};
+  piece->reserved = BitRow{words};
+  piece->strange = BitRow{words + row_words};
+  piece->parted = BitRow{words + 2 * row_words};
   piece->own_bytes = bytes;
   return piece;
 }
 
-// Calls visit(from, to) for each run of granules between two indices for which is_in(index) holds;
-// false ends it. Returns whether it came to the end.
-template <typename IsIn, typename Visit>
-bool for_each_run(size_t from, size_t to, IsIn is_in, Visit visit) noexcept {
-  while (from < to) {
-    if (!is_in(from)) {
-      from++;
-      continue;
-    }
-    size_t end = from + 1;
-    while (end < to && is_in(end)) end++;
-    if (!visit(from, end)) return false;
-    from = end;
+// Calls visit(run) for each run of granules whose bit has this value; false ends it. Returns
+// whether it came to the end. A visit may change the bits of its run.
+template <typename Visit>
+bool try_each_run(const BitRow& row, bool value, GranuleRun within, Visit visit) noexcept {
+  while (within.from < within.to) {
+    const size_t from = row.next(within.from, within.to, value);
+    const size_t end = row.next(from, within.to, !value);
+    if (from != end && !visit(GranuleRun{from, end})) return false;
+    within.from = end;
   }
   return true;
+}
+template <typename Visit>
+void for_each_run(const BitRow& row, bool value, GranuleRun within, Visit visit) noexcept {
+  try_each_run(row, value, within, [&visit](GranuleRun run) noexcept {
+    visit(run);
+    return true;
+  });
 }
 
 }  // namespace talus

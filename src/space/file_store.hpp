@@ -53,34 +53,29 @@ class FileStore {
     Locked held{lock_};
     FilePiece* piece = piece_of(base);
     if (piece == nullptr) return false;
-    const size_t first = piece->index_of(base), needed = first + bytes / granule_bytes;
+    const size_t first = piece->index_of(base);
+    const GranuleRun needed = {first, first + bytes / granule_bytes};
+    if (piece->reserved.next(needed.from, needed.to, false) == needed.to) return true;
     size_t step = reserved_bytes_ >> file_step_shift;
     if (step < file_step_bytes_min) step = file_step_bytes_min;
     if (step > file_step_bytes_max) step = file_step_bytes_max;
     if (step < bytes) step = bytes;
     if (step > room_bytes) step = room_bytes;
-    const size_t wished = first + step / granule_bytes;
-    const auto has_none = [piece](size_t index) noexcept { return !piece->reserved.has(index); };
-    const auto reserve_run = [&](size_t from, size_t to) noexcept {
-      return reserve_granules(*piece, from, to);
-    };
-    bool is_missing = false;
-    for (size_t index = first; index < needed; index++) is_missing |= has_none(index);
-    if (!is_missing) return true;
-    return for_each_run(first, wished, has_none, reserve_run) ||
-           for_each_run(first, needed, has_none, reserve_run);
+    const GranuleRun wished = {first, first + step / granule_bytes};
+    const auto reserve_run = [&](GranuleRun run) noexcept { return reserve_granules(*piece, run); };
+    return try_each_run(piece->reserved, false, wished, reserve_run) ||
+           try_each_run(piece->reserved, false, needed, reserve_run);
   }
   bool purge(uintptr_t base, size_t bytes) noexcept {
     Locked held{lock_};
     FilePiece* piece = piece_of(base);
     if (piece == nullptr || !is_usable()) return false;
-    const size_t first = piece->index_of(base), end = first + bytes / granule_bytes;
+    const size_t first = piece->index_of(base);
+    const GranuleRun all = {first, first + bytes / granule_bytes};
     bool is_done = true;
-    for_each_run(first, end, [&](size_t i) noexcept { return piece->reserved.has(i); },
-                 [&](size_t from, size_t to) noexcept {
-                   is_done &= give_granules_back(*piece, from, to);
-                   return true;
-                 });
+    for_each_run(piece->reserved, true, all, [&](GranuleRun run) noexcept {
+      is_done &= give_granules_back(*piece, run);
+    });
     return is_done;
   }
   // All of it goes: addresses, file, descriptor. Nobody may use any of it.
@@ -130,7 +125,8 @@ class FileStore {
     }
     if (file < 0) return false;
     file = os::System::move_up(file);
-    if (!os::System::identify(file, identity_) || !os::System::set_length(file, length_)) {
+    if (os::System::length_max() < length_ || !os::System::identify(file, identity_) ||
+        !os::System::set_length(file, length_)) {
       os::System::close(file);
       return false;
     }
@@ -190,43 +186,37 @@ class FileStore {
     length_ = offset + bytes;
     piece->next = pieces_;
     pieces_ = piece;
-    if (!grows_ && !reserve_granules(*piece, 0, piece->granules)) return {};
+    if (!grows_ && !reserve_granules(*piece, piece->all())) return {};
     return ProvidedRange{base, bytes};
   }
 
-  bool reserve_granules(FilePiece& piece, size_t from, size_t to) noexcept {
+  bool reserve_granules(FilePiece& piece, GranuleRun run) noexcept {
     if (!is_usable()) return false;
-    const size_t bytes = (to - from) * granule_bytes;
-    if (!os::System::reserve_room(file_, piece.offset_of(from), bytes)) return false;
-    const auto is_strange = [&](size_t index) noexcept { return piece.strange.has(index); };
-    const bool is_mapped =
-        for_each_run(from, to, is_strange, [&](size_t first, size_t end) noexcept {
-          return map_granules(piece, first, end, os::FileSharing::shared);
-        });
-    if (!is_mapped) return false;
-    piece.reserved.set(from, to, true);
-    reserved_bytes_ += bytes;
+    if (!os::System::reserve_room(file_, piece.offset_of(run.from), run.bytes())) return false;
+    if (!map_strange(piece, run)) return false;
+    piece.reserved.set(run.from, run.to, true);
+    reserved_bytes_ += run.bytes();
     return true;
   }
   // Reserved no more, whatever comes of it.
-  bool give_granules_back(FilePiece& piece, size_t from, size_t to) noexcept {
-    const size_t bytes = (to - from) * granule_bytes;
-    piece.reserved.set(from, to, false);
-    reserved_bytes_ -= bytes;
-    const auto is_strange = [&](size_t index) noexcept { return piece.strange.has(index); };
-    // Memory of the process's own, or of a lost file, goes with its mapping.
-    const bool is_mapped =
-        for_each_run(from, to, is_strange, [&](size_t first, size_t end) noexcept {
-          return map_granules(piece, first, end, os::FileSharing::shared);
-        });
-    return is_mapped && os::System::give_room_back(file_, piece.offset_of(from), bytes);
+  bool give_granules_back(FilePiece& piece, GranuleRun run) noexcept {
+    piece.reserved.set(run.from, run.to, false);
+    reserved_bytes_ -= run.bytes();
+    return map_strange(piece, run) &&
+           os::System::give_room_back(file_, piece.offset_of(run.from), run.bytes());
   }
-  bool map_granules(FilePiece& piece, size_t from, size_t to, os::FileSharing sharing) noexcept {
-    const size_t bytes = (to - from) * granule_bytes;
-    if (!os::System::map_file(piece.at(from), bytes, file_, piece.offset_of(from), sharing)) {
+  // Memory of the process's own, or of a lost file, goes with its mapping.
+  bool map_strange(FilePiece& piece, GranuleRun run) noexcept {
+    return try_each_run(piece.strange, true, run, [&](GranuleRun part) noexcept {
+      return map_granules(piece, part, os::FileSharing::shared);
+    });
+  }
+  bool map_granules(FilePiece& piece, GranuleRun run, os::FileSharing sharing) noexcept {
+    if (!os::System::map_file(piece.at(run.from), run.bytes(), file_, piece.offset_of(run.from),
+                              sharing)) {
       return false;
     }
-    if (sharing == os::FileSharing::shared) piece.strange.set(from, to, false);
+    if (sharing == os::FileSharing::shared) piece.strange.set(run.from, run.to, false);
     return true;
   }
 

@@ -70,9 +70,13 @@ class Space : public FreeRanges {
     if (at == nullptr || at->base != base || at->granules < granules_min) return {};
     if (at->state == RangeState::purging) return {};  // in no index until its pages are gone
     if (at->granules < granules) granules = at->granules;
-    if (!is_within_limit(granules)) granules = granules_min;
-    if (!is_within_limit(granules)) return {};
-    if (!arenas_.commit(base, granules * granule_bytes, at->end())) return {};
+    const auto may_have = [this, base, at](size_t count) noexcept {
+      return is_within_limit(count) && arenas_.commit(base, count * granule_bytes, at->end());
+    };
+    if (!may_have(granules)) {
+      granules = granules_min;
+      if (!may_have(granules)) return {};
+    }
     const Zeroed zeroed = at->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
     take_from(*at, base, granules);
     return Range{base, granules, zeroed};

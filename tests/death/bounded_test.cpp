@@ -9,11 +9,6 @@ namespace {
 
 using namespace test;
 
-std::string dead_bounded_text(const void* handle, const char* call) {
-  return "talus: invalid heap " + hex(handle) + " passed to " + call +
-         "() (destroyed, or never made)\n";
-}
-
 talus_bounded* make_for_test() {
   const talus_bounded_options options{4, 64 * kib, nullptr, nullptr, 0};
   return api::bounded_new(&options);
@@ -23,23 +18,23 @@ TEST(DeadBounded, IsReportedByEveryCall) {
   talus_bounded* dead = make_for_test();
   void* block = api::bounded_malloc(dead, 20);
   api::bounded_destroy(dead);
-  EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_malloc"), api::bounded_malloc(dead, 10));
-  EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_malloc"), api::bounded_malloc(dead, mib));
-  EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_calloc"), api::bounded_calloc(dead, 1, 10));
-  EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_aligned_alloc"),
+  EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_malloc"), api::bounded_malloc(dead, 10));
+  EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_malloc"), api::bounded_malloc(dead, mib));
+  EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_calloc"), api::bounded_calloc(dead, 1, 10));
+  EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_aligned_alloc"),
                api::bounded_aligned_alloc(dead, 32, 10));
-  EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_realloc"),
+  EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_realloc"),
                api::bounded_realloc(dead, block, 10));
-  EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_aligned_realloc"),
+  EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_aligned_realloc"),
                api::bounded_aligned_realloc(dead, block, 32, 10));
-  EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_free"), api::bounded_free(dead, block));
-  EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_usable_size"),
+  EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_free"), api::bounded_free(dead, block));
+  EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_usable_size"),
                api::bounded_usable_size(dead, block));
-  EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_pool_of"),
+  EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_pool_of"),
                api::bounded_pool_of(dead, block));
-  EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_stats"), api::bounded_stats(dead, 0));
-  EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_destroy"), api::bounded_destroy(dead));
-  EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_cache_new"),
+  EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_stats"), api::bounded_stats(dead, 0));
+  EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_destroy"), api::bounded_destroy(dead));
+  EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_cache_new"),
                api::bounded_cache_new(dead, nullptr, TALUS_BOUNDED_COLD));
 }
 
@@ -49,11 +44,11 @@ TEST(DeadBounded, CacheIsReportedByEveryCall) {
   void* block = api::bounded_cache_malloc(dead, 20);
   api::bounded_cache_destroy(dead);
   const auto expect_reports = [&] {
-    EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_cache_malloc"),
+    EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_cache_malloc"),
                  api::bounded_cache_malloc(dead, 10));
-    EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_cache_free"),
+    EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_cache_free"),
                  api::bounded_cache_free(dead, block));
-    EXPECT_FAULT(dead_bounded_text(dead, "talus_bounded_cache_destroy"),
+    EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_cache_destroy"),
                  api::bounded_cache_destroy(dead));
   };
   expect_reports();

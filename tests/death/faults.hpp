@@ -43,6 +43,10 @@ inline std::string foreign_text(const void* pointer, const char* call) {
   return "talus: invalid pointer " + hex(pointer) + " passed to " + call +
          "() (not a block of this heap: freed twice, or from another allocator)\n";
 }
+inline std::string dead_heap_text(const void* handle, const char* call) {
+  return "talus: invalid heap " + hex(handle) + " passed to " + call +
+         "() (destroyed, or never made)\n";
+}
 
 // The cache of this thread, made if there is none yet.
 inline ThreadCache& own_cache() {

@@ -8,11 +8,6 @@ namespace {
 
 using namespace test;
 
-std::string dead_text(const talus_heap* heap, const char* call) {
-  return "talus: invalid heap " + hex(heap) + " passed to " + call +
-         "() (destroyed, or never made)\n";
-}
-
 class DeadHeap : public testing::Test {
  protected:
   talus_heap* heap = api::heap_new(nullptr);
@@ -20,29 +15,29 @@ class DeadHeap : public testing::Test {
 };
 
 TEST_F(DeadHeap, IsReportedByEveryCall) {
-  EXPECT_FAULT(dead_text(heap, "talus_heap_malloc"), api::heap_malloc(heap, 10));
-  EXPECT_FAULT(dead_text(heap, "talus_heap_malloc"), api::heap_malloc(heap, 100000));
-  EXPECT_FAULT(dead_text(heap, "talus_heap_calloc"), api::heap_calloc(heap, 1, 10));
-  EXPECT_FAULT(dead_text(heap, "talus_heap_aligned_alloc"),
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_malloc"), api::heap_malloc(heap, 10));
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_malloc"), api::heap_malloc(heap, 100000));
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_calloc"), api::heap_calloc(heap, 1, 10));
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_aligned_alloc"),
                api::heap_aligned_alloc(heap, 64, 10));
-  EXPECT_FAULT(dead_text(heap, "talus_heap_realloc"), api::heap_realloc(heap, nullptr, 10));
-  EXPECT_FAULT(dead_text(heap, "talus_heap_realloc"),
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_realloc"), api::heap_realloc(heap, nullptr, 10));
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_realloc"),
                api::heap_realloc(heap, api::malloc(5), 10));
-  EXPECT_FAULT(dead_text(heap, "talus_heap_free"), api::heap_free(heap, api::malloc(5)));
-  EXPECT_FAULT(dead_text(heap, "talus_heap_clear"), api::heap_clear(heap));
-  EXPECT_FAULT(dead_text(heap, "talus_heap_destroy"), api::heap_destroy(heap));
-  EXPECT_FAULT(dead_text(heap, "talus_heap_delete"), api::heap_delete(heap));
-  EXPECT_FAULT(dead_text(heap, "talus_heap_contains"), api::heap_contains(heap, &heap));
-  EXPECT_FAULT(dead_text(heap, "talus_heap_stats"), api::heap_stats(heap));
-  EXPECT_FAULT(dead_text(heap, "talus_heap_name"), api::heap_name(heap));
-  EXPECT_FAULT(dead_text(heap, "talus_heap_walk"), api::heap_walk(heap, nullptr, nullptr));
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_free"), api::heap_free(heap, api::malloc(5)));
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_clear"), api::heap_clear(heap));
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_destroy"), api::heap_destroy(heap));
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_delete"), api::heap_delete(heap));
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_contains"), api::heap_contains(heap, &heap));
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_stats"), api::heap_stats(heap));
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_name"), api::heap_name(heap));
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_walk"), api::heap_walk(heap, nullptr, nullptr));
 }
 
 TEST_F(DeadHeap, IsNotTheOneThatCameAfterIt) {
   talus_heap* next = api::heap_new(nullptr);
   EXPECT_EQ(index_of(id_in_handle(api::handle_in(next))),
             index_of(id_in_handle(api::handle_in(heap))));
-  EXPECT_FAULT(dead_text(heap, "talus_heap_malloc"), api::heap_malloc(heap, 10));
+  EXPECT_FAULT(dead_heap_text(heap, "talus_heap_malloc"), api::heap_malloc(heap, 10));
   api::heap_destroy(next);
 }
 
@@ -50,10 +45,10 @@ TEST(NoHeap, IsReported) {
   int local = 0;
   for (auto* wrong : {reinterpret_cast<talus_heap*>(&local), reinterpret_cast<talus_heap*>(1),
                       reinterpret_cast<talus_heap*>(~uintptr_t{0})}) {
-    EXPECT_FAULT(dead_text(wrong, "talus_heap_malloc"), api::heap_malloc(wrong, 10));
+    EXPECT_FAULT(dead_heap_text(wrong, "talus_heap_malloc"), api::heap_malloc(wrong, 10));
   }
   talus_heap* none = nullptr;
-  EXPECT_FAULT(dead_text(none, "talus_heap_clear"), api::heap_clear(none));
+  EXPECT_FAULT(dead_heap_text(none, "talus_heap_clear"), api::heap_clear(none));
 }
 
 class BlockOfHeap : public testing::TestWithParam<size_t> {

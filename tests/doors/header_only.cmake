@@ -1,43 +1,72 @@
 # SPDX-License-Identifier: MIT
 #
-# The header-only door: a program of two units in each standard, the same with the other compiler
-# where there is one, and plugins that carry a copy each. Part of tests/doors.
+# C++ programs as their users would compile them, with Talus linked or header-only: by this
+# compiler, and by the other one where there is one. The header-only door itself: a program of two
+# units in each standard, and plugins that carry a copy each. Part of tests/doors.
 
 # As a user with strict warnings would compile it.
 set(header_warnings -Wall -Wextra -Werror)
-
-foreach(standard 17 20)
-  add_executable(door_header_${standard} header_main.cpp header_other.cpp)
-  set_target_properties(door_header_${standard} PROPERTIES
-    CXX_STANDARD ${standard} CXX_EXTENSIONS OFF)
-  target_compile_options(door_header_${standard} PRIVATE ${header_warnings})
-  if(NOT standard EQUAL 17)  # one of them as a user would optimise it
-    target_compile_options(door_header_${standard} PRIVATE -O1)
-  endif()
-  target_link_libraries(door_header_${standard} PRIVATE talus_header_only Threads::Threads)
-  door_test(header_${standard} ${Python3_EXECUTABLE} -B
-    ${CMAKE_CURRENT_SOURCE_DIR}/door_test.py $<TARGET_FILE:door_header_${standard}>)
-endforeach()
+# Where a program does without these.
+set(bare_flags -fno-exceptions -fno-rtti)
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   find_program(TALUS_OTHER_CXX clang++)
 else()
   find_program(TALUS_OTHER_CXX g++)
 endif()
-if(TALUS_OTHER_CXX)
-  set(other ${CMAKE_CURRENT_BINARY_DIR}/door_header_other_compiler)
-  add_custom_command(OUTPUT ${other}
-    COMMAND ${TALUS_OTHER_CXX} -std=c++17 -O1 ${header_warnings} -DTALUS_HEADER_ONLY
-            -I ${CMAKE_BINARY_DIR}/include -pthread -o ${other}
-            ${CMAKE_CURRENT_SOURCE_DIR}/header_main.cpp
-            ${CMAKE_CURRENT_SOURCE_DIR}/header_other.cpp
-    DEPENDS header_main.cpp header_other.cpp header_units.hpp expect.h
-            talus_one_header ${CMAKE_BINARY_DIR}/include/talus/talus.hpp
-    VERBATIM)
-  add_custom_target(door_header_other ALL DEPENDS ${other})
-  door_test(header_other_compiler ${Python3_EXECUTABLE} -B
-    ${CMAKE_CURRENT_SOURCE_DIR}/door_test.py ${other})
-endif()
+
+# A test doors.<name> of a program: by itself, or looked at from outside.
+function(cxx_door_test name program looked_at)
+  if(looked_at)
+    door_test(${name} ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/door_test.py ${program})
+  else()
+    door_test(${name} ${program})
+  endif()
+endfunction()
+
+# cxx_door(name standard library SOURCES source... [FLAGS flag...] [LOOKED_AT]): a program
+# door_<name>, and its test.
+function(cxx_door name standard library)
+  cmake_parse_arguments(PARSE_ARGV 3 with "LOOKED_AT" "" "SOURCES;FLAGS")
+  set(program door_${name})
+  add_executable(${program} ${with_SOURCES})
+  set_target_properties(${program} PROPERTIES CXX_STANDARD ${standard} CXX_EXTENSIONS OFF)
+  target_compile_options(${program} PRIVATE ${header_warnings} ${with_FLAGS})
+  target_link_libraries(${program} PRIVATE ${library} Threads::Threads)
+  cxx_door_test(${name} $<TARGET_FILE:${program}> ${with_LOOKED_AT})
+endfunction()
+
+# other_cxx_door(...): the same by the other compiler. The library is talus_header_only or one whose
+# file is linked.
+function(other_cxx_door name standard library)
+  if(NOT TALUS_OTHER_CXX)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 3 with "LOOKED_AT" "" "SOURCES;FLAGS")
+  file(GLOB headers ${PROJECT_SOURCE_DIR}/include/talus/*.h* ${CMAKE_CURRENT_SOURCE_DIR}/*.h*)
+  if(library STREQUAL "talus_header_only")
+    set(words -DTALUS_HEADER_ONLY -I ${CMAKE_BINARY_DIR}/include)
+    set(needed talus_one_header ${CMAKE_BINARY_DIR}/include/talus/talus.hpp)
+  else()
+    set(words -I ${PROJECT_SOURCE_DIR}/include $<TARGET_FILE:${library}>)
+    set(needed ${library})
+  endif()
+  set(program ${CMAKE_CURRENT_BINARY_DIR}/door_${name})
+  list(TRANSFORM with_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  add_custom_command(OUTPUT ${program}
+    COMMAND ${TALUS_OTHER_CXX} -std=c++${standard} -O1 ${header_warnings} ${with_FLAGS}
+            ${with_SOURCES} ${words} -pthread -o ${program}
+    DEPENDS ${with_SOURCES} ${headers} ${needed}
+    VERBATIM COMMAND_EXPAND_LISTS)
+  add_custom_target(build_door_${name} ALL DEPENDS ${program})
+  cxx_door_test(${name} ${program} ${with_LOOKED_AT})
+endfunction()
+
+set(header_sources header_main.cpp header_other.cpp)
+cxx_door(header_17 17 talus_header_only SOURCES ${header_sources} LOOKED_AT)
+# As a user would optimise it.
+cxx_door(header_20 20 talus_header_only SOURCES ${header_sources} FLAGS -O1 LOOKED_AT)
+other_cxx_door(header_other_compiler 17 talus_header_only SOURCES ${header_sources} LOOKED_AT)
 
 foreach(name first second)
   add_library(door_plugin_${name} MODULE plugin.cpp)

@@ -3,10 +3,11 @@
  *
  *   statistics_work print FORMAT         takes and keeps blocks, prints statistics to stdout;
  *                                        format 4 is what malloc_info prints
- *   statistics_work sleep MILLISECONDS   nothing else
+ *   statistics_work sleep MILLISECONDS   nothing else; 0: until its input ends
  *   statistics_work steps COUNT          allocates a little each ten milliseconds, and frees it
  *   statistics_work bytes COUNT          allocates and frees so many bytes
- *   statistics_work fork MILLISECONDS    a child that allocates, sleeps, and exits like its parent
+ *   statistics_work fork MILLISECONDS    a child that allocates, sleeps as above, exits like its
+ *                                        parent
  */
 #include "expect.h"
 
@@ -20,6 +21,8 @@
 #include <unistd.h>
 
 static void rest(long milliseconds) {
+  char letter;
+  if (milliseconds == 0) EXPECT(read(0, &letter, 1) == 0);
   for (; milliseconds > 0; milliseconds -= 10) usleep(10000);
 }
 

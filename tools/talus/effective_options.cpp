@@ -39,14 +39,6 @@ void add_file(std::vector<LookedAtFile>& files, const std::string& path, OptionF
   if (state != OptionFile::not_asked) files.push_back({path, state_of(state)});
 }
 
-std::string own_file_of(const FileNames& names) {
-  if (names.named != nullptr) return names.named;
-  if (names.config_home != nullptr && names.config_home[0] == '/') {
-    return std::string(names.config_home) + "/talus.conf";
-  }
-  return names.home == nullptr ? "" : std::string(names.home) + "/.config/talus.conf";
-}
-
 }  // namespace
 
 EffectiveOptions find_effective_options(const ProcessFacts& process) {
@@ -79,7 +71,9 @@ EffectiveOptions find_effective_options(const ProcessFacts& process) {
     found.options.push_back({row.name, value, source});
   }
   add_file(found.files, facts.system_file, result.system_file);
-  add_file(found.files, own_file_of(FileNames{variables.data()}), result.own_file);
+  if (result.own.folder != nullptr) {
+    add_file(found.files, std::string(result.own.folder) + result.own.name, result.own_file);
+  }
   found.warnings = warnings;
   return found;
 }

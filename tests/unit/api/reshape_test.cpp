@@ -26,6 +26,7 @@ std::vector<void*> walls_behind(void* block) {
   do {
     walls.push_back(api::malloc(64 * kib));
   } while (walls.back() != end && walls.size() < 1000);
+  EXPECT_EQ(api::expand_in_place(block, usable_size(block) + 1), nullptr) << "no wall is behind it";
   return walls;
 }
 

@@ -233,6 +233,68 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair(FakeCall::reserve_room, false),
                     std::pair(FakeCall::reserve_room, true), std::pair(FakeCall::map, true)));
 
+// A provider that has so many bytes left.
+size_t bytes_left = 0;
+ProvidedRange reserve_addresses(size_t, size_t) noexcept {
+  constexpr size_t bytes = 64 * mib;
+  void* at = os::map_aligned(nullptr, bytes, arena_alignment);
+  return {reinterpret_cast<uintptr_t>(at), at == nullptr ? 0 : bytes};
+}
+bool commit_what_is_left(uintptr_t, size_t bytes, size_t) noexcept {
+  if (bytes > bytes_left) return false;
+  bytes_left -= bytes;
+  return true;
+}
+
+// A block that grows takes some more than it needs, if there is so much.
+TEST(ScarceMemory, IsEnoughToGrowInPlace) {
+  const std::string wrong = test::run_in_child([] {
+    static constexpr PageProvider scarce = {reserve_addresses, commit_what_is_left, nullptr, false,
+                                            false};
+    bytes_left = 64 * mib;
+    {
+      Locked held{space.lock()};
+      test::require(space.use_provider(held, scarce, 0), "a provider");
+    }
+    void* block = api::malloc(4 * mib);
+    test::fill_pattern(block, 4 * mib, 1);
+    bytes_left = mib;
+    test::require(api::realloc(block, 5 * mib) == block, "it fits where it is");
+    test::require(test::has_pattern(block, 4 * mib, 1), "contents");
+    test::require(bytes_left == 0, "all of it is in use");
+    test::require(api::realloc(block, 6 * mib) == nullptr, "there is no more");
+  });
+  EXPECT_EQ(wrong, "");
+}
+
+size_t mapped_bytes() {
+  size_t pages = 0;
+  FILE* file = fopen("/proc/self/statm", "r");
+  EXPECT_EQ(fscanf(file, "%zu", &pages), 1);
+  fclose(file);
+  return pages * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// What cannot be used is not kept.
+TEST(PreallocOnABadKernel, IsAllOrNothing) {
+  size_t refused_count = 0;
+  for (uint64_t call = 1; call <= 8; call++) {
+    const std::string wrong = test::run_in_child([=] {
+      const size_t before = mapped_bytes();
+      os::fake_plan.refuse_from[test::row_of(FakeCall::map)].store_relaxed(call);
+      const bool is_there = start_prealloc(64 * mib);
+      const size_t after = mapped_bytes();
+      test::child_report().refused_count = is_there ? 0 : 1;
+      test::require(is_there == (after >= before + 64 * mib), "it is there", call);
+      test::end_faults();
+      test::require(use_process_memory() == 0, "memory all the same");
+    });
+    EXPECT_EQ(wrong, "") << "call " << call;
+    refused_count += test::child_report().refused_count;
+  }
+  EXPECT_GT(refused_count, 1u) << "no call behind the first was refused";
+}
+
 // Once it is there, nothing more is asked of the kernel.
 TEST(PreallocOnABadKernel, IsAllThereIs) {
   const std::string wrong = test::run_in_child([] {

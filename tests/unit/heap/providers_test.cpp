@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,7 +15,6 @@
 #include "api/heaps.hpp"
 #include "effort.hpp"
 #include "pattern.hpp"
-#include "process/fork.hpp"
 #include "quiet.hpp"
 
 namespace talus {
@@ -236,6 +234,23 @@ TEST(Provider, PreallocationAndFilesWork) {
   }
 }
 
+// Dropped pages of a file come back as they were, so a large block is cleared byte by byte.
+TEST(Provider, LargeZeroedBlocksAreZeroInAFile) {
+  constexpr size_t bytes = calloc_purge_bytes_min + mib;
+  for (const unsigned flags : {0u, TALUS_PROVIDER_GROW}) {
+    talus_heap* heap = heap_on(wish_for(TALUS_PROVIDER_FILE, bytes + mib, flags));
+    ASSERT_NE(heap, nullptr);
+    void* block = api::heap_malloc(heap, bytes);
+    ASSERT_NE(block, nullptr);
+    memset(block, 0x5a, bytes);
+    api::heap_free(heap, block);
+    block = api::heap_calloc(heap, 1, bytes);
+    ASSERT_NE(block, nullptr);
+    EXPECT_TRUE(test::is_zero(block, bytes)) << flags;
+    api::heap_destroy(heap);
+  }
+}
+
 TEST(Provider, FallsBackWhereItMay) {
   talus_heap* heap = heap_on(wish_for(TALUS_PROVIDER_PREALLOC, mib, TALUS_PROVIDER_FALLBACK));
   std::vector<void*> blocks;
@@ -328,32 +343,6 @@ TEST(Callbacks, AreAskedBeforeMemoryIsUsed) {
   EXPECT_EQ(heap_on(wish), nullptr);
   EXPECT_EQ(errno, ENOMEM);
   EXPECT_EQ(caller.releases, 1u);
-}
-
-// A child's heap in a file is a copy.
-TEST(FileHeap, IsNotSharedByAFork) {
-  static const bool is_watching = (watch_forks(), true);
-  ASSERT_TRUE(is_watching);
-  for (const unsigned flags : {0u, TALUS_PROVIDER_GROW}) {
-    talus_heap* heap = heap_on(wish_for(TALUS_PROVIDER_FILE, 4 * mib, flags));
-    auto* block = static_cast<char*>(api::heap_malloc(heap, 200000));
-    test::fill_pattern(block, 200000, 1);
-    const pid_t child = fork();
-    if (child == 0) {
-      bool is_well = test::has_pattern(block, 200000, 1);
-      test::fill_pattern(block, 200000, 2);
-      api::heap_free(heap, block);
-      for (int i = 0; i < 100; i++) is_well = is_well && api::heap_malloc(heap, 10000) != nullptr;
-      api::heap_destroy(heap);
-      _exit(is_well ? 0 : 1);
-    }
-    int status = -1;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-    EXPECT_TRUE(test::has_pattern(block, 200000, 1));
-    EXPECT_EQ(api::heap_stats(heap).live_blocks, 1u);
-    api::heap_destroy(heap);
-  }
 }
 
 }  // namespace

@@ -12,17 +12,14 @@
 #include <vector>
 
 #include "api/libc_extras.hpp"
-#include "api/statistics.hpp"
 #include "quiet.hpp"
+#include "statistics_asked.hpp"
 
 namespace talus {
 namespace {
 
-uint64_t value_of(const std::string& name) {
-  uint64_t value = ~uint64_t{0};
-  EXPECT_EQ(api::get_value(name.c_str(), &value), 0) << name;
-  return value;
-}
+using test::printed;
+using test::value_of;
 
 std::string name_of(const StatisticRow& row, const char* key = nullptr) {
   std::string name = row.group;
@@ -108,15 +105,6 @@ TEST(Statistics, CallsTellWhatWasAskedForAndRounding) {
   EXPECT_EQ(value_of("calls.requested_bytes"), requested + 50 * 100);
   EXPECT_EQ(value_of("calls.rounding_bytes"), rounding + 50 * (112 - 100));
   for (void* block : blocks) release(block);
-}
-
-std::string printed(talus_stats_format format) {
-  const int file = memfd_create("statistics", 0);
-  EXPECT_EQ(api::stats_print(file, format), 0);
-  std::string text(static_cast<size_t>(lseek(file, 0, SEEK_END)), '\0');
-  EXPECT_EQ(pread(file, &text[0], text.size(), 0), static_cast<ssize_t>(text.size()));
-  close(file);
-  return text;
 }
 
 TEST(Statistics, PrintingTakesNothingFromTheHeap) {
