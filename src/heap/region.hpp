@@ -18,47 +18,9 @@
 #define TALUS_HEAP_REGION_HPP
 
 #include "heap/special.hpp"
+#include "heap/unit_bits.hpp"
 
 namespace talus {
-
-inline constexpr size_t unit_bytes = block_alignment;
-inline constexpr size_t granule_units = granule_bytes / unit_bytes;
-inline constexpr size_t small_region_granules = 64;
-
-// A row of bits, one a unit.
-class UnitBits {
- public:
-  UnitBits() noexcept = default;
-  explicit UnitBits(uint64_t* words) noexcept : words_{words} {}
-  static constexpr size_t bytes_a_granule = granule_units / 8;
-
-  bool has(size_t index) const noexcept { return (words_[index / 64] >> (index % 64) & 1) != 0; }
-  void set(size_t from, size_t to, bool value) noexcept {
-    while (from < to) {
-      const size_t end = from / 64 * 64 + 64 < to ? from / 64 * 64 + 64 : to;
-      const uint64_t bits = low_bits(end - from) << (from % 64);
-      uint64_t& word = words_[from / 64];
-      word = value ? word | bits : word & ~bits;
-      from = end;
-    }
-  }
-  // The first index from here on with this value, or `to`.
-  size_t next(size_t from, size_t to, bool value) const noexcept {
-    while (from < to) {
-      const uint64_t word = words_[from / 64];
-      const uint64_t found = (value ? word : ~word) >> (from % 64);
-      if (found != 0) {
-        const size_t at = from + lowest_bit(found);
-        return at < to ? at : to;
-      }
-      from = from / 64 * 64 + 64;
-    }
-    return to;
-  }
-
- private:
-  uint64_t* words_ = nullptr;
-};
 
 // Zero: free, and never used. No free run in it is longer than granule_units - shortfall.
 struct RegionGranule {
@@ -82,11 +44,13 @@ struct RegionSource {
   bool (*purge)(RegionHeap& region, uintptr_t at, size_t bytes) noexcept;
   // The region ends, and its bookkeeping with it.
   void (*release)(RegionHeap& region) noexcept;
+  // Blocks may outlive the heap, and the region ends with the last of them.
+  bool may_outlive_heap;
 };
 
 struct RegionHeap : SpecialBlock {
   // constant
-  uintptr_t handle = 0;  // of the instance
+  uintptr_t handle = 0;  // of the instance, which may be dead
   const RegionSource* source = nullptr;
   uintptr_t base = 0;    // of what may be used
   uintptr_t end = 0;
@@ -100,6 +64,7 @@ struct RegionHeap : SpecialBlock {
   NamedBefore* named_before = nullptr;  // null: nothing but nobody's words
   // under the lock
   size_t lowest_open = 0;  // granules below have no free unit
+  size_t used_granules = 0;  // those from here on never had memory, a block or a word
   size_t live_units = 0;
   size_t live_count = 0;
   size_t peak_units = 0;
@@ -244,6 +209,10 @@ inline void mark_free(RegionHeap& region, size_t from, size_t to) noexcept {
   });
 }
 
+inline void note_used(RegionHeap& region, size_t granules) noexcept {
+  if (granules > region.used_granules) region.used_granules = granules;
+}
+
 // The granule's page word is the region's from here on. One that somebody else has stays, unless
 // the whole granule is the region's.
 inline void name_granule(RegionHeap& region, size_t index) noexcept {
@@ -254,6 +223,7 @@ inline void name_granule(RegionHeap& region, size_t index) noexcept {
   }
   page_map.set(at, special_word, &region);
   region.granules[index].is_named = true;
+  note_used(region, index + 1);
 }
 
 // Memory for these granules. False: there is none.
@@ -279,6 +249,7 @@ inline bool commit_granules(RegionHeap& region, size_t first, size_t last) noexc
         if (region.granules[done].taken_units == 0) region.spare_granules++;
         region.committed_bytes += region.to_of(done) - region.from_of(done);
       }
+      note_used(region, next);
     }
     if (region.has_page_words && !granule.is_named) name_granule(region, i);
   }
@@ -346,7 +317,7 @@ inline void give_to_region(RegionHeap& region, void* pointer, size_t units) noex
   const size_t kept = spare_granules_max(region);
   purge_spare(region, unit / granule_units, (unit + units - 1) / granule_units + 1, kept);
   // Seldom, because most of what is found goes.
-  if (region.spare_granules > 2 * kept) purge_spare(region, 0, region.granule_count, kept);
+  if (region.spare_granules > 2 * kept) purge_spare(region, 0, region.used_granules, kept);
 }
 
 // Makes a block hold `bytes` where it is. False: it cannot, and is untouched.
@@ -374,7 +345,8 @@ inline bool resize_in_region(RegionHeap& region, void* pointer, size_t units,
 // Calls visit(block, units) for each block from this unit on; false ends it.
 template <typename Visit>
 void for_each_block_of(const RegionHeap& region, size_t from, Visit visit) noexcept {
-  const size_t end = region.end_unit();
+  const size_t used_end = region.used_granules * granule_units;
+  const size_t end = used_end < region.end_unit() ? used_end : region.end_unit();
   for (size_t unit = region.starts.next(from, end, true); unit < end;) {
     void* block = region.at(unit);
     const size_t units = units_of(region, block);
@@ -392,7 +364,7 @@ inline void empty_region(RegionHeap& region) noexcept {
     return true;
   });
   region.live_units = region.live_count = 0;
-  purge_spare(region, 0, region.granule_count, mib / granule_bytes);
+  purge_spare(region, 0, region.used_granules, mib / granule_bytes);
 }
 
 }  // namespace talus
