@@ -27,6 +27,7 @@ struct MappedBlock : SpecialBlock {
   uint32_t freed_by = 0;
   State state = State::unused;
   bool has_own_mapping = false;  // the slot was mapped for this block alone
+  bool has_guards = false;       // the slot's pages without access are guards, no mapping
 
   uintptr_t end() const noexcept { return start + bytes; }
 };

@@ -13,7 +13,7 @@ namespace talus::os {
 
 enum class FakeCall : uint8_t {
   map, unmap, purge, move_pages, allow, withdraw, reserve_room, give_room_back, map_file,
-  prefer_node, name_mapping, count
+  prefer_node, name_mapping, set_guards, lift_guards, count
 };
 
 struct FakePlan {
@@ -55,6 +55,12 @@ struct FakeOs : LinuxOs {
   }
   static bool withdraw(void* at, size_t bytes) noexcept {
     return permits(FakeCall::withdraw, at, bytes) && LinuxOs::withdraw(at, bytes);
+  }
+  static bool set_guards(void* at, size_t bytes) noexcept {
+    return permits(FakeCall::set_guards, at, bytes) && LinuxOs::set_guards(at, bytes);
+  }
+  static bool lift_guards(void* at, size_t bytes) noexcept {
+    return permits(FakeCall::lift_guards, at, bytes) && LinuxOs::lift_guards(at, bytes);
   }
   static bool unmap(void* at, size_t bytes) noexcept {
     return permits(FakeCall::unmap, at, bytes) && LinuxOs::unmap(at, bytes);

@@ -190,8 +190,12 @@ struct OptionTypeOf<HeapMode> {
       "mapped blocks: addresses of freed blocks that stay inaccessible before they are used "  \
       "again; addresses only, no memory")                                                      \
   ROW(mapped_mappings, std::uint64_t, 0, 0, 1000000000, none, at_start,                        \
-      "mapped blocks: mappings that they may have, two for each live block; beyond that "      \
-      "blocks are ordinary; 0: three quarters of vm.max_map_count")                            \
+      "mapped blocks: mappings that they may have, two for each live block above 56 KiB, and " \
+      "for all before Linux 6.13; beyond that blocks are ordinary; 0: three quarters of "      \
+      "vm.max_map_count")                                                                      \
+  ROW(mapped_blocks, std::uint64_t, 262144, 0, std::uint64_t{1} << 40, none, at_start,         \
+      "mapped blocks: live ones at a time, each with a page of memory at least; beyond that "  \
+      "blocks are ordinary")                                                                   \
   ROW(verbose, bool, false, 0, 1, none, at_start,                                              \
       "one line at start with the version, the options in effect and the limits found")
 
