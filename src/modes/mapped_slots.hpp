@@ -10,8 +10,8 @@
 // slots, mapped and unmapped one by one; and the quarantine, in which the addresses of freed blocks
 // stay for a while. Invariants: a slot is in one place: with the program, in the quarantine, or in
 // free_slots; all but the pages of live blocks is without access; a live block costs at most two
-// mappings, one with guards none, a freed one of a region none. Called on: any thread, under the space lock, which a fork
-// takes, too. Must not know: what happens when there is no slot.
+// mappings, one with guards none, a freed one of a region none. Called on: any thread, under the
+// space lock, which a fork takes, too. Must not know: what happens when there is no slot.
 #ifndef TALUS_MODES_MAPPED_SLOTS_HPP
 #define TALUS_MODES_MAPPED_SLOTS_HPP
 
@@ -130,7 +130,8 @@ inline void guard_next_slots() noexcept {
   void* const at = to_pointer(pool.guarded_end);
   pool.has_guards = os::System::allow(at, bytes);
   if (!pool.has_guards) return;
-  pool.has_guards = os::System::set_guards(at, bytes);
+  pool.has_guards = os::System::refuses_unknown_advice(at, bytes) &&
+                    os::System::set_guards(at, bytes);
   if (pool.has_guards) {
     pool.guarded_end += bytes;
   } else if (!os::System::withdraw(at, bytes)) {

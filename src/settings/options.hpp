@@ -182,6 +182,8 @@ struct OptionTypeOf<HeapMode> {
   ROW(provider, ProviderChoice, ProviderChoice{}, 0, 0, none, at_start,                        \
       "where memory comes from: the kernel; so much of it at the start; or a file without a "  \
       "name in a directory, growing or with all its size at the start")                        \
+  ROW(name_mappings, bool, false, 0, 1, none, at_start,                                        \
+      "memory from the kernel is [anon:talus] in /proc/PID/maps, where the kernel has names")  \
   ROW(mode, HeapMode, HeapMode::none, 0, 2, none, at_start,                                    \
       "none; mapped: each block ends where memory ends, so that an overrun or a use after "    \
       "free faults at once; mapped-underrun: each begins there")                               \

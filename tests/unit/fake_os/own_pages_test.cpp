@@ -60,6 +60,30 @@ TEST(OwnPagesAndTheKernel, NothingIsAskedForWithoutAWish) {
   EXPECT_EQ(wrong, "");
 }
 
+// One call for each arena, and none where nobody wants names; a refusal is nothing.
+TEST(NamedArenas, AreNamedWhenTheyAreReserved) {
+  for (const bool is_wanted : {false, true}) {
+    const std::string wrong = test::run_in_child([is_wanted] {
+      options.name_mappings = is_wanted;
+      const uint64_t maps = calls_of(FakeCall::map);
+      for (const size_t bytes : {size_t{100}, 100 * mib, 100 * mib}) {
+        test::require(api::malloc(bytes) != nullptr, "no memory", bytes);
+        const bool has_name = strcmp(fake_plan.name, "talus") == 0;
+        test::require(has_name == is_wanted, "name");
+      }
+      const uint64_t names = calls_of(FakeCall::name_mapping);
+      test::require(is_wanted ? names >= 3 : names == 0, "names", names);
+      test::require(names <= calls_of(FakeCall::map) - maps, "more than one for an arena");
+      const uintptr_t named = fake_plan.name_at.load_relaxed();
+      test::require(!is_wanted || fake_plan.name_bytes.load_relaxed() >= 100 * mib, "its bytes");
+      test::require(!is_wanted || page_map.leaf_of(named) != nullptr, "it is no arena");
+      fake_plan.refuse_from[test::row_of(FakeCall::name_mapping)].store_relaxed(1);
+      test::require(api::malloc(200 * mib) != nullptr, "a name that was refused");
+    });
+    EXPECT_EQ(wrong, "") << is_wanted;
+  }
+}
+
 // What a refusal of the node is to the program. A heap that was refused leaves nothing.
 TEST(OwnPagesAndTheKernel, ARefusedNode) {
   constexpr long invalid = -22;
