@@ -65,11 +65,18 @@ Region* begin_region(void* memory, size_t granules) noexcept {
       reinterpret_cast<RegionGranule*>(at + 2 * row_bytes + granules * sizeof(NamedBefore));
   return region;
 }
+// The kernel unmaps addresses before it maps them for another thread; ThreadSanitizer must be told.
+inline void order_reuse_of_addresses() noexcept {
+#if TALUS_UNDER_TSAN
+  Locked held{space.lock()};
+#endif
+}
 // The same with bookkeeping from the kernel; null: it has no memory for that.
 template <typename Region>
 Region* begin_region_aside(size_t granules) noexcept {
   const size_t bytes = bookkeeping_bytes(sizeof(Region), granules);
   void* memory = os::map_pages(nullptr, round_up(bytes, os::page_bytes()));
+  order_reuse_of_addresses();
   return memory == nullptr ? nullptr : begin_region<Region>(memory, granules);
 }
 // It lies between these addresses.
@@ -88,6 +95,7 @@ inline void place_region(RegionHeap& region, uintptr_t base, uintptr_t end,
 template <typename Region>
 void free_bookkeeping(Region& region) noexcept {
   const size_t bytes = bookkeeping_bytes(sizeof(Region), region.granule_count);
+  order_reuse_of_addresses();
   os::System::unmap(&region, round_up(bytes, os::page_bytes()));
 }
 
@@ -150,11 +158,16 @@ inline bool commit_kernel(RegionHeap& region, uintptr_t at, size_t bytes, size_t
 inline bool purge_kernel(RegionHeap&, uintptr_t at, size_t bytes) noexcept {
   return os::System::purge(reinterpret_cast<void*>(at), bytes);
 }
-inline void release_kernel(RegionHeap& region) noexcept {
-  os::System::unmap(reinterpret_cast<void*>(region.base), region.end - region.base);
-  free_bookkeeping(static_cast<KernelRegion&>(region));
+// The bookkeeping goes first.
+template <typename Region>
+void release_pages(RegionHeap& region) noexcept {
+  void* const at = reinterpret_cast<void*>(region.base);
+  const size_t bytes = region.end - region.base;
+  free_bookkeeping(static_cast<Region&>(region));
+  os::System::unmap(at, bytes);
 }
-inline constexpr RegionSource kernel_source = {commit_kernel, purge_kernel, release_kernel, true};
+inline constexpr RegionSource kernel_source = {commit_kernel, purge_kernel,
+                                               release_pages<KernelRegion>, true};
 
 // Addresses without access, `bytes` of them at a multiple of `alignment`. Null: refused.
 inline void* reserve_aligned(size_t bytes, size_t alignment) noexcept {
@@ -224,11 +237,7 @@ inline RegionHeap* make_buffer_region(const talus_provider& wish) noexcept {
 
 // ---- memory that is there from the start
 
-inline void release_prealloc(RegionHeap& region) noexcept {
-  os::System::unmap(reinterpret_cast<void*>(region.base), region.end - region.base);
-  free_bookkeeping(region);
-}
-inline constexpr RegionSource prealloc_source = {nullptr, nullptr, release_prealloc, true};
+inline constexpr RegionSource prealloc_source = {nullptr, nullptr, release_pages<RegionHeap>, true};
 
 inline RegionHeap* make_prealloc_region(const RegionWish& wish, RegionRefusal& refusal) noexcept {
   const size_t bytes = round_up(wish.provider.bytes, granule_bytes);
