@@ -24,12 +24,35 @@ class heap {
   // A heap with a name of up to 31 characters, and a limit on the bytes of its slabs and large
   // blocks; 0: none. Errors: std::bad_alloc.
   explicit heap(const char* name = nullptr, std::size_t limit_bytes = 0)
-      : heap{nullptr, name, limit_bytes} {}
+      : heap{options_of(nullptr, name, limit_bytes)} {}
   // A heap whose memory comes from elsewhere (talus_provider in talus.h). Errors: std::bad_alloc,
   // also for a provider that is not possible.
   explicit heap(const talus_provider& provider, const char* name = nullptr,
                 std::size_t limit_bytes = 0)
-      : heap{&provider, name, limit_bytes} {}
+      : heap{options_of(&provider, name, limit_bytes)} {}
+  // What talus_heap_new makes of these options. Errors: std::bad_alloc, whatever the reason.
+  explicit heap(const talus_heap_options& options) : handle_{talus_heap_new(&options)} {
+    if (handle_ == nullptr) throw_bad_alloc();
+  }
+  // In addresses that no other heap uses, so that its name is shown by /proc/PID/maps where the
+  // kernel can. `bytes`: all that it may have; 0: 64 GiB, or as many as the kernel gives.
+  [[nodiscard]] static heap in_own_pages(const char* name = nullptr, std::size_t bytes = 0) {
+    talus_provider provider{};
+    provider.bytes = bytes;
+    talus_heap_options options{};
+    options.name = name;
+    options.flags = TALUS_HEAP_OWN_PAGES;
+    options.provider = &provider;
+    return heap{options};
+  }
+  // The same, with memory of this node of the machine, counted from 0, while that has any.
+  // Errors: std::bad_alloc, also where there is no such node, or it may not be asked for.
+  [[nodiscard]] static heap on_node(unsigned node, const char* name = nullptr) {
+    talus_heap_options options{};
+    options.name = name;
+    options.numa_node = node < ~0u ? node + 1 : node;
+    return heap{options};
+  }
   // In `bytes` bytes of the caller's, 128 KiB at least, that outlive it.
   [[nodiscard]] static heap in_buffer(void* buffer, std::size_t bytes,
                                       const char* name = nullptr) {
@@ -84,7 +107,7 @@ class heap {
   [[nodiscard]] const char* name() const noexcept { return talus_heap_name(get()); }
 
   // The heap ends, its blocks live on as those of talus_malloc.
-  // Errors: std::bad_alloc, also for a heap with a provider.
+  // Errors: std::bad_alloc, also for a heap in a buffer or with callbacks.
   void leave_blocks() {
     if (talus_heap_delete(get()) != 0) throw_bad_alloc();
     static_cast<void>(release());
@@ -96,13 +119,13 @@ class heap {
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
  private:
-  heap(const talus_provider* provider, const char* name, std::size_t limit_bytes) {
+  static talus_heap_options options_of(const talus_provider* provider, const char* name,
+                                       std::size_t limit_bytes) noexcept {
     talus_heap_options options{};
     options.name = name;
     options.limit_bytes = limit_bytes;
     options.provider = provider;
-    handle_.reset(talus_heap_new(&options));
-    if (handle_ == nullptr) throw_bad_alloc();
+    return options;
   }
 
   // All blocks are gone, at once.

@@ -266,7 +266,7 @@ typedef struct talus_provider_calls {
 } talus_provider_calls;
 
 enum talus_provider_kind {
-  TALUS_PROVIDER_OS = 0,        /* the kernel, as any heap */
+  TALUS_PROVIDER_OS = 0,        /* the kernel; with `bytes`: in pages of the heap's own */
   TALUS_PROVIDER_BUFFER = 1,    /* `buffer` of the caller's, from 128 KiB up; nothing else */
   TALUS_PROVIDER_PREALLOC = 2,  /* memory that is there from the start */
   TALUS_PROVIDER_FILE = 3,      /* a file without a name in `directory` */
@@ -287,16 +287,25 @@ typedef struct talus_provider {
   void* context;
 } talus_provider;
 
+/* A flag of a heap: its blocks lie in addresses that no other heap uses, 64 GiB or as many as
+ * the kernel gives (or provider->bytes), and the heap may have no more. Its name is shown by
+ * /proc/PID/maps then, as [anon:talus:NAME], where the kernel can. */
+#define TALUS_HEAP_OWN_PAGES 1u
+
 struct talus_heap_options {
   const char* name;   /* the first 31 characters are copied; null: "" */
   size_t limit_bytes; /* on the bytes of its slabs and large blocks; 0: none. Of a heap with a
                        * provider: on live bytes, and apart from that on what falls back */
-  unsigned flags;     /* 0 */
+  unsigned flags;     /* 0 or TALUS_HEAP_OWN_PAGES */
   const talus_provider* provider; /* where its memory comes from; null: the kernel. Copied */
+  unsigned numa_node; /* one more than the node of the machine on which its memory shall lie while
+                       * there is any; 0: none. Means TALUS_HEAP_OWN_PAGES */
 };
 
 /* A new heap; `options` null: no name, no limit. Errors: null, errno ENOMEM (also where no file can
- * be made), or EINVAL for flags that there are not and a provider that is not possible. */
+ * be made), EINVAL for flags that there are not, a provider that is not possible, and a node that
+ * there is not, or with a provider other than the kernel and a preallocation; EPERM where the
+ * process may not ask for a node. */
 TALUS_API talus_heap* talus_heap_new(const struct talus_heap_options* options) TALUS_NOEXCEPT;
 
 /* As talus_malloc, talus_calloc and talus_aligned_alloc, in this heap; null is the heap that
@@ -319,7 +328,8 @@ TALUS_API void talus_heap_destroy(talus_heap* heap) TALUS_NOEXCEPT;
 
 /* The heap is gone, its blocks live on as if talus_malloc had made them. Null: nothing. Returns 0,
  * or with everything as it was ENOMEM (only where no thread could get a heap so far), or EINVAL for
- * a heap with a provider, whose memory would go. */
+ * a heap in a buffer or by callbacks, whose memory the caller wants back. Pages of a heap's own, a
+ * preallocation and a file stay until the last block in them is freed. */
 TALUS_API int talus_heap_delete(talus_heap* heap) TALUS_NOEXCEPT;
 
 /* The heap of a live block; null: the one of talus_malloc, or no block of Talus. */

@@ -20,22 +20,34 @@ TALUS_FAST talus_heap* heap_for(uintptr_t handle) noexcept {
   return reinterpret_cast<talus_heap*>(handle);
 }
 
-inline talus_heap* heap_new(const talus_heap_options* wishes) noexcept {
-  if (wishes != nullptr && wishes->flags != 0) {
+// Does the heap have a region, instead of slabs in the address space of all heaps?
+inline bool wants_region(const talus_heap_options& wishes, const RegionWish& wish) noexcept {
+  return wish.provider.kind != TALUS_PROVIDER_OS || wish.provider.bytes != 0 || wish.node != 0 ||
+         (wishes.flags & TALUS_HEAP_OWN_PAGES) != 0;
+}
+inline int errno_of(RegionRefusal refusal) noexcept {
+  switch (refusal) {
+    case RegionRefusal::node: return EINVAL;
+    case RegionRefusal::forbidden: return EPERM;
+    default: return ENOMEM;
+  }
+}
+
+inline talus_heap* heap_new(const talus_heap_options* asked) noexcept {
+  const talus_heap_options wishes = asked != nullptr ? *asked : talus_heap_options{};
+  RegionWish wish;
+  if (wishes.provider != nullptr) wish.provider = *wishes.provider;
+  wish.name = wishes.name;
+  wish.node = wishes.numa_node;
+  if ((wishes.flags & ~TALUS_HEAP_OWN_PAGES) != 0 || !is_possible(wish)) {
     errno = EINVAL;
     return nullptr;
   }
-  const char* name = wishes != nullptr ? wishes->name : nullptr;
-  const size_t limit_bytes = wishes != nullptr ? wishes->limit_bytes : 0;
-  const talus_provider* provider = wishes != nullptr ? wishes->provider : nullptr;
-  const bool is_provided = provider != nullptr && provider->kind != TALUS_PROVIDER_OS;
-  if (is_provided && !is_possible(*provider)) {
-    errno = EINVAL;
-    return nullptr;
-  }
-  const uintptr_t handle = is_provided ? make_instance_in(*provider, name, limit_bytes)
-                                       : make_instance(name, limit_bytes);
-  if (handle == 0) errno = ENOMEM;
+  RegionRefusal refusal = RegionRefusal::memory;
+  const uintptr_t handle = wants_region(wishes, wish)
+                               ? make_instance_in(wish, wishes.limit_bytes, refusal)
+                               : make_instance(wishes.name, wishes.limit_bytes);
+  if (handle == 0) errno = errno_of(refusal);
   return heap_for(handle);
 }
 
@@ -111,7 +123,10 @@ inline int heap_delete(talus_heap* heap) noexcept {
   if (heap == nullptr) return 0;
   {
     const Inside inside{handle_in(heap), "talus_heap_delete"};
-    if (inside.slot().region != nullptr) return EINVAL;
+    const RegionHeap* region = inside.slot().region;
+    if (region != nullptr && !region->source->may_outlive_heap) return EINVAL;
+    // Nobody would know the blocks.
+    if (region != nullptr && !region->has_page_words) return ENOMEM;
   }
   return delete_instance(handle_in(heap), "talus_heap_delete") ? 0 : ENOMEM;
 }

@@ -8,9 +8,9 @@
 // No thread has a cache before an instance: its blocks are taken and given under its lock, and a
 // block in no slab is either ready or with the program. An id and its descriptor stay together for
 // ever and are used again when an instance has died; the handle tells one life from the next.
-// Owns: ids, handles, layout. Invariants: a slot's handle is 0 exactly while nobody lives there;
-// slots and descriptors are never freed, so a dead handle and a late free find one that says so.
-// Slots lie together, apart from the heaps, so that a fork touches few pages.
+// Owns: ids, handles, layout. Invariants: a slot's handle is 0 exactly while no instance lives
+// there; slots and descriptors are never freed, so a dead handle and a late free find one that says
+// so. Slots lie together, apart from the heaps, so that a fork touches few pages.
 // Called on: any thread. Must not know: how blocks are taken and given.
 #ifndef TALUS_HEAP_INSTANCE_HPP
 #define TALUS_HEAP_INSTANCE_HPP
@@ -60,7 +60,7 @@ struct alignas(cache_line_bytes) InstanceSlot {
   Atomic<uintptr_t> shared_handle;  // written under the lock
   uintptr_t generation = 0;         // of the life that is, or of the last one; under the lock
   Instance* heap = nullptr;         // constant
-  RegionHeap* region = nullptr;     // of the life that is; constant in it; null: none
+  RegionHeap* region = nullptr;     // of the life that is, or left by it; null: none
 };
 
 // Slots and descriptors for a process that has no memory left but a buffer. Zero, as those that

@@ -150,7 +150,7 @@ TALUS_FAST void release_inside(uintptr_t handle, void* pointer, const char* call
   const RegionHeap* region = region_of(handle, call);
   if (TALUS_UNLIKELY(region != nullptr) && region->holds(address)) {
     if (current_face().operations != nullptr) {
-      usable_in_region(handle, pointer, call);  // it is a block
+      prove_inside(handle, pointer, call);
       tell(pointer);
     }
     return release_in_region(handle, pointer, call);

@@ -16,8 +16,8 @@ inline uintptr_t instance_of(const void* pointer) noexcept {
   const PageWord word = page_map.word_anywhere(address);
   if (TALUS_UNLIKELY(is_special(word))) {
     SpecialBlock* block = special_of(pointer);
-    const bool has_one = block != nullptr && block->operations->instance != nullptr;
-    return has_one ? block->operations->instance(*block) : 0;
+    const bool has_one = block != nullptr && block->operations().instance != nullptr;
+    return has_one ? block->operations().instance(*block) : 0;
   }
   const HeapId owner = word.is_large() ? owner_of_large(word) : word.owner();
   return is_instance(owner) ? handle_of(owner) : 0;
@@ -58,7 +58,7 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
   if (made.block == nullptr || made.zeroed == Zeroed::yes) return made.block;
   const bool is_in_region =
       region != nullptr && region->holds(reinterpret_cast<uintptr_t>(made.block));
-  const size_t usable = is_in_region ? usable_in_region(handle, made.block, request.call)
+  const size_t usable = is_in_region ? usable_in_region(*region, made.block, request.call)
                                      : usable_size(made.block);
   // What pages of a region hold when they are dropped, its provider alone knows.
   const bool purged = !is_in_region && usable >= calloc_purge_bytes_min &&

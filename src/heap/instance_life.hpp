@@ -4,7 +4,8 @@
 //   make_instance      a slot that is unused, or one more; its handle
 //   clear_instance     all blocks are gone, the instance stays
 //   destroy_instance   all blocks are gone, and so is the instance
-//   delete_instance    the blocks go on living in a thread's heap; the instance is gone
+//   delete_instance    the blocks go on living, in a thread's heap or in their region; the
+//                      instance is gone
 //
 // Owns: the slots that are unused, and the way of slabs out of an instance, one step a slab,
 // however many blocks live in it. Invariants: an instance ends under its lock, with all its slabs
@@ -186,7 +187,7 @@ inline uintptr_t make_instance_once(const char* name, size_t limit_bytes,
   const uintptr_t handle = ++slot.generation << 16 | id;
   slot.region = region;
   if (region != nullptr) {
-    region->operations = &region_operations;
+    region->shared_operations.store_relaxed(&region_operations);  // [init]
     region->handle = handle;
     region->limit_bytes = limit_bytes;
   }
@@ -202,12 +203,13 @@ inline uintptr_t make_instance(const char* name, size_t limit_bytes,
     return make_instance_once(name, limit_bytes, region);
   });
 }
-// The same in memory that somebody provides, which is_possible() says of the wish.
-inline uintptr_t make_instance_in(const talus_provider& wish, const char* name,
-                                  size_t limit_bytes) noexcept {
-  RegionHeap* region = make_region(wish);
+// The same with a region, which is_possible() says of the wish; 0 also for the refusal of one.
+inline uintptr_t make_instance_in(const RegionWish& wish, size_t limit_bytes,
+                                  RegionRefusal& refusal) noexcept {
+  RegionHeap* region = make_region(wish, refusal);
   if (region == nullptr) return 0;
-  const uintptr_t handle = make_instance(name, limit_bytes, region);
+  const uintptr_t handle = make_instance(wish.name, limit_bytes, region);
+  refusal = handle == 0 ? RegionRefusal::memory : RegionRefusal::none;
   if (handle == 0) end_region(*region);
   return handle;
 }
@@ -217,12 +219,13 @@ inline void end_handle(const InsideWhole& inside) noexcept {
   inside.slot().shared_handle.store_release(0);
   inside.heap().shared_thread_count.store_relaxed(0);  // [own] the lock
 }
-// The id waits for its next instance.
-inline void retire_instance(HeapId id) noexcept {
+inline void count_instance_dead() noexcept {
   Locked held{registry.lock};
-  instance_slot(id).next_unused = instance_table.unused;
-  instance_table.unused = static_cast<uint32_t>(index_of(id));
   instance_table.shared_live_count.own_add_relaxed(~uint32_t{0});  // [own] registry's lock
+}
+inline void retire_instance(HeapId id) noexcept {
+  count_instance_dead();
+  give_instance_slot(id);
 }
 
 // The same of a region's, without its lock, which looking at a block takes.
@@ -259,11 +262,23 @@ inline void destroy_instance(uintptr_t handle, const char* call) noexcept {
   offer_work();
 }
 
+// The instance's region, if there is one, lives as long as blocks in it; returned if none do.
+inline RegionHeap* leave_region(const InsideWhole& inside) noexcept {
+  RegionHeap* region = inside.slot().region;
+  if (region == nullptr) return nullptr;
+  region->shared_operations.store_relaxed(&left_region_operations);  // [own] the lock
+  if (region->live_count != 0) return nullptr;
+  inside.slot().region = nullptr;
+  return region;
+}
+
 // False: there is no heap that could take the blocks, and no memory for one; nothing changed.
 inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
   ThreadCache* cache = cache_behind(current_face());
   Heap* taker = cache != nullptr ? cache->heap : heap_of_nobody();
   if (taker == nullptr) return false;
+  RegionHeap* region = nullptr;
+  bool is_over = false;
   {
     // Nobody may begin to purge while the other heap's lock is held already.
     Locked sweeping{registry.sweeping};
@@ -277,10 +292,14 @@ inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
     });
     forget_slabs(heap);
     large_blocks_change_hands(heap);
+    region = leave_region(inside);
+    is_over = inside.slot().region == nullptr;
     note_free_touched(*taker);
     offer_if_much(*taker);
   }
-  retire_instance(id_in_handle(handle));
+  if (region != nullptr) end_region(*region);
+  count_instance_dead();
+  if (is_over) give_instance_slot(id_in_handle(handle));
   offer_work();
   return true;
 }

@@ -4,7 +4,9 @@
 //   free, realloc ...  -> page word: special -> SpecialOperations -> the region, in its instance
 //   talus_heap_*       -> handle -> slot -> the region
 //
-// Owns: the way from a pointer or a handle into a region, and its lock, which is the instance's.
+// A region may outlive its instance (talus_heap_delete): its blocks go on living, and it ends with
+// the last of them. Until then it has the instance's slot, which has no handle.
+// Owns: the way from a pointer or a handle into a region, and its lock, which is the slot's.
 // Invariant: a slot's region is set before its handle is known and taken out after that has ended.
 // Called on: any thread, without locks. Must not know: where a region's memory comes from.
 #ifndef TALUS_HEAP_INSTANCE_REGION_HPP
@@ -37,15 +39,27 @@ inline size_t prove_in_region(const RegionHeap& region, const void* pointer,
   report::foreign_pointer(pointer, call);
 }
 
+// The id waits for its next instance.
+inline void give_instance_slot(HeapId id) noexcept {
+  Locked held{registry.lock};
+  instance_slot(id).next_unused = instance_table.unused;
+  instance_table.unused = static_cast<uint32_t>(index_of(id));
+}
+
 inline void release_in_region(uintptr_t handle, void* pointer, const char* call) noexcept {
   const Inside inside{handle, call};
   RegionHeap& region = *inside.slot().region;
   give_to_region(region, pointer, prove_in_region(region, pointer, call));
 }
 
-inline size_t usable_in_region(uintptr_t handle, const void* pointer, const char* call) noexcept {
+inline void prove_inside(uintptr_t handle, const void* pointer, const char* call) noexcept {
   const Inside inside{handle, call};
-  return prove_in_region(*inside.slot().region, pointer, call) * unit_bytes;
+  prove_in_region(*inside.slot().region, pointer, call);
+}
+// For blocks of a region without handle, too.
+inline size_t usable_in_region(RegionHeap& region, const void* pointer, const char* call) noexcept {
+  Locked held{instance_slot(id_in_handle(region.handle)).lock};
+  return prove_in_region(region, pointer, call) * unit_bytes;
 }
 
 // Where the region has no room and may fall back: a block of the instance's slabs; null: none.
@@ -82,11 +96,22 @@ inline uintptr_t handle_of_region(SpecialBlock& block) noexcept {
   return static_cast<RegionHeap&>(block).handle;
 }
 inline void release_special_in_region(SpecialBlock& block, void* pointer) noexcept {
-  release_in_region(handle_of_region(block), pointer, "free");
+  auto& region = static_cast<RegionHeap&>(block);
+  const HeapId id = id_in_handle(region.handle);
+  InstanceSlot& slot = instance_slot(id);
+  {
+    Locked held{slot.lock};
+    give_to_region(region, pointer, prove_in_region(region, pointer, "free"));
+    const bool is_left = slot.shared_handle.load_relaxed() == 0;  // [own] the lock
+    if (TALUS_LIKELY(!is_left || region.live_count != 0)) return;
+    slot.region = nullptr;
+  }
+  end_region(region);
+  give_instance_slot(id);
 }
 inline size_t usable_special_in_region(SpecialBlock& block, void* pointer,
                                        const char* call) noexcept {
-  return usable_in_region(handle_of_region(block), pointer, call);
+  return usable_in_region(static_cast<RegionHeap&>(block), pointer, call);
 }
 // Defined in heap/instance_blocks.hpp, which knows slabs.
 inline void* reallocate_special_in_region(SpecialBlock& block, void* pointer, size_t bytes,
@@ -94,6 +119,9 @@ inline void* reallocate_special_in_region(SpecialBlock& block, void* pointer, si
 inline constexpr SpecialOperations region_operations = {
     release_special_in_region, usable_special_in_region, reallocate_special_in_region,
     handle_of_region};
+// Of a region whose instance was deleted. Its blocks are nobody's; one that is resized moves out.
+inline constexpr SpecialOperations left_region_operations = {release_special_in_region,
+                                                             usable_special_in_region};
 
 // ---- looks
 

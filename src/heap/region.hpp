@@ -48,11 +48,13 @@ struct RegionSource {
   bool (*purge)(RegionHeap& region, uintptr_t at, size_t bytes) noexcept;
   // The region ends, and its bookkeeping with it.
   void (*release)(RegionHeap& region) noexcept;
+  // Blocks may outlive the heap, and the region ends with the last of them.
+  bool may_outlive_heap;
 };
 
 struct RegionHeap : SpecialBlock {
   // constant
-  uintptr_t handle = 0;  // of the instance
+  uintptr_t handle = 0;  // of the instance, which may be dead
   const RegionSource* source = nullptr;
   uintptr_t base = 0;    // of what may be used
   uintptr_t end = 0;
@@ -66,6 +68,7 @@ struct RegionHeap : SpecialBlock {
   NamedBefore* named_before = nullptr;  // null: nothing but nobody's words
   // under the lock
   size_t lowest_open = 0;  // granules below have no free unit
+  size_t used_granules = 0;  // those from here on never had memory, a block or a word
   size_t live_units = 0;
   size_t live_count = 0;
   size_t peak_units = 0;
@@ -210,6 +213,10 @@ inline void mark_free(RegionHeap& region, size_t from, size_t to) noexcept {
   });
 }
 
+inline void note_used(RegionHeap& region, size_t granules) noexcept {
+  if (granules > region.used_granules) region.used_granules = granules;
+}
+
 // The granule's page word is the region's from here on. One that somebody else has stays, unless
 // the whole granule is the region's.
 inline void name_granule(RegionHeap& region, size_t index) noexcept {
@@ -220,6 +227,7 @@ inline void name_granule(RegionHeap& region, size_t index) noexcept {
   }
   page_map.set(at, special_word, &region);
   region.granules[index].is_named = true;
+  note_used(region, index + 1);
 }
 
 // Memory for these granules. False: there is none.
@@ -245,6 +253,7 @@ inline bool commit_granules(RegionHeap& region, size_t first, size_t last) noexc
         if (region.granules[done].taken_units == 0) region.spare_granules++;
         region.committed_bytes += region.to_of(done) - region.from_of(done);
       }
+      note_used(region, next);
     }
     if (region.has_page_words && !granule.is_named) name_granule(region, i);
   }
@@ -307,7 +316,7 @@ inline void purge_beyond_kept(RegionHeap& region, size_t from, size_t to) noexce
   const size_t kept = spare_granules_max(region);
   purge_spare(region, from / granule_units, (to - 1) / granule_units + 1, kept);
   // Seldom, because most of what is found goes.
-  if (region.spare_granules > 2 * kept) purge_spare(region, 0, region.granule_count, kept);
+  if (region.spare_granules > 2 * kept) purge_spare(region, 0, region.used_granules, kept);
 }
 
 // A block of so many units ends.
@@ -346,7 +355,8 @@ inline bool resize_in_region(RegionHeap& region, void* pointer, size_t units,
 // Calls visit(block, units) for each block from this unit on; false ends it.
 template <typename Visit>
 void for_each_block_of(const RegionHeap& region, size_t from, Visit visit) noexcept {
-  const size_t end = region.end_unit();
+  const size_t used_end = region.used_granules * granule_units;
+  const size_t end = used_end < region.end_unit() ? used_end : region.end_unit();
   for (size_t unit = region.starts.next(from, end, true); unit < end;) {
     void* block = region.at(unit);
     const size_t units = units_of(region, block);
@@ -364,7 +374,7 @@ inline void empty_region(RegionHeap& region) noexcept {
     return true;
   });
   region.live_units = region.live_count = 0;
-  purge_spare(region, 0, region.granule_count, mib / granule_bytes);
+  purge_spare(region, 0, region.used_granules, mib / granule_bytes);
 }
 
 }  // namespace talus

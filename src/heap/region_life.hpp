@@ -2,12 +2,13 @@
 // heap/region_life: where a region's memory comes from, how it begins and ends.
 //
 //   kind       memory                          bookkeeping
+//   os         the kernel's, as it is needed   the kernel's, touched as far as it is used
 //   buffer     the caller's                    in the buffer
-//   prealloc   the kernel's, all of it there   the kernel's, touched as far as it is used
+//   prealloc   the kernel's, all of it there   as with os
 //   file       a file's (space/file_store)     the same
 //   callbacks  whatever the caller's do        the same
 //
-// Owns: the four sources. Invariants: bookkeeping never lies in memory that a fork exchanges; the
+// Owns: the five sources. Invariants: bookkeeping never lies in memory that a fork exchanges; the
 // page map has back what it had when the region ends; where the kernel has no memory for the page
 // map, blocks are known by their heap alone. Called on: any thread, without locks, but for commit
 // and purge, which hold the instance's.
@@ -15,11 +16,19 @@
 #define TALUS_HEAP_REGION_LIFE_HPP
 
 #include "heap/region.hpp"
-#include "talus/talus.h"
+#include "heap/region_wish.hpp"
 
 namespace talus {
 
 inline constexpr size_t buffer_bytes_min = 128 * kib;
+// Addresses of a region of the kernel's whose heap does not say how many, and the fewest that are
+// asked for when the kernel refuses so many.
+inline constexpr size_t kernel_region_bytes = size_t{64} << 30;
+inline constexpr size_t kernel_region_bytes_min = 16 * mib;
+
+struct KernelRegion : RegionHeap {
+  uintptr_t allowed_end = 0;  // pages below can be used
+};
 
 struct FileRegion : RegionHeap {
   FileStore store;
@@ -56,11 +65,18 @@ Region* begin_region(void* memory, size_t granules) noexcept {
       reinterpret_cast<RegionGranule*>(at + 2 * row_bytes + granules * sizeof(NamedBefore));
   return region;
 }
+// The kernel unmaps addresses before it maps them for another thread; ThreadSanitizer must be told.
+inline void order_reuse_of_addresses() noexcept {
+#if TALUS_UNDER_TSAN
+  Locked held{space.lock()};
+#endif
+}
 // The same with bookkeeping from the kernel; null: it has no memory for that.
 template <typename Region>
 Region* begin_region_aside(size_t granules) noexcept {
   const size_t bytes = bookkeeping_bytes(sizeof(Region), granules);
   void* memory = os::map_pages(nullptr, round_up(bytes, os::page_bytes()));
+  order_reuse_of_addresses();
   return memory == nullptr ? nullptr : begin_region<Region>(memory, granules);
 }
 // It lies between these addresses.
@@ -79,6 +95,7 @@ inline void place_region(RegionHeap& region, uintptr_t base, uintptr_t end,
 template <typename Region>
 void free_bookkeeping(Region& region) noexcept {
   const size_t bytes = bookkeeping_bytes(sizeof(Region), region.granule_count);
+  order_reuse_of_addresses();
   os::System::unmap(&region, round_up(bytes, os::page_bytes()));
 }
 
@@ -105,7 +122,7 @@ inline void claim_granule(RegionHeap& region, size_t index, uintptr_t from, uint
 
 inline void unname_granules(RegionHeap& region) noexcept {
   Locked held{space.lock()};
-  for (size_t i = 0; i < region.granule_count; i++) {
+  for (size_t i = 0; i < region.used_granules; i++) {
     if (!region.granules[i].is_named) continue;
     const NamedBefore& before = region.named_before[i];
     page_map.set(region.origin + i * granule_bytes, PageWord::from_bits(before.word_bits),
@@ -119,9 +136,86 @@ inline void end_region(RegionHeap& region) noexcept {
   if (region.source->release != nullptr) region.source->release(region);
 }
 
+// ---- pages of the kernel's
+
+// Twice as many pages can be used each time, so that the calls are few: they cost no memory.
+inline bool commit_kernel(RegionHeap& region, uintptr_t at, size_t bytes, size_t) noexcept {
+  auto& kernel = static_cast<KernelRegion&>(region);
+  const uintptr_t from = kernel.allowed_end;
+  const uintptr_t needed_end = at + bytes;
+  if (needed_end <= from) return true;
+  uintptr_t wished_end = from + (from - region.base < mib ? mib : from - region.base);
+  if (wished_end < needed_end) wished_end = needed_end;
+  if (wished_end > region.end) wished_end = region.end;
+  void* const first = reinterpret_cast<void*>(from);
+  if (os::System::allow(first, wished_end - from)) {
+    kernel.allowed_end = wished_end;
+  } else if (os::System::allow(first, needed_end - from)) {
+    kernel.allowed_end = needed_end;
+  }
+  return needed_end <= kernel.allowed_end;
+}
+inline bool purge_kernel(RegionHeap&, uintptr_t at, size_t bytes) noexcept {
+  return os::System::purge(reinterpret_cast<void*>(at), bytes);
+}
+// The bookkeeping goes first.
+template <typename Region>
+void release_pages(RegionHeap& region) noexcept {
+  void* const at = reinterpret_cast<void*>(region.base);
+  const size_t bytes = region.end - region.base;
+  free_bookkeeping(static_cast<Region&>(region));
+  os::System::unmap(at, bytes);
+}
+inline constexpr RegionSource kernel_source = {commit_kernel, purge_kernel,
+                                               release_pages<KernelRegion>, true};
+
+// Addresses without access, `bytes` of them at a multiple of `alignment`. Null: refused.
+inline void* reserve_aligned(size_t bytes, size_t alignment) noexcept {
+  void* reserved = os::reserve_pages(bytes + alignment);
+  if (reserved == nullptr) return nullptr;
+  const uintptr_t from = reinterpret_cast<uintptr_t>(reserved);
+  const uintptr_t base = round_up(from, alignment);
+  if (base != from) os::System::unmap(reserved, base - from);
+  const size_t behind = from + alignment - base;
+  if (behind != 0) os::System::unmap(reinterpret_cast<void*>(base + bytes), behind);
+  return reinterpret_cast<void*>(base);
+}
+
+inline RegionHeap* make_kernel_region_of(size_t bytes, const RegionWish& wish,
+                                         RegionRefusal& refusal) noexcept {
+  refusal = RegionRefusal::memory;
+  void* at = reserve_aligned(bytes, arena_alignment);
+  if (at == nullptr) return nullptr;
+  KernelRegion* region = nullptr;
+  refusal = ask_for_pages(at, bytes, wish);
+  if (refusal == RegionRefusal::none) {
+    if (options.thp == HugePages::always) os::System::advise_huge(at, bytes);
+    if (options.thp == HugePages::never) os::System::advise_small(at, bytes);
+    region = begin_region_aside<KernelRegion>(bytes / granule_bytes);
+    if (region == nullptr) refusal = RegionRefusal::memory;
+  }
+  if (region == nullptr) {
+    os::System::unmap(at, bytes);
+    return nullptr;
+  }
+  const uintptr_t base = reinterpret_cast<uintptr_t>(at);
+  place_region(*region, base, base + bytes, kernel_source);
+  region->allowed_end = base;
+  return region;
+}
+inline RegionHeap* make_kernel_region(const RegionWish& wish, RegionRefusal& refusal) noexcept {
+  const size_t said = round_up(wish.provider.bytes, granule_bytes);
+  size_t bytes = said != 0 ? said : kernel_region_bytes;
+  for (;; bytes /= 4) {
+    RegionHeap* region = make_kernel_region_of(bytes, wish, refusal);
+    const bool is_last = said != 0 || bytes / 4 < kernel_region_bytes_min;
+    if (region != nullptr || refusal != RegionRefusal::memory || is_last) return region;
+  }
+}
+
 // ---- a buffer
 
-inline constexpr RegionSource buffer_source = {nullptr, nullptr, nullptr};
+inline constexpr RegionSource buffer_source = {nullptr, nullptr, nullptr, false};
 
 // Null: it is too small.
 inline RegionHeap* make_buffer_region(const talus_provider& wish) noexcept {
@@ -143,27 +237,27 @@ inline RegionHeap* make_buffer_region(const talus_provider& wish) noexcept {
 
 // ---- memory that is there from the start
 
-inline void release_prealloc(RegionHeap& region) noexcept {
-  os::System::unmap(reinterpret_cast<void*>(region.base), region.end - region.base);
-  free_bookkeeping(region);
-}
-inline constexpr RegionSource prealloc_source = {nullptr, nullptr, release_prealloc};
+inline constexpr RegionSource prealloc_source = {nullptr, nullptr, release_pages<RegionHeap>, true};
 
-inline RegionHeap* make_prealloc_region(const talus_provider& wish) noexcept {
-  const size_t bytes = round_up(wish.bytes, granule_bytes);
+inline RegionHeap* make_prealloc_region(const RegionWish& wish, RegionRefusal& refusal) noexcept {
+  const size_t bytes = round_up(wish.provider.bytes, granule_bytes);
   void* at = os::map_aligned(nullptr, bytes, granule_bytes);
   if (at == nullptr) return nullptr;
   const uintptr_t base = reinterpret_cast<uintptr_t>(at);
   RegionHeap* region = nullptr;
-  if (os::System::populate(at, bytes, os::page_bytes())) {
-    region = begin_region_aside<RegionHeap>(bytes / granule_bytes);
+  refusal = ask_for_pages(at, bytes, wish);
+  if (refusal == RegionRefusal::none) {
+    refusal = RegionRefusal::memory;
+    if (os::System::populate(at, bytes, os::page_bytes())) {
+      region = begin_region_aside<RegionHeap>(bytes / granule_bytes);
+    }
   }
   if (region == nullptr) {
     os::System::unmap(at, bytes);
     return nullptr;
   }
   place_region(*region, base, base + bytes, prealloc_source);
-  region->falls_back = (wish.flags & TALUS_PROVIDER_FALLBACK) != 0;
+  region->falls_back = (wish.provider.flags & TALUS_PROVIDER_FALLBACK) != 0;
   return region;
 }
 
@@ -181,9 +275,9 @@ inline void release_store(RegionHeap& region) noexcept {
   file.store.close();
   free_bookkeeping(file);
 }
-inline constexpr RegionSource fixed_file_source = {nullptr, nullptr, release_store};
+inline constexpr RegionSource fixed_file_source = {nullptr, nullptr, release_store, true};
 inline constexpr RegionSource growing_file_source = {commit_in_store, purge_in_store,
-                                                     release_store};
+                                                     release_store, true};
 
 inline RegionHeap* make_file_region(const talus_provider& wish) noexcept {
   const bool grows = (wish.flags & TALUS_PROVIDER_GROW) != 0;
@@ -223,10 +317,10 @@ inline void release_by_call(RegionHeap& region) noexcept {
 }
 // By which of commit and purge there are.
 inline constexpr RegionSource call_sources[4] = {
-    {nullptr, nullptr, release_by_call},
-    {commit_by_call, nullptr, release_by_call},
-    {nullptr, purge_by_call, release_by_call},
-    {commit_by_call, purge_by_call, release_by_call},
+    {nullptr, nullptr, release_by_call, false},
+    {commit_by_call, nullptr, release_by_call, false},
+    {nullptr, purge_by_call, release_by_call, false},
+    {commit_by_call, purge_by_call, release_by_call, false},
 };
 
 inline RegionHeap* make_callback_region(const talus_provider& wish) noexcept {
@@ -258,11 +352,16 @@ inline RegionHeap* make_callback_region(const talus_provider& wish) noexcept {
 }
 
 // Is this something that a region can be made of?
-inline bool is_possible(const talus_provider& wish) noexcept {
+inline bool is_possible(const RegionWish& asked) noexcept {
   constexpr size_t bytes_max = size_t{1} << (address_bits - 2);
+  const talus_provider& wish = asked.provider;
   unsigned allowed = 0;
   bool is_whole = wish.bytes > 0 && wish.bytes <= bytes_max;
+  const bool has_kernel_pages =
+      wish.kind == TALUS_PROVIDER_OS || wish.kind == TALUS_PROVIDER_PREALLOC;
+  if (asked.node != 0 && (!has_kernel_pages || asked.node > os::nodes_max)) return false;
   switch (wish.kind) {
+    case TALUS_PROVIDER_OS: is_whole = wish.bytes <= bytes_max; break;
     case TALUS_PROVIDER_BUFFER:
       is_whole = is_whole && wish.buffer != nullptr && wish.bytes >= buffer_bytes_min;
       break;
@@ -280,13 +379,15 @@ inline bool is_possible(const talus_provider& wish) noexcept {
   return is_whole && (wish.flags & ~allowed) == 0;
 }
 
-// For a wish that is possible. Null: there is no memory, or no file.
-inline RegionHeap* make_region(const talus_provider& wish) noexcept {
-  switch (wish.kind) {
-    case TALUS_PROVIDER_BUFFER: return make_buffer_region(wish);
-    case TALUS_PROVIDER_PREALLOC: return make_prealloc_region(wish);
-    case TALUS_PROVIDER_FILE: return make_file_region(wish);
-    default: return make_callback_region(wish);
+// For a wish that is possible. Null: refused.
+inline RegionHeap* make_region(const RegionWish& wish, RegionRefusal& refusal) noexcept {
+  refusal = RegionRefusal::memory;
+  switch (wish.provider.kind) {
+    case TALUS_PROVIDER_OS: return make_kernel_region(wish, refusal);
+    case TALUS_PROVIDER_BUFFER: return make_buffer_region(wish.provider);
+    case TALUS_PROVIDER_PREALLOC: return make_prealloc_region(wish, refusal);
+    case TALUS_PROVIDER_FILE: return make_file_region(wish.provider);
+    default: return make_callback_region(wish.provider);
   }
 }
 

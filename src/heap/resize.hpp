@@ -109,9 +109,9 @@ TALUS_USUAL void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit
   const MaybeWorking working{cache};
   if (TALUS_UNLIKELY(facts.is_special)) {
     SpecialBlock& block = *special_of(pointer);
-    if (block.operations->reallocate != nullptr) {
+    if (block.operations().reallocate != nullptr) {
       note_free(pointer);
-      void* moved = block.operations->reallocate(block, pointer, bytes, is_at_limit);
+      void* moved = block.operations().reallocate(block, pointer, bytes, is_at_limit);
       note_allocate(moved == nullptr ? pointer : moved, bytes);
       return moved;
     }

@@ -30,7 +30,13 @@ struct SpecialOperations {
 };
 
 struct SpecialBlock {
-  const SpecialOperations* operations = nullptr;  // constant once it was used
+  // Constant once it was used, but that a region's become others with the same release when its
+  // heap is deleted.
+  Atomic<const SpecialOperations*> shared_operations;
+
+  const SpecialOperations& operations() const noexcept {
+    return *shared_operations.load_relaxed();  // [init] all of them are constant data
+  }
 };
 
 // Beside the two words that space knows (space/page_map.hpp).
@@ -69,12 +75,12 @@ inline SpecialBlock* special_of(const void* pointer) noexcept {
 inline void release_special(void* pointer) noexcept {
   SpecialBlock* block = special_of(pointer);
   if (block == nullptr) report::foreign_pointer(pointer, "free");
-  block->operations->release(*block, pointer);
+  block->operations().release(*block, pointer);
 }
 inline size_t usable_bytes_of_special(void* pointer, const char* call) noexcept {
   SpecialBlock* block = special_of(pointer);
   if (block == nullptr) report::foreign_pointer(pointer, call);
-  return block->operations->usable_bytes(*block, pointer, call);
+  return block->operations().usable_bytes(*block, pointer, call);
 }
 
 }  // namespace talus

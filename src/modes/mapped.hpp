@@ -33,7 +33,9 @@ TALUS_COLD void warn_once(Locked&) noexcept {
   if (pool.has_warned) return;
   pool.has_warned = true;
   Text text;
-  text.put("talus: no more mappings or addresses for TALUS_MODE (").put_number(pool.mappings)
+  text.put("talus: no more blocks, mappings or addresses for TALUS_MODE (")
+      .put_number(special_pool.live_count).put(" blocks, at most ")
+      .put_number(pool.settings.blocks).put("; ").put_number(pool.mappings)
       .put(" mappings, at most ").put_number(pool.settings.mappings)
       .put("): until some are free, blocks are ordinary ones\n");
   os::System::write_error(text.data(), text.length());
@@ -42,17 +44,17 @@ TALUS_COLD void warn_once(Locked&) noexcept {
 // The space lock is held.
 inline MappedBlock* make_block(Locked& held, const BlockRequest& request, size_t page,
                                uint32_t thread) noexcept {
-  if (pool.mappings + live_mappings > pool.settings.mappings) return nullptr;
+  if (special_pool.live_count >= pool.settings.blocks) return nullptr;
+  const bool may_have_guards = pool.has_guards && slot_bytes_for(request, page) == granule_bytes;
+  const bool has_mappings = pool.mappings + live_mappings <= pool.settings.mappings;
+  if (!may_have_guards && !has_mappings) return nullptr;
   MappedBlock* block = find_slot(held, request, page);
   if (block == nullptr) return nullptr;
-  if (block->page_bytes != 0) {
-    if (!os::System::allow(to_pointer(block->pages), block->page_bytes)) {
-      // Nobody has seen this placement: nothing can be said of it.
-      block->state = State::unused;
-      give_slot(*block);
-      return nullptr;
-    }
-    pool.mappings += live_mappings;
+  if (block->page_bytes != 0 && !open_pages(*block)) {
+    // Nobody has seen this placement: nothing can be said of it.
+    block->state = State::unused;
+    give_slot(*block);
+    return nullptr;
   }
   block->bytes = request.bytes;
   block->allocated_by = thread;
@@ -136,11 +138,8 @@ inline void release_mapped(SpecialBlock& special, void* pointer) noexcept {
   if (!was_live) report_double_free(block);
   if (const uintptr_t changed = find_damage(block)) report_damage(block, changed, thread);
   Locked held{space.lock()};
-  if (block.page_bytes != 0) {
-    // Pages that cannot be taken away stay with nobody.
-    if (!os::System::withdraw(to_pointer(block.pages), block.page_bytes)) return;
-    pool.mappings -= live_mappings;
-  }
+  // Pages that cannot be taken away stay with nobody.
+  if (block.page_bytes != 0 && !close_pages(block)) return;
   pool.quarantine.push(block);
   pool.quarantined_bytes += block.granules * granule_bytes;
   if (block.has_own_mapping) pool.quarantined_mappings++;

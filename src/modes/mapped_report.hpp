@@ -27,6 +27,7 @@ struct MappedBlock : SpecialBlock {
   uint32_t freed_by = 0;
   State state = State::unused;
   bool has_own_mapping = false;  // the slot was mapped for this block alone
+  bool has_guards = false;       // the slot's pages without access are guards, no mapping
 
   uintptr_t end() const noexcept { return start + bytes; }
 };
@@ -92,7 +93,8 @@ inline const MappedBlock* block_of_slot(uintptr_t address,
                                         const SpecialOperations& operations) noexcept {
   if (!PageMap::covers(address) || !is_special(page_map.word_of(address))) return nullptr;
   const SpecialBlock* special = special_of(reinterpret_cast<void*>(address));
-  if (special == nullptr || special->operations != &operations) return nullptr;
+  if (special == nullptr) return nullptr;
+  if (special->shared_operations.load_relaxed() != &operations) return nullptr;  // [init]
   const auto* block = static_cast<const MappedBlock*>(special);
   return block->state == State::unused ? nullptr : block;
 }

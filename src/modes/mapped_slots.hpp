@@ -4,12 +4,14 @@
 //   region of slots   | . [block] . | . . . . . . | . [block] . |     . no access
 //                       live          freed         live
 //
+// Where the kernel has guards (pages without access in one mapping with others), the used part of a
+// region is one mapping, whatever lives in it.
 // Owns: regions, whose slots of one granule are used again in the order of their frees; larger
 // slots, mapped and unmapped one by one; and the quarantine, in which the addresses of freed blocks
 // stay for a while. Invariants: a slot is in one place: with the program, in the quarantine, or in
 // free_slots; all but the pages of live blocks is without access; a live block costs at most two
-// mappings, a freed one of a region none. Called on: any thread, under the space lock, which a fork
-// takes, too. Must not know: what happens when there is no slot.
+// mappings, one with guards none, a freed one of a region none. Called on: any thread, under the
+// space lock, which a fork takes, too. Must not know: what happens when there is no slot.
 #ifndef TALUS_MODES_MAPPED_SLOTS_HPP
 #define TALUS_MODES_MAPPED_SLOTS_HPP
 
@@ -20,6 +22,8 @@ namespace talus::mapped {
 
 inline constexpr size_t live_mappings = 2;  // of a live block: its pages, and what is before them
 inline constexpr size_t region_bytes_min = 4 * mib;
+// Guards are set for so much of a region at a time.
+inline constexpr size_t guard_step_bytes = 4 * mib;
 inline constexpr size_t region_bytes_start = 64 * mib;
 inline constexpr size_t region_bytes_max = size_t{1} << 32;
 // Of the mappings, the part that freed large blocks may have.
@@ -47,6 +51,7 @@ struct Queue {
 struct Settings {
   Guard guard = Guard::at_end;
   size_t quarantine_bytes = 0;  // addresses
+  size_t blocks = SIZE_MAX;     // that may live at a time
   size_t mappings = 0;          // that blocks may have
   size_t address_bytes = 0;     // that slots may have; 0: no bound
 };
@@ -61,6 +66,8 @@ struct Pool {
   MappedBlock* unused = nullptr;  // descriptors without a slot
   uintptr_t region_next = 0;      // the rest of the newest region
   uintptr_t region_end = 0;
+  uintptr_t guarded_end = 0;      // slots of it below have guards
+  bool has_guards = true;         // the kernel did not refuse them so far
   size_t region_bytes = region_bytes_start;  // of the next one
   size_t mappings = 0;                       // about; of live and freed blocks
   size_t address_bytes = 0;                  // of regions and other slots
@@ -107,10 +114,29 @@ inline bool reserve_region() noexcept {
   if (base == 0) return false;
   pool.region_next = base;
   pool.region_end = base + bytes;
+  pool.guarded_end = base;
   pool.address_bytes += bytes;
   pool.region_bytes = bytes < region_bytes_max ? 2 * bytes : bytes;
   pool.mappings++;
   return true;
+}
+
+// The region's next slots have guards from here on, in one mapping with those before. A kernel that
+// refuses is not asked again.
+inline void guard_next_slots() noexcept {
+  if (!pool.has_guards) return;
+  const size_t left = pool.region_end - pool.guarded_end;
+  const size_t bytes = left < guard_step_bytes ? left : guard_step_bytes;
+  void* const at = to_pointer(pool.guarded_end);
+  pool.has_guards = os::System::allow(at, bytes);
+  if (!pool.has_guards) return;
+  pool.has_guards = os::System::refuses_unknown_advice(at, bytes) &&
+                    os::System::set_guards(at, bytes);
+  if (pool.has_guards) {
+    pool.guarded_end += bytes;
+  } else if (!os::System::withdraw(at, bytes)) {
+    pool.region_next = pool.region_end;  // all of it can be touched: nobody gets it
+  }
 }
 
 inline MappedBlock* take_descriptor(Locked& held) noexcept {
@@ -121,7 +147,7 @@ inline MappedBlock* take_descriptor(Locked& held) noexcept {
   void* memory = space.take_metadata(held, sizeof(MappedBlock));
   if (memory == nullptr) return nullptr;
   auto* block = static_cast<MappedBlock*>(memory);
-  block->operations = pool.operations;
+  block->shared_operations.store_relaxed(pool.operations);  // [init]
   return block;
 }
 inline void give_descriptor(MappedBlock& block) noexcept {
@@ -135,13 +161,16 @@ inline MappedBlock* take_slot(Locked& held) noexcept {
   if (MappedBlock* block = pool.free_slots.pop()) return block;
   MappedBlock* block = take_descriptor(held);  // first: others may be let in meanwhile
   if (block == nullptr) return nullptr;
-  if (pool.region_next == pool.region_end && !reserve_region()) {
+  const bool has_region = pool.region_next != pool.region_end || reserve_region();
+  if (has_region && pool.region_next == pool.guarded_end) guard_next_slots();
+  if (!has_region || pool.region_next == pool.region_end) {
     give_descriptor(*block);
     return nullptr;
   }
   block->slot = pool.region_next;
   block->granules = 1;
   block->has_own_mapping = false;
+  block->has_guards = block->slot < pool.guarded_end;
   pool.region_next += granule_bytes;
   set_words(block->slot, 1, special_word, block);
   return block;
@@ -166,6 +195,7 @@ inline MappedBlock* map_slot(Locked& held, const BlockRequest& request, size_t p
   block->slot = from;
   block->granules = (to - from) / granule_bytes;
   block->has_own_mapping = true;
+  block->has_guards = false;
   pool.address_bytes += to - from;
   block->start = place.start;
   block->pages = place.pages;
@@ -173,6 +203,28 @@ inline MappedBlock* map_slot(Locked& held, const BlockRequest& request, size_t p
   pool.mappings++;
   set_words(from, block->granules, special_word, block);
   return block;
+}
+
+// Of the block's pages. False: they stay without access.
+inline bool open_pages(MappedBlock& block) noexcept {
+  void* const at = to_pointer(block.pages);
+  if (block.has_guards) return os::System::lift_guards(at, block.page_bytes);
+  if (!os::System::allow(at, block.page_bytes)) return false;
+  pool.mappings += live_mappings;
+  return true;
+}
+// False: the slot cannot be used again.
+inline bool close_pages(MappedBlock& block) noexcept {
+  void* const at = to_pointer(block.pages);
+  if (block.has_guards) {
+    if (os::System::set_guards(at, block.page_bytes)) return true;
+    // The memory goes; the mapping of its own stays for good.
+    if (os::System::withdraw(at, block.page_bytes)) pool.mappings += live_mappings;
+    return false;
+  }
+  if (!os::System::withdraw(at, block.page_bytes)) return false;
+  pool.mappings -= live_mappings;
+  return true;
 }
 
 // A slot leaves the quarantine, or was never used. Its pages have no access and read as zero.

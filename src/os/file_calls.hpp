@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// os/file_calls: the kernel calls behind memory that lies in a file, and behind memory that is
-// there before it is used.
+// os/file_calls: the kernel calls behind memory that lies in a file, behind memory that is there
+// before it is used, and behind a mapping's node and name.
 //
 // Owns: nothing. Contract, as in os_linux.hpp: no function touches errno, and a negative number or
 // false says that the kernel refused. Used where a provider of memory was asked for, so processes
@@ -10,6 +10,7 @@
 #define TALUS_OS_FILE_CALLS_HPP
 
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -34,8 +35,13 @@ struct FileIdentity {
 
 enum class FileSharing : uint8_t { shared, own_copy };
 
+// More nodes than any kernel is built for, and the bytes of a mapping's name, with the zero.
+inline constexpr size_t nodes_max = 1024;
+inline constexpr size_t mapping_name_bytes = 80;
+
 struct FileCalls : KernelCall {
   static constexpr long no_such_call = -38, not_supported = -95, interrupted = -4;
+  static constexpr long not_permitted = -1, no_memory = -12;
 
   // A new file in a directory, without a name; negative: refused.
   static long open_unnamed_in(const char* directory) noexcept {
@@ -129,6 +135,24 @@ struct FileCalls : KernelCall {
     auto* place = static_cast<volatile char*>(at);
     for (size_t offset = 0; offset < bytes; offset += page_bytes) place[offset] = 0;
     return true;
+  }
+
+  // Pages of the range that get memory from here on get it on this node of the machine while that
+  // has any, then on others. 0, or why not: no_such_call in a kernel without nodes.
+  static long prefer_node(void* at, size_t bytes, size_t node) noexcept {
+    constexpr size_t word_bits = 8 * sizeof(unsigned long);
+    unsigned long mask[nodes_max / word_bits] = {};
+    mask[node / word_bits] = 1ul << (node % word_bits);
+    const long bits = nodes_max + 1;  // the kernel counts one less
+    return call(SYS_mbind, to_long(at), static_cast<long>(bytes), MPOL_PREFERRED, to_long(mask),
+                bits);
+  }
+  // /proc/PID/maps shows the name where the kernel can; others refuse, and nothing is lost. At most
+  // mapping_name_bytes of printable ASCII, none of \ ` $ [ ] in it.
+  static void name_mapping(void* at, size_t bytes, const char* name) noexcept {
+    constexpr long set_mapping = 0x53564d41, anonymous_name = 0;  // Linux 5.17
+    call(SYS_prctl, set_mapping, anonymous_name, to_long(at), static_cast<long>(bytes),
+         to_long(name));
   }
 
   // A pipe: whoever reads at the first end waits for a letter, or until nobody has the second.

@@ -12,7 +12,8 @@
 namespace talus::os {
 
 enum class FakeCall : uint8_t {
-  map, unmap, purge, move_pages, allow, withdraw, reserve_room, give_room_back, map_file, count
+  map, unmap, purge, move_pages, allow, withdraw, reserve_room, give_room_back, map_file,
+  prefer_node, name_mapping, set_guards, lift_guards, count
 };
 
 struct FakePlan {
@@ -23,6 +24,11 @@ struct FakePlan {
   Atomic<uint64_t> page_bytes;     // 0: the real one
   Atomic<uint64_t> map_base;       // addresses are handed out upward from here; 0: the kernel's
   Atomic<uint64_t> misaligned_calls;  // calls whose arguments were no multiples of the page
+  Atomic<uint64_t> nodes;          // that the machine has; 0: as the kernel says
+  Atomic<long> node_answer;        // to each wish for a node; 0: by the above
+  // the last wish for a node, and the last name of a mapping
+  Atomic<uint64_t> node_at, node_bytes, node_wished, name_at, name_bytes;
+  char name[mapping_name_bytes + 1] = {};
 };
 
 inline FakePlan fake_plan;
@@ -50,6 +56,12 @@ struct FakeOs : LinuxOs {
   static bool withdraw(void* at, size_t bytes) noexcept {
     return permits(FakeCall::withdraw, at, bytes) && LinuxOs::withdraw(at, bytes);
   }
+  static bool set_guards(void* at, size_t bytes) noexcept {
+    return permits(FakeCall::set_guards, at, bytes) && LinuxOs::set_guards(at, bytes);
+  }
+  static bool lift_guards(void* at, size_t bytes) noexcept {
+    return permits(FakeCall::lift_guards, at, bytes) && LinuxOs::lift_guards(at, bytes);
+  }
   static bool unmap(void* at, size_t bytes) noexcept {
     return permits(FakeCall::unmap, at, bytes) && LinuxOs::unmap(at, bytes);
   }
@@ -68,6 +80,25 @@ struct FakeOs : LinuxOs {
                        FileSharing sharing) noexcept {
     return permits(FakeCall::map_file, at, bytes) &&
            LinuxOs::map_file(at, bytes, file, offset, sharing);
+  }
+  static long prefer_node(void* at, size_t bytes, size_t node) noexcept {
+    fake_plan.node_at.store_relaxed(reinterpret_cast<uintptr_t>(at));  // [stat], as those below
+    fake_plan.node_bytes.store_relaxed(bytes);                         // [stat]
+    fake_plan.node_wished.store_relaxed(node);                         // [stat]
+    if (!permits(FakeCall::prefer_node, at, bytes)) return no_memory;
+    const long answer = fake_plan.node_answer.load_relaxed();   // [hint]
+    const uint64_t nodes = fake_plan.nodes.load_relaxed();      // [hint]
+    if (answer != 0) return answer;
+    return nodes == 0 ? LinuxOs::prefer_node(at, bytes, node) : node < nodes ? 0 : -22;
+  }
+  static void name_mapping(void* at, size_t bytes, const char* name) noexcept {
+    fake_plan.name_at.store_relaxed(reinterpret_cast<uintptr_t>(at));  // [stat]
+    fake_plan.name_bytes.store_relaxed(bytes);                         // [stat]
+    for (size_t i = 0; i < mapping_name_bytes; i++) {
+      fake_plan.name[i] = name[i];
+      if (name[i] == '\0') break;
+    }
+    if (permits(FakeCall::name_mapping, at, bytes)) LinuxOs::name_mapping(at, bytes, name);
   }
   // The kernel answers in its own pages.
   static bool look_for_pages(const void* at, size_t bytes, unsigned char* pages) noexcept {

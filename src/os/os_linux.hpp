@@ -186,6 +186,22 @@ struct LinuxOs : FileCalls {
   static bool protect(void* at, size_t bytes) noexcept {
     return call(SYS_mprotect, to_long(at), static_cast<long>(bytes), PROT_NONE) == 0;
   }
+  // These pages lose contents and memory, and nobody may touch them; they are no mapping of their
+  // own. False: the kernel cannot (before Linux 6.13), or some of them are locked in memory.
+  static bool set_guards(void* at, size_t bytes) noexcept {
+    constexpr long guard_install = 102;
+    return call(SYS_madvise, to_long(at), static_cast<long>(bytes), guard_install) == 0;
+  }
+  // An emulator may take every advice, and do nothing.
+  static bool refuses_unknown_advice(void* at, size_t bytes) noexcept {
+    constexpr long unknown = 0x7fffffff;
+    return call(SYS_madvise, to_long(at), static_cast<long>(bytes), unknown) != 0;
+  }
+  // Pages with guards can be used, and read as zero. False: nothing changed.
+  static bool lift_guards(void* at, size_t bytes) noexcept {
+    constexpr long guard_remove = 103;
+    return call(SYS_madvise, to_long(at), static_cast<long>(bytes), guard_remove) == 0;
+  }
   // These pages read as zero in each child that has a memory of its own, however it is made.
   static bool clear_in_children(void* at, size_t bytes) noexcept {
     constexpr long wipe_on_fork = 18;  // Linux 4.14

@@ -96,6 +96,7 @@ inline void start_mapped() noexcept {
   mapped::Settings settings;
   if (options.mode == HeapMode::mapped_underrun) settings.guard = mapped::Guard::at_start;
   settings.quarantine_bytes = options.quarantine_bytes;
+  settings.blocks = options.mapped_blocks;
   settings.mappings = options.mapped_mappings;
   if (settings.mappings == 0) settings.mappings = mappings_allowed() / 4 * 3;
   settings.address_bytes = addresses_for_slots();

@@ -183,6 +183,8 @@ struct OptionTypeOf<HeapMode> {
   ROW(provider, ProviderChoice, ProviderChoice{}, 0, 0, none, at_start,                        \
       "where memory comes from: the kernel; so much of it at the start; or a file without a "  \
       "name in a directory, growing or with all its size at the start")                        \
+  ROW(name_mappings, bool, false, 0, 1, none, at_start,                                        \
+      "memory from the kernel is [anon:talus] in /proc/PID/maps, where the kernel has names")  \
   ROW(mode, HeapMode, HeapMode::none, 0, 2, none, at_start,                                    \
       "none; mapped: each block ends where memory ends, so that an overrun or a use after "    \
       "free faults at once; mapped-underrun: each begins there")                               \
@@ -191,8 +193,12 @@ struct OptionTypeOf<HeapMode> {
       "mapped blocks: addresses of freed blocks that stay inaccessible before they are used "  \
       "again; addresses only, no memory")                                                      \
   ROW(mapped_mappings, std::uint64_t, 0, 0, 1000000000, none, at_start,                        \
-      "mapped blocks: mappings that they may have, two for each live block; beyond that "      \
-      "blocks are ordinary; 0: three quarters of vm.max_map_count")                            \
+      "mapped blocks: mappings that they may have, two for each live block above 56 KiB, and " \
+      "for all before Linux 6.13; beyond that blocks are ordinary; 0: three quarters of "      \
+      "vm.max_map_count")                                                                      \
+  ROW(mapped_blocks, std::uint64_t, 262144, 0, std::uint64_t{1} << 40, none, at_start,         \
+      "mapped blocks: live ones at a time, each with a page of memory at least; beyond that "  \
+      "blocks are ordinary")                                                                   \
   ROW(verbose, bool, false, 0, 1, none, at_start,                                              \
       "one line at start with the version, the options in effect and the limits found")
 

@@ -220,6 +220,7 @@ class Arenas {
     return true;
   }
   Arena note(void* at, size_t bytes) noexcept {
+    if (TALUS_UNLIKELY(options.name_mappings)) os::System::name_mapping(at, bytes, "talus");
     last_ = reinterpret_cast<uintptr_t>(at);
     return Arena{last_, bytes};
   }

@@ -77,6 +77,36 @@ void has_providers() {
   }
 }
 
+void has_own_pages() {
+  talus::heap heaps[] = {talus::heap::in_own_pages("pages"), talus::heap::on_node(0, "node"),
+                         talus::heap::in_own_pages("bounded", 4 << 20)};
+  EXPECT(std::string{heaps[1].name()} == "node");
+  EXPECT(heaps[2].try_allocate(5 << 20) == nullptr);
+  for (talus::heap& own : heaps) {
+    Vector<int> numbers{own};
+    for (int i = 0; i < 20000; i++) numbers.push_back(i);
+    EXPECT(own.contains(numbers.data()) && numbers[19999] == 19999);
+    auto* left = static_cast<char*>(own.allocate(1000));
+    left[999] = 7;
+    numbers = Vector<int>{own};
+    own.leave_blocks();
+    EXPECT(!own && talus_heap_of(left) == nullptr && talus_usable_size(left) >= 1000);
+    const pid_t child = fork();
+    if (child == 0) {
+      const bool is_there = left[999] == 7;
+      talus_free(left);
+      _exit(is_there ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    std::thread{[left] { talus_free(left); }}.join();
+  }
+  talus_heap_options options{};
+  options.numa_node = 100000;
+  errno = 0;
+  EXPECT(talus_heap_new(&options) == nullptr && errno == EINVAL);
+}
+
 void contains_containers() {
   talus::heap own;
   using Pair = std::pair<const int, int>;
@@ -146,6 +176,7 @@ void crosses_threads_and_forks() {
 int main() {
   owns();
   has_providers();
+  has_own_pages();
   contains_containers();
   limits();
   is_told_of();

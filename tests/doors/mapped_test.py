@@ -23,8 +23,9 @@ FAULT = re.compile(r"talus: fault at (0x[0-9a-f]+), (\d+) bytes (into|before|beh
                    r"allocated by thread (\d+)(?:, freed by thread (\d+))?\n")
 DOUBLE_FREE = re.compile(r"talus: double free of (0x[0-9a-f]+) \(a freed block of 100 bytes at "
                          r"\1, allocated by thread (\d+), freed by thread (\d+)\)\n")
-WARNING = re.compile(r"talus: no more mappings or addresses for TALUS_MODE \(\d+ mappings, at most "
-                     r"200\): until some are free, blocks are ordinary ones\n")
+WARNING = re.compile(r"talus: no more blocks, mappings or addresses for TALUS_MODE \((\d+) blocks, "
+                     r"at most (\d+); \d+ mappings, at most \d+\): until some are free, blocks are "
+                     r"ordinary ones\n")
 options = None
 
 
@@ -92,10 +93,18 @@ class Mapped(unittest.TestCase):
         status, _, said = run("o")
         self.assertEqual((status, said), (0, ""))
 
-    def test_few_mappings(self):
-        status, _, said = run("n", MODE="mapped", MAPPED_MAPPINGS="200")
+    def test_few_blocks(self):
+        status, _, said = run("n", MODE="mapped", MAPPED_BLOCKS="100")
         self.assertEqual(status, 0)
-        self.assertTrue(WARNING.fullmatch(said), said)
+        found = WARNING.fullmatch(said)
+        self.assertTrue(found and found.group(1, 2) == ("100", "100"), said)
+
+    # Whatever the kernel's bound is: on one without guards it is that of mappings.
+    def test_a_million_blocks_alive(self):
+        for mode in ("mapped", "mapped-underrun"):
+            status, block, said = run("m", MODE=mode, MAPPED_BLOCKS="30000")
+            self.assertEqual((status, len(block)), (0, 2), said)
+            self.assertTrue(WARNING.fullmatch(said), said)
 
     def test_few_addresses(self):
         def few_addresses():

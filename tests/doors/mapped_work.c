@@ -63,9 +63,30 @@ static void make_fault(char kind) {
   }
 }
 
-/* argv[1]: o overrun, u underrun, f use after free, d double free, n none; c: as o, in a child. */
+/* A million blocks live while others come and go. */
+static void use_large_heap(void) {
+  void** last = NULL;
+  for (int i = 0; i < 1000000; i++) {
+    void** one = malloc(sizeof(void*));
+    *one = last;
+    last = one;
+  }
+  make_fault('n');
+  while (last != NULL) {
+    void** next = *last;
+    free(last);
+    last = next;
+  }
+}
+
+/* argv[1]: o overrun, u underrun, f use after free, d double free, n none; m: as n, with many
+ * blocks; c: as o, in a child. */
 int main(int argc, char** argv) {
   const char kind = argc > 1 ? argv[1][0] : 'n';
+  if (kind == 'm') {
+    use_large_heap();
+    return 0;
+  }
   if (kind != 'c') {
     make_fault(kind);
     return 0;

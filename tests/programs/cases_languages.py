@@ -5,6 +5,8 @@
 # SPDX-License-Identifier: MIT
 """Cases: language runtimes."""
 
+import mmap
+import os
 import re
 import shutil
 from harness import CaseFailed, CaseSkipped, case
@@ -47,6 +49,26 @@ def python_suite(stage, module):
 @case("python.plain", "light", ["python3"])
 def python_plain(stage):
     return stage.run(["python3", "-c", PLAIN_PROGRAM])
+
+
+def has_guards():
+    """Whether the kernel has pages without access that are no mappings (Linux 6.13)."""
+    page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        page.madvise(102)
+    except OSError:
+        return False
+    return True
+
+
+@case("python.malloc", "light", ["python3"])
+def python_malloc(stage):
+    """Each object is a block of malloc, tens of thousands live, and nothing is said of that."""
+    if os.environ.get("TALUS_MODE", "none") != "none" and not has_guards():
+        raise CaseSkipped("without guards so many blocks are more than the mode can have mappings")
+    stage.write("data.json", '{"b": [1, 2.5, "x"], "a": {"c": null}}')
+    return stage.run([interpreter(stage), "-m", "json.tool", "--sort-keys", "data.json"],
+                     PYTHONMALLOC="malloc", both_streams=True)
 
 
 @case("python.json", "light", ["python3"], timeout=120)

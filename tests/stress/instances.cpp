@@ -36,10 +36,17 @@ void use_shared(stress::Random& random) {
   stress::check_and_release(found);
 }
 
+// Every second one has pages of its own.
+talus_heap* make_heap(stress::Random& random) {
+  talus_heap_options options{};
+  options.flags = random.below(2) == 0 ? TALUS_HEAP_OWN_PAGES : 0;
+  return talus::api::heap_new(&options);
+}
+
 // A heap of the thread's own, from its beginning to one of its ends.
 void use_own(stress::Random& random) {
   constexpr size_t count_max = 60;
-  talus_heap* own = talus::api::heap_new(nullptr);
+  talus_heap* own = make_heap(random);
   STRESS_CHECK(own != nullptr, "no heap");
   void* blocks[count_max];
   const size_t count = random.below(count_max);
@@ -80,8 +87,9 @@ void work(int index, const stress::Deadline& deadline) {
 void free_while_deleted() {
   constexpr size_t count = 400;
   static void* blocks[count];
-  talus_heap* own = talus::api::heap_new(nullptr);
-  stress::Random random{7};
+  static uint64_t round;
+  stress::Random random{round++};
+  talus_heap* own = make_heap(random);
   for (size_t i = 0; i < count; i++) {
     blocks[i] = make_filled_in(own, random, random.size(50 * stress::kib));
   }

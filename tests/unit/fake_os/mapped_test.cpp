@@ -20,7 +20,13 @@ bool is_mapped(const void* block) {
   return is_special(page_map.word_of(reinterpret_cast<uintptr_t>(block)));
 }
 
-void begin_mode() {
+// Of Linux 6.13 and later, and what went before it.
+enum class Kernel { newest, without_guards };
+
+void begin_mode(Kernel kernel = Kernel::newest) {
+  if (kernel == Kernel::without_guards) {
+    os::fake_plan.refuse_from[test::row_of(FakeCall::set_guards)].store_relaxed(1);
+  }
   release(allocate(1));
   mapped::Settings settings;
   settings.quarantine_bytes = mib;
@@ -55,11 +61,19 @@ size_t run_blocks() {
   return mapped_count;
 }
 
-void sweep(FakeCall kind, uint64_t first, uint64_t last) {
+bool has_guards() {
+  void* page = os::LinuxOs::map(nullptr, 4096);
+  const bool has = os::LinuxOs::refuses_unknown_advice(page, 4096) &&
+                   os::LinuxOs::set_guards(page, 4096);
+  os::LinuxOs::unmap(page, 4096);
+  return has;
+}
+
+void sweep(FakeCall kind, uint64_t first, uint64_t last, Kernel kernel) {
   const size_t row = test::row_of(kind);
   for (uint64_t call = first; call <= last; call += 1 + call / 4) {
     const std::string wrong = test::run_in_child([=] {
-      begin_mode();
+      begin_mode(kernel);
       auto& plan = os::fake_plan;
       const uint64_t made = plan.calls[row].load_relaxed();
       plan.refuse_at[row].store_relaxed(made + call);
@@ -74,10 +88,39 @@ void sweep(FakeCall kind, uint64_t first, uint64_t last) {
   }
 }
 
-TEST(Mapped, PagesAreNotAllowed) { sweep(FakeCall::allow, 1, 200); }
-TEST(Mapped, PagesAreNotWithdrawn) { sweep(FakeCall::withdraw, 1, 60); }
-TEST(Mapped, AddressesAreNotUnmapped) { sweep(FakeCall::unmap, 1, 20); }
-TEST(Mapped, AddressesAreNotMapped) { sweep(FakeCall::map, 1, 20); }
+TEST(Mapped, PagesAreNotAllowed) { sweep(FakeCall::allow, 1, 200, Kernel::without_guards); }
+TEST(Mapped, PagesAreNotWithdrawn) { sweep(FakeCall::withdraw, 1, 60, Kernel::without_guards); }
+TEST(Mapped, AddressesAreNotUnmapped) { sweep(FakeCall::unmap, 1, 20, Kernel::newest); }
+TEST(Mapped, AddressesAreNotMapped) { sweep(FakeCall::map, 1, 20, Kernel::newest); }
+TEST(Mapped, GuardsAreNotSet) {
+  if (!has_guards()) GTEST_SKIP() << "a kernel without guards";
+  sweep(FakeCall::set_guards, 1, 60, Kernel::newest);
+}
+TEST(Mapped, GuardsAreNotLifted) {
+  if (!has_guards()) GTEST_SKIP() << "a kernel without guards";
+  sweep(FakeCall::lift_guards, 1, 200, Kernel::newest);
+}
+
+// Live blocks have mappings only where the kernel has no guards, and then as many as they may.
+TEST(Mapped, MappingsAreBounded) {
+  for (const Kernel kernel : {Kernel::newest, Kernel::without_guards}) {
+    const std::string wrong = test::run_in_child([kernel] {
+      begin_mode(kernel);
+      mapped::pool.settings.mappings = 100;
+      size_t mapped_count = 0;
+      for (size_t i = 0; i < 1000; i++) {
+        void* block = allocate(100);
+        test::fill_pattern(block, 100, i);
+        mapped_count += is_mapped(block) ? 1 : 0;
+      }
+      const bool is_bounded = kernel == Kernel::without_guards || !has_guards();
+      const bool is_right = is_bounded ? mapped_count >= 40 && mapped_count <= 51
+                                       : mapped_count == 1000;
+      test::require(is_right, "mapped blocks", mapped_count);
+    });
+    EXPECT_EQ(wrong, "") << static_cast<int>(kernel);
+  }
+}
 
 // A kernel of larger pages has larger guards.
 TEST(Mapped, OnPagesOf64KiB) {

@@ -73,7 +73,8 @@ size_t run_heaps() {
   constexpr struct {
     talus_provider_kind kind;
     unsigned flags;
-  } kinds[] = {{TALUS_PROVIDER_BUFFER, 0},
+  } kinds[] = {{TALUS_PROVIDER_OS, 0},
+               {TALUS_PROVIDER_BUFFER, 0},
                {TALUS_PROVIDER_PREALLOC, 0},
                {TALUS_PROVIDER_PREALLOC, TALUS_PROVIDER_FALLBACK},
                {TALUS_PROVIDER_FILE, 0},
@@ -130,8 +131,9 @@ TEST_P(HeapsOnABadKernel, EveryCallIsRefusedOnce) {
               GetParam() == FakeCall::unmap);
 }
 INSTANTIATE_TEST_SUITE_P(Calls, HeapsOnABadKernel,
-                         testing::Values(FakeCall::map, FakeCall::unmap, FakeCall::reserve_room,
-                                         FakeCall::give_room_back, FakeCall::map_file));
+                         testing::Values(FakeCall::map, FakeCall::unmap, FakeCall::allow,
+                                         FakeCall::reserve_room, FakeCall::give_room_back,
+                                         FakeCall::map_file));
 
 // The process's memory in a file: what the kernel refuses is "no memory", and is there when the
 // kernel is well again; a range whose purge was refused has its memory before it is used.

@@ -103,7 +103,6 @@ void use_heap(talus_heap* heap, uintptr_t from, uintptr_t to) {
   api::heap_malloc(heap, 5000);
   api::heap_clear(heap);
   EXPECT_EQ(api::heap_stats(heap).live_bytes, 0u);
-  EXPECT_EQ(api::heap_delete(heap), EINVAL);
 }
 void use_buffer(char* at, size_t bytes) {
   memset(at, 0xa5, bytes);  // nothing counts on a buffer that is zero
@@ -111,6 +110,7 @@ void use_buffer(char* at, size_t bytes) {
   ASSERT_NE(heap, nullptr);
   EXPECT_STREQ(api::heap_name(heap), "provided");
   use_heap(heap, reinterpret_cast<uintptr_t>(at), reinterpret_cast<uintptr_t>(at) + bytes);
+  EXPECT_EQ(api::heap_delete(heap), EINVAL) << "the caller wants the buffer back";
   api::heap_destroy(heap);
 }
 
@@ -195,6 +195,7 @@ TEST(Provider, ThatIsNotPossible) {
   without_directory.directory = nullptr;
   const talus_provider wrong[] = {
       buffer_of(at, 128 * kib - 1), buffer_of(nullptr, mib), buffer_of(at, SIZE_MAX),
+      wish_for(TALUS_PROVIDER_OS, SIZE_MAX), wish_for(TALUS_PROVIDER_OS, mib, 1),
       wish_for(TALUS_PROVIDER_PREALLOC, 0), wish_for(TALUS_PROVIDER_PREALLOC, mib, 4),
       wish_for(TALUS_PROVIDER_PREALLOC, mib, TALUS_PROVIDER_GROW), without_calls, without_reserve,
       without_directory, wish_for(static_cast<talus_provider_kind>(7), mib)};
@@ -213,8 +214,9 @@ TEST(Provider, ThatIsNotPossible) {
   api::heap_destroy(plain);
 }
 
-TEST(Provider, PreallocationAndFilesWork) {
-  const talus_provider wishes[] = {wish_for(TALUS_PROVIDER_PREALLOC, 3 * mib),
+TEST(Provider, OfTheKernelAndFilesWork) {
+  const talus_provider wishes[] = {wish_for(TALUS_PROVIDER_OS, 3 * mib),
+                                   wish_for(TALUS_PROVIDER_PREALLOC, 3 * mib),
                                    wish_for(TALUS_PROVIDER_FILE, 3 * mib),
                                    wish_for(TALUS_PROVIDER_FILE, 3 * mib, TALUS_PROVIDER_GROW)};
   for (const talus_provider& wish : wishes) {
@@ -323,6 +325,7 @@ TEST(Callbacks, AreAskedBeforeMemoryIsUsed) {
   EXPECT_EQ(caller.commits, 0u);
   use_heap(heap, reinterpret_cast<uintptr_t>(caller.at),
            reinterpret_cast<uintptr_t>(caller.at) + caller.bytes);
+  EXPECT_EQ(api::heap_delete(heap), EINVAL);
   EXPECT_GT(caller.commits, 0u);
   void* large = api::heap_malloc(heap, 20 * mib);
   memset(large, 1, 20 * mib);

@@ -45,7 +45,7 @@ bool purge_in_books(RegionHeap&, uintptr_t at, size_t bytes) noexcept {
   }
   return true;
 }
-const RegionSource source = {commit_in_books, purge_in_books, nullptr};
+const RegionSource source = {commit_in_books, purge_in_books, nullptr, false};
 
 class Region : public testing::Test {
  protected:

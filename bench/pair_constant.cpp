@@ -1,0 +1,41 @@
+// pair_constant: the loop of pair_loop.c with blocks of a constant size, compiled into the program.
+//
+// Owns: pairs of talus::allocate<Bytes>() and talus_free by the header-only door. README.md says
+// how callgrind counts them: the difference of two runs leaves the pairs and the loop around them.
+//
+// usage: pair_constant 16|64|500|5000 COUNT
+//
+// SPDX-License-Identifier: MIT
+#include <talus/talus.hpp>
+
+#include <cstdlib>
+
+namespace {
+
+// Keeps the compiler from knowing what a pointer is; costs no instruction.
+void* hidden(void* pointer) {
+  __asm__ volatile("" : "+r"(pointer) : : "memory");
+  return pointer;
+}
+
+template <std::size_t Bytes>
+__attribute__((noinline)) void run_pairs(std::size_t count) {
+  for (std::size_t at = 0; at < count; ++at) talus_free(hidden(talus::allocate<Bytes>()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const std::size_t count = std::strtoul(argv[2], nullptr, 10);
+  void* block = hidden(talus::allocate<64>());  // the process owns a heap before the first pair
+  switch (std::atoi(argv[1])) {
+    case 16: run_pairs<16>(count); break;
+    case 64: run_pairs<64>(count); break;
+    case 500: run_pairs<500>(count); break;
+    case 5000: run_pairs<5000>(count); break;
+    default: return 2;
+  }
+  talus_free(block);
+  return 0;
+}
