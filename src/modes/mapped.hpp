@@ -34,7 +34,7 @@ TALUS_COLD void warn_once(Locked&) noexcept {
   pool.has_warned = true;
   Text text;
   text.put("talus: no more mappings or addresses for TALUS_MODE (").put_number(pool.mappings)
-      .put(" mappings, at most ").put_number(pool.settings.mappings)
+      .put(" mappings, at most ").put_number(pool.mappings_max())
       .put("): until some are free, blocks are ordinary ones\n");
   os::System::write_error(text.data(), text.length());
 }
@@ -42,7 +42,7 @@ TALUS_COLD void warn_once(Locked&) noexcept {
 // The space lock is held.
 inline MappedBlock* make_block(Locked& held, const BlockRequest& request, size_t page,
                                uint32_t thread) noexcept {
-  if (pool.mappings + live_mappings > pool.settings.mappings) return nullptr;
+  if (!has_mappings()) return nullptr;
   MappedBlock* block = find_slot(held, request, page);
   if (block == nullptr) return nullptr;
   if (block->page_bytes != 0) {
@@ -50,6 +50,7 @@ inline MappedBlock* make_block(Locked& held, const BlockRequest& request, size_t
       // Nobody has seen this placement: nothing can be said of it.
       block->state = State::unused;
       give_slot(*block);
+      leave_mappings();
       return nullptr;
     }
     pool.mappings += live_mappings;
@@ -118,6 +119,12 @@ inline void prove_start(const MappedBlock& block, void* pointer, const char* cal
   report::interior_pointer(pointer, to_pointer(block.start), block.bytes);
 }
 
+inline bool withdraw_pages(const MappedBlock& block) noexcept {
+  void* const pages = to_pointer(block.pages);
+  return os::System::withdraw(pages, block.page_bytes) ||
+         (leave_mappings() && os::System::withdraw(pages, block.page_bytes));
+}
+
 inline void release_mapped(SpecialBlock& special, void* pointer) noexcept {
   auto& block = static_cast<MappedBlock&>(special);
   prove_start(block, pointer, "free");
@@ -138,7 +145,7 @@ inline void release_mapped(SpecialBlock& special, void* pointer) noexcept {
   Locked held{space.lock()};
   if (block.page_bytes != 0) {
     // Pages that cannot be taken away stay with nobody.
-    if (!os::System::withdraw(to_pointer(block.pages), block.page_bytes)) return;
+    if (!withdraw_pages(block)) return;
     pool.mappings -= live_mappings;
   }
   pool.quarantine.push(block);
@@ -187,6 +194,10 @@ inline void renew_thread_id() noexcept {
 inline void begin(const Settings& settings) noexcept {
   pool.settings = settings;
   pool.operations = &block_operations;
+  {
+    Locked held{space.lock()};
+    pool.spare.make();
+  }
   pool.is_on.store_relaxed(true);             // [init]
   shared_exact_sizes.store_relaxed(true);     // [init]
   HeapFace& face = current_face();
