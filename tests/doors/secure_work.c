@@ -36,7 +36,7 @@ static int has_helper(void) {
     memset(blocks[i], 1, 1 << 20);
   }
   for (int i = 0; i < 8; i++) free(blocks[i]);
-  for (int wait = 0; wait < 30; wait++) {
+  for (int wait = 0; wait < 15; wait++) {
     if (thread_count() == 2) return 1;
     const struct timespec span = {0, 10000000};
     nanosleep(&span, NULL);
