@@ -1,7 +1,7 @@
 // Where the kernel allows few mappings more, an allocator refuses at worst (N22): 2000 are left.
 //
 // The process first makes mappings of its own until vm.max_map_count allows 2000 more; where the
-// setting itself is as low (with_map_count.sh) it makes none. Then three threads take blocks of 20
+// setting itself is as low (with_settings.sh) it makes none. Then three threads take blocks of 20
 // KiB and of 200 KiB to 1 MiB, free every second, ask the memory back and let the others grow: what
 // purges, splits or guards by mappings runs out of them. A block may be refused, with ENOMEM; none
 // may be damaged, nothing may end the process, and once all is free blocks can be had again.
