@@ -37,6 +37,7 @@ test:
 	@tools/test.sh
 
 # The promises on retained memory in full: half an hour, of which the drifting trace takes 20 min.
+# For an idle machine of one's own; as root it changes settings of the kernel for a minute each.
 soak: packages
 	@cmake --preset release >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)

@@ -6,10 +6,10 @@
 // Where the kernel asks for a process of one thread (unshare, setns), it would be the second one.
 // So the helper is ended, gone from the kernel's list, and kept away for the time of the call,
 // which then goes to the next definition of its name. Programs that reach the kernel without libc
-// are not seen. prctl: who gives up new privileges, or sets a filter of system calls, is about to
-// allow itself few of them, and clone is often not among these; nor would a filter for the calling
-// thread bind the helper. From there on there is no helper in this process, and nobody asks the
-// kernel what is resident.
+// are not seen; those that use syscall() are (system_call.cpp). prctl: who gives up new privileges,
+// or sets a filter of system calls, is about to allow itself few of them, and clone is often not
+// among these; nor would a filter for the calling thread bind the helper. From there on there is no
+// helper in this process, and nobody asks the kernel what is resident.
 // Invariants: errno is the next function's; nothing is looked up before it is first called. Called
 // on: any thread, also in the child of a vfork, whose memory, and helper, are its parent's.
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "door/life.hpp"
+#include "door/without_helper.hpp"
 
 extern "C" {
 [[gnu::weak]] void* dlsym(void* library, const char* name) noexcept;
@@ -50,24 +50,6 @@ struct Next {
   }
 };
 
-// Keeps the helper away as long as it lives; not the parent's, in the child of a vfork.
-class WithoutHelper {
- public:
-  WithoutHelper() noexcept : is_needed_{!talus::is_memory_borrowed()} {
-    if (!is_needed_) return;
-    talus::end_helper(talus::Ended::held);
-    talus::wait_until_helper_is_gone();
-  }
-  ~WithoutHelper() {
-    if (is_needed_) talus::release_helper();
-  }
-  WithoutHelper(const WithoutHelper&) = delete;
-  WithoutHelper& operator=(const WithoutHelper&) = delete;
-
- private:
-  const bool is_needed_;
-};
-
 long to_long(const void* value) noexcept { return reinterpret_cast<long>(value); }
 long to_long(size_t value) noexcept { return static_cast<long>(value); }
 
@@ -75,16 +57,13 @@ long to_long(size_t value) noexcept { return static_cast<long>(value); }
 template <typename... Arguments>
 int ask_kernel(long number, Arguments... arguments) noexcept {
   const long all[6] = {to_long(arguments)...};
-  const long result =
-      talus::arch::system_call(number, all[0], all[1], all[2], all[3], all[4], all[5]);
-  if (result >= 0) return static_cast<int>(result);
-  errno = static_cast<int>(-result);
-  return -1;
+  return static_cast<int>(talus::answer_of_kernel(
+      talus::arch::system_call(number, all[0], all[1], all[2], all[3], all[4], all[5])));
 }
 
 template <typename Last, typename... Parameters>
 int call_without_helper(Next& next, Last last_resort, Parameters... with) {
-  WithoutHelper without;
+  talus::WithoutHelper without;
   auto* function = next.find<int(Parameters...)>();
   return function != nullptr ? function(with...) : last_resort();
 }
@@ -130,11 +109,7 @@ extern "C" TALUS_EXPORT int prctl(int option, ...) noexcept {
   for (size_t& value : values) value = va_arg(rest, size_t);  // registers that may hold anything
   va_end(rest);
   const bool is_farewell = option == PR_SET_SECCOMP || (option == PR_SET_NO_NEW_PRIVS && values[0]);
-  if (is_farewell && !talus::is_memory_borrowed()) {
-    talus::forbid_looking();
-    talus::end_helper(talus::Ended::for_ever);
-    talus::wait_until_helper_is_gone();
-  }
+  if (is_farewell) talus::end_helper_before_filter();
   if (auto* function = next_prctl.find<int(int, size_t, size_t, size_t, size_t)>()) {
     return function(option, values[0], values[1], values[2], values[3]);
   }

@@ -36,7 +36,7 @@ TALUS_COLD void warn_once(Locked&) noexcept {
   text.put("talus: no more blocks, mappings or addresses for TALUS_MODE (")
       .put_number(special_pool.live_count).put(" blocks, at most ")
       .put_number(pool.settings.blocks).put("; ").put_number(pool.mappings)
-      .put(" mappings, at most ").put_number(pool.settings.mappings)
+      .put(" mappings, at most ").put_number(pool.mappings_max())
       .put("): until some are free, blocks are ordinary ones\n");
   os::System::write_error(text.data(), text.length());
 }
@@ -46,14 +46,14 @@ inline MappedBlock* make_block(Locked& held, const BlockRequest& request, size_t
                                uint32_t thread) noexcept {
   if (special_pool.live_count >= pool.settings.blocks) return nullptr;
   const bool may_have_guards = pool.has_guards && slot_bytes_for(request, page) == granule_bytes;
-  const bool has_mappings = pool.mappings + live_mappings <= pool.settings.mappings;
-  if (!may_have_guards && !has_mappings) return nullptr;
+  if (!has_mappings() && !may_have_guards) return nullptr;
   MappedBlock* block = find_slot(held, request, page);
   if (block == nullptr) return nullptr;
   if (block->page_bytes != 0 && !open_pages(*block)) {
     // Nobody has seen this placement: nothing can be said of it.
     block->state = State::unused;
     give_slot(*block);
+    leave_mappings();
     return nullptr;
   }
   block->bytes = request.bytes;
@@ -186,6 +186,10 @@ inline void renew_thread_id() noexcept {
 inline void begin(const Settings& settings) noexcept {
   pool.settings = settings;
   pool.operations = &block_operations;
+  {
+    Locked held{space.lock()};
+    pool.spare.make();
+  }
   pool.is_on.store_relaxed(true);             // [init]
   shared_exact_sizes.store_relaxed(true);     // [init]
   HeapFace& face = current_face();

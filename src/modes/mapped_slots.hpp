@@ -17,6 +17,7 @@
 
 #include "modes/mapped_place.hpp"
 #include "modes/mapped_report.hpp"
+#include "modes/mapped_spare.hpp"
 
 namespace talus::mapped {
 
@@ -61,6 +62,8 @@ struct Pool {
   const SpecialOperations* operations = nullptr;  // of all blocks; as above
   Atomic<bool> is_on;
   // under the space lock
+  SpareMappings spare;
+  size_t left_bound = 0;  // of mappings, since the kernel refused one; 0: it did not
   Queue free_slots;  // of one granule
   Queue quarantine;
   MappedBlock* unused = nullptr;  // descriptors without a slot
@@ -74,10 +77,37 @@ struct Pool {
   size_t quarantined_bytes = 0;
   size_t quarantined_mappings = 0;
   bool has_warned = false;
+
+  size_t mappings_max() const noexcept {
+    return left_bound != 0 && left_bound < settings.mappings ? left_bound : settings.mappings;
+  }
 };
 inline Pool pool;
 
 inline void* to_pointer(uintptr_t address) noexcept { return reinterpret_cast<void*>(address); }
+
+// After a refusal blocks may have this part of their mappings less, until they have half of that.
+inline constexpr size_t refused_part = 8;
+// With fewer it is not the blocks that fill the kernel's table.
+inline constexpr size_t refused_mappings_min = 256;
+
+// The kernel refused a mapping: the rest of the process needs some, too. Returns whether there are
+// some now.
+TALUS_COLD bool leave_mappings() noexcept {
+  if (pool.mappings >= refused_mappings_min) {
+    pool.left_bound = pool.mappings - pool.mappings / refused_part;
+  }
+  return pool.spare.give_up();
+}
+
+// Are there mappings for one more live block?
+inline bool has_mappings() noexcept {
+  if (TALUS_UNLIKELY(pool.left_bound != 0) && pool.mappings <= pool.left_bound / 2) {
+    pool.left_bound = 0;
+    pool.spare.make();
+  }
+  return pool.mappings + live_mappings <= pool.mappings_max();
+}
 
 // So many granules at each end of a slot know their block; the middle of a larger one does not,
 // and a late access there is not explained.
@@ -95,7 +125,10 @@ inline uintptr_t reserve(size_t bytes) noexcept {
   if (bound != 0 && pool.address_bytes + bytes > bound) return 0;
   const size_t wide = bytes + granule_bytes;
   void* reserved = os::reserve_pages(wide);
-  if (reserved == nullptr) return 0;
+  if (reserved == nullptr) {
+    leave_mappings();
+    return 0;
+  }
   const uintptr_t from = reinterpret_cast<uintptr_t>(reserved);
   const uintptr_t base = round_up(from, granule_bytes);
   if (!page_map.cover(base, bytes)) {
@@ -213,16 +246,21 @@ inline bool open_pages(MappedBlock& block) noexcept {
   pool.mappings += live_mappings;
   return true;
 }
+// Without access, where the kernel has a mapping for it, or has one of the spare ones for it.
+inline bool withdraw_pages(const MappedBlock& block) noexcept {
+  void* const pages = to_pointer(block.pages);
+  return os::System::withdraw(pages, block.page_bytes) ||
+         (leave_mappings() && os::System::withdraw(pages, block.page_bytes));
+}
 // False: the slot cannot be used again.
 inline bool close_pages(MappedBlock& block) noexcept {
-  void* const at = to_pointer(block.pages);
   if (block.has_guards) {
-    if (os::System::set_guards(at, block.page_bytes)) return true;
+    if (os::System::set_guards(to_pointer(block.pages), block.page_bytes)) return true;
     // The memory goes; the mapping of its own stays for good.
-    if (os::System::withdraw(at, block.page_bytes)) pool.mappings += live_mappings;
+    if (withdraw_pages(block)) pool.mappings += live_mappings;
     return false;
   }
-  if (!os::System::withdraw(at, block.page_bytes)) return false;
+  if (!withdraw_pages(block)) return false;
   pool.mappings -= live_mappings;
   return true;
 }

@@ -27,6 +27,7 @@
 #ifndef TALUS_OS_OS_LINUX_HPP
 #define TALUS_OS_OS_LINUX_HPP
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -89,9 +90,35 @@ struct LinuxOs : FileCalls {
   }
   static bool move_pages(void* from, void* to, size_t bytes) noexcept {
     if constexpr (TALUS_COPY_ONLY != 0) return false;
+    if (!is_one_mapping(from, bytes)) return false;
     const long flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
-    return !is_error(call(SYS_mremap, to_long(from), static_cast<long>(bytes),
-                          static_cast<long>(bytes), flags, to_long(to)));
+    const long result = call(SYS_mremap, to_long(from), static_cast<long>(bytes),
+                             static_cast<long>(bytes), flags, to_long(to));
+    if (is_error(result) && result != -EINVAL) map_if_gone(to, bytes);
+    return !is_error(result);
+  }
+  // A move that the kernel gives up because threads made too many mappings meanwhile may have cost
+  // the target its pages. Nobody else is expected to have taken these addresses since.
+  static void map_if_gone(void* at, size_t bytes) noexcept {
+    constexpr long fixed_noreplace = 0x100000;  // Linux 4.17; MREMAP_DONTUNMAP is younger
+    const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed_noreplace;
+    for (int attempt = 0; attempt < 1000; attempt++) {
+      const long result = call(SYS_mmap, to_long(at), static_cast<long>(bytes),
+                               PROT_READ | PROT_WRITE, flags, -1, 0);
+      if (result != -ENOMEM) return;
+      sleep_us(100);
+    }
+  }
+  // Pages of several mappings are not moved: Linux before 6.17 refuses that, but takes the target's
+  // pages away first, and later ones move a part where there are too many mappings.
+  static bool is_one_mapping(void* at, size_t bytes) noexcept {
+    const long length = static_cast<long>(bytes);
+    const long page = static_cast<long>(page_bytes());
+    // Asks for a page more: refused as such where another mapping begins, else for want of room.
+    const long result = call(SYS_mremap, to_long(at), length, length + page, 0);
+    if (result == -ENOMEM) return true;
+    if (is_error(result)) return false;
+    return unmap(static_cast<char*>(at) + bytes, static_cast<size_t>(page));
   }
 
   static bool look_for_pages(const void* at, size_t bytes, unsigned char* pages) noexcept {
@@ -105,12 +132,13 @@ struct LinuxOs : FileCalls {
   static bool allow(void* at, size_t bytes) noexcept {
     return call(SYS_mprotect, to_long(at), static_cast<long>(bytes), PROT_READ | PROT_WRITE) == 0;
   }
-  // A new mapping becomes one with its neighbours; one whose access is taken away would not.
+  // A new mapping becomes one with its neighbours; one whose access is taken away would not, but
+  // that is done even where there are too many mappings.
   static bool withdraw(void* at, size_t bytes) noexcept {
     const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     const long result =
         call(SYS_mmap, to_long(at), static_cast<long>(bytes), PROT_NONE, flags, -1, 0);
-    return !is_error(result);
+    return !is_error(result) || (protect(at, bytes) && purge(at, bytes));
   }
 
   // Asks for huge pages in a range; only a hint, so a refusal changes nothing.

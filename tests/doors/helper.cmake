@@ -28,9 +28,14 @@ set_tests_properties(doors.helper_is_off PROPERTIES ENVIRONMENT "TALUS_HELPER=0"
 
 helper_program(helper_rights helper_rights.cpp talus_shared)
 foreach(case single_threaded threaded capabilities refusals namespaces child_of_vfork at_once
-        no_new_privileges refused_thread)
+        no_new_privileges refused_thread raw_namespaces raw_rights raw_filters)
   helper_test(rights_${case} door_helper_rights ${case})
 endforeach()
+
+add_library(door_next_syscall SHARED next_syscall.c)
+target_link_libraries(door_next_syscall PRIVATE ${CMAKE_DL_LIBS})
+helper_program(system_calls system_calls.c talus_shared door_next_syscall)
+helper_test(system_calls door_system_calls)
 
 helper_program(helper_filters helper_filters.cpp talus_header_only)
 foreach(case filter_first helper_first)

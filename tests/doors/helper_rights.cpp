@@ -6,6 +6,8 @@
 // the outcome that it has without a helper.   Usage: helper_rights CASE
 #include <errno.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -208,6 +210,76 @@ void no_new_privileges() {
   });
 }
 
+// The same by syscall(), as sandboxes make their calls.
+void raw_namespaces() {
+  for (int round = 0; round < 20; round++) {
+    in_child([round] {
+      if (round % 2 == 1) run_before_others();
+      call_helper();
+      EXPECT(syscall(SYS_unshare, CLONE_NEWUSER) == 0);
+    });
+  }
+  in_child([] {
+    call_helper();
+    errno = 0;
+    EXPECT(syscall(SYS_setns, -1, 0) == -1 && errno == EBADF);
+  });
+}
+
+void raw_rights() {
+  in_child([] {
+    call_helper();
+    EXPECT(syscall(SYS_setresuid, nobody, nobody, nobody) == 0);
+    all_threads_have("\nUid:\t", nobodys);
+    call_helper();
+    all_threads_have("\nUid:\t", nobodys);
+  });
+  // Among other threads it is the caller's alone, and the helper is one of the others.
+  in_child([] {
+    pthread_t thread;
+    const auto changes_itself = [](void*) -> void* {
+      const int before = helper_id();
+      EXPECT(syscall(SYS_setresuid, nobody, nobody, nobody) == 0);
+      EXPECT(helper_id() == before);
+      return nullptr;
+    };
+    call_helper();
+    EXPECT(pthread_create(&thread, nullptr, changes_itself, nullptr) == 0);
+    EXPECT(pthread_join(thread, nullptr) == 0);
+    EXPECT(getuid() == 0);
+  });
+}
+
+// A filter by syscall(): no helper from there on, so that it needs no place in the list.
+void raw_filters() {
+  const auto has_none = [] {
+    EXPECT(thread_count() == 1);
+    free_much();
+    sleep_ms(200);
+    EXPECT(thread_count() == 1);
+  };
+  in_child([&] {
+    call_helper();
+    EXPECT(syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    has_none();
+  });
+  in_child([&] {
+    call_helper();
+    sock_filter rule{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+    const sock_fprog program{1, &rule};
+    const long flags = SECCOMP_FILTER_FLAG_TSYNC;
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) != 0) _exit(0);
+    has_none();
+  });
+  in_child([] {
+    const int before = call_helper();
+    EXPECT(syscall(SYS_prctl, PR_SET_NAME, "renamed") == 0);
+    const unsigned action = SECCOMP_RET_ALLOW;
+    EXPECT(syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0);
+    EXPECT(helper_id() == before);
+  });
+}
+
 struct Case {
   const char* name;
   void (*run)();
@@ -217,7 +289,8 @@ constexpr Case cases[] = {
     {"capabilities", capabilities},       {"refusals", refusals},
     {"namespaces", namespaces},           {"child_of_vfork", child_of_vfork},
     {"at_once", at_once},                 {"no_new_privileges", no_new_privileges},
-    {"refused_thread", refused_thread},
+    {"refused_thread", refused_thread},   {"raw_namespaces", raw_namespaces},
+    {"raw_rights", raw_rights},           {"raw_filters", raw_filters},
 };
 
 }  // namespace

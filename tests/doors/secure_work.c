@@ -1,17 +1,48 @@
 /* SPDX-License-Identifier: MIT
  * tests/doors/secure_work: says if it runs with rights from its file, and frees a stranger.
  *
- * Linked with Talus. The first line on descriptor 1 is `secure 1` or `secure 0` (AT_SECURE). Then
- * it frees a pointer that is no block: by default that ends it, unless the environment's word that
- * strangers are ignored was taken; then `ignored` follows, and status 0.
+ * Linked with Talus. The first line on descriptor 1 is `secure 1` or `secure 0` (AT_SECURE), the
+ * next `helper 1` or `helper 0`: whether a second thread comes when there is much to give back.
+ * Then it frees a pointer that is no block: by default that ends it, unless the environment's word
+ * that strangers are ignored was taken; then `ignored` follows, and status 0.
  */
 #include "expect.h"
 
+#include <dirent.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
+#include <time.h>
 #include <unistd.h>
 
 static char stranger[64];
+
+static int thread_count(void) {
+  int count = 0;
+  DIR* threads = opendir("/proc/self/task");
+  EXPECT(threads != NULL);
+  for (const struct dirent* each; (each = readdir(threads)) != NULL;) {
+    count += each->d_name[0] != '.';
+  }
+  closedir(threads);
+  return count;
+}
+
+static int has_helper(void) {
+  static void* blocks[8];
+  for (int i = 0; i < 8; i++) {
+    blocks[i] = malloc(1 << 20);
+    EXPECT(blocks[i] != NULL);
+    memset(blocks[i], 1, 1 << 20);
+  }
+  for (int i = 0; i < 8; i++) free(blocks[i]);
+  for (int wait = 0; wait < 15; wait++) {
+    if (thread_count() == 2) return 1;
+    const struct timespec span = {0, 10000000};
+    nanosleep(&span, NULL);
+  }
+  return 0;
+}
 
 int main(void) {
   const char* answer = getauxval(AT_SECURE) != 0 ? "secure 1\n" : "secure 0\n";
@@ -21,6 +52,7 @@ int main(void) {
     EXPECT(block != NULL);
     free(block);
   }
+  EXPECT(write(1, has_helper() ? "helper 1\n" : "helper 0\n", 9) == 9);
   char* volatile pointer = stranger + 16;
   free(pointer);
   EXPECT(write(1, "ignored\n", 8) == 8);

@@ -2,6 +2,8 @@
 // tests/unit/os/memory: the kernel calls keep the contract in os_linux.hpp.
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -92,6 +94,40 @@ TEST(Os, MovedPagesArriveAndLeaveZeroBehind) {
     EXPECT_TRUE(test::has_pattern(from, bytes, 7));
     EXPECT_TRUE(test::has_pattern(to, bytes, 8));
   }
+  EXPECT_TRUE(os::System::unmap(from, bytes));
+  EXPECT_TRUE(os::System::unmap(to, bytes));
+}
+
+// A kernel may take the target's pages away before it notices, or move a part.
+TEST(Os, PagesOfTwoMappingsAreNotMoved) {
+  const size_t bytes = 1 * mib, page = os::page_bytes();
+  auto* from = static_cast<unsigned char*>(os::map_pages(nullptr, bytes));
+  auto* to = static_cast<unsigned char*>(os::map_pages(nullptr, bytes));
+  ASSERT_NE(from, nullptr);
+  ASSERT_NE(to, nullptr);
+  test::fill_pattern(from, bytes, 7);
+  test::fill_pattern(to, bytes, 8);
+  ASSERT_EQ(mprotect(from + bytes / 2, page, PROT_READ), 0);
+  EXPECT_FALSE(os::System::move_pages(from, to, bytes));
+  EXPECT_TRUE(test::has_pattern(from, bytes, 7));
+  EXPECT_TRUE(test::has_pattern(to, bytes, 8));
+  EXPECT_TRUE(os::System::unmap(from, bytes));
+  EXPECT_TRUE(os::System::unmap(to, bytes));
+}
+
+// Asking whether it is one mapping leaves it as long as it was.
+TEST(Os, MovedPagesDoNotGrow) {
+  const size_t bytes = 1 * mib, page = os::page_bytes();
+  auto* from = static_cast<unsigned char*>(os::map_pages(nullptr, 2 * bytes));
+  auto* to = static_cast<unsigned char*>(os::map_pages(nullptr, bytes));
+  ASSERT_NE(from, nullptr);
+  ASSERT_NE(to, nullptr);
+  ASSERT_TRUE(os::System::unmap(from + bytes, bytes));
+  from[0] = 1;
+  const bool is_moved = os::System::move_pages(from, to, bytes);
+  EXPECT_EQ((is_moved ? to : from)[0], 1);
+  unsigned char pages[2];
+  EXPECT_EQ(mincore(from + bytes, page, pages), -1) << "a page behind the source";
   EXPECT_TRUE(os::System::unmap(from, bytes));
   EXPECT_TRUE(os::System::unmap(to, bytes));
 }

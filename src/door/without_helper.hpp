@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// door/without_helper: a call of the kernel that the helper must not see, and where it goes then.
+//
+// Owns: the pieces from which libtalus.so makes its guards (credentials.cpp, system_call.cpp).
+// Invariant: errno is that of the next function. Called on: any thread, also in the child of a
+// vfork, whose memory, and helper, are its parent's. Must not know: which calls are guarded.
+#ifndef TALUS_DOOR_WITHOUT_HELPER_HPP
+#define TALUS_DOOR_WITHOUT_HELPER_HPP
+
+#include <errno.h>
+
+#include "door/life.hpp"
+
+namespace talus {
+
+// Keeps the helper away as long as it lives; not the parent's, in the child of a vfork.
+class WithoutHelper {
+ public:
+  WithoutHelper() noexcept : is_needed_{!is_memory_borrowed()} {
+    if (!is_needed_) return;
+    end_helper(Ended::held);
+    wait_until_helper_is_gone();
+  }
+  ~WithoutHelper() {
+    if (is_needed_) release_helper();
+  }
+  WithoutHelper(const WithoutHelper&) = delete;
+  WithoutHelper& operator=(const WithoutHelper&) = delete;
+
+ private:
+  const bool is_needed_;
+};
+
+// The process is about to allow itself few calls: there is no helper from here on, and nobody asks
+// the kernel what is resident.
+inline void end_helper_before_filter() noexcept {
+  if (is_memory_borrowed()) return;
+  forbid_looking();
+  end_helper(Ended::for_ever);
+  wait_until_helper_is_gone();
+}
+
+// The kernel's answer, as libc gives it on.
+inline long answer_of_kernel(long result) noexcept {
+  if (static_cast<unsigned long>(result) < static_cast<unsigned long>(-4095l)) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_DOOR_WITHOUT_HELPER_HPP
