@@ -9,8 +9,8 @@
 #ifndef TALUS_HEAP_LARGE_HPP
 #define TALUS_HEAP_LARGE_HPP
 
+#include "heap/move_pages.hpp"
 #include "heap/offer.hpp"
-#include "os/bytes.hpp"
 
 namespace talus {
 
@@ -160,7 +160,7 @@ inline LargeBlock* take_large_with_headroom(size_t bytes, HeapId owner) noexcept
   return fresh != nullptr ? fresh : take_large(bytes, needed, granule_bytes, zeroed, owner);
 }
 
-// Moves what fits. Returns the bytes at the start of the old range that the kernel moved away.
+// Moves what fits. Returns the bytes at the start of the old range that have no memory any more.
 inline size_t move_contents(const LargeBlock& from, const LargeBlock& to) noexcept {
   const size_t kept = from.usable_bytes < to.usable_bytes ? from.usable_bytes : to.usable_bytes;
   // Each move may cost the process a mapping: the more there were, the larger a block must be.
@@ -171,11 +171,11 @@ inline size_t move_contents(const LargeBlock& from, const LargeBlock& to) noexce
     remap_bytes <<= doublings < 16 ? doublings : 16;
     if (kept >= remap_bytes) large_pool.moved_count++;
   }
-  void* source = reinterpret_cast<void*>(from.base);
-  void* target = reinterpret_cast<void*>(to.base);
+  char* source = reinterpret_cast<char*>(from.base);
+  char* target = reinterpret_cast<char*>(to.base);
   const bool may_move = kept >= remap_bytes && space.may_drop_pages(from.base) &&
                         space.may_drop_pages(to.base);
-  if (may_move && os::System::move_pages(source, target, kept)) return kept;
+  if (may_move) return move_pages(source, target, kept);
   copy_bytes(target, source, kept);
   return 0;
 }

@@ -76,7 +76,7 @@ inline void slabs_purging_to_lean(Heap& heap, HoleBatch& batch) noexcept {
 }
 
 // Gives back pages of a heap's slabs until that was `bytes_wanted`. Returns how much it was.
-TALUS_USUAL size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noexcept {
+inline size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noexcept {
   HoleBatch batch;
   size_t steps_counted = 0;
   // Other threads may bring blocks to lean slabs as fast as these are made.

@@ -104,9 +104,9 @@ struct FakeOs : LinuxOs {
   static bool look_for_pages(const void* at, size_t bytes, unsigned char* pages) noexcept {
     return page_bytes() == LinuxOs::page_bytes() && LinuxOs::look_for_pages(at, bytes, pages);
   }
-  static bool move_pages(void* from, void* to, size_t bytes) noexcept {
-    return permits(FakeCall::move_pages, from, bytes) && permits_address(to) &&
-           LinuxOs::move_pages(from, to, bytes);
+  static size_t move_pages(void* from, void* to, size_t bytes) noexcept {
+    if (!permits(FakeCall::move_pages, from, bytes) || !permits_address(to)) return 0;
+    return LinuxOs::move_pages(from, to, bytes);
   }
 
  private:

@@ -9,8 +9,8 @@
 //   purge(at, bytes)      drops the pages' contents and memory, they read as zero; false: kept.
 //   look_for_pages(at, bytes, pages)  one byte for each page: bit 0 says that it has memory; false:
 //                         the kernel does not say. Only when statistics are asked for.
-//   move_pages(from, to, bytes)  the contents of `from` appear at `to`, `from` reads as zero, both
-//                         stay mapped; false: nothing was moved.
+//   move_pages(from, to, bytes)  the contents of the first pages of `from` appear at `to`, those
+//                         read as zero, all stay mapped; returns their bytes, 0: nothing was moved.
 //   reserve(bytes)        addresses without access, as map otherwise; null when refused.
 //   allow(at, bytes)      reserved pages become readable and writable; false: nothing changed.
 //   withdraw(at, bytes)   drops the pages' contents and memory and allows no access; false: kept.
@@ -88,14 +88,15 @@ struct LinuxOs : FileCalls {
   static bool purge(void* at, size_t bytes) noexcept {
     return call(SYS_madvise, to_long(at), static_cast<long>(bytes), MADV_DONTNEED) == 0;
   }
-  static bool move_pages(void* from, void* to, size_t bytes) noexcept {
-    if constexpr (TALUS_COPY_ONLY != 0) return false;
-    if (!is_one_mapping(from, bytes)) return false;
+  static size_t move_pages(void* from, void* to, size_t bytes) noexcept {
+    if constexpr (TALUS_COPY_ONLY != 0) return 0;
+    bytes = bytes_of_one_mapping(from, bytes);
     const long flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
     const long result = call(SYS_mremap, to_long(from), static_cast<long>(bytes),
                              static_cast<long>(bytes), flags, to_long(to));
-    if (is_error(result) && result != -EINVAL) map_if_gone(to, bytes);
-    return !is_error(result);
+    if (!is_error(result)) return bytes;
+    if (result != -EINVAL) map_if_gone(to, bytes);
+    return 0;
   }
   // A move that the kernel gives up because threads made too many mappings meanwhile may have cost
   // the target its pages. Nobody else is expected to have taken these addresses since.
@@ -109,8 +110,17 @@ struct LinuxOs : FileCalls {
       sleep_us(100);
     }
   }
-  // Pages of several mappings are not moved: Linux before 6.17 refuses that, but takes the target's
-  // pages away first, and later ones move a part where there are too many mappings.
+  // Pages of several mappings are not moved at once: Linux before 6.17 refuses that, but takes the
+  // target's pages away first, and later ones move a part where there are too many mappings.
+  static size_t bytes_of_one_mapping(void* at, size_t bytes) noexcept {
+    if (is_one_mapping(at, bytes)) return bytes;
+    size_t one = page_bytes(), several = bytes;
+    while (several - one > page_bytes()) {
+      const size_t middle = one + (several - one) / 2 / page_bytes() * page_bytes();
+      (is_one_mapping(at, middle) ? one : several) = middle;
+    }
+    return one;
+  }
   static bool is_one_mapping(void* at, size_t bytes) noexcept {
     const long length = static_cast<long>(bytes);
     const long page = static_cast<long>(page_bytes());
