@@ -24,7 +24,7 @@ struct StatisticsOutput {
   static constexpr size_t item_bytes_max = 512;  // of what is put between two calls of next()
 
   TextBuffer<buffer_bytes> text;
-  long file = -1;
+  long file = 0;  // which begin() says
   int error = 0;  // the first that the kernel gave
 
   void begin(long descriptor) noexcept {
