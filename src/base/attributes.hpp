@@ -11,7 +11,8 @@
 // A function that nearly every process runs, at its start or now and then. These lie together in
 // the library, so that a process maps few pages of it.
 #define TALUS_USUAL [[gnu::hot]] inline
-// A function that must stay out of line, so that its caller keeps its registers and its size.
+// A function that must stay out of line, so that its caller keeps its registers and its size. Most
+// of them are usual ones, and lie with these.
 #define TALUS_SLOW [[gnu::noinline, gnu::hot]] inline
 // A slow function that is hardly ever run: also laid out far from the hot code.
 #define TALUS_COLD [[gnu::noinline, gnu::cold]] inline

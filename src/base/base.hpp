@@ -12,6 +12,7 @@
 #include "base/config.hpp"
 #include "base/high_mark.hpp"
 #include "base/low_mark.hpp"
+#include "base/turn_mark.hpp"
 #include "base/units.hpp"
 
 #endif  // TALUS_BASE_BASE_HPP

@@ -55,20 +55,17 @@ class Retention {
     if (options.decay_ms == 0 || options.retain_bytes == 0) return 0;
     const size_t most = options.retain_bytes - part_of_threads(options.retain_bytes);
     const size_t in_slabs = free_in_slabs_ < most ? free_in_slabs_ : most;
-    return greater(greater(most - in_slabs, most / 16), used_lately(given));
+    return Greater::of(Greater::of(most - in_slabs, most / 16), used_lately(given));
   }
   // So much more is free and touched than may be. Large heaps may keep an eighth in slabs.
   size_t excess_bytes(size_t given, size_t dirty) const noexcept {
-    const size_t bound = greater(options.retain_bytes, given / 8);
-    const size_t most = greater(bound - part_of_threads(bound), used_lately(given));
+    const size_t bound = Greater::of(options.retain_bytes, given / 8);
+    const size_t most = Greater::of(bound - part_of_threads(bound), used_lately(given));
     const size_t kept = free_in_slabs_ + dirty;
     return kept > most ? kept - most : 0;
   }
 
  private:
-  static constexpr size_t greater(size_t one, size_t other) noexcept {
-    return one > other ? one : other;
-  }
   // Bytes that had users at the same time as those given now.
   size_t used_lately(size_t given) const noexcept {
     return given_mark_.most() > given ? given_mark_.most() - given : 0;

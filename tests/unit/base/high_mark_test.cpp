@@ -2,11 +2,8 @@
 // tests/unit/base/high_mark: the most of the last turns is remembered, and not longer.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <deque>
-
 #include "base/high_mark.hpp"
-#include "effort.hpp"
+#include "base/mark_shadow.hpp"
 
 namespace talus {
 namespace {
@@ -23,23 +20,9 @@ TEST(HighMark, IsForgottenWhenItsTurnIsOld) {
 }
 
 TEST(HighMark, AgreesWithTheMostOfAllValues) {
-  test::Random random{test::seed_of("HighMark.Random")};
-  HighMark mark;
-  std::deque<size_t> most(HighMark::turns_kept, 0);  // of closed turns
-  size_t value = 0, now = 0;
-  for (size_t round = 0; round < test::rounds_of(20000); round++) {
-    value = random.below(1000000);
-    if (random.below(4) != 0) {
-      mark.note(value);
-      now = std::max(now, value);
-    } else {
-      most.pop_front();
-      most.push_back(now);
-      now = value;
-      mark.turn(value);
-    }
-    ASSERT_EQ(mark.most(), std::max(now, *std::max_element(most.begin(), most.end())));
-  }
+  test::expect_extreme_of_all<HighMark>(
+      "HighMark.Random", [](size_t one, size_t other) { return std::max(one, other); },
+      [](const HighMark& mark) { return mark.most(); });
 }
 
 }  // namespace

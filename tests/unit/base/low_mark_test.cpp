@@ -3,11 +3,8 @@
 // nothing else is.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <deque>
-
 #include "base/low_mark.hpp"
-#include "effort.hpp"
+#include "base/mark_shadow.hpp"
 
 namespace talus {
 namespace {
@@ -38,23 +35,9 @@ TEST(LowMark, WhatIsGivenAwayIsNotGivenAwayTwice) {
 }
 
 TEST(LowMark, AgreesWithTheLeastOfAllValues) {
-  test::Random random{test::seed_of("LowMark.Random")};
-  LowMark mark;
-  std::deque<size_t> least(LowMark::turns_kept, 0);  // of closed turns
-  size_t value = 0, now = 0;
-  for (size_t round = 0; round < test::rounds_of(20000); round++) {
-    value = random.below(1000000);
-    if (random.below(4) != 0) {
-      mark.note(value);
-      now = std::min(now, value);
-      continue;
-    }
-    now = std::min(now, value);
-    least.pop_front();
-    least.push_back(now);
-    now = value;
-    ASSERT_EQ(mark.turn(value), std::min(now, *std::min_element(least.begin(), least.end())));
-  }
+  test::expect_extreme_of_all<LowMark>(
+      "LowMark.Random", [](size_t one, size_t other) { return std::min(one, other); },
+      [](const LowMark& mark) { return mark.surplus(); });
 }
 
 }  // namespace
