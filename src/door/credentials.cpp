@@ -16,7 +16,6 @@
 #include <grp.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -108,8 +107,7 @@ extern "C" TALUS_EXPORT int prctl(int option, ...) noexcept {
   va_start(rest, option);
   for (size_t& value : values) value = va_arg(rest, size_t);  // registers that may hold anything
   va_end(rest);
-  const bool is_farewell = option == PR_SET_SECCOMP || (option == PR_SET_NO_NEW_PRIVS && values[0]);
-  if (is_farewell) talus::end_helper_before_filter();
+  if (talus::is_farewell(option, values[0])) talus::end_helper_before_filter();
   if (auto* function = next_prctl.find<int(int, size_t, size_t, size_t, size_t)>()) {
     return function(option, values[0], values[1], values[2], values[3]);
   }

@@ -10,7 +10,6 @@
 // there is no other. Called on: any thread, also in handlers of signals and in children of vfork.
 #include <errno.h>
 #include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "door/next_definition.hpp"
@@ -52,7 +51,7 @@ bool has_other_threads() noexcept {
   return &__libc_single_threaded != nullptr && __libc_single_threaded == 0;
 }
 bool is_farewell(long number, long a, long b) noexcept {
-  if (number == SYS_prctl) return a == PR_SET_SECCOMP || (a == PR_SET_NO_NEW_PRIVS && b != 0);
+  if (number == SYS_prctl) return talus::is_farewell(a, static_cast<size_t>(b));
   return a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER;
 }
 

@@ -8,6 +8,7 @@
 #define TALUS_DOOR_WITHOUT_HELPER_HPP
 
 #include <errno.h>
+#include <sys/prctl.h>
 
 #include "door/life.hpp"
 
@@ -31,6 +32,10 @@ class WithoutHelper {
   const bool is_needed_;
 };
 
+// Does prctl with this option say that the process is about to allow itself few calls?
+inline bool is_farewell(long option, size_t value) noexcept {
+  return option == PR_SET_SECCOMP || (option == PR_SET_NO_NEW_PRIVS && value != 0);
+}
 // The process is about to allow itself few calls: there is no helper from here on, and nobody asks
 // the kernel what is resident.
 inline void end_helper_before_filter() noexcept {

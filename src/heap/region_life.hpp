@@ -169,22 +169,10 @@ void release_pages(RegionHeap& region) noexcept {
 inline constexpr RegionSource kernel_source = {commit_kernel, purge_kernel,
                                                release_pages<KernelRegion>, true};
 
-// Addresses without access, `bytes` of them at a multiple of `alignment`. Null: refused.
-inline void* reserve_aligned(size_t bytes, size_t alignment) noexcept {
-  void* reserved = os::reserve_pages(bytes + alignment);
-  if (reserved == nullptr) return nullptr;
-  const uintptr_t from = reinterpret_cast<uintptr_t>(reserved);
-  const uintptr_t base = round_up(from, alignment);
-  if (base != from) os::System::unmap(reserved, base - from);
-  const size_t behind = from + alignment - base;
-  if (behind != 0) os::System::unmap(reinterpret_cast<void*>(base + bytes), behind);
-  return reinterpret_cast<void*>(base);
-}
-
 inline RegionHeap* make_kernel_region_of(size_t bytes, const RegionWish& wish,
                                          RegionRefusal& refusal) noexcept {
   refusal = RegionRefusal::memory;
-  void* at = reserve_aligned(bytes, arena_alignment);
+  void* at = os::reserve_aligned(bytes, arena_alignment);
   if (at == nullptr) return nullptr;
   KernelRegion* region = nullptr;
   refusal = ask_for_pages(at, bytes, wish);

@@ -123,21 +123,15 @@ inline void set_words(uintptr_t slot, size_t granules, PageWord word, void* bloc
 inline uintptr_t reserve(size_t bytes) noexcept {
   const size_t bound = pool.settings.address_bytes;
   if (bound != 0 && pool.address_bytes + bytes > bound) return 0;
-  const size_t wide = bytes + granule_bytes;
-  void* reserved = os::reserve_pages(wide);
+  void* reserved = os::reserve_aligned(bytes, granule_bytes);
   if (reserved == nullptr) {
     leave_mappings();
     return 0;
   }
-  const uintptr_t from = reinterpret_cast<uintptr_t>(reserved);
-  const uintptr_t base = round_up(from, granule_bytes);
-  if (!page_map.cover(base, bytes)) {
-    os::System::unmap(reserved, wide);
-    return 0;
-  }
-  if (base != from) os::System::unmap(reserved, base - from);
-  os::System::unmap(to_pointer(base + bytes), from + wide - base - bytes);
-  return base;
+  const uintptr_t base = reinterpret_cast<uintptr_t>(reserved);
+  if (page_map.cover(base, bytes)) return base;
+  os::System::unmap(reserved, bytes);
+  return 0;
 }
 
 inline bool reserve_region() noexcept {

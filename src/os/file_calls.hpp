@@ -40,9 +40,6 @@ inline constexpr size_t nodes_max = 1024;
 inline constexpr size_t mapping_name_bytes = 80;
 
 struct FileCalls : KernelCall {
-  static constexpr long no_such_call = -38, not_supported = -95, interrupted = -4;
-  static constexpr long not_permitted = -1, no_memory = -12;
-
   // A new file in a directory, without a name; negative: refused.
   static long open_unnamed_in(const char* directory) noexcept {
     return call(SYS_openat, AT_FDCWD, to_long(directory), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -128,7 +125,7 @@ struct FileCalls : KernelCall {
   }
   // All pages of a private range have memory afterwards. False: the kernel has not so much.
   static bool populate(void* at, size_t bytes, size_t page_bytes) noexcept {
-    constexpr long populate_write = 23, invalid_argument = -22;  // Linux 5.14
+    constexpr long populate_write = 23;  // Linux 5.14
     const long result = call(SYS_madvise, to_long(at), static_cast<long>(bytes), populate_write);
     if (result != invalid_argument) return result == 0;
     // An older kernel: page by page, and it ends the process if there are not so many.

@@ -12,6 +12,10 @@
 namespace talus::os {
 
 struct KernelCall {
+  // Answers that say why not.
+  static constexpr long not_permitted = -1, interrupted = -4, no_memory = -12,
+                        invalid_argument = -22, no_such_call = -38, not_supported = -95;
+
  protected:
   static long to_long(const void* at) noexcept { return reinterpret_cast<long>(at); }
   static bool is_error(long result) noexcept { return result < 0 && result >= -4095; }

@@ -53,6 +53,18 @@ inline void* reserve_pages(size_t bytes) noexcept {
   return within_reach(System::reserve(bytes), bytes);
 }
 
+// The `bytes` of a range, `alignment` longer, that lie at a multiple of it; the rest is unmapped.
+inline void* cut_to_alignment(void* wide, size_t bytes, size_t alignment) noexcept {
+  char* first = static_cast<char*>(wide);
+  const uintptr_t start = reinterpret_cast<uintptr_t>(wide);
+  const size_t before = round_up(start, alignment) - start;
+  char* aligned = first + before;
+  // A refused unmap costs addresses, nothing else.
+  if (before != 0) System::unmap(first, before);
+  if (before != alignment) System::unmap(aligned + bytes, alignment - before);
+  return aligned;
+}
+
 // Maps `bytes` at a multiple of `alignment`; `hint` is where it would fit best, and is tried first.
 inline void* map_aligned(void* hint, size_t bytes, size_t alignment) noexcept {
   void* first = map_pages(hint, bytes);
@@ -60,16 +72,13 @@ inline void* map_aligned(void* hint, size_t bytes, size_t alignment) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(first);
   if (address % alignment == 0) return first;
   System::unmap(first, bytes);
-  char* wide = static_cast<char*>(map_pages(nullptr, bytes + alignment));
-  if (wide == nullptr) return nullptr;
-  const uintptr_t start = reinterpret_cast<uintptr_t>(wide);
-  char* aligned = wide + (round_up(start, alignment) - start);
-  const size_t before = static_cast<size_t>(aligned - wide);
-  const size_t after = alignment - before;
-  // A refused unmap costs addresses, nothing else.
-  if (before != 0) System::unmap(wide, before);
-  if (after != 0) System::unmap(aligned + bytes, after);
-  return aligned;
+  void* wide = map_pages(nullptr, bytes + alignment);
+  return wide == nullptr ? nullptr : cut_to_alignment(wide, bytes, alignment);
+}
+// The same without access.
+inline void* reserve_aligned(size_t bytes, size_t alignment) noexcept {
+  void* wide = reserve_pages(bytes + alignment);
+  return wide == nullptr ? nullptr : cut_to_alignment(wide, bytes, alignment);
 }
 
 }  // namespace talus::os

@@ -89,7 +89,7 @@ struct FakeOs : LinuxOs {
     const long answer = fake_plan.node_answer.load_relaxed();   // [hint]
     const uint64_t nodes = fake_plan.nodes.load_relaxed();      // [hint]
     if (answer != 0) return answer;
-    return nodes == 0 ? LinuxOs::prefer_node(at, bytes, node) : node < nodes ? 0 : -22;
+    return nodes == 0 ? LinuxOs::prefer_node(at, bytes, node) : node < nodes ? 0 : invalid_argument;
   }
   static void name_mapping(void* at, size_t bytes, const char* name) noexcept {
     fake_plan.name_at.store_relaxed(reinterpret_cast<uintptr_t>(at));  // [stat]

@@ -27,7 +27,6 @@
 #ifndef TALUS_OS_OS_LINUX_HPP
 #define TALUS_OS_OS_LINUX_HPP
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -95,7 +94,7 @@ struct LinuxOs : FileCalls {
     const long result = call(SYS_mremap, to_long(from), static_cast<long>(bytes),
                              static_cast<long>(bytes), flags, to_long(to));
     if (!is_error(result)) return bytes;
-    if (result != -EINVAL) map_if_gone(to, bytes);
+    if (result != invalid_argument) map_if_gone(to, bytes);
     return 0;
   }
   // A move that the kernel gives up because threads made too many mappings meanwhile may have cost
@@ -106,12 +105,13 @@ struct LinuxOs : FileCalls {
     for (int attempt = 0; attempt < 1000; attempt++) {
       const long result = call(SYS_mmap, to_long(at), static_cast<long>(bytes),
                                PROT_READ | PROT_WRITE, flags, -1, 0);
-      if (result != -ENOMEM) return;
+      if (result != no_memory) return;
       sleep_us(100);
     }
   }
-  // Pages of several mappings are not moved at once: Linux before 6.17 refuses that, but takes the
-  // target's pages away first, and later ones move a part where there are too many mappings.
+  // So many bytes from here on, a page at least, are of one mapping. Pages of several are not moved
+  // at once: Linux before 6.17 refuses that, but takes the target's pages away first, and later
+  // ones move a part where there are too many mappings.
   static size_t bytes_of_one_mapping(void* at, size_t bytes) noexcept {
     if (is_one_mapping(at, bytes)) return bytes;
     size_t one = page_bytes(), several = bytes;
@@ -126,7 +126,7 @@ struct LinuxOs : FileCalls {
     const long page = static_cast<long>(page_bytes());
     // Asks for a page more: refused as such where another mapping begins, else for want of room.
     const long result = call(SYS_mremap, to_long(at), length, length + page, 0);
-    if (result == -ENOMEM) return true;
+    if (result == no_memory) return true;
     if (is_error(result)) return false;
     return unmap(static_cast<char*>(at) + bytes, static_cast<size_t>(page));
   }
@@ -188,7 +188,6 @@ struct LinuxOs : FileCalls {
     return call(SYS_openat, AT_FDCWD, to_long(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   }
   static long read_file(long file, char* buffer, size_t bytes) noexcept {
-    constexpr long interrupted = -4;
     long result = interrupted;
     while (result == interrupted) {
       result = call(SYS_read, file, to_long(buffer), static_cast<long>(bytes));

@@ -36,7 +36,6 @@ struct ConfigurationFacts {
 // What became of a file.
 enum class OptionFile : uint8_t { not_asked, absent, no_file, not_trusted, read };
 
-
 // The value of NAME in an environment; null: it is not there.
 inline const char* environment_value(const char* variable, const char* name) noexcept {
   size_t i = 0;

@@ -38,13 +38,12 @@ struct StatisticsOutput {
     return text;
   }
   void flush() noexcept {
-    constexpr long interrupted = -4;
     const char* at = text.data();
     size_t left = text.length();
     while (left > 0 && error == 0) {
       const long written = arch::system_call(SYS_write, file, reinterpret_cast<long>(at),
                                              static_cast<long>(left), 0, 0, 0);
-      if (written == interrupted) continue;
+      if (written == os::System::interrupted) continue;
       if (written <= 0) {
         error = written == 0 ? EIO : static_cast<int>(-written);
         break;
