@@ -9,6 +9,7 @@
 import sys
 
 import fast_path
+import report
 
 # Endings of names, as compilers write them: of the start, of the first block, of the usual ways.
 USUAL = ("malloc", "free", "realloc",
@@ -37,12 +38,7 @@ def findings(library, usual=USUAL, span_max=SPAN_BYTES_MAX):
 
 
 def main(arguments):
-    library = arguments[0]
-    found = list(findings(library))
-    for finding in found:
-        print(f"FAIL {finding}")
-    print(f"{len(found)} findings in {library}")
-    return 1 if found else 0
+    return report.report(arguments[0], findings(arguments[0]))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import sys
 
 import check_budget
 import fast_path
+import report
 
 NAMES = ("malloc", "free", "talus_malloc", "talus_free")
 # A word of the global offset table (the place of the thread's face), and the page map.
@@ -63,11 +64,7 @@ def main(arguments):
     if not check_budget.is_x86_64(library):
         print("skipped: the walk reads x86-64 code only")
         return check_budget.SKIPPED
-    found = list(findings(library))
-    for finding in found:
-        print(f"FAIL {finding}")
-    print(f"{len(found)} findings in {library}")
-    return 1 if found else 0
+    return report.report(library, findings(library))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ import re
 import subprocess
 import sys
 
+import report
+
 TLS_BYTES_MAX = 64
 NEEDED_ALLOWED = ("libc.so.*", "libpthread.so.*", "libdl.so.*", "ld-linux*.so.*")
 
@@ -120,12 +122,9 @@ def main(arguments):
     parser.add_argument("--allowed", default=os.path.join(here, "allowed_undefined.txt"))
     parser.add_argument("--exported", default=os.path.join(here, "exported.txt"))
     options = parser.parse_args(arguments)
-    found = check_library(options.library, read_list(options.allowed),
-                          read_list(options.exported))
-    for finding in found:
-        print(f"FAIL {os.path.basename(options.library)}: {finding}")
-    print(f"{len(found)} findings in {options.library}")
-    return 1 if found else 0
+    return report.report(options.library,
+                         check_library(options.library, read_list(options.allowed),
+                                       read_list(options.exported)))
 
 
 if __name__ == "__main__":

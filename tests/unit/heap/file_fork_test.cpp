@@ -39,26 +39,36 @@ int status_of_child(Work work) {
   return status;
 }
 
-// A child's heap in a file is a copy.
-TEST(FileFork, IsNoSharing) {
+// Calls check(heap, block) for a heap in a file of each kind, with a block of block_bytes in it.
+constexpr size_t block_bytes = 200000;
+template <typename Check>
+void check_in_files(Check check) {
   test::begin_forks();
   for (const unsigned flags : {0u, TALUS_PROVIDER_GROW}) {
+    const testing::ScopedTrace trace(__FILE__, __LINE__, flags);
     talus_heap* heap = heap_in_file(flags);
-    auto* block = static_cast<char*>(api::heap_malloc(heap, 200000));
-    test::fill_pattern(block, 200000, 1);
+    auto* block = static_cast<char*>(api::heap_malloc(heap, block_bytes));
+    test::fill_pattern(block, block_bytes, 1);
+    check(heap, block);
+    api::heap_destroy(heap);
+  }
+}
+
+// A child's heap in a file is a copy.
+TEST(FileFork, IsNoSharing) {
+  check_in_files([](talus_heap* heap, char* block) {
     const int status = status_of_child([=] {
-      bool is_well = test::has_pattern(block, 200000, 1);
-      test::fill_pattern(block, 200000, 2);
+      bool is_well = test::has_pattern(block, block_bytes, 1);
+      test::fill_pattern(block, block_bytes, 2);
       api::heap_free(heap, block);
       for (int i = 0; i < 100; i++) is_well = is_well && api::heap_malloc(heap, 10000) != nullptr;
       api::heap_destroy(heap);
       return is_well ? 0 : 1;
     });
     EXPECT_EQ(status, 0);
-    EXPECT_TRUE(test::has_pattern(block, 200000, 1));
+    EXPECT_TRUE(test::has_pattern(block, block_bytes, 1));
     EXPECT_EQ(api::heap_stats(heap).live_blocks, 1u);
-    api::heap_destroy(heap);
-  }
+  });
 }
 
 // The file that is mapped at an address; with 0: is that file mapped anywhere in these addresses?
@@ -75,41 +85,33 @@ unsigned long file_at(uintptr_t address, unsigned long looked_for = 0) {
 
 // Else the disk would have both as long as the child lives.
 TEST(FileFork, TheChildLetsGoOfItsParentsFile) {
-  test::begin_forks();
-  for (const unsigned flags : {0u, TALUS_PROVIDER_GROW}) {
-    talus_heap* heap = heap_in_file(flags);
-    const uintptr_t block = reinterpret_cast<uintptr_t>(api::heap_malloc(heap, 200000));
+  check_in_files([](talus_heap*, char* start) {
+    const uintptr_t block = reinterpret_cast<uintptr_t>(start);
     const unsigned long parents = file_at(block);
     ASSERT_NE(parents, 0u);
     const int status = status_of_child([=] {
       if (file_at(block) == 0) return 1;
       return file_at(0, parents) == 0 ? 0 : 2;
     });
-    EXPECT_EQ(status, 0) << flags;
+    EXPECT_EQ(status, 0);
     EXPECT_EQ(file_at(block), parents);
-    api::heap_destroy(heap);
-  }
+  });
 }
 
 // A file of its own would be longer than the child may make one, which is answered by a signal.
 TEST(FileFork, WhereNoFileMayBeSoLong) {
-  test::begin_forks();
-  for (const unsigned flags : {0u, TALUS_PROVIDER_GROW}) {
-    talus_heap* heap = heap_in_file(flags);
-    auto* block = static_cast<char*>(api::heap_malloc(heap, 200000));
-    test::fill_pattern(block, 200000, 1);
+  check_in_files([](talus_heap* heap, char* block) {
     const int status = status_of_child([=] {
       const rlimit least = {64 * kib, 64 * kib};
       setrlimit(RLIMIT_FSIZE, &least);
       return status_of_child([=] {
-        if (!test::has_pattern(block, 200000, 1)) return 1;
+        if (!test::has_pattern(block, block_bytes, 1)) return 1;
         api::heap_free(heap, block);
         return api::heap_malloc(heap, 100) != nullptr ? 0 : 2;
       });
     });
-    EXPECT_EQ(status, 0) << flags;
-    api::heap_destroy(heap);
-  }
+    EXPECT_EQ(status, 0);
+  });
 }
 
 pid_t fork_without_handlers() {

@@ -80,14 +80,26 @@ TEST(Os, ImpossibleSizesAreRefused) {
   EXPECT_EQ(os::map_aligned(nullptr, granule_bytes, size_t{1} << 50), nullptr);
 }
 
-TEST(Os, MovedPagesArriveAndLeaveZeroBehind) {
-  const size_t bytes = 1 * mib;
-  auto* from = static_cast<unsigned char*>(os::map_pages(nullptr, bytes));
-  auto* to = static_cast<unsigned char*>(os::map_pages(nullptr, bytes));
-  ASSERT_NE(from, nullptr);
-  ASSERT_NE(to, nullptr);
-  test::fill_pattern(from, bytes, 7);
-  test::fill_pattern(to, bytes, 8);
+class MovedPages : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(from, nullptr);
+    ASSERT_NE(to, nullptr);
+    test::fill_pattern(from, bytes, 7);
+    test::fill_pattern(to, bytes, 8);
+  }
+  void TearDown() override {
+    EXPECT_TRUE(os::System::unmap(from, bytes));
+    EXPECT_TRUE(os::System::unmap(to, bytes));
+  }
+
+  static constexpr size_t bytes = 1 * mib;
+  const size_t page = os::page_bytes();
+  unsigned char* const from = static_cast<unsigned char*>(os::map_pages(nullptr, bytes));
+  unsigned char* const to = static_cast<unsigned char*>(os::map_pages(nullptr, bytes));
+};
+
+TEST_F(MovedPages, ArriveAndLeaveZeroBehind) {
   if (const size_t moved = os::System::move_pages(from, to, bytes)) {
     EXPECT_EQ(moved, bytes);
     EXPECT_TRUE(test::has_pattern(to, bytes, 7));
@@ -97,19 +109,10 @@ TEST(Os, MovedPagesArriveAndLeaveZeroBehind) {
     EXPECT_TRUE(test::has_pattern(from, bytes, 7));
     EXPECT_TRUE(test::has_pattern(to, bytes, 8));
   }
-  EXPECT_TRUE(os::System::unmap(from, bytes));
-  EXPECT_TRUE(os::System::unmap(to, bytes));
 }
 
 // A kernel may take the target's pages away before it notices, or move an unknown part.
-TEST(Os, PagesOfTwoMappingsAreMovedOneByOne) {
-  const size_t bytes = 1 * mib, page = os::page_bytes();
-  auto* from = static_cast<unsigned char*>(os::map_pages(nullptr, bytes));
-  auto* to = static_cast<unsigned char*>(os::map_pages(nullptr, bytes));
-  ASSERT_NE(from, nullptr);
-  ASSERT_NE(to, nullptr);
-  test::fill_pattern(from, bytes, 7);
-  test::fill_pattern(to, bytes, 8);
+TEST_F(MovedPages, OfTwoMappingsAreMovedOneByOne) {
   const std::vector<unsigned char> whole(from, from + bytes), other(to, to + bytes);
   ASSERT_EQ(mprotect(from + bytes / 2, page, PROT_READ), 0);
   const size_t moved = os::System::move_pages(from, to, bytes);
@@ -118,25 +121,17 @@ TEST(Os, PagesOfTwoMappingsAreMovedOneByOne) {
   EXPECT_TRUE(test::is_zero(from, moved));
   EXPECT_EQ(std::memcmp(from + moved, whole.data() + moved, bytes - moved), 0);
   EXPECT_EQ(std::memcmp(to + moved, other.data() + moved, bytes - moved), 0);
-  EXPECT_TRUE(os::System::unmap(from, bytes));
-  EXPECT_TRUE(os::System::unmap(to, bytes));
 }
 
 // Asking whether it is one mapping leaves it as long as it was.
-TEST(Os, MovedPagesDoNotGrow) {
-  const size_t bytes = 1 * mib, page = os::page_bytes();
-  auto* from = static_cast<unsigned char*>(os::map_pages(nullptr, 2 * bytes));
-  auto* to = static_cast<unsigned char*>(os::map_pages(nullptr, bytes));
-  ASSERT_NE(from, nullptr);
-  ASSERT_NE(to, nullptr);
-  ASSERT_TRUE(os::System::unmap(from + bytes, bytes));
+TEST_F(MovedPages, DoNotGrow) {
+  const size_t half = bytes / 2;
+  ASSERT_TRUE(os::System::unmap(from + half, half));
   from[0] = 1;
-  const bool is_moved = os::System::move_pages(from, to, bytes) != 0;
+  const bool is_moved = os::System::move_pages(from, to, half) != 0;
   EXPECT_EQ((is_moved ? to : from)[0], 1);
   unsigned char pages[2];
-  EXPECT_EQ(mincore(from + bytes, page, pages), -1) << "a page behind the source";
-  EXPECT_TRUE(os::System::unmap(from, bytes));
-  EXPECT_TRUE(os::System::unmap(to, bytes));
+  EXPECT_EQ(mincore(from + half, page, pages), -1) << "a page behind the source";
 }
 
 TEST(Os, ClockGoesForward) {
