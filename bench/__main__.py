@@ -15,6 +15,7 @@ from . import (allocators, instructions, machine, measuring, record, rounds, sel
 
 ROOT = Path(__file__).resolve().parent.parent
 ROUNDS = 3
+WARM_MIB = 1024  # what the largest workloads have resident at scale 1
 QUICK_SCALE = 0.2
 QUICK_ROUNDS = 5
 QUICK_BUDGET_S = 240
@@ -64,6 +65,8 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--timeout", type=float, default=90, help="seconds per run (default 90)")
     parser.add_argument("--max-foreign", type=float, default=0.15, metavar="CORES",
                         help="a run beside more foreign work is noisy and repeated")
+    parser.add_argument("--warm", type=int, default=WARM_MIB, metavar="MIB",
+                        help=f"memory made ready before each run (default {WARM_MIB}, 0: none)")
     parser.add_argument("--retries", type=int,
                         help="how often a noisy run is repeated (default 2, with --quick 1)")
     parser.add_argument("--list", action="store_true", help="list workloads and allocators")
@@ -109,7 +112,7 @@ def find_talus(arguments: argparse.Namespace) -> Path | None:
 
 def check_programs(programs: Path, rows: list) -> None:
     ours = [row.program for row in rows if isinstance(row, workloads.Workload)]
-    missing = [name for name in ["measure", "witness.so", "pair_loop", *ours]
+    missing = [name for name in ["measure", "warm_memory", "witness.so", "pair_loop", *ours]
                if not (programs / name).is_file()]
     if missing:
         raise ValueError(f"not built in {programs}: {', '.join(sorted(set(missing)))}")
@@ -138,7 +141,8 @@ def settings(arguments: argparse.Namespace, rounds_run: int) -> dict:
     return {"repeat": rounds_run, "threads": arguments.threads,
             "thread_list": arguments.thread_list, "scale": arguments.scale,
             "timeout_s": arguments.timeout, "foreign_cores_max": arguments.max_foreign,
-            "noisy_retries": arguments.retries, "set": arguments.set, "only": arguments.only}
+            "noisy_retries": arguments.retries, "warm_mib": arguments.warm, "set": arguments.set,
+            "only": arguments.only}
 
 
 def run(arguments: argparse.Namespace, rows: list, skipped: list[dict],
@@ -153,7 +157,8 @@ def run(arguments: argparse.Namespace, rows: list, skipped: list[dict],
     if rows:
         plan = rounds.Plan(programs, rows, chosen, arguments.repeat, arguments.threads,
                            arguments.scale,
-                           measuring.Limits(arguments.timeout, arguments.max_foreign),
+                           measuring.Limits(arguments.timeout, arguments.max_foreign,
+                                            arguments.warm),
                            arguments.retries, arguments.budget_s)
         samples, rounds_run = rounds.run_all(plan)
     about = {row.name: {"base": row.base, "group": row.group,

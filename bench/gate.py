@@ -170,7 +170,7 @@ def run(arguments: argparse.Namespace) -> int:
     runner.check_programs(arguments.build / "bench", rows)
     fields = record.begin(runner.ROOT)
     plan = rounds.Plan(arguments.build / "bench", rows, chosen, arguments.repeat, threads, scale,
-                       measuring.Limits(90, arguments.max_foreign), retries=1)
+                       measuring.Limits(90, arguments.max_foreign, runner.WARM_MIB), retries=1)
     samples, rounds_run = rounds.run_all(plan)
     workloads = [row.name for row in rows]
     if reference is None:

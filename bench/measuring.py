@@ -37,6 +37,7 @@ END_TIMEOUT_S = 5     # for a server whose client has given up on it
 class Limits:
     timeout_s: float
     foreign_cores_max: float   # a run beside more foreign work than this is noisy
+    warm_mib: int = 0          # so much memory is made ready before each run (warm_memory.c)
 
 
 @dataclass
@@ -206,6 +207,8 @@ def run_once(programs: Path, workload, allocator: Allocator, threads: int, scale
             started = [str(programs / command[0]), *command[1:]]
         environment = with_witness(environment_for(allocator, workload),
                                    programs / "witness.so", witness_record)
+        if limits.warm_mib > 0:
+            subprocess.run([programs / "warm_memory", str(limits.warm_mib)], check=True)
         busy_before_s, own_before_s = machine.busy_cpu_s(), own_cpu_s()
         start_s = time.monotonic()
         run = run_limited([str(programs / "measure"), str(record), "--", *started], environment,

@@ -134,5 +134,29 @@ class Measure(unittest.TestCase):
         self.assertEqual(127, self.measure("/no/such/program")[0])
 
 
+class WarmMemory(unittest.TestCase):
+    def test_touches_what_it_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            record = Path(folder) / "record.json"
+            subprocess.run([programs() / "measure", record, "--", programs() / "warm_memory", "64"],
+                           check=True)
+            self.assertGreaterEqual(json.loads(record.read_text())["max_rss_kib"], 64 << 10)
+
+    def test_refuses_what_is_no_number(self):
+        for given in ("", "64x", "-"):
+            done = subprocess.run([programs() / "warm_memory", given], capture_output=True,
+                                  check=False)
+            self.assertEqual(2, done.returncode, given)
+
+    def test_a_run_may_begin_with_it(self):
+        rows = workloads.select("B13/16")
+        warm = measuring.Limits(60, 1e9, warm_mib=8)
+        glibc = allocators.available(Path("none"), None)["glibc"]
+        with mock.patch.object(measuring.subprocess, "run", wraps=subprocess.run) as started:
+            sample = measuring.run_once(programs(), rows[0], glibc, 1, SCALE, warm)
+        self.assertEqual("ok", sample["outcome"])
+        self.assertEqual([programs().resolve() / "warm_memory", "8"], started.call_args.args[0])
+
+
 if __name__ == "__main__":
     unittest.main()
