@@ -84,13 +84,20 @@ TALUS_FAST auto allocate_with(size_t bytes, Attempt attempt) noexcept {
   return made;
 }
 
-// The block of a guarded list that was freed last; null: there is none.
-TALUS_FAST void* pop_guarded(size_t bytes, HeapFace& face) noexcept {
-  const bool is_guarded = bytes > fast_bytes_max && bytes <= small_bytes_max;
-  if (face.operations != nullptr || !is_guarded) return nullptr;
+// The block of a guarded list that was freed last; null: it is empty, or the owner must come back.
+TALUS_FAST void* pop_guarded(ThreadCache& cache, size_t bytes) noexcept {
+  const BriefWork work{cache};
+  return TALUS_LIKELY(work.may_begin) ? pop_from_list(list_of(cache, class_of(bytes))) : nullptr;
+}
+
+// A block that the thread has at hand though the fast paths do not reach it; null: there is none.
+// Calls nothing, so that no register is saved for a call.
+TALUS_FAST void* take_at_hand(size_t bytes, HeapFace& face) noexcept {
+  if (face.operations != nullptr || bytes <= fast_bytes_max) return nullptr;
   auto& cache = static_cast<ThreadCache&>(face);
-  const Working working{cache};
-  return pop_from_list(list_of(cache, class_of(bytes)));
+  if (bytes <= small_bytes_max) return pop_guarded(cache, bytes);
+  const bool may_be_kept = bytes <= large_kept_granules * granule_bytes;
+  return may_be_kept ? take_kept_at_hand(cache, bytes) : nullptr;
 }
 
 // By way of any face; the list of the class may have blocks.
@@ -121,18 +128,8 @@ TALUS_SLOW void* allocate_slower(size_t bytes, HeapFace& face) noexcept {
   return block;
 }
 
-// A large block that the thread kept; null: there is none of this size.
-TALUS_FAST void* pop_kept_block(size_t bytes, HeapFace& face) noexcept {
-  const bool may_be_kept = bytes > small_bytes_max && bytes <= large_kept_granules * granule_bytes;
-  if (face.operations != nullptr || !may_be_kept) return nullptr;
-  auto& cache = static_cast<ThreadCache&>(face);
-  const Working working{cache};
-  return take_kept(cache, divide_up(bytes, granule_bytes), bytes);
-}
-
 TALUS_SLOW void* allocate_slow(size_t bytes, HeapFace& face) noexcept {
-  if (void* block = pop_guarded(bytes, face)) return block;
-  if (void* block = pop_kept_block(bytes, face)) return block;
+  if (void* block = take_at_hand(bytes, face)) return block;
   return allocate_slower(bytes, face);
 }
 

@@ -85,12 +85,26 @@ TALUS_FAST void end_work(ThreadCache& cache) noexcept {
   busy.store_release(busy.load_relaxed() - 1);  // [own]
 }
 
-// As begin_work, but leaves an owner that must come back first as it was. False: that is so.
-TALUS_FAST bool begin_work_if_present(ThreadCache& cache) noexcept {
-  if (TALUS_LIKELY(say_busy(cache))) return true;
-  end_work(cache);
-  return false;
-}
+// The same for work that calls nothing: it knows how deep the owner was.
+class BriefWork {
+ public:
+  TALUS_FAST explicit BriefWork(ThreadCache& cache) noexcept
+      : busy_{cache.presence.shared_busy}, depth_{busy_.load_relaxed()} {  // [own]
+    busy_.store_relaxed(depth_ + 1);                                       // [own]
+    compiler_fence();
+    // [hint] the lock decides
+    may_begin = cache.presence.shared_state.load_relaxed() == Attendance::present;
+  }
+  TALUS_FAST ~BriefWork() { busy_.store_release(depth_); }  // [own]
+  BriefWork(const BriefWork&) = delete;
+  BriefWork& operator=(const BriefWork&) = delete;
+
+  bool may_begin;  // no: the owner must come back first
+
+ private:
+  Atomic<uint32_t>& busy_;
+  uint32_t depth_;
+};
 
 class Working {
  public:

@@ -28,7 +28,7 @@ TALUS_FAST void release(void* pointer) noexcept {
   Atomic<void**>& slot = face.tops[index];  // as in alloc.hpp
   void** top = slot.load_relaxed();  // [own]
   // leaves: full, a guarded list
-  if (TALUS_UNLIKELY(top == face.limits[index])) return release_full(pointer, face);
+  if (TALUS_UNLIKELY(top == face.limits[index])) return release_full(pointer, face, index);
   // POINT OF NO RETURN: the block first, then the store that makes it part of the list.
   *top = pointer;
   slot.store_relaxed(top + 1);  // [own]

@@ -72,23 +72,48 @@ TALUS_SLOW void release_slow(void* pointer, HeapFace& face) noexcept {
   offer_work();
 }
 
-// A block of the face's own heap whose list is full, or one of the guarded ones. Such a face is a
-// thread's cache.
-TALUS_SLOW void release_full(void* pointer, HeapFace& face) noexcept {
-  auto& cache = static_cast<ThreadCache&>(face);
+TALUS_SLOW void release_to_full(ThreadCache& cache, void* pointer, ClassId id) noexcept {
   {
-    // Looked up again: handing it over would cost the fast path a register.
-    const PageWord word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
     const Working working{cache};
-    push_or_flush(cache, pointer, word.tag());
+    push_or_flush(cache, pointer, list_tag(id));
+  }
+  offer_work();
+}
+
+// Pushes a block on its list, whether the fast paths use that or not, and calls nothing. False:
+// the list is full, or the owner must come back.
+TALUS_FAST bool push_at_hand(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+  const BriefWork work{cache};
+  const ThreadList list = list_of(cache, id);
+  void** top = list.top.load_relaxed();  // [own]
+  if (TALUS_UNLIKELY(!work.may_begin || top == list.limit)) return false;
+  *top = pointer;
+  list.top.store_relaxed(top + 1);  // [own]
+  return true;
+}
+
+// A block of the face's own heap whose list, with this index, is full or guarded. Such a face is a
+// thread's cache.
+TALUS_SLOW void release_full(void* pointer, HeapFace& face, size_t index) noexcept {
+  auto& cache = static_cast<ThreadCache&>(face);
+  const ClassId id{static_cast<uint8_t>(index)};
+  if (TALUS_UNLIKELY(!push_at_hand(cache, pointer, id))) {
+    return release_to_full(cache, pointer, id);
+  }
+  offer_work();
+}
+
+TALUS_SLOW void release_large_slow(ThreadCache& cache, void* pointer, PageWord word) noexcept {
+  {
+    const Working working{cache};
+    release_large(&cache, pointer, word);
   }
   offer_work();
 }
 
 TALUS_SLOW void release_large_by(ThreadCache& cache, void* pointer, PageWord word) noexcept {
-  {
-    const Working working{cache};
-    release_large(&cache, pointer, word);
+  if (TALUS_UNLIKELY(!keep_at_hand(cache, pointer, word))) {
+    return release_large_slow(cache, pointer, word);
   }
   offer_work();
 }
@@ -98,6 +123,12 @@ TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageWord 
   release_remote(cache, pointer, word);
 }
 
+// Adds a block to its owner's batch if that takes nothing but a few stores, and calls nothing.
+TALUS_FAST bool add_at_hand(ThreadCache& cache, void* pointer, PageWord word) noexcept {
+  const BriefWork work{cache};
+  return TALUS_LIKELY(work.may_begin) && add_if_room(cache, pointer, word);
+}
+
 // A pointer whose page word names another owner than the face.
 TALUS_SLOW void release_other(void* pointer, HeapFace& face, PageWord word) noexcept {
   if (TALUS_UNLIKELY(face.operations != nullptr)) return release_slow(pointer, face);
@@ -105,13 +136,9 @@ TALUS_SLOW void release_other(void* pointer, HeapFace& face, PageWord word) noex
   if (TALUS_UNLIKELY(!word.is_slab())) {
     return word.is_large() ? release_large_by(cache, pointer, word) : release_slow(pointer, face);
   }
-  // No call below, so that no register is saved for one.
-  if (TALUS_UNLIKELY(!begin_work_if_present(cache))) {
+  if (TALUS_UNLIKELY(!add_at_hand(cache, pointer, word))) {
     return release_remote_slow(cache, pointer, word);
   }
-  const bool is_added = add_if_room(cache, pointer, word);
-  end_work(cache);
-  if (TALUS_UNLIKELY(!is_added)) return release_remote_slow(cache, pointer, word);
 }
 
 // Everything a thread holds goes back: lists, batches, kept blocks; lists are short again. The

@@ -9,6 +9,7 @@
 #ifndef TALUS_HEAP_LARGE_CACHE_HPP
 #define TALUS_HEAP_LARGE_CACHE_HPP
 
+#include "heap/attendance.hpp"
 #include "heap/instance_large.hpp"
 
 namespace talus {
@@ -22,21 +23,23 @@ TALUS_SLOW void settle_live(KeptBlocks& kept) noexcept {
   kept.live_count_less.store_relaxed(0);                         // [own]
 }
 
-// Blocks cease (+1) or begin (-1) to be live without the pool's knowing. Settled now and then, so
-// that statistics of a running process are off by a bounded amount.
-inline void count_less(KeptBlocks& kept, size_t bytes, size_t count) noexcept {
+// Blocks cease (+1) or begin (-1) to be live without the pool's knowing.
+TALUS_FAST void count_less(KeptBlocks& kept, size_t bytes, size_t count) noexcept {
   kept.live_bytes_less.own_add_relaxed(bytes);  // [own]
   kept.live_count_less.own_add_relaxed(count);  // [own]
+}
+// Settled now and then, so that statistics of a running process are off by a bounded amount.
+TALUS_FAST bool is_much_unsettled(const KeptBlocks& kept) noexcept {
   // [own] Either sign.
-  if (TALUS_UNLIKELY(kept.live_bytes_less.load_relaxed() + large_unsettled_bytes_max >
-                     2 * large_unsettled_bytes_max)) {
-    settle_live(kept);
-  }
+  return kept.live_bytes_less.load_relaxed() + large_unsettled_bytes_max >
+         2 * large_unsettled_bytes_max;
+}
+inline void settle_if_much(KeptBlocks& kept) noexcept {
+  if (TALUS_UNLIKELY(is_much_unsettled(kept))) settle_live(kept);
 }
 
 // live -> kept.
-inline void large_live_to_kept(ThreadCache& cache, LargeBlock& large) noexcept {
-  KeptBlocks& kept = cache.kept;
+TALUS_FAST void large_live_to_kept(KeptBlocks& kept, LargeBlock& large) noexcept {
   large.state = LargeState::kept;
   count_less(kept, large.usable_bytes, 1);
   kept.bytes.own_add_relaxed(large.granules * granule_bytes);  // [own]
@@ -46,7 +49,7 @@ inline void large_live_to_kept(ThreadCache& cache, LargeBlock& large) noexcept {
 }
 
 // Takes the uppermost block of a stack that is not empty.
-inline LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcept {
+TALUS_FAST LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcept {
   LargeBlock& large = *head.load_relaxed();  // [own]
   head.store_relaxed(large.next);            // [own]
   kept.bytes.own_add_relaxed(~(large.granules * granule_bytes) + 1);  // [own]
@@ -54,20 +57,44 @@ inline LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcep
 }
 
 // kept -> live, with a new size.
-inline void large_kept_to_live(ThreadCache& cache, LargeBlock& large, size_t bytes) noexcept {
-  large.usable_bytes = usable_bytes_of_large(bytes);
+TALUS_FAST void large_kept_to_live(KeptBlocks& kept, LargeBlock& large, size_t bytes) noexcept {
+  large.usable_bytes = round_up(bytes, os::known_page_bytes());
   large.front_bytes = 0;
   large.state = LargeState::live;
-  count_less(cache.kept, ~large.usable_bytes + 1, ~size_t{0});
+  count_less(kept, ~large.usable_bytes + 1, ~size_t{0});
 }
 
-// A kept block of this many granules, now live with `bytes` bytes; null: none.
-TALUS_FAST void* take_kept(ThreadCache& cache, size_t granules, size_t bytes) noexcept {
-  Atomic<LargeBlock*>& head = cache.kept.of_granules[granules - 1];
+// A kept block that holds so many bytes, now live; null: none.
+TALUS_FAST void* take_kept(KeptBlocks& kept, size_t bytes) noexcept {
+  Atomic<LargeBlock*>& head = kept.of_granules[divide_up(bytes, granule_bytes) - 1];
   if (head.load_relaxed() == nullptr) return nullptr;  // [own]
-  LargeBlock& large = pop_kept(cache.kept, head);
-  large_kept_to_live(cache, large, bytes);
+  LargeBlock& large = pop_kept(kept, head);
+  large_kept_to_live(kept, large, bytes);
   return reinterpret_cast<void*>(large.base);
+}
+
+// Two short ways that call nothing. Null and false: it takes more, and nothing was done.
+TALUS_FAST void* take_kept_at_hand(ThreadCache& cache, size_t bytes) noexcept {
+  const BriefWork work{cache};
+  if (TALUS_UNLIKELY(!work.may_begin || is_much_unsettled(cache.kept))) return nullptr;
+  return take_kept(cache.kept, bytes);
+}
+TALUS_FAST bool keep_at_hand(ThreadCache& cache, void* pointer, PageWord word) noexcept {
+  // leaves: one of an instance
+  if (TALUS_UNLIKELY(word.bits() != PageWord::large().bits())) return false;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  auto& large = *static_cast<LargeBlock*>(page_map.descriptor_of_owned(address));
+  const bool is_live = start_of(large) == pointer && large.state == LargeState::live;
+  // leaves: no block begins here, and larger than what is kept
+  if (TALUS_UNLIKELY(!is_live) || large.granules > large_kept_granules) return false;
+  const BriefWork work{cache};
+  KeptBlocks& kept = cache.kept;
+  const size_t after = kept.bytes.load_relaxed() + large.granules * granule_bytes;  // [own]
+  // leaves: at rest, statistics far off, too much is kept
+  if (TALUS_UNLIKELY(!work.may_begin || is_much_unsettled(kept))) return false;
+  if (after > large_kept_factor * options.list_bytes) return false;
+  large_live_to_kept(kept, large);
+  return true;
 }
 
 // Gives one kept block back to address space, of the number of granules whose turn it is.
@@ -95,7 +122,10 @@ TALUS_SLOW LargeAllocation allocate_large(ThreadCache* cache, size_t bytes,
   if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - granule_bytes)) return {};
   const size_t granules = bytes == 0 ? 1 : divide_up(bytes, granule_bytes);
   if (cache != nullptr && granules <= large_kept_granules && alignment <= granule_bytes) {
-    if (void* block = take_kept(*cache, granules, bytes)) return {block, Zeroed::no};
+    if (void* block = take_kept(cache->kept, bytes)) {
+      settle_if_much(cache->kept);
+      return {block, Zeroed::no};
+    }
   }
   Zeroed zeroed = Zeroed::no;
   LargeBlock* large = take_large(bytes, granules, alignment, zeroed);
@@ -117,7 +147,8 @@ TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageWord word) 
   if (TALUS_UNLIKELY(is_of_instance) && release_large_of_instance(pointer, word)) return;
   LargeBlock& large = prove_large(pointer, "free");
   if (cache == nullptr || large.granules > large_kept_granules) return give_large(large);
-  large_live_to_kept(*cache, large);
+  large_live_to_kept(cache->kept, large);
+  settle_if_much(cache->kept);
   const size_t most = large_kept_factor * options.list_bytes;
   while (cache->kept.bytes.load_relaxed() > most) displace_kept(cache->kept);  // [own]
 }

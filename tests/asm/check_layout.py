@@ -18,7 +18,7 @@ USUAL = ("malloc", "free", "realloc",
          "11take_blocksERNS_4HeapENS_7ClassIdEPPvm", "11give_blocksERNS_4HeapEPKPvm",
          "24slab_unused_to_availableERNS_4HeapENS_7ClassIdE",
          "5Space4takeERNS_6LockedEmmNS_7FillingE",
-         "12release_slowEPvRNS_8HeapFaceE", "12release_fullEPvRNS_8HeapFaceE")
+         "12release_slowEPvRNS_8HeapFaceE", "12release_fullEPvRNS_8HeapFaceEm")
 SPAN_BYTES_MAX = 80 * 1024
 
 

@@ -84,7 +84,8 @@ struct LargeAllocation {
   void* block = nullptr;
   Zeroed zeroed = Zeroed::no;
 };
-inline void* take_kept(ThreadCache&, size_t, size_t) noexcept { return nullptr; }
+inline void* take_kept_at_hand(ThreadCache&, size_t) noexcept { return nullptr; }
+inline bool keep_at_hand(ThreadCache&, void*, PageWord) noexcept { return false; }
 inline LargeAllocation allocate_large(ThreadCache*, size_t, size_t) noexcept { return {}; }
 inline void release_large(ThreadCache*, void*, PageWord) noexcept {}
 inline void release_kept(ThreadCache&) noexcept {}
