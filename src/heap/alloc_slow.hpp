@@ -30,7 +30,7 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   enlarge_list(cache, id);
   Locked held{lock_of(heap)};
   if (!heap.inbox.is_empty()) {
-    drain_inbox(heap, &cache);
+    drain_inbox(heap, {&cache, id, wanted});
     if (void* block = pop_from_list(list)) return block;
   }
   const size_t taken = take_blocks(heap, id, bottom, wanted);

@@ -78,42 +78,58 @@ TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, uint16_t tag) noex
   return true;
 }
 
-// As above, but only a few: blocks come home in any order, and each one in a list keeps its slab
-// from becoming empty.
-TALUS_FAST bool push_if_short(ThreadCache& cache, void* block, uint16_t tag) noexcept {
-  const ClassId id = class_of_tag(tag);
-  const size_t few = list_most_of(id) / list_remote_part;
-  return list_length(cache, id) < few && push_on_list(cache, block, tag);
-}
+// The lists of a thread that brings blocks home. They get a few of each class: blocks come in any
+// order, and each one in a list keeps its slab from becoming empty. The class that the thread is
+// about to refill gets as many as it wants, which would else be taken from slabs.
+struct HomeLists {
+  ThreadCache* cache = nullptr;  // null: nobody's; all blocks go to their slabs
+  ClassId refilled{};
+  size_t wanted = 0;
+
+  TALUS_FAST bool push(void* block, ClassId id) const noexcept {
+    const size_t most = id == refilled && wanted != 0 ? wanted
+                                                      : list_most_of(id) / list_remote_part;
+    return list_length(*cache, id) < most && push_on_list(*cache, block, list_tag(id));
+  }
+};
 
 // Bytes of the blocks of the slab that a page word names.
 TALUS_FAST size_t block_bytes_of(PageWord word) noexcept {
   return size_class_row(class_of_tag(word.tag())).block_bytes;
 }
 
-// Brings the blocks of one message home: to the lists of `cache` as far as those are short, the
-// rest (or without a cache all) to their slabs. Blocks follow a slab that changed hands meanwhile.
-TALUS_USUAL void bring_home(Heap& heap, ThreadCache* cache, RemoteMessage& message) noexcept {
+// Brings the blocks of one message home: to lists as far as those have room, the rest to their
+// slabs. Blocks follow a slab that changed hands meanwhile.
+TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& message) noexcept {
   void* strays[RemoteMessage::blocks_max];
-  uint32_t stray_count = 0, rest = 0;
-  PageWord refused;  // whose list has enough; most blocks of a message are alike
+  uint32_t stray_count = 0;
+  uint64_t full_classes[(class_count + 63) / 64] = {};
   const uint32_t count = message.count.load_relaxed();  // [own]
-  for (uint32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < count;) {
     void* block = message.blocks[i];
-    const PageWord word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
+    const uintptr_t address = reinterpret_cast<uintptr_t>(block);
+    const PageWord word = page_map.word_of(address);
     if (TALUS_UNLIKELY(word.owner() != heap.id)) {
       // Slabs change hands between threads' heaps only.
       if (!word.is_slab() || is_instance(word.owner())) report::foreign_pointer(block, "free");
       strays[stray_count++] = block;
+      i++;
       continue;
     }
-    if (word.bits() != refused.bits()) {
-      if (cache != nullptr && push_if_short(*cache, block, word.tag())) continue;
-      refused = word;
+    const ClassId id = class_of_tag(word.tag());
+    uint64_t& full = full_classes[index_of(id) >> 6];
+    const uint64_t bit = uint64_t{1} << (index_of(id) & 63);
+    if (lists.cache != nullptr && (full & bit) == 0) {
+      if (lists.push(block, id)) {
+        i++;
+        continue;
+      }
+      full |= bit;
     }
-    message.blocks[rest++] = block;
+    Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(address));
+    i += static_cast<uint32_t>(give_to_slab(heap, slab, &message.blocks[i], count - i));
   }
-  give_blocks(heap, message.blocks, rest);
+  note_free_touched(heap);
   message.clear();
   if (TALUS_LIKELY(stray_count == 0)) return keep_message(heap, message);
   PageWord word;
@@ -124,13 +140,13 @@ TALUS_USUAL void bring_home(Heap& heap, ThreadCache* cache, RemoteMessage& messa
   heap_with(word.owner()).inbox.push(message);  // which sends on what is not its own
 }
 
-// Brings home what was delivered. The heap's lock is held; a thread of that heap names its cache.
-TALUS_USUAL void drain_inbox(Heap& heap, ThreadCache* cache = nullptr) noexcept {
+// Brings home what was delivered. The heap's lock is held; a thread of that heap names its lists.
+TALUS_USUAL void drain_inbox(Heap& heap, const HomeLists& lists = {}) noexcept {
   RemoteMessage* message = heap.inbox.take_all();
   while (message != nullptr) {
     RemoteMessage* next = message->next;
     heap.inbox.count_taken(message->bytes.load_relaxed());  // [own]
-    bring_home(heap, cache, *message);
+    bring_home(heap, lists, *message);
     message = next;
   }
 }

@@ -2,8 +2,10 @@
 // tests/unit/heap/remote: blocks freed by other threads come home to the heap they are from.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <deque>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "effort.hpp"
@@ -29,6 +31,37 @@ TEST(Remote, BlocksComeHomeAndAreUsedAgain) {
   EXPECT_GT(reused, count * 9 / 10);
   EXPECT_EQ(collect_totals().space.reserved_bytes, reserved);
   for (void* block : blocks) release(block);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// Blocks that a refill would take from slabs are not put there first; other classes get a few.
+TEST(Remote, ARefillTakesWhatCameHome) {
+  ThreadCache& cache = test::own_cache();
+  const ClassId id = class_of(96), other = class_of(112);
+  std::vector<void*> blocks;
+  for (size_t i = 0; i < list_most_of(other); i++) blocks.push_back(allocate(112));
+  while (list_length(cache, other) != 0) blocks.push_back(allocate(112));
+  for (size_t i = 0; i < 4 * list_most_of(id); i++) blocks.push_back(allocate(96));
+  while (list_length(cache, id) != 0) blocks.push_back(allocate(96));
+  const auto capacity = static_cast<size_t>(list_of(cache, id).limit - list_bottom(cache, id));
+  const size_t wanted = (capacity + 1) / 2;
+  const size_t few = list_most_of(other) / list_remote_part;
+  ASSERT_GT(wanted, list_most_of(id) / list_remote_part);
+
+  // Who frees them stays: at its end it would bring them home itself.
+  std::atomic<int> stage{0};
+  std::thread other_thread{[&] {
+    for (void* block : blocks) release(block);
+    stage = 1;
+    while (stage != 2) std::this_thread::yield();
+  }};
+  while (stage != 1) std::this_thread::yield();
+  void* block = allocate(96);
+  EXPECT_EQ(list_length(cache, id), wanted - 1);
+  EXPECT_EQ(list_length(cache, other), few);
+  stage = 2;
+  other_thread.join();
+  release(block);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
