@@ -29,6 +29,8 @@ WINDOW_BYTES = 64 * 1024
 # The first two segments: what a process that does nothing touches of the file.
 START_BYTES_MAX = 20 * 1024
 TABLES_BYTES_MAX = 52 * 1024
+# What is written while a process starts lies here; large objects have a section behind.
+SMALL_DATA_BYTES_MAX = 4096
 # Each is 24 bytes that the loader reads and 8 that it writes.
 ADDRESSES_MAX = 300
 
@@ -85,6 +87,14 @@ def check_start(functions, loaded, start=START):
             yield f"{ending} does not lie in the segment of the start"
 
 
+def check_data(listing):
+    """Findings on `readelf -S`: large objects among the small ones that the start writes."""
+    found = re.search(r"\s\.bss\s+NOBITS\s+\w+\s+\w+\s+(\w+)", listing)
+    size = int(found.group(1), 16) if found else 0
+    if size > SMALL_DATA_BYTES_MAX:
+        yield f".bss is {size} bytes, over {SMALL_DATA_BYTES_MAX}: a large object lies in it"
+
+
 def check_dynamic(listing):
     """Findings on `readelf -d`: code at the ends of the library, addresses that are written."""
     for name in re.findall(r"\((INIT|FINI)\)", listing):
@@ -101,6 +111,7 @@ def findings(library, usual=USUAL, window=WINDOW_BYTES, with_linker=True):
     yield from check_dynamic(check_symbols.readelf(library, "-d"))
     if with_linker:
         yield from check_start(functions, loaded)
+        yield from check_data(check_symbols.readelf(library, "-S"))
 
 
 def main(arguments):

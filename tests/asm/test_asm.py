@@ -232,6 +232,12 @@ class Layout(Built):
         self.assertRegex(list(check_layout.check_start(functions, loaded, starts))[0],
                          "are 24576 bytes, over")
 
+    def test_a_large_object_is_found(self):
+        small = check_symbols.readelf(self.build("char a[4096];", ".c"), "-S")
+        self.assertEqual(list(check_layout.check_data(small)), [])
+        large = check_symbols.readelf(self.build("char a[4097];", ".c"), "-S")
+        self.assertRegex(list(check_layout.check_data(large))[0], "a large object")
+
     def test_code_at_the_ends_is_found(self):
         text = "void begin(void) {} void end(void) {}"
         library = self.build(text, ".c", "-Wl,-init=begin", "-Wl,-fini=end")
