@@ -26,6 +26,7 @@ USUAL = ("malloc", "free", "realloc", "12attach_cacheEv",
          "5Space4takeERNS_6LockedEmmNS_7FillingE",
          "12release_slowEPvRNS_8HeapFaceE", "12release_fullEPvRNS_8HeapFaceE")
 WINDOW_BYTES = 64 * 1024
+OTHER_WINDOW_BYTES = 80 * 1024
 # The first two segments: what a process that does nothing touches of the file.
 START_BYTES_MAX = 20 * 1024
 TABLES_BYTES_MAX = 52 * 1024
@@ -115,8 +116,11 @@ def findings(library, usual=USUAL, window=WINDOW_BYTES, with_linker=True):
 
 
 def main(arguments):
-    return report.report(arguments[0], findings(arguments[0],
-                                                with_linker="--other-linker" not in arguments))
+    if "--other-linker" in arguments:  # which was not told what comes first
+        found = findings(arguments[0], USUAL, OTHER_WINDOW_BYTES, with_linker=False)
+    else:
+        found = findings(arguments[0])
+    return report.report(arguments[0], found)
 
 
 if __name__ == "__main__":
