@@ -11,6 +11,12 @@
 // A function that nearly every process runs, at its start or now and then. These lie together in
 // the library, so that a process maps few pages of it.
 #define TALUS_USUAL [[gnu::hot]] inline
+// A function that only the start and the end of a process run. These lie together, before the usual
+// ones, and are compiled for size: a process that does nothing else maps few pages.
+#define TALUS_START [[gnu::cold]] inline
+// The same two for functions that are not inline.
+#define TALUS_USUAL_DOOR __attribute__((hot))
+#define TALUS_START_DOOR __attribute__((section(".text.startup")))
 // A function that must stay out of line, so that its caller keeps its registers and its size. Most
 // of them are usual ones, and lie with these.
 #define TALUS_SLOW [[gnu::noinline, gnu::hot]] inline

@@ -12,6 +12,7 @@
 #include "base/config.hpp"
 #include "base/high_mark.hpp"
 #include "base/low_mark.hpp"
+#include "base/pool_text.hpp"
 #include "base/turn_mark.hpp"
 #include "base/units.hpp"
 

@@ -109,31 +109,27 @@ static_assert(TALUS_BOUNDED_ALIGNMENT_MAX <= small_bytes_max, "a class is found 
 // A list that is both empty and full.
 TALUS_CONSTINIT inline void* bounded_no_blocks[2] = {};
 
-constexpr BoundedList closed_bounded_list() noexcept {
-  return {Atomic<void**>{&bounded_no_blocks[1]}, &bounded_no_blocks[1], Atomic<uint64_t>{},
-          &bounded_no_blocks[1]};
-}
 inline void close_bounded_list(BoundedList& list) noexcept {
   list.top.store_relaxed(&bounded_no_blocks[1]);  // [init]
   list.limit = list.bottom = &bounded_no_blocks[1];
 }
 
-template <size_t... Is>
-constexpr BoundedCache make_closed_cache(std::index_sequence<Is...>) noexcept {
-  return BoundedCache{{((void)Is, closed_bounded_list())...}, 0, 0, 0, nullptr, nullptr, 0, {},
-                      nullptr, nullptr};
-}
-// Before instances for which the thread has no cache.
-TALUS_CONSTINIT inline BoundedCache closed_bounded_cache =
-    make_closed_cache(std::make_index_sequence<class_count>{});
-
-template <size_t... Is>
-constexpr BoundedTable make_closed_table(std::index_sequence<Is...>) noexcept {
-  return BoundedTable{{((void)Is, Atomic<BoundedCache*>{&closed_bounded_cache})...}, nullptr};
-}
+// Before instances for which the thread has no cache. Nobody reads it, nor the table below, before
+// there is an instance: the first one fills them. As constants they would be 280 addresses that the
+// loader writes into each process.
+inline BoundedCache closed_bounded_cache;
 // Of threads without caches, and of those that have ended.
-TALUS_CONSTINIT inline BoundedTable closed_bounded_table =
-    make_closed_table(std::make_index_sequence<TALUS_BOUNDED_INSTANCES_MAX>{});
+inline BoundedTable closed_bounded_table;
+
+inline void close_bounded_table(BoundedTable& table) noexcept {
+  for (Atomic<BoundedCache*>& cache : table.caches) {
+    cache.store_relaxed(&closed_bounded_cache);  // [init]
+  }
+}
+inline void fill_closed_table() noexcept {
+  for (BoundedList& list : closed_bounded_cache.lists) close_bounded_list(list);
+  close_bounded_table(closed_bounded_table);
+}
 
 // Never null.
 inline TALUS_THREAD_LOCAL BoundedTable* this_bounded = &closed_bounded_table;

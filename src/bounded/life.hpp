@@ -37,6 +37,7 @@ inline Bounded* take_bounded_descriptor(Locked&) noexcept {
     memory = space.take_metadata(held, sizeof(Bounded));  // zero, as its members begin
   }
   if (memory == nullptr) return nullptr;
+  if (number == 0) fill_closed_table();
   auto* instance = static_cast<Bounded*>(memory);
   instance->number = number;
   bounded_registry.instances[number] = instance;
@@ -156,9 +157,7 @@ inline BoundedTable* own_bounded_table(Locked&) noexcept {
     table = static_cast<BoundedTable*>(space.take_metadata(space_held, sizeof(BoundedTable)));
     if (table == nullptr) return nullptr;
   }
-  for (Atomic<BoundedCache*>& cache : table->caches) {
-    cache.store_relaxed(&closed_bounded_cache);  // [init]
-  }
+  close_bounded_table(*table);
   this_bounded = table;
   return table;
 }

@@ -9,13 +9,14 @@
 #include "door/life.hpp"
 
 #define TALUS_NAME extern "C" TALUS_EXPORT
+#define TALUS_USUAL_NAME extern "C" TALUS_USUAL_DOOR TALUS_EXPORT
 
-TALUS_NAME void* malloc(size_t bytes) noexcept { return talus::api::malloc(bytes); }
-TALUS_NAME void free(void* pointer) noexcept { talus::api::free(pointer); }
-TALUS_NAME void* calloc(size_t count, size_t bytes) noexcept {
+TALUS_USUAL_NAME void* malloc(size_t bytes) noexcept { return talus::api::malloc(bytes); }
+TALUS_USUAL_NAME void free(void* pointer) noexcept { talus::api::free(pointer); }
+TALUS_USUAL_NAME void* calloc(size_t count, size_t bytes) noexcept {
   return talus::api::calloc(count, bytes);
 }
-TALUS_NAME void* realloc(void* pointer, size_t bytes) noexcept {
+TALUS_USUAL_NAME void* realloc(void* pointer, size_t bytes) noexcept {
   return talus::api::realloc(pointer, bytes);
 }
 TALUS_NAME void cfree(void* pointer) noexcept { talus::api::free(pointer); }

@@ -11,8 +11,8 @@
 
 namespace talus {
 namespace {
-[[gnu::constructor, gnu::used]] void unit_starts() { process_starts(); }
-[[gnu::destructor, gnu::used]] void unit_ends() { process_ends(); }
+[[gnu::constructor, gnu::used]] TALUS_START_DOOR void unit_starts() { process_starts(); }
+[[gnu::destructor, gnu::used]] TALUS_START_DOOR void unit_ends() { process_ends(); }
 }  // namespace
 }  // namespace talus
 

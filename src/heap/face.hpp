@@ -108,7 +108,7 @@ struct MakeIndices<0, Is...> {
 template <size_t... Is>
 constexpr HeapFace make_slow_face(const FaceOperations* does, Indices<Is...>) noexcept {
   return HeapFace{{((void)Is, Atomic<void**>{&no_blocks[1]})...},
-                  {((void)Is, &no_blocks[1])...},
+                  {},  // read of a face whose id a page word holds; these would be written at start
                   HeapFace::faceless,
                   does,
                   {}};

@@ -176,8 +176,10 @@ struct LinuxOs : FileCalls {
   }
 
   // Milliseconds of a clock that never goes back; a few milliseconds coarse, no kernel entry.
-  static uint64_t now_ms() noexcept { return read_clock(CLOCK_MONOTONIC_COARSE) / 1000000; }
-  static uint64_t now_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
+  TALUS_USUAL static uint64_t now_ms() noexcept {
+    return read_clock(CLOCK_MONOTONIC_COARSE) / 1000000;
+  }
+  TALUS_USUAL static uint64_t now_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
 
   static void write_error(const char* text, size_t bytes) noexcept {
     call(SYS_write, 2, to_long(text), static_cast<long>(bytes));

@@ -46,12 +46,12 @@ inline constexpr uint64_t unlimited_from = uint64_t{1} << 62;
 // No process lives with less, and 0 would mean that there is no limit.
 inline constexpr uint64_t memory_least = 4096;
 
-inline bool ends_number(char letter) noexcept {
+TALUS_START bool ends_number(char letter) noexcept {
   return letter == '\0' || letter == '\n' || letter == ' ';
 }
 
 // Bytes of memory that a limit's text allows; 0: no limit.
-inline size_t memory_in(const char* text) noexcept {
+TALUS_START size_t memory_in(const char* text) noexcept {
   const Digits digits = read_digits(text);
   if (digits.end == text || !ends_number(*digits.end)) return 0;
   if (digits.overflow || digits.value >= unlimited_from) return 0;
@@ -59,13 +59,13 @@ inline size_t memory_in(const char* text) noexcept {
 }
 
 // Processors' worth of time, rounded up: so many microseconds in each period; 0: no quota.
-inline size_t processors_of(uint64_t quota_us, uint64_t period_us) noexcept {
+TALUS_START size_t processors_of(uint64_t quota_us, uint64_t period_us) noexcept {
   if (quota_us == 0 || period_us == 0) return 0;
   return quota_us / period_us + (quota_us % period_us != 0 ? 1 : 0);
 }
 
 // The same, in the text "QUOTA PERIOD"; "max PERIOD" and all else is no quota.
-inline size_t processors_in(const char* text) noexcept {
+TALUS_START size_t processors_in(const char* text) noexcept {
   const Digits quota = read_digits(text);
   if (quota.end == text || quota.overflow || *quota.end != ' ') return 0;
   const Digits period = read_digits(quota.end + 1);
@@ -73,13 +73,13 @@ inline size_t processors_in(const char* text) noexcept {
   return processors_of(quota.value, period.value);
 }
 
-inline void keep_least(size_t& least, size_t found) noexcept {
+TALUS_START void keep_least(size_t& least, size_t found) noexcept {
   if (found != 0 && (least == 0 || found < least)) least = found;
 }
 
 // The text of a file of the group at `path`, which is the same again afterwards.
 template <size_t Capacity>
-TALUS_USUAL bool read_in_group(PathBuffer& path, const char* file,
+TALUS_START bool read_in_group(PathBuffer& path, const char* file,
                                char (&text)[Capacity]) noexcept {
   const size_t length = path.length();
   const bool is_read = path.put(file).is_whole() && read_text(path.data(), text) != 0;
@@ -88,7 +88,7 @@ TALUS_USUAL bool read_in_group(PathBuffer& path, const char* file,
 }
 
 // The number in such a file; 0: there is none, or a negative one, which means no quota.
-inline uint64_t number_in_group(PathBuffer& path, const char* file) noexcept {
+TALUS_START uint64_t number_in_group(PathBuffer& path, const char* file) noexcept {
   char text[64];
   if (!read_in_group(path, file, text)) return 0;
   const Digits digits = read_digits(text);
@@ -100,7 +100,7 @@ struct Wanted {
   bool processors;
 };
 
-TALUS_USUAL void read_group(PathBuffer& path, const Tree& tree, Wanted wanted,
+TALUS_START void read_group(PathBuffer& path, const Tree& tree, Wanted wanted,
                             MachineLimits& least) noexcept {
   const bool is_unified = &tree == &unified_tree;
   char text[64];
@@ -119,7 +119,7 @@ TALUS_USUAL void read_group(PathBuffer& path, const Tree& tree, Wanted wanted,
 
 // --- where a group is ----------------------------------------------------------------------------
 
-inline bool is_there(PathBuffer& path, const char* mark) noexcept {
+TALUS_START bool is_there(PathBuffer& path, const char* mark) noexcept {
   const size_t length = path.length();
   const long file = path.is_whole() && path.put(mark).is_whole()
                         ? os::System::open_file(path.data())
@@ -130,7 +130,7 @@ inline bool is_there(PathBuffer& path, const char* mark) noexcept {
 }
 
 // True if a step of the path is "..": the group lies outside of what this process may see.
-inline bool leads_up(TextPart path) noexcept {
+TALUS_START bool leads_up(TextPart path) noexcept {
   while (path.length != 0) {
     if (path.take_until('/').is("..")) return true;
   }
@@ -138,7 +138,7 @@ inline bool leads_up(TextPart path) noexcept {
 }
 
 // The part of `group` below `root`; false: it is not below.
-inline bool below(TextPart root, TextPart& group) noexcept {
+TALUS_START bool below(TextPart root, TextPart& group) noexcept {
   if (root.is("/")) root.length = 0;
   if (root.length > group.length) return false;
   for (size_t i = 0; i < root.length; i++) {
@@ -150,7 +150,7 @@ inline bool below(TextPart root, TextPart& group) noexcept {
 }
 
 // A path as mountinfo writes it: blanks, tabs, line ends and backslashes are octal numbers.
-inline void put_mount_point(PathBuffer& path, TextPart point) noexcept {
+TALUS_START void put_mount_point(PathBuffer& path, TextPart point) noexcept {
   for (size_t i = 0; i < point.length; i++) {
     char letter = point.text[i];
     if (letter == '\\' && i + 3 < point.length) {
@@ -168,7 +168,7 @@ inline void put_mount_point(PathBuffer& path, TextPart point) noexcept {
 // Length of the mount's part of `path`, which is then the group's; `nowhere` if it was not found.
 inline constexpr size_t nowhere = ~size_t{0};
 
-TALUS_USUAL size_t find_by_custom(PathBuffer& path, const char* mounts, const Tree& tree,
+TALUS_START size_t find_by_custom(PathBuffer& path, const char* mounts, const Tree& tree,
                                   TextPart group) noexcept {
   for (const char* name : tree.customary) {
     if (name == nullptr) continue;
@@ -180,7 +180,7 @@ TALUS_USUAL size_t find_by_custom(PathBuffer& path, const char* mounts, const Tr
 }
 
 // A line: id, parent, device, root, mount point, options, ..., "-", file system, source, options.
-inline size_t find_by_mount(PathBuffer& path, const char* mount_table, const Tree& tree,
+TALUS_START size_t find_by_mount(PathBuffer& path, const char* mount_table, const Tree& tree,
                             TextPart group) noexcept {
   FileLines lines{mount_table};
   for (TextPart line; lines.next(line);) {
@@ -201,7 +201,7 @@ inline size_t find_by_mount(PathBuffer& path, const char* mount_table, const Tre
   return nowhere;
 }
 
-TALUS_USUAL void read_tree(const CgroupRoots& roots, const Tree& tree, TextPart group,
+TALUS_START void read_tree(const CgroupRoots& roots, const Tree& tree, TextPart group,
                            Wanted wanted, MachineLimits& least) noexcept {
   PathBuffer path;
   while (group.length != 0 && group.text[group.length - 1] == '/') group.length--;
@@ -224,7 +224,7 @@ TALUS_USUAL void read_tree(const CgroupRoots& roots, const Tree& tree, TextPart 
 
 // The limits of the process's control groups. Each line of the file cgroup is
 // "ID:CONTROLLERS:GROUP"; version 2 has the id 0, no controllers, and the last line.
-TALUS_USUAL MachineLimits read_machine_limits(const CgroupRoots& roots = CgroupRoots{}) noexcept {
+TALUS_START MachineLimits read_machine_limits(const CgroupRoots& roots = CgroupRoots{}) noexcept {
   MachineLimits least;
   cgroup::Wanted unseen{true, true};
   FileLines lines{roots.own_groups};

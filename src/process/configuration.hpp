@@ -37,7 +37,7 @@ struct ConfigurationFacts {
 enum class OptionFile : uint8_t { not_asked, absent, no_file, not_trusted, read };
 
 // The value of NAME in an environment; null: it is not there.
-inline const char* environment_value(const char* variable, const char* name) noexcept {
+TALUS_START const char* environment_value(const char* variable, const char* name) noexcept {
   size_t i = 0;
   while (name[i] != '\0' && variable[i] == name[i]) i++;
   return name[i] == '\0' && variable[i] == '=' ? variable + i + 1 : nullptr;
@@ -49,7 +49,7 @@ struct FileNames {
   const char* config_home = nullptr;
   const char* home = nullptr;
 
-  explicit FileNames(const char* const* environment) noexcept {
+  TALUS_START explicit FileNames(const char* const* environment) noexcept {
     for (; environment != nullptr && *environment != nullptr; environment++) {
       const char first = **environment;
       if (first == 'T') keep_first(named, environment_value(*environment, "TALUS_CONFIG"));
@@ -59,7 +59,7 @@ struct FileNames {
   }
 
  private:
-  static void keep_first(const char*& kept, const char* found) noexcept {
+  TALUS_START static void keep_first(const char*& kept, const char* found) noexcept {
     if (kept == nullptr && found != nullptr && *found != '\0') kept = found;
   }
 };
@@ -71,7 +71,7 @@ struct OwnFile {
   const char* name = "";
 
   OwnFile() noexcept = default;
-  explicit OwnFile(const FileNames& names) noexcept {
+  TALUS_START explicit OwnFile(const FileNames& names) noexcept {
     if (names.named != nullptr) {
       source = OptionSource::named_file;
       folder = names.named;
@@ -97,7 +97,7 @@ class Configuration {
   Configuration(const ConfigurationFacts& facts, OptionTarget target, WarningSink sink) noexcept
       : facts_{facts}, target_{target}, sink_{facts.is_secure ? nullptr : sink} {}
 
-  TALUS_USUAL ConfigurationResult read() noexcept {
+  TALUS_START ConfigurationResult read() noexcept {
     const char* const* environment = facts_.is_secure ? nullptr : facts_.environment;
     ConfigurationResult result{OwnFile{FileNames{environment}}};
     const OwnFile& own = result.own;
@@ -132,7 +132,7 @@ class Configuration {
     }
   }
 
-  TALUS_USUAL OptionFile read_file(OptionSource source, const char* folder,
+  TALUS_START OptionFile read_file(OptionSource source, const char* folder,
                                    const char* name) noexcept {
     PathBuffer path;
     path.put(folder).put(name);
@@ -155,7 +155,7 @@ class Configuration {
     return found;
   }
 
-  long open_file(const PathBuffer& path) const noexcept {
+  TALUS_START long open_file(const PathBuffer& path) const noexcept {
     if (!path.is_whole()) return -1;
     // A relative path begins where the process is.
     if (facts_.root[0] == '\0' || path.data()[0] != '/') {

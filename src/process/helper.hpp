@@ -206,7 +206,7 @@ inline void end_locked(HelperLife& life, uint64_t patience_ms) noexcept {
 enum class Ended : uint8_t { held, for_ever };
 
 // Ends the helper, if there is one, and lets no other begin until release_helper(), or ever.
-TALUS_USUAL void end_helper(Ended ended, uint64_t patience_ms = helper_patience_ms) noexcept {
+TALUS_START void end_helper(Ended ended, uint64_t patience_ms = helper_patience_ms) noexcept {
   HelperLife* life = helper.shared_life.load_acquire();
   // Filters may forbid this call, but not where a thread was made.
   const uint64_t mask = life != nullptr ? os::System::block_signals() : 0;
@@ -260,7 +260,7 @@ inline bool is_memory_borrowed() noexcept {
 
 // At start. Doors that do not learn of a change of credentials have no helper where root may be
 // about to give up its rights, unless it is asked for.
-inline void allow_helper() noexcept {
+TALUS_START void allow_helper() noexcept {
   if (&talus_guards_credentials != nullptr) looking_right.ask_when_needed(is_kernel_open);
   const bool is_root = getauxval(AT_UID) == 0 || getauxval(AT_EUID) == 0;
   const bool is_asked_for = option_origins[OptionId::helper].source != OptionSource::builtin;

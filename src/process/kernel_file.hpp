@@ -18,13 +18,13 @@ struct TextPart {
   const char* text = nullptr;
   size_t length = 0;
 
-  bool is(const char* word) const noexcept {
+  TALUS_START bool is(const char* word) const noexcept {
     size_t i = 0;
     while (i < length && word[i] != '\0' && text[i] == word[i]) i++;
     return i == length && word[i] == '\0';
   }
   // The letters before the first `end`, which are taken off together with it; all if there is none.
-  TextPart take_until(char end) noexcept {
+  TALUS_START TextPart take_until(char end) noexcept {
     TextPart taken{text, 0};
     while (taken.length < length && text[taken.length] != end) taken.length++;
     const size_t used = taken.length < length ? taken.length + 1 : length;
@@ -33,7 +33,7 @@ struct TextPart {
     return taken;
   }
   // Whether `word` is one of the words between commas.
-  bool has_word(const char* word) const noexcept {
+  TALUS_START bool has_word(const char* word) const noexcept {
     TextPart rest = *this;
     while (rest.length != 0) {
       if (rest.take_until(',').is(word)) return true;
@@ -50,7 +50,7 @@ class PathBuffer {
   size_t length() const noexcept { return length_; }
   bool is_whole() const noexcept { return is_whole_; }
 
-  PathBuffer& put(TextPart part) noexcept {
+  TALUS_START PathBuffer& put(TextPart part) noexcept {
     if (part.length >= sizeof bytes_ - length_) {
       is_whole_ = false;
       return *this;
@@ -60,7 +60,7 @@ class PathBuffer {
     bytes_[length_] = '\0';
     return *this;
   }
-  PathBuffer& put(const char* text) noexcept {
+  TALUS_START PathBuffer& put(const char* text) noexcept {
     size_t length = 0;
     while (text[length] != '\0') length++;
     return put(TextPart{text, length});
@@ -81,7 +81,7 @@ class PathBuffer {
 
 // The start of a file, ended by a zero; returns its length, 0 if there is nothing to read.
 template <size_t Capacity>
-TALUS_USUAL size_t read_text(const char* path, char (&text)[Capacity]) noexcept {
+TALUS_START size_t read_text(const char* path, char (&text)[Capacity]) noexcept {
   text[0] = '\0';
   const long file = os::System::open_file(path);
   if (file < 0) return 0;
@@ -103,7 +103,7 @@ class FileLines {
   FileLines& operator=(const FileLines&) = delete;
 
   // The next line without its end, valid until the next call. False: there is none.
-  bool next(TextPart& line) noexcept {
+  TALUS_START bool next(TextPart& line) noexcept {
     bool is_too_long = false;
     for (size_t at = start_;; at++) {
       if (at == end_) {
@@ -124,7 +124,7 @@ class FileLines {
 
  private:
   // Moves the unfinished line to the front and reads on. Returns where the new letters begin.
-  size_t read_on() noexcept {
+  TALUS_START size_t read_on() noexcept {
     for (size_t i = start_; i < end_; i++) buffer_[i - start_] = buffer_[i];
     end_ -= start_;
     start_ = 0;

@@ -16,7 +16,7 @@ enum class [[nodiscard]] OptionParse : std::uint8_t{accepted, malformed, out_of_
 
 struct OptionSuffix {
   OptionUnit unit;
-  const char* word;
+  char word[4];
   std::uint64_t factor;
 };
 
@@ -40,7 +40,7 @@ struct Digits {
   bool overflow;    // the value is not what was written
 };
 
-TALUS_USUAL constexpr Digits read_digits(const char* text) noexcept {
+TALUS_START constexpr Digits read_digits(const char* text) noexcept {
   Digits digits{0, text, false};
   for (; *digits.end >= '0' && *digits.end <= '9'; ++digits.end) {
     const std::uint64_t digit = static_cast<std::uint64_t>(*digits.end - '0');

@@ -81,7 +81,7 @@ inline const char* option_env_name(const char* variable) noexcept {
 
 // Reads every TALUS_* variable of `envp` (null-ended; may be null) into the target. A name that
 // comes twice counts once, the first time, as for getenv. `sink` may be null.
-TALUS_USUAL OptionsResult read_environment(const char* const* envp, OptionTarget target,
+TALUS_START OptionsResult read_environment(const char* const* envp, OptionTarget target,
                                            WarningSink sink) noexcept {
   OptionOrigin origin;
   origin.source = OptionSource::environment;

@@ -39,7 +39,7 @@ inline OptionParse parse_option_amount(const OptionRow& row, const char* text,
 inline OptionParse parse_option_word(const OptionRow& row, const char* text,
                                      std::uint64_t& out) noexcept {
   const std::size_t length = option_length(text);
-  const char* word = row.words;
+  const char* word = option_words(row.id);
   for (std::uint64_t index = 0;; ++index) {
     std::size_t end = 0;
     while (word[end] != '\0' && word[end] != '|')
@@ -112,7 +112,7 @@ inline OptionParse set_option(Options& options, const OptionRow& row, const char
 // --- values to text ------------------------------------------------------------------------------
 
 inline void add_option_index(OptionLine& line, const OptionRow& row, std::uint64_t index) noexcept {
-  const char* word = row.words;
+  const char* word = option_words(row.id);
   for (; index != 0; ++word) {
     if (*word == '\0') return;
     if (*word == '|') --index;
@@ -179,7 +179,7 @@ inline void add_option_range(OptionLine& line, const OptionRow& row) noexcept {
     add_option_number(line, row.unit, row.max);
     if (row.kind == OptionKind::amount) line.add(", 1% to 100%, or empty");
   } else {
-    line.add(row.words);
+    line.add(option_words(row.id));
   }
 }
 

@@ -31,7 +31,7 @@ inline void warn(const char* line) noexcept {
   os::System::write_error(text.data(), text.length());
 }
 
-TALUS_COLD void read_own_configuration() noexcept {
+TALUS_START void read_own_configuration() noexcept {
   ConfigurationFacts facts;
   facts.environment = environ;
   facts.program_text = talus_options;
@@ -43,7 +43,7 @@ TALUS_COLD void read_own_configuration() noexcept {
 }
 
 // Only the first call does anything.
-inline void configure_process() noexcept {
+TALUS_START void configure_process() noexcept {
   if (configuration_is_read.load_relaxed() != 0) return;  // [hint] asked again
   uint32_t unread = 0;
   if (configuration_is_read.cas_acq_rel(unread, 1)) read_own_configuration();

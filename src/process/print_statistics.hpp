@@ -174,7 +174,7 @@ inline void print_on_slow_path() noexcept {
 
 // At start and in the child of a fork: the clock's first sample is one step away. The helper comes
 // with the next slow path.
-inline void begin_clock_samples() noexcept {
+TALUS_START void begin_clock_samples() noexcept {
   if (!is_trigger_on(each_time)) return;
   const uint64_t first_ms = os::System::now_ms() + options.print_stats_ms;
   statistics_printer.next_ms.store_relaxed(first_ms);  // [init]

@@ -84,7 +84,7 @@ inline bool start_file(const ProviderChoice& wish) noexcept {
 
 // After the options are known. `warn` takes a line.
 template <typename Warn>
-TALUS_USUAL void start_provider(Warn warn) noexcept {
+TALUS_START void start_provider(Warn warn) noexcept {
   ProviderChoice& wish = options.provider;
   if (wish.kind == ProviderKind::os) return;
   const bool is_file = wish.kind == ProviderKind::file;

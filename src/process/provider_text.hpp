@@ -13,8 +13,8 @@ namespace talus {
 
 // What a provider may have.
 inline constexpr OptionRow provider_bytes_row = {
-    OptionId::provider,          "size", OptionKind::number, "", 0, "", std::uint64_t{1} << 20,
-    std::uint64_t{1} << 47, OptionUnit::bytes, OptionReload::at_start, ""};
+    OptionId::provider, {}, OptionKind::number, 0, std::uint64_t{1} << 20, std::uint64_t{1} << 47,
+    OptionUnit::bytes, OptionReload::at_start, {}};
 
 // `word`=VALUE of a provider, up to a comma or the end, which `text` is moved behind.
 struct ProviderWord {

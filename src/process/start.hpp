@@ -105,18 +105,18 @@ inline void start_mapped() noexcept {
 }
 
 // What the options print_stats* ask for. Who wants samples by the clock alone pays for these alone.
-inline void prepare_statistics() noexcept {
+TALUS_START void prepare_statistics() noexcept {
   if (is_trigger_on(each_bytes)) {
     counting::tell_each(options.print_stats_bytes, print_as_options_say);
   }
   if (is_trigger_on(at_exit) || is_trigger_on(each_bytes)) start_counting();
 }
-inline void start_clock_samples() noexcept {
+TALUS_START void start_clock_samples() noexcept {
   begin_clock_samples();
   if (has_clock_samples()) start_helper();
 }
 
-TALUS_USUAL void process_starts() noexcept {
+TALUS_START void process_starts() noexcept {
   if (has_started.load_relaxed()) return;  // [init] constructors run one after the other
   has_started.store_relaxed(true);         // [init]
   process_started_ns.store_relaxed(os::System::now_ns());  // [init]
@@ -138,7 +138,7 @@ TALUS_USUAL void process_starts() noexcept {
 // that its ender holds, who calls exit in the handler of a signal.
 inline constexpr uint64_t exit_patience_ms = 200;
 
-TALUS_SLOW void process_ends() noexcept {
+TALUS_START void process_ends() noexcept {
   if (has_ended.load_relaxed()) return;  // [init] destructors run one after the other
   has_ended.store_relaxed(true);         // [init]
   if (may_be_unloaded()) forget_faults();

@@ -88,7 +88,7 @@ TALUS_HOOK ThreadCache* cache_of_new_thread(HeapFace&) noexcept {
 // Before the code is unloaded, where only a key could be had: no thread may call into it when it
 // ends, and those that are about to leave it get time to do so. (libc does not say who is on the
 // way in: who is between libc's look at the key and the first line of thread_ends is not seen.)
-inline void forget_threads() noexcept {
+TALUS_START void forget_threads() noexcept {
   Locked held{thread_end.lock};
   if (!thread_end.has_key.load_relaxed()) return;  // [own] the lock
   thread_end.has_key.store_release(false);

@@ -53,7 +53,8 @@ constexpr LimitBytes below_each_other(LimitBytes bytes) noexcept {
 }
 
 // What the options mean on this machine. A percentage of no limit is none.
-constexpr LimitBytes effective_limits(const Options& wanted, const MachineLimits& found) noexcept {
+TALUS_START constexpr LimitBytes effective_limits(const Options& wanted,
+                                                  const MachineLimits& found) noexcept {
   LimitBytes bytes{bytes_of(wanted.limit_soft, found), bytes_of(wanted.limit_hard, found)};
   if (wanted.limit_soft.kind == AmountKind::unset) {
     const size_t rest = found.memory_bytes % 8 * soft_eighths / 8;

@@ -217,20 +217,43 @@ enum class OptionId : std::uint8_t {
 #undef TALUS_OPTION_ID
 };
 
+// All names and sentences one behind the other, and where each lies: there is no object of that
+// type.
+#define TALUS_OPTION_TEXT(name, type, value, min, max, unit, reload, help) #name "\0" help "\0"
+inline constexpr char option_texts[] = "\0" TALUS_OPTION_ROWS(TALUS_OPTION_TEXT);
+#undef TALUS_OPTION_TEXT
+struct OptionPlaces {
+  char empty[1];
+#define TALUS_OPTION_PLACE(name, type, value, min, max, unit, reload, help) \
+  char name##_name[sizeof(#name)];                                          \
+  char name##_help[sizeof(help)];
+  TALUS_OPTION_ROWS(TALUS_OPTION_PLACE)
+#undef TALUS_OPTION_PLACE
+};
+static_assert(sizeof(OptionPlaces) + 1 == sizeof(option_texts), "same texts, same order");
+using OptionRowText = PoolText<option_texts>;
+
 // One row as data. All fields are constant.
 struct OptionRow {
   OptionId id;
-  const char* name;  // lower case, as in Options
+  OptionRowText name;  // lower case, as in Options
   OptionKind kind;
-  const char* words;             // the allowed words, parted by '|'; else empty
   std::uint64_t default_number;  // numbers, amounts: the value; booleans, words: the index; text: 0
-  const char* default_text;      // text only, else empty
   std::uint64_t min;
   std::uint64_t max;  // inclusive
   OptionUnit unit;
   OptionReload reload;
-  const char* help;  // a sentence without its full stop
+  OptionRowText help;  // a sentence without its full stop
 };
+
+// The allowed words, parted by '|'; else empty.
+TALUS_START constexpr const char* option_words(OptionId id) noexcept {
+#define TALUS_OPTION_WORDS(name, type, value, min, max, unit, reload, help) \
+  if (id == OptionId::name) return OptionTypeOf<type>::words;
+  TALUS_OPTION_ROWS(TALUS_OPTION_WORDS)
+#undef TALUS_OPTION_WORDS
+  return "";
+}
 
 // The type a row's default is written in: a text's is a literal, any other's its own type.
 template <typename Value>
@@ -244,32 +267,25 @@ struct OptionDefault<OptionText> {
 
 constexpr std::uint64_t option_default_number(std::uint64_t value) { return value; }
 constexpr std::uint64_t option_default_number(bool value) { return value ? 1 : 0; }
-constexpr std::uint64_t option_default_number(const char*) { return 0; }
+constexpr std::uint64_t option_default_number(const char*) { return 0; }  // all are empty
 constexpr std::uint64_t option_default_number(OptionAmount value) { return value.value; }
 constexpr std::uint64_t option_default_number(const ProviderChoice&) { return 0; }
 template <typename Words, typename = std::enable_if_t<std::is_enum_v<Words>>>
 constexpr std::uint64_t option_default_number(Words value) {
   return static_cast<std::uint64_t>(value);
 }
-constexpr const char* option_default_text(const char* value) { return value; }
-template <typename Other>
-constexpr const char* option_default_text(Other) {
-  return "";
-}
 
 inline constexpr OptionRow option_rows[] = {
 #define TALUS_OPTION_ROW(name, type, value, min, max, unit, reload, help) \
   {OptionId::name,                                                        \
-   #name,                                                                 \
+   OptionRowText{offsetof(OptionPlaces, name##_name)},                    \
    OptionTypeOf<type>::kind,                                              \
-   OptionTypeOf<type>::words,                                             \
    option_default_number(OptionDefault<type>::Type{value}),               \
-   option_default_text(OptionDefault<type>::Type{value}),                 \
    min,                                                                   \
    max,                                                                   \
    OptionUnit::unit,                                                      \
    OptionReload::reload,                                                  \
-   help},
+   OptionRowText{offsetof(OptionPlaces, name##_help)}},
     TALUS_OPTION_ROWS(TALUS_OPTION_ROW)
 #undef TALUS_OPTION_ROW
 };

@@ -14,10 +14,10 @@ namespace talus {
 
 inline constexpr std::size_t preset_count = 4;
 
-// One option and its values as text, in the order of Preset.
+// One option and its values, in the order of Preset.
 struct PresetRow {
   OptionId option;
-  const char* values[preset_count];
+  char values[preset_count][9];  // as text
 };
 
 // tiny: every page that is free goes, also where that costs time. fast: memory is kept, and taken

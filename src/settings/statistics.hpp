@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/base.hpp"
+
 namespace talus {
 
 // counter: only grows, from the start of the process.
@@ -153,19 +155,58 @@ enum class StatisticId : std::uint8_t {
 #undef TALUS_STATISTIC_ID
 };
 
+// All texts of the tables one behind the other, each group's name once.
+#define TALUS_STATISTIC_GROUPS(GROUP) \
+  GROUP(process) GROUP(resident) GROUP(heap) GROUP(space) GROUP(calls) GROUP(class) GROUP(thread) \
+  GROUP(instance)
+#define TALUS_ALL_STATISTIC_ROWS(ROW) \
+  TALUS_STATISTIC_ROWS(ROW)           \
+  TALUS_CLASS_STATISTIC_ROWS(ROW)     \
+  TALUS_THREAD_STATISTIC_ROWS(ROW)    \
+  TALUS_INSTANCE_STATISTIC_ROWS(ROW)
+#define TALUS_STATISTIC_GROUP_TEXT(group) #group "\0"
+#define TALUS_STATISTIC_TEXT(group, field, kind, unit, label, help) #field "\0" label "\0" help "\0"
+inline constexpr char statistic_texts[] =
+    "\0" TALUS_STATISTIC_GROUPS(TALUS_STATISTIC_GROUP_TEXT)
+        TALUS_ALL_STATISTIC_ROWS(TALUS_STATISTIC_TEXT);
+#undef TALUS_STATISTIC_GROUP_TEXT
+#undef TALUS_STATISTIC_TEXT
+
+// Where each lies. There is no object of this type.
+struct StatisticPlaces {
+  char empty[1];
+#define TALUS_STATISTIC_GROUP_PLACE(group) char group_##group[sizeof(#group)];
+#define TALUS_STATISTIC_PLACE(group, field, kind, unit, label, help) \
+  char group##_##field##_field[sizeof(#field)];                      \
+  char group##_##field##_label[sizeof(label)];                       \
+  char group##_##field##_help[sizeof(help)];
+  TALUS_STATISTIC_GROUPS(TALUS_STATISTIC_GROUP_PLACE)
+  TALUS_ALL_STATISTIC_ROWS(TALUS_STATISTIC_PLACE)
+#undef TALUS_STATISTIC_GROUP_PLACE
+#undef TALUS_STATISTIC_PLACE
+};
+static_assert(sizeof(StatisticPlaces) + 1 == sizeof(statistic_texts), "same texts, same order");
+using StatisticText = PoolText<statistic_texts>;
+
 // One row as data. All fields are constant.
 struct StatisticRow {
-  const char* group;
-  const char* field;
+  StatisticText group;
+  StatisticText field;
   StatisticKind kind;
   StatisticUnit unit;
-  const char* label;
+  StatisticText label;
   std::uint8_t label_length;
-  const char* help;  // without its full stop
+  StatisticText help;  // without its full stop
 };
 
-#define TALUS_STATISTIC_ROW(group, field, kind, unit, label, help) \
-  {#group, #field, StatisticKind::kind, StatisticUnit::unit, label, sizeof(label) - 1, help},
+#define TALUS_STATISTIC_ROW(group, field, kind, unit, label, help)            \
+  {StatisticText{offsetof(StatisticPlaces, group_##group)},                   \
+   StatisticText{offsetof(StatisticPlaces, group##_##field##_field)},         \
+   StatisticKind::kind,                                                       \
+   StatisticUnit::unit,                                                       \
+   StatisticText{offsetof(StatisticPlaces, group##_##field##_label)},         \
+   sizeof(label) - 1,                                                         \
+   StatisticText{offsetof(StatisticPlaces, group##_##field##_help)}},
 inline constexpr StatisticRow statistic_rows[] = {TALUS_STATISTIC_ROWS(TALUS_STATISTIC_ROW)};
 inline constexpr StatisticRow class_statistic_rows[] = {
     TALUS_CLASS_STATISTIC_ROWS(TALUS_STATISTIC_ROW)};
@@ -185,8 +226,8 @@ inline constexpr std::size_t instance_statistic_count =
 
 // What a group is about, for people.
 struct StatisticGroup {
-  const char* name;
-  const char* title;
+  char name[9];
+  char title[34];
 };
 inline constexpr StatisticGroup statistic_groups[] = {
     {"process", "the process"},

@@ -1,44 +1,126 @@
 #!/usr/bin/env python3
-# What it owns: the proof that what every process runs lies together in the library. The kernel maps
-# a file's pages by sixteen around each one that is run, so a start that is scattered over the
-# library makes all of it resident in each process that does nothing.
-# It must not know what these functions do, nor how the compiler is told (base/attributes.hpp).
+# What it owns: the proof that what every process touches lies together in the library. The kernel
+# maps a file's pages by sixteen around each one that is touched, from the start of a segment on, so
+# a start that is scattered over the library makes all of it resident in each process that does
+# nothing; and a page that the loader writes addresses to is each process's own.
+# It must not know what these functions do, nor how compiler and linker are told
+# (base/attributes.hpp, door/layout.ld).
 # SPDX-License-Identifier: MIT
-"""Checks that the usual functions of a libtalus.so lie close to each other."""
+"""Checks that what a process touches of a libtalus.so lies in few windows of pages."""
 
+import re
 import sys
 
+import check_symbols
 import fast_path
 import report
 
-# Endings of names, as compilers write them: of the start, of the first block, of the usual ways.
-USUAL = ("malloc", "free", "realloc",
-         "14process_startsEv", "13Configuration4readEv", "12attach_cacheEv",
+# Endings of names, as compilers write them: of the start and the end, and of what a process uses
+# that allocates.
+START = ("14process_startsEv", "12process_endsEv", "13Configuration4readEv",
+         "19read_machine_limitsERKNS_11CgroupRootsE", "12allow_helperEv", "14forget_threadsEv")
+USUAL = ("malloc", "free", "realloc", "12attach_cacheEv",
          "6refillERNS_11ThreadCacheENS_7ClassIdE", "13allocate_slowEmRNS_8HeapFaceE",
          "11take_blocksERNS_4HeapENS_7ClassIdEPPvm", "11give_blocksERNS_4HeapEPKPvm",
          "24slab_unused_to_availableERNS_4HeapENS_7ClassIdE",
          "5Space4takeERNS_6LockedEmmNS_7FillingE",
          "12release_slowEPvRNS_8HeapFaceE", "12release_fullEPvRNS_8HeapFaceEm")
-SPAN_BYTES_MAX = 80 * 1024
+WINDOW_BYTES = 64 * 1024
+OTHER_WINDOW_BYTES = 80 * 1024
+# The first two segments: what a process that does nothing touches of the file.
+START_BYTES_MAX = 20 * 1024
+TABLES_BYTES_MAX = 52 * 1024
+# What is written while a process starts lies here; large objects have a section behind.
+SMALL_DATA_BYTES_MAX = 4096
+# Each is 24 bytes that the loader reads and 8 that it writes.
+ADDRESSES_MAX = 300
 
 
-def findings(library, usual=USUAL, span_max=SPAN_BYTES_MAX):
-    functions = fast_path.symbols(library)
-    first, last = None, None
-    for ending in usual:
+def segments(listing):
+    """[(start, bytes in the file, flags, sections)] of the loaded segments of `readelf -l`."""
+    found = [(int(start, 16), int(size, 16), flags.strip()) for start, size, flags in re.findall(
+        r"^\s+LOAD\s+0x\w+\s+(0x\w+)\s+0x\w+\s+(0x\w+)\s+0x\w+\s+([RWE ]{3})", listing, re.M)]
+    sections = re.findall(r"^\s+\d\d\s(.*)$", listing, re.M)
+    # Program headers before the first segment (PHDR, INTERP) have lines of their own.
+    kinds = re.findall(r"^\s+([A-Z_]+)\s+0x\w+\s+0x\w+\s+0x\w+", listing, re.M)
+    loaded = [sections[index].split() for index, kind in enumerate(kinds) if kind == "LOAD"]
+    return [(*segment, names) for segment, names in zip(found, loaded)]
+
+
+def places(functions, endings):
+    """(ending, address, end) of each function with such a name; None for one that is not there."""
+    for ending in endings:
         found = [place for name, place in functions.items()
                  if name == ending or name.startswith("_ZN") and name.endswith(ending)]
         if not found:
-            yield f"{ending} is not defined"
+            yield ending, None, None
         for address, size in found:
-            first = min(first or address, address)
-            last = max(last or 0, address + size)
-    if first is not None and last - first > span_max:
-        yield f"the usual functions lie {last - first} bytes apart, more than {span_max}"
+            yield ending, address, address + size
+
+
+def check_functions(functions, loaded, usual=USUAL, window=WINDOW_BYTES):
+    """Findings on functions that do not lie in the first window of their segment."""
+    code = [start for start, _, flags, _ in loaded if "E" in flags]
+    for ending, address, end in places(functions, usual):
+        if address is None:
+            yield f"{ending} is not defined"
+            continue
+        behind = end - max(start for start in code if start <= address)
+        if behind > window:
+            yield f"{ending} ends {behind} bytes behind the start of the code, over {window}"
+
+
+def check_start(functions, loaded, start=START):
+    """Findings on the first two segments: tables and constants, and the code of the start."""
+    (_, table_bytes, _, tables), (code, code_bytes, _, _) = loaded[:2]
+    if ".dynsym" not in tables or ".rodata" not in tables:
+        yield "the loader's tables and the constants are not together in the first segment"
+    if ".eh_frame" in tables:
+        yield "the tables for unwinding lie in the first segment"
+    for what, size, most in (("tables and constants", table_bytes, TABLES_BYTES_MAX),
+                             ("the code of the start", code_bytes, START_BYTES_MAX)):
+        if size > most:
+            yield f"{what} are {size} bytes, over {most}"
+    for ending, address, _ in places(functions, start):
+        if address is None:
+            yield f"{ending} is not defined"
+        elif not code <= address < code + code_bytes:
+            yield f"{ending} does not lie in the segment of the start"
+
+
+def check_data(listing):
+    """Findings on `readelf -S`: large objects among the small ones that the start writes."""
+    found = re.search(r"\s\.bss\s+NOBITS\s+\w+\s+\w+\s+(\w+)", listing)
+    size = int(found.group(1), 16) if found else 0
+    if size > SMALL_DATA_BYTES_MAX:
+        yield f".bss is {size} bytes, over {SMALL_DATA_BYTES_MAX}: a large object lies in it"
+
+
+def check_dynamic(listing):
+    """Findings on `readelf -d`: code at the ends of the library, addresses that are written."""
+    for name in re.findall(r"\((INIT|FINI)\)", listing):
+        yield f"has {name}: code apart from all other that each process runs"
+    count = re.search(r"\(RELACOUNT\)\s+(\d+)", listing)
+    if count and int(count.group(1)) > ADDRESSES_MAX:
+        yield f"the loader writes {count.group(1)} addresses, at most {ADDRESSES_MAX}"
+
+
+def findings(library, usual=USUAL, window=WINDOW_BYTES, with_linker=True):
+    functions = fast_path.symbols(library)
+    loaded = segments(check_symbols.readelf(library, "-l"))
+    yield from check_functions(functions, loaded, usual, window)
+    yield from check_dynamic(check_symbols.readelf(library, "-d"))
+    if with_linker:
+        yield from check_start(functions, loaded)
+        yield from check_data(check_symbols.readelf(library, "-S"))
 
 
 def main(arguments):
-    return report.report(arguments[0], findings(arguments[0]))
+    if "--other-linker" in arguments:  # which was not told what comes first
+        found = findings(arguments[0], USUAL, OTHER_WINDOW_BYTES, with_linker=False)
+    else:
+        found = findings(arguments[0])
+    return report.report(arguments[0], found)
 
 
 if __name__ == "__main__":

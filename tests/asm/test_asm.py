@@ -201,16 +201,56 @@ class Modes(Built):
 class Layout(Built):
     FAR = ".skip 200\n"
 
+    def found(self, library, usual=("malloc", "free"), **options):
+        return list(check_layout.findings(library, usual, 100, **options))
+
     def test_together_and_apart(self):
         near = self.assemble(malloc="ret", free="ret", other="ret\n" + self.FAR)
-        self.assertEqual(list(check_layout.findings(near, ("malloc", "free"), 100)), [])
+        self.assertEqual(self.found(near, with_linker=False), [])
         apart = self.assemble(malloc="ret\n", other=self.FAR, free="ret")
-        self.assertRegex(list(check_layout.findings(apart, ("malloc", "free"), 100))[0], "apart")
+        self.assertRegex(self.found(apart, with_linker=False)[0], "free ends .* behind")
 
     def test_a_missing_function_is_found(self):
         library = self.assemble(malloc="ret")
-        self.assertEqual(list(check_layout.findings(library, ("6refill",), 100)),
+        self.assertEqual(self.found(library, ("6refill",), with_linker=False),
                          ["6refill is not defined"])
+
+    def test_constants_behind_the_code_are_found(self):
+        library = self.build("const int numbers[9] = {1}; int f(void) { return 1; }", ".c")
+        found = self.found(library, ())
+        self.assertRegex(found[0], "not together in the first segment")
+        self.assertIn("14process_startsEv is not defined", found)
+
+    def test_a_start_apart_is_found(self):
+        functions = {"_ZN5talus14process_startsEv": (0x3000, 16)}
+        tables = (0, 0x800, "R", [".dynsym", ".rodata"])
+        loaded = [tables, (0x1000, 0x800, "R E", []), (0x3000, 0x800, "R E", [])]
+        starts = check_layout.START[:1]
+        self.assertEqual(list(check_layout.check_start(functions, loaded, starts)),
+                         ["14process_startsEv does not lie in the segment of the start"])
+        loaded[1] = (0x3000, 0x6000, "R E", [])
+        self.assertRegex(list(check_layout.check_start(functions, loaded, starts))[0],
+                         "are 24576 bytes, over")
+
+    def test_a_large_object_is_found(self):
+        small = check_symbols.readelf(self.build("char a[4096];", ".c"), "-S")
+        self.assertEqual(list(check_layout.check_data(small)), [])
+        large = check_symbols.readelf(self.build("char a[4097];", ".c"), "-S")
+        self.assertRegex(list(check_layout.check_data(large))[0], "a large object")
+
+    def test_code_at_the_ends_is_found(self):
+        text = "void begin(void) {} void end(void) {}"
+        library = self.build(text, ".c", "-Wl,-init=begin", "-Wl,-fini=end")
+        self.assertEqual([finding[:8] for finding in self.found(library, (), with_linker=False)],
+                         ["has INIT", "has FINI"])
+
+    def test_many_addresses_are_found(self):
+        found = {}
+        for count in (300, 301):
+            text = "static int a; int* const table[] = {" + "&a," * count + "};"
+            found[count] = self.found(self.build(text, ".c"), (), with_linker=False)
+        self.assertEqual(found[300], [])
+        self.assertRegex(found[301][0], "writes 301 addresses")
 
 
 class Symbols(Built):

@@ -271,7 +271,7 @@ TEST(OptionWarning, unknown_name_tells_the_nearest) {
 
 TEST(OptionWarning, slips_of_every_row_lead_back_to_it) {
   for (const OptionRow& row : option_rows) {
-    const std::string name = row.name;
+    const std::string name = row.name.text();
     std::string swapped = name;
     std::swap(swapped[1], swapped[2]);
     for (const std::string& slip : {name + "x", name.substr(1), swapped, "x" + name}) {

@@ -68,7 +68,7 @@ EffectiveOptions find_effective_options(const ProcessFacts& process) {
     format_option_value(options, row, value, sizeof value);
     OptionLine line(source, sizeof source);
     add_option_origin(line, origins[row.id], options);
-    found.options.push_back({row.name, value, source});
+    found.options.push_back({row.name.text(), value, source});
   }
   add_file(found.files, facts.system_file, result.system_file);
   if (result.own.folder != nullptr) {

@@ -93,7 +93,7 @@ std::string cell(std::string_view text) {
 void print_text() {
   for (const OptionRow& row : option_rows) {
     const std::string value = default_value(row);
-    fmt::print("{}={}\n    {}.\n    {}: {}; read {}\n", env_name(row), value, row.help,
+    fmt::print("{}={}\n    {}.\n    {}: {}; read {}\n", env_name(row), value, row.help.text(),
                kind_of(row), range_of(row), reload_of(row));
   }
 }
@@ -111,7 +111,7 @@ void print_preset_table() {
   }
   fmt::print("{}\n{}\n", names, line);
   for (const PresetRow& row : preset_rows) {
-    fmt::print("| `{}` |", option_row_of(row.option).name);
+    fmt::print("| `{}` |", option_row_of(row.option).name.text());
     for (const char* value : row.values)
       fmt::print(" {} |", value);
     fmt::print("\n");
@@ -133,7 +133,7 @@ void print_markdown() {
     const std::string value = default_value(row);
     fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", env_name(row), kind_of(row),
                value.empty() ? "(empty)" : fmt::format("`{}`", cell(value)), cell(range_of(row)),
-               reload_of(row), cell(row.help));
+               reload_of(row), cell(row.help.text()));
   }
   fmt::print(
       "\nBytes may carry `K` `M` `G` `T` (or `KiB` `MiB` `GiB` `TiB`), powers of 1024; times may "
@@ -160,16 +160,17 @@ void print_json() {
     const bool is_number = row.kind == OptionKind::number;
     const std::string value = default_value(row);
     fmt::print("  {{\"name\": {}, \"environment\": {}, \"type\": {}, \"default\": {}, ",
-               json_string(row.name), json_string(env_name(row)), json_string(kind_of(row)),
+               json_string(row.name.text()), json_string(env_name(row)), json_string(kind_of(row)),
                is_number                         ? fmt::format("{}", row.default_number)
                : row.kind == OptionKind::boolean ? (row.default_number != 0 ? "true" : "false")
                                                  : json_string(value));
     if (is_number || row.kind == OptionKind::amount)
       fmt::print("\"min\": {}, \"max\": {}, ", row.min, row.max);
     if (row.kind == OptionKind::text) fmt::print("\"length_max\": {}, ", row.max);
-    if (row.words[0] != '\0') fmt::print("\"words\": {}, ", json_string(row.words));
+    const char* words = option_words(row.id);
+    if (words[0] != '\0') fmt::print("\"words\": {}, ", json_string(words));
     fmt::print("\"unit\": {}, \"read\": {}, \"help\": {}}}{}\n", json_string(unit_of(row)),
-               json_string(reload_of(row)), json_string(row.help),
+               json_string(reload_of(row)), json_string(row.help.text()),
                static_cast<std::size_t>(row.id) + 1 == option_count ? "" : ",");
   }
   fmt::print("]\n");

@@ -19,8 +19,8 @@ namespace {
 
 // Full name, with what stands for the key of such a group.
 std::string full_name(const StatisticRow& row, std::string_view key) {
-  if (key.empty()) return fmt::format("{}.{}", row.group, row.field);
-  return fmt::format("{}.{}.{}", row.group, key, row.field);
+  if (key.empty()) return fmt::format("{}.{}", row.group.text(), row.field.text());
+  return fmt::format("{}.{}.{}", row.group.text(), key, row.field.text());
 }
 
 std::string_view unit_of(const StatisticRow& row) {
@@ -43,7 +43,7 @@ void print_rows(std::string_view title, std::span<const StatisticRow> rows, std:
                 StatisticsFormat format) {
   if (format == StatisticsFormat::text) {
     for (const StatisticRow& row : rows) {
-      fmt::print("{}\n    {}; {}{}{}\n", full_name(row, key), row.help, kind_of(row),
+      fmt::print("{}\n    {}; {}{}{}\n", full_name(row, key), row.help.text(), kind_of(row),
                  unit_of(row).empty() ? "" : " in ", unit_of(row));
     }
     return;
@@ -51,7 +51,7 @@ void print_rows(std::string_view title, std::span<const StatisticRow> rows, std:
   fmt::print("\n### {}\n\n| Name | Kind | Unit | Meaning |\n|---|---|---|---|\n", title);
   for (const StatisticRow& row : rows) {
     fmt::print("| `{}` | {} | {} | {} |\n", full_name(row, key), kind_of(row), unit_of(row),
-               row.help);
+               row.help.text());
   }
 }
 

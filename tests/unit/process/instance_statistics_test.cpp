@@ -206,10 +206,11 @@ TEST(InstanceStatistics, EachFormTellsThem) {
   EXPECT_TRUE(has(csv, ",heap.instances,heap.instance_live_bytes,"));
   EXPECT_FALSE(has(csv, "instance." + number_of(heap)));
   for (const StatisticRow& row : instance_statistic_rows) {
-    EXPECT_TRUE(has(json, std::string("\"") + row.field + "\":")) << row.field;
-    const std::string family = std::string("# TYPE talus_instance_") + row.field + " gauge\n";
+    const std::string field = row.field.text();
+    EXPECT_TRUE(has(json, "\"" + field + "\":")) << field;
+    const std::string family = "# TYPE talus_instance_" + field + " gauge\n";
     EXPECT_EQ(count_of(metrics, family), 1u) << family;
-    EXPECT_TRUE(has(text, std::string(" ") + row.label)) << row.label;
+    EXPECT_TRUE(has(text, std::string(" ") + row.label.text())) << row.label;
   }
   api::heap_destroy(heap);
 }

@@ -22,9 +22,9 @@ using test::printed;
 using test::value_of;
 
 std::string name_of(const StatisticRow& row, const char* key = nullptr) {
-  std::string name = row.group;
+  std::string name = row.group.text();
   if (key != nullptr) name = name + "." + key;
-  return name + "." + row.field;
+  return name + "." + row.field.text();
 }
 
 TEST(Statistics, EachNameOfTheTableHasAValue) {
@@ -37,7 +37,7 @@ TEST(Statistics, EachNameOfTheTableHasAValue) {
   process_started_ns.store_relaxed(os::System::now_ns());
   const bool is_told = kernel_tells_pages();
   for (const StatisticRow& row : statistic_rows) {
-    const bool is_page = std::string(row.group) == "resident";
+    const bool is_page = std::string(row.group.text()) == "resident";
     const int expected = is_page && !is_told ? ENODATA : 0;
     EXPECT_EQ(api::get_value(name_of(row).c_str(), &value), expected) << name_of(row);
   }
@@ -131,10 +131,11 @@ TEST(Statistics, EachFormNamesEachKnownRow) {
   const std::string text = printed(TALUS_STATS_TEXT), json = printed(TALUS_STATS_JSON);
   const std::string csv = printed(TALUS_STATS_CSV), metrics = printed(TALUS_STATS_OPENMETRICS);
   for (const StatisticRow& row : statistic_rows) {
-    EXPECT_NE(text.find(row.label), std::string::npos) << row.label;
-    EXPECT_NE(json.find("\"" + std::string(row.field) + "\":"), std::string::npos) << row.field;
-    EXPECT_NE(csv.find(name_of(row)), std::string::npos) << row.field;
-    const std::string family = std::string("# TYPE talus_") + row.group + "_" + row.field + " ";
+    EXPECT_NE(text.find(row.label.text()), std::string::npos) << row.label;
+    const std::string group = row.group.text(), field = row.field.text();
+    EXPECT_NE(json.find("\"" + field + "\":"), std::string::npos) << field;
+    EXPECT_NE(csv.find(name_of(row)), std::string::npos) << field;
+    const std::string family = "# TYPE talus_" + group + "_" + field + " ";
     EXPECT_NE(metrics.find(family), std::string::npos) << family;
   }
 }

@@ -19,7 +19,7 @@ std::string value_of(const Options& options, OptionId id) {
 
 TEST(Presets, AreTheWordsOfTheOption) {
   std::size_t words = 1;
-  for (const char* at = option_row_of(OptionId::preset).words; *at != '\0'; at++) {
+  for (const char* at = option_words(OptionId::preset); *at != '\0'; at++) {
     words += *at == '|';
   }
   EXPECT_EQ(words, preset_count);
