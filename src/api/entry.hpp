@@ -42,25 +42,37 @@ inline void* calloc(size_t count, size_t bytes) noexcept {
   return or_enomem(allocate_zeroed(total));
 }
 
+TALUS_SLOW void* reallocate_small_or_errno(void* pointer, size_t usable, size_t bytes) noexcept {
+  return or_enomem(reallocate_small(pointer, usable, bytes));
+}
+TALUS_SLOW void* reallocate_slow_or_errno(void* pointer, size_t bytes) noexcept {
+  return or_enomem(reallocate_slow(pointer, bytes));
+}
+TALUS_SLOW void* reallocate_to_nothing(void* pointer) noexcept {
+  release(pointer);
+  return nullptr;
+}
+
 // As glibc: null acts as malloc, size zero frees and returns null.
-inline void* realloc(void* pointer, size_t bytes) noexcept {
-  if (pointer == nullptr) return api::malloc(bytes);
-  if (bytes == 0) {
-    release(pointer);
-    return nullptr;
-  }
-  return or_enomem(reallocate(pointer, bytes));
+TALUS_FAST void* realloc(void* pointer, size_t bytes) noexcept {
+  if (TALUS_UNLIKELY(pointer == nullptr)) return api::malloc(bytes);
+  if (TALUS_UNLIKELY(bytes == 0)) return reallocate_to_nothing(pointer);
+  return reallocate_or<reallocate_small_or_errno, reallocate_slow_or_errno>(pointer, bytes);
+}
+// One copy for the names that are rarer.
+TALUS_SLOW void* realloc_by_call(void* pointer, size_t bytes) noexcept {
+  return api::realloc(pointer, bytes);
 }
 
 inline void* reallocarray(void* pointer, size_t count, size_t bytes) noexcept {
   size_t total = 0;
   if (__builtin_mul_overflow(count, bytes, &total)) return out_of_memory();
-  return api::realloc(pointer, total);
+  return realloc_by_call(pointer, total);
 }
 
 // FreeBSD: the old block is freed when the new one cannot be had.
 inline void* reallocf(void* pointer, size_t bytes) noexcept {
-  void* resized = api::realloc(pointer, bytes);
+  void* resized = realloc_by_call(pointer, bytes);
   if (resized == nullptr && bytes != 0 && pointer != nullptr) release(pointer);
   return resized;
 }

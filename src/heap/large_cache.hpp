@@ -89,11 +89,13 @@ TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
   settle_live(kept);
 }
 
-// A block of its own range; block null: no memory. `cache` may be null (no thread to keep for).
+// A block of its own range, of one byte at least; block null: no memory. `cache` may be null (no
+// thread to keep for).
 TALUS_SLOW LargeAllocation allocate_large(ThreadCache* cache, size_t bytes,
                                           size_t alignment) noexcept {
   if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - granule_bytes)) return {};
-  const size_t granules = bytes == 0 ? 1 : divide_up(bytes, granule_bytes);
+  if (TALUS_UNLIKELY(bytes == 0)) bytes = 1;
+  const size_t granules = divide_up(bytes, granule_bytes);
   if (cache != nullptr && granules <= large_kept_granules && alignment <= granule_bytes) {
     if (void* block = take_kept(*cache, granules, bytes)) return {block, Zeroed::no};
   }

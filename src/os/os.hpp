@@ -34,6 +34,11 @@ TALUS_USUAL size_t page_bytes() noexcept {
   return bytes;
 }
 
+// The same without asking the kernel: 0 until somebody has.
+TALUS_FAST size_t page_bytes_if_known() noexcept {
+  return shared_page_bytes.load_relaxed();  // [init] as above
+}
+
 // Null, and unmapped, when the kernel answered with an address that the page map cannot hold
 // (five-level page tables, tagged pointers).
 inline void* within_reach(void* at, size_t bytes) noexcept {
