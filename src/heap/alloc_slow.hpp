@@ -121,9 +121,9 @@ TALUS_SLOW void* allocate_slower(size_t bytes, HeapFace& face) noexcept {
   return block;
 }
 
-// A large block that the thread kept; null: there is none of this size.
-TALUS_FAST void* pop_kept_block(size_t bytes, HeapFace& face) noexcept {
-  const bool may_be_kept = bytes > small_bytes_max && bytes <= large_kept_granules * granule_bytes;
+// A large block that the thread kept; null: there is none for so many bytes above `more_than`.
+TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, HeapFace& face) noexcept {
+  const bool may_be_kept = bytes > more_than && bytes <= large_kept_granules * granule_bytes;
   if (face.operations != nullptr || !may_be_kept) return nullptr;
   auto& cache = static_cast<ThreadCache&>(face);
   const Working working{cache};
@@ -132,7 +132,7 @@ TALUS_FAST void* pop_kept_block(size_t bytes, HeapFace& face) noexcept {
 
 TALUS_SLOW void* allocate_slow(size_t bytes, HeapFace& face) noexcept {
   if (void* block = pop_guarded(bytes, face)) return block;
-  if (void* block = pop_kept_block(bytes, face)) return block;
+  if (void* block = pop_kept_block(bytes, small_bytes_max, face)) return block;
   return allocate_slower(bytes, face);
 }
 
@@ -152,10 +152,22 @@ inline void* allocate_aligned_once(size_t alignment, size_t bytes) noexcept {
   return block;
 }
 
-// A block at a multiple of `alignment`, a power of two; null: no memory.
-TALUS_SLOW void* allocate_aligned(size_t alignment, size_t bytes) noexcept {
+TALUS_SLOW void* allocate_aligned_slower(size_t alignment, size_t bytes) noexcept {
   return allocate_with(
       bytes, [=]() noexcept { return allocate_aligned_once(alignment, bytes); });
+}
+
+// A block at a multiple of `alignment`, a power of two; null: no memory.
+TALUS_SLOW void* allocate_aligned_slow(size_t alignment, size_t bytes) noexcept {
+  HeapFace& face = current_face();
+  // Not allocate_slow, which counts on an empty list: the list may have blocks for zero bytes.
+  if (alignment < block_alignment) alignment = block_alignment;
+  if (bytes <= small_bytes_max && alignment <= small_bytes_max) {
+    if (void* block = pop_guarded(bytes_at_alignment(bytes, alignment), face)) return block;
+  } else if (alignment <= granule_bytes) {
+    if (void* block = pop_kept_block(bytes, 0, face)) return block;
+  }
+  return allocate_aligned_slower(alignment, bytes);
 }
 
 }  // namespace talus
