@@ -46,25 +46,37 @@ inline void* calloc(size_t count, size_t bytes) noexcept {
   return or_enomem(allocate_zeroed(total));
 }
 
+TALUS_SLOW void* reallocate_small_or_errno(void* pointer, size_t usable, size_t bytes) noexcept {
+  return or_enomem(reallocate_small(pointer, usable, bytes));
+}
+TALUS_SLOW void* reallocate_slow_or_errno(void* pointer, size_t bytes) noexcept {
+  return or_enomem(reallocate_slow(pointer, bytes));
+}
+TALUS_SLOW void* reallocate_to_nothing(void* pointer) noexcept {
+  release(pointer);
+  return nullptr;
+}
+
 // As glibc: null acts as malloc, size zero frees and returns null.
-inline void* realloc(void* pointer, size_t bytes) noexcept {
-  if (pointer == nullptr) return api::malloc(bytes);
-  if (bytes == 0) {
-    release(pointer);
-    return nullptr;
-  }
-  return or_enomem(reallocate(pointer, bytes));
+TALUS_FAST void* realloc(void* pointer, size_t bytes) noexcept {
+  if (TALUS_UNLIKELY(pointer == nullptr)) return api::malloc(bytes);
+  if (TALUS_UNLIKELY(bytes == 0)) return reallocate_to_nothing(pointer);
+  return reallocate_or<reallocate_small_or_errno, reallocate_slow_or_errno>(pointer, bytes);
+}
+// One copy for the names that are rarer.
+TALUS_SLOW void* realloc_by_call(void* pointer, size_t bytes) noexcept {
+  return api::realloc(pointer, bytes);
 }
 
 inline void* reallocarray(void* pointer, size_t count, size_t bytes) noexcept {
   size_t total = 0;
   if (__builtin_mul_overflow(count, bytes, &total)) return out_of_memory();
-  return api::realloc(pointer, total);
+  return realloc_by_call(pointer, total);
 }
 
 // FreeBSD: the old block is freed when the new one cannot be had.
 inline void* reallocf(void* pointer, size_t bytes) noexcept {
-  void* resized = api::realloc(pointer, bytes);
+  void* resized = realloc_by_call(pointer, bytes);
   if (resized == nullptr && bytes != 0 && pointer != nullptr) release(pointer);
   return resized;
 }
@@ -96,33 +108,59 @@ inline void freezero(void* pointer, size_t bytes) noexcept {
 }
 
 // Alignment is a power of two, already checked.
-inline void* allocate_at(size_t alignment, size_t bytes) noexcept {
-  if (alignment <= block_alignment) return api::malloc(bytes);
+inline void* allocate_at_slow(size_t alignment, size_t bytes) noexcept {
   if (bytes > PTRDIFF_MAX || alignment > PTRDIFF_MAX / 2) return out_of_memory();
-  return or_enomem(allocate_aligned(alignment, bytes));
+  return or_enomem(allocate_aligned_slow(alignment, bytes));
+}
+inline void* allocate_at(size_t alignment, size_t bytes) noexcept {
+  void* block = pop_aligned(alignment, bytes);
+  return TALUS_LIKELY(block != nullptr) ? block : allocate_at_slow(alignment, bytes);
 }
 
-inline void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
-  return is_power_of_two(alignment) ? allocate_at(alignment, bytes) : invalid_argument();
+// The next three hand out a block of a list if they can; the whole contract is in the slow one of
+// each.
+TALUS_SLOW void* aligned_alloc_slow(size_t alignment, size_t bytes) noexcept {
+  return is_power_of_two(alignment) ? allocate_at_slow(alignment, bytes) : invalid_argument();
+}
+TALUS_FAST void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
+  if (TALUS_LIKELY(is_power_of_two(alignment))) {
+    if (void* block = pop_aligned(alignment, bytes)) return block;
+  }
+  return aligned_alloc_slow(alignment, bytes);
 }
 
 // glibc's memalign takes any alignment and rounds it up to a power of two.
-inline void* memalign(size_t alignment, size_t bytes) noexcept {
+TALUS_SLOW void* memalign_slow(size_t alignment, size_t bytes) noexcept {
   if (alignment > (size_t{1} << 62)) return invalid_argument();
   size_t power = block_alignment;
   while (power < alignment) power <<= 1;
   return allocate_at(power, bytes);
 }
+TALUS_FAST void* memalign(size_t alignment, size_t bytes) noexcept {
+  if (TALUS_LIKELY(is_power_of_two(alignment))) {
+    if (void* block = pop_aligned(alignment, bytes)) return block;
+  }
+  return memalign_slow(alignment, bytes);
+}
 
 // Returns the error instead of setting errno, and leaves *result alone when it fails.
-inline int posix_memalign(void** result, size_t alignment, size_t bytes) noexcept {
+TALUS_SLOW int posix_memalign_slow(void** result, size_t alignment, size_t bytes) noexcept {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   const int errno_before = errno;
-  void* block = allocate_at(alignment, bytes);
+  void* block = allocate_at_slow(alignment, bytes);
   errno = errno_before;
   if (block == nullptr) return ENOMEM;
   *result = block;
   return 0;
+}
+TALUS_FAST int posix_memalign(void** result, size_t alignment, size_t bytes) noexcept {
+  if (TALUS_LIKELY(is_power_of_two(alignment) && alignment % sizeof(void*) == 0)) {
+    if (void* block = pop_aligned(alignment, bytes)) {
+      *result = block;
+      return 0;
+    }
+  }
+  return posix_memalign_slow(result, alignment, bytes);
 }
 
 inline void* valloc(size_t bytes) noexcept { return allocate_at(os::page_bytes(), bytes); }

@@ -103,7 +103,7 @@ inline void* heap_realloc(talus_heap* heap, void* pointer, size_t bytes) noexcep
   }
   if (is_in_nameless_region(heap, pointer)) return realloc_in_nameless(heap, pointer, bytes);
   check_owner(heap, pointer, "talus_heap_realloc");
-  return api::realloc(pointer, bytes);
+  return realloc_by_call(pointer, bytes);
 }
 
 // free and talus_free take blocks of any heap; this one only of the one named.

@@ -79,10 +79,15 @@ TALUS_SLOW void* allocate_slow_or_throw(size_t bytes, HeapFace& face) {
 
 TALUS_FAST void* new_block(size_t bytes) { return allocate_or<allocate_slow_or_throw>(bytes); }
 
-inline void* new_aligned(size_t bytes, std::align_val_t alignment) {
+TALUS_SLOW void* new_aligned_slow(size_t alignment, size_t bytes) {
+  void* block = api::allocate_at_slow(alignment, bytes);
+  return TALUS_LIKELY(block != nullptr) ? block : new_slow(alignment, bytes);
+}
+
+TALUS_FAST void* new_aligned(size_t bytes, std::align_val_t alignment) {
   const size_t wanted = static_cast<size_t>(alignment);
-  void* block = api::allocate_at(wanted, bytes);
-  return TALUS_LIKELY(block != nullptr) ? block : new_slow(wanted, bytes);
+  void* block = pop_aligned(wanted, bytes);
+  return TALUS_LIKELY(block != nullptr) ? block : new_aligned_slow(wanted, bytes);
 }
 
 }  // namespace talus::api

@@ -86,12 +86,18 @@ TALUS_FAST constexpr const SizeClass& size_class_row(ClassId id) noexcept {
   return size_class_table.rows[index_of(id)];
 }
 
-// Class whose blocks hold `bytes` and all start at multiples of `alignment` (a power of two up to
-// the granule); bytes and alignment must be at most small_bytes_max.
+// What to ask for, to get blocks of at least `bytes` bytes at multiples of `alignment`, a power of
+// two: the next multiple that is not zero. Between two powers of two the classes lie equally far
+// apart. If that is a multiple of the alignment, so are they; if the alignment is the larger one,
+// its multiples are classes. Sizes above PTRDIFF_MAX are not for here.
+TALUS_FAST constexpr size_t bytes_at_alignment(size_t bytes, size_t alignment) noexcept {
+  return round_up(bytes + (bytes == 0 ? 1 : 0), alignment);
+}
+
+// The smallest class whose blocks hold `bytes` and all start at multiples of `alignment` (a power
+// of two); bytes and alignment must be at most small_bytes_max.
 constexpr ClassId class_of_aligned(size_t bytes, size_t alignment) noexcept {
-  size_t index = index_of(class_of(bytes > alignment ? bytes : alignment));
-  while (size_class_table.rows[index].block_bytes % alignment != 0) index++;
-  return ClassId{static_cast<uint8_t>(index)};
+  return class_of(bytes_at_alignment(bytes, alignment));
 }
 
 // Where the lists of a thread lie in its array of places, and how many blocks each may hold: for
@@ -135,7 +141,7 @@ constexpr size_t slab_bytes_max() noexcept {
 static_assert(class_bytes_by_rule(class_count - 1) == small_bytes_max,
               "the last class is exactly the largest small block");
 static_assert(class_count <= 255, "a class id fits in a byte");
-static_assert(is_power_of_two(small_bytes_max), "the search for an aligned class ends there");
+static_assert(is_power_of_two(small_bytes_max), "the next multiple of an alignment is small, too");
 static_assert(slab_bytes_max() * small_bytes_max < (size_t{1} << 40),
               "division by reciprocal is exact for every offset in every slab");
 

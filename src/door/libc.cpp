@@ -84,7 +84,7 @@ TALUS_NAME void* __libc_calloc(size_t count, size_t bytes) noexcept {
   return talus::api::calloc(count, bytes);
 }
 TALUS_NAME void* __libc_realloc(void* pointer, size_t bytes) noexcept {
-  return talus::api::realloc(pointer, bytes);
+  return talus::api::realloc_by_call(pointer, bytes);
 }
 TALUS_NAME void* __libc_reallocarray(void* pointer, size_t count, size_t bytes) noexcept {
   return talus::api::reallocarray(pointer, count, bytes);

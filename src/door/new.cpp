@@ -37,7 +37,9 @@ void* nothrow_new(size_t bytes) noexcept {
 
 void* nothrow_new(size_t bytes, std::align_val_t alignment) noexcept {
   const size_t wanted = static_cast<size_t>(alignment);
-  void* block = talus::api::allocate_at(wanted, bytes);
+  void* block = talus::pop_aligned(wanted, bytes);
+  if (TALUS_LIKELY(block != nullptr)) return block;
+  block = talus::api::allocate_at_slow(wanted, bytes);
   return TALUS_LIKELY(block != nullptr) ? block : nothrow_slow(wanted, bytes);
 }
 

@@ -5,6 +5,8 @@
 //   -> allocate_slow(bytes, face)    alloc_slow  a face that is no heap: first use, dead, a mode
 //        -> refill(heap, class)                  drain the inbox, available slab, new slab
 //        -> allocate_large(...)      large       kept block, range, new address space
+// pop_aligned(alignment, bytes)      here        round up, table, load, pop
+//   -> allocate_aligned_slow(...)    alloc_slow  guarded, large, zero bytes; as allocate_slow
 #ifndef TALUS_HEAP_ALLOC_HPP
 #define TALUS_HEAP_ALLOC_HPP
 
@@ -35,6 +37,26 @@ TALUS_FAST void* allocate_or(size_t bytes) {
 
 // As above; null: no memory. errno is untouched.
 TALUS_FAST void* allocate(size_t bytes) noexcept { return allocate_or<allocate_slow>(bytes); }
+
+// A block at a multiple of `alignment`, a power of two, if that is one of a list; null: it is not,
+// or the list is empty, and allocate_aligned knows more. Sizes and alignments may be any.
+TALUS_FAST void* pop_aligned(size_t alignment, size_t bytes) noexcept {
+  HeapFace& face = current_face();
+  // bytes_at_alignment less 1. Zero bytes wrap, and are as little for here as large ones.
+  const size_t last = (bytes - 1) | (alignment - 1);
+  if (TALUS_UNLIKELY(last >= fast_bytes_max)) return nullptr;
+  Atomic<void**>& slot = face.tops[face.class_of_units[last / block_alignment + 1]];
+  void** top = slot.load_relaxed();  // [own]
+  void* block = top[-1];
+  if (TALUS_LIKELY(block != nullptr)) slot.store_relaxed(top - 1);  // [own]
+  return block;
+}
+
+// A block at a multiple of `alignment`, a power of two; null: no memory.
+TALUS_SLOW void* allocate_aligned(size_t alignment, size_t bytes) noexcept {
+  void* block = pop_aligned(alignment, bytes);
+  return TALUS_LIKELY(block != nullptr) ? block : allocate_aligned_slow(alignment, bytes);
+}
 
 }  // namespace talus
 

@@ -84,20 +84,25 @@ TALUS_FAST auto allocate_with(size_t bytes, Attempt attempt) noexcept {
   return made;
 }
 
-// The block of a guarded list that was freed last; null: it is empty, or the owner must come back.
-TALUS_FAST void* pop_guarded(ThreadCache& cache, size_t bytes) noexcept {
+// Blocks that a thread has at hand though the fast paths do not reach them; null: there is none, or
+// the owner must come back. These call nothing, so that no register is saved for a call.
+// The block of a guarded list that was freed last.
+TALUS_FAST void* pop_guarded(size_t bytes, HeapFace& face) noexcept {
+  const bool is_guarded = bytes > fast_bytes_max && bytes <= small_bytes_max;
+  if (face.operations != nullptr || !is_guarded) return nullptr;
+  auto& cache = static_cast<ThreadCache&>(face);
   const BriefWork work{cache};
   return TALUS_LIKELY(work.may_begin) ? pop_from_list(list_of(cache, class_of(bytes))) : nullptr;
 }
-
-// A block that the thread has at hand though the fast paths do not reach it; null: there is none.
-// Calls nothing, so that no register is saved for a call.
+// A large block that the thread kept, for so many bytes above `more_than`.
+TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, HeapFace& face) noexcept {
+  const bool may_be_kept = bytes > more_than && bytes <= large_kept_granules * granule_bytes;
+  if (face.operations != nullptr || !may_be_kept) return nullptr;
+  return take_kept_at_hand(static_cast<ThreadCache&>(face), bytes);
+}
 TALUS_FAST void* take_at_hand(size_t bytes, HeapFace& face) noexcept {
-  if (face.operations != nullptr || bytes <= fast_bytes_max) return nullptr;
-  auto& cache = static_cast<ThreadCache&>(face);
-  if (bytes <= small_bytes_max) return pop_guarded(cache, bytes);
-  const bool may_be_kept = bytes <= large_kept_granules * granule_bytes;
-  return may_be_kept ? take_kept_at_hand(cache, bytes) : nullptr;
+  if (bytes <= small_bytes_max) return pop_guarded(bytes, face);
+  return pop_kept_block(bytes, small_bytes_max, face);
 }
 
 // By way of any face; the list of the class may have blocks.
@@ -149,10 +154,22 @@ inline void* allocate_aligned_once(size_t alignment, size_t bytes) noexcept {
   return block;
 }
 
-// A block at a multiple of `alignment`, a power of two; null: no memory.
-TALUS_SLOW void* allocate_aligned(size_t alignment, size_t bytes) noexcept {
+TALUS_SLOW void* allocate_aligned_slower(size_t alignment, size_t bytes) noexcept {
   return allocate_with(
       bytes, [=]() noexcept { return allocate_aligned_once(alignment, bytes); });
+}
+
+// A block at a multiple of `alignment`, a power of two; null: no memory.
+TALUS_SLOW void* allocate_aligned_slow(size_t alignment, size_t bytes) noexcept {
+  HeapFace& face = current_face();
+  // Not allocate_slow, which counts on an empty list: the list may have blocks for zero bytes.
+  if (alignment < block_alignment) alignment = block_alignment;
+  if (bytes <= small_bytes_max && alignment <= small_bytes_max) {
+    if (void* block = pop_guarded(bytes_at_alignment(bytes, alignment), face)) return block;
+  } else if (alignment <= granule_bytes) {
+    if (void* block = pop_kept_block(bytes, 0, face)) return block;
+  }
+  return allocate_aligned_slower(alignment, bytes);
 }
 
 }  // namespace talus

@@ -74,7 +74,7 @@ enum class LargeState : uint8_t { unused, live, kept };
 struct LargeBlock {
   uintptr_t base = 0;
   size_t granules = 0;
-  size_t usable_bytes = 0;  // multiple of the page; the rest of the range is head-room
+  size_t usable_bytes = 0;  // multiple of the page, not 0; the rest of the range is head-room
   LargeState state = LargeState::unused;
   LargeBlock* next = nullptr;
   // Of usable_bytes, how many lie before the block (heap/aligned_at.hpp): less than a granule.

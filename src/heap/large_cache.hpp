@@ -58,7 +58,7 @@ TALUS_FAST LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noe
 
 // kept -> live, with a new size.
 TALUS_FAST void large_kept_to_live(KeptBlocks& kept, LargeBlock& large, size_t bytes) noexcept {
-  large.usable_bytes = round_up(bytes, os::known_page_bytes());
+  large.usable_bytes = round_up(bytes, os::page_bytes_if_known());
   large.front_bytes = 0;
   large.state = LargeState::live;
   count_less(kept, ~large.usable_bytes + 1, ~size_t{0});
@@ -116,11 +116,13 @@ TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
   settle_live(kept);
 }
 
-// A block of its own range; block null: no memory. `cache` may be null (no thread to keep for).
+// A block of its own range, of one byte at least; block null: no memory. `cache` may be null (no
+// thread to keep for).
 TALUS_SLOW LargeAllocation allocate_large(ThreadCache* cache, size_t bytes,
                                           size_t alignment) noexcept {
   if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - granule_bytes)) return {};
-  const size_t granules = bytes == 0 ? 1 : divide_up(bytes, granule_bytes);
+  if (TALUS_UNLIKELY(bytes == 0)) bytes = 1;
+  const size_t granules = divide_up(bytes, granule_bytes);
   if (cache != nullptr && granules <= large_kept_granules && alignment <= granule_bytes) {
     if (void* block = take_kept(cache->kept, bytes)) {
       settle_if_much(cache->kept);

@@ -137,7 +137,7 @@ TALUS_SLOW void* reallocate_slow(void* pointer, size_t bytes) noexcept {
 }
 
 // A small block of the calling thread's heap becomes another small one.
-inline void* reallocate_small(void* pointer, size_t usable, size_t bytes) noexcept {
+TALUS_FAST void* reallocate_small(void* pointer, size_t usable, size_t bytes) noexcept {
   void* moved = allocate(bytes);
   if (moved == nullptr) return nullptr;
   copy_bytes(moved, pointer, usable < bytes ? usable : bytes);
@@ -145,21 +145,49 @@ inline void* reallocate_small(void* pointer, size_t usable, size_t bytes) noexce
   return moved;
 }
 
-// realloc of a live block to at least one byte; null: no memory, the block is untouched. Small
-// blocks, which grow by a few bytes most of the time, take no detour.
-TALUS_USUAL void* reallocate(void* pointer, size_t bytes) noexcept {
+// Is this the live block that starts there, and good for `bytes` just as it is, so that
+// resize_large_in_place would change nothing? Says no when in doubt.
+TALUS_FAST bool stays_as_it_is(const LargeBlock& large, uintptr_t address, size_t bytes) noexcept {
+  if (large.base != address || large.state != LargeState::live) return false;
+  const size_t usable = large.usable_bytes;
+  // The difference is that small for no size above `usable`, which is at least a page.
+  return usable - bytes < os::page_bytes_if_known() && bytes > small_bytes_max &&
+         large.front_bytes == 0;
+}
+
+// What to do with a block that cannot stay as it is; the doors that set errno have their own.
+using ReallocateSmall = void* (*)(void* pointer, size_t usable, size_t bytes);
+using ReallocateSlow = void* (*)(void* pointer, size_t bytes);
+
+// realloc of a live block to at least one byte. Blocks grow by a few bytes most of the time and
+// stay where they are: one look-up, one proof, and no call.
+template <ReallocateSmall Small, ReallocateSlow Slow>
+TALUS_FAST void* reallocate_or(void* pointer, size_t bytes) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const HeapFace& face = current_face();
-  if (bytes > small_bytes_max || face.operations != nullptr || !PageMap::covers(address)) {
-    return reallocate_slow(pointer, bytes);
+  // leaves: a face that is no heap; no address of ours
+  if (TALUS_UNLIKELY(face.operations != nullptr || !PageMap::covers(address))) {
+    return Slow(pointer, bytes);
   }
-  const PageWord word = page_map.word_of(address);
-  if (!word.is_slab()) return reallocate_slow(pointer, bytes);
-  const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(address));
-  slab.prove(pointer);  // a copy from the middle of a block would read behind its end
-  if (fits_without_waste(slab.block_bytes, bytes)) return pointer;
-  if (word.owner() != face.id) return reallocate_slow(pointer, bytes);
-  return reallocate_small(pointer, slab.block_bytes, bytes);
+  const PageMap::Place place = page_map.place_of(address);
+  const PageWord word = place.word();
+  if (TALUS_LIKELY(word.is_slab())) {
+    const Slab& slab = *static_cast<Slab*>(place.descriptor());
+    slab.prove(pointer);  // a copy from the middle of a block would read behind its end
+    if (fits_without_waste(slab.block_bytes, bytes)) return pointer;
+    if (bytes <= small_bytes_max && word.owner() == face.id) {
+      return Small(pointer, slab.block_bytes, bytes);
+    }
+  } else if (word.bits() == PageWord::large().bits()) {
+    const auto& large = *static_cast<LargeBlock*>(place.descriptor());
+    if (stays_as_it_is(large, address, bytes)) return pointer;
+  }
+  return Slow(pointer, bytes);  // leaves: another's, special, grows, shrinks, moves; no block
+}
+
+// As above; null: no memory, the block is untouched. errno is untouched.
+TALUS_USUAL void* reallocate(void* pointer, size_t bytes) noexcept {
+  return reallocate_or<reallocate_small, reallocate_slow>(pointer, bytes);
 }
 
 }  // namespace talus

@@ -33,9 +33,9 @@ TALUS_USUAL size_t page_bytes() noexcept {
   }
   return bytes;
 }
-// The same where somebody has asked for it before.
-TALUS_FAST size_t known_page_bytes() noexcept {
-  return shared_page_bytes.load_relaxed();  // [init]
+// The same without asking the kernel: 0 until somebody has.
+TALUS_FAST size_t page_bytes_if_known() noexcept {
+  return shared_page_bytes.load_relaxed();  // [init] as above
 }
 
 // Null, and unmapped, when the kernel answered with an address that the page map cannot hold

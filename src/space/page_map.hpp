@@ -62,14 +62,7 @@ class PageMap {
 
   // The word of an address that covers() accepts.
   TALUS_FAST PageWord word_of(uintptr_t address) const noexcept {
-    // [hint] the word of a live block was written before the block was handed out, and whoever
-    // frees it got it from there; for any other pointer every answer is equally good
-    const PageMap* map = keep_in_register(this);  // one address for both levels, not two
-    const char* leaf = keep_in_register(reinterpret_cast<const char*>(map) +
-                                        map->root_[address >> root_shift].load_relaxed());
-    const auto* words = reinterpret_cast<const Atomic<uint32_t>*>(leaf + sizeof(root_));
-    return PageWord::from_bits(
-        words[keep_in_register(index_in_leaf(address))].load_relaxed());  // [hint] as above
+    return place_of(address).word();
   }
 
   // The word of any address: nobody's beyond the map.
@@ -81,22 +74,47 @@ class PageMap {
   void* descriptor_of(uintptr_t address) const noexcept {
     if (!covers(address)) return nullptr;
     const Atomic<void*>* slot = descriptor_slot(address);
-    return slot == nullptr ? nullptr : slot->load_relaxed();  // [hint] as word_of
+    return slot == nullptr ? nullptr : slot->load_relaxed();  // [hint] as Place
   }
 
   // The same for an address whose word names somebody.
   TALUS_FAST void* descriptor_of_owned(uintptr_t address) const noexcept {
-    const PageMap* map = keep_in_register(this);
+    return place_of(address).descriptor();
+  }
+
+  // Where the map keeps what it knows of an address that covers() accepts: for who wants the word
+  // and then the descriptor, one look-up.
+  class Place {
+   public:
+    // [hint] the word of a live block was written before the block was handed out, and whoever
+    // frees it got it from there; for any other pointer every answer is equally good
+    TALUS_FAST PageWord word() const noexcept {
+      const auto* words = reinterpret_cast<const Atomic<uint32_t>*>(leaf_ + sizeof(root_));
+      return PageWord::from_bits(words[index_].load_relaxed());  // [hint] as above
+    }
+    // Only if the word names somebody.
+    TALUS_FAST void* descriptor() const noexcept {
+      const auto* slots = reinterpret_cast<const Atomic<void*>*>(leaf_ + sizeof(root_) +
+                                                                 sizeof(zero_words_));
+      return slots[index_].load_relaxed();  // [hint] as above
+    }
+
+   private:
+    friend class PageMap;
+    TALUS_FAST Place(const char* leaf, size_t index) noexcept : leaf_{leaf}, index_{index} {}
+    const char* leaf_;  // less the size of the root
+    size_t index_;
+  };
+  TALUS_FAST Place place_of(uintptr_t address) const noexcept {
+    const PageMap* map = keep_in_register(this);  // one address for both levels, not two
     const char* leaf = keep_in_register(reinterpret_cast<const char*>(map) +
                                         map->root_[address >> root_shift].load_relaxed());
-    const auto* slots = reinterpret_cast<const Atomic<void*>*>(leaf + sizeof(root_) +
-                                                               sizeof(zero_words_));
-    return slots[index_in_leaf(address)].load_relaxed();  // [hint] as word_of
+    return Place{leaf, keep_in_register(index_in_leaf(address))};
   }
 
   // The leaf of this address, leaf_bytes of memory; null: there is none.
   const void* leaf_of(uintptr_t address) const noexcept {
-    const uintptr_t distance = root_[address >> root_shift].load_relaxed();  // [hint] as word_of
+    const uintptr_t distance = root_[address >> root_shift].load_relaxed();  // [hint] as Place
     if (distance == 0) return nullptr;
     return reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(zero_words_) + distance);
   }
@@ -138,7 +156,7 @@ class PageMap {
     return static_cast<uint32_t>(address) >> granule_shift;
   }
   Atomic<void*>* descriptor_slot(uintptr_t address) const noexcept {
-    const uintptr_t distance = root_[address >> root_shift].load_relaxed();  // [hint] as word_of
+    const uintptr_t distance = root_[address >> root_shift].load_relaxed();  // [hint] as Place
     if (distance == 0) return nullptr;
     const uintptr_t leaf = reinterpret_cast<uintptr_t>(zero_words_) + distance;
     return reinterpret_cast<Atomic<void*>*>(leaf + leaf_granules * sizeof(uint32_t)) +

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# What it owns: the comparison of the fast paths of malloc and free with the committed budget,
-# budget.json. A path over budget, with a call, a lock, an exchange with memory, a division or a
-# fence fails, and its listing is printed, so that the cause is on the screen of the failing run.
+# What it owns: the comparison of the fast paths of malloc, free and their like with the committed
+# budget, budget.json. A path over budget, with a call, a lock, an exchange with memory, a division
+# or a fence fails, and its listing is printed, so that the cause is on the screen of that run.
 # When the path is shorter than the budget the run passes and says by how much: lower the budget.
 # It must not know how a path is found; fast_path.py does. x86-64 only: elsewhere it exits 77.
 # SPDX-License-Identifier: MIT
@@ -18,6 +18,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fast_path  # noqa: E402
 
 SKIPPED = 77
+# Their fast path leaves everything as it is.
+CHANGE_NOTHING = ("realloc", "talus_realloc")
 
 
 def compiler_key(compiler):
@@ -36,14 +38,15 @@ def path_of(library, functions, name):
     """The fast path of a function, through one entry thunk at most."""
     address, size = functions[name]
     code = fast_path.disassemble(library, address, size)
+    changes = name not in CHANGE_NOTHING
     thunk = fast_path.entry_thunk(code, address)
     sizes = dict(functions.values())
     if thunk in sizes:
         inner = fast_path.disassemble(library, thunk, sizes[thunk])
         jump = [code[at] for at in sorted(code) if not code[at].is_padding()]
         head = jump[:next(i for i, step in enumerate(jump) if step.is_jump()) + 1]
-        return head + fast_path.fast_path(inner, thunk), {**code, **inner}
-    return fast_path.fast_path(code, address), code
+        return head + fast_path.fast_path(inner, thunk, changes), {**code, **inner}
+    return fast_path.fast_path(code, address, changes), code
 
 
 def show(code, path):

@@ -2,6 +2,7 @@
 # the entry to a `ret` that calls nothing and stores to memory other than the stack (a block was
 # taken or given), with the fewest taken branches, and among those the fewest instructions.
 # Why the store: `free(nullptr)` also returns without a call, and is not the path to be measured.
+# Where nothing changes (realloc of a block that stays) it is the way that stores nothing.
 # It must not know budgets, nor which functions exist; check_budget.py does.
 # SPDX-License-Identifier: MIT
 """Disassembly of a function, and the walk over it."""
@@ -129,10 +130,11 @@ def steps(instruction, following):
         yield instruction.target(), 1
 
 
-def fast_path(code, entry):
+def fast_path(code, entry, changes=True):
     """The instructions of the fast path from entry, padding left out.
 
-    A jump out of the function leaves the path: that is the tail call of a slow function.
+    With `changes` it stores, without it stores nothing. A jump out of the function leaves the path:
+    that is the tail call of a slow function.
     """
     order = sorted(code)
     following = dict(zip(order, order[1:]))
@@ -145,7 +147,9 @@ def fast_path(code, entry):
         if best[(address, stored)] < (taken, length) or address not in code:
             continue
         instruction = code[address]
-        if instruction.is_return() and stored:
+        if not changes and instruction.stores():
+            continue
+        if instruction.is_return() and stored == changes:
             return walk_back(code, came_from, (address, stored))
         stored_after = stored or instruction.stores()
         length_after = length + (0 if instruction.is_padding() else 1)
@@ -157,7 +161,8 @@ def fast_path(code, entry):
                 best[state] = cost
                 came_from[state] = (address, stored)
                 heapq.heappush(queue, (*cost, *state))
-    raise NoFastPath("every way from the entry calls, leaves the function or stores nothing")
+    raise NoFastPath("every way from the entry calls, leaves the function or "
+                     f"stores {'nothing' if changes else 'something'}")
 
 
 def walk_back(code, came_from, state):

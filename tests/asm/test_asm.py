@@ -75,6 +75,15 @@ class Walk(Built):
         body = "test %rdi,%rdi\njne 1f\nret\n1: add $1,%rdi\nadd $2,%rdi\nmov %rdi,(%rsi)\nret"
         self.assertEqual(self.walk(body), ["test", "jne", "add", "add", "mov", "ret"])
 
+    def test_where_nothing_changes_the_way_without_a_store_is_taken(self):
+        body = "test %rdi,%rdi\njne 1f\nmov %rdi,(%rsi)\nret\n1: mov %rdi,%rax\nret"
+        functions = fast_path.symbols(library := self.assemble(realloc=body))
+        path, _ = check_budget.path_of(library, functions, "realloc")
+        self.assertEqual([step.mnemonic for step in path], ["test", "jne", "mov", "ret"])
+        functions = fast_path.symbols(library := self.assemble(realloc="mov %rdi,(%rsi)\nret"))
+        with self.assertRaises(fast_path.NoFastPath):
+            check_budget.path_of(library, functions, "realloc")
+
     def test_stack_is_no_store(self):
         body = ("push %rbx\nmov %rdi,8(%rsp)\njne 1f\npop %rbx\nret\n"
                 "1: mov %rdi,(%rsi)\npop %rbx\nret")

@@ -64,6 +64,8 @@ TEST(StartInsideARange, OtherAddressesAreNoBlock) {
   ASSERT_NE(front, 0u);
   void* range = hide(block - front);
   EXPECT_FAULT(foreign_text(range, "free"), { api::free(range); });
+  EXPECT_FAULT(foreign_text(range, "realloc"),
+               { api::realloc(range, front + usable_size(block)); });
   void* inside = hide(block + 16);
   EXPECT_FAULT(interior_text(inside, block, usable_size(block)), { api::free(inside); });
   api::free(block);

@@ -52,6 +52,10 @@ TEST(LargeBlock, ResizedAfterFree) {
     api::free(kept.block);
     api::realloc(kept.block, 2 * kept_bytes);
   });
+  EXPECT_FAULT(foreign_text(kept.block, "realloc"), {
+    api::free(kept.block);
+    api::realloc(kept.block, kept_bytes);  // which would stay where it is
+  });
   const Large given{given_bytes};
   EXPECT_FAULT(foreign_text(given.block, "realloc"), {
     api::free(given.block);
@@ -78,6 +82,19 @@ TEST(LargeBlock, PointerIntoItsEnd) {
   const Large large{given_bytes};
   void* inside = large.at(given_bytes - 8);
   EXPECT_FAULT(interior_text(inside, large.block, given_bytes), api::free(inside));
+}
+
+// Also by sizes for which a live block would stay where it is.
+TEST(LargeBlock, PointerIntoItResized) {
+  const Large large{given_bytes};
+  for (const size_t offset : {size_t{16}, size_t{4096}, given_bytes - 8}) {
+    void* inside = large.at(offset);
+    EXPECT_FAULT(interior_text(inside, large.block, given_bytes),
+                 api::realloc(inside, given_bytes));
+    EXPECT_FAULT(interior_text(inside, large.block, given_bytes), api::realloc(inside, 100));
+  }
+  void* middle = large.at(mib);
+  EXPECT_FAULT(foreign_text(middle, "realloc"), api::realloc(middle, given_bytes));
 }
 
 // Only the ends of a range are in the page map, so the middle is known as nobody's.

@@ -129,8 +129,23 @@ TEST(Lists, AlignedBlocksAtEveryAlignment) {
     }
     for (void* at : blocks) release(at);
   }
+  // Zero bytes take the slow way, with blocks in the list or without.
+  for (const size_t alignment : {size_t{8}, block_alignment, size_t{64}}) {
+    for (int round = 0; round < 3; round++) {
+      void* at = allocate_aligned(alignment, 0);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(at) % alignment, 0u);
+      release(at);
+      release(allocate(0));
+    }
+  }
+  EXPECT_EQ(test::live_bytes(), 0u);
   EXPECT_EQ(allocate_aligned(size_t{1} << 47, 1), nullptr);
   EXPECT_EQ(allocate_aligned(4096, PTRDIFF_MAX), nullptr);
+  for (size_t less = 0; less < 2 * granule_bytes; less = 2 * less + 1) {
+    release(allocate(1));  // the lists have something to give: a size that wraps is no small one
+    EXPECT_EQ(allocate_aligned(64, ~size_t{0} - less), nullptr) << less;
+    EXPECT_EQ(allocate_aligned(size_t{1} << 63, less), nullptr);
+  }
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 

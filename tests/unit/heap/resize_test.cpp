@@ -61,6 +61,80 @@ TEST(Resize, GrowsIntoAFreeNeighbour) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
+// A block that keeps its pages is answered without a lock; each border of that.
+TEST(Resize, LargeStaysWhileItNeedsTheSamePages) {
+  const size_t page_bytes = os::page_bytes();
+  const size_t usable = round_up(200 * kib, granule_bytes) - granule_bytes + 2 * page_bytes;
+  void* at = allocate(usable - 7);
+  void* wall = allocate(usable);
+  test::fill_pattern(at, usable - 7, 3);
+  const size_t live = collect_totals().live_large;
+  for (const size_t bytes : {usable, usable - page_bytes + 1, usable - 8}) {
+    EXPECT_EQ(reallocate(at, bytes), at);
+    EXPECT_EQ(usable_size(at), usable);
+    EXPECT_EQ(collect_totals().live_large, live);
+  }
+  if (page_bytes < granule_bytes) {
+    EXPECT_EQ(reallocate(at, usable + 1), at) << "the granule has room";
+  } else {
+    at = reallocate(at, usable + 1);
+  }
+  EXPECT_EQ(usable_size(at), usable + page_bytes);
+  EXPECT_EQ(reallocate(at, usable), at) << "a page less";
+  EXPECT_EQ(usable_size(at), usable);
+  EXPECT_EQ(reallocate(at, usable - page_bytes), at);
+  EXPECT_EQ(usable_size(at), usable - page_bytes);
+  EXPECT_EQ(collect_totals().live_large, live - page_bytes);
+  at = reallocate(at, usable + granule_bytes);  // more granules, here or elsewhere
+  EXPECT_EQ(usable_size(at), usable + granule_bytes);
+  EXPECT_EQ(collect_totals().live_large, live + granule_bytes);
+  EXPECT_TRUE(test::has_kept_pattern(at, usable - 7, usable - page_bytes, 3));
+  EXPECT_TRUE(test::space_is_sound());
+  release(at);
+  release(wall);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+TEST(Resize, LargeBlocksOfFewBytesBecomeSmall) {
+  test::live_bytes();
+  void* at = allocate_aligned(granule_bytes, 100);  // has pages of its own
+  test::fill_pattern(at, 100, 4);
+  EXPECT_EQ(usable_size(at), os::page_bytes());
+  at = reallocate(at, os::page_bytes() - 8 < small_bytes_max ? os::page_bytes() - 8 : 3000);
+  EXPECT_TRUE(test::has_pattern(at, 100, 4));
+  EXPECT_EQ(collect_totals().live_large, 0u);
+  release(at);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+TEST(Resize, BlocksWithoutBytesDoNotBecomeEndless) {
+  void* at = allocate_aligned(2 * granule_bytes, 0);
+  EXPECT_EQ(usable_size(at), os::page_bytes());
+  for (size_t less = 0; less < 2 * granule_bytes; less = 2 * less + 1) {
+    EXPECT_EQ(reallocate(at, ~size_t{0} - less), nullptr) << less;
+  }
+  EXPECT_EQ(usable_size(at), os::page_bytes());
+  release(at);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// Another thread's blocks stay, too: whose they are is no matter then.
+TEST(Resize, BlocksOfOthersStayWhereTheyFit) {
+  void* small = allocate(1000);
+  void* large = allocate(100 * kib);
+  test::on_threads(1, [&](size_t) {
+    EXPECT_EQ(reallocate(small, usable_size(small)), small);
+    EXPECT_EQ(reallocate(large, usable_size(large)), large);
+    test::fill_pattern(large, 100 * kib, 9);
+    large = reallocate(large, 300 * kib);
+    small = reallocate(small, 100);
+    EXPECT_TRUE(test::has_kept_pattern(large, 100 * kib, 100 * kib, 9));
+  });
+  release(small);
+  release(large);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
 // A wall behind each block forces every step to move; the kernel moves the pages.
 TEST(Resize, MovesLargeBlocksWithTheirContents) {
   std::vector<void*> walls;
