@@ -140,6 +140,7 @@ constexpr const SizeClass& size_class_row(ClassId id) noexcept {
 constexpr ClassId class_of(size_t bytes) noexcept {
   return ClassId{static_cast<uint8_t>(bytes > model::attendance::bytes_of_class[0] ? 1 : 0)};
 }
+constexpr size_t bytes_at_alignment(size_t bytes, size_t) noexcept { return bytes; }
 constexpr ClassId class_of_aligned(size_t bytes, size_t) noexcept { return class_of(bytes); }
 struct ListBounds {
   uint16_t blocks_max[class_count];
