@@ -3,7 +3,8 @@
 //
 // release(pointer)                   here        page word, compare owner, push
 //   -> release_other(..., word)      free_slow   a block of another heap: add it to a message
-//   -> release_full(pointer, face)   free_slow   the list is full, or one for slow paths only
+//   -> release_full(..., index)      free_slow   the list is full, or one for slow paths only
+//        -> push_at_hand(...)                    the latter: a push that calls nothing
 //        -> flush_half(cache, class)             half of it back to its slabs
 //   -> release_slow(pointer, face)   free_slow   null, large, a face that is no cache
 //        -> release_remote(...)                  a block of another heap: batch, deliver

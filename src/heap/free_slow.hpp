@@ -25,10 +25,10 @@ TALUS_SLOW void flush_half(ThreadCache& cache, ClassId id) noexcept {
   list_of(cache, id).top.store_relaxed(bottom + length - flushed);  // [own] in the lock
 }
 
-TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, uint16_t tag) noexcept {
-  if (TALUS_LIKELY(push_on_list(cache, pointer, tag))) return;
-  flush_half(cache, class_of_tag(tag));
-  push_on_list(cache, pointer, tag);
+TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+  if (TALUS_LIKELY(push_on_list(cache, pointer, id))) return;
+  flush_half(cache, id);
+  push_on_list(cache, pointer, id);
 }
 
 // The answer to a pointer that is no block: on_foreign_free says whether that is fatal.
@@ -44,7 +44,7 @@ TALUS_USUAL void release_plain(ThreadCache* cache, void* pointer) noexcept {
   if (is_special(word)) return release_special(pointer);
   if (cache == nullptr) return release_to_slab(pointer);
   if (word.owner() != cache->id) return release_remote(*cache, pointer, word);
-  push_or_flush(*cache, pointer, word.tag());
+  push_or_flush(*cache, pointer, class_of_tag(word.tag()));
 }
 
 inline void note_free(void* pointer) noexcept {
@@ -75,7 +75,7 @@ TALUS_SLOW void release_slow(void* pointer, HeapFace& face) noexcept {
 TALUS_SLOW void release_to_full(ThreadCache& cache, void* pointer, ClassId id) noexcept {
   {
     const Working working{cache};
-    push_or_flush(cache, pointer, list_tag(id));
+    push_or_flush(cache, pointer, id);
   }
   offer_work();
 }
@@ -84,12 +84,7 @@ TALUS_SLOW void release_to_full(ThreadCache& cache, void* pointer, ClassId id) n
 // the list is full, or the owner must come back.
 TALUS_FAST bool push_at_hand(ThreadCache& cache, void* pointer, ClassId id) noexcept {
   const BriefWork work{cache};
-  const ThreadList list = list_of(cache, id);
-  void** top = list.top.load_relaxed();  // [own]
-  if (TALUS_UNLIKELY(!work.may_begin || top == list.limit)) return false;
-  *top = pointer;
-  list.top.store_relaxed(top + 1);  // [own]
-  return true;
+  return TALUS_LIKELY(work.may_begin) && push_within(list_of(cache, id), pointer);
 }
 
 // A block of the face's own heap whose list, with this index, is full or guarded. Such a face is a

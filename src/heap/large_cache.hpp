@@ -38,6 +38,9 @@ inline void settle_if_much(KeptBlocks& kept) noexcept {
   if (TALUS_UNLIKELY(is_much_unsettled(kept))) settle_live(kept);
 }
 
+// Bytes of kept blocks that a thread may have.
+TALUS_FAST size_t kept_bytes_most() noexcept { return large_kept_factor * options.list_bytes; }
+
 // live -> kept.
 TALUS_FAST void large_live_to_kept(KeptBlocks& kept, LargeBlock& large) noexcept {
   large.state = LargeState::kept;
@@ -92,7 +95,7 @@ TALUS_FAST bool keep_at_hand(ThreadCache& cache, void* pointer, PageWord word) n
   const size_t after = kept.bytes.load_relaxed() + large.granules * granule_bytes;  // [own]
   // leaves: at rest, statistics far off, too much is kept
   if (TALUS_UNLIKELY(!work.may_begin || is_much_unsettled(kept))) return false;
-  if (after > large_kept_factor * options.list_bytes) return false;
+  if (after > kept_bytes_most()) return false;
   large_live_to_kept(kept, large);
   return true;
 }
@@ -151,8 +154,7 @@ TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageWord word) 
   if (cache == nullptr || large.granules > large_kept_granules) return give_large(large);
   large_live_to_kept(cache->kept, large);
   settle_if_much(cache->kept);
-  const size_t most = large_kept_factor * options.list_bytes;
-  while (cache->kept.bytes.load_relaxed() > most) displace_kept(cache->kept);  // [own]
+  while (cache->kept.bytes.load_relaxed() > kept_bytes_most()) displace_kept(cache->kept);  // [own]
 }
 
 }  // namespace talus

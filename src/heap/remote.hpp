@@ -67,15 +67,18 @@ inline bool enlarge_list(ThreadCache& cache, ClassId id) noexcept {
   return true;
 }
 
-// Pushes a block of the cache's heap on the list of its class. False: the list is full.
-TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, uint16_t tag) noexcept {
-  const ClassId id = class_of_tag(tag);
-  const ThreadList list = list_of(cache, id);
-  if (list.top.load_relaxed() == list.limit && !enlarge_list(cache, id)) return false;  // [own]
+// Pushes a block of the cache's heap on a list of its class. False: the list is at its capacity.
+TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
   void** top = list.top.load_relaxed();  // [own]
+  if (TALUS_UNLIKELY(top == list.limit)) return false;
   *top = block;
   list.top.store_relaxed(top + 1);  // [own]
   return true;
+}
+// The same, and the capacity grows as far as it may. False: the list is full.
+TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, ClassId id) noexcept {
+  const ThreadList list = list_of(cache, id);
+  return push_within(list, block) || (enlarge_list(cache, id) && push_within(list, block));
 }
 
 // The lists of a thread that brings blocks home. They get a few of each class: blocks come in any
@@ -89,7 +92,7 @@ struct HomeLists {
   TALUS_FAST bool push(void* block, ClassId id) const noexcept {
     const size_t most = id == refilled && wanted != 0 ? wanted
                                                       : list_most_of(id) / list_remote_part;
-    return list_length(*cache, id) < most && push_on_list(*cache, block, list_tag(id));
+    return list_length(*cache, id) < most && push_on_list(*cache, block, id);
   }
 };
 
@@ -103,12 +106,14 @@ TALUS_FAST size_t block_bytes_of(PageWord word) noexcept {
 TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& message) noexcept {
   void* strays[RemoteMessage::blocks_max];
   uint32_t stray_count = 0;
-  uint64_t full_classes[(class_count + 63) / 64] = {};
+  uint64_t full_words[BitRow::bytes_for(class_count) / sizeof(uint64_t)] = {};
+  BitRow full_classes{full_words};  // whose lists have enough
   const uint32_t count = message.count.load_relaxed();  // [own]
   for (uint32_t i = 0; i < count;) {
     void* block = message.blocks[i];
     const uintptr_t address = reinterpret_cast<uintptr_t>(block);
-    const PageWord word = page_map.word_of(address);
+    const PageMap::Place place = page_map.place_of(address);
+    const PageWord word = place.word();
     if (TALUS_UNLIKELY(word.owner() != heap.id)) {
       // Slabs change hands between threads' heaps only.
       if (!word.is_slab() || is_instance(word.owner())) report::foreign_pointer(block, "free");
@@ -117,16 +122,15 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
       continue;
     }
     const ClassId id = class_of_tag(word.tag());
-    uint64_t& full = full_classes[index_of(id) >> 6];
-    const uint64_t bit = uint64_t{1} << (index_of(id) & 63);
-    if (lists.cache != nullptr && (full & bit) == 0) {
+    const size_t index = index_of(id);
+    if (lists.cache != nullptr && !full_classes.has(index)) {
       if (lists.push(block, id)) {
         i++;
         continue;
       }
-      full |= bit;
+      full_classes.set(index, index + 1, true);
     }
-    Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(address));
+    Slab& slab = *static_cast<Slab*>(place.descriptor());
     i += static_cast<uint32_t>(give_to_slab(heap, slab, &message.blocks[i], count - i));
   }
   note_free_touched(heap);

@@ -226,10 +226,9 @@ TALUS_USUAL size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wan
 // pointer was freed twice.
 TALUS_FAST Slab& slab_of(HeapId owner, void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  if (TALUS_UNLIKELY(page_map.word_of(address).owner() != owner)) {
-    report::foreign_pointer(pointer, "free");
-  }
-  return *static_cast<Slab*>(page_map.descriptor_of_owned(address));
+  const PageMap::Place place = page_map.place_of(address);
+  if (TALUS_UNLIKELY(place.word().owner() != owner)) report::foreign_pointer(pointer, "free");
+  return *static_cast<Slab*>(place.descriptor());
 }
 
 // Puts the first of the blocks, which lies in this slab, back with its neighbours among those that

@@ -228,7 +228,12 @@ struct PageMap {
     return {only_heap, tags[model::attendance::class_of_block(index)]};
   }
   PageWord word_anywhere(uintptr_t address) const noexcept { return word_of(address); }
-  void* descriptor_of_owned(uintptr_t) const noexcept { return nullptr; }  // give_to_slab asks not
+  struct Place {
+    PageWord found;
+    PageWord word() const noexcept { return found; }
+    void* descriptor() const noexcept { return nullptr; }  // give_to_slab does not look
+  };
+  Place place_of(uintptr_t address) const noexcept { return {word_of(address)}; }
   uint16_t tags[class_count] = {};  // the world sets them
 };
 inline PageMap page_map;

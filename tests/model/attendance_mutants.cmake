@@ -11,6 +11,9 @@ class Working {]==])
 # The owner works on its lists while they are emptied.
 mutant(working_does_not_look
 [==[TALUS_LIKELY(presence.shared_state.load_relaxed() == Attendance::present)]==] [==[true]==])
+mutant(brief_work_does_not_look
+[==[may_begin = cache.presence.shared_state.load_relaxed() == Attendance::present;]==]
+[==[may_begin = true;]==])
 mutant(looks_before_it_says_so
 [==[  presence.shared_busy.own_add_relaxed(1);  // [own]
   compiler_fence();
@@ -28,6 +31,9 @@ mutant(does_not_wait_for_who_empties
 mutant(leaves_without_release
 [==[busy.store_release(busy.load_relaxed() - 1);]==]
 [==[busy.store_relaxed(busy.load_relaxed() - 1);]==])
+
+mutant(brief_work_leaves_without_release
+[==[busy_.store_release(depth_);]==] [==[busy_.store_relaxed(depth_);]==])
 
 # Gaps stay in the lists of an owner that is back, or that leaves.
 mutant(close_gaps_forgotten
