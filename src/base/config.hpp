@@ -44,9 +44,6 @@ inline constexpr size_t slab_blocks_min = 4;
 // Slabs without pages in their holes that are looked at to find the fullest.
 inline constexpr size_t lean_choice_looks = 8;
 
-// Heaps for each processor; more threads share them. Two running threads seldom meet then, and
-// partly used slabs do not multiply with threads.
-inline constexpr size_t heaps_per_cpu = 4;
 // Heaps without threads that are asked for a slab of a class before a new one is made.
 inline constexpr uint32_t donor_looks = 16;
 
@@ -65,8 +62,10 @@ inline constexpr size_t list_blocks_min = 4;
 // lists of larger blocks are guarded: used in slow paths only, some dozens of instructions beside a
 // block of that size.
 inline constexpr size_t fast_bytes_max = 4 * kib;
-// A list starts with this capacity and doubles each time it runs empty or over.
+// A list starts with this capacity and doubles each time it runs empty, or over while it has less
+// than this part of what its class may have.
 inline constexpr size_t list_blocks_start = 8;
+inline constexpr size_t list_over_part = 4;
 
 // Remote frees: how many owners a thread collects for at a time, and how many bytes of blocks at
 // most for each before they are delivered.

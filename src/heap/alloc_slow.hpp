@@ -27,7 +27,7 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   const ThreadList list = list_of(cache, id);
   void** bottom = list_bottom(cache, id);
   const size_t wanted = static_cast<size_t>(list.limit - bottom + 1) / 2;
-  enlarge_list(cache, id);
+  enlarge_list(cache, id, list_most_of(id));
   Locked held{lock_of(heap)};
   if (!heap.inbox.is_empty()) {
     drain_inbox(heap, {&cache, id, wanted});

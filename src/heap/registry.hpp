@@ -78,13 +78,13 @@ void for_each_cache(Locked&, Visit visit) noexcept {
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) visit(*cache);
 }
 
-// How many heaps there may be: as many as the processors that the process may run on, or those that
-// its group pays for, can use.
+// How many heaps there may be: one for each processor that the process may run on, or that its
+// group pays for. Threads that run seldom meet then, and partly used slabs do not multiply.
 inline uint32_t heap_limit(Locked&) noexcept {
   if (options.heaps != 0) return static_cast<uint32_t>(options.heaps);
   if (registry.cpu_count == 0) registry.cpu_count = os::System::cpu_count();
   // The quota is not remembered: the first thread may come before it has been read.
-  const size_t heaps = within_quota(registry.cpu_count) * heaps_per_cpu;
+  const size_t heaps = within_quota(registry.cpu_count);
   return static_cast<uint32_t>(heaps < heap_count_max - 1 ? heaps : heap_count_max - 1);
 }
 

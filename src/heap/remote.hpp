@@ -56,12 +56,11 @@ inline void keep_message(Heap& heap, RemoteMessage& message) noexcept {
       move_messages(heap.unused_messages, message_pool.unused, messages_moved);
 }
 
-// Doubles a list's capacity up to what its class may have. False: it was there already.
-inline bool enlarge_list(ThreadCache& cache, ClassId id) noexcept {
+// Doubles a list's capacity up to `most` blocks. False: it was there already.
+inline bool enlarge_list(ThreadCache& cache, ClassId id, size_t most) noexcept {
   const ThreadList list = list_of(cache, id);
   void** bottom = list_bottom(cache, id);
   const size_t capacity = static_cast<size_t>(list.limit - bottom);
-  const size_t most = list_most_of(id);
   if (capacity >= most) return false;
   list.limit = bottom + (capacity * 2 < most ? capacity * 2 : most);
   return true;
@@ -75,10 +74,13 @@ TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
   list.top.store_relaxed(top + 1);  // [own]
   return true;
 }
-// The same, and the capacity grows as far as it may. False: the list is full.
+// The same, and the capacity grows a little. A thread that only frees shall not fill its lists for
+// nobody; one that also allocates lets them run empty, and they grow further by that. False: the
+// list is full.
 TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, ClassId id) noexcept {
   const ThreadList list = list_of(cache, id);
-  return push_within(list, block) || (enlarge_list(cache, id) && push_within(list, block));
+  if (TALUS_LIKELY(push_within(list, block))) return true;
+  return enlarge_list(cache, id, list_most_of(id) / list_over_part) && push_within(list, block);
 }
 
 // The lists of a thread that brings blocks home. They get a few of each class: blocks come in any

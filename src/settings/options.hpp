@@ -164,7 +164,7 @@ struct OptionTypeOf<HeapMode> {
       "size of the first address range taken from the kernel; below 2 MiB none is aligned to " \
       "huge pages")                                                                            \
   ROW(heaps, std::uint64_t, 0, 0, 1023, none, at_start,                                        \
-      "heaps that threads share; 0: four for each processor that the process may use")         \
+      "heaps that threads share; 0: one for each processor that the process may use")         \
   ROW(on_foreign_free, ForeignFree, ForeignFree::abort, 0, 1, none, at_start,                  \
       "what free() does with a pointer that did not come from Talus")                          \
   ROW(helper, bool, true, 0, 1, none, at_start,                                                \

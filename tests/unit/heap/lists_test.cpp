@@ -80,6 +80,26 @@ TEST(Lists, CapacityDoublesUpToTheClassesBoundAndListsStayWithin) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
+// A thread that frees what others of its heap allocated has no use for long lists.
+TEST(Lists, StayShortWhereAThreadOnlyFrees) {
+  ThreadCache& cache = test::own_cache();
+  for (const size_t bytes : {size_t{64}, size_t{400}, size_t{4000}, size_t{20000}}) {
+    const ClassId id = class_of(bytes);
+    const size_t most = list_most_of(id);
+    std::vector<void*> blocks;
+    for (size_t i = 0; i < 4 * most; i++) blocks.push_back(allocate(bytes));
+    EXPECT_EQ(capacity_of(cache, id), most);
+    flush_all(cache);  // lists are as in a thread that never allocated
+    for (void* block : blocks) {
+      release(block);
+      ASSERT_LE(capacity_of(cache, id), std::max(most / list_over_part, list_start_of(id)));
+    }
+    for (void*& block : blocks) block = allocate(bytes);
+    EXPECT_EQ(capacity_of(cache, id), most) << "who allocates gets long ones";
+    for (void* block : blocks) release(block);
+  }
+}
+
 TEST(Lists, BlocksOfAllClassesAreDistinctAndKeepTheirContents) {
   struct Block {
     void* at;

@@ -150,19 +150,18 @@ class MaskOfTheKernel : public testing::Test {
 };
 
 constexpr size_t few_threads = 20;
-constexpr int per_cpu = static_cast<int>(heaps_per_cpu);
 
 TEST_F(MaskOfTheKernel, OneProcessorOfAnyNumber) {
   for (size_t cpu : {0u, 1u, 63u, 64u, 1023u}) {
     answer = Answer{{}, mask_bytes};
     allow(cpu);
-    EXPECT_EQ(heaps_with(few_threads), per_cpu) << cpu;
+    EXPECT_EQ(heaps_with(few_threads), 1) << cpu;
   }
 }
 
 TEST_F(MaskOfTheKernel, SparseNumbers) {
   for (size_t cpu : {7u, 511u, 1023u}) allow(cpu);
-  EXPECT_EQ(heaps_with(few_threads), 3 * per_cpu);
+  EXPECT_EQ(heaps_with(few_threads), 3);
 }
 
 // A kernel for few processors writes a few bytes only.
@@ -170,14 +169,14 @@ TEST_F(MaskOfTheKernel, ShortMask) {
   answer.result = 8;
   allow(1);
   allow(3);
-  EXPECT_EQ(heaps_with(few_threads), 2 * per_cpu);
+  EXPECT_EQ(heaps_with(few_threads), 2);
 }
 
 TEST_F(MaskOfTheKernel, NoAnswer) {
   answer.result = -EINVAL;  // what a kernel says that could have more processors than fit
-  EXPECT_EQ(heaps_with(few_threads), per_cpu);
+  EXPECT_EQ(heaps_with(few_threads), 1);
   answer.result = mask_bytes;  // none at all
-  EXPECT_EQ(heaps_with(few_threads), per_cpu);
+  EXPECT_EQ(heaps_with(few_threads), 1);
 }
 
 TEST_F(MaskOfTheKernel, AllProcessorsGiveNoMoreHeapsThanThreads) {
@@ -191,7 +190,7 @@ TEST_F(MaskOfTheKernel, AQuotaOfProcessorTime) {
   const MachineLimits before = machine;
   for (const auto& [quota, cpus] : {std::pair{0, 3}, {1, 1}, {2, 2}, {3, 3}, {100, 3}}) {
     machine.cpu_quota = static_cast<size_t>(quota);
-    EXPECT_EQ(heaps_with(few_threads), cpus * per_cpu) << quota;
+    EXPECT_EQ(heaps_with(few_threads), cpus) << quota;
   }
   machine.cpu_quota = 1;
   EXPECT_EQ(heaps_with(few_threads, 5), 5) << "the option comes before the quota";
@@ -228,7 +227,7 @@ TEST(Affinity, BoundToTheLastProcessor) {
     return heaps_of_threads(few_threads);
   });
   if (heaps == not_possible) GTEST_SKIP() << "processors cannot be chosen";
-  EXPECT_EQ(heaps, per_cpu);
+  EXPECT_EQ(heaps, 1);
 }
 
 }  // namespace
