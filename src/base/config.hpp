@@ -123,7 +123,10 @@ inline constexpr uint64_t find_memory_pause_ms = 100;
 inline constexpr unsigned find_memory_attempts = 1000;
 // The most that urgent purging gives to the kernel in one call. While that lasts, another thread's
 // malloc_trim does not find these bytes and returns before they are gone.
-inline constexpr size_t urgent_piece_bytes_max = 4 * mib;
+inline constexpr size_t urgent_piece_bytes = 4 * mib;
+// ... unless the calls before were that quick: then twice as much, and so on up to this.
+inline constexpr uint64_t light_purge_ns = 20'000;
+inline constexpr size_t light_piece_bytes_max = 64 * mib;
 // What slabs keep is given back under pressure, but not more often than this.
 inline constexpr uint64_t relieve_pause_ms = 20;
 // Slabs of one list that a pass looks at, at most, under the heap's lock.

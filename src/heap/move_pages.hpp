@@ -27,7 +27,7 @@ inline size_t move_pages(char* from, char* to, size_t bytes) noexcept {
   bool is_purged = true;
   size_t gone = done;
   for (size_t piece = 0; done < bytes; done += piece) {
-    piece = bytes - done < urgent_piece_bytes_max ? bytes - done : urgent_piece_bytes_max;
+    piece = bytes - done < urgent_piece_bytes ? bytes - done : urgent_piece_bytes;
     copy_bytes(to + done, from + done, piece);
     is_purged = is_purged && os::System::purge(from + done, piece);
     if (is_purged) gone = done + piece;

@@ -2,12 +2,14 @@
 // space/purge_piece: what of a dirty range to give to the kernel next.
 //
 // Owns: the sizes of the pieces. Patient purging takes a huge page or less, so that the kernel is
-// never busy for long, and tears none; urgent purging takes more in one call, as far as that
-// takes no longer than a millisecond or two.
+// never busy for long, and tears none; urgent purging takes more in one call, and twice as much in
+// the next as long as the kernel finds little to do there: where few pages were ever touched, the
+// calls are what costs.
 // Called on: under the space lock. Must not know: why memory goes.
 #ifndef TALUS_SPACE_PURGE_PIECE_HPP
 #define TALUS_SPACE_PURGE_PIECE_HPP
 
+#include "os/os.hpp"
 #include "space/range.hpp"
 #include "space/range_index.hpp"
 
@@ -18,16 +20,42 @@ struct PurgePiece {
   size_t granules = 0;
 };
 
-constexpr size_t urgent_piece_bytes(size_t bytes_wanted) noexcept {
-  const size_t bytes = round_up(bytes_wanted, arena_alignment);
-  return bytes < urgent_piece_bytes_max ? bytes : urgent_piece_bytes_max;
-}
+// How much one call may take.
+class PurgePace {
+ public:
+  explicit PurgePace(Haste haste) noexcept
+      : haste_{haste}, last_ns_{haste == Haste::patient ? 0 : os::System::now_ns()} {}
+
+  Haste haste() const noexcept { return haste_; }
+  size_t piece_bytes(size_t bytes_wanted) const noexcept {
+    if (haste_ == Haste::patient) return arena_alignment;
+    const size_t bytes = round_up(bytes_wanted, arena_alignment);
+    return bytes < most_ ? bytes : most_;
+  }
+  // A call for so much is over.
+  void note_call(size_t bytes) noexcept {
+    if (haste_ == Haste::patient) return;
+    const uint64_t now = os::System::now_ns();
+    if (now - last_ns_ >= light_purge_ns) {
+      most_ = urgent_piece_bytes;
+    } else if (bytes >= most_ && most_ < light_piece_bytes_max) {
+      most_ *= 2;
+    }
+    last_ns_ = now;
+  }
+
+ private:
+  Haste haste_;
+  uint64_t last_ns_;
+  size_t most_ = urgent_piece_bytes;
+};
 
 // From the end of the range. `is_huge`: huge pages were asked for where it begins.
-inline PurgePiece choose_piece(const FreeRange& range, size_t bytes_wanted, Haste haste,
+inline PurgePiece choose_piece(const FreeRange& range, size_t bytes_wanted, const PurgePace& pace,
                                bool is_huge) noexcept {
   uintptr_t end = range.end();
-  const size_t most = haste == Haste::urgent ? urgent_piece_bytes(bytes_wanted) : arena_alignment;
+  const Haste haste = pace.haste();
+  const size_t most = pace.piece_bytes(bytes_wanted);
   uintptr_t base = round_down(end - 1, arena_alignment) - (most - arena_alignment);
   if (haste == Haste::patient && is_huge) {
     end = round_down(end, arena_alignment);

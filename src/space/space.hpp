@@ -297,10 +297,11 @@ class Space : public FreeRanges {
     // Ranges that are left alone, or that the kernel refuses, become the newest: stop before
     // meeting them again.
     size_t left_alone = 0;
+    PurgePace pace{haste};
     while (purged < bytes_wanted && oldest() != nullptr && purger_count_ < purgers_max) {
       FreeRange& from = *oldest();
       const PurgePiece piece =
-          choose_piece(from, bytes_wanted - purged, haste, arenas_.is_huge(from.base));
+          choose_piece(from, bytes_wanted - purged, pace, arenas_.is_huge(from.base));
       if (piece.base == 0) {
         make_newest(from);
         if (++left_alone > free_range_count()) break;
@@ -314,6 +315,7 @@ class Space : public FreeRanges {
       purged += bytes;
       retention_.give_away(bytes);
       count_purged(held, bytes, 1);
+      pace.note_call(bytes);
     }
     return purged;
   }

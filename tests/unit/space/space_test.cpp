@@ -275,7 +275,8 @@ TEST_F(SpaceTest, MuchIsGivenBackInFewCalls) {
   space_.give(held, range.base, range.granules, true);
   space_.trim(held, options.retain_bytes);
   EXPECT_GE(space_.counters().purged_bytes - before.purged_bytes, bytes - options.retain_bytes);
-  EXPECT_LE(space_.counters().purge_count - before.purge_count, 1 + bytes / urgent_piece_bytes_max);
+  // Nothing was touched, so the calls are quick, and each takes more than the one before.
+  EXPECT_LE(space_.counters().purge_count - before.purge_count, bytes / urgent_piece_bytes / 2);
 }
 
 TEST_F(SpaceTest, RetentionIsBoundedInTime) {
