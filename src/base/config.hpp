@@ -104,6 +104,9 @@ inline constexpr size_t dense_free_part = 4;
 // Below this much address space all arenas ask for small pages: a huge page would be much of it.
 inline constexpr size_t small_process_bytes_max = 32 * mib;
 
+// Free ranges with pages that are looked at for one that makes room with an untouched neighbour.
+inline constexpr size_t pair_looks = 16;
+
 // A helper starts when this much free memory has pages (in one heap: its share of this), and ends
 // when less than a quarter of this is left.
 inline constexpr size_t offer_bytes_min = 2 * mib;

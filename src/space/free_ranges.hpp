@@ -16,6 +16,13 @@ namespace talus {
 
 inline PageMap page_map;
 
+// A dirty range and an untouched one beside it that make room together, from `base` on.
+struct RangePair {
+  FreeRange* dirty = nullptr;  // null: there is none
+  FreeRange* clean = nullptr;
+  uintptr_t base = 0;
+};
+
 class FreeRanges {
  public:
   size_t dirty_bytes() const noexcept { return dirty_.bytes(); }
@@ -26,6 +33,22 @@ class FreeRanges {
   FreeRange* find_dirty(size_t granules) const noexcept { return dirty_.best_fit(granules); }
   FreeRange* find_clean(size_t granules) const noexcept { return clean_.best_fit(granules); }
   FreeRange* oldest() const noexcept { return oldest_; }
+  // Room for so many granules of which at least half were touched; among those released last.
+  RangePair find_pair(size_t granules) const noexcept {
+    FreeRange* dirty = newest_;
+    for (size_t looks = 0; dirty != nullptr && looks < pair_looks; looks++, dirty = dirty->older) {
+      if (dirty->granules < granules / 2 || dirty->granules >= granules) continue;
+      const size_t missing = granules - dirty->granules;
+      const auto fits = [missing](const FreeRange* clean) noexcept {
+        return clean != nullptr && clean->state == RangeState::clean && clean->granules >= missing;
+      };
+      FreeRange* after = range_at(dirty->end());
+      if (fits(after)) return {dirty, after, dirty->base};
+      FreeRange* before = range_at(dirty->base - 1);
+      if (fits(before)) return {dirty, before, dirty->base - missing * granule_bytes};
+    }
+    return {};
+  }
   FreeRange* next_clean(size_t granules, uintptr_t base) const noexcept {
     return clean_.next_after(granules, base);
   }

@@ -2,10 +2,10 @@
 // space: the face of address space. Gives ranges of granules to heaps and takes them back.
 //
 // Owns: arenas (reserved from the kernel, never returned), the page map, free ranges and metadata.
-// A request takes the best fitting dirty range, else the best fitting clean one, else new address
-// space: a page fault costs as much as hundreds of fast paths, so touched memory is reused before
-// untouched. What is free and touched goes back to the kernel, oldest first, when it is surplus or
-// exceeds a bound (space/retention.hpp), or the soft limit.
+// A request takes the best fitting dirty range, else one with a clean neighbour, else the best
+// fitting clean one, else new address space: a page fault costs as much as hundreds of fast paths,
+// so touched memory is reused before untouched. What is free and touched goes back to the kernel,
+// oldest first, when it is surplus or exceeds a bound (space/retention.hpp), or the soft limit.
 // Invariant: a granule belongs to one free range or to one user; what is given never exceeds the
 // hard limit. Called on: any thread, under the one lock; the kernel is mostly entered outside it.
 // Must not know: slabs, heaps, threads.
@@ -40,6 +40,10 @@ class Space : public FreeRanges {
     if (fit == nullptr) {
       keep_soft_limit(held, granules);
       keep_bound(held, counters_.given_bytes + granules * granule_bytes);
+      if (alignment == granule_bytes && arenas_.provider() == nullptr) {
+        const RangePair pair = find_pair(granules);
+        if (pair.dirty != nullptr) return take_pair(pair, granules, filling);
+      }
       fit = find(wanted);
       // Ranges that only differ in their pages may make room together.
       if (fit == nullptr && !grow(wanted, filling)) purge(held, dirty_bytes(), Haste::urgent);
@@ -213,6 +217,20 @@ class Space : public FreeRanges {
     if (counters_.given_bytes > counters_.given_peak_bytes) {
       counters_.given_peak_bytes = counters_.given_bytes;
     }
+  }
+
+  // The dirty range and as much of the untouched one as is missing.
+  Range take_pair(const RangePair& pair, size_t granules, Filling filling) noexcept {
+    const uintptr_t end = pair.base + granules * granule_bytes;
+    const uintptr_t clean_base = pair.base < pair.dirty->base ? pair.base : pair.dirty->end();
+    const uintptr_t clean_end = pair.base < pair.dirty->base ? pair.dirty->base : end;
+    const uintptr_t clean_last = pair.clean->end();
+    take_from(*pair.dirty, pair.dirty->base, pair.dirty->granules);
+    take_from(*pair.clean, clean_base, (clean_end - clean_base) / granule_bytes);
+    arenas_.begin_use(clean_base, clean_end, clean_last, filling, counters_.given_bytes,
+                      counters_.reserved_bytes, metadata_);
+    given_count_++;
+    return Range{pair.base, granules, Zeroed::no};
   }
 
   TALUS_USUAL bool is_within_limit(size_t granules) const noexcept {

@@ -257,6 +257,54 @@ TEST_F(SpaceTest, WhatComesAndGoesInLargeStepsStays) {
   EXPECT_GE(space_.counters().purged_bytes - purged, 32 * mib);
 }
 
+// Free ranges of touched and of untouched granules beside each other, between two users.
+class RangesBesideEachOther : public SpaceTest {
+ protected:
+  static constexpr size_t part = 8;  // granules of the touched range, and of each user
+
+  void lay(Locked& held, bool dirty_first, size_t clean = part) {
+    const Range whole = space_.take(held, 3 * part + clean);
+    ASSERT_NE(whole.base, 0u);
+    first_ = whole.base + part * granule_bytes;
+    const uintptr_t dirty = dirty_first ? first_ : first_ + clean * granule_bytes;
+    use(Range{whole.base, part, Zeroed::no});
+    use(Range{first_ + (part + clean) * granule_bytes, part, Zeroed::no});
+    use(Range{dirty, part, Zeroed::no});
+    space_.give_tail(held, dirty_first ? first_ + part * granule_bytes : first_, clean, false);
+    give(held, dirty);
+    ASSERT_EQ(space_.dirty_bytes(), part * granule_bytes);
+  }
+
+  uintptr_t first_ = 0;  // address of the first of them
+};
+
+TEST_F(RangesBesideEachOther, MakeRoomTogether) {
+  Locked held{space_.lock()};
+  for (const bool dirty_first : {true, false}) {
+    for (const size_t granules : {part + 1, 2 * part - 1, 2 * part}) {
+      ASSERT_NO_FATAL_FAILURE(lay(held, dirty_first));
+      const Range both = space_.take(held, granules);
+      const uintptr_t wanted = dirty_first ? first_
+                                           : first_ + (2 * part - granules) * granule_bytes;
+      EXPECT_EQ(both.base, wanted) << granules;
+      EXPECT_EQ(both.granules, granules);
+      EXPECT_EQ(both.zeroed, Zeroed::no);
+      EXPECT_EQ(space_.dirty_bytes(), 0u);
+      EXPECT_TRUE(space_.is_sound());
+      use(both);
+    }
+  }
+}
+
+TEST_F(RangesBesideEachOther, AreLeftToOthersWhereMostIsUntouched) {
+  Locked held{space_.lock()};
+  ASSERT_NO_FATAL_FAILURE(lay(held, true, 3 * part));
+  const Range other = space_.take(held, 2 * part + 2);
+  EXPECT_EQ(other.zeroed, Zeroed::yes);
+  use(other);
+  EXPECT_EQ(space_.dirty_bytes(), part * granule_bytes);
+}
+
 TEST_F(SpaceTest, NothingStaysWhereNothingMay) {
   options.retain_bytes = 0;
   Locked held{space_.lock()};
