@@ -26,6 +26,7 @@ TALUS_SLOW void flush_half(ThreadCache& cache, ClassId id) noexcept {
 }
 
 TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+  if (is_medium(id)) return release_medium(cache, pointer, id);
   if (TALUS_LIKELY(push_on_list(cache, pointer, id))) return;
   flush_half(cache, id);
   push_on_list(cache, pointer, id);
@@ -152,6 +153,7 @@ TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
     give_blocks(*cache.heap, bottom, list_length(cache, id));
     list.top.store_relaxed(bottom);  // [own]
   }
+  cache.kept.medium_bytes = 0;
   drain_inbox(*cache.heap);
 }
 
