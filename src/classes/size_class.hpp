@@ -43,6 +43,13 @@ constexpr size_t class_bytes_by_rule(size_t index) noexcept {
   return base + (step % per_doubling + 1) * (base / per_doubling);
 }
 
+// Fewer bytes than these are better served by another block than by one of so many bytes that is
+// there: half of a small one (that is not tiny) or a quarter of a medium one would be waste.
+constexpr size_t least_bytes_of(size_t block_bytes) noexcept {
+  if (block_bytes <= 4 * block_alignment) return 0;
+  return block_bytes <= small_bytes_max ? block_bytes / 2 : block_bytes - block_bytes / 4;
+}
+
 // Blocks of so many bytes that a thread list may hold, where lists may hold `list_bytes`. Medium
 // blocks are bounded together with large ones (heap/medium_lists.hpp): one class may have all that.
 constexpr size_t list_blocks_of(size_t block_bytes, size_t list_bytes) noexcept {

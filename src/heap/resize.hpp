@@ -72,11 +72,9 @@ inline size_t usable_size(void* pointer) noexcept {
   return pointer == nullptr ? 0 : facts_of(pointer, "malloc_usable_size").usable_bytes;
 }
 
-// Does a block of `usable` bytes in a slab serve `bytes` without wasting half of itself, or a
-// quarter if it is medium?
+// Does a block of `usable` bytes in a slab serve `bytes` without wasting much of itself?
 inline bool fits_without_waste(size_t usable, size_t bytes) noexcept {
-  const size_t least = usable <= small_bytes_max ? usable / 2 : usable - usable / 4;
-  return bytes <= usable && (bytes >= least || usable <= 4 * block_alignment);
+  return bytes <= usable && bytes >= least_bytes_of(usable);
 }
 
 // Who lets a block grow by little, or once it is medium, lets it grow on. One that must move then
@@ -193,7 +191,7 @@ TALUS_FAST void* reallocate_or(void* pointer, size_t bytes) noexcept {
   if (TALUS_LIKELY(word.is_slab())) {
     const Slab& slab = *static_cast<Slab*>(place.descriptor());
     slab.prove(pointer);  // a copy from the middle of a block would read behind its end
-    if (fits_without_waste(slab.block_bytes, bytes)) return pointer;
+    if (bytes <= slab.block_bytes && bytes >= slab.least_bytes) return pointer;
     if (bytes <= small_bytes_max && word.owner() == face.id) {
       return Small(pointer, slab.block_bytes, bytes);
     }

@@ -33,6 +33,7 @@ struct Slab {
   uint64_t reciprocal = 0;   // index of a block = offset * reciprocal >> 40
   uint32_t block_bytes = 0;
   uint32_t block_count = 0;
+  uint32_t least_bytes = 0;       // for fewer, realloc moves a block
   ClassId class_id{};             // constant for the descriptor's life
   uint16_t bitmap_words = 0;      // constant for the descriptor's life
   // under the owner's lock; on a line of its own, because other threads read the constants above
@@ -71,6 +72,7 @@ struct Slab {
     reciprocal = row.reciprocal;
     block_bytes = row.block_bytes;
     block_count = row.block_count;
+    least_bytes = static_cast<uint32_t>(least_bytes_of(block_bytes));
     free_count = block_count;
     first_word = 0;
     for (size_t word = 0; word < bitmap_words; word++) {
