@@ -179,8 +179,8 @@ TEST(Medium, BlocksThatGrowByLittleMoveSeldom) {
     at[bytes - 1] = 1;
   }
   EXPECT_EQ(at[0], 7);
-  EXPECT_LE(moves, 20u);
-  EXPECT_LE(moved_bytes, 6 * mib);
+  EXPECT_LE(moves, 8u);
+  EXPECT_LE(moved_bytes, 2 * mib);
   release(at);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
