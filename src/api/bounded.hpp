@@ -78,10 +78,10 @@ struct BoundedRequest {
   size_t alignment;
 };
 
-// The class whose pool should serve it; class_count: none, whatever pools there are.
+// The class whose pool should serve it; small_class_count: none, whatever pools there are.
 inline size_t class_wished(const BoundedRequest& request) noexcept {
   if (request.bytes > small_bytes_max || request.alignment > TALUS_BOUNDED_ALIGNMENT_MAX) {
-    return class_count;
+    return small_class_count;
   }
   return index_of(class_of_aligned(request.bytes, request.alignment));
 }
@@ -115,7 +115,7 @@ TALUS_FAST void* bounded_malloc(talus_bounded* handle, size_t bytes) noexcept {
   Bounded& instance = bounded_in(handle);
   if (TALUS_UNLIKELY(bytes > small_bytes_max)) return bounded_malloc_slow(instance, bytes);
   BoundedCache& cache = bounded_cache_of(instance);
-  void* block = pop_bounded(bounded_list(cache, index_of(class_of(bytes))), true);
+  void* block = pop_bounded(bounded_list(cache, index_of(small_class_of(bytes))), true);
   return TALUS_LIKELY(block != nullptr) ? block : bounded_malloc_slow(instance, bytes);
 }
 
@@ -126,7 +126,7 @@ TALUS_SLOW void* bounded_cache_malloc_slow(BoundedCache& cache, size_t bytes) no
 TALUS_FAST void* bounded_cache_malloc(talus_bounded_cache* handle, size_t bytes) noexcept {
   BoundedCache& cache = cache_in(handle);
   if (TALUS_UNLIKELY(bytes > small_bytes_max)) return bounded_cache_malloc_slow(cache, bytes);
-  void* block = pop_bounded(bounded_list(cache, index_of(class_of(bytes))), true);
+  void* block = pop_bounded(bounded_list(cache, index_of(small_class_of(bytes))), true);
   return TALUS_LIKELY(block != nullptr) ? block : bounded_cache_malloc_slow(cache, bytes);
 }
 
@@ -272,7 +272,7 @@ inline void* bounded_aligned_realloc(talus_bounded* handle, void* pointer, size_
 // ---- life
 
 inline bool is_sound(const talus_bounded_options& wish) noexcept {
-  if (wish.pools == 0 || wish.pools > class_count) return false;
+  if (wish.pools == 0 || wish.pools > small_class_count) return false;
   if ((wish.flags & ~unsigned{TALUS_BOUNDED_TOUCH}) != 0) return false;
   for (size_t index = 0; index < wish.pools; index++) {
     if (budget_of(wish, index) > bounded_budget_max) return false;
@@ -339,12 +339,12 @@ inline void bounded_cache_destroy(talus_bounded_cache* handle) noexcept {
 // ---- ask
 
 inline size_t bounded_pools_for(size_t bytes) noexcept {
-  if (bytes >= small_bytes_max) return class_count;
-  const size_t index = index_of(class_of(bytes));
+  if (bytes >= small_bytes_max) return small_class_count;
+  const size_t index = index_of(small_class_of(bytes));
   return size_class_table.rows[index].block_bytes <= bytes ? index + 1 : index;
 }
 inline size_t bounded_pool_bytes(size_t pool) noexcept {
-  return pool < class_count ? size_class_table.rows[pool].block_bytes : 0;
+  return pool < small_class_count ? size_class_table.rows[pool].block_bytes : 0;
 }
 inline int bounded_pool_of(talus_bounded* handle, const void* pointer) noexcept {
   Bounded& instance = bounded_in(handle);

@@ -175,7 +175,7 @@ inline size_t malloc_usable_size(void* pointer) noexcept { return usable_size(po
 // Size that malloc(bytes) really provides.
 inline size_t malloc_good_size(size_t bytes) noexcept {
   if (sizes_are_exact()) return bytes;
-  if (bytes <= small_bytes_max) return size_class_row(class_of(bytes)).block_bytes;
+  if (bytes <= medium_bytes_max) return size_class_row(class_of(bytes)).block_bytes;
   return bytes > PTRDIFF_MAX ? bytes : usable_bytes_of_large(bytes);
 }
 

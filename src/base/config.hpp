@@ -31,15 +31,23 @@ inline constexpr size_t page_bytes_min = 4 * kib;
 // User-space addresses that the page map covers. Anything above is refused, not mis-indexed.
 inline constexpr unsigned address_bits = 48;
 
-// Largest block that lives in a slab; above it a block is a span of its own.
+// Largest small block. Slabs of small blocks have many, and an instance has slabs up to here.
 inline constexpr size_t small_bytes_max = 32 * kib;
+// Largest block that lives in a slab of a thread's heap: medium ones, few to a slab; above it a
+// block is a span of its own.
+inline constexpr size_t medium_bytes_max = 256 * kib;
 
 // Size classes: linear up to here, then 2^spacing_shift classes to each doubling.
 inline constexpr size_t linear_bytes_max = 128;
 inline constexpr unsigned class_spacing_shift = 3;
+// The same for classes above small_bytes_max: fewer, so that what a thread keeps serves most sizes.
+inline constexpr unsigned medium_spacing_shift = 2;
 
-// A slab has at least this many blocks, so that one refill seldom needs two slabs.
+// A slab has at least this many small blocks, so that one refill seldom needs two slabs.
 inline constexpr size_t slab_blocks_min = 4;
+// A slab of medium blocks is as short as it can be with at most this part of it behind the last
+// block: what is free in it serves its class alone.
+inline constexpr size_t medium_rest_part = 16;
 
 // Slabs without pages in their holes that are looked at to find the fullest.
 inline constexpr size_t lean_choice_looks = 8;
@@ -161,7 +169,8 @@ inline constexpr size_t shrink_purge_bytes_min = 256 * kib;
 // calloc of a touched span this large drops its pages instead of clearing them.
 inline constexpr size_t calloc_purge_bytes_min = 32 * mib;
 
-// Freed large blocks that a thread keeps for itself: granules of the largest, and bytes of all.
+// Freed large blocks that a thread keeps for itself: granules of the largest, and bytes of all,
+// with the medium blocks in its lists.
 inline constexpr size_t large_kept_granules = 8;
 inline constexpr size_t large_kept_factor = 64;
 inline constexpr size_t large_kept_bytes_max = large_kept_factor * list_bytes_max;
@@ -176,8 +185,8 @@ inline constexpr unsigned file_step_shift = 3;
 // A file's contents are copied in pieces of this much where that needs memory for a moment.
 inline constexpr size_t file_copy_bytes = 1 * mib;
 
-static_assert(small_bytes_max % granule_bytes != 0 && small_bytes_max < granule_bytes,
-              "a small block fits in one granule, so that aligned classes exist up to its size");
+static_assert(granule_bytes % small_bytes_max == 0 && medium_bytes_max % granule_bytes == 0,
+              "slabs lie at multiples of a granule: classes for all alignments up to that");
 static_assert(linear_bytes_max == block_alignment << class_spacing_shift,
               "spacing grows smoothly where the linear classes end");
 static_assert(arena_alignment % granule_bytes == 0, "arenas consist of whole granules");

@@ -31,9 +31,9 @@ struct BoundedCache;
 // What became of requests, by the class that they wished for. In a cache its thread alone writes;
 // in an instance anybody.
 struct BoundedCounts {
-  Atomic<uint64_t> misses[class_count];
-  Atomic<uint64_t> overflows[class_count];
-  Atomic<uint64_t> routed[class_count + 1];  // the last: of no class
+  Atomic<uint64_t> misses[small_class_count];
+  Atomic<uint64_t> overflows[small_class_count];
+  Atomic<uint64_t> routed[small_class_count + 1];  // the last: of no class
 };
 
 // One thread's cache for each instance; in use by one thread at a time.
@@ -58,7 +58,7 @@ struct BoundedList {
 static_assert(sizeof(BoundedList) == 32, "two to a cache line, found by a shift");
 
 struct alignas(cache_line_bytes) BoundedCache {
-  BoundedList lists[class_count];
+  BoundedList lists[small_class_count];
   // constant while it lives
   uintptr_t base = 0;
   uint32_t shift = 0;
@@ -88,8 +88,8 @@ struct alignas(cache_line_bytes) Bounded {
   Atomic<uint32_t> shared_orphan_count;  // caches without owner; read as a hint without the lock
   // shared
   alignas(cache_line_bytes) BoundedCounts gone;  // of ended caches, and of threads without one
-  Atomic<uint64_t> gone_hits[class_count];
-  Pool pools[class_count];
+  Atomic<uint64_t> gone_hits[small_class_count];
+  Pool pools[small_class_count];
 
   bool is_alive() const noexcept { return pool_count != 0; }
 };
@@ -103,7 +103,7 @@ struct BoundedRegistry {
 };
 inline BoundedRegistry bounded_registry;
 
-static_assert(TALUS_BOUNDED_POOLS_MAX == class_count, "what bounded.h says");
+static_assert(TALUS_BOUNDED_POOLS_MAX == small_class_count, "what bounded.h says");
 static_assert(TALUS_BOUNDED_ALIGNMENT_MAX <= small_bytes_max, "a class is found for it");
 
 // A list that is both empty and full.

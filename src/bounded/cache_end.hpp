@@ -37,7 +37,7 @@ inline void end_bounded_cache(Locked& held, BoundedCache& cache) noexcept {
   const auto move = [](Atomic<uint64_t>& to, const Atomic<uint64_t>& from) noexcept {
     to.fetch_add_relaxed(from.load_relaxed());  // [stat] [own]
   };
-  for (size_t index = 0; index < class_count; index++) {
+  for (size_t index = 0; index < small_class_count; index++) {
     if (index < instance.pool_count) {
       flush_list(instance.pools[index], cache.lists[index], cache.lists[index].length());
     }
@@ -46,7 +46,7 @@ inline void end_bounded_cache(Locked& held, BoundedCache& cache) noexcept {
     move(instance.gone.overflows[index], cache.counts.overflows[index]);
     move(instance.gone.routed[index], cache.counts.routed[index]);
   }
-  move(instance.gone.routed[class_count], cache.counts.routed[class_count]);
+  move(instance.gone.routed[small_class_count], cache.counts.routed[small_class_count]);
   retire_bounded_cache(held, cache);
 }
 

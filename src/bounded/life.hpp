@@ -102,12 +102,12 @@ inline bool map_bits(Bounded& instance, size_t pool_count) noexcept {
 
 // Counters start again with each life.
 inline void forget_counts(BoundedCounts& counts) noexcept {
-  for (size_t index = 0; index < class_count; index++) {
+  for (size_t index = 0; index < small_class_count; index++) {
     counts.misses[index].store_relaxed(0);     // [init]
     counts.overflows[index].store_relaxed(0);  // [init]
     counts.routed[index].store_relaxed(0);     // [init]
   }
-  counts.routed[class_count].store_relaxed(0);  // [init]
+  counts.routed[small_class_count].store_relaxed(0);  // [init]
 }
 
 // Null: no memory, or too many are alive. The wish is sound.
@@ -198,7 +198,7 @@ class BoundedCapacities {
 // Empty lists in memory that is zero, so that a null lies below each.
 inline void lay_out_lists(BoundedCache& cache, const BoundedCapacities& capacities) noexcept {
   auto** next = static_cast<void**>(cache.memory);
-  for (size_t index = 0; index < class_count; index++) {
+  for (size_t index = 0; index < small_class_count; index++) {
     BoundedList& list = cache.lists[index];
     list.hits.store_relaxed(0);  // [init]
     close_bounded_list(list);

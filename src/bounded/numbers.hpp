@@ -15,7 +15,7 @@ namespace talus {
 inline void add_counts(talus_bounded_numbers& sum, const BoundedCounts& counts,
                        size_t index) noexcept {
   sum.routed += counts.routed[index].load_relaxed();  // [stat]
-  if (index == class_count) return;
+  if (index == small_class_count) return;
   sum.misses += counts.misses[index].load_relaxed();        // [stat]
   sum.overflows += counts.overflows[index].load_relaxed();  // [stat]
 }
@@ -33,7 +33,7 @@ inline void add_pool(talus_bounded_numbers& sum, Pool& pool, size_t cached) noex
 inline void add_class(talus_bounded_numbers& sum, Bounded& instance, size_t index) noexcept {
   size_t cached = 0;
   add_counts(sum, instance.gone, index);
-  if (index < class_count) sum.hits += instance.gone_hits[index].load_relaxed();  // [stat]
+  if (index < small_class_count) sum.hits += instance.gone_hits[index].load_relaxed();  // [stat]
   for (BoundedCache* cache = instance.caches; cache != nullptr; cache = cache->next) {
     add_counts(sum, cache->counts, index);
     if (index >= instance.pool_count) continue;
@@ -49,7 +49,7 @@ inline talus_bounded_numbers numbers_of_bounded(Bounded& instance, size_t index)
   Locked held{bounded_registry.lock};
   if (index < instance.pool_count) add_class(sum, instance, index);
   if (index != SIZE_MAX) return sum;
-  for (size_t each = 0; each <= class_count; each++) add_class(sum, instance, each);
+  for (size_t each = 0; each <= small_class_count; each++) add_class(sum, instance, each);
   sum.block_bytes = 0;
   return sum;
 }

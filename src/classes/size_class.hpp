@@ -3,8 +3,9 @@
 //
 // Owns: the derivation, the table and its inverse; all of it computed at compile time from the
 // roots in base/config.hpp. Rule: multiples of 16 bytes up to 128, then 8 classes to each doubling
-// up to small_bytes_max, so that rounding wastes at most 1/8 and 1/16 on average; every power of
-// two is a class, so that aligned blocks are block starts (slabs are granule aligned).
+// up to small_bytes_max, so that rounding wastes at most 1/8 and 1/16 on average; then 4 up to
+// medium_bytes_max, in slabs that are short and have few blocks. Every power of two is a class, so
+// that aligned blocks are block starts (slabs are granule aligned).
 // Invariant: monotone, complete, minimal; tests/unit/classes proves it for every size.
 #ifndef TALUS_CLASSES_SIZE_CLASS_HPP
 #define TALUS_CLASSES_SIZE_CLASS_HPP
@@ -15,9 +16,13 @@ namespace talus {
 
 inline constexpr size_t linear_class_count = linear_bytes_max / block_alignment;
 inline constexpr size_t classes_per_doubling = size_t{1} << class_spacing_shift;
-inline constexpr size_t class_count =
+inline constexpr size_t medium_per_doubling = size_t{1} << medium_spacing_shift;
+inline constexpr size_t small_class_count =
     linear_class_count +
     classes_per_doubling * (highest_bit(small_bytes_max) - highest_bit(linear_bytes_max));
+inline constexpr size_t class_count =
+    small_class_count +
+    medium_per_doubling * (highest_bit(medium_bytes_max) - highest_bit(small_bytes_max));
 
 // What is constant for all slabs of one class.
 struct SizeClass {
@@ -31,23 +36,47 @@ struct SizeClass {
 // Bytes of the blocks of a class, by the rule above.
 constexpr size_t class_bytes_by_rule(size_t index) noexcept {
   if (index < linear_class_count) return (index + 1) * block_alignment;
-  const size_t step = index - linear_class_count;
-  const size_t base = linear_bytes_max << (step / classes_per_doubling);
-  return base + (step % classes_per_doubling + 1) * (base / classes_per_doubling);
+  const bool is_small = index < small_class_count;
+  const size_t step = index - (is_small ? linear_class_count : small_class_count);
+  const size_t per_doubling = is_small ? classes_per_doubling : medium_per_doubling;
+  const size_t base = (is_small ? linear_bytes_max : small_bytes_max) << (step / per_doubling);
+  return base + (step % per_doubling + 1) * (base / per_doubling);
 }
 
-// Blocks of so many bytes that a thread list may hold, where lists may hold `list_bytes`.
+// Fewer bytes than these are better served by another block than by one of so many bytes that is
+// there: half of a small one (that is not tiny) or a quarter of a medium one would be waste.
+constexpr size_t least_bytes_of(size_t block_bytes) noexcept {
+  if (block_bytes <= 4 * block_alignment) return 0;
+  return block_bytes <= small_bytes_max ? block_bytes / 2 : block_bytes - block_bytes / 4;
+}
+
+// Blocks of so many bytes that a thread list may hold, where lists may hold `list_bytes`. Medium
+// blocks are bounded together with large ones (heap/medium_lists.hpp): one class may have all that.
 constexpr size_t list_blocks_of(size_t block_bytes, size_t list_bytes) noexcept {
-  const size_t factor = block_bytes <= fast_bytes_max ? 1 : guarded_list_factor;
+  const size_t factor = block_bytes <= fast_bytes_max    ? 1
+                        : block_bytes <= small_bytes_max ? guarded_list_factor
+                                                         : large_kept_factor;
   const size_t blocks = list_bytes * factor / block_bytes;
   if (blocks > list_blocks_max) return list_blocks_max;
   return blocks < list_blocks_min ? list_blocks_min : blocks;
 }
 
+// Granules of the slabs of a class.
+constexpr size_t slab_granules_of(size_t block_bytes) noexcept {
+  const bool is_small = block_bytes <= small_bytes_max;
+  const size_t bytes_min = is_small ? block_bytes * slab_blocks_min : block_bytes;
+  size_t granules = divide_up(bytes_min, granule_bytes);
+  if (is_small) return granules;
+  while (granules * granule_bytes % block_bytes > granules * granule_bytes / medium_rest_part) {
+    granules++;
+  }
+  return granules;
+}
+
 constexpr SizeClass derive_size_class(size_t index) noexcept {
   SizeClass derived;
   const size_t bytes = class_bytes_by_rule(index);
-  const size_t granules = divide_up(bytes * slab_blocks_min, granule_bytes);
+  const size_t granules = slab_granules_of(bytes);
   const size_t blocks = granules * granule_bytes / bytes;
   derived.block_bytes = static_cast<uint32_t>(bytes);
   derived.reciprocal = reciprocal_of(bytes);
@@ -57,19 +86,28 @@ constexpr SizeClass derive_size_class(size_t index) noexcept {
   return derived;
 }
 
+// Medium classes lie so far apart, or a multiple of that.
+inline constexpr size_t medium_step_bytes = small_bytes_max / medium_per_doubling;
+
 struct SizeClassTable {
   SizeClass rows[class_count] = {};
-  // Class of a request of n bytes: class_of_units[(n + 15) / 16]; zero bytes map to class 0.
+  // Class of a request of n bytes: class_of_units[(n + 15) / 16]; zero bytes map to class 0. Above
+  // small_bytes_max: class_of_steps, by medium_step_bytes.
   uint8_t class_of_units[small_bytes_max / block_alignment + 1] = {};
+  uint8_t class_of_steps[medium_bytes_max / medium_step_bytes + 1] = {};
 };
 
 constexpr SizeClassTable derive_size_class_table() noexcept {
   SizeClassTable table;
-  size_t units = 0;
+  size_t units = 0, steps = 0;
   for (size_t index = 0; index < class_count; index++) {
     table.rows[index] = derive_size_class(index);
-    for (; units * block_alignment <= table.rows[index].block_bytes; units++) {
+    const size_t bytes = table.rows[index].block_bytes;
+    for (; units * block_alignment <= bytes && bytes <= small_bytes_max; units++) {
       table.class_of_units[units] = static_cast<uint8_t>(index);
+    }
+    for (; steps * medium_step_bytes <= bytes; steps++) {
+      table.class_of_steps[steps] = static_cast<uint8_t>(index);
     }
   }
   return table;
@@ -78,8 +116,20 @@ constexpr SizeClassTable derive_size_class_table() noexcept {
 inline constexpr SizeClassTable size_class_table = derive_size_class_table();
 
 // Class that serves a request of at most small_bytes_max bytes.
-TALUS_FAST constexpr ClassId class_of(size_t bytes) noexcept {
+TALUS_FAST constexpr ClassId small_class_of(size_t bytes) noexcept {
   return ClassId{size_class_table.class_of_units[(bytes + block_alignment - 1) / block_alignment]};
+}
+// Class that serves a request of more than small_bytes_max and at most medium_bytes_max bytes.
+TALUS_FAST constexpr ClassId medium_class_of(size_t bytes) noexcept {
+  return ClassId{
+      size_class_table.class_of_steps[(bytes + medium_step_bytes - 1) / medium_step_bytes]};
+}
+// Class that serves a request of at most medium_bytes_max bytes.
+TALUS_FAST constexpr ClassId class_of(size_t bytes) noexcept {
+  return bytes <= small_bytes_max ? small_class_of(bytes) : medium_class_of(bytes);
+}
+TALUS_FAST constexpr bool is_medium(ClassId id) noexcept {
+  return index_of(id) >= small_class_count;
 }
 
 TALUS_FAST constexpr const SizeClass& size_class_row(ClassId id) noexcept {
@@ -94,8 +144,15 @@ TALUS_FAST constexpr size_t bytes_at_alignment(size_t bytes, size_t alignment) n
   return round_up(bytes + (bytes == 0 ? 1 : 0), alignment);
 }
 
+// Is there a class for such a block that is not much larger? Slabs lie at multiples of a granule,
+// and few bytes at a multiple of that need a page, not a block of a granule.
+TALUS_FAST constexpr bool has_class(size_t bytes, size_t alignment) noexcept {
+  return bytes <= small_bytes_max ? alignment <= small_bytes_max
+                                  : bytes <= medium_bytes_max && alignment <= granule_bytes;
+}
+
 // The smallest class whose blocks hold `bytes` and all start at multiples of `alignment` (a power
-// of two); bytes and alignment must be at most small_bytes_max.
+// of two), where has_class() says that there is one.
 constexpr ClassId class_of_aligned(size_t bytes, size_t alignment) noexcept {
   return class_of(bytes_at_alignment(bytes, alignment));
 }
@@ -138,11 +195,13 @@ constexpr size_t slab_bytes_max() noexcept {
   return most;
 }
 
-static_assert(class_bytes_by_rule(class_count - 1) == small_bytes_max,
-              "the last class is exactly the largest small block");
+static_assert(class_bytes_by_rule(small_class_count - 1) == small_bytes_max &&
+                  class_bytes_by_rule(class_count - 1) == medium_bytes_max,
+              "the last classes are exactly the largest small and the largest medium block");
 static_assert(class_count <= 255, "a class id fits in a byte");
-static_assert(is_power_of_two(small_bytes_max), "the next multiple of an alignment is small, too");
-static_assert(slab_bytes_max() * small_bytes_max < (size_t{1} << 40),
+static_assert(is_power_of_two(small_bytes_max) && is_power_of_two(medium_bytes_max),
+              "the next multiple of an alignment is in a slab, too");
+static_assert(slab_bytes_max() * medium_bytes_max < (size_t{1} << 40),
               "division by reciprocal is exact for every offset in every slab");
 
 }  // namespace talus

@@ -6,20 +6,11 @@
 #ifndef TALUS_HEAP_ALLOC_SLOW_HPP
 #define TALUS_HEAP_ALLOC_SLOW_HPP
 
-#include "heap/attendance.hpp"
 #include "heap/large_cache.hpp"
 #include "heap/remote.hpp"
 #include "heap/special.hpp"
 
 namespace talus {
-
-// The block that was freed last; null: the list is empty.
-inline void* pop_from_list(ThreadList list) noexcept {
-  void** top = list.top.load_relaxed();  // [own]
-  void* block = top[-1];
-  if (block != nullptr) list.top.store_relaxed(top - 1);  // [own]
-  return block;
-}
 
 // Fills the empty list of a class with half its capacity and pops one block; null: no memory.
 TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
@@ -39,12 +30,6 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   return bottom[taken - 1];
 }
 
-// The heap of threads without a cache; null: no memory.
-inline Heap* heap_of_nobody() noexcept {
-  Locked held{registry.lock};
-  return choose_heap(held);
-}
-
 // One block straight from a slab, for threads that have no list; null: no memory.
 inline void* allocate_shared(ClassId id) noexcept {
   Heap* heap = heap_of_nobody();
@@ -56,7 +41,8 @@ inline void* allocate_shared(ClassId id) noexcept {
 }
 
 // A block of a class by way of a cache, or without one.
-TALUS_USUAL void* allocate_small_on(ThreadCache* cache, ClassId id) noexcept {
+TALUS_USUAL void* allocate_on(ThreadCache* cache, ClassId id, Fit fit) noexcept {
+  if (is_medium(id)) return allocate_medium(cache, id, fit).block;
   if (cache == nullptr) return allocate_shared(id);
   void* block = pop_from_list(list_of(*cache, id));
   return block != nullptr ? block : refill(*cache, id);
@@ -87,12 +73,18 @@ TALUS_FAST auto allocate_with(size_t bytes, Attempt attempt) noexcept {
 // Blocks that a thread has at hand though the fast paths do not reach them; null: there is none, or
 // the owner must come back. These call nothing, so that no register is saved for a call.
 // The block of a guarded list that was freed last.
-TALUS_FAST void* pop_guarded(size_t bytes, HeapFace& face) noexcept {
-  const bool is_guarded = bytes > fast_bytes_max && bytes <= small_bytes_max;
-  if (face.operations != nullptr || !is_guarded) return nullptr;
+TALUS_FAST void* pop_guarded(ClassId id, HeapFace& face) noexcept {
+  if (face.operations != nullptr) return nullptr;
   auto& cache = static_cast<ThreadCache&>(face);
   const BriefWork work{cache};
-  return TALUS_LIKELY(work.may_begin) ? pop_from_list(list_of(cache, class_of(bytes))) : nullptr;
+  return TALUS_LIKELY(work.may_begin) ? pop_from_list(guarded_list_of(cache, id)) : nullptr;
+}
+// A medium block of this class or the next.
+TALUS_FAST void* pop_medium(ClassId id, HeapFace& face) noexcept {
+  if (face.operations != nullptr) return nullptr;
+  auto& cache = static_cast<ThreadCache&>(face);
+  const BriefWork work{cache};
+  return TALUS_LIKELY(work.may_begin) ? pop_near(cache, id) : nullptr;
 }
 // A large block that the thread kept, for so many bytes above `more_than`.
 TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, HeapFace& face) noexcept {
@@ -101,8 +93,10 @@ TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, HeapFace& face) 
   return take_kept_at_hand(static_cast<ThreadCache&>(face), bytes);
 }
 TALUS_FAST void* take_at_hand(size_t bytes, HeapFace& face) noexcept {
-  if (bytes <= small_bytes_max) return pop_guarded(bytes, face);
-  return pop_kept_block(bytes, small_bytes_max, face);
+  if (bytes <= fast_bytes_max) return nullptr;
+  if (bytes <= small_bytes_max) return pop_guarded(small_class_of(bytes), face);
+  if (bytes <= medium_bytes_max) return pop_medium(medium_class_of(bytes), face);
+  return pop_kept_block(bytes, medium_bytes_max, face);
 }
 
 // By way of any face; the list of the class may have blocks.
@@ -110,8 +104,8 @@ TALUS_USUAL void* allocate_by_face(size_t bytes, HeapFace& face) noexcept {
   ThreadCache* cache = cache_behind(face);
   const MaybeWorking working{cache};
   if (void* special = allocate_by_mode({bytes, block_alignment, 0})) return special;
-  void* block = bytes <= small_bytes_max ? allocate_small_on(cache, class_of(bytes))
-                                         : allocate_large(cache, bytes, granule_bytes).block;
+  void* block = bytes <= medium_bytes_max ? allocate_on(cache, class_of(bytes), Fit::near)
+                                          : allocate_large(cache, bytes, granule_bytes).block;
   note_allocate(block, bytes);
   return block;
 }
@@ -144,8 +138,8 @@ inline void* allocate_aligned_once(size_t alignment, size_t bytes) noexcept {
   const MaybeWorking working{cache};
   if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;
   void* block = nullptr;
-  if (bytes <= small_bytes_max && alignment <= small_bytes_max) {
-    block = allocate_small_on(cache, class_of_aligned(bytes, alignment));
+  if (has_class(bytes, alignment)) {
+    block = allocate_on(cache, class_of_aligned(bytes, alignment), Fit::exact);
   } else {
     const size_t aligned = alignment > granule_bytes ? alignment : granule_bytes;
     block = allocate_large(cache, bytes, aligned).block;
@@ -164,11 +158,15 @@ TALUS_SLOW void* allocate_aligned_slow(size_t alignment, size_t bytes) noexcept 
   HeapFace& face = current_face();
   // Not allocate_slow, which counts on an empty list: the list may have blocks for zero bytes.
   if (alignment < block_alignment) alignment = block_alignment;
-  if (bytes <= small_bytes_max && alignment <= small_bytes_max) {
-    if (void* block = pop_guarded(bytes_at_alignment(bytes, alignment), face)) return block;
+  void* block = nullptr;
+  if (has_class(bytes, alignment)) {
+    const size_t rounded = bytes_at_alignment(bytes, alignment);
+    // Of no other class: its blocks may lie elsewhere.
+    if (rounded > fast_bytes_max) block = pop_guarded(class_of(rounded), face);
   } else if (alignment <= granule_bytes) {
-    if (void* block = pop_kept_block(bytes, 0, face)) return block;
+    block = pop_kept_block(bytes, 0, face);
   }
+  if (block != nullptr) return block;
   return allocate_aligned_slower(alignment, bytes);
 }
 

@@ -25,7 +25,17 @@ TALUS_SLOW void flush_half(ThreadCache& cache, ClassId id) noexcept {
   list_of(cache, id).top.store_relaxed(bottom + length - flushed);  // [own] in the lock
 }
 
+// Is this the block of its list that was freed last? A look at the whole list would cost more than
+// all the rest; what it misses is noticed in the block's slab.
+TALUS_FAST bool was_just_freed(ThreadList list, const void* pointer) noexcept {
+  return list.top.load_relaxed()[-1] == pointer;  // [own]
+}
+
 TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+  if (TALUS_UNLIKELY(was_just_freed(list_of(cache, id), pointer))) {
+    report::double_free(pointer, size_class_row(id).block_bytes);
+  }
+  if (is_medium(id)) return release_medium(cache, pointer, id);
   if (TALUS_LIKELY(push_on_list(cache, pointer, id))) return;
   flush_half(cache, id);
   push_on_list(cache, pointer, id);
@@ -81,10 +91,12 @@ TALUS_SLOW void release_to_full(ThreadCache& cache, void* pointer, ClassId id) n
 }
 
 // Pushes a block on its list, whether the fast paths use that or not, and calls nothing. False:
-// the list is full, or the owner must come back.
+// the list is full, the owner must come back, or the block was freed twice.
 TALUS_FAST bool push_at_hand(ThreadCache& cache, void* pointer, ClassId id) noexcept {
   const BriefWork work{cache};
-  return TALUS_LIKELY(work.may_begin) && push_within(list_of(cache, id), pointer);
+  const ThreadList list = list_of(cache, id);
+  if (TALUS_UNLIKELY(!work.may_begin || was_just_freed(list, pointer))) return false;
+  return push_within(list, pointer);
 }
 
 // A block of the face's own heap whose list, with this index, is full or guarded. Such a face is a
@@ -152,6 +164,7 @@ TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
     give_blocks(*cache.heap, bottom, list_length(cache, id));
     list.top.store_relaxed(bottom);  // [own]
   }
+  cache.kept.medium_bytes = 0;
   drain_inbox(*cache.heap);
 }
 

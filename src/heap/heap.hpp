@@ -84,12 +84,19 @@ struct LargeBlock {
   LargeBlock* next_inside = nullptr;
 };
 
+// A medium or a large block that was just made. Block null: there is no memory for it.
+struct BlockMade {
+  void* block = nullptr;
+  Zeroed zeroed = Zeroed::no;
+};
+
 // The large blocks that a thread freed last (heap/large_cache.hpp). The counts are what the pool of
 // large blocks has too many; their owner writes them, statistics read.
 struct KeptBlocks {
   Atomic<LargeBlock*> of_granules[large_kept_granules];  // stacks; the child of a fork reads, too
   Atomic<size_t> bytes;                                  // statistics read, too
-  size_t next_displaced = 0;
+  size_t medium_bytes = 0;      // of blocks that the lists of medium classes have room for
+  size_t next_displaced = 0;    // a stack, or behind these the list of a medium class
   Atomic<size_t> live_bytes_less;
   Atomic<size_t> live_count_less;
 };
@@ -155,11 +162,15 @@ inline size_t list_most_of(ClassId id) noexcept { return list_bounds.blocks_max[
 TALUS_FAST void** list_bottom(ThreadCache& cache, ClassId id) noexcept {
   return &cache.storage[list_bounds.start[index_of(id)]];
 }
+// Of a class that the fast paths do not use.
+TALUS_FAST ThreadList guarded_list_of(ThreadCache& cache, ClassId id) noexcept {
+  const size_t guarded = index_of(id) - fast_class_count;
+  return ThreadList{cache.guarded_tops[guarded], cache.guarded_limits[guarded]};
+}
 TALUS_FAST ThreadList list_of(ThreadCache& cache, ClassId id) noexcept {
   const size_t index = index_of(id);
   if (index < fast_class_count) return ThreadList{cache.tops[index], cache.limits[index]};
-  const size_t guarded = index - fast_class_count;
-  return ThreadList{cache.guarded_tops[guarded], cache.guarded_limits[guarded]};
+  return guarded_list_of(cache, id);
 }
 inline size_t list_length(ThreadCache& cache, ClassId id) noexcept {
   // [stat] for other threads; [own] for the owner
@@ -168,6 +179,7 @@ inline size_t list_length(ThreadCache& cache, ClassId id) noexcept {
 
 // Capacity that the list of a class starts with.
 inline size_t list_start_of(ClassId id) noexcept {
+  if (is_medium(id)) return 0;
   const size_t most = list_most_of(id);
   return most < list_blocks_start ? most : list_blocks_start;
 }

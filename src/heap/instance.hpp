@@ -5,6 +5,7 @@
 //   Instance      | Heap | blocks ready for each class | large blocks | limit, name |
 //   handle        | generation 48 | id 16 |
 //
+// An instance has slabs of small blocks only, because its limit counts whole slabs.
 // No thread has a cache before an instance: its blocks are taken and given under its lock, and a
 // block in no slab is either ready or with the program. An id and its descriptor stay together for
 // ever and are used again when an instance has died; the handle tells one life from the next.
@@ -31,8 +32,8 @@ struct ReadyBlocks {
 struct Instance : Heap {
   static constexpr size_t name_bytes_max = 32;
 
-  ReadyBlocks ready[class_count];
-  uint64_t used_classes[(class_count + 63) / 64] = {};  // of which it may have slabs
+  ReadyBlocks ready[small_class_count];
+  uint64_t used_classes[(small_class_count + 63) / 64] = {};  // of which it may have slabs
   LargeBlock* large_blocks = nullptr;
   size_t large_count = 0;
   size_t large_bytes = 0;  // usable bytes of large blocks

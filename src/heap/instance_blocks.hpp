@@ -65,7 +65,7 @@ struct Request {
   }
 };
 
-inline LargeAllocation take_large_inside(Instance& heap, const Request& request,
+inline BlockMade take_large_inside(Instance& heap, const Request& request,
                                          bool& is_at_limit) noexcept {
   const size_t bytes = request.bytes == 0 ? 1 : request.bytes;
   if (bytes > PTRDIFF_MAX - granule_bytes) return {};
@@ -82,7 +82,7 @@ inline LargeAllocation take_large_inside(Instance& heap, const Request& request,
 }
 
 // Block null: no memory, or the limit.
-inline LargeAllocation allocate_inside_once(uintptr_t handle, const Request& request,
+inline BlockMade allocate_inside_once(uintptr_t handle, const Request& request,
                                             bool& is_at_limit) noexcept {
   const Inside inside{handle, request.call};
   if (RegionHeap* region = inside.slot().region) {
@@ -109,8 +109,8 @@ void* allocate_within_limit(size_t bytes, Attempt attempt) noexcept {
 }
 
 // A block of the instance; block null: no memory, or its limit. Modes are not told.
-TALUS_SLOW LargeAllocation allocate_inside(uintptr_t handle, Request request) noexcept {
-  LargeAllocation made;
+TALUS_SLOW BlockMade allocate_inside(uintptr_t handle, Request request) noexcept {
+  BlockMade made;
   if (request.bytes > PTRDIFF_MAX - granule_bytes) return made;
   allocate_within_limit(request.bytes, [&](bool& is_at_limit) noexcept {
     made = allocate_inside_once(handle, request, is_at_limit);
@@ -123,7 +123,7 @@ TALUS_SLOW LargeAllocation allocate_inside(uintptr_t handle, Request request) no
 // As above, a small block that needs no memory to be found; null: that was not enough.
 TALUS_FAST void* allocate_small_inside(uintptr_t handle, size_t bytes, const char* call) noexcept {
   const Inside inside{handle, call};
-  const ClassId id = class_of(bytes);
+  const ClassId id = small_class_of(bytes);
   ReadyBlocks& ready = inside.heap().ready[index_of(id)];
   if (TALUS_UNLIKELY(ready.count == 0)) {
     if (inside.slot().region != nullptr) return nullptr;

@@ -53,7 +53,7 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
   if (!request.is_small() && region == nullptr) {
     request.bytes = usable_bytes_of_large(request.bytes == 0 ? 1 : request.bytes);
   }
-  const LargeAllocation made = allocate_inside(handle, request);
+  const BlockMade made = allocate_inside(handle, request);
   note_allocate(made.block, request.bytes);
   if (made.block == nullptr || made.zeroed == Zeroed::yes) return made.block;
   const bool is_in_region =

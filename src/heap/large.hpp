@@ -23,11 +23,6 @@ struct LargePool {
 };
 inline LargePool large_pool;
 
-struct LargeAllocation {
-  void* block = nullptr;
-  Zeroed zeroed = Zeroed::no;
-};
-
 inline size_t usable_bytes_of_large(size_t bytes) noexcept {
   return round_up(bytes, os::page_bytes());
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // heap/large_cache: the large blocks that a thread freed lately and may get again.
 //
-// Owns: a stack for each number of granules up to large_kept_granules, all of them together
-// bounded in bytes; and what this does to the count of live blocks. Invariants: a kept block has
+// Owns: a stack for each number of granules up to large_kept_granules, all of them together, with
+// the medium blocks in lists, bounded in bytes; who makes room there; and what this does to the
+// count of live blocks. Invariants: a kept block has
 // state kept, its page map words and its pages; a push or a pop commits with the store of the
 // stack's head, so a fork finds every stack whole. Called on: the thread whose cache it is, without
 // a lock.
 #ifndef TALUS_HEAP_LARGE_CACHE_HPP
 #define TALUS_HEAP_LARGE_CACHE_HPP
 
-#include "heap/attendance.hpp"
 #include "heap/instance_large.hpp"
+#include "heap/medium_lists.hpp"
 
 namespace talus {
 
@@ -37,9 +38,6 @@ TALUS_FAST bool is_much_unsettled(const KeptBlocks& kept) noexcept {
 inline void settle_if_much(KeptBlocks& kept) noexcept {
   if (TALUS_UNLIKELY(is_much_unsettled(kept))) settle_live(kept);
 }
-
-// Bytes of kept blocks that a thread may have.
-TALUS_FAST size_t kept_bytes_most() noexcept { return large_kept_factor * options.list_bytes; }
 
 // live -> kept.
 TALUS_FAST void large_live_to_kept(KeptBlocks& kept, LargeBlock& large) noexcept {
@@ -92,21 +90,30 @@ TALUS_FAST bool keep_at_hand(ThreadCache& cache, void* pointer, PageWord word) n
   if (TALUS_UNLIKELY(!is_live) || large.granules > large_kept_granules) return false;
   const BriefWork work{cache};
   KeptBlocks& kept = cache.kept;
-  const size_t after = kept.bytes.load_relaxed() + large.granules * granule_bytes;  // [own]
   // leaves: at rest, statistics far off, too much is kept
   if (TALUS_UNLIKELY(!work.may_begin || is_much_unsettled(kept))) return false;
-  if (after > kept_bytes_most()) return false;
+  if (!has_room_to_keep(kept, large.granules * granule_bytes)) return false;
   large_live_to_kept(kept, large);
   return true;
 }
 
-// Gives one kept block back to address space, of the number of granules whose turn it is.
-TALUS_SLOW void displace_kept(KeptBlocks& kept) noexcept {
-  for (size_t looks = 0; looks < large_kept_granules; looks++) {
-    Atomic<LargeBlock*>& head = kept.of_granules[kept.next_displaced];
-    kept.next_displaced = (kept.next_displaced + 1) % large_kept_granules;
-    if (head.load_relaxed() != nullptr) return give_large(pop_kept(kept, head));  // [own]
+// Gives one block back that the thread keeps: a large one to address space, or a medium one to its
+// slab, of the size whose turn it is. False: it keeps none.
+TALUS_SLOW bool displace_kept(ThreadCache& cache) noexcept {
+  constexpr size_t turns = large_kept_granules + (class_count - small_class_count);
+  KeptBlocks& kept = cache.kept;
+  for (size_t looks = 0; looks < turns; looks++) {
+    const size_t turn = kept.next_displaced;
+    kept.next_displaced = (turn + 1) % turns;
+    if (turn >= large_kept_granules) {
+      const size_t index = small_class_count + (turn - large_kept_granules);
+      if (displace_medium(cache, ClassId{static_cast<uint8_t>(index)})) return true;
+    } else if (Atomic<LargeBlock*>& head = kept.of_granules[turn]; head.load_relaxed() != nullptr) {
+      give_large(pop_kept(kept, head));  // [own]
+      return true;
+    }
   }
+  return false;
 }
 
 // Gives all kept blocks back, and the pool what the cache counted.
@@ -121,7 +128,7 @@ TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
 
 // A block of its own range, of one byte at least; block null: no memory. `cache` may be null (no
 // thread to keep for).
-TALUS_SLOW LargeAllocation allocate_large(ThreadCache* cache, size_t bytes,
+TALUS_SLOW BlockMade allocate_large(ThreadCache* cache, size_t bytes,
                                           size_t alignment) noexcept {
   if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - granule_bytes)) return {};
   if (TALUS_UNLIKELY(bytes == 0)) bytes = 1;
@@ -154,7 +161,21 @@ TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageWord word) 
   if (cache == nullptr || large.granules > large_kept_granules) return give_large(large);
   large_live_to_kept(cache->kept, large);
   settle_if_much(cache->kept);
-  while (cache->kept.bytes.load_relaxed() > kept_bytes_most()) displace_kept(cache->kept);  // [own]
+  while (!has_room_to_keep(cache->kept, 0) && displace_kept(*cache)) {
+  }
+}
+
+// A medium block of the cache's heap is kept, in the place of others if need be.
+TALUS_SLOW void release_medium(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+  const size_t bytes = size_class_row(id).block_bytes;
+  const ThreadList list = guarded_list_of(cache, id);
+  if (push_within(list, pointer)) return;
+  while (!has_room_to_keep(cache.kept, bytes) && displace_kept(cache)) {
+  }
+  if (enlarge_medium(cache, id) && push_within(list, pointer)) return;
+  Locked held{lock_of(cache)};
+  give_blocks(*cache.heap, &pointer, 1);
+  offer_if_much(*cache.heap);
 }
 
 }  // namespace talus

@@ -56,6 +56,7 @@ inline void purge_batch(HoleBatch& batch) noexcept {
   for (size_t i = 0; i < batch.count; i++) {
     visit_holes(*batch.slabs[i], os::page_bytes(), [&](uintptr_t at, size_t bytes) noexcept {
       if (!os::System::purge(reinterpret_cast<void*>(at), bytes)) return;
+      batch.slabs[i]->note_clean(at, bytes);
       batch.bytes += bytes;
       batch.steps++;
     });

@@ -122,6 +122,12 @@ TALUS_USUAL Heap* choose_heap(Locked& held) noexcept {
   return fresh != nullptr ? fresh : fewest;
 }
 
+// The heap of threads without a cache; null: no memory.
+inline Heap* heap_of_nobody() noexcept {
+  Locked held{registry.lock};
+  return choose_heap(held);
+}
+
 // A cache with as many places for lists as list_bounds says.
 inline size_t cache_bytes(Locked&) noexcept {
   const size_t without_lists = sizeof(ThreadCache) - sizeof(ThreadCache::storage);

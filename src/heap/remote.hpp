@@ -66,6 +66,14 @@ inline bool enlarge_list(ThreadCache& cache, ClassId id, size_t most) noexcept {
   return true;
 }
 
+// The block of a list that was freed last; null: the list is empty.
+TALUS_FAST void* pop_from_list(ThreadList list) noexcept {
+  void** top = list.top.load_relaxed();  // [own]
+  void* block = top[-1];
+  if (block != nullptr) list.top.store_relaxed(top - 1);  // [own]
+  return block;
+}
+
 // Pushes a block of the cache's heap on a list of its class. False: the list is at its capacity.
 TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
   void** top = list.top.load_relaxed();  // [own]
@@ -109,7 +117,8 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
   void* strays[RemoteMessage::blocks_max];
   uint32_t stray_count = 0;
   uint64_t full_words[BitRow::bytes_for(class_count) / sizeof(uint64_t)] = {};
-  BitRow full_classes{full_words};  // whose lists have enough
+  BitRow full_classes{full_words};  // whose lists have enough, or get none
+  full_classes.set(small_class_count, class_count, true);
   const uint32_t count = message.count.load_relaxed();  // [own]
   for (uint32_t i = 0; i < count;) {
     void* block = message.blocks[i];

@@ -28,7 +28,10 @@ inline void* allocate_zeroed_whole(size_t alignment, size_t bytes) noexcept {
   if (bytes > PTRDIFF_MAX - granule_bytes || alignment > PTRDIFF_MAX / 2) return nullptr;
   if (bytes > small_bytes_max || alignment > small_bytes_max) {
     const size_t needed = bytes == 0 ? 1 : bytes;
-    const size_t whole = sizes_are_exact() ? needed : usable_bytes_of_large(needed);
+    const size_t usable = has_class(bytes, alignment)
+                              ? size_class_row(class_of_aligned(bytes, alignment)).block_bytes
+                              : usable_bytes_of_large(needed);
+    const size_t whole = sizes_are_exact() ? needed : usable;
     return allocate_with(
         whole, [=]() noexcept { return allocate_zeroed_large(whole, alignment); });
   }

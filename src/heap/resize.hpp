@@ -12,13 +12,21 @@
 
 namespace talus {
 
-// A zeroed large block; null: no memory.
+// A medium block that is good for `bytes` at a multiple of `alignment`, or a large one; null: no
+// memory. One of both must be more than small_bytes_max.
+inline BlockMade allocate_above_small(ThreadCache* cache, size_t bytes, size_t alignment) noexcept {
+  if (!has_class(bytes, alignment)) {
+    return allocate_large(cache, bytes, alignment > granule_bytes ? alignment : granule_bytes);
+  }
+  return allocate_medium(cache, class_of_aligned(bytes, alignment), Fit::exact);
+}
+
+// A zeroed medium or large block; null: no memory.
 TALUS_USUAL void* allocate_zeroed_large(size_t bytes, size_t alignment = block_alignment) noexcept {
   ThreadCache* cache = cache_behind(current_face());
   const MaybeWorking working{cache};
   if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;  // which are zero
-  const size_t aligned = alignment > granule_bytes ? alignment : granule_bytes;
-  const LargeAllocation large = allocate_large(cache, bytes, aligned);
+  const BlockMade large = allocate_above_small(cache, bytes, alignment);
   if (large.block == nullptr) return nullptr;
   note_allocate(large.block, bytes);
   if (large.zeroed == Zeroed::yes) return large.block;
@@ -64,9 +72,16 @@ inline size_t usable_size(void* pointer) noexcept {
   return pointer == nullptr ? 0 : facts_of(pointer, "malloc_usable_size").usable_bytes;
 }
 
-// Does a block of `usable` bytes serve `bytes` without wasting half of itself?
+// Does a block of `usable` bytes in a slab serve `bytes` without wasting much of itself?
 inline bool fits_without_waste(size_t usable, size_t bytes) noexcept {
-  return bytes <= usable && (bytes >= usable / 2 || usable <= 4 * block_alignment);
+  return bytes <= usable && bytes >= least_bytes_of(usable);
+}
+
+// Who lets a block grow by little, or once it is medium, lets it grow on. One that must move then
+// gets a range of its own, which can grow in place.
+inline bool may_grow_on(size_t usable, size_t bytes) noexcept {
+  if (bytes <= small_bytes_max || bytes <= usable) return false;
+  return usable > small_bytes_max || bytes - usable < usable / 4;
 }
 
 // Resizes where the block is; false: it cannot. The face's mode, if any, is told.
@@ -94,8 +109,10 @@ TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, 
     const Request request{bytes, block_alignment, "realloc"};
     moved = allocate_inside_once(handle_of(facts.owner), request, is_at_limit).block;
   } else {
-    moved = bytes <= small_bytes_max ? allocate_small_on(cache, class_of(bytes))
-                                     : allocate_large(cache, bytes, granule_bytes).block;
+    const bool is_for_slab =
+        bytes <= medium_bytes_max && !may_grow_on(facts.usable_bytes, bytes);
+    moved = is_for_slab ? allocate_on(cache, class_of(bytes), Fit::exact)
+                        : allocate_large(cache, bytes, granule_bytes).block;
   }
   if (moved == nullptr) return nullptr;
   copy_bytes(moved, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
@@ -174,7 +191,7 @@ TALUS_FAST void* reallocate_or(void* pointer, size_t bytes) noexcept {
   if (TALUS_LIKELY(word.is_slab())) {
     const Slab& slab = *static_cast<Slab*>(place.descriptor());
     slab.prove(pointer);  // a copy from the middle of a block would read behind its end
-    if (fits_without_waste(slab.block_bytes, bytes)) return pointer;
+    if (bytes <= slab.block_bytes && bytes >= slab.least_bytes) return pointer;
     if (bytes <= small_bytes_max && word.owner() == face.id) {
       return Small(pointer, slab.block_bytes, bytes);
     }

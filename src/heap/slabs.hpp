@@ -32,8 +32,10 @@ inline void count_slab(Heap& heap, const Slab& slab, ptrdiff_t sign) noexcept {
   heap.free_bytes += static_cast<size_t>(sign * ptrdiff_t{slab.free_count} * slab.block_bytes);
 }
 
-// Does the heap fill its slabs? Then the next ones will be full soon, too.
-inline Filling filling_of(const Heap& heap) noexcept {
+// Does the heap fill its slabs? Then the next ones will be full soon, too. Medium blocks are like
+// large ones: what the program does with their pages says more.
+inline Filling filling_of(const Heap& heap, ClassId id) noexcept {
+  if (is_medium(id)) return Filling::unknown;
   return heap.free_bytes <= heap.slab_bytes / dense_free_part ? Filling::dense : Filling::sparse;
 }
 
@@ -51,13 +53,13 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
     unused = slab->next;
   }
   // The descriptor is ours before take(), which may let others in while it purges.
-  const Range range = space.take(held, row.slab_granules, granule_bytes, filling_of(heap));
+  const Range range = space.take(held, row.slab_granules, granule_bytes, filling_of(heap, id));
   if (range.base == 0) {
     slab->next = unused;
     unused = slab;
     return nullptr;
   }
-  slab->begin(range.base);
+  slab->begin(range.base, range.zeroed);
   page_map.set_all(range.base, range.granules, PageWord{heap.id, list_tag(id)}, slab);
   heap.available[index_of(id)].add(*slab);
   count_slab(heap, *slab, +1);
@@ -201,6 +203,14 @@ TALUS_FAST void count_taken(Heap& heap, ClassId id, size_t taken) noexcept {
   heap.free_mark.note(free_touched_bytes(heap));
 }
 
+// A slab with free blocks when the heap's own have none; null: no memory.
+TALUS_USUAL Slab* find_slab(Heap& heap, ClassId id) noexcept {
+  while (adopt_slab(heap, id)) {
+    if (Slab* slab = choose_slab(heap, id)) return slab;
+  }
+  return slab_unused_to_available(heap, id);
+}
+
 // Takes up to `wanted` blocks of a class to places[0...], from slabs that exist before new ones.
 // Returns how many, 0 only when there is no memory.
 TALUS_USUAL size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) noexcept {
@@ -209,9 +219,7 @@ TALUS_USUAL size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wan
     Slab* slab = choose_slab(heap, id);
     if (slab == nullptr) {
       // A new slab only for a thread that would get nothing otherwise.
-      if (taken != 0) break;
-      if (adopt_slab(heap, id)) continue;
-      slab = slab_unused_to_available(heap, id);
+      if (taken == 0) slab = find_slab(heap, id);
       if (slab == nullptr) break;
     }
     taken += slab->take_blocks(places + taken, wanted - taken);

@@ -232,7 +232,7 @@ inline size_t read_key(TextPart key) noexcept {
 
 inline int get_class_value(TextPart key, size_t field, uint64_t& value) noexcept {
   const size_t bytes = read_key(key);
-  if (bytes == 0 || bytes > small_bytes_max) return ENOENT;
+  if (bytes == 0 || bytes > medium_bytes_max) return ENOENT;
   const ClassId id = class_of(bytes);
   if (size_class_row(id).block_bytes != bytes) return ENOENT;
   HeapTotals totals;

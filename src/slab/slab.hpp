@@ -33,6 +33,7 @@ struct Slab {
   uint64_t reciprocal = 0;   // index of a block = offset * reciprocal >> 40
   uint32_t block_bytes = 0;
   uint32_t block_count = 0;
+  uint32_t least_bytes = 0;       // for fewer, realloc moves a block
   ClassId class_id{};             // constant for the descriptor's life
   uint16_t bitmap_words = 0;      // constant for the descriptor's life
   // under the owner's lock; on a line of its own, because other threads read the constants above
@@ -44,6 +45,8 @@ struct Slab {
   uint16_t changed_at = 0;  // by the heap's clock, when blocks came or went last
   Slab* next = nullptr;     // in the heap's list of available slabs, or of unused descriptors
   Slab* previous = nullptr;
+  // Of medium blocks those that are free and read as zero; a part of the free bitmap's first word.
+  uint64_t clean_bits = 0;
 
   uint64_t first_bits[1] = {};  // the free bitmap: bitmap_words of them
 
@@ -63,17 +66,19 @@ struct Slab {
   }
 
   // Starts life over a new range of address space: every block is free.
-  void begin(uintptr_t range_base) noexcept {
+  void begin(uintptr_t range_base, Zeroed zeroed) noexcept {
     const SizeClass& row = size_class_row(class_id);
     base = range_base;
     reciprocal = row.reciprocal;
     block_bytes = row.block_bytes;
     block_count = row.block_count;
+    least_bytes = static_cast<uint32_t>(least_bytes_of(block_bytes));
     free_count = block_count;
     first_word = 0;
     for (size_t word = 0; word < bitmap_words; word++) {
       free_bits()[word] = low_bits(block_count - word * 64);
     }
+    clean_bits = zeroed == Zeroed::yes && is_medium(class_id) ? free_bits()[0] : 0;
     TALUS_AUDIT_SOUND(*this);
   }
 
@@ -102,6 +107,7 @@ struct Slab {
     }
     first_word = static_cast<uint16_t>(word < bitmap_words ? word : bitmap_words - 1);
     free_count -= static_cast<uint32_t>(wanted);
+    clean_bits &= words[0];
     TALUS_AUDIT_SOUND(*this);
     return wanted;
   }
@@ -123,6 +129,14 @@ struct Slab {
     return 1;
   }
 
+  // A run of free bytes reads as zero from here on, and holds some blocks as a whole.
+  void note_clean(uintptr_t at, size_t bytes) noexcept {
+    if (!is_medium(class_id)) return;
+    const size_t first = divide_up(at - base, block_bytes);
+    const size_t end = (at + bytes - base) / block_bytes;
+    if (end > first) clean_bits |= low_bits(end - first) << first;
+  }
+
   bool is_free(uint32_t index) const noexcept {
     return (free_bits()[index >> 6] >> (index & 63) & 1) != 0;
   }
@@ -133,6 +147,7 @@ struct Slab {
       if (word < first_word && free_bits()[word] != 0) return false;
       set += count_bits(free_bits()[word]);
     }
+    if ((clean_bits & ~free_bits()[0]) != 0) return false;
     return set == free_count && free_count <= block_count;
   }
 

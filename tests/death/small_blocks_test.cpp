@@ -34,6 +34,20 @@ TEST_F(SmallBlock, FreedTwiceInOneList) {
   });
 }
 
+// The lists of blocks above 4 KiB are used in slow paths, which look at the uppermost block.
+TEST(GuardedBlock, FreedTwiceInARowIsFoundAtOnce) {
+  for (const size_t wished : {size_t{5000}, 40 * kib, 256 * kib}) {
+    void* other = api::malloc(wished);
+    void* block = api::malloc(wished);
+    EXPECT_FAULT(double_free_text(block, usable_size(block)), {
+      api::free(block);
+      api::free(block);
+    });
+    api::free(block);
+    api::free(other);
+  }
+}
+
 TEST_F(SmallBlock, FreedAgainWithAnotherBetween) {
   EXPECT_FAULT(double_free_text(block, bytes), {
     api::free(block);

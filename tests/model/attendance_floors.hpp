@@ -117,6 +117,7 @@ inline void compiler_fence() noexcept {}
 // classes
 
 inline constexpr size_t class_count = 2;
+inline constexpr size_t small_class_count = class_count;  // the others have guarded lists, too
 struct SizeClass {
   size_t block_bytes;
 };
@@ -140,6 +141,10 @@ constexpr const SizeClass& size_class_row(ClassId id) noexcept {
 constexpr ClassId class_of(size_t bytes) noexcept {
   return ClassId{static_cast<uint8_t>(bytes > model::attendance::bytes_of_class[0] ? 1 : 0)};
 }
+constexpr ClassId small_class_of(size_t bytes) noexcept { return class_of(bytes); }
+constexpr ClassId medium_class_of(size_t bytes) noexcept { return class_of(bytes); }
+constexpr bool is_medium(ClassId) noexcept { return false; }
+constexpr bool has_class(size_t, size_t) noexcept { return true; }
 constexpr size_t bytes_at_alignment(size_t bytes, size_t) noexcept { return bytes; }
 constexpr ClassId class_of_aligned(size_t bytes, size_t) noexcept { return class_of(bytes); }
 struct ListBounds {

@@ -4,7 +4,7 @@
 //
 // Shipped, in copies whose lists consist of places (attendance_places.cmake): face, heap,
 // attendance, take_back, alloc, alloc_slow, free, free_slow, remote, and of release and sweep what
-// is about caches. Stand-ins: the registry with one heap, slabs, large blocks beyond all classes
+// is about caches. Stand-ins: the registry with one heap, slabs, medium and large blocks
 // (there are none) and offers (nothing).
 // Called on: fibers of the explorer; set_up and check_end alone.
 #ifndef TALUS_TESTS_MODEL_ATTENDANCE_HEAP_HPP
@@ -39,7 +39,7 @@ inline Lock& lock_of(HeapId) noexcept { return registry.heap_lock; }
 inline Lock& lock_of(const Heap&) noexcept { return registry.heap_lock; }
 inline Lock& lock_of(const ThreadCache&) noexcept { return registry.heap_lock; }
 inline Heap& heap_with(HeapId) noexcept { return registry.heap; }
-inline Heap* choose_heap(Locked&) noexcept { return &registry.heap; }
+inline Heap* heap_of_nobody() noexcept { return &registry.heap; }
 inline ThreadCache* take_left_cache() noexcept { return nullptr; }
 inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
   (cache.previous != nullptr ? cache.previous->next : registry.caches) = cache.next;
@@ -85,14 +85,16 @@ inline bool is_special(PageWord) noexcept { return false; }
 inline void release_special(void*) noexcept {}
 inline void* allocate_by_mode(const BlockRequest&) noexcept { return nullptr; }
 
+// No medium blocks.
+enum class Fit : uint8_t { exact, near };
+inline void* pop_near(ThreadCache&, ClassId) noexcept { return nullptr; }
+inline BlockMade allocate_medium(ThreadCache*, ClassId, Fit) noexcept { return {}; }
+inline void release_medium(ThreadCache&, void*, ClassId) noexcept {}
+
 // No large blocks.
-struct LargeAllocation {
-  void* block = nullptr;
-  Zeroed zeroed = Zeroed::no;
-};
 inline void* take_kept_at_hand(ThreadCache&, size_t) noexcept { return nullptr; }
 inline bool keep_at_hand(ThreadCache&, void*, PageWord) noexcept { return false; }
-inline LargeAllocation allocate_large(ThreadCache*, size_t, size_t) noexcept { return {}; }
+inline BlockMade allocate_large(ThreadCache*, size_t, size_t) noexcept { return {}; }
 inline void release_large(ThreadCache*, void*, PageWord) noexcept {}
 inline void release_kept(ThreadCache&) noexcept {}
 

@@ -13,7 +13,7 @@ ClassId class_at(size_t index) { return ClassId{static_cast<uint8_t>(index)}; }
 
 TEST(SizeClass, EverySizeFitsMinimallyAndMonotonely) {
   size_t before = 0;
-  for (size_t size = 0; size <= small_bytes_max; size++) {
+  for (size_t size = 0; size <= medium_bytes_max; size++) {
     const size_t index = index_of(class_of(size));
     ASSERT_LT(index, class_count);
     ASSERT_GE(bytes_of(class_of(size)), size);
@@ -41,17 +41,32 @@ TEST(SizeClass, WasteIsBounded) {
     waste_sum += static_cast<double>(waste) / static_cast<double>(size);
   }
   EXPECT_LT(waste_sum / static_cast<double>(small_bytes_max), 1.0 / 16);
+  waste_sum = 0;
+  for (size_t size = small_bytes_max + 1; size <= medium_bytes_max; size++) {
+    const size_t waste = bytes_of(class_of(size)) - size;
+    ASSERT_LT(waste, divide_up(size, 4)) << size;
+    waste_sum += static_cast<double>(waste) / static_cast<double>(size);
+  }
+  EXPECT_LT(waste_sum / static_cast<double>(medium_bytes_max - small_bytes_max), 1.0 / 8);
+}
+
+TEST(SizeClass, SmallAndMediumClassesMeet) {
+  EXPECT_EQ(bytes_of(class_at(small_class_count - 1)), small_bytes_max);
+  EXPECT_FALSE(is_medium(class_of(small_bytes_max)));
+  EXPECT_TRUE(is_medium(class_of(small_bytes_max + 1)));
+  EXPECT_EQ(bytes_of(class_at(class_count - 1)), medium_bytes_max);
 }
 
 TEST(SizeClass, EveryPowerOfTwoIsAClass) {
-  for (size_t power = block_alignment; power <= small_bytes_max; power *= 2) {
+  for (size_t power = block_alignment; power <= medium_bytes_max; power *= 2) {
     EXPECT_EQ(bytes_of(class_of(power)), power);
   }
 }
 
 TEST(SizeClass, AlignedClassServesEverySizeAtEveryAlignment) {
-  for (size_t alignment = 1; alignment <= small_bytes_max; alignment *= 2) {
-    for (size_t size = 0; size <= small_bytes_max; size++) {
+  for (size_t alignment = 1; alignment <= 2 * granule_bytes; alignment *= 2) {
+    for (size_t size = 0; size <= medium_bytes_max + 1; size++) {
+      if (!has_class(size, alignment)) continue;
       const ClassId id = class_of_aligned(size, alignment);
       ASSERT_LT(index_of(id), class_count);
       const size_t bytes = bytes_of(id);
@@ -66,13 +81,28 @@ TEST(SizeClass, AlignedClassServesEverySizeAtEveryAlignment) {
   }
 }
 
+TEST(SizeClass, WhatHasAClassAtAnAlignment) {
+  EXPECT_TRUE(has_class(0, 1));
+  EXPECT_TRUE(has_class(small_bytes_max, small_bytes_max));
+  EXPECT_FALSE(has_class(small_bytes_max, granule_bytes)) << "a block of twice the size";
+  EXPECT_TRUE(has_class(small_bytes_max + 1, granule_bytes));
+  EXPECT_TRUE(has_class(medium_bytes_max, granule_bytes));
+  EXPECT_FALSE(has_class(medium_bytes_max, 2 * granule_bytes)) << "slabs lie at any granule";
+  EXPECT_FALSE(has_class(medium_bytes_max + 1, 1));
+  EXPECT_FALSE(has_class(SIZE_MAX, 1));
+}
+
 TEST(SizeClass, SlabsHoldTheirBlocksAndWasteLittle) {
   for (size_t index = 0; index < class_count; index++) {
     const SizeClass& row = size_class_row(class_at(index));
     const size_t slab_bytes = row.slab_granules * granule_bytes;
-    EXPECT_GE(row.block_count, slab_blocks_min);
+    EXPECT_GE(row.block_count, index < small_class_count ? slab_blocks_min : 1);
     EXPECT_LE(size_t{row.block_count} * row.block_bytes, slab_bytes);
     EXPECT_GT(size_t{row.block_count + 1} * row.block_bytes, slab_bytes);
+    if (is_medium(class_at(index))) {
+      EXPECT_LE(slab_bytes % row.block_bytes, slab_bytes / medium_rest_part);
+      EXPECT_LE(row.block_count, 64u) << "what is zero is known of the first word of a bitmap";
+    }
     EXPECT_EQ(row.bitmap_words, divide_up(row.block_count, 64));
   }
 }

@@ -52,7 +52,7 @@ TEST(OddAddresses, AcrossALeafOfThePageMap) {
 TEST(OddAddresses, AboveThePageMapIsNoMemory) {
   const std::string wrong = test::run_in_child([] {
     os::fake_plan.map_base.store_relaxed(uint64_t{1} << 55);
-    for (size_t bytes : {size_t{1}, 3 * kib, small_bytes_max + 1, 9 * mib}) {
+    for (size_t bytes : {size_t{1}, 3 * kib, medium_bytes_max + 1, 9 * mib}) {
       test::require(allocate(bytes) == nullptr, "allocate", bytes);
       test::require(allocate_zeroed(bytes) == nullptr, "allocate_zeroed", bytes);
       test::require(allocate_aligned(2 * mib, bytes) == nullptr, "allocate_aligned", bytes);
@@ -74,9 +74,9 @@ std::string run_with_pages_of(size_t bytes) {
   return test::run_in_child([bytes] {
     test::require(os::shared_page_bytes.load_relaxed() == 0, "the page size is still unknown");
     os::fake_plan.page_bytes.store_relaxed(bytes);
-    void* large = allocate(small_bytes_max + 1);
+    void* large = allocate(medium_bytes_max + 1);
     test::require(os::page_bytes() == bytes, "page size", os::page_bytes());
-    test::require(large != nullptr && usable_size(large) == round_up(small_bytes_max + 1, bytes),
+    test::require(large != nullptr && usable_size(large) == round_up(medium_bytes_max + 1, bytes),
                   "a large block is whole pages");
     release(large);
     for (int round = 0; round < 2; round++) {

@@ -346,7 +346,7 @@ TEST(SlowPaths, AsManyFreeRangesAsThereCanBe) {
     options.arena_bytes = 64 * mib;
     options.decay_ms = 3600000;
     std::vector<void*> blocks;
-    while (blocks.size() < 900) blocks.push_back(allocate(small_bytes_max + 1));
+    while (blocks.size() < 900) blocks.push_back(allocate_aligned(granule_bytes, 1));
     leave_nothing();
     auto release_those = [&blocks](size_t step, size_t first) {
       for (size_t i = first; i < blocks.size(); i += step) {
@@ -380,7 +380,7 @@ TEST(SlowPaths, ManyBlocksWhereFewWere) {
     test::require(held.count() > 250, "blocks of a MiB", held.count());
     held.release_every(1);
     std::vector<void*> blocks;
-    while (void* block = allocate(small_bytes_max + 1)) blocks.push_back(block);
+    while (void* block = allocate_aligned(granule_bytes, 1)) blocks.push_back(block);
     test::child_report().measured[0] = blocks.size();
     test::require(blocks.size() > 256 * 16 * 9 / 10, "blocks of a granule in 256 MiB",
                   blocks.size());

@@ -12,7 +12,7 @@ namespace talus {
 namespace {
 
 TEST(Large, UsableSizeIsWholePages) {
-  for (size_t bytes = small_bytes_max + 1; bytes < 3 * mib; bytes += 70001) {
+  for (size_t bytes = medium_bytes_max + 1; bytes < 3 * mib; bytes += 70001) {
     void* at = allocate(bytes);
     ASSERT_NE(at, nullptr);
     ASSERT_EQ(usable_size(at), round_up(bytes, os::page_bytes()));
@@ -25,23 +25,23 @@ TEST(Large, UsableSizeIsWholePages) {
 
 TEST(Large, AFreedBlockServesTheNextOfItsSize) {
   test::live_bytes();
-  void* first = allocate(200 * kib);
+  void* first = allocate(300 * kib);
   release(first);
   EXPECT_EQ(collect_totals().live(), 0u);
-  EXPECT_GE(collect_totals().kept_large, 200 * kib);
-  void* second = allocate(199 * kib);
+  EXPECT_GE(collect_totals().kept_large, 300 * kib);
+  void* second = allocate(299 * kib);
   EXPECT_EQ(second, first);
   EXPECT_EQ(collect_totals().kept_large, 0u);
-  EXPECT_EQ(usable_size(second), round_up(199 * kib, os::page_bytes()));
+  EXPECT_EQ(usable_size(second), round_up(299 * kib, os::page_bytes()));
   release(second);
-  void* other = allocate(90 * kib);  // far too small for the kept one
+  void* other = allocate(400 * kib);  // too much for the kept one
   EXPECT_NE(other, first);
   release(other);
 }
 
 TEST(Large, KeptBlocksAreBounded) {
   std::vector<void*> blocks;
-  for (int i = 0; i < 40; i++) blocks.push_back(allocate((i % 12 + 1) * 40 * kib));
+  for (int i = 0; i < 40; i++) blocks.push_back(allocate((i % 5 + 7) * 40 * kib));
   for (void* block : blocks) {
     release(block);
     ASSERT_LE(collect_totals().kept_large, large_kept_bytes_max);

@@ -43,7 +43,8 @@ void use_all_classes(const ListBounds& bounds) {
         release(blocks[i]);
         expect(list_length(cache, id) <= bounds.blocks_max[index], "a list is too long");
       }
-      expect(capacity_of(cache, id) == bounds.blocks_max[index], "another capacity");
+      const bool is_full = capacity_of(cache, id) == bounds.blocks_max[index];
+      expect(is_full || is_medium(id), "another capacity");
     }
   }
   // Every list is where it was, and full of blocks of its own.
@@ -92,15 +93,23 @@ TEST(ListBounds, OnlyBecomeLowerOnceThereAreCaches) {
       testing::ExitedWithCode(0), "");
 }
 
-TEST(ListBounds, BoundLargeBlocksThatAThreadKeepsAsWell) {
+TEST(ListBounds, BoundMediumAndLargeBlocksThatAThreadKeepsAsWell) {
   EXPECT_EXIT(
       {
         options.list_bytes = 1 * kib;
+        test::own_cache();
+        const size_t listed = collect_totals().listed;
         std::vector<void*> blocks;
-        for (size_t i = 0; i < 20; i++) blocks.push_back(allocate(60 * kib));
+        for (size_t i = 0; i < 20; i++) {
+          blocks.push_back(allocate(40 * kib));
+          blocks.push_back(allocate_aligned(granule_bytes, 100));  // with a range of its own
+        }
         for (void* block : blocks) {
           release(block);
-          expect(collect_totals().kept_large <= large_kept_factor * kib, "too much is kept");
+          const HeapTotals totals = collect_totals();
+          const size_t kept = totals.kept_large + totals.listed - listed;
+          expect(kept > 0, "nothing is kept");
+          expect(kept <= large_kept_factor * kib, "too much is kept");
         }
         _exit(failures == 0 ? 0 : 1);
       },

@@ -57,7 +57,7 @@ TEST(Lists, FreshBlocksComeInTheOrderOfAddresses) {
 
 TEST(Lists, CapacityDoublesUpToTheClassesBoundAndListsStayWithin) {
   ThreadCache& cache = test::own_cache();
-  for (size_t index = 0; index < class_count; index++) {
+  for (size_t index = 0; index < small_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     const SizeClass& row = size_class_row(id);
     const size_t most = list_blocks_of(row.block_bytes, list_bytes_max);

@@ -87,14 +87,14 @@ TEST(Resident, KeptBlocksAndMetadata) {
   test::live_bytes();
   const ResidentTotals before = collect_resident();
   EXPECT_GT(before.metadata, 0u);
-  auto* block = static_cast<char*>(allocate(256 * kib));
-  memset(block, 1, 256 * kib);
+  auto* block = static_cast<char*>(allocate(320 * kib));
+  memset(block, 1, 320 * kib);
   release(block);
   const ResidentTotals kept = collect_resident();
-  EXPECT_EQ(kept.kept_large - before.kept_large, 256 * kib);
+  EXPECT_EQ(kept.kept_large - before.kept_large, 320 * kib);
   EXPECT_EQ(kept.live_large, before.live_large);
   std::vector<void*> blocks;  // each with a descriptor of a cache line
-  for (int i = 0; i < 4000; i++) blocks.push_back(allocate(40 * kib));
+  for (int i = 0; i < 4000; i++) blocks.push_back(allocate(300 * kib));
   EXPECT_GE(collect_resident().metadata - before.metadata, 4000 * cache_line_bytes * 9 / 10);
   for (void* each : blocks) release(each);
   trim_heaps(0);

@@ -64,7 +64,7 @@ TEST(Resize, GrowsIntoAFreeNeighbour) {
 // A block that keeps its pages is answered without a lock; each border of that.
 TEST(Resize, LargeStaysWhileItNeedsTheSamePages) {
   const size_t page_bytes = os::page_bytes();
-  const size_t usable = round_up(200 * kib, granule_bytes) - granule_bytes + 2 * page_bytes;
+  const size_t usable = round_up(400 * kib, granule_bytes) - granule_bytes + 2 * page_bytes;
   void* at = allocate(usable - 7);
   void* wall = allocate(usable);
   test::fill_pattern(at, usable - 7, 3);

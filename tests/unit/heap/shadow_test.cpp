@@ -26,7 +26,7 @@ struct Held {
     const size_t bytes = usable_size(block);
     const size_t sign = is_taken ? 1 : ~size_t{0};
     if (instance_of(block) != 0) inside += sign * bytes;
-    if (bytes > small_bytes_max) {
+    if (facts_of(block, "a test").large != nullptr) {
       large += sign * bytes;
       large_count += sign;
       return;

@@ -133,7 +133,8 @@ class Sleeper {
     for (const size_t bytes : {size_t{64}, size_t{500}, size_t{3000}, size_t{9000}}) {
       give(take(400, bytes));
     }
-    give(take(6, 100 * kib));  // kept large blocks
+    give(take(1, 300 * kib));  // a kept large block
+    give(take(6, 100 * kib));
     phase_ = 1;
     while (phase_ != 2) usleep(1000);
     for (int i = 0; i < 50; i++) give(take(40, 16 + static_cast<size_t>(i) * 61));

@@ -17,16 +17,16 @@ TEST(Totals, LiveIsExactlyWhatTheProgramHolds) {
   size_t small = 0, large = 0, large_count = 0;
   for (size_t round = 0; round < test::rounds_of(20000) + 500; round++) {
     if (blocks.size() < 300 || random.below(2) == 0) {
-      void* block = allocate(random.of_any_length(18));
+      void* block = allocate(random.of_any_length(20));
       const size_t usable = usable_size(block);
-      (usable > small_bytes_max ? large : small) += usable;
-      large_count += usable > small_bytes_max;
+      (usable > medium_bytes_max ? large : small) += usable;
+      large_count += usable > medium_bytes_max;
       blocks.push_back(block);
     } else {
       std::swap(blocks[random.below(blocks.size())], blocks.back());
       const size_t usable = usable_size(blocks.back());
-      (usable > small_bytes_max ? large : small) -= usable;
-      large_count -= usable > small_bytes_max;
+      (usable > medium_bytes_max ? large : small) -= usable;
+      large_count -= usable > medium_bytes_max;
       release(blocks.back());
       blocks.pop_back();
     }

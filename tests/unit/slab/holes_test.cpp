@@ -17,7 +17,7 @@ struct AnySlab {
     void* at = reinterpret_cast<void*>(
         round_up(reinterpret_cast<uintptr_t>(memory.data()), cache_line_bytes));
     slab = make_descriptor(at, id);
-    slab->begin(uintptr_t{1} << 32);
+    slab->begin(uintptr_t{1} << 32, Zeroed::no);
   }
   std::vector<char> memory;
   Slab* slab;

@@ -15,12 +15,12 @@ namespace talus::test {
 
 class MadeUpSlab {
  public:
-  explicit MadeUpSlab(ClassId id, uintptr_t base = 0x10000000) {
+  explicit MadeUpSlab(ClassId id, uintptr_t base = 0x10000000, Zeroed zeroed = Zeroed::no) {
     const size_t bytes = Slab::descriptor_bytes(size_class_row(id).bitmap_words);
     memory_ = aligned_alloc(cache_line_bytes, bytes);
     memset(memory_, 0, bytes);
     slab_ = make_descriptor(memory_, id);
-    slab_->begin(base);
+    slab_->begin(base, zeroed);
   }
   ~MadeUpSlab() { free(memory_); }
   MadeUpSlab(const MadeUpSlab&) = delete;
