@@ -86,15 +86,15 @@ constexpr SizeClass derive_size_class(size_t index) noexcept {
   return derived;
 }
 
-// Medium classes lie so far apart, or a multiple of that.
-inline constexpr size_t medium_step_bytes = small_bytes_max / medium_per_doubling;
+// Classes above fast_bytes_max lie so far apart, or a multiple of that.
+inline constexpr size_t class_step_bytes = fast_bytes_max / classes_per_doubling;
 
 struct SizeClassTable {
   SizeClass rows[class_count] = {};
   // Class of a request of n bytes: class_of_units[(n + 15) / 16]; zero bytes map to class 0. Above
-  // small_bytes_max: class_of_steps, by medium_step_bytes.
+  // fast_bytes_max: class_of_steps, by class_step_bytes.
   uint8_t class_of_units[small_bytes_max / block_alignment + 1] = {};
-  uint8_t class_of_steps[medium_bytes_max / medium_step_bytes + 1] = {};
+  uint8_t class_of_steps[medium_bytes_max / class_step_bytes + 1] = {};
 };
 
 constexpr SizeClassTable derive_size_class_table() noexcept {
@@ -106,7 +106,7 @@ constexpr SizeClassTable derive_size_class_table() noexcept {
     for (; units * block_alignment <= bytes && bytes <= small_bytes_max; units++) {
       table.class_of_units[units] = static_cast<uint8_t>(index);
     }
-    for (; steps * medium_step_bytes <= bytes; steps++) {
+    for (; steps * class_step_bytes <= bytes; steps++) {
       table.class_of_steps[steps] = static_cast<uint8_t>(index);
     }
   }
@@ -119,14 +119,15 @@ inline constexpr SizeClassTable size_class_table = derive_size_class_table();
 TALUS_FAST constexpr ClassId small_class_of(size_t bytes) noexcept {
   return ClassId{size_class_table.class_of_units[(bytes + block_alignment - 1) / block_alignment]};
 }
-// Class that serves a request of more than small_bytes_max and at most medium_bytes_max bytes.
-TALUS_FAST constexpr ClassId medium_class_of(size_t bytes) noexcept {
+// Class that serves a request of more than fast_bytes_max and at most medium_bytes_max bytes: one
+// way for all of them, because nothing can guess on which side of a bound the next size lies.
+TALUS_FAST constexpr ClassId guarded_class_of(size_t bytes) noexcept {
   return ClassId{
-      size_class_table.class_of_steps[(bytes + medium_step_bytes - 1) / medium_step_bytes]};
+      size_class_table.class_of_steps[(bytes + class_step_bytes - 1) / class_step_bytes]};
 }
 // Class that serves a request of at most medium_bytes_max bytes.
 TALUS_FAST constexpr ClassId class_of(size_t bytes) noexcept {
-  return bytes <= small_bytes_max ? small_class_of(bytes) : medium_class_of(bytes);
+  return bytes <= fast_bytes_max ? small_class_of(bytes) : guarded_class_of(bytes);
 }
 TALUS_FAST constexpr bool is_medium(ClassId id) noexcept {
   return index_of(id) >= small_class_count;
@@ -199,6 +200,8 @@ static_assert(class_bytes_by_rule(small_class_count - 1) == small_bytes_max &&
                   class_bytes_by_rule(class_count - 1) == medium_bytes_max,
               "the last classes are exactly the largest small and the largest medium block");
 static_assert(class_count <= 255, "a class id fits in a byte");
+static_assert(fast_bytes_max < small_bytes_max && class_spacing_shift >= medium_spacing_shift,
+              "classes above fast_bytes_max are multiples of a step");
 static_assert(is_power_of_two(small_bytes_max) && is_power_of_two(medium_bytes_max),
               "the next multiple of an alignment is in a slab, too");
 static_assert(slab_bytes_max() * medium_bytes_max < (size_t{1} << 40),

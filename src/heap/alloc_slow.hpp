@@ -79,8 +79,8 @@ TALUS_FAST void* pop_guarded(ClassId id, HeapFace& face) noexcept {
   const BriefWork work{cache};
   return TALUS_LIKELY(work.may_begin) ? pop_from_list(guarded_list_of(cache, id)) : nullptr;
 }
-// A medium block of this class or the next.
-TALUS_FAST void* pop_medium(ClassId id, HeapFace& face) noexcept {
+// The same, or what serves as well.
+TALUS_FAST void* pop_guarded_near(ClassId id, HeapFace& face) noexcept {
   if (face.operations != nullptr) return nullptr;
   auto& cache = static_cast<ThreadCache&>(face);
   const BriefWork work{cache};
@@ -94,8 +94,7 @@ TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, HeapFace& face) 
 }
 TALUS_FAST void* take_at_hand(size_t bytes, HeapFace& face) noexcept {
   if (bytes <= fast_bytes_max) return nullptr;
-  if (bytes <= small_bytes_max) return pop_guarded(small_class_of(bytes), face);
-  if (bytes <= medium_bytes_max) return pop_medium(medium_class_of(bytes), face);
+  if (bytes <= medium_bytes_max) return pop_guarded_near(guarded_class_of(bytes), face);
   return pop_kept_block(bytes, medium_bytes_max, face);
 }
 
@@ -162,7 +161,7 @@ TALUS_SLOW void* allocate_aligned_slow(size_t alignment, size_t bytes) noexcept 
   if (has_class(bytes, alignment)) {
     const size_t rounded = bytes_at_alignment(bytes, alignment);
     // Of no other class: its blocks may lie elsewhere.
-    if (rounded > fast_bytes_max) block = pop_guarded(class_of(rounded), face);
+    if (rounded > fast_bytes_max) block = pop_guarded(guarded_class_of(rounded), face);
   } else if (alignment <= granule_bytes) {
     block = pop_kept_block(bytes, 0, face);
   }

@@ -25,10 +25,12 @@ TALUS_FAST bool has_room_to_keep(const KeptBlocks& kept, size_t bytes) noexcept 
   return kept.bytes.load_relaxed() + kept.medium_bytes + bytes <= kept_bytes_most();  // [own]
 }
 
-// A medium block that was freed, or the next larger one: that has been touched. Null: neither.
+// A block above fast_bytes_max that was freed; instead of a medium one the next larger, which has
+// been touched. Null: neither.
 TALUS_FAST void* pop_near(ThreadCache& cache, ClassId id) noexcept {
   void* block = pop_from_list(guarded_list_of(cache, id));
-  if (TALUS_LIKELY(block != nullptr) || index_of(id) + 1 == class_count) return block;
+  const bool has_next = is_medium(id) && index_of(id) + 1 < class_count;
+  if (TALUS_LIKELY(block != nullptr) || !has_next) return block;
   return pop_from_list(guarded_list_of(cache, ClassId{static_cast<uint8_t>(index_of(id) + 1)}));
 }
 

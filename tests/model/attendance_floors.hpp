@@ -142,7 +142,7 @@ constexpr ClassId class_of(size_t bytes) noexcept {
   return ClassId{static_cast<uint8_t>(bytes > model::attendance::bytes_of_class[0] ? 1 : 0)};
 }
 constexpr ClassId small_class_of(size_t bytes) noexcept { return class_of(bytes); }
-constexpr ClassId medium_class_of(size_t bytes) noexcept { return class_of(bytes); }
+constexpr ClassId guarded_class_of(size_t bytes) noexcept { return class_of(bytes); }
 constexpr bool is_medium(ClassId) noexcept { return false; }
 constexpr bool has_class(size_t, size_t) noexcept { return true; }
 constexpr size_t bytes_at_alignment(size_t bytes, size_t) noexcept { return bytes; }
