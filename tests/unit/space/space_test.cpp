@@ -32,7 +32,9 @@ class SpaceTest : public testing::Test {
     while (!users_.empty()) give(held, users_.begin()->first);
     space_.give_up_huge(held);
     space_.trim(held, 0);
-    space_.give_back_surplus(held, LowMark::turns_kept + 1);  // and what was in use is forgotten
+    // And what was in use is forgotten, at last by the program's own threads, too.
+    space_.give_back_surplus(held, LowMark::turns_kept + 1);
+    space_.give_back_surplus(held, 1);
     EXPECT_EQ(space_.dirty_bytes(), 0u);
     EXPECT_EQ(space_.counters().given_bytes, 0u);
     // All free memory is clean now, so each arena is one range (neighbouring arenas join).
@@ -255,6 +257,36 @@ TEST_F(SpaceTest, WhatComesAndGoesInLargeStepsStays) {
   EXPECT_EQ(space_.counters().purged_bytes, purged);
   space_.give_back_surplus(held, LowMark::turns_kept + 1);  // and now time enough
   EXPECT_GE(space_.counters().purged_bytes - purged, 32 * mib);
+}
+
+TEST_F(SpaceTest, WhatSlabsKeepIsNotInUse) {
+  options.retain_bytes = 64 * mib;
+  Retention retention;
+  // 64 MiB are in use, and slabs keep 128 MiB free beside.
+  retention.note(64 * mib, 0);
+  retention.add_free_in_slabs(128 * mib, 192 * mib);
+  retention.note(192 * mib, 0);
+  EXPECT_EQ(retention.excess_bytes(192 * mib, 0, Patience::of_program), (128 - 52) * mib);
+  EXPECT_LT(retention.dirty_bytes_max(192 * mib, Patience::of_program), 4 * mib);
+  // They become free ranges: these were not in use a moment ago either.
+  retention.add_free_in_slabs(0 - 128 * mib, 64 * mib);
+  EXPECT_EQ(retention.dirty_bytes_max(64 * mib, Patience::of_program), 64 * mib);
+  EXPECT_EQ(retention.excess_bytes(64 * mib, 128 * mib, Patience::of_program), 64 * mib);
+}
+
+// What is too much only because time passed is the helper's for one turn.
+TEST_F(SpaceTest, TheHelperComesFirst) {
+  options.retain_bytes = 64 * mib;
+  Retention retention;
+  retention.note(512 * mib, 0);
+  for (size_t turn = 0; turn <= LowMark::turns_kept; turn++) {
+    EXPECT_EQ(retention.excess_bytes(0, 512 * mib, Patience::of_helper), 0u) << turn;
+    retention.turn(1, 0, 512 * mib);
+  }
+  EXPECT_EQ(retention.excess_bytes(0, 512 * mib, Patience::of_helper), 448 * mib);
+  EXPECT_EQ(retention.excess_bytes(0, 512 * mib, Patience::of_program), 0u);
+  retention.turn(1, 0, 512 * mib);
+  EXPECT_EQ(retention.excess_bytes(0, 512 * mib, Patience::of_program), 448 * mib);
 }
 
 TEST_F(SpaceTest, NothingStaysWhereNothingMay) {
