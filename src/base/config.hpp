@@ -138,9 +138,13 @@ inline constexpr size_t urgent_piece_bytes = 4 * mib;
 // ... unless the calls before were that quick: then twice as much, and so on up to this.
 inline constexpr uint64_t light_purge_ns = 20'000;
 inline constexpr size_t light_piece_bytes_max = 64 * mib;
-// What slabs keep is given back under pressure, but not more often than this.
+// What slabs keep is given back under pressure at once, by who allocates or frees in pieces that
+// take a fraction of a millisecond. Where that finds little, it is tried again after this long.
+inline constexpr size_t relieve_bytes_max = 512 * kib;
 inline constexpr uint64_t relieve_pause_ms = 20;
-// Slabs of one list that a pass looks at, at most, under the heap's lock.
+// A heap tells address space when what it has free and resident changed by this much.
+inline constexpr size_t free_told_bytes = 256 * kib;
+// Slabs that a pass looks at, at most, while it holds the heap's lock.
 inline constexpr size_t slab_sweep_looks = 1024;
 // Thread caches that a pass visits at most.
 inline constexpr size_t caches_visited_max = 100000;

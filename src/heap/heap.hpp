@@ -41,24 +41,24 @@ struct Heap {
   uint32_t swept_refills = 0;   // when the helper looked last
   size_t lean_free_bytes = 0;  // of these, in lean slabs
   LowMark free_mark;           // of free_bytes - lean_free_bytes
+  size_t away_bytes = 0;       // of free_bytes: pages that were given back, in whatever slab
+  size_t told_free_bytes = 0;  // what address space knows of free_bytes - away_bytes
   RemoteMessage* unused_messages = nullptr;
   uint32_t unused_message_count = 0;
   // shared
-  Atomic<size_t> shared_free_touched;  // free_touched_bytes(); written under the lock
   alignas(cache_line_bytes) Inbox inbox;
   Atomic<uint32_t> shared_thread_count;  // caches in front of it; written under registry's lock
 
   bool is_deserted() const noexcept { return shared_thread_count.load_relaxed() == 0; }  // [hint]
 };
 
-// Bytes of free blocks that have their pages.
+// Bytes of free blocks that have their pages and might be given back.
 inline size_t free_touched_bytes(const Heap& heap) noexcept {
   return heap.free_bytes - heap.lean_free_bytes;
 }
-
-// Lets others know. The heap's lock is held.
-TALUS_FAST void note_free_touched(Heap& heap) noexcept {
-  heap.shared_free_touched.store_relaxed(free_touched_bytes(heap));  // [stat]
+// ... and those that cannot be, because pages hold live blocks, too.
+inline size_t free_resident_bytes(const Heap& heap) noexcept {
+  return heap.free_bytes - heap.away_bytes;
 }
 
 // Blocks freed here that belong to one other heap, until there are enough for a delivery. The

@@ -95,7 +95,7 @@ inline void forget_slabs(Instance& heap) noexcept {
   for (uint64_t& bits : heap.used_classes) bits = 0;
   heap.lean_free_bytes = 0;
   heap.free_mark = LowMark{};
-  note_free_touched(heap);
+  tell_free_bytes(heap);
   TALUS_ASSERT(heap.slab_count == 0 && heap.free_bytes == 0);
 }
 
@@ -294,7 +294,7 @@ inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
     large_blocks_change_hands(heap);
     region = leave_region(inside);
     is_over = inside.slot().region == nullptr;
-    note_free_touched(*taker);
+    note_free_bytes(*taker);
     offer_if_much(*taker);
   }
   if (region != nullptr) end_region(*region);

@@ -15,7 +15,7 @@ namespace talus {
 // As give_blocks, for one block that lies in this slab of the heap.
 TALUS_FAST void give_block(Heap& heap, Slab& slab, void* block) noexcept {
   give_to_slab(heap, slab, &block, 1);
-  note_free_touched(heap);
+  note_free_bytes(heap);
 }
 
 // free() of a small block of an instance. False: it is not the instance's now. No lock is held.

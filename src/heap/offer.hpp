@@ -24,6 +24,23 @@ struct Offer {
 };
 inline Offer offer;
 
+// Tells address space, which bounds what all slabs and free ranges keep together. The heap's lock
+// is held, the space lock is not.
+TALUS_SLOW void tell_free_bytes(Heap& heap) noexcept {
+  const size_t bytes = free_resident_bytes(heap);
+  Locked held{space.lock()};
+  space.add_free_in_slabs(held, bytes - heap.told_free_bytes);
+  const bool is_more = bytes > heap.told_free_bytes;
+  heap.told_free_bytes = bytes;
+  if (!is_more) return;
+  if (space.excess_bytes(held, Patience::of_program) >= surplus_bytes_min) space.press();
+}
+// The same when it became much more or much less.
+TALUS_FAST void note_free_bytes(Heap& heap) noexcept {
+  const size_t change = free_resident_bytes(heap) - heap.told_free_bytes;
+  if (TALUS_UNLIKELY(change + free_told_bytes > 2 * free_told_bytes)) tell_free_bytes(heap);
+}
+
 // Free memory with pages that one heap may have before a helper is called for it.
 inline size_t offered_heap_bytes_min() noexcept {
   const uint32_t heaps = registry.shared_count.load_relaxed();  // [hint]
@@ -47,13 +64,7 @@ inline void offer_if_much(Heap& heap) noexcept {
 // Under the space lock, after a range was given.
 inline void offer_if_dirty(Locked& held) noexcept {
   if (space.dirty_bytes() < offer_bytes_min) return;
-  if (space.wants_free_in_slabs(held)) {
-    // Without instances, which may be very many: the helper counts those.
-    size_t bytes = 0;
-    for_each_heap([&](Heap& heap) noexcept { bytes += heap.shared_free_touched.load_relaxed(); });
-    space.note_free_in_slabs(held, bytes);  // [stat] a moment old
-    if (space.excess_bytes(held) > surplus_bytes_min) space.press();
-  }
+  if (space.excess_bytes(held, Patience::of_program) >= surplus_bytes_min) space.press();
   if (!offer.is_served.load_relaxed()) offer.is_much.store_relaxed(true);  // [hint]
 }
 

@@ -18,6 +18,8 @@ namespace talus {
 struct HoleBatch {
   static constexpr size_t slabs_max = 16;
   Slab* slabs[slabs_max];
+  bool has_more[slabs_max];      // of each: than was given back before
+  size_t away_bytes[slabs_max];  // of each: given back then and now
   size_t count = 0;
   size_t bytes = 0;  // given back so far, or freed as whole slabs
   size_t steps = 0;
@@ -30,9 +32,14 @@ inline bool has_rested(const Slab& slab) noexcept {
   return static_cast<uint16_t>(now - slab.changed_at) >= rested_passes;
 }
 
+// Is there a page or more of free blocks that was not given back yet?
+inline bool has_more_to_give(const Slab& slab) noexcept {
+  return slab.free_count * size_t{slab.block_bytes} >= slab.away_bytes + os::page_bytes();
+}
+
 // Takes slabs from the old end of a list until the batch is full. The heap's lock is held.
-inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& batch) noexcept {
-  size_t looks = 0;
+inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& batch,
+                          size_t& looks) noexcept {
   for (Slab* slab = list.last; slab != nullptr && batch.count < HoleBatch::slabs_max;) {
     if (++looks > slab_sweep_looks) return;
     Slab* previous = slab->previous;
@@ -44,6 +51,8 @@ inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& ba
         list.remove(*slab);
         slab->enter(SlabState::purging);
         heap.purging_count++;
+        batch.has_more[batch.count] = has_more_to_give(*slab);
+        batch.away_bytes[batch.count] = slab->away_bytes;
         batch.slabs[batch.count++] = slab;
       }
     }
@@ -54,10 +63,12 @@ inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& ba
 // Gives the pages back. No lock but registry.sweeping is held.
 inline void purge_batch(HoleBatch& batch) noexcept {
   for (size_t i = 0; i < batch.count; i++) {
+    if (!batch.has_more[i]) continue;
+    size_t& away_bytes = batch.away_bytes[i] = 0;
     visit_holes(*batch.slabs[i], os::page_bytes(), [&](uintptr_t at, size_t bytes) noexcept {
       if (!os::System::purge(reinterpret_cast<void*>(at), bytes)) return;
       batch.slabs[i]->note_clean(at, bytes);
-      batch.bytes += bytes;
+      away_bytes += bytes;
       batch.steps++;
     });
   }
@@ -67,6 +78,10 @@ inline void slabs_purging_to_lean(Heap& heap, HoleBatch& batch) noexcept {
   heap.purging_count -= batch.count;
   for (size_t i = 0; i < batch.count; i++) {
     Slab& slab = *batch.slabs[i];
+    // What was away before was no gain; blocks that came home meanwhile count as they did.
+    const size_t before = slab.away_bytes;
+    note_away(heap, slab, batch.away_bytes[i]);
+    if (slab.away_bytes > before) batch.bytes += slab.away_bytes - before;
     if (slab.is_empty()) {
       slab_to_unused(heap, slab);
     } else {
@@ -74,29 +89,38 @@ inline void slabs_purging_to_lean(Heap& heap, HoleBatch& batch) noexcept {
     }
   }
   batch.count = 0;
+  tell_free_bytes(heap);
+}
+
+// A shelf of a class, the emptiest shelves of all classes first: few calls give much there.
+inline SlabList& nth_shelf(Heap& heap, size_t number) noexcept {
+  const size_t shelf = SlabShelves::count - 1 - number / class_count;
+  return heap.available[number % class_count].shelves[shelf];
 }
 
 // Gives back pages of a heap's slabs until that was `bytes_wanted`. Returns how much it was.
 inline size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noexcept {
+  constexpr size_t shelves = class_count * SlabShelves::count;
   HoleBatch batch;
   size_t steps_counted = 0;
   // Other threads may bring blocks to lean slabs as fast as these are made.
-  size_t rounds = class_count;
+  size_t rounds = shelves;
   {
     Locked held{lock_of(heap)};
     rounds += 2 * heap.slab_count / HoleBatch::slabs_max;
   }
-  size_t index = 0;
-  for (; index < class_count && batch.bytes < bytes_wanted && rounds > 0; rounds--) {
+  size_t number = 0;
+  for (; number < shelves && batch.bytes < bytes_wanted && rounds > 0; rounds--) {
     Locked sweeping{registry.sweeping};
     {
       Locked held{lock_of(heap)};
-      SlabShelves& available = heap.available[index];
-      for (size_t shelf = SlabShelves::count; shelf-- > 0;) {
-        collect_slabs(heap, available.shelves[shelf], age, batch);
+      size_t looks = 0;
+      while (number < shelves && batch.bytes < bytes_wanted && looks < slab_sweep_looks) {
+        collect_slabs(heap, nth_shelf(heap, number), age, batch, looks);
+        if (batch.count == HoleBatch::slabs_max) break;
+        number++;  // no more in this list
       }
     }
-    if (batch.count < HoleBatch::slabs_max) index++;  // no more in this list
     if (batch.count == 0) continue;
     const size_t bytes_before = batch.bytes;
     purge_batch(batch);

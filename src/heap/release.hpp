@@ -90,25 +90,54 @@ inline size_t release_bytes(size_t bytes) noexcept {
   return space.counters().purged_bytes - before;
 }
 
-// Not more often than every few milliseconds: what is purged is soon touched again.
-TALUS_HOOK void relieve() noexcept {
-  static Atomic<uint64_t> relieved_ms;
-  const uint64_t now = os::System::now_ms();
-  const uint64_t last = relieved_ms.load_relaxed();  // [hint]
-  if (now < last + relieve_pause_ms) return;
-  relieved_ms.store_relaxed(now);  // [hint]
-  space.relax();
-  size_t excess = 0;
-  {
-    Locked held{space.lock()};
-    excess = space.is_above_soft_limit(held) ? SIZE_MAX : space.excess_bytes(held);
+// What is free and touched beyond the bound, or beyond the soft limit (then all of it), after
+// ranges went as far as they may not stay.
+inline size_t excess_in_slabs(Patience patience, size_t bytes_most) noexcept {
+  Locked held{space.lock()};
+  if (space.excess_bytes(held, patience) >= surplus_bytes_min) {
+    space.relieve_ranges(held, patience, bytes_most);
   }
-  for_each_heap_and_instance([&](Heap& heap) noexcept {
-    if (excess < surplus_bytes_min) return;
-    const size_t purged = purge_holes(heap, excess, SlabAge::any);
-    excess -= purged < excess ? purged : excess;
-  });
+  return space.is_above_soft_limit(held) ? SIZE_MAX : space.excess_bytes(held, patience);
 }
+
+// The last time that giving back what slabs keep found little: live blocks lie everywhere between
+// the free ones.
+struct VainRelief {
+  Atomic<uint64_t> ms;      // when
+  Atomic<size_t> excess;  // what was too much then
+};
+inline VainRelief vain_relief;
+
+// Was it in vain a moment ago, and nothing has come since that would make it worth another try?
+inline bool is_in_vain(size_t excess, uint64_t now_ms) noexcept {
+  const size_t before = vain_relief.excess.load_relaxed();  // [hint]
+  const bool is_more = excess > before && excess - before >= relieve_bytes_max;
+  return !is_more && now_ms < vain_relief.ms.load_relaxed() + relieve_pause_ms;  // [hint]
+}
+
+// Gives back what slabs keep beyond the bound, at most about `bytes_most`.
+inline void relieve_slabs(Patience patience, size_t bytes_most) noexcept {
+  space.relax();
+  const size_t excess = excess_in_slabs(patience, bytes_most);
+  if (excess < surplus_bytes_min) return;
+  const uint64_t now = os::System::now_ms();
+  if (is_in_vain(excess, now)) return;
+  const size_t wanted = excess < bytes_most ? excess : bytes_most;
+  size_t purged = 0;
+  for_each_heap_and_instance([&](Heap& heap) noexcept {
+    if (purged < wanted) purged += purge_holes(heap, wanted - purged, SlabAge::any);
+  });
+  if (purged < wanted / 2) {
+    vain_relief.excess.store_relaxed(excess);  // [hint]
+    vain_relief.ms.store_relaxed(now);         // [hint]
+    // Much of it lies in huge pages, whose holes stay; but not what was never handed out of them.
+    Locked held{space.lock()};
+    space.trim(held, SIZE_MAX);
+  } else if (patience == Patience::of_program && excess > purged) {
+    space.press();
+  }
+}
+TALUS_HOOK void relieve() noexcept { relieve_slabs(Patience::of_program, relieve_bytes_max); }
 
 // Called when an allocation failed. First all that is free is released, if that was not tried a
 // moment ago; then the program's handler is asked, if it has set one.

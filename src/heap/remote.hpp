@@ -144,7 +144,7 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
     Slab& slab = *static_cast<Slab*>(place.descriptor());
     i += static_cast<uint32_t>(give_to_slab(heap, slab, &message.blocks[i], count - i));
   }
-  note_free_touched(heap);
+  note_free_bytes(heap);
   message.clear();
   if (TALUS_LIKELY(stray_count == 0)) return keep_message(heap, message);
   PageWord word;

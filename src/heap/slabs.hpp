@@ -30,6 +30,15 @@ inline void count_slab(Heap& heap, const Slab& slab, ptrdiff_t sign) noexcept {
   heap.class_slabs[index_of(slab.class_id)] += static_cast<uint32_t>(sign);
   heap.slab_bytes += static_cast<size_t>(sign * granules * ptrdiff_t{granule_bytes});
   heap.free_bytes += static_cast<size_t>(sign * ptrdiff_t{slab.free_count} * slab.block_bytes);
+  heap.away_bytes += static_cast<size_t>(sign * ptrdiff_t{slab.away_bytes});
+}
+
+// So much of the slab's free blocks has no pages now.
+inline void note_away(Heap& heap, Slab& slab, size_t bytes) noexcept {
+  const size_t free_bytes = size_t{slab.free_count} * slab.block_bytes;
+  if (bytes > free_bytes) bytes = free_bytes;  // what lies behind the last block is no block
+  heap.away_bytes += bytes - slab.away_bytes;
+  slab.away_bytes = static_cast<uint32_t>(bytes);
 }
 
 // Does the heap fill its slabs? Then the next ones will be full soon, too. Medium blocks are like
@@ -189,6 +198,7 @@ TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
 // Blocks were taken from an available slab.
 TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab) noexcept {
   slab.changed_at = sweep_clock.load_relaxed();  // [hint]
+  if (TALUS_UNLIKELY(slab.away_bytes != 0)) note_away(heap, slab, 0);
   if (slab.free_count == 0) {
     slab_available_to_full(heap, slab);
   } else {
@@ -199,7 +209,7 @@ TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab) noexcept {
 TALUS_FAST void count_taken(Heap& heap, ClassId id, size_t taken) noexcept {
   heap.taken_blocks[index_of(id)] += static_cast<uint32_t>(taken);
   heap.free_bytes -= taken * size_class_row(id).block_bytes;
-  note_free_touched(heap);
+  note_free_bytes(heap);
   heap.free_mark.note(free_touched_bytes(heap));
 }
 
@@ -240,7 +250,7 @@ TALUS_FAST Slab& slab_of(HeapId owner, void* pointer) noexcept {
 }
 
 // Puts the first of the blocks, which lies in this slab, back with its neighbours among those that
-// follow. Returns how many. The heap's free_touched is for the caller to note.
+// follow. Returns how many. What the heap has free is for the caller to note.
 TALUS_FAST size_t give_to_slab(Heap& heap, Slab& slab, void* const* blocks,
                                size_t count) noexcept {
   const uint32_t count_before = slab.free_count;
@@ -259,7 +269,7 @@ TALUS_USUAL void give_blocks(Heap& heap, void* const* blocks, size_t count) noex
   for (size_t done = 0; done < count;) {
     done += give_to_slab(heap, slab_of(heap.id, blocks[done]), blocks + done, count - done);
   }
-  note_free_touched(heap);
+  note_free_bytes(heap);
 }
 
 // Releases the empty slabs that are kept for reuse.

@@ -82,6 +82,7 @@ TALUS_USUAL void sweep_heap(Heap& heap, uint64_t turns, SweepTally& tally) noexc
   tally.surplus += surplus;
   tally.released += released;
   tally.free_in_slabs += free_touched_bytes(heap);
+  tell_free_bytes(heap);
 }
 
 // Threads that did nothing since the last pass are asked for; of those that were asked then and did
@@ -118,13 +119,13 @@ inline void judge_huge_pages(const SweepTally& tally) noexcept {
 }
 
 // What is free and touched beyond the bound goes at once, from slabs that still change, too.
-inline void relieve_if_much(const SweepTally& tally) noexcept {
+inline void relieve_if_much() noexcept {
   {
     Locked held{space.lock()};
-    space.note_free_in_slabs(held, tally.free_in_slabs);
-    if (space.excess_bytes(held) < surplus_bytes_min && !space.is_pressed()) return;
+    const size_t excess = space.excess_bytes(held, Patience::of_helper);
+    if (excess < surplus_bytes_min && !space.is_pressed()) return;
   }
-  relieve();
+  relieve_slabs(Patience::of_helper, SIZE_MAX);
 }
 
 // Others need the memory more: all that is free goes, but what threads hold.
@@ -146,7 +147,7 @@ TALUS_USUAL void sweep_once(uint64_t turns, SweepTally& tally) noexcept {
   for_each_heap_and_instance([&](Heap& heap) noexcept { sweep_heap(heap, turns, tally); });
   sweep_caches(tally);
   judge_huge_pages(tally);
-  relieve_if_much(tally);
+  relieve_if_much();
   tally.left += tally.free_in_slabs;
   Locked held{space.lock()};
   tally.left += space.dirty_bytes();

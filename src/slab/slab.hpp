@@ -43,6 +43,7 @@ struct Slab {
   uint16_t first_word = 0;  // no word of the free bitmap before this one has a set bit
   uint8_t shelf = 0;        // where it is among the available slabs
   uint16_t changed_at = 0;  // by the heap's clock, when blocks came or went last
+  uint32_t away_bytes = 0;  // of free blocks whose pages were given back; 0 once blocks are taken
   Slab* next = nullptr;     // in the heap's list of available slabs, or of unused descriptors
   Slab* previous = nullptr;
   // Of medium blocks those that are free and read as zero; a part of the free bitmap's first word.
@@ -74,6 +75,7 @@ struct Slab {
     block_count = row.block_count;
     least_bytes = static_cast<uint32_t>(least_bytes_of(block_bytes));
     free_count = block_count;
+    away_bytes = 0;
     first_word = 0;
     for (size_t word = 0; word < bitmap_words; word++) {
       free_bits()[word] = low_bits(block_count - word * 64);

@@ -5,7 +5,8 @@
 // was free at the worst moment of the last decay_ms is surplus (base/low_mark.hpp). Beyond
 // retain_bytes nothing stays but what was in use at once with the rest a moment ago
 // (base/high_mark.hpp): what comes and goes in large steps would otherwise be given back and
-// touched anew in each step, and while it stays there is no more memory than there just was.
+// touched anew in each step, and while it stays there is no more memory than there just was. What
+// slabs keep free is not in use, though slabs are given: it counts as retained beside the dirty.
 // Called on: under the space lock. Must not know: where the memory lies.
 #ifndef TALUS_SPACE_RETENTION_HPP
 #define TALUS_SPACE_RETENTION_HPP
@@ -15,18 +16,26 @@
 
 namespace talus {
 
-// "Given" are bytes with users, "dirty" those that are free and may be resident.
+// Who asks what is too much. What is too much only because time passed is for the helper to give
+// back at first; a turn later the program's own threads do, where they allocate or free.
+enum class Patience : uint8_t { of_helper, of_program };
+
+// "Given" are bytes with users, "dirty" those that are free and may be resident. "In use" is what
+// is given, less what slabs have free.
 class Retention {
  public:
   // Bytes went from the dirty ones, or new ones, to a user.
   void note(size_t given, size_t dirty) noexcept {
-    given_mark_.note(given);
+    use_mark_.note(footprint(given));
     dirty_mark_.note(dirty);
   }
   // That much of the surplus went back to the kernel.
   void give_away(size_t bytes) noexcept { dirty_mark_.give_away(bytes); }
-  // Bytes that slabs keep free and touched, when somebody looked last: they are retained, too.
-  void note_free_in_slabs(size_t bytes) noexcept { free_in_slabs_ = bytes; }
+  // Slabs keep so many bytes free and touched that were not before; wraps where they are fewer.
+  void add_free_in_slabs(size_t bytes, size_t given) noexcept {
+    free_in_slabs_ += bytes;
+    use_mark_.note(footprint(given));
+  }
 
   // What is free and touched, and nobody needed lately.
   size_t surplus() const noexcept { return dirty_mark_.surplus(); }
@@ -34,11 +43,12 @@ class Retention {
   // Lets time pass; returns the surplus.
   size_t turn(uint64_t turns, size_t given, size_t dirty) noexcept {
     turned_ms_ = os::System::now_ms();
+    most_before_turn_ = use_mark_.most();
     // The turn that ends first may hold an old mark; more than all others tell nothing new.
     if (turns > LowMark::turns_kept + 1) turns = LowMark::turns_kept + 1;
     for (; turns > 0; turns--) {
       dirty_mark_.turn(dirty);
-      given_mark_.turn(given);
+      use_mark_.turn(footprint(given));
     }
     return surplus();
   }
@@ -51,34 +61,47 @@ class Retention {
   }
 
   // Dirty bytes that may be kept. Slabs take their part of it, but for the last sixteenth.
-  size_t dirty_bytes_max(size_t given) const noexcept {
+  size_t dirty_bytes_max(size_t given, Patience patience) const noexcept {
     if (options.decay_ms == 0 || options.retain_bytes == 0) return 0;
-    const size_t most = options.retain_bytes - part_of_threads(options.retain_bytes);
-    const size_t in_slabs = free_in_slabs_ < most ? free_in_slabs_ : most;
-    return Greater::of(Greater::of(most - in_slabs, most / 16), used_lately(given));
+    const size_t most = options.retain_bytes - uncounted(options.retain_bytes);
+    const size_t bound = Greater::of(most, used_lately(given, patience));
+    return Greater::of(bound > free_in_slabs_ ? bound - free_in_slabs_ : 0, most / 16);
   }
   // So much more is free and touched than may be. Large heaps may keep an eighth in slabs.
-  size_t excess_bytes(size_t given, size_t dirty) const noexcept {
+  size_t excess_bytes(size_t given, size_t dirty, Patience patience) const noexcept {
     const size_t bound = Greater::of(options.retain_bytes, given / 8);
-    const size_t most = Greater::of(bound - part_of_threads(bound), used_lately(given));
+    const size_t most = Greater::of(bound - uncounted(bound), used_lately(given, patience));
     const size_t kept = free_in_slabs_ + dirty;
     return kept > most ? kept - most : 0;
   }
 
  private:
-  // Bytes that had users at the same time as those given now.
-  size_t used_lately(size_t given) const noexcept {
-    return given_mark_.most() > given ? given_mark_.most() - given : 0;
+  size_t in_use(size_t given) const noexcept {
+    return given > free_in_slabs_ ? given - free_in_slabs_ : 0;
   }
-  // Where slabs keep much, threads hold some of it in their lists: that is part of the bound, too.
-  size_t part_of_threads(size_t bound) const noexcept {
-    return free_in_slabs_ > bound / 8 ? bound / 8 : 0;
+  // ... with what lay free between that in slabs, up to the eighth that any heap may keep.
+  size_t footprint(size_t given) const noexcept {
+    const size_t used = in_use(given);
+    return used + (free_in_slabs_ < used / 8 ? free_in_slabs_ : used / 8);
+  }
+  // Bytes that were in use at the same time as those that are now.
+  size_t used_lately(size_t given, Patience patience) const noexcept {
+    const size_t now = in_use(given);
+    size_t most = use_mark_.most();
+    if (patience == Patience::of_program) most = Greater::of(most, most_before_turn_);
+    return most > now ? most - now : 0;
+  }
+  // Where slabs keep much, threads hold some of it in their lists, and the first touch of a huge
+  // page made more of it resident than was given: that is part of the bound, too.
+  size_t uncounted(size_t bound) const noexcept {
+    return free_in_slabs_ > bound / 8 ? bound / 8 + bound / 16 : 0;
   }
 
   LowMark dirty_mark_;
-  HighMark given_mark_;
+  HighMark use_mark_;
+  size_t most_before_turn_ = 0;  // of use_mark_
   uint64_t turned_ms_ = 0;
-  size_t free_in_slabs_ = 0;
+  size_t free_in_slabs_ = 0;  // as heaps told (heap/offer.hpp)
 };
 
 }  // namespace talus

@@ -91,7 +91,6 @@ class Space : public FreeRanges {
   TALUS_USUAL void give(Locked& held, uintptr_t base, size_t granules, bool touched) noexcept {
     page_map.set_ends(base, granules, PageWord{}, nullptr);
     counters_.given_bytes -= granules * granule_bytes;
-    returned_bytes_ += granules * granule_bytes;
     if (given_count_ > 0) given_count_--;
     const size_t surplus =
         touched ? retention_.turn_if_late(counters_.given_bytes, dirty_bytes()) : 0;
@@ -123,11 +122,20 @@ class Space : public FreeRanges {
   // What is free and touched, and nobody needed lately.
   size_t surplus_bytes(Locked&) const noexcept { return retention_.surplus(); }
 
-  // Bytes that slabs keep free and touched: they count as retained, too.
-  void note_free_in_slabs(Locked&, size_t bytes) noexcept { retention_.note_free_in_slabs(bytes); }
+  // Slabs keep so many bytes more free and touched, which count as retained, too; wraps.
+  void add_free_in_slabs(Locked&, size_t bytes) noexcept {
+    retention_.add_free_in_slabs(bytes, counters_.given_bytes);
+  }
+  // Gives back what may not be kept of the dirty ranges, at most about `bytes_most`.
+  void relieve_ranges(Locked& held, Patience patience, size_t bytes_most) noexcept {
+    const size_t most = retention_.dirty_bytes_max(counters_.given_bytes, patience);
+    if (dirty_bytes() <= most) return;
+    const size_t excess = dirty_bytes() - most;
+    purge(held, excess < bytes_most ? excess : bytes_most, Haste::urgent);
+  }
   // So much more is free and touched than may be.
-  size_t excess_bytes(Locked&) const noexcept {
-    return retention_.excess_bytes(counters_.given_bytes, dirty_bytes());
+  size_t excess_bytes(Locked&, Patience patience) const noexcept {
+    return retention_.excess_bytes(counters_.given_bytes, dirty_bytes(), patience);
   }
   // Somebody met the soft limit, or too much is kept.
   bool is_pressed() const noexcept { return shared_is_pressed_.load_relaxed(); }  // [hint]
@@ -137,12 +145,6 @@ class Space : public FreeRanges {
   bool is_above_soft_limit(Locked&) const noexcept {
     const size_t soft = limits.soft_bytes.load_relaxed();  // [hint] may change at any time
     return soft != 0 && counters_.given_bytes + dirty_bytes() > soft;
-  }
-  // Now and then, when so much is dirty that it matters.
-  bool wants_free_in_slabs(Locked&) noexcept {
-    if (returned_bytes_ < mib || dirty_bytes() <= options.retain_bytes / 4) return false;
-    returned_bytes_ = 0;
-    return true;
   }
 
   // Pages within a given range that hold nothing may go.
@@ -239,7 +241,7 @@ class Space : public FreeRanges {
   }
   // Gives back what is more than may be kept while so much is given.
   void keep_bound(Locked& held, size_t given) noexcept {
-    const size_t most = retention_.dirty_bytes_max(given);
+    const size_t most = retention_.dirty_bytes_max(given, Patience::of_program);
     if (dirty_bytes() > most) purge(held, dirty_bytes() - most, Haste::urgent);
   }
   // Above the soft limit, pages are given back before new ones are touched.
@@ -368,7 +370,6 @@ class Space : public FreeRanges {
   Arenas arenas_;
   Metadata metadata_;
   Retention retention_;
-  size_t returned_bytes_ = 0;  // by users since slabs were looked at
   Atomic<bool> shared_is_pressed_;
   size_t given_count_ = 0;  // ranges with users, at least
   size_t purging_bytes_ = 0;

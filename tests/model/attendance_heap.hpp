@@ -99,6 +99,7 @@ inline void release_large(ThreadCache*, void*, PageWord) noexcept {}
 inline void release_kept(ThreadCache&) noexcept {}
 
 // Nothing to offer.
+inline void note_free_bytes(Heap&) noexcept {}
 inline void offer_if_much(Heap&) noexcept {}
 inline void offer_work() noexcept {}
 

@@ -242,7 +242,10 @@ TEST(InstanceLife, AnEndWaitsForPurges) {
   {
     Locked held{lock_of(inside)};
     for (SlabShelves& shelves : inside.available) {
-      for (SlabList& shelf : shelves.shelves) collect_slabs(inside, shelf, SlabAge::any, batch);
+      for (SlabList& shelf : shelves.shelves) {
+        size_t looks = 0;
+        collect_slabs(inside, shelf, SlabAge::any, batch, looks);
+      }
     }
   }
   ASSERT_NE(batch.count, 0u);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/entry.hpp"
+#include "heap/resident.hpp"
 #include "heap/sweep.hpp"
 #include "quiet.hpp"
 
@@ -103,6 +104,59 @@ TEST_F(SweepTest, PagesBetweenSurvivorsLeave) {
   EXPECT_LT(given_bytes() - given, 12 * mib) << "holes are used before new slabs";
   give(again);
   for (size_t i = 0; i < blocks.size(); i += 1000) release(blocks[i]);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// Free in slabs, with pages, as the heaps count it; and free ranges.
+size_t kept_bytes() {
+  size_t bytes = dirty_bytes();
+  for_each_heap([&](Heap& heap) {
+    Locked held{lock_of(heap)};
+    bytes += free_resident_bytes(heap);
+  });
+  return bytes;
+}
+
+// Blocks that were small are large more and more, within milliseconds: the bound holds at every
+// moment, and with it what the kernel knows, though nobody waits for a pass.
+TEST_F(SweepTest, TheBoundHoldsWhileSizesChange) {
+  options.decay_ms = 1000000;
+  options.retain_bytes = 8 * mib;
+  options.thp = HugePages::never;
+  {
+    Locked held{space.lock()};
+    for (int i = 0; i < 2; i++) space.give_back_surplus(held, LowMark::turns_kept + 1);
+  }
+  const std::vector<void*> small = take(32 * mib / 256, 256);
+  const size_t before = collect_resident().free_in_slabs;
+  std::vector<void*> large;
+  for (size_t i = 0; i < small.size(); i++) {
+    if (i % 64 != 0) release(small[i]);
+    if (i % 4096 != 4095) continue;
+    large.push_back(take(1, mib)[0]);
+    ASSERT_LE(kept_bytes(), options.retain_bytes + mib) << "after block " << i;
+    if (i % 16384 != 16383 || !kernel_tells_pages()) continue;
+    ASSERT_LE(collect_resident().free_in_slabs, before + options.retain_bytes + mib);
+  }
+  for (size_t i = 0; i < small.size(); i += 64) release(small[i]);
+  give(large);
+}
+
+// Blocks that come home do not make pages out of those that went; blocks that are taken may.
+TEST_F(SweepTest, PagesThatWentCountAgainWhenBlocksAreTaken) {
+  const size_t before = kept_bytes();
+  const std::vector<void*> blocks = take(16 * mib / 256, 256);
+  give(blocks, 64);
+  trim_heaps(0);
+  const size_t holes = kept_bytes() - before;
+  EXPECT_LT(holes, 5 * mib);  // a page in four has a survivor
+  for (size_t i = 0; i < blocks.size(); i += 128) release(blocks[i]);
+  EXPECT_LT(kept_bytes() - before, holes + mib);
+  const std::vector<void*> again = take(8 * mib / 256, 256);
+  EXPECT_LT(kept_bytes() - before, 16 * mib);
+  give(again);
+  EXPECT_GT(kept_bytes() - before, 7 * mib);
+  for (size_t i = 64; i < blocks.size(); i += 128) release(blocks[i]);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 

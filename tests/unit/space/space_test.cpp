@@ -32,7 +32,9 @@ class SpaceTest : public testing::Test {
     while (!users_.empty()) give(held, users_.begin()->first);
     space_.give_up_huge(held);
     space_.trim(held, 0);
-    space_.give_back_surplus(held, LowMark::turns_kept + 1);  // and what was in use is forgotten
+    // And what was in use is forgotten, at last by the program's own threads, too.
+    space_.give_back_surplus(held, LowMark::turns_kept + 1);
+    space_.give_back_surplus(held, 1);
     EXPECT_EQ(space_.dirty_bytes(), 0u);
     EXPECT_EQ(space_.counters().given_bytes, 0u);
     // All free memory is clean now, so each arena is one range (neighbouring arenas join).
