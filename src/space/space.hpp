@@ -41,6 +41,7 @@ class Space : public FreeRanges {
       keep_soft_limit(held, granules);
       keep_bound(held, counters_.given_bytes + granules * granule_bytes);
       if (alignment == granule_bytes && arenas_.provider() == nullptr) {
+        if (!supply_nodes() || !is_within_limit(granules)) return {};  // as below
         const RangePair pair = find_pair(granules);
         if (pair.dirty != nullptr) return take_pair(pair, granules, filling);
       }
