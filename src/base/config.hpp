@@ -70,9 +70,11 @@ inline constexpr size_t list_blocks_min = 4;
 // lists of larger blocks are guarded: used in slow paths only, some dozens of instructions beside a
 // block of that size.
 inline constexpr size_t fast_bytes_max = 4 * kib;
-// A list starts with this capacity and doubles each time it runs empty, or over while it has less
-// than this part of what its class may have.
+// A list starts with a capacity of these blocks when its thread allocates (before that, of at most
+// these bytes), and doubles each time it runs empty, or over while it has less than this part of
+// what its class may have.
 inline constexpr size_t list_blocks_start = 8;
+inline constexpr size_t list_bytes_start = 1 * kib;
 inline constexpr size_t list_over_part = 4;
 
 // Remote frees: how many owners a thread collects for at a time, and how many bytes of blocks at

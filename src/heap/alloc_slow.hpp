@@ -17,6 +17,9 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   Heap& heap = *cache.heap;
   const ThreadList list = list_of(cache, id);
   void** bottom = list_bottom(cache, id);
+  if (static_cast<size_t>(list.limit - bottom) < list_first_of(id)) {
+    list.limit = bottom + list_first_of(id);
+  }
   const size_t wanted = static_cast<size_t>(list.limit - bottom + 1) / 2;
   enlarge_list(cache, id, list_most_of(id));
   Locked held{lock_of(heap)};

@@ -37,6 +37,7 @@ TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, ClassId id) noe
   }
   if (is_medium(id)) return release_medium(cache, pointer, id);
   if (TALUS_LIKELY(push_on_list(cache, pointer, id))) return;
+  if (list_length(cache, id) == 0) return give_past_lists(cache, pointer);
   flush_half(cache, id);
   push_on_list(cache, pointer, id);
 }

@@ -177,11 +177,18 @@ inline size_t list_length(ThreadCache& cache, ClassId id) noexcept {
   return static_cast<size_t>(list_of(cache, id).top.load_relaxed() - list_bottom(cache, id));
 }
 
-// Capacity that the list of a class starts with.
-inline size_t list_start_of(ClassId id) noexcept {
+// Capacity that the list of a class gets when its thread allocates for the first time; none for
+// medium classes, where that is counted.
+inline size_t list_first_of(ClassId id) noexcept {
   if (is_medium(id)) return 0;
   const size_t most = list_most_of(id);
   return most < list_blocks_start ? most : list_blocks_start;
+}
+// ... and until then: a thread that only frees has no use for large blocks.
+inline size_t list_start_of(ClassId id) noexcept {
+  const size_t by_bytes = list_bytes_start / size_class_row(id).block_bytes;
+  const size_t first = list_first_of(id);
+  return by_bytes < first ? by_bytes : first;
 }
 
 // The cache behind a face; null: the thread has none.

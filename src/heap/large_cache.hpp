@@ -173,9 +173,7 @@ TALUS_SLOW void release_medium(ThreadCache& cache, void* pointer, ClassId id) no
   while (!has_room_to_keep(cache.kept, bytes) && displace_kept(cache)) {
   }
   if (enlarge_medium(cache, id) && push_within(list, pointer)) return;
-  Locked held{lock_of(cache)};
-  give_blocks(*cache.heap, &pointer, 1);
-  offer_if_much(*cache.heap);
+  give_past_lists(cache, pointer);
 }
 
 }  // namespace talus

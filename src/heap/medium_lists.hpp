@@ -34,6 +34,13 @@ TALUS_FAST void* pop_near(ThreadCache& cache, ClassId id) noexcept {
   return pop_from_list(guarded_list_of(cache, ClassId{static_cast<uint8_t>(index_of(id) + 1)}));
 }
 
+// A block goes to its slab because its list has no room.
+inline void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
+  Locked held{lock_of(cache)};
+  give_blocks(*cache.heap, &pointer, 1);
+  offer_if_much(*cache.heap);
+}
+
 // A list gets room for one block more, if the thread may keep so much.
 inline bool enlarge_medium(ThreadCache& cache, ClassId id) noexcept {
   const ThreadList list = guarded_list_of(cache, id);

@@ -9,7 +9,6 @@
 #ifndef TALUS_SPACE_PURGE_PIECE_HPP
 #define TALUS_SPACE_PURGE_PIECE_HPP
 
-#include "os/os.hpp"
 #include "space/range.hpp"
 #include "space/range_index.hpp"
 
@@ -23,8 +22,7 @@ struct PurgePiece {
 // How much one call may take.
 class PurgePace {
  public:
-  explicit PurgePace(Haste haste) noexcept
-      : haste_{haste}, last_ns_{haste == Haste::patient ? 0 : os::System::now_ns()} {}
+  PurgePace(Haste haste, uint64_t now_ns) noexcept : haste_{haste}, last_ns_{now_ns} {}
 
   Haste haste() const noexcept { return haste_; }
   size_t piece_bytes(size_t bytes_wanted) const noexcept {
@@ -33,15 +31,13 @@ class PurgePace {
     return bytes < most_ ? bytes : most_;
   }
   // A call for so much is over.
-  void note_call(size_t bytes) noexcept {
-    if (haste_ == Haste::patient) return;
-    const uint64_t now = os::System::now_ns();
-    if (now - last_ns_ >= light_purge_ns) {
+  void note_call(size_t bytes, uint64_t now_ns) noexcept {
+    if (now_ns - last_ns_ >= light_purge_ns) {
       most_ = urgent_piece_bytes;
     } else if (bytes >= most_ && most_ < light_piece_bytes_max) {
       most_ *= 2;
     }
-    last_ns_ = now;
+    last_ns_ = now_ns;
   }
 
  private:

@@ -318,7 +318,7 @@ class Space : public FreeRanges {
     // Ranges that are left alone, or that the kernel refuses, become the newest: stop before
     // meeting them again.
     size_t left_alone = 0;
-    PurgePace pace{haste};
+    PurgePace pace{haste, os::System::now_ns()};
     while (purged < bytes_wanted && oldest() != nullptr && purger_count_ < purgers_max) {
       FreeRange& from = *oldest();
       const PurgePiece piece =
@@ -336,7 +336,7 @@ class Space : public FreeRanges {
       purged += bytes;
       retention_.give_away(bytes);
       count_purged(held, bytes, 1);
-      pace.note_call(bytes);
+      pace.note_call(bytes, os::System::now_ns());
     }
     return purged;
   }

@@ -87,9 +87,12 @@ inline void* allocate_by_mode(const BlockRequest&) noexcept { return nullptr; }
 
 // No medium blocks.
 enum class Fit : uint8_t { exact, near };
-inline void* pop_near(ThreadCache&, ClassId) noexcept { return nullptr; }
+inline void* pop_near(ThreadCache& cache, ClassId id) noexcept;
 inline BlockMade allocate_medium(ThreadCache*, ClassId, Fit) noexcept { return {}; }
 inline void release_medium(ThreadCache&, void*, ClassId) noexcept {}
+inline void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
+  give_blocks(*cache.heap, &pointer, 1);
+}
 
 // No large blocks.
 inline void* take_kept_at_hand(ThreadCache&, size_t) noexcept { return nullptr; }
@@ -117,6 +120,10 @@ struct SweepTally {
 
 #include "heap/attendance.hpp"
 #include "heap/take_back.hpp"
+
+inline void* talus::pop_near(ThreadCache& cache, ClassId id) noexcept {
+  return pop_from_list(guarded_list_of(cache, id));
+}
 
 #include "heap/alloc.hpp"
 #include "heap/free.hpp"

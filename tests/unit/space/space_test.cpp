@@ -325,8 +325,28 @@ TEST_F(SpaceTest, MuchIsGivenBackInFewCalls) {
   space_.give(held, range.base, range.granules, true);
   space_.trim(held, options.retain_bytes);
   EXPECT_GE(space_.counters().purged_bytes - before.purged_bytes, bytes - options.retain_bytes);
-  // Nothing was touched, so the calls are quick, and each takes more than the one before.
-  EXPECT_LE(space_.counters().purge_count - before.purge_count, bytes / urgent_piece_bytes / 2);
+  EXPECT_LE(space_.counters().purge_count - before.purge_count, 1 + bytes / urgent_piece_bytes);
+}
+
+TEST(PurgePace, TakesTwiceAsMuchWhileTheKernelIsQuick) {
+  PurgePace pace{Haste::urgent, 1000};
+  uint64_t now = 1000;
+  const auto pass = [&](uint64_t ns) {
+    now += ns;
+    pace.note_call(pace.piece_bytes(SIZE_MAX / 2), now);
+    return pace.piece_bytes(SIZE_MAX / 2);
+  };
+  EXPECT_EQ(pace.piece_bytes(SIZE_MAX / 2), urgent_piece_bytes);
+  EXPECT_EQ(pace.piece_bytes(1), arena_alignment);
+  for (size_t bytes = 2 * urgent_piece_bytes; bytes <= light_piece_bytes_max; bytes *= 2) {
+    EXPECT_EQ(pass(light_purge_ns - 1), bytes);
+  }
+  EXPECT_EQ(pass(0), light_piece_bytes_max);
+  EXPECT_EQ(pass(light_purge_ns), urgent_piece_bytes) << "there was much to do";
+  pace.note_call(granule_bytes, ++now);
+  EXPECT_EQ(pace.piece_bytes(SIZE_MAX / 2), urgent_piece_bytes) << "a small piece says nothing";
+  pace = PurgePace{Haste::patient, now};
+  EXPECT_EQ(pass(1), arena_alignment);
 }
 
 TEST_F(SpaceTest, RetentionIsBoundedInTime) {
