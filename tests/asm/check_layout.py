@@ -19,7 +19,7 @@ import report
 # that allocates.
 START = ("14process_startsEv", "12process_endsEv", "13Configuration4readEv",
          "19read_machine_limitsERKNS_11CgroupRootsE", "12allow_helperEv", "14forget_threadsEv")
-USUAL = ("malloc", "free", "realloc", "12attach_cacheEv",
+USUAL = ("malloc", "free", "realloc",
          "6refillERNS_11ThreadCacheENS_7ClassIdE", "13allocate_slowEmRNS_8HeapFaceE",
          "11take_blocksERNS_4HeapENS_7ClassIdEPPvm", "11give_blocksERNS_4HeapEPKPvm",
          "24slab_unused_to_availableERNS_4HeapENS_7ClassIdE",
