@@ -75,19 +75,12 @@ TALUS_FAST auto allocate_with(size_t bytes, Attempt attempt) noexcept {
 
 // Blocks that a thread has at hand though the fast paths do not reach them; null: there is none, or
 // the owner must come back. These call nothing, so that no register is saved for a call.
-// The block of a guarded list that was freed last.
-TALUS_FAST void* pop_guarded(ClassId id, HeapFace& face) noexcept {
+// The block of a guarded list that was freed last, or what serves as well.
+TALUS_FAST void* pop_guarded(ClassId id, Fit fit, HeapFace& face) noexcept {
   if (face.operations != nullptr) return nullptr;
   auto& cache = static_cast<ThreadCache&>(face);
   const BriefWork work{cache};
-  return TALUS_LIKELY(work.may_begin) ? pop_from_list(guarded_list_of(cache, id)) : nullptr;
-}
-// The same, or what serves as well.
-TALUS_FAST void* pop_guarded_near(ClassId id, HeapFace& face) noexcept {
-  if (face.operations != nullptr) return nullptr;
-  auto& cache = static_cast<ThreadCache&>(face);
-  const BriefWork work{cache};
-  return TALUS_LIKELY(work.may_begin) ? pop_near(cache, id) : nullptr;
+  return TALUS_LIKELY(work.may_begin) ? pop_fitting(cache, id, fit) : nullptr;
 }
 // A large block that the thread kept, for so many bytes above `more_than`.
 TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, HeapFace& face) noexcept {
@@ -97,7 +90,7 @@ TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, HeapFace& face) 
 }
 TALUS_FAST void* take_at_hand(size_t bytes, HeapFace& face) noexcept {
   if (bytes <= fast_bytes_max) return nullptr;
-  if (bytes <= medium_bytes_max) return pop_guarded_near(guarded_class_of(bytes), face);
+  if (bytes <= medium_bytes_max) return pop_guarded(guarded_class_of(bytes), Fit::near, face);
   return pop_kept_block(bytes, medium_bytes_max, face);
 }
 
@@ -164,7 +157,7 @@ TALUS_SLOW void* allocate_aligned_slow(size_t alignment, size_t bytes) noexcept 
   if (has_class(bytes, alignment)) {
     const size_t rounded = bytes_at_alignment(bytes, alignment);
     // Of no other class: its blocks may lie elsewhere.
-    if (rounded > fast_bytes_max) block = pop_guarded(guarded_class_of(rounded), face);
+    if (rounded > fast_bytes_max) block = pop_guarded(guarded_class_of(rounded), Fit::exact, face);
   } else if (alignment <= granule_bytes) {
     block = pop_kept_block(bytes, 0, face);
   }

@@ -45,7 +45,7 @@ inline size_t take_many(Heap& heap, ClassId id, void** places, size_t wanted) no
 }
 
 inline size_t allocate_slab_batch(ThreadCache* cache, ClassId id, size_t count,
-                                   void** places) noexcept {
+                                  void** places) noexcept {
   const size_t popped = cache == nullptr ? 0 : pop_many(*cache, id, places, count);
   if (popped == count) return count;
   Heap* heap = cache == nullptr ? heap_of_nobody() : cache->heap;
@@ -114,10 +114,7 @@ TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t c
     release_one_of(&cache, first);
     return 1;
   }
-  const ClassId id = class_of_tag(word.tag());
-  const bool is_kept = is_medium(id) ? push_within(guarded_list_of(cache, id), first)
-                                     : push_on_list(cache, first, id);
-  if (TALUS_LIKELY(is_kept)) return 1;
+  if (TALUS_LIKELY(push_on_list(cache, first, class_of_tag(word.tag())))) return 1;
   const size_t run = run_of(word, blocks, count);
   Locked held{lock_of(cache)};
   give_blocks(*cache.heap, blocks, run);

@@ -66,7 +66,7 @@ struct Request {
 };
 
 inline BlockMade take_large_inside(Instance& heap, const Request& request,
-                                         bool& is_at_limit) noexcept {
+                                   bool& is_at_limit) noexcept {
   const size_t bytes = request.bytes == 0 ? 1 : request.bytes;
   if (bytes > PTRDIFF_MAX - granule_bytes) return {};
   is_at_limit = !make_room(heap, usable_bytes_of_large(bytes));
@@ -83,7 +83,7 @@ inline BlockMade take_large_inside(Instance& heap, const Request& request,
 
 // Block null: no memory, or the limit.
 inline BlockMade allocate_inside_once(uintptr_t handle, const Request& request,
-                                            bool& is_at_limit) noexcept {
+                                      bool& is_at_limit) noexcept {
   const Inside inside{handle, request.call};
   if (RegionHeap* region = inside.slot().region) {
     void* block = take_from_region(*region, request.bytes, request.alignment);

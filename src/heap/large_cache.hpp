@@ -129,7 +129,7 @@ TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
 // A block of its own range, of one byte at least; block null: no memory. `cache` may be null (no
 // thread to keep for).
 TALUS_SLOW BlockMade allocate_large(ThreadCache* cache, size_t bytes,
-                                          size_t alignment) noexcept {
+                                    size_t alignment) noexcept {
   if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - granule_bytes)) return {};
   if (TALUS_UNLIKELY(bytes == 0)) bytes = 1;
   const size_t granules = divide_up(bytes, granule_bytes);

@@ -25,11 +25,14 @@ TALUS_FAST bool has_room_to_keep(const KeptBlocks& kept, size_t bytes) noexcept 
   return kept.bytes.load_relaxed() + kept.medium_bytes + bytes <= kept_bytes_most();  // [own]
 }
 
-// A block above fast_bytes_max that was freed; instead of a medium one the next larger, which has
-// been touched. Null: neither.
-TALUS_FAST void* pop_near(ThreadCache& cache, ClassId id) noexcept {
+// May a block of the next class serve?
+enum class Fit : uint8_t { exact, near };
+
+// A block above fast_bytes_max that was freed; instead of a medium one the next larger, if that
+// may serve: it has been touched. Null: neither.
+TALUS_FAST void* pop_fitting(ThreadCache& cache, ClassId id, Fit fit) noexcept {
   void* block = pop_from_list(guarded_list_of(cache, id));
-  const bool has_next = is_medium(id) && index_of(id) + 1 < class_count;
+  const bool has_next = fit == Fit::near && is_medium(id) && index_of(id) + 1 < class_count;
   if (TALUS_LIKELY(block != nullptr) || !has_next) return block;
   return pop_from_list(guarded_list_of(cache, ClassId{static_cast<uint8_t>(index_of(id) + 1)}));
 }
@@ -71,9 +74,6 @@ inline bool displace_medium(ThreadCache& cache, ClassId id) noexcept {
   return true;
 }
 
-// May a block of the next class serve?
-enum class Fit : uint8_t { exact, near };
-
 // A slab to take one block from; null: no memory. One that is there comes before a new one, whose
 // memory the program may not have touched yet.
 inline Slab* slab_for_one(Heap& heap, ClassId id, Fit fit) noexcept {
@@ -111,8 +111,7 @@ TALUS_USUAL BlockMade allocate_medium(ThreadCache* cache, ClassId id, Fit fit) n
     Heap* heap = heap_of_nobody();
     return heap == nullptr ? BlockMade{} : refill_medium(*heap, id, fit);
   }
-  void* block = fit == Fit::near ? pop_near(*cache, id)
-                                 : pop_from_list(guarded_list_of(*cache, id));
+  void* block = pop_fitting(*cache, id, fit);
   if (block != nullptr) return {block, Zeroed::no};
   return refill_medium(*cache->heap, id, fit);
 }

@@ -82,13 +82,14 @@ TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
   list.top.store_relaxed(top + 1);  // [own]
   return true;
 }
-// The same, and the capacity grows a little. A thread that only frees shall not fill its lists for
-// nobody; one that also allocates lets them run empty, and they grow further by that. False: the
-// list is full.
+// The same, and the capacity grows a little (that of medium classes elsewhere, where it is counted:
+// heap/medium_lists.hpp). A thread that only frees shall not fill its lists for nobody; one that
+// also allocates lets them run empty, and they grow further by that. False: the list is full.
 TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, ClassId id) noexcept {
   const ThreadList list = list_of(cache, id);
   if (TALUS_LIKELY(push_within(list, block))) return true;
-  return enlarge_list(cache, id, list_most_of(id) / list_over_part) && push_within(list, block);
+  const size_t most = is_medium(id) ? 0 : list_most_of(id) / list_over_part;
+  return enlarge_list(cache, id, most) && push_within(list, block);
 }
 
 // The lists of a thread that brings blocks home. They get a few of each class: blocks come in any

@@ -87,7 +87,7 @@ inline void* allocate_by_mode(const BlockRequest&) noexcept { return nullptr; }
 
 // No medium blocks.
 enum class Fit : uint8_t { exact, near };
-inline void* pop_near(ThreadCache& cache, ClassId id) noexcept;
+inline void* pop_fitting(ThreadCache& cache, ClassId id, Fit fit) noexcept;
 inline BlockMade allocate_medium(ThreadCache*, ClassId, Fit) noexcept { return {}; }
 inline void release_medium(ThreadCache&, void*, ClassId) noexcept {}
 inline void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
@@ -121,7 +121,7 @@ struct SweepTally {
 #include "heap/attendance.hpp"
 #include "heap/take_back.hpp"
 
-inline void* talus::pop_near(ThreadCache& cache, ClassId id) noexcept {
+inline void* talus::pop_fitting(ThreadCache& cache, ClassId id, Fit) noexcept {
   return pop_from_list(guarded_list_of(cache, id));
 }
 
