@@ -104,13 +104,18 @@ inline constexpr unsigned arena_growth_shift = 3;
 inline constexpr size_t arena_growth_max = size_t{1} << 30;
 
 // Once this much is with users, untouched addresses ask for huge pages: one page fault then does
-// the work of 512. Heaps whose slabs are full but for 1/4 do so from the first bound on, all heaps
-// from the second; and from the first on who filled what was taken before (space/fill_probe.hpp),
-// as long as no more is taken on trust.
+// the work of 512. Heaps whose slabs are full but for 1/4 do so from the second bound on, all heaps
+// from the third; and from the second on who filled what was taken before (space/fill_probe.hpp),
+// as long as no more is taken on trust. Where slabs grow fast (space/growth_pace.hpp), the first
+// bound stands for the second, and slabs that are full but for a half are full enough.
+inline constexpr size_t huge_fast_bytes_min = 8 * mib;
 inline constexpr size_t huge_dense_bytes_min = 16 * mib;
 inline constexpr size_t huge_sparse_bytes_min = 96 * mib;
 inline constexpr size_t huge_trusted_bytes_max = 32 * mib;
 inline constexpr size_t dense_free_part = 4;
+inline constexpr size_t middling_free_part = 2;
+inline constexpr size_t fast_growth_bytes = mib;          // within less than
+inline constexpr uint64_t fast_growth_ns = 2 * 1000 * 1000;
 // Below this much address space all arenas ask for small pages: a huge page would be much of it.
 inline constexpr size_t small_process_bytes_max = 32 * mib;
 

@@ -45,7 +45,9 @@ inline void note_away(Heap& heap, Slab& slab, size_t bytes) noexcept {
 // large ones: what the program does with their pages says more.
 inline Filling filling_of(const Heap& heap, ClassId id) noexcept {
   if (is_medium(id)) return Filling::unknown;
-  return heap.free_bytes <= heap.slab_bytes / dense_free_part ? Filling::dense : Filling::sparse;
+  if (heap.free_bytes <= heap.slab_bytes / dense_free_part) return Filling::dense;
+  if (heap.free_bytes <= heap.slab_bytes / middling_free_part) return Filling::middling;
+  return Filling::sparse;
 }
 
 // A new slab of this class over fresh address space, already in the list. Null: no memory.

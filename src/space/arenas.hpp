@@ -18,6 +18,7 @@
 #include "os/os.hpp"
 #include "settings/options.hpp"
 #include "space/fill_probe.hpp"
+#include "space/growth_pace.hpp"
 #include "space/metadata.hpp"
 #include "space/provider.hpp"
 
@@ -25,9 +26,9 @@ namespace talus {
 
 inline Options options;
 
-// How the user of a range fills such ranges: with blocks that leave few gaps (dense) or more
+// How the user of a range fills such ranges: with blocks that leave few gaps (dense), some or many
 // (sparse), or as a program pleases (unknown).
-enum class Filling : uint8_t { unknown, sparse, dense };
+enum class Filling : uint8_t { unknown, sparse, middling, dense };
 
 enum class PageWish : uint8_t { system, small, huge };
 
@@ -86,7 +87,9 @@ class Arenas {
   TALUS_USUAL void begin_use(uintptr_t base, uintptr_t end, uintptr_t clean_end, Filling filling,
                              size_t given_bytes, size_t reserved_bytes,
                              Metadata& metadata) noexcept {
-    if (options.thp != HugePages::adaptive || given_bytes < huge_dense_bytes_min) return;
+    if (options.thp != HugePages::adaptive || given_bytes < huge_fast_bytes_min / 2) return;
+    if (filling != Filling::unknown) note_growth(end - base, os::System::now_ns());
+    if (given_bytes < (pace_.is_fast() ? huge_fast_bytes_min : huge_dense_bytes_min)) return;
     uintptr_t first = behind_huge(round_up(base, arena_alignment));
     const uintptr_t last = round_down(clean_end, arena_alignment);
     if (first >= end || first >= last) return;
@@ -101,6 +104,8 @@ class Arenas {
     probe_.trust(bytes);
     wish(first, bytes, PageWish::huge, metadata, reserved_bytes);
   }
+  // Slabs took so much at this time.
+  void note_growth(size_t bytes, uint64_t now_ns) noexcept { pace_.note(bytes, now_ns); }
   // A range has no user any more: what FillProbe wants to know.
   void end_use(uintptr_t base, uintptr_t end, bool has_pages) noexcept {
     probe_.end_use(base, end, has_pages);
@@ -181,9 +186,14 @@ class Arenas {
     while (const HugePlace* place = place_of(address)) address = place->base + place->bytes;
     return address;
   }
-  static bool is_known_to_fill(Filling filling, size_t given_bytes) noexcept {
-    if (filling == Filling::dense) return true;
-    return filling == Filling::sparse && given_bytes >= huge_sparse_bytes_min;
+  bool is_known_to_fill(Filling filling, size_t given_bytes) const noexcept {
+    switch (filling) {
+      case Filling::unknown: return false;
+      case Filling::sparse: return given_bytes >= huge_sparse_bytes_min;
+      case Filling::middling: return given_bytes >= huge_sparse_bytes_min || pace_.is_fast();
+      case Filling::dense: return true;
+    }
+    return false;
   }
   static PageWish wish_for_arena(Filling filling, size_t reserved) noexcept {
     if (options.thp == HugePages::never) return PageWish::small;
@@ -231,6 +241,7 @@ class Arenas {
   HugePlace* huge_ = nullptr;
   HugePlace* unused_ = nullptr;
   FillProbe probe_;
+  GrowthPace pace_;
 };
 
 }  // namespace talus

@@ -98,6 +98,21 @@ inline bool within(double seconds, Condition is_reached) {
   return true;
 }
 
+// Resident bytes once none leave any more: nothing left during 0.8 s, or 5 s are over.
+inline std::size_t settled_resident_bytes() {
+  std::size_t least = resident_bytes();
+  double since = now_seconds();
+  const double deadline = since + 5;
+  for (double now = since; now - since < 0.8 && now < deadline; now = now_seconds()) {
+    sleep_ms(20);
+    const std::size_t bytes = resident_bytes();
+    if (bytes >= least) continue;
+    least = bytes;
+    since = now;
+  }
+  return least;
+}
+
 // Growth of resident memory over many equal rounds: the least of the last three samples against the
 // most of the first two. Caches that fill and empty cancel out, a leak does not.
 class Drift {

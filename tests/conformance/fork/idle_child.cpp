@@ -23,8 +23,8 @@ int idle_after(const char* name, probe::Crowd& crowd, std::size_t base) {
   crowd.give_all();
   const std::size_t limit = base + peak / 100 * kept_percent_max;
   const bool is_released = probe::within(5.0, [&] { return probe::resident_bytes() <= limit; });
-  probe::sleep_ms(300);  // pages may still leave when the bar is met; the figure is the end
-  const std::size_t left = probe::saturating_difference(probe::resident_bytes(), base);
+  // Pages may still leave when the bar is met; the figure is the end.
+  const std::size_t left = probe::saturating_difference(probe::settled_resident_bytes(), base);
   const double kept = probe::percent(left, peak);
   PROBE_EXPECT(is_released, "%s blocks: the idle child keeps %.0f %% of %zu KiB", name, kept,
                peak / 1024);

@@ -60,8 +60,8 @@ int main() {
   pthread_barrier_wait(&barrier);
   const bool is_released =
       probe::within(5.0, [&] { return probe::resident_bytes() <= base + peak / 100 * 15; });
-  probe::sleep_ms(300);  // pages may still leave when the bar is met; the figure is the end
-  const std::size_t left = probe::saturating_difference(probe::resident_bytes(), base);
+  // Pages may still leave when the bar is met; the figure is the end.
+  const std::size_t left = probe::saturating_difference(probe::settled_resident_bytes(), base);
   const double share = 100.0 * static_cast<double>(left) / static_cast<double>(peak);
   PROBE_EXPECT(is_released, "%.0f %% of %zu KiB stay resident", share, peak / 1024);
   probe::figure("kept when idle", share, "% of peak");

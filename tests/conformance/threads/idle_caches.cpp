@@ -89,8 +89,8 @@ int run(const char* name) {
   const double start = probe::now_seconds();
   const bool is_little = probe::within(5.0, [&] { return probe::resident_bytes() <= limit; });
   const double seconds = probe::now_seconds() - start;
-  probe::sleep_ms(300);  // pages may still leave when the bar is met; the figure is the end
-  const std::size_t left = probe::saturating_difference(probe::resident_bytes(), base);
+  // Pages may still leave when the bar is met; the figure is the end.
+  const std::size_t left = probe::saturating_difference(probe::settled_resident_bytes(), base);
   PROBE_EXPECT(is_little, "%s blocks: 400 sleeping threads keep %zu KiB each", name,
                left / thread_count / 1024);
   char figure[60];

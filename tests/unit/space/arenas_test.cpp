@@ -65,6 +65,45 @@ TEST_F(ArenasTest, AskForNothingInSmallOrSparseHeapsNorForLargeBlocks) {
   EXPECT_TRUE(arenas_.has_huge());
 }
 
+TEST_F(ArenasTest, AskEarlierWhereSlabsGrowFast) {
+  constexpr size_t half_large = huge_fast_bytes_min;
+  static_assert(half_large < huge_dense_bytes_min);
+  take(0, Filling::middling, large_process);
+  take(0, Filling::dense, half_large);
+  EXPECT_FALSE(arenas_.has_huge()) << "who grows slowly is too small, or not dense enough";
+  const uint64_t now = os::System::now_ns();
+  arenas_.note_growth(granule_bytes, now);
+  arenas_.note_growth(fast_growth_bytes, now);
+  take(0, Filling::sparse, half_large);
+  EXPECT_FALSE(arenas_.has_huge()) << "half of a sparse heap is gaps";
+  take(0, Filling::middling, half_large - 1);
+  EXPECT_FALSE(arenas_.has_huge()) << "a huge page is too much of a small process";
+  // These two look at the clock: whoever is stopped here for 2 ms would see it as slow.
+  arenas_.note_growth(fast_growth_bytes, os::System::now_ns());
+  take(0, Filling::middling, half_large);
+  if (os::System::now_ns() - now < fast_growth_ns) {
+    EXPECT_TRUE(is_huge(0));
+  }
+}
+
+TEST(GrowthPaceTest, IsFastWhileAMibTakesLessThanItsTime) {
+  GrowthPace pace;
+  uint64_t now = 1000 * fast_growth_ns;
+  const auto grow = [&](uint64_t ns) {
+    for (size_t i = 0; i < 16; i++) pace.note(fast_growth_bytes / 16, now += ns / 16);
+    return pace.is_fast();
+  };
+  EXPECT_FALSE(grow(fast_growth_ns / 2)) << "nobody knows yet when this began";
+  EXPECT_TRUE(grow(fast_growth_ns / 2));
+  EXPECT_TRUE(grow(fast_growth_ns / 2));
+  EXPECT_FALSE(grow(fast_growth_ns * 2));
+  EXPECT_FALSE(grow(fast_growth_ns * 20));
+  grow(fast_growth_ns / 2);
+  EXPECT_TRUE(grow(fast_growth_ns / 2));
+  pace.note(granule_bytes, now += 100 * fast_growth_ns);
+  EXPECT_FALSE(pace.is_fast()) << "long ago";
+}
+
 TEST_F(ArenasTest, AskForLargeBlocksOnceTheOnesBeforeWereFilled) {
   take(0, Filling::unknown, large_process);
   EXPECT_FALSE(arenas_.has_huge()) << "the first place is the probe";
