@@ -254,7 +254,7 @@ struct SlabList {
 // fullest, so that the others become empty: what is left of a class that is hardly used any more
 // then gathers in few slabs. Under the heap's lock.
 struct SlabShelves {
-  static constexpr size_t count = 4;
+  static constexpr uint32_t count = 4;
   SlabList shelves[count];  // first those of which at most a quarter is free
 
   static uint8_t shelf_of(const Slab& slab) noexcept {

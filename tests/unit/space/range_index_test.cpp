@@ -51,7 +51,9 @@ TEST(RangeIndex, AgreesWithAnOrderedSet) {
       const FreeRange* next = index.next_after(found->granules, found->base);
       const auto behind = std::next(expected);
       ASSERT_EQ(next == nullptr, behind == model.end());
-      if (next != nullptr) ASSERT_EQ(Key(next->granules, next->base), *behind);
+      if (next != nullptr) {
+        ASSERT_EQ(Key(next->granules, next->base), *behind);
+      }
     }
     if (round % 500 != 0) continue;
     ASSERT_TRUE(index.is_sound());
