@@ -93,7 +93,7 @@ class Arenas {
     uintptr_t first = behind_huge(round_up(base, arena_alignment));
     const uintptr_t last = round_down(clean_end, arena_alignment);
     if (first >= end || first >= last) return;
-    if (!is_known_to_fill(filling, given_bytes) && !probe_.judge(first)) return;
+    if (!is_known_to_fill(filling, given_bytes) && !probe_.judge(first, given_bytes)) return;
     if (first >= last) return;
     const size_t ahead = round_up(given_bytes >> arena_growth_shift, arena_alignment);
     const size_t most = round_up(given_bytes / 2, arena_alignment);

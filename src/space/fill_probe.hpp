@@ -4,8 +4,9 @@
 // Nobody knows how a program will use what it takes, but the kernel knows how it used what it took
 // before. Now and then a place of the size of a huge page is left with small pages: the probe. When
 // the next place begins, or when the probe's user gives it back, the kernel is asked (mincore) how
-// much of it has memory; that is the verdict until the next probe, which is due after each 32 MiB
-// taken on trust, and at once after a verdict of no.
+// much of it has memory; that is the verdict until the next probe, which is due after 32 MiB taken
+// on trust, twice as much each time that the trust was justified, at most half of what the process
+// uses; and at once after a verdict of no.
 // Under a filter of system calls asking may end the process, so nobody asks where such a filter may
 // be (process/helper.hpp finds out); there the verdict is no.
 // Invariant: a probe never lies where huge pages were asked for, which would be resident whole.
@@ -46,12 +47,14 @@ class FillProbe {
  public:
   static constexpr size_t place_bytes = arena_alignment;
 
-  // A place begins at `first`, which is nobody's yet. Says whether the program fills what it takes.
-  // If a probe is due, that becomes it, and `first` moves behind it.
-  bool judge(uintptr_t& first) noexcept {
-    if (at_ != 0) is_filling_ = is_filled(at_);
-    at_ = 0;
-    if (!is_filling_ || trusted_bytes_ >= huge_trusted_bytes_max) {
+  // A place begins at `first`, which is nobody's yet, in a process that uses `given_bytes`. Says
+  // whether the program fills what it takes. If a probe is due, that becomes it, and `first` moves
+  // behind it.
+  bool judge(uintptr_t& first, size_t given_bytes) noexcept {
+    if (at_ != 0) conclude(is_filled(at_));
+    const size_t most = given_bytes / 2 > huge_trusted_bytes ? given_bytes / 2 : huge_trusted_bytes;
+    if (trust_limit_ > most) trust_limit_ = most;
+    if (!is_filling_ || trusted_bytes_ >= trust_limit_) {
       at_ = first;
       first += place_bytes;
       trusted_bytes_ = 0;
@@ -63,7 +66,7 @@ class FillProbe {
   // The user of [base, end) is gone, and left its pages as they were, or took them along.
   void end_use(uintptr_t base, uintptr_t end, bool has_pages) noexcept {
     if (at_ < base || at_ >= end) return;
-    if (has_pages) is_filling_ = is_filled(at_);
+    if (has_pages) conclude(is_filled(at_));
     at_ = 0;
   }
   // What was found so far says nothing any more.
@@ -82,9 +85,16 @@ class FillProbe {
     return resident >= count - count / 4;
   }
 
+  void conclude(bool is_filling) noexcept {
+    trust_limit_ = is_filling_ && is_filling ? 2 * trust_limit_ : huge_trusted_bytes;
+    is_filling_ = is_filling;
+    at_ = 0;
+  }
+
   uintptr_t at_ = 0;          // 0: none
   size_t trusted_bytes_ = 0;  // since the last probe
-  bool is_filling_ = false;   // the verdict
+  size_t trust_limit_ = huge_trusted_bytes;
+  bool is_filling_ = false;  // the verdict
 };
 
 }  // namespace talus

@@ -40,6 +40,21 @@ def check_name(path):
         yield 1, "file-name", f"name the file after what it owns, not '{stem}'"
 
 
+def check_test_is_built(root, path):
+    """A file of tests that no CMakeLists.txt above it names would never run."""
+    if not (path.startswith("tests/") and path.endswith("_test.cpp")):
+        return
+    folder = os.path.dirname(path)
+    while folder:
+        listing = os.path.join(root, folder, "CMakeLists.txt")
+        if os.path.isfile(listing):
+            with open(listing, encoding="utf-8") as file:
+                if os.path.basename(path) in file.read():
+                    return
+        folder = os.path.dirname(folder)
+    yield 1, "never-built", "name it in a CMakeLists.txt, or delete it"
+
+
 def check_limits(path, lines):
     name = os.path.basename(path)
     if len(lines) > FILE_LINES_MAX:

@@ -194,6 +194,12 @@ class Text(Tree):
         self.expect(*[(f"bench/{name}", 1, "file-name")
                       for name in ("common.py", "internal.h", "misc.cpp", "util.hpp")])
 
+    def test_a_test_that_is_never_built(self):
+        self.write("tests/unit/CMakeLists.txt", HASH_HEAD + "add(space/first_test.cpp)\n")
+        for name in ("first_test.cpp", "second_test.cpp", "pattern.cpp"):
+            self.write("tests/unit/space/" + name, HEAD)
+        self.expect(("tests/unit/space/second_test.cpp", 1, "never-built"))
+
     def test_to_do_needs_an_issue(self):
         self.write("bench/a.cpp", HEAD + f"// {TO_DO}: later\n// {TO_DO}(#12): later\n"
                    f'const char* s = "{TO_DO}";\n')

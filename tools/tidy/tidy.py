@@ -48,6 +48,7 @@ def check_file(root, path, house):
         return
     kind = rules.kind_of(path)
     yield from rules.check_name(path)
+    yield from rules.check_test_is_built(root, path)
     if kind == "doc":
         yield from rules.check_links(root, path, text)
         return

@@ -20,9 +20,9 @@ class FillProbeTest : public testing::Test {
   ~FillProbeTest() override { os::System::unmap(reinterpret_cast<void*>(base_), bytes); }
 
   // The next place begins.
-  bool judge() {
+  bool judge(size_t given_bytes = huge_dense_bytes_min) {
     uintptr_t first = next_;
-    const bool verdict = probe_.judge(first);
+    const bool verdict = probe_.judge(first, given_bytes);
     is_probe_ = first != next_;
     begun_ = next_;
     next_ += place_bytes;
@@ -64,10 +64,34 @@ TEST_F(FillProbeTest, WantsProofAgainAfterAWhile) {
   judge();
   fill(16);
   EXPECT_TRUE(judge());
-  probe_.trust(huge_trusted_bytes_max);
+  probe_.trust(huge_trusted_bytes);
   EXPECT_TRUE(judge());
   EXPECT_TRUE(is_probe_) << "believed, but looked after";
   EXPECT_FALSE(judge()) << "and not filled this time";
+}
+
+// Says whether the next place is a probe once so many bytes more were trusted.
+TEST_F(FillProbeTest, TrustsMoreEachTimeUpToHalfOfWhatIsUsed) {
+  constexpr size_t given = 6 * huge_trusted_bytes;
+  const auto is_due_after = [&](size_t bytes) {
+    probe_.trust(bytes);
+    EXPECT_TRUE(judge(given));
+    if (is_probe_) fill(16);
+    return is_probe_;
+  };
+  judge(given);
+  fill(16);
+  EXPECT_TRUE(judge(given));
+  EXPECT_TRUE(is_due_after(huge_trusted_bytes)) << "once justified is no trust yet";
+  EXPECT_FALSE(is_due_after(huge_trusted_bytes));
+  EXPECT_TRUE(is_due_after(huge_trusted_bytes));
+  EXPECT_FALSE(is_due_after(3 * huge_trusted_bytes - page_bytes_min));
+  EXPECT_TRUE(is_due_after(page_bytes_min)) << "half of what is used, not four times as much";
+  os::System::purge(reinterpret_cast<void*>(begun_), place_bytes);
+  EXPECT_FALSE(judge(given)) << "not filled this time";
+  fill(16);
+  EXPECT_TRUE(judge(given));
+  EXPECT_TRUE(is_due_after(huge_trusted_bytes)) << "and trust begins anew";
 }
 
 TEST_F(FillProbeTest, JudgesWhatItsUserGivesBack) {
@@ -82,7 +106,7 @@ TEST_F(FillProbeTest, LearnsNothingFromPagesThatWereTakenAlong) {
   judge();
   fill(16);
   EXPECT_TRUE(judge());
-  probe_.trust(huge_trusted_bytes_max);
+  probe_.trust(huge_trusted_bytes);
   judge();
   EXPECT_TRUE(is_probe_);
   probe_.end_use(begun_, begun_ + place_bytes, false);
