@@ -104,10 +104,11 @@ inline constexpr unsigned arena_growth_shift = 3;
 inline constexpr size_t arena_growth_max = size_t{1} << 30;
 
 // Once this much is with users, untouched addresses ask for huge pages: one page fault then does
-// the work of 512. Heaps whose slabs are full but for 1/4 do so from the second bound on, all heaps
-// from the third; and from the second on who filled what was taken before (space/fill_probe.hpp),
-// as long as no more is taken on trust. Where slabs grow fast (space/growth_pace.hpp), the first
-// bound stands for the second, and slabs that are full but for a half are full enough.
+// the work of 512. From the first bound on for large blocks, if the program filled what was taken
+// for such before (space/fill_probe.hpp), as long as no more is taken on trust. From the second on
+// where slabs grow fast (space/growth_pace.hpp) in a heap that is full but for 1/2; from the third
+// on where it is full but for 1/4, from the fourth on for all slabs.
+inline constexpr size_t huge_proven_bytes_min = 4 * mib;
 inline constexpr size_t huge_fast_bytes_min = 8 * mib;
 inline constexpr size_t huge_dense_bytes_min = 16 * mib;
 inline constexpr size_t huge_sparse_bytes_min = 96 * mib;

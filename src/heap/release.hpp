@@ -128,11 +128,16 @@ inline void relieve_slabs(Patience patience, size_t bytes_most) noexcept {
     if (purged < wanted) purged += purge_holes(heap, wanted - purged, SlabAge::any);
   });
   if (purged < wanted / 2) {
+    Locked held{space.lock()};
+    if (space.may_give_up_huge(held)) {
+      // Much of it lies in huge pages. Who keeps beyond the bound what was not in use of late does
+      // not fill them; the next relief finds their holes.
+      space.give_up_huge(held);
+      return space.press();
+    }
     vain_relief.excess.store_relaxed(excess);  // [hint]
     vain_relief.ms.store_relaxed(now);         // [hint]
-    // Much of it lies in huge pages, whose holes stay; but not what was never handed out of them.
-    Locked held{space.lock()};
-    space.trim(held, SIZE_MAX);
+    space.trim(held, SIZE_MAX);  // where huge pages stay, what was never handed out of them
   } else if (patience == Patience::of_program && excess > purged) {
     space.press();
   }

@@ -108,14 +108,14 @@ inline void sweep_caches(SweepTally& tally) noexcept {
 // much, or the process became small, the huge pages are given up as such.
 inline void judge_huge_pages(const SweepTally& tally) noexcept {
   Locked held{space.lock()};
-  if (!space.has_huge(held)) return;
+  if (!space.may_give_up_huge(held)) return;
   const auto is_much = [](size_t surplus, size_t used) noexcept {
     return surplus > used / sparse_free_part && surplus >= huge_dense_bytes_min / 2;
   };
   const size_t given = space.counters().given_bytes;
   const bool is_sparse =
       is_much(tally.surplus, tally.slabs) || is_much(space.surplus_bytes(held), given);
-  if (is_sparse || given < huge_fast_bytes_min / 2) space.give_up_huge(held);
+  if (is_sparse || given < huge_proven_bytes_min) space.give_up_huge(held);
 }
 
 // What is free and touched beyond the bound goes at once, from slabs that still change, too.

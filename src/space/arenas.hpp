@@ -87,9 +87,9 @@ class Arenas {
   TALUS_USUAL void begin_use(uintptr_t base, uintptr_t end, uintptr_t clean_end, Filling filling,
                              size_t given_bytes, size_t reserved_bytes,
                              Metadata& metadata) noexcept {
-    if (options.thp != HugePages::adaptive || given_bytes < huge_fast_bytes_min / 2) return;
+    if (options.thp != HugePages::adaptive || given_bytes < huge_proven_bytes_min) return;
     if (filling != Filling::unknown) note_growth(end - base, os::System::now_ns());
-    if (given_bytes < (pace_.is_fast() ? huge_fast_bytes_min : huge_dense_bytes_min)) return;
+    if (given_bytes < enough_for(filling)) return;
     uintptr_t first = behind_huge(round_up(base, arena_alignment));
     const uintptr_t last = round_down(clean_end, arena_alignment);
     if (first >= end || first >= last) return;
@@ -114,6 +114,9 @@ class Arenas {
   // Does this address lie in a place that asked for huge pages?
   bool is_huge(uintptr_t address) const noexcept { return place_of(address) != nullptr; }
   bool has_huge() const noexcept { return huge_ != nullptr; }
+  bool may_give_up_huge() const noexcept {
+    return has_huge() && options.thp != HugePages::always;
+  }
   // Lists an arena that will stay. False: it was not listed, and must not stay.
   [[nodiscard]] bool list(const Arena& arena, Metadata& metadata, size_t reserved_bytes) noexcept {
     void* place = metadata.take(sizeof(ListedArena), reserved_bytes);
@@ -158,7 +161,7 @@ class Arenas {
   // The process is sparse now: its arenas take small pages from here on. Whoever purges them later
   // would otherwise see the kernel fill the holes again.
   void give_up_huge() noexcept {
-    if (options.thp == HugePages::always) return;
+    if (!may_give_up_huge()) return;
     while (HugePlace* place = huge_) {
       os::System::advise_small(reinterpret_cast<void*>(place->base), place->bytes);
       huge_ = place->next;
@@ -185,6 +188,11 @@ class Arenas {
   uintptr_t behind_huge(uintptr_t address) const noexcept {
     while (const HugePlace* place = place_of(address)) address = place->base + place->bytes;
     return address;
+  }
+  // Who grows slowly is an interpreter, say, and may stop soon; who fills large blocks is known.
+  size_t enough_for(Filling filling) const noexcept {
+    if (filling == Filling::unknown) return huge_proven_bytes_min;
+    return pace_.is_fast() ? huge_fast_bytes_min : huge_dense_bytes_min;
   }
   bool is_known_to_fill(Filling filling, size_t given_bytes) const noexcept {
     switch (filling) {

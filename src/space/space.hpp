@@ -150,8 +150,14 @@ class Space : public FreeRanges {
 
   // Pages within a given range that hold nothing may go.
   bool is_huge(Locked&, uintptr_t base) const noexcept { return arenas_.is_huge(base); }
-  bool has_huge(Locked&) const noexcept { return arenas_.has_huge(); }
-  void give_up_huge(Locked&) noexcept { arenas_.give_up_huge(); }
+  bool may_give_up_huge(Locked&) const noexcept { return arenas_.may_give_up_huge(); }
+  // What lies free behind the users of huge pages goes; it could not be told from clean ranges
+  // afterwards.
+  void give_up_huge(Locked& held) noexcept {
+    if (!arenas_.may_give_up_huge()) return;
+    purge_rests_of_huge(held);
+    arenas_.give_up_huge();
+  }
   void count_purged(Locked&, size_t bytes, size_t steps) noexcept {
     counters_.purged_bytes += bytes;
     counters_.purge_count += steps;

@@ -117,17 +117,23 @@ size_t kept_bytes() {
   return bytes;
 }
 
+bool has_huge_pages() {
+  Locked held{space.lock()};
+  return space.may_give_up_huge(held);
+}
+
 // Blocks that were small are large more and more, within milliseconds: the bound holds at every
 // moment, and with it what the kernel knows, though nobody waits for a pass.
-TEST_F(SweepTest, TheBoundHoldsWhileSizesChange) {
+void expect_bound_while_sizes_change(HugePages thp) {
   options.decay_ms = 1000000;
   options.retain_bytes = 8 * mib;
-  options.thp = HugePages::never;
+  options.thp = thp;
   {
     Locked held{space.lock()};
     for (int i = 0; i < 2; i++) space.give_back_surplus(held, LowMark::turns_kept + 1);
   }
   const std::vector<void*> small = take(32 * mib / 256, 256);
+  EXPECT_EQ(has_huge_pages(), thp == HugePages::adaptive);
   const size_t before = collect_resident().free_in_slabs;
   std::vector<void*> large;
   for (size_t i = 0; i < small.size(); i++) {
@@ -138,8 +144,16 @@ TEST_F(SweepTest, TheBoundHoldsWhileSizesChange) {
     if (i % 16384 != 16383 || !kernel_tells_pages()) continue;
     ASSERT_LE(collect_resident().free_in_slabs, before + options.retain_bytes + mib);
   }
+  EXPECT_FALSE(has_huge_pages()) << "their holes could not leave";
   for (size_t i = 0; i < small.size(); i += 64) release(small[i]);
   give(large);
+}
+
+TEST_F(SweepTest, TheBoundHoldsWhileSizesChange) {
+  expect_bound_while_sizes_change(HugePages::never);
+}
+TEST_F(SweepTest, TheBoundHoldsInHugePagesToo) {
+  expect_bound_while_sizes_change(HugePages::adaptive);
 }
 
 // Blocks that come home do not make pages out of those that went; blocks that are taken may.

@@ -105,7 +105,7 @@ TEST(GrowthPaceTest, IsFastWhileAMibTakesLessThanItsTime) {
 }
 
 TEST_F(ArenasTest, AskForLargeBlocksOnceTheOnesBeforeWereFilled) {
-  take(0, Filling::unknown, large_process);
+  take(0, Filling::unknown, huge_proven_bytes_min);
   EXPECT_FALSE(arenas_.has_huge()) << "the first place is the probe";
   memset(reinterpret_cast<void*>(arena_.base), 1, huge);
   const uintptr_t base = arena_.base + huge;
