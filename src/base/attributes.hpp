@@ -64,6 +64,17 @@
 #else
 #define TALUS_NO_RACE_CHECK
 #endif
+// And for an order that follows from time: what was written before the first is seen behind the
+// second, by whoever says the same address.
+#if TALUS_UNDER_TSAN
+extern "C" void __tsan_release(void* address);
+extern "C" void __tsan_acquire(void* address);
+#define TALUS_TELL_RELEASE(address) __tsan_release(address)
+#define TALUS_TELL_ACQUIRE(address) __tsan_acquire(address)
+#else
+#define TALUS_TELL_RELEASE(address) static_cast<void>(0)
+#define TALUS_TELL_ACQUIRE(address) static_cast<void>(0)
+#endif
 
 // Tests build the library on an operating system that can be told to fail (os/os_fake.hpp).
 #ifndef TALUS_FAKE_OS

@@ -32,6 +32,7 @@ TALUS_FAST void release(void* pointer) noexcept {
   if (TALUS_UNLIKELY(top == face.limits[index])) return release_full(pointer, face, index);
   // POINT OF NO RETURN: the block first, then the store that makes it part of the list.
   *top = pointer;
+  TALUS_TELL_RELEASE(&slot);
   slot.store_relaxed(top + 1);  // [own]
 }
 

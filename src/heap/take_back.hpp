@@ -14,7 +14,8 @@
 namespace talus {
 
 // Takes up to `count` pointers from a resting owner's list and leaves nulls. The owner stored them
-// with plain stores long ago; that they are visible is known from the wait, which no tool sees.
+// with plain stores long ago; that they are visible is known from the wait, which no tool sees but
+// is told of (TALUS_TELL_RELEASE in release()).
 TALUS_NO_RACE_CHECK inline size_t empty_places(void** places, size_t count,
                                                void** taken) noexcept {
   size_t found = 0;
@@ -49,6 +50,7 @@ TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
     const ClassId id{static_cast<uint8_t>(index)};
     void** place = list_bottom(cache, id);
     size_t left = list_length(cache, id);
+    TALUS_TELL_ACQUIRE(&cache.tops[index]);
     while (left > 1) {
       void* blocks[batch];
       const size_t part = left - 1 < batch ? left - 1 : batch;
