@@ -21,6 +21,8 @@
 //        fence orders the two on the owner's side, so that it pays nothing; the helper's wait does:
 //        a store leaves the processor, and a load is done, in far less than half of it, or the
 //        thread was interrupted, which does both. The wait counts from the last ask, whoever asked.
+//        ThreadSanitizer sees no time; TALUS_TELL_RELEASE in release() and TALUS_TELL_ACQUIRE in
+//        take_lists_back() tell it.
 // why no ABA: all changes of state are made under the lock.
 // progress: an owner waits for the lock only while its own cache is being emptied (tens of
 //   microseconds, once); the helper never waits for an owner.

@@ -26,8 +26,8 @@ namespace talus {
 
 inline Options options;
 
-// How the user of a range fills such ranges: with blocks that leave few gaps (dense), some or many
-// (sparse), or as a program pleases (unknown).
+// How the user of a range fills such ranges: with blocks that leave few gaps (dense), some
+// (middling) or many (sparse), or as a program pleases (unknown).
 enum class Filling : uint8_t { unknown, sparse, middling, dense };
 
 enum class PageWish : uint8_t { system, small, huge };
@@ -88,7 +88,9 @@ class Arenas {
                              size_t given_bytes, size_t reserved_bytes,
                              Metadata& metadata) noexcept {
     if (options.thp != HugePages::adaptive || given_bytes < huge_proven_bytes_min) return;
-    if (filling != Filling::unknown) note_growth(end - base, os::System::now_ns());
+    if (filling != Filling::unknown && given_bytes < huge_sparse_bytes_min) {
+      note_growth(end - base, os::System::now_ns());
+    }
     if (given_bytes < enough_for(filling)) return;
     uintptr_t first = behind_huge(round_up(base, arena_alignment));
     const uintptr_t last = round_down(clean_end, arena_alignment);
@@ -159,9 +161,8 @@ class Arenas {
   }
 
   // The process is sparse now: its arenas take small pages from here on. Whoever purges them later
-  // would otherwise see the kernel fill the holes again.
+  // would otherwise see the kernel fill the holes again. Only if it may.
   void give_up_huge() noexcept {
-    if (!may_give_up_huge()) return;
     while (HugePlace* place = huge_) {
       os::System::advise_small(reinterpret_cast<void*>(place->base), place->bytes);
       huge_ = place->next;
@@ -195,13 +196,9 @@ class Arenas {
     return pace_.is_fast() ? huge_fast_bytes_min : huge_dense_bytes_min;
   }
   bool is_known_to_fill(Filling filling, size_t given_bytes) const noexcept {
-    switch (filling) {
-      case Filling::unknown: return false;
-      case Filling::sparse: return given_bytes >= huge_sparse_bytes_min;
-      case Filling::middling: return given_bytes >= huge_sparse_bytes_min || pace_.is_fast();
-      case Filling::dense: return true;
-    }
-    return false;
+    if (filling == Filling::unknown) return false;
+    if (filling == Filling::dense || given_bytes >= huge_sparse_bytes_min) return true;
+    return filling == Filling::middling && pace_.is_fast();
   }
   static PageWish wish_for_arena(Filling filling, size_t reserved) noexcept {
     if (options.thp == HugePages::never) return PageWish::small;
