@@ -49,9 +49,6 @@ inline constexpr size_t slab_blocks_min = 4;
 // block: what is free in it serves its class alone.
 inline constexpr size_t medium_rest_part = 16;
 
-// Slabs without pages in their holes that are looked at to find the fullest.
-inline constexpr size_t lean_choice_looks = 8;
-
 // Heaps without threads that are asked for a slab of a class before a new one is made.
 inline constexpr uint32_t donor_looks = 16;
 

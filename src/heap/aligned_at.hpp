@@ -81,7 +81,7 @@ inline void* take_small_at(Heap& heap, ClassId id, uint64_t right) noexcept {
   Slab* slab = nullptr;
   void* found = find_right_block(heap, id, right, slab);
   if (found == nullptr) return nullptr;
-  slab_gave_blocks(heap, *slab);
+  slab_gave_blocks(heap, *slab, &found, 1);
   count_taken(heap, id, 1);
   return found;
 }

@@ -169,6 +169,17 @@ TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
   drain_inbox(*cache.heap);
 }
 
+// Small blocks of all lists go home; the lists stay as long as they were. The thread is at work.
+TALUS_USUAL void flush_lists(ThreadCache& cache) noexcept {
+  Locked held{lock_of(cache)};
+  for (size_t index = 0; index < small_class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    void** bottom = list_bottom(cache, id);
+    give_blocks(*cache.heap, bottom, list_length(cache, id));
+    list_of(cache, id).top.store_relaxed(bottom);  // [own] in the lock
+  }
+}
+
 // Leaves a heap only the slabs that hold blocks.
 inline void release_unused(Heap& heap) noexcept {
   Locked held{lock_of(heap)};

@@ -29,7 +29,7 @@ struct Heap {
   HeapId id{};  // constant
   // under the heap's lock
   SlabShelves available[class_count];
-  SlabList lean[class_count];  // have free blocks, too, but their free pages are given back
+  SlabShelves lean[class_count];  // have free blocks, too, but their free pages are given back
   SlabList full;               // have none; an instance's only, others forget such slabs
   size_t purging_count = 0;    // slabs whose pages are just being given back
   uint32_t taken_blocks[class_count] = {};  // blocks out of their slabs: lists and program

@@ -52,7 +52,7 @@ void for_each_slab(Instance& heap, Visit visit) noexcept {
   };
   for_each_used_class(heap, [&](ClassId id) noexcept {
     for (const SlabList& shelf : heap.available[index_of(id)].shelves) visit_list(shelf);
-    visit_list(heap.lean[index_of(id)]);
+    for (const SlabList& shelf : heap.lean[index_of(id)].shelves) visit_list(shelf);
   });
   visit_list(heap.full);
 }
@@ -82,7 +82,11 @@ inline void note_all_free(Instance& heap) noexcept {
 
 inline void slab_of_instance_to_unused(Instance& heap, Slab& slab) noexcept {
   if (slab.state == SlabState::available) return slab_available_to_unused(heap, slab);
-  (slab.state == SlabState::full ? heap.full : heap.lean[index_of(slab.class_id)]).remove(slab);
+  if (slab.state == SlabState::full) {
+    heap.full.remove(slab);
+  } else {
+    heap.lean[index_of(slab.class_id)].remove(slab);
+  }
   slab_to_unused(heap, slab);
 }
 

@@ -92,7 +92,7 @@ TALUS_USUAL BlockMade take_medium(Heap& heap, ClassId id, Fit fit) noexcept {
   const uint64_t clean_before = slab->clean_bits;
   slab->take_blocks(&made.block, 1);
   if (slab->clean_bits != clean_before) made.zeroed = Zeroed::yes;
-  slab_gave_blocks(heap, *slab);
+  slab_gave_blocks(heap, *slab, &made.block, 1);
   heap.refills++;
   count_taken(heap, slab->class_id, 1);
   return made;

@@ -64,12 +64,17 @@ inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& ba
 inline void purge_batch(HoleBatch& batch) noexcept {
   for (size_t i = 0; i < batch.count; i++) {
     if (!batch.has_more[i]) continue;
+    Slab& slab = *batch.slabs[i];
     size_t& away_bytes = batch.away_bytes[i] = 0;
-    visit_holes(*batch.slabs[i], os::page_bytes(), [&](uintptr_t at, size_t bytes) noexcept {
-      if (!os::System::purge(reinterpret_cast<void*>(at), bytes)) return;
-      batch.slabs[i]->note_clean(at, bytes);
+    const unsigned shift = away_unit_shift(slab, os::page_bytes());
+    visit_holes(slab, os::page_bytes(), [&](uintptr_t at, size_t bytes) noexcept {
+      if (!is_away(slab, at, bytes, shift)) {
+        if (!os::System::purge(reinterpret_cast<void*>(at), bytes)) return;
+        slab.note_clean(at, bytes);
+        slab.away_units |= away_units_within(slab, at, bytes, shift);
+        batch.steps++;
+      }
       away_bytes += bytes;
-      batch.steps++;
     });
   }
 }

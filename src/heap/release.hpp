@@ -115,13 +115,13 @@ inline bool is_in_vain(size_t excess, uint64_t now_ms) noexcept {
   return !is_more && now_ms < vain_relief.ms.load_relaxed() + relieve_pause_ms;  // [hint]
 }
 
-// Gives back what slabs keep beyond the bound, at most about `bytes_most`.
-inline void relieve_slabs(Patience patience, size_t bytes_most) noexcept {
+// Gives back what slabs keep beyond the bound, at most about `bytes_most`. Was it too much?
+inline bool relieve_slabs(Patience patience, size_t bytes_most) noexcept {
   space.relax();
   const size_t excess = excess_in_slabs(patience, bytes_most);
-  if (excess < surplus_bytes_min) return;
+  if (excess < surplus_bytes_min) return false;
   const uint64_t now = os::System::now_ms();
-  if (is_in_vain(excess, now)) return;
+  if (is_in_vain(excess, now)) return true;
   const size_t wanted = excess < bytes_most ? excess : bytes_most;
   size_t purged = 0;
   for_each_heap_and_instance([&](Heap& heap) noexcept {
@@ -133,7 +133,8 @@ inline void relieve_slabs(Patience patience, size_t bytes_most) noexcept {
       // Much of it lies in huge pages. Who keeps beyond the bound what was not in use of late does
       // not fill them; the next relief finds their holes.
       space.give_up_huge(held);
-      return space.press();
+      space.press();
+      return true;
     }
     vain_relief.excess.store_relaxed(excess);  // [hint]
     vain_relief.ms.store_relaxed(now);         // [hint]
@@ -141,8 +142,28 @@ inline void relieve_slabs(Patience patience, size_t bytes_most) noexcept {
   } else if (patience == Patience::of_program && excess > purged) {
     space.press();
   }
+  return true;
 }
-TALUS_HOOK void relieve() noexcept { relieve_slabs(Patience::of_program, relieve_bytes_max); }
+
+// The caller's lists go home, but not again and again. What a program frees and allocates in turn
+// is handed round in them: it would stay where it is, a few blocks to a page, while other slabs
+// have room. So the next blocks come from the fullest slabs, and the emptiest become empty.
+TALUS_USUAL void gather_blocks() noexcept {
+  static Atomic<uint64_t> gathered_ms;
+  const uint64_t now_ms = os::System::now_ms();
+  if (now_ms < gathered_ms.load_relaxed() + relieve_pause_ms) return;  // [hint]
+  gathered_ms.store_relaxed(now_ms);                                   // [hint]
+  HeapFace& face = current_face();
+  if (face.operations == &birth_operations) return;
+  if (ThreadCache* cache = cache_behind(face)) {
+    const Working working{*cache};
+    flush_lists(*cache);
+  }
+}
+
+TALUS_HOOK void relieve() noexcept {
+  if (relieve_slabs(Patience::of_program, relieve_bytes_max)) gather_blocks();
+}
 
 // Called when an allocation failed. First all that is free is released, if that was not tried a
 // moment ago; then the program's handler is asked, if it has set one.

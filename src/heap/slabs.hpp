@@ -10,6 +10,7 @@
 #define TALUS_HEAP_SLABS_HPP
 
 #include "heap/offer.hpp"
+#include "slab/away.hpp"
 
 namespace talus {
 
@@ -72,7 +73,7 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
   }
   slab->begin(range.base, range.zeroed);
   page_map.set_all(range.base, range.granules, PageWord{heap.id, list_tag(id)}, slab);
-  heap.available[index_of(id)].add(*slab);
+  heap.available[index_of(id)].add(*slab, SlabState::available);
   count_slab(heap, *slab, +1);
   return slab;
 }
@@ -111,7 +112,7 @@ inline void slab_purging_to_lean(Heap& heap, Slab& slab) noexcept {
 TALUS_SLOW void slab_lean_to_available(Heap& heap, Slab& slab, uint32_t free_count) noexcept {
   heap.lean[index_of(slab.class_id)].remove(slab);
   heap.lean_free_bytes -= size_t{free_count} * slab.block_bytes;
-  heap.available[index_of(slab.class_id)].add(slab);
+  heap.available[index_of(slab.class_id)].add(slab, SlabState::available);
 }
 
 // Does the slab lie in an arena that asked for huge pages, or whose pages cannot be dropped?
@@ -133,7 +134,7 @@ TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noe
     shelves.refit(slab);
   } else if (slab.state == SlabState::full) {
     if (is_instance(heap.id)) heap.full.remove(slab);
-    shelves.add(slab);
+    shelves.add(slab, SlabState::available);
   } else if (slab.state == SlabState::lean) {
     slab_lean_to_available(heap, slab, count_before);
   } else {
@@ -144,17 +145,13 @@ TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noe
   if (!is_kept) slab_available_to_unused(heap, slab);
 }
 
-// The slab to take blocks from; null: none has free blocks. Touched memory comes first: that is
-// what made the others lean.
+// The slab to take blocks from; null: none has free blocks. Of those about equally full one that
+// has its pages comes first; one that is clearly fuller comes before it, or what is left of a class
+// would be spread over all slabs that blocks come home to.
 inline Slab* choose_slab(Heap& heap, ClassId id) noexcept {
-  if (Slab* slab = heap.available[index_of(id)].fullest()) return slab;
-  Slab* lean = heap.lean[index_of(id)].first;
-  if (lean == nullptr) return nullptr;
-  Slab* other = lean->next;
-  for (size_t looks = lean_choice_looks; looks > 0 && other != nullptr; looks--) {
-    if (other->free_count < lean->free_count) lean = other;
-    other = other->next;
-  }
+  Slab* slab = heap.available[index_of(id)].fullest();
+  Slab* lean = heap.lean[index_of(id)].fullest();
+  if (lean == nullptr || (slab != nullptr && slab->shelf <= lean->shelf)) return slab;
   slab_lean_to_available(heap, *lean, lean->free_count);
   return lean;
 }
@@ -169,7 +166,7 @@ inline void slab_changes_hands(Heap& giver, Heap& taker, Slab& slab) noexcept {
   count_slab(giver, slab, -1);
   page_map.set_all(slab.base, size_class_row(slab.class_id).slab_granules,
                    PageWord{taker.id, list_tag(slab.class_id)}, &slab);
-  taker.available[index].add(slab);
+  taker.available[index].add(slab, SlabState::available);
   taker.taken_blocks[index] += taken;
   count_slab(taker, slab, +1);
 }
@@ -197,10 +194,16 @@ TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
   return adopted;
 }
 
+// Blocks were taken from an available slab of which pages are away.
+TALUS_SLOW void slab_gave_away(Heap& heap, Slab& slab, void* const* blocks,
+                               size_t count) noexcept {
+  note_away(heap, slab, forget_away(slab, blocks, count, os::page_bytes()));
+}
 // Blocks were taken from an available slab.
-TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab) noexcept {
+TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab, void* const* blocks,
+                                 size_t count) noexcept {
   slab.changed_at = sweep_clock.load_relaxed();  // [hint]
-  if (TALUS_UNLIKELY(slab.away_bytes != 0)) note_away(heap, slab, 0);
+  if (TALUS_UNLIKELY(slab.away_bytes != 0)) slab_gave_away(heap, slab, blocks, count);
   if (slab.free_count == 0) {
     slab_available_to_full(heap, slab);
   } else {
@@ -234,8 +237,9 @@ TALUS_USUAL size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wan
       if (taken == 0) slab = find_slab(heap, id);
       if (slab == nullptr) break;
     }
-    taken += slab->take_blocks(places + taken, wanted - taken);
-    slab_gave_blocks(heap, *slab);
+    const size_t from_slab = slab->take_blocks(places + taken, wanted - taken);
+    slab_gave_blocks(heap, *slab, places + taken, from_slab);
+    taken += from_slab;
   }
   heap.refills++;
   count_taken(heap, id, taken);

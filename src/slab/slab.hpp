@@ -43,11 +43,12 @@ struct Slab {
   uint16_t first_word = 0;  // no word of the free bitmap before this one has a set bit
   uint8_t shelf = 0;        // where it is among the available slabs
   uint16_t changed_at = 0;  // by the heap's clock, when blocks came or went last
-  uint32_t away_bytes = 0;  // of free blocks whose pages were given back; 0 once blocks are taken
+  uint32_t away_bytes = 0;  // of free blocks whose pages were given back
   Slab* next = nullptr;     // in the heap's list of available slabs, or of unused descriptors
   Slab* previous = nullptr;
   // Of medium blocks those that are free and read as zero; a part of the free bitmap's first word.
   uint64_t clean_bits = 0;
+  uint64_t away_units = 0;  // the pages that were given back (slab/away.hpp)
 
   uint64_t first_bits[1] = {};  // the free bitmap: bitmap_words of them
 
@@ -76,6 +77,7 @@ struct Slab {
     least_bytes = static_cast<uint32_t>(least_bytes_of(block_bytes));
     free_count = block_count;
     away_bytes = 0;
+    away_units = 0;
     first_word = 0;
     for (size_t word = 0; word < bitmap_words; word++) {
       free_bits()[word] = low_bits(block_count - word * 64);
@@ -252,28 +254,41 @@ struct SlabList {
 
 // The available slabs of one class of one heap, by how full they are. Blocks are taken from the
 // fullest, so that the others become empty: what is left of a class that is hardly used any more
-// then gathers in few slabs. Under the heap's lock.
+// then gathers in few slabs. The fewer blocks of a slab are taken, the finer is the order: one with
+// a dozen survivors must not be filled up before one with two. Under the heap's lock.
 struct SlabShelves {
-  static constexpr uint32_t count = 4;
-  SlabList shelves[count];  // first those of which at most a quarter is free
+  static constexpr uint32_t count = 6;
+  // In order: at least 3/4, 1/2, 1/4, 1/16, 1/64 of the blocks are taken, or fewer. A
+  // slab of few blocks skips the last shelves, but for the very last when it is empty.
+  SlabList shelves[count];
 
-  static uint8_t shelf_of(const Slab& slab) noexcept {
-    const uint32_t quarter = slab.block_count / count;
-    const uint32_t free = slab.free_count;
-    return static_cast<uint8_t>((free > quarter) + (free > 2 * quarter) + (free > 3 * quarter));
+  // With fewer taken than this, a slab belongs behind that shelf.
+  static uint32_t taken_least(uint32_t block_count, uint32_t shelf) noexcept {
+    const uint32_t quarter = block_count / 4;
+    if (shelf < 3) return block_count - (shelf + 1) * quarter;
+    const uint32_t part = block_count >> (2 * shelf - 2);
+    return part == 0 ? 1 : part;
   }
-  TALUS_USUAL void add(Slab& slab) noexcept {
+  static uint8_t shelf_of(const Slab& slab) noexcept {
+    const uint32_t taken = slab.block_count - slab.free_count;
+    uint32_t shelf = 0;
+    while (shelf < count - 1 && taken < taken_least(slab.block_count, shelf)) shelf++;
+    return static_cast<uint8_t>(shelf);
+  }
+  TALUS_USUAL void add(Slab& slab, SlabState state) noexcept {
     slab.shelf = shelf_of(slab);
-    shelves[slab.shelf].add(slab, SlabState::available);
-    const uint32_t quarter = slab.block_count / count;
-    slab.notice_count = slab.shelf == count - 1 ? slab.block_count : (slab.shelf + 1) * quarter + 1;
+    shelves[slab.shelf].add(slab, state);
+    if (state != SlabState::available) return;  // it is looked at when any block comes home
+    slab.notice_count = slab.shelf == count - 1
+                            ? slab.block_count
+                            : slab.block_count - taken_least(slab.block_count, slab.shelf) + 1;
   }
   void remove(Slab& slab) noexcept { shelves[slab.shelf].remove(slab); }
   // Its number of free blocks changed.
   TALUS_FAST void refit(Slab& slab) noexcept {
     if (TALUS_LIKELY(shelf_of(slab) == slab.shelf)) return;
     remove(slab);
-    add(slab);
+    add(slab, SlabState::available);
   }
   // One of the fullest, the last that came; null: there is none.
   Slab* fullest() const noexcept {

@@ -210,14 +210,14 @@ TEST(SlabList, AddsInFrontAndRemovesAnywhere) {
 TEST(SlabShelves, TheFullestComesFirstAndSlabsMoveAsTheyEmpty) {
   SlabShelves shelves;
   Slab slabs[3];
-  const uint32_t free_counts[] = {60, 5, 40};  // of 64
+  const uint32_t free_counts[] = {61, 5, 40};  // of 64
   for (int i = 0; i < 3; i++) {
     slabs[i].block_count = 64;
     slabs[i].free_count = free_counts[i];
-    shelves.add(slabs[i]);
+    shelves.add(slabs[i], SlabState::available);
   }
   EXPECT_EQ(shelves.fullest(), &slabs[1]);
-  slabs[1].free_count = 64;
+  slabs[1].free_count = 61;
   shelves.refit(slabs[1]);
   EXPECT_EQ(shelves.fullest(), &slabs[2]);
   EXPECT_FALSE(shelves.holds_only(slabs[2]));
@@ -232,8 +232,8 @@ TEST(SlabShelves, TheFullestComesFirstAndSlabsMoveAsTheyEmpty) {
   EXPECT_EQ(shelves.fullest(), nullptr);
 }
 
-// Each quarter of a slab's blocks is a shelf, also for slabs of few blocks.
-TEST(SlabShelves, QuartersOfEveryClass) {
+// Shelves follow each other as blocks come home, also those of slabs of few blocks.
+TEST(SlabShelves, OfEveryClassAreInOrder) {
   for (const SizeClass& row : size_class_table.rows) {
     Slab slab;
     slab.block_count = row.block_count;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/slab/away: the units of a slab whose pages were given back, against a byte for each
+// page that says whether a block touched it since, for every size class and page size.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "effort.hpp"
+#include "made_up_slab.hpp"
+#include "slab/away.hpp"
+#include "slab/holes.hpp"
+
+namespace talus {
+namespace {
+
+class AwayPages {
+ public:
+  AwayPages(Slab& slab, size_t page_bytes)
+      : slab_{slab}, page_bytes_{page_bytes}, is_away_(bytes_of_slab(slab) / page_bytes, false) {}
+
+  // What a purge does, for all holes.
+  void purge() {
+    const unsigned shift = away_unit_shift(slab_, page_bytes_);
+    visit_holes(slab_, page_bytes_, [&](uintptr_t at, size_t bytes) {
+      const size_t first = (at - slab_.base) / page_bytes_;
+      if (is_away(slab_, at, bytes, shift)) {
+        for (size_t page = first; page < first + bytes / page_bytes_; page++) {
+          ASSERT_TRUE(is_away_[page]) << "page " << page << " would not be given back";
+        }
+        return;
+      }
+      slab_.away_units |= away_units_within(slab_, at, bytes, shift);
+      for (size_t page = first; page < first + bytes / page_bytes_; page++) is_away_[page] = true;
+    });
+    ASSERT_NO_FATAL_FAILURE(check());
+  }
+
+  void take(void* block) {
+    const size_t away_bytes = forget_away(slab_, &block, 1, page_bytes_);
+    const size_t from = reinterpret_cast<uintptr_t>(block) - slab_.base;
+    for (size_t page = from / page_bytes_; page * page_bytes_ < from + slab_.block_bytes; page++) {
+      is_away_[page] = false;
+    }
+    size_t pages_away = 0;
+    for (const bool is_away_now : is_away_) pages_away += is_away_now;
+    ASSERT_LE(away_bytes, pages_away * page_bytes_);
+    ASSERT_NO_FATAL_FAILURE(check());
+  }
+
+ private:
+  // A unit that says so is away with all its pages. Where units are pages, the reverse holds, too.
+  void check() const {
+    const unsigned shift = away_unit_shift(slab_, page_bytes_);
+    for (size_t page = 0; page < is_away_.size(); page++) {
+      const bool is_told = (slab_.away_units >> (page * page_bytes_ >> shift) & 1) != 0;
+      if (is_told || size_t{1} << shift == page_bytes_) {
+        ASSERT_EQ(is_told, is_away_[page]) << "page " << page;
+      }
+    }
+  }
+
+  Slab& slab_;
+  size_t page_bytes_;
+  std::vector<bool> is_away_;
+};
+
+void take_and_give_at_random(ClassId id, size_t page_bytes, test::Random& random) {
+  test::MadeUpSlab made{id};
+  Slab& slab = made.slab();
+  AwayPages pages{slab, page_bytes};
+  std::vector<void*> taken(slab.block_count);
+  ASSERT_EQ(slab.take_blocks(taken.data(), taken.size()), taken.size());
+  size_t count = taken.size();
+  for (int round = 0; round < 30; round++) {
+    for (size_t gives = random.below(count + 1); gives > 0; gives--) {
+      std::swap(taken[random.below(count)], taken[count - 1]);
+      slab.give_blocks(&taken[--count], 1);
+    }
+    ASSERT_NO_FATAL_FAILURE(pages.purge());
+    for (size_t takes = random.below(slab.free_count / 2 + 1); takes > 0; takes--) {
+      ASSERT_EQ(slab.take_blocks(&taken[count], 1), 1u);
+      ASSERT_NO_FATAL_FAILURE(pages.take(taken[count++]));
+    }
+  }
+}
+
+TEST(Away, AgreesWithWhatEachPageSawForEveryClass) {
+  test::Random random{test::seed_of("Away.Random")};
+  for (size_t index = 0; index < class_count; index++) {
+    for (const size_t page_bytes : {size_t{4096}, size_t{16384}, size_t{65536}}) {
+      ASSERT_NO_FATAL_FAILURE(
+          take_and_give_at_random(ClassId{static_cast<uint8_t>(index)}, page_bytes, random))
+          << index << " " << page_bytes;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace talus
