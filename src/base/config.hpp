@@ -125,7 +125,8 @@ inline constexpr size_t pair_looks = 16;
 inline constexpr size_t offer_bytes_min = 2 * mib;
 // So many threads more make a helper look after what they hold.
 inline constexpr size_t caches_offered = 8;
-// A slab has rested when nothing came or went during so many passes of the helper.
+// A slab has rested when no block was taken from it during so many passes of the helper. Blocks may
+// have come home: slabs that blocks only come home to are those that need no pages.
 inline constexpr uint16_t rested_passes = 2;
 // The helper's passes: the shortest time between two; how many without a gain make it end when
 // little is left, or look less often; and what is not worth a look.

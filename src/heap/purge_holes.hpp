@@ -4,7 +4,7 @@
 // Owns: the way of a slab from available to lean. Invariants: a slab whose pages are being given
 // back is in no list, so none of its blocks is handed out meanwhile, though blocks come home to it;
 // the kernel is entered without the heap's lock; a lean slab has not changed since. Slabs that
-// changed lately are left alone, and so are those in arenas of huge pages, which would be torn.
+// served lately may be left alone; those in arenas of huge pages are, because these would be torn.
 // Called on: the helper, or a thread that asked for a release, under registry.sweeping.
 #ifndef TALUS_HEAP_PURGE_HOLES_HPP
 #define TALUS_HEAP_PURGE_HOLES_HPP
@@ -29,7 +29,7 @@ enum class SlabAge : uint8_t { rested, any };
 
 inline bool has_rested(const Slab& slab) noexcept {
   const uint16_t now = sweep_clock.load_relaxed();  // [hint]
-  return static_cast<uint16_t>(now - slab.changed_at) >= rested_passes;
+  return static_cast<uint16_t>(now - slab.served_at) >= rested_passes;
 }
 
 // Is there a page or more of free blocks that was not given back yet?

@@ -202,7 +202,7 @@ TALUS_SLOW void slab_gave_away(Heap& heap, Slab& slab, void* const* blocks,
 // Blocks were taken from an available slab.
 TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab, void* const* blocks,
                                  size_t count) noexcept {
-  slab.changed_at = sweep_clock.load_relaxed();  // [hint]
+  slab.served_at = sweep_clock.load_relaxed();  // [hint]
   if (TALUS_UNLIKELY(slab.away_bytes != 0)) slab_gave_away(heap, slab, blocks, count);
   if (slab.free_count == 0) {
     slab_available_to_full(heap, slab);
@@ -261,7 +261,6 @@ TALUS_FAST size_t give_to_slab(Heap& heap, Slab& slab, void* const* blocks,
                                size_t count) noexcept {
   const uint32_t count_before = slab.free_count;
   const size_t given = slab.give_blocks(blocks, count);
-  slab.changed_at = sweep_clock.load_relaxed();  // [hint]
   heap.taken_blocks[index_of(slab.class_id)] -= static_cast<uint32_t>(given);
   heap.free_bytes += given * slab.block_bytes;
   if (TALUS_UNLIKELY(slab.free_count >= slab.notice_count)) {

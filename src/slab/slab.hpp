@@ -42,7 +42,7 @@ struct Slab {
   uint32_t notice_count = 0;  // with so many free blocks its heap must look at it
   uint16_t first_word = 0;  // no word of the free bitmap before this one has a set bit
   uint8_t shelf = 0;        // where it is among the available slabs
-  uint16_t changed_at = 0;  // by the heap's clock, when blocks came or went last
+  uint16_t served_at = 0;   // by the heap's clock, when blocks were taken last
   uint32_t away_bytes = 0;  // of free blocks whose pages were given back
   Slab* next = nullptr;     // in the heap's list of available slabs, or of unused descriptors
   Slab* previous = nullptr;
