@@ -23,13 +23,13 @@ TALUS_NAME void cfree(void* pointer) noexcept { talus::api::free(pointer); }
 TALUS_NAME void* reallocarray(void* pointer, size_t count, size_t bytes) noexcept {
   return talus::api::reallocarray(pointer, count, bytes);
 }
-TALUS_NAME void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
+TALUS_USUAL_NAME void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
   return talus::api::aligned_alloc(alignment, bytes);
 }
 TALUS_NAME void* memalign(size_t alignment, size_t bytes) noexcept {
   return talus::api::memalign(alignment, bytes);
 }
-TALUS_NAME int posix_memalign(void** result, size_t alignment, size_t bytes) noexcept {
+TALUS_USUAL_NAME int posix_memalign(void** result, size_t alignment, size_t bytes) noexcept {
   return talus::api::posix_memalign(result, alignment, bytes);
 }
 TALUS_NAME void* valloc(size_t bytes) noexcept { return talus::api::valloc(bytes); }

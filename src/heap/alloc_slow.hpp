@@ -127,7 +127,7 @@ TALUS_SLOW void* allocate_slow(size_t bytes, HeapFace& face) noexcept {
   return allocate_slower(bytes, face);
 }
 
-inline void* allocate_aligned_once(size_t alignment, size_t bytes) noexcept {
+TALUS_USUAL void* allocate_aligned_once(size_t alignment, size_t bytes) noexcept {
   HeapFace& face = current_face();
   ThreadCache* cache = cache_behind(face);
   const MaybeWorking working{cache};

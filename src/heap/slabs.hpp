@@ -150,6 +150,7 @@ TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noe
 // would be spread over all slabs that blocks come home to.
 inline Slab* choose_slab(Heap& heap, ClassId id) noexcept {
   Slab* slab = heap.available[index_of(id)].fullest();
+  if (TALUS_LIKELY(heap.lean_free_bytes == 0)) return slab;  // all have their pages
   Slab* lean = heap.lean[index_of(id)].fullest();
   if (lean == nullptr || (slab != nullptr && slab->shelf <= lean->shelf)) return slab;
   slab_lean_to_available(heap, *lean, lean->free_count);

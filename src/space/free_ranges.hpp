@@ -54,7 +54,7 @@ class FreeRanges {
   }
 
   // The free range that has this address as its first or last granule, or null.
-  static FreeRange* range_at(uintptr_t address) noexcept {
+  TALUS_USUAL static FreeRange* range_at(uintptr_t address) noexcept {
     if (!PageMap::covers(address) || !page_map.word_of(address).is_nobody()) return nullptr;
     return static_cast<FreeRange*>(page_map.descriptor_of(address));
   }

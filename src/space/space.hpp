@@ -219,7 +219,7 @@ class Space : public FreeRanges {
     return fit != nullptr ? fit : find_clean(granules);
   }
 
-  void take_from(FreeRange& from, uintptr_t base, size_t granules) noexcept {
+  TALUS_USUAL void take_from(FreeRange& from, uintptr_t base, size_t granules) noexcept {
     carve(from, base, granules);
     counters_.given_bytes += granules * granule_bytes;
     retention_.note(counters_.given_bytes, dirty_bytes());
