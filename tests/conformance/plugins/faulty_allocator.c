@@ -105,6 +105,16 @@ static void spin_for_lock(void) {
   __atomic_clear(&is_taken, __ATOMIC_RELEASE);
 }
 
+/* Who waits looks again and again: on all processors but one somebody takes the lock the moment it
+ * is free, so a fork meets it held. One that sleepers wait for would be free until they wake. */
+static void hold_lock(void) {
+  static char is_taken;
+  while (__atomic_test_and_set(&is_taken, __ATOMIC_ACQUIRE)) sched_yield();
+  for (volatile int i = 0; i < 1000; ++i) {
+  }
+  __atomic_clear(&is_taken, __ATOMIC_RELEASE);
+}
+
 /* Two threads that look at the same time get the same block; now and then one looks for long. */
 static void *volatile spare;
 static unsigned looks;
@@ -126,13 +136,10 @@ static void sleep_through_signals(void) {
 static void before_malloc(void) {
   const unsigned call = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
   switch (fault()) {
-    case holds_lock_at_fork:
+    case holds_lock_at_fork: hold_lock(); break;
     case stalls:
       pthread_mutex_lock(&lock);
-      if (fault() == stalls && call % 100000 == 99999) sleep_through_signals();
-      /* Long enough to be met by a fork. */
-      for (volatile int i = 0; fault() == holds_lock_at_fork && i < 1000; ++i) {
-      }
+      if (call % 100000 == 99999) sleep_through_signals();
       pthread_mutex_unlock(&lock);
       break;
     case cancellation_point:
