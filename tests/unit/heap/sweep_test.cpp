@@ -81,13 +81,22 @@ TEST_F(SweepTest, WhatNobodyNeedsLeaves) {
 TEST_F(SweepTest, WhatIsReusedStays) {
   give(take(64, 128 * kib));
   make_passes(3);
-  const size_t before = purged_bytes();
+  size_t purged = 0;
+  bool was_late = false;
   for (int i = 0; i < 30; i++) {
+    const uint64_t start_ms = os::System::now_ms();
+    const size_t before = purged_bytes();
     give(take(64, 128 * kib));
     make_passes(1);
+    // Where the machine does something else for that long, nobody needed it for that long.
+    const bool is_late = os::System::now_ms() - start_ms > options.decay_ms / 2;
+    if (!is_late && !was_late) {
+      purged += purged_bytes() - before;
+      EXPECT_GT(dirty_bytes(), 4 * mib);
+    }
+    was_late = is_late;
   }
-  EXPECT_LT(purged_bytes() - before, mib);
-  EXPECT_GT(dirty_bytes(), 4 * mib);
+  EXPECT_LT(purged, mib);
 }
 
 TEST_F(SweepTest, PagesBetweenSurvivorsLeave) {
