@@ -54,7 +54,7 @@ inline LowestBases lowest_areas(uintptr_t handle, uintptr_t from, const char* ca
 }
 
 inline void read_slab(const Slab& slab, AreaFacts& area) noexcept {
-  area.bytes = size_class_row(slab.class_id).slab_granules * granule_bytes;
+  area.bytes = slab.bytes();
   area.block_bytes = slab.block_bytes;
   area.block_count = slab.block_count;
   area.live_count = slab.block_count - slab.free_count;

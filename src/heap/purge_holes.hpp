@@ -45,7 +45,7 @@ inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& ba
     Slab* previous = slab->previous;
     if (age == SlabAge::any || has_rested(*slab)) {
       if (slab->is_empty()) {
-        batch.bytes += size_class_row(slab->class_id).slab_granules * granule_bytes;
+        batch.bytes += slab->bytes();
         slab_available_to_unused(heap, *slab);
       } else if (!is_in_huge_pages(*slab)) {
         list.remove(*slab);

@@ -120,7 +120,7 @@ TALUS_NO_RACE_CHECK inline ArenaPiece piece_at(uintptr_t at) noexcept {
     if (slab->base != at) return piece;
     piece.kind = PieceKind::slab;
     piece.slab = slab;
-    piece.bytes = size_class_row(slab->class_id).slab_granules * granule_bytes;
+    piece.bytes = slab->bytes();
   } else if (word.is_large()) {
     const auto* large = static_cast<const LargeBlock*>(found);
     if (large->base != at) return piece;

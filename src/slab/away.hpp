@@ -13,14 +13,10 @@
 
 namespace talus {
 
-inline size_t bytes_of_slab(const Slab& slab) noexcept {
-  return size_class_row(slab.class_id).slab_granules * granule_bytes;
-}
-
 // The units of a slab are 2^shift bytes.
 inline unsigned away_unit_shift(const Slab& slab, size_t page_bytes) noexcept {
   unsigned shift = lowest_bit(page_bytes);
-  while (bytes_of_slab(slab) >> shift > 64) shift++;
+  while (slab.bytes() >> shift > 64) shift++;
   return shift;
 }
 

@@ -38,13 +38,12 @@ inline uint32_t next_block(const Slab& slab, uint32_t index, bool is_wanted_free
 // behind the last block belongs to no block, and to the run before it.
 template <typename Visit>
 void visit_holes(const Slab& slab, size_t page_bytes, Visit visit) noexcept {
-  const size_t slab_bytes = size_class_row(slab.class_id).slab_granules * granule_bytes;
   uint32_t index = 0;
   while ((index = next_block(slab, index, true)) < slab.block_count) {
     const uint32_t end = next_block(slab, index, false);
     const size_t from = round_up(index * size_t{slab.block_bytes}, page_bytes);
     const size_t to = end == slab.block_count
-                          ? slab_bytes
+                          ? slab.bytes()
                           : round_down(end * size_t{slab.block_bytes}, page_bytes);
     if (to > from) visit(slab.base + from, to - from);
     index = end;

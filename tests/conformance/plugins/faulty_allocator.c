@@ -95,21 +95,15 @@ static void use_deep_stack(void) {
   for (size_t i = 0; i < sizeof(space); i += 64) space[i] = 1;
 }
 
-/* Whoever is preempted inside keeps all others, the more urgent too, from going on. */
-static void spin_for_lock(void) {
+/* Holds a lock for some time. Who waits looks again and again: on all processors but one somebody
+ * takes it the moment it is free, so a fork meets it held; one that sleepers wait for would be free
+ * until they wake. Where waiters do not yield, whoever is preempted inside keeps all others, the
+ * more urgent too, from going on. */
+static void hold_lock(int is_yielding) {
   static char is_taken;
   while (__atomic_test_and_set(&is_taken, __ATOMIC_ACQUIRE)) {
+    if (is_yielding) sched_yield();
   }
-  for (volatile int i = 0; i < 1000; ++i) {
-  }
-  __atomic_clear(&is_taken, __ATOMIC_RELEASE);
-}
-
-/* Who waits looks again and again: on all processors but one somebody takes the lock the moment it
- * is free, so a fork meets it held. One that sleepers wait for would be free until they wake. */
-static void hold_lock(void) {
-  static char is_taken;
-  while (__atomic_test_and_set(&is_taken, __ATOMIC_ACQUIRE)) sched_yield();
   for (volatile int i = 0; i < 1000; ++i) {
   }
   __atomic_clear(&is_taken, __ATOMIC_RELEASE);
@@ -136,7 +130,7 @@ static void sleep_through_signals(void) {
 static void before_malloc(void) {
   const unsigned call = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
   switch (fault()) {
-    case holds_lock_at_fork: hold_lock(); break;
+    case holds_lock_at_fork: hold_lock(1); break;
     case stalls:
       pthread_mutex_lock(&lock);
       if (call % 100000 == 99999) sleep_through_signals();
@@ -149,7 +143,7 @@ static void before_malloc(void) {
       if (call % 1000 == 0) check_processor();
       break;
     case deep_stack: use_deep_stack(); break;
-    case spins: spin_for_lock(); break;
+    case spins: hold_lock(0); break;
     case dies_after_exit:
       /* Handlers run last in, first out: registered late, it comes before the program's own. */
       if (call == 20000) atexit(note_exit);

@@ -16,7 +16,7 @@ namespace {
 class AwayPages {
  public:
   AwayPages(Slab& slab, size_t page_bytes)
-      : slab_{slab}, page_bytes_{page_bytes}, is_away_(bytes_of_slab(slab) / page_bytes, false) {}
+      : slab_{slab}, page_bytes_{page_bytes}, is_away_(slab.bytes() / page_bytes, false) {}
 
   // What a purge does, for all holes.
   void purge() {
