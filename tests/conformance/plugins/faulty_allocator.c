@@ -96,15 +96,15 @@ static void use_deep_stack(void) {
 }
 
 /* Holds a lock for some time. Who waits looks again and again: on all processors but one somebody
- * takes it the moment it is free, so a fork meets it held; one that sleepers wait for would be free
- * until they wake. Where waiters do not yield, whoever is preempted inside keeps all others, the
- * more urgent too, from going on. */
-static void hold_lock(int is_yielding) {
+ * takes it the moment it is free, so a fork meets it held. One that sleepers wait for would be free
+ * until they wake; one held for a moment, while libc's own locks stop all others for the fork.
+ * Where waiters do not yield, whoever is preempted inside keeps the more urgent from going on. */
+static void hold_lock(int is_yielding, int turns) {
   static char is_taken;
   while (__atomic_test_and_set(&is_taken, __ATOMIC_ACQUIRE)) {
     if (is_yielding) sched_yield();
   }
-  for (volatile int i = 0; i < 1000; ++i) {
+  for (volatile int i = 0; i < turns; ++i) {
   }
   __atomic_clear(&is_taken, __ATOMIC_RELEASE);
 }
@@ -130,7 +130,7 @@ static void sleep_through_signals(void) {
 static void before_malloc(void) {
   const unsigned call = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
   switch (fault()) {
-    case holds_lock_at_fork: hold_lock(1); break;
+    case holds_lock_at_fork: hold_lock(1, 50000); break;
     case stalls:
       pthread_mutex_lock(&lock);
       if (call % 100000 == 99999) sleep_through_signals();
@@ -143,7 +143,7 @@ static void before_malloc(void) {
       if (call % 1000 == 0) check_processor();
       break;
     case deep_stack: use_deep_stack(); break;
-    case spins: hold_lock(0); break;
+    case spins: hold_lock(0, 1000); break;
     case dies_after_exit:
       /* Handlers run last in, first out: registered late, it comes before the program's own. */
       if (call == 20000) atexit(note_exit);
