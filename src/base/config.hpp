@@ -84,6 +84,9 @@ inline constexpr size_t list_remote_part = 8;
 inline constexpr uint32_t messages_moved = 8;
 // Bytes of undelivered remote frees above which the deliverer does the owner's work.
 inline constexpr size_t remote_backlog_bytes_max = 256 * kib;
+// ... and above which it waits for its turn to do so: where the kernel took the processor from who
+// was at it, others would pile up blocks, and messages, which stay.
+inline constexpr size_t remote_backlog_bytes_most = 2 * mib;
 
 // Ids of heaps for threads end below this; from here on they are those of instances, up to the last
 // one that fits a page word and is no face's.

@@ -4,7 +4,7 @@
 // Owns: the batches that a thread collects, draining, and unused messages. Invariants: a block of
 // another heap never enters this thread's lists; a full message wakes nobody, a thread of its heap
 // finds it at its next refill; what waits is bounded: a deliverer who finds too much of it, or a
-// heap without threads, drains it. Called on: any thread.
+// heap without threads, drains it, and waits for that if need be. Called on: any thread.
 #ifndef TALUS_HEAP_REMOTE_HPP
 #define TALUS_HEAP_REMOTE_HPP
 
@@ -167,10 +167,16 @@ TALUS_USUAL void drain_inbox(Heap& heap, const HomeLists& lists = {}) noexcept {
   }
 }
 
-// Does the owner's work if `backlog_max` bytes or more wait for it, or if it has no thread.
+// Does the owner's work if `backlog_max` bytes or more wait for it, or if it has no thread. Where
+// somebody is at it, that is waited for only if very much piles up.
 inline void drain_for_owner(Heap& owner, size_t backlog_max) noexcept {
-  if (!owner.is_deserted() && owner.inbox.backlog_bytes() < backlog_max) return;
-  if (!lock_of(owner).try_take()) return;
+  const size_t backlog = owner.inbox.backlog_bytes();
+  if (!owner.is_deserted() && backlog < backlog_max) return;
+  if (backlog >= remote_backlog_bytes_most) {
+    lock_of(owner).take();
+  } else if (!lock_of(owner).try_take()) {
+    return;
+  }
   drain_inbox(owner);
   lock_of(owner).give();
 }

@@ -14,7 +14,8 @@
 //        each of its blocks. Pushes between the two are read-modify-writes and hand the edge on.
 // why no ABA: nobody removes a single message; a drainer takes the whole inbox.
 // lifetime: messages live for ever; an empty one is reused by whoever drained it.
-// progress: a push is lock-free (only the CAS retries), taking is wait-free.
+// progress: a push is lock-free (only the CAS retries), taking is wait-free. What has piled up to
+//   remote_backlog_bytes_most makes deliverers wait for the lock of the heap that it is for.
 // fork: the locks of the heaps at both ends are held where messages change hands, so a fork finds
 //   each block in one place. A message that is being collected commits each block with its count.
 // model: tests/model/remote_free

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <set>
 #include <thread>
@@ -80,6 +81,34 @@ TEST(Remote, PureFreeThreadDoesNotGrowTheHeap) {
     if (round == 10) most_reserved_early = collect_totals().space.given_bytes;
   }
   EXPECT_LE(collect_totals().space.given_bytes, most_reserved_early * 3 / 2);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// Somebody is at the owner's work and does not get on with it: who frees waits, or blocks and the
+// messages that carry them would pile up without bound.
+TEST(Remote, WhatWaitsIsBoundedWhileTheOwnersLockIsHeld) {
+  constexpr size_t bytes = 512;
+  Heap& heap = *test::own_cache().heap;
+  std::vector<void*> blocks;
+  for (size_t i = 0; i < 4 * remote_backlog_bytes_most / bytes; i++) {
+    blocks.push_back(allocate(bytes));
+  }
+  std::atomic<size_t> freed{0};
+  lock_of(heap).take();
+  std::thread thread{[&] {
+    for (void* block : blocks) {
+      release(block);
+      freed++;
+    }
+  }};
+  while (heap.inbox.backlog_bytes() < remote_backlog_bytes_most) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const size_t freed_before = freed;
+  const size_t backlog = heap.inbox.backlog_bytes();
+  lock_of(heap).give();
+  thread.join();
+  EXPECT_LT(freed_before, blocks.size());
+  EXPECT_LE(backlog, remote_backlog_bytes_most + remote_batch_bytes_max);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
