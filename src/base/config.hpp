@@ -97,10 +97,10 @@ inline constexpr size_t ready_blocks_max = 15;
 inline constexpr size_t ready_bytes_max = 16 * kib;
 
 // Address space is taken from the kernel in arenas of at least this much, aligned to this much
-// (a huge page), growing with what is already reserved: 1/8 of it, so that their number stays
+// (a huge page), growing with what is already reserved: 1/4 of it, so that their number stays
 // logarithmic and what is reserved in vain stays small.
 inline constexpr size_t arena_alignment = 2 * mib;
-inline constexpr unsigned arena_growth_shift = 3;
+inline constexpr unsigned arena_growth_shift = 2;
 inline constexpr size_t arena_growth_max = size_t{1} << 30;
 
 // Once this much is with users, untouched addresses ask for huge pages: one page fault then does

@@ -42,7 +42,7 @@ TEST_F(ArenasTest, AskWhereAHugePageBeginsInALargeDenseHeap) {
   take(0, Filling::dense, large_process);
   EXPECT_TRUE(is_huge(0));
   EXPECT_TRUE(is_huge(huge - 1));
-  EXPECT_FALSE(is_huge(large_process / 8)) << "an eighth of what is used, not the whole arena";
+  EXPECT_FALSE(is_huge(large_process / 4)) << "a quarter of what is used, not the whole arena";
 }
 
 TEST_F(ArenasTest, LeaveAHugePageAloneThatIsInUseAlready) {
