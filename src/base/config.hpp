@@ -78,6 +78,9 @@ inline constexpr size_t list_over_part = 4;
 // most for each before they are delivered.
 inline constexpr size_t remote_owners = 8;
 inline constexpr size_t remote_batch_bytes_max = 32 * kib;
+// Small blocks of other heaps have their first line taken by who frees them (heap/remote.hpp).
+// Larger ones may lie in pages that nobody touched.
+inline constexpr size_t line_taken_bytes_max = 1 * kib;
 // Blocks that come home fill a list up to this part of what its class may have.
 inline constexpr size_t list_remote_part = 8;
 // Unused messages that move between a heap and the pool at a time.

@@ -4,7 +4,8 @@
 // Owns: the batches that a thread collects, draining, and unused messages. Invariants: a block of
 // another heap never enters this thread's lists; a full message wakes nobody, a thread of its heap
 // finds it at its next refill; what waits is bounded: a deliverer who finds too much of it, or a
-// heap without threads, drains it, and waits for that if need be. Called on: any thread.
+// heap without threads, drains it, and waits for that if need be. A block is written to for the
+// last time before it enters a message (take_line). Called on: any thread.
 #ifndef TALUS_HEAP_REMOTE_HPP
 #define TALUS_HEAP_REMOTE_HPP
 
@@ -121,8 +122,9 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
   BitRow full_classes{full_words};  // whose lists have enough, or get none
   full_classes.set(small_class_count, class_count, true);
   const uint32_t count = message.count.load_relaxed();  // [own]
+  void* const* blocks = message.newest();
   for (uint32_t i = 0; i < count;) {
-    void* block = message.blocks[i];
+    void* block = blocks[i];
     const uintptr_t address = reinterpret_cast<uintptr_t>(block);
     const PageMap::Place place = page_map.place_of(address);
     const PageWord word = place.word();
@@ -143,7 +145,7 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
       full_classes.set(index, index + 1, true);
     }
     Slab& slab = *static_cast<Slab*>(place.descriptor());
-    i += static_cast<uint32_t>(give_to_slab(heap, slab, &message.blocks[i], count - i));
+    i += static_cast<uint32_t>(give_to_slab(heap, slab, &blocks[i], count - i));
   }
   note_free_bytes(heap);
   message.clear();
@@ -223,11 +225,27 @@ TALUS_SLOW void release_to_slab(void* pointer) noexcept {
   }
 }
 
+// Blocks of other heaps up to this size have their first line taken; none once the process forked.
+inline Atomic<size_t> line_taken_bytes{line_taken_bytes_max};
+// A write would copy a page that another process shares.
+inline void take_no_more_lines() noexcept { line_taken_bytes.store_relaxed(0); }  // [hint]
+
+// The first line of a small block that is about to go home becomes this processor's own. A thread
+// that only read it would leave it shared with the owner's processor, which then waits at its
+// next write and cannot fetch lines ahead. What the block holds stays as it is.
+TALUS_FAST void take_line(void* block, size_t block_bytes) noexcept {
+  if (TALUS_UNLIKELY(block_bytes > line_taken_bytes.load_relaxed())) return;  // [hint]
+  auto* byte = static_cast<volatile char*>(block);
+  *byte = *byte;
+}
+
 // Adds a block to a batch that has a message for its owner.
 TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* pointer,
                              PageWord word) noexcept {
   RemoteMessage& message = *batch.message;
-  message.add(pointer, block_bytes_of(word));
+  const size_t block_bytes = block_bytes_of(word);
+  take_line(pointer, block_bytes);
+  message.add(pointer, block_bytes);
   // [own]
   if (TALUS_LIKELY(!message.is_full() && message.bytes.load_relaxed() < remote_batch_bytes_max)) {
     return;
@@ -264,6 +282,7 @@ TALUS_FAST bool add_if_room(ThreadCache& cache, void* pointer, PageWord word) no
   // [own]
   if (TALUS_UNLIKELY(message.count.load_relaxed() + 1 == RemoteMessage::blocks_max)) return false;
   if (message.bytes.load_relaxed() + block_bytes >= remote_batch_bytes_max) return false;  // [own]
+  take_line(pointer, block_bytes);
   message.add(pointer, block_bytes);
   return true;
 }

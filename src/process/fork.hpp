@@ -35,6 +35,7 @@ inline void wait_for_purges() noexcept {
 }
 
 inline void before_fork() noexcept {
+  take_no_more_lines();
   helper.lock.take();
   registry.sweeping.take();
   thread_end.lock.take();

@@ -26,7 +26,9 @@
 
 namespace talus {
 
-// Blocks on their way home; 512 bytes.
+// Blocks on their way home; 512 bytes. The array is filled from its end, so that who reads it from
+// newest() on meets the block last that was freed first: pushed on a list in this order, blocks
+// come out of it as they were freed, which is mostly as they lie: such lines are fetched ahead.
 struct alignas(cache_line_bytes) RemoteMessage {
   static constexpr uint32_t blocks_max = 61;
   RemoteMessage* next = nullptr;  // in an inbox or among unused ones
@@ -37,10 +39,14 @@ struct alignas(cache_line_bytes) RemoteMessage {
   bool is_full() const noexcept { return count.load_relaxed() == blocks_max; }  // [own]
   // Adds a block; there must be room.
   TALUS_FAST void add(void* block, size_t block_bytes) noexcept {
-    const uint32_t index = count.load_relaxed();  // [own]
-    blocks[index] = block;
+    const uint32_t before = count.load_relaxed();  // [own]
+    blocks[blocks_max - 1 - before] = block;
     bytes.own_add_relaxed(block_bytes);  // [own]
-    count.store_release(index + 1);      // last: a fork finds complete entries
+    count.store_release(before + 1);     // last: a fork finds complete entries
+  }
+  // The block that was added last, and behind it those before.
+  void* const* newest() const noexcept {
+    return blocks + blocks_max - count.load_relaxed();  // [own]
   }
   void clear() noexcept {
     bytes.store_relaxed(0);  // [own]

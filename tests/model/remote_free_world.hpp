@@ -276,7 +276,7 @@ class World : public Scenario {
     int stray_count = 0;
     const uint32_t count = message.count.load_relaxed();
     for (uint32_t i = 0; i < count; i++) {
-      void* block = message.blocks[i];
+      void* block = message.newest()[i];
       message_bytes -= bytes_of(index_of(block));
       if (&heaps_[owner_of(block)] != &heap) {
         strays[stray_count++] = block;
@@ -337,7 +337,9 @@ class World : public Scenario {
     for (int heap = plan_.thread_count; heap-- > 0;) unlock(heaps_[heap]);
   }
   void look_at(const RemoteMessage& message, int* seen) const {
-    for (uint32_t i = 0; i < message.count.peek(); i++) seen[index_of(message.blocks[i])]++;
+    for (uint32_t i = 0; i < message.count.peek(); i++) {
+      seen[index_of(message.blocks[RemoteMessage::blocks_max - 1 - i])]++;
+    }
   }
 
   // At the end each message is empty and either a batch or unused.

@@ -1,14 +1,16 @@
 // A forked child that allocates and frees copies few of its parent's pages (N11).
 //
-// The parent holds 64 MiB of small blocks with holes. The child frees one block in a hundred,
-// takes 2 MiB of another size (so that no hole of the parent's must be filled), and idles. Lists
-// that run through the blocks dirty a page for each free; kept outside they do not. The child may
-// make at most twice the bytes it allocated private, plus 1 MiB for stack and tables.
+// The parent holds 64 MiB of small blocks with holes, half of them taken by another thread. The
+// child frees one block in a hundred, takes 2 MiB of another size (so that no hole of the parent's
+// must be filled), and idles. Lists that run through the blocks dirty a page for each free; kept
+// outside they do not. The child may make at most twice the bytes it allocated private, plus 1 MiB
+// for stack and tables.
 // SPDX-License-Identifier: MIT
 #include "../pattern.hpp"
 #include "../relaunch.hpp"
 
 #include <malloc.h>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -41,14 +43,20 @@ int live_as_child(const std::vector<void*>& blocks) {
   return probe::verdict();
 }
 
+void take(std::vector<void*>& blocks, std::size_t first, std::size_t end) {
+  for (std::size_t i = first; i < end; ++i) {
+    blocks[i] = probe::opaque(malloc(block_bytes));
+    probe::fill(blocks[i], block_bytes, 1);
+  }
+}
+
 }  // namespace
 
 int main() {
   std::vector<void*> blocks(count);
-  for (void*& block : blocks) {
-    block = probe::opaque(malloc(block_bytes));
-    probe::fill(block, block_bytes, 1);
-  }
+  take(blocks, 0, count / 2);
+  // Whose blocks may be another heap's for the child.
+  std::thread([&] { take(blocks, count / 2, count); }).join();
   for (std::size_t i = 0; i < count; i += 100) {
     free(blocks[i]);
     blocks[i] = nullptr;

@@ -66,6 +66,34 @@ TEST(Remote, ARefillTakesWhatCameHome) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
+// In the order in which they were freed: mostly as they lie, and the one freed last comes last,
+// which is the one that is still in the other processor's cache.
+TEST(Remote, BlocksOfAMessageComeOutAsTheyWentIn) {
+  constexpr size_t count = RemoteMessage::blocks_max, bytes = 96;
+  ThreadCache& cache = test::own_cache();
+  const ClassId id = class_of(bytes);
+  std::vector<void*> others;  // until the list is long enough for all
+  while (static_cast<size_t>(list_of(cache, id).limit - list_bottom(cache, id)) < 2 * count ||
+         list_length(cache, id) != 0) {
+    others.push_back(allocate(bytes));
+  }
+  std::vector<void*> freed;
+  for (size_t i = 0; i < count; i++) freed.push_back(allocate(bytes));
+  while (list_length(cache, id) != 0) others.push_back(allocate(bytes));
+  for (size_t i = 1; i < count; i += 2) std::swap(freed[i], freed[i / 2]);  // no run of neighbours
+  for (size_t i = 0; i < count; i++) test::fill_pattern(freed[i], bytes, i);
+  std::thread{[&] {
+    for (void* block : freed) release(block);
+  }}.join();
+  std::vector<void*> taken;
+  for (size_t i = 0; i < count; i++) taken.push_back(allocate(bytes));
+  EXPECT_EQ(taken, freed);
+  for (size_t i = 0; i < count; i++) EXPECT_TRUE(test::has_pattern(taken[i], bytes, i)) << i;
+  for (void* block : others) release(block);
+  for (void* block : taken) release(block);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
 // A thread that only frees: memory must not pile up on its side (needs N05).
 TEST(Remote, PureFreeThreadDoesNotGrowTheHeap) {
   const size_t rounds = test::rounds_of(300) + 20;

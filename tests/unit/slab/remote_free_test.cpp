@@ -3,6 +3,7 @@
 // once and whole, and the inbox knows how many bytes are on their way.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <deque>
@@ -24,15 +25,16 @@ constexpr uintptr_t blocks_base = 0x10000000;
 void* block_at(size_t number) { return reinterpret_cast<void*>(blocks_base + 64 * number); }
 size_t number_of(void* block) { return (reinterpret_cast<uintptr_t>(block) - blocks_base) / 64; }
 
+// As they are read: the one that was added last comes first.
 std::vector<void*> blocks_of(const RemoteMessage& message) {
-  return {message.blocks, message.blocks + message.count.load_relaxed()};
+  return {message.newest(), message.newest() + message.count.load_relaxed()};
 }
 
 // Puts blocks back as a heap does. Returns how many.
 size_t give(Slab& slab, const RemoteMessage& message) {
   const size_t count = message.count.load_relaxed();
   for (size_t done = 0; done < count;) {
-    done += slab.give_blocks(message.blocks + done, count - done);
+    done += slab.give_blocks(message.newest() + done, count - done);
   }
   return count;
 }
@@ -53,6 +55,7 @@ TEST(RemoteMessage, StartsEmptyAndTakesBlocksUntilItIsFull) {
     EXPECT_EQ(message.bytes.load_relaxed(), bytes);
   }
   EXPECT_TRUE(message.is_full());
+  std::reverse(added.begin(), added.end());
   EXPECT_EQ(blocks_of(message), added);
 }
 
