@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "effort.hpp"
@@ -124,7 +125,8 @@ TEST(Adoption, ManyThreadsAtOnce) {
     });
   }
   EXPECT_EQ(test::live_bytes(), 0u);
-  EXPECT_LE(collect_totals().heap_count, os::System::cpu_count());
+  constexpr size_t asked_for = 2;  // by other tests of this program
+  EXPECT_LE(collect_totals().heap_count, std::max<size_t>(os::System::cpu_count(), asked_for));
 }
 
 // A destructor that runs after the cache's own: the thread works on slabs then.
