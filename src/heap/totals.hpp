@@ -80,7 +80,7 @@ TALUS_NO_RACE_CHECK inline void add_message(HeapTotals& totals,
                                             const RemoteMessage& message) noexcept {
   const uint32_t count = message.count.load_acquire();
   for (uint32_t i = 0; i < count && i < RemoteMessage::blocks_max; i++) {
-    const void* block = message.blocks[RemoteMessage::blocks_max - 1 - i];
+    const void* block = message.blocks[RemoteMessage::place_of(i)];
     const uintptr_t address = reinterpret_cast<uintptr_t>(block);
     if (!PageMap::covers(address)) continue;
     const PageWord word = page_map.word_of(address);

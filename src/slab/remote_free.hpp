@@ -36,11 +36,14 @@ struct alignas(cache_line_bytes) RemoteMessage {
   Atomic<uint32_t> count;         // blocks in it; collector writes, the child of a fork reads
   void* blocks[blocks_max] = {};
 
+  // Where the block lies that was added as number `number`, counted from 0.
+  static constexpr uint32_t place_of(uint32_t number) noexcept { return blocks_max - 1 - number; }
+
   bool is_full() const noexcept { return count.load_relaxed() == blocks_max; }  // [own]
   // Adds a block; there must be room.
   TALUS_FAST void add(void* block, size_t block_bytes) noexcept {
     const uint32_t before = count.load_relaxed();  // [own]
-    blocks[blocks_max - 1 - before] = block;
+    blocks[place_of(before)] = block;
     bytes.own_add_relaxed(block_bytes);  // [own]
     count.store_release(before + 1);     // last: a fork finds complete entries
   }

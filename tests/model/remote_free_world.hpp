@@ -338,7 +338,7 @@ class World : public Scenario {
   }
   void look_at(const RemoteMessage& message, int* seen) const {
     for (uint32_t i = 0; i < message.count.peek(); i++) {
-      seen[index_of(message.blocks[RemoteMessage::blocks_max - 1 - i])]++;
+      seen[index_of(message.blocks[RemoteMessage::place_of(i)])]++;
     }
   }
 
