@@ -38,6 +38,7 @@ class Cell:
     is_noisy: bool        # no sample was free of foreign work
     failures: int
     peak_requested_bytes: int
+    overhead: float | None = None  # peak RSS / peak of what was requested, run by run
     medians: dict = field(default_factory=dict)
     estimates: dict[str, Estimate | None] = field(default_factory=dict)
 
@@ -58,6 +59,14 @@ def estimate(counted: list[dict], measured: list[dict], figure: str,
                                 [sample[figure] for sample in measured])
 
 
+def overhead_of(samples: list[dict]) -> float | None:
+    """How much of it a run took to serve what it asked for: in some workloads that is a matter of
+    chance (who falls behind), and then the peaks alone do not compare."""
+    values = [sample["rss_kib"] * 1024 / peak for sample in samples
+              if (peak := sample["result"].get("peak_requested_bytes", 0)) > 0]
+    return statistics.median(values) if len(values) == len(samples) else None
+
+
 def cells_of(samples: list[dict]) -> dict[tuple[str, str], Cell]:
     grouped: dict[tuple[str, str], list[dict]] = {}
     for sample in samples:
@@ -75,6 +84,7 @@ def cells_of(samples: list[dict]) -> dict[tuple[str, str], Cell]:
             samples=len(counted), is_noisy=not clean, failures=len(group) - len(measured),
             peak_requested_bytes=max(sample["result"].get("peak_requested_bytes", 0)
                                      for sample in counted),
+            overhead=overhead_of(counted),
             medians={name: median_of(counted, place) for name, place in MEDIANS.items()},
             estimates={figure: estimate(counted, measured, figure, "/".join(key))
                        for figure in FIGURES})
@@ -115,6 +125,13 @@ def heap_bound(cells: dict, workloads: list[str]) -> list[str]:
                    for (name, _), cell in cells.items() if name == workload)]
 
 
+def memory_figure(cells: dict, workload: str, allocators: list[str]) -> str:
+    """What of a workload compares in memory: the overhead where the heap is most of it."""
+    present = [cell for name in allocators if (cell := cells.get((workload, name)))]
+    is_told = heap_bound(cells, [workload]) and all(cell.overhead for cell in present)
+    return "overhead" if is_told else "rss_kib"
+
+
 def ratio_estimate(cells: dict, workload: str, subject: str, other: str,
                    figure: str) -> Estimate | None:
     first, second = cells.get((workload, subject)), cells.get((workload, other))
@@ -152,6 +169,11 @@ def row_of(cells: dict, workload: str, allocators: list[str], subject: str,
         "best_peer": best,
         "time_ratio_to_best": ratio(cells, workload, subject, best, "time") if best else None,
     }
+    for label, figure in (("rss", "rss_kib"),
+                          ("memory", memory_figure(cells, workload, allocators))):
+        lean = best_peer(cells, workload, subject, figure)
+        row[f"{label}_ratio_to_leanest"] = ratio(cells, workload, subject, lean,
+                                                 figure) if lean else None
     for label, figure in (("time", "time"), ("rss", "rss_kib")):
         found = {name: ratio_estimate(cells, workload, subject, name, figure) for name in others}
         row[f"{label}_ratio"] = {name: ratio(cells, workload, subject, name, figure)
@@ -188,6 +210,9 @@ def summarize(samples: list[dict], workloads: list[str], allocators: list[str],
     figures["geometric_mean_time_to_best_interval"] = mean_interval(
         [ratio_estimate(cells, row["workload"], subject, row["best_peer"], "time")
          for row in rows if row["best_peer"]])
+    for label in ("rss", "memory"):
+        figures[f"geometric_mean_{label}_to_leanest"] = geometric_mean(
+            [found for row in rows if (found := row[f"{label}_ratio_to_leanest"])])
     figures["heap_bound_workloads"] = large
     figures["intervals"] = {"confidence": intervals.CONFIDENCE, "seed": intervals.SEED,
                             "replicates": intervals.REPLICATES, "comparisons": comparisons}

@@ -128,6 +128,11 @@ def print_verdict(summary: dict) -> None:
         print(f"geo-mean time of {subject} relative to the best peer of each workload: "
               + with_interval(summary["geometric_mean_time_to_best"],
                               summary["geometric_mean_time_to_best_interval"]))
+    if summary["geometric_mean_rss_to_leanest"] is not None:
+        print(f"geo-mean RSS of {subject} relative to the leanest peer of each workload: "
+              + shown(summary["geometric_mean_rss_to_leanest"])
+              + "; per requested byte at the peak, where the heap is most of it: "
+              + shown(summary["geometric_mean_memory_to_leanest"]))
 
 
 def print_noise(summary: dict) -> None:

@@ -62,6 +62,20 @@ class Ratios(unittest.TestCase):
         self.assertEqual(["W"], self.figures["heap_bound_workloads"])
         self.assertAlmostEqual(8, self.figures["geometric_mean_rss_heap_bound"]["jemalloc"])
 
+    def test_memory_beside_the_leanest(self):
+        large = 64 << 20
+        self.assertAlmostEqual((0.5 * 8) ** 0.5, self.figures["geometric_mean_rss_to_leanest"])
+        # W does not tell what glibc was asked for, so RSS is all there is to compare.
+        self.assertAlmostEqual((0.5 * 8) ** 0.5, self.figures["geometric_mean_memory_to_leanest"])
+        # The same peak of V is more where less was asked for; a run stands by its own request.
+        samples = [sample("V", "talus", 1, 800, requested=4 * large),
+                   sample("V", "talus", 1, 200, requested=large),
+                   sample("V", "talus", 1, 900, requested=large),
+                   sample("V", "glibc", 1, 200, requested=large // 2)]
+        row = summary.summarize(samples, ["V"], ["talus", "glibc"], "talus")["rows"][0]
+        self.assertEqual((4, 0.5), (row["rss_ratio_to_leanest"],
+                                    row["memory_ratio_to_leanest"]))
+
     def test_a_missing_allocator_leaves_a_hole_not_a_number(self):
         kept = [one for one in self.samples
                 if (one["workload"], one["allocator"]) != ("V", "glibc")]
