@@ -148,11 +148,17 @@ class FreeRanges {
   size_t node_count() const noexcept { return node_count_; }
   // Nodes that were never used, and stay untouched until they are.
   void add_nodes(FreeRange* fresh, size_t count) noexcept {
-    // What is left of the last supply joins the recycled nodes.
-    while (spare_nodes_left_ > 0) recycle(spare_nodes_[--spare_nodes_left_]);
+    node_count_ += count;
+    // The node that would be used first tells where the last supply was left.
+    if (spare_nodes_left_ > 0) {
+      FreeRange& holder = fresh[--count];
+      holder.left = spare_nodes_;
+      holder.granules = spare_nodes_left_;
+      holder.right = holder_;
+      holder_ = &holder;
+    }
     spare_nodes_ = fresh;
     spare_nodes_left_ = count;
-    node_count_ += count;
   }
 
   bool indexes_are_sound() const noexcept { return dirty_.is_sound() && clean_.is_sound(); }
@@ -194,8 +200,14 @@ class FreeRanges {
       node->right = nullptr;
       return *node;
     }
-    TALUS_CHECK(spare_nodes_left_ > 0);
-    return spare_nodes_[--spare_nodes_left_];
+    if (TALUS_LIKELY(spare_nodes_left_ > 0)) return spare_nodes_[--spare_nodes_left_];
+    TALUS_CHECK(holder_ != nullptr);
+    FreeRange& holder = *holder_;
+    holder_ = holder.right;
+    spare_nodes_ = holder.left;
+    spare_nodes_left_ = holder.granules;
+    holder = FreeRange{};
+    return holder;
   }
   void recycle(FreeRange& node) noexcept {
     node = FreeRange{};
@@ -207,7 +219,8 @@ class FreeRanges {
   FreeRange* oldest_ = nullptr;  // dirty ranges in the order of their release
   FreeRange* newest_ = nullptr;
   FreeRange* unused_nodes_ = nullptr;
-  FreeRange* spare_nodes_ = nullptr;
+  FreeRange* spare_nodes_ = nullptr;  // never used
+  FreeRange* holder_ = nullptr;       // of the supply before that, and by `right` of those before
   size_t spare_nodes_left_ = 0;
   size_t node_count_ = 0;  // all nodes there are
 };
