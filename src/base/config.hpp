@@ -67,6 +67,9 @@ inline constexpr size_t list_blocks_min = 4;
 // lists of larger blocks are guarded: used in slow paths only, some dozens of instructions beside a
 // block of that size.
 inline constexpr size_t fast_bytes_max = 4 * kib;
+// Blocks that hide the way to the slabs: a list that runs empty again and again, or is full again
+// and again, moves so many at a time if it has room for them.
+inline constexpr size_t list_batch_blocks = 32;
 // A list starts with a capacity of these blocks when its thread allocates (before that, of at most
 // these bytes), and doubles each time it runs empty, or over while it has less than this part of
 // what its class may have.

@@ -12,7 +12,7 @@
 
 namespace talus {
 
-// Fills the empty list of a class with half its capacity and pops one block; null: no memory.
+// Fills the empty list of a class with some blocks and pops one; null: no memory.
 TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   Heap& heap = *cache.heap;
   const ThreadList list = list_of(cache, id);
@@ -20,7 +20,8 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   if (static_cast<size_t>(list.limit - bottom) < list_first_of(id)) {
     list.limit = bottom + list_first_of(id);
   }
-  const size_t wanted = static_cast<size_t>(list.limit - bottom + 1) / 2;
+  const auto capacity = static_cast<size_t>(list.limit - bottom);
+  const size_t wanted = blocks_to_move(cache, id, capacity, Trend::grows);
   enlarge_list(cache, id, list_most_of(id));
   Locked held{lock_of(heap)};
   if (!heap.inbox.is_empty()) {

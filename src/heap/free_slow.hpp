@@ -13,11 +13,12 @@
 
 namespace talus {
 
-// Gives the older half of a full list back to its slabs. The younger half stays: it is in cache.
-TALUS_SLOW void flush_half(ThreadCache& cache, ClassId id) noexcept {
+// Gives the oldest blocks of a full list back to their slabs. The younger ones stay: they are in
+// the processor's cache.
+TALUS_SLOW void flush_some(ThreadCache& cache, ClassId id) noexcept {
   void** bottom = list_bottom(cache, id);
   const size_t length = list_length(cache, id);
-  const size_t flushed = (length + 1) / 2;
+  const size_t flushed = blocks_to_move(cache, id, length, Trend::shrinks);
   Locked held{lock_of(cache)};
   give_blocks(*cache.heap, bottom, flushed);
   offer_if_much(*cache.heap);
@@ -38,7 +39,7 @@ TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, ClassId id) noe
   if (is_medium(id)) return release_medium(cache, pointer, id);
   if (TALUS_LIKELY(push_on_list(cache, pointer, id))) return;
   if (list_length(cache, id) == 0) return give_past_lists(cache, pointer);
-  flush_half(cache, id);
+  flush_some(cache, id);
   push_on_list(cache, pointer, id);
 }
 

@@ -141,6 +141,8 @@ struct ThreadCache : HeapFace {
   // Lists of the large classes, which are used in slow paths only.
   Atomic<void**> guarded_tops[class_count - fast_class_count];
   void** guarded_limits[class_count - fast_class_count];
+  // A bit a class: the list ran empty, and was not full since.
+  uint64_t growing_words[divide_up(class_count, 64)];
   RemoteBatch batches[remote_owners];
   KeptBlocks kept;
   Presence presence;
@@ -151,45 +153,6 @@ struct ThreadCache : HeapFace {
   // owner only: the lists; only as many places are there as list_bounds says
   alignas(cache_line_bytes) void* storage[list_places_most] = {};
 };
-
-// The bounds of all lists. The layout is settled before the first cache is made; later the bounds
-// may only become lower (process/configuration.hpp).
-inline ListBounds list_bounds = derive_list_bounds(list_bytes_max);
-
-inline size_t list_most_of(ClassId id) noexcept { return list_bounds.blocks_max[index_of(id)]; }
-
-// Where a list's first block lies; list.top equals this when it is empty.
-TALUS_FAST void** list_bottom(ThreadCache& cache, ClassId id) noexcept {
-  return &cache.storage[list_bounds.start[index_of(id)]];
-}
-// Of a class that the fast paths do not use.
-TALUS_FAST ThreadList guarded_list_of(ThreadCache& cache, ClassId id) noexcept {
-  const size_t guarded = index_of(id) - fast_class_count;
-  return ThreadList{cache.guarded_tops[guarded], cache.guarded_limits[guarded]};
-}
-TALUS_FAST ThreadList list_of(ThreadCache& cache, ClassId id) noexcept {
-  const size_t index = index_of(id);
-  if (index < fast_class_count) return ThreadList{cache.tops[index], cache.limits[index]};
-  return guarded_list_of(cache, id);
-}
-inline size_t list_length(ThreadCache& cache, ClassId id) noexcept {
-  // [stat] for other threads; [own] for the owner
-  return static_cast<size_t>(list_of(cache, id).top.load_relaxed() - list_bottom(cache, id));
-}
-
-// Capacity that the list of a class gets when its thread allocates for the first time; none for
-// medium classes, where that is counted.
-inline size_t list_first_of(ClassId id) noexcept {
-  if (is_medium(id)) return 0;
-  const size_t most = list_most_of(id);
-  return most < list_blocks_start ? most : list_blocks_start;
-}
-// ... and until then: a thread that only frees has no use for large blocks.
-inline size_t list_start_of(ClassId id) noexcept {
-  const size_t by_bytes = list_bytes_start / size_class_row(id).block_bytes;
-  const size_t first = list_first_of(id);
-  return by_bytes < first ? by_bytes : first;
-}
 
 // The cache behind a face; null: the thread has none.
 inline ThreadCache* cache_behind(HeapFace& face) noexcept {

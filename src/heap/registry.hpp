@@ -13,6 +13,7 @@
 #define TALUS_HEAP_REGISTRY_HPP
 
 #include "heap/instance.hpp"
+#include "heap/lists.hpp"
 #include "settings/machine.hpp"
 
 namespace talus {

@@ -57,42 +57,6 @@ inline void keep_message(Heap& heap, RemoteMessage& message) noexcept {
       move_messages(heap.unused_messages, message_pool.unused, messages_moved);
 }
 
-// Doubles a list's capacity up to `most` blocks. False: it was there already.
-inline bool enlarge_list(ThreadCache& cache, ClassId id, size_t most) noexcept {
-  const ThreadList list = list_of(cache, id);
-  void** bottom = list_bottom(cache, id);
-  const size_t capacity = static_cast<size_t>(list.limit - bottom);
-  if (capacity >= most) return false;
-  list.limit = bottom + (capacity * 2 < most ? capacity * 2 : most);
-  return true;
-}
-
-// The block of a list that was freed last; null: the list is empty.
-TALUS_FAST void* pop_from_list(ThreadList list) noexcept {
-  void** top = list.top.load_relaxed();  // [own]
-  void* block = top[-1];
-  if (block != nullptr) list.top.store_relaxed(top - 1);  // [own]
-  return block;
-}
-
-// Pushes a block of the cache's heap on a list of its class. False: the list is at its capacity.
-TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
-  void** top = list.top.load_relaxed();  // [own]
-  if (TALUS_UNLIKELY(top == list.limit)) return false;
-  *top = block;
-  list.top.store_relaxed(top + 1);  // [own]
-  return true;
-}
-// The same, and the capacity grows a little (that of medium classes elsewhere, where it is counted:
-// heap/medium_lists.hpp). A thread that only frees shall not fill its lists for nobody; one that
-// also allocates lets them run empty, and they grow further by that. False: the list is full.
-TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, ClassId id) noexcept {
-  const ThreadList list = list_of(cache, id);
-  if (TALUS_LIKELY(push_within(list, block))) return true;
-  const size_t most = is_medium(id) ? 0 : list_most_of(id) / list_over_part;
-  return enlarge_list(cache, id, most) && push_within(list, block);
-}
-
 // The lists of a thread that brings blocks home. They get a few of each class: blocks come in any
 // order, and each one in a list keeps its slab from becoming empty. The class that the thread is
 // about to refill gets as many as it wants, which would else be taken from slabs.

@@ -272,10 +272,13 @@ struct SlabShelves {
     return part == 0 ? 1 : part;
   }
   static uint8_t shelf_of(const Slab& slab) noexcept {
-    const uint32_t taken = slab.block_count - slab.free_count;
-    uint32_t shelf = 0;
-    while (shelf < count - 1 && taken < taken_least(slab.block_count, shelf)) shelf++;
-    return static_cast<uint8_t>(shelf);
+    const uint32_t blocks = slab.block_count, quarter = blocks / 4;
+    if (slab.free_count <= quarter) return 0;
+    if (slab.free_count <= 2 * quarter) return 1;
+    if (slab.free_count <= 3 * quarter) return 2;
+    const uint32_t taken = blocks - slab.free_count;
+    if (taken >= taken_least(blocks, 3)) return 3;
+    return taken >= taken_least(blocks, 4) ? 4 : 5;
   }
   TALUS_USUAL void add(Slab& slab, SlabState state) noexcept {
     slab.shelf = shelf_of(slab);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/heap/lists: a thread's lists: refilled by half, flushed by half, doubled on use; and
-// what malloc and free promise about a single block.
+// tests/unit/heap/lists: a thread's lists: refilled and flushed by half or by more, doubled on use;
+// and what malloc and free promise about a single block.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -78,6 +78,44 @@ TEST(Lists, CapacityDoublesUpToTheClassesBoundAndListsStayWithin) {
     EXPECT_EQ(capacity_of(cache, id), most);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// Half of a list moves, so that it may go on either way; what goes on the same way moves more.
+TEST(Lists, MoveABatchWhereTheyGoOnTheSameWay) {
+  ThreadCache& cache = test::own_cache();
+  for (const size_t bytes : {size_t{16}, size_t{64}, size_t{1500}, size_t{4000}, size_t{20000}}) {
+    const ClassId id = class_of(bytes);
+    const size_t most = list_most_of(id), half = (most + 1) / 2;
+    const size_t batch = std::max(half, std::min(most, list_batch_blocks));
+    std::vector<void*> blocks;
+    // Takes a block, and so many more that the list is empty. Returns how many.
+    const auto take_all = [&]() {
+      size_t taken = 0;
+      do {
+        blocks.push_back(allocate(bytes));
+        taken++;
+      } while (list_length(cache, id) > 0);
+      return taken;
+    };
+    // Frees blocks until the list was full and some went home. Returns how many stayed.
+    const auto fill = [&]() {
+      size_t before = 0;
+      do {
+        before = list_length(cache, id);
+        release(blocks.back());
+        blocks.pop_back();
+      } while (list_length(cache, id) > before);
+      return list_length(cache, id) - 1;  // with the one that was freed last
+    };
+    for (int i = 0; i < 12; i++) take_all();  // the list gets its full capacity
+    EXPECT_EQ(take_all(), batch) << bytes;
+    EXPECT_EQ(fill(), most - half) << bytes << ", for the first time";
+    EXPECT_EQ(fill(), most - batch) << bytes << ", again";
+    take_all();
+    EXPECT_EQ(take_all(), half) << bytes << ", for the first time";
+    EXPECT_EQ(take_all(), batch) << bytes << ", again";
+    for (void* block : blocks) release(block);
+  }
 }
 
 // A thread that frees what others of its heap allocated has no use for long lists.

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// heap/lists: the lists of free blocks that a thread holds, one for each class.
+//
+// Owns: where they lie in a cache, how many blocks they may have, and how many move at a time.
+// Invariants: a list's capacity only grows while its thread lives, up to what list_bounds says; a
+// list's blocks lie between its bottom and its top (heap/face.hpp).
+// Called on: the thread whose cache it is, or whoever has the cache. Must not know: slabs.
+#ifndef TALUS_HEAP_LISTS_HPP
+#define TALUS_HEAP_LISTS_HPP
+
+#include "heap/heap.hpp"
+
+namespace talus {
+
+// The bounds of all lists. The layout is settled before the first cache is made; later the bounds
+// may only become lower (process/configuration.hpp).
+inline ListBounds list_bounds = derive_list_bounds(list_bytes_max);
+
+inline size_t list_most_of(ClassId id) noexcept { return list_bounds.blocks_max[index_of(id)]; }
+
+// Where a list's first block lies; list.top equals this when it is empty.
+TALUS_FAST void** list_bottom(ThreadCache& cache, ClassId id) noexcept {
+  return &cache.storage[list_bounds.start[index_of(id)]];
+}
+// Of a class that the fast paths do not use.
+TALUS_FAST ThreadList guarded_list_of(ThreadCache& cache, ClassId id) noexcept {
+  const size_t guarded = index_of(id) - fast_class_count;
+  return ThreadList{cache.guarded_tops[guarded], cache.guarded_limits[guarded]};
+}
+TALUS_FAST ThreadList list_of(ThreadCache& cache, ClassId id) noexcept {
+  const size_t index = index_of(id);
+  if (index < fast_class_count) return ThreadList{cache.tops[index], cache.limits[index]};
+  return guarded_list_of(cache, id);
+}
+inline size_t list_length(ThreadCache& cache, ClassId id) noexcept {
+  // [stat] for other threads; [own] for the owner
+  return static_cast<size_t>(list_of(cache, id).top.load_relaxed() - list_bottom(cache, id));
+}
+
+// Capacity that the list of a class gets when its thread allocates for the first time; none for
+// medium classes, where that is counted.
+inline size_t list_first_of(ClassId id) noexcept {
+  if (is_medium(id)) return 0;
+  const size_t most = list_most_of(id);
+  return most < list_blocks_start ? most : list_blocks_start;
+}
+// ... and until then: a thread that only frees has no use for large blocks.
+inline size_t list_start_of(ClassId id) noexcept {
+  const size_t by_bytes = list_bytes_start / size_class_row(id).block_bytes;
+  const size_t first = list_first_of(id);
+  return by_bytes < first ? by_bytes : first;
+}
+
+// Doubles a list's capacity up to `most` blocks. False: it was there already.
+inline bool enlarge_list(ThreadCache& cache, ClassId id, size_t most) noexcept {
+  const ThreadList list = list_of(cache, id);
+  void** bottom = list_bottom(cache, id);
+  const size_t capacity = static_cast<size_t>(list.limit - bottom);
+  if (capacity >= most) return false;
+  list.limit = bottom + (capacity * 2 < most ? capacity * 2 : most);
+  return true;
+}
+
+// The block of a list that was freed last; null: the list is empty.
+TALUS_FAST void* pop_from_list(ThreadList list) noexcept {
+  void** top = list.top.load_relaxed();  // [own]
+  void* block = top[-1];
+  if (block != nullptr) list.top.store_relaxed(top - 1);  // [own]
+  return block;
+}
+
+// Pushes a block of the cache's heap on a list of its class. False: the list is at its capacity.
+TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
+  void** top = list.top.load_relaxed();  // [own]
+  if (TALUS_UNLIKELY(top == list.limit)) return false;
+  *top = block;
+  list.top.store_relaxed(top + 1);  // [own]
+  return true;
+}
+// The same, and the capacity grows a little (that of medium classes elsewhere, where it is counted:
+// heap/medium_lists.hpp). A thread that only frees shall not fill its lists for nobody; one that
+// also allocates lets them run empty, and they grow further by that. False: the list is full.
+TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, ClassId id) noexcept {
+  const ThreadList list = list_of(cache, id);
+  if (TALUS_LIKELY(push_within(list, block))) return true;
+  const size_t most = is_medium(id) ? 0 : list_most_of(id) / list_over_part;
+  return enlarge_list(cache, id, most) && push_within(list, block);
+}
+
+// What a list does as a whole: it grows where it ran empty, and shrinks where it was full.
+enum class Trend : uint8_t { shrinks, grows };
+
+// How many blocks to move between slabs and a list of this capacity, which ran empty or is full: a
+// half, so that it may go on either way. One that did the same the last time moves a batch, as far
+// as there is room: the way to the slabs costs more than a block.
+TALUS_FAST size_t blocks_to_move(ThreadCache& cache, ClassId id, size_t capacity,
+                                 Trend trend) noexcept {
+  const size_t half = (capacity + 1) / 2;
+  uint64_t& word = cache.growing_words[index_of(id) / 64];
+  const uint64_t bit = uint64_t{1} << (index_of(id) % 64);
+  const bool is_same = ((word & bit) != 0) == (trend == Trend::grows);
+  word = trend == Trend::grows ? word | bit : word & ~bit;
+  if (!is_same || half >= list_batch_blocks) return half;
+  return capacity < list_batch_blocks ? capacity : list_batch_blocks;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_HEAP_LISTS_HPP
