@@ -27,6 +27,7 @@ struct FreeRange {
   FreeRange* older = nullptr;  // dirty ranges in the order of their release
   FreeRange* newer = nullptr;
   RangeState state = RangeState::unused;
+  uint32_t priority = 0;     // in the treap
 
   uintptr_t end() const noexcept { return base + granules * granule_bytes; }
   size_t bytes() const noexcept { return granules * granule_bytes; }
@@ -67,8 +68,9 @@ class RangeIndex {
   }
 
   void insert(FreeRange& node) noexcept {
+    node.priority = static_cast<uint32_t>(mix_bits(node.base));
     FreeRange** link = &root_;
-    while (*link != nullptr && priority_of(**link) >= priority_of(node)) {
+    while (*link != nullptr && (*link)->priority >= node.priority) {
       link = is_before(node, **link) ? &(*link)->left : &(*link)->right;
     }
     split(*link, node, &node.left, &node.right);
@@ -104,7 +106,6 @@ class RangeIndex {
   static bool is_before(const FreeRange& a, const FreeRange& b) noexcept {
     return a.granules != b.granules ? a.granules < b.granules : a.base < b.base;
   }
-  static uint64_t priority_of(const FreeRange& node) noexcept { return mix_bits(node.base); }
 
   // Splits the tree at `key` into what comes before and what comes after it.
   static void split(FreeRange* tree, const FreeRange& key, FreeRange** before,
@@ -125,7 +126,7 @@ class RangeIndex {
   // Joins two trees, all of `before` in front of all of `after`, at `link`.
   static void join(FreeRange** link, FreeRange* before, FreeRange* after) noexcept {
     while (before != nullptr && after != nullptr) {
-      if (priority_of(*before) >= priority_of(*after)) {
+      if (before->priority >= after->priority) {
         *link = before;
         link = &before->right;
         before = before->right;
@@ -142,8 +143,8 @@ class RangeIndex {
     if (node == nullptr) return true;
     granules += node->granules;
     count++;
-    if (node->left != nullptr && priority_of(*node->left) > priority_of(*node)) return false;
-    if (node->right != nullptr && priority_of(*node->right) > priority_of(*node)) return false;
+    if (node->left != nullptr && node->left->priority > node->priority) return false;
+    if (node->right != nullptr && node->right->priority > node->priority) return false;
     return (low == nullptr || is_before(*low, *node)) &&
            (high == nullptr || is_before(*node, *high)) &&
            is_sound_below(node->left, low, node, granules, count) &&
