@@ -193,6 +193,9 @@ inline constexpr size_t calloc_purge_bytes_min = 32 * mib;
 inline constexpr size_t large_kept_granules = 8;
 inline constexpr size_t large_kept_factor = 64;
 inline constexpr size_t large_kept_bytes_max = large_kept_factor * list_bytes_max;
+// A thread takes so many medium blocks from the list of the next class before the class gets one of
+// its own.
+inline constexpr uint32_t borrowed_count_most = 64;
 // Bytes by which a thread lets the count of live large blocks be wrong before it corrects it.
 inline constexpr size_t large_unsettled_bytes_max = 4 * mib;
 

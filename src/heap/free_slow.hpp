@@ -167,6 +167,7 @@ TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
     list.top.store_relaxed(bottom);  // [own]
   }
   cache.kept.medium_bytes = 0;
+  cache.kept.borrowed_count = 0;
   drain_inbox(*cache.heap);
 }
 

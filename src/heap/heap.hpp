@@ -97,6 +97,7 @@ struct KeptBlocks {
   Atomic<size_t> bytes;                                  // statistics read, too
   size_t medium_bytes = 0;      // of blocks that the lists of medium classes have room for
   size_t next_displaced = 0;    // a stack, or behind these the list of a medium class
+  uint32_t borrowed_count = 0;  // medium blocks that served the class below, of late
   Atomic<size_t> live_bytes_less;
   Atomic<size_t> live_count_less;
 };

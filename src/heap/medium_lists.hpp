@@ -29,12 +29,16 @@ TALUS_FAST bool has_room_to_keep(const KeptBlocks& kept, size_t bytes) noexcept 
 enum class Fit : uint8_t { exact, near };
 
 // A block above fast_bytes_max that was freed; instead of a medium one the next larger, if that
-// may serve: it has been touched. Null: neither.
+// may serve: it has been touched. Null: neither, or that was done often enough.
 TALUS_FAST void* pop_fitting(ThreadCache& cache, ClassId id, Fit fit) noexcept {
   void* block = pop_from_list(guarded_list_of(cache, id));
   const bool has_next = fit == Fit::near && is_medium(id) && index_of(id) + 1 < class_count;
   if (TALUS_LIKELY(block != nullptr) || !has_next) return block;
-  return pop_from_list(guarded_list_of(cache, ClassId{static_cast<uint8_t>(index_of(id) + 1)}));
+  uint32_t& borrowed = cache.kept.borrowed_count;
+  if (TALUS_UNLIKELY(borrowed == borrowed_count_most)) return nullptr;
+  block = pop_from_list(guarded_list_of(cache, ClassId{static_cast<uint8_t>(index_of(id) + 1)}));
+  borrowed += block != nullptr ? 1 : 0;
+  return block;
 }
 
 // A block goes to its slab because its list has no room.
@@ -112,6 +116,13 @@ TALUS_USUAL BlockMade allocate_medium(ThreadCache* cache, ClassId id, Fit fit) n
     return heap == nullptr ? BlockMade{} : refill_medium(*heap, id, fit);
   }
   void* block = pop_fitting(*cache, id, fit);
+  if (block == nullptr && cache->kept.borrowed_count == borrowed_count_most) {
+    cache->kept.borrowed_count = 0;
+    // A class that is used so often gets a block of its own: where sizes come at random, which list
+    // serves could not be guessed otherwise.
+    if (has_room_to_keep(cache->kept, size_class_row(id).block_bytes)) fit = Fit::exact;
+    block = pop_fitting(*cache, id, fit);
+  }
   if (block != nullptr) return {block, Zeroed::no};
   return refill_medium(*cache->heap, id, fit);
 }

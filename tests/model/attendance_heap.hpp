@@ -2,7 +2,7 @@
 // model/attendance_heap: the shipped files of src/heap that attendance is about, and stand-ins for
 // those that it only calls.
 //
-// Shipped, in copies whose lists consist of places (attendance_places.cmake): face, heap,
+// Shipped, in copies whose lists consist of places (attendance_places.cmake): face, heap, lists,
 // attendance, take_back, alloc, alloc_slow, free, free_slow, remote, and of release and sweep what
 // is about caches. Stand-ins: the registry with one heap, slabs, medium and large blocks
 // (there are none) and offers (nothing).
@@ -14,7 +14,7 @@
 
 #include "attendance_floors.hpp"
 
-#include "heap/heap.hpp"
+#include "heap/lists.hpp"
 
 #define TALUS_HEAP_REGISTRY_HPP
 #define TALUS_HEAP_SLABS_HPP

@@ -98,6 +98,35 @@ TEST(Medium, AFreedBlockServesTheNextOfItsSizeAndALittleLess) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
+// ... but not for ever: where sizes come at random, each class has a block then.
+TEST(Medium, AClassThatOftenBorrowsGetsABlockOfItsOwn) {
+  ThreadCache& cache = test::own_cache();
+  for (const bool may_keep_more : {true, false}) {
+    test::live_bytes();  // lists are empty
+    if (!may_keep_more) {
+      // With these and the larger block there is no room for the other one.
+      const size_t bytes = kept_bytes_most() / 2 - granule_bytes;
+      void* blocks[] = {allocate(bytes), allocate(bytes)};
+      for (void* block : blocks) release(block);
+    }
+    void* larger = allocate(80 * kib);
+    release(larger);
+    size_t own = 0;
+    for (uint32_t turn = 0; turn < 3 * borrowed_count_most; turn++) {
+      void* block = allocate(60 * kib);
+      own += block != larger;
+      release(block);
+    }
+    if (may_keep_more) {
+      EXPECT_EQ(own, 2 * borrowed_count_most);
+      EXPECT_EQ(list_length(cache, class_of(60 * kib)), 1u);
+    } else {
+      EXPECT_EQ(own, 0u) << "two would not fit into what the thread may keep";
+    }
+    flush_all(cache);
+  }
+}
+
 // Blocks that lie at other multiples wait in the lists meanwhile.
 TEST(Medium, AlignedBlocksAreAligned) {
   std::vector<void*> blocks;
