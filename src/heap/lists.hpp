@@ -88,7 +88,8 @@ enum class Trend : uint8_t { shrinks, grows };
 
 // How many blocks to move between slabs and a list of this capacity, which ran empty or is full: a
 // half, so that it may go on either way. One that did the same the last time moves a batch, as far
-// as there is room: the way to the slabs costs more than a block.
+// as there is room: the way to the slabs costs more than a block. Not so guarded lists, which hold
+// four times as many bytes: what they move would be much memory.
 TALUS_FAST size_t blocks_to_move(ThreadCache& cache, ClassId id, size_t capacity,
                                  Trend trend) noexcept {
   const size_t half = (capacity + 1) / 2;
@@ -96,7 +97,8 @@ TALUS_FAST size_t blocks_to_move(ThreadCache& cache, ClassId id, size_t capacity
   const uint64_t bit = uint64_t{1} << (index_of(id) % 64);
   const bool is_same = ((word & bit) != 0) == (trend == Trend::grows);
   word = trend == Trend::grows ? word | bit : word & ~bit;
-  if (!is_same || half >= list_batch_blocks) return half;
+  const bool is_guarded = index_of(id) >= fast_class_count;
+  if (!is_same || is_guarded || half >= list_batch_blocks) return half;
   return capacity < list_batch_blocks ? capacity : list_batch_blocks;
 }
 
