@@ -115,7 +115,7 @@ inline void judge_huge_pages(const SweepTally& tally) noexcept {
   const size_t given = space.counters().given_bytes;
   const bool is_sparse =
       is_much(tally.surplus, tally.slabs) || is_much(space.surplus_bytes(held), given);
-  if (is_sparse || given < huge_proven_bytes_min) space.give_up_huge(held);
+  if (is_sparse || given < huge_fast_bytes_min) space.give_up_huge(held);
 }
 
 // What is free and touched beyond the bound goes at once, from slabs that still change, too.

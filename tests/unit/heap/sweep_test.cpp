@@ -158,6 +158,23 @@ void expect_bound_while_sizes_change(HugePages thp) {
   give(large);
 }
 
+// Filled slowly, so that it had huge pages from 16 MiB on: little lies in them, but all of it is a
+// large part of a process of 7 MiB.
+TEST_F(SweepTest, HugePagesOfAProcessThatBecameSmallAreGivenUp) {
+  std::vector<void*> blocks;
+  for (int step = 0; step < 20; step++) {
+    const std::vector<void*> more = take(5000, 200);
+    blocks.insert(blocks.end(), more.begin(), more.end());
+    usleep(fast_growth_ns / 1000 + 1000);
+  }
+  give(blocks, 1000);
+  ASSERT_GT(given_bytes(), huge_proven_bytes_min);
+  make_passes(14);
+  const HeapTotals totals = collect_totals();
+  EXPECT_LT(totals.free_in_slabs - totals.purged_in_slabs, mib);
+  for (size_t i = 0; i < blocks.size(); i += 1000) release(blocks[i]);
+}
+
 TEST_F(SweepTest, TheBoundHoldsWhileSizesChange) {
   expect_bound_while_sizes_change(HugePages::never);
 }
