@@ -168,6 +168,7 @@ TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
   }
   cache.kept.medium_bytes = 0;
   cache.kept.borrowed_count = 0;
+  for (uint64_t& word : cache.growing_words) word = 0;
   drain_inbox(*cache.heap);
 }
 

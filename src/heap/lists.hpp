@@ -2,8 +2,8 @@
 // heap/lists: the lists of free blocks that a thread holds, one for each class.
 //
 // Owns: where they lie in a cache, how many blocks they may have, and how many move at a time.
-// Invariants: a list's capacity only grows while its thread lives, up to what list_bounds says; a
-// list's blocks lie between its bottom and its top (heap/face.hpp).
+// Invariants: the capacity of a list of small blocks only grows while its thread lives, up to what
+// list_bounds says; a list's blocks lie between its bottom and its top (heap/face.hpp).
 // Called on: the thread whose cache it is, or whoever has the cache. Must not know: slabs.
 #ifndef TALUS_HEAP_LISTS_HPP
 #define TALUS_HEAP_LISTS_HPP
