@@ -158,22 +158,12 @@ constexpr ClassId class_of_aligned(size_t bytes, size_t alignment) noexcept {
   return class_of(bytes_at_alignment(bytes, alignment));
 }
 
-// Blocks that a list holds before its thread allocates: one that only frees has no use for large
-// ones. None of medium classes, where room is counted.
-constexpr size_t list_blocks_start_of(size_t index, size_t most) noexcept {
-  if (index >= small_class_count) return 0;
-  const size_t by_bytes = list_bytes_start / size_class_table.rows[index].block_bytes;
-  const size_t blocks = by_bytes < list_blocks_start ? by_bytes : list_blocks_start;
-  return blocks < most ? blocks : most;
-}
-
 // Where the lists of a thread lie in its array of places, and how many blocks each may hold: for
 // each class a null and then its list.
 struct ListBounds {
   uint16_t blocks_max[class_count] = {};
-  uint16_t blocks_start[class_count] = {};  // until the thread allocates blocks of the class
-  uint16_t start[class_count] = {};         // of the list
-  uint32_t places = 0;                      // of all lists
+  uint16_t start[class_count] = {};  // of the list
+  uint32_t places = 0;               // of all lists
 };
 
 constexpr ListBounds derive_list_bounds(size_t list_bytes) noexcept {
@@ -181,7 +171,6 @@ constexpr ListBounds derive_list_bounds(size_t list_bytes) noexcept {
   for (size_t index = 0; index < class_count; index++) {
     const size_t most = list_blocks_of(size_class_table.rows[index].block_bytes, list_bytes);
     bounds.blocks_max[index] = static_cast<uint16_t>(most);
-    bounds.blocks_start[index] = static_cast<uint16_t>(list_blocks_start_of(index, most));
     bounds.start[index] = static_cast<uint16_t>(bounds.places + 1);
     bounds.places += static_cast<uint32_t>(most + 1);
   }

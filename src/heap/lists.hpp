@@ -44,8 +44,12 @@ inline size_t list_first_of(ClassId id) noexcept {
   const size_t most = list_most_of(id);
   return most < list_blocks_start ? most : list_blocks_start;
 }
-// ... and until then.
-inline size_t list_start_of(ClassId id) noexcept { return list_bounds.blocks_start[index_of(id)]; }
+// ... and until then: a thread that only frees has no use for large blocks.
+inline size_t list_start_of(ClassId id) noexcept {
+  const size_t by_bytes = list_bytes_start / size_class_row(id).block_bytes;
+  const size_t first = list_first_of(id);
+  return by_bytes < first ? by_bytes : first;
+}
 
 // Doubles a list's capacity up to `most` blocks. False: it was there already.
 inline bool enlarge_list(ThreadCache& cache, ClassId id, size_t most) noexcept {

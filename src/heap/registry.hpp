@@ -146,9 +146,7 @@ inline void bound_lists(size_t list_bytes) noexcept {
   }
   for (size_t index = 0; index < class_count; index++) {
     uint16_t& most = list_bounds.blocks_max[index];
-    uint16_t& start = list_bounds.blocks_start[index];
     if (wished.blocks_max[index] < most) most = wished.blocks_max[index];
-    if (wished.blocks_start[index] < start) start = wished.blocks_start[index];
   }
 }
 

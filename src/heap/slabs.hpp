@@ -280,9 +280,7 @@ TALUS_USUAL void give_blocks(Heap& heap, void* const* blocks, size_t count) noex
 
 // Releases the empty slabs that are kept for reuse.
 TALUS_USUAL void release_empty_slabs(Heap& heap) noexcept {
-  for (size_t index = 0; index < class_count; index++) {
-    if (heap.class_slabs[index] == 0) continue;  // so that the shelves of most stay untouched
-    const SlabShelves& shelves = heap.available[index];
+  for (SlabShelves& shelves : heap.available) {
     for (Slab* slab = shelves.shelves[SlabShelves::count - 1].first; slab != nullptr;) {
       Slab* next = slab->next;
       if (slab->is_empty()) slab_available_to_unused(heap, *slab);

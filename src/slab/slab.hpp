@@ -271,12 +271,12 @@ struct SlabShelves {
     const uint32_t part = block_count >> (2 * shelf - 2);
     return part == 0 ? 1 : part;
   }
+  // No loop: of each shelf the compiler knows how its bound comes about.
   static uint8_t shelf_of(const Slab& slab) noexcept {
-    const uint32_t blocks = slab.block_count, quarter = blocks / 4;
-    if (slab.free_count <= quarter) return 0;
-    if (slab.free_count <= 2 * quarter) return 1;
-    if (slab.free_count <= 3 * quarter) return 2;
-    const uint32_t taken = blocks - slab.free_count;
+    const uint32_t blocks = slab.block_count, taken = blocks - slab.free_count;
+    if (taken >= taken_least(blocks, 0)) return 0;
+    if (taken >= taken_least(blocks, 1)) return 1;
+    if (taken >= taken_least(blocks, 2)) return 2;
     if (taken >= taken_least(blocks, 3)) return 3;
     return taken >= taken_least(blocks, 4) ? 4 : 5;
   }

@@ -149,15 +149,13 @@ constexpr size_t bytes_at_alignment(size_t bytes, size_t) noexcept { return byte
 constexpr ClassId class_of_aligned(size_t bytes, size_t) noexcept { return class_of(bytes); }
 struct ListBounds {
   uint16_t blocks_max[class_count];
-  uint16_t blocks_start[class_count];
   uint16_t start[class_count];
 };
 inline constexpr size_t list_places_most =
     model::attendance::list_places[0] + model::attendance::list_places[1] + class_count;
 constexpr ListBounds derive_list_bounds(size_t) noexcept {
   const uint16_t first = model::attendance::list_places[0];
-  const uint16_t second = model::attendance::list_places[1];
-  return {{first, second}, {first, second}, {1, static_cast<uint16_t>(first + 2)}};
+  return {{first, model::attendance::list_places[1]}, {1, static_cast<uint16_t>(first + 2)}};
 }
 
 // os and sync
