@@ -30,8 +30,8 @@ class FreeRanges {
   size_t free_range_count() const noexcept { return dirty_.count() + clean_.count(); }
 
  protected:
-  FreeRange* find_dirty(size_t granules) const noexcept { return dirty_.best_fit(granules); }
-  FreeRange* find_clean(size_t granules) const noexcept { return clean_.best_fit(granules); }
+  FreeRange* find_dirty(size_t granules) const noexcept { return dirty_.highest_fit(granules); }
+  FreeRange* find_clean(size_t granules) const noexcept { return clean_.highest_fit(granules); }
   FreeRange* oldest() const noexcept { return oldest_; }
   // Room for so many granules of which at least half were touched; among those released last.
   RangePair find_pair(size_t granules) const noexcept {
@@ -49,9 +49,8 @@ class FreeRanges {
     }
     return {};
   }
-  FreeRange* next_clean(size_t granules, uintptr_t base) const noexcept {
-    return clean_.next_after(granules, base);
-  }
+  // The first untouched range that begins above this address.
+  FreeRange* next_clean(uintptr_t address) const noexcept { return clean_.next_above(address); }
 
   // The free range that has this address as its first or last granule, or null.
   TALUS_USUAL static FreeRange* range_at(uintptr_t address) noexcept {
@@ -63,23 +62,23 @@ class FreeRanges {
   TALUS_USUAL void carve(FreeRange& from, uintptr_t base, size_t granules) noexcept {
     const uintptr_t start = from.base, end = from.end();
     const uintptr_t taken_end = base + granules * granule_bytes;
-    hide(from);
-    if (base > start) {
-      from.granules = (base - start) / granule_bytes;
-      show(from);
-      if (end > taken_end) {
+    const size_t granules_before = (base - start) / granule_bytes;
+    const size_t granules_behind = (end - taken_end) / granule_bytes;
+    page_map.set_ends(base, granules, PageWord{}, nullptr);
+    if (granules_before > 0) {
+      reshape(from, start, granules_before);
+      if (granules_behind > 0) {
         FreeRange& rest = new_node();
         rest.base = taken_end;
-        rest.granules = (end - taken_end) / granule_bytes;
+        rest.granules = granules_behind;
         rest.state = from.state;
         if (from.state == RangeState::dirty) age_between(rest, &from, from.newer);
         show(rest);
       }
-    } else if (end > taken_end) {
-      from.base = taken_end;
-      from.granules = (end - taken_end) / granule_bytes;
-      show(from);
+    } else if (granules_behind > 0) {
+      reshape(from, taken_end, granules_behind);
     } else {
+      hide(from);
       forget(from);
     }
     TALUS_AUDIT_SOUND(dirty_);
@@ -92,32 +91,25 @@ class FreeRanges {
     if (before != nullptr && (before->state != state || before->end() != base)) before = nullptr;
     FreeRange* after = range_at(end);
     if (after != nullptr && (after->state != state || after->base != end)) after = nullptr;
+    const size_t joined = granules + (before != nullptr ? before->granules : 0) +
+                          (after != nullptr ? after->granules : 0);
     // The largest of the three keeps its place in the order of age.
     FreeRange* keeper = before;
     if (after != nullptr && (keeper == nullptr || after->granules > keeper->granules)) {
       keeper = after;
     }
-    const bool is_new = keeper == nullptr || keeper->granules < granules;
-    const size_t joined = granules + (before != nullptr ? before->granules : 0) +
-                          (after != nullptr ? after->granules : 0);
-    if (before != nullptr) {
-      hide(*before);
-      base = before->base;
-      if (before != keeper) forget(*before);
+    if (keeper == nullptr) {
+      FreeRange& node = new_node();
+      node.base = base;
+      node.granules = granules;
+      node.state = state;
+      if (state == RangeState::dirty) age_between(node, newest_, nullptr);
+      return show(node);
     }
-    if (after != nullptr) {
-      hide(*after);
-      if (after != keeper) forget(*after);
-    }
-    FreeRange& node = keeper != nullptr ? *keeper : new_node();
-    if (state == RangeState::dirty && is_new) {
-      if (keeper != nullptr) age_remove(node);
-      age_between(node, newest_, nullptr);
-    }
-    node.base = base;
-    node.granules = joined;
-    node.state = state;
-    show(node);
+    const bool is_new = keeper->granules < granules;
+    if (before != nullptr) base = before->base;
+    absorb(*keeper, base, joined, keeper == before ? after : before);
+    if (state == RangeState::dirty && is_new) make_newest(*keeper);
   }
 
   // Takes a part of a dirty range out of the index, to work on it without the lock.
@@ -175,6 +167,20 @@ class FreeRanges {
   void hide(FreeRange& node) noexcept {
     index_of(node.state).remove(node);
     page_map.set_ends(node.base, node.granules, PageWord{}, nullptr);
+  }
+  // A range that is shown, and loses or gains granules at its ends.
+  void reshape(FreeRange& node, uintptr_t base, size_t granules) noexcept {
+    index_of(node.state).resize(node, base, granules);
+    page_map.set_ends(base, granules, PageWord{}, &node);
+  }
+  // A range takes in what lies beside it, and its neighbour there, if that is free, too.
+  void absorb(FreeRange& keeper, uintptr_t base, size_t joined, FreeRange* neighbour) noexcept {
+    page_map.set_ends(keeper.base, keeper.granules, PageWord{}, nullptr);
+    if (neighbour != nullptr) {
+      hide(*neighbour);
+      forget(*neighbour);
+    }
+    reshape(keeper, base, joined);
   }
   void forget(FreeRange& node) noexcept {
     if (node.state == RangeState::dirty) age_remove(node);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// space/range_index: free ranges of one kind, ordered so that the best fit is found quickly.
+// space/range_index: free ranges of one kind by address, so that the highest one that is large
+// enough is found quickly.
 //
-// Owns: a treap (Seidel and Aragon 1996) of FreeRange nodes ordered by (granules, base): the
-// first node that is large enough is the smallest such range at the lowest address. Priorities
-// are mixed base addresses, so the shape is balanced in expectation and reproducible.
+// Owns: a treap (Seidel and Aragon 1996) of FreeRange nodes ordered by base, where each node knows
+// the largest range of those below it and its own. A range that loses or gains granules at an end
+// keeps its place. Priorities are mixed addresses, so the shape is balanced in expectation.
 // Invariant: is_sound(). Called on: under the space lock. Must not know: pages or the kernel.
 #ifndef TALUS_SPACE_RANGE_INDEX_HPP
 #define TALUS_SPACE_RANGE_INDEX_HPP
@@ -20,44 +21,45 @@ enum class RangeState : uint8_t {
 };
 
 struct FreeRange {
-  uintptr_t base = 0;        // address of the first granule
+  uintptr_t base = 0;           // address of the first granule
   size_t granules = 0;
-  FreeRange* left = nullptr;   // in the treap: smaller key
-  FreeRange* right = nullptr;  // larger key; also links unused nodes
-  FreeRange* older = nullptr;  // dirty ranges in the order of their release
+  FreeRange* left = nullptr;    // in the treap: lower addresses
+  FreeRange* right = nullptr;   // higher addresses; also links unused nodes
+  FreeRange* parent = nullptr;  // null: the root, or in no treap
+  FreeRange* older = nullptr;   // dirty ranges in the order of their release
   FreeRange* newer = nullptr;
+  uint32_t granules_most = 0;   // in the treap: of this range and all below
+  uint16_t priority = 0;        // in the treap: not below that of its children
   RangeState state = RangeState::unused;
-  uint32_t priority = 0;     // in the treap
 
   uintptr_t end() const noexcept { return base + granules * granule_bytes; }
   size_t bytes() const noexcept { return granules * granule_bytes; }
 };
+static_assert(sizeof(FreeRange) == cache_line_bytes, "a range is one line");
+static_assert(address_bits - granule_shift <= 32, "granules of a range fit 32 bits");
 
 class RangeIndex {
  public:
-  // Smallest range of at least this many granules, lowest address first; null: none.
-  FreeRange* best_fit(size_t granules) const noexcept {
-    FreeRange* best = nullptr;
-    for (FreeRange* at = root_; at != nullptr;) {
-      if (at->granules >= granules) {
-        best = at;
-        at = at->left;
-      } else {
+  // The range of at least this many granules at the highest address; null: none.
+  FreeRange* highest_fit(size_t granules) const noexcept {
+    if (most_of(root_) < granules) return nullptr;
+    FreeRange* at = root_;
+    for (;;) {
+      if (most_of(at->right) >= granules) {
         at = at->right;
+      } else if (at->granules >= granules) {
+        return at;
+      } else {
+        at = at->left;
       }
     }
-    return best;
   }
 
-  // The range that comes next after one of so many granules at `base`, in the order of best_fit;
-  // null: none.
-  FreeRange* next_after(size_t granules, uintptr_t base) const noexcept {
-    FreeRange key;
-    key.granules = granules;
-    key.base = base;
+  // The first range that begins above this address; null: none.
+  FreeRange* next_above(uintptr_t address) const noexcept {
     FreeRange* next = nullptr;
     for (FreeRange* at = root_; at != nullptr;) {
-      if (is_before(key, *at)) {
+      if (at->base > address) {
         next = at;
         at = at->left;
       } else {
@@ -68,87 +70,100 @@ class RangeIndex {
   }
 
   void insert(FreeRange& node) noexcept {
-    node.priority = static_cast<uint32_t>(mix_bits(node.base));
+    const auto granules = static_cast<uint32_t>(node.granules);
+    node.priority = static_cast<uint16_t>(mix_bits(node.base));
+    node.granules_most = granules;
     FreeRange** link = &root_;
-    while (*link != nullptr && (*link)->priority >= node.priority) {
-      link = is_before(node, **link) ? &(*link)->left : &(*link)->right;
+    while (*link != nullptr) {
+      FreeRange& above = **link;
+      if (above.granules_most < granules) above.granules_most = granules;
+      node.parent = &above;
+      link = node.base < above.base ? &above.left : &above.right;
     }
-    split(*link, node, &node.left, &node.right);
     *link = &node;
-    granules_ += node.granules;
+    while (node.parent != nullptr && node.parent->priority < node.priority) rise(node);
+    granules_ += granules;
     count_++;
   }
 
   void remove(FreeRange& node) noexcept {
-    FreeRange** link = &root_;
-    while (*link != &node) {
-      TALUS_ASSERT(*link != nullptr);
-      link = is_before(node, **link) ? &(*link)->left : &(*link)->right;
+    while (node.left != nullptr && node.right != nullptr) {
+      rise(node.left->priority > node.right->priority ? *node.left : *node.right);
     }
-    join(link, node.left, node.right);
-    node.left = node.right = nullptr;
+    FreeRange* child = node.left != nullptr ? node.left : node.right;
+    link_to(node) = child;
+    if (child != nullptr) child->parent = node.parent;
+    refresh_from(node.parent);
+    node.left = node.right = node.parent = nullptr;
     granules_ -= node.granules;
     count_--;
   }
 
+  // A range begins and ends elsewhere now, but between the same neighbours.
+  void resize(FreeRange& node, uintptr_t base, size_t granules) noexcept {
+    granules_ += granules - node.granules;
+    node.base = base;
+    node.granules = granules;
+    refresh_from(&node);
+  }
+
   size_t bytes() const noexcept { return granules_ * granule_bytes; }
   size_t count() const noexcept { return count_; }
-  FreeRange* any() const noexcept { return root_; }
 
-  // Order and heap property hold everywhere, and the totals are those of the nodes.
+  // Order and heap property hold everywhere, what nodes know of those below is true, and the totals
+  // are those of the nodes.
   bool is_sound() const noexcept {
     size_t granules = 0, count = 0;
-    return is_sound_below(root_, nullptr, nullptr, granules, count) && granules == granules_ &&
-           count == count_;
+    return is_sound_below(root_, nullptr, 0, UINTPTR_MAX, granules, count) &&
+           granules == granules_ && count == count_;
   }
 
  private:
-  static bool is_before(const FreeRange& a, const FreeRange& b) noexcept {
-    return a.granules != b.granules ? a.granules < b.granules : a.base < b.base;
+  static uint32_t most_of(const FreeRange* tree) noexcept {
+    return tree == nullptr ? 0 : tree->granules_most;
+  }
+  static uint32_t most_at(const FreeRange& node) noexcept {
+    const uint32_t left = most_of(node.left), right = most_of(node.right);
+    const auto own = static_cast<uint32_t>(node.granules);
+    const uint32_t below = left > right ? left : right;
+    return own > below ? own : below;
+  }
+  // From here upwards, as far as it makes a difference.
+  static void refresh_from(FreeRange* at) noexcept {
+    for (; at != nullptr; at = at->parent) {
+      const uint32_t most = most_at(*at);
+      if (most == at->granules_most) return;
+      at->granules_most = most;
+    }
+  }
+  FreeRange*& link_to(const FreeRange& node) noexcept {
+    if (node.parent == nullptr) return root_;
+    return node.parent->left == &node ? node.parent->left : node.parent->right;
+  }
+  // A node and its parent change places; the order stays.
+  void rise(FreeRange& node) noexcept {
+    FreeRange& above = *node.parent;
+    link_to(above) = &node;
+    FreeRange*& inner = above.left == &node ? node.right : node.left;
+    (above.left == &node ? above.left : above.right) = inner;
+    if (inner != nullptr) inner->parent = &above;
+    inner = &above;
+    node.parent = above.parent;
+    above.parent = &node;
+    node.granules_most = above.granules_most;
+    above.granules_most = most_at(above);
   }
 
-  // Splits the tree at `key` into what comes before and what comes after it.
-  static void split(FreeRange* tree, const FreeRange& key, FreeRange** before,
-                    FreeRange** after) noexcept {
-    while (tree != nullptr) {
-      if (is_before(*tree, key)) {
-        *before = tree;
-        before = &tree->right;
-        tree = tree->right;
-      } else {
-        *after = tree;
-        after = &tree->left;
-        tree = tree->left;
-      }
-    }
-    *before = *after = nullptr;
-  }
-  // Joins two trees, all of `before` in front of all of `after`, at `link`.
-  static void join(FreeRange** link, FreeRange* before, FreeRange* after) noexcept {
-    while (before != nullptr && after != nullptr) {
-      if (before->priority >= after->priority) {
-        *link = before;
-        link = &before->right;
-        before = before->right;
-      } else {
-        *link = after;
-        link = &after->left;
-        after = after->left;
-      }
-    }
-    *link = before != nullptr ? before : after;
-  }
-  static bool is_sound_below(const FreeRange* node, const FreeRange* low, const FreeRange* high,
-                             size_t& granules, size_t& count) noexcept {
+  static bool is_sound_below(const FreeRange* node, const FreeRange* parent, uintptr_t low,
+                             uintptr_t high, size_t& granules, size_t& count) noexcept {
     if (node == nullptr) return true;
     granules += node->granules;
     count++;
-    if (node->left != nullptr && node->left->priority > node->priority) return false;
-    if (node->right != nullptr && node->right->priority > node->priority) return false;
-    return (low == nullptr || is_before(*low, *node)) &&
-           (high == nullptr || is_before(*node, *high)) &&
-           is_sound_below(node->left, low, node, granules, count) &&
-           is_sound_below(node->right, node, high, granules, count);
+    const bool is_placed = node->parent == parent && low <= node->base && node->end() <= high;
+    const bool is_balanced = parent == nullptr || parent->priority >= node->priority;
+    return is_placed && is_balanced && node->granules_most == most_at(*node) &&
+           is_sound_below(node->left, node, low, node->base, granules, count) &&
+           is_sound_below(node->right, node, node->end(), high, granules, count);
   }
 
   FreeRange* root_ = nullptr;

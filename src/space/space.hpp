@@ -2,10 +2,11 @@
 // space: the face of address space. Gives ranges of granules to heaps and takes them back.
 //
 // Owns: arenas (reserved from the kernel, never returned), the page map, free ranges and metadata.
-// A request takes the best fitting dirty range, else one with a clean neighbour, else the best
-// fitting clean one, else new address space: a page fault costs as much as hundreds of fast paths,
-// so touched memory is reused before untouched. What is free and touched goes back to the kernel,
-// oldest first, when it is surplus or exceeds a bound (space/retention.hpp), or the soft limit.
+// A request takes the dirty range at the highest address, where arenas are oldest, else one with a
+// clean neighbour, else the highest clean one, else new address space: a page fault costs as much
+// as hundreds of fast paths, so touched memory is reused before untouched, and what is used stays
+// together. What is free and touched goes back to the kernel, oldest first, when it is surplus or
+// exceeds a bound (space/retention.hpp), or the soft limit.
 // Invariant: a granule belongs to one free range or to one user; what is given never exceeds the
 // hard limit. Called on: any thread, under the one lock; the kernel is mostly entered outside it.
 // Must not know: slabs, heaps, threads.
@@ -54,8 +55,11 @@ class Space : public FreeRanges {
       fit = find(wanted);
       if (fit == nullptr) return {};
     }
-    const uintptr_t base = round_up(fit->base, alignment);
     const Zeroed zeroed = fit->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
+    // Slabs stand together at the upper end; what is not known to fill may grow, upwards.
+    const bool is_from_end = filling != Filling::unknown && zeroed == Zeroed::no;
+    const uintptr_t first = is_from_end ? fit->end() - wanted * granule_bytes : fit->base;
+    const uintptr_t base = round_up(first, alignment);
     const uintptr_t end = base + granules * granule_bytes;
     const uintptr_t clean_end = fit->end();
     if (!arenas_.commit(base, end - base, clean_end)) return {};
@@ -306,14 +310,14 @@ class Space : public FreeRanges {
 
   // The first touch of a huge page makes all of it resident, also what is free behind its user.
   void purge_rests_of_huge(Locked& held) noexcept {
-    FreeRange* range = arenas_.has_huge() ? next_clean(0, 0) : nullptr;
+    FreeRange* range = arenas_.has_huge() ? next_clean(0) : nullptr;
     while (range != nullptr && purger_count_ < purgers_max) {
       const uintptr_t base = range->base;
       const size_t granules = range->granules;
       size_t rest = (round_up(base, arena_alignment) - base) / granule_bytes;
       if (rest > granules) rest = granules;
       if (rest != 0 && arenas_.is_huge(base)) purge_piece(held, *range, PurgePiece{base, rest});
-      range = next_clean(granules, base);
+      range = next_clean(base);
     }
   }
 

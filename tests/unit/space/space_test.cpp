@@ -6,93 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
 #include "effort.hpp"
-#include "space/space.hpp"
+#include "space/space_fixture.hpp"
 
 namespace talus {
 namespace {
-
-struct Shadow {
-  size_t granules = 0;
-  uint64_t mark = 0;
-};
-
-// There is one page map, so there can be one space: tests share it and leave it clean.
-Space only_space;
-
-// Who has what of the space.
-class SpaceTest : public testing::Test {
- protected:
-  SpaceTest() : before_{options} {}
-  ~SpaceTest() override {
-    Locked held{space_.lock()};
-    while (!users_.empty()) give(held, users_.begin()->first);
-    space_.give_up_huge(held);
-    space_.trim(held, 0);
-    // And what was in use is forgotten, at last by the program's own threads, too.
-    space_.give_back_surplus(held, LowMark::turns_kept + 1);
-    space_.give_back_surplus(held, 1);
-    EXPECT_EQ(space_.dirty_bytes(), 0u);
-    EXPECT_EQ(space_.counters().given_bytes, 0u);
-    // All free memory is clean now, so each arena is one range (neighbouring arenas join).
-    EXPECT_LE(space_.free_range_count(), space_.counters().arena_count);
-    EXPECT_TRUE(space_.is_sound());
-    options = before_;
-  }
-
-  static uint64_t& word_at(uintptr_t address) { return *reinterpret_cast<uint64_t*>(address); }
-
-  // What every user does: marks the ends in the page map and writes its memory.
-  void use(const Range& range) {
-    const uint64_t mark = ++marks_;
-    page_map.set_ends(range.base, range.granules, PageWord::large(), this);
-    for (size_t i = 0; i < range.granules; i++) {
-      word_at(range.base + i * granule_bytes) = mark;
-      word_at(range.base + (i + 1) * granule_bytes - 8) = mark;
-    }
-    users_[range.base] = Shadow{range.granules, mark};
-    granules_ += range.granules;
-  }
-
-  bool overlaps(const Range& range) const {
-    auto after = users_.lower_bound(range.base);
-    const uintptr_t end = range.base + range.granules * granule_bytes;
-    if (after != users_.end() && after->first < end) return true;
-    if (after == users_.begin()) return false;
-    --after;
-    return after->first + after->second.granules * granule_bytes > range.base;
-  }
-
-  void check(const Range& range, size_t alignment) {
-    ASSERT_EQ(range.base % alignment, 0u);
-    ASSERT_FALSE(overlaps(range));
-    if (range.zeroed == Zeroed::no) return;
-    for (uintptr_t at = range.base; at < range.base + range.granules * granule_bytes; at += 2048) {
-      ASSERT_EQ(word_at(at), 0u) << "said to be zero";
-      ASSERT_EQ(word_at(at + 2040), 0u) << "said to be zero";
-    }
-  }
-
-  void give(Locked& held, uintptr_t base) {
-    const Shadow shadow = users_[base];
-    for (size_t i = 0; i < shadow.granules; i++) {
-      ASSERT_EQ(word_at(base + i * granule_bytes), shadow.mark);
-      ASSERT_EQ(word_at(base + (i + 1) * granule_bytes - 8), shadow.mark);
-    }
-    space_.give(held, base, shadow.granules, true);
-    users_.erase(base);
-    granules_ -= shadow.granules;
-  }
-
-  Space& space_ = only_space;
-  std::map<uintptr_t, Shadow> users_;
-  size_t granules_ = 0;
-  uint64_t marks_ = 0;
-  Options before_;
-};
 
 TEST_F(SpaceTest, RandomUsersGetWhatIsNobodys) {
   test::Random random{test::seed_of("Space.Random")};
@@ -102,10 +22,11 @@ TEST_F(SpaceTest, RandomUsersGetWhatIsNobodys) {
   for (size_t round = 0; round < test::rounds_of(20000); round++) {
     const size_t what = random.below(100);
     if (what < 45 && granules_ < 2000) {
-      const size_t alignment = random.below(4) == 0 ? granule_bytes << random.below(7)
-                                                    : granule_bytes;
+      const bool is_aligned = random.below(4) == 0;
+      const size_t alignment = is_aligned ? granule_bytes << random.below(7) : granule_bytes;
       const size_t granules = 1 + random.of_any_length(5);
-      const Range range = space_.take(held, granules, alignment);
+      const Filling filling = random.below(2) == 0 ? Filling::sparse : Filling::unknown;
+      const Range range = space_.take(held, granules, alignment, filling);
       ASSERT_NE(range.base, 0u);
       ASSERT_EQ(range.granules, granules);
       ASSERT_NO_FATAL_FAILURE(check(range, alignment));
@@ -148,7 +69,7 @@ TEST_F(SpaceTest, NeighboursJoinInEveryOrder) {
     space_.give(held, whole.base, 9, true);
     Range parts[3];
     for (Range& part : parts) use(part = space_.take(held, 3));
-    EXPECT_EQ(parts[0].base, whole.base) << "the best fit is the range that was just given";
+    EXPECT_EQ(parts[0].base, whole.base) << "no other range was touched";
     for (int which : order) give(held, parts[which].base);
     const Range again = space_.take(held, 9);
     EXPECT_EQ(again.base, whole.base);
@@ -257,54 +178,6 @@ TEST_F(SpaceTest, WhatComesAndGoesInLargeStepsStays) {
   EXPECT_EQ(space_.counters().purged_bytes, purged);
   space_.give_back_surplus(held, LowMark::turns_kept + 1);  // and now time enough
   EXPECT_GE(space_.counters().purged_bytes - purged, 32 * mib);
-}
-
-// Free ranges of touched and of untouched granules beside each other, between two users.
-class RangesBesideEachOther : public SpaceTest {
- protected:
-  static constexpr size_t part = 8;  // granules of the touched range, and of each user
-
-  void lay(Locked& held, bool dirty_first, size_t clean = part) {
-    const Range whole = space_.take(held, 3 * part + clean);
-    ASSERT_NE(whole.base, 0u);
-    first_ = whole.base + part * granule_bytes;
-    const uintptr_t dirty = dirty_first ? first_ : first_ + clean * granule_bytes;
-    use(Range{whole.base, part, Zeroed::no});
-    use(Range{first_ + (part + clean) * granule_bytes, part, Zeroed::no});
-    use(Range{dirty, part, Zeroed::no});
-    space_.give_tail(held, dirty_first ? first_ + part * granule_bytes : first_, clean, false);
-    give(held, dirty);
-    ASSERT_EQ(space_.dirty_bytes(), part * granule_bytes);
-  }
-
-  uintptr_t first_ = 0;  // address of the first of them
-};
-
-TEST_F(RangesBesideEachOther, MakeRoomTogether) {
-  Locked held{space_.lock()};
-  for (const bool dirty_first : {true, false}) {
-    for (const size_t granules : {part + 1, 2 * part - 1, 2 * part}) {
-      ASSERT_NO_FATAL_FAILURE(lay(held, dirty_first));
-      const Range both = space_.take(held, granules);
-      const uintptr_t wanted = dirty_first ? first_
-                                           : first_ + (2 * part - granules) * granule_bytes;
-      EXPECT_EQ(both.base, wanted) << granules;
-      EXPECT_EQ(both.granules, granules);
-      EXPECT_EQ(both.zeroed, Zeroed::no);
-      EXPECT_EQ(space_.dirty_bytes(), 0u);
-      EXPECT_TRUE(space_.is_sound());
-      use(both);
-    }
-  }
-}
-
-TEST_F(RangesBesideEachOther, AreLeftToOthersWhereMostIsUntouched) {
-  Locked held{space_.lock()};
-  ASSERT_NO_FATAL_FAILURE(lay(held, true, 3 * part));
-  const Range other = space_.take(held, 2 * part + 2);
-  EXPECT_EQ(other.zeroed, Zeroed::yes);
-  use(other);
-  EXPECT_EQ(space_.dirty_bytes(), part * granule_bytes);
 }
 
 TEST_F(SpaceTest, NothingStaysWhereNothingMay) {

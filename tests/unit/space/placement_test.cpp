@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/space/placement: which of several free ranges serves, and which end of it.
+#include "space/space_fixture.hpp"
+
+namespace talus {
+namespace {
+
+// Touched free ranges between users: one of exactly a few granules, and above it a larger one.
+class TwoTouchedRanges : public SpaceTest {
+ protected:
+  static constexpr size_t few = 2, many = 5;
+
+  void lay(Locked& held) {
+    const Range whole = space_.take(held, few + many + 2);
+    ASSERT_NE(whole.base, 0u);
+    lower_ = whole.base;
+    upper_ = whole.base + (few + 1) * granule_bytes;
+    use(Range{lower_, few, Zeroed::no});
+    use(Range{lower_ + few * granule_bytes, 1, Zeroed::no});
+    use(Range{upper_, many, Zeroed::no});
+    use(Range{upper_ + many * granule_bytes, 1, Zeroed::no});
+    give(held, lower_);
+    give(held, upper_);
+  }
+  uintptr_t take(Locked& held, size_t granules, Filling filling) {
+    const Range range = space_.take(held, granules, granule_bytes, filling);
+    EXPECT_EQ(range.zeroed, Zeroed::no);
+    use(range);
+    return range.base;
+  }
+
+  uintptr_t lower_ = 0, upper_ = 0;
+};
+
+TEST_F(TwoTouchedRanges, TheUpperServesThoughTheLowerFits) {
+  Locked held{space_.lock()};
+  ASSERT_NO_FATAL_FAILURE(lay(held));
+  EXPECT_EQ(take(held, few, Filling::unknown), upper_);
+  EXPECT_EQ(take(held, many - few, Filling::unknown), upper_ + few * granule_bytes);
+  EXPECT_EQ(take(held, few, Filling::unknown), lower_) << "only when the upper one is used up";
+}
+
+TEST_F(TwoTouchedRanges, SlabsTakeTheUpperEndAndLeaveRoomBelow) {
+  Locked held{space_.lock()};
+  ASSERT_NO_FATAL_FAILURE(lay(held));
+  EXPECT_EQ(take(held, 1, Filling::sparse), upper_ + (many - 1) * granule_bytes);
+  EXPECT_EQ(take(held, 1, Filling::dense), upper_ + (many - 2) * granule_bytes);
+  EXPECT_EQ(take(held, 1, Filling::unknown), upper_) << "may grow to where the slabs begin";
+}
+
+// Free ranges of touched and of untouched granules beside each other, between two users.
+class RangesBesideEachOther : public SpaceTest {
+ protected:
+  static constexpr size_t part = 8;  // granules of the touched range, and of each user
+
+  void lay(Locked& held, bool dirty_first, size_t clean = part) {
+    const Range whole = space_.take(held, 3 * part + clean);
+    ASSERT_NE(whole.base, 0u);
+    first_ = whole.base + part * granule_bytes;
+    const uintptr_t dirty = dirty_first ? first_ : first_ + clean * granule_bytes;
+    use(Range{whole.base, part, Zeroed::no});
+    use(Range{first_ + (part + clean) * granule_bytes, part, Zeroed::no});
+    use(Range{dirty, part, Zeroed::no});
+    space_.give_tail(held, dirty_first ? first_ + part * granule_bytes : first_, clean, false);
+    give(held, dirty);
+    ASSERT_EQ(space_.dirty_bytes(), part * granule_bytes);
+  }
+
+  uintptr_t first_ = 0;  // address of the first of them
+};
+
+TEST_F(RangesBesideEachOther, MakeRoomTogether) {
+  Locked held{space_.lock()};
+  for (const bool dirty_first : {true, false}) {
+    for (const size_t granules : {part + 1, 2 * part - 1, 2 * part}) {
+      ASSERT_NO_FATAL_FAILURE(lay(held, dirty_first));
+      const Range both = space_.take(held, granules);
+      const uintptr_t wanted = dirty_first ? first_
+                                           : first_ + (2 * part - granules) * granule_bytes;
+      EXPECT_EQ(both.base, wanted) << granules;
+      EXPECT_EQ(both.granules, granules);
+      EXPECT_EQ(both.zeroed, Zeroed::no);
+      EXPECT_EQ(space_.dirty_bytes(), 0u);
+      EXPECT_TRUE(space_.is_sound());
+      use(both);
+    }
+  }
+}
+
+TEST_F(RangesBesideEachOther, AreLeftToOthersWhereMostIsUntouched) {
+  Locked held{space_.lock()};
+  ASSERT_NO_FATAL_FAILURE(lay(held, true, 3 * part));
+  const Range other = space_.take(held, 2 * part + 2);
+  EXPECT_EQ(other.zeroed, Zeroed::yes);
+  use(other);
+  EXPECT_EQ(space_.dirty_bytes(), part * granule_bytes);
+}
+
+}  // namespace
+}  // namespace talus
