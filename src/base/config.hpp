@@ -84,6 +84,9 @@ inline constexpr size_t remote_batch_bytes_max = 32 * kib;
 // Small blocks of other heaps have their first line taken by who frees them (heap/remote.hpp).
 // Larger ones may lie in pages that nobody touched.
 inline constexpr size_t line_taken_bytes_max = 1 * kib;
+// Blocks of other heaps from this size on may stay with the thread that frees them: they share no
+// cache line with other blocks, so whoever gets them here slows nobody else down.
+inline constexpr size_t guest_bytes_min = 512;
 // Blocks that come home fill a list up to this part of what its class may have.
 inline constexpr size_t list_remote_part = 8;
 // Unused messages that move between a heap and the pool at a time.

@@ -58,7 +58,7 @@ inline constexpr size_t fast_class_count = count_fast_classes();
 struct alignas(cache_line_bytes) HeapFace {
   Atomic<void**> tops[class_count];            // owner only; first: no offset to add
   void** limits[class_count] = {};             // owner only
-  HeapId id = faceless;                        // whose blocks the lists hold
+  HeapId id = faceless;                        // whose blocks free pushes on the lists
   const FaceOperations* operations = nullptr;  // constant; null: a ThreadCache
   // Which list a request of n bytes pops from: [(n + 15) / 16]. All zero where lists are closed.
   uint8_t class_of_units[fast_bytes_max / block_alignment + 1] = {};

@@ -8,22 +8,15 @@
 
 #include "heap/alloc_slow.hpp"
 #include "heap/instance_blocks.hpp"
-#include "heap/offer.hpp"
-#include "os/bytes.hpp"
+#include "heap/list_home.hpp"
 
 namespace talus {
 
 // Gives the oldest blocks of a full list back to their slabs. The younger ones stay: they are in
 // the processor's cache.
 TALUS_SLOW void flush_some(ThreadCache& cache, ClassId id) noexcept {
-  void** bottom = list_bottom(cache, id);
-  const size_t length = list_length(cache, id);
-  const size_t flushed = blocks_to_move(cache, id, length, Trend::shrinks);
-  Locked held{lock_of(cache)};
-  give_blocks(*cache.heap, bottom, flushed);
-  offer_if_much(*cache.heap);
-  move_bytes(bottom, bottom + flushed, (length - flushed) * sizeof(void*));
-  list_of(cache, id).top.store_relaxed(bottom + length - flushed);  // [own] in the lock
+  const size_t flushed = blocks_to_move(cache, id, list_length(cache, id), Trend::shrinks);
+  send_home(cache, id, flushed, remote_backlog_bytes_max);
 }
 
 // Is this the block of its list that was freed last? A look at the whole list would cost more than
@@ -129,13 +122,28 @@ TALUS_SLOW void release_large_by(ThreadCache& cache, void* pointer, PageWord wor
 
 TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageWord word) noexcept {
   const Working working{cache};
+  const ClassId id = class_of_tag(word.tag());
+  if (TALUS_UNLIKELY(may_have_guests(id) && was_just_freed(list_of(cache, id), pointer))) {
+    report::double_free(pointer, size_class_row(id).block_bytes);
+  }
   release_remote(cache, pointer, word);
 }
 
-// Adds a block to its owner's batch if that takes nothing but a few stores, and calls nothing.
-TALUS_FAST bool add_at_hand(ThreadCache& cache, void* pointer, PageWord word) noexcept {
+// Keeps a block of another heap, or adds it to its owner's batch, if that takes nothing but a few
+// stores, and calls nothing. What is kept will be handed out here, where it is in the processor's
+// cache.
+TALUS_FAST bool take_in_at_hand(ThreadCache& cache, void* pointer, PageWord word) noexcept {
   const BriefWork work{cache};
-  return TALUS_LIKELY(work.may_begin) && add_if_room(cache, pointer, word);
+  if (TALUS_UNLIKELY(!work.may_begin)) return false;
+  const ClassId id = class_of_tag(word.tag());
+  const size_t block_bytes = size_class_row(id).block_bytes;
+  if (TALUS_UNLIKELY(block_bytes >= guest_bytes_min)) {
+    const ThreadList list = list_of(cache, id);
+    if (was_just_freed(list, pointer)) return false;
+    const bool is_welcome = may_have_guests(id) && !is_instance(word.owner());
+    if (is_welcome && push_within(list, pointer)) return true;
+  }
+  return add_if_room(cache, pointer, word.owner(), block_bytes);
 }
 
 // A pointer whose page word names another owner than the face.
@@ -145,7 +153,7 @@ TALUS_SLOW void release_other(void* pointer, HeapFace& face, PageWord word) noex
   if (TALUS_UNLIKELY(!word.is_slab())) {
     return word.is_large() ? release_large_by(cache, pointer, word) : release_slow(pointer, face);
   }
-  if (TALUS_UNLIKELY(!add_at_hand(cache, pointer, word))) {
+  if (TALUS_UNLIKELY(!take_in_at_hand(cache, pointer, word))) {
     return release_remote_slow(cache, pointer, word);
   }
 }
@@ -155,31 +163,24 @@ TALUS_SLOW void release_other(void* pointer, HeapFace& face, PageWord word) noex
 TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
   for (RemoteBatch& batch : cache.batches) deliver(cache, batch, 0);
   release_kept(cache);
-  Locked held{lock_of(cache)};
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
-    const ThreadList list = list_of(cache, id);
-    void** bottom = list_bottom(cache, id);
     // The next thread shall not pay for this one's habits.
-    list.limit = bottom + list_start_of(id);
-    if (list.top.load_relaxed() == bottom) continue;  // [own]
-    give_blocks(*cache.heap, bottom, list_length(cache, id));
-    list.top.store_relaxed(bottom);  // [own]
+    list_of(cache, id).limit = list_bottom(cache, id) + list_start_of(id);
+    send_home(cache, id, list_length(cache, id), 0);
   }
   cache.kept.medium_bytes = 0;
   cache.kept.borrowed_count = 0;
   for (uint64_t& word : cache.growing_words) word = 0;
+  Locked held{lock_of(cache)};
   drain_inbox(*cache.heap);
 }
 
 // Small blocks of all lists go home; the lists stay as long as they were. The thread is at work.
 TALUS_USUAL void flush_lists(ThreadCache& cache) noexcept {
-  Locked held{lock_of(cache)};
   for (size_t index = 0; index < small_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
-    void** bottom = list_bottom(cache, id);
-    give_blocks(*cache.heap, bottom, list_length(cache, id));
-    list_of(cache, id).top.store_relaxed(bottom);  // [own] in the lock
+    send_home(cache, id, list_length(cache, id), remote_backlog_bytes_max);
   }
 }
 

@@ -2,9 +2,10 @@
 // heap/lists: the lists of free blocks that a thread holds, one for each class.
 //
 // Owns: where they lie in a cache, how many blocks they may have, and how many move at a time.
-// Invariants: the capacity of a list of small blocks only grows while its thread lives, up to what
-// list_bounds says; a list's blocks lie between its bottom and its top (heap/face.hpp).
-// Called on: the thread whose cache it is, or whoever has the cache. Must not know: slabs.
+// Lists of some classes may hold blocks of other heaps, too: guests. Invariants: the capacity of a
+// list of small blocks only grows while its thread lives, up to what list_bounds says; a list's
+// blocks lie between its bottom and its top (heap/face.hpp). Called on: the thread whose cache it
+// is, or whoever has the cache. Must not know: slabs.
 #ifndef TALUS_HEAP_LISTS_HPP
 #define TALUS_HEAP_LISTS_HPP
 
@@ -17,6 +18,19 @@ namespace talus {
 inline ListBounds list_bounds = derive_list_bounds(list_bytes_max);
 
 inline size_t list_most_of(ClassId id) noexcept { return list_bounds.blocks_max[index_of(id)]; }
+
+// May lists of this class hold guests?
+TALUS_FAST bool may_have_guests(ClassId id) noexcept {
+  constexpr size_t first = index_of(class_of(guest_bytes_min));
+  return index_of(id) - first < small_class_count - first;
+}
+constexpr bool guests_share_no_line() noexcept {
+  for (size_t index = index_of(class_of(guest_bytes_min)); index < small_class_count; index++) {
+    if (size_class_table.rows[index].block_bytes % cache_line_bytes != 0) return false;
+  }
+  return true;
+}
+static_assert(guests_share_no_line(), "two processors may use blocks that lie beside each other");
 
 // Where a list's first block lies; list.top equals this when it is empty.
 TALUS_FAST void** list_bottom(ThreadCache& cache, ClassId id) noexcept {

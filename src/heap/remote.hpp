@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // heap/remote: blocks of other heaps, from the thread that frees them to the heap they belong to.
 //
-// Owns: the batches that a thread collects, draining, and unused messages. Invariants: a block of
-// another heap never enters this thread's lists; a full message wakes nobody, a thread of its heap
-// finds it at its next refill; what waits is bounded: a deliverer who finds too much of it, or a
-// heap without threads, drains it, and waits for that if need be. A block is written to for the
-// last time before it enters a message (take_line). Called on: any thread.
+// Owns: the batches that a thread collects, draining, and unused messages. Invariants: small
+// blocks that share lines with others never enter another heap's lists (larger ones may,
+// heap/lists.hpp); a full message wakes nobody, a thread of its heap finds it at its next refill;
+// what waits is bounded: a deliverer who finds too much of it, or a heap without threads, drains
+// it, and waits for that if need be. A block is written to for the last time before it enters a
+// message (take_line). Called on: any thread.
 #ifndef TALUS_HEAP_REMOTE_HPP
 #define TALUS_HEAP_REMOTE_HPP
 
@@ -238,16 +239,17 @@ TALUS_FAST void release_remote(ThreadCache& cache, void* pointer, PageWord word)
 
 // As above, if that takes nothing but a few stores: the batch of the owner has begun, and does not
 // become full. False: nothing was done.
-TALUS_FAST bool add_if_room(ThreadCache& cache, void* pointer, PageWord word) noexcept {
-  const RemoteBatch& batch = cache.batches[index_of(word.owner()) % remote_owners];
-  if (TALUS_UNLIKELY(batch.owner != word.owner())) return false;
+TALUS_FAST bool add_if_room(ThreadCache& cache, void* pointer, HeapId owner,
+                            size_t block_bytes) noexcept {
+  const RemoteBatch& batch = cache.batches[index_of(owner) % remote_owners];
+  if (TALUS_UNLIKELY(batch.owner != owner)) return false;
   RemoteMessage& message = *batch.message;
-  const size_t block_bytes = block_bytes_of(word);
-  // [own]
-  if (TALUS_UNLIKELY(message.count.load_relaxed() + 1 == RemoteMessage::blocks_max)) return false;
-  if (message.bytes.load_relaxed() + block_bytes >= remote_batch_bytes_max) return false;  // [own]
+  const uint32_t count = message.count.load_relaxed();  // [own]
+  const size_t bytes = message.bytes.load_relaxed();    // [own]
+  if (TALUS_UNLIKELY(count + 1 == RemoteMessage::blocks_max)) return false;
+  if (bytes + block_bytes >= remote_batch_bytes_max) return false;
   take_line(pointer, block_bytes);
-  message.add(pointer, block_bytes);
+  message.add_to(count, bytes, pointer, block_bytes);
   return true;
 }
 

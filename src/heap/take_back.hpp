@@ -9,7 +9,7 @@
 
 #include "heap/attendance.hpp"
 #include "heap/large_cache.hpp"
-#include "heap/remote.hpp"
+#include "heap/list_home.hpp"
 
 namespace talus {
 
@@ -30,13 +30,10 @@ TALUS_NO_RACE_CHECK inline size_t empty_places(void** places, size_t count,
 // All of the lists of large classes, which their owner uses only where it says that it is busy.
 inline size_t take_guarded_lists_back(ThreadCache& cache) noexcept {
   size_t bytes = 0;
-  Locked held{lock_of(cache)};
   for (size_t index = fast_class_count; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     const size_t length = list_length(cache, id);
-    void** bottom = list_bottom(cache, id);
-    give_blocks(*cache.heap, bottom, length);
-    list_of(cache, id).top.store_relaxed(bottom);  // [own] the lock of its presence
+    send_home(cache, id, length, 0);
     bytes += length * size_class_row(id).block_bytes;
   }
   return bytes;
@@ -44,7 +41,7 @@ inline size_t take_guarded_lists_back(ThreadCache& cache) noexcept {
 
 // All but the uppermost block of each list. Returns bytes.
 TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
-  constexpr size_t batch = 128;
+  constexpr size_t batch = guests_at_a_time;
   size_t bytes = 0;
   for (size_t index = 0; index < fast_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
@@ -54,12 +51,16 @@ TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
     while (left > 1) {
       void* blocks[batch];
       const size_t part = left - 1 < batch ? left - 1 : batch;
-      Locked held{lock_of(cache)};
-      // [own] From the first block on, the list has gaps. A fork sees both or neither.
-      cache.presence.shared_state.store_relaxed(Attendance::absent);
-      const size_t found = empty_places(place, part, blocks);
-      give_blocks(*cache.heap, blocks, found);
-      bytes += found * size_class_row(id).block_bytes;
+      HeapId owner = HeapId::nobody;
+      {
+        Locked held{lock_of(cache)};
+        // [own] From the first block on, the list has gaps. A fork sees both or neither.
+        cache.presence.shared_state.store_relaxed(Attendance::absent);
+        const size_t found = empty_places(place, part, blocks);
+        owner = give_with_guests(held, *cache.heap, blocks, found);
+        bytes += found * size_class_row(id).block_bytes;
+      }
+      if (owner != HeapId::nobody) drain_for_owner(heap_with(owner), 0);
       place += part;
       left -= part;
     }

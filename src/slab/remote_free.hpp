@@ -42,10 +42,14 @@ struct alignas(cache_line_bytes) RemoteMessage {
   bool is_full() const noexcept { return count.load_relaxed() == blocks_max; }  // [own]
   // Adds a block; there must be room.
   TALUS_FAST void add(void* block, size_t block_bytes) noexcept {
-    const uint32_t before = count.load_relaxed();  // [own]
-    blocks[place_of(before)] = block;
-    bytes.own_add_relaxed(block_bytes);  // [own]
-    count.store_release(before + 1);     // last: a fork finds complete entries
+    add_to(count.load_relaxed(), bytes.load_relaxed(), block, block_bytes);  // [own]
+  }
+  // The same for who knows how many blocks and bytes there are.
+  TALUS_FAST void add_to(uint32_t count_before, size_t bytes_before, void* block,
+                         size_t block_bytes) noexcept {
+    blocks[place_of(count_before)] = block;
+    bytes.store_relaxed(bytes_before + block_bytes);  // [own]
+    count.store_release(count_before + 1);            // last: a fork finds complete entries
   }
   // The block that was added last, and behind it those before.
   void* const* newest() const noexcept {

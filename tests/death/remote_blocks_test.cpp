@@ -109,6 +109,34 @@ TEST_F(RemoteBlock, PointerIntoItNoticedByATrimElsewhere) {
   });
 }
 
+// What a thread keeps of another heap's blocks is looked at where it is freed.
+TEST_F(RemoteBlock, GuestFreedTwiceInARow) {
+  constexpr size_t bytes = 1024;
+  void* guest = api::malloc(bytes);
+  EXPECT_FAULT(double_free_text(guest, bytes), {
+    on_another_thread([&] {
+      api::free(api::malloc(bytes));
+      api::free(guest);
+      api::free(guest);
+    });
+  });
+  api::free(guest);
+}
+
+TEST_F(RemoteBlock, GuestFreedByItsOwnThread) {
+  constexpr size_t bytes = 1024;
+  void* guest = api::malloc(bytes);
+  EXPECT_FAULT(double_free_text(guest, bytes), {
+    on_another_thread([&] {
+      api::free(api::malloc(bytes));
+      api::free(guest);
+    });
+    api::free(guest);
+    flush_all(cache);
+  });
+  api::free(guest);
+}
+
 // A thread that only frees it, and a heap that does not drain: nothing is said, the block waits.
 TEST_F(RemoteBlock, NothingIsSaidOnTheWay) {
   EXPECT_EXIT(

@@ -3,9 +3,9 @@
 // those that it only calls.
 //
 // Shipped, in copies whose lists consist of places (attendance_places.cmake): face, heap, lists,
-// attendance, take_back, alloc, alloc_slow, free, free_slow, remote, and of release and sweep what
-// is about caches. Stand-ins: the registry with one heap, slabs, medium and large blocks
-// (there are none) and offers (nothing).
+// attendance, take_back, alloc, alloc_slow, free, free_slow, remote, and of list_home, release and
+// sweep what is about caches. Stand-ins: the registry with one heap, slabs, guests, medium and
+// large blocks (there are none) and offers (nothing).
 // Called on: fibers of the explorer; set_up and check_end alone.
 #ifndef TALUS_TESTS_MODEL_ATTENDANCE_HEAP_HPP
 #define TALUS_TESTS_MODEL_ATTENDANCE_HEAP_HPP
@@ -15,6 +15,7 @@
 #include "attendance_floors.hpp"
 
 #include "heap/lists.hpp"
+#include "os/bytes.hpp"
 
 #define TALUS_HEAP_REGISTRY_HPP
 #define TALUS_HEAP_SLABS_HPP
@@ -80,6 +81,14 @@ size_t give_to_slab(Heap& heap, Slab&, Places* places, size_t) noexcept {
 }
 inline void release_empty_slabs(Heap&) noexcept {}
 
+// No guests; two batches for a full list.
+inline constexpr size_t guests_at_a_time = 2;
+template <typename Places>
+HeapId give_with_guests(Locked&, Heap& heap, Places* places, size_t count) noexcept {
+  give_blocks(heap, places, count);
+  return HeapId::nobody;
+}
+
 // No modes.
 inline bool is_special(PageWord) noexcept { return false; }
 inline void release_special(void*) noexcept {}
@@ -119,6 +128,7 @@ struct SweepTally {
 }  // namespace talus
 
 #include "heap/attendance.hpp"
+#include "heap/remote.hpp"
 #include "heap/take_back.hpp"
 
 inline void* talus::pop_fitting(ThreadCache& cache, ClassId id, Fit) noexcept {

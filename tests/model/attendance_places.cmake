@@ -9,9 +9,9 @@ file(READ "${INPUT}" text)
 
 # The rest of such a file is about other things, and would need more to stand on.
 if(FUNCTIONS)
-  set(kept "// Functions of ${INPUT}.\nnamespace talus {\n")
+  set(kept "// Functions of ${INPUT}.\n#pragma once\nnamespace talus {\n")
   foreach(name IN LISTS FUNCTIONS)
-    string(REGEX MATCH "inline [a-z0-9_]+ ${name}\\(" head "${text}")
+    string(REGEX MATCH "(inline|TALUS_USUAL) [a-z0-9_]+ ${name}\\(" head "${text}")
     if(NOT head)
       message(FATAL_ERROR "no function ${name} in ${INPUT}")
     endif()
@@ -30,8 +30,6 @@ string(REPLACE "void* storage[" "Place storage[" text "${text}")
 string(REPLACE "void* no_blocks[" "Place no_blocks[" text "${text}")
 # Where take_back collects what it takes is an array of its own.
 string(REPLACE "Place* taken" "void** taken" text "${text}")
-# Two batches for a full list instead of one.
-string(REPLACE "size_t batch = 128" "size_t batch = 2" text "${text}")
 
 # A thread-local is one for each fiber, and one for set_up and check_end.
 string(REPLACE "inline TALUS_THREAD_LOCAL Atomic<HeapFace*> this_face{&empty_face};"

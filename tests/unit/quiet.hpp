@@ -34,6 +34,12 @@ inline ThreadCache& own_cache() {
   return *cache_behind(current_face());
 }
 
+// Where there is one processor, all threads have one heap.
+inline bool has_two_heaps() {
+  Locked held{registry.lock};
+  return heap_limit(held) >= 2;
+}
+
 // Forks are what they are in a program: the handlers stand, once however many tests ask.
 inline void begin_forks() {
   static bool has_begun;

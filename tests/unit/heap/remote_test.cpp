@@ -16,12 +16,6 @@
 namespace talus {
 namespace {
 
-// Where there is one processor, all threads have one heap.
-bool has_two_heaps() {
-  Locked held{registry.lock};
-  return heap_limit(held) >= 2;
-}
-
 TEST(Remote, BlocksComeHomeAndAreUsedAgain) {
   constexpr size_t count = 5000;
   std::vector<void*> blocks;
@@ -43,7 +37,7 @@ TEST(Remote, BlocksComeHomeAndAreUsedAgain) {
 
 // Blocks that a refill would take from slabs are not put there first; other classes get a few.
 TEST(Remote, ARefillTakesWhatCameHome) {
-  if (!has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
+  if (!test::has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
   ThreadCache& cache = test::own_cache();
   const ClassId id = class_of(96), other = class_of(112);
   std::vector<void*> blocks;
@@ -77,7 +71,7 @@ TEST(Remote, ARefillTakesWhatCameHome) {
 // which is the one that is still in the other processor's cache.
 TEST(Remote, BlocksOfAMessageComeOutAsTheyWentIn) {
   constexpr size_t count = RemoteMessage::blocks_max, bytes = 96;
-  if (!has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
+  if (!test::has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
   ThreadCache& cache = test::own_cache();
   const ClassId id = class_of(bytes);
   std::vector<void*> others;  // until the list is long enough for all
@@ -124,7 +118,7 @@ TEST(Remote, PureFreeThreadDoesNotGrowTheHeap) {
 // messages that carry them would pile up without bound.
 TEST(Remote, WhatWaitsIsBoundedWhileTheOwnersLockIsHeld) {
   constexpr size_t bytes = 512;
-  if (!has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
+  if (!test::has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
   Heap& heap = *test::own_cache().heap;
   std::vector<void*> blocks;
   for (size_t i = 0; i < 4 * remote_backlog_bytes_most / bytes; i++) {
