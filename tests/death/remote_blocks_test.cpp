@@ -109,34 +109,6 @@ TEST_F(RemoteBlock, PointerIntoItNoticedByATrimElsewhere) {
   });
 }
 
-// What a thread keeps of another heap's blocks is looked at where it is freed.
-TEST_F(RemoteBlock, GuestFreedTwiceInARow) {
-  constexpr size_t bytes = 1024;
-  void* guest = api::malloc(bytes);
-  EXPECT_FAULT(double_free_text(guest, bytes), {
-    on_another_thread([&] {
-      api::free(api::malloc(bytes));
-      api::free(guest);
-      api::free(guest);
-    });
-  });
-  api::free(guest);
-}
-
-TEST_F(RemoteBlock, GuestFreedByItsOwnThread) {
-  constexpr size_t bytes = 1024;
-  void* guest = api::malloc(bytes);
-  EXPECT_FAULT(double_free_text(guest, bytes), {
-    on_another_thread([&] {
-      api::free(api::malloc(bytes));
-      api::free(guest);
-    });
-    api::free(guest);
-    flush_all(cache);
-  });
-  api::free(guest);
-}
-
 // A thread that only frees it, and a heap that does not drain: nothing is said, the block waits.
 TEST_F(RemoteBlock, NothingIsSaidOnTheWay) {
   EXPECT_EXIT(
@@ -167,6 +139,37 @@ TEST_F(RemoteBlock, FreedTwiceWhileItsThreadIsGone) {
   });
   api::free(orphan);
   api::free(neighbour);
+}
+
+// A block that another heap's thread keeps.
+class GuestBlock : public testing::Test {
+ protected:
+  static constexpr size_t bytes = 1024;
+  ThreadCache& cache = own_cache();
+  void* guest = api::malloc(bytes);
+  ~GuestBlock() override { api::free(guest); }
+
+  void take_in() const {
+    api::free(api::malloc(bytes));  // whose list has room now
+    api::free(guest);
+  }
+};
+
+TEST_F(GuestBlock, FreedTwiceInARow) {
+  EXPECT_FAULT(double_free_text(guest, bytes), {
+    on_another_thread([&] {
+      take_in();
+      api::free(guest);
+    });
+  });
+}
+
+TEST_F(GuestBlock, FreedByItsOwnThread) {
+  EXPECT_FAULT(double_free_text(guest, bytes), {
+    on_another_thread([&] { take_in(); });
+    api::free(guest);
+    flush_all(cache);
+  });
 }
 
 }  // namespace
