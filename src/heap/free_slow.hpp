@@ -25,10 +25,13 @@ TALUS_FAST bool was_just_freed(ThreadList list, const void* pointer) noexcept {
   return list.top.load_relaxed()[-1] == pointer;  // [own]
 }
 
+TALUS_FAST void refuse_just_freed(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+  if (TALUS_LIKELY(!was_just_freed(list_of(cache, id), pointer))) return;
+  report::double_free(pointer, size_class_row(id).block_bytes);
+}
+
 TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, ClassId id) noexcept {
-  if (TALUS_UNLIKELY(was_just_freed(list_of(cache, id), pointer))) {
-    report::double_free(pointer, size_class_row(id).block_bytes);
-  }
+  refuse_just_freed(cache, pointer, id);
   if (is_medium(id)) return release_medium(cache, pointer, id);
   if (TALUS_LIKELY(push_on_list(cache, pointer, id))) return;
   if (list_length(cache, id) == 0) return give_past_lists(cache, pointer);
@@ -123,9 +126,7 @@ TALUS_SLOW void release_large_by(ThreadCache& cache, void* pointer, PageWord wor
 TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageWord word) noexcept {
   const Working working{cache};
   const ClassId id = class_of_tag(word.tag());
-  if (TALUS_UNLIKELY(may_have_guests(id) && was_just_freed(list_of(cache, id), pointer))) {
-    report::double_free(pointer, size_class_row(id).block_bytes);
-  }
+  if (may_have_guests(id)) refuse_just_freed(cache, pointer, id);
   release_remote(cache, pointer, word);
 }
 

@@ -20,12 +20,12 @@ inline ListBounds list_bounds = derive_list_bounds(list_bytes_max);
 inline size_t list_most_of(ClassId id) noexcept { return list_bounds.blocks_max[index_of(id)]; }
 
 // May lists of this class hold guests?
+inline constexpr size_t guest_class_first = index_of(class_of(guest_bytes_min));
 TALUS_FAST bool may_have_guests(ClassId id) noexcept {
-  constexpr size_t first = index_of(class_of(guest_bytes_min));
-  return index_of(id) - first < small_class_count - first;
+  return index_of(id) - guest_class_first < small_class_count - guest_class_first;
 }
 constexpr bool guests_share_no_line() noexcept {
-  for (size_t index = index_of(class_of(guest_bytes_min)); index < small_class_count; index++) {
+  for (size_t index = guest_class_first; index < small_class_count; index++) {
     if (size_class_table.rows[index].block_bytes % cache_line_bytes != 0) return false;
   }
   return true;

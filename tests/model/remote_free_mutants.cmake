@@ -72,13 +72,13 @@ mutant(bytes_not_cleared
 
 # A fork between the two finds an entry that is not written yet.
 mutant(committed_before_the_entry
-[==[    blocks[index] = block;
-    bytes.own_add_relaxed(block_bytes);  // [own]
-    count.store_release(index + 1);      // last: a fork finds complete entries
+[==[    blocks[place_of(count_before)] = block;
+    bytes.store_relaxed(bytes_before + block_bytes);  // [own]
+    count.store_release(count_before + 1);            // last: a fork finds complete entries
 ]==]
-[==[    count.store_release(index + 1);
-    bytes.own_add_relaxed(block_bytes);
-    blocks[index] = block;
+[==[    count.store_release(count_before + 1);
+    bytes.store_relaxed(bytes_before + block_bytes);
+    blocks[place_of(count_before)] = block;
 ]==])
 
 # A drainer, not the protocol, reads the link when the message is somebody else's already.

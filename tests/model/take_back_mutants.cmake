@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # What the model of attendance must notice of src/heap/take_back.hpp; the form is that of
-# remote_free_mutants.cmake. Lists are places here (attendance_places.cmake), batches of two.
+# remote_free_mutants.cmake. Lists are places here (attendance_places.cmake), batches of two
+# (attendance_heap.hpp).
 
 # The block that a stopped pop may be about to take.
 mutant(takes_the_uppermost
@@ -62,21 +63,13 @@ mutant(leaves_no_nulls
 
 # A fork, or the owner, takes a list with gaps for a whole one.
 mutant(gaps_before_absent
-[==[      cache.presence.shared_state.store_relaxed(Attendance::absent);
+[==[        cache.presence.shared_state.store_relaxed(Attendance::absent);
 ]==] [==[]==])
 
 # A fork between the two finds neither list nor slab to have the blocks.
 mutant(given_after_the_lock
-[==[      Locked held{lock_of(cache)};
-]==] [==[]==])
-
-# Blocks of large classes go home and stay in their lists, or go home beside a refill.
-mutant(large_lists_not_emptied
-[==[    list_of(cache, id).top.store_relaxed(bottom);  // [own] the lock of its presence
-]==] [==[]==])
-mutant(large_lists_taken_without_lock
-[==[  size_t bytes = 0;
-  Locked held{lock_of(cache)};
-  for]==]
-[==[  size_t bytes = 0;
-  for]==])
+[==[        Locked held{lock_of(cache)};
+]==]
+[==[        Lock another;
+        Locked held{another};
+]==])

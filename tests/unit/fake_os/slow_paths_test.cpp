@@ -10,13 +10,11 @@
 
 #include <fcntl.h>
 
-#include <condition_variable>
-#include <functional>
 #include <memory>
-#include <mutex>
 
 #include "effort.hpp"
 #include "fake_os/sequence.hpp"
+#include "neighbour.hpp"
 
 namespace talus {
 namespace {
@@ -44,42 +42,6 @@ void expect_all_is_well() {
   test::require(test::run_sequence() == 0, "the sequence when memory is back");
   test::require_quiet_heap();
 }
-
-// A thread that was there before, with a cache and a heap of its own, and does what it is told.
-class Neighbour {
- public:
-  Neighbour() : thread_{[this] { serve(); }} {
-    run([] { release(allocate(1)); });
-  }
-  ~Neighbour() {
-    run(nullptr);
-    thread_.join();
-  }
-  void run(std::function<void()> work) {
-    std::unique_lock<std::mutex> lock{mutex_};
-    work_ = std::move(work);
-    has_work_ = true;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return !has_work_; });
-  }
-
- private:
-  void serve() {
-    for (bool is_over = false; !is_over;) {
-      std::unique_lock<std::mutex> lock{mutex_};
-      changed_.wait(lock, [this] { return has_work_; });
-      is_over = work_ == nullptr;
-      if (!is_over) work_();
-      has_work_ = false;
-      changed_.notify_all();
-    }
-  }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::function<void()> work_;
-  bool has_work_ = false;
-  std::thread thread_;
-};
 
 // Some of everything, held while there is memory.
 void hold_some(test::HeldBlocks& held) {
@@ -193,7 +155,7 @@ TEST(SlowPaths, BlocksOfOthersComeHomeWithoutMessages) {
   EXPECT_EQ(test::run_in_child([] {
     test::HeldBlocks held;
     {
-      Neighbour neighbour;
+      test::Neighbour neighbour;
       hold_some(held);
       leave_nothing();
       neighbour.run([&held] {
@@ -217,7 +179,7 @@ TEST(SlowPaths, TheLastMessageIsDelivered) {
   EXPECT_EQ(test::run_in_child([] {
     test::HeldBlocks held;
     {
-      Neighbour neighbour;
+      test::Neighbour neighbour;
       for (size_t i = 0; i < 5000; i++) held.hold(allocate(64), 64);
       neighbour.run([&held] { held.release_last(); });
       leave_nothing();
@@ -254,7 +216,7 @@ TEST(SlowPaths, ThreadsEndAndOthersAdopt) {
   EXPECT_EQ(test::run_in_child([] {
     test::HeldBlocks mine, theirs;
     {
-      Neighbour neighbour;
+      test::Neighbour neighbour;
       hold_some(mine);
       neighbour.run([&theirs] { hold_some(theirs); });
       leave_nothing();
@@ -283,7 +245,7 @@ TEST(SlowPaths, Fork) {
   EXPECT_EQ(test::run_in_child([] {
     watch_forks();
     test::HeldBlocks held, theirs;
-    auto neighbour = std::make_unique<Neighbour>();
+    auto neighbour = std::make_unique<test::Neighbour>();
     hold_some(held);
     neighbour->run([&theirs] { hold_some(theirs); });
     leave_no_block(held);
@@ -325,7 +287,7 @@ TEST(SlowPaths, CountingBegins) {
   EXPECT_EQ(test::run_in_child([] {
     test::HeldBlocks held;
     {
-      Neighbour neighbour;
+      test::Neighbour neighbour;
       hold_some(held);
       leave_nothing();
       start_counting();

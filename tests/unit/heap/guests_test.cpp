@@ -2,13 +2,9 @@
 // tests/unit/heap/guests: blocks of other heaps in the lists of the thread that freed them.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
-#include <functional>
-#include <set>
-#include <thread>
 #include <vector>
 
+#include "neighbour.hpp"
 #include "pattern.hpp"
 #include "quiet.hpp"
 
@@ -16,37 +12,6 @@ namespace talus {
 namespace {
 
 constexpr size_t guest_bytes = 1000;
-
-// A thread of another heap than the main one, which does one thing after the other and sleeps in
-// between.
-class Neighbour {
- public:
-  Neighbour() : thread_{[this] { serve(); }} {}
-  ~Neighbour() {
-    run(nullptr);
-    thread_.join();
-  }
-  void run(const std::function<void()>& work) {
-    work_ = work;
-    turn_ = theirs;
-    while (turn_ != ours) std::this_thread::yield();
-  }
-
- private:
-  enum Turn : int { ours, theirs };
-  void serve() {
-    for (;;) {
-      while (turn_ != theirs) std::this_thread::sleep_for(std::chrono::microseconds(100));
-      const bool is_last = work_ == nullptr;
-      if (!is_last) work_();
-      turn_ = ours;
-      if (is_last) return;
-    }
-  }
-  std::atomic<Turn> turn_{ours};
-  std::function<void()> work_;
-  std::thread thread_;
-};
 
 class Guests : public testing::Test {
  protected:
@@ -88,7 +53,7 @@ class Guests : public testing::Test {
   }
 
   std::vector<void*> blocks_;  // that are still live
-  Neighbour neighbour_;
+  test::Neighbour neighbour_;
 };
 
 TEST_F(Guests, AreHandedOutWhereTheyWereFreed) {
@@ -152,7 +117,7 @@ TEST_F(Guests, GoHomeWithTheirHost) {
   for (size_t i = 0; i < 4; i++) guests.push_back(make(guest_bytes));
   const uint32_t before = taken(guest_bytes);
   {
-    Neighbour other;  // of a heap of its own, or of the neighbour's
+    test::Neighbour other;  // of a heap of its own, or of the neighbour's
     other.run([&] {
       make_room(guest_bytes);
       for (void* block : guests) release(block);

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+# What the model of attendance must notice of src/heap/list_home.hpp; the form is that of
+# remote_free_mutants.cmake.
+
+# Blocks of large classes go home and stay in their lists, or go home beside a refill.
+mutant(lists_not_emptied
+[==[      list_of(cache, id).top.store_relaxed(bottom + length - part);  // [own] in the lock
+]==] [==[]==])
+mutant(sent_without_lock
+[==[      Locked held{lock_of(cache)};
+]==]
+[==[      Lock another;
+      Locked held{another};
+]==])
