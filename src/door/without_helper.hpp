@@ -36,11 +36,11 @@ class WithoutHelper {
 inline bool is_farewell(long option, size_t value) noexcept {
   return option == PR_SET_SECCOMP || (option == PR_SET_NO_NEW_PRIVS && value != 0);
 }
-// The process is about to allow itself few calls: there is no helper from here on, and nobody asks
-// the kernel what is resident.
+// The process is about to allow itself few calls: there is no helper from here on, and nobody
+// makes a call that filters seldom list.
 inline void end_helper_before_filter() noexcept {
   if (is_memory_borrowed()) return;
-  forbid_looking();
+  forbid_rare_calls();
   end_helper(Ended::for_ever);
   wait_until_helper_is_gone();
 }

@@ -60,23 +60,72 @@ inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& ba
   }
 }
 
+// Holes of a batch's slabs, on their way to the kernel many at a time: each call makes all
+// processors forget addresses, and interrupts those where this program runs.
+class HoleRuns {
+ public:
+  explicit HoleRuns(HoleBatch& batch) noexcept : batch_{batch} {}
+
+  void add(size_t slab, uintptr_t at, size_t bytes) noexcept {
+    if (count_ == runs_max) purge();
+    runs_[count_] = os::PageRun{reinterpret_cast<void*>(at), bytes};
+    slabs_[count_++] = static_cast<uint8_t>(slab);
+  }
+  void purge() noexcept {
+    const size_t done = purge_together();
+    for (size_t i = 0; i < done; i++) note_purged(i);
+    for (size_t i = done; i < count_; i++) {
+      batch_.steps++;
+      if (os::System::purge(runs_[i].at, runs_[i].bytes)) note_purged(i);
+    }
+    count_ = 0;
+  }
+
+ private:
+  static constexpr size_t runs_max = 64;
+
+  // Returns how many went, from the first on.
+  size_t purge_together() noexcept {
+    if (count_ < 2 || !rare_calls.are_allowed() || is_unknown.load_relaxed()) return 0;  // [hint]
+    batch_.steps++;
+    const size_t done = os::System::purge_runs(runs_, count_);
+    // Refused even for one: an older kernel, or pages that are locked, which singly goes no better.
+    if (done == 0) is_unknown.store_relaxed(true);  // [hint]
+    return done;
+  }
+  void note_purged(size_t i) noexcept {
+    Slab& slab = *batch_.slabs[slabs_[i]];
+    const uintptr_t at = reinterpret_cast<uintptr_t>(runs_[i].at);
+    const size_t bytes = runs_[i].bytes;
+    slab.note_clean(at, bytes);
+    slab.away_units |= away_units_within(slab, at, bytes, away_unit_shift(slab, os::page_bytes()));
+    batch_.away_bytes[slabs_[i]] += bytes;
+  }
+
+  inline static Atomic<bool> is_unknown;  // the kernel does not know this call
+  HoleBatch& batch_;
+  os::PageRun runs_[runs_max];
+  uint8_t slabs_[runs_max];  // of each run: the slab's place in the batch
+  size_t count_ = 0;
+};
+
 // Gives the pages back. No lock but registry.sweeping is held.
 inline void purge_batch(HoleBatch& batch) noexcept {
+  HoleRuns runs{batch};
   for (size_t i = 0; i < batch.count; i++) {
     if (!batch.has_more[i]) continue;
     Slab& slab = *batch.slabs[i];
-    size_t& away_bytes = batch.away_bytes[i] = 0;
+    batch.away_bytes[i] = 0;
     const unsigned shift = away_unit_shift(slab, os::page_bytes());
     visit_holes(slab, os::page_bytes(), [&](uintptr_t at, size_t bytes) noexcept {
-      if (!is_away(slab, at, bytes, shift)) {
-        if (!os::System::purge(reinterpret_cast<void*>(at), bytes)) return;
-        slab.note_clean(at, bytes);
-        slab.away_units |= away_units_within(slab, at, bytes, shift);
-        batch.steps++;
+      if (is_away(slab, at, bytes, shift)) {
+        batch.away_bytes[i] += bytes;
+      } else {
+        runs.add(i, at, bytes);
       }
-      away_bytes += bytes;
     });
   }
+  runs.purge();
 }
 
 inline void slabs_purging_to_lean(Heap& heap, HoleBatch& batch) noexcept {

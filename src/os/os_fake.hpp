@@ -68,6 +68,15 @@ struct FakeOs : LinuxOs {
   static bool purge(void* at, size_t bytes) noexcept {
     return permits(FakeCall::purge, at, bytes) && LinuxOs::purge(at, bytes);
   }
+  // As many calls to purge would be.
+  static size_t purge_runs(const PageRun* runs, size_t count) noexcept {
+    size_t permitted = 0;
+    while (permitted < count &&
+           permits(FakeCall::purge, runs[permitted].at, runs[permitted].bytes)) {
+      permitted++;
+    }
+    return LinuxOs::purge_runs(runs, permitted);
+  }
   static bool reserve_room(long file, uint64_t offset, size_t bytes) noexcept {
     return permits(FakeCall::reserve_room, nullptr, bytes) &&
            LinuxOs::reserve_room(file, offset, bytes);

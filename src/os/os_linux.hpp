@@ -7,6 +7,9 @@
 //                         addresses. Touches no memory.
 //   unmap(at, bytes)      gives addresses back; false: they stay mapped.
 //   purge(at, bytes)      drops the pages' contents and memory, they read as zero; false: kept.
+//   purge_runs(runs, count)  purges many runs of pages in one call, so that other processors are
+//                         told but once; returns how many went, from the first on. Linux 6.14 or
+//                         younger; only where rare_calls.hpp allows it, as
 //   look_for_pages(at, bytes, pages)  one byte for each page: bit 0 says that it has memory; false:
 //                         the kernel does not say. Only when statistics are asked for.
 //   move_pages(from, to, bytes)  the contents of the first pages of `from` appear at `to`, those
@@ -22,7 +25,8 @@
 // Arguments are multiples of page_bytes(). No function touches errno. All may be called on any
 // thread at any time. After start only mmap, munmap, mremap, madvise and futex are used, and for
 // the helper thread mprotect, rt_sigprocmask, clone and exit, so the narrowest sandboxes let them
-// pass; tests/conformance runs under such a filter. What a provider of memory needs is in
+// pass; tests/conformance runs under such a filter. What rare_calls.hpp names is used where there
+// is none. What a provider of memory needs is in
 // os/file_calls.hpp. Whatever else is here says when it may be used.
 #ifndef TALUS_OS_OS_LINUX_HPP
 #define TALUS_OS_OS_LINUX_HPP
@@ -36,6 +40,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #include "base/base.hpp"
@@ -58,6 +63,13 @@ struct FileFacts {
   bool is_writable_by_others = false;  // than its owner: by a group or by all
   uint32_t owner = 0;
 };
+
+// Pages that lie together; the kernel reads arrays of them (struct iovec).
+struct PageRun {
+  void* at;
+  size_t bytes;
+};
+static_assert(sizeof(PageRun) == sizeof(iovec));
 
 struct LinuxOs : FileCalls {
   static size_t page_bytes() noexcept { return getauxval(AT_PAGESZ); }
@@ -86,6 +98,15 @@ struct LinuxOs : FileCalls {
   }
   static bool purge(void* at, size_t bytes) noexcept {
     return call(SYS_madvise, to_long(at), static_cast<long>(bytes), MADV_DONTNEED) == 0;
+  }
+  static size_t purge_runs(const PageRun* runs, size_t count) noexcept {
+    constexpr long process_madvise = 440, own_process = -10000;
+    const long result = call(process_madvise, own_process, to_long(runs),
+                             static_cast<long>(count), MADV_DONTNEED, 0);
+    size_t left = is_error(result) ? 0 : static_cast<size_t>(result);
+    size_t done = 0;
+    for (; done < count && left >= runs[done].bytes; done++) left -= runs[done].bytes;
+    return done;
   }
   static size_t move_pages(void* from, void* to, size_t bytes) noexcept {
     if constexpr (TALUS_COPY_ONLY != 0) return 0;

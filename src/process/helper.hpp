@@ -152,7 +152,7 @@ TALUS_USUAL void start_locked() noexcept {
   if (life != nullptr) {
     if (!is_place_free(*life)) return;
     // Not asked by the helper: a program of one thread knows which descriptor it will get next.
-    life->kernel_is_open = &talus_guards_credentials != nullptr && is_kernel_open();
+    life->kernel_is_open = rare_calls.ask();
     life->shared_state.store_release(HelperState::starting);
     is_made = make_helper(*life);
     if (!is_made) life->shared_state.store_release(HelperState::absent);
@@ -233,16 +233,22 @@ inline void wait_until_helper_is_gone() noexcept {
   life->last_id.store_relaxed(0);  // [hint] being asked once more does no harm
 }
 
-// Nobody asks the kernel what is resident any more. The lock's holder may be a thread that a signal
-// interrupted to come here, so it is not waited for longer than any look takes.
-inline void forbid_looking() noexcept {
-  looking_right.forbid();
-  bool is_taken = space.lock().try_take();
+// The lock's holder may be a thread that a signal interrupted to come here, so it is not waited for
+// longer than any call takes.
+inline void wait_for_holder(Lock& lock) noexcept {
+  bool is_taken = lock.try_take();
   for (int wait = 0; !is_taken && wait < 100; wait++) {
     os::System::sleep_us(100);
-    is_taken = space.lock().try_take();
+    is_taken = lock.try_take();
   }
-  if (is_taken) space.lock().give();
+  if (is_taken) lock.give();
+}
+
+// From here on nobody makes a call that few filters allow.
+inline void forbid_rare_calls() noexcept {
+  rare_calls.forbid();
+  wait_for_holder(space.lock());
+  wait_for_holder(registry.sweeping);
 }
 
 inline void release_helper() noexcept {
@@ -261,7 +267,7 @@ inline bool is_memory_borrowed() noexcept {
 // At start. Doors that do not learn of a change of credentials have no helper where root may be
 // about to give up its rights, unless it is asked for.
 TALUS_START void allow_helper() noexcept {
-  if (&talus_guards_credentials != nullptr) looking_right.ask_when_needed(is_kernel_open);
+  if (&talus_guards_credentials != nullptr) rare_calls.ask_when_needed(is_kernel_open);
   const bool is_root = getauxval(AT_UID) == 0 || getauxval(AT_EUID) == 0;
   const bool is_asked_for = option_origins[OptionId::helper].source != OptionSource::builtin;
   const bool is_unwatched =

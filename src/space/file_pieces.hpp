@@ -9,6 +9,8 @@
 #ifndef TALUS_SPACE_FILE_PIECES_HPP
 #define TALUS_SPACE_FILE_PIECES_HPP
 
+#include <new>
+
 #include "os/os.hpp"
 
 namespace talus {

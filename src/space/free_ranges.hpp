@@ -58,6 +58,13 @@ class FreeRanges {
     return static_cast<FreeRange*>(page_map.descriptor_of(address));
   }
 
+  // Bytes of the untouched range that begins at this address; 0: none does.
+  static size_t clean_bytes_at(uintptr_t address) noexcept {
+    const FreeRange* range = range_at(address);
+    if (range == nullptr || range->base != address || range->state != RangeState::clean) return 0;
+    return range->granules * granule_bytes;
+  }
+
   // Cuts [base, base + granules) out of a free range; what is left of it stays free, and as old.
   TALUS_USUAL void carve(FreeRange& from, uintptr_t base, size_t granules) noexcept {
     const uintptr_t start = from.base, end = from.end();

@@ -15,17 +15,13 @@
 
 #include "os/bytes.hpp"
 #include "settings/machine.hpp"
-#include "space/arenas.hpp"
 #include "space/file_fork.hpp"
-#include "space/free_ranges.hpp"
-#include "space/purge_piece.hpp"
-#include "space/range.hpp"
-#include "space/retention.hpp"
-#include "sync/lock.hpp"
+#include "space/fresh_pages.hpp"
+#include "space/giving_back.hpp"
 
 namespace talus {
 
-class Space : public FreeRanges {
+class Space : public GivingBack {
  public:
   Lock& lock() noexcept { return lock_; }
 
@@ -58,7 +54,14 @@ class Space : public FreeRanges {
     const Zeroed zeroed = fit->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
     // Slabs stand together at the upper end; what is not known to fill may grow, upwards.
     const bool is_from_end = filling != Filling::unknown && zeroed == Zeroed::no;
-    const uintptr_t first = is_from_end ? fit->end() - wanted * granule_bytes : fit->base;
+    uintptr_t first = is_from_end ? fit->end() - wanted * granule_bytes : fit->base;
+    Taker taker;
+    if (zeroed == Zeroed::yes && arenas_.has_huge()) {
+      taker = Taker::caller();
+      first = fresh_pages_.choose(first, fit->end(), wanted * granule_bytes, counters_.given_bytes,
+                                  taker, clean_bytes_at);
+      if (first < fit->base || first >= fit->end()) fit = range_at(first);
+    }
     const uintptr_t base = round_up(first, alignment);
     const uintptr_t end = base + granules * granule_bytes;
     const uintptr_t clean_end = fit->end();
@@ -67,6 +70,9 @@ class Space : public FreeRanges {
     if (zeroed == Zeroed::yes && arenas_.provider() == nullptr) {
       arenas_.begin_use(base, end, clean_end, filling, counters_.given_bytes,
                         counters_.reserved_bytes, metadata_);
+      if (arenas_.is_huge(end - 1)) {
+        fresh_pages_.note_taken(base, end, taker.now_ns != 0 ? taker : Taker::caller());
+      }
     }
     given_count_++;
     return Range{base, granules, zeroed};
@@ -112,40 +118,6 @@ class Space : public FreeRanges {
     give(held, base, granules, touched);
   }
 
-  // Gives dirty ranges back to the kernel until at most `keep_bytes` remain. Returns bytes purged.
-  size_t trim(Locked& held, size_t keep_bytes) noexcept {
-    purge_rests_of_huge(held);
-    return dirty_bytes() > keep_bytes ? purge(held, dirty_bytes() - keep_bytes, Haste::urgent) : 0;
-  }
-
-  // What the helper does each time: gives surplus back. Returns bytes purged.
-  size_t give_back_surplus(Locked& held, uint64_t turns) noexcept {
-    const size_t surplus = retention_.turn(turns, counters_.given_bytes, dirty_bytes());
-    return surplus != 0 ? purge(held, surplus, Haste::patient) : 0;
-  }
-
-  // What is free and touched, and nobody needed lately.
-  size_t surplus_bytes(Locked&) const noexcept { return retention_.surplus(); }
-
-  // Slabs keep so many bytes more free and touched, which count as retained, too; wraps.
-  void add_free_in_slabs(Locked&, size_t bytes) noexcept {
-    retention_.add_free_in_slabs(bytes, counters_.given_bytes);
-  }
-  // Gives back what may not be kept of the dirty ranges, at most about `bytes_most`.
-  void relieve_ranges(Locked& held, Patience patience, size_t bytes_most) noexcept {
-    const size_t most = retention_.dirty_bytes_max(counters_.given_bytes, patience);
-    if (dirty_bytes() <= most) return;
-    const size_t excess = dirty_bytes() - most;
-    purge(held, excess < bytes_most ? excess : bytes_most, Haste::urgent);
-  }
-  // So much more is free and touched than may be.
-  size_t excess_bytes(Locked&, Patience patience) const noexcept {
-    return retention_.excess_bytes(counters_.given_bytes, dirty_bytes(), patience);
-  }
-  // Somebody met the soft limit, or too much is kept.
-  bool is_pressed() const noexcept { return shared_is_pressed_.load_relaxed(); }  // [hint]
-  void press() noexcept { shared_is_pressed_.store_relaxed(true); }               // [hint]
-  void relax() noexcept { shared_is_pressed_.store_relaxed(false); }              // [hint]
   // Does the soft limit ask for all that is free?
   bool is_above_soft_limit(Locked&) const noexcept {
     const size_t soft = limits.soft_bytes.load_relaxed();  // [hint] may change at any time
@@ -154,18 +126,6 @@ class Space : public FreeRanges {
 
   // Pages within a given range that hold nothing may go.
   bool is_huge(Locked&, uintptr_t base) const noexcept { return arenas_.is_huge(base); }
-  bool may_give_up_huge(Locked&) const noexcept { return arenas_.may_give_up_huge(); }
-  // What lies free behind the users of huge pages goes; it could not be told from clean ranges
-  // afterwards.
-  void give_up_huge(Locked& held) noexcept {
-    if (!arenas_.may_give_up_huge()) return;
-    purge_rests_of_huge(held);
-    arenas_.give_up_huge();
-  }
-  void count_purged(Locked&, size_t bytes, size_t steps) noexcept {
-    counters_.purged_bytes += bytes;
-    counters_.purge_count += steps;
-  }
 
   // Zeroed memory for descriptors; null: none. When the kernel refuses, free ranges serve.
   TALUS_USUAL void* take_metadata(Locked& held, size_t bytes) noexcept {
@@ -205,16 +165,13 @@ class Space : public FreeRanges {
     return TALUS_LIKELY(arenas_.provider() == nullptr) || arenas_.provider_of(address) == nullptr;
   }
 
-  const SpaceCounters& counters() const noexcept { return counters_; }
-  bool is_purging() const noexcept { return purging_bytes_ != 0; }
-  size_t purging_bytes() const noexcept { return purging_bytes_; }
   size_t metadata_bytes() const noexcept { return metadata_.used_bytes(); }
   const MetadataChunk* newest_metadata(Locked&) const noexcept { return metadata_.newest_chunk(); }
   const ListedArena* newest_arena(Locked&) const noexcept { return arenas_.newest(); }
 
   bool is_sound() const noexcept {
     return indexes_are_sound() && counters_.given_bytes + dirty_bytes() + clean_bytes() +
-                                          purging_bytes_ == counters_.reserved_bytes;
+                                          purging_bytes() == counters_.reserved_bytes;
   }
 
  private:
@@ -250,18 +207,13 @@ class Space : public FreeRanges {
     const size_t hard = limits.hard_bytes.load_relaxed();  // [hint] may change at any time
     return hard == 0 || counters_.given_bytes + granules * granule_bytes <= hard;
   }
-  // Gives back what is more than may be kept while so much is given.
-  void keep_bound(Locked& held, size_t given) noexcept {
-    const size_t most = retention_.dirty_bytes_max(given, Patience::of_program);
-    if (dirty_bytes() > most) purge(held, dirty_bytes() - most, Haste::urgent);
-  }
   // Above the soft limit, pages are given back before new ones are touched.
   void keep_soft_limit(Locked& held, size_t granules) noexcept {
     const size_t soft = limits.soft_bytes.load_relaxed();  // [hint] may change at any time
     const size_t given = counters_.given_bytes + granules * granule_bytes;
     if (soft == 0 || given + dirty_bytes() <= soft) return;
     trim(held, given < soft ? soft - given : 0);
-    shared_is_pressed_.store_relaxed(true);  // [hint] slabs may have pages to give, too
+    press();  // slabs may have pages to give, too
   }
 
   // Giving back must never need memory, so nodes are set aside before ranges are given out: between
@@ -293,64 +245,6 @@ class Space : public FreeRanges {
     return fresh;
   }
 
-  // Purges a part of a free range, outside the lock. False: the kernel refused; it is dirty.
-  bool purge_piece(Locked& held, FreeRange& from, const PurgePiece& piece) noexcept {
-    const size_t bytes = piece.granules * granule_bytes;
-    FreeRange& node = take_out(from, piece.base, piece.granules);
-    purging_bytes_ += bytes;
-    purger_count_++;
-    held.give_for_a_while();
-    const bool done = arenas_.purge(piece.base, bytes);
-    held.take_again();
-    purger_count_--;
-    purging_bytes_ -= bytes;
-    put_back(node, done ? RangeState::clean : RangeState::dirty);
-    return done;
-  }
-
-  // The first touch of a huge page makes all of it resident, also what is free behind its user.
-  void purge_rests_of_huge(Locked& held) noexcept {
-    FreeRange* range = arenas_.has_huge() ? next_clean(0) : nullptr;
-    while (range != nullptr && purger_count_ < purgers_max) {
-      const uintptr_t base = range->base;
-      const size_t granules = range->granules;
-      size_t rest = (round_up(base, arena_alignment) - base) / granule_bytes;
-      if (rest > granules) rest = granules;
-      if (rest != 0 && arenas_.is_huge(base)) purge_piece(held, *range, PurgePiece{base, rest});
-      range = next_clean(base);
-    }
-  }
-
-  // Purges at least that much of the dirty ranges if there is, oldest first. Returns bytes purged.
-  size_t purge(Locked& held, size_t bytes_wanted, Haste haste) noexcept {
-    size_t purged = 0;
-    if (!arenas_.may_purge()) return 0;
-    // Ranges that are left alone, or that the kernel refuses, become the newest: stop before
-    // meeting them again.
-    size_t left_alone = 0;
-    PurgePace pace{haste, os::System::now_ns()};
-    while (purged < bytes_wanted && oldest() != nullptr && purger_count_ < purgers_max) {
-      FreeRange& from = *oldest();
-      const PurgePiece piece =
-          choose_piece(from, bytes_wanted - purged, pace, arenas_.is_huge(from.base));
-      if (piece.base == 0) {
-        make_newest(from);
-        if (++left_alone > free_range_count()) break;
-        continue;
-      }
-      if (!purge_piece(held, from, piece)) {
-        if (++left_alone > refusals_max) break;
-        continue;
-      }
-      const size_t bytes = piece.granules * granule_bytes;
-      purged += bytes;
-      retention_.give_away(bytes);
-      count_purged(held, bytes, 1);
-      pace.note_call(bytes, os::System::now_ns());
-    }
-    return purged;
-  }
-
   // Reserves an arena that holds at least this much. False: the kernel refused.
   TALUS_USUAL bool grow(size_t granules, Filling filling) noexcept {
     const Arena arena = arenas_.reserve(granules * granule_bytes, filling,
@@ -373,19 +267,12 @@ class Space : public FreeRanges {
   }
 
   static constexpr size_t nodes_per_supply = 1024;
-  static constexpr size_t purgers_max = 16;  // threads that purge at a time
   static constexpr size_t purge_nodes = 3 * purgers_max;
-  static constexpr size_t refusals_max = 8;
 
   Lock lock_;
-  Arenas arenas_;
   Metadata metadata_;
-  Retention retention_;
-  Atomic<bool> shared_is_pressed_;
+  FreshPages fresh_pages_;
   size_t given_count_ = 0;  // ranges with users, at least
-  size_t purging_bytes_ = 0;
-  size_t purger_count_ = 0;
-  SpaceCounters counters_;
 };
 
 inline Space space;

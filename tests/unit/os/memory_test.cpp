@@ -44,6 +44,30 @@ TEST(Os, MappedPagesAreZeroAndWritable) {
   EXPECT_TRUE(os::System::unmap(at, bytes));
 }
 
+TEST(Os, RunsOfPagesGoTogether) {
+  const size_t page = os::page_bytes();
+  constexpr size_t pages = 16;
+  auto* at = static_cast<unsigned char*>(os::map_pages(nullptr, pages * page));
+  ASSERT_NE(at, nullptr);
+  test::fill_pattern(at, pages * page, 1);
+  const os::PageRun runs[] = {{at, page}, {at + 3 * page, 2 * page}, {at + 8 * page, page}};
+  if (os::System::purge_runs(runs, 3) == 0) GTEST_SKIP() << "the kernel is too old";
+  std::vector<unsigned char> before(pages * page);
+  test::fill_pattern(before.data(), pages * page, 1);
+  for (size_t i = 0; i < pages * page; i++) {
+    const size_t number = i / page;
+    const bool is_gone = number == 0 || number == 3 || number == 4 || number == 8;
+    ASSERT_EQ(at[i], is_gone ? 0 : before[i]) << number;
+  }
+  // From the first on, up to one that is not mapped.
+  test::fill_pattern(at, pages * page, 1);
+  ASSERT_TRUE(os::System::unmap(at + 8 * page, page));
+  EXPECT_EQ(os::System::purge_runs(runs, 3), 2u);
+  EXPECT_EQ(at[0], 0);
+  EXPECT_EQ(os::System::purge_runs(runs + 2, 1), 0u);
+  EXPECT_TRUE(os::System::unmap(at, pages * page));
+}
+
 TEST(Os, MapAlignedKeepsNothingButItsRange) {
   // The first look may itself map something.
   if (mapped_pages() < 0) GTEST_SKIP() << "no /proc";

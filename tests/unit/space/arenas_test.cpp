@@ -15,7 +15,7 @@ constexpr size_t small_process = mib, large_process = huge_dense_bytes_min;
 class ArenasTest : public testing::Test {
  protected:
   ArenasTest() : before_{options} {
-    looking_right.ask_when_needed([]() noexcept { return true; });
+    rare_calls.ask_when_needed([]() noexcept { return true; });
     arena_ = arenas_.reserve(64 * mib, Filling::sparse, 0, metadata_);
     EXPECT_NE(arena_.base, 0u);
   }

@@ -12,7 +12,7 @@ constexpr size_t place_bytes = FillProbe::place_bytes;
 class FillProbeTest : public testing::Test {
  protected:
   FillProbeTest() {
-    looking_right.ask_when_needed([]() noexcept { return true; });
+    rare_calls.ask_when_needed([]() noexcept { return true; });
     base_ = reinterpret_cast<uintptr_t>(os::map_aligned(nullptr, bytes, place_bytes));
     os::System::advise_small(reinterpret_cast<void*>(base_), bytes);
     next_ = base_;
@@ -114,18 +114,33 @@ TEST_F(FillProbeTest, LearnsNothingFromPagesThatWereTakenAlong) {
 }
 
 TEST_F(FillProbeTest, AsksOnlyWhereItMay) {
-  LookingRight right;
-  EXPECT_FALSE(right.is_given()) << "nobody knows yet";
+  RareCalls right;
+  EXPECT_FALSE(right.are_allowed()) << "nobody knows yet";
   right.ask_when_needed([]() noexcept { return false; });
-  EXPECT_FALSE(right.is_given());
-  LookingRight other;
+  EXPECT_FALSE(right.are_allowed());
+  RareCalls other;
   other.ask_when_needed([]() noexcept { return true; });
-  EXPECT_TRUE(other.is_given());
-  EXPECT_TRUE(other.is_given());
+  EXPECT_TRUE(other.are_allowed());
+  EXPECT_TRUE(other.are_allowed());
   other.forbid();
-  EXPECT_FALSE(other.is_given());
+  EXPECT_FALSE(other.are_allowed());
   other.ask_when_needed([]() noexcept { return true; });
-  EXPECT_FALSE(other.is_given()) << "never again";
+  EXPECT_FALSE(other.are_allowed()) << "never again";
+}
+
+TEST_F(FillProbeTest, AFilterThatNobodySawIsFoundByAskingAnew) {
+  static bool is_open;
+  is_open = true;
+  RareCalls right;
+  right.ask_when_needed([]() noexcept { return is_open; });
+  EXPECT_TRUE(right.are_allowed());
+  EXPECT_TRUE(right.ask());
+  is_open = false;
+  EXPECT_TRUE(right.are_allowed()) << "found out once";
+  EXPECT_FALSE(right.ask());
+  is_open = true;
+  EXPECT_FALSE(right.ask()) << "never again";
+  EXPECT_FALSE(right.are_allowed());
 }
 
 TEST_F(FillProbeTest, Forgets) {

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// space/giving_back: free ranges lose their pages: what is surplus, what exceeds a bound, and what
+// somebody asks for.
+//
+// Owns: the arenas, how much may stay (space/retention.hpp), and the ranges that are on their way
+// to the kernel. Invariants: such a range is in no index, and nobody's; oldest ranges go first; the
+// kernel is entered without the lock. Called on: any thread, under the space lock.
+// Must not know: who takes ranges.
+#ifndef TALUS_SPACE_GIVING_BACK_HPP
+#define TALUS_SPACE_GIVING_BACK_HPP
+
+#include "settings/machine.hpp"
+#include "space/arenas.hpp"
+#include "space/free_ranges.hpp"
+#include "space/purge_piece.hpp"
+#include "space/range.hpp"
+#include "space/retention.hpp"
+#include "sync/lock.hpp"
+
+namespace talus {
+
+class GivingBack : public FreeRanges {
+ public:
+  // Gives dirty ranges back to the kernel until at most `keep_bytes` remain. Returns bytes purged.
+  size_t trim(Locked& held, size_t keep_bytes) noexcept {
+    purge_rests_of_huge(held);
+    return dirty_bytes() > keep_bytes ? purge(held, dirty_bytes() - keep_bytes, Haste::urgent) : 0;
+  }
+
+  // What the helper does each time: gives surplus back. Returns bytes purged.
+  size_t give_back_surplus(Locked& held, uint64_t turns) noexcept {
+    const size_t surplus = retention_.turn(turns, counters_.given_bytes, dirty_bytes());
+    return surplus != 0 ? purge(held, surplus, Haste::patient) : 0;
+  }
+
+  // What is free and touched, and nobody needed lately.
+  size_t surplus_bytes(Locked&) const noexcept { return retention_.surplus(); }
+
+  // Slabs keep so many bytes more free and touched, which count as retained, too; wraps.
+  void add_free_in_slabs(Locked&, size_t bytes) noexcept {
+    retention_.add_free_in_slabs(bytes, counters_.given_bytes);
+  }
+  // Gives back what may not be kept of the dirty ranges, at most about `bytes_most`.
+  void relieve_ranges(Locked& held, Patience patience, size_t bytes_most) noexcept {
+    const size_t most = retention_.dirty_bytes_max(counters_.given_bytes, patience);
+    if (dirty_bytes() <= most) return;
+    const size_t excess = dirty_bytes() - most;
+    purge(held, excess < bytes_most ? excess : bytes_most, Haste::urgent);
+  }
+  // So much more is free and touched than may be.
+  size_t excess_bytes(Locked&, Patience patience) const noexcept {
+    return retention_.excess_bytes(counters_.given_bytes, dirty_bytes(), patience);
+  }
+  // Somebody met the soft limit, or too much is kept.
+  bool is_pressed() const noexcept { return shared_is_pressed_.load_relaxed(); }  // [hint]
+  void press() noexcept { shared_is_pressed_.store_relaxed(true); }               // [hint]
+  void relax() noexcept { shared_is_pressed_.store_relaxed(false); }              // [hint]
+
+  bool may_give_up_huge(Locked&) const noexcept { return arenas_.may_give_up_huge(); }
+  // What lies free behind the users of huge pages goes; it could not be told from clean ranges
+  // afterwards.
+  void give_up_huge(Locked& held) noexcept {
+    if (!arenas_.may_give_up_huge()) return;
+    purge_rests_of_huge(held);
+    arenas_.give_up_huge();
+  }
+  void count_purged(Locked&, size_t bytes, size_t steps) noexcept {
+    counters_.purged_bytes += bytes;
+    counters_.purge_count += steps;
+  }
+
+  const SpaceCounters& counters() const noexcept { return counters_; }
+  bool is_purging() const noexcept { return purging_bytes_ != 0; }
+  size_t purging_bytes() const noexcept { return purging_bytes_; }
+
+ protected:
+  // Gives back what is more than may be kept while so much is given.
+  void keep_bound(Locked& held, size_t given) noexcept {
+    const size_t most = retention_.dirty_bytes_max(given, Patience::of_program);
+    if (dirty_bytes() > most) purge(held, dirty_bytes() - most, Haste::urgent);
+  }
+  // Purges a part of a free range, outside the lock. False: the kernel refused; it is dirty.
+  bool purge_piece(Locked& held, FreeRange& from, const PurgePiece& piece) noexcept {
+    const size_t bytes = piece.granules * granule_bytes;
+    FreeRange& node = take_out(from, piece.base, piece.granules);
+    purging_bytes_ += bytes;
+    purger_count_++;
+    held.give_for_a_while();
+    const bool done = arenas_.purge(piece.base, bytes);
+    held.take_again();
+    purger_count_--;
+    purging_bytes_ -= bytes;
+    put_back(node, done ? RangeState::clean : RangeState::dirty);
+    return done;
+  }
+
+  // The first touch of a huge page makes all of it resident, also what is free behind its user.
+  void purge_rests_of_huge(Locked& held) noexcept {
+    FreeRange* range = arenas_.has_huge() ? next_clean(0) : nullptr;
+    while (range != nullptr && purger_count_ < purgers_max) {
+      const uintptr_t base = range->base;
+      const size_t granules = range->granules;
+      size_t rest = (round_up(base, arena_alignment) - base) / granule_bytes;
+      if (rest > granules) rest = granules;
+      if (rest != 0 && arenas_.is_huge(base)) purge_piece(held, *range, PurgePiece{base, rest});
+      range = next_clean(base);
+    }
+  }
+
+  // Purges at least that much of the dirty ranges if there is, oldest first. Returns bytes purged.
+  size_t purge(Locked& held, size_t bytes_wanted, Haste haste) noexcept {
+    size_t purged = 0;
+    if (!arenas_.may_purge()) return 0;
+    // Ranges that are left alone, or that the kernel refuses, become the newest: stop before
+    // meeting them again.
+    size_t left_alone = 0;
+    PurgePace pace{haste, os::System::now_ns()};
+    while (purged < bytes_wanted && oldest() != nullptr && purger_count_ < purgers_max) {
+      FreeRange& from = *oldest();
+      const PurgePiece piece =
+          choose_piece(from, bytes_wanted - purged, pace, arenas_.is_huge(from.base));
+      if (piece.base == 0) {
+        make_newest(from);
+        if (++left_alone > free_range_count()) break;
+        continue;
+      }
+      if (!purge_piece(held, from, piece)) {
+        if (++left_alone > refusals_max) break;
+        continue;
+      }
+      const size_t bytes = piece.granules * granule_bytes;
+      purged += bytes;
+      retention_.give_away(bytes);
+      count_purged(held, bytes, 1);
+      pace.note_call(bytes, os::System::now_ns());
+    }
+    return purged;
+  }
+
+  static constexpr size_t purgers_max = 16;  // threads that purge at a time
+
+  Arenas arenas_;
+  Retention retention_;
+  SpaceCounters counters_;
+
+ private:
+  static constexpr size_t refusals_max = 8;
+
+  Atomic<bool> shared_is_pressed_;
+  size_t purging_bytes_ = 0;
+  size_t purger_count_ = 0;
+};
+
+}  // namespace talus
+
+#endif  // TALUS_SPACE_GIVING_BACK_HPP
