@@ -2,6 +2,7 @@
 // heap/free: the way of a block back into the heap.
 //
 // release(pointer)                   here        page word, compare owner, push
+//   -> release_far(pointer, face)    here        null, or beyond the page map's window: as above
 //   -> release_other(..., word)      free_slow   a block of another heap: add it to a message
 //   -> release_full(..., index)      free_slow   the list is full, or one for slow paths only
 //        -> push_at_hand(...)                    the latter: a push that calls nothing
@@ -16,13 +17,8 @@
 
 namespace talus {
 
-// Takes a block back; null is nothing. Anything else that is no live block is reported.
-TALUS_FAST void release(void* pointer) noexcept {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  HeapFace& face = current_face();
-  // leaves: no address of ours
-  if (TALUS_UNLIKELY(!PageMap::covers(address))) return release_slow(pointer, face);
-  const PageWord word = page_map.word_of(address);
+// Takes back what has this page word.
+TALUS_FAST void release_as(PageWord word, void* pointer, HeapFace& face) noexcept {
   // leaves: null, remote, large, nobody's, uninitialised, dead, a mode
   if (TALUS_UNLIKELY(word.owner() != face.id)) return release_other(pointer, face, word);
   const size_t index = word.tag();
@@ -34,6 +30,23 @@ TALUS_FAST void release(void* pointer) noexcept {
   *top = pointer;
   TALUS_TELL_RELEASE(&slot);
   slot.store_relaxed(top + 1);  // [own]
+}
+
+// A pointer for which the page map has to look further.
+TALUS_SLOW void release_far(void* pointer, HeapFace& face) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  if (TALUS_UNLIKELY(!PageMap::covers(address))) return release_slow(pointer, face);
+  release_as(page_map.word_of(address), pointer, face);
+}
+
+// Takes a block back; null is nothing. Anything else that is no live block is reported.
+TALUS_FAST void release(void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  HeapFace& face = current_face();
+  PageMap::Place place;
+  // leaves: null, far from the first arena, no address of ours
+  if (TALUS_UNLIKELY(!page_map.find_near(address, place))) return release_far(pointer, face);
+  release_as(place.word(), pointer, face);
 }
 
 }  // namespace talus

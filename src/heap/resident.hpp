@@ -255,7 +255,12 @@ inline bool is_leaf_known(const ListedArena* newest, const ListedArena* limit,
   return false;
 }
 
-// Chunks, leaves of the page map, and the two large objects among the library's data.
+inline size_t resident_of_piece(PageLook& look, const PageMap::Piece& piece) noexcept {
+  if (piece.base == nullptr) return 0;
+  return look.bytes_in(reinterpret_cast<uintptr_t>(piece.base), piece.bytes);
+}
+
+// Chunks, the page map's window and leaves, and the two large objects among the library's data.
 inline void look_at_metadata(ResidentTotals& totals, PageLook& look, const MetadataChunk* chunk,
                              const ListedArena* newest) noexcept {
   for (; chunk != nullptr; chunk = chunk->next) {
@@ -267,11 +272,11 @@ inline void look_at_metadata(ResidentTotals& totals, PageLook& look, const Metad
     uintptr_t slot = at->arena.base >> PageMap::root_shift;
     const uintptr_t last = (at->arena.base + at->arena.bytes - 1) >> PageMap::root_shift;
     for (; slot <= last; slot++) {
-      const void* leaf = page_map.leaf_of(slot << PageMap::root_shift);
-      if (leaf == nullptr || is_leaf_known(newest, at, slot)) continue;
-      totals.metadata += look.bytes_in(reinterpret_cast<uintptr_t>(leaf), PageMap::leaf_bytes);
+      if (is_leaf_known(newest, at, slot)) continue;
+      totals.metadata += resident_of_piece(look, page_map.leaf_of(slot << PageMap::root_shift));
     }
   }
+  totals.metadata += resident_of_piece(look, page_map.window());
   totals.metadata += resident_of_object(look, page_map) + resident_of_object(look, registry);
 }
 

@@ -182,11 +182,11 @@ template <ReallocateSmall Small, ReallocateSlow Slow>
 TALUS_FAST void* reallocate_or(void* pointer, size_t bytes) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const HeapFace& face = current_face();
-  // leaves: a face that is no heap; no address of ours
-  if (TALUS_UNLIKELY(face.operations != nullptr || !PageMap::covers(address))) {
+  PageMap::Place place;
+  // leaves: a face that is no heap; far from the first arena, or no address of ours
+  if (TALUS_UNLIKELY(face.operations != nullptr || !page_map.find_near(address, place))) {
     return Slow(pointer, bytes);
   }
-  const PageMap::Place place = page_map.place_of(address);
   const PageWord word = place.word();
   if (TALUS_LIKELY(word.is_slab())) {
     const Slab& slab = *static_cast<Slab*>(place.descriptor());

@@ -2,15 +2,20 @@
 // space/page_map: from any address to who owns it.
 //
 // Owns: for every granule a word that free() reads (owner and a tag) and a descriptor pointer that
-// slow paths read. Two levels: a static root of offsets, one for each 4 GiB of addresses, and
-// leaves that are mapped when the first arena in their 4 GiB appears.
+// slow paths read. A leaf has these for granules that follow each other:
 //
+//   leaf      | words of 4 bytes | descriptors of 8 bytes |
 //   address   | unused 16 | root index 16 | granule in leaf 16 | offset in granule 16 |
-//   leaf      | 65536 words of 4 bytes | 65536 descriptors of 8 bytes |
 //
-// Invariant: the root holds the distance from a static zero leaf, so all-zero storage is valid: an
-// address that is nobody's reads as word 0 without a branch. Words of granules that lie inside a
-// large block or a free range (neither first nor last) are 0.
+// The first arena decides where the window lies: one leaf for all addresses within 32 GiB, found
+// without a look at the root. What a thread frees tells the processor where the store of the next
+// call goes; each load on the way delays that call (docs/decisions/0007). Addresses beyond the
+// window have leaves of 4 GiB, mapped when the first arena appears in them, behind a static root.
+//
+// Invariants: the root holds the distance from a static zero leaf, and a window of no granules has
+// no address, so all-zero storage is valid: an address that is nobody's reads as word 0. The window
+// is made before any leaf, or never. Words of granules that lie inside a large block or a free
+// range (neither first nor last) are 0.
 // Called on: any thread reads; writes happen under the space lock. Must not know: slabs, heaps.
 #ifndef TALUS_SPACE_PAGE_MAP_HPP
 #define TALUS_SPACE_PAGE_MAP_HPP
@@ -54,32 +59,21 @@ class PageMap {
   static constexpr size_t leaf_granules = size_t{1} << leaf_shift;
   static constexpr unsigned root_shift = leaf_shift + granule_shift;
   static constexpr size_t root_count = size_t{1} << (address_bits - root_shift);
-  static constexpr size_t leaf_bytes = leaf_granules * (sizeof(uint32_t) + sizeof(void*));
+  static constexpr size_t granule_row_bytes = sizeof(uint32_t) + sizeof(void*);
+  static constexpr size_t leaf_bytes = leaf_granules * granule_row_bytes;
+  // The kernel gives addresses downwards, so most of the window lies below the first arena.
+  static constexpr size_t window_roots = 8, window_roots_above = 1;
+  static constexpr size_t window_granules = window_roots * leaf_granules;
+  static constexpr size_t window_bytes = window_granules * granule_row_bytes;
+
+  // Memory of the map.
+  struct Piece {
+    const void* base = nullptr;  // null: there is none
+    size_t bytes = 0;
+  };
 
   static constexpr bool covers(uintptr_t address) noexcept {
     return (address >> root_shift) < root_count;
-  }
-
-  // The word of an address that covers() accepts.
-  TALUS_FAST PageWord word_of(uintptr_t address) const noexcept {
-    return place_of(address).word();
-  }
-
-  // The word of any address: nobody's beyond the map.
-  TALUS_FAST PageWord word_anywhere(uintptr_t address) const noexcept {
-    return covers(address) ? word_of(address) : PageWord{};
-  }
-
-  // What was registered for the granule of this address, or null.
-  void* descriptor_of(uintptr_t address) const noexcept {
-    if (!covers(address)) return nullptr;
-    const Atomic<void*>* slot = descriptor_slot(address);
-    return slot == nullptr ? nullptr : slot->load_relaxed();  // [hint] as Place
-  }
-
-  // The same for an address whose word names somebody.
-  TALUS_FAST void* descriptor_of_owned(uintptr_t address) const noexcept {
-    return place_of(address).descriptor();
   }
 
   // Where the map keeps what it knows of an address that covers() accepts: for who wants the word
@@ -89,56 +83,96 @@ class PageMap {
     // [hint] the word of a live block was written before the block was handed out, and whoever
     // frees it got it from there; for any other pointer every answer is equally good
     TALUS_FAST PageWord word() const noexcept {
-      const auto* words = reinterpret_cast<const Atomic<uint32_t>*>(leaf_ + sizeof(root_));
-      return PageWord::from_bits(words[index_].load_relaxed());  // [hint] as above
+      return PageWord::from_bits(word_slot().load_relaxed());  // [hint] as above
     }
     // Only if the word names somebody.
     TALUS_FAST void* descriptor() const noexcept {
-      const auto* slots = reinterpret_cast<const Atomic<void*>*>(leaf_ + sizeof(root_) +
-                                                                 sizeof(zero_words_));
-      return slots[index_].load_relaxed();  // [hint] as above
+      return descriptor_slot().load_relaxed();  // [hint] as above
     }
+
+    Place() noexcept = default;
 
    private:
     friend class PageMap;
-    TALUS_FAST Place(const char* leaf, size_t index) noexcept : leaf_{leaf}, index_{index} {}
-    const char* leaf_;  // less the size of the root
-    size_t index_;
+    // In a leaf of so many granules.
+    TALUS_FAST Place(char* leaf, size_t granules, size_t index) noexcept
+        : words_{leaf}, descriptors_{leaf + granules * sizeof(uint32_t)}, index_{index} {}
+    TALUS_FAST Atomic<uint32_t>& word_slot() const noexcept {
+      return reinterpret_cast<Atomic<uint32_t>*>(words_)[index_];
+    }
+    TALUS_FAST Atomic<void*>& descriptor_slot() const noexcept {
+      return reinterpret_cast<Atomic<void*>*>(descriptors_)[index_];
+    }
+
+    char* words_ = nullptr;
+    char* descriptors_ = nullptr;
+    size_t index_ = 0;
   };
+
+  // The place of an address in the window. False: it lies elsewhere, and `place` is as it was.
+  TALUS_FAST bool find_near(uintptr_t address, Place& place) const noexcept {
+    const size_t index = (address >> granule_shift) - window_first_.load_relaxed();  // [hint]
+    if (TALUS_UNLIKELY(index >= window_granules_.load_relaxed())) return false;      // [hint]
+    place = Place{window_.load_relaxed(), window_granules, index};  // [hint] as Place
+    return true;
+  }
   TALUS_FAST Place place_of(uintptr_t address) const noexcept {
-    const PageMap* map = keep_in_register(this);  // one address for both levels, not two
-    const char* leaf = keep_in_register(reinterpret_cast<const char*>(map) +
-                                        map->root_[address >> root_shift].load_relaxed());
-    return Place{leaf, keep_in_register(index_in_leaf(address))};
+    Place place;
+    return TALUS_LIKELY(find_near(address, place)) ? place : far_place_of(address);
   }
 
-  // The leaf of this address, leaf_bytes of memory; null: there is none.
-  const void* leaf_of(uintptr_t address) const noexcept {
-    const uintptr_t distance = root_[address >> root_shift].load_relaxed();  // [hint] as Place
-    if (distance == 0) return nullptr;
-    return reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(zero_words_) + distance);
+  // The word of an address that covers() accepts.
+  TALUS_FAST PageWord word_of(uintptr_t address) const noexcept { return place_of(address).word(); }
+
+  // The word of any address: nobody's beyond the map.
+  TALUS_FAST PageWord word_anywhere(uintptr_t address) const noexcept {
+    return covers(address) ? word_of(address) : PageWord{};
+  }
+
+  // What was registered for the granule of this address, or null.
+  void* descriptor_of(uintptr_t address) const noexcept {
+    return has_leaf(address) ? place_of(address).descriptor() : nullptr;
+  }
+
+  // The same for an address whose word names somebody.
+  TALUS_FAST void* descriptor_of_owned(uintptr_t address) const noexcept {
+    return place_of(address).descriptor();
+  }
+
+  // The window's memory, and that of the leaf of an address beyond it.
+  Piece window() const noexcept {
+    return {window_.load_relaxed(), window_bytes};  // [stat]
+  }
+  Piece leaf_of(uintptr_t address) const noexcept {
+    if (!has_leaf(address) || is_near(address)) return {};
+    return {far_leaf_of(address), leaf_bytes};
+  }
+
+  // Is there a place for what is known of this address?
+  bool has_leaf(uintptr_t address) const noexcept {
+    if (!covers(address)) return false;
+    // [hint] as Place
+    return is_near(address) || root_[address >> root_shift].load_relaxed() != 0;
   }
 
   // Makes leaves for a range of addresses. False: no memory, nothing else changed.
   [[nodiscard]] bool cover(uintptr_t start, size_t bytes) noexcept {
+    if (!is_window_settled_) make_window(start);
     for (uintptr_t root = start >> root_shift; root <= (start + bytes - 1) >> root_shift; root++) {
-      if (root_[root].load_relaxed() != 0) continue;  // [own] space lock
-      void* leaf = os::map_pages(nullptr, leaf_bytes);
+      if (has_leaf(root << root_shift)) continue;
+      const void* leaf = os::map_pages(nullptr, leaf_bytes);
       if (leaf == nullptr) return false;
-      const uintptr_t distance =
-          reinterpret_cast<uintptr_t>(leaf) - reinterpret_cast<uintptr_t>(zero_words_);
-      root_[root].store_release(distance);
+      root_[root].store_release(reinterpret_cast<uintptr_t>(leaf) -
+                                reinterpret_cast<uintptr_t>(zero_words_));
     }
     return true;
   }
 
   // Sets one granule of a covered range.
   void set(uintptr_t address, PageWord word, void* descriptor) noexcept {
-    descriptor_slot(address)->store_relaxed(descriptor);  // [init] published with the block
-    const uintptr_t leaf = reinterpret_cast<uintptr_t>(zero_words_) +
-                           root_[address >> root_shift].load_relaxed();  // [own] space lock
-    reinterpret_cast<Atomic<uint32_t>*>(leaf)[index_in_leaf(address)].store_relaxed(
-        word.bits());  // [init] published with the block
+    const Place place = place_of(address);
+    place.descriptor_slot().store_relaxed(descriptor);  // [init] published with the block
+    place.word_slot().store_relaxed(word.bits());       // [init] as above
   }
   void set_all(uintptr_t start, size_t granules, PageWord word, void* descriptor) noexcept {
     for (size_t i = 0; i < granules; i++) set(start + i * granule_bytes, word, descriptor);
@@ -155,16 +189,37 @@ class PageMap {
   static constexpr size_t index_in_leaf(uintptr_t address) noexcept {
     return static_cast<uint32_t>(address) >> granule_shift;
   }
-  Atomic<void*>* descriptor_slot(uintptr_t address) const noexcept {
+  bool is_near(uintptr_t address) const noexcept {
+    Place place;
+    return find_near(address, place);
+  }
+  char* far_leaf_of(uintptr_t address) const noexcept {
     const uintptr_t distance = root_[address >> root_shift].load_relaxed();  // [hint] as Place
-    if (distance == 0) return nullptr;
-    const uintptr_t leaf = reinterpret_cast<uintptr_t>(zero_words_) + distance;
-    return reinterpret_cast<Atomic<void*>*>(leaf + leaf_granules * sizeof(uint32_t)) +
-           index_in_leaf(address);
+    return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(zero_words_) + distance);
+  }
+  Place far_place_of(uintptr_t address) const noexcept {
+    return Place{far_leaf_of(address), leaf_granules, index_in_leaf(address)};
   }
 
+  // Without memory for it all addresses are far.
+  void make_window(uintptr_t first_arena) noexcept {
+    is_window_settled_ = true;
+    void* window = os::map_pages(nullptr, window_bytes);
+    if (window == nullptr) return;
+    os::System::advise_small(window, window_bytes);  // a few of its pages will be touched
+    const uintptr_t last = (first_arena >> root_shift) + window_roots_above;
+    const uintptr_t first = last < window_roots ? 0 : last + 1 - window_roots;
+    window_.store_relaxed(static_cast<char*>(window));                // [init]
+    window_first_.store_relaxed(first << leaf_shift);                 // [init]
+    window_granules_.store_release(window_granules);  // last: from here on it is looked into
+  }
+
+  Atomic<uintptr_t> window_first_;  // number of its first granule, counted from address 0
+  Atomic<size_t> window_granules_;
+  Atomic<char*> window_;
+  bool is_window_settled_ = false;  // there is one, or there will be none
   Atomic<uintptr_t> root_[root_count];
-  uint32_t zero_words_[leaf_granules] = {};  // directly behind the root: word_of() counts on it
+  uint32_t zero_words_[leaf_granules] = {};
 };
 
 }  // namespace talus

@@ -239,6 +239,10 @@ struct PageMap {
     void* descriptor() const noexcept { return nullptr; }  // give_to_slab does not look
   };
   Place place_of(uintptr_t address) const noexcept { return {word_of(address)}; }
+  bool find_near(uintptr_t address, Place& place) const noexcept {
+    place = place_of(address);
+    return true;
+  }
   uint16_t tags[class_count] = {};  // the world sets them
 };
 inline PageMap page_map;

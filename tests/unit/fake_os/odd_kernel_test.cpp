@@ -11,14 +11,16 @@
 namespace talus {
 namespace {
 
-// The whole sequence with mappings from `base` upward.
-std::string run_at(uint64_t base) {
-  return test::run_in_child([base] {
+// The whole sequence with mappings from `base` upward; those behind the first from `next` upward, if
+// that is not 0.
+std::string run_at(uint64_t base, uint64_t next = 0) {
+  return test::run_in_child([base, next] {
     os::fake_plan.map_base.store_relaxed(base);
     void* first = allocate(100);
     test::require(first != nullptr, "the first block");
     test::child_report().measured[0] = reinterpret_cast<uintptr_t>(first);
     release(first);
+    if (next != 0) os::fake_plan.map_base.store_relaxed(next);
     const size_t refused = test::run_sequence();
     test::require(refused == 0, "allocations refused", refused);
     test::require_quiet_heap();
@@ -47,6 +49,16 @@ TEST(OddAddresses, AcrossALeafOfThePageMap) {
   const uint64_t border = (uint64_t{1} << 38) + (uint64_t{1} << PageMap::root_shift);
   EXPECT_EQ(run_at(border - 20 * mib), "");
   expect_address_from(border - 20 * mib);
+}
+
+// The first arena lies in the page map's window, others across its end or far beyond it.
+TEST(OddAddresses, BeyondTheWindowOfThePageMap) {
+  const uint64_t base = uint64_t{1} << 38;
+  const uint64_t end = base + ((1 + PageMap::window_roots_above) << PageMap::root_shift);
+  for (const uint64_t next : {end - 20 * mib, base + (uint64_t{1} << 40)}) {
+    EXPECT_EQ(run_at(base, next), "");
+    expect_address_from(base);
+  }
 }
 
 TEST(OddAddresses, AboveThePageMapIsNoMemory) {

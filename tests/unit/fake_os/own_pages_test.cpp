@@ -76,7 +76,7 @@ TEST(NamedArenas, AreNamedWhenTheyAreReserved) {
       test::require(names <= calls_of(FakeCall::map) - maps, "more than one for an arena");
       const uintptr_t named = fake_plan.name_at.load_relaxed();
       test::require(!is_wanted || fake_plan.name_bytes.load_relaxed() >= 200 * mib, "its bytes");
-      test::require(!is_wanted || page_map.leaf_of(named) != nullptr, "it is no arena");
+      test::require(!is_wanted || page_map.has_leaf(named), "it is no arena");
       fake_plan.refuse_from[test::row_of(FakeCall::name_mapping)].store_relaxed(1);
       test::require(api::malloc(300 * mib) != nullptr, "a name that was refused");
     });
@@ -172,9 +172,11 @@ TEST(OwnPagesAndTheKernel, NamelessBlocksDoNotOutliveTheirHeap) {
   const std::string wrong = test::run_in_child([] {
     release(allocate(1));
     const uint64_t made = calls_of(FakeCall::map);
-    // Addresses and bookkeeping; then a leaf of the page map, which so many addresses need.
+    // Addresses and bookkeeping; then a leaf of the page map, which more addresses than the window
+    // has need.
     fake_plan.refuse_at[test::row_of(FakeCall::map)].store_relaxed(made + 3);
-    talus_heap* heap = heap_on_node(0, TALUS_PROVIDER_OS, "nameless", 8192 * mib);
+    constexpr size_t bytes = 2 * PageMap::window_granules * granule_bytes;
+    talus_heap* heap = heap_on_node(0, TALUS_PROVIDER_OS, "nameless", bytes);
     test::require(heap != nullptr, "no heap");
     void* block = api::heap_malloc(heap, 100);
     test::require(api::heap_of(block) == nullptr && api::heap_contains(heap, block) == 1, "it is");

@@ -125,7 +125,9 @@ TEST_F(SpaceTest, ThreadsBeginHugePagesOfTheirOwn) {
   ASSERT_TRUE(space_.is_huge(held, mine));
   uintptr_t other = 0;
   std::thread{[&] { other = take_one(); }}.join();
-  if (!is_late()) EXPECT_NE(other / page_bytes, mine / page_bytes);
+  if (!is_late()) {
+    EXPECT_NE(other / page_bytes, mine / page_bytes);
+  }
   const uintptr_t next = take_one();
   const bool is_behind_other = is_late() && next == other + granule_bytes;
   EXPECT_TRUE(next == mine + granule_bytes || is_behind_other) << "no third page was begun";
