@@ -11,8 +11,8 @@
 namespace talus {
 namespace {
 
-// The whole sequence with mappings from `base` upward; those behind the first from `next` upward, if
-// that is not 0.
+// The whole sequence with mappings from `base` upward; those behind the first from `next`, if that
+// is not 0.
 std::string run_at(uint64_t base, uint64_t next = 0) {
   return test::run_in_child([base, next] {
     os::fake_plan.map_base.store_relaxed(base);
