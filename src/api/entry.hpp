@@ -30,7 +30,7 @@ TALUS_FAST void* or_enomem(void* block) noexcept {
 TALUS_SLOW void* allocate_slower_or_errno(size_t bytes, HeapFace& face) noexcept {
   return or_enomem(allocate_slower(bytes, face));
 }
-TALUS_SLOW void* allocate_slow_or_errno(size_t bytes, HeapFace& face) noexcept {
+TALUS_NEXT void* allocate_slow_or_errno(size_t bytes, HeapFace& face) noexcept {
   if (void* block = take_at_hand(bytes, face)) return block;
   return allocate_slower_or_errno(bytes, face);
 }

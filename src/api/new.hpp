@@ -72,7 +72,7 @@ TALUS_COLD void* new_slow(size_t alignment, size_t bytes) {
   }
 }
 
-TALUS_SLOW void* allocate_slow_or_throw(size_t bytes, HeapFace& face) {
+TALUS_NEXT void* allocate_slow_or_throw(size_t bytes, HeapFace& face) {
   void* block = allocate_slow(bytes, face);
   return TALUS_LIKELY(block != nullptr) ? block : new_slow(block_alignment, bytes);
 }

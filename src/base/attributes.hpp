@@ -14,13 +14,17 @@
 // A function that only the start and the end of a process run. These lie together, before the usual
 // ones, and are compiled for size: a process that does nothing else maps few pages.
 #define TALUS_START [[gnu::cold]] inline
-// The same two for functions that are not inline. Doors begin where the processor's lines do: a
-// malloc and free that lie 32 bytes further cost 7 % of a program that does little else (B16).
-#define TALUS_USUAL_DOOR __attribute__((hot, aligned(64)))
+// A function that begins where a line of the processor does: a malloc and free that lie 32 bytes
+// further cost 7 % of a program that does little else (B16).
+#define TALUS_AT_LINE __attribute__((aligned(64)))
+// The same two for functions that are not inline.
+#define TALUS_USUAL_DOOR __attribute__((hot)) TALUS_AT_LINE
 #define TALUS_START_DOOR __attribute__((section(".text.startup")))
 // A function that must stay out of line, so that its caller keeps its registers and its size. Most
 // of them are usual ones, and lie with these.
 #define TALUS_SLOW [[gnu::noinline, gnu::hot]] inline
+// One to which the fast paths jump.
+#define TALUS_NEXT [[gnu::noinline, gnu::hot, gnu::aligned(64)]] inline
 // A slow function that is hardly ever run: also laid out far from the hot code.
 #define TALUS_COLD [[gnu::noinline, gnu::cold]] inline
 

@@ -99,7 +99,7 @@ TALUS_FAST bool push_at_hand(ThreadCache& cache, void* pointer, ClassId id) noex
 
 // A block of the face's own heap whose list, with this index, is full or guarded. Such a face is a
 // thread's cache.
-TALUS_SLOW void release_full(void* pointer, HeapFace& face, size_t index) noexcept {
+TALUS_NEXT void release_full(void* pointer, HeapFace& face, size_t index) noexcept {
   auto& cache = static_cast<ThreadCache&>(face);
   const ClassId id{static_cast<uint8_t>(index)};
   if (TALUS_UNLIKELY(!push_at_hand(cache, pointer, id))) {
@@ -116,7 +116,7 @@ TALUS_SLOW void release_large_slow(ThreadCache& cache, void* pointer, PageWord w
   offer_work();
 }
 
-TALUS_SLOW void release_large_by(ThreadCache& cache, void* pointer, PageWord word) noexcept {
+TALUS_NEXT void release_large_by(ThreadCache& cache, void* pointer, PageWord word) noexcept {
   if (TALUS_UNLIKELY(!keep_at_hand(cache, pointer, word))) {
     return release_large_slow(cache, pointer, word);
   }
@@ -148,7 +148,7 @@ TALUS_FAST bool take_in_at_hand(ThreadCache& cache, void* pointer, PageWord word
 }
 
 // A pointer whose page word names another owner than the face.
-TALUS_SLOW void release_other(void* pointer, HeapFace& face, PageWord word) noexcept {
+TALUS_NEXT void release_other(void* pointer, HeapFace& face, PageWord word) noexcept {
   if (TALUS_UNLIKELY(face.operations != nullptr)) return release_slow(pointer, face);
   auto& cache = static_cast<ThreadCache&>(face);
   if (TALUS_UNLIKELY(!word.is_slab())) {
