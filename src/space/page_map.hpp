@@ -12,7 +12,7 @@
 // call goes; each load on the way delays that call (docs/decisions/0007). Addresses beyond the
 // window have leaves of 4 GiB, mapped when the first arena appears in them, behind a static root.
 //
-// Invariants: the root holds the distance from a static zero leaf, and a window of no granules has
+// Invariants: the root holds the distance from a static zero leaf, and a window without bias holds
 // no address, so all-zero storage is valid: an address that is nobody's reads as word 0. The window
 // is made before any leaf, or never. Words of granules that lie inside a large block or a free
 // range (neither first nor last) are 0.
@@ -94,9 +94,9 @@ class PageMap {
 
    private:
     friend class PageMap;
-    // In a leaf of so many granules.
-    TALUS_FAST Place(char* leaf, size_t granules, size_t index) noexcept
-        : words_{leaf}, descriptors_{leaf + granules * sizeof(uint32_t)}, index_{index} {}
+    // `index` counts from both addresses, upward or downward.
+    TALUS_FAST Place(char* words, char* descriptors, ptrdiff_t index) noexcept
+        : words_{words}, descriptors_{descriptors}, index_{index} {}
     TALUS_FAST Atomic<uint32_t>& word_slot() const noexcept {
       return reinterpret_cast<Atomic<uint32_t>*>(words_)[index_];
     }
@@ -106,14 +106,18 @@ class PageMap {
 
     char* words_ = nullptr;
     char* descriptors_ = nullptr;
-    size_t index_ = 0;
+    ptrdiff_t index_ = 0;
   };
 
   // The place of an address in the window. False: it lies elsewhere, and `place` is as it was.
   TALUS_FAST bool find_near(uintptr_t address, Place& place) const noexcept {
-    const size_t index = (address >> granule_shift) - window_first_.load_relaxed();  // [hint]
-    if (TALUS_UNLIKELY(index >= window_granules_.load_relaxed())) return false;      // [hint]
-    place = Place{window_.load_relaxed(), window_granules, index};  // [hint] as Place
+    // Counted from the window's end, so that one constant tells who is in it, and a window that
+    // ends at address 0 is none.
+    const size_t index = (address >> granule_shift) + window_bias_.load_relaxed();  // [hint] Place
+    if (TALUS_UNLIKELY(index < ~window_granules + 1)) return false;
+    char* words_end = window_words_end_.load_relaxed();  // [hint] as Place
+    place = Place{words_end, words_end + window_granules * sizeof(void*),
+                  static_cast<ptrdiff_t>(index)};
     return true;
   }
   TALUS_FAST Place place_of(uintptr_t address) const noexcept {
@@ -141,7 +145,9 @@ class PageMap {
 
   // The window's memory, and that of the leaf of an address beyond it.
   Piece window() const noexcept {
-    return {window_.load_relaxed(), window_bytes};  // [stat]
+    const char* words_end = window_words_end_.load_relaxed();  // [stat]
+    if (words_end == nullptr) return {};
+    return {words_end - window_granules * sizeof(uint32_t), window_bytes};
   }
   Piece leaf_of(uintptr_t address) const noexcept {
     if (!has_leaf(address) || is_near(address)) return {};
@@ -186,7 +192,7 @@ class PageMap {
 
  private:
   static_assert(root_shift == 32, "a cast takes the address in the leaf out");
-  static constexpr size_t index_in_leaf(uintptr_t address) noexcept {
+  static constexpr ptrdiff_t index_in_leaf(uintptr_t address) noexcept {
     return static_cast<uint32_t>(address) >> granule_shift;
   }
   bool is_near(uintptr_t address) const noexcept {
@@ -198,25 +204,24 @@ class PageMap {
     return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(zero_words_) + distance);
   }
   Place far_place_of(uintptr_t address) const noexcept {
-    return Place{far_leaf_of(address), leaf_granules, index_in_leaf(address)};
+    char* leaf = far_leaf_of(address);
+    return Place{leaf, leaf + leaf_granules * sizeof(uint32_t), index_in_leaf(address)};
   }
 
   // Without memory for it all addresses are far.
   void make_window(uintptr_t first_arena) noexcept {
     is_window_settled_ = true;
-    void* window = os::map_pages(nullptr, window_bytes);
+    auto* window = static_cast<char*>(os::map_pages(nullptr, window_bytes));
     if (window == nullptr) return;
     os::System::advise_small(window, window_bytes);  // a few of its pages will be touched
-    const uintptr_t last = (first_arena >> root_shift) + window_roots_above;
-    const uintptr_t first = last < window_roots ? 0 : last + 1 - window_roots;
-    window_.store_relaxed(static_cast<char*>(window));                // [init]
-    window_first_.store_relaxed(first << leaf_shift);                 // [init]
-    window_granules_.store_release(window_granules);  // last: from here on it is looked into
+    uintptr_t end = (first_arena >> root_shift) + window_roots_above + 1;
+    if (end < window_roots) end = window_roots;
+    window_words_end_.store_relaxed(window + window_granules * sizeof(uint32_t));  // [init]
+    window_bias_.store_release(~(end << leaf_shift) + 1);  // last: from here on it is looked into
   }
 
-  Atomic<uintptr_t> window_first_;  // number of its first granule, counted from address 0
-  Atomic<size_t> window_granules_;
-  Atomic<char*> window_;
+  Atomic<size_t> window_bias_;  // less the number of the granule behind its last; 0: no window
+  Atomic<char*> window_words_end_;
   bool is_window_settled_ = false;  // there is one, or there will be none
   Atomic<uintptr_t> root_[root_count];
   uint32_t zero_words_[leaf_granules] = {};
