@@ -112,7 +112,9 @@ class PageMap {
   // The place of an address in the window. False: it lies elsewhere, and `place` is as it was.
   TALUS_FAST bool find_near(uintptr_t address, Place& place) const noexcept {
     // Counted from the window's end, so that one constant tells who is in it, and a window that
-    // ends at address 0 is none.
+    // ends at address 0 is none. What is handed out comes after the window; only while the first
+    // arena is made could another thread see its bias before its memory, with a pointer that is
+    // nobody's and a processor that reorders loads.
     const size_t index = (address >> granule_shift) + window_bias_.load_relaxed();  // [hint] Place
     if (TALUS_UNLIKELY(index < ~window_granules + 1)) return false;
     char* words_end = window_words_end_.load_relaxed();  // [hint] as Place
