@@ -44,7 +44,7 @@ TALUS_FAST void release(void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   HeapFace& face = current_face();
   PageMap::Place place;
-  // leaves: null, far from the first arena, no address of ours
+  // leaves: null, beyond the page map's window, no address of ours
   if (TALUS_UNLIKELY(!page_map.find_near(address, place))) return release_far(pointer, face);
   release_as(place.word(), pointer, face);
 }

@@ -183,7 +183,7 @@ TALUS_FAST void* reallocate_or(void* pointer, size_t bytes) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const HeapFace& face = current_face();
   PageMap::Place place;
-  // leaves: a face that is no heap; far from the first arena, or no address of ours
+  // leaves: a face that is no heap; beyond the page map's window, or no address of ours
   if (TALUS_UNLIKELY(face.operations != nullptr || !page_map.find_near(address, place))) {
     return Slow(pointer, bytes);
   }

@@ -7,10 +7,11 @@
 //   leaf      | words of 4 bytes | descriptors of 8 bytes |
 //   address   | unused 16 | root index 16 | granule in leaf 16 | offset in granule 16 |
 //
-// The first arena decides where the window lies: one leaf for all addresses within 32 GiB, found
-// without a look at the root. What a thread frees tells the processor where the store of the next
-// call goes; each load on the way delays that call (docs/decisions/0007). Addresses beyond the
-// window have leaves of 4 GiB, mapped when the first arena appears in them, behind a static root.
+// The window is one leaf for 32 GiB of addresses around its own, which is where the kernel has
+// arenas, too. It is found without a look at the root: a block's address tells the processor where
+// free() stores, the next malloc waits for that, and each load on the way delays it
+// (docs/decisions/0007). Addresses beyond the window have leaves of 4 GiB, mapped when the first
+// arena appears in them, behind a static root.
 //
 // Invariants: the root holds the distance from a static zero leaf, and a window without bias holds
 // no address, so all-zero storage is valid: an address that is nobody's reads as word 0. The window
@@ -61,7 +62,7 @@ class PageMap {
   static constexpr size_t root_count = size_t{1} << (address_bits - root_shift);
   static constexpr size_t granule_row_bytes = sizeof(uint32_t) + sizeof(void*);
   static constexpr size_t leaf_bytes = leaf_granules * granule_row_bytes;
-  // The kernel gives addresses downwards, so most of the window lies below the first arena.
+  // The kernel gives addresses downwards, so most of the window lies below its own.
   static constexpr size_t window_roots = 8, window_roots_above = 1;
   static constexpr size_t window_granules = window_roots * leaf_granules;
   static constexpr size_t window_bytes = window_granules * granule_row_bytes;
@@ -165,7 +166,7 @@ class PageMap {
 
   // Makes leaves for a range of addresses. False: no memory, nothing else changed.
   [[nodiscard]] bool cover(uintptr_t start, size_t bytes) noexcept {
-    if (!is_window_settled_) make_window(start);
+    if (!is_window_settled_) make_window();
     for (uintptr_t root = start >> root_shift; root <= (start + bytes - 1) >> root_shift; root++) {
       if (has_leaf(root << root_shift)) continue;
       const void* leaf = os::map_pages(nullptr, leaf_bytes);
@@ -211,12 +212,13 @@ class PageMap {
   }
 
   // Without memory for it all addresses are far.
-  void make_window(uintptr_t first_arena) noexcept {
+  void make_window() noexcept {
     is_window_settled_ = true;
     auto* window = static_cast<char*>(os::map_pages(nullptr, window_bytes));
     if (window == nullptr) return;
     os::System::advise_small(window, window_bytes);  // a few of its pages will be touched
-    uintptr_t end = (first_arena >> root_shift) + window_roots_above + 1;
+    const uintptr_t root = reinterpret_cast<uintptr_t>(window) >> root_shift;
+    uintptr_t end = root + window_roots_above + 1;
     if (end < window_roots) end = window_roots;
     window_words_end_.store_relaxed(window + window_granules * sizeof(uint32_t));  // [init]
     window_bias_.store_release(~(end << leaf_shift) + 1);  // last: from here on it is looked into

@@ -34,6 +34,12 @@ void expect_address_from(uint64_t base) {
   EXPECT_LT(test::child_report().measured[0], base + 4096 * mib);
 }
 
+// So low that the page map's window begins at address 0.
+TEST(OddAddresses, Lowest) {
+  EXPECT_EQ(run_at(uint64_t{1} << 32), "");
+  expect_address_from(uint64_t{1} << 32);
+}
+
 TEST(OddAddresses, Low) {
   EXPECT_EQ(run_at(uint64_t{1} << 38), "");
   expect_address_from(uint64_t{1} << 38);
@@ -51,7 +57,7 @@ TEST(OddAddresses, AcrossALeafOfThePageMap) {
   expect_address_from(border - 20 * mib);
 }
 
-// The first arena lies in the page map's window, others across its end or far beyond it.
+// The first mappings lie in the page map's window, others across its end or far beyond it.
 TEST(OddAddresses, BeyondTheWindowOfThePageMap) {
   const uint64_t base = uint64_t{1} << 38;
   const uint64_t end = base + ((1 + PageMap::window_roots_above) << PageMap::root_shift);

@@ -71,23 +71,24 @@ TEST(PageMap, RemembersEachGranuleAcrossLeaves) {
   EXPECT_TRUE(map_under_test.word_of(4 * four_gib).is_nobody());
 }
 
-// The first range decides where the window lies; on both sides of it there are leaves.
+// The window lies around its own memory; on both sides of it there are leaves.
 TEST(PageMap, TheWindowEndsWhereLeavesBegin) {
   static PageMap map;
   const uintptr_t four_gib = uintptr_t{1} << PageMap::root_shift;
-  const uintptr_t first = 1000 * four_gib + 77 * granule_bytes;
   EXPECT_EQ(map.window().base, nullptr);
-  ASSERT_TRUE(map.cover(first, granule_bytes));
-  ASSERT_NE(map.window().base, nullptr);
-  const uintptr_t end = (1000 + 1 + PageMap::window_roots_above) * four_gib;
+  ASSERT_TRUE(map.cover(77 * granule_bytes, granule_bytes));
+  const auto own = reinterpret_cast<uintptr_t>(map.window().base);
+  ASSERT_NE(own, 0u);
+  const uintptr_t end = round_down(own, four_gib) + (1 + PageMap::window_roots_above) * four_gib;
   const uintptr_t begin = end - PageMap::window_roots * four_gib;
   PageMap::Place place;
-  for (const uintptr_t near : {begin, first, end - 1}) EXPECT_TRUE(map.find_near(near, place));
+  for (const uintptr_t near : {begin, own, end - 1}) EXPECT_TRUE(map.find_near(near, place));
   for (const uintptr_t far : {begin - 1, end, uintptr_t{0}, ~uintptr_t{0}}) {
     EXPECT_FALSE(map.find_near(far, place));
     EXPECT_TRUE(map.word_anywhere(far).is_nobody());
-    EXPECT_FALSE(map.has_leaf(far));
   }
+  EXPECT_FALSE(map.has_leaf(begin - 1));
+  EXPECT_FALSE(map.has_leaf(end));
   // Ranges that lie half in the window.
   int owner = 0;
   const PageWord word{HeapId{7}, 9};
@@ -105,15 +106,6 @@ TEST(PageMap, TheWindowEndsWhereLeavesBegin) {
     EXPECT_TRUE(map.word_of(start - 1).is_nobody());
     EXPECT_TRUE(map.word_of(start + 4 * granule_bytes).is_nobody());
   }
-}
-
-TEST(PageMap, AtTheLowestAddressesTheWindowBeginsAtZero) {
-  static PageMap map;
-  ASSERT_TRUE(map.cover(granule_bytes, granule_bytes));
-  PageMap::Place place;
-  EXPECT_TRUE(map.find_near(0, place));
-  EXPECT_TRUE(place.word().is_nobody());
-  EXPECT_FALSE(map.find_near(~uintptr_t{0}, place));
 }
 
 TEST(PageMap, EndsAndWholes) {
