@@ -34,9 +34,7 @@ TALUS_FAST void release_as(PageWord word, void* pointer, HeapFace& face) noexcep
 
 // A pointer for which the page map has to look further.
 TALUS_NEXT void release_far(void* pointer, HeapFace& face) noexcept {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  if (TALUS_UNLIKELY(!PageMap::covers(address))) return release_slow(pointer, face);
-  release_as(page_map.word_of(address), pointer, face);
+  release_as(page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer)), pointer, face);
 }
 
 // Takes a block back; null is nothing. Anything else that is no live block is reported.

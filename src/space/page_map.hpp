@@ -133,12 +133,16 @@ class PageMap {
 
   // The word of any address: nobody's beyond the map.
   TALUS_FAST PageWord word_anywhere(uintptr_t address) const noexcept {
-    return covers(address) ? word_of(address) : PageWord{};
+    Place place;
+    if (TALUS_LIKELY(find_near(address, place))) return place.word();
+    return covers(address) ? far_place_of(address).word() : PageWord{};
   }
 
   // What was registered for the granule of this address, or null.
   void* descriptor_of(uintptr_t address) const noexcept {
-    return has_leaf(address) ? place_of(address).descriptor() : nullptr;
+    Place place;
+    if (TALUS_LIKELY(find_near(address, place))) return place.descriptor();
+    return has_far_leaf(address) ? far_place_of(address).descriptor() : nullptr;
   }
 
   // The same for an address whose word names somebody.
@@ -153,15 +157,13 @@ class PageMap {
     return {words_end - window_granules * sizeof(uint32_t), window_bytes};
   }
   Piece leaf_of(uintptr_t address) const noexcept {
-    if (!has_leaf(address) || is_near(address)) return {};
+    if (is_near(address) || !has_far_leaf(address)) return {};
     return {far_leaf_of(address), leaf_bytes};
   }
 
   // Is there a place for what is known of this address?
   bool has_leaf(uintptr_t address) const noexcept {
-    if (!covers(address)) return false;
-    // [hint] as Place
-    return is_near(address) || root_[address >> root_shift].load_relaxed() != 0;
+    return is_near(address) || has_far_leaf(address);
   }
 
   // Makes leaves for a range of addresses. False: no memory, nothing else changed.
@@ -201,6 +203,10 @@ class PageMap {
   bool is_near(uintptr_t address) const noexcept {
     Place place;
     return find_near(address, place);
+  }
+  // The same where is_near() is false.
+  bool has_far_leaf(uintptr_t address) const noexcept {
+    return covers(address) && root_[address >> root_shift].load_relaxed() != 0;  // [hint] as Place
   }
   char* far_leaf_of(uintptr_t address) const noexcept {
     const uintptr_t distance = root_[address >> root_shift].load_relaxed();  // [hint] as Place
