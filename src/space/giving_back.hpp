@@ -51,6 +51,11 @@ class GivingBack : public FreeRanges {
   size_t excess_bytes(Locked&, Patience patience) const noexcept {
     return retention_.excess_bytes(counters_.given_bytes, dirty_bytes(), patience);
   }
+  // Does the soft limit ask for all that is free?
+  bool is_above_soft_limit(Locked&) const noexcept {
+    const size_t soft = limits.soft_bytes.load_relaxed();  // [hint] may change at any time
+    return soft != 0 && counters_.given_bytes + dirty_bytes() > soft;
+  }
   // Somebody met the soft limit, or too much is kept.
   bool is_pressed() const noexcept { return shared_is_pressed_.load_relaxed(); }  // [hint]
   void press() noexcept { shared_is_pressed_.store_relaxed(true); }               // [hint]
@@ -78,6 +83,14 @@ class GivingBack : public FreeRanges {
   void keep_bound(Locked& held, size_t given) noexcept {
     const size_t most = retention_.dirty_bytes_max(given, Patience::of_program);
     if (dirty_bytes() > most) purge(held, dirty_bytes() - most, Haste::urgent);
+  }
+  // Above the soft limit, pages are given back before new ones are touched.
+  void keep_soft_limit(Locked& held, size_t granules) noexcept {
+    const size_t soft = limits.soft_bytes.load_relaxed();  // [hint] may change at any time
+    const size_t given = counters_.given_bytes + granules * granule_bytes;
+    if (soft == 0 || given + dirty_bytes() <= soft) return;
+    trim(held, given < soft ? soft - given : 0);
+    press();  // slabs may have pages to give, too
   }
   // Purges a part of a free range, outside the lock. False: the kernel refused; it is dirty.
   bool purge_piece(Locked& held, FreeRange& from, const PurgePiece& piece) noexcept {

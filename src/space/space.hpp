@@ -118,12 +118,6 @@ class Space : public GivingBack {
     give(held, base, granules, touched);
   }
 
-  // Does the soft limit ask for all that is free?
-  bool is_above_soft_limit(Locked&) const noexcept {
-    const size_t soft = limits.soft_bytes.load_relaxed();  // [hint] may change at any time
-    return soft != 0 && counters_.given_bytes + dirty_bytes() > soft;
-  }
-
   // Pages within a given range that hold nothing may go.
   bool is_huge(Locked&, uintptr_t base) const noexcept { return arenas_.is_huge(base); }
 
@@ -206,14 +200,6 @@ class Space : public GivingBack {
   TALUS_USUAL bool is_within_limit(size_t granules) const noexcept {
     const size_t hard = limits.hard_bytes.load_relaxed();  // [hint] may change at any time
     return hard == 0 || counters_.given_bytes + granules * granule_bytes <= hard;
-  }
-  // Above the soft limit, pages are given back before new ones are touched.
-  void keep_soft_limit(Locked& held, size_t granules) noexcept {
-    const size_t soft = limits.soft_bytes.load_relaxed();  // [hint] may change at any time
-    const size_t given = counters_.given_bytes + granules * granule_bytes;
-    if (soft == 0 || given + dirty_bytes() <= soft) return;
-    trim(held, given < soft ? soft - given : 0);
-    press();  // slabs may have pages to give, too
   }
 
   // Giving back must never need memory, so nodes are set aside before ranges are given out: between
