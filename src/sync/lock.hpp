@@ -9,8 +9,9 @@
 // invariants  at most one thread is inside; a sleeper implies contended.
 // edges  E1 give.release -> take.acquire   publishes all that was written inside
 // why no ABA: the word carries no pointer.
-// progress: a taker spins briefly, then sleeps in the kernel, so that a holder of lower priority
-//   gets the CPU (no livelock under SCHED_FIFO); giving is wait-free.
+// progress: a taker spins for as long as a sleep would take, and not where others sleep already;
+//   then it sleeps in the kernel, so that a holder of lower priority gets the CPU (no livelock
+//   under SCHED_FIFO); giving is wait-free.
 // fork: prepare takes every lock, the child re-makes them with reset_in_child().
 #ifndef TALUS_SYNC_LOCK_HPP
 #define TALUS_SYNC_LOCK_HPP
