@@ -64,14 +64,22 @@ inline size_t list_start_of(ClassId id) noexcept {
   const size_t first = list_first_of(id);
   return by_bytes < first ? by_bytes : first;
 }
+// How far running over enlarges it: to a few blocks at least, or each block more would be a way to
+// the slabs of its own. Guarded lists get nothing by that.
+inline size_t list_over_of(ClassId id) noexcept {
+  if (index_of(id) >= fast_class_count) return 0;
+  const size_t most = list_most_of(id) / list_over_part;
+  return most < list_blocks_min ? list_blocks_min : most;
+}
 
-// Doubles a list's capacity up to `most` blocks. False: it was there already.
-inline bool enlarge_list(ThreadCache& cache, ClassId id, size_t most) noexcept {
+// Doubles a list's capacity, or begins it, up to `most` blocks. False: it was there already.
+TALUS_USUAL bool enlarge_list(ThreadCache& cache, ClassId id, size_t most) noexcept {
   const ThreadList list = list_of(cache, id);
   void** bottom = list_bottom(cache, id);
   const size_t capacity = static_cast<size_t>(list.limit - bottom);
   if (capacity >= most) return false;
-  list.limit = bottom + (capacity * 2 < most ? capacity * 2 : most);
+  const size_t more = capacity == 0 ? 1 : capacity * 2;
+  list.limit = bottom + (more < most ? more : most);
   return true;
 }
 
@@ -97,8 +105,7 @@ TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
 TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, ClassId id) noexcept {
   const ThreadList list = list_of(cache, id);
   if (TALUS_LIKELY(push_within(list, block))) return true;
-  const size_t most = is_medium(id) ? 0 : list_most_of(id) / list_over_part;
-  return enlarge_list(cache, id, most) && push_within(list, block);
+  return enlarge_list(cache, id, list_over_of(id)) && push_within(list, block);
 }
 
 // What a list does as a whole: it grows where it ran empty, and shrinks where it was full.

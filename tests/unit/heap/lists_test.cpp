@@ -131,11 +131,41 @@ TEST(Lists, StayShortWhereAThreadOnlyFrees) {
     flush_all(cache);  // lists are as in a thread that never allocated
     for (void* block : blocks) {
       release(block);
-      ASSERT_LE(capacity_of(cache, id), std::max(most / list_over_part, list_start_of(id)));
+      ASSERT_LE(capacity_of(cache, id), std::max(list_over_of(id), list_start_of(id)));
     }
     for (void*& block : blocks) block = allocate(bytes);
     EXPECT_EQ(capacity_of(cache, id), most) << "who allocates gets long ones";
     for (void* block : blocks) release(block);
+  }
+}
+
+// ... but of each block that the fast paths know it keeps a few, so that not every free is a way to
+// the slabs.
+TEST(Lists, HaveRoomForAFewBlocksWhereAThreadOnlyFrees) {
+  ThreadCache& cache = test::own_cache();
+  for (size_t index = 0; index < fast_class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    EXPECT_LE(list_over_of(id) * size_class_row(id).block_bytes, list_bytes_max) << index;
+    std::vector<void*> blocks;
+    for (size_t i = 0; i < 3 * list_over_of(id); i++) {
+      blocks.push_back(allocate(size_class_row(id).block_bytes));
+    }
+    flush_all(cache);
+    size_t most = 0;
+    for (void* block : blocks) {
+      release(block);
+      most = std::max(most, list_length(cache, id));
+    }
+    EXPECT_GE(most, list_blocks_min) << index;
+    EXPECT_LE(most, list_over_of(id)) << index;
+  }
+  const ClassId guarded = class_of(fast_bytes_max + 1);
+  std::vector<void*> blocks;
+  for (size_t i = 0; i < 8; i++) blocks.push_back(allocate(fast_bytes_max + 1));
+  flush_all(cache);
+  for (void* block : blocks) {
+    release(block);
+    EXPECT_EQ(list_length(cache, guarded), 0u);
   }
 }
 
