@@ -45,7 +45,7 @@ void* nothrow_new(size_t bytes, std::align_val_t alignment) noexcept {
 
 }  // namespace
 
-#define TALUS_OPERATOR TALUS_EXPORT TALUS_AT_LINE
+#define TALUS_OPERATOR TALUS_EXPORT TALUS_USUAL_DOOR
 
 TALUS_OPERATOR void* operator new(size_t n) { return talus::api::new_block(n); }
 TALUS_OPERATOR void* operator new[](size_t n) { return talus::api::new_block(n); }

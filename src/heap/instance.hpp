@@ -98,7 +98,7 @@ TALUS_FAST InstanceSlot& instance_slot(HeapId id) noexcept {
 
 // Calls visit(slot) for every slot, in the order of ids.
 template <typename Visit>
-void for_each_instance_slot(Visit visit) noexcept {
+TALUS_USUAL void for_each_instance_slot(Visit visit) noexcept {
   const uint32_t count = instance_table.shared_count.load_acquire();
   for (uint32_t i = 0; i < count; i++) {
     visit(instance_slot(HeapId(static_cast<uint16_t>(heap_count_max + i))));

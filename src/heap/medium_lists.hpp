@@ -42,7 +42,7 @@ TALUS_FAST void* pop_fitting(ThreadCache& cache, ClassId id, Fit fit) noexcept {
 }
 
 // A block goes to its slab because its list has no room.
-inline void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
+TALUS_USUAL void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
   Locked held{lock_of(cache)};
   give_blocks(*cache.heap, &pointer, 1);
   offer_if_much(*cache.heap);

@@ -71,7 +71,7 @@ class HoleRuns {
     runs_[count_] = os::PageRun{reinterpret_cast<void*>(at), bytes};
     slabs_[count_++] = static_cast<uint8_t>(slab);
   }
-  void purge() noexcept {
+  TALUS_USUAL void purge() noexcept {
     const size_t done = purge_together();
     for (size_t i = 0; i < done; i++) note_purged(i);
     for (size_t i = done; i < count_; i++) {
@@ -153,7 +153,7 @@ inline SlabList& nth_shelf(Heap& heap, size_t number) noexcept {
 }
 
 // Gives back pages of a heap's slabs until that was `bytes_wanted`. Returns how much it was.
-inline size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noexcept {
+TALUS_USUAL size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noexcept {
   constexpr size_t shelves = class_count * SlabShelves::count;
   HoleBatch batch;
   size_t steps_counted = 0;

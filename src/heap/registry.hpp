@@ -151,7 +151,7 @@ inline void bound_lists(size_t list_bytes) noexcept {
 }
 
 // An unused cache or a new one, with empty lists; null: no memory.
-inline ThreadCache* take_cache(Locked& registry_held) noexcept {
+TALUS_USUAL ThreadCache* take_cache(Locked& registry_held) noexcept {
   if (ThreadCache* cache = registry.unused) {
     registry.unused = cache->next;
     return cache;

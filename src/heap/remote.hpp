@@ -136,7 +136,7 @@ TALUS_USUAL void drain_inbox(Heap& heap, const HomeLists& lists = {}) noexcept {
 
 // Does the owner's work if `backlog_max` bytes or more wait for it, or if it has no thread. Where
 // somebody is at it, that is waited for only if very much piles up.
-inline void drain_for_owner(Heap& owner, size_t backlog_max) noexcept {
+TALUS_USUAL void drain_for_owner(Heap& owner, size_t backlog_max) noexcept {
   const size_t backlog = owner.inbox.backlog_bytes();
   if (!owner.is_deserted() && backlog < backlog_max) return;
   if (backlog >= remote_backlog_bytes_most) {

@@ -94,7 +94,7 @@ TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache) noexcept {
 // Calls visit(held, cache) for the caches in use, a few at a time under the registry's lock. One
 // that begins or ends meanwhile may be met twice or not at all.
 template <typename Visit>
-void visit_caches(Visit visit) noexcept {
+TALUS_USUAL void visit_caches(Visit visit) noexcept {
   static constexpr int at_a_time = 4;
   ThreadCache* last = nullptr;
   for (size_t done = 0;; done += at_a_time) {

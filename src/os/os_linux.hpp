@@ -300,7 +300,7 @@ struct LinuxOs : FileCalls {
     call(SYS_kill, 0, 0);
   }
   // Names the calling thread and has it run as an ordinary one, where the first thread may run.
-  static void become_ordinary_thread(const char* name) noexcept {
+  TALUS_USUAL static void become_ordinary_thread(const char* name) noexcept {
     call(SYS_prctl, PR_SET_NAME, to_long(name));
     const long policy = call(SYS_sched_getscheduler, 0, 0);
     const int priority = 0;

@@ -59,7 +59,7 @@ inline HelperLife* make_room() noexcept {
 
 // The room of a helper that ended for ever costs addresses only, and reads as absent: other threads
 // may still look into it.
-inline void empty_room(HelperLife& life) noexcept {
+TALUS_USUAL void empty_room(HelperLife& life) noexcept {
   const RoomLayout layout = RoomLayout::find();
   char* stack = layout.base_of(life) + layout.guard_at + layout.guard_bytes;
   os::System::purge(layout.base_of(life), layout.guard_at);
@@ -80,7 +80,7 @@ inline void bind_functions(void* at) noexcept {
 inline void helper_lives() noexcept;
 
 #if TALUS_RAW_THREADS
-[[noreturn]] inline void helper_enters() noexcept {
+[[noreturn]] TALUS_USUAL void helper_enters() noexcept {
   helper_lives();
   arch::exit_thread();
 }

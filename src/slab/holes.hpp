@@ -37,7 +37,7 @@ inline uint32_t next_block(const Slab& slab, uint32_t index, bool is_wanted_free
 // Calls visit(address, bytes) for each run of whole pages whose blocks are all free. What lies
 // behind the last block belongs to no block, and to the run before it.
 template <typename Visit>
-void visit_holes(const Slab& slab, size_t page_bytes, Visit visit) noexcept {
+TALUS_USUAL void visit_holes(const Slab& slab, size_t page_bytes, Visit visit) noexcept {
   uint32_t index = 0;
   while ((index = next_block(slab, index, true)) < slab.block_count) {
     const uint32_t end = next_block(slab, index, false);

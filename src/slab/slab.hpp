@@ -99,7 +99,7 @@ struct Slab {
   }
 
   // Hands out up to `wanted` blocks, lowest addresses last, to places[0...]. Returns how many.
-  size_t take_blocks(void** places, size_t wanted) noexcept {
+  TALUS_USUAL size_t take_blocks(void** places, size_t wanted) noexcept {
     if (wanted > free_count) wanted = free_count;
     uint64_t* words = free_bits();
     void** place = places + wanted;

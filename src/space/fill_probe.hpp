@@ -58,7 +58,7 @@ class FillProbe {
     return resident_pages(at, place_bytes) >= count - count / 4;
   }
   // 0 as well if the kernel does not say.
-  static size_t resident_pages(uintptr_t at, size_t bytes) noexcept {
+  TALUS_USUAL static size_t resident_pages(uintptr_t at, size_t bytes) noexcept {
     unsigned char pages[place_bytes / page_bytes_min];
     if (!os::System::look_for_pages(reinterpret_cast<void*>(at), bytes, pages)) return 0;
     const size_t count = bytes / os::page_bytes();

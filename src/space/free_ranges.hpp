@@ -166,12 +166,12 @@ class FreeRanges {
   RangeIndex& index_of(RangeState state) noexcept {
     return state == RangeState::dirty ? dirty_ : clean_;
   }
-  void show(FreeRange& node) noexcept {
+  TALUS_USUAL void show(FreeRange& node) noexcept {
     page_map.set_ends(node.base, node.granules, PageWord{}, &node);
     index_of(node.state).insert(node);
   }
   // The node keeps its place in the order of age.
-  void hide(FreeRange& node) noexcept {
+  TALUS_USUAL void hide(FreeRange& node) noexcept {
     index_of(node.state).remove(node);
     page_map.set_ends(node.base, node.granules, PageWord{}, nullptr);
   }
@@ -206,7 +206,7 @@ class FreeRanges {
     node.older = node.newer = nullptr;
   }
 
-  FreeRange& new_node() noexcept {
+  TALUS_USUAL FreeRange& new_node() noexcept {
     FreeRange* node = unused_nodes_;
     if (node != nullptr) {
       unused_nodes_ = node->right;

@@ -80,7 +80,7 @@ class GivingBack : public FreeRanges {
 
  protected:
   // Gives back what is more than may be kept while so much is given.
-  void keep_bound(Locked& held, size_t given) noexcept {
+  TALUS_USUAL void keep_bound(Locked& held, size_t given) noexcept {
     const size_t most = retention_.dirty_bytes_max(given, Patience::of_program);
     if (dirty_bytes() > most) purge(held, dirty_bytes() - most, Haste::urgent);
   }
@@ -93,7 +93,7 @@ class GivingBack : public FreeRanges {
     press();  // slabs may have pages to give, too
   }
   // Purges a part of a free range, outside the lock. False: the kernel refused; it is dirty.
-  bool purge_piece(Locked& held, FreeRange& from, const PurgePiece& piece) noexcept {
+  TALUS_USUAL bool purge_piece(Locked& held, FreeRange& from, const PurgePiece& piece) noexcept {
     const size_t bytes = piece.granules * granule_bytes;
     FreeRange& node = take_out(from, piece.base, piece.granules);
     purging_bytes_ += bytes;
@@ -121,7 +121,7 @@ class GivingBack : public FreeRanges {
   }
 
   // Purges at least that much of the dirty ranges if there is, oldest first. Returns bytes purged.
-  size_t purge(Locked& held, size_t bytes_wanted, Haste haste) noexcept {
+  TALUS_USUAL size_t purge(Locked& held, size_t bytes_wanted, Haste haste) noexcept {
     size_t purged = 0;
     if (!arenas_.may_purge()) return 0;
     // Ranges that are left alone, or that the kernel refuses, become the newest: stop before

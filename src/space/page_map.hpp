@@ -139,7 +139,7 @@ class PageMap {
   }
 
   // What was registered for the granule of this address, or null.
-  void* descriptor_of(uintptr_t address) const noexcept {
+  TALUS_USUAL void* descriptor_of(uintptr_t address) const noexcept {
     Place place;
     if (TALUS_LIKELY(find_near(address, place))) return place.descriptor();
     return has_far_leaf(address) ? far_place_of(address).descriptor() : nullptr;
@@ -167,7 +167,7 @@ class PageMap {
   }
 
   // Makes leaves for a range of addresses. False: no memory, nothing else changed.
-  [[nodiscard]] bool cover(uintptr_t start, size_t bytes) noexcept {
+  [[nodiscard]] TALUS_USUAL bool cover(uintptr_t start, size_t bytes) noexcept {
     if (!is_window_settled_) make_window();
     for (uintptr_t root = start >> root_shift; root <= (start + bytes - 1) >> root_shift; root++) {
       if (has_leaf(root << root_shift)) continue;
@@ -180,7 +180,7 @@ class PageMap {
   }
 
   // Sets one granule of a covered range.
-  void set(uintptr_t address, PageWord word, void* descriptor) noexcept {
+  TALUS_USUAL void set(uintptr_t address, PageWord word, void* descriptor) noexcept {
     const Place place = place_of(address);
     place.descriptor_slot().store_relaxed(descriptor);  // [init] published with the block
     place.word_slot().store_relaxed(word.bits());       // [init] as above

@@ -41,7 +41,7 @@ static_assert(address_bits - granule_shift <= 32, "granules of a range fit 32 bi
 class RangeIndex {
  public:
   // The range of at least this many granules at the highest address; null: none.
-  FreeRange* highest_fit(size_t granules) const noexcept {
+  TALUS_USUAL FreeRange* highest_fit(size_t granules) const noexcept {
     if (most_of(root_) < granules) return nullptr;
     FreeRange* at = root_;
     for (;;) {

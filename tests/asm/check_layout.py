@@ -15,21 +15,25 @@ import check_symbols
 import fast_path
 import report
 
-# Endings of names, as compilers write them: of the start and the end, and of what a process uses
-# that allocates.
+# Endings of names, as compilers write them: of the start and the end, and of what nearly all
+# processes use that allocate.
 START = ("14process_startsEv", "12process_endsEv", "13Configuration4readEv",
          "19read_machine_limitsERKNS_11CgroupRootsE", "12allow_helperEv", "14forget_threadsEv")
 USUAL = ("malloc", "free", "realloc",
          "6refillERNS_11ThreadCacheENS_7ClassIdE", "13allocate_slowEmRNS_8HeapFaceE",
          "11take_blocksERNS_4HeapENS_7ClassIdEPPvm", "11give_blocksERNS_4HeapEPKPvm",
          "24slab_unused_to_availableERNS_4HeapENS_7ClassIdE",
-         "5Space4takeERNS_6LockedEmmNS_7FillingE",
-         "12release_slowEPvRNS_8HeapFaceE", "12release_fullEPvRNS_8HeapFaceEm")
+         "5Space4takeERNS_6LockedEmmNS_7FillingE", "6Arenas7reserveEmNS_7FillingEmRNS_8MetadataE",
+         "7PageMap5coverEmm",
+         "12release_slowEPvRNS_8HeapFaceE", "12release_fullEPvRNS_8HeapFaceEm",
+         "11release_farEPvRNS_8HeapFaceE", "11thread_endsEPv", "_Znwm", "_ZdlPv", "_ZdlPvm")
 WINDOW_BYTES = 64 * 1024
-OTHER_WINDOW_BYTES = 80 * 1024
-# The first two segments: what a process that does nothing touches of the file.
+OTHER_WINDOW_BYTES = 112 * 1024  # with what is usual in larger processes among it
+# The first two segments: what a process that does nothing touches of the file. One that allocates
+# and frees a little touches the next that has code as well.
 START_BYTES_MAX = 20 * 1024
 TABLES_BYTES_MAX = 52 * 1024
+FIRST_BYTES_MAX = 52 * 1024
 # What is written while a process starts lies here; large objects have a section behind.
 SMALL_DATA_BYTES_MAX = 4096
 # Each is 24 bytes that the loader reads and 8 that it writes.
@@ -81,11 +85,28 @@ def check_start(functions, loaded, start=START):
                              ("the code of the start", code_bytes, START_BYTES_MAX)):
         if size > most:
             yield f"{what} are {size} bytes, over {most}"
-    for ending, address, _ in places(functions, start):
+    yield from check_within(functions, code, code_bytes, start, "the segment of the start")
+
+
+def check_first(functions, loaded, first=USUAL):
+    """Findings on the second segment of code: what nearly all processes run that allocate."""
+    segments_of_code = [(start, size) for start, size, flags, _ in loaded if "E" in flags]
+    if len(segments_of_code) < 3:
+        yield "first code has no segment of its own"
+        return
+    code, code_bytes = segments_of_code[1]
+    if code_bytes > FIRST_BYTES_MAX:
+        yield f"first code is {code_bytes} bytes, over {FIRST_BYTES_MAX}"
+    yield from check_within(functions, code, code_bytes, first, "first code")
+
+
+def check_within(functions, code, code_bytes, endings, what):
+    """Findings on functions that do not lie in a segment of code."""
+    for ending, address, _ in places(functions, endings):
         if address is None:
             yield f"{ending} is not defined"
         elif not code <= address < code + code_bytes:
-            yield f"{ending} does not lie in the segment of the start"
+            yield f"{ending} does not lie in {what}"
 
 
 def check_data(listing):
@@ -112,6 +133,7 @@ def findings(library, usual=USUAL, window=WINDOW_BYTES, with_linker=True):
     yield from check_dynamic(check_symbols.readelf(library, "-d"))
     if with_linker:
         yield from check_start(functions, loaded)
+        yield from check_first(functions, loaded)
         yield from check_data(check_symbols.readelf(library, "-S"))
 
 

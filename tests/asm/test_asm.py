@@ -241,6 +241,19 @@ class Layout(Built):
         self.assertRegex(list(check_layout.check_start(functions, loaded, starts))[0],
                          "are 24576 bytes, over")
 
+    def test_first_code_apart_is_found(self):
+        functions = {"malloc": (0x3000, 16), "free": (0x6000, 16)}
+        loaded = [(0, 0x800, "R", []), (0x1000, 0x800, "R E", []), (0x3000, 0x800, "R E", [])]
+        first = ("malloc", "free")
+        self.assertEqual(list(check_layout.check_first(functions, loaded, first)),
+                         ["first code has no segment of its own"])
+        loaded.append((0x6000, 0x800, "R E", []))
+        self.assertEqual(list(check_layout.check_first(functions, loaded, first)),
+                         ["free does not lie in first code"])
+        loaded[2] = (0x3000, 0x10000, "R E", [])
+        self.assertEqual(list(check_layout.check_first(functions, loaded, first)),
+                         ["first code is 65536 bytes, over 53248"])
+
     def test_a_large_object_is_found(self):
         small = check_symbols.readelf(self.build("char a[4096];", ".c"), "-S")
         self.assertEqual(list(check_layout.check_data(small)), [])
