@@ -154,7 +154,7 @@ inline constexpr unsigned find_memory_attempts = 1000;
 // malloc_trim does not find these bytes and returns before they are gone.
 inline constexpr size_t urgent_piece_bytes = 4 * mib;
 // ... unless the calls before were that quick: then twice as much, and so on up to this.
-inline constexpr uint64_t light_purge_ns = 20'000;
+inline constexpr uint64_t light_purge_ns = 100'000;
 inline constexpr size_t light_piece_bytes_max = 64 * mib;
 // What slabs keep is given back under pressure at once, by who allocates or frees in pieces that
 // take a fraction of a millisecond. Where that finds little, it is tried again after this long.

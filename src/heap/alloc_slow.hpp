@@ -90,8 +90,9 @@ TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, HeapFace& face) 
   return take_kept_at_hand(static_cast<ThreadCache&>(face), bytes);
 }
 TALUS_FAST void* take_at_hand(size_t bytes, HeapFace& face) noexcept {
-  if (bytes <= fast_bytes_max) return nullptr;
-  if (bytes <= medium_bytes_max) return pop_guarded(guarded_class_of(bytes), Fit::near, face);
+  if (TALUS_LIKELY(bytes - fast_bytes_max - 1 < medium_bytes_max - fast_bytes_max)) {
+    return pop_guarded(guarded_class_of(bytes), Fit::near, face);
+  }
   return pop_kept_block(bytes, medium_bytes_max, face);
 }
 

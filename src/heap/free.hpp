@@ -5,7 +5,7 @@
 //   -> release_far(pointer, face)    here        null, or beyond the page map's window: as above
 //   -> release_other(..., word)      free_slow   a block of another heap: add it to a message
 //   -> release_full(..., index)      free_slow   the list is full, or one for slow paths only
-//        -> push_at_hand(...)                    the latter: a push that calls nothing
+//        -> push_guarded(...)                    the latter: a push that calls nothing
 //        -> flush_some(cache, class)             half of it back to its slabs, or more
 //   -> release_slow(pointer, face)   free_slow   null, large, a face that is no cache
 //        -> release_remote(...)                  a block of another heap: batch, deliver

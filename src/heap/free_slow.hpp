@@ -80,32 +80,37 @@ TALUS_SLOW void release_slow(void* pointer, HeapFace& face) noexcept {
   offer_work();
 }
 
-TALUS_SLOW void release_to_full(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+TALUS_SLOW void release_to_full(void* pointer, ThreadCache& cache, size_t index) noexcept {
   {
     const Working working{cache};
-    push_or_flush(cache, pointer, id);
+    push_or_flush(cache, pointer, ClassId{static_cast<uint8_t>(index)});
   }
   offer_work();
 }
 
-// Pushes a block on its list, whether the fast paths use that or not, and calls nothing. False:
-// the list is full, the owner must come back, or the block was freed twice.
-TALUS_FAST bool push_at_hand(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+// Pushes a block on its guarded list, and calls nothing. False: the list is full, the owner must
+// come back, or the block was freed twice.
+TALUS_FAST bool push_guarded(ThreadCache& cache, void* pointer, size_t guarded) noexcept {
   const BriefWork work{cache};
-  const ThreadList list = list_of(cache, id);
-  if (TALUS_UNLIKELY(!work.may_begin || was_just_freed(list, pointer))) return false;
-  return push_within(list, pointer);
+  if (TALUS_UNLIKELY(!work.may_begin)) return false;
+  Atomic<void**>& slot = cache.guarded_tops[guarded];
+  void** top = slot.load_relaxed();  // [own]
+  const bool is_just_freed = top[-1] == pointer;
+  if (TALUS_UNLIKELY(is_just_freed || top == cache.guarded_limits[guarded])) return false;
+  *top = pointer;
+  slot.store_relaxed(top + 1);  // [own]
+  return true;
 }
 
 // A block of the face's own heap whose list, with this index, is full or guarded. Such a face is a
 // thread's cache.
 TALUS_NEXT void release_full(void* pointer, HeapFace& face, size_t index) noexcept {
   auto& cache = static_cast<ThreadCache&>(face);
-  const ClassId id{static_cast<uint8_t>(index)};
-  if (TALUS_UNLIKELY(!push_at_hand(cache, pointer, id))) {
-    return release_to_full(cache, pointer, id);
+  const bool is_guarded = index >= fast_class_count;
+  if (TALUS_LIKELY(is_guarded && push_guarded(cache, pointer, index - fast_class_count))) {
+    return offer_work();
   }
-  offer_work();
+  release_to_full(pointer, cache, index);  // parameters stay where they are
 }
 
 TALUS_SLOW void release_large_slow(ThreadCache& cache, void* pointer, PageWord word) noexcept {
