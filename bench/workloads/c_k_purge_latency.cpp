@@ -84,14 +84,15 @@ constexpr double tail = 0.999;
 // The tail of each round. Used by the thread with the requests alone.
 class RoundTails {
  public:
-  // `round` never falls. One of fewer than a thousand requests has its longest as its tail.
+  // `round` never falls, and there are at most rounds_max. One of fewer than a thousand requests
+  // has its longest as its tail.
   void add(size_t round, uint64_t ns) {
     if (round != round_) end_round(round);
     current_.add(ns);
   }
 
   void end_round(size_t next_round) {
-    if (current_.total() > 0 && count_ < rounds_max)
+    if (current_.total() > 0)
       tails_us_[count_++] = current_.quantile_us(tail);
     current_ = Histogram();
     round_ = next_round;
