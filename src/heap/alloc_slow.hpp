@@ -9,6 +9,7 @@
 #include "heap/large_cache.hpp"
 #include "heap/remote.hpp"
 #include "heap/special.hpp"
+#include "heap/wide_lists.hpp"
 
 namespace talus {
 
@@ -21,9 +22,12 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
     list.limit = bottom + list_first_of(id);
   }
   const auto capacity = static_cast<size_t>(list.limit - bottom);
-  const size_t wanted = blocks_to_move(cache, id, capacity, Trend::grows);
-  enlarge_list(cache, id, list_most_of(id));
+  const bool has_turned = turn_list(cache, id, Trend::grows);
+  const size_t wanted = blocks_to_move(id, capacity, has_turned);
+  const bool is_long = !enlarge_list(cache, id, list_most_of(id));
+  const size_t wider = is_long && has_turned ? find_room_to_widen(cache, id) : 0;
   Locked held{lock_of(heap)};
+  if (TALUS_UNLIKELY(wider != 0)) bottom = widen_list(held, cache, id, wider);
   if (!heap.inbox.is_empty()) {
     drain_inbox(heap, {&cache, id, wanted});
     if (void* block = pop_from_list(list)) return block;

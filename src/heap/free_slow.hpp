@@ -15,7 +15,13 @@ namespace talus {
 // Gives the oldest blocks of a full list back to their slabs. The younger ones stay: they are in
 // the processor's cache.
 TALUS_SLOW void flush_some(ThreadCache& cache, ClassId id) noexcept {
-  const size_t flushed = blocks_to_move(cache, id, list_length(cache, id), Trend::shrinks);
+  const bool has_turned = turn_list(cache, id, Trend::shrinks);
+  const size_t length = list_length(cache, id);
+  size_t flushed = blocks_to_move(id, length, has_turned);
+  if (TALUS_UNLIKELY(!has_turned && is_wide(cache, id))) {
+    const size_t left = narrow_list(cache, id) / 2;
+    if (flushed + left < length) flushed = length - left;
+  }
   send_home(cache, id, flushed, remote_backlog_bytes_max);
 }
 
@@ -171,13 +177,16 @@ TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
   release_kept(cache);
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
-    // The next thread shall not pay for this one's habits.
-    list_of(cache, id).limit = list_bottom(cache, id) + list_start_of(id);
     send_home(cache, id, list_length(cache, id), 0);
+    // The next thread shall not pay for this one's habits.
+    if (TALUS_UNLIKELY(is_wide(cache, id))) leave_wide_place(cache, id);
+    list_of(cache, id).limit = list_bottom(cache, id) + list_start_of(id);
   }
   cache.kept.medium_bytes = 0;
   cache.kept.borrowed_count = 0;
   for (uint64_t& word : cache.growing_words) word = 0;
+  for (uint64_t& word : cache.wide.turning_words) word = 0;
+  cache.wide.bytes = 0;
   Locked held{lock_of(cache)};
   drain_inbox(*cache.heap);
 }

@@ -135,6 +135,17 @@ struct Presence {
   }
 };
 
+inline constexpr size_t class_words = divide_up(class_count, 64);
+
+// The lists of a thread that run empty and full in turn (heap/wide_lists.hpp). Owner only.
+struct WideLists {
+  uint64_t words[class_words] = {};         // a bit a class: it lies in its wide place
+  uint64_t turning_words[class_words] = {};  // a bit a class: it turned since it was last asked
+  void*** bottoms = nullptr;  // of each class, where its wide place is; null until there is one
+  size_t bytes = 0;       // of blocks that lists have room for beyond their usual capacity
+  size_t next_asked = 0;  // the class that may have to give up room next
+};
+
 // What a thread has for itself.
 struct ThreadCache : HeapFace {
   // owner only
@@ -143,7 +154,8 @@ struct ThreadCache : HeapFace {
   Atomic<void**> guarded_tops[class_count - fast_class_count];
   void** guarded_limits[class_count - fast_class_count];
   // A bit a class: the list ran empty, and was not full since.
-  uint64_t growing_words[divide_up(class_count, 64)];
+  uint64_t growing_words[class_words];
+  WideLists wide;
   RemoteBatch batches[remote_owners];
   KeptBlocks kept;
   Presence presence;

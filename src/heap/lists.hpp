@@ -3,9 +3,10 @@
 //
 // Owns: where they lie in a cache, how many blocks they may have, and how many move at a time.
 // Lists of some classes may hold blocks of other heaps, too: guests. Invariants: the capacity of a
-// list of small blocks only grows while its thread lives, up to what list_bounds says; a list's
-// blocks lie between its bottom and its top (heap/face.hpp). Called on: the thread whose cache it
-// is, or whoever has the cache. Must not know: slabs.
+// list of small blocks only grows while its thread lives, up to what list_bounds says, and beyond
+// it as heap/wide_lists.hpp says; a list's blocks lie between its bottom and its top
+// (heap/face.hpp). Called on: the thread whose cache it is, or whoever has the cache. Must not
+// know: slabs.
 #ifndef TALUS_HEAP_LISTS_HPP
 #define TALUS_HEAP_LISTS_HPP
 
@@ -32,9 +33,16 @@ constexpr bool guests_share_no_line() noexcept {
 }
 static_assert(guests_share_no_line(), "two processors may use blocks that lie beside each other");
 
+// A bit of each class.
+TALUS_FAST uint64_t class_bit(ClassId id) noexcept { return uint64_t{1} << (index_of(id) % 64); }
+TALUS_FAST bool is_wide(const ThreadCache& cache, ClassId id) noexcept {
+  return (cache.wide.words[index_of(id) / 64] & class_bit(id)) != 0;
+}
 // Where a list's first block lies; list.top equals this when it is empty.
 TALUS_FAST void** list_bottom(ThreadCache& cache, ClassId id) noexcept {
-  return &cache.storage[list_bounds.start[index_of(id)]];
+  const size_t index = index_of(id);
+  if (TALUS_UNLIKELY(is_wide(cache, id))) return cache.wide.bottoms[index];
+  return &cache.storage[list_bounds.start[index]];
 }
 // Of a class that the fast paths do not use.
 TALUS_FAST ThreadList guarded_list_of(ThreadCache& cache, ClassId id) noexcept {
@@ -49,6 +57,9 @@ TALUS_FAST ThreadList list_of(ThreadCache& cache, ClassId id) noexcept {
 inline size_t list_length(ThreadCache& cache, ClassId id) noexcept {
   // [stat] for other threads; [own] for the owner
   return static_cast<size_t>(list_of(cache, id).top.load_relaxed() - list_bottom(cache, id));
+}
+inline size_t list_capacity(ThreadCache& cache, ClassId id) noexcept {
+  return static_cast<size_t>(list_of(cache, id).limit - list_bottom(cache, id));
 }
 
 // Capacity that the list of a class gets when its thread allocates for the first time; none for
@@ -111,19 +122,24 @@ TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, ClassId id) noexce
 // What a list does as a whole: it grows where it ran empty, and shrinks where it was full.
 enum class Trend : uint8_t { shrinks, grows };
 
+// Notes that a list ran empty or is full. Returns whether the last time it was the other: then it
+// turned.
+TALUS_FAST bool turn_list(ThreadCache& cache, ClassId id, Trend trend) noexcept {
+  uint64_t& word = cache.growing_words[index_of(id) / 64];
+  const uint64_t bit = class_bit(id);
+  const bool has_turned = ((word & bit) != 0) != (trend == Trend::grows);
+  word = trend == Trend::grows ? word | bit : word & ~bit;
+  return has_turned;
+}
+
 // How many blocks to move between slabs and a list of this capacity, which ran empty or is full: a
 // half, so that it may go on either way. One that did the same the last time moves a batch, as far
 // as there is room: the way to the slabs costs more than a block. Not so guarded lists, which hold
 // four times as many bytes: what they move would be much memory.
-TALUS_FAST size_t blocks_to_move(ThreadCache& cache, ClassId id, size_t capacity,
-                                 Trend trend) noexcept {
+TALUS_FAST size_t blocks_to_move(ClassId id, size_t capacity, bool has_turned) noexcept {
   const size_t half = (capacity + 1) / 2;
-  uint64_t& word = cache.growing_words[index_of(id) / 64];
-  const uint64_t bit = uint64_t{1} << (index_of(id) % 64);
-  const bool is_same = ((word & bit) != 0) == (trend == Trend::grows);
-  word = trend == Trend::grows ? word | bit : word & ~bit;
   const bool is_guarded = index_of(id) >= fast_class_count;
-  if (!is_same || is_guarded || half >= list_batch_blocks) return half;
+  if (has_turned || is_guarded || half >= list_batch_blocks) return half;
   return capacity < list_batch_blocks ? capacity : list_batch_blocks;
 }
 

@@ -13,8 +13,9 @@
 
 namespace talus {
 
-// Bytes that a thread holds free.
+// Bytes that a thread holds free. Its heap's lock keeps the lists where they are.
 inline size_t held_bytes(ThreadCache& cache) noexcept {
+  Locked held{lock_of(cache)};
   size_t bytes = cache.kept.bytes.load_relaxed();  // [stat]
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};

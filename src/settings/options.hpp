@@ -159,7 +159,8 @@ struct OptionTypeOf<HeapMode> {
       "in use until decay_ms ago; 0: none")                                                    \
   ROW(list_bytes, std::uint64_t, list_bytes_max, 0, list_bytes_most, bytes, at_start,          \
       "free blocks of a size class that a thread may hold, four times as much above 4 KiB, 64 "\
-      "times as much of blocks above 32 KiB together; at least 4 and at most 1024 blocks")     \
+      "times as much of blocks above 32 KiB together; at least 4 and at most 1024 blocks; "    \
+      "four times as many where it takes and frees them in waves, within 128 times as much")   \
   ROW(arena_bytes, std::uint64_t, 4194304, 1048576, 1073741824, bytes, while_running,          \
       "size of the first address range taken from the kernel; below 2 MiB none is aligned to " \
       "huge pages")                                                                            \

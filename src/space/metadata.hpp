@@ -43,6 +43,7 @@ class Metadata {
   static constexpr size_t chunk_head_bytes = cache_line_bytes;
   // The kernel is not asked for chunks any more.
   void stop_asking() noexcept { is_closed_ = true; }
+  bool may_ask() const noexcept { return !is_closed_; }
   size_t used_bytes() const noexcept { return used_bytes_; }
   const MetadataChunk* newest_chunk() const noexcept { return chunks_; }
 

@@ -133,6 +133,11 @@ class Space : public GivingBack {
     return metadata_.take(bytes, counters_.reserved_bytes);
   }
 
+  // The same for what can be done without; null also where it would lessen what a program can have.
+  void* take_spare_metadata(Locked&, size_t bytes) noexcept {
+    return metadata_.may_ask() ? metadata_.take(bytes, counters_.reserved_bytes) : nullptr;
+  }
+
   // Memory comes from a provider from here on; untouched addresses of the kernel's are forgotten.
   // `all_bytes`: all that it has, taken at once; 0: as needed. False: that could not be had.
   bool use_provider(Locked& held, const PageProvider& from, size_t all_bytes) noexcept {

@@ -11,6 +11,8 @@
 #ifndef TALUS_TESTS_MODEL_ATTENDANCE_FLOORS_HPP
 #define TALUS_TESTS_MODEL_ATTENDANCE_FLOORS_HPP
 
+#include <new>
+
 #include "memory.hpp"
 
 #include "base/base.hpp"
@@ -247,17 +249,6 @@ struct PageMap {
 };
 inline PageMap page_map;
 
-class Space {
- public:
-  Lock& lock() noexcept { return lock_; }
-  void* take_metadata(Locked&, size_t) noexcept { return nullptr; }
-
- private:
-  Lock lock_;
-};
-inline Space space;
-inline Options options;
-
 // A place of a list: a pointer for the shipped code, each of whose reads and writes is a step.
 class Place {
  public:
@@ -274,6 +265,30 @@ class Place {
  private:
   Atomic<void*> pointer_;
 };
+
+// Metadata is for a wide place of the class of small blocks, where a scenario has one.
+class Space {
+ public:
+  static constexpr int wide_places = 4 * model::attendance::list_places[0];
+
+  Lock& lock() noexcept { return lock_; }
+  void* take_metadata(Locked&, size_t) noexcept { return nullptr; }
+  void* take_spare_metadata(Locked&, size_t bytes) noexcept {
+    if (!has_wide_place) return nullptr;
+    if (bytes == class_count * sizeof(Place*)) return new (bottoms_) Place*[class_count] {};
+    if (bytes != (1 + wide_places) * sizeof(void*)) return nullptr;
+    return new (wide_memory_) Place[1 + wide_places];
+  }
+
+  bool has_wide_place = false;
+
+ private:
+  Lock lock_;
+  alignas(Place*) unsigned char bottoms_[class_count * sizeof(Place*)];
+  alignas(Place) unsigned char wide_memory_[(1 + wide_places) * sizeof(Place)];
+};
+inline Space space;
+inline Options options;
 
 // A move of places is as many steps; a fork or another thread may come in between.
 inline void move_bytes(Place* to, const Place* from, size_t bytes) noexcept {

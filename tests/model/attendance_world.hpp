@@ -45,6 +45,7 @@ struct Plan {
   int in_hand;       // blocks that the program has then
   Action actions[threads_max - 1][actions_max];
   int large_listed = 0;
+  bool has_wide_place = false;  // for the list of small blocks
 };
 
 class World : public Scenario {
@@ -54,6 +55,7 @@ class World : public Scenario {
 
   uint64_t runs_taken_back() const { return runs_taken_back_; }
   uint64_t runs_missed() const { return runs_missed_; }
+  uint64_t runs_widened() const { return runs_widened_; }
 
   void set_up() override {
     blocks.reset();
@@ -64,6 +66,7 @@ class World : public Scenario {
     others_left_ = plan_.thread_count - helper_thread_min;
     has_missed_ = false;
     new (&talus::registry) talus::Registry();
+    talus::space.has_wide_place = plan_.has_wide_place;
     for (const int index : {0, 1}) talus::page_map.tags[index] = talus::list_tag(class_id(index));
     for (auto& face : talus::faces_of_threads) face.store_relaxed(&talus::empty_face);
     set_up_cache();
@@ -100,6 +103,7 @@ class World : public Scenario {
   // The owner ends now if it did not yet, and what it held goes home.
   void check_end() override {
     check_places(0);
+    runs_widened_ += is_wide() ? 1 : 0;
     if (cache().presence.shared_busy.peek() != 0) explorer.violate("the owner is busy for ever");
     if (!blocks.has_owner_left) {
       talus::depart(cache(), talus::dead_face);
@@ -127,6 +131,10 @@ class World : public Scenario {
     return talus::faces_of_threads[owner_thread + 1];
   }
   talus::ThreadList list(int index) { return talus::list_of(cache(), class_id(index)); }
+  bool is_wide() { return talus::is_wide(cache(), class_id(0)); }
+  int places_of(int index) {
+    return index == 0 && is_wide() ? talus::Space::wide_places : list_places[index];
+  }
   talus::Place* bottom(int index) { return talus::list_bottom(cache(), class_id(index)); }
 
   void set_up_cache() {
@@ -141,6 +149,7 @@ class World : public Scenario {
       list(index).top.store_relaxed(bottom(index) + listed);
       list(index).limit = bottom(index) + list_places[index];
     }
+    cache().wide.turning_words[0] = plan_.has_wide_place ? 1 : 0;  // it turned before
     for (int i = 0; i < plan_.in_hand; i++) blocks.come_to_hand(blocks.leave_home(0));
     talus::attend(cache());  // which prepares the away face
     talus::attend(cache());
@@ -228,6 +237,7 @@ class World : public Scenario {
     see(owner_face());
     for (const int index : {0, 1}) {
       see(list(index).top);
+      // Of a wide list only what may have been used: the model has no more words.
       for (int i = 0; i < list_places[index]; i++) see(bottom(index)[i].word());
     }
     View* views = &memory.view() - explorer.current();
@@ -262,7 +272,7 @@ class World : public Scenario {
     const bool is_absent = cache().presence.shared_state.peek() == talus::Attendance::absent;
     for (const int index : {0, 1}) {
       const talus::Place* top = list(index).top.peek();
-      if (top < bottom(index) || top > bottom(index) + list_places[index]) {
+      if (top < bottom(index) || top > bottom(index) + places_of(index)) {
         explorer.violate("a list has no such top");
       }
       for (const talus::Place* at = bottom(index); at != top; at++) {
@@ -291,6 +301,7 @@ class World : public Scenario {
   bool has_missed_ = false;
   uint64_t runs_taken_back_ = 0;
   uint64_t runs_missed_ = 0;
+  uint64_t runs_widened_ = 0;
 };
 
 }  // namespace model::attendance

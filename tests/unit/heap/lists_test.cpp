@@ -14,10 +14,6 @@
 namespace talus {
 namespace {
 
-size_t capacity_of(ThreadCache& cache, ClassId id) {
-  return static_cast<size_t>(list_of(cache, id).limit - list_bottom(cache, id));
-}
-
 TEST(Lists, EverySizeGivesABlockThatHoldsIt) {
   for (size_t size = 0; size <= 3 * small_bytes_max; size += size < 4096 ? 1 : 509) {
     void* block = allocate(size);
@@ -62,20 +58,20 @@ TEST(Lists, CapacityDoublesUpToTheClassesBoundAndListsStayWithin) {
     const SizeClass& row = size_class_row(id);
     const size_t most = list_blocks_of(row.block_bytes, list_bytes_max);
     std::vector<void*> blocks;
-    size_t before = capacity_of(cache, id);
+    size_t before = list_capacity(cache, id);
     for (size_t i = 0; i < 4 * most; i++) {
       blocks.push_back(allocate(row.block_bytes));
       ASSERT_NE(blocks.back(), nullptr);
-      ASSERT_LE(list_length(cache, id), capacity_of(cache, id));
-      ASSERT_GE(capacity_of(cache, id), before);
-      ASSERT_LE(capacity_of(cache, id), 2 * std::max(before, list_first_of(id)));
-      before = capacity_of(cache, id);
+      ASSERT_LE(list_length(cache, id), list_capacity(cache, id));
+      ASSERT_GE(list_capacity(cache, id), before);
+      ASSERT_LE(list_capacity(cache, id), 2 * std::max(before, list_first_of(id)));
+      before = list_capacity(cache, id);
     }
     for (void* block : blocks) {
       release(block);
       ASSERT_LE(list_length(cache, id), most);
     }
-    EXPECT_EQ(capacity_of(cache, id), most);
+    EXPECT_EQ(list_capacity(cache, id), most);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
 }
@@ -83,6 +79,8 @@ TEST(Lists, CapacityDoublesUpToTheClassesBoundAndListsStayWithin) {
 // Half of a list moves, so that it may go on either way; what goes on the same way moves more.
 TEST(Lists, MoveABatchWhereTheyGoOnTheSameWay) {
   ThreadCache& cache = test::own_cache();
+  const uint64_t list_bytes = options.list_bytes;
+  options.list_bytes = 0;  // no list becomes wide
   for (const size_t bytes : {size_t{16}, size_t{64}, size_t{1500}, size_t{4000}, size_t{20000}}) {
     const ClassId id = class_of(bytes);
     const size_t most = list_most_of(id), half = (most + 1) / 2;
@@ -117,6 +115,7 @@ TEST(Lists, MoveABatchWhereTheyGoOnTheSameWay) {
     EXPECT_EQ(take_all(), batch) << bytes << ", again";
     for (void* block : blocks) release(block);
   }
+  options.list_bytes = list_bytes;
 }
 
 // A thread that frees what others of its heap allocated has no use for long lists.
@@ -126,15 +125,16 @@ TEST(Lists, StayShortWhereAThreadOnlyFrees) {
     const ClassId id = class_of(bytes);
     const size_t most = list_most_of(id);
     std::vector<void*> blocks;
+    flush_all(cache);
     for (size_t i = 0; i < 4 * most; i++) blocks.push_back(allocate(bytes));
-    EXPECT_EQ(capacity_of(cache, id), most);
+    EXPECT_EQ(list_capacity(cache, id), most);
     flush_all(cache);  // lists are as in a thread that never allocated
     for (void* block : blocks) {
       release(block);
-      ASSERT_LE(capacity_of(cache, id), std::max(list_over_of(id), list_start_of(id)));
+      ASSERT_LE(list_capacity(cache, id), std::max(list_over_of(id), list_start_of(id)));
     }
     for (void*& block : blocks) block = allocate(bytes);
-    EXPECT_EQ(capacity_of(cache, id), most) << "who allocates gets long ones";
+    EXPECT_EQ(list_capacity(cache, id), most) << "who allocates gets long ones";
     for (void* block : blocks) release(block);
   }
 }
