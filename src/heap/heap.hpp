@@ -137,7 +137,9 @@ struct Presence {
 
 inline constexpr size_t class_words = divide_up(class_count, 64);
 
-// The lists of a thread that run empty and full in turn (heap/wide_lists.hpp). Owner only.
+// The lists of a thread that run empty and full in turn (heap/wide_lists.hpp). The owner's; who
+// looks at its lists reads words, and bottoms of those that are set, under the heap's lock, under
+// which words change.
 struct WideLists {
   uint64_t words[class_words] = {};         // a bit a class: it lies in its wide place
   uint64_t turning_words[class_words] = {};  // a bit a class: it turned since it was last asked

@@ -52,8 +52,8 @@ TALUS_USUAL void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
 inline bool enlarge_medium(ThreadCache& cache, ClassId id) noexcept {
   const ThreadList list = guarded_list_of(cache, id);
   const size_t bytes = size_class_row(id).block_bytes;
-  const auto room = static_cast<size_t>(list.limit - list_bottom(cache, id));
-  if (room >= list_most_of(id) || !has_room_to_keep(cache.kept, bytes)) return false;
+  if (list_capacity(cache, id) >= list_most_of(id)) return false;
+  if (!has_room_to_keep(cache.kept, bytes)) return false;
   list.limit++;
   cache.kept.medium_bytes += bytes;
   return true;

@@ -102,9 +102,9 @@ TALUS_SLOW void** widen_list(Locked&, ThreadCache& cache, ClassId id, size_t cap
   return bottom;
 }
 
-// An empty list goes back to its usual place, for the next thread.
+// An empty list goes back to its usual place, for the next thread. The caller sets its limit, and
+// what all such lists have.
 TALUS_SLOW void leave_wide_place(ThreadCache& cache, ClassId id) noexcept {
-  narrow_list(cache, id);
   Locked held{lock_of(cache)};
   cache.wide.words[index_of(id) / 64] &= ~class_bit(id);
   list_of(cache, id).top.store_relaxed(list_bottom(cache, id));  // [own] in the lock

@@ -45,7 +45,7 @@ TEST(Remote, ARefillTakesWhatCameHome) {
   while (list_length(cache, other) != 0) blocks.push_back(allocate(112));
   for (size_t i = 0; i < 4 * list_most_of(id); i++) blocks.push_back(allocate(96));
   while (list_length(cache, id) != 0) blocks.push_back(allocate(96));
-  const auto capacity = static_cast<size_t>(list_of(cache, id).limit - list_bottom(cache, id));
+  const auto capacity = list_capacity(cache, id);
   const size_t wanted = (capacity + 1) / 2;
   const size_t few = list_most_of(other) / list_remote_part;
   ASSERT_GT(wanted, list_most_of(id) / list_remote_part);
@@ -75,7 +75,7 @@ TEST(Remote, BlocksOfAMessageComeOutAsTheyWentIn) {
   ThreadCache& cache = test::own_cache();
   const ClassId id = class_of(bytes);
   std::vector<void*> others;  // until the list is long enough for all
-  while (static_cast<size_t>(list_of(cache, id).limit - list_bottom(cache, id)) < 2 * count ||
+  while (list_capacity(cache, id) < 2 * count ||
          list_length(cache, id) != 0) {
     others.push_back(allocate(bytes));
   }
