@@ -93,6 +93,8 @@ inline constexpr size_t line_taken_bytes_max = 1 * kib;
 inline constexpr size_t guest_bytes_min = 512;
 // Blocks that come home fill a list up to this part of what its class may have.
 inline constexpr size_t list_remote_part = 8;
+// Delivered blocks wait for so many bytes while their heap has others to hand out.
+inline constexpr size_t remote_wait_bytes = 128 * kib;
 // Unused messages that move between a heap and the pool at a time.
 inline constexpr uint32_t messages_moved = 8;
 // Bytes of undelivered remote frees above which the deliverer does the owner's work.

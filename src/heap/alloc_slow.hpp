@@ -28,7 +28,7 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   const size_t wider = is_long && has_turned ? find_room_to_widen(cache, id) : 0;
   Locked held{lock_of(heap)};
   if (TALUS_UNLIKELY(wider != 0)) bottom = widen_list(held, cache, id, wider);
-  if (!heap.inbox.is_empty()) {
+  if (is_time_to_drain(heap, id)) {
     drain_inbox(heap, {&cache, id, wanted});
     if (void* block = pop_from_list(list)) return block;
   }

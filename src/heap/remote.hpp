@@ -3,10 +3,10 @@
 //
 // Owns: the batches that a thread collects, draining, and unused messages. Invariants: small
 // blocks that share lines with others never enter another heap's lists (larger ones may,
-// heap/lists.hpp); a full message wakes nobody, a thread of its heap finds it at its next refill;
-// what waits is bounded: a deliverer who finds too much of it, or a heap without threads, drains
-// it, and waits for that if need be. A block is written to for the last time before it enters a
-// message (take_line). Called on: any thread.
+// heap/lists.hpp); a full message wakes nobody, a thread of its heap finds it at a refill, when it
+// is time (is_time_to_drain); what waits is bounded: a deliverer who finds too much of it, or a
+// heap without threads, drains it, and waits for that if need be. A block is written to for the
+// last time before it enters a message (take_line). Called on: any thread.
 #ifndef TALUS_HEAP_REMOTE_HPP
 #define TALUS_HEAP_REMOTE_HPP
 
@@ -132,6 +132,16 @@ TALUS_USUAL void drain_inbox(Heap& heap, const HomeLists& lists = {}) noexcept {
     bring_home(heap, lists, *message);
     message = next;
   }
+}
+
+// Is it time for a thread of this heap that needs blocks of a class to bring home what was
+// delivered? As long as slabs have such blocks it pays to wait: what another processor freed a
+// moment ago is still in its cache, and dear to fetch, and so is the inbox itself if both use it
+// all the time. Before a new slab is begun nothing waits, so that no memory is used for it.
+inline bool is_time_to_drain(const Heap& heap, ClassId id) noexcept {
+  const size_t backlog = heap.inbox.backlog_bytes();
+  if (backlog >= remote_wait_bytes) return true;
+  return backlog != 0 && heap.available[index_of(id)].fullest() == nullptr;
 }
 
 // Does the owner's work if `backlog_max` bytes or more wait for it, or if it has no thread. Where

@@ -28,11 +28,11 @@
 
 namespace talus {
 
-// Blocks on their way home; 512 bytes. The array is filled from its end, so that who reads it from
+// Blocks on their way home; 1 KiB. The array is filled from its end, so that who reads it from
 // newest() on meets the block last that was freed first: pushed on a list in this order, blocks
 // come out of it as they were freed, which is mostly as they lie: such lines are fetched ahead.
 struct alignas(cache_line_bytes) RemoteMessage {
-  static constexpr uint32_t blocks_max = 61;
+  static constexpr uint32_t blocks_max = 125;
   RemoteMessage* next = nullptr;  // in an inbox or among unused ones
   Atomic<size_t> bytes;           // of the blocks; collector writes, statistics read
   Atomic<uint32_t> count;         // blocks in it; collector writes, the child of a fork reads
@@ -62,7 +62,7 @@ struct alignas(cache_line_bytes) RemoteMessage {
     count.store_relaxed(0);  // [own]
   }
 };
-static_assert(sizeof(RemoteMessage) == 512, "no padding");
+static_assert(sizeof(RemoteMessage) == 1 * kib, "no padding");
 
 class Inbox {
  public:

@@ -206,7 +206,10 @@ class [[nodiscard]] Locked {
 // slab and space
 
 struct SlabList {};
-struct SlabShelves {};
+struct SlabShelves {
+  // None has any, so that what was delivered is brought home at each refill.
+  const void* fullest() const noexcept { return nullptr; }
+};
 
 class PageWord {
  public:

@@ -16,6 +16,16 @@
 namespace talus {
 namespace {
 
+// Takes blocks until neither their list nor their slabs have any.
+void take_all(std::vector<void*>& blocks, size_t bytes) {
+  ThreadCache& cache = test::own_cache();
+  const ClassId id = class_of(bytes);
+  const SlabShelves& available = cache.heap->available[index_of(id)];
+  do {
+    blocks.push_back(allocate(bytes));
+  } while (list_length(cache, id) != 0 || available.fullest() != nullptr);
+}
+
 TEST(Remote, BlocksComeHomeAndAreUsedAgain) {
   constexpr size_t count = 5000;
   std::vector<void*> blocks;
@@ -44,7 +54,7 @@ TEST(Remote, ARefillTakesWhatCameHome) {
   for (size_t i = 0; i < list_most_of(other); i++) blocks.push_back(allocate(112));
   while (list_length(cache, other) != 0) blocks.push_back(allocate(112));
   for (size_t i = 0; i < 4 * list_most_of(id); i++) blocks.push_back(allocate(96));
-  while (list_length(cache, id) != 0) blocks.push_back(allocate(96));
+  take_all(blocks, 96);
   const auto capacity = list_capacity(cache, id);
   const size_t wanted = (capacity + 1) / 2;
   const size_t few = list_most_of(other) / list_remote_part;
@@ -70,7 +80,7 @@ TEST(Remote, ARefillTakesWhatCameHome) {
 // In the order in which they were freed: mostly as they lie, and the one freed last comes last,
 // which is the one that is still in the other processor's cache.
 TEST(Remote, BlocksOfAMessageComeOutAsTheyWentIn) {
-  constexpr size_t count = RemoteMessage::blocks_max, bytes = 96;
+  constexpr size_t count = RemoteMessage::blocks_max, bytes = 32;
   if (!test::has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
   ThreadCache& cache = test::own_cache();
   const ClassId id = class_of(bytes);
@@ -81,7 +91,7 @@ TEST(Remote, BlocksOfAMessageComeOutAsTheyWentIn) {
   }
   std::vector<void*> freed;
   for (size_t i = 0; i < count; i++) freed.push_back(allocate(bytes));
-  while (list_length(cache, id) != 0) others.push_back(allocate(bytes));
+  take_all(others, bytes);
   for (size_t i = 1; i < count; i += 2) std::swap(freed[i], freed[i / 2]);  // no run of neighbours
   for (size_t i = 0; i < count; i++) test::fill_pattern(freed[i], bytes, i);
   std::thread{[&] {
@@ -93,6 +103,57 @@ TEST(Remote, BlocksOfAMessageComeOutAsTheyWentIn) {
   for (size_t i = 0; i < count; i++) EXPECT_TRUE(test::has_pattern(taken[i], bytes, i)) << i;
   for (void* block : others) release(block);
   for (void* block : taken) release(block);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// What another processor freed a moment ago is dear to fetch: it waits until there is much of it.
+TEST(Remote, WhatWasDeliveredWaitsWhileSlabsHaveOthers) {
+  constexpr size_t bytes = 32, few = 3 * RemoteMessage::blocks_max;
+  static_assert(few * bytes < remote_wait_bytes);
+  if (!test::has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
+  ThreadCache& cache = test::own_cache();
+  Heap& heap = *cache.heap;
+  const ClassId id = class_of(bytes);
+  std::vector<void*> blocks;
+  // Who frees them stays: at its end it would bring them home itself.
+  const auto while_other_freed = [&](size_t count, auto check) {
+    std::atomic<int> stage{0};
+    std::thread other{[&] {
+      for (size_t i = 0; i < count; i++) release(blocks[i]);
+      stage = 1;
+      while (stage != 2) std::this_thread::yield();
+    }};
+    while (stage != 1) std::this_thread::yield();
+    blocks.erase(blocks.begin(), blocks.begin() + static_cast<ptrdiff_t>(count));
+    check();
+    stage = 2;
+    other.join();
+  };
+
+  blocks.push_back(allocate(bytes));
+  while (blocks.size() < 2 * remote_wait_bytes / bytes) blocks.push_back(allocate(bytes));
+  take_all(blocks, bytes);
+  blocks.push_back(allocate(bytes));  // of a new slab, which has more
+  while_other_freed(few, [&] {
+    EXPECT_EQ(heap.inbox.backlog_bytes(), few * bytes);
+    const size_t slabs_before = heap.slab_count;
+    take_all(blocks, bytes);
+    EXPECT_EQ(heap.inbox.backlog_bytes(), few * bytes);
+    EXPECT_EQ(heap.slab_count, slabs_before);
+    blocks.push_back(allocate(bytes));  // before a new slab is begun nothing waits
+    EXPECT_EQ(heap.inbox.backlog_bytes(), 0u);
+    EXPECT_EQ(heap.slab_count, slabs_before);
+  });
+  take_all(blocks, bytes);
+  blocks.push_back(allocate(bytes));
+  while_other_freed(remote_wait_bytes / bytes + RemoteMessage::blocks_max, [&] {
+    EXPECT_GE(heap.inbox.backlog_bytes(), remote_wait_bytes);
+    while (list_length(cache, id) != 0) blocks.push_back(allocate(bytes));
+    EXPECT_NE(heap.available[index_of(id)].fullest(), nullptr);
+    blocks.push_back(allocate(bytes));
+    EXPECT_EQ(heap.inbox.backlog_bytes(), 0u);
+  });
+  for (void* block : blocks) release(block);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
