@@ -11,6 +11,7 @@
 # machine.py        what machine and how busy
 # summary.py        medians, ratios, geometric means
 # intervals.py      how far these can be trusted
+# held_out.py       beside the best peer, without the luck of the best
 # self_check.py     an allocator against itself
 # gate.py           python3 -m bench.gate: did Talus get worse?
 # table.py          printing; progress.py while it runs

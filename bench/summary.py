@@ -11,7 +11,7 @@ import math
 import statistics
 from dataclasses import dataclass, field
 
-from . import intervals
+from . import held_out, intervals
 from .allocators import PEERS
 from .intervals import Estimate
 
@@ -210,6 +210,13 @@ def summarize(samples: list[dict], workloads: list[str], allocators: list[str],
     figures["geometric_mean_time_to_best_interval"] = mean_interval(
         [ratio_estimate(cells, row["workload"], subject, row["best_peer"], "time")
          for row in rows if row["best_peer"]])
+    by_round = held_out.times_by_round(samples)
+    peers = [peer for peer in PEERS if peer != subject]
+    for row in rows:
+        row["time_ratio_to_best_held_out"] = held_out.ratio_to_best(
+            by_round.get(row["workload"], {}), subject, peers)
+    figures["geometric_mean_time_to_best_held_out"] = geometric_mean(
+        [found for row in rows if (found := row["time_ratio_to_best_held_out"])])
     for label in ("rss", "memory"):
         figures[f"geometric_mean_{label}_to_leanest"] = geometric_mean(
             [found for row in rows if (found := row[f"{label}_ratio_to_leanest"])])
