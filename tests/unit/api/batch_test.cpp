@@ -190,6 +190,40 @@ TEST(Batch, BringsDeliveredBlocksHome) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
+// ... and before a new slab is begun, also where slabs had a few blocks at first.
+TEST(Batch, BringsDeliveredBlocksHomeBeforeANewSlab) {
+  constexpr size_t bytes = 64, few = 10, freed = 3 * RemoteMessage::blocks_max;
+  static_assert(freed * bytes < remote_wait_bytes);
+  if (!test::has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
+  ThreadCache& cache = test::own_cache();
+  Heap& heap = *cache.heap;
+  const SlabShelves& available = heap.available[index_of(class_of(bytes))];
+  std::vector<void*> blocks = batch_of(bytes, freed);
+  std::vector<void*> own = batch_of(bytes, few);
+  while (available.fullest() != nullptr) own.push_back(batch_of(bytes, 1)[0]);
+  api::free_batch(own.data(), few);
+  own.erase(own.begin(), own.begin() + few);
+  flush_all(cache);
+  Atomic<bool> is_freed, may_end;
+  std::thread other{[&] {
+    api::free_batch(blocks.data(), blocks.size());
+    is_freed.store_release(true);
+    while (!may_end.load_acquire()) std::this_thread::yield();
+  }};
+  while (!is_freed.load_acquire()) std::this_thread::yield();
+  EXPECT_NE(available.fullest(), nullptr);
+  EXPECT_FALSE(heap.inbox.is_empty());
+  const size_t slabs_before = heap.slab_count;
+  std::vector<void*> more = batch_of(bytes, 10 * few);
+  EXPECT_TRUE(heap.inbox.is_empty());
+  EXPECT_EQ(heap.slab_count, slabs_before);
+  may_end.store_release(true);
+  other.join();
+  api::free_batch(own.data(), own.size());
+  api::free_batch(more.data(), more.size());
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
 // The child of a fork that other threads' batches were on their way at uses the heap.
 TEST(Batch, CrossesAFork) {
   process_starts();
