@@ -17,7 +17,8 @@ Times = dict[str, dict[int, float]]  # by allocator, by round
 
 
 def times_by_round(samples: list[dict]) -> dict[str, Times]:
-    """What was measured, by workload. Noisy runs count: a round needs all that ran in it."""
+    """What was measured, by workload; of several tries of a run the last. Noisy runs
+    count: a round needs all that ran in it."""
     found: dict[str, Times] = {}
     for sample in samples:
         if sample["outcome"] == "ok" and "round" in sample:

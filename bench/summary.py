@@ -112,9 +112,14 @@ def mean_ratio(cells: dict, workloads: list[str], subject: str, other: str,
     return geometric_mean(ratios), len(ratios)
 
 
+def peers_of(subject: str) -> list[str]:
+    """What the best is chosen from: the subject itself is left out."""
+    return [peer for peer in PEERS if peer != subject]
+
+
 def best_peer(cells: dict, workload: str, subject: str, figure: str) -> str | None:
-    """The peer with the lowest figure on this workload, the subject itself left out."""
-    present = [peer for peer in PEERS if peer != subject and (workload, peer) in cells]
+    """The peer with the lowest figure on this workload."""
+    present = [peer for peer in peers_of(subject) if (workload, peer) in cells]
     return min(present, key=lambda peer: getattr(cells[(workload, peer)], figure), default=None)
 
 
@@ -193,7 +198,10 @@ def summarize(samples: list[dict], workloads: list[str], allocators: list[str],
     cells = cells_of(samples)
     others = [name for name in allocators if name != subject]
     comparisons = len(FIGURES) * len(workloads) * max(1, len(others))
+    by_round = held_out.times_by_round(samples)
     rows = [{**row_of(cells, workload, allocators, subject, comparisons),
+             "time_ratio_to_best_held_out": held_out.ratio_to_best(
+                 by_round.get(workload, {}), subject, peers_of(subject)),
              **(about or {}).get(workload, {})} for workload in workloads]
     large = heap_bound(cells, workloads)
     to_best = [row["time_ratio_to_best"] for row in rows if row["time_ratio_to_best"]]
@@ -210,11 +218,6 @@ def summarize(samples: list[dict], workloads: list[str], allocators: list[str],
     figures["geometric_mean_time_to_best_interval"] = mean_interval(
         [ratio_estimate(cells, row["workload"], subject, row["best_peer"], "time")
          for row in rows if row["best_peer"]])
-    by_round = held_out.times_by_round(samples)
-    peers = [peer for peer in PEERS if peer != subject]
-    for row in rows:
-        row["time_ratio_to_best_held_out"] = held_out.ratio_to_best(
-            by_round.get(row["workload"], {}), subject, peers)
     figures["geometric_mean_time_to_best_held_out"] = geometric_mean(
         [found for row in rows if (found := row["time_ratio_to_best_held_out"])])
     for label in ("rss", "memory"):

@@ -128,7 +128,7 @@ def print_verdict(summary: dict) -> None:
         print(f"geo-mean time of {subject} relative to the best peer of each workload: "
               + with_interval(summary["geometric_mean_time_to_best"],
                               summary["geometric_mean_time_to_best_interval"]))
-    if summary.get("geometric_mean_time_to_best_held_out") is not None:
+    if summary["geometric_mean_time_to_best_held_out"] is not None:
         print("the same, the best peer of each round chosen by the other rounds: "
               + shown(summary["geometric_mean_time_to_best_held_out"]))
     if summary["geometric_mean_rss_to_leanest"] is not None:

@@ -8,13 +8,13 @@ import unittest
 
 from bench import held_out, summary
 from bench.allocators import PEERS
+from bench.tests.test_summary import sample
 
 PEER_NAMES = list(PEERS)[:8]
 
 
-def sample(allocator: str, number: int, time: float, outcome: str = "ok") -> dict:
-    return {"workload": "W", "allocator": allocator, "outcome": outcome, "time": time,
-            "rss_kib": 1000, "is_noisy": False, "round": number, "result": {}}
+def in_round(allocator: str, number: int, time: float, outcome: str = "ok") -> dict:
+    return {**sample("W", allocator, time, outcome=outcome), "round": number}
 
 
 class HeldOut(unittest.TestCase):
@@ -46,9 +46,9 @@ class HeldOut(unittest.TestCase):
         self.assertIsNone(held_out.ratio_to_best({"talus": {0: 1, 1: 1, 2: 1}}, "talus", ["glibc"]))
 
     def test_failed_runs_do_not_count(self):
-        samples = [sample(name, number, time) for number in range(3)
+        samples = [in_round(name, number, time) for number in range(3)
                    for name, time in (("talus", 3), ("glibc", 2))]
-        samples.append(sample("jemalloc", 0, 0.1, outcome="crash"))
+        samples.append(in_round("jemalloc", 0, 0.1, outcome="crash"))
         figures = summary.summarize(samples, ["W"], ["talus", "glibc", "jemalloc"], "talus")
         self.assertAlmostEqual(1.5, figures["rows"][0]["time_ratio_to_best_held_out"])
         self.assertAlmostEqual(1.5, figures["geometric_mean_time_to_best_held_out"])
