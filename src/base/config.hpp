@@ -60,8 +60,8 @@ inline constexpr uint32_t donor_looks = 16;
 inline constexpr size_t list_bytes_max = 16 * kib;
 inline constexpr size_t list_bytes_most = 64 * kib;
 inline constexpr size_t guarded_list_factor = 4;
-// A list that runs empty and full in turn may get so many times as much, and all such lists of a
-// thread together so many times the bytes of one.
+// A list that runs empty and full in turn may get so many times as much, also in blocks, and all
+// such lists of a thread together so many times the bytes of one.
 inline constexpr size_t wide_list_factor = 4;
 inline constexpr size_t wide_total_factor = 128;
 inline constexpr size_t list_blocks_max = 1024;

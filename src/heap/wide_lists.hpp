@@ -19,10 +19,7 @@ namespace talus {
 
 // Blocks that a list may hold that runs empty and full in turn.
 inline size_t list_wide_of(ClassId id) noexcept {
-  const size_t usual = list_most_of(id);
-  if (is_medium(id)) return usual;
-  const size_t wide = wide_list_factor * usual;
-  return wide < list_blocks_max ? wide : list_blocks_max;
+  return is_medium(id) ? list_most_of(id) : wide_list_factor * list_most_of(id);
 }
 inline size_t wide_bytes_most() noexcept { return wide_total_factor * options.list_bytes; }
 

@@ -69,10 +69,10 @@ class WideLists : public testing::Test {
 };
 
 TEST_F(WideLists, RunEmptyAndFullInTurn) {
-  for (const size_t bytes : {size_t{32}, size_t{64}, size_t{1024}, size_t{4096}, size_t{8192}}) {
+  for (const size_t bytes : {16, 32, 64, 1024, 4096, 8192}) {
     Tide tide{bytes};
     const size_t usual = list_most_of(tide.id()), wide = list_wide_of(tide.id());
-    EXPECT_GE(wide, 2 * usual) << bytes;
+    EXPECT_EQ(wide, wide_list_factor * usual) << bytes;
     EXPECT_EQ(list_capacity(cache, tide.id()), usual) << bytes;
     for (int times = 0; times < 4; times++) {
       const size_t before = list_capacity(cache, tide.id());
@@ -166,9 +166,10 @@ TEST_F(WideLists, ThatDoNotTurnAnyMoreYieldToOthers) {
       early.push_back(std::make_unique<Tide>(size_class_table.rows[index].block_bytes));
       early.back()->turn(6);
     }
-    Tide late{size_class_row(last).block_bytes};
-    late.turn(6);
-    EXPECT_EQ(list_capacity(cache, last), list_most_of(last)) << "there is no room yet";
+    const size_t late_bytes = size_class_row(last).block_bytes;
+    const size_t late_beyond = (list_wide_of(last) - list_most_of(last)) * late_bytes;
+    ASSERT_GT(cache.wide.bytes + late_beyond, wide_bytes_most()) << "there is room already";
+    Tide late{late_bytes};
     late.turn(static_cast<int>(3 * small_class_count));
     EXPECT_EQ(list_capacity(cache, last), list_wide_of(last));
     // Those that go on keep theirs.
