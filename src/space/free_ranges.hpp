@@ -40,11 +40,11 @@ class FreeRanges {
       if (dirty->granules < granules / 2 || dirty->granules >= granules) continue;
       const size_t missing = granules - dirty->granules;
       const auto fits = [missing](const FreeRange* clean) noexcept {
-        return clean != nullptr && clean->state == RangeState::clean && clean->granules >= missing;
+        return clean != nullptr && clean->granules >= missing;
       };
-      FreeRange* after = range_at(dirty->end());
+      FreeRange* after = clean_range_at(dirty->end());
       if (fits(after)) return {dirty, after, dirty->base};
-      FreeRange* before = range_at(dirty->base - 1);
+      FreeRange* before = clean_range_at(dirty->base - 1);
       if (fits(before)) return {dirty, before, dirty->base - missing * granule_bytes};
     }
     return {};
@@ -58,11 +58,15 @@ class FreeRanges {
     return static_cast<FreeRange*>(page_map.descriptor_of(address));
   }
 
+  // The same for untouched ranges.
+  static FreeRange* clean_range_at(uintptr_t address) noexcept {
+    FreeRange* range = range_at(address);
+    return range != nullptr && range->state == RangeState::clean ? range : nullptr;
+  }
   // Bytes of the untouched range that begins at this address; 0: none does.
   static size_t clean_bytes_at(uintptr_t address) noexcept {
-    const FreeRange* range = range_at(address);
-    if (range == nullptr || range->base != address || range->state != RangeState::clean) return 0;
-    return range->granules * granule_bytes;
+    const FreeRange* range = clean_range_at(address);
+    return range != nullptr && range->base == address ? range->granules * granule_bytes : 0;
   }
 
   // Cuts [base, base + granules) out of a free range; what is left of it stays free, and as old.
@@ -119,14 +123,27 @@ class FreeRanges {
     if (state == RangeState::dirty && is_new) make_newest(*keeper);
   }
 
-  // Takes a part of a dirty range out of the index, to work on it without the lock.
-  FreeRange& take_out(FreeRange& from, uintptr_t base, size_t granules) noexcept {
+  // Takes a part of a free range out of the index, to work on it without the lock; with it what is
+  // untouched around it in the places of `place_bytes` at its ends, if these are then free whole.
+  FreeRange& take_out(FreeRange& from, uintptr_t base, size_t granules,
+                      size_t place_bytes) noexcept {
     carve(from, base, granules);
+    const uintptr_t end = base + granules * granule_bytes;
+    FreeRange* before = clean_range_at(base - 1);
+    FreeRange* after = clean_range_at(end);
+    const uintptr_t least = before != nullptr ? before->base : base;
+    const uintptr_t most = after != nullptr ? after->end() : end;
+    const uintptr_t first = round_down(base, place_bytes);
+    const uintptr_t last = round_up(end, place_bytes);
+    const bool reaches_down = first != base && first >= least && first + place_bytes <= most;
+    const bool reaches_up = last != end && last <= most && last - place_bytes >= least;
+    if (reaches_down) carve(*before, first, (base - first) / granule_bytes);
+    if (reaches_up) carve(*after, end, (last - end) / granule_bytes);
     FreeRange& node = new_node();
-    node.base = base;
-    node.granules = granules;
+    node.base = reaches_down ? first : base;
+    node.granules = ((reaches_up ? last : end) - node.base) / granule_bytes;
     node.state = RangeState::purging;
-    page_map.set_ends(base, granules, PageWord{}, &node);
+    page_map.set_ends(node.base, node.granules, PageWord{}, &node);
     return node;
   }
   void put_back(FreeRange& node, RangeState state) noexcept {

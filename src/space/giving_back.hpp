@@ -93,13 +93,17 @@ class GivingBack : public FreeRanges {
     press();  // slabs may have pages to give, too
   }
   // Purges a part of a free range, outside the lock. False: the kernel refused; it is dirty.
+  // Where that makes a huge page's place free, all of the place is purged at once: what went piece
+  // by piece keeps its table of small pages, and is touched by small pages from then on. Linux
+  // drops an empty table in a call that covers all of it, from 6.14 on.
   TALUS_USUAL bool purge_piece(Locked& held, FreeRange& from, const PurgePiece& piece) noexcept {
-    const size_t bytes = piece.granules * granule_bytes;
-    FreeRange& node = take_out(from, piece.base, piece.granules);
+    const size_t place_bytes = arenas_.provider() == nullptr ? arena_alignment : granule_bytes;
+    FreeRange& node = take_out(from, piece.base, piece.granules, place_bytes);
+    const size_t bytes = node.granules * granule_bytes;
     purging_bytes_ += bytes;
     purger_count_++;
     held.give_for_a_while();
-    const bool done = arenas_.purge(piece.base, bytes);
+    const bool done = arenas_.purge(node.base, bytes);
     held.take_again();
     purger_count_--;
     purging_bytes_ -= bytes;

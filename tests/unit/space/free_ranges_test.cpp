@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/space/free_ranges: where the nodes of free ranges come from.
+// tests/unit/space/free_ranges: where the nodes of free ranges come from, and what goes with a
+// range that is taken out.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "space/free_ranges.hpp"
@@ -59,6 +61,80 @@ TEST(FreeRanges, WhatIsLeftOfASupplyStaysUntouchedAndServesLater) {
   EXPECT_EQ(ranges.node_count(), supplied * supplies);
   while (used.size() < supplied * supplies) ASSERT_TRUE(used.insert(ranges.use_node()).second);
 }
+
+// Two places of four granules, and what lies before and behind them; d: touched and free, c: free
+// and untouched, u: somebody's. What is taken out is marked X.
+struct Taken {
+  const char* before;
+  const char* taken_out;  // what of it somebody asked for
+  const char* after;
+};
+
+class TakeOut : public testing::TestWithParam<Taken>, public FreeRanges {
+ protected:
+  static constexpr size_t place = 4, count = 4 * place;
+  static constexpr uintptr_t base = apart + place * granule_bytes * 64;
+
+  TakeOut() {
+    EXPECT_TRUE(page_map.cover(base, count * granule_bytes));
+    add_nodes(nodes_.data(), nodes_.size());
+    for (size_t i = 0; i < count; i++) {
+      const char state = GetParam().before[i];
+      if (state == 'd') insert(address(i), 1, RangeState::dirty);
+      if (state == 'c') insert(address(i), 1, RangeState::clean);
+    }
+  }
+  ~TakeOut() override {
+    for (size_t i = 0; i < count; i++) {
+      if (FreeRange* range = range_at(address(i))) carve(*range, range->base, range->granules);
+    }
+  }
+  static uintptr_t address(size_t i) { return base + i * granule_bytes; }
+  static size_t number(uintptr_t at) { return (at - base) / granule_bytes; }
+
+  std::vector<FreeRange> nodes_ = std::vector<FreeRange>(32);
+};
+
+TEST_P(TakeOut, WithWhatIsUntouchedAroundItInItsPlaces) {
+  const std::string wanted = GetParam().taken_out;
+  const size_t first = wanted.find('X');
+  const auto granules = static_cast<size_t>(std::count(wanted.begin(), wanted.end(), 'X'));
+  const std::string before = GetParam().before;
+  // The range that it is a part of begins behind the last granule of another kind.
+  size_t from = first;
+  while (from > 0 && before[from - 1] == before[first]) from--;
+  FreeRange& node = take_out(*range_at(address(from)), address(first), granules,
+                             place * granule_bytes);
+  EXPECT_EQ(node.state, RangeState::purging);
+  std::string after = before;
+  std::fill_n(after.begin() + static_cast<ptrdiff_t>(number(node.base)), node.granules, 'X');
+  EXPECT_EQ(after, GetParam().after);
+  EXPECT_TRUE(indexes_are_sound());
+  const auto left = [&](char kind) { return std::count(after.begin(), after.end(), kind); };
+  EXPECT_EQ(dirty_bytes() / granule_bytes, static_cast<size_t>(left('d')));
+  EXPECT_EQ(clean_bytes() / granule_bytes, static_cast<size_t>(left('c')));
+  put_back(node, RangeState::clean);
+  EXPECT_TRUE(indexes_are_sound());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    FreeRanges, TakeOut,
+    testing::Values(
+        // All of a place is free then: all of it goes.
+        Taken{"uuuuccdduuuuuuuu", "......XX........", "uuuuXXXXuuuuuuuu"},
+        Taken{"uuuuddccuuuuuuuu", "....XX..........", "uuuuXXXXuuuuuuuu"},
+        Taken{"uuuucddcuuuuuuuu", ".....XX.........", "uuuuXXXXuuuuuuuu"},
+        Taken{"uuccccdccccuuuuu", "......X.........", "uuccXXXXcccuuuuu"},
+        // At both ends, and at one of them.
+        Taken{"uuuuccddddccuuuu", "......XXXX......", "uuuuXXXXXXXXuuuu"},
+        Taken{"uuuuccddddcuuuuu", "......XXXX......", "uuuuXXXXXXcuuuuu"},
+        Taken{"uuuuucddddccuuuu", "......XXXX......", "uuuuucXXXXXXuuuu"},
+        // A place of which somebody has a part, or which is touched elsewhere, keeps its table.
+        Taken{"uuuuccduuuuuuuuu", "......X.........", "uuuuccXuuuuuuuuu"},
+        Taken{"uuuuccddduuuuuuu", "......X.........", "uuuuccXdduuuuuuu"},
+        Taken{"uuuucccduuuuuuuu", ".......X........", "uuuuXXXXuuuuuuuu"},
+        // Whole places need nothing else.
+        Taken{"ccccddddcccuuuuu", "....XXXX........", "ccccXXXXcccuuuuu"}));
 
 }  // namespace
 }  // namespace talus

@@ -137,6 +137,39 @@ TEST_F(SpaceTest, TrimFindsTheRestsOfHugePages) {
   EXPECT_TRUE(space_.is_sound());
 }
 
+// Linux drops the table of small pages of a place that is purged whole, from 6.14 on.
+bool kernel_drops_empty_tables() {
+  void* at = os::map_aligned(nullptr, 2 * arena_alignment, arena_alignment);
+  auto* const bytes = static_cast<volatile char*>(at);
+  bytes[0] = 1;
+  os::System::advise_huge(at, 2 * arena_alignment);
+  os::System::purge(at, arena_alignment);
+  bytes[0] = 1;
+  const size_t pages = resident_pages(reinterpret_cast<uintptr_t>(at), arena_alignment);
+  os::System::unmap(at, 2 * arena_alignment);
+  return pages * page_bytes_min == arena_alignment;
+}
+
+TEST_F(SpaceTest, APlaceThatWentPieceByPieceIsAHugePageAgain) {
+  if (!kernel_drops_empty_tables()) GTEST_SKIP() << "this kernel keeps tables, or has none to give";
+  constexpr size_t half = arena_alignment / granule_bytes / 2;
+  Locked held{space_.lock()};
+  const Range place = space_.take(held, 2 * half, arena_alignment);
+  ASSERT_NE(place.base, 0u);
+  os::System::advise_small(reinterpret_cast<void*>(place.base), arena_alignment);
+  use(Range{place.base, half, Zeroed::no});
+  use(Range{place.base + half * granule_bytes, half, Zeroed::no});
+  os::System::advise_huge(reinterpret_cast<void*>(place.base), arena_alignment);
+  give(held, place.base);
+  space_.trim(held, 0);
+  give(held, place.base + half * granule_bytes);
+  space_.trim(held, 0);
+  word_at(place.base) = 1;
+  EXPECT_EQ(resident_pages(place.base, arena_alignment) * page_bytes_min, arena_alignment);
+  os::System::purge(reinterpret_cast<void*>(place.base), arena_alignment);
+  os::System::advise_small(reinterpret_cast<void*>(place.base), arena_alignment);
+}
+
 TEST_F(SpaceTest, RetentionIsBoundedInBytes) {
   options.retain_bytes = 1 * mib;
   options.decay_ms = 1000000;
