@@ -110,7 +110,7 @@ inline void* allocate_large_at(AlignedPlace place, size_t bytes) noexcept {
   const size_t front = place.alignment - place.offset;
   Zeroed zeroed = Zeroed::no;
   const size_t whole = front + bytes;
-  LargeBlock* large = take_large(whole, divide_up(whole, granule_bytes), granule_bytes, zeroed);
+  LargeBlock* large = take_large(whole, divide_up(whole, granule_bytes), Placing{}, zeroed);
   if (large == nullptr) return nullptr;
   large->front_bytes = front;
   return start_of(*large);

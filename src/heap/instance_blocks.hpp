@@ -74,7 +74,7 @@ inline BlockMade take_large_inside(Instance& heap, const Request& request,
   const size_t alignment = request.alignment > granule_bytes ? request.alignment : granule_bytes;
   Zeroed zeroed = Zeroed::no;
   LargeBlock* large =
-      take_large(bytes, divide_up(bytes, granule_bytes), alignment, zeroed, heap.id);
+      take_large(bytes, divide_up(bytes, granule_bytes), Placing{alignment}, zeroed, heap.id);
   if (large == nullptr) return {};
   link_large(heap, *large);
   heap.note_peak();

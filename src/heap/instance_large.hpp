@@ -72,21 +72,20 @@ inline bool resize_large(LargeBlock& large, HeapId owner, size_t bytes) noexcept
 inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
                                bool& is_at_limit) noexcept {
   InstanceSlot& slot = instance_slot(owner);
-  LargeBlock* fresh = nullptr;
+  LargeMove move{large};
   {
     Locked held{slot.lock};
     const size_t after = usable_bytes_of_large(bytes);
     const size_t before = large.usable_bytes;
     is_at_limit = after > before && !make_room(*slot.heap, after - before);
-    if (!is_at_limit) fresh = take_large_with_headroom(bytes, owner);
-    if (fresh == nullptr) return nullptr;
-    link_large(*slot.heap, *fresh);
+    if (is_at_limit || !move.take_room(bytes, owner)) return nullptr;
+    link_large(*slot.heap, move.to());
   }
-  const size_t moved_bytes = move_contents(large, *fresh);
+  const size_t moved_bytes = move.move();
   Locked held{slot.lock};
   give_large_of(*slot.heap, large, moved_bytes);
   slot.heap->note_peak();
-  return start_of(*fresh);
+  return start_of(move.to());
 }
 
 }  // namespace talus

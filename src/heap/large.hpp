@@ -36,9 +36,9 @@ constexpr HeapId owner_of_large(PageWord word) noexcept {
   return word.bits() == PageWord::large().bits() ? HeapId::nobody : HeapId(word.tag());
 }
 
-// A descriptor over a new range; null: no memory. `alignment` is at least a granule.
-TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t granules, size_t alignment, Zeroed& zeroed,
-                                   HeapId owner = HeapId::nobody) noexcept {
+// A descriptor over a new range; null: no memory.
+TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t granules, const Placing& placing,
+                                   Zeroed& zeroed, HeapId owner = HeapId::nobody) noexcept {
   Locked held{space.lock()};
   LargeBlock* large = large_pool.unused;
   if (large == nullptr) {
@@ -48,7 +48,7 @@ TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t granules, size_t alignme
     large_pool.unused = large->next;
   }
   // The descriptor is ours before take(), which may let others in while it purges.
-  const Range range = space.take(held, granules, alignment);
+  const Range range = space.take(held, granules, placing);
   if (range.base == 0) {
     large->next = large_pool.unused;
     large_pool.unused = large;
@@ -146,43 +146,87 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
   return true;
 }
 
-// A range for a block that moves and may go on growing; null: no memory.
-inline LargeBlock* take_large_with_headroom(size_t bytes, HeapId owner) noexcept {
-  const size_t needed = divide_up(bytes, granule_bytes);
-  Zeroed zeroed = Zeroed::no;
-  LargeBlock* fresh =
-      take_large(bytes, needed + (needed >> headroom_shift), granule_bytes, zeroed, owner);
-  return fresh != nullptr ? fresh : take_large(bytes, needed, granule_bytes, zeroed, owner);
+// Is the kernel to move this block's contents? Counts that.
+inline bool may_move_pages(const LargeBlock& large) noexcept {
+  const size_t kept = large.usable_bytes;
+  if (kept < remap_bytes_min || !space.may_drop_pages(large.base)) return false;
+  // Each move may cost the process a mapping: the more there were, the larger a block must be.
+  Locked held{space.lock()};
+  const size_t doublings = large_pool.moved_count / 512;
+  if (kept < remap_bytes_min << (doublings < 16 ? doublings : 16)) return false;
+  large_pool.moved_count++;
+  return true;
 }
 
-// Moves what fits. Returns the bytes at the start of the old range that have no memory any more.
-inline size_t move_contents(const LargeBlock& from, const LargeBlock& to) noexcept {
-  const size_t kept = from.usable_bytes < to.usable_bytes ? from.usable_bytes : to.usable_bytes;
-  // Each move may cost the process a mapping: the more there were, the larger a block must be.
-  size_t remap_bytes = remap_bytes_min;
-  {
-    Locked held{space.lock()};
-    size_t doublings = large_pool.moved_count / 512;
-    remap_bytes <<= doublings < 16 ? doublings : 16;
-    if (kept >= remap_bytes) large_pool.moved_count++;
+// A range for a block that moves and may go on growing; null: no memory. Huge pages stay what they
+// are where whole ones are moved, and where they end the block may end.
+inline LargeBlock* take_large_to_move(const LargeBlock& from, size_t bytes, bool is_moved,
+                                      HeapId owner) noexcept {
+  const size_t needed = divide_up(bytes, granule_bytes);
+  size_t granules = needed + (needed >> headroom_shift);
+  Placing placing;
+  if (is_moved) placing.filling = Filling::moved;
+  if (is_moved && from.usable_bytes >= 2 * arena_alignment) {
+    placing.alignment = arena_alignment;
+    placing.phase = from.base % arena_alignment;
+    placing.is_wish = true;
+    const size_t end = round_up(placing.phase + granules * granule_bytes, arena_alignment);
+    granules = (end - placing.phase) / granule_bytes;
   }
-  char* source = reinterpret_cast<char*>(from.base);
-  char* target = reinterpret_cast<char*>(to.base);
-  const bool may_move = kept >= remap_bytes && space.may_drop_pages(from.base) &&
-                        space.may_drop_pages(to.base);
-  if (may_move) return move_pages(source, target, kept);
-  copy_bytes(target, source, kept);
-  return 0;
+  Zeroed zeroed = Zeroed::no;
+  LargeBlock* fresh = take_large(bytes, granules, placing, zeroed, owner);
+  if (fresh != nullptr) return fresh;
+  return take_large(bytes, needed, Placing{granule_bytes, placing.filling}, zeroed, owner);
 }
+
+// A large block on its way to a larger range.
+class LargeMove {
+ public:
+  explicit LargeMove(LargeBlock& from) noexcept
+      : from_{from}, is_moved_{may_move_pages(from)} {}
+
+  // False: there is no memory, and the block is untouched.
+  [[nodiscard]] bool take_room(size_t bytes, HeapId owner) noexcept {
+    to_ = take_large_to_move(from_, bytes, is_moved_, owner);
+    return to_ != nullptr;
+  }
+  // The block that it becomes, once there is room.
+  LargeBlock& to() const noexcept { return *to_; }
+
+  // Moves the contents. Returns the bytes at the start of the old range that have no memory any
+  // more.
+  size_t move() const noexcept {
+    const size_t kept = from_.usable_bytes;
+    char* source = reinterpret_cast<char*>(from_.base);
+    char* target = reinterpret_cast<char*>(to_->base);
+    if (!is_moved_ || !space.may_drop_pages(to_->base)) {
+      copy_bytes(target, source, kept);
+      return 0;
+    }
+    const bool is_filled = kept >= arena_alignment && space.is_filled(from_.base);
+    const size_t gone = move_pages(source, from_.granules * granule_bytes, target, kept);
+    Locked held{space.lock()};
+    space.note_moved(held, range_of(from_), range_of(*to_), is_filled);
+    return gone;
+  }
+
+ private:
+  static Range range_of(const LargeBlock& large) noexcept {
+    return Range{large.base, large.granules, Zeroed::no};
+  }
+
+  LargeBlock& from_;
+  LargeBlock* to_ = nullptr;
+  bool is_moved_;  // by the kernel, not copied
+};
 
 // Moves a large block of no instance to a new range that holds `bytes` with head-room; null: no
 // memory, the block is untouched.
 inline void* move_large(LargeBlock& large, size_t bytes) noexcept {
-  LargeBlock* fresh = take_large_with_headroom(bytes, HeapId::nobody);
-  if (fresh == nullptr) return nullptr;
-  void* to = start_of(*fresh);
-  give_large(large, move_contents(large, *fresh));
-  return to;
+  LargeMove move{large};
+  if (!move.take_room(bytes, HeapId::nobody)) return nullptr;
+  give_large(large, move.move());
+  return start_of(move.to());
 }
 
 }  // namespace talus

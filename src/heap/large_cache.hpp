@@ -140,7 +140,7 @@ TALUS_SLOW BlockMade allocate_large(ThreadCache* cache, size_t bytes,
     }
   }
   Zeroed zeroed = Zeroed::no;
-  LargeBlock* large = take_large(bytes, granules, alignment, zeroed);
+  LargeBlock* large = take_large(bytes, granules, Placing{alignment}, zeroed);
   if (large == nullptr) return {};
   return {reinterpret_cast<void*>(large->base), zeroed};
 }

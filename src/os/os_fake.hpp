@@ -12,7 +12,7 @@
 namespace talus::os {
 
 enum class FakeCall : uint8_t {
-  map, unmap, purge, move_pages, allow, withdraw, reserve_room, give_room_back, map_file,
+  map, unmap, purge, move_pages, renew, allow, withdraw, reserve_room, give_room_back, map_file,
   prefer_node, name_mapping, set_guards, lift_guards, count
 };
 
@@ -112,6 +112,9 @@ struct FakeOs : LinuxOs {
   // The kernel answers in its own pages.
   static bool look_for_pages(const void* at, size_t bytes, unsigned char* pages) noexcept {
     return page_bytes() == LinuxOs::page_bytes() && LinuxOs::look_for_pages(at, bytes, pages);
+  }
+  static bool renew(void* at, size_t bytes) noexcept {
+    return permits(FakeCall::renew, at, bytes) && LinuxOs::renew(at, bytes);
   }
   static size_t move_pages(void* from, void* to, size_t bytes) noexcept {
     if (!permits(FakeCall::move_pages, from, bytes) || !permits_address(to)) return 0;

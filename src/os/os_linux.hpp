@@ -14,6 +14,8 @@
 //                         the kernel does not say. Only when statistics are asked for.
 //   move_pages(from, to, bytes)  the contents of the first pages of `from` appear at `to`, those
 //                         read as zero, all stay mapped; returns their bytes, 0: nothing was moved.
+//   renew(at, bytes)      maps pages anew: they read as zero, have neither memory nor tables of
+//                         pages, and no advice; false: they are as they were.
 //   reserve(bytes)        addresses without access, as map otherwise; null when refused.
 //   allow(at, bytes)      reserved pages become readable and writable; false: nothing changed.
 //   withdraw(at, bytes)   drops the pages' contents and memory and allows no access; false: kept.
@@ -108,6 +110,14 @@ struct LinuxOs : FileCalls {
     for (; done < count && left >= runs[done].bytes; done++) left -= runs[done].bytes;
     return done;
   }
+  static bool renew(void* at, size_t bytes) noexcept {
+    const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    const long result = call(SYS_mmap, to_long(at), static_cast<long>(bytes),
+                             PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (!is_error(result)) return true;
+    map_if_gone(at, bytes);
+    return false;
+  }
   static size_t move_pages(void* from, void* to, size_t bytes) noexcept {
     if constexpr (TALUS_COPY_ONLY != 0) return 0;
     bytes = bytes_of_one_mapping(from, bytes);
@@ -118,8 +128,8 @@ struct LinuxOs : FileCalls {
     if (result != invalid_argument) map_if_gone(to, bytes);
     return 0;
   }
-  // A move that the kernel gives up because threads made too many mappings meanwhile may have cost
-  // the target its pages. Nobody else is expected to have taken these addresses since.
+  // What the kernel gives up because threads made too many mappings meanwhile may have cost these
+  // pages their mapping. Nobody else is expected to have taken these addresses since.
   static void map_if_gone(void* at, size_t bytes) noexcept {
     constexpr long fixed_noreplace = 0x100000;  // Linux 4.17; MREMAP_DONTUNMAP is younger
     const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed_noreplace;

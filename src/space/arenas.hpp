@@ -27,8 +27,10 @@ namespace talus {
 inline Options options;
 
 // How the user of a range fills such ranges: with blocks that leave few gaps (dense), some
-// (middling) or many (sparse), or as a program pleases (unknown).
-enum class Filling : uint8_t { unknown, sparse, middling, dense };
+// (middling) or many (sparse), or as a program pleases (unknown). A block that moves brings what it
+// has along, also what the kernel was advised of it (moved).
+enum class Filling : uint8_t { unknown, moved, sparse, middling, dense };
+constexpr bool is_for_slab(Filling filling) noexcept { return filling >= Filling::sparse; }
 
 enum class PageWish : uint8_t { system, small, huge };
 
@@ -36,6 +38,7 @@ struct Arena {
   uintptr_t base = 0;  // 0: the kernel refused
   size_t bytes = 0;
   const PageProvider* provider = nullptr;  // null: the kernel's own
+  PageWish wish = PageWish::system;
 };
 
 // An arena in the list of all; constant, and never freed. One of the kernel's is not listed if
@@ -68,9 +71,9 @@ class Arenas {
       // The kernel places mappings downward: below the last arena it is often free and joins it.
       void* hint = last_ > bytes ? reinterpret_cast<void*>(last_ - bytes) : nullptr;
       if (void* at = os::map_aligned(hint, bytes, alignment)) {
-        wish(reinterpret_cast<uintptr_t>(at), bytes, wish_for_arena(filling, reserved_bytes),
-             metadata, reserved_bytes);
-        return note(at, bytes);
+        const PageWish pages = wish_for_arena(filling, reserved_bytes);
+        wish(reinterpret_cast<uintptr_t>(at), bytes, pages, metadata, reserved_bytes);
+        return note(at, bytes, pages);
       }
       if (bytes == needed) break;
       bytes = bytes / 2 > needed ? round_up(bytes / 2, alignment) : needed;
@@ -78,7 +81,7 @@ class Arenas {
     // When addresses are scarce, alignment to huge pages is the first thing to give up.
     bytes = round_up(needed_bytes, granule_bytes);
     void* at = os::map_aligned(nullptr, bytes, granule_bytes);
-    return at == nullptr ? Arena{} : note(at, bytes);
+    return at == nullptr ? Arena{} : note(at, bytes, PageWish::system);
   }
 
   // Untouched addresses [base, end) are taken; untouched are also those up to `clean_end`. If what
@@ -87,8 +90,8 @@ class Arenas {
   TALUS_USUAL void begin_use(uintptr_t base, uintptr_t end, uintptr_t clean_end, Filling filling,
                              size_t given_bytes, size_t reserved_bytes,
                              Metadata& metadata) noexcept {
-    if (options.thp != HugePages::adaptive || given_bytes < huge_proven_bytes_min) return;
-    if (filling != Filling::unknown && given_bytes < huge_sparse_bytes_min) {
+    if (!is_adaptive(given_bytes) || filling == Filling::moved) return;
+    if (is_for_slab(filling) && given_bytes < huge_sparse_bytes_min) {
       note_growth(end - base, os::System::now_ns());
     }
     if (given_bytes < enough_for(filling)) return;
@@ -106,6 +109,24 @@ class Arenas {
     probe_.trust(bytes);
     wish(first, bytes, PageWish::huge, metadata, reserved_bytes);
   }
+  // Contents of [from, from_end) were moved to where [to, to_end) begins, with what the kernel was
+  // advised of them. The old range was mapped anew, and is to be what it was; the new one asks for
+  // huge pages, also for what will be added, if the contents were in such, or fill small ones.
+  void note_moved(uintptr_t from, uintptr_t from_end, uintptr_t to, uintptr_t to_end,
+                  bool is_filled, size_t given_bytes, size_t reserved_bytes,
+                  Metadata& metadata) noexcept {
+    const bool was_huge = has_huge_within(from, from_end);
+    advise_anew(from, from_end);
+    if (!is_adaptive(given_bytes)) return;
+    if (!was_huge && !is_filled && !has_huge_within(to, to_end)) return;
+    const uintptr_t last = round_down(to_end, arena_alignment);
+    for (uintptr_t at = behind_huge(round_up(to, arena_alignment)); at < last;
+         at = behind_huge(at + arena_alignment)) {
+      if (!note_huge(at, arena_alignment, metadata, reserved_bytes)) return;
+    }
+    // All of it, so that it becomes no more mappings than it is.
+    os::System::advise_huge(reinterpret_cast<void*>(to), to_end - to);
+  }
   // Slabs took so much at this time.
   void note_growth(size_t bytes, uint64_t now_ns) noexcept { pace_.note(bytes, now_ns); }
   // A range has no user any more: what FillProbe wants to know.
@@ -116,6 +137,10 @@ class Arenas {
   // Does this address lie in a place that asked for huge pages?
   bool is_huge(uintptr_t address) const noexcept { return place_of(address) != nullptr; }
   bool has_huge() const noexcept { return huge_ != nullptr; }
+  // May huge pages be asked for, in a process that uses so much?
+  static bool is_adaptive(size_t given_bytes) noexcept {
+    return options.thp == HugePages::adaptive && given_bytes >= huge_proven_bytes_min;
+  }
   bool may_give_up_huge() const noexcept {
     return has_huge() && options.thp != HugePages::always;
   }
@@ -190,20 +215,43 @@ class Arenas {
     while (const HugePlace* place = place_of(address)) address = place->base + place->bytes;
     return address;
   }
+  bool has_huge_within(uintptr_t base, uintptr_t end) const noexcept {
+    for (const HugePlace* at = huge_; at != nullptr; at = at->next) {
+      if (at->base < end && base < at->base + at->bytes) return true;
+    }
+    return false;
+  }
+  // Addresses without any advice, of one arena, get that which they had.
+  void advise_anew(uintptr_t base, uintptr_t end) const noexcept {
+    if (wish_at(base) == PageWish::small) {
+      os::System::advise_small(reinterpret_cast<void*>(base), end - base);
+    }
+    for (const HugePlace* place = huge_; place != nullptr; place = place->next) {
+      const uintptr_t first = Greater::of(base, place->base);
+      const uintptr_t last = place->base + place->bytes < end ? place->base + place->bytes : end;
+      if (first < last) os::System::advise_huge(reinterpret_cast<void*>(first), last - first);
+    }
+  }
+  PageWish wish_at(uintptr_t address) const noexcept {
+    for (const ListedArena* at = newest(); at != nullptr; at = at->next) {
+      if (address - at->arena.base < at->arena.bytes) return at->arena.wish;
+    }
+    return PageWish::system;
+  }
   // Who grows slowly is an interpreter, say, and may stop soon; who fills large blocks is known.
   size_t enough_for(Filling filling) const noexcept {
-    if (filling == Filling::unknown) return huge_proven_bytes_min;
+    if (!is_for_slab(filling)) return huge_proven_bytes_min;
     return pace_.is_fast() ? huge_fast_bytes_min : huge_dense_bytes_min;
   }
   bool is_known_to_fill(Filling filling, size_t given_bytes) const noexcept {
-    if (filling == Filling::unknown) return false;
+    if (!is_for_slab(filling)) return false;
     if (filling == Filling::dense || given_bytes >= huge_sparse_bytes_min) return true;
     return filling == Filling::middling && pace_.is_fast();
   }
   static PageWish wish_for_arena(Filling filling, size_t reserved) noexcept {
     if (options.thp == HugePages::never) return PageWish::small;
     if (options.thp == HugePages::always) return PageWish::huge;
-    const bool is_small = filling != Filling::unknown || reserved < small_process_bytes_max;
+    const bool is_small = is_for_slab(filling) || reserved < small_process_bytes_max;
     return is_small ? PageWish::small : PageWish::system;
   }
 
@@ -234,10 +282,10 @@ class Arenas {
     huge_ = place;
     return true;
   }
-  Arena note(void* at, size_t bytes) noexcept {
+  Arena note(void* at, size_t bytes, PageWish pages) noexcept {
     if (TALUS_UNLIKELY(options.name_mappings)) os::System::name_mapping(at, bytes, "talus");
     last_ = reinterpret_cast<uintptr_t>(at);
-    return Arena{last_, bytes};
+    return Arena{last_, bytes, nullptr, pages};
   }
 
   uintptr_t last_ = 0;

@@ -43,10 +43,7 @@ class FillProbe {
     if (has_pages) conclude(is_filled(at_));
     at_ = 0;
   }
-  // What was found so far says nothing any more.
-  void forget() noexcept { *this = FillProbe{}; }
-
- private:
+  // Has a place that begins at this address, a multiple of a page, memory? Needs no lock.
   // Three quarters: what blocks are rounded up to is never written, and a fault costs more than
   // that memory.
   static bool is_filled(uintptr_t at) noexcept {
@@ -57,6 +54,10 @@ class FillProbe {
     const size_t count = place_bytes / os::page_bytes();
     return resident_pages(at, place_bytes) >= count - count / 4;
   }
+  // What was found so far says nothing any more.
+  void forget() noexcept { *this = FillProbe{}; }
+
+ private:
   // 0 as well if the kernel does not say.
   TALUS_USUAL static size_t resident_pages(uintptr_t at, size_t bytes) noexcept {
     unsigned char pages[place_bytes / page_bytes_min];

@@ -21,23 +21,38 @@
 
 namespace talus {
 
+// Where a range is to begin, `phase` bytes behind a multiple of `alignment`, and how it is filled.
+struct Placing {
+  size_t alignment = granule_bytes;
+  Filling filling = Filling::unknown;
+  size_t phase = 0;      // a multiple of a granule, less than the alignment
+  bool is_wish = false;  // touched memory may serve wherever it begins
+};
+
 class Space : public GivingBack {
  public:
   Lock& lock() noexcept { return lock_; }
 
-  // Takes `granules` at a multiple of `alignment` bytes. Base 0: no memory, nothing changed.
-  TALUS_USUAL Range take(Locked& held, size_t granules, size_t alignment = granule_bytes,
-                         Filling filling = Filling::unknown) noexcept {
+  // Takes `granules`. Base 0: no memory, nothing changed.
+  TALUS_USUAL Range take(Locked& held, size_t granules, const Placing& placing) noexcept {
+    size_t alignment = placing.alignment, phase = placing.phase;
+    const Filling filling = placing.filling;
     const size_t slack = alignment > granule_bytes ? alignment / granule_bytes - 1 : 0;
     const size_t wanted = granules + slack;
     if (!supply_nodes()) return {};
     if (wanted < granules || wanted > (size_t{1} << (address_bits - granule_shift))) return {};
     if (!is_within_limit(granules)) return {};
     FreeRange* fit = find_dirty(wanted);
+    // What would only be good to have is worth no untouched pages.
+    if (fit == nullptr && placing.is_wish && (fit = find_dirty(granules)) != nullptr) {
+      alignment = granule_bytes;
+      phase = 0;
+    }
     if (fit == nullptr) {
       keep_soft_limit(held, granules);
       keep_bound(held, counters_.given_bytes + granules * granule_bytes);
-      if (alignment == granule_bytes && arenas_.provider() == nullptr) {
+      const bool is_anywhere = alignment == granule_bytes || placing.is_wish;
+      if (is_anywhere && arenas_.provider() == nullptr) {
         if (!supply_nodes() || !is_within_limit(granules)) return {};  // as below
         const RangePair pair = find_pair(granules);
         if (pair.dirty != nullptr) return take_pair(pair, granules, filling);
@@ -53,7 +68,7 @@ class Space : public GivingBack {
     }
     const Zeroed zeroed = fit->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
     // Slabs stand together at the upper end; what is not known to fill may grow, upwards.
-    const bool is_from_end = filling != Filling::unknown && zeroed == Zeroed::no;
+    const bool is_from_end = is_for_slab(filling) && zeroed == Zeroed::no;
     uintptr_t first = is_from_end ? fit->end() - wanted * granule_bytes : fit->base;
     Taker taker;
     if (zeroed == Zeroed::yes && arenas_.has_huge()) {
@@ -62,7 +77,7 @@ class Space : public GivingBack {
                                   taker, clean_bytes_at);
       if (first < fit->base || first >= fit->end()) fit = range_at(first);
     }
-    const uintptr_t base = round_up(first, alignment);
+    const uintptr_t base = round_up(first - phase, alignment) + phase;
     const uintptr_t end = base + granules * granule_bytes;
     const uintptr_t clean_end = fit->end();
     if (!arenas_.commit(base, end - base, clean_end)) return {};
@@ -76,6 +91,11 @@ class Space : public GivingBack {
     }
     given_count_++;
     return Range{base, granules, zeroed};
+  }
+  // The same at a multiple of `alignment` bytes.
+  TALUS_USUAL Range take(Locked& held, size_t granules, size_t alignment = granule_bytes,
+                         Filling filling = Filling::unknown) noexcept {
+    return take(held, granules, Placing{alignment, filling});
   }
 
   // Takes up to `granules` (at least `granules_min`) that start at `base`, if they are free: how a
@@ -93,8 +113,29 @@ class Space : public GivingBack {
       if (!may_have(granules)) return {};
     }
     const Zeroed zeroed = at->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
+    const uintptr_t free_end = at->end();
     take_from(*at, base, granules);
+    if (zeroed == Zeroed::yes && arenas_.provider() == nullptr) {
+      arenas_.begin_use(base, base + granules * granule_bytes, free_end, Filling::unknown,
+                        counters_.given_bytes, counters_.reserved_bytes, metadata_);
+    }
     return Range{base, granules, zeroed};
+  }
+
+  // Contents were moved from one range with users to another, as in space/arenas.hpp.
+  void note_moved(Locked&, const Range& from, const Range& to, bool is_filled) noexcept {
+    arenas_.note_moved(from.base, from.base + from.granules * granule_bytes, to.base,
+                       to.base + to.granules * granule_bytes, is_filled, counters_.given_bytes,
+                       counters_.reserved_bytes, metadata_);
+  }
+  // Does the program fill what lies here, a huge page's size of a user's memory? Without the lock,
+  // which is only asked for where something follows from the answer.
+  bool is_filled(uintptr_t at) noexcept {
+    {
+      Locked held{lock_};
+      if (!Arenas::is_adaptive(counters_.given_bytes)) return false;
+    }
+    return FillProbe::is_filled(at);
   }
 
   // Takes a range back whose page map words are still its user's. `touched` says if any of its

@@ -63,6 +63,7 @@ int main() {
   refuse(talus::os::FakeCall::map, 14, 0);
   refuse(talus::os::FakeCall::purge, 0, 3);
   refuse(talus::os::FakeCall::move_pages, 0, 3);
+  refuse(talus::os::FakeCall::renew, 0, 3);
   const stress::Deadline deadline;
   stress::run_threads(thread_count, [&deadline](int index) { work(index, deadline); });
   printf("%zu blocks, %zu refusals, %zu KiB reserved\n",

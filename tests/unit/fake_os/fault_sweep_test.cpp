@@ -17,9 +17,9 @@ using os::FakePlan;
 
 enum class Fault { once, lasting, repeated };
 constexpr const char* fault_names[] = {"call", "call and all later", "each multiple of call"};
-constexpr const char* kind_names[] = {"map", "unmap", "purge", "move_pages", "allow", "withdraw",
-                                      "reserve_room", "give_room_back", "map_file", "prefer_node",
-                                      "name_mapping", "set_guards", "lift_guards"};
+constexpr const char* kind_names[] = {"map", "unmap", "purge", "move_pages", "renew", "allow",
+                                      "withdraw", "reserve_room", "give_room_back", "map_file",
+                                      "prefer_node", "name_mapping", "set_guards", "lift_guards"};
 static_assert(sizeof kind_names / sizeof kind_names[0] == test::call_kinds, "a name for each");
 
 void plan_fault(FakeCall kind, Fault fault, uint64_t call) {
@@ -107,6 +107,7 @@ TEST(FaultSweep, Map) { sweep(FakeCall::map); }
 TEST(FaultSweep, Unmap) { sweep(FakeCall::unmap); }
 TEST(FaultSweep, Purge) { sweep(FakeCall::purge); }
 TEST(FaultSweep, MovePages) { sweep(FakeCall::move_pages); }
+TEST(FaultSweep, Renew) { sweep(FakeCall::renew); }
 
 // A kernel that does nothing at all, ever: every answer is null, and null is all that happens.
 TEST(FaultSweep, NoKernelAtAll) {

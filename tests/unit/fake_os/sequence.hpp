@@ -200,7 +200,8 @@ inline void require_quiet_heap() {
 template <typename Run>
 void refuse_each_call_once(Run run) {
   using os::FakeCall;
-  for (const FakeCall kind : {FakeCall::map, FakeCall::purge, FakeCall::move_pages}) {
+  for (const FakeCall kind : {FakeCall::map, FakeCall::purge, FakeCall::move_pages,
+                              FakeCall::renew}) {
     const size_t row = row_of(kind);
     ASSERT_EQ(run_in_child([run] { require(run() == 0, "no fault"); }), "");
     const uint64_t calls = child_report().calls[row] + 1;

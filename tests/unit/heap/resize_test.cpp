@@ -3,6 +3,10 @@
 // moved by the kernel, and what a block no longer needs goes back.
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <vector>
 
 #include "effort.hpp"
@@ -157,6 +161,54 @@ TEST(Resize, MovesLargeBlocksWithTheirContents) {
   EXPECT_GE(moves, 2u);
   release(at);
   for (void* wall : walls) release(wall);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// Mappings of this process, read without allocating.
+size_t count_mappings() {
+  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  char text[4096];
+  size_t lines = 0;
+  for (ssize_t bytes = 0; (bytes = read(file, text, sizeof text)) > 0;) {
+    lines += static_cast<size_t>(std::count(text, text + bytes, '\n'));
+  }
+  close(file);
+  return lines;
+}
+
+// Two blocks that grow in turn stand in each other's way.
+void grow_two(size_t first, size_t last, size_t& moves) {
+  size_t bytes = first;
+  void* blocks[] = {allocate(bytes), allocate(bytes)};
+  for (void* block : blocks) test::fill_pattern(block, bytes, 3);
+  while (bytes < last) {
+    const size_t wanted = bytes + bytes / 2;
+    for (void*& block : blocks) {
+      void* grown = reallocate(block, wanted);
+      ASSERT_NE(grown, nullptr);
+      moves += grown != block;
+      ASSERT_TRUE(test::has_kept_pattern(grown, bytes, bytes, 3));
+      test::fill_pattern(grown, wanted, 3);
+      block = grown;
+    }
+    bytes = wanted;
+  }
+  for (void* block : blocks) release(block);
+}
+
+// Where contents moved away, pages are mapped anew: otherwise each move leaves a mapping apart, and
+// the next block there is moved in so many pieces more.
+TEST(Resize, MovesLeaveNoMappingsBehind) {
+  if (test::may_be_emulated) GTEST_SKIP() << "an emulator shows its own mappings";
+  const size_t most = test::under_asan || test::under_tsan ? 4 * mib : 16 * mib;
+  size_t moves = 0;
+  ASSERT_NO_FATAL_FAILURE(grow_two(300 * kib, most, moves));
+  const size_t before = count_mappings();
+  for (size_t round = 0; round < 20; round++) {
+    ASSERT_NO_FATAL_FAILURE(grow_two(300 * kib + round * 100 * kib, most, moves));
+  }
+  EXPECT_GE(moves, 60u);
+  EXPECT_LT(count_mappings(), before + 60);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 

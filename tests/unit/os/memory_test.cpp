@@ -147,6 +147,19 @@ TEST_F(MovedPages, OfTwoMappingsAreMovedOneByOne) {
   EXPECT_EQ(std::memcmp(to + moved, other.data() + moved, bytes - moved), 0);
 }
 
+// What was moved in is a mapping apart; mapped anew it is one with what lies around.
+TEST_F(MovedPages, MappedAnewAreOneMappingWithTheirNeighbours) {
+  const size_t half = bytes / 2;
+  if (os::System::move_pages(to, from, half) == 0) GTEST_SKIP() << "a kernel before 5.7";
+  EXPECT_FALSE(os::System::is_one_mapping(from, bytes));
+  ASSERT_TRUE(os::System::renew(from, half));
+  EXPECT_TRUE(os::System::is_one_mapping(from, bytes));
+  EXPECT_TRUE(test::is_zero(from, half));
+  from[0] = from[half - 1] = 1;
+  EXPECT_FALSE(os::System::renew(from + 1, half)) << "no page begins there";
+  EXPECT_EQ(from[0], 1);
+}
+
 // Asking whether it is one mapping leaves it as long as it was.
 TEST_F(MovedPages, DoNotGrow) {
   const size_t half = bytes / 2;

@@ -133,6 +133,49 @@ TEST_F(ArenasTest, ObeyTheOption) {
   EXPECT_FALSE(arenas_.has_huge());
 }
 
+// Contents that moved from one half of the arena to the other, with a granule before them.
+class MovedContents : public ArenasTest {
+ protected:
+  static constexpr size_t bytes = 4 * huge, to = 8 * huge;
+
+  void move(bool is_filled, size_t given_bytes = large_process) {
+    const uintptr_t from = arena_.base + granule_bytes;
+    const uintptr_t target = arena_.base + to + granule_bytes;
+    arenas_.note_moved(from, from + bytes, target, target + bytes + huge - granule_bytes, is_filled,
+                       given_bytes, arena_.bytes, metadata_);
+  }
+};
+
+TEST_F(MovedContents, OfHugePagesAskForThemWhereTheyAre) {
+  take(huge, Filling::dense, large_process);
+  move(false);
+  EXPECT_FALSE(is_huge(to)) << "not all of it is theirs";
+  for (size_t place = 1; place <= 4; place++) EXPECT_TRUE(is_huge(to + place * huge)) << place;
+  EXPECT_FALSE(is_huge(to + bytes + huge));
+  EXPECT_TRUE(is_huge(huge)) << "what they leave asks again";
+}
+
+TEST_F(MovedContents, ThatFillSmallPagesAskForHugeOnes) {
+  move(false);
+  EXPECT_FALSE(is_huge(to + huge));
+  move(true, huge_proven_bytes_min - 1);
+  EXPECT_FALSE(is_huge(to + huge)) << "the process is small";
+  options.thp = HugePages::never;
+  move(true);
+  EXPECT_FALSE(is_huge(to + huge));
+  options.thp = HugePages::adaptive;
+  move(true);
+  EXPECT_TRUE(is_huge(to + huge));
+  EXPECT_TRUE(is_huge(to + bytes));
+}
+
+TEST_F(MovedContents, AreNotAskedForWhenTheirRoomIsTaken) {
+  take(0, Filling::moved, huge_sparse_bytes_min);
+  take(huge, Filling::moved, huge_sparse_bytes_min);
+  EXPECT_FALSE(is_huge(0));
+  EXPECT_FALSE(is_huge(huge));
+}
+
 TEST_F(ArenasTest, GiveHugePagesUpAndMayAskAgain) {
   take(0, Filling::dense, large_process);
   take(8 * huge, Filling::dense, large_process);

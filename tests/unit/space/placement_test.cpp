@@ -96,5 +96,33 @@ TEST_F(RangesBesideEachOther, AreLeftToOthersWhereMostIsUntouched) {
   EXPECT_EQ(space_.dirty_bytes(), part * granule_bytes);
 }
 
+TEST_F(SpaceTest, RangesBeginWhereTheyAreWished) {
+  Locked held{space_.lock()};
+  for (size_t phase = 0; phase < arena_alignment; phase += 5 * granule_bytes) {
+    const Range range =
+        space_.take(held, 40, Placing{arena_alignment, Filling::unknown, phase, false});
+    ASSERT_NE(range.base, 0u);
+    EXPECT_EQ(range.base % arena_alignment, phase);
+    ASSERT_NO_FATAL_FAILURE(check(range, granule_bytes));
+    use(range);
+    EXPECT_TRUE(space_.is_sound());
+  }
+}
+
+TEST_F(TwoTouchedRanges, AWishIsWorthNoUntouchedPages) {
+  Locked held{space_.lock()};
+  ASSERT_NO_FATAL_FAILURE(lay(held));
+  const size_t phase = (upper_ + granule_bytes) % arena_alignment;
+  const auto take_placed = [&](bool is_wish) {
+    const Range range = space_.take(
+        held, many, Placing{arena_alignment, Filling::moved, phase, is_wish});
+    use(range);
+    return range;
+  };
+  EXPECT_EQ(take_placed(false).base % arena_alignment, phase);
+  EXPECT_EQ(take_placed(true).base, upper_);
+  EXPECT_EQ(take_placed(true).base % arena_alignment, phase) << "no touched memory is left";
+}
+
 }  // namespace
 }  // namespace talus
