@@ -221,8 +221,9 @@ class Arenas {
     }
     return false;
   }
-  // Addresses without any advice, of one arena, get that which they had.
+  // Addresses that were mapped anew, of one arena, get the name and the advice that they had.
   void advise_anew(uintptr_t base, uintptr_t end) const noexcept {
+    name(reinterpret_cast<void*>(base), end - base);
     if (wish_at(base) == PageWish::small) {
       os::System::advise_small(reinterpret_cast<void*>(base), end - base);
     }
@@ -282,8 +283,11 @@ class Arenas {
     huge_ = place;
     return true;
   }
-  Arena note(void* at, size_t bytes, PageWish pages) noexcept {
+  static void name(void* at, size_t bytes) noexcept {
     if (TALUS_UNLIKELY(options.name_mappings)) os::System::name_mapping(at, bytes, "talus");
+  }
+  Arena note(void* at, size_t bytes, PageWish pages) noexcept {
+    name(at, bytes);
     last_ = reinterpret_cast<uintptr_t>(at);
     return Arena{last_, bytes, nullptr, pages};
   }

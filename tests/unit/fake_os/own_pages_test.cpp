@@ -84,6 +84,25 @@ TEST(NamedArenas, AreNamedWhenTheyAreReserved) {
   }
 }
 
+// What a moved block leaves is mapped anew, and would be a mapping apart without its name.
+TEST(NamedArenas, AreNamedAgainWhereABlockLeft) {
+  if (TALUS_COPY_ONLY != 0) GTEST_SKIP() << "blocks are copied";
+  const std::string wrong = test::run_in_child([] {
+    options.name_mappings = true;
+    void* block = api::malloc(8 * mib);
+    void* wall = api::malloc(8 * mib);
+    test::require(block != nullptr && wall != nullptr, "no memory");
+    const uint64_t renewed = calls_of(FakeCall::renew);
+    void* moved = api::realloc(block, 64 * mib);
+    test::require(moved != nullptr, "no memory");
+    if (moved == block || calls_of(FakeCall::renew) == renewed) return;  // another kernel
+    test::require(fake_plan.name_at.load_relaxed() == reinterpret_cast<uintptr_t>(block), "where");
+    test::require(fake_plan.name_bytes.load_relaxed() == 8 * mib, "how much",
+                  fake_plan.name_bytes.load_relaxed());
+  });
+  EXPECT_EQ(wrong, "");
+}
+
 // What a refusal of the node is to the program. A heap that was refused leaves nothing.
 TEST(OwnPagesAndTheKernel, ARefusedNode) {
   constexpr long invalid = -22;
