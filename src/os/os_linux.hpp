@@ -11,7 +11,7 @@
 //                         told but once; returns how many went, from the first on. Linux 6.14 or
 //                         younger; only where rare_calls.hpp allows it, as
 //   look_for_pages(at, bytes, pages)  one byte for each page: bit 0 says that it has memory; false:
-//                         the kernel does not say. Only when statistics are asked for.
+//                         the kernel does not say. For statistics, and to tell who fills pages.
 //   move_pages(from, to, bytes)  the contents of the first pages of `from` appear at `to`, those
 //                         read as zero, all stay mapped; returns their bytes, 0: nothing was moved.
 //   renew(at, bytes)      maps pages anew: they read as zero, have neither memory nor tables of

@@ -120,9 +120,11 @@ class Arenas {
     if (!is_adaptive(given_bytes)) return;
     if (!was_huge && !is_filled && !has_huge_within(to, to_end)) return;
     const uintptr_t last = round_down(to_end, arena_alignment);
-    for (uintptr_t at = behind_huge(round_up(to, arena_alignment)); at < last;
-         at = behind_huge(at + arena_alignment)) {
-      if (!note_huge(at, arena_alignment, metadata, reserved_bytes)) return;
+    for (uintptr_t at = behind_huge(round_up(to, arena_alignment)); at < last;) {
+      uintptr_t end = at + arena_alignment;
+      while (end < last && !is_huge(end)) end += arena_alignment;
+      if (!note_huge(at, end - at, metadata, reserved_bytes)) return;
+      at = behind_huge(end);
     }
     // All of it, so that it becomes no more mappings than it is.
     os::System::advise_huge(reinterpret_cast<void*>(to), to_end - to);
@@ -137,6 +139,12 @@ class Arenas {
   // Does this address lie in a place that asked for huge pages?
   bool is_huge(uintptr_t address) const noexcept { return place_of(address) != nullptr; }
   bool has_huge() const noexcept { return huge_ != nullptr; }
+  bool has_huge_within(uintptr_t base, uintptr_t end) const noexcept {
+    for (const HugePlace* at = huge_; at != nullptr; at = at->next) {
+      if (at->base < end && base < at->base + at->bytes) return true;
+    }
+    return false;
+  }
   // May huge pages be asked for, in a process that uses so much?
   static bool is_adaptive(size_t given_bytes) noexcept {
     return options.thp == HugePages::adaptive && given_bytes >= huge_proven_bytes_min;
@@ -214,12 +222,6 @@ class Arenas {
   uintptr_t behind_huge(uintptr_t address) const noexcept {
     while (const HugePlace* place = place_of(address)) address = place->base + place->bytes;
     return address;
-  }
-  bool has_huge_within(uintptr_t base, uintptr_t end) const noexcept {
-    for (const HugePlace* at = huge_; at != nullptr; at = at->next) {
-      if (at->base < end && base < at->base + at->bytes) return true;
-    }
-    return false;
   }
   // Addresses that were mapped anew, of one arena, get the name and the advice that they had.
   void advise_anew(uintptr_t base, uintptr_t end) const noexcept {

@@ -128,14 +128,15 @@ class Space : public GivingBack {
                        to.base + to.granules * granule_bytes, is_filled, counters_.given_bytes,
                        counters_.reserved_bytes, metadata_);
   }
-  // Does the program fill what lies here, a huge page's size of a user's memory? Without the lock,
-  // which is only asked for where something follows from the answer.
-  bool is_filled(uintptr_t at) noexcept {
+  // Does the program fill a user's memory with small pages, as far as its start tells, which is of
+  // a huge page's size? Without the lock; the kernel is only asked where something follows from it.
+  bool is_filled(uintptr_t base, uintptr_t end) noexcept {
     {
       Locked held{lock_};
       if (!Arenas::is_adaptive(counters_.given_bytes)) return false;
+      if (arenas_.has_huge_within(base, end)) return false;
     }
-    return FillProbe::is_filled(at);
+    return FillProbe::is_filled(base);
   }
 
   // Takes a range back whose page map words are still its user's. `touched` says if any of its

@@ -169,6 +169,17 @@ TEST_F(MovedContents, ThatFillSmallPagesAskForHugeOnes) {
   EXPECT_TRUE(is_huge(to + bytes));
 }
 
+TEST_F(MovedContents, AskForWhatLiesAroundPlacesThatAsked) {
+  take(to + 2 * huge, Filling::dense, large_process);
+  ASSERT_TRUE(is_huge(to + 2 * huge));
+  move(true);
+  for (size_t place = 1; place <= 4; place++) EXPECT_TRUE(is_huge(to + place * huge)) << place;
+  EXPECT_FALSE(is_huge(to));
+  const size_t used = metadata_.used_bytes();
+  move(true);
+  EXPECT_EQ(metadata_.used_bytes(), used) << "nothing is left to remember";
+}
+
 TEST_F(MovedContents, AreNotAskedForWhenTheirRoomIsTaken) {
   take(0, Filling::moved, huge_sparse_bytes_min);
   take(huge, Filling::moved, huge_sparse_bytes_min);
