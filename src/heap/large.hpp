@@ -203,8 +203,7 @@ class LargeMove {
       copy_bytes(target, source, kept);
       return 0;
     }
-    const bool is_filled =
-        kept >= arena_alignment && space.is_filled(from_.base, from_.base + kept);
+    const bool is_filled = kept >= arena_alignment && space.is_filled(range_of(from_));
     const size_t gone = move_pages(source, from_.granules * granule_bytes, target, kept);
     Locked held{space.lock()};
     space.note_moved(held, range_of(from_), range_of(*to_), is_filled);

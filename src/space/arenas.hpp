@@ -121,8 +121,7 @@ class Arenas {
     if (!was_huge && !is_filled && !has_huge_within(to, to_end)) return;
     const uintptr_t last = round_down(to_end, arena_alignment);
     for (uintptr_t at = behind_huge(round_up(to, arena_alignment)); at < last;) {
-      uintptr_t end = at + arena_alignment;
-      while (end < last && !is_huge(end)) end += arena_alignment;
+      const uintptr_t end = next_huge(at, last);
       if (!note_huge(at, end - at, metadata, reserved_bytes)) return;
       at = behind_huge(end);
     }
@@ -222,6 +221,13 @@ class Arenas {
   uintptr_t behind_huge(uintptr_t address) const noexcept {
     while (const HugePlace* place = place_of(address)) address = place->base + place->bytes;
     return address;
+  }
+  // The first address from this one on for which huge pages were asked; `end`: there is none before.
+  uintptr_t next_huge(uintptr_t address, uintptr_t end) const noexcept {
+    for (const HugePlace* at = huge_; at != nullptr; at = at->next) {
+      if (at->base >= address && at->base < end) end = at->base;
+    }
+    return end;
   }
   // Addresses that were mapped anew, of one arena, get the name and the advice that they had.
   void advise_anew(uintptr_t base, uintptr_t end) const noexcept {

@@ -128,15 +128,16 @@ class Space : public GivingBack {
                        to.base + to.granules * granule_bytes, is_filled, counters_.given_bytes,
                        counters_.reserved_bytes, metadata_);
   }
-  // Does the program fill a user's memory with small pages, as far as its start tells, which is of
-  // a huge page's size? Without the lock; the kernel is only asked where something follows from it.
-  bool is_filled(uintptr_t base, uintptr_t end) noexcept {
+  // Does the program fill a user's range with small pages, as far as its start tells, which is of a
+  // huge page's size? Without the lock; the kernel is only asked where something follows from it.
+  bool is_filled(const Range& range) noexcept {
     {
       Locked held{lock_};
       if (!Arenas::is_adaptive(counters_.given_bytes)) return false;
-      if (arenas_.has_huge_within(base, end)) return false;
+      const uintptr_t end = range.base + range.granules * granule_bytes;
+      if (arenas_.has_huge_within(range.base, end)) return false;
     }
-    return FillProbe::is_filled(base);
+    return FillProbe::is_filled(range.base);
   }
 
   // Takes a range back whose page map words are still its user's. `touched` says if any of its

@@ -111,26 +111,68 @@ size_t resident_pages(uintptr_t base, size_t bytes) {
   return count;
 }
 
-TEST_F(SpaceTest, TrimFindsTheRestsOfHugePages) {
-  Locked held{space_.lock()};
-  // A process that is large enough for them, and goes on in addresses that it never used.
-  std::vector<Range> others;
-  const auto take_other = [&] {
-    const Range range = space_.take(held, arena_alignment / granule_bytes);
-    page_map.set_ends(range.base, range.granules, PageWord::large(), this);
-    others.push_back(range);
-  };
-  while (space_.counters().given_bytes < huge_dense_bytes_min) take_other();
-  for (const size_t arenas = space_.counters().arena_count;
-       space_.counters().arena_count == arenas;) {
-    take_other();
+// A process that is large enough for huge pages, and goes on in addresses that it never used.
+class HugePlaces : public SpaceTest {
+ protected:
+  void grow(Locked& held) {
+    while (space_.counters().given_bytes < huge_dense_bytes_min) take_other(held);
+    for (const size_t arenas = space_.counters().arena_count;
+         space_.counters().arena_count == arenas;) {
+      take_other(held);
+    }
   }
+  void shrink(Locked& held) {
+    for (const Range& range : others_) space_.give(held, range.base, range.granules, false);
+  }
+  // With every page written, as a program fills it.
+  Range take_filled(Locked& held, Filling filling) {
+    const Range range = space_.take(held, place_granules, arena_alignment, filling);
+    memset(reinterpret_cast<void*>(range.base), 1, arena_alignment);
+    use(range);
+    return range;
+  }
+
+ private:
+  static constexpr size_t place_granules = arena_alignment / granule_bytes;
+
+  void take_other(Locked& held) {
+    const Range range = space_.take(held, place_granules);
+    page_map.set_ends(range.base, range.granules, PageWord::large(), this);
+    others_.push_back(range);
+  }
+
+  std::vector<Range> others_;
+};
+
+TEST_F(HugePlaces, AreNotSmallPagesThatAreFilled) {
+  rare_calls.ask_when_needed([]() noexcept { return true; });
+  Range small;
+  Range huge;
+  {
+    Locked held{space_.lock()};
+    grow(held);
+    options.thp = HugePages::never;
+    small = take_filled(held, Filling::dense);
+    options.thp = HugePages::adaptive;
+    huge = take_filled(held, Filling::dense);
+    ASSERT_FALSE(space_.is_huge(held, small.base));
+    ASSERT_TRUE(space_.is_huge(held, huge.base));
+  }
+  EXPECT_TRUE(space_.is_filled(small));
+  EXPECT_FALSE(space_.is_filled(huge));
+  Locked held{space_.lock()};
+  shrink(held);
+}
+
+TEST_F(HugePlaces, HaveRestsThatTrimFinds) {
+  Locked held{space_.lock()};
+  grow(held);
   const Range slab = space_.take(held, 1, arena_alignment, Filling::dense);
   ASSERT_NE(slab.base, 0u);
   use(slab);
   ASSERT_TRUE(space_.is_huge(held, slab.base));
   const size_t pages = resident_pages(slab.base, arena_alignment);
-  for (const Range& range : others) space_.give(held, range.base, range.granules, false);
+  shrink(held);
   if (pages * page_bytes_min < arena_alignment) GTEST_SKIP() << "no huge page was to be had";
   space_.trim(held, 0);
   EXPECT_LE(resident_pages(slab.base, arena_alignment) * page_bytes_min, granule_bytes);
