@@ -222,7 +222,7 @@ class Arenas {
     while (const HugePlace* place = place_of(address)) address = place->base + place->bytes;
     return address;
   }
-  // The first address from this one on for which huge pages were asked; `end`: there is none before.
+  // The first address from this one on for which huge pages were asked; `end`: none before that.
   uintptr_t next_huge(uintptr_t address, uintptr_t end) const noexcept {
     for (const HugePlace* at = huge_; at != nullptr; at = at->next) {
       if (at->base >= address && at->base < end) end = at->base;
