@@ -158,21 +158,46 @@ constexpr ClassId class_of_aligned(size_t bytes, size_t alignment) noexcept {
   return class_of(bytes_at_alignment(bytes, alignment));
 }
 
-// Where the lists of a thread lie in its array of places, and how many blocks each may hold: for
-// each class a null and then its list.
+// Blocks that a list may hold without much use by its thread: it gets so many at once, or grows to
+// that by running over (heap/lists.hpp). Lists of larger blocks are short anyway.
+constexpr size_t first_list_blocks_of(size_t block_bytes, size_t most) noexcept {
+  if (block_bytes > fast_bytes_max) return most;
+  size_t first = most / list_over_part;
+  if (first > list_batch_blocks) first = list_batch_blocks;
+  if (first < list_blocks_start) first = list_blocks_start;
+  return first < most ? first : most;
+}
+
+// Where the lists of a thread lie in its array of places, and how many blocks each may hold. All
+// lists have a first place, close to each other, so that a thread touches few pages; one that may
+// become longer than that has a usual place as well, behind those. A null lies before each.
 struct ListBounds {
   uint16_t blocks_max[class_count] = {};
-  uint16_t start[class_count] = {};  // of the list
-  uint32_t places = 0;               // of all lists
+  uint16_t first_blocks[class_count] = {};  // in the first place
+  uint16_t first_start[class_count] = {};
+  uint16_t usual_start[class_count] = {};  // 0: the first place has room for all
+  uint32_t places = 0;                     // of all lists
 };
+
+constexpr uint16_t take_places(ListBounds& bounds, size_t blocks) noexcept {
+  const auto start = static_cast<uint16_t>(bounds.places + 1);
+  bounds.places += static_cast<uint32_t>(blocks + 1);
+  return start;
+}
 
 constexpr ListBounds derive_list_bounds(size_t list_bytes) noexcept {
   ListBounds bounds;
   for (size_t index = 0; index < class_count; index++) {
-    const size_t most = list_blocks_of(size_class_table.rows[index].block_bytes, list_bytes);
+    const size_t block_bytes = size_class_table.rows[index].block_bytes;
+    const size_t most = list_blocks_of(block_bytes, list_bytes);
+    const size_t first = first_list_blocks_of(block_bytes, most);
     bounds.blocks_max[index] = static_cast<uint16_t>(most);
-    bounds.start[index] = static_cast<uint16_t>(bounds.places + 1);
-    bounds.places += static_cast<uint32_t>(most + 1);
+    bounds.first_blocks[index] = static_cast<uint16_t>(first);
+    bounds.first_start[index] = take_places(bounds, first);
+  }
+  for (size_t index = 0; index < class_count; index++) {
+    const size_t most = bounds.blocks_max[index];
+    if (most != bounds.first_blocks[index]) bounds.usual_start[index] = take_places(bounds, most);
   }
   return bounds;
 }

@@ -178,9 +178,7 @@ TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     send_home(cache, id, list_length(cache, id), 0);
-    // The next thread shall not pay for this one's habits.
-    if (TALUS_UNLIKELY(is_wide(cache, id))) leave_wide_place(cache, id);
-    list_of(cache, id).limit = list_bottom(cache, id) + list_start_of(id);
+    shorten_list(cache, id);  // the next thread shall not pay for this one's habits
   }
   cache.kept.medium_bytes = 0;
   cache.kept.borrowed_count = 0;

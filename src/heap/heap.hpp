@@ -137,11 +137,8 @@ struct Presence {
 
 inline constexpr size_t class_words = divide_up(class_count, 64);
 
-// The lists of a thread that run empty and full in turn (heap/wide_lists.hpp). The owner's; who
-// looks at its lists reads words, and bottoms of those that are set, under the heap's lock, under
-// which words change.
+// The lists of a thread that run empty and full in turn (heap/wide_lists.hpp). The owner's.
 struct WideLists {
-  uint64_t words[class_words] = {};         // a bit a class: it lies in its wide place
   uint64_t turning_words[class_words] = {};  // a bit a class: it turned since it was last asked
   void*** bottoms = nullptr;  // of each class, where its wide place is; null until there is one
   size_t bytes = 0;       // of blocks that lists have room for beyond their usual capacity
@@ -155,6 +152,9 @@ struct ThreadCache : HeapFace {
   // Lists of the large classes, which are used in slow paths only.
   Atomic<void**> guarded_tops[class_count - fast_class_count];
   void** guarded_limits[class_count - fast_class_count];
+  // Where the first block of each list lies. Others read it under the heap's lock, under which it
+  // changes.
+  void** bottoms[class_count];
   // A bit a class: the list ran empty, and was not full since.
   uint64_t growing_words[class_words];
   WideLists wide;

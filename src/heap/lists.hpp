@@ -5,7 +5,8 @@
 // Lists of some classes may hold blocks of other heaps, too: guests. Invariants: the capacity of a
 // list of small blocks only grows while its thread lives, up to what list_bounds says, and beyond
 // it as heap/wide_lists.hpp says; a list's blocks lie between its bottom and its top
-// (heap/face.hpp). Called on: the thread whose cache it is, or whoever has the cache. Must not
+// (heap/face.hpp); it begins in its first place, and moves only while it is empty and the heap's
+// lock is held. Called on: the thread whose cache it is, or whoever has the cache. Must not
 // know: slabs.
 #ifndef TALUS_HEAP_LISTS_HPP
 #define TALUS_HEAP_LISTS_HPP
@@ -35,14 +36,17 @@ static_assert(guests_share_no_line(), "two processors may use blocks that lie be
 
 // A bit of each class.
 TALUS_FAST uint64_t class_bit(ClassId id) noexcept { return uint64_t{1} << (index_of(id) % 64); }
-TALUS_FAST bool is_wide(const ThreadCache& cache, ClassId id) noexcept {
-  return (cache.wide.words[index_of(id) / 64] & class_bit(id)) != 0;
-}
 // Where a list's first block lies; list.top equals this when it is empty.
 TALUS_FAST void** list_bottom(ThreadCache& cache, ClassId id) noexcept {
-  const size_t index = index_of(id);
-  if (TALUS_UNLIKELY(is_wide(cache, id))) return cache.wide.bottoms[index];
-  return &cache.storage[list_bounds.start[index]];
+  return cache.bottoms[index_of(id)];
+}
+// Where a list lies until it becomes longer.
+inline void** first_place(ThreadCache& cache, ClassId id) noexcept {
+  return &cache.storage[list_bounds.first_start[index_of(id)]];
+}
+inline bool is_wide(ThreadCache& cache, ClassId id) noexcept {
+  const WideLists& wide = cache.wide;
+  return wide.bottoms != nullptr && list_bottom(cache, id) == wide.bottoms[index_of(id)];
 }
 // Of a class that the fast paths do not use.
 TALUS_FAST ThreadList guarded_list_of(ThreadCache& cache, ClassId id) noexcept {
@@ -76,22 +80,46 @@ inline size_t list_start_of(ClassId id) noexcept {
   return by_bytes < first ? by_bytes : first;
 }
 // How far running over enlarges it: to a few blocks at least, or each block more would be a way to
-// the slabs of its own. Guarded lists get nothing by that.
+// the slabs of its own; and as far as its first place goes, for it is not empty then. Guarded lists
+// get nothing by that.
 inline size_t list_over_of(ClassId id) noexcept {
   if (index_of(id) >= fast_class_count) return 0;
   const size_t most = list_most_of(id) / list_over_part;
-  return most < list_blocks_min ? list_blocks_min : most;
+  const size_t first = list_bounds.first_blocks[index_of(id)];
+  const size_t least = most < list_blocks_min ? list_blocks_min : most;
+  return least < first ? least : first;
 }
 
-// Doubles a list's capacity, or begins it, up to `most` blocks. False: it was there already.
-TALUS_USUAL bool enlarge_list(ThreadCache& cache, ClassId id, size_t most) noexcept {
-  const ThreadList list = list_of(cache, id);
-  void** bottom = list_bottom(cache, id);
-  const size_t capacity = static_cast<size_t>(list.limit - bottom);
-  if (capacity >= most) return false;
+// Twice the capacity of a list, or one block if it has none, up to `most`.
+TALUS_FAST size_t larger_capacity(size_t capacity, size_t most) noexcept {
   const size_t more = capacity == 0 ? 1 : capacity * 2;
-  list.limit = bottom + (more < most ? more : most);
-  return true;
+  return more < most ? more : most;
+}
+
+// An empty list goes to another place, where it may have so many blocks. Returns where it begins.
+// The heap's lock is held, so that a fork and statistics find it in one place.
+TALUS_SLOW void** move_list(Locked&, ThreadCache& cache, ClassId id, void** bottom,
+                            size_t capacity) noexcept {
+  cache.bottoms[index_of(id)] = bottom;
+  const ThreadList list = list_of(cache, id);
+  list.top.store_relaxed(bottom);  // [own] in the lock
+  list.limit = bottom + capacity;
+  return bottom;
+}
+
+// An empty list may have so many blocks, at most what is usual for its class. Returns where it
+// begins, which may be elsewhere than before. As above.
+TALUS_FAST void** lengthen_list(Locked& held, ThreadCache& cache, ClassId id,
+                                size_t capacity) noexcept {
+  void** bottom = list_bottom(cache, id);
+  const size_t index = index_of(id);
+  if (TALUS_UNLIKELY(capacity > list_bounds.first_blocks[index]) &&
+      bottom == first_place(cache, id)) {
+    bottom = &cache.storage[list_bounds.usual_start[index]];
+    return move_list(held, cache, id, bottom, capacity);
+  }
+  list_of(cache, id).limit = bottom + capacity;
+  return bottom;
 }
 
 // The block of a list that was freed last; null: the list is empty.
@@ -116,7 +144,10 @@ TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
 TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, ClassId id) noexcept {
   const ThreadList list = list_of(cache, id);
   if (TALUS_LIKELY(push_within(list, block))) return true;
-  return enlarge_list(cache, id, list_over_of(id)) && push_within(list, block);
+  const size_t capacity = list_capacity(cache, id), most = list_over_of(id);
+  if (capacity >= most) return false;
+  list.limit = list_bottom(cache, id) + larger_capacity(capacity, most);
+  return push_within(list, block);
 }
 
 // What a list does as a whole: it grows where it ran empty, and shrinks where it was full.

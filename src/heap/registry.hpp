@@ -169,7 +169,8 @@ TALUS_USUAL ThreadCache* take_cache(Locked& registry_held) noexcept {
   learn_classes(*cache);
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
-    void** bottom = list_bottom(*cache, id);
+    void** bottom = first_place(*cache, id);
+    cache->bottoms[index] = bottom;
     const ThreadList list = list_of(*cache, id);
     list.top.store_relaxed(bottom);  // [init]
     list.limit = bottom + list_start_of(id);

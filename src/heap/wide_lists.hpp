@@ -5,10 +5,8 @@
 // only is full, would hold more for nothing.
 //
 // Owns: when a list widens and narrows, where it lies then, and what all wide lists of a thread may
-// hold (ThreadCache::wide). The usual places of lists lie close to each other, so that a thread
-// touches few pages; a wide place is metadata of its own, which stays with the cache.
-// Invariants: a list moves only while it is empty and the heap's lock is held, so that a fork and
-// statistics find it in one place; medium lists do not widen.
+// hold (ThreadCache::wide). A wide place is metadata of its own, which stays with the cache.
+// Invariant: medium lists do not widen.
 // Called on: the thread whose cache it is, or whoever has the cache.
 #ifndef TALUS_HEAP_WIDE_LISTS_HPP
 #define TALUS_HEAP_WIDE_LISTS_HPP
@@ -90,21 +88,21 @@ TALUS_SLOW size_t find_room_to_widen(ThreadCache& cache, ClassId id) noexcept {
 
 // An empty list gets its wide place, and so much room. Returns where it begins. The heap's lock is
 // held.
-TALUS_SLOW void** widen_list(Locked&, ThreadCache& cache, ClassId id, size_t capacity) noexcept {
-  void** bottom = cache.wide.bottoms[index_of(id)];
-  cache.wide.words[index_of(id) / 64] |= class_bit(id);
-  const ThreadList list = list_of(cache, id);
-  list.top.store_relaxed(bottom);  // [own] in the lock
-  list.limit = bottom + capacity;
-  return bottom;
+TALUS_SLOW void** widen_list(Locked& held, ThreadCache& cache, ClassId id,
+                             size_t capacity) noexcept {
+  return move_list(held, cache, id, cache.wide.bottoms[index_of(id)], capacity);
 }
 
-// An empty list goes back to its usual place, for the next thread. The caller sets its limit, and
-// what all such lists have.
-TALUS_SLOW void leave_wide_place(ThreadCache& cache, ClassId id) noexcept {
+// An empty list goes back to its first place and is short, for the next thread. The caller sets
+// what all wide lists have.
+TALUS_USUAL void shorten_list(ThreadCache& cache, ClassId id) noexcept {
+  void** first = first_place(cache, id);
+  if (list_bottom(cache, id) == first) {
+    list_of(cache, id).limit = first + list_start_of(id);
+    return;
+  }
   Locked held{lock_of(cache)};
-  cache.wide.words[index_of(id) / 64] &= ~class_bit(id);
-  list_of(cache, id).top.store_relaxed(list_bottom(cache, id));  // [own] in the lock
+  move_list(held, cache, id, first, list_start_of(id));
 }
 
 }  // namespace talus

@@ -151,13 +151,16 @@ constexpr size_t bytes_at_alignment(size_t bytes, size_t) noexcept { return byte
 constexpr ClassId class_of_aligned(size_t bytes, size_t) noexcept { return class_of(bytes); }
 struct ListBounds {
   uint16_t blocks_max[class_count];
-  uint16_t start[class_count];
+  uint16_t first_blocks[class_count];
+  uint16_t first_start[class_count];
+  uint16_t usual_start[class_count];
 };
 inline constexpr size_t list_places_most =
     model::attendance::list_places[0] + model::attendance::list_places[1] + class_count;
 constexpr ListBounds derive_list_bounds(size_t) noexcept {
-  const uint16_t first = model::attendance::list_places[0];
-  return {{first, model::attendance::list_places[1]}, {1, static_cast<uint16_t>(first + 2)}};
+  const uint16_t small = model::attendance::list_places[0];
+  const uint16_t large = model::attendance::list_places[1];
+  return {{small, large}, {small, large}, {1, static_cast<uint16_t>(small + 2)}, {0, 0}};
 }
 
 // os and sync

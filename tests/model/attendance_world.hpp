@@ -144,6 +144,7 @@ class World : public Scenario {
     talus::registry.caches = &cache();
     for (const int index : {0, 1}) {
       const int listed = index == 0 ? plan_.listed : plan_.large_listed;
+      cache().bottoms[index] = talus::first_place(cache(), class_id(index));
       for (int i = 0; i < listed; i++) bottom(index)[i] = blocks.leave_home(index);
       if (&list(index).top != &cache().tops[index]) talus::close_list(cache(), index);
       list(index).top.store_relaxed(bottom(index) + listed);

@@ -138,10 +138,17 @@ TEST(SizeClass, ListsHaveRoomBesideEachOtherWhateverTheirBound) {
     const ListBounds bounds = derive_list_bounds(list_bytes);
     size_t next = 0;
     for (size_t index = 0; index < class_count; index++) {
-      ASSERT_EQ(bounds.start[index], next + 1) << "a null before each list";
+      ASSERT_EQ(bounds.first_start[index], next + 1) << "a null before each list";
       ASSERT_GE(bounds.blocks_max[index], list_blocks_min);
       ASSERT_LE(bounds.blocks_max[index], list_blocks_max);
-      next = bounds.start[index] + bounds.blocks_max[index];
+      ASSERT_LE(bounds.first_blocks[index], bounds.blocks_max[index]);
+      next = bounds.first_start[index] + bounds.first_blocks[index];
+    }
+    for (size_t index = 0; index < class_count; index++) {
+      if (bounds.first_blocks[index] == bounds.blocks_max[index]) continue;
+      ASSERT_EQ(bounds.usual_start[index], next + 1) << "a null before each list";
+      ASSERT_LE(size_class_table.rows[index].block_bytes, fast_bytes_max);
+      next = bounds.usual_start[index] + bounds.blocks_max[index];
     }
     ASSERT_EQ(bounds.places, next);
     ASSERT_LE(bounds.places, list_places_most);
@@ -149,6 +156,8 @@ TEST(SizeClass, ListsHaveRoomBesideEachOtherWhateverTheirBound) {
   const ListBounds usual = derive_list_bounds(list_bytes_max);
   EXPECT_EQ(usual.blocks_max[index_of(class_of(64))], 16 * kib / 64);
   EXPECT_EQ(usual.blocks_max[index_of(class_of(8 * kib))], 64 * kib / (8 * kib));
+  EXPECT_EQ(usual.first_blocks[index_of(class_of(64))], list_batch_blocks);
+  EXPECT_EQ(usual.first_blocks[index_of(class_of(512))], list_blocks_start);
 }
 
 }  // namespace

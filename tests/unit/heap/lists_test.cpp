@@ -118,6 +118,45 @@ TEST(Lists, MoveABatchWhereTheyGoOnTheSameWay) {
   options.list_bytes = list_bytes;
 }
 
+// A thread that uses all classes a little touches few pages of its cache.
+TEST(Lists, LieCloseToEachOtherUntilTheyAreUsedMuch) {
+  ThreadCache& cache = test::own_cache();
+  std::vector<void*> blocks;
+  const auto few = [&](size_t count) {
+    for (size_t index = 0; index < class_count; index++) {
+      for (size_t i = 0; i < count; i++) {
+        blocks.push_back(allocate(size_class_table.rows[index].block_bytes));
+      }
+    }
+    for (void* block : blocks) release(block);
+    blocks.clear();
+  };
+  const uint64_t list_bytes = options.list_bytes;
+  options.list_bytes = 0;  // no list becomes wide
+  flush_all(cache);
+  few(4);
+  for (size_t index = 0; index < class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    EXPECT_EQ(list_bottom(cache, id), first_place(cache, id)) << index;
+  }
+  const ClassId last{static_cast<uint8_t>(class_count - 1)};
+  EXPECT_LT(list_of(cache, last).limit - cache.storage, 9 * 128) << "9 KiB";
+
+  few(200);
+  for (size_t index = 0; index < class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    const bool is_close = list_bottom(cache, id) == first_place(cache, id);
+    EXPECT_EQ(is_close, list_most_of(id) == list_bounds.first_blocks[index]) << index;
+  }
+  flush_all(cache);
+  for (size_t index = 0; index < class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    EXPECT_EQ(list_bottom(cache, id), first_place(cache, id)) << index;
+  }
+  options.list_bytes = list_bytes;
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
 // A thread that frees what others of its heap allocated has no use for long lists.
 TEST(Lists, StayShortWhereAThreadOnlyFrees) {
   ThreadCache& cache = test::own_cache();

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: MIT
+# What the model of attendance must notice of src/heap/lists.hpp; the form is that of
+# remote_free_mutants.cmake.
+
+# The list begins where it did, and ends in its other place.
+mutant(begins_where_it_did
+[==[  cache.bottoms[index_of(id)] = bottom;
+]==] [==[]==])
+# The blocks of the other place are not those of the list.
+mutant(ends_where_it_did
+[==[  list.top.store_relaxed(bottom);  // [own] in the lock
+  list.limit = bottom + capacity;
+]==] [==[  list.limit = bottom + capacity;
+]==])
