@@ -74,9 +74,9 @@ inline constexpr size_t fast_bytes_max = 4 * kib;
 // Blocks that hide the way to the slabs: a list that runs empty again and again, or is full again
 // and again, moves so many at a time if it has room for them.
 inline constexpr size_t list_batch_blocks = 32;
-// A list starts with a capacity of these blocks when its thread allocates (before that, of at most
-// these bytes), and doubles each time it runs empty, or over while it has less than this part of
-// what its class may have.
+// A list starts with a capacity of at most these blocks and bytes, one block at least when its
+// thread allocates, and doubles each time it runs empty, or over while it has less than this part
+// of what its class may have.
 inline constexpr size_t list_blocks_start = 8;
 inline constexpr size_t list_bytes_start = 1 * kib;
 inline constexpr size_t list_over_part = 4;

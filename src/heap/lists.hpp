@@ -66,18 +66,19 @@ inline size_t list_capacity(ThreadCache& cache, ClassId id) noexcept {
   return static_cast<size_t>(list_of(cache, id).limit - list_bottom(cache, id));
 }
 
-// Capacity that the list of a class gets when its thread allocates for the first time; none for
-// medium classes, where that is counted.
-inline size_t list_first_of(ClassId id) noexcept {
-  if (is_medium(id)) return 0;
-  const size_t most = list_most_of(id);
-  return most < list_blocks_start ? most : list_blocks_start;
-}
-// ... and until then: a thread that only frees has no use for large blocks.
+// Capacity of a list whose thread did not allocate of the class yet, and has no use for large
+// blocks; none for medium classes, where capacity is counted.
 inline size_t list_start_of(ClassId id) noexcept {
+  if (is_medium(id)) return 0;
   const size_t by_bytes = list_bytes_start / size_class_row(id).block_bytes;
-  const size_t first = list_first_of(id);
-  return by_bytes < first ? by_bytes : first;
+  const size_t blocks = by_bytes < list_blocks_start ? by_bytes : list_blocks_start;
+  return blocks < list_most_of(id) ? blocks : list_most_of(id);
+}
+// ... and when it allocates for the first time. Of large blocks one: a thread that takes one of
+// each of many classes would else hold the rest for nobody.
+inline size_t list_first_of(ClassId id) noexcept {
+  const size_t start = list_start_of(id);
+  return start == 0 && !is_medium(id) ? 1 : start;
 }
 // How far running over enlarges it: to a few blocks at least, or each block more would be a way to
 // the slabs of its own; and as far as its first place goes, for it is not empty then. Guarded lists

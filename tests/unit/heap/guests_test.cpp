@@ -163,6 +163,7 @@ TEST_F(Guests, AreTakenBackFromAHostThatSleeps) {
   for (const size_t bytes : {guest_bytes, 5 * guest_bytes}) {
     std::vector<void*> guests;
     for (size_t i = 0; i < count; i++) guests.push_back(make(bytes));
+    flush_lists(test::own_cache());
     const uint32_t before = taken(bytes);
     neighbour_.run([&] {
       make_room(bytes);

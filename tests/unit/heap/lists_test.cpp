@@ -106,7 +106,7 @@ TEST(Lists, MoveABatchWhereTheyGoOnTheSameWay) {
       } while (list_length(cache, id) > before);
       return list_length(cache, id) - 1;  // with the one that was freed last
     };
-    for (int i = 0; i < 12; i++) take_all();  // the list gets its full capacity
+    for (int i = 0; i < 24; i++) take_all();  // the list gets its full capacity
     EXPECT_EQ(take_all(), batch) << bytes;
     EXPECT_EQ(fill(), most - half) << bytes << ", for the first time";
     EXPECT_EQ(fill(), most - batch) << bytes << ", again";
@@ -116,6 +116,23 @@ TEST(Lists, MoveABatchWhereTheyGoOnTheSameWay) {
     for (void* block : blocks) release(block);
   }
   options.list_bytes = list_bytes;
+}
+
+// A thread that takes one block of each of many classes does not hold more for nobody.
+TEST(Lists, OfLargeBlocksBeginWithOne) {
+  ThreadCache& cache = test::own_cache();
+  flush_all(cache);
+  for (size_t index = 0; index < small_class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    const size_t bytes = size_class_row(id).block_bytes;
+    void* block = allocate(bytes);
+    const size_t taken = list_length(cache, id) + 1;
+    EXPECT_LE(taken * bytes, std::max(bytes, list_bytes_start)) << index;
+    release(block);
+    EXPECT_EQ(list_length(cache, id), taken) << index;
+  }
+  flush_all(cache);
+  EXPECT_EQ(test::live_bytes(), 0u);
 }
 
 // A thread that uses all classes a little touches few pages of its cache.
