@@ -43,6 +43,7 @@ struct Heap {
   LowMark free_mark;           // of free_bytes - lean_free_bytes
   size_t away_bytes = 0;       // of free_bytes: pages that were given back, in whatever slab
   size_t told_free_bytes = 0;  // what address space knows of free_bytes - away_bytes
+  size_t taken_back_bytes = 0;  // of pages that were away, since it was told last
   RemoteMessage* unused_messages = nullptr;
   uint32_t unused_message_count = 0;
   // shared

@@ -32,6 +32,10 @@ TALUS_SLOW void tell_free_bytes(Heap& heap) noexcept {
   space.add_free_in_slabs(held, bytes - heap.told_free_bytes);
   const bool is_more = bytes > heap.told_free_bytes;
   heap.told_free_bytes = bytes;
+  if (heap.taken_back_bytes != 0) {
+    space.note_taken_back(held, heap.taken_back_bytes);
+    heap.taken_back_bytes = 0;
+  }
   if (!is_more) return;
   if (space.excess_bytes(held, Patience::of_program) >= surplus_bytes_min) space.press();
 }

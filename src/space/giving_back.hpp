@@ -40,6 +40,10 @@ class GivingBack : public FreeRanges {
   void add_free_in_slabs(Locked&, size_t bytes) noexcept {
     retention_.add_free_in_slabs(bytes, counters_.given_bytes);
   }
+  void note_relief(Locked&, size_t bytes) noexcept {
+    retention_.note_relief(bytes, dirty_bytes());
+  }
+  void note_taken_back(Locked&, size_t bytes) noexcept { retention_.note_taken_back(bytes); }
   // Gives back what may not be kept of the dirty ranges, at most about `bytes_most`.
   void relieve_ranges(Locked& held, Patience patience, size_t bytes_most) noexcept {
     const size_t most = retention_.dirty_bytes_max(counters_.given_bytes, patience);

@@ -7,12 +7,14 @@
 // (base/high_mark.hpp): what comes and goes in large steps would otherwise be given back and
 // touched anew in each step, and while it stays there is no more memory than there just was. What
 // slabs keep free is not in use, though slabs are given: it counts as retained beside the dirty.
+// Where the program takes back what had to go for that, more may stay (space/regret.hpp).
 // Called on: under the space lock. Must not know: where the memory lies.
 #ifndef TALUS_SPACE_RETENTION_HPP
 #define TALUS_SPACE_RETENTION_HPP
 
 #include "os/os.hpp"
 #include "settings/options.hpp"
+#include "space/regret.hpp"
 
 namespace talus {
 
@@ -35,6 +37,15 @@ class Retention {
   void add_free_in_slabs(size_t bytes, size_t given) noexcept {
     free_in_slabs_ += bytes;
     use_mark_.note(footprint(given));
+  }
+
+  // Of what slabs kept, so many bytes went because they were too much ...
+  void note_relief(size_t bytes, size_t dirty) noexcept {
+    regret_.note_given(bytes, bytes + free_in_slabs_ + dirty, os::System::now_ms());
+  }
+  // ... and blocks were taken from so many that had gone.
+  void note_taken_back(size_t bytes) noexcept {
+    regret_.note_taken(bytes, os::System::now_ms());
   }
 
   // What is free and touched, and nobody needed lately.
@@ -64,13 +75,13 @@ class Retention {
   size_t dirty_bytes_max(size_t given, Patience patience) const noexcept {
     if (options.decay_ms == 0 || options.retain_bytes == 0) return 0;
     const size_t most = options.retain_bytes - uncounted(options.retain_bytes);
-    const size_t bound = Greater::of(most, used_lately(given, patience));
+    const size_t bound = Greater::of(most, wider_bound(given, patience));
     return Greater::of(bound > free_in_slabs_ ? bound - free_in_slabs_ : 0, most / 16);
   }
   // So much more is free and touched than may be. Large heaps may keep an eighth in slabs.
   size_t excess_bytes(size_t given, size_t dirty, Patience patience) const noexcept {
     const size_t bound = Greater::of(options.retain_bytes, given / 8);
-    const size_t most = Greater::of(bound - uncounted(bound), used_lately(given, patience));
+    const size_t most = Greater::of(bound - uncounted(bound), wider_bound(given, patience));
     const size_t kept = free_in_slabs_ + dirty;
     return kept > most ? kept - most : 0;
   }
@@ -91,12 +102,20 @@ class Retention {
     if (patience == Patience::of_program) most = Greater::of(most, most_before_turn_);
     return most > now ? most - now : 0;
   }
+  // What may be kept, whatever the bound is. Where nothing may, nothing is regretted.
+  size_t wider_bound(size_t given, Patience patience) const noexcept {
+    const size_t used = used_lately(given, patience);
+    const bool is_tight = options.decay_ms == 0 || options.retain_bytes == 0;
+    if (TALUS_LIKELY(!regret_.is_any()) || is_tight) return used;
+    return Greater::of(used, regret_.may_keep(os::System::now_ms()));
+  }
   // Where slabs keep much, threads hold some of it in their lists, and the first touch of a huge
   // page made more of it resident than was given: that is part of the bound, too.
   size_t uncounted(size_t bound) const noexcept {
     return free_in_slabs_ > bound / 8 ? bound / 8 + bound / 16 : 0;
   }
 
+  Regret regret_;
   LowMark dirty_mark_;
   HighMark use_mark_;
   size_t most_before_turn_ = 0;  // of use_mark_

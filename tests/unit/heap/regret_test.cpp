@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/heap/regret: a program that takes back what it freed a moment ago keeps its pages from
+// then on.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "api/entry.hpp"
+#include "heap/sweep.hpp"
+#include "quiet.hpp"
+
+namespace talus {
+namespace {
+
+size_t purged_so_far() {
+  Locked held{space.lock()};
+  return space.counters().purged_bytes;
+}
+
+// Slabs of two sizes that are full in turn, and hold one block in sixteen meanwhile.
+class ReliefTest : public testing::Test {
+ protected:
+  static constexpr size_t full_bytes = 48 * mib;
+  static constexpr size_t left_part = 16;
+
+  ReliefTest() : before_{options} {
+    options.helper = false;
+    options.thp = HugePages::never;  // holes in huge pages are another matter
+    trim_heaps(0);
+    options.retain_bytes = 8 * mib;
+    options.decay_ms = 1000000;
+    for (const size_t bytes : sizes_) {
+      fill(bytes);
+      for (size_t i = 0; i < blocks_.size(); i += left_part) {
+        left_.push_back(blocks_[i]);
+        blocks_[i] = nullptr;
+      }
+      empty();
+    }
+  }
+  ~ReliefTest() override {
+    for (void* block : left_) release(block);
+    options = before_;
+    trim_heaps(0);
+  }
+
+  // Returns what went meanwhile, for each phase. Between two what was in use is forgotten, as if
+  // they were seconds apart.
+  size_t run_phases(int count) {
+    const size_t before = purged_so_far();
+    for (int phase = 0; phase < count; phase++) {
+      fill(sizes_[phase % 2]);
+      empty();
+      Locked held{space.lock()};
+      space.give_back_surplus(held, LowMark::turns_kept + 1);
+    }
+    return (purged_so_far() - before) / static_cast<size_t>(count);
+  }
+
+ private:
+  static constexpr size_t sizes_[] = {2000, 3000};
+
+  void fill(size_t bytes) {
+    for (size_t left = full_bytes / bytes; left > 0; left--) blocks_.push_back(allocate(bytes));
+  }
+  void empty() {
+    for (void* block : blocks_) release(block);
+    blocks_.clear();
+  }
+
+  Options before_;
+  std::vector<void*> blocks_;
+  std::vector<void*> left_;
+};
+
+TEST_F(ReliefTest, LeavesWhatIsTakenBackAtOnce) {
+  ASSERT_GT(run_phases(2), regret_bytes_min) << "nothing had to go";
+  EXPECT_LT(run_phases(8), full_bytes / 8);
+}
+
+}  // namespace
+}  // namespace talus
