@@ -201,7 +201,9 @@ TALUS_SLOW void slab_gave_away(Heap& heap, Slab& slab, void* const* blocks,
                                size_t count) noexcept {
   const size_t before = slab.away_bytes;
   note_away(heap, slab, forget_away(slab, blocks, count, os::page_bytes()));
-  heap.taken_back_bytes += before - slab.away_bytes;
+  // It may be more than before: pages behind the last block count as far as blocks are free, and
+  // some may have come home meanwhile.
+  if (slab.away_bytes < before) heap.taken_back_bytes += before - slab.away_bytes;
 }
 // Blocks were taken from an available slab.
 TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab, void* const* blocks,

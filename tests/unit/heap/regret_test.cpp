@@ -3,6 +3,7 @@
 // then on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "api/entry.hpp"
@@ -76,6 +77,29 @@ class ReliefTest : public testing::Test {
 TEST_F(ReliefTest, LeavesWhatIsTakenBackAtOnce) {
   ASSERT_GT(run_phases(2), regret_bytes_min) << "nothing had to go";
   EXPECT_LT(run_phases(8), full_bytes / 8);
+}
+
+// Of a slab whose last page is no block's, and whose other pages are, three blocks are left when
+// the rest goes; two of these come home, and one is taken again.
+TEST_F(ReliefTest, DoesNotTakeWhatCameHomeForWhatWent) {
+  constexpr size_t bytes = 12 * kib;
+  const SizeClass& row = size_class_row(class_of(bytes));
+  ASSERT_GE(row.slab_granules * granule_bytes - row.block_count * bytes, os::page_bytes());
+  ThreadCache& cache = test::own_cache();
+  flush_all(cache);
+  trim_heaps(0);
+  std::vector<void*> blocks(row.block_count);
+  for (void*& block : blocks) block = allocate(bytes);
+  std::sort(blocks.begin(), blocks.end());
+  for (size_t i = 3; i < blocks.size(); i++) release(blocks[i]);
+  trim_heaps(0);
+  for (size_t i = 0; i < 2; i++) release(blocks[i]);
+  flush_all(cache);
+  const size_t before = cache.heap->taken_back_bytes;
+  EXPECT_EQ(allocate(bytes), blocks[0]);
+  EXPECT_EQ(cache.heap->taken_back_bytes, before);
+  release(blocks[0]);
+  release(blocks[2]);
 }
 
 }  // namespace
