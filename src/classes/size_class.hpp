@@ -158,8 +158,8 @@ constexpr ClassId class_of_aligned(size_t bytes, size_t alignment) noexcept {
   return class_of(bytes_at_alignment(bytes, alignment));
 }
 
-// Blocks that a list may hold without much use by its thread: it gets so many at once, or grows to
-// that by running over (heap/lists.hpp). Lists of larger blocks are short anyway.
+// Blocks that the first place of a list has room for: as many as it may get before it ran empty
+// often, or by running over (heap/lists.hpp). Lists of larger blocks are short anyway.
 constexpr size_t first_list_blocks_of(size_t block_bytes, size_t most) noexcept {
   if (block_bytes > fast_bytes_max) return most;
   size_t first = most / list_over_part;

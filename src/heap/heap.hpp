@@ -153,8 +153,8 @@ struct ThreadCache : HeapFace {
   // Lists of the large classes, which are used in slow paths only.
   Atomic<void**> guarded_tops[class_count - fast_class_count];
   void** guarded_limits[class_count - fast_class_count];
-  // Where the first block of each list lies. Others read it under the heap's lock, under which it
-  // changes.
+  // Where the first block of each list lies. It changes under the heap's lock; others read it
+  // there, or while the owner is at rest (heap/attendance.hpp).
   void** bottoms[class_count];
   // A bit a class: the list ran empty, and was not full since.
   uint64_t growing_words[class_words];

@@ -128,12 +128,9 @@ inline bool relieve_slabs(Patience patience, size_t bytes_most) noexcept {
   for_each_heap_and_instance([&](Heap& heap) noexcept {
     if (purged < wanted) purged += purge_holes(heap, wanted - purged, SlabAge::any);
   });
-  {
-    Locked held{space.lock()};
-    space.note_relief(held, purged);
-  }
+  Locked held{space.lock()};
+  space.note_relief(held, purged);
   if (purged < wanted / 2) {
-    Locked held{space.lock()};
     if (space.may_give_up_huge(held)) {
       // Much of it lies in huge pages. Who keeps beyond the bound what was not in use of late does
       // not fill them; the next relief finds their holes.

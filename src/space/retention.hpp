@@ -73,7 +73,7 @@ class Retention {
 
   // Dirty bytes that may be kept. Slabs take their part of it, but for the last sixteenth.
   size_t dirty_bytes_max(size_t given, Patience patience) const noexcept {
-    if (options.decay_ms == 0 || options.retain_bytes == 0) return 0;
+    if (keeps_nothing()) return 0;
     const size_t most = options.retain_bytes - uncounted(options.retain_bytes);
     const size_t bound = Greater::of(most, wider_bound(given, patience));
     return Greater::of(bound > free_in_slabs_ ? bound - free_in_slabs_ : 0, most / 16);
@@ -87,6 +87,9 @@ class Retention {
   }
 
  private:
+  static bool keeps_nothing() noexcept {
+    return options.decay_ms == 0 || options.retain_bytes == 0;
+  }
   size_t in_use(size_t given) const noexcept {
     return given > free_in_slabs_ ? given - free_in_slabs_ : 0;
   }
@@ -105,8 +108,7 @@ class Retention {
   // What may be kept, whatever the bound is. Where nothing may, nothing is regretted.
   size_t wider_bound(size_t given, Patience patience) const noexcept {
     const size_t used = used_lately(given, patience);
-    const bool is_tight = options.decay_ms == 0 || options.retain_bytes == 0;
-    if (TALUS_LIKELY(!regret_.is_any()) || is_tight) return used;
+    if (TALUS_LIKELY(!regret_.is_any()) || keeps_nothing()) return used;
     return Greater::of(used, regret_.may_keep(os::System::now_ms()));
   }
   // Where slabs keep much, threads hold some of it in their lists, and the first touch of a huge
