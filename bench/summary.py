@@ -117,10 +117,17 @@ def peers_of(subject: str) -> list[str]:
     return [peer for peer in PEERS if peer != subject]
 
 
+def sound_peers(cells: dict, workload: str, subject: str) -> list[str]:
+    """Peers that may be the best on this workload: a run that hangs or breaks off leaves the lucky
+    ones to be compared with."""
+    return [peer for peer in peers_of(subject)
+            if (cell := cells.get((workload, peer))) and not cell.failures]
+
+
 def best_peer(cells: dict, workload: str, subject: str, figure: str) -> str | None:
     """The peer with the lowest figure on this workload."""
-    present = [peer for peer in peers_of(subject) if (workload, peer) in cells]
-    return min(present, key=lambda peer: getattr(cells[(workload, peer)], figure), default=None)
+    return min(sound_peers(cells, workload, subject),
+               key=lambda peer: getattr(cells[(workload, peer)], figure), default=None)
 
 
 def heap_bound(cells: dict, workloads: list[str]) -> list[str]:
@@ -201,7 +208,7 @@ def summarize(samples: list[dict], workloads: list[str], allocators: list[str],
     by_round = held_out.times_by_round(samples)
     rows = [{**row_of(cells, workload, allocators, subject, comparisons),
              "time_ratio_to_best_held_out": held_out.ratio_to_best(
-                 by_round.get(workload, {}), subject, peers_of(subject)),
+                 by_round.get(workload, {}), subject, sound_peers(cells, workload, subject)),
              **(about or {}).get(workload, {})} for workload in workloads]
     large = heap_bound(cells, workloads)
     to_best = [row["time_ratio_to_best"] for row in rows if row["time_ratio_to_best"]]

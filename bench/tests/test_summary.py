@@ -52,6 +52,14 @@ class Ratios(unittest.TestCase):
         self.assertEqual(["glibc", "jemalloc"], [row["best_peer"] for row in self.figures["rows"]])
         self.assertEqual([0.5, 9], [row["time_ratio_to_best"] for row in self.figures["rows"]])
 
+    def test_who_failed_a_run_is_not_the_best(self):
+        samples = self.samples + [sample("W", "jemalloc", 1, outcome="crash")]
+        figures = summary.summarize(samples, ["W"], ["talus", "glibc", "jemalloc"], "talus")
+        row = figures["rows"][0]
+        self.assertEqual(("glibc", 9 / 8, 4), (row["best_peer"], row["time_ratio_to_best"],
+                                               row["rss_ratio_to_leanest"]))
+        self.assertEqual(9, row["time_ratio"]["jemalloc"])
+
     def test_noise_of_one_allocator_marks_the_row(self):
         samples = [sample("W", "talus", 1), sample("W", "glibc", 2, is_noisy=True),
                    sample("V", "talus", 1), sample("V", "glibc", 2)]
