@@ -1,0 +1,131 @@
+# The kept full runs as one page of tables, docs/benchmarks/runs.md:
+#
+#   python3 -B -m bench.history > docs/benchmarks/runs.md
+#
+# Owns: which runs are shown in full, and the page. Each kind of run (the whole work, a part of it,
+# more threads than processors) is shown in full as it was measured last; all runs have a line.
+# Every figure is the one that the run's own summary has.
+#
+# SPDX-License-Identifier: MIT
+
+import json
+import sys
+from pathlib import Path
+
+RUNS = Path(__file__).parent / "results" / "full"
+MANY_ROWS = 30        # fewer are a repetition of some
+MANY_THREADS = 8
+HEAD = """# The full runs
+
+Made by `python3 -B -m bench.history` from `bench/results/full`; [README.md](README.md) says what
+they mean. Each figure is Talus divided by another allocator: below 1 Talus is better. "Beside the
+best" divides by the peer that is best at that workload, "held out" by the peer that was best in the
+other rounds, because the least of eight medians is too low by chance. Memory is peak RSS, "by
+request" divided by what was requested at the peak of that run, where the heap is most of it.
+"""
+
+
+def read_runs(folder: Path) -> dict[str, dict]:
+    """By file name, oldest first."""
+    runs = {path.name: json.loads(path.read_text(encoding="utf-8"))
+            for path in folder.glob("*.json")}
+    return dict(sorted(runs.items(), key=lambda one: one[1]["started"]))
+
+
+def number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def between(interval: list[float] | None) -> str:
+    return "" if interval is None else f" [{interval[0]:.2f}, {interval[1]:.2f}]"
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def is_of_many_rows(run: dict) -> bool:
+    return len(run["summary"]["rows"]) >= MANY_ROWS
+
+
+def has_many_threads(run: dict) -> bool:
+    return run["settings"]["threads"] >= MANY_THREADS
+
+
+KINDS = {
+    "The whole work": lambda run: run["settings"]["scale"] >= 1 and not has_many_threads(run),
+    "A part of the work": lambda run: run["settings"]["scale"] < 1 and not has_many_threads(run),
+    "More threads than processors": has_many_threads,
+}
+
+
+def last_of(runs: dict[str, dict], kind: str) -> str | None:
+    names = [name for name, run in runs.items() if is_of_many_rows(run) and KINDS[kind](run)]
+    return names[-1] if names else None
+
+
+def describe(run: dict) -> str:
+    settings, commit = run["settings"], (run["commit"] or {}).get("id", "unknown")
+    return (f"{run['started'][:10]}, {run['machine']['processor']}, "
+            f"{run['machine']['cores']} processors, version {commit[:7]}, "
+            f"T={settings['threads']}, scale {settings['scale']:g}, {settings['repeat']} rounds, "
+            f"{len(run['summary']['rows'])} workloads")
+
+
+def line_of(name: str, run: dict) -> list[str]:
+    summary, settings = run["summary"], run["settings"]
+    commit = (run["commit"] or {}).get("id", "unknown")
+    return [f"`{name}`", commit[:7], run["machine"]["processor"].split("(")[0],
+            str(len(summary["rows"])), f"{settings['scale']:g}", str(settings["threads"]),
+            str(settings["repeat"]),
+            number(summary["geometric_mean_time_to_best"])
+            + between(summary["geometric_mean_time_to_best_interval"]),
+            number(summary.get("geometric_mean_time_to_best_held_out")),
+            number(summary.get("geometric_mean_rss_to_leanest")),
+            number(summary.get("geometric_mean_memory_to_leanest"))]
+
+
+def means(summary: dict) -> str:
+    names = list(summary["geometric_mean_time"])
+    rows = [[label, *(number(summary[f"geometric_mean_{figure}"][name]) for name in names)]
+            for label, figure in (("time", "time"), ("memory", "rss"))]
+    return table(["mean", *names], rows)
+
+
+def leanest(row: dict, subject: str) -> str:
+    peers = {name: cell for name, cell in row["median"].items() if name != subject}
+    return min(peers, key=lambda name: peers[name]["rss_kib"])
+
+
+def rows_of(summary: dict) -> str:
+    subject, lines = summary["subject"], []
+    for row in summary["rows"]:
+        own = row["median"].get(subject)
+        if own is None or row["time_ratio_to_best"] is None:
+            continue
+        lines.append([row["workload"], f"{own['time']:.3f}", number(row["time_ratio_to_best"]),
+                      row["best_peer"], number(row.get("time_ratio_to_best_held_out")),
+                      f"{own['rss_kib'] / 1024:.1f}", number(row.get("rss_ratio_to_leanest")),
+                      leanest(row, subject), number(row.get("memory_ratio_to_leanest"))])
+    return table(["workload", "time", "beside the best", "who", "held out", "MiB",
+                  "beside the leanest", "who", "by request"], lines)
+
+
+def page(runs: dict[str, dict]) -> str:
+    parts = [HEAD]
+    for kind in KINDS:
+        name = last_of(runs, kind)
+        if name is not None:
+            run = runs[name]
+            parts += [f"## {kind}\n", f"`{name}`: {describe(run)}.\n", means(run["summary"]),
+                      rows_of(run["summary"])]
+    parts += ["## All runs\n",
+              table(["file", "version", "processor", "workloads", "scale", "T", "rounds",
+                     "time beside the best", "held out", "memory", "by request"],
+                    [line_of(name, run) for name, run in runs.items()])]
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page(read_runs(RUNS)))
