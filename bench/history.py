@@ -12,9 +12,12 @@ import json
 import sys
 from pathlib import Path
 
+from .table import shown, with_interval
+
 RUNS = Path(__file__).parent / "results" / "full"
 MANY_ROWS = 30        # fewer are a repetition of some
 MANY_THREADS = 8
+DIGITS = 2
 HEAD = """# The full runs
 
 Made by `python3 -B -m bench.history` from `bench/results/full`; [README.md](README.md) says what
@@ -33,11 +36,7 @@ def read_runs(folder: Path) -> dict[str, dict]:
 
 
 def number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
-
-
-def between(interval: list[float] | None) -> str:
-    return "" if interval is None else f" [{interval[0]:.2f}, {interval[1]:.2f}]"
+    return shown(value, DIGITS)
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -65,22 +64,25 @@ def last_of(runs: dict[str, dict], kind: str) -> str | None:
     return names[-1] if names else None
 
 
+def version_of(run: dict) -> str:
+    return (run["commit"] or {}).get("id", "unknown")[:7]
+
+
 def describe(run: dict) -> str:
-    settings, commit = run["settings"], (run["commit"] or {}).get("id", "unknown")
+    settings = run["settings"]
     return (f"{run['started'][:10]}, {run['machine']['processor']}, "
-            f"{run['machine']['cores']} processors, version {commit[:7]}, "
+            f"{run['machine']['cores']} processors, version {version_of(run)}, "
             f"T={settings['threads']}, scale {settings['scale']:g}, {settings['repeat']} rounds, "
             f"{len(run['summary']['rows'])} workloads")
 
 
 def line_of(name: str, run: dict) -> list[str]:
     summary, settings = run["summary"], run["settings"]
-    commit = (run["commit"] or {}).get("id", "unknown")
-    return [f"`{name}`", commit[:7], run["machine"]["processor"].split("(")[0],
+    return [f"`{name}`", version_of(run), run["machine"]["processor"].split("(")[0],
             str(len(summary["rows"])), f"{settings['scale']:g}", str(settings["threads"]),
             str(settings["repeat"]),
-            number(summary["geometric_mean_time_to_best"])
-            + between(summary["geometric_mean_time_to_best_interval"]),
+            with_interval(summary["geometric_mean_time_to_best"],
+                          summary["geometric_mean_time_to_best_interval"], DIGITS),
             number(summary.get("geometric_mean_time_to_best_held_out")),
             number(summary.get("geometric_mean_rss_to_leanest")),
             number(summary.get("geometric_mean_memory_to_leanest"))]
@@ -94,7 +96,9 @@ def means(summary: dict) -> str:
 
 
 def leanest(row: dict, subject: str) -> str:
-    peers = {name: cell for name, cell in row["median"].items() if name != subject}
+    """Who the summary divided by: a peer that failed a run is not it (summary.sound_peers)."""
+    peers = {name: cell for name, cell in row["median"].items()
+             if name != subject and not cell["failures"]}
     return min(peers, key=lambda name: peers[name]["rss_kib"])
 
 

@@ -75,11 +75,11 @@ def median_rows(summary: dict, allocators: list[str], figure: str) -> list[list[
     return rows
 
 
-def with_interval(value: float | None, interval: list[float] | None) -> str:
+def with_interval(value: float | None, interval: list[float] | None, digits: int = 3) -> str:
     """The figure with how far it can be trusted: 0.930 [0.91, 0.95]."""
     if value is None or interval is None:
-        return shown(value)
-    return f"{value:.3f} [{interval[0]:.2f}, {interval[1]:.2f}]"
+        return shown(value, digits)
+    return f"{shown(value, digits)} [{interval[0]:.2f}, {interval[1]:.2f}]"
 
 
 def median_text(median: dict, figure: str) -> str:
