@@ -170,7 +170,9 @@ inline void* pvalloc(size_t bytes) noexcept {
   return allocate_at(os::page_bytes(), rounded);
 }
 
-inline size_t malloc_usable_size(void* pointer) noexcept { return usable_size(pointer); }
+TALUS_FAST size_t malloc_usable_size(void* pointer) noexcept {
+  return usable_size_at_hand(pointer);
+}
 
 // Size that malloc(bytes) really provides.
 inline size_t malloc_good_size(size_t bytes) noexcept {

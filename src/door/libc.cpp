@@ -34,7 +34,7 @@ TALUS_USUAL_NAME int posix_memalign(void** result, size_t alignment, size_t byte
 }
 TALUS_NAME void* valloc(size_t bytes) noexcept { return talus::api::valloc(bytes); }
 TALUS_NAME void* pvalloc(size_t bytes) noexcept { return talus::api::pvalloc(bytes); }
-TALUS_NAME size_t malloc_usable_size(void* pointer) noexcept {
+TALUS_USUAL_NAME size_t malloc_usable_size(void* pointer) noexcept {
   return talus::api::malloc_usable_size(pointer);
 }
 

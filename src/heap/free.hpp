@@ -32,8 +32,9 @@ TALUS_FAST void release_as(PageWord word, void* pointer, HeapFace& face) noexcep
   slot.store_relaxed(top + 1);  // [own]
 }
 
-// A pointer for which the page map has to look further.
+// A pointer for which the page map has to look further, but for the most usual of them.
 TALUS_NEXT void release_far(void* pointer, HeapFace& face) noexcept {
+  if (pointer == nullptr) return;
   release_as(page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer)), pointer, face);
 }
 

@@ -68,8 +68,23 @@ TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
   return {large.usable_bytes - large.front_bytes, &large, false, owner_of_large(word)};
 }
 
-inline size_t usable_size(void* pointer) noexcept {
+TALUS_SLOW size_t usable_size(void* pointer) noexcept {
   return pointer == nullptr ? 0 : facts_of(pointer, "malloc_usable_size").usable_bytes;
+}
+
+// The same for who asks with every block that it takes and frees, as redis does to know how much it
+// has: one look-up, one proof, and no call.
+TALUS_FAST size_t usable_size_at_hand(void* pointer) noexcept {
+  PageMap::Place place;
+  // leaves: null, beyond the page map's window, no address of ours
+  if (TALUS_LIKELY(page_map.find_near(reinterpret_cast<uintptr_t>(pointer), place))) {
+    if (TALUS_LIKELY(place.word().is_slab())) {
+      const Slab& slab = *static_cast<Slab*>(place.descriptor());
+      slab.prove(pointer);
+      return slab.block_bytes;
+    }
+  }
+  return usable_size(pointer);  // leaves: large, special; no block
 }
 
 // Does a block of `usable` bytes in a slab serve `bytes` without wasting much of itself?
