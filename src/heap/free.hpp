@@ -2,7 +2,7 @@
 // heap/free: the way of a block back into the heap.
 //
 // release(pointer)                   here        page word, compare owner, push
-//   -> release_far(pointer, face)    here        null, or beyond the page map's window: as above
+//   -> release_far(pointer, face)    here        null is nothing; beyond the window as above
 //   -> release_other(..., word)      free_slow   a block of another heap: add it to a message
 //   -> release_full(..., index)      free_slow   the list is full, or one for slow paths only
 //        -> push_guarded(...)                    the latter: a push that calls nothing
