@@ -158,7 +158,7 @@ struct OptionTypeOf<HeapMode> {
       "at most that much free memory that has been touched is kept for reuse, beside what was "\
       "in use until decay_ms ago; 0: none")                                                    \
   ROW(list_bytes, std::uint64_t, list_bytes_max, 0, list_bytes_most, bytes, at_start,          \
-      "free blocks of a size class that a thread may hold, four times as much above 4 KiB, 64 "\
+      "free blocks of a size class that a thread may hold, four times as much above 4 KiB, 96 "\
       "times as much of blocks above 32 KiB together; at least 4 and at most 1024 blocks; "    \
       "four times as many where it takes and frees them in waves, within 128 times as much")   \
   ROW(arena_bytes, std::uint64_t, 4194304, 1048576, 1073741824, bytes, while_running,          \

@@ -3,6 +3,7 @@
 // thread may keep, zero without being touched while the program has not touched them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -105,9 +106,15 @@ TEST(Medium, AClassThatOftenBorrowsGetsABlockOfItsOwn) {
     test::live_bytes();  // lists are empty
     if (!may_keep_more) {
       // With these and the larger block there is no room for the other one.
-      const size_t bytes = kept_bytes_most() / 2 - granule_bytes;
-      void* blocks[] = {allocate(bytes), allocate(bytes)};
+      constexpr size_t most = large_kept_granules * granule_bytes;
+      size_t left = kept_bytes_most() - 2 * granule_bytes;
+      std::vector<void*> blocks;
+      for (; left > medium_bytes_max; left -= std::min(left, most)) {
+        blocks.push_back(allocate(std::min(left, most)));
+      }
       for (void* block : blocks) release(block);
+      ASSERT_EQ(cache.kept.bytes.load_relaxed(), kept_bytes_most() - 2 * granule_bytes - left);
+      ASSERT_LE(left, granule_bytes);
     }
     void* larger = allocate(80 * kib);
     release(larger);
@@ -125,6 +132,23 @@ TEST(Medium, AClassThatOftenBorrowsGetsABlockOfItsOwn) {
     }
     flush_all(cache);
   }
+}
+
+// Where sizes come at random all classes are in use, and none of their blocks should have to come
+// from a slab.
+TEST(Medium, AThreadMayKeepABlockOfEachClass) {
+  ThreadCache& cache = test::own_cache();
+  test::live_bytes();  // lists are empty
+  std::vector<void*> blocks;
+  for (size_t index = small_class_count; index < class_count; index++) {
+    blocks.push_back(allocate(size_class_table.rows[index].block_bytes));
+  }
+  for (void* block : blocks) release(block);
+  for (size_t index = small_class_count; index < class_count; index++) {
+    EXPECT_EQ(list_length(cache, ClassId{static_cast<uint8_t>(index)}), 1u) << index;
+  }
+  flush_all(cache);
+  EXPECT_EQ(test::live_bytes(), 0u);
 }
 
 // Blocks that lie at other multiples wait in the lists meanwhile.
