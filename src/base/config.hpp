@@ -74,9 +74,9 @@ inline constexpr size_t fast_bytes_max = 4 * kib;
 // Blocks that hide the way to the slabs: a list that runs empty again and again, or is full again
 // and again, moves so many at a time if it has room for them.
 inline constexpr size_t list_batch_blocks = 32;
-// A list starts with a capacity of at most these blocks and bytes, one block at least when its
-// thread allocates, and doubles each time it runs empty, or over while it has less than this part
-// of what its class may have.
+// A list has no room until its thread allocates of the class. It starts with a capacity of at most
+// these blocks and bytes, one block at least, and doubles each time it runs empty, or over while it
+// has less than this part of what its class may have.
 inline constexpr size_t list_blocks_start = 8;
 inline constexpr size_t list_bytes_start = 1 * kib;
 inline constexpr size_t list_over_part = 4;
@@ -85,6 +85,9 @@ inline constexpr size_t list_over_part = 4;
 // most for each before they are delivered.
 inline constexpr size_t remote_owners = 8;
 inline constexpr size_t remote_batch_bytes_max = 32 * kib;
+// The same for blocks of the thread's own heap whose class it does not allocate: it brings them
+// home itself, and waits for no other processor.
+inline constexpr size_t own_batch_bytes_max = 16 * kib;
 // Small blocks of other heaps have their first line taken by who frees them (heap/remote.hpp).
 // Larger ones may lie in pages that nobody touched.
 inline constexpr size_t line_taken_bytes_max = 1 * kib;

@@ -18,15 +18,15 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   Heap& heap = *cache.heap;
   const ThreadList list = list_of(cache, id);
   const size_t before = list_capacity(cache, id), first = list_first_of(id);
-  const bool is_begun = before >= first;
-  const size_t capacity = is_begun ? before : first;
+  const bool has_begun = before != 0;
+  const size_t capacity = has_begun ? before : first;
   const bool has_turned = turn_list(cache, id, Trend::grows);
   const size_t wanted = blocks_to_move(id, capacity, has_turned);
   const bool is_long = capacity >= list_most_of(id);
   const size_t wider = is_long && has_turned ? find_room_to_widen(cache, id) : 0;
   Locked held{lock_of(heap)};
   void** bottom = list_bottom(cache, id);
-  if (!is_begun) {
+  if (!has_begun) {
     list.limit = bottom + first;
   } else if (!is_long) {
     bottom = lengthen_list(held, cache, id, larger_capacity(capacity, list_most_of(id)));

@@ -114,7 +114,12 @@ TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t c
     release_one_of(&cache, first);
     return 1;
   }
-  if (TALUS_LIKELY(push_on_list(cache, first, class_of_tag(word.tag())))) return 1;
+  const ClassId id = class_of_tag(word.tag());
+  if (TALUS_LIKELY(push_on_list(cache, first, id))) return 1;
+  if (!is_medium(id) && !is_begun(cache, id)) {
+    release_unlisted(cache, first, id);
+    return 1;
+  }
   const size_t run = run_of(word, blocks, count);
   Locked held{lock_of(cache)};
   give_blocks(*cache.heap, blocks, run);

@@ -40,7 +40,7 @@ TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, ClassId id) noe
   refuse_just_freed(cache, pointer, id);
   if (is_medium(id)) return release_medium(cache, pointer, id);
   if (TALUS_LIKELY(push_on_list(cache, pointer, id))) return;
-  if (list_length(cache, id) == 0) return give_past_lists(cache, pointer);
+  if (!is_begun(cache, id)) return release_unlisted(cache, pointer, id);
   flush_some(cache, id);
   push_on_list(cache, pointer, id);
 }
@@ -108,6 +108,14 @@ TALUS_FAST bool push_guarded(ThreadCache& cache, void* pointer, size_t guarded) 
   return true;
 }
 
+// Adds a block of a class that the thread does not allocate to its batch, and calls nothing.
+TALUS_FAST bool collect_unlisted(ThreadCache& cache, void* pointer, size_t index) noexcept {
+  const BriefWork work{cache};
+  if (TALUS_UNLIKELY(!work.may_begin)) return false;
+  const size_t block_bytes = size_class_table.rows[index].block_bytes;
+  return add_if_room(own_batch(cache), pointer, cache.id, block_bytes, own_batch_bytes_max);
+}
+
 // A block of the face's own heap whose list, with this index, is full or guarded. Such a face is a
 // thread's cache.
 TALUS_NEXT void release_full(void* pointer, HeapFace& face, size_t index) noexcept {
@@ -116,6 +124,8 @@ TALUS_NEXT void release_full(void* pointer, HeapFace& face, size_t index) noexce
   if (TALUS_LIKELY(is_guarded && push_guarded(cache, pointer, index - fast_class_count))) {
     return offer_work();
   }
+  const bool has_room = cache.limits[index] != cache.bottoms[index];
+  if (!has_room && !is_guarded && collect_unlisted(cache, pointer, index)) return;
   release_to_full(pointer, cache, index);  // parameters stay where they are
 }
 
@@ -155,7 +165,8 @@ TALUS_FAST bool take_in_at_hand(ThreadCache& cache, void* pointer, PageWord word
     const bool is_welcome = may_have_guests(id) && !is_instance(word.owner());
     if (is_welcome && push_within(list, pointer)) return true;
   }
-  return add_if_room(cache, pointer, word.owner(), block_bytes);
+  const RemoteBatch& batch = cache.batches[index_of(word.owner()) % remote_owners];
+  return add_if_room(batch, pointer, word.owner(), block_bytes, remote_batch_bytes_max);
 }
 
 // A pointer whose page word names another owner than the face.

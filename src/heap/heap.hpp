@@ -8,7 +8,7 @@
 // A heap for each thread would make memory grow with threads: each would hold partly used slabs of
 // every class. So there are a few heaps for each processor (docs/decisions/0004).
 // Owns: the layout. Invariants: a cache's lists, batches and kept blocks are written by its thread
-// only, and hold blocks of its one heap (batches: of others); slabs, counters and descriptors only
+// only, and hold blocks of its one heap (batches: of any); slabs, counters and descriptors only
 // under the heap's lock; neither heaps nor caches are ever freed, both are used again.
 // Must not know: how threads are born and die.
 #ifndef TALUS_HEAP_HEAP_HPP
@@ -62,8 +62,9 @@ inline size_t free_resident_bytes(const Heap& heap) noexcept {
   return heap.free_bytes - heap.away_bytes;
 }
 
-// Blocks freed here that belong to one other heap, until there are enough for a delivery. The
-// message changes under the lock of the collector's heap.
+// Blocks freed here that belong to one other heap, or to the thread's own where it does not
+// allocate such, until there are enough for a delivery. The message changes under the lock of the
+// collector's heap.
 struct RemoteBatch {
   HeapId owner = HeapId::nobody;     // owner thread only; nobody: there is no message for it
   RemoteMessage* message = nullptr;  // null: none yet
@@ -159,7 +160,7 @@ struct ThreadCache : HeapFace {
   // A bit a class: the list ran empty, and was not full since.
   uint64_t growing_words[class_words];
   WideLists wide;
-  RemoteBatch batches[remote_owners];
+  RemoteBatch batches[remote_owners + 1];  // the last one is for the thread's own heap
   KeptBlocks kept;
   Presence presence;
   HeapFace* mode_face = nullptr;  // of the process's mode, made when first asked for

@@ -66,19 +66,17 @@ inline size_t list_capacity(ThreadCache& cache, ClassId id) noexcept {
   return static_cast<size_t>(list_of(cache, id).limit - list_bottom(cache, id));
 }
 
-// Capacity of a list whose thread did not allocate of the class yet, and has no use for large
-// blocks; none for medium classes, where capacity is counted.
-inline size_t list_start_of(ClassId id) noexcept {
-  if (is_medium(id)) return 0;
+// Capacity of a list of small blocks when its thread allocates of the class for the first time; it
+// has none before. Of large blocks one: a thread that takes one of each of many classes would else
+// hold the rest for nobody.
+inline size_t list_first_of(ClassId id) noexcept {
   const size_t by_bytes = list_bytes_start / size_class_row(id).block_bytes;
+  if (by_bytes == 0) return 1;
   const size_t blocks = by_bytes < list_blocks_start ? by_bytes : list_blocks_start;
   return blocks < list_most_of(id) ? blocks : list_most_of(id);
 }
-// ... and when it allocates for the first time. Of large blocks one: a thread that takes one of
-// each of many classes would else hold the rest for nobody.
-inline size_t list_first_of(ClassId id) noexcept {
-  const size_t start = list_start_of(id);
-  return start == 0 && !is_medium(id) ? 1 : start;
+inline bool is_begun(ThreadCache& cache, ClassId id) noexcept {
+  return list_of(cache, id).limit != list_bottom(cache, id);
 }
 // How far running over enlarges it: to a few blocks at least, or each block more would be a way to
 // the slabs of its own; and as far as its first place goes, for it is not empty then. Guarded lists
@@ -91,10 +89,9 @@ inline size_t list_over_of(ClassId id) noexcept {
   return least < first ? least : first;
 }
 
-// Twice the capacity of a list, or one block if it has none, up to `most`.
+// Twice the capacity of a list, up to `most`.
 TALUS_FAST size_t larger_capacity(size_t capacity, size_t most) noexcept {
-  const size_t more = capacity == 0 ? 1 : capacity * 2;
-  return more < most ? more : most;
+  return 2 * capacity < most ? 2 * capacity : most;
 }
 
 // An empty list goes to another place, where it may have so many blocks. Returns where it begins.
@@ -139,14 +136,15 @@ TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
   list.top.store_relaxed(top + 1);  // [own]
   return true;
 }
-// The same, and the capacity grows a little (that of medium classes elsewhere, where it is counted:
-// heap/medium_lists.hpp). A thread that only frees shall not fill its lists for nobody; one that
-// also allocates lets them run empty, and they grow further by that. False: the list is full.
+// The same, and the capacity grows a little if there is any (that of medium classes elsewhere,
+// where it is counted: heap/medium_lists.hpp). A thread that mostly frees shall not fill its lists
+// for nobody; one that allocates as much lets them run empty, and they grow further by that. False:
+// the list is full.
 TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, ClassId id) noexcept {
   const ThreadList list = list_of(cache, id);
   if (TALUS_LIKELY(push_within(list, block))) return true;
   const size_t capacity = list_capacity(cache, id), most = list_over_of(id);
-  if (capacity >= most) return false;
+  if (capacity == 0 || capacity >= most) return false;
   list.limit = list_bottom(cache, id) + larger_capacity(capacity, most);
   return push_within(list, block);
 }

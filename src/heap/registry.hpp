@@ -173,7 +173,7 @@ TALUS_USUAL ThreadCache* take_cache(Locked& registry_held) noexcept {
     cache->bottoms[index] = bottom;
     const ThreadList list = list_of(*cache, id);
     list.top.store_relaxed(bottom);  // [init]
-    list.limit = bottom + list_start_of(id);
+    list.limit = bottom;
     if (index >= fast_class_count) close_list(*cache, index);
   }
   return cache;

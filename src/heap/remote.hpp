@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heap/remote: blocks of other heaps, from the thread that frees them to the heap they belong to.
+// heap/remote: blocks of other heaps, from the thread that frees them to the heap they belong to;
+// and blocks of the thread's own heap, where it has no list for them.
 //
 // Owns: the batches that a thread collects, draining, and unused messages. Invariants: small
 // blocks that share lines with others never enter another heap's lists (larger ones may,
@@ -158,20 +159,27 @@ TALUS_USUAL void drain_for_owner(Heap& owner, size_t backlog_max) noexcept {
   lock_of(owner).give();
 }
 
-// Sends the collected blocks home. The lock of the collector's heap is held meanwhile, so that a
-// fork finds them either here or there. A thread that ends sees to it that they arrive, because few
-// blocks in many slabs keep those from becoming empty.
+// Sends the collected blocks home, or brings them there if that is the thread's own heap. The lock
+// of the collector's heap is held meanwhile, so that a fork finds them either here or there. A
+// thread that ends sees to it that they arrive, because few blocks in many slabs keep those from
+// becoming empty.
 TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch,
                         size_t backlog_max = remote_backlog_bytes_max) noexcept {
   if (batch.message == nullptr || batch.message->count.load_relaxed() == 0) return;  // [own]
   Heap& owner = heap_with(batch.owner);
+  const bool is_own = batch.owner == cache.id;
   {
     Locked held{lock_of(cache)};
-    owner.inbox.push(*batch.message);
+    if (is_own) {
+      bring_home(owner, {}, *batch.message);
+      offer_if_much(owner);
+    } else {
+      owner.inbox.push(*batch.message);
+    }
     batch.message = take_message(*cache.heap);
     if (batch.message == nullptr) batch.owner = HeapId::nobody;
   }
-  drain_for_owner(owner, backlog_max);
+  if (!is_own) drain_for_owner(owner, backlog_max);
 }
 
 // Makes a batch ready for blocks of this owner. False: no memory for a message.
@@ -214,18 +222,15 @@ TALUS_FAST void take_line(void* block, size_t block_bytes) noexcept {
   *byte = *byte;
 }
 
-// Adds a block to a batch that has a message for its owner.
+// Adds a block to a batch that has a message for its owner, and delivers what is `bytes_most`.
 TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* pointer,
-                             PageWord word) noexcept {
+                             size_t block_bytes, size_t bytes_most) noexcept {
   RemoteMessage& message = *batch.message;
-  const size_t block_bytes = block_bytes_of(word);
   take_line(pointer, block_bytes);
   message.add(pointer, block_bytes);
   // [own]
-  if (TALUS_LIKELY(!message.is_full() && message.bytes.load_relaxed() < remote_batch_bytes_max)) {
-    return;
-  }
-  deliver(cache, batch, remote_backlog_bytes_max);
+  if (TALUS_LIKELY(!message.is_full() && message.bytes.load_relaxed() < bytes_most)) return;
+  deliver(cache, batch);
 }
 
 TALUS_SLOW void release_remote_anew(ThreadCache& cache, RemoteBatch& batch, void* pointer,
@@ -235,7 +240,7 @@ TALUS_SLOW void release_remote_anew(ThreadCache& cache, RemoteBatch& batch, void
     return;
   }
   if (!begin_batch(cache, batch, word.owner())) return release_to_slab(pointer);
-  add_to_batch(cache, batch, pointer, word);
+  add_to_batch(cache, batch, pointer, block_bytes_of(word), remote_batch_bytes_max);
 }
 
 // A block of another heap's slab, with its page word.
@@ -244,20 +249,32 @@ TALUS_FAST void release_remote(ThreadCache& cache, void* pointer, PageWord word)
   if (TALUS_UNLIKELY(batch.owner != word.owner())) {
     return release_remote_anew(cache, batch, pointer, word);
   }
-  add_to_batch(cache, batch, pointer, word);
+  add_to_batch(cache, batch, pointer, block_bytes_of(word), remote_batch_bytes_max);
 }
 
-// As above, if that takes nothing but a few stores: the batch of the owner has begun, and does not
-// become full. False: nothing was done.
-TALUS_FAST bool add_if_room(ThreadCache& cache, void* pointer, HeapId owner,
-                            size_t block_bytes) noexcept {
-  const RemoteBatch& batch = cache.batches[index_of(owner) % remote_owners];
+// A small block of the cache's heap, of a class that the thread takes none of: a list would hold
+// it, and others of each class, for nobody.
+TALUS_FAST RemoteBatch& own_batch(ThreadCache& cache) noexcept {
+  return cache.batches[remote_owners];
+}
+TALUS_USUAL void release_unlisted(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+  RemoteBatch& batch = own_batch(cache);
+  if (TALUS_UNLIKELY(batch.owner != cache.id) && !begin_batch(cache, batch, cache.id)) {
+    return release_to_slab(pointer);
+  }
+  add_to_batch(cache, batch, pointer, size_class_row(id).block_bytes, own_batch_bytes_max);
+}
+
+// Adds a block to a batch, if that takes nothing but a few stores: the batch has begun for the
+// owner, and does not become full. False: nothing was done.
+TALUS_FAST bool add_if_room(const RemoteBatch& batch, void* pointer, HeapId owner,
+                            size_t block_bytes, size_t bytes_most) noexcept {
   if (TALUS_UNLIKELY(batch.owner != owner)) return false;
   RemoteMessage& message = *batch.message;
   const uint32_t count = message.count.load_relaxed();  // [own]
   const size_t bytes = message.bytes.load_relaxed();    // [own]
   if (TALUS_UNLIKELY(count + 1 == RemoteMessage::blocks_max)) return false;
-  if (bytes + block_bytes >= remote_batch_bytes_max) return false;
+  if (bytes + block_bytes >= bytes_most) return false;
   take_line(pointer, block_bytes);
   message.add_to(count, bytes, pointer, block_bytes);
   return true;

@@ -93,16 +93,16 @@ TALUS_SLOW void** widen_list(Locked& held, ThreadCache& cache, ClassId id,
   return move_list(held, cache, id, cache.wide.bottoms[index_of(id)], capacity);
 }
 
-// An empty list goes back to its first place and is short, for the next thread. The caller sets
+// An empty list goes back to its first place and has no room, for the next thread. The caller sets
 // what all wide lists have.
 TALUS_USUAL void shorten_list(ThreadCache& cache, ClassId id) noexcept {
   void** first = first_place(cache, id);
   if (list_bottom(cache, id) == first) {
-    list_of(cache, id).limit = first + list_start_of(id);
+    list_of(cache, id).limit = first;
     return;
   }
   Locked held{lock_of(cache)};
-  move_list(held, cache, id, first, list_start_of(id));
+  move_list(held, cache, id, first, 0);
 }
 
 }  // namespace talus

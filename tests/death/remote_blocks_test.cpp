@@ -125,6 +125,16 @@ TEST_F(RemoteBlock, NothingIsSaidOnTheWay) {
       testing::ExitedWithCode(0), testing::Eq(std::string()));
 }
 
+// A thread that takes none of their class collects blocks of its own heap, too.
+TEST_F(RemoteBlock, FreedTwiceByAThreadOfItsHeapThatTakesNone) {
+  EXPECT_FAULT(double_free_text(block, remote_bytes), {
+    flush_all(cache);
+    api::free(block);
+    api::free(block);
+    flush_all(cache);
+  });
+}
+
 TEST_F(RemoteBlock, FreedTwiceWhileItsThreadIsGone) {
   void* orphan = nullptr;
   void* neighbour = nullptr;  // without it the slab would end with the first free

@@ -174,12 +174,12 @@ TEST(Lists, LieCloseToEachOtherUntilTheyAreUsedMuch) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-// A thread that frees what others of its heap allocated has no use for long lists.
-TEST(Lists, StayShortWhereAThreadOnlyFrees) {
+// A thread that frees what others of its heap allocated has no use for lists, of whatever class.
+TEST(Lists, HaveNoRoomWhereAThreadOnlyFrees) {
   ThreadCache& cache = test::own_cache();
-  for (const size_t bytes : {size_t{64}, size_t{400}, size_t{4000}, size_t{20000}}) {
-    const ClassId id = class_of(bytes);
-    const size_t most = list_most_of(id);
+  for (size_t index = 0; index < small_class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    const size_t bytes = size_class_row(id).block_bytes, most = list_most_of(id);
     std::vector<void*> blocks;
     flush_all(cache);
     for (size_t i = 0; i < 4 * most; i++) blocks.push_back(allocate(bytes));
@@ -187,7 +187,7 @@ TEST(Lists, StayShortWhereAThreadOnlyFrees) {
     flush_all(cache);  // lists are as in a thread that never allocated
     for (void* block : blocks) {
       release(block);
-      ASSERT_LE(list_capacity(cache, id), std::max(list_over_of(id), list_start_of(id)));
+      ASSERT_EQ(list_length(cache, id), 0u) << index;
     }
     for (void*& block : blocks) block = allocate(bytes);
     EXPECT_EQ(list_capacity(cache, id), most) << "who allocates gets long ones";
@@ -195,34 +195,33 @@ TEST(Lists, StayShortWhereAThreadOnlyFrees) {
   }
 }
 
-// ... but of each block that the fast paths know it keeps a few, so that not every free is a way to
+// ... and what it frees goes home together, whatever the sizes, so that not every free is a way to
 // the slabs.
-TEST(Lists, HaveRoomForAFewBlocksWhereAThreadOnlyFrees) {
+TEST(Lists, LeaveItToABatchWhereAThreadOnlyFrees) {
   ThreadCache& cache = test::own_cache();
-  for (size_t index = 0; index < fast_class_count; index++) {
-    const ClassId id{static_cast<uint8_t>(index)};
-    EXPECT_LE(list_over_of(id) * size_class_row(id).block_bytes, list_bytes_max) << index;
-    std::vector<void*> blocks;
-    for (size_t i = 0; i < 3 * list_over_of(id); i++) {
-      blocks.push_back(allocate(size_class_row(id).block_bytes));
-    }
-    flush_all(cache);
-    size_t most = 0;
-    for (void* block : blocks) {
-      release(block);
-      most = std::max(most, list_length(cache, id));
-    }
-    EXPECT_GE(most, list_blocks_min) << index;
-    EXPECT_LE(most, list_over_of(id)) << index;
-  }
-  const ClassId guarded = class_of(fast_bytes_max + 1);
   std::vector<void*> blocks;
-  for (size_t i = 0; i < 8; i++) blocks.push_back(allocate(fast_bytes_max + 1));
-  flush_all(cache);
-  for (void* block : blocks) {
-    release(block);
-    EXPECT_EQ(list_length(cache, guarded), 0u);
+  size_t bytes = 0;
+  for (size_t i = 0; i < 5000; i++) {
+    blocks.push_back(allocate(16 + i % 61 * 16));
+    bytes += usable_size(blocks.back());
   }
+  flush_all(cache);
+  const auto collected = [&cache] {
+    const RemoteMessage* message = own_batch(cache).message;
+    return message == nullptr ? 0 : message->bytes.load_relaxed();
+  };
+  size_t deliveries = 0;
+  for (void* block : blocks) {
+    const size_t before = collected();
+    release(block);
+    ASSERT_LT(collected(), own_batch_bytes_max);
+    deliveries += collected() < before;
+  }
+  EXPECT_GE(deliveries, bytes / (own_batch_bytes_max + kib));
+  const size_t by_bytes = bytes / (own_batch_bytes_max - kib);
+  EXPECT_LE(deliveries, by_bytes + blocks.size() / RemoteMessage::blocks_max);
+  EXPECT_EQ(collect_totals().on_their_way, collected()) << "they are free, and known";
+  EXPECT_EQ(test::live_bytes(), 0u);
 }
 
 TEST(Lists, BlocksOfAllClassesAreDistinctAndKeepTheirContents) {
