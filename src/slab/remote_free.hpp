@@ -7,8 +7,10 @@
 //   delivered  in the inbox of the blocks' heap   a drainer's take_all taken      E1 acquire
 //   taken      a drainer's own                    the drainer          reused, or delivered on
 // A thread gathers blocks of one other heap in a message and pushes it on that heap's inbox when it
-// is full. A drainer takes the whole inbox at once. What a list gives away may be of several other
-// heaps (heap/list_home.hpp): the message goes to one of them, whose drainer sends the rest on.
+// is full. A drainer takes the whole inbox at once. A message of blocks of the thread's own heap
+// goes from collected to taken: the thread drains it itself, under the heap's lock. What a list
+// gives away may be of several other heaps (heap/list_home.hpp): the message goes to one of them,
+// whose drainer sends the rest on.
 // invariants  a message is in at most one inbox at most once; each block in it is freed, in no list
 //             (but one that is about to lose it, under the lock of its heap) and in no slab's
 //             bitmap; what a drainer took is its alone.
