@@ -12,19 +12,22 @@ import json
 import sys
 from pathlib import Path
 
+from .leanest import FAST_TIMES, leanest_peer, ratio_to_leanest_fast
+from .summary import geometric_mean
 from .table import shown, with_interval
 
 RUNS = Path(__file__).parent / "results" / "full"
 MANY_ROWS = 30        # fewer are a repetition of some
 MANY_THREADS = 8
 DIGITS = 2
-HEAD = """# The full runs
+HEAD = f"""# The full runs
 
 Made by `python3 -B -m bench.history` from `bench/results/full`; [README.md](README.md) says what
 they mean. Each figure is Talus divided by another allocator: below 1 Talus is better. "Beside the
 best" divides by the peer that is best at that workload, "held out" by the peer that was best in the
 other rounds, because the least of eight medians is too low by chance. Memory is peak RSS, "by
-request" divided by what was requested at the peak of that run, where the heap is most of it.
+request" divided by what was requested at the peak of that run, where the heap is most of it, "fast"
+beside the leanest of those peers that take at most {FAST_TIMES:g} times what the fastest takes.
 """
 
 
@@ -85,7 +88,13 @@ def line_of(name: str, run: dict) -> list[str]:
                           summary["geometric_mean_time_to_best_interval"], DIGITS),
             number(summary.get("geometric_mean_time_to_best_held_out")),
             number(summary.get("geometric_mean_rss_to_leanest")),
-            number(summary.get("geometric_mean_memory_to_leanest"))]
+            number(summary.get("geometric_mean_memory_to_leanest")),
+            number(fast_mean(summary))]
+
+
+def fast_mean(summary: dict) -> float | None:
+    return geometric_mean([found for row in summary["rows"]
+                           if (found := ratio_to_leanest_fast(row, summary["subject"]))])
 
 
 def means(summary: dict) -> str:
@@ -93,13 +102,6 @@ def means(summary: dict) -> str:
     rows = [[label, *(number(summary[f"geometric_mean_{figure}"][name]) for name in names)]
             for label, figure in (("time", "time"), ("memory", "rss"))]
     return table(["mean", *names], rows)
-
-
-def leanest(row: dict, subject: str) -> str:
-    """Who the summary divided by: a peer that failed a run is not it (summary.sound_peers)."""
-    peers = {name: cell for name, cell in row["median"].items()
-             if name != subject and not cell["failures"]}
-    return min(peers, key=lambda name: peers[name]["rss_kib"])
 
 
 def rows_of(summary: dict) -> str:
@@ -111,9 +113,12 @@ def rows_of(summary: dict) -> str:
         lines.append([row["workload"], f"{own['time']:.3f}", number(row["time_ratio_to_best"]),
                       row["best_peer"], number(row.get("time_ratio_to_best_held_out")),
                       f"{own['rss_kib'] / 1024:.1f}", number(row.get("rss_ratio_to_leanest")),
-                      leanest(row, subject), number(row.get("memory_ratio_to_leanest"))])
+                      leanest_peer(row, subject) or "-",
+                      number(row.get("memory_ratio_to_leanest")),
+                      number(ratio_to_leanest_fast(row, subject)),
+                      leanest_peer(row, subject, FAST_TIMES) or "-"])
     return table(["workload", "time", "beside the best", "who", "held out", "MiB",
-                  "beside the leanest", "who", "by request"], lines)
+                  "beside the leanest", "who", "by request", "fast", "who"], lines)
 
 
 def page(runs: dict[str, dict]) -> str:
@@ -126,7 +131,7 @@ def page(runs: dict[str, dict]) -> str:
                       rows_of(run["summary"])]
     parts += ["## All runs\n",
               table(["file", "version", "processor", "workloads", "scale", "T", "rounds",
-                     "time beside the best", "held out", "memory", "by request"],
+                     "time beside the best", "held out", "memory", "by request", "fast"],
                     [line_of(name, run) for name, run in runs.items()])]
     return "\n".join(parts)
 

@@ -11,7 +11,7 @@ import math
 import statistics
 from dataclasses import dataclass, field
 
-from . import held_out, intervals
+from . import held_out, intervals, leanest
 from .allocators import PEERS
 from .intervals import Estimate
 
@@ -230,6 +230,8 @@ def summarize(samples: list[dict], workloads: list[str], allocators: list[str],
     for label in ("rss", "memory"):
         figures[f"geometric_mean_{label}_to_leanest"] = geometric_mean(
             [found for row in rows if (found := row[f"{label}_ratio_to_leanest"])])
+    figures["geometric_mean_rss_to_leanest_fast"] = geometric_mean(
+        [found for row in rows if (found := leanest.ratio_to_leanest_fast(row, subject))])
     figures["heap_bound_workloads"] = large
     figures["intervals"] = {"confidence": intervals.CONFIDENCE, "seed": intervals.SEED,
                             "replicates": intervals.REPLICATES, "comparisons": comparisons}

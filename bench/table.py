@@ -135,7 +135,9 @@ def print_verdict(summary: dict) -> None:
         print(f"geo-mean RSS of {subject} relative to the leanest peer of each workload: "
               + shown(summary["geometric_mean_rss_to_leanest"])
               + "; per requested byte at the peak, where the heap is most of it: "
-              + shown(summary["geometric_mean_memory_to_leanest"]))
+              + shown(summary["geometric_mean_memory_to_leanest"])
+              + "; beside the leanest of those that are fast there: "
+              + shown(summary["geometric_mean_rss_to_leanest_fast"]))
 
 
 def print_noise(summary: dict) -> None:

@@ -38,7 +38,7 @@ class Page(unittest.TestCase):
 
     def test_a_row_names_the_fastest_and_the_leanest(self):
         shown = history.rows_of(run("1", rows=1)["summary"])
-        self.assertIn("| W0 | 2.000 | 2.00 | a | - | 2.0 | 2.00 | b | - |", shown)
+        self.assertIn("| W0 | 2.000 | 2.00 | a | - | 2.0 | 2.00 | b | - | 0.50 | a |", shown)
 
     def test_each_run_has_a_line(self):
         shown = history.page({"one": run("1"), "two": run("2", rows=3)})

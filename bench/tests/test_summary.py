@@ -84,6 +84,18 @@ class Ratios(unittest.TestCase):
         self.assertEqual((4, 0.5), (row["rss_ratio_to_leanest"],
                                     row["memory_ratio_to_leanest"]))
 
+    def test_memory_beside_the_leanest_of_the_fast(self):
+        samples = [sample("V", "talus", 1, 600), sample("V", "glibc", 4, 100),
+                   sample("V", "jemalloc", 2.9, 300), sample("V", "snmalloc", 2, 400)]
+        names = ["talus", "glibc", "jemalloc", "snmalloc"]
+        figures = summary.summarize(samples, ["V"], names, "talus")
+        self.assertAlmostEqual(6, figures["geometric_mean_rss_to_leanest"])
+        self.assertAlmostEqual(2, figures["geometric_mean_rss_to_leanest_fast"])
+        # Who failed a run sets no time either.
+        samples.append(sample("V", "snmalloc", 2, 400, outcome="crash"))
+        figures = summary.summarize(samples, ["V"], names, "talus")
+        self.assertAlmostEqual(6, figures["geometric_mean_rss_to_leanest_fast"])
+
     def test_a_missing_allocator_leaves_a_hole_not_a_number(self):
         kept = [one for one in self.samples
                 if (one["workload"], one["allocator"]) != ("V", "glibc")]

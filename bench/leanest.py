@@ -1,0 +1,32 @@
+# Who has the least memory on a workload: of all peers, or of those that are fast there. An
+# allocator may be the leanest because it takes three times as long; who switches for speed wants to
+# know what the fast ones need.
+#
+# Owns: what "fast" is. It works on rows of a summary, so that old results can be looked at anew.
+#
+# SPDX-License-Identifier: MIT
+
+import math
+
+# A peer is fast on a workload if it takes at most so many times what the fastest one takes.
+FAST_TIMES = 1.5
+
+
+def leanest_peer(row: dict, subject: str, times: float = math.inf) -> str | None:
+    """The peer with the lowest peak RSS, of those that take at most `times` times what the fastest
+    takes; a peer that failed a run is none of them."""
+    peers = {name: cell for name, cell in row["median"].items()
+             if name != subject and not cell["failures"]}
+    if not peers:
+        return None
+    most = times * min(cell["time"] for cell in peers.values())
+    return min((name for name, cell in peers.items() if cell["time"] <= most),
+               key=lambda name: peers[name]["rss_kib"])
+
+
+def ratio_to_leanest_fast(row: dict, subject: str) -> float | None:
+    """Peak RSS divided by that of the leanest fast peer."""
+    own, peer = row["median"].get(subject), leanest_peer(row, subject, FAST_TIMES)
+    if own is None or peer is None:
+        return None
+    return own["rss_kib"] / row["median"][peer]["rss_kib"]
