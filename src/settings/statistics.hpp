@@ -59,7 +59,7 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
   ROW(heap, listed_bytes, gauge, bytes, "free, in thread lists",                                \
       "free blocks that threads have at hand")                                                  \
   ROW(heap, remote_bytes, gauge, bytes, "free, on their way",                                   \
-      "blocks freed by other threads, in batches and messages")                                 \
+      "freed blocks on their way to their heap, in batches and messages")                       \
   ROW(heap, free_bytes, gauge, bytes, "free, in slabs", "free blocks in their slabs")           \
   ROW(heap, slab_end_bytes, gauge, bytes, "ends of slabs", "behind the last block of each slab")\
   ROW(heap, kept_bytes, gauge, bytes, "free, kept large blocks",                                \
