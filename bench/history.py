@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from .leanest import FAST_TIMES, leanest_peer, ratio_to_leanest_fast
-from .summary import geometric_mean
+from .summary import mean_to_leanest_fast
 from .table import shown, with_interval
 
 RUNS = Path(__file__).parent / "results" / "full"
@@ -89,12 +89,7 @@ def line_of(name: str, run: dict) -> list[str]:
             number(summary.get("geometric_mean_time_to_best_held_out")),
             number(summary.get("geometric_mean_rss_to_leanest")),
             number(summary.get("geometric_mean_memory_to_leanest")),
-            number(fast_mean(summary))]
-
-
-def fast_mean(summary: dict) -> float | None:
-    return geometric_mean([found for row in summary["rows"]
-                           if (found := ratio_to_leanest_fast(row, summary["subject"]))])
+            number(mean_to_leanest_fast(summary["rows"], summary["subject"]))]
 
 
 def means(summary: dict) -> str:

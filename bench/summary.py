@@ -196,6 +196,11 @@ def row_of(cells: dict, workload: str, allocators: list[str], subject: str,
     return row
 
 
+def mean_to_leanest_fast(rows: list[dict], subject: str) -> float | None:
+    return geometric_mean(
+        [found for row in rows if (found := leanest.ratio_to_leanest_fast(row, subject))])
+
+
 def summarize(samples: list[dict], workloads: list[str], allocators: list[str],
               subject: str, about: dict[str, dict] | None = None) -> dict:
     """The figures as data, for the JSON file; table.py prints the same ones.
@@ -230,8 +235,7 @@ def summarize(samples: list[dict], workloads: list[str], allocators: list[str],
     for label in ("rss", "memory"):
         figures[f"geometric_mean_{label}_to_leanest"] = geometric_mean(
             [found for row in rows if (found := row[f"{label}_ratio_to_leanest"])])
-    figures["geometric_mean_rss_to_leanest_fast"] = geometric_mean(
-        [found for row in rows if (found := leanest.ratio_to_leanest_fast(row, subject))])
+    figures["geometric_mean_rss_to_leanest_fast"] = mean_to_leanest_fast(rows, subject)
     figures["heap_bound_workloads"] = large
     figures["intervals"] = {"confidence": intervals.CONFIDENCE, "seed": intervals.SEED,
                             "replicates": intervals.REPLICATES, "comparisons": comparisons}

@@ -124,8 +124,8 @@ TALUS_NEXT void release_full(void* pointer, HeapFace& face, size_t index) noexce
   if (TALUS_LIKELY(is_guarded && push_guarded(cache, pointer, index - fast_class_count))) {
     return offer_work();
   }
-  const bool has_room = cache.limits[index] != cache.bottoms[index];
-  if (!has_room && !is_guarded && collect_unlisted(cache, pointer, index)) return;
+  const ClassId id{static_cast<uint8_t>(index)};
+  if (!is_guarded && !is_begun(cache, id) && collect_unlisted(cache, pointer, index)) return;
   release_to_full(pointer, cache, index);  // parameters stay where they are
 }
 
@@ -165,8 +165,8 @@ TALUS_FAST bool take_in_at_hand(ThreadCache& cache, void* pointer, PageWord word
     const bool is_welcome = may_have_guests(id) && !is_instance(word.owner());
     if (is_welcome && push_within(list, pointer)) return true;
   }
-  const RemoteBatch& batch = cache.batches[index_of(word.owner()) % remote_owners];
-  return add_if_room(batch, pointer, word.owner(), block_bytes, remote_batch_bytes_max);
+  return add_if_room(remote_batch(cache, word.owner()), pointer, word.owner(), block_bytes,
+                     remote_batch_bytes_max);
 }
 
 // A pointer whose page word names another owner than the face.

@@ -243,9 +243,14 @@ TALUS_SLOW void release_remote_anew(ThreadCache& cache, RemoteBatch& batch, void
   add_to_batch(cache, batch, pointer, block_bytes_of(word), remote_batch_bytes_max);
 }
 
+// Where a thread collects blocks of another heap, if not of one that shares the place.
+TALUS_FAST RemoteBatch& remote_batch(ThreadCache& cache, HeapId owner) noexcept {
+  return cache.batches[index_of(owner) % remote_owners];
+}
+
 // A block of another heap's slab, with its page word.
 TALUS_FAST void release_remote(ThreadCache& cache, void* pointer, PageWord word) noexcept {
-  RemoteBatch& batch = cache.batches[index_of(word.owner()) % remote_owners];
+  RemoteBatch& batch = remote_batch(cache, word.owner());
   if (TALUS_UNLIKELY(batch.owner != word.owner())) {
     return release_remote_anew(cache, batch, pointer, word);
   }

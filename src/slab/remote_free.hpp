@@ -3,7 +3,7 @@
 //
 // PROTOCOL remote_free      words: Inbox::shared_head, RemoteMessage::next
 //   state      meaning                            left by              to         order
-//   collected  a thread's own, it adds blocks     its deliver          delivered  E1 release
+//   collected  a thread's own, it adds blocks     its deliver          delivered, taken  E1 release
 //   delivered  in the inbox of the blocks' heap   a drainer's take_all taken      E1 acquire
 //   taken      a drainer's own                    the drainer          reused, or delivered on
 // A thread gathers blocks of one other heap in a message and pushes it on that heap's inbox when it

@@ -187,6 +187,7 @@ TEST(Lists, HaveNoRoomWhereAThreadOnlyFrees) {
     flush_all(cache);  // lists are as in a thread that never allocated
     for (void* block : blocks) {
       release(block);
+      ASSERT_EQ(list_capacity(cache, id), 0u) << index;
       ASSERT_EQ(list_length(cache, id), 0u) << index;
     }
     for (void*& block : blocks) block = allocate(bytes);
@@ -222,6 +223,28 @@ TEST(Lists, LeaveItToABatchWhereAThreadOnlyFrees) {
   EXPECT_LE(deliveries, by_bytes + blocks.size() / RemoteMessage::blocks_max);
   EXPECT_EQ(collect_totals().on_their_way, collected()) << "they are free, and known";
   EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// Who takes one now and then has room for a few of what the fast paths know.
+TEST(Lists, HaveRoomForAFewBlocksWhereAThreadMostlyFrees) {
+  ThreadCache& cache = test::own_cache();
+  for (size_t index = 0; index < small_class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    const size_t bytes = size_class_row(id).block_bytes;
+    const bool is_guarded = index >= fast_class_count;
+    EXPECT_LE(list_over_of(id) * bytes, list_bytes_max) << index;
+    std::vector<void*> blocks;
+    for (size_t i = 0; i < 3 * list_over_of(id) + 8; i++) blocks.push_back(allocate(bytes));
+    flush_all(cache);
+    blocks.push_back(allocate(bytes));
+    size_t most = 0;
+    for (void* block : blocks) {
+      release(block);
+      most = std::max(most, list_length(cache, id));
+    }
+    EXPECT_GE(most, is_guarded ? size_t{1} : list_blocks_min) << index;
+    EXPECT_LE(most, std::max(list_over_of(id), list_first_of(id))) << index;
+  }
 }
 
 TEST(Lists, BlocksOfAllClassesAreDistinctAndKeepTheirContents) {
