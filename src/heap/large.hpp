@@ -146,8 +146,8 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
   return true;
 }
 
-// Is the kernel to move this block's contents? Counts that.
-inline bool may_move_pages(const LargeBlock& large) noexcept {
+// Is the kernel to move this block's contents? Begins that.
+inline bool begins_move_of_pages(const LargeBlock& large) noexcept {
   const size_t kept = large.usable_bytes;
   if (kept < remap_bytes_min || !space.may_drop_pages(large.base)) return false;
   // Each move may cost the process a mapping: the more there were, the larger a block must be.
@@ -155,6 +155,7 @@ inline bool may_move_pages(const LargeBlock& large) noexcept {
   const size_t doublings = large_pool.moved_count / 512;
   if (kept < remap_bytes_min << (doublings < 16 ? doublings : 16)) return false;
   large_pool.moved_count++;
+  space.begin_move(held, large.granules * granule_bytes);
   return true;
 }
 
@@ -179,11 +180,21 @@ inline LargeBlock* take_large_to_move(const LargeBlock& from, size_t bytes, bool
   return take_large(bytes, needed, Placing{granule_bytes, placing.filling}, zeroed, owner);
 }
 
-// A large block on its way to a larger range.
+// A large block on its way to a larger range. What the kernel moves takes no more memory on the
+// way: until the old range was given back, it counts once.
 class LargeMove {
  public:
   explicit LargeMove(LargeBlock& from) noexcept
-      : from_{from}, is_moved_{may_move_pages(from)} {}
+      : from_{from},
+        is_moved_{begins_move_of_pages(from)},
+        from_bytes_{from.granules * granule_bytes} {}
+  LargeMove(const LargeMove&) = delete;
+  LargeMove& operator=(const LargeMove&) = delete;
+  ~LargeMove() {
+    if (!is_moved_) return;
+    Locked held{space.lock()};
+    space.end_move(held, from_bytes_);
+  }
 
   // False: there is no memory, and the block is untouched.
   [[nodiscard]] bool take_room(size_t bytes, HeapId owner) noexcept {
@@ -218,6 +229,7 @@ class LargeMove {
   LargeBlock& from_;
   LargeBlock* to_ = nullptr;
   bool is_moved_;  // by the kernel, not copied
+  size_t from_bytes_;
 };
 
 // Moves a large block of no instance to a new range that holds `bytes` with head-room; null: no

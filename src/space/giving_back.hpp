@@ -40,6 +40,9 @@ class GivingBack : public FreeRanges {
   void add_free_in_slabs(Locked&, size_t bytes) noexcept {
     retention_.add_free_in_slabs(bytes, counters_.given_bytes);
   }
+  // The kernel is to move the pages of a range of so many bytes to another, until end_move().
+  void begin_move(Locked&, size_t bytes) noexcept { retention_.begin_move(bytes); }
+  void end_move(Locked&, size_t bytes) noexcept { retention_.end_move(bytes); }
   void note_relief(Locked&, size_t bytes) noexcept {
     retention_.note_relief(bytes, dirty_bytes());
   }

@@ -7,6 +7,7 @@
 // (base/high_mark.hpp): what comes and goes in large steps would otherwise be given back and
 // touched anew in each step, and while it stays there is no more memory than there just was. What
 // slabs keep free is not in use, though slabs are given: it counts as retained beside the dirty.
+// What moves from one range to another is in use once, though both are given.
 // Where the program takes back what had to go for that, more may stay (space/regret.hpp).
 // Called on: under the space lock. Must not know: where the memory lies.
 #ifndef TALUS_SPACE_RETENTION_HPP
@@ -23,7 +24,7 @@ namespace talus {
 enum class Patience : uint8_t { of_helper, of_program };
 
 // "Given" are bytes with users, "dirty" those that are free and may be resident. "In use" is what
-// is given, less what slabs have free.
+// is given, less what slabs have free and what is given twice.
 class Retention {
  public:
   // Bytes went from the dirty ones, or new ones, to a user.
@@ -31,6 +32,9 @@ class Retention {
     use_mark_.note(footprint(given));
     dirty_mark_.note(dirty);
   }
+  // Contents are on their way from a range of so many bytes to another, both of which are given.
+  void begin_move(size_t bytes) noexcept { moving_ += bytes; }
+  void end_move(size_t bytes) noexcept { moving_ -= bytes; }
   // That much of the surplus went back to the kernel.
   void give_away(size_t bytes) noexcept { dirty_mark_.give_away(bytes); }
   // Slabs keep so many bytes free and touched that were not before; wraps where they are fewer.
@@ -91,7 +95,8 @@ class Retention {
     return options.decay_ms == 0 || options.retain_bytes == 0;
   }
   size_t in_use(size_t given) const noexcept {
-    return given > free_in_slabs_ ? given - free_in_slabs_ : 0;
+    const size_t unused = free_in_slabs_ + moving_;
+    return given > unused ? given - unused : 0;
   }
   // ... with what lay free between that in slabs, up to the eighth that any heap may keep.
   size_t footprint(size_t given) const noexcept {
@@ -123,6 +128,7 @@ class Retention {
   size_t most_before_turn_ = 0;  // of use_mark_
   uint64_t turned_ms_ = 0;
   size_t free_in_slabs_ = 0;  // as heaps told (heap/offer.hpp)
+  size_t moving_ = 0;
 };
 
 }  // namespace talus

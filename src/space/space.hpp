@@ -99,11 +99,17 @@ class Space : public GivingBack {
   }
 
   // Takes up to `granules` (at least `granules_min`) that start at `base`, if they are free: how a
-  // block grows in place. Returns what it took; `zeroed` as in take().
-  Range take_at(Locked&, uintptr_t base, size_t granules_min, size_t granules) noexcept {
-    FreeRange* at = range_at(base);
-    if (at == nullptr || at->base != base || at->granules < granules_min) return {};
-    if (at->state == RangeState::purging) return {};  // in no index until its pages are gone
+  // block grows in place. Returns what it took; `zeroed` as in take(). May enter the kernel, as
+  // take() does before it takes untouched memory.
+  Range take_at(Locked& held, uintptr_t base, size_t granules_min, size_t granules) noexcept {
+    FreeRange* at = free_at(base, granules_min);
+    if (at != nullptr && at->state == RangeState::clean) {
+      const size_t more = at->granules < granules ? at->granules : granules;
+      keep_soft_limit(held, more);
+      keep_bound(held, counters_.given_bytes + more * granule_bytes);
+      at = free_at(base, granules_min);  // others may have taken it meanwhile
+    }
+    if (at == nullptr) return {};
     if (at->granules < granules) granules = at->granules;
     const auto may_have = [this, base, at](size_t count) noexcept {
       return is_within_limit(count) && arenas_.commit(base, count * granule_bytes, at->end());
@@ -220,6 +226,14 @@ class Space : public GivingBack {
   FreeRange* find(size_t granules) const noexcept {
     FreeRange* fit = find_dirty(granules);
     return fit != nullptr ? fit : find_clean(granules);
+  }
+
+  // The range that begins there, if so much of it is free; else null. What is on its way to the
+  // kernel is in no index until its pages are gone.
+  FreeRange* free_at(uintptr_t base, size_t granules_min) const noexcept {
+    FreeRange* at = range_at(base);
+    if (at == nullptr || at->base != base || at->granules < granules_min) return nullptr;
+    return at->state == RangeState::purging ? nullptr : at;
   }
 
   TALUS_USUAL void take_from(FreeRange& from, uintptr_t base, size_t granules) noexcept {

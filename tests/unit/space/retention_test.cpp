@@ -32,6 +32,19 @@ TEST_F(RetentionTest, WhatSlabsKeepIsNotInUse) {
   EXPECT_EQ(retention.excess_bytes(64 * mib, 128 * mib, Patience::of_program), 64 * mib);
 }
 
+// The kernel moves 100 MiB to a range of 125: never were more than 125 in use.
+TEST_F(RetentionTest, WhatMovesIsInUseOnce) {
+  options.retain_bytes = 16 * mib;
+  Retention retention;
+  retention.note(100 * mib, 0);
+  retention.begin_move(100 * mib);
+  retention.note(225 * mib, 0);
+  EXPECT_EQ(retention.dirty_bytes_max(225 * mib, Patience::of_program), 16 * mib);
+  retention.end_move(100 * mib);
+  EXPECT_EQ(retention.dirty_bytes_max(125 * mib, Patience::of_program), 16 * mib);
+  EXPECT_EQ(retention.dirty_bytes_max(50 * mib, Patience::of_program), 75 * mib);
+}
+
 // What is too much only because time passed is the helper's for one turn.
 TEST_F(RetentionTest, TheHelperComesFirst) {
   options.retain_bytes = 64 * mib;

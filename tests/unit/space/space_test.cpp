@@ -255,6 +255,31 @@ TEST_F(SpaceTest, WhatComesAndGoesInLargeStepsStays) {
   EXPECT_GE(space_.counters().purged_bytes - purged, 32 * mib);
 }
 
+// Who grows over untouched addresses takes new memory as others do.
+TEST_F(SpaceTest, GrowingInPlaceKeepsTheBound) {
+  options.retain_bytes = 1 * mib;
+  options.decay_ms = 1000000;
+  constexpr size_t granules = 32 * mib / granule_bytes;
+  Locked held{space_.lock()};
+  const Range other = space_.take(held, granules);
+  use(other);
+  const Range room = space_.take(held, 1 + granules);
+  ASSERT_NE(room.base, 0u);
+  use(Range{room.base, 1, room.zeroed});
+  const uintptr_t neighbour = room.base + granule_bytes;
+  space_.give_tail(held, neighbour, granules, false);
+  // That both were given at once is forgotten, also by the program's own threads.
+  space_.give_back_surplus(held, LowMark::turns_kept + 1);
+  space_.give_back_surplus(held, 1);
+  give(held, other.base);
+  EXPECT_EQ(space_.dirty_bytes(), 32 * mib);
+  const Range grown = space_.take_at(held, neighbour, granules, granules);
+  ASSERT_EQ(grown.granules, granules);
+  EXPECT_EQ(grown.zeroed, Zeroed::yes);
+  EXPECT_LE(space_.dirty_bytes(), options.retain_bytes);
+  space_.give(held, neighbour, granules, false);
+}
+
 TEST_F(SpaceTest, NothingStaysWhereNothingMay) {
   options.retain_bytes = 0;
   Locked held{space_.lock()};
