@@ -24,6 +24,16 @@ def processor_name() -> str:
     return platform.machine()
 
 
+def processor_model() -> str:
+    """Family, model and stepping: virtual machines give processors of several years one name."""
+    found = {}
+    for line in read("/proc/cpuinfo").splitlines():
+        key, _, value = line.partition(":")
+        found.setdefault(key.strip(), value.strip())
+    parts = [found.get(key) for key in ("cpu family", "model", "stepping")]
+    return "-".join(parts) if all(parts) else "unknown"
+
+
 def memory_kib() -> int:
     for line in read("/proc/meminfo").splitlines():
         if line.startswith("MemTotal:"):
@@ -34,6 +44,7 @@ def memory_kib() -> int:
 def describe() -> dict:
     return {
         "processor": processor_name(),
+        "processor_model": processor_model(),
         "cores": usable_cores(),
         "memory_kib": memory_kib(),
         "kernel": platform.release(),

@@ -41,7 +41,9 @@ def about(record: Record) -> list[tuple[str, str]]:
     rows = [
         ("Date", duration(record)),
         ("Commit", commit(record)),
-        ("Processor", f"{machine.get('processor', UNKNOWN)}, {machine.get('cores', '?')} cores"),
+        ("Processor", f"{machine.get('processor', UNKNOWN)} "
+                      f"(model {machine.get('processor_model', UNKNOWN)}), "
+                      f"{machine.get('cores', '?')} cores"),
         ("Memory", memory(ram) if is_number(ram) else UNKNOWN),
         ("Kernel", f"{machine.get('kernel', UNKNOWN)}, {machine.get('architecture', '')}, {libc}"),
         ("Huge pages", machine.get("transparent_huge_pages", UNKNOWN)),

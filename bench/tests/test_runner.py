@@ -180,6 +180,7 @@ class Record(unittest.TestCase):
         self.assertEqual([1, 2], sorted({one["threads"] for one in found["samples"]}))
         for key in ("started", "finished", "commit", "machine", "command", "skipped"):
             self.assertIn(key, found)
+        self.assertRegex(found["machine"]["processor_model"], r"^(\d+-\d+-\d+|unknown)$")
 
     def test_tables_have_a_place_for_what_is_missing(self):
         entries = [{"allocator": "a", "pattern": "pair", "size": 16, "outcome": "crash",
