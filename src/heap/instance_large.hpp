@@ -31,9 +31,10 @@ inline void unlink_large(Instance& heap, LargeBlock& large) noexcept {
   heap.large_count--;
   heap.large_bytes -= large.usable_bytes;
 }
-inline void give_large_of(Instance& heap, LargeBlock& large, size_t clean_bytes = 0) noexcept {
+inline void give_large_of(Instance& heap, LargeBlock& large,
+                          const MovedRange& moved = {}) noexcept {
   unlink_large(heap, large);
-  give_large(large, clean_bytes);
+  give_large(large, moved);
 }
 
 // Does the word name a large block of the instance?
@@ -81,9 +82,9 @@ inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
     if (is_at_limit || !move.take_room(bytes, owner)) return nullptr;
     link_large(*slot.heap, move.to());
   }
-  const size_t moved_bytes = move.move();
+  const MovedRange moved = move.move();
   Locked held{slot.lock};
-  give_large_of(*slot.heap, large, moved_bytes);
+  give_large_of(*slot.heap, large, moved);
   slot.heap->note_peak();
   return start_of(move.to());
 }

@@ -63,13 +63,19 @@ TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t granules, const Placing&
   return large;
 }
 
-// Gives a range and its descriptor back. The first `clean_bytes` of it read as zero and have no
-// pages, because the kernel moved them away; behind them anything may lie.
-TALUS_USUAL void give_large(LargeBlock& large, size_t clean_bytes = 0) noexcept {
+// What a move left of a range: its first bytes read as zero and have no pages, because the kernel
+// moved them away; behind them anything may lie.
+struct MovedRange {
+  size_t gone_bytes = 0;
+  size_t counted_bytes = 0;  // by Space::begin_move
+};
+
+// Gives a range and its descriptor back.
+TALUS_USUAL void give_large(LargeBlock& large, const MovedRange& moved = {}) noexcept {
   Locked held{space.lock()};
   const uintptr_t base = large.base;
   const size_t granules = large.granules;
-  const size_t clean_granules = clean_bytes / granule_bytes;
+  const size_t clean_granules = moved.gone_bytes / granule_bytes;
   if (large.state == LargeState::live) {
     large_pool.live_bytes -= large.usable_bytes;
     large_pool.live_count--;
@@ -77,15 +83,12 @@ TALUS_USUAL void give_large(LargeBlock& large, size_t clean_bytes = 0) noexcept 
   large = LargeBlock{0, 0, 0, LargeState::unused, large_pool.unused, 0, nullptr, nullptr};
   large_pool.unused = &large;
   page_map.set_ends(base, granules, PageWord{}, nullptr);
-  if (clean_granules == 0) {
-    space.give(held, base, granules, true);
-    return offer_if_dirty(held);
-  }
-  if (clean_granules < granules) {
-    const uintptr_t rest = base + clean_granules * granule_bytes;
-    space.give_tail(held, rest, granules - clean_granules, true);
-  }
-  space.give(held, base, clean_granules, false);
+  if (moved.counted_bytes != 0) space.end_move(held, moved.counted_bytes);
+  // The clean part first: what may be kept of the rest depends on what is given.
+  if (clean_granules == granules) return space.give(held, base, granules, false);
+  if (clean_granules != 0) space.give_part(held, base, clean_granules, false);
+  space.give(held, base + clean_granules * granule_bytes, granules - clean_granules, true);
+  offer_if_dirty(held);
 }
 
 inline void* start_of(const LargeBlock& large) noexcept {
@@ -139,7 +142,7 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
     const uintptr_t tail = large.base + needed * granule_bytes;
     const bool purged = surplus * granule_bytes >= shrink_purge_bytes_min &&
                         drop_pages(reinterpret_cast<void*>(tail), surplus * granule_bytes);
-    space.give_tail(held, tail, surplus, !purged);
+    space.give_part(held, tail, surplus, !purged);
     return true;
   }
   set_usable_bytes(large, bytes);
@@ -181,55 +184,53 @@ inline LargeBlock* take_large_to_move(const LargeBlock& from, size_t bytes, bool
 }
 
 // A large block on its way to a larger range. What the kernel moves takes no more memory on the
-// way: until the old range was given back, it counts once.
+// way, so it counts once until the old range is given back.
 class LargeMove {
  public:
   explicit LargeMove(LargeBlock& from) noexcept
       : from_{from},
-        is_moved_{begins_move_of_pages(from)},
-        from_bytes_{from.granules * granule_bytes} {}
+        counted_bytes_{begins_move_of_pages(from) ? from.granules * granule_bytes : 0} {}
   LargeMove(const LargeMove&) = delete;
   LargeMove& operator=(const LargeMove&) = delete;
   ~LargeMove() {
-    if (!is_moved_) return;
+    if (to_ != nullptr || counted_bytes_ == 0) return;
     Locked held{space.lock()};
-    space.end_move(held, from_bytes_);
+    space.end_move(held, counted_bytes_);
   }
 
   // False: there is no memory, and the block is untouched.
   [[nodiscard]] bool take_room(size_t bytes, HeapId owner) noexcept {
-    to_ = take_large_to_move(from_, bytes, is_moved_, owner);
+    to_ = take_large_to_move(from_, bytes, is_moved(), owner);
     return to_ != nullptr;
   }
   // The block that it becomes, once there is room.
   LargeBlock& to() const noexcept { return *to_; }
 
-  // Moves the contents. Returns the bytes at the start of the old range that have no memory any
-  // more.
-  size_t move() const noexcept {
+  // Moves the contents. What it returns is for give_large(), which must follow.
+  [[nodiscard]] MovedRange move() const noexcept {
     const size_t kept = from_.usable_bytes;
     char* source = reinterpret_cast<char*>(from_.base);
     char* target = reinterpret_cast<char*>(to_->base);
-    if (!is_moved_ || !space.may_drop_pages(to_->base)) {
+    if (!is_moved() || !space.may_drop_pages(to_->base)) {
       copy_bytes(target, source, kept);
-      return 0;
+      return {0, counted_bytes_};
     }
     const bool is_filled = kept >= arena_alignment && space.is_filled(range_of(from_));
     const size_t gone = move_pages(source, from_.granules * granule_bytes, target, kept);
     Locked held{space.lock()};
     space.note_moved(held, range_of(from_), range_of(*to_), is_filled);
-    return gone;
+    return {gone, counted_bytes_};
   }
 
  private:
+  bool is_moved() const noexcept { return counted_bytes_ != 0; }  // by the kernel, not copied
   static Range range_of(const LargeBlock& large) noexcept {
     return Range{large.base, large.granules, Zeroed::no};
   }
 
   LargeBlock& from_;
   LargeBlock* to_ = nullptr;
-  bool is_moved_;  // by the kernel, not copied
-  size_t from_bytes_;
+  size_t counted_bytes_;  // by Space::begin_move
 };
 
 // Moves a large block of no instance to a new range that holds `bytes` with head-room; null: no

@@ -161,8 +161,8 @@ class Space : public GivingBack {
     keep_bound(held, counters_.given_bytes);
   }
 
-  // Gives only the end of a range back; as give(). The user keeps the rest.
-  void give_tail(Locked& held, uintptr_t base, size_t granules, bool touched) noexcept {
+  // Gives only one end of a range back; as give(). The user keeps the rest.
+  void give_part(Locked& held, uintptr_t base, size_t granules, bool touched) noexcept {
     given_count_++;
     give(held, base, granules, touched);
   }

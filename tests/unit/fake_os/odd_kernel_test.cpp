@@ -2,11 +2,13 @@
 // tests/unit/fake_os/odd_kernel: kernels with other addresses and other pages than this one's.
 //
 // Owns: nothing. Addresses from the bottom and the top of what the page map covers, addresses
-// above it (five-level page tables), and pages of 16 and 64 KiB. Called on: the main thread.
+// above it (five-level page tables), pages of 16 and 64 KiB, and none that can be moved. Called on:
+// the main thread.
 #include <gtest/gtest.h>
 
 #include "effort.hpp"
 #include "fake_os/sequence.hpp"
+#include "footprint.hpp"
 
 namespace talus {
 namespace {
@@ -119,6 +121,20 @@ TEST(OddPages, SmallerPagesThanTheKernelsAreNoticed) {
     test::require(!os::System::purge(at + 4 * kib, 64 * kib), "purge in the middle of a page");
     test::require(!os::System::unmap(at, 4 * kib), "unmap of a part of a page");
     test::require(os::fake_plan.misaligned_calls.load_relaxed() == 2, "misaligned calls");
+  });
+  EXPECT_EQ(wrong, "");
+}
+
+// An emulator's kernel: contents are copied, and what lay behind them comes back touched.
+TEST(OddKernel, GrowthKeepsTheBoundWhereNoPagesMove) {
+  const std::string wrong = test::run_in_child([] {
+    const auto row = static_cast<size_t>(os::FakeCall::move_pages);
+    os::fake_plan.refuse_from[row].store_relaxed(1);
+    test::Footprint footprint;
+    test::grow_two_in_turn(10, [&footprint] {
+      const size_t most = footprint.most(), bytes = footprint.bytes();
+      test::require(bytes <= most, "more stays than may", bytes - most);
+    });
   });
   EXPECT_EQ(wrong, "");
 }

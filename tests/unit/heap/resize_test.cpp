@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "effort.hpp"
+#include "footprint.hpp"
 #include "pattern.hpp"
 #include "quiet.hpp"
 
@@ -212,50 +213,10 @@ TEST(Resize, MovesLeaveNoMappingsBehind) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-// The most that was in use at the same time, and what is free and touched beside it.
-class Footprint {
- public:
-  Footprint() : before_{options} {
-    options.retain_bytes = 1 * mib;
-    trim_heaps(0);
-    // What was in use before is forgotten, also by the program's own threads.
-    Locked held{space.lock()};
-    space.give_back_surplus(held, LowMark::turns_kept + 1);
-    space.give_back_surplus(held, 1);
-  }
-  ~Footprint() { options = before_; }
-
-  void expect_is_no_more_than_was_in_use() {
-    Locked held{space.lock()};
-    const size_t given = space.counters().given_bytes;
-    most_ = std::max(most_, given);
-    EXPECT_LE(given + space.dirty_bytes(),
-              std::max(most_, given + options.retain_bytes) + 1 * mib);
-  }
-
- private:
-  Options before_;
-  size_t most_ = 0;
-};
-
 // Neither a move, in which two ranges are given for one block, nor growing in place lets more stay.
 TEST(Resize, GrowthKeepsTheBound) {
-  Footprint footprint;
-  const size_t most = test::under_asan || test::under_tsan ? 16 * mib : 64 * mib;
-  for (int round = 0; round < 10; round++) {
-    void* blocks[] = {allocate(64), allocate(64)};
-    for (size_t bytes = 64; bytes != most;) {
-      bytes = std::min(bytes + bytes / 2, most);
-      for (void*& block : blocks) {
-        block = reallocate(block, bytes);
-        ASSERT_NE(block, nullptr);
-        test::fill_pattern(block, bytes, 3);
-        footprint.expect_is_no_more_than_was_in_use();
-      }
-    }
-    for (void* block : blocks) release(block);
-    footprint.expect_is_no_more_than_was_in_use();
-  }
+  test::Footprint footprint;
+  test::grow_two_in_turn(10, [&footprint] { EXPECT_LE(footprint.bytes(), footprint.most()); });
 }
 
 // A block that keeps growing in small steps moves a logarithmic number of times.

@@ -61,7 +61,7 @@ class RangesBesideEachOther : public SpaceTest {
     use(Range{whole.base, part, Zeroed::no});
     use(Range{first_ + (part + clean) * granule_bytes, part, Zeroed::no});
     use(Range{dirty, part, Zeroed::no});
-    space_.give_tail(held, dirty_first ? first_ + part * granule_bytes : first_, clean, false);
+    space_.give_part(held, dirty_first ? first_ + part * granule_bytes : first_, clean, false);
     give(held, dirty);
     ASSERT_EQ(space_.dirty_bytes(), part * granule_bytes);
   }

@@ -267,7 +267,7 @@ TEST_F(SpaceTest, GrowingInPlaceKeepsTheBound) {
   ASSERT_NE(room.base, 0u);
   use(Range{room.base, 1, room.zeroed});
   const uintptr_t neighbour = room.base + granule_bytes;
-  space_.give_tail(held, neighbour, granules, false);
+  space_.give_part(held, neighbour, granules, false);
   // That both were given at once is forgotten, also by the program's own threads.
   space_.give_back_surplus(held, LowMark::turns_kept + 1);
   space_.give_back_surplus(held, 1);
