@@ -99,6 +99,11 @@ class GivingBack : public FreeRanges {
     trim(held, given < soft ? soft - given : 0);
     press();  // slabs may have pages to give, too
   }
+  // What whoever is about to take so much untouched memory does first. Others may be let in.
+  TALUS_USUAL void make_way(Locked& held, size_t granules) noexcept {
+    keep_soft_limit(held, granules);
+    keep_bound(held, counters_.given_bytes + granules * granule_bytes);
+  }
   // Purges a part of a free range, outside the lock. False: the kernel refused; it is dirty.
   // Where that makes a huge page's place free, all of the place is purged at once: what went piece
   // by piece keeps its table of small pages, and is touched by small pages from then on. Linux

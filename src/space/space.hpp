@@ -49,8 +49,7 @@ class Space : public GivingBack {
       phase = 0;
     }
     if (fit == nullptr) {
-      keep_soft_limit(held, granules);
-      keep_bound(held, counters_.given_bytes + granules * granule_bytes);
+      make_way(held, granules);
       const bool is_anywhere = alignment == granule_bytes || placing.is_wish;
       if (is_anywhere && arenas_.provider() == nullptr) {
         if (!supply_nodes() || !is_within_limit(granules)) return {};  // as below
@@ -105,8 +104,7 @@ class Space : public GivingBack {
     FreeRange* at = free_at(base, granules_min);
     if (at != nullptr && at->state == RangeState::clean) {
       const size_t more = at->granules < granules ? at->granules : granules;
-      keep_soft_limit(held, more);
-      keep_bound(held, counters_.given_bytes + more * granule_bytes);
+      make_way(held, more);
       at = free_at(base, granules_min);  // others may have taken it meanwhile
     }
     if (at == nullptr) return {};
