@@ -46,23 +46,34 @@ class Footprint {
   size_t most_given_ = 0;
 };
 
-// Two blocks grow by half in turn, again and again; look() after each step.
+// How large blocks get that are to make more stay than may.
+inline constexpr size_t most_grown = under_asan || under_tsan ? 16 * mib : 64 * mib;
+
+// A step of a block that grows.
+struct GrowthStep {
+  bool moved;
+  bool kept;  // its contents
+};
+
+// Two blocks grow by half in turn and stand in each other's way; look(step) after each step, and
+// whether to go on.
 template <typename Look>
-void grow_two_in_turn(int rounds, Look look) {
-  const size_t most = under_asan || under_tsan ? 16 * mib : 64 * mib;
-  for (int round = 0; round < rounds; round++) {
-    void* blocks[] = {allocate(64), allocate(64)};
-    for (size_t bytes = 64; bytes != most;) {
-      bytes = std::min(bytes + bytes / 2, most);
-      for (void*& block : blocks) {
-        block = reallocate(block, bytes);
-        fill_pattern(block, bytes, 3);
-        look();
-      }
+void grow_two(size_t first, size_t last, Look look) {
+  void* blocks[] = {allocate(first), allocate(first)};
+  for (void* block : blocks) fill_pattern(block, first, 3);
+  for (size_t bytes = first; bytes < last;) {
+    const size_t wanted = std::min(bytes + bytes / 2, last);
+    for (void*& block : blocks) {
+      void* grown = reallocate(block, wanted);
+      const bool kept = grown != nullptr && has_kept_pattern(grown, bytes, bytes, 3);
+      if (kept) fill_pattern(grown, wanted, 3);
+      const bool moved = grown != block;
+      if (grown != nullptr) block = grown;
+      if (!look(GrowthStep{moved, kept})) return;
     }
-    for (void* block : blocks) release(block);
-    look();
+    bytes = wanted;
   }
+  for (void* block : blocks) release(block);
 }
 
 }  // namespace talus::test

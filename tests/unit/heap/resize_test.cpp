@@ -177,36 +177,21 @@ size_t count_mappings() {
   return lines;
 }
 
-// Two blocks that grow in turn stand in each other's way.
-void grow_two(size_t first, size_t last, size_t& moves) {
-  size_t bytes = first;
-  void* blocks[] = {allocate(bytes), allocate(bytes)};
-  for (void* block : blocks) test::fill_pattern(block, bytes, 3);
-  while (bytes < last) {
-    const size_t wanted = bytes + bytes / 2;
-    for (void*& block : blocks) {
-      void* grown = reallocate(block, wanted);
-      ASSERT_NE(grown, nullptr);
-      moves += grown != block;
-      ASSERT_TRUE(test::has_kept_pattern(grown, bytes, bytes, 3));
-      test::fill_pattern(grown, wanted, 3);
-      block = grown;
-    }
-    bytes = wanted;
-  }
-  for (void* block : blocks) release(block);
-}
-
 // Where contents moved away, pages are mapped anew: otherwise each move leaves a mapping apart, and
 // the next block there is moved in so many pieces more.
 TEST(Resize, MovesLeaveNoMappingsBehind) {
   if (test::may_be_emulated) GTEST_SKIP() << "an emulator shows its own mappings";
   const size_t most = test::under_asan || test::under_tsan ? 4 * mib : 16 * mib;
   size_t moves = 0;
-  ASSERT_NO_FATAL_FAILURE(grow_two(300 * kib, most, moves));
+  const auto count_move = [&moves](test::GrowthStep step) {
+    EXPECT_TRUE(step.kept);
+    moves += step.moved;
+    return step.kept;
+  };
+  test::grow_two(300 * kib, most, count_move);
   const size_t before = count_mappings();
   for (size_t round = 0; round < 20; round++) {
-    ASSERT_NO_FATAL_FAILURE(grow_two(300 * kib + round * 100 * kib, most, moves));
+    test::grow_two(300 * kib + round * 100 * kib, most, count_move);
   }
   EXPECT_GE(moves, 60u);
   EXPECT_LT(count_mappings(), before + 60);
@@ -216,7 +201,14 @@ TEST(Resize, MovesLeaveNoMappingsBehind) {
 // Neither a move, in which two ranges are given for one block, nor growing in place lets more stay.
 TEST(Resize, GrowthKeepsTheBound) {
   test::Footprint footprint;
-  test::grow_two_in_turn(10, [&footprint] { EXPECT_LE(footprint.bytes(), footprint.most()); });
+  for (int round = 0; round < 10; round++) {
+    test::grow_two(64, test::most_grown, [&footprint](test::GrowthStep step) {
+      EXPECT_TRUE(step.kept);
+      EXPECT_LE(footprint.bytes(), footprint.most());
+      return step.kept;
+    });
+    EXPECT_LE(footprint.bytes(), footprint.most());
+  }
 }
 
 // A block that keeps growing in small steps moves a logarithmic number of times.
