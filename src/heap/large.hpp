@@ -84,10 +84,11 @@ TALUS_USUAL void give_large(LargeBlock& large, const MovedRange& moved = {}) noe
   large_pool.unused = &large;
   page_map.set_ends(base, granules, PageWord{}, nullptr);
   if (moved.counted_bytes != 0) space.end_move(held, moved.counted_bytes);
-  // The clean part first: what may be kept of the rest depends on what is given.
   if (clean_granules == granules) return space.give(held, base, granules, false);
-  if (clean_granules != 0) space.give_part(held, base, clean_granules, false);
-  space.give(held, base + clean_granules * granule_bytes, granules - clean_granules, true);
+  // The clean part first: what may be kept of the rest depends on what is given.
+  const size_t first = clean_granules != 0 && space.can_divide(held) ? clean_granules : 0;
+  if (first != 0) space.give_part(held, base, first, false);
+  space.give(held, base + first * granule_bytes, granules - first, true);
   offer_if_dirty(held);
 }
 
@@ -131,7 +132,8 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
     page_map.set_ends(large.base, large.granules, PageWord{}, nullptr);
     large.granules += grown.granules;
     page_map.set_ends(large.base, large.granules, word, &large);
-  } else if (needed < large.granules - (large.granules >> headroom_shift)) {
+  } else if (needed < large.granules - (large.granules >> headroom_shift) &&
+             space.can_divide(held)) {
     // Give back what a shrunken block no longer needs; head-room of a growing one stays.
     const size_t surplus = large.granules - needed;
     page_map.set_ends(large.base, large.granules, PageWord{}, nullptr);
@@ -215,8 +217,14 @@ class LargeMove {
       copy_bytes(target, source, kept);
       return {0, counted_bytes_};
     }
-    const bool is_filled = kept >= arena_alignment && space.is_filled(range_of(from_));
-    const size_t gone = move_pages(source, from_.granules * granule_bytes, target, kept);
+    bool is_filled = false;
+    if (kept >= arena_alignment) {
+      Locked held{space.lock()};
+      is_filled = space.is_filled(held, range_of(from_));
+    }
+    // Whole, but no further than there is room: head-room may be less than there was.
+    const size_t granules = from_.granules < to_->granules ? from_.granules : to_->granules;
+    const size_t gone = move_pages(source, granules * granule_bytes, target, kept);
     Locked held{space.lock()};
     space.note_moved(held, range_of(from_), range_of(*to_), is_filled);
     return {gone, counted_bytes_};

@@ -43,7 +43,7 @@ class FillProbe {
     if (has_pages) conclude(is_filled(at_));
     at_ = 0;
   }
-  // Has a place that begins at this address, a multiple of a page, memory? Needs no lock.
+  // Has a place that begins at this address, a multiple of a page, memory?
   // Three quarters: what blocks are rounded up to is never written, and a fault costs more than
   // that memory.
   static bool is_filled(uintptr_t at) noexcept {

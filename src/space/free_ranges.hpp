@@ -33,6 +33,16 @@ class FreeRanges {
   FreeRange* find_dirty(size_t granules) const noexcept { return dirty_.highest_fit(granules); }
   FreeRange* find_clean(size_t granules) const noexcept { return clean_.highest_fit(granules); }
   FreeRange* oldest() const noexcept { return oldest_; }
+  // One of those released last in which so many granules begin `phase` bytes behind a multiple of
+  // `alignment`, whatever lies before and behind them.
+  FreeRange* find_aligned(size_t granules, size_t alignment, size_t phase) const noexcept {
+    FreeRange* dirty = newest_;
+    for (size_t looks = 0; dirty != nullptr && looks < pair_looks; looks++, dirty = dirty->older) {
+      const uintptr_t base = round_up(dirty->base - phase, alignment) + phase;
+      if (base + granules * granule_bytes <= dirty->end()) return dirty;
+    }
+    return nullptr;
+  }
   // Room for so many granules of which at least half were touched; among those released last.
   RangePair find_pair(size_t granules) const noexcept {
     FreeRange* dirty = newest_;
@@ -146,12 +156,16 @@ class FreeRanges {
     page_map.set_ends(node.base, node.granules, PageWord{}, &node);
     return node;
   }
-  void put_back(FreeRange& node, RangeState state) noexcept {
-    const uintptr_t base = node.base;
-    const size_t granules = node.granules;
-    page_map.set_ends(base, granules, PageWord{}, nullptr);
+  // It is free again; `granules` from `base` on are dirty, the rest is clean.
+  void put_back(FreeRange& node, uintptr_t base, size_t granules) noexcept {
+    const uintptr_t first = node.base, last = node.end();
+    page_map.set_ends(first, node.granules, PageWord{}, nullptr);
     recycle(node);
-    insert(base, granules, state);
+    if (granules == 0) return insert(first, (last - first) / granule_bytes, RangeState::clean);
+    const uintptr_t end = base + granules * granule_bytes;
+    if (base > first) insert(first, (base - first) / granule_bytes, RangeState::clean);
+    insert(base, granules, RangeState::dirty);
+    if (end < last) insert(end, (last - end) / granule_bytes, RangeState::clean);
   }
 
   // A dirty range counts as just released.
@@ -160,11 +174,11 @@ class FreeRanges {
     age_between(node, newest_, nullptr);
   }
 
-  // Nodes. Whoever adds a range must find one without asking for memory.
-  size_t node_count() const noexcept { return node_count_; }
+  // Nodes that are no range yet. Whoever adds a range must find one without asking for memory.
+  size_t nodes_left() const noexcept { return nodes_left_; }
   // Nodes that were never used, and stay untouched until they are.
   void add_nodes(FreeRange* fresh, size_t count) noexcept {
-    node_count_ += count;
+    nodes_left_ += count;
     // The node that would be used first tells where the last supply was left.
     if (spare_nodes_left_ > 0) {
       FreeRange& holder = fresh[--count];
@@ -224,6 +238,7 @@ class FreeRanges {
   }
 
   TALUS_USUAL FreeRange& new_node() noexcept {
+    nodes_left_--;
     FreeRange* node = unused_nodes_;
     if (node != nullptr) {
       unused_nodes_ = node->right;
@@ -240,6 +255,7 @@ class FreeRanges {
     return holder;
   }
   void recycle(FreeRange& node) noexcept {
+    nodes_left_++;
     node = FreeRange{};
     node.right = unused_nodes_;
     unused_nodes_ = &node;
@@ -252,7 +268,7 @@ class FreeRanges {
   FreeRange* spare_nodes_ = nullptr;  // never used
   FreeRange* holder_ = nullptr;       // of the supply before that, and by `right` of those before
   size_t spare_nodes_left_ = 0;
-  size_t node_count_ = 0;  // all nodes there are
+  size_t nodes_left_ = 0;  // all of these
 };
 
 }  // namespace talus

@@ -2,24 +2,22 @@
 // space/giving_back: free ranges lose their pages: what is surplus, what exceeds a bound, and what
 // somebody asks for.
 //
-// Owns: the arenas, how much may stay (space/retention.hpp), and the ranges that are on their way
-// to the kernel. Invariants: such a range is in no index, and nobody's; oldest ranges go first; the
-// kernel is entered without the lock. Called on: any thread, under the space lock.
+// Owns: how much may stay (space/retention.hpp), and the ranges that are on their way to the
+// kernel. Invariants: such a range is in no index, and nobody's; oldest ranges go first; the kernel
+// is entered without the lock. Called on: any thread, under the space lock.
 // Must not know: who takes ranges.
 #ifndef TALUS_SPACE_GIVING_BACK_HPP
 #define TALUS_SPACE_GIVING_BACK_HPP
 
 #include "settings/machine.hpp"
-#include "space/arenas.hpp"
-#include "space/free_ranges.hpp"
+#include "space/node_supply.hpp"
 #include "space/purge_piece.hpp"
-#include "space/range.hpp"
 #include "space/retention.hpp"
 #include "sync/lock.hpp"
 
 namespace talus {
 
-class GivingBack : public FreeRanges {
+class GivingBack : public NodeSupply {
  public:
   // Gives dirty ranges back to the kernel until at most `keep_bytes` remain. Returns bytes purged.
   size_t trim(Locked& held, size_t keep_bytes) noexcept {
@@ -60,8 +58,7 @@ class GivingBack : public FreeRanges {
   }
   // Does the soft limit ask for all that is free?
   bool is_above_soft_limit(Locked&) const noexcept {
-    const size_t soft = limits.soft_bytes.load_relaxed();  // [hint] may change at any time
-    return soft != 0 && counters_.given_bytes + dirty_bytes() > soft;
+    return counters_.given_bytes + dirty_bytes() > soft_limit();
   }
   // Somebody met the soft limit, or too much is kept.
   bool is_pressed() const noexcept { return shared_is_pressed_.load_relaxed(); }  // [hint]
@@ -81,7 +78,6 @@ class GivingBack : public FreeRanges {
     counters_.purge_count += steps;
   }
 
-  const SpaceCounters& counters() const noexcept { return counters_; }
   bool is_purging() const noexcept { return purging_bytes_ != 0; }
   size_t purging_bytes() const noexcept { return purging_bytes_; }
 
@@ -93,18 +89,24 @@ class GivingBack : public FreeRanges {
   }
   // Above the soft limit, pages are given back before new ones are touched.
   void keep_soft_limit(Locked& held, size_t granules) noexcept {
-    const size_t soft = limits.soft_bytes.load_relaxed();  // [hint] may change at any time
+    const size_t soft = soft_limit();
     const size_t given = counters_.given_bytes + granules * granule_bytes;
-    if (soft == 0 || given + dirty_bytes() <= soft) return;
+    if (TALUS_LIKELY(given + dirty_bytes() <= soft)) return;
     trim(held, given < soft ? soft - given : 0);
     press();  // slabs may have pages to give, too
+  }
+  // The same after a range was given; a part of the limit at a time, because each call costs.
+  void keep_soft_limit_nearly(Locked& held) noexcept {
+    const size_t soft = soft_limit();
+    if (dirty_bytes() > soft / 32 && is_above_soft_limit(held)) keep_soft_limit(held, 0);
   }
   // What whoever is about to take so much untouched memory does first. Others may be let in.
   TALUS_USUAL void make_way(Locked& held, size_t granules) noexcept {
     keep_soft_limit(held, granules);
     keep_bound(held, counters_.given_bytes + granules * granule_bytes);
   }
-  // Purges a part of a free range, outside the lock. False: the kernel refused; it is dirty.
+  // Purges a part of a free range, outside the lock; there are nodes. False: the kernel refused, or
+  // did a part of it; it is dirty.
   // Where that makes a huge page's place free, all of the place is purged at once: what went piece
   // by piece keeps its table of small pages, and is touched by small pages from then on. Linux
   // drops an empty table in a call that covers all of it, from 6.14 on.
@@ -119,20 +121,20 @@ class GivingBack : public FreeRanges {
     held.take_again();
     purger_count_--;
     purging_bytes_ -= bytes;
-    put_back(node, done ? RangeState::clean : RangeState::dirty);
+    put_back(node, piece.base, done ? 0 : piece.granules);
     return done;
   }
 
   // The first touch of a huge page makes all of it resident, also what is free behind its user.
   void purge_rests_of_huge(Locked& held) noexcept {
-    FreeRange* range = arenas_.has_huge() ? next_clean(0) : nullptr;
-    while (range != nullptr && purger_count_ < purgers_max) {
-      const uintptr_t base = range->base;
-      const size_t granules = range->granules;
+    uintptr_t base = 0;
+    while (arenas_.has_huge() && purger_count_ < purgers_max && supply_nodes()) {
+      FreeRange* range = next_clean(base);
+      if (range == nullptr) return;
+      base = range->base;
       size_t rest = (round_up(base, arena_alignment) - base) / granule_bytes;
-      if (rest > granules) rest = granules;
+      if (rest > range->granules) rest = range->granules;
       if (rest != 0 && arenas_.is_huge(base)) purge_piece(held, *range, PurgePiece{base, rest});
-      range = next_clean(base);
     }
   }
 
@@ -140,11 +142,11 @@ class GivingBack : public FreeRanges {
   TALUS_USUAL size_t purge(Locked& held, size_t bytes_wanted, Haste haste) noexcept {
     size_t purged = 0;
     if (!arenas_.may_purge()) return 0;
-    // Ranges that are left alone, or that the kernel refuses, become the newest: stop before
-    // meeting them again.
-    size_t left_alone = 0;
+    // Ranges that are left alone become the newest: stop before meeting them again.
+    size_t left_alone = 0, refusals = 0;
     PurgePace pace{haste, os::System::now_ns()};
-    while (purged < bytes_wanted && oldest() != nullptr && purger_count_ < purgers_max) {
+    while (purged < bytes_wanted && purger_count_ < purgers_max && supply_nodes()) {
+      if (oldest() == nullptr) break;
       FreeRange& from = *oldest();
       const PurgePiece piece =
           choose_piece(from, bytes_wanted - purged, pace, arenas_.is_huge(from.base));
@@ -154,7 +156,8 @@ class GivingBack : public FreeRanges {
         continue;
       }
       if (!purge_piece(held, from, piece)) {
-        if (++left_alone > refusals_max) break;
+        pace.note_refusal(piece);
+        if (++refusals > refusals_max) break;
         continue;
       }
       const size_t bytes = piece.granules * granule_bytes;
@@ -166,14 +169,18 @@ class GivingBack : public FreeRanges {
     return purged;
   }
 
-  static constexpr size_t purgers_max = 16;  // threads that purge at a time
-
-  Arenas arenas_;
   Retention retention_;
-  SpaceCounters counters_;
 
  private:
-  static constexpr size_t refusals_max = 8;
+  // What is free and touched goes where there is more with it; under a hard limit alone, that.
+  static size_t soft_limit() noexcept {
+    const size_t soft = limits.soft_bytes.load_relaxed();  // [hint] both may change at any time
+    const size_t hard = limits.hard_bytes.load_relaxed();
+    return soft != 0 ? soft : hard != 0 ? hard : SIZE_MAX;
+  }
+
+  static constexpr size_t purgers_max = 16;  // threads that purge at a time
+  static constexpr size_t refusals_max = 64;
 
   Atomic<bool> shared_is_pressed_;
   size_t purging_bytes_ = 0;

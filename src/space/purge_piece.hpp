@@ -4,7 +4,9 @@
 // Owns: the sizes of the pieces. Patient purging takes a huge page or less, so that the kernel is
 // never busy for long, and tears none; urgent purging takes more in one call, and twice as much in
 // the next as long as the kernel finds little to do there: where few pages were ever touched, the
-// calls are what costs.
+// calls are what costs. Where the kernel refuses (pages that a program locked in memory, and freed)
+// pieces begin anew with a granule, so that all the rest goes, and one that is refused is passed
+// over.
 // Called on: under the space lock. Must not know: why memory goes.
 #ifndef TALUS_SPACE_PURGE_PIECE_HPP
 #define TALUS_SPACE_PURGE_PIECE_HPP
@@ -33,26 +35,38 @@ class PurgePace {
   // A call for so much is over.
   void note_call(size_t bytes, uint64_t now_ns) noexcept {
     if (now_ns - last_ns_ >= light_purge_ns) {
-      most_ = urgent_piece_bytes;
+      if (most_ > urgent_piece_bytes) most_ = urgent_piece_bytes;
     } else if (bytes >= most_ && most_ < light_piece_bytes_max) {
       most_ *= 2;
     }
     last_ns_ = now_ns;
+  }
+  void note_refusal(const PurgePiece& piece) noexcept {
+    if (piece.granules == 1 || haste_ == Haste::patient) passed_over_ = piece.base;
+    most_ = granule_bytes;
+  }
+  // Where pieces of this range end.
+  uintptr_t end_in(const FreeRange& range) const noexcept {
+    return range.base <= passed_over_ && passed_over_ < range.end() ? passed_over_ : range.end();
   }
 
  private:
   Haste haste_;
   uint64_t last_ns_;
   size_t most_ = urgent_piece_bytes;
+  uintptr_t passed_over_ = 0;  // the kernel refused what begins here; 0: nothing
 };
 
 // From the end of the range. `is_huge`: huge pages were asked for where it begins.
 inline PurgePiece choose_piece(const FreeRange& range, size_t bytes_wanted, const PurgePace& pace,
                                bool is_huge) noexcept {
-  uintptr_t end = range.end();
+  uintptr_t end = pace.end_in(range);
+  if (end == range.base) return {};
   const Haste haste = pace.haste();
   const size_t most = pace.piece_bytes(bytes_wanted);
-  uintptr_t base = round_down(end - 1, arena_alignment) - (most - arena_alignment);
+  uintptr_t base = most < arena_alignment
+                       ? end - most
+                       : round_down(end - 1, arena_alignment) - (most - arena_alignment);
   if (haste == Haste::patient && is_huge) {
     end = round_down(end, arena_alignment);
     base = end - arena_alignment;

@@ -43,6 +43,7 @@ class Space : public GivingBack {
     if (wanted < granules || wanted > (size_t{1} << (address_bits - granule_shift))) return {};
     if (!is_within_limit(granules)) return {};
     FreeRange* fit = find_dirty(wanted);
+    if (fit == nullptr && slack != 0) fit = find_aligned(granules, alignment, phase);
     // What would only be good to have is worth no untouched pages.
     if (fit == nullptr && placing.is_wish && (fit = find_dirty(granules)) != nullptr) {
       alignment = granule_bytes;
@@ -67,7 +68,8 @@ class Space : public GivingBack {
     }
     const Zeroed zeroed = fit->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
     // Slabs stand together at the upper end; what is not known to fill may grow, upwards.
-    const bool is_from_end = is_for_slab(filling) && zeroed == Zeroed::no;
+    const bool is_from_end =
+        is_for_slab(filling) && zeroed == Zeroed::no && fit->granules >= wanted;
     uintptr_t first = is_from_end ? fit->end() - wanted * granule_bytes : fit->base;
     Taker taker;
     if (zeroed == Zeroed::yes && arenas_.has_huge()) {
@@ -133,14 +135,11 @@ class Space : public GivingBack {
                        counters_.reserved_bytes, metadata_);
   }
   // Does the program fill a user's range with small pages, as far as its start tells, which is of a
-  // huge page's size? Without the lock; the kernel is only asked where something follows from it.
-  bool is_filled(const Range& range) noexcept {
-    {
-      Locked held{lock_};
-      if (!Arenas::is_adaptive(counters_.given_bytes)) return false;
-      const uintptr_t end = range.base + range.granules * granule_bytes;
-      if (arenas_.has_huge_within(range.base, end)) return false;
-    }
+  // huge page's size? The kernel is only asked where something follows from it.
+  bool is_filled(Locked&, const Range& range) noexcept {
+    if (!Arenas::is_adaptive(counters_.given_bytes)) return false;
+    const uintptr_t end = range.base + range.granules * granule_bytes;
+    if (arenas_.has_huge_within(range.base, end)) return false;
     return FillProbe::is_filled(range.base);
   }
 
@@ -157,9 +156,13 @@ class Space : public GivingBack {
     if (!touched) return;
     if (surplus != 0) purge(held, surplus, Haste::patient);
     keep_bound(held, counters_.given_bytes);
+    keep_soft_limit_nearly(held);
   }
 
-  // Gives only one end of a range back; as give(). The user keeps the rest.
+  // May one end of a range be given back? That takes memory, unlike giving back all of it.
+  bool can_divide(Locked&) noexcept { return supply_nodes(); }
+  // Gives only one end of a range back, right after can_divide(); as give(). The user keeps the
+  // rest.
   void give_part(Locked& held, uintptr_t base, size_t granules, bool touched) noexcept {
     given_count_++;
     give(held, base, granules, touched);
@@ -262,35 +265,6 @@ class Space : public GivingBack {
     return hard == 0 || counters_.given_bytes + granules * granule_bytes <= hard;
   }
 
-  // Giving back must never need memory, so nodes are set aside before ranges are given out: between
-  // two given ranges there are at most two free ones (one of each state), and a few more where
-  // pages are being given back. Setting aside touches nothing.
-  TALUS_USUAL bool supply_nodes() noexcept {
-    const size_t needed = 3 * (given_count_ + 2) + counters_.arena_count * 2 + purge_nodes;
-    if (node_count() >= needed) return true;
-    for (size_t nodes = nodes_per_supply; nodes >= 4; nodes /= 4) {
-      auto* fresh = static_cast<FreeRange*>(
-          metadata_.take(nodes * sizeof(FreeRange), counters_.reserved_bytes));
-      if (fresh == nullptr && (fresh = nodes_from_range(nodes)) == nullptr) continue;
-      add_nodes(fresh, nodes);
-      if (node_count() >= needed) return true;
-    }
-    return false;
-  }
-  // Without the kernel: one granule of a free range becomes nodes. Needs no node itself.
-  FreeRange* nodes_from_range(size_t& nodes) noexcept {
-    FreeRange* range = find_clean(1);
-    if (range == nullptr) range = find_dirty(1);
-    if (range == nullptr) return nullptr;
-    if (!arenas_.commit(range->base, granule_bytes, range->end())) return nullptr;
-    auto* fresh = reinterpret_cast<FreeRange*>(range->base);
-    if (range->state == RangeState::dirty) clear_bytes(fresh, granule_bytes);
-    nodes = granule_bytes / sizeof(FreeRange);
-    counters_.given_bytes += granule_bytes;
-    carve(*range, range->base, 1);
-    return fresh;
-  }
-
   // Reserves an arena that holds at least this much. False: the kernel refused.
   TALUS_USUAL bool grow(size_t granules, Filling filling) noexcept {
     const Arena arena = arenas_.reserve(granules * granule_bytes, filling,
@@ -312,13 +286,8 @@ class Space : public GivingBack {
     return true;
   }
 
-  static constexpr size_t nodes_per_supply = 1024;
-  static constexpr size_t purge_nodes = 3 * purgers_max;
-
   Lock lock_;
-  Metadata metadata_;
   FreshPages fresh_pages_;
-  size_t given_count_ = 0;  // ranges with users, at least
 };
 
 inline Space space;

@@ -211,6 +211,45 @@ TEST(Resize, GrowthKeepsTheBound) {
   }
 }
 
+// A block that shrank a little has more room than the one that it moves to.
+TEST(Resize, AMoveEndsWhereTheNewRangeEnds) {
+  constexpr size_t granules = 48;
+  LargeBlock* from = nullptr;
+  {
+    Zeroed zeroed = Zeroed::no;
+    from = take_large(granules * granule_bytes, granules, Placing{}, zeroed);
+    ASSERT_NE(from, nullptr);
+  }
+  const size_t kept = granules * granule_bytes * 3 / 4 + granule_bytes;
+  ASSERT_TRUE(resize_large_in_place(*from, kept));
+  ASSERT_EQ(from->granules, granules);
+  test::fill_pattern(start_of(*from), kept, 5);
+  LargeMove move{*from};
+  ASSERT_TRUE(move.take_room(kept + granule_bytes, HeapId::nobody));
+  LargeBlock& to = move.to();
+  ASSERT_LT(to.granules, granules) << "or this shows nothing";
+  const uintptr_t end = to.base + to.granules * granule_bytes;
+  Range behind;
+  {
+    Locked held{space.lock()};
+    behind = space.take_at(held, end, 1, 1);
+    ASSERT_NE(behind.base, 0u);
+    page_map.set_ends(behind.base, 1, PageWord::large(), from);
+  }
+  void* const other = reinterpret_cast<void*>(end);
+  test::fill_pattern(other, granule_bytes, 7);
+  give_large(*from, move.move());
+  EXPECT_TRUE(test::has_pattern(start_of(to), kept, 5));
+  EXPECT_TRUE(test::has_pattern(other, granule_bytes, 7)) << "who lies behind it";
+  {
+    Locked held{space.lock()};
+    space.give(held, end, 1, true);
+  }
+  release(start_of(to));
+  EXPECT_EQ(test::live_bytes(), 0u);
+  EXPECT_TRUE(test::space_is_sound());
+}
+
 // A block that keeps growing in small steps moves a logarithmic number of times.
 TEST(Resize, SteadyGrowthMovesSeldom) {
   void* at = allocate(64 * kib);

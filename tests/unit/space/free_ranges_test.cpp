@@ -19,7 +19,7 @@ constexpr uintptr_t apart = uintptr_t{0x7000} << 32;
 class Ranges : public FreeRanges {
  public:
   using FreeRanges::add_nodes;
-  using FreeRanges::node_count;
+  using FreeRanges::nodes_left;
   Ranges() { EXPECT_TRUE(page_map.cover(apart, 2 * ranges_most * granule_bytes)); }
   ~Ranges() {
     for (; used_ > 0; used_--) {
@@ -58,7 +58,7 @@ TEST(FreeRanges, WhatIsLeftOfASupplyStaysUntouchedAndServesLater) {
   }
   EXPECT_EQ(std::count_if(nodes[0].begin(), nodes[0].end(), is_untouched),
             static_cast<ptrdiff_t>(supplied - 1));
-  EXPECT_EQ(ranges.node_count(), supplied * supplies);
+  EXPECT_EQ(ranges.nodes_left(), supplied * supplies - used.size());
   while (used.size() < supplied * supplies) ASSERT_TRUE(used.insert(ranges.use_node()).second);
 }
 
@@ -92,19 +92,26 @@ class TakeOut : public testing::TestWithParam<Taken>, public FreeRanges {
   static uintptr_t address(size_t i) { return base + i * granule_bytes; }
   static size_t number(uintptr_t at) { return (at - base) / granule_bytes; }
 
+  static size_t first_wanted() { return std::string{GetParam().taken_out}.find('X'); }
+  static size_t wanted_granules() {
+    const std::string wanted = GetParam().taken_out;
+    return static_cast<size_t>(std::count(wanted.begin(), wanted.end(), 'X'));
+  }
+  FreeRange& take_out_wanted() {
+    // The range that it is a part of begins behind the last granule of another kind.
+    const char* before = GetParam().before;
+    size_t from = first_wanted();
+    while (from > 0 && before[from - 1] == before[first_wanted()]) from--;
+    return take_out(*range_at(address(from)), address(first_wanted()), wanted_granules(),
+                    place * granule_bytes);
+  }
+
   std::vector<FreeRange> nodes_ = std::vector<FreeRange>(32);
 };
 
 TEST_P(TakeOut, WithWhatIsUntouchedAroundItInItsPlaces) {
-  const std::string wanted = GetParam().taken_out;
-  const size_t first = wanted.find('X');
-  const auto granules = static_cast<size_t>(std::count(wanted.begin(), wanted.end(), 'X'));
   const std::string before = GetParam().before;
-  // The range that it is a part of begins behind the last granule of another kind.
-  size_t from = first;
-  while (from > 0 && before[from - 1] == before[first]) from--;
-  FreeRange& node = take_out(*range_at(address(from)), address(first), granules,
-                             place * granule_bytes);
+  FreeRange& node = take_out_wanted();
   EXPECT_EQ(node.state, RangeState::purging);
   std::string after = before;
   std::fill_n(after.begin() + static_cast<ptrdiff_t>(number(node.base)), node.granules, 'X');
@@ -113,8 +120,20 @@ TEST_P(TakeOut, WithWhatIsUntouchedAroundItInItsPlaces) {
   const auto left = [&](char kind) { return std::count(after.begin(), after.end(), kind); };
   EXPECT_EQ(dirty_bytes() / granule_bytes, static_cast<size_t>(left('d')));
   EXPECT_EQ(clean_bytes() / granule_bytes, static_cast<size_t>(left('c')));
-  put_back(node, RangeState::clean);
+  put_back(node, 0, 0);
   EXPECT_TRUE(indexes_are_sound());
+  EXPECT_EQ(dirty_bytes() / granule_bytes, static_cast<size_t>(left('d')));
+}
+
+// The kernel refused: what was untouched still is.
+TEST_P(TakeOut, AndComesBackAsItWas) {
+  const size_t dirty = dirty_bytes(), clean = clean_bytes(), ranges = free_range_count();
+  FreeRange& node = take_out_wanted();
+  put_back(node, address(first_wanted()), wanted_granules());
+  EXPECT_TRUE(indexes_are_sound());
+  EXPECT_EQ(dirty_bytes(), dirty);
+  EXPECT_EQ(clean_bytes(), clean);
+  EXPECT_EQ(free_range_count(), ranges);
 }
 
 INSTANTIATE_TEST_SUITE_P(

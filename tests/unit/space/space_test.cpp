@@ -158,9 +158,9 @@ TEST_F(HugePlaces, AreNotSmallPagesThatAreFilled) {
     ASSERT_FALSE(space_.is_huge(held, small.base));
     ASSERT_TRUE(space_.is_huge(held, huge.base));
   }
-  EXPECT_TRUE(space_.is_filled(small));
-  EXPECT_FALSE(space_.is_filled(huge));
   Locked held{space_.lock()};
+  EXPECT_TRUE(space_.is_filled(held, small));
+  EXPECT_FALSE(space_.is_filled(held, huge));
   shrink(held);
 }
 

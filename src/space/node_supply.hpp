@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// space/node_supply: there is a node for each free range that may come to be.
+//
+// Owns: the arenas, metadata, what is counted, and how many ranges have users. Giving a range back
+// must never need memory, so nodes are set aside before ranges are given out. Invariant: there is
+// a node at hand for each range with users, which takes one at most when it is given back, and
+// `reserve` more, for what one caller does between two looks; whoever may add a free range in
+// another way (a range is taken out of the middle of another, an end is given back, pages go and
+// make a range two) has looked since others were let in.
+// Called on: under the space lock. Must not know: which range is taken, or why pages go.
+#ifndef TALUS_SPACE_NODE_SUPPLY_HPP
+#define TALUS_SPACE_NODE_SUPPLY_HPP
+
+#include "os/bytes.hpp"
+#include "space/arenas.hpp"
+#include "space/free_ranges.hpp"
+#include "space/metadata.hpp"
+#include "space/range.hpp"
+
+namespace talus {
+
+class NodeSupply : public FreeRanges {
+ public:
+  const SpaceCounters& counters() const noexcept { return counters_; }
+
+ protected:
+  // Sets aside what the invariant asks for. False: there is no memory. May take a granule out of a
+  // free range; setting aside touches nothing.
+  TALUS_USUAL bool supply_nodes() noexcept {
+    const size_t needed = given_count_ + reserve;
+    if (TALUS_LIKELY(nodes_left() >= needed)) return true;
+    for (size_t nodes = nodes_per_supply; nodes >= 4; nodes /= 4) {
+      auto* fresh = static_cast<FreeRange*>(
+          metadata_.take(nodes * sizeof(FreeRange), counters_.reserved_bytes));
+      if (fresh == nullptr && (fresh = nodes_from_range(nodes)) == nullptr) continue;
+      add_nodes(fresh, nodes);
+      if (nodes_left() >= needed) return true;
+    }
+    return false;
+  }
+
+  Arenas arenas_;
+  Metadata metadata_;
+  SpaceCounters counters_;
+  size_t given_count_ = 0;  // ranges with users, at least
+
+ private:
+  // Without the kernel: one granule of a free range becomes nodes. Needs no node itself.
+  FreeRange* nodes_from_range(size_t& nodes) noexcept {
+    FreeRange* range = find_clean(1);
+    if (range == nullptr) range = find_dirty(1);
+    if (range == nullptr) return nullptr;
+    if (!arenas_.commit(range->base, granule_bytes, range->end())) return nullptr;
+    auto* fresh = reinterpret_cast<FreeRange*>(range->base);
+    if (range->state == RangeState::dirty) clear_bytes(fresh, granule_bytes);
+    nodes = granule_bytes / sizeof(FreeRange);
+    counters_.given_bytes += granule_bytes;
+    carve(*range, range->base, 1);
+    return fresh;
+  }
+
+  static constexpr size_t nodes_per_supply = 1024;
+  static constexpr size_t reserve = 8;
+};
+
+}  // namespace talus
+
+#endif  // TALUS_SPACE_NODE_SUPPLY_HPP
