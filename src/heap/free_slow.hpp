@@ -145,10 +145,13 @@ TALUS_NEXT void release_large_by(ThreadCache& cache, void* pointer, PageWord wor
 }
 
 TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageWord word) noexcept {
-  const Working working{cache};
-  const ClassId id = class_of_tag(word.tag());
-  if (may_have_guests(id)) refuse_just_freed(cache, pointer, id);
-  release_remote(cache, pointer, word);
+  {
+    const Working working{cache};
+    const ClassId id = class_of_tag(word.tag());
+    if (may_have_guests(id)) refuse_just_freed(cache, pointer, id);
+    release_remote(cache, pointer, word);
+  }
+  offer_work();
 }
 
 // Keeps a block of another heap, or adds it to its owner's batch, if that takes nothing but a few

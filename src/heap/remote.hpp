@@ -127,12 +127,14 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
 // Brings home what was delivered. The heap's lock is held; a thread of that heap names its lists.
 TALUS_USUAL void drain_inbox(Heap& heap, const HomeLists& lists = {}) noexcept {
   RemoteMessage* message = heap.inbox.take_all();
-  while (message != nullptr) {
+  if (message == nullptr) return;
+  do {
     RemoteMessage* next = message->next;
     heap.inbox.count_taken(message->bytes.load_relaxed());  // [own]
     bring_home(heap, lists, *message);
     message = next;
-  }
+  } while (message != nullptr);
+  offer_if_much(heap);
 }
 
 // Is it time for a thread of this heap that needs blocks of a class to bring home what was

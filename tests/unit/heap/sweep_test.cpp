@@ -13,6 +13,7 @@
 #include "api/entry.hpp"
 #include "heap/resident.hpp"
 #include "heap/sweep.hpp"
+#include "neighbour.hpp"
 #include "quiet.hpp"
 
 namespace talus {
@@ -198,6 +199,21 @@ TEST_F(SweepTest, PagesThatWentCountAgainWhenBlocksAreTaken) {
   EXPECT_GT(kept_bytes() - before, 7 * mib);
   for (size_t i = 64; i < blocks.size(); i += 128) release(blocks[i]);
   EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// The owner calls nothing any more: nobody else would notice.
+TEST_F(SweepTest, WhatOthersFreedIsOfferedByThem) {
+  if (!test::has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
+  const std::vector<void*> blocks = take(32 * mib / 256, 256);
+  offer.is_much.store_relaxed(false);
+  test::Neighbour neighbour;
+  neighbour.run([&] {
+    give(blocks, 64);  // no slab becomes empty
+    EXPECT_TRUE(offer.is_much.load_relaxed());
+    space.press();
+    for (size_t i = 0; i < blocks.size(); i += 64) release(blocks[i]);
+    EXPECT_FALSE(space.is_pressed()) << "who delivers looks if there is something to do";
+  });
 }
 
 TEST_F(SweepTest, PressureDoesNotWait) {
