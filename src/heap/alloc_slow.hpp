@@ -73,13 +73,14 @@ inline void note_allocate(void* block, size_t bytes) noexcept {
 TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept;
 
 // Allocates by way of attempt(), and again as long as that makes sense. What it gives is a block or
-// a handle; null or zero: no memory.
+// a handle; null or zero: no memory. For slow paths, which need not offer work themselves.
 template <typename Attempt>
 TALUS_FAST auto allocate_with(size_t bytes, Attempt attempt) noexcept {
   auto made = attempt();
   for (unsigned tries = 0; TALUS_UNLIKELY(!made) && find_memory(bytes, tries); tries++) {
     made = attempt();
   }
+  offer_work();
   return made;
 }
 

@@ -122,14 +122,16 @@ TALUS_SLOW BlockMade allocate_inside(uintptr_t handle, Request request) noexcept
 
 // As above, a small block that needs no memory to be found; null: that was not enough.
 TALUS_FAST void* allocate_small_inside(uintptr_t handle, size_t bytes, const char* call) noexcept {
-  const Inside inside{handle, call};
-  const ClassId id = small_class_of(bytes);
-  ReadyBlocks& ready = inside.heap().ready[index_of(id)];
-  if (TALUS_UNLIKELY(ready.count == 0)) {
-    if (inside.slot().region != nullptr) return nullptr;
-    return refill_and_pop(inside.heap(), id);
+  void* block = nullptr;
+  {
+    const Inside inside{handle, call};
+    const ClassId id = small_class_of(bytes);
+    ReadyBlocks& ready = inside.heap().ready[index_of(id)];
+    if (TALUS_LIKELY(ready.count != 0)) return ready.blocks[--ready.count];
+    if (inside.slot().region == nullptr) block = refill_and_pop(inside.heap(), id);
   }
-  return ready.blocks[--ready.count];
+  offer_work();
+  return block;
 }
 
 inline void* reallocate_special_in_region(SpecialBlock& block, void* pointer, size_t bytes,

@@ -145,6 +145,7 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
     const bool purged = surplus * granule_bytes >= shrink_purge_bytes_min &&
                         drop_pages(reinterpret_cast<void*>(tail), surplus * granule_bytes);
     space.give_part(held, tail, surplus, !purged);
+    offer_if_dirty(held);
     return true;
   }
   set_usable_bytes(large, bytes);

@@ -80,7 +80,7 @@ TALUS_USUAL void offer_caches() noexcept {
 }
 
 // At the end of slow paths, outside all locks.
-inline void offer_work() noexcept {
+TALUS_FAST void offer_work() noexcept {
   if (TALUS_UNLIKELY(space.is_pressed())) relieve();
   if (TALUS_LIKELY(!offer.is_much.load_relaxed())) return;  // [hint]
   if (!offer.is_served.load_relaxed()) start_helper();      // [hint]

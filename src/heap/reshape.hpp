@@ -63,10 +63,14 @@ inline bool expand_to(const BlockFacts& facts, size_t bytes) noexcept {
 template <typename Resize>
 bool in_place(void* pointer, size_t bytes, const char* call, Resize resize) noexcept {
   const BlockFacts facts = facts_of(pointer, call);
-  const MaybeWorking working{cache_behind(current_face())};
-  note_free(pointer);
-  const bool fits = resize(facts);
-  note_allocate(pointer, fits ? bytes : facts.usable_bytes);
+  bool fits = false;
+  {
+    const MaybeWorking working{cache_behind(current_face())};
+    note_free(pointer);
+    fits = resize(facts);
+    note_allocate(pointer, fits ? bytes : facts.usable_bytes);
+  }
+  offer_work();
   return fits;
 }
 

@@ -36,11 +36,13 @@ TALUS_USUAL void* allocate_zeroed_large(size_t bytes, size_t alignment = block_a
   return large.block;
 }
 
+TALUS_SLOW void* allocate_zeroed_slow(size_t bytes) noexcept {
+  return allocate_with(bytes, [bytes]() noexcept { return allocate_zeroed_large(bytes); });
+}
+
 // A zeroed block; null: no memory. Pages that the kernel just gave are not touched.
 inline void* allocate_zeroed(size_t bytes) noexcept {
-  if (bytes > small_bytes_max) {
-    return allocate_with(bytes, [bytes]() noexcept { return allocate_zeroed_large(bytes); });
-  }
+  if (bytes > small_bytes_max) return allocate_zeroed_slow(bytes);
   void* block = allocate(bytes);
   if (block != nullptr) clear_bytes(block, bytes);
   return block;
@@ -163,9 +165,11 @@ TALUS_USUAL void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit
 }
 
 TALUS_SLOW void* reallocate_slow(void* pointer, size_t bytes) noexcept {
-  return allocate_within_limit(bytes, [=](bool& is_at_limit) noexcept {
+  void* moved = allocate_within_limit(bytes, [=](bool& is_at_limit) noexcept {
     return reallocate_once(pointer, bytes, is_at_limit);
   });
+  offer_work();
+  return moved;
 }
 
 // A small block of the calling thread's heap becomes another small one.

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/entry.hpp"
+#include "api/heaps.hpp"
 #include "heap/resident.hpp"
 #include "heap/sweep.hpp"
 #include "neighbour.hpp"
@@ -214,6 +214,43 @@ TEST_F(SweepTest, WhatOthersFreedIsOfferedByThem) {
     for (size_t i = 0; i < blocks.size(); i += 64) release(blocks[i]);
     EXPECT_FALSE(space.is_pressed()) << "who delivers looks if there is something to do";
   });
+}
+
+// Runs call(), which takes a slow path, after it became known that too much is free.
+template <typename Call>
+auto after_press(const char* name, Call call) {
+  space.press();
+  const auto answer = call();
+  EXPECT_FALSE(space.is_pressed()) << name;
+  return answer;
+}
+
+TEST_F(SweepTest, EverySlowPathLooksIfTooMuchIsFree) {
+  constexpr size_t large = 3 * mib;
+  void* zeroed = after_press("calloc", [] { return api::calloc(1, large); });
+  void* whole = after_press("calloc_whole", [] { return api::calloc_whole(16, 1, large); });
+  void* aligned = after_press("aligned_alloc", [] { return api::aligned_alloc(4096, large); });
+  void* at = after_press("memalign_at", [] { return api::memalign_at(4096, 16, large); });
+  zeroed = after_press("grows", [=] { return api::realloc(zeroed, 4 * large); });
+  zeroed = after_press("becomes small", [=] { return api::realloc(zeroed, 100); });
+  at = after_press("moves", [=] { return api::aligned_realloc(at, 8192, large); });
+  after_press("shrinks in place", [=] { return api::expand_in_place(whole, large / 2); });
+  talus_heap* heap = after_press("heap_new", [] { return api::heap_new(nullptr); });
+  after_press("heap_malloc", [=] { return api::heap_malloc(heap, 100); });
+  api::heap_destroy(heap);
+  for (void* block : {zeroed, whole, aligned, at}) release(block);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+TEST_F(SweepTest, WhatShrinkingLeavesIsOffered) {
+  const std::vector<void*> blocks = take(32, 384 * kib);
+  offer.is_much.store_relaxed(false);
+  for (void* block : blocks) {
+    ASSERT_EQ(reallocate(block, 192 * kib), block);  // too little to go at once
+  }
+  ASSERT_GT(dirty_bytes(), offer_bytes_min);
+  EXPECT_TRUE(offer.is_much.load_relaxed());
+  give(blocks);
 }
 
 TEST_F(SweepTest, PressureDoesNotWait) {
