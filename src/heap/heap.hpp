@@ -32,9 +32,10 @@ struct Heap {
   SlabShelves lean[class_count];  // have free blocks, too, but their free pages are given back
   SlabList full;               // have none; an instance's only, others forget such slabs
   size_t purging_count = 0;    // slabs whose pages are just being given back
-  uint32_t taken_blocks[class_count] = {};  // blocks out of their slabs: lists and program
-  uint32_t class_slabs[class_count] = {};   // slabs, in whatever state
-  size_t slab_count = 0;
+  size_t taken_blocks[class_count] = {};   // blocks out of their slabs: lists and program
+  uint32_t class_slabs[class_count] = {};  // slabs, in whatever state
+  // A line begins with what each refill and flush changes.
+  alignas(cache_line_bytes) size_t slab_count = 0;
   size_t slab_bytes = 0;  // of all its slabs
   size_t free_bytes = 0;  // of free blocks in them
   uint32_t refills = 0;         // so far; wraps

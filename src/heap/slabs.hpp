@@ -218,7 +218,7 @@ TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab, void* const* blocks,
 }
 // So many blocks of a class are out of their slabs now.
 TALUS_FAST void count_taken(Heap& heap, ClassId id, size_t taken) noexcept {
-  heap.taken_blocks[index_of(id)] += static_cast<uint32_t>(taken);
+  heap.taken_blocks[index_of(id)] += taken;
   heap.free_bytes -= taken * size_class_row(id).block_bytes;
   note_free_bytes(heap);
   heap.free_mark.note(free_touched_bytes(heap));
@@ -267,7 +267,7 @@ TALUS_FAST size_t give_to_slab(Heap& heap, Slab& slab, void* const* blocks,
                                size_t count) noexcept {
   const uint32_t count_before = slab.free_count;
   const size_t given = slab.give_blocks(blocks, count);
-  heap.taken_blocks[index_of(slab.class_id)] -= static_cast<uint32_t>(given);
+  heap.taken_blocks[index_of(slab.class_id)] -= given;
   heap.free_bytes += given * slab.block_bytes;
   if (TALUS_UNLIKELY(slab.free_count >= slab.notice_count)) {
     slab_got_many(heap, slab, count_before);

@@ -30,7 +30,7 @@ class Guests : public testing::Test {
     return block;
   }
   // Blocks of this heap that are in no slab, whoever has them.
-  static uint32_t taken(size_t bytes) {
+  static size_t taken(size_t bytes) {
     Heap& heap = *test::own_cache().heap;
     Locked held{lock_of(heap)};
     drain_inbox(heap);
@@ -115,7 +115,7 @@ TEST_F(Guests, GoHomeWhereTheListIsFull) {
 TEST_F(Guests, GoHomeWithTheirHost) {
   std::vector<void*> guests;
   for (size_t i = 0; i < 4; i++) guests.push_back(make(guest_bytes));
-  const uint32_t before = taken(guest_bytes);
+  const size_t before = taken(guest_bytes);
   {
     test::Neighbour other;  // of a heap of its own, or of the neighbour's
     other.run([&] {
@@ -132,7 +132,7 @@ TEST_F(Guests, GoHomeFromAmongOthers) {
   constexpr size_t count = 24;
   std::vector<void*> guests;
   for (size_t i = 0; i < count; i++) guests.push_back(make(guest_bytes_min));
-  const uint32_t before = taken(guest_bytes_min);
+  const size_t before = taken(guest_bytes_min);
   neighbour_.run([&] {
     ThreadCache& cache = test::own_cache();
     const ClassId id = class_of(guest_bytes_min);
@@ -164,7 +164,7 @@ TEST_F(Guests, AreTakenBackFromAHostThatSleeps) {
     std::vector<void*> guests;
     for (size_t i = 0; i < count; i++) guests.push_back(make(bytes));
     flush_lists(test::own_cache());
-    const uint32_t before = taken(bytes);
+    const size_t before = taken(bytes);
     neighbour_.run([&] {
       make_room(bytes);
       for (void* block : guests) release(block);
@@ -178,7 +178,7 @@ TEST_F(Guests, AreTakenBackFromAHostThatSleeps) {
 
 TEST_F(Guests, OfMediumSizesGoToTheirSlabs) {
   void* block = make(40 * kib);
-  const uint32_t before = taken(40 * kib);
+  const size_t before = taken(40 * kib);
   neighbour_.run([&] {
     release(allocate(40 * kib));
     release(block);

@@ -56,6 +56,24 @@ TEST(Totals, DeliveredBlocksAreNotLive) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
+// 64 GiB of 16 bytes are in reach of one thread.
+TEST(Totals, AClassHasMoreBlocksThan32BitsCount) {
+  const ClassId id = class_of(16);
+  const size_t index = index_of(id);
+  const uint32_t slabs = 1 << 20;
+  const size_t more = size_t{slabs} * size_class_row(id).block_count;
+  ASSERT_EQ(more, size_t{1} << 32);
+  Heap& heap = *test::own_cache().heap;
+  const ClassTotals before = collect_totals().classes[index];
+  heap.class_slabs[index] += slabs;  // all of whose blocks are with the program
+  heap.taken_blocks[index] += more;
+  const ClassTotals after = collect_totals().classes[index];
+  heap.class_slabs[index] -= slabs;
+  heap.taken_blocks[index] -= more;
+  EXPECT_EQ(after.live - before.live, more);
+  EXPECT_EQ(after.free, before.free);
+}
+
 TEST(Totals, AddressSpaceSumsUp) {
   std::vector<void*> blocks;
   for (size_t i = 0; i < 100; i++) blocks.push_back(allocate(i * 1000));
