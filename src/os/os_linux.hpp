@@ -28,8 +28,8 @@
 // thread at any time. After start only mmap, munmap, mremap, madvise and futex are used, and for
 // the helper thread mprotect, rt_sigprocmask, clone and exit, so the narrowest sandboxes let them
 // pass; tests/conformance runs under such a filter. What rare_calls.hpp names is used where there
-// is none. What a provider of memory needs is in
-// os/file_calls.hpp. Whatever else is here says when it may be used.
+// is none. After a fault of the program was reported, what abort() uses as well is. What a provider
+// of memory needs is in os/file_calls.hpp. Whatever else is here says when it may be used.
 #ifndef TALUS_OS_OS_LINUX_HPP
 #define TALUS_OS_OS_LINUX_HPP
 
@@ -58,6 +58,12 @@ namespace talus::os {
 // Where the clock is read: not known yet (0), by a system call, or at this address.
 inline Atomic<uintptr_t> shared_clock;
 inline constexpr uintptr_t clock_is_call = 1;
+
+// The thread that reported a fault: it runs the program's handler of SIGABRT now, if there is one,
+// and holds the locks that it held then. 0: none did.
+inline Atomic<uint32_t> reporting_thread;
+// So long its handler may wait for a lock. Nobody holds one for that long who will ever give it.
+inline constexpr uint64_t report_patience_ms = 5000;
 
 // What is known of a file besides its contents.
 struct FileFacts {
@@ -192,8 +198,11 @@ struct LinuxOs : FileCalls {
     call(SYS_madvise, to_long(at), static_cast<long>(bytes), MADV_NOHUGEPAGE);
   }
 
-  // Sleeps while the word has this value; may return early.
+  // Sleeps while the word has this value; may return early. Who waits for what its own thread holds
+  // since it reported a fault does not return: the process ends.
   static void futex_wait(uint32_t* word, uint32_t value) noexcept {
+    const uint32_t reporter = reporting_thread.load_relaxed();  // [hint] the own store is seen
+    if (TALUS_UNLIKELY(reporter != 0) && reporter == thread_id()) return wait_or_end(word, value);
     call(SYS_futex, to_long(word), FUTEX_WAIT_PRIVATE, static_cast<long>(value), 0);
   }
   // Sleeps for a while, so that a thread of lower priority gets on.
@@ -293,6 +302,8 @@ struct LinuxOs : FileCalls {
   static uint32_t thread_id() noexcept {
     return static_cast<uint32_t>(call(SYS_gettid, 0, 0));
   }
+  // The calling thread is about to end the process because of a fault.
+  static void note_report() noexcept { reporting_thread.store_relaxed(thread_id()); }  // [hint]
   // Sends a signal to the calling thread.
   static void send_here(int signal) noexcept {
     call(SYS_tgkill, process_id(), static_cast<long>(thread_id()), signal);
@@ -329,6 +340,29 @@ struct LinuxOs : FileCalls {
   }
 
  private:
+  // As futex_wait, for so long at most.
+  TALUS_COLD static void wait_or_end(const uint32_t* word, uint32_t value) noexcept {
+    const uint64_t end_ms = now_ms() + report_patience_ms;
+    long result = interrupted;
+    while (result == interrupted) {
+      const uint64_t now = now_ms();
+      const uint64_t left_ms = now < end_ms ? end_ms - now : 0;
+      const timespec span{static_cast<time_t>(left_ms / 1000),
+                          static_cast<long>(left_ms % 1000) * 1000000};
+      result = call(SYS_futex, to_long(word), FUTEX_WAIT_PRIVATE, static_cast<long>(value),
+                    to_long(&span));
+    }
+    if (result == timed_out) end_by_abort();
+  }
+  // By SIGABRT, whose handler had its turn.
+  [[noreturn]] TALUS_COLD static void end_by_abort() noexcept {
+    const uint64_t no_handler[4] = {};  // the kernel's sigaction
+    const uint64_t blocked = uint64_t{1} << (SIGABRT - 1);
+    call(SYS_rt_sigaction, SIGABRT, to_long(no_handler), 0, sizeof blocked);
+    call(SYS_rt_sigprocmask, SIG_UNBLOCK, to_long(&blocked), 0, sizeof blocked);
+    send_here(SIGABRT);
+    for (;;) send_here(SIGKILL);
+  }
   // Never by way of libc, where a preloaded library may stand in the way (vdso.hpp).
   TALUS_USUAL static uint64_t read_clock(clockid_t clock) noexcept {
     timespec now{};

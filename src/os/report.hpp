@@ -16,8 +16,12 @@ namespace talus {
 
 namespace report {
 
+// The program's handler of SIGABRT, if there is one, runs with the locks that are held here: what a
+// fault left half done is nobody's to use. If it needs one of them, to fork or for memory that is
+// not at hand, the process ends nevertheless, a while later (LinuxOs::futex_wait).
 [[noreturn]] TALUS_COLD void stop(const Text& text) noexcept {
   os::LinuxOs::write_error(text.data(), text.length());
+  os::LinuxOs::note_report();
   abort();
 }
 

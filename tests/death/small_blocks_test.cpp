@@ -3,6 +3,8 @@
 //
 // Owns: nothing. A free of a small block only pushes the pointer on a list; the fault is found when
 // the list goes back to its slab, which the tests either force or wait for.
+#include <unistd.h>
+
 #include <vector>
 
 #include "faults.hpp"
@@ -76,6 +78,21 @@ TEST_F(SmallBlock, FreedTwiceIsFoundWhenTheListIsFull) {
     for (void* each : blocks) api::free(each);
   });
   for (void* each : blocks) api::free(each);
+}
+
+// Takes the lock that is held where the fault is found.
+void take_many_blocks(int) {
+  for (int i = 0; i < 4000; i++) hide(api::malloc(bytes));
+}
+
+TEST_F(SmallBlock, AHandlerThatNeedsTheHeapDoesNotKeepTheProcess) {
+  EXPECT_FAULT(double_free_text(block, bytes), {
+    signal(SIGABRT, take_many_blocks);
+    alarm(3 * os::report_patience_ms / 1000);
+    api::free(block);
+    api::free(block);
+    flush_all(cache);
+  });
 }
 
 TEST_F(SmallBlock, FreedTwiceIsFoundWhenTheThreadEnds) {
