@@ -4,8 +4,8 @@
 // Owns: the list of them that each instance has, so that all can be given back at once, and what
 // they count for in its limit. Invariants: a block is in the list of the instance that its page
 // words name, from before it is handed out until its range is given back; no thread keeps such a
-// block for reuse. What a block counts for when it moves is what it grows by: the kernel moves its
-// pages, and what is copied is small. Called on: any thread.
+// block for reuse. What a block counts for when it moves is what it grows by, also while there are
+// two of it: the kernel moves its pages, and what is copied is small. Called on: any thread.
 #ifndef TALUS_HEAP_INSTANCE_LARGE_HPP
 #define TALUS_HEAP_INSTANCE_LARGE_HPP
 
@@ -35,6 +35,19 @@ inline void give_large_of(Instance& heap, LargeBlock& large,
                           const MovedRange& moved = {}) noexcept {
   unlink_large(heap, large);
   give_large(large, moved);
+}
+
+// The block that another one grows to is linked beside it until the move ends; what both have
+// counts once.
+inline void link_moving(Instance& heap, const LargeBlock& from, LargeBlock& to) noexcept {
+  link_large(heap, to);
+  heap.large_count--;
+  heap.large_bytes -= from.usable_bytes;
+}
+inline void give_moved(Instance& heap, LargeBlock& from, const MovedRange& moved) noexcept {
+  heap.large_count++;
+  heap.large_bytes += from.usable_bytes;
+  give_large_of(heap, from, moved);
 }
 
 // Does the word name a large block of the instance?
@@ -80,12 +93,12 @@ inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
     const size_t before = large.usable_bytes;
     is_at_limit = after > before && !make_room(*slot.heap, after - before);
     if (is_at_limit || !move.take_room(bytes, owner)) return nullptr;
-    link_large(*slot.heap, move.to());
+    link_moving(*slot.heap, large, move.to());
+    slot.heap->note_peak();
   }
   const MovedRange moved = move.move();
   Locked held{slot.lock};
-  give_large_of(*slot.heap, large, moved);
-  slot.heap->note_peak();
+  give_moved(*slot.heap, large, moved);
   return start_of(move.to());
 }
 
