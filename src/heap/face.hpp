@@ -45,6 +45,8 @@ struct FaceOperations {
   void (*note_free)(HeapFace& face, void* block) noexcept;
   // A block of the mode's own kind; null: an ordinary one will do. Null for faces that make none.
   void* (*allocate)(HeapFace& face, const BlockRequest& request) noexcept = nullptr;
+  // A block of `usable` bytes became this one; for modes that count.
+  void (*note_resize)(HeapFace& face, size_t usable, void* block, size_t bytes) noexcept = nullptr;
 };
 
 // Classes whose lists the fast paths use; those of larger blocks are closed in every face.

@@ -2,8 +2,8 @@
 // heap/reshape: changing a block's size with another promise than realloc's.
 //
 // Owns: growing strictly in place, resizing without the contents, resizing with an alignment, and
-// zeroed blocks that stay zero. Invariants: as in heap/resize; a mode is told of the old block
-// before it changes and of the new one afterwards. Called on: any thread.
+// zeroed blocks that stay zero. Invariants: as in heap/resize; a mode is told of what was done,
+// and not of what failed. Called on: any thread.
 #ifndef TALUS_HEAP_RESHAPE_HPP
 #define TALUS_HEAP_RESHAPE_HPP
 
@@ -66,9 +66,8 @@ bool in_place(void* pointer, size_t bytes, const char* call, Resize resize) noex
   bool fits = false;
   {
     const MaybeWorking working{cache_behind(current_face())};
-    note_free(pointer);
     fits = resize(facts);
-    note_allocate(pointer, fits ? bytes : facts.usable_bytes);
+    if (fits) note_resize(facts.usable_bytes, pointer, bytes);
   }
   offer_work();
   return fits;

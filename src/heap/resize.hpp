@@ -89,6 +89,13 @@ TALUS_FAST size_t usable_size_at_hand(void* pointer) noexcept {
   return usable_size(pointer);  // leaves: large, special; no block
 }
 
+// Tells the mode of the calling thread of a resize that did not fail.
+inline void note_resize(size_t usable, void* block, size_t bytes) noexcept {
+  HeapFace& face = current_face();
+  if (face.operations == nullptr || face.operations->note_resize == nullptr) return;
+  if (block != nullptr) face.operations->note_resize(face, usable, block, bytes);
+}
+
 // Does a block of `usable` bytes in a slab serve `bytes` without wasting much of itself?
 inline bool fits_without_waste(size_t usable, size_t bytes) noexcept {
   return bytes <= usable && bytes >= least_bytes_of(usable);
@@ -101,7 +108,7 @@ inline bool may_grow_on(size_t usable, size_t bytes) noexcept {
   return usable > small_bytes_max || bytes - usable < usable / 4;
 }
 
-// Resizes where the block is; false: it cannot. The face's mode, if any, is told.
+// Resizes where the block is; false: it cannot. No mode is told.
 inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
   if (facts.is_special) return bytes == facts.usable_bytes;
   if (facts.large == nullptr || facts.large->front_bytes != 0) {
@@ -144,9 +151,8 @@ TALUS_USUAL void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit
   if (TALUS_UNLIKELY(facts.is_special)) {
     SpecialBlock& block = *special_of(pointer);
     if (block.operations().reallocate != nullptr) {
-      note_free(pointer);
       void* moved = block.operations().reallocate(block, pointer, bytes, is_at_limit);
-      note_allocate(moved == nullptr ? pointer : moved, bytes);
+      note_resize(facts.usable_bytes, moved, bytes);
       return moved;
     }
   }
@@ -158,9 +164,8 @@ TALUS_USUAL void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit
     release_plain(cache, pointer);
     return special;
   }
-  note_free(pointer);
   void* moved = reallocate_plain(cache, facts, pointer, bytes, is_at_limit);
-  note_allocate(moved == nullptr ? pointer : moved, bytes);
+  note_resize(facts.usable_bytes, moved, bytes);
   return moved;
 }
 

@@ -103,7 +103,14 @@ inline void count_free(HeapFace& slow, void* block) noexcept {
   face.frees.own_add_relaxed(1);  // [own]
   add_live(face, -static_cast<int64_t>(facts_of(block, "free").usable_bytes));
 }
-inline constexpr FaceOperations operations = {cache_of_face, count_allocate, count_free};
+inline void count_resize(HeapFace& slow, size_t usable, void* block, size_t bytes) noexcept {
+  auto& face = static_cast<CountingFace&>(slow);
+  face.frees.own_add_relaxed(1);  // [own]
+  add_live(face, -static_cast<int64_t>(usable));
+  count_allocate(slow, block, bytes);
+}
+inline constexpr FaceOperations operations = {cache_of_face, count_allocate, count_free, nullptr,
+                                              count_resize};
 
 // The counting face of a cache, made when first asked for; the cache itself if there is no memory.
 inline HeapFace& face_for(ThreadCache& cache) noexcept {

@@ -133,5 +133,26 @@ TEST_F(CountingTest, PeakIsRightToAStepAThread) {
             live_before + int64_t{64 * mib} - faces * counting::step_bytes);
 }
 
+// Neither a resize that fails nor one that was only tried in place.
+TEST_F(CountingTest, WhatFailsIsNoCall) {
+  void* block = allocate(100000);
+  const counting::Counts made = difference();
+  EXPECT_EQ(made.allocation_sum, 1u);
+  EXPECT_EQ(reallocate(block, size_t{1} << 62), nullptr);
+  EXPECT_FALSE(expand(block, size_t{1} << 62));
+  EXPECT_EQ(difference().allocation_sum, 1u);
+  EXPECT_EQ(difference().frees, 0u);
+  EXPECT_EQ(difference().requested_bytes, made.requested_bytes);
+  EXPECT_EQ(difference().live_bytes, made.live_bytes);
+  EXPECT_TRUE(expand(block, 90000));
+  EXPECT_EQ(difference().requested_bytes, made.requested_bytes + 90000);
+  EXPECT_EQ(difference().live_bytes, static_cast<int64_t>(usable_size(block)));
+  block = reallocate_empty(block, 3 * mib);
+  EXPECT_EQ(difference().allocation_sum, 3u);
+  EXPECT_EQ(difference().frees, 2u);
+  release(block);
+  EXPECT_EQ(difference().live_bytes, 0);
+}
+
 }  // namespace
 }  // namespace talus
