@@ -122,6 +122,9 @@ TALUS_CONSTINIT inline HeapFace empty_face =
 TALUS_CONSTINIT inline HeapFace dead_face =
     make_slow_face(&dead_operations, MakeIndices<class_count>::Type{});
 
+// Set by a mode that counts all calls; read on slow paths.
+inline Atomic<bool> shared_counts_calls;
+
 // Atomic because the helper may put another face in the place of one whose thread rests
 // (heap/attendance.hpp).
 inline TALUS_THREAD_LOCAL Atomic<HeapFace*> this_face{&empty_face};

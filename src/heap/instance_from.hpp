@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // heap/instance_from: the calls that take the handle of an instance, or 0 for the heap of all.
 //
-// Owns: which of the two it is, and that the mode of the calling thread is told. Called on: any
-// thread.
+// Owns: which of the two it is, and that the mode of the calling thread is told, also of one that
+// has used nothing but instances so far. Called on: any thread.
 #ifndef TALUS_HEAP_INSTANCE_FROM_HPP
 #define TALUS_HEAP_INSTANCE_FROM_HPP
 
@@ -23,6 +23,21 @@ inline uintptr_t instance_of(const void* pointer) noexcept {
   return is_instance(owner) ? handle_of(owner) : 0;
 }
 
+// The cache of a thread whose mode is to be told of an instance's blocks; where calls are counted,
+// a new thread gets one, and so its mode, before the first. Null: it has none. No lock is held.
+inline ThreadCache* cache_to_tell() noexcept {
+  HeapFace& face = current_face();
+  const bool is_new = face.operations == &birth_operations;
+  if (is_new && !shared_counts_calls.load_relaxed()) return nullptr;  // [init]
+  return cache_behind(face);
+}
+
+// Tells of a block that was made, if there is one.
+TALUS_SLOW void note_made(void* block, size_t bytes) noexcept {
+  const MaybeWorking working{cache_to_tell()};
+  note_allocate(block, bytes);
+}
+
 // A block; null: no memory, or the limit of the instance.
 TALUS_SLOW void* allocate_from(uintptr_t handle, Request request) noexcept {
   if (TALUS_UNLIKELY(handle == 0)) {
@@ -31,7 +46,7 @@ TALUS_SLOW void* allocate_from(uintptr_t handle, Request request) noexcept {
                : allocate_aligned(request.alignment, request.bytes);
   }
   void* block = allocate_inside(handle, request).block;
-  note_allocate(block, request.bytes);
+  if (current_face().operations != nullptr) note_made(block, request.bytes);
   return block;
 }
 
@@ -39,7 +54,7 @@ TALUS_SLOW void* allocate_from(uintptr_t handle, Request request) noexcept {
 TALUS_FAST void* allocate_from(uintptr_t handle, size_t bytes, const char* call) noexcept {
   if (TALUS_LIKELY(handle != 0 && bytes <= small_bytes_max)) {
     if (void* block = allocate_small_inside(handle, bytes, call)) {
-      if (TALUS_UNLIKELY(current_face().operations != nullptr)) note_allocate(block, bytes);
+      if (TALUS_UNLIKELY(current_face().operations != nullptr)) note_made(block, bytes);
       return block;
     }
   }
@@ -54,7 +69,7 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
     request.bytes = usable_bytes_of_large(request.bytes == 0 ? 1 : request.bytes);
   }
   const BlockMade made = allocate_inside(handle, request);
-  note_allocate(made.block, request.bytes);
+  if (current_face().operations != nullptr) note_made(made.block, request.bytes);
   if (made.block == nullptr || made.zeroed == Zeroed::yes) return made.block;
   const bool is_in_region =
       region != nullptr && region->holds(reinterpret_cast<uintptr_t>(made.block));
@@ -67,12 +82,18 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
   return made.block;
 }
 
+TALUS_SLOW void release_and_tell(uintptr_t handle, void* pointer, const char* call) noexcept {
+  const MaybeWorking working{cache_to_tell()};
+  release_inside(handle, pointer, call, note_free);
+}
+
 // Takes a block of the instance back; any other pointer is reported.
 TALUS_FAST void release_from(uintptr_t handle, void* pointer, const char* call) noexcept {
   if (TALUS_UNLIKELY(handle == 0)) return release(pointer);
-  release_inside(handle, pointer, call, [](void* block) noexcept {
-    if (TALUS_UNLIKELY(current_face().operations != nullptr)) note_free(block);
-  });
+  if (TALUS_UNLIKELY(current_face().operations != nullptr)) {
+    return release_and_tell(handle, pointer, call);
+  }
+  release_inside(handle, pointer, call, [](void*) noexcept {});
 }
 
 }  // namespace talus

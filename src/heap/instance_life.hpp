@@ -242,8 +242,9 @@ inline void note_region_free(uintptr_t handle, const char* call) noexcept {
 }
 
 inline void clear_instance(uintptr_t handle, const char* call) noexcept {
-  note_region_free(handle, call);
   {
+    const MaybeWorking working{cache_to_tell()};
+    note_region_free(handle, call);
     const InsideWhole inside{handle, call};
     if (inside.slot().region != nullptr) empty_region(*inside.slot().region);
     empty_instance(inside.heap());
@@ -252,9 +253,10 @@ inline void clear_instance(uintptr_t handle, const char* call) noexcept {
 }
 
 inline void destroy_instance(uintptr_t handle, const char* call) noexcept {
-  note_region_free(handle, call);
   RegionHeap* region = nullptr;
   {
+    const MaybeWorking working{cache_to_tell()};
+    note_region_free(handle, call);
     const InsideWhole inside{handle, call};
     end_handle(inside);
     region = inside.slot().region;

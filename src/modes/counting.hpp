@@ -38,7 +38,6 @@ struct CountingFace : HeapFace {
 };
 
 struct Shared {
-  Atomic<bool> is_on;
   Atomic<CountingFace*> faces;
   Atomic<int64_t> live_bytes;
   Atomic<int64_t> peak_bytes;

@@ -71,7 +71,7 @@ inline void find_limits() noexcept {
 
 // From here on every thread counts; the calling thread at once, others when they begin.
 inline void start_counting() noexcept {
-  counting::shared.is_on.store_relaxed(true);  // [init]
+  shared_counts_calls.store_relaxed(true);  // [init]
   HeapFace& face = current_face();
   if (face.operations == nullptr) {
     set_face(counting::face_for(static_cast<ThreadCache&>(face)));

@@ -169,7 +169,7 @@ inline void add_resident_values(Statistics& all) noexcept {
 
 inline void add_calls_values(Statistics& all) noexcept {
   using Id = StatisticId;
-  if (!counting::shared.is_on.load_relaxed()) return;  // [init]
+  if (!shared_counts_calls.load_relaxed()) return;  // [init]
   const counting::Counts counts = counting::collect();
   all.set(Id::calls_allocations, counts.allocation_sum);
   all.set(Id::calls_frees, counts.frees);

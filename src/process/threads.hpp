@@ -70,7 +70,7 @@ TALUS_USUAL bool watch_thread(ThreadCache& cache) noexcept {
 // What a thread that has this cache sees: the cache itself, or the mode of the process before it.
 inline HeapFace& face_before(ThreadCache& cache) noexcept {
   if (mapped::is_on()) return mapped::face_for(cache);
-  if (counting::shared.is_on.load_relaxed()) return counting::face_for(cache);  // [init]
+  if (shared_counts_calls.load_relaxed()) return counting::face_for(cache);  // [init]
   return cache;
 }
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "api/heaps.hpp"
 #include "effort.hpp"
 #include "quiet.hpp"
 
@@ -151,6 +152,30 @@ TEST_F(CountingTest, WhatFailsIsNoCall) {
   EXPECT_EQ(difference().allocation_sum, 3u);
   EXPECT_EQ(difference().frees, 2u);
   release(block);
+  EXPECT_EQ(difference().live_bytes, 0);
+}
+
+// Each begins with another call, and none has called malloc before.
+TEST_F(CountingTest, ThreadsThatOnlyUseAHeapOfOnesOwn) {
+  talus_heap* heap = api::heap_new(nullptr);
+  void* blocks[100];
+  test::on_threads(1, [&](size_t) {
+    for (void*& block : blocks) block = api::heap_malloc(heap, 1000);
+  });
+  EXPECT_EQ(difference().allocation_sum, 100u);
+  test::on_threads(1, [&](size_t) {
+    for (size_t i = 0; i < 40; i++) api::heap_free(heap, blocks[i]);
+  });
+  EXPECT_EQ(difference().frees, 40u);
+  EXPECT_EQ(difference().live_bytes, static_cast<int64_t>(60 * usable_size(blocks[50])));
+  test::on_threads(1, [&](size_t) { api::heap_clear(heap); });
+  EXPECT_EQ(difference().frees, 100u);
+  EXPECT_EQ(difference().live_bytes, 0);
+  test::on_threads(1, [&](size_t) { api::heap_calloc(heap, 1, 50000); });
+  test::on_threads(1, [&](size_t) { api::heap_aligned_alloc(heap, 4096, 5000); });
+  EXPECT_EQ(difference().allocation_sum, 102u);
+  test::on_threads(1, [&](size_t) { api::heap_destroy(heap); });
+  EXPECT_EQ(difference().frees, 102u);
   EXPECT_EQ(difference().live_bytes, 0);
 }
 
