@@ -79,13 +79,6 @@ inline void check_owner(talus_heap* heap, void* pointer, const char* call) noexc
   if (instance_of(pointer) != handle_in(heap)) report::foreign_pointer(pointer, call);
 }
 
-// A region whose addresses the page map has no memory for: its blocks are known by it alone.
-inline bool is_in_nameless_region(talus_heap* heap, void* pointer) noexcept {
-  if (heap == nullptr) return false;
-  const RegionHeap* region = region_of(handle_in(heap), "talus_heap_realloc");
-  return region != nullptr && !region->has_page_words &&
-         region->holds(reinterpret_cast<uintptr_t>(pointer));
-}
 inline void* realloc_in_nameless(talus_heap* heap, void* pointer, size_t bytes) noexcept {
   if (bytes == 0) {
     release_from(handle_in(heap), pointer, "talus_heap_realloc");
@@ -101,7 +94,9 @@ inline void* heap_realloc(talus_heap* heap, void* pointer, size_t bytes) noexcep
   if (pointer == nullptr) {
     return or_enomem(allocate_from(handle_in(heap), bytes, "talus_heap_realloc"));
   }
-  if (is_in_nameless_region(heap, pointer)) return realloc_in_nameless(heap, pointer, bytes);
+  if (heap != nullptr && is_nameless(handle_in(heap), pointer, "talus_heap_realloc")) {
+    return realloc_in_nameless(heap, pointer, bytes);
+  }
   check_owner(heap, pointer, "talus_heap_realloc");
   return realloc_by_call(pointer, bytes);
 }

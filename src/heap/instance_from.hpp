@@ -33,9 +33,10 @@ inline ThreadCache* cache_to_tell() noexcept {
 }
 
 // Tells of a block that was made, if there is one.
-TALUS_SLOW void note_made(void* block, size_t bytes) noexcept {
+TALUS_SLOW void note_made(uintptr_t handle, void* block, const Request& request) noexcept {
+  if (is_nameless(handle, block, request.call)) return;
   const MaybeWorking working{cache_to_tell()};
-  note_allocate(block, bytes);
+  note_allocate(block, request.bytes);
 }
 
 // A block; null: no memory, or the limit of the instance.
@@ -46,7 +47,7 @@ TALUS_SLOW void* allocate_from(uintptr_t handle, Request request) noexcept {
                : allocate_aligned(request.alignment, request.bytes);
   }
   void* block = allocate_inside(handle, request).block;
-  if (current_face().operations != nullptr) note_made(block, request.bytes);
+  if (current_face().operations != nullptr) note_made(handle, block, request);
   return block;
 }
 
@@ -54,7 +55,9 @@ TALUS_SLOW void* allocate_from(uintptr_t handle, Request request) noexcept {
 TALUS_FAST void* allocate_from(uintptr_t handle, size_t bytes, const char* call) noexcept {
   if (TALUS_LIKELY(handle != 0 && bytes <= small_bytes_max)) {
     if (void* block = allocate_small_inside(handle, bytes, call)) {
-      if (TALUS_UNLIKELY(current_face().operations != nullptr)) note_made(block, bytes);
+      if (TALUS_UNLIKELY(current_face().operations != nullptr)) {
+        note_made(handle, block, {bytes, block_alignment, call});
+      }
       return block;
     }
   }
@@ -69,7 +72,7 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
     request.bytes = usable_bytes_of_large(request.bytes == 0 ? 1 : request.bytes);
   }
   const BlockMade made = allocate_inside(handle, request);
-  if (current_face().operations != nullptr) note_made(made.block, request.bytes);
+  if (current_face().operations != nullptr) note_made(handle, made.block, request);
   if (made.block == nullptr || made.zeroed == Zeroed::yes) return made.block;
   const bool is_in_region =
       region != nullptr && region->holds(reinterpret_cast<uintptr_t>(made.block));

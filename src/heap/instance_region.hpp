@@ -23,6 +23,14 @@ TALUS_FAST RegionHeap* region_of(uintptr_t handle, const char* call) noexcept {
   return slot_of_handle(handle, call).region;
 }
 
+// Is this in a region whose addresses the page map has no memory for? Its blocks are known by their
+// heap alone, so modes are told of none.
+inline bool is_nameless(uintptr_t handle, const void* pointer, const char* call) noexcept {
+  const RegionHeap* region = region_of(handle, call);
+  return region != nullptr && !region->has_page_words &&
+         region->holds(reinterpret_cast<uintptr_t>(pointer));
+}
+
 // Units of the block, which is one; anything else is reported. The instance's lock is held.
 inline size_t prove_in_region(const RegionHeap& region, const void* pointer,
                               const char* call) noexcept {

@@ -2,6 +2,7 @@
 // tests/unit/modes/counting: every call is counted, in the range of its size, on every thread.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <vector>
 
 #include "api/heaps.hpp"
@@ -176,6 +177,30 @@ TEST_F(CountingTest, ThreadsThatOnlyUseAHeapOfOnesOwn) {
   EXPECT_EQ(difference().allocation_sum, 102u);
   test::on_threads(1, [&](size_t) { api::heap_destroy(heap); });
   EXPECT_EQ(difference().frees, 102u);
+  EXPECT_EQ(difference().live_bytes, 0);
+}
+
+// Where the kernel has no memory for the page map, the heap alone knows its blocks.
+TEST_F(CountingTest, BlocksThatTheirHeapAloneKnowsAreNotCounted) {
+  talus_heap_options options{};
+  options.flags = TALUS_HEAP_OWN_PAGES;
+  talus_heap* heap = api::heap_new(&options);
+  ASSERT_NE(heap, nullptr);
+  region_of(api::handle_in(heap), "test")->has_page_words = false;
+  void* block = api::heap_malloc(heap, 100);
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(api::heap_of(block), nullptr);
+  memset(block, 1, 100);
+  block = api::heap_realloc(heap, block, 100000);
+  ASSERT_NE(block, nullptr);
+  EXPECT_NE(api::heap_calloc(heap, 1, 5000), nullptr);
+  EXPECT_NE(api::heap_aligned_alloc(heap, 256, 5000), nullptr);
+  api::heap_free(heap, block);
+  api::heap_clear(heap);
+  EXPECT_NE(api::heap_malloc(heap, 100), nullptr);
+  api::heap_destroy(heap);
+  EXPECT_EQ(difference().allocation_sum, 0u);
+  EXPECT_EQ(difference().frees, 0u);
   EXPECT_EQ(difference().live_bytes, 0);
 }
 
