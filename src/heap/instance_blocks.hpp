@@ -50,6 +50,15 @@ TALUS_SLOW void* refill_and_pop(Instance& heap, ClassId id) noexcept {
   bool is_at_limit = false;
   return refill_and_pop(heap, id, is_at_limit);
 }
+// As the first, where slabs on their way to the kernel are waited for before the limit is met.
+inline void* refill_and_pop_at_rest(InstanceSlot& slot, ClassId id, const char* call,
+                                    bool& is_at_limit) noexcept {
+  void* block = refill_and_pop(*slot.heap, id, is_at_limit);
+  if (!is_at_limit || slot.heap->purging_count == 0) return block;
+  const AtRest at_rest{slot, call};
+  is_at_limit = false;
+  return refill_and_pop(*slot.heap, id, is_at_limit);
+}
 
 // What is asked for. The alignment is a power of two.
 struct Request {
@@ -65,11 +74,12 @@ struct Request {
   }
 };
 
-inline BlockMade take_large_inside(Instance& heap, const Request& request,
+inline BlockMade take_large_inside(InstanceSlot& slot, const Request& request,
                                    bool& is_at_limit) noexcept {
+  Instance& heap = *slot.heap;
   const size_t bytes = request.bytes == 0 ? 1 : request.bytes;
   if (bytes > PTRDIFF_MAX - granule_bytes) return {};
-  is_at_limit = !make_room(heap, usable_bytes_of_large(bytes));
+  is_at_limit = !make_room_at_rest(slot, usable_bytes_of_large(bytes), request.call);
   if (is_at_limit) return {};
   const size_t alignment = request.alignment > granule_bytes ? request.alignment : granule_bytes;
   Zeroed zeroed = Zeroed::no;
@@ -91,8 +101,9 @@ inline BlockMade allocate_inside_once(uintptr_t handle, const Request& request,
     if (block != nullptr || !region->falls_back) return {block, Zeroed::no};
     is_at_limit = false;
   }
-  if (!request.is_small()) return take_large_inside(inside.heap(), request, is_at_limit);
-  return {refill_and_pop(inside.heap(), request.class_id(), is_at_limit), Zeroed::no};
+  if (!request.is_small()) return take_large_inside(inside.slot(), request, is_at_limit);
+  return {refill_and_pop_at_rest(inside.slot(), request.class_id(), request.call, is_at_limit),
+          Zeroed::no};
 }
 
 // Allocates by way of attempt(is_at_limit), and again as long as memory may be found; an instance

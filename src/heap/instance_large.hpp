@@ -75,7 +75,7 @@ inline bool resize_large(LargeBlock& large, HeapId owner, size_t bytes) noexcept
   Instance& heap = *slot.heap;
   const size_t before = large.usable_bytes;
   const size_t after = usable_bytes_of_large(bytes);
-  if (after > before && !make_room(heap, after - before)) return false;
+  if (after > before && !make_room_at_rest(slot, after - before, "realloc")) return false;
   if (!resize_large_in_place(large, bytes)) return false;
   heap.large_bytes += large.usable_bytes - before;
   heap.note_peak();
@@ -91,7 +91,7 @@ inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
     Locked held{slot.lock};
     const size_t after = usable_bytes_of_large(bytes);
     const size_t before = large.usable_bytes;
-    is_at_limit = after > before && !make_room(*slot.heap, after - before);
+    is_at_limit = after > before && !make_room_at_rest(slot, after - before, "realloc");
     if (is_at_limit || !move.take_room(bytes, owner)) return nullptr;
     link_moving(*slot.heap, large, move.to());
     slot.heap->note_peak();

@@ -3,8 +3,8 @@
 // limit leaves room for more.
 //
 // Owns: the limit. Invariant: an instance fails at its limit only after its empty slabs were given
-// back. Called on: whoever holds the instance's lock, unless it says otherwise. Must not know: how
-// blocks are taken.
+// back, and with all its slabs in its lists. Called on: whoever holds the instance's lock, unless
+// it says otherwise. Must not know: how blocks are taken.
 #ifndef TALUS_HEAP_INSTANCE_ROOM_HPP
 #define TALUS_HEAP_INSTANCE_ROOM_HPP
 
@@ -51,6 +51,33 @@ inline bool make_room(Instance& heap, size_t bytes) noexcept {
   give_ready_back(heap);
   release_empty_slabs(heap);
   return heap.has_room(bytes);
+}
+
+// An instance's lock is given up and taken again, and until this ends none of its slabs is on its
+// way: one that has room is in its list, or gone, if it had become empty.
+class [[nodiscard]] AtRest {
+ public:
+  AtRest(InstanceSlot& slot, const char* call) noexcept {
+    const uintptr_t handle = slot.shared_handle.load_relaxed();  // [own] the lock
+    slot.lock.give();
+    registry.sweeping.take();
+    slot.lock.take();
+    if (slot.shared_handle.load_relaxed() == handle) return;  // [own] the lock
+    slot.lock.give();
+    registry.sweeping.give();
+    report::dead_heap(handle, call);
+  }
+  ~AtRest() { registry.sweeping.give(); }
+  AtRest(const AtRest&) = delete;
+  AtRest& operator=(const AtRest&) = delete;
+};
+
+// As make_room, but waits for slabs on their way before it says no: the lock may be given up.
+inline bool make_room_at_rest(InstanceSlot& slot, size_t bytes, const char* call) noexcept {
+  if (make_room(*slot.heap, bytes)) return true;
+  if (slot.heap->purging_count == 0) return false;
+  const AtRest at_rest{slot, call};
+  return make_room(*slot.heap, bytes);
 }
 
 }  // namespace talus

@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "api/heaps.hpp"
 #include "effort.hpp"
+#include "heap/purge_holes.hpp"
 #include "pattern.hpp"
 #include "quiet.hpp"
 
@@ -216,6 +219,49 @@ TEST(Instance, AMoveCountsOnce) {
   }
   api::heap_destroy(heap);
   EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// Slabs whose pages are on their way to the kernel are in no list, and still have room.
+TEST(Instance, WaitsForItsSlabsAtItsLimit) {
+  constexpr size_t limit = 256 * kib;
+  talus_heap* heap = make_heap_of("limited", limit);
+  std::vector<void*> blocks;
+  while (void* block = api::heap_malloc(heap, 4000)) blocks.push_back(block);
+  Heap& inside = *instance_slot(id_in_handle(api::handle_in(heap))).heap;
+  for (const bool is_large : {false, true}) {
+    // One slab has no live block but what is ready, others some.
+    const size_t step = is_large ? 1 : 2;
+    for (size_t i = 0; i < blocks.size(); i += step) {
+      api::heap_free(heap, blocks[i]);
+      blocks[i] = nullptr;
+      if (is_large && i == 0) blocks[i] = api::heap_malloc(heap, 4000);
+    }
+    HoleBatch batch;
+    std::thread other;
+    void* block = nullptr;
+    {
+      Locked sweeping{registry.sweeping};
+      {
+        Locked held{lock_of(inside)};
+        size_t looks = 0;
+        for (size_t i = 0; i < class_count * SlabShelves::count; i++) {
+          collect_slabs(inside, nth_shelf(inside, i), SlabAge::any, batch, looks);
+        }
+      }
+      ASSERT_GT(batch.count, 0u);
+      if (is_large) api::heap_free(heap, blocks[0]);  // the slab is empty now, and stays so long
+      other = std::thread{[&] { block = api::heap_malloc(heap, is_large ? limit : 4000); }};
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      Locked held{lock_of(inside)};
+      slabs_purging_to_lean(inside, batch);
+    }
+    other.join();
+    EXPECT_NE(block, nullptr) << is_large;
+    if (is_large) break;
+    blocks.push_back(block);
+  }
+  api::heap_destroy(heap);
+  EXPECT_TRUE(test::space_is_sound());
 }
 
 // The limit of one heap is nothing that the process's handler could mend.
