@@ -317,7 +317,8 @@ TALUS_API void* talus_heap_aligned_alloc(talus_heap* heap, size_t alignment,
                                          size_t bytes) TALUS_NOEXCEPT;
 
 /* As talus_realloc and talus_free; a block that is not of this heap is reported. `pointer` null:
- * a new block; nothing. A block that grows counts for what it has more, also if it moves. */
+ * a new block; nothing. A block that grows counts for what it has more, also if it moves; one that
+ * shrinks stays where it is if there is no room for another. */
 TALUS_API void* talus_heap_realloc(talus_heap* heap, void* pointer, size_t bytes) TALUS_NOEXCEPT;
 TALUS_API void talus_heap_free(talus_heap* heap, void* pointer) TALUS_NOEXCEPT;
 

@@ -52,27 +52,6 @@ inline void* reallocate_zeroed(void* pointer, size_t bytes) noexcept {
   return resized;
 }
 
-// Makes the block hold `bytes` where it is; what a large one no longer needs goes back.
-inline bool expand_to(const BlockFacts& facts, size_t bytes) noexcept {
-  if (facts.large == nullptr || facts.large->front_bytes != 0) return bytes <= facts.usable_bytes;
-  return resize_large(*facts.large, facts.owner,
-                      bytes > small_bytes_max ? bytes : small_bytes_max + 1);
-}
-
-// Runs resize(facts), which says if the block holds `bytes` where it is; modes are told.
-template <typename Resize>
-bool in_place(void* pointer, size_t bytes, const char* call, Resize resize) noexcept {
-  const BlockFacts facts = facts_of(pointer, call);
-  bool fits = false;
-  {
-    const MaybeWorking working{cache_behind(current_face())};
-    fits = resize(facts);
-    if (fits) note_resize(facts.usable_bytes, pointer, bytes);
-  }
-  offer_work();
-  return fits;
-}
-
 // Without wasting half of the block. False: it cannot, and is untouched.
 inline bool resizes_in_place(void* pointer, size_t bytes, const char* call) noexcept {
   return in_place(pointer, bytes, call, [bytes](const BlockFacts& facts) noexcept {
@@ -103,7 +82,10 @@ inline void* reallocate_aligned(void* pointer, size_t alignment, size_t bytes) n
   const size_t before = facts_of(pointer, "talus_aligned_realloc").usable_bytes;
   void* moved =
       allocate_from(instance_of(pointer), {bytes, alignment, "talus_aligned_realloc"});
-  if (moved == nullptr) return nullptr;
+  if (moved == nullptr) {
+    const bool stays = is_aligned && shrinks_in_place(pointer, bytes, "talus_aligned_realloc");
+    return stays ? pointer : nullptr;
+  }
   copy_bytes(moved, pointer, before < bytes ? before : bytes);
   release(pointer);
   return moved;

@@ -117,6 +117,36 @@ inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
   return bytes > small_bytes_max && resize_large(*facts.large, facts.owner, bytes);
 }
 
+// Makes the block hold `bytes` where it is; what a large one no longer needs goes back.
+inline bool expand_to(const BlockFacts& facts, size_t bytes) noexcept {
+  if (facts.large == nullptr || facts.large->front_bytes != 0) return bytes <= facts.usable_bytes;
+  return resize_large(*facts.large, facts.owner,
+                      bytes > small_bytes_max ? bytes : small_bytes_max + 1);
+}
+
+// Runs resize(facts), which says if the block holds `bytes` where it is; modes are told.
+template <typename Resize>
+bool in_place(void* pointer, size_t bytes, const char* call, Resize resize) noexcept {
+  const BlockFacts facts = facts_of(pointer, call);
+  bool fits = false;
+  {
+    const MaybeWorking working{cache_behind(current_face())};
+    fits = resize(facts);
+    if (fits) note_resize(facts.usable_bytes, pointer, bytes);
+  }
+  offer_work();
+  return fits;
+}
+
+// A block that there is no other for stays, and what a large one no longer needs goes back. False:
+// it shall grow, and is untouched.
+inline bool shrinks_in_place(void* pointer, size_t bytes, const char* call) noexcept {
+  return in_place(pointer, bytes, call, [bytes](const BlockFacts& facts) noexcept {
+    const bool is_small = facts.usable_bytes <= small_bytes_max;
+    return bytes <= facts.usable_bytes && (is_small || expand_to(facts, bytes));
+  });
+}
+
 // Moves a block to an ordinary one of its owner, or resizes it where it is; null: no memory, or
 // the limit of the instance.
 TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, void* pointer,
@@ -173,6 +203,9 @@ TALUS_SLOW void* reallocate_slow(void* pointer, size_t bytes) noexcept {
   void* moved = allocate_within_limit(bytes, [=](bool& is_at_limit) noexcept {
     return reallocate_once(pointer, bytes, is_at_limit);
   });
+  if (TALUS_UNLIKELY(moved == nullptr) && shrinks_in_place(pointer, bytes, "realloc")) {
+    return pointer;
+  }
   offer_work();
   return moved;
 }
@@ -180,7 +213,7 @@ TALUS_SLOW void* reallocate_slow(void* pointer, size_t bytes) noexcept {
 // A small block of the calling thread's heap becomes another small one.
 TALUS_FAST void* reallocate_small(void* pointer, size_t usable, size_t bytes) noexcept {
   void* moved = allocate(bytes);
-  if (moved == nullptr) return nullptr;
+  if (moved == nullptr) return bytes <= usable ? pointer : nullptr;
   copy_bytes(moved, pointer, usable < bytes ? usable : bytes);
   release(pointer);
   return moved;

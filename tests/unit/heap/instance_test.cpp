@@ -185,7 +185,6 @@ TEST(Instance, TheLimitHolds) {
   ASSERT_NE(large, nullptr);
   EXPECT_EQ(api::expand_in_place(large, limit + 5000), nullptr);
   EXPECT_EQ(api::heap_malloc(heap, 1), nullptr);
-  EXPECT_EQ(api::heap_realloc(heap, large, 100), nullptr);  // both must exist for a moment
   EXPECT_EQ(api::heap_stats(heap).peak_bytes, limit);
   api::heap_clear(heap);
   EXPECT_NE(api::heap_malloc(heap, 1), nullptr);
@@ -219,6 +218,35 @@ TEST(Instance, AMoveCountsOnce) {
   }
   api::heap_destroy(heap);
   EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// There is no room for both, so the block stays, as small as it can be.
+TEST(Instance, ShrinksAtItsLimit) {
+  constexpr size_t limit = mib;
+  talus_heap* heap = make_heap_of("limited", limit);
+  void* large = api::heap_malloc(heap, limit);
+  test::fill_pattern(large, 100, 5);
+  EXPECT_EQ(api::heap_realloc(heap, large, 100), large);
+  EXPECT_TRUE(test::has_pattern(large, 100, 5));
+  EXPECT_EQ(usable_size(large), usable_bytes_of_large(small_bytes_max + 1));
+  api::heap_free(heap, large);
+  void* aligned = api::heap_aligned_alloc(heap, granule_bytes, 5000);
+  void* all = api::heap_malloc(heap, limit - usable_size(aligned));
+  EXPECT_EQ(api::heap_realloc(heap, aligned, 50), aligned);
+  api::heap_free(heap, all);
+  api::heap_free(heap, aligned);
+  void* kept = api::heap_malloc(heap, limit / 16 * 14);
+  void* small = api::heap_malloc(heap, 30000);
+  test::fill_pattern(small, 100, 6);
+  ASSERT_EQ(api::heap_malloc(heap, 100), nullptr);
+  EXPECT_EQ(api::heap_realloc(heap, small, 100), small);
+  EXPECT_EQ(api::aligned_realloc(small, 64, 50), small);
+  EXPECT_EQ(api::rezalloc(small, 60), small);
+  EXPECT_TRUE(test::has_pattern(small, 50, 6));
+  EXPECT_EQ(api::heap_realloc(heap, small, 40000), nullptr);
+  api::heap_free(heap, kept);
+  EXPECT_NE(api::heap_realloc(heap, small, 100), small);
+  api::heap_destroy(heap);
 }
 
 // Slabs whose pages are on their way to the kernel are in no list, and still have room.

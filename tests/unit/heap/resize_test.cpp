@@ -296,5 +296,32 @@ TEST(Resize, ZeroedBlockAfterShrinkIsZero) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
+// Where there is no room for another block, this one stays, as small as it can be.
+TEST(Resize, ShrinksWithoutMemory) {
+  const LimitBytes before{limits.soft_bytes.load_relaxed(), limits.hard_bytes.load_relaxed()};
+  void* large = allocate(8 * mib);
+  void* small = allocate(20000);
+  test::fill_pattern(large, 100, 1);
+  test::fill_pattern(small, 100, 2);
+  limits.set(LimitBytes{0, 1});
+  std::vector<void*> others;
+  for (size_t bytes = 20000; bytes >= 16; bytes /= 2) {
+    while (void* block = allocate(bytes)) others.push_back(block);
+  }
+  while (void* block = allocate(100)) others.push_back(block);
+  while (void* block = allocate(3000)) others.push_back(block);
+  EXPECT_EQ(reallocate(large, 3000), large);
+  EXPECT_EQ(usable_size(large), usable_bytes_of_large(small_bytes_max + 1));
+  EXPECT_EQ(reallocate(small, 100), small);
+  EXPECT_EQ(reallocate(small, 9 * mib), nullptr);
+  EXPECT_TRUE(test::has_pattern(large, 100, 1));
+  EXPECT_TRUE(test::has_pattern(small, 100, 2));
+  limits.set(before);
+  for (void* block : others) release(block);
+  release(large);
+  release(small);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
 }  // namespace
 }  // namespace talus
