@@ -70,6 +70,13 @@ inline size_t usable_in_region(RegionHeap& region, const void* pointer, const ch
   return prove_in_region(region, pointer, call) * unit_bytes;
 }
 
+// What moves within a region counts once: its old block does not (-1), from before there is another
+// until it is given back (+1).
+inline void count_moving(RegionHeap& region, size_t units, ptrdiff_t sign) noexcept {
+  region.live_units += static_cast<size_t>(sign * static_cast<ptrdiff_t>(units));
+  region.live_count += static_cast<size_t>(sign);
+}
+
 // Where the region has no room and may fall back: a block of the instance's slabs; null: none.
 using FallBack = void* (*)(uintptr_t handle, size_t bytes, bool& is_at_limit);
 
@@ -84,9 +91,12 @@ inline void* reallocate_in_region(uintptr_t handle, void* pointer, size_t bytes,
     RegionHeap& region = *inside.slot().region;
     units = prove_in_region(region, pointer, call);
     if (resize_in_region(region, pointer, units, bytes)) return pointer;
+    count_moving(region, units, -1);
     fresh = take_from_region(region, bytes, block_alignment);
+    if (fresh == nullptr) count_moving(region, units, +1);
     falls_back = region.falls_back;
   }
+  const bool is_counted = fresh == nullptr;
   if (fresh == nullptr && falls_back) fresh = fall_back(handle, bytes, is_at_limit);
   if (fresh == nullptr) {
     is_at_limit = is_at_limit || !falls_back;
@@ -94,7 +104,10 @@ inline void* reallocate_in_region(uintptr_t handle, void* pointer, size_t bytes,
   }
   const size_t before = units * unit_bytes;
   copy_bytes(fresh, pointer, before < bytes ? before : bytes);
-  release_in_region(handle, pointer, call);
+  const Inside inside{handle, call};
+  RegionHeap& region = *inside.slot().region;
+  if (!is_counted) count_moving(region, units, +1);
+  give_to_region(region, pointer, prove_in_region(region, pointer, call));
   return fresh;
 }
 

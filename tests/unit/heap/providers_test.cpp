@@ -275,6 +275,26 @@ TEST(Provider, FallsBackWhereItMay) {
   EXPECT_TRUE(test::space_is_sound());
 }
 
+// A block that grows counts for what it has more, also where it has to move.
+TEST(Provider, AMoveCountsOnceForTheLimit) {
+  talus_heap* heap = heap_on(wish_for(TALUS_PROVIDER_OS, 8 * mib), mib);
+  void* block = api::heap_malloc(heap, 600 * kib);
+  void* wall = api::heap_malloc(heap, 16);
+  test::fill_pattern(block, 600 * kib, 3);
+  EXPECT_EQ(api::heap_realloc(heap, block, mib), nullptr) << "with the other block it is too much";
+  void* moved = api::heap_realloc(heap, block, 700 * kib);
+  ASSERT_NE(moved, nullptr);
+  EXPECT_NE(moved, block);
+  EXPECT_TRUE(test::has_pattern(moved, 600 * kib, 3));
+  EXPECT_EQ(api::heap_stats(heap).live_bytes, 700 * kib + 16);
+  EXPECT_EQ(api::heap_stats(heap).live_blocks, 2u);
+  api::heap_free(heap, wall);
+  api::heap_free(heap, moved);
+  EXPECT_EQ(api::heap_stats(heap).live_bytes, 0u);
+  EXPECT_NE(api::heap_malloc(heap, mib), nullptr);
+  api::heap_destroy(heap);
+}
+
 // Counts what it is asked for, and gives memory only where it was committed.
 struct Caller {
   size_t reserves = 0, commits = 0, purges = 0, releases = 0;
