@@ -25,7 +25,7 @@ struct InstanceTotals {
   size_t slab_ends = 0;   // behind the last blocks of slabs
   size_t slab_bytes = 0;
   size_t region_bytes = 0;  // that the provider backs
-  size_t peak = 0;        // the most that total() ever was
+  size_t peak = 0;        // the most that total() ever was; of slabs and of the region, added up
   size_t limit = 0;       // of total(); 0: none
   size_t live_count = 0;
   size_t large_count = 0;  // of these, large ones
@@ -62,7 +62,7 @@ inline void read_instance(const InstanceSlot& slot, InstanceTotals& totals) noex
     totals.region_bytes = region->committed_bytes;
     totals.free += region->committed_bytes - totals.live_region;
     totals.live_count += region->live_count;
-    totals.peak += region->peak_units * unit_bytes;
+    totals.peak += region->peak_bytes;
   }
   for (size_t i = 0; i < Instance::name_bytes_max; i++) totals.name[i] = heap.name[i];
 }

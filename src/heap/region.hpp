@@ -71,8 +71,8 @@ struct RegionHeap : SpecialBlock {
   size_t used_granules = 0;  // those from here on never had memory, a block or a word
   size_t live_units = 0;
   size_t live_count = 0;
-  size_t peak_units = 0;
   size_t committed_bytes = 0;
+  size_t peak_bytes = 0;  // of committed_bytes
   size_t spare_granules = 0;  // committed, and without blocks
 
   size_t unit_count() const noexcept { return granule_count * granule_units; }
@@ -253,6 +253,7 @@ inline bool commit_granules(RegionHeap& region, size_t first, size_t last) noexc
         if (region.granules[done].taken_units == 0) region.spare_granules++;
         region.committed_bytes += region.to_of(done) - region.from_of(done);
       }
+      if (region.committed_bytes > region.peak_bytes) region.peak_bytes = region.committed_bytes;
       note_used(region, next);
     }
     if (region.has_page_words && !granule.is_named) name_granule(region, i);
@@ -268,7 +269,6 @@ inline void* take_units(RegionHeap& region, size_t unit, size_t units) noexcept 
   region.starts.set(unit, unit + 1, true);
   region.live_units += units;
   region.live_count++;
-  if (region.live_units > region.peak_units) region.peak_units = region.live_units;
   return region.at(unit);
 }
 
@@ -347,7 +347,6 @@ inline bool resize_in_region(RegionHeap& region, void* pointer, size_t units,
     mark_free(region, unit + wanted, unit + units);
   }
   region.live_units += wanted - units;
-  if (region.live_units > region.peak_units) region.peak_units = region.live_units;
   if (wanted < units) purge_beyond_kept(region, unit + wanted, unit + units);
   return true;
 }

@@ -300,5 +300,21 @@ INSTANTIATE_TEST_SUITE_P(
                     Kind{"growing_file", TALUS_PROVIDER_FILE, TALUS_PROVIDER_GROW}),
     [](const auto& info) { return std::string{info.param.name}; });
 
+TEST(OwnPages, ThePeakIsNoLessThanWhatThereIs) {
+  talus_heap* heap = heap_with_pages("own", 0, 8 * mib);
+  void* block = api::heap_malloc(heap, 600 * kib);
+  const size_t first = api::heap_stats(heap).slab_bytes;
+  EXPECT_GE(first, 600 * kib);
+  EXPECT_EQ(api::heap_stats(heap).peak_bytes, first);
+  void* more = api::heap_malloc(heap, 4 * mib);
+  const size_t most = api::heap_stats(heap).slab_bytes;
+  EXPECT_EQ(api::heap_stats(heap).peak_bytes, most);
+  api::heap_free(heap, more);
+  api::heap_free(heap, block);
+  EXPECT_LT(api::heap_stats(heap).slab_bytes, most);
+  EXPECT_EQ(api::heap_stats(heap).peak_bytes, most);
+  api::heap_destroy(heap);
+}
+
 }  // namespace
 }  // namespace talus
