@@ -32,8 +32,11 @@ inline void* allocate_zeroed_whole(size_t alignment, size_t bytes) noexcept {
                               ? size_class_row(class_of_aligned(bytes, alignment)).block_bytes
                               : usable_bytes_of_large(needed);
     const size_t whole = sizes_are_exact() ? needed : usable;
-    return allocate_with(
+    void* large = allocate_with(
         whole, [=]() noexcept { return allocate_zeroed_large(whole, alignment); });
+    // An ordinary block instead of one that ends where the request does.
+    if (whole != usable && large != nullptr) clear_piece(large, whole, usable_size(large), false);
+    return large;
   }
   void* block = alignment > block_alignment ? allocate_aligned(alignment, bytes) : allocate(bytes);
   if (block != nullptr) clear_bytes(block, usable_size(block));

@@ -206,6 +206,30 @@ TEST_F(MappedTest, OrdinaryBlocksBeyondTheirBound) {
   pool.settings.blocks = blocks_before;
 }
 
+// They end behind what was asked for.
+TEST_F(MappedTest, OrdinaryBlocksAreZeroToTheirEnd) {
+  mapped::Pool& pool = mapped::pool;
+  const size_t blocks_before = pool.settings.blocks;
+  pool.has_warned = true;  // standard error is the test's
+  void* mapped_block = allocate(10);
+  pool.settings.blocks = special_pool.live_count;
+  for (const size_t bytes : {100u, 5000u, 33000u, 100001u, 300001u}) {
+    void* dirty = allocate(bytes);
+    ASSERT_FALSE(is_mapped(dirty));
+    memset(dirty, 0xee, usable_size(dirty));
+    release(dirty);
+    void* block = allocate_zeroed_whole(block_alignment, bytes);
+    EXPECT_GT(usable_size(block), bytes);
+    EXPECT_TRUE(test::is_zero(block, usable_size(block))) << bytes;
+    memset(block, 0xee, bytes);
+    block = reallocate_zeroed(block, usable_size(block));
+    EXPECT_TRUE(test::is_zero(bytes_of(block) + bytes, usable_size(block) - bytes)) << bytes;
+    release(block);
+  }
+  release(mapped_block);
+  pool.settings.blocks = blocks_before;
+}
+
 TEST_F(MappedTest, AddressesAreBounded) {
   mapped::Pool& pool = mapped::pool;
   pool.has_warned = true;
