@@ -103,28 +103,38 @@ bool walk_area(const AreaFacts& area, Visit visit) noexcept {
   return true;
 }
 
-// The same for all areas of an instance, ascending.
+// The same for all areas between two addresses, ascending, but for those in a region.
 template <typename Visit>
-bool walk_instance(uintptr_t handle, const char* call, Visit visit) noexcept {
-  if (region_of(handle, call) != nullptr) {
-    const bool is_whole = walk_region(handle, call, [&](void* block, size_t bytes) noexcept {
-      AreaFacts area;
-      area.base = reinterpret_cast<uintptr_t>(block);
-      area.bytes = area.block_bytes = bytes;
-      area.block_count = area.live_count = area.live_bits[0] = 1;
-      return walk_area(area, visit);
-    });
-    if (!is_whole) return false;
-  }
-  for (uintptr_t from = 0;;) {
+bool walk_areas(uintptr_t handle, uintptr_t from, uintptr_t to, const char* call,
+                Visit visit) noexcept {
+  for (;;) {
     const LowestBases lowest = lowest_areas(handle, from, call);
     for (size_t i = 0; i < lowest.count; i++) {
+      if (lowest.bases[i] >= to) return true;
       const AreaFacts area = area_at(handle, lowest.bases[i], call);
       if (area.base != 0 && area.live_count != 0 && !walk_area(area, visit)) return false;
     }
     if (lowest.count < LowestBases::count_max) return true;
     from = lowest.bases[lowest.count - 1] + 1;
   }
+}
+
+// The same for all areas of an instance, ascending: what fell back lies on either side of its
+// region.
+template <typename Visit>
+bool walk_instance(uintptr_t handle, const char* call, Visit visit) noexcept {
+  const RegionHeap* region = region_of(handle, call);
+  if (region == nullptr) return walk_areas(handle, 0, UINTPTR_MAX, call, visit);
+  const uintptr_t base = region->base, end = region->end;
+  if (!walk_areas(handle, 0, base, call, visit)) return false;
+  const bool is_whole = walk_region(handle, call, [&](void* block, size_t bytes) noexcept {
+    AreaFacts area;
+    area.base = reinterpret_cast<uintptr_t>(block);
+    area.bytes = area.block_bytes = bytes;
+    area.block_count = area.live_count = area.live_bits[0] = 1;
+    return walk_area(area, visit);
+  });
+  return is_whole && walk_areas(handle, end, UINTPTR_MAX, call, visit);
 }
 
 // Is the pointer the start of a live block of the instance?

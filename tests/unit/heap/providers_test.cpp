@@ -295,6 +295,34 @@ TEST(Provider, AMoveCountsOnceForTheLimit) {
   api::heap_destroy(heap);
 }
 
+// Slabs and large blocks lie on either side of the preallocation.
+TEST(Provider, AWalkIsByAddressWhereItFellBack) {
+  std::vector<talus_heap*> heaps;
+  for (int round = 0; round < 8; round++) {
+    talus_heap* heap = heap_on(wish_for(TALUS_PROVIDER_PREALLOC, mib, TALUS_PROVIDER_FALLBACK));
+    heaps.push_back(heap);
+    for (size_t i = 0; i < 300; i++) {
+      ASSERT_NE(api::heap_malloc(heap, i % 10 == 0 ? 50000 : 10000), nullptr);
+    }
+    struct Seen {
+      const void* last = nullptr;
+      size_t blocks = 0;
+    } seen;
+    api::heap_walk(heap, [](const talus_heap_area* area, void* block, void* context) {
+      auto& so_far = *static_cast<Seen*>(context);
+      if (block != nullptr) {
+        so_far.blocks++;
+        return 0;
+      }
+      EXPECT_GT(area->base, so_far.last);
+      so_far.last = area->base;
+      return 0;
+    }, &seen);
+    EXPECT_EQ(seen.blocks, 300u);
+  }
+  for (talus_heap* heap : heaps) api::heap_destroy(heap);
+}
+
 // Counts what it is asked for, and gives memory only where it was committed.
 struct Caller {
   size_t reserves = 0, commits = 0, purges = 0, releases = 0;
