@@ -170,7 +170,8 @@ TALUS_API size_t talus_release(size_t bytes) TALUS_NOEXCEPT;
  * free memory goes back to the kernel at once; an allocation with which there would be more than
  * `hard_bytes` fails with ENOMEM, after the handler below was asked. A soft limit above the hard
  * one is taken down to it. At start the limits are those of the options limit_soft and
- * limit_hard. */
+ * limit_hard. Memory of heaps with a provider or pages of their own counts for neither (they have
+ * limit_bytes), nor do pools and blocks of TALUS_MODE=mapped. */
 TALUS_API void talus_set_limits(size_t soft_bytes, size_t hard_bytes) TALUS_NOEXCEPT;
 
 /* The function that is asked before an allocation of `wanted_bytes` fails at the hard limit. It may
