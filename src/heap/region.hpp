@@ -184,6 +184,21 @@ inline size_t find_units(RegionHeap& region, UnitRequest request) noexcept {
                       longest);
 }
 
+// The same among granules that have memory. find_units has found a place, where there is none.
+inline size_t find_committed_units(const RegionHeap& region, UnitRequest request) noexcept {
+  for (size_t i = region.lowest_open; i < region.used_granules; i++) {
+    if (!region.granules[i].is_committed) continue;
+    size_t end = i + 1;
+    while (end < region.used_granules && region.granules[end].is_committed) end++;
+    size_t longest = 0;
+    const size_t found =
+        find_between(region, i * granule_units, end * granule_units, request, longest);
+    if (found != no_unit) return found;
+    i = end;
+  }
+  return no_unit;
+}
+
 // Calls visit(granule, from, to) for the granules of some units.
 template <typename Visit>
 void for_each_granule_of(size_t from, size_t to, Visit visit) noexcept {
@@ -282,9 +297,13 @@ inline void* take_from_region(RegionHeap& region, size_t bytes, size_t alignment
   if (bytes > region.end - region.base) return nullptr;
   const size_t units = bytes == 0 ? 1 : divide_up(bytes, unit_bytes);
   if (!has_room_for(region, units)) return nullptr;
-  const size_t unit =
-      find_units(region, {units, alignment <= unit_bytes ? 1 : alignment / unit_bytes});
-  return unit == no_unit ? nullptr : take_units(region, unit, units);
+  const UnitRequest request = {units, alignment <= unit_bytes ? 1 : alignment / unit_bytes};
+  const size_t unit = find_units(region, request);
+  if (unit == no_unit) return nullptr;
+  void* block = take_units(region, unit, units);
+  if (TALUS_LIKELY(block != nullptr)) return block;
+  const size_t other = find_committed_units(region, request);
+  return other == no_unit ? nullptr : take_units(region, other, units);
 }
 
 // Memory without blocks that is kept: an eighth of what the blocks have, and some at least.

@@ -218,6 +218,26 @@ TEST_F(Region, BearsRefusals) {
   EXPECT_LE(region->committed_bytes, mib + granule_bytes);
 }
 
+// The lowest place may have had its memory taken back, and others not.
+TEST_F(Region, UsesMemoryThatItHasWhereThereIsNoMore) {
+  begin(8 * mib);
+  std::vector<void*> blocks;
+  for (size_t i = 0; i < 120; i++) blocks.push_back(take_from_region(*region, 60000, 16));
+  for (size_t i = 119; i-- > 0;) {
+    give_to_region(*region, blocks[i], units_of(*region, blocks[i]));
+  }
+  ASSERT_LT(region->committed_bytes, 3 * mib);
+  books.refuses_commits = true;
+  Model model = {{reinterpret_cast<uintptr_t>(blocks[119]), 60000}};
+  for (const size_t size : {size_t{16}, size_t{60000}, size_t{4096}}) {
+    void* block = take_from_region(*region, size, size == 4096 ? 4096 : 16);
+    ASSERT_NE(block, nullptr) << size;
+    model[reinterpret_cast<uintptr_t>(block)] = size;
+  }
+  expect_sound(*region, model);
+  EXPECT_EQ(take_from_region(*region, 3 * mib, 16), nullptr) << "so much has no memory in a row";
+}
+
 TEST_F(Region, HasALimit) {
   begin(mib);
   region->limit_bytes = 1000;
