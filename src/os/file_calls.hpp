@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // os/file_calls: the kernel calls behind memory that lies in a file, behind memory that is there
-// before it is used, and behind a mapping's node and name.
+// before it is used, behind a mapping's node and name, and behind files that statistics go to.
 //
 // Owns: nothing. Contract, as in os_linux.hpp: no function touches errno, and a negative number or
-// false says that the kernel refused. Used where a provider of memory was asked for, so processes
-// behind a filter of system calls that ask for none never come here.
+// false says that the kernel refused. Used where a provider of memory or printed statistics were
+// asked for, so processes behind a filter of system calls that ask for none never come here.
 // Called on: any thread. Must not know: who allocates.
 #ifndef TALUS_OS_FILE_CALLS_HPP
 #define TALUS_OS_FILE_CALLS_HPP
@@ -65,6 +65,12 @@ struct FileCalls : KernelCall {
     if (look_at(file, "", AT_EMPTY_PATH, facts) != 0) return false;
     found = FileIdentity{facts.st_dev, facts.st_ino};
     return true;
+  }
+  // Of this name there is a regular file, or nothing. A link is neither, wherever it leads to.
+  static bool may_be_replaced(const char* path) noexcept {
+    struct stat facts {};
+    const long result = look_at(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, facts);
+    return result == no_entry || (result == 0 && S_ISREG(facts.st_mode));
   }
   // A longer file than this the kernel answers with a signal.
   static uint64_t length_max() noexcept {

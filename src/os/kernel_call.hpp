@@ -13,7 +13,7 @@ namespace talus::os {
 
 struct KernelCall {
   // Answers that say why not.
-  static constexpr long not_permitted = -1, interrupted = -4, no_memory = -12,
+  static constexpr long not_permitted = -1, no_entry = -2, interrupted = -4, no_memory = -12,
                         invalid_argument = -22, no_such_call = -38, not_supported = -95,
                         timed_out = -110;
 

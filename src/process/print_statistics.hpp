@@ -139,8 +139,10 @@ inline void print_as_options_say() noexcept {
     return statistics_printer.lock.give();
   }
   const StatisticsPath path = statistics_path();
-  const bool is_done = format == StatsFormat::openmetrics ? replace_file(path)
-                                                          : append_to_file(path, format);
+  // A device, a pipe or a link stays what it is, and what a link leads to is not emptied either.
+  const bool is_alone =
+      format == StatsFormat::openmetrics && os::System::may_be_replaced(path.data());
+  const bool is_done = is_alone ? replace_file(path) : append_to_file(path, format);
   const bool is_said = statistics_printer.has_failed;
   statistics_printer.has_failed = !is_done;
   statistics_printer.lock.give();
