@@ -149,7 +149,7 @@ inline void print_as_options_say() noexcept {
   if (is_done || is_said) return;
   Text warning;
   warning.put("talus: cannot write statistics to ").put(path.data()).put("\n");
-  os::System::write_error(warning.data(), warning.length());
+  os::System::write_quietly(2, warning.data(), warning.length());
 }
 
 inline bool has_clock_samples() noexcept {

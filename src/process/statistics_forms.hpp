@@ -41,8 +41,7 @@ struct StatisticsOutput {
     const char* at = text.data();
     size_t left = text.length();
     while (left > 0 && error == 0) {
-      const long written = arch::system_call(SYS_write, file, reinterpret_cast<long>(at),
-                                             static_cast<long>(left), 0, 0, 0);
+      const long written = os::System::write_quietly(file, at, left);
       if (written == os::System::interrupted) continue;
       if (written <= 0) {
         error = written == 0 ? EIO : static_cast<int>(-written);

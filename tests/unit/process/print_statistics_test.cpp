@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +16,7 @@
 
 #include "api/libc_extras.hpp"
 #include "quiet.hpp"
+#include "statistics_asked.hpp"
 
 namespace talus {
 namespace {
@@ -93,6 +96,56 @@ TEST_F(PrintStatistics, AnExpositionLeavesALinkOne) {
   EXPECT_EQ(content(at("kept")).substr(0, 6), "old\n# ");
   EXPECT_TRUE(is_whole(content(at("kept"))));
   EXPECT_EQ(names(), 2u);
+}
+
+volatile sig_atomic_t signals_seen = 0;
+void see_signal(int) { signals_seen = signals_seen + 1; }
+
+bool is_waiting(int number) {
+  sigset_t waiting;
+  return sigpending(&waiting) == 0 && sigismember(&waiting, number) == 1;
+}
+
+// Calls print() while nothing is blocked; while the signal is; and while one waits already. The
+// program sees what it would see without statistics.
+template <typename Print>
+void expect_no_signal(int number, Print print) {
+  const auto before = signal(number, see_signal);
+  signals_seen = 0;
+  print();
+  EXPECT_EQ(signals_seen, 0);
+  sigset_t one, mask;
+  sigemptyset(&one);
+  sigaddset(&one, number);
+  pthread_sigmask(SIG_BLOCK, &one, &mask);
+  print();
+  EXPECT_FALSE(is_waiting(number));
+  raise(number);
+  print();
+  EXPECT_TRUE(is_waiting(number));
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  EXPECT_EQ(signals_seen, 1);
+  signal(number, before);
+}
+
+TEST_F(PrintStatistics, AReaderThatIsGoneIsNoSignal) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  expect_no_signal(SIGPIPE, [&] { EXPECT_EQ(api::stats_print(ends[1], TALUS_STATS_TEXT), EPIPE); });
+  close(ends[1]);
+}
+
+TEST_F(PrintStatistics, AFileThatMayNotGrowIsNoSignal) {
+  rlimit before{}, small{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  small = before;
+  small.rlim_cur = 1000;
+  const int file = open(at("file").c_str(), O_WRONLY | O_CREAT, 0600);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  expect_no_signal(SIGXFSZ, [file] { EXPECT_EQ(api::stats_print(file, TALUS_STATS_JSON), EFBIG); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  close(file);
 }
 
 }  // namespace
