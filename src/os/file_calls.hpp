@@ -48,7 +48,7 @@ struct FileCalls : KernelCall {
   static long open_unlinked(const char* path) noexcept {
     const long flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW;
     const long file = call(SYS_openat, AT_FDCWD, to_long(path), flags, 0600);
-    if (file >= 0) call(SYS_unlinkat, AT_FDCWD, to_long(path), 0);
+    if (file >= 0) remove_name(path);
     return file;
   }
   // The same file under a number that programs seldom look at; the old number is free again.
@@ -71,6 +71,13 @@ struct FileCalls : KernelCall {
     struct stat facts {};
     const long result = look_at(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, facts);
     return result == no_entry || (result == 0 && S_ISREG(facts.st_mode));
+  }
+  // What had the second name is gone. False: nothing changed, as below.
+  static bool rename(const char* from, const char* to) noexcept {
+    return call(SYS_renameat2, AT_FDCWD, to_long(from), AT_FDCWD, to_long(to)) == 0;
+  }
+  static bool remove_name(const char* path) noexcept {
+    return call(SYS_unlinkat, AT_FDCWD, to_long(path), 0) == 0;
   }
   // A longer file than this the kernel answers with a signal.
   static uint64_t length_max() noexcept {

@@ -95,27 +95,30 @@ inline StatisticsPath statistics_path() noexcept {
   return path;
 }
 
-inline long open_to_write(const StatisticsPath& path, int how) noexcept {
-  return arch::system_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path.data()),
+inline long open_to_write(const char* path, int how) noexcept {
+  return arch::system_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
                            O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644, 0, 0);
 }
 
-// An exposition of OpenMetrics stands alone in its file, and readers find a whole one.
+// An exposition of OpenMetrics stands alone in its file, and readers find a whole one. Each process
+// has a second file of its own, and what one that crashed has left there goes.
 inline bool replace_file(const StatisticsPath& path) noexcept {
-  StatisticsPath fresh;
-  fresh.put(path.data()).put(".new");
-  const long file = open_to_write(fresh, O_TRUNC);
+  TextBuffer<sizeof(StatisticsPath) + 32> fresh;
+  fresh.put(path.data()).put(".new.").put_number(static_cast<uint64_t>(os::System::process_id()));
+  long file = open_to_write(fresh.data(), O_EXCL);
+  if (file == os::System::there_is_one && os::System::remove_name(fresh.data())) {
+    file = open_to_write(fresh.data(), O_EXCL);
+  }
   if (file < 0) return false;
   const int error = print_sample(file, StatsFormat::openmetrics, false);
   os::System::close_file(file);
-  const long from = reinterpret_cast<long>(fresh.data());
-  const long to = reinterpret_cast<long>(path.data());
-  const long moved = arch::system_call(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0, 0);
-  return error == 0 && moved == 0;
+  if (error == 0 && os::System::rename(fresh.data(), path.data())) return true;
+  os::System::remove_name(fresh.data());
+  return false;
 }
 
 inline bool append_to_file(const StatisticsPath& path, StatsFormat format) noexcept {
-  const long file = open_to_write(path, O_APPEND);
+  const long file = open_to_write(path.data(), O_APPEND);
   if (file < 0) return false;
   const long end = arch::system_call(SYS_lseek, file, 0, SEEK_END, 0, 0, 0);
   bool& has_header = statistics_printer.has_csv_header;

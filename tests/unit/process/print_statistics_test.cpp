@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -73,6 +74,54 @@ TEST_F(PrintStatistics, AnExpositionReplacesAFile) {
   }
 }
 
+// The process may write files of so many bytes.
+class FileLengthLimit {
+ public:
+  explicit FileLengthLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit small{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~FileLengthLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(PrintStatistics, AnExpositionThatFailsLeavesTheFile) {
+  std::ofstream{at("stats")} << "old\n";
+  testing::internal::CaptureStderr();
+  {
+    const FileLengthLimit limit{1000};
+    print(StatsFormat::openmetrics);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "talus: cannot write statistics to " + at("stats") + "\n");
+  EXPECT_EQ(content(at("stats")), "old\n");
+  EXPECT_EQ(names(), 1u);
+}
+
+TEST_F(PrintStatistics, ProcessesReplaceAFileAtOnce) {
+  print(StatsFormat::openmetrics);
+  constexpr int processes = 8;
+  for (int i = 0; i < processes; i++) {
+    if (fork() != 0) continue;
+    bool has_failed = false;
+    for (int j = 0; j < 20; j++) {
+      print(StatsFormat::openmetrics);
+      has_failed |= statistics_printer.has_failed;
+    }
+    _exit(has_failed ? 1 : 0);
+  }
+  int status = 0;
+  for (int ended = 0; ended < processes; ended += waitpid(-1, &status, WNOHANG) > 0 ? 1 : 0) {
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(is_whole(content(at("stats"))));
+  }
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(names(), 1u);
+}
+
 TEST_F(PrintStatistics, AnExpositionLeavesAPipeOne) {
   ASSERT_EQ(mkfifo(at("stats").c_str(), 0600), 0);
   const int pipe = open(at("stats").c_str(), O_RDONLY | O_NONBLOCK);
@@ -137,14 +186,9 @@ TEST_F(PrintStatistics, AReaderThatIsGoneIsNoSignal) {
 }
 
 TEST_F(PrintStatistics, AFileThatMayNotGrowIsNoSignal) {
-  rlimit before{}, small{};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-  small = before;
-  small.rlim_cur = 1000;
+  const FileLengthLimit limit{1000};
   const int file = open(at("file").c_str(), O_WRONLY | O_CREAT, 0600);
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   expect_no_signal(SIGXFSZ, [file] { EXPECT_EQ(api::stats_print(file, TALUS_STATS_JSON), EFBIG); });
-  setrlimit(RLIMIT_FSIZE, &before);
   close(file);
 }
 
