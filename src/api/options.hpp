@@ -19,15 +19,6 @@ inline const OptionRow* option_named(const char* name) noexcept {
   return find_option(name, option_length(name));
 }
 
-// Limits in effect follow the option that has changed. The lock is held.
-inline void follow_limit(Locked&, OptionId id) noexcept {
-  LimitBytes bytes{limits.soft_bytes.load_relaxed(), limits.hard_bytes.load_relaxed()};  // [own]
-  const LimitBytes meant = effective_limits(options, machine);
-  if (id == OptionId::limit_soft) bytes.soft_bytes = meant.soft_bytes;
-  if (id == OptionId::limit_hard) bytes.hard_bytes = meant.hard_bytes;
-  limits.set(bytes);
-}
-
 inline int set_option(const char* name, const char* value) noexcept {
   if (name == nullptr || value == nullptr) return EINVAL;
   const OptionRow* row = option_named(name);
@@ -45,7 +36,8 @@ inline int set_option(const char* name, const char* value) noexcept {
       break;
   }
   const bool is_limit = row->id == OptionId::limit_soft || row->id == OptionId::limit_hard;
-  if (is_limit) follow_limit(held, row->id);
+  // Both: one that the other had pressed down comes back with it.
+  if (is_limit) limits.set(effective_limits(options, machine));
   return 0;
 }
 

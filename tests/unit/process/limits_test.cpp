@@ -36,6 +36,20 @@ TEST(LimitsOfTheProcess, AreChangedByTheProgram) {
   limits.set(before);
 }
 
+TEST(LimitsOfTheProcess, FollowBothOptions) {
+  const LimitBytes before{limits.soft_bytes.load_relaxed(), limits.hard_bytes.load_relaxed()};
+  const auto soft_with = [](const char* name, const char* value) {
+    EXPECT_EQ(talus_set_option(name, value), 0);
+    return limits.soft_bytes.load_relaxed();
+  };
+  constexpr size_t one = 1024 * mib;
+  EXPECT_EQ(soft_with("limit_soft", "2G"), 2 * one);
+  EXPECT_EQ(soft_with("limit_hard", "1G"), one);
+  EXPECT_EQ(soft_with("limit_hard", "0"), 2 * one);  // as its option says
+  EXPECT_EQ(limits.hard_bytes.load_relaxed(), 0u);
+  limits.set(before);
+}
+
 int prepared = 0;
 
 TEST(LimitsOfTheProcess, TheHandlerIsSeenWithWhatWasPreparedForIt) {
