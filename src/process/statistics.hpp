@@ -38,7 +38,7 @@ struct Statistics {
 // The number at the start of a part, behind blanks; false: there is none.
 inline bool number_at_start(TextPart part, uint64_t& number) noexcept {
   size_t i = 0;
-  while (i < part.length && part.text[i] == ' ') i++;
+  while (i < part.length && (part.text[i] == ' ' || part.text[i] == '\t')) i++;
   const size_t first = i;
   number = 0;
   for (; i < part.length && part.text[i] >= '0' && part.text[i] <= '9'; i++) {
@@ -68,6 +68,20 @@ inline bool read_resident_bytes(uint64_t& bytes) noexcept {
   return true;
 }
 
+// The most that was resident since the program began. What getrusage tells is that of all programs
+// that the process ever was: of the one that started this one, too.
+inline bool read_resident_peak_bytes(uint64_t& bytes) noexcept {
+  FileLines lines{"/proc/self/status"};
+  TextPart line;
+  while (lines.next(line)) {
+    if (!line.take_until(':').is("VmHWM")) continue;
+    if (!number_at_start(line, bytes)) return false;
+    bytes *= kib;
+    return true;
+  }
+  return false;
+}
+
 inline uint64_t to_ms(const timeval& time) noexcept {
   return static_cast<uint64_t>(time.tv_sec) * 1000 + static_cast<uint64_t>(time.tv_usec) / 1000;
 }
@@ -84,7 +98,9 @@ inline void add_process_values(Statistics& all) noexcept {
   }
   all.set(StatisticId::process_user_ms, to_ms(usage.ru_utime));
   all.set(StatisticId::process_system_ms, to_ms(usage.ru_stime));
-  all.set(StatisticId::process_resident_peak_bytes, static_cast<uint64_t>(usage.ru_maxrss) * kib);
+  uint64_t peak = 0;
+  if (!read_resident_peak_bytes(peak)) peak = static_cast<uint64_t>(usage.ru_maxrss) * kib;
+  all.set(StatisticId::process_resident_peak_bytes, peak);
   all.set(StatisticId::process_minor_faults, static_cast<uint64_t>(usage.ru_minflt));
   all.set(StatisticId::process_major_faults, static_cast<uint64_t>(usage.ru_majflt));
 }

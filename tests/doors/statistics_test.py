@@ -236,6 +236,14 @@ class Moments(unittest.TestCase):
             result = run("bytes", 1, PRINT_STATS=place)
             self.assertRegex(getattr(result, place).decode(), r"\n  allocations +\d+\n")
 
+    def test_the_peak_is_the_programs_own(self):
+        mine = bytearray(b"x") * (200 << 20)  # who starts the program is larger
+        self.run_to_file("bytes", 1, PRINT_STATS_FORMAT=JSON)
+        del mine
+        process = json.loads(self.content())["process"]
+        self.assertLess(process["resident_peak_bytes"], 100 << 20)
+        self.assertGreater(process["resident_peak_bytes"], process["resident_bytes"] // 2)
+
     def test_process_id_in_the_name(self):
         self.run_to_file("fork", 10, file=self.file + ".%p", PRINT_STATS_FORMAT=JSON)
         names = os.listdir(self.folder)
