@@ -239,9 +239,24 @@ class Preload(Folder):
         self.assertEqual(result.stdout, f"{STAND_IN}\n")
         self.assertEqual(result.stderr, "")
 
+    def test_dots_behind_a_link_are_the_kernels(self):
+        os.makedirs(os.path.join(self.folder, "a/b"))
+        os.symlink("a/b", os.path.join(self.folder, "link"))
+        shutil.copy(STAND_IN, os.path.join(self.folder, "a/libtalus.so"))
+        result = talus("run", "--lib", f"{self.folder}/link/../libtalus.so", "printenv",
+                       "LD_PRELOAD", env=environment(TALUS_TEST_SAY="1"))
+        self.assertEqual(result.stdout, f"{self.folder}/a/libtalus.so\n")
+        self.assertEqual(result.stderr, LOADED)
+
     def test_library_that_cannot_be_used(self):
-        self.file("a b/libtalus.so")
-        for path in ("/no/such/libtalus.so", self.folder, f"{self.folder}/a b/libtalus.so"):
+        folders = [os.path.join(self.folder, name) for name in ("a b", "a:b", "a$b", "$LIB")]
+        for folder in folders:
+            os.mkdir(folder)
+            shutil.copy(STAND_IN, folder)
+        text = self.file("text/libtalus.so", "neither ELF nor ours")
+        others = [text, "/etc/passwd", "/bin/sh", program("program_embedded")]
+        for path in ("/no/such/libtalus.so", self.folder, *others,
+                     *[f"{folder}/libtalus.so" for folder in folders]):
             result = talus("run", "--lib", path, "echo", "started")
             self.assertEqual((result.returncode, result.stdout), (2, ""))
             self.assertEqual(result.stderr.count("\n"), 1)

@@ -2,8 +2,10 @@
 //
 // Owns: the search for libtalus.so, see library.hpp. The command's own place is asked of the
 // kernel (/proc/self/exe), not of argv[0], so a symbolic link to the command works as well.
-// Invariant: a path with a colon or a space is refused: LD_PRELOAD is parted at both and cannot
-// be quoted, so the loader would try two halves.
+// Invariants: a path with a colon or a space is refused: LD_PRELOAD is parted at both and cannot
+// be quoted, so the loader would try two halves; one with a dollar as well, behind which the loader
+// reads names of its own. The folder is the kernel's name of it (what .. means behind a link only
+// the kernel knows), the file's own name stays.
 // Must not know: options.
 
 #include "library.hpp"
@@ -32,9 +34,13 @@ constexpr const char* folders[] = {
 };
 
 LibraryPath accept(const files::path& path) {
-  const std::string text = files::absolute(path).lexically_normal().string();
-  if (text.find_first_of(": \t\n") != std::string::npos) {
-    return {{}, fmt::format("{}: a path with a colon or a space cannot be preloaded", text)};
+  std::error_code error;
+  const files::path folder = files::canonical(files::absolute(path, error).parent_path(), error);
+  if (error) return {{}, fmt::format("{}: {}", path.string(), error.message())};
+  const std::string text = (folder / path.filename()).string();
+  if (text.find_first_of(": \t\n$") != std::string::npos) {
+    return {{},
+            fmt::format("{}: a path with a colon, a space or a dollar cannot be preloaded", text)};
   }
   return {text, {}};
 }

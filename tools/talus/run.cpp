@@ -13,8 +13,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "command.hpp"
+#include "elf_file.hpp"
 #include "library.hpp"
 #include "program.hpp"
 #include "setting.hpp"
@@ -38,6 +40,13 @@ int execute(const std::string& path, std::vector<char*> arguments) {
   return error == ENOENT ? exit_not_found : exit_not_executable;
 }
 
+// The loader only grumbles at another file, and the program would run without Talus.
+bool is_talus_library(const std::string& path) {
+  const std::optional<ElfFacts> facts = read_elf(path);
+  return facts && facts->is_64_bit && facts->machine == own_machine && facts->talus_version &&
+         !facts->soname.empty();
+}
+
 }  // namespace
 
 int run_program(const RunRequest& request) {
@@ -45,6 +54,10 @@ int run_program(const RunRequest& request) {
   const LibraryPath library = find_library(request.library);
   if (library.path.empty()) {
     complain(library.error);
+    return exit_usage;
+  }
+  if (!is_talus_library(library.path)) {
+    complain(fmt::format("{}: no Talus library of this machine", library.path));
     return exit_usage;
   }
   const std::string name = request.program.front();
