@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the one way in which the command complains, and the cleaning of text that others wrote.
-// Invariant: a complaint is one line, and nothing in it can steer a terminal.
+// Invariants: a complaint is one line, and nothing in it can steer a terminal; where nobody can
+// read it, nothing else changes.
 // Must not know: which subcommand runs.
 
 #include <fmt/format.h>
+
+#include <cstdio>
 
 #include "command.hpp"
 
@@ -18,6 +21,8 @@ std::string printable(std::string text) {
   return text;
 }
 
-void complain(const std::string& line) { fmt::print(stderr, "talus: {}\n", printable(line)); }
+void complain(const std::string& line) {
+  std::fputs(fmt::format("talus: {}\n", printable(line)).c_str(), stderr);
+}
 
 }  // namespace talus::tool

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -175,10 +176,16 @@ bool can_write(const std::string& path) {
   return file >= 0;
 }
 
+// Whoever reads may leave: the rounds go on, and files get what they are to get. By a handler,
+// since the program would inherit a signal that is ignored.
+void outlive_readers() {
+  if (::signal(SIGPIPE, [](int) {}) == SIG_IGN) ::signal(SIGPIPE, SIG_IGN);
+}
+
 int show(const CompareRequest& request, const Comparison& comparison) {
   const Judgement judgement = judge(comparison);
   if (!request.is_quiet) {
-    fmt::print("{}", table_of(comparison, judgement));
+    std::fputs(table_of(comparison, judgement).c_str(), stdout);
     std::fflush(stdout);
   }
   for (const std::string& failure : judgement.failures)
@@ -231,6 +238,7 @@ int compare_program(const CompareRequest& request) {
   comparison.reference = reference_of(comparison.contenders);
   const Launch launch{path.path, comparison.program, input, request.timeout_s,
                       request.is_output_shown};
+  outlive_readers();
   Rounds(request, comparison, launch).run_all();
   return show(request, comparison);
 }
