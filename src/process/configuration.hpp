@@ -43,7 +43,8 @@ TALUS_START const char* environment_value(const char* variable, const char* name
   return name[i] == '\0' && variable[i] == '=' ? variable + i + 1 : nullptr;
 }
 
-// What the environment says about files. An empty value is none, as the users of XDG_* do it.
+// What the environment says about files. An empty value is none, as the users of XDG_* do it, and
+// so is a name that is too long: it is refused with the rest of the environment, and told there.
 struct FileNames {
   const char* named = nullptr;
   const char* config_home = nullptr;
@@ -56,6 +57,7 @@ struct FileNames {
       if (first == 'X') keep_first(config_home, environment_value(*environment, "XDG_CONFIG_HOME"));
       if (first == 'H') keep_first(home, environment_value(*environment, "HOME"));
     }
+    if (named != nullptr && option_length(named) >= option_text_bytes_max) named = nullptr;
   }
 
  private:
@@ -114,10 +116,8 @@ class Configuration {
   }
 
  private:
-  // Longer ones are refused with the rest of the environment.
   static bool is_file_name(const char* name) noexcept {
-    const size_t length = option_length(name);
-    return length < option_text_bytes_max && !option_is_word(name, length, "none");
+    return !option_is_word(name, option_length(name), "none");
   }
 
   // Options between semicolons or ends of lines.

@@ -169,6 +169,19 @@ TEST_F(ConfigurationTest, ANamedFileIsReadInsteadOfBothAndNoneIsNone) {
   EXPECT_EQ(warnings[0], "talus: /nowhere: cannot be opened");
 }
 
+TEST_F(ConfigurationTest, ANameThatIsTooLongNamesNoFile) {
+  Surroundings found;
+  found.system_file = "heaps=3\n";
+  found.user_file = "decay_ms=5s\n";
+  const std::string word = "TALUS_CONFIG=/" + std::string(option_text_bytes_max - 1, 'x');
+  found.environment = {word.c_str()};
+  const Configured done = configured(found);
+  EXPECT_EQ(done.source(OptionId::heaps), "/etc/talus.conf:1");
+  EXPECT_EQ(done.source(OptionId::decay_ms), "~/.config/talus.conf:1");
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("keeping (empty)"), std::string::npos) << warnings[0];
+}
+
 TEST_F(ConfigurationTest, OnlyRegularFilesAreReadAndNobodyWaits) {
   ASSERT_EQ(mkfifo((root_ + "/etc/talus.conf").c_str(), 0644), 0);
   EXPECT_EQ(configured_in({}).files.system_file, OptionFile::no_file);
