@@ -79,6 +79,16 @@ struct FileCalls : KernelCall {
   static bool remove_name(const char* path) noexcept {
     return call(SYS_unlinkat, AT_FDCWD, to_long(path), 0) == 0;
   }
+  // The lock that processes take at a file as a whole, however they opened it. It is held until it
+  // is given, also by copies of the descriptor. 0, or why not: try_again where another has it.
+  static long try_lock(long file) noexcept {
+    constexpr long exclusive = 2, at_once = 4;
+    return call(SYS_flock, file, exclusive | at_once);
+  }
+  static void unlock(long file) noexcept {
+    constexpr long unlock = 8;
+    call(SYS_flock, file, unlock);
+  }
   // A longer file than this the kernel answers with a signal.
   static uint64_t length_max() noexcept {
     uint64_t limits[2] = {~uint64_t{0}, 0};

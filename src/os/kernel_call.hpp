@@ -13,10 +13,10 @@ namespace talus::os {
 
 struct KernelCall {
   // Answers that say why not.
-  static constexpr long not_permitted = -1, no_entry = -2, interrupted = -4, no_memory = -12,
-                        there_is_one = -17, invalid_argument = -22, file_too_long = -27,
-                        broken_pipe = -32, no_such_call = -38, not_supported = -95,
-                        timed_out = -110;
+  static constexpr long not_permitted = -1, no_entry = -2, interrupted = -4, try_again = -11,
+                        no_memory = -12, there_is_one = -17, invalid_argument = -22,
+                        file_too_long = -27, broken_pipe = -32, no_such_call = -38,
+                        not_supported = -95, timed_out = -110;
 
  protected:
   static long to_long(const void* at) noexcept { return reinterpret_cast<long>(at); }

@@ -117,14 +117,51 @@ inline bool replace_file(const StatisticsPath& path) noexcept {
   return false;
 }
 
+// Of processes that find the file empty at once one writes the header, in the file's lock; who had
+// to wait finds that it is no longer empty. Nobody waits for ever: the file system may know no
+// locks, and who holds this one may be stopped.
+struct HeaderTurn {
+  long file = 0;
+  long end = 0;          // of the file; negative: it is no file
+  bool is_held = false;  // the lock
+
+  HeaderTurn(long opened, StatsFormat format) noexcept : file{opened}, end{find_end()} {
+    if (end != 0 || format != StatsFormat::csv) return;
+    constexpr int waits_max = 1000;
+    long result = os::System::try_lock(file);
+    for (int wait = 0; result == os::System::try_again && wait < waits_max; wait++) {
+      os::System::sleep_us(1000);
+      result = os::System::try_lock(file);
+    }
+    is_held = result == 0;
+    end = find_end();
+    if (end != 0) give();
+  }
+  ~HeaderTurn() { give(); }
+  HeaderTurn(const HeaderTurn&) = delete;
+  HeaderTurn& operator=(const HeaderTurn&) = delete;
+
+ private:
+  long find_end() const noexcept {
+    return arch::system_call(SYS_lseek, file, 0, SEEK_END, 0, 0, 0);
+  }
+  void give() noexcept {
+    if (is_held) os::System::unlock(file);
+    is_held = false;
+  }
+};
+
 inline bool append_to_file(const StatisticsPath& path, StatsFormat format) noexcept {
   const long file = open_to_write(path.data(), O_APPEND);
   if (file < 0) return false;
-  const long end = arch::system_call(SYS_lseek, file, 0, SEEK_END, 0, 0, 0);
-  bool& has_header = statistics_printer.has_csv_header;
-  const bool with_header = end >= 0 ? end == 0 : !has_header;
-  if (end < 0) has_header = true;
-  const int error = print_sample(file, format, with_header);
+  int error = 0;
+  {
+    const HeaderTurn turn{file, format};
+    bool& has_header = statistics_printer.has_csv_header;
+    const bool with_header = turn.end >= 0 ? turn.end == 0 : !has_header;
+    if (turn.end < 0) has_header = true;
+    error = print_sample(file, format, with_header);
+  }
   os::System::close_file(file);
   return error == 0;
 }

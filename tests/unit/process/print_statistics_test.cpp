@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -59,6 +61,18 @@ class PrintStatistics : public testing::Test {
     options.print_stats_format = format;
     print_as_options_say();
   }
+  // So many processes that print so often, and end with 0 if each sample was written.
+  void start_printing(int processes, int samples, StatsFormat format) {
+    for (int i = 0; i < processes; i++) {
+      if (fork() != 0) continue;
+      bool has_failed = false;
+      for (int j = 0; j < samples; j++) {
+        print(format);
+        has_failed |= statistics_printer.has_failed;
+      }
+      _exit(has_failed ? 1 : 0);
+    }
+  }
 
  private:
   const Options before_;
@@ -104,15 +118,7 @@ TEST_F(PrintStatistics, AnExpositionThatFailsLeavesTheFile) {
 TEST_F(PrintStatistics, ProcessesReplaceAFileAtOnce) {
   print(StatsFormat::openmetrics);
   constexpr int processes = 8;
-  for (int i = 0; i < processes; i++) {
-    if (fork() != 0) continue;
-    bool has_failed = false;
-    for (int j = 0; j < 20; j++) {
-      print(StatsFormat::openmetrics);
-      has_failed |= statistics_printer.has_failed;
-    }
-    _exit(has_failed ? 1 : 0);
-  }
+  start_printing(processes, 20, StatsFormat::openmetrics);
   int status = 0;
   for (int ended = 0; ended < processes; ended += waitpid(-1, &status, WNOHANG) > 0 ? 1 : 0) {
     EXPECT_EQ(status, 0);
@@ -120,6 +126,38 @@ TEST_F(PrintStatistics, ProcessesReplaceAFileAtOnce) {
   }
   EXPECT_EQ(status, 0);
   EXPECT_EQ(names(), 1u);
+}
+
+size_t headers_in(const std::string& table) {
+  size_t headers = 0;
+  for (size_t at = 0; (at = table.find("process.id,", at)) != std::string::npos; at++) headers++;
+  return headers;
+}
+
+TEST_F(PrintStatistics, ProcessesThatBeginATableWriteOneHeader) {
+  constexpr int processes = 16;
+  for (int round = 0; round < 10; round++) {
+    files::remove(at("stats"));
+    start_printing(processes, 1, StatsFormat::csv);
+    for (int i = 0, status = 0; i < processes; i++) {
+      EXPECT_GT(wait(&status), 0);
+      EXPECT_EQ(status, 0);
+    }
+    const std::string table = content(at("stats"));
+    EXPECT_EQ(table.compare(0, 11, "process.id,"), 0);
+    EXPECT_EQ(headers_in(table), 1u);
+    EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), processes + 1);
+  }
+}
+
+TEST_F(PrintStatistics, WhoKeepsTheLockOfATableHoldsNobodyUp) {
+  const int file = open(at("stats").c_str(), O_WRONLY | O_CREAT, 0600);
+  ASSERT_EQ(flock(file, LOCK_EX), 0);
+  const uint64_t begin_ms = os::System::now_ms();
+  print(StatsFormat::csv);
+  EXPECT_LT(os::System::now_ms() - begin_ms, 20000u);
+  EXPECT_EQ(headers_in(content(at("stats"))), 1u);
+  close(file);
 }
 
 TEST_F(PrintStatistics, AnExpositionLeavesAPipeOne) {
