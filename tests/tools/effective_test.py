@@ -85,6 +85,14 @@ class Effective(unittest.TestCase):
                 self.assertEqual(again[name][0], value)
                 self.assertIn(str(named), again[name][1])
 
+    def test_a_text_that_no_file_can_have_is_a_comment(self):
+        for value, is_for_files in (("/tmp/a#1", True), ("/tmp/a #1", False), ("#1", False),
+                                    (" /tmp/a", False), ("/tmp/a\t", False), ("a\nb", False)):
+            result = talus("options", "--effective", f"PRINT_STATS={value}", "true")
+            line, = [line for line in result.stdout.splitlines() if "print_stats = " in line]
+            self.assertEqual(line.startswith("print_stats"), is_for_files, line)
+            self.assertEqual(line.startswith("# print_stats"), not is_for_files, line)
+
     def test_wrong_use(self):
         for words in (("true",), ("heaps=3",), ("--effective", "--presets"),
                       ("--effective", "--markdown"), ("--presets", "--json")):

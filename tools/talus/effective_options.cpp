@@ -39,6 +39,13 @@ void add_file(std::vector<LookedAtFile>& files, const std::string& path, OptionF
   if (state != OptionFile::not_asked) files.push_back({path, state_of(state)});
 }
 
+// Of a text a file may lose an end: a comment, blanks, or what is no text at all.
+bool can_stand_in_file(const OptionRow& row, const std::string& value) {
+  const TextPart whole{value.data(), value.size()};
+  return row.id != OptionId::config && printable(value) == value &&
+         without_blanks(without_comment(whole)).length == whole.length;
+}
+
 }  // namespace
 
 EffectiveOptions find_effective_options(const ProcessFacts& process) {
@@ -68,7 +75,7 @@ EffectiveOptions find_effective_options(const ProcessFacts& process) {
     format_option_value(options, row, value, sizeof value);
     OptionLine line(source, sizeof source);
     add_option_origin(line, origins[row.id], options);
-    found.options.push_back({row.name.text(), value, source});
+    found.options.push_back({row.name.text(), value, source, can_stand_in_file(row, value)});
   }
   add_file(found.files, facts.system_file, result.system_file);
   if (result.own.folder != nullptr) {

@@ -29,6 +29,7 @@ struct EffectiveOption {
   std::string name;
   std::string value;
   std::string source;  // "environment", "preset tiny, /etc/talus.conf:3"
+  bool is_for_files;   // a file can say the same
 };
 
 struct LookedAtFile {

@@ -26,8 +26,7 @@ void print_text(const EffectiveOptions& found) {
     width = std::max(width, std::min<std::size_t>(settings.back().size(), 40));
   }
   for (std::size_t i = 0; i < settings.size(); ++i) {
-    // The one option that a file cannot have.
-    const bool is_comment = found.options[i].name == "config";
+    const bool is_comment = !found.options[i].is_for_files;
     fmt::print("{}{:<{}}  # {}\n", is_comment ? "# " : "", settings[i],
                is_comment ? width - 2 : width, printable(found.options[i].source));
   }
