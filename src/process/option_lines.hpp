@@ -128,6 +128,9 @@ class OptionLineReader {
       Warning{*this}.line.add("a section is written [program], or [*] for all programs");
     } else if (name.is("*")) {
       section_ = Section::of_all;
+    } else if (origin_.source == OptionSource::program) {
+      section_ = Section::of_others;
+      Warning{*this}.line.add("sections of programs are for files");
     } else {
       const bool is_this = is_meant(name, names_.called_as) || is_meant(name, names_.file);
       section_ = is_this ? Section::of_this : Section::of_others;

@@ -66,6 +66,18 @@ TEST_F(OptionLinesTest, EachBadLineIsOneWarningThatNamesItsPlace) {
   EXPECT_EQ(done.value(OptionId::heaps), "2");
 }
 
+TEST_F(OptionLinesTest, TheProgramsOwnTextHasNoSections) {
+  Surroundings found;
+  found.program = "thp=never; [tool]; heaps=3 # four; [*]; decay_ms=5s # six; pressure=1";
+  const Configured done = configured(found);
+  EXPECT_EQ(done.value(OptionId::thp), "never");
+  EXPECT_EQ(done.value(OptionId::heaps), "0");
+  EXPECT_EQ(done.value(OptionId::decay_ms), "5s");
+  EXPECT_EQ(done.value(OptionId::pressure), "1") << "a comment ends with its part";
+  EXPECT_EQ(warnings, std::vector<std::string>{"talus: talus_options: sections of programs are for "
+                                               "files"});
+}
+
 TEST_F(OptionLinesTest, ASectionMayEndWhereItBegins) {
   Surroundings found;
   found.program = "[";
