@@ -29,7 +29,8 @@
 // the helper thread mprotect, rt_sigprocmask, clone and exit, so the narrowest sandboxes let them
 // pass; tests/conformance runs under such a filter. What rare_calls.hpp names is used where there
 // is none. After a fault of the program was reported, what abort() uses as well is. What a provider
-// of memory needs is in os/file_calls.hpp. Whatever else is here says when it may be used.
+// of memory needs is in os/file_calls.hpp, the clock in os/clock_calls.hpp. Whatever else is here
+// says when it may be used.
 #ifndef TALUS_OS_OS_LINUX_HPP
 #define TALUS_OS_OS_LINUX_HPP
 
@@ -47,17 +48,12 @@
 
 #include "base/base.hpp"
 #include "os/file_calls.hpp"
-#include "os/vdso.hpp"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
 #endif
 
 namespace talus::os {
-
-// Where the clock is read: not known yet (0), by a system call, or at this address.
-inline Atomic<uintptr_t> shared_clock;
-inline constexpr uintptr_t clock_is_call = 1;
 
 // The thread that reported a fault: it runs the program's handler of SIGABRT now, if there is one,
 // and holds the locks that it held then. 0: none did.
@@ -214,12 +210,6 @@ struct LinuxOs : FileCalls {
   static void futex_wake_one(uint32_t* word) noexcept {
     call(SYS_futex, to_long(word), FUTEX_WAKE_PRIVATE, 1);
   }
-
-  // Milliseconds of a clock that never goes back; a few milliseconds coarse, no kernel entry.
-  TALUS_USUAL static uint64_t now_ms() noexcept {
-    return read_clock(CLOCK_MONOTONIC_COARSE) / 1000000;
-  }
-  TALUS_USUAL static uint64_t now_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
 
   static void write_error(const char* text, size_t bytes) noexcept {
     call(SYS_write, 2, to_long(text), static_cast<long>(bytes));
@@ -384,21 +374,6 @@ struct LinuxOs : FileCalls {
     call(SYS_rt_sigprocmask, SIG_UNBLOCK, to_long(&blocked), 0, sizeof blocked);
     send_here(SIGABRT);
     for (;;) send_here(SIGKILL);
-  }
-  // Never by way of libc, where a preloaded library may stand in the way (vdso.hpp).
-  TALUS_USUAL static uint64_t read_clock(clockid_t clock) noexcept {
-    timespec now{};
-    uintptr_t function = shared_clock.load_relaxed();  // [init] all threads find the same
-    if (TALUS_UNLIKELY(function == 0)) {
-      function = reinterpret_cast<uintptr_t>(find_vdso_clock());
-      if (function == 0) function = clock_is_call;
-      shared_clock.store_relaxed(function);  // [init]
-    }
-    if (function == clock_is_call ||
-        reinterpret_cast<ClockFunction>(function)(clock, &now) != 0) {
-      call(SYS_clock_gettime, clock, to_long(&now));
-    }
-    return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
   }
 };
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// os/clock_calls: how late it is, without entering the kernel where that can be had.
+//
+// Owns: where the clock is read. Contract: never by way of libc, where a preloaded library may
+// stand in the way (os/vdso.hpp). Called on: any thread, at any time.
+#ifndef TALUS_OS_CLOCK_CALLS_HPP
+#define TALUS_OS_CLOCK_CALLS_HPP
+
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "os/kernel_call.hpp"
+#include "os/vdso.hpp"
+
+namespace talus::os {
+
+// Where the clock is read: not known yet (0), by a system call, or at this address.
+inline Atomic<uintptr_t> shared_clock;
+inline constexpr uintptr_t clock_is_call = 1;
+
+struct ClockCalls : KernelCall {
+  // Milliseconds of a clock that never goes back; a few milliseconds coarse, no kernel entry.
+  TALUS_USUAL static uint64_t now_ms() noexcept {
+    return read_clock(CLOCK_MONOTONIC_COARSE) / 1000000;
+  }
+  TALUS_USUAL static uint64_t now_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
+
+ private:
+  TALUS_USUAL static uint64_t read_clock(clockid_t clock) noexcept {
+    timespec now{};
+    uintptr_t function = shared_clock.load_relaxed();  // [init] all threads find the same
+    if (TALUS_UNLIKELY(function == 0)) {
+      function = reinterpret_cast<uintptr_t>(find_vdso_clock());
+      if (function == 0) function = clock_is_call;
+      shared_clock.store_relaxed(function);  // [init]
+    }
+    if (function == clock_is_call ||
+        reinterpret_cast<ClockFunction>(function)(clock, &now) != 0) {
+      call(SYS_clock_gettime, clock, to_long(&now));
+    }
+    return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+  }
+};
+
+}  // namespace talus::os
+
+#endif  // TALUS_OS_CLOCK_CALLS_HPP
