@@ -80,6 +80,7 @@ inline void after_fork_in_child() noexcept {
   space.lock().reset_in_child();
   registry.lock.reset_in_child();
   thread_end.lock.reset_in_child();
+  thread_end.ending_count.store_relaxed(0);  // [init] who was about to end does not exist here
   HeapFace& face = current_face();
   const bool has_cache =
       face.operations != &birth_operations && face.operations != &dead_operations;

@@ -175,5 +175,16 @@ TEST(Fork, ChildSalvagesTheCachesOfLostThreads) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
+// The child's exit does not wait for threads of its parent's that were about to end.
+TEST(Fork, ChildCountsNoEndingThreads) {
+  process_starts();
+  Atomic<uint32_t>& count = thread_end.ending_count;
+  count.fetch_add_relaxed(1);
+  const pid_t child = fork();
+  if (child == 0) _exit(count.load_relaxed() == 0 ? 0 : 1);
+  count.fetch_sub_relaxed(1);
+  EXPECT_EQ(result_of(child), 0);
+}
+
 }  // namespace
 }  // namespace talus
