@@ -68,7 +68,7 @@ struct Helper {
   Atomic<bool> shared_is_allowed;   // may be started at all
   uint32_t holds = 0;               // who needs a process without a helper just now; by the lock
   Atomic<uint64_t> shared_retry_ms;  // not before this time
-  Atomic<uint32_t> process_id;  // of whoever began with this memory; 0: not known
+  Atomic<uint32_t> process_id;  // of whose memory this is; 0: not known
 };
 inline Helper helper;
 
@@ -290,14 +290,23 @@ inline void end_helper_for_ever(uint64_t patience_ms) noexcept {
   }
 }
 
+// In the child of a fork. At once: later it might be a child of vfork that asks. Not asked where a
+// filter was announced, which may forbid it: there is no helper from then on.
+inline void learn_process_id() noexcept {
+  if (helper.process_id.load_relaxed() == 0) return;  // [init]
+  const bool may_ask = helper.shared_is_allowed.load_relaxed();  // [init]
+  const long id = may_ask ? os::System::process_id() : 0;
+  helper.process_id.store_relaxed(static_cast<uint32_t>(id));  // [init]
+}
+
 // The child of a fork, all of whose locks were held, has no helper.
 inline void forget_helper() noexcept {
   helper.lock.reset_in_child();
   helper.holds = 0;
-  helper.process_id.store_relaxed(0);  // [init] asking for it may be forbidden
   offer.is_served.store_relaxed(false);  // [init]
   // ThreadSanitizer cannot make threads in the child of a process that has threads.
   if constexpr (TALUS_UNDER_TSAN != 0) helper.shared_is_allowed.store_relaxed(false);  // [init]
+  learn_process_id();
   // Already so, but on kernels that cannot clear memory for children.
   HelperLife* life = helper.shared_life.load_acquire();
   if (life == nullptr || life->shared_state.load_acquire() == HelperState::absent) return;

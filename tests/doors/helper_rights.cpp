@@ -145,13 +145,21 @@ void namespaces() {
 
 // A child of vfork changes itself, not its parent, whose helper goes on.
 void child_of_vfork() {
-  const int before = call_helper();
-  const pid_t child = vfork();
-  if (child == 0) _exit(setgid(nobody) == 0 && setuid(nobody) == 0 && setuid(0) != 0 ? 0 : 1);
-  int status = -1;
-  EXPECT(waitpid(child, &status, 0) == child && status == 0);
-  EXPECT(helper_id() == before);
-  EXPECT(getuid() == 0);
+  const auto keeps_its_helper = [] {
+    const int before = call_helper();
+    const pid_t child = vfork();
+    if (child == 0) {
+      const bool is_done = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && setgid(nobody) == 0 &&
+                           setuid(nobody) == 0 && setuid(0) != 0;
+      _exit(is_done ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    EXPECT(helper_id() == before);
+    EXPECT(getuid() == 0);
+  };
+  keeps_its_helper();
+  in_child(keeps_its_helper);  // as a parent that was itself forked
 }
 
 // Many threads change and free at once: nobody waits for ever, and all have the same in the end.

@@ -186,5 +186,22 @@ TEST(Fork, ChildCountsNoEndingThreads) {
   EXPECT_EQ(result_of(child), 0);
 }
 
+// A child whose memory is its own takes it for that, and one of a vfork does not.
+TEST(Fork, ChildKnowsWhoseMemoryItHas) {
+  if (test::under_tsan) GTEST_SKIP() << "a child has no helper";
+  process_starts();
+  const bool was_allowed = helper.shared_is_allowed.load_relaxed();
+  helper.shared_is_allowed.store_relaxed(true);
+  helper.process_id.store_relaxed(static_cast<uint32_t>(getpid()));
+  const pid_t child = fork();
+  if (child == 0) {
+    const uint32_t own = static_cast<uint32_t>(getpid());
+    _exit(helper.process_id.load_relaxed() == own ? 0 : 1);
+  }
+  helper.process_id.store_relaxed(0);
+  helper.shared_is_allowed.store_relaxed(was_allowed);
+  EXPECT_EQ(result_of(child), 0);
+}
+
 }  // namespace
 }  // namespace talus
