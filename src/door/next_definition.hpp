@@ -33,7 +33,7 @@ struct SymbolTable {
   }
 
   // Its value in the file; 0: the object does not define it.
-  uintptr_t find(const char* name) const noexcept {
+  TALUS_START uintptr_t find(const char* name) const noexcept {
     if (hashes == nullptr || symbols == nullptr || names == nullptr || hashes[0] == 0) return 0;
     const uint32_t bucket_count = hashes[0], first_hashed = hashes[1], bloom_words = hashes[2];
     const uint32_t* buckets = hashes + 4 + bloom_words * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
@@ -60,7 +60,7 @@ struct DefinitionSearch {
   uintptr_t found = 0;
 };
 
-inline int look_into_object(dl_phdr_info* object, size_t, void* search_given) noexcept {
+TALUS_START int look_into_object(dl_phdr_info* object, size_t, void* search_given) noexcept {
   auto& search = *static_cast<DefinitionSearch*>(search_given);
   const uintptr_t base = object->dlpi_addr;
   SymbolTable table;
@@ -87,8 +87,15 @@ inline int look_into_object(dl_phdr_info* object, size_t, void* search_given) no
 }
 
 // The first function of this name in the objects behind the one that holds `behind`; 0: none.
-inline uintptr_t next_definition(const char* name, const void* behind) noexcept {
+TALUS_START uintptr_t next_definition(const char* name, const void* behind) noexcept {
   DefinitionSearch search{name, reinterpret_cast<uintptr_t>(behind)};
+  dl_iterate_phdr(look_into_object, &search);
+  return search.found;
+}
+// The same in all objects.
+TALUS_START uintptr_t first_definition(const char* name) noexcept {
+  DefinitionSearch search{name};
+  search.has_passed = true;
   dl_iterate_phdr(look_into_object, &search);
   return search.found;
 }

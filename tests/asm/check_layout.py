@@ -18,7 +18,8 @@ import report
 # Endings of names, as compilers write them: of the start and the end, and of what nearly all
 # processes use that allocate.
 START = ("14process_startsEv", "12process_endsEv", "13Configuration4readEv",
-         "19read_machine_limitsERKNS_11CgroupRootsE", "12allow_helperEv", "14forget_threadsEv")
+         "19read_machine_limitsERKNS_11CgroupRootsE", "12allow_helperEv", "14forget_threadsEv",
+         "talus_register_forks", "11SymbolTable4findEPKc")
 USUAL = ("malloc", "free", "realloc",
          "6refillERNS_11ThreadCacheENS_7ClassIdE", "13allocate_slowEmRNS_8HeapFaceE",
          "11take_blocksERNS_4HeapENS_7ClassIdEPPvm", "11give_blocksERNS_4HeapEPKPvm",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # The preloaded library among others that stand between a program and its C library: audit
-# libraries, wrappers, and libraries opened with RTLD_DEEPBIND. Part of tests/doors.
+# libraries, wrappers, libraries opened with RTLD_DEEPBIND, and such as watch forks. Part of
+# tests/doors.
 
 function(preload_companion name source)
   add_library(door_${name} MODULE ${source})
@@ -33,3 +34,19 @@ set_tests_properties(doors.preload_installed PROPERTIES SKIP_RETURN_CODE 77)
 door_test(deepbind ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/deepbind_test.py
   --talus $<TARGET_FILE:talus_shared> --program $<TARGET_FILE:door_deepbind_main>
   --plugin $<TARGET_FILE:door_deepbind_plugin>)
+
+# A library whose constructor runs before Talus' own: preloaded, and linked on either side.
+add_library(door_fork_handlers SHARED fork_handlers.c)
+target_compile_options(door_fork_handlers PRIVATE -Wall -Wextra -fno-builtin)
+target_link_libraries(door_fork_handlers PRIVATE Threads::Threads)
+function(fork_order_test name)
+  add_executable(door_fork_order_${name} fork_order.c)
+  target_compile_options(door_fork_order_${name} PRIVATE -Wall -Wextra -fno-builtin)
+  target_link_libraries(door_fork_order_${name} PRIVATE ${ARGN} Threads::Threads)
+  door_test(fork_order_${name} door_fork_order_${name})
+endfunction()
+fork_order_test(preloaded door_fork_handlers)
+fork_order_test(linked_first talus_shared door_fork_handlers)
+fork_order_test(linked_last door_fork_handlers talus_shared)
+set_tests_properties(doors.fork_order_preloaded PROPERTIES
+  ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:talus_shared>)

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// door/fork_order: Talus' handlers of forks come before all others that a program registers.
+//
+// Handlers that were registered later run earlier before a fork, and later after it. So those of
+// others allocate while nothing is locked, and a lock that they take is taken before Talus' own, in
+// the order of a program that allocates inside it. The constructors of libraries that begin before
+// this one would come first: they register by this name, which stands before libc's.
+// Owns: the name in libtalus.so, and the next function of that name, which is looked up once in
+// each process that starts. Other doors, and C libraries without that name, register at start and
+// no earlier. Called on: any thread; first on the one that runs constructors.
+#include <errno.h>
+
+#include "door/next_definition.hpp"
+#include "process/fork.hpp"
+
+extern "C" {
+[[gnu::weak]] void* dlsym(void* library, const char* name) noexcept;
+extern TALUS_HIDDEN int talus_register_forks(void (*before)(), void (*in_parent)(),
+                                             void (*in_child)(), void* object) noexcept;
+}
+
+namespace {
+
+using RegisterForks = int(void (*before)(), void (*in_parent)(), void (*in_child)(), void* object);
+
+constexpr char name[] = "__register_atfork";
+talus::Atomic<RegisterForks*> shared_next;  // null: not looked up yet
+
+// libc lies in front of a library that was opened late. Null: the loader knows of none.
+TALUS_START_DOOR RegisterForks* find_register() noexcept {
+  uintptr_t found = talus::next_definition(name, name);
+  if (found == 0) found = talus::first_definition(name);
+  auto* function = reinterpret_cast<RegisterForks*>(found);
+  if (function != nullptr && function != __register_atfork) return function;
+  void* const after_this = reinterpret_cast<void*>(-1l);  // RTLD_NEXT
+  return &dlsym == nullptr ? nullptr : reinterpret_cast<RegisterForks*>(dlsym(after_this, name));
+}
+
+}  // namespace
+
+extern "C" TALUS_START_DOOR int talus_register_forks(void (*before)(), void (*in_parent)(),
+                                                     void (*in_child)(), void* object) noexcept {
+  RegisterForks* next = shared_next.load_relaxed();  // [init] all threads find the same
+  if (next == nullptr) {
+    next = find_register();
+    shared_next.store_relaxed(next);  // [init]
+  }
+  return next == nullptr ? ENOMEM : next(before, in_parent, in_child, object);
+}
+
+extern "C" TALUS_EXPORT TALUS_START_DOOR int __register_atfork(void (*before)(),
+                                                               void (*in_parent)(),
+                                                               void (*in_child)(),
+                                                               void* object) noexcept {
+  talus::watch_forks();
+  return talus_register_forks(before, in_parent, in_child, object);
+}
