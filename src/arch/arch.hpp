@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // arch: the few facts that depend on the CPU.
 //
-// Owns: the pause hint and the raw system call. Invariant: a system call made here touches neither
-// errno nor any symbol of libc, so that no interposer sees it and no signal handler's errno is
-// changed. Called on: any thread, before libc is ready. Must not know: what is called.
+// Owns: the pause hint, the thread pointer and the raw system call. Invariant: a system call made
+// here touches neither errno nor any symbol of libc, so that no interposer sees it and no signal
+// handler's errno is changed. Called on: any thread, before libc is ready. Must not know: what is
+// called.
 #ifndef TALUS_ARCH_ARCH_HPP
 #define TALUS_ARCH_ARCH_HPP
 
@@ -17,6 +18,17 @@ TALUS_FAST void pause() noexcept {
 #elif defined(__aarch64__)
   asm volatile("isb" ::: "memory");
 #endif
+}
+
+// What the calling thread's own storage is found by: another for each thread that is alive.
+TALUS_FAST uintptr_t thread_pointer() noexcept {
+  uintptr_t pointer = 0;
+#if defined(__x86_64__)
+  asm("movq %%fs:0, %0" : "=r"(pointer));
+#elif defined(__aarch64__)
+  asm("mrs %0, tpidr_el0" : "=r"(pointer));
+#endif
+  return pointer;
 }
 
 // Result of the kernel: -4095 to -1 is an error number, negated.

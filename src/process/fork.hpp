@@ -3,9 +3,11 @@
 //
 // Owns: the three handlers. Before: all locks are taken, in their order, so no list is being
 // refilled, flushed or delivered and no range changes hands; single pushes and pops of other
-// threads commit with one store; memory in files becomes each side's own (space/file_fork.hpp). In
-// the child the locks are made anew, and the caches of the threads that do not exist there are left
-// behind; who starts a thread later takes one home. Called on: the forking thread.
+// threads commit with one store; memory in files becomes each side's own (space/file_fork.hpp).
+// Ranges that are on their way to the kernel are not waited for: others may begin all the time. In
+// the child the locks are made anew, such ranges are free again, and the caches of the threads that
+// do not exist there are left behind; who starts a thread later takes one home. Called on: the
+// forking thread.
 #ifndef TALUS_PROCESS_FORK_HPP
 #define TALUS_PROCESS_FORK_HPP
 
@@ -27,17 +29,6 @@ extern TALUS_HIDDEN void* __dso_handle;  // of the object that this is compiled 
 
 namespace talus {
 
-// A range whose pages another thread is giving back is in no index: the child would lose it. So the
-// fork waits for it, though not for ever: a lost range is memory, no fault. It sleeps meanwhile,
-// because who gives them back may be of lower priority.
-inline void wait_for_purges() noexcept {
-  for (int wait = 0; wait < 10000 && space.is_purging(); wait++) {
-    space.lock().give();
-    os::System::sleep_us(100);
-    space.lock().take();
-  }
-}
-
 inline void before_fork() noexcept {
   take_no_more_lines();
   helper.lock.take();
@@ -48,7 +39,6 @@ inline void before_fork() noexcept {
   for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.take(); });
   take_bounded_locks();
   space.lock().take();
-  wait_for_purges();
   file_stores.before_fork();
 }
 
@@ -76,12 +66,18 @@ inline void after_fork_in_parent() noexcept {
   helper.lock.give();
 }
 
+inline void take_space_over() noexcept {
+  space.lock().reset_in_child();
+  Locked held{space.lock()};
+  space.take_back_purges(held);
+}
+
 inline void after_fork_in_child() noexcept {
   file_stores.after_fork_in_child();  // first: from here on the memory is this process's own
   forget_helper();
   reset_printer_in_child();
   registry.sweeping.reset_in_child();
-  space.lock().reset_in_child();
+  take_space_over();
   registry.lock.reset_in_child();
   thread_end.lock.reset_in_child();
   thread_end.ending_count.store_relaxed(0);  // [init] who was about to end does not exist here

@@ -78,8 +78,18 @@ class GivingBack : public NodeSupply {
     counters_.purge_count += steps;
   }
 
-  bool is_purging() const noexcept { return purging_bytes_ != 0; }
   size_t purging_bytes() const noexcept { return purging_bytes_; }
+  // In the child of a fork: what threads that do not exist here were giving back is free again, and
+  // as good as touched. The caller's own goes on (a signal interrupted it, whose handler forked).
+  void take_back_purges(Locked&) noexcept {
+    const uintptr_t caller = arch::thread_pointer();
+    for (Purge& purge : purges_) {
+      if (purge.range == nullptr || purge.thread == caller) continue;
+      FreeRange& range = *purge.range;
+      end_purge(purge);
+      put_back(range, range.base, range.granules);
+    }
+  }
 
  protected:
   // Gives back what is more than may be kept while so much is given.
@@ -113,14 +123,11 @@ class GivingBack : public NodeSupply {
   TALUS_USUAL bool purge_piece(Locked& held, FreeRange& from, const PurgePiece& piece) noexcept {
     const size_t place_bytes = arenas_.provider() == nullptr ? arena_alignment : granule_bytes;
     FreeRange& node = take_out(from, piece.base, piece.granules, place_bytes);
-    const size_t bytes = node.granules * granule_bytes;
-    purging_bytes_ += bytes;
-    purger_count_++;
+    Purge& purge = begin_purge(node);
     held.give_for_a_while();
-    const bool done = arenas_.purge(node.base, bytes);
+    const bool done = arenas_.purge(node.base, node.bytes());
     held.take_again();
-    purger_count_--;
-    purging_bytes_ -= bytes;
+    end_purge(purge);
     put_back(node, piece.base, done ? 0 : piece.granules);
     return done;
   }
@@ -182,9 +189,30 @@ class GivingBack : public NodeSupply {
   static constexpr size_t purgers_max = 16;  // threads that purge at a time
   static constexpr size_t refusals_max = 64;
 
+  // A range that a thread gives back, without the lock.
+  struct Purge {
+    FreeRange* range = nullptr;  // null: there is none
+    uintptr_t thread = 0;
+  };
+  // There is room, as purger_count_ is below its bound.
+  TALUS_SLOW Purge& begin_purge(FreeRange& range) noexcept {
+    Purge* purge = purges_;
+    while (purge->range != nullptr) purge++;
+    *purge = Purge{&range, arch::thread_pointer()};
+    purger_count_++;
+    purging_bytes_ += range.bytes();
+    return *purge;
+  }
+  void end_purge(Purge& purge) noexcept {
+    purging_bytes_ -= purge.range->bytes();
+    purger_count_--;
+    purge.range = nullptr;
+  }
+
   Atomic<bool> shared_is_pressed_;
   size_t purging_bytes_ = 0;
   size_t purger_count_ = 0;
+  Purge purges_[purgers_max];
 };
 
 }  // namespace talus

@@ -23,6 +23,9 @@ ENTRY = "_ZN5talus13helper_entersEv"
 # abort: a program that is told of its misuse ends there, on whatever thread. getauxval: its answers
 # are kept, and were asked for before the helper began (bind_functions).
 CALLS_ALLOWED = {"memcpy", "memset", "memmove", "memcmp", "abort", "getauxval"}
+# Asks which thread it is on: the block's first word is the thread pointer, as everywhere.
+MAY_READ_POINTER = re.compile(r"\d+begin_purge")
+POINTER = re.compile(r"%fs:0x0,%\w+$")
 FUNCTIONS_MIN = 5  # less than this was not the helper
 
 
@@ -42,7 +45,8 @@ def outside_call(text):
 def findings_of(name, code):
     """Yields what is refused in one function."""
     for instruction in code.values():
-        if "%fs:" in instruction.operands:
+        is_pointer = MAY_READ_POINTER.search(name) and POINTER.match(instruction.operands)
+        if "%fs:" in instruction.operands and not is_pointer:
             yield f"{name}: {instruction.text}: there is no thread-local variable"
         outside = outside_call(instruction.text)
         if outside and outside not in CALLS_ALLOWED:
