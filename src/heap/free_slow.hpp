@@ -241,7 +241,7 @@ TALUS_USUAL bool salvage_cache() noexcept {
   cache->presence.shared_state.store_relaxed(Attendance::present);  // [own] nobody's
   flush_all(*cache);
   Locked held{registry.lock};
-  retire_cache(held, *cache);
+  retire_left_cache(held, *cache);
   return true;
 }
 

@@ -122,7 +122,8 @@ struct Presence {
   Atomic<uint32_t> shared_busy;     // owner writes: how deep it is in slow paths; helper reads
   Lock lock;
   // under the lock
-  // The owner's this_face; null: leave it alone. Others read it to see if the cache is in use.
+  // The owner's this_face; null: leave it alone. Others read it to see if the cache is in use. Of a
+  // cache that a fork left behind: that of who empties it; under the registry's lock.
   Atomic<Atomic<HeapFace*>*> face_slot;
   uint64_t asked_ns = 0;  // when it was asked last
   AwayFace away;

@@ -70,9 +70,8 @@ struct MovedRange {
   size_t counted_bytes = 0;  // by Space::begin_move
 };
 
-// Gives a range and its descriptor back.
-TALUS_USUAL void give_large(LargeBlock& large, const MovedRange& moved = {}) noexcept {
-  Locked held{space.lock()};
+// Gives a range and its descriptor back. The space lock is held.
+TALUS_USUAL void give_large(Locked& held, LargeBlock& large, const MovedRange& moved) noexcept {
   const uintptr_t base = large.base;
   const size_t granules = large.granules;
   const size_t clean_granules = moved.gone_bytes / granule_bytes;
@@ -90,6 +89,10 @@ TALUS_USUAL void give_large(LargeBlock& large, const MovedRange& moved = {}) noe
   if (first != 0) space.give_part(held, base, first, false);
   space.give(held, base + first * granule_bytes, granules - first, true);
   offer_if_dirty(held);
+}
+TALUS_USUAL void give_large(LargeBlock& large, const MovedRange& moved = {}) noexcept {
+  Locked held{space.lock()};
+  give_large(held, large, moved);
 }
 
 inline void* start_of(const LargeBlock& large) noexcept {

@@ -97,6 +97,12 @@ TALUS_FAST bool keep_at_hand(ThreadCache& cache, void* pointer, PageWord word) n
   return true;
 }
 
+// Gives the uppermost block of a stack that is not empty back. A fork finds it in one place.
+inline void give_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcept {
+  Locked held{space.lock()};
+  give_large(held, pop_kept(kept, head), {});
+}
+
 // Gives one block back that the thread keeps: a large one to address space, or a medium one to its
 // slab, of the size whose turn it is. False: it keeps none.
 TALUS_SLOW bool displace_kept(ThreadCache& cache) noexcept {
@@ -109,7 +115,7 @@ TALUS_SLOW bool displace_kept(ThreadCache& cache) noexcept {
       const size_t index = small_class_count + (turn - large_kept_granules);
       if (displace_medium(cache, ClassId{static_cast<uint8_t>(index)})) return true;
     } else if (Atomic<LargeBlock*>& head = kept.of_granules[turn]; head.load_relaxed() != nullptr) {
-      give_large(pop_kept(kept, head));  // [own]
+      give_kept(kept, head);
       return true;
     }
   }
@@ -120,7 +126,7 @@ TALUS_SLOW bool displace_kept(ThreadCache& cache) noexcept {
 TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
   KeptBlocks& kept = cache.kept;
   for (Atomic<LargeBlock*>& head : kept.of_granules) {
-    while (head.load_relaxed() != nullptr) give_large(pop_kept(kept, head));  // [own]
+    while (head.load_relaxed() != nullptr) give_kept(kept, head);  // [own]
   }
   kept.bytes.store_relaxed(0);  // [own] after a fork the sum may be off by one block
   settle_live(kept);

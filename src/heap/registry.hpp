@@ -210,7 +210,8 @@ inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
   registry.cache_count--;
 }
 
-// The child of a fork has one thread: all caches but its own are left behind, blocks and all.
+// The child of a fork has one thread: all caches but its own are left behind, blocks and all, and
+// those that others were just emptying.
 inline void leave_other_caches(ThreadCache* own) noexcept {
   ThreadCache** link = &registry.caches;
   while (ThreadCache* cache = *link) {
@@ -221,6 +222,9 @@ inline void leave_other_caches(ThreadCache* own) noexcept {
       *link = own->next;
     }
   }
+  for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {
+    if (cache->presence.face_slot.load_relaxed() != &this_face) cache->presence.lose_owner();
+  }
   *link = registry.left;
   registry.left = registry.caches;
   registry.caches = own;
@@ -228,12 +232,24 @@ inline void leave_other_caches(ThreadCache* own) noexcept {
   if (own != nullptr) own->next = own->previous = nullptr;
 }
 
-// One cache that a fork left behind, for the caller to empty; null: none.
+// One cache that a fork left behind, for the caller to empty; null: none. It stays where another
+// fork finds it, until it is retired.
 inline ThreadCache* take_left_cache() noexcept {
   Locked held{registry.lock};
-  ThreadCache* cache = registry.left;
-  if (cache != nullptr) registry.left = cache->next;
-  return cache;
+  for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {
+    Atomic<Atomic<HeapFace*>*>& taker = cache->presence.face_slot;
+    if (taker.load_relaxed() != nullptr) continue;  // [own] registry lock
+    taker.store_relaxed(&this_face);                // [own] as above
+    return cache;
+  }
+  return nullptr;
+}
+inline void retire_left_cache(Locked& held, ThreadCache& cache) noexcept {
+  ThreadCache** link = &registry.left;
+  while (*link != &cache) link = &(*link)->next;
+  *link = cache.next;
+  cache.presence.face_slot.store_relaxed(nullptr);  // [own] registry lock
+  retire_cache(held, cache);
 }
 
 }  // namespace talus

@@ -47,6 +47,7 @@ inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
   if (cache.next != nullptr) cache.next->previous = cache.previous;
 }
 inline bool retire_cache(Locked&, ThreadCache&) noexcept { return false; }
+inline void retire_left_cache(Locked&, ThreadCache&) noexcept {}
 
 TALUS_HOOK ThreadCache* cache_of_new_thread(HeapFace&) noexcept {
   model::explorer.violate("a thread is born in the middle of a run");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "effort.hpp"
+#include "neighbour.hpp"
 #include "pattern.hpp"
 #include "quiet.hpp"
 
@@ -173,6 +174,76 @@ TEST(Fork, ChildSalvagesTheCachesOfLostThreads) {
   phase.store_release(2);
   other.join();
   EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+// What a thread was about to take home is found in the child of a child.
+TEST(Fork, GrandchildSalvagesWhatWasBeingSalvaged) {
+  if (test::under_tsan) GTEST_SKIP() << "no threads in the child of a process with threads";
+  process_starts();
+  test::Neighbour neighbour;
+  neighbour.run([] {
+    std::vector<void*> blocks;
+    for (int i = 0; i < 300; i++) blocks.push_back(allocate(48));
+    for (void* block : blocks) release(block);
+  });
+  const size_t left_before = collect_totals().left_count;
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    ThreadCache* taken = nullptr;
+    Atomic<int> phase;
+    std::thread other{[&] {
+      taken = take_left_cache();  // and now it waits for a lock
+      phase.store_release(1);
+      while (phase.load_acquire() != 2) usleep(1000);
+      flush_all(*taken);
+      Locked held{registry.lock};
+      retire_left_cache(held, *taken);
+    }};
+    while (phase.load_acquire() != 1) usleep(1000);
+    int result = taken != nullptr && collect_totals().left_count == left_before + 1 ? 0 : 1;
+    const pid_t grandchild = fork();
+    if (grandchild == 0) {
+      alarm(60);
+      if (collect_totals().left_count != left_before + 1) result = 2;
+      if (test::live_bytes() != 0) result = 3;
+      if (collect_totals().left_count != 0) result = 4;
+      _exit(result);
+    }
+    if (result == 0) result = result_of(grandchild);
+    phase.store_release(2);
+    other.join();
+    if (result == 0 && collect_totals().left_count != left_before) result = 5;
+    _exit(result);
+  }
+  EXPECT_EQ(result_of(child), 0);
+}
+
+// A large block that goes from a thread's stack to address space is in one of them at any time.
+TEST(Fork, KeptBlocksMoveInTheLock) {
+  process_starts();
+  Atomic<int> phase;
+  ThreadCache* cache = nullptr;
+  std::thread other{[&] {
+    release(allocate(300 * kib));
+    cache = &test::own_cache();
+    phase.store_release(1);
+    while (phase.load_acquire() != 2) usleep(1000);
+    displace_kept(*cache);
+    phase.store_release(3);
+  }};
+  while (phase.load_acquire() != 1) usleep(1000);
+  {
+    Locked held{space.lock()};
+    const size_t bytes = cache->kept.bytes.load_relaxed();
+    EXPECT_GE(bytes, 300 * kib);
+    phase.store_release(2);
+    usleep(20000);
+    EXPECT_EQ(cache->kept.bytes.load_relaxed(), bytes);
+  }
+  while (phase.load_acquire() != 3) usleep(1000);
+  EXPECT_EQ(cache->kept.bytes.load_relaxed(), 0u);
+  other.join();
 }
 
 // The child's exit does not wait for threads of its parent's that were about to end.
