@@ -29,19 +29,6 @@ extern TALUS_HIDDEN void* __dso_handle;  // of the object that this is compiled 
 
 namespace talus {
 
-inline void before_fork() noexcept {
-  take_no_more_lines();
-  helper.lock.take();
-  registry.sweeping.take();
-  thread_end.lock.take();
-  registry.lock.take();
-  for_each_heap([](Heap& heap) noexcept { lock_of(heap).take(); });
-  for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.take(); });
-  take_bounded_locks();
-  space.lock().take();
-  file_stores.before_fork();
-}
-
 // Is this the only thread that may write to the heap now? A helper that is there before and after
 // the count was counted.
 inline bool is_only_thread() noexcept {
@@ -52,6 +39,19 @@ inline bool is_only_thread() noexcept {
   const bool had_helper = has_helper();
   const size_t tasks = os::System::task_count();
   return tasks == 1 || (tasks == 2 && had_helper && has_helper());
+}
+
+inline void before_fork() noexcept {
+  take_no_more_lines();
+  helper.lock.take();
+  registry.sweeping.take();
+  thread_end.lock.take();
+  registry.lock.take();
+  for_each_heap([](Heap& heap) noexcept { lock_of(heap).take(); });
+  for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.take(); });
+  take_bounded_locks();
+  space.lock().take();
+  file_stores.before_fork(is_only_thread);
 }
 
 inline void after_fork_in_parent() noexcept {

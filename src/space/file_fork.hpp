@@ -10,7 +10,9 @@
 // libc does before any handler runs there (it makes the locks of streams anew). Private mappings do
 // not. A parent with other threads cannot go back at once: one might write between the look and the
 // new mapping. It keeps its copies ("strange" granules) until they are free, and then uses the
-// file again. Where the child can make no file, its memory is the kernel's.
+// file again. Where the child can make no file, its memory is the kernel's. What lies in a file
+// that was lost can be no private mapping of it: a parent without other threads copies it before
+// the fork; else both sides have the same until the child has copied it.
 // Owns: the list of stores, and the pipe by which the parent waits. Invariants: the parent's file
 // does not change until the child has read it; the granules around the stack that this runs on are
 // never exchanged. Called on: the forking thread; all locks of address space are held.
@@ -26,9 +28,13 @@ class FileFork {
  public:
   explicit FileFork(FileStore& store) noexcept : store_{store} {}
 
-  void before() noexcept {
+  // `is_alone`: as for all stores.
+  template <typename IsAlone>
+  void before(IsAlone is_alone) noexcept {
     store_.lock_.take();
-    if (!store_.is_intact()) return;
+    if (!store_.is_intact()) store_.lose_file();
+    if (store_.has_lost_ && is_alone()) leave_lost_file();
+    if (store_.file_ == FileStore::none) return;
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
       for_each_run(piece->strange, false, piece->all(), [&](GranuleRun run) noexcept {
         if (store_.map_granules(*piece, run, os::FileSharing::own_copy)) {
@@ -86,6 +92,33 @@ class FileFork {
     });
   }
 
+  // Parent: what lies in a lost file, which cannot be mapped anew, becomes memory of the process's
+  // own. No other thread writes to it.
+  void leave_lost_file() noexcept {
+    const uint64_t mask = os::System::block_signals();
+    bool is_left = true;
+    for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
+      for_each_run(piece->strange, true, piece->all(), [&](GranuleRun run) noexcept {
+        for_each_part_to_copy(*piece, run, [&](GranuleRun part) noexcept {
+          const bool is_own =
+              !is_near_stack(*piece, part) && copy_to_memory(piece->at(part.from), part.bytes());
+          is_left = is_left && is_own;
+        });
+      });
+    }
+    store_.has_lost_ = !is_left;
+    os::System::restore_signals(mask);
+  }
+  // What is mapped there becomes memory of the kernel's. False: there is none.
+  static bool copy_to_memory(void* at, size_t bytes) noexcept {
+    void* copy = os::map_pages(nullptr, bytes);
+    if (copy == nullptr) return false;
+    copy_bytes(copy, at, bytes);
+    if (os::System::move_over(copy, at, bytes)) return true;
+    os::System::unmap(copy, bytes);
+    return false;
+  }
+
   // Do these granules hold the stack that this runs on?
   static bool is_near_stack(const FilePiece& piece, GranuleRun run) noexcept {
     const char here = 0;
@@ -136,13 +169,7 @@ class FileFork {
         store_.map_granules(piece, run, os::FileSharing::shared)) {
       return;
     }
-    void* copy = os::map_pages(nullptr, bytes);
-    if (copy != nullptr) {
-      copy_bytes(copy, at, bytes);
-      if (os::System::move_over(copy, at, bytes)) return;
-      os::System::unmap(copy, bytes);
-    }
-    touch(at, bytes);
+    if (!copy_to_memory(at, bytes)) touch(at, bytes);
   }
   // A page of a private mapping that was written to is the process's own.
   static void touch(void* at, size_t bytes) noexcept {
@@ -169,13 +196,14 @@ class FileStores {
     if (*link != nullptr) *link = store.next_;
   }
 
-  void before_fork() noexcept {
+  // `is_alone`: the calling thread is the only one of the process, but for Talus' own.
+  template <typename IsAlone>
+  void before_fork(IsAlone is_alone) noexcept {
     lock_.take();
     if (first_ == nullptr) return;
     has_pipe_ = os::System::make_pipe(pipe_);
-    for_each([](FileStore& store) noexcept { FileFork{store}.before(); });
+    for_each([is_alone](FileStore& store) noexcept { FileFork{store}.before(is_alone); });
   }
-  // `is_alone`: the calling thread is the only one of the process, but for Talus' own.
   template <typename IsAlone>
   void after_fork_in_parent(IsAlone is_alone) noexcept {
     if (first_ != nullptr) {

@@ -88,6 +88,7 @@ class FileStore {
     }
     close_file();
     directory_[0] = '\0';
+    has_lost_ = false;
     length_ = reserved_bytes_ = 0;
   }
   size_t reserved_bytes() noexcept {
@@ -145,12 +146,16 @@ class FileStore {
   // There is a file to reserve from; if the descriptor was lost, a new one.
   bool is_usable() noexcept {
     if (is_intact()) return true;
+    lose_file();
+    return directory_[0] != '\0' && open_file();
+  }
+  // What lies in the lost file stays mapped, and is none of the next one.
+  void lose_file() noexcept {
     file_ = none;
-    // What lies in the lost file stays mapped, and is none of this one.
     for (FilePiece* piece = pieces_; piece != nullptr; piece = piece->next) {
+      if (piece->strange.next(0, piece->granules, false) != piece->granules) has_lost_ = true;
       piece->strange.set(0, piece->granules, true);
     }
-    return directory_[0] != '\0' && open_file();
   }
 
   FilePiece* piece_of(uintptr_t address) noexcept {
@@ -225,6 +230,7 @@ class FileStore {
 
   Lock lock_;
   bool grows_ = false;
+  bool has_lost_ = false;  // strange granules may be shared parts of a file that was lost
   long file_ = 0;  // zero at the start, as all of it; a store that is not open is never asked
   os::FileIdentity identity_;
   uint64_t bytes_max_ = 0;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 
 #include "api/heaps.hpp"
 #include "pattern.hpp"
@@ -116,6 +117,32 @@ TEST(FileFork, WhereNoFileMayBeSoLong) {
 
 pid_t fork_without_handlers() {
   return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+}
+
+// The program closes all descriptors that it did not open. Not even what libc writes in the child
+// before any handler runs is seen by the parent, at this fork and at later ones.
+TEST(FileFork, SharesNoFileThatWasLost) {
+  for (const bool is_begun_anew : {false, true}) {
+    check_in_files([is_begun_anew](talus_heap* heap, char* block) {
+      for (int round = 0; round < 2; round++) {
+        for (int number = 100; number < 2048; number++) close(number);
+        // Takes room, and for that a new file.
+        if (is_begun_anew) api::heap_free(heap, api::heap_malloc(heap, 3 * mib));
+        before_fork();
+        const pid_t child = fork_without_handlers();
+        if (child == 0) {
+          memset(block, 77, block_bytes);
+          after_fork_in_child();
+          _exit(block[0] == 77 && block[block_bytes - 1] == 77 ? 0 : 1);
+        }
+        after_fork_in_parent();
+        int status = -1;
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0);
+        EXPECT_TRUE(test::has_pattern(block, block_bytes, 1)) << is_begun_anew << round;
+      }
+    });
+  }
 }
 
 // A process that another thread made at that moment, by a raw clone, has the pipe, too, for long.
