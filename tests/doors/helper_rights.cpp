@@ -160,6 +160,19 @@ void child_of_vfork() {
   };
   keeps_its_helper();
   in_child(keeps_its_helper);  // as a parent that was itself forked
+  // One that the child made would end with it, and nobody would know.
+  for (int round = 0; round < 5; round++) {
+    in_child([] {
+      const pid_t child = vfork();
+      if (child == 0) {
+        free_much();
+        _exit(0);
+      }
+      int status = -1;
+      EXPECT(waitpid(child, &status, 0) == child && status == 0);
+      call_helper();
+    });
+  }
 }
 
 // Many threads change and free at once: nobody waits for ever, and all have the same in the end.
