@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // door/bindings: whose functions the names have become that the library shares with others.
 //
-// A program may define some of these names and leave the others to us. What the standard builds on
-// a function by its name (delete of a known size on delete) must then call the program's, or two
-// heaps get each other's blocks. Owns: a table that the linker or the loader fills in before any
-// code runs: it is in a unit that defines none of its names, and libtalus.so leaves these names to
-// the loader (door/bindings.list). A library that was opened late stands behind the runtimes that
-// the process has: all names are others', and nothing of ours is called by name.
+// A program may define some of these names and leave the others to us. What is built on a function
+// by its name (delete of a known size on delete, reallocarray on realloc) must then call the
+// program's, or two heaps get each other's blocks.
+// Owns: two tables that the linker or the loader fills in before any code runs: each is in a unit
+// that defines none of its names, and libtalus.so leaves these names to the loader
+// (door/bindings.list). A library that was opened late stands behind the runtimes that the process
+// has: all names are others', and nothing of ours is called by name.
 // Called on: any thread, also before constructors. Must not know: what is done about it.
 #ifndef TALUS_DOOR_BINDINGS_HPP
 #define TALUS_DOOR_BINDINGS_HPP
@@ -31,6 +32,16 @@ struct OperatorBindings {
   void (*delete_last)(void*, std::align_val_t, const std::nothrow_t&) noexcept;
 };
 TALUS_HIDDEN extern const OperatorBindings operator_bindings;
+
+// The same of the C library. glibc's manual lists the names that a program has to define together:
+// reallocarray is none of them, and C libraries have it.
+struct MallocBindings {
+  void* (*calloc)(size_t, size_t) noexcept;
+  void* (*realloc)(void*, size_t) noexcept;
+  void (*free)(void*) noexcept;
+  void* (*reallocarray)(void*, size_t, size_t) noexcept;
+};
+TALUS_HIDDEN extern const MallocBindings malloc_bindings;
 
 }  // namespace talus
 

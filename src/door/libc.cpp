@@ -2,14 +2,60 @@
 // door/libc: the names of the C library's allocator, all of them together.
 //
 // Owns: the names. A process whose malloc is ours but whose memalign is not would mix two heaps,
-// so every name that glibc, musl, the BSDs and C23 have is here. Compiled without built-ins, so
-// that no function becomes a call of itself.
+// so every name that glibc, musl, the BSDs and C23 have is here; and a program that has an
+// allocator of its own gets, by the names that it does not know, what these do to its blocks.
+// Compiled without built-ins, so that no function becomes a call of itself.
 #include "api/entry.hpp"
 #include "api/libc_extras.hpp"
+#include "door/bindings.hpp"
 #include "door/life.hpp"
 
 #define TALUS_NAME extern "C" TALUS_EXPORT
 #define TALUS_USUAL_NAME extern "C" TALUS_USUAL_DOOR TALUS_EXPORT
+
+// Our own, whatever their names are bound to.
+#define TALUS_OWN(name) TALUS_HIDDEN __attribute__((hot, alias(#name)))
+#define TALUS_OWN_MALLOC(name, ...) [[gnu::malloc, gnu::alloc_size(__VA_ARGS__)]] TALUS_OWN(name)
+extern "C" {
+TALUS_OWN_MALLOC(calloc, 1, 2) void* talus_own_calloc(size_t, size_t) noexcept;
+TALUS_OWN_MALLOC(realloc, 2) void* talus_own_realloc(void*, size_t) noexcept;
+TALUS_OWN_MALLOC(reallocarray, 2, 3) void* talus_own_reallocarray(void*, size_t, size_t) noexcept;
+TALUS_OWN(free) void talus_own_free(void*) noexcept;
+}
+
+namespace {
+
+using talus::malloc_bindings;
+
+// Is the function by that name the program's, and ours called by the names that it does not have?
+template <typename Function>
+bool is_replaced(Function* bound, Function* own) noexcept {
+  return bound != own && malloc_bindings.reallocarray == &talus_own_reallocarray;
+}
+bool is_realloc_replaced() noexcept {
+  return is_replaced(malloc_bindings.realloc, &talus_own_realloc);
+}
+bool is_free_replaced() noexcept { return is_replaced(malloc_bindings.free, &talus_own_free); }
+bool is_calloc_replaced() noexcept {
+  return is_replaced(malloc_bindings.calloc, &talus_own_calloc);
+}
+
+// What OpenBSD's does, of an allocator of which nothing else is known.
+void* recallocarray_elsewhere(void* pointer, size_t old_count, size_t count,
+                              size_t bytes) noexcept {
+  size_t old_total = 0, total = 0;
+  if (pointer == nullptr) return malloc_bindings.calloc(count, bytes);
+  if (__builtin_mul_overflow(count, bytes, &total)) return talus::api::out_of_memory();
+  if (__builtin_mul_overflow(old_count, bytes, &old_total)) return talus::api::invalid_argument();
+  void* fresh = malloc_bindings.calloc(count, bytes);
+  if (fresh == nullptr) return nullptr;
+  talus::copy_bytes(fresh, pointer, old_total < total ? old_total : total);
+  talus::clear_secret(pointer, old_total);
+  malloc_bindings.free(pointer);
+  return fresh;
+}
+
+}  // namespace
 
 TALUS_USUAL_NAME void* malloc(size_t bytes) noexcept { return talus::api::malloc(bytes); }
 TALUS_USUAL_NAME void free(void* pointer) noexcept { talus::api::free(pointer); }
@@ -19,9 +65,14 @@ TALUS_USUAL_NAME void* calloc(size_t count, size_t bytes) noexcept {
 TALUS_USUAL_NAME void* realloc(void* pointer, size_t bytes) noexcept {
   return talus::api::realloc(pointer, bytes);
 }
-TALUS_NAME void cfree(void* pointer) noexcept { talus::api::free(pointer); }
+TALUS_NAME void cfree(void* pointer) noexcept {
+  is_free_replaced() ? malloc_bindings.free(pointer) : talus::api::free(pointer);
+}
 TALUS_NAME void* reallocarray(void* pointer, size_t count, size_t bytes) noexcept {
-  return talus::api::reallocarray(pointer, count, bytes);
+  size_t total = 0;
+  if (!is_realloc_replaced()) return talus::api::reallocarray(pointer, count, bytes);
+  if (__builtin_mul_overflow(count, bytes, &total)) return talus::api::out_of_memory();
+  return malloc_bindings.realloc(pointer, total);
 }
 TALUS_USUAL_NAME void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
   return talus::api::aligned_alloc(alignment, bytes);
@@ -40,20 +91,29 @@ TALUS_USUAL_NAME size_t malloc_usable_size(void* pointer) noexcept {
 
 // C23 and the BSDs.
 TALUS_NAME void free_sized(void* pointer, size_t bytes) noexcept {
-  talus::api::free_sized(pointer, bytes);
+  is_free_replaced() ? malloc_bindings.free(pointer) : talus::api::free_sized(pointer, bytes);
 }
 TALUS_NAME void free_aligned_sized(void* pointer, size_t alignment, size_t bytes) noexcept {
+  if (is_free_replaced()) return malloc_bindings.free(pointer);
   talus::api::free_aligned_sized(pointer, alignment, bytes);
 }
 TALUS_NAME void* reallocf(void* pointer, size_t bytes) noexcept {
-  return talus::api::reallocf(pointer, bytes);
+  if (!is_realloc_replaced()) return talus::api::reallocf(pointer, bytes);
+  void* resized = malloc_bindings.realloc(pointer, bytes);
+  if (resized == nullptr && bytes != 0) malloc_bindings.free(pointer);
+  return resized;
 }
 TALUS_NAME void* recallocarray(void* pointer, size_t old_count, size_t count,
                                size_t bytes) noexcept {
-  return talus::api::recallocarray(pointer, old_count, count, bytes);
+  return is_free_replaced() || is_calloc_replaced()
+             ? recallocarray_elsewhere(pointer, old_count, count, bytes)
+             : talus::api::recallocarray(pointer, old_count, count, bytes);
 }
 TALUS_NAME void freezero(void* pointer, size_t bytes) noexcept {
-  talus::api::freezero(pointer, bytes);
+  if (!is_free_replaced()) return talus::api::freezero(pointer, bytes);
+  if (pointer == nullptr) return;
+  talus::clear_secret(pointer, bytes);
+  malloc_bindings.free(pointer);
 }
 TALUS_NAME size_t malloc_good_size(size_t bytes) noexcept {
   return talus::api::malloc_good_size(bytes);

@@ -3,7 +3,8 @@
  *
  * malloc stays the C library's; the talus_* functions are called by dlsym, also by threads that are
  * older than the library and threads that outlive dlclose. The library stays loaded (it is marked
- * so), hence every address in it stays good.   Usage: opens_library LIBRARY
+ * so), hence every address in it stays good. What it has by the C library's names acts on its own
+ * heap, when the handle is asked for it.   Usage: opens_library LIBRARY
  */
 #include "expect.h"
 
@@ -51,6 +52,27 @@ static void find(void* library, const char* name, void* function) {
   memcpy(function, &address, sizeof address);
 }
 
+static void libc_names(void* library) {
+  void* (*array)(void*, size_t, size_t);
+  void* (*or_free)(void*, size_t);
+  void* (*cleared_array)(void*, size_t, size_t, size_t);
+  void (*sized)(void*, size_t);
+  void (*zero)(void*, size_t);
+  find(library, "reallocarray", &array);
+  find(library, "reallocf", &or_free);
+  find(library, "recallocarray", &cleared_array);
+  find(library, "free_sized", &sized);
+  find(library, "freezero", &zero);
+  void* block = array(opened_malloc(100), 30, 10);
+  EXPECT(block != NULL && opened_usable_size(block) >= 300);
+  block = or_free(block, 5000);
+  EXPECT(block != NULL && opened_usable_size(block) >= 5000);
+  block = cleared_array(block, 5000, 7000, 1);
+  EXPECT(block != NULL && opened_usable_size(block) >= 7000);
+  sized(block, 7000);
+  zero(opened_malloc(100), 100);
+}
+
 int main(int argc, char** argv) {
   EXPECT(argc == 2);
   pthread_t threads[thread_count];
@@ -68,6 +90,7 @@ int main(int argc, char** argv) {
   find(library, "talus_usable_size", &opened_usable_size);
   find(library, "talus_version", &version);
   EXPECT(strcmp(version(), TALUS_VERSION) == 0);
+  libc_names(library);
   free(before); /* the C library's, as before */
   free(malloc(100));
   pthread_barrier_wait(&opened);

@@ -10,11 +10,12 @@ function(replaced_door name source)
     set(program door_${name}_${kind})
     add_executable(${program} ${source})
     target_compile_options(${program} PRIVATE -Wall -Wextra -fno-builtin
-      $<$<CXX_COMPILER_ID:GNU>:-Wno-sized-deallocation>)
+      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-sized-deallocation>)
     target_compile_definitions(${program} PRIVATE ${ARGN})
+    target_link_libraries(${program} PRIVATE ${CMAKE_DL_LIBS})
     door_test(${name}_${kind} ${program})
   endforeach()
-  target_link_libraries(door_${name}_shared PRIVATE talus_shared)
+  target_link_libraries(door_${name}_shared PRIVATE -Wl,--no-as-needed talus_shared)
   add_dependencies(door_${name}_preload talus_shared)
   set_tests_properties(doors.${name}_preload PROPERTIES
     ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:talus_shared>)
@@ -22,6 +23,7 @@ endfunction()
 
 replaced_door(replaced_operators replaced_operators.cpp)
 replaced_door(replaced_arrays replaced_operators.cpp REPLACES_ARRAYS)
+replaced_door(replaced_malloc replaced_malloc.c)
 
 add_executable(door_opens_operators opens_operators.cpp)
 target_compile_options(door_opens_operators PRIVATE -Wall -Wextra -fno-builtin)
