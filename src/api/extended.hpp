@@ -106,11 +106,14 @@ inline char* strndup(const char* text, size_t bytes_max) noexcept {
   return copy_text(text, strnlen(text, bytes_max));
 }
 
-// errno is realpath's, when the path cannot be resolved.
+// errno is realpath's, when the path cannot be resolved; libc's sets it when it can, too.
 inline char* realpath(const char* path, char* resolved) noexcept {
-  if (resolved != nullptr) return ::realpath(path, resolved);
+  const int errno_before = errno;
   char found[PATH_MAX];
-  return ::realpath(path, found) == nullptr ? nullptr : api::strdup(found);
+  char* result = ::realpath(path, resolved != nullptr ? resolved : found);
+  if (result == nullptr) return nullptr;
+  errno = errno_before;
+  return resolved != nullptr ? resolved : api::strdup(found);
 }
 
 }  // namespace talus::api

@@ -249,6 +249,12 @@ TEST(Texts, AreCopied) {
   release(path);
   char buffer[PATH_MAX];
   EXPECT_EQ(api::realpath("/", buffer), buffer);
+  // A name that is no symbolic link makes libc's set errno on its way.
+  errno = 1234;
+  release(api::realpath("/usr/../usr", nullptr));
+  EXPECT_EQ(errno, 1234);
+  EXPECT_EQ(api::realpath("/usr/../usr", buffer), buffer);
+  EXPECT_EQ(errno, 1234);
   errno = 0;
   EXPECT_EQ(api::realpath("/no such file", nullptr), nullptr);
   EXPECT_EQ(errno, ENOENT);
