@@ -131,7 +131,7 @@ TALUS_FAST void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
 
 // glibc's memalign takes any alignment and rounds it up to a power of two.
 TALUS_SLOW void* memalign_slow(size_t alignment, size_t bytes) noexcept {
-  if (alignment > (size_t{1} << 62)) return invalid_argument();
+  if (alignment > (size_t{1} << 63)) return invalid_argument();
   size_t power = block_alignment;
   while (power < alignment) power <<= 1;
   return allocate_at(power, bytes);

@@ -68,6 +68,13 @@ int main() {
     PROBE_EXPECT(posix_memalign(&block, alignment, 0) == 0, "size 0, alignment %zu", alignment);
     free(block);
   }
+  // Powers of two, or rounded up to one, that no address is a multiple of.
+  const std::size_t highest = std::size_t{1} << 63;
+  for (const std::size_t alignment : {highest / 2, highest}) {
+    check_posix(alignment, 64, ENOMEM);
+    check_too_large("aligned_alloc", aligned_alloc, alignment, 64);
+    check_too_large("memalign", memalign, alignment, 64);
+  }
   for (const std::size_t alignment : {3, 24, 48, 100}) {
     check_odd_alignment("aligned_alloc", aligned_alloc, alignment);
     check_odd_alignment("memalign", memalign, alignment);
