@@ -110,7 +110,7 @@ inline int malloc_info(int asked, FILE* stream) noexcept {
     TextBuffer<512> text;
     text.put("<heap nr=\"").put_number(heap_count_max + heap.number).put("\" name=\"");
     put_escaped(text, heap.name, NameForm::xml).put("\">\n");
-    put_xml(text, "used", heap.slab_count, heap.live_small);
+    put_xml(text, "used", heap.slab_count, heap.live_small + heap.live_region);
     put_xml(text, "rest", 0, heap.free);
     put_xml(text, "mmap", heap.large_count, heap.live_large);
     text.put("</heap>\n");

@@ -33,6 +33,17 @@ bool has_value(const std::string& key, const char* field) {
   return has_value("instance." + key + "." + field);
 }
 
+std::string info_of_malloc() {
+  char* text = nullptr;
+  size_t bytes = 0;
+  FILE* stream = open_memstream(&text, &bytes);
+  EXPECT_EQ(api::malloc_info(0, stream), 0);
+  fclose(stream);
+  const std::string info = text;
+  free(text);
+  return info;
+}
+
 talus_heap* heap_named(const char* name, size_t most = 0) {
   talus_heap_options wishes{};
   wishes.name = name;
@@ -180,6 +191,10 @@ TEST(InstanceStatistics, WhatIsProvidedIsBesideTheTotals) {
   EXPECT_EQ(value_of("heap.live_bytes"), base + usable_size(beside));
   EXPECT_EQ(api::heap_stats(heap).live_bytes, live);
   EXPECT_EQ(api::heap_stats(heap).slab_bytes, total);
+  const std::string info = info_of_malloc(), sizes = "\" count=\"0\" size=\"";
+  EXPECT_TRUE(has(info, " name=\"provided\">\n<total type=\"used" + sizes + std::to_string(live) +
+                            "\"/>\n<total type=\"rest" + sizes + std::to_string(total - live)))
+      << info;
   for (void* block : blocks) api::heap_free(heap, block);
   EXPECT_EQ(value_of("provided", "live_bytes"), 0u);
   EXPECT_EQ(value_of("heap.provided_live_bytes"), 0u);
@@ -250,13 +265,7 @@ TEST(InstanceStatistics, MallocInfoHasThem) {
   api::heap_malloc(heap, 100000);
   std::vector<void*> blocks;
   for (size_t i = 0; i < 1000; i++) blocks.push_back(allocate(i));
-  char* text = nullptr;
-  size_t bytes = 0;
-  FILE* stream = open_memstream(&text, &bytes);
-  EXPECT_EQ(api::malloc_info(0, stream), 0);
-  fclose(stream);
-  const std::string info = text;
-  free(text);
+  const std::string info = info_of_malloc();
   EXPECT_TRUE(has(info, "\" name=\"&lt;&amp;&quot;&gt;\">\n"));
   EXPECT_TRUE(has(info, "<total type=\"mmap\" count=\"1\" size=\"102400\"/>\n</heap>\n"));
   uint64_t sum = 0, last = 0;  // the process's own stands at the end
