@@ -16,6 +16,7 @@ asm(".weak __gxx_personality_v0\n"
     ".weak _Unwind_Resume\n"
     ".weak _ZSt9terminatev\n"
     ".weak __clang_call_terminate\n");
+extern "C" [[gnu::weak]] unsigned __gxx_personality_v0(int, int, unsigned long long, void*, void*);
 
 using talus::operator_bindings;
 using Alignment = std::align_val_t;
@@ -61,8 +62,24 @@ TALUS_FAST bool are_forms_ours() noexcept {
   return TALUS_LIKELY(shared_forms.load_relaxed() == forms_ours);  // [init]
 }
 
+// The runtime that a plugin brought into a C program after us does not know of our `catch`. Its own
+// form has one, and is built on our new. Null: no runtime is found, so there is no handler either.
+TALUS_COLD void* nothrow_in_runtime(size_t alignment, size_t bytes) noexcept {
+  const std::nothrow_t nothrow{};
+  if (alignment <= talus::block_alignment) {
+    using New = void*(size_t, const std::nothrow_t&) noexcept;
+    auto* found = reinterpret_cast<New*>(talus::api::find_in_runtime("_ZnwmRKSt9nothrow_t"));
+    return found == nullptr ? nullptr : found(bytes, nothrow);
+  }
+  using New = void*(size_t, Alignment, const std::nothrow_t&) noexcept;
+  const char* name = "_ZnwmSt11align_val_tRKSt9nothrow_t";
+  auto* found = reinterpret_cast<New*>(talus::api::find_in_runtime(name));
+  return found == nullptr ? nullptr : found(bytes, Alignment{alignment}, nothrow);
+}
+
 // A new handler that throws ends the attempt with null, as the standard says for nothrow new.
 void* nothrow_slow(size_t alignment, size_t bytes) noexcept {
+  if (&__gxx_personality_v0 == nullptr) return nothrow_in_runtime(alignment, bytes);
   try {
     for (;;) {
       void* block = alignment <= talus::block_alignment ? talus::api::malloc(bytes)

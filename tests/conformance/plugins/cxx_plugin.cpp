@@ -19,6 +19,11 @@ void give_up_at_once() {
   std::set_new_handler(nullptr);
 }
 
+[[noreturn]] void give_up_loudly() {
+  ++handler_calls;
+  throw std::bad_alloc();
+}
+
 std::size_t impossible() {
   volatile std::size_t size = static_cast<std::size_t>(PTRDIFF_MAX) - 64;
   return size;
@@ -34,6 +39,23 @@ bool throws_bad_alloc() {
   return false;
 }
 
+// What the handler throws ends in nothrow new.
+bool ends_in_nothrow_new() {
+  const auto aligned = static_cast<std::align_val_t>(128);
+  std::set_new_handler(give_up_loudly);
+  handler_calls = 0;
+  bool is_null = false;
+  try {
+    is_null = ::operator new(impossible(), std::nothrow) == nullptr &&
+              ::operator new[](impossible(), std::nothrow) == nullptr &&
+              ::operator new(impossible(), aligned, std::nothrow) == nullptr &&
+              ::operator new[](impossible(), aligned, std::nothrow) == nullptr;
+  } catch (const std::bad_alloc&) {
+  }
+  std::set_new_handler(nullptr);
+  return is_null && handler_calls == 4;
+}
+
 }  // namespace
 
 extern "C" const char* run_cxx_plugin() {
@@ -47,5 +69,6 @@ extern "C" const char* run_cxx_plugin() {
   if (!throws_bad_alloc()) return "new with a handler throws nothing";
   if (handler_calls != 1) return "the new handler was not called once";
   if (::operator new(impossible(), std::nothrow) != nullptr) return "nothrow new gives a block";
+  if (!ends_in_nothrow_new()) return "nothrow new with a handler that throws does not give null";
   return nullptr;
 }
