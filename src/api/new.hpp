@@ -2,9 +2,10 @@
 // api/new: operator new and delete, without a C++ runtime of our own.
 //
 // Owns: the loop of the new handler and what happens when it gives up. The C++ runtime of the
-// program, if it has one, is met through two weak names; a program without one cannot call
-// operator new. Invariant: new never returns null (nothrow new: door/new.cpp). Called on: any
-// thread.
+// program, if it has one, is met through two weak names; one that came with a plugin is looked for,
+// last in the plugin itself, which may have been linked with all of it. A program without one
+// cannot call operator new. Invariant: new never returns null (nothrow new: door/new.cpp). Called
+// on: any thread.
 // These functions let exceptions pass: they are compiled with unwind tables and are not noexcept.
 // Source: ISO C++17 [new.delete].
 #ifndef TALUS_API_NEW_HPP
@@ -20,21 +21,56 @@ extern "C" {
 [[noreturn, gnu::weak]] void _ZSt17__throw_bad_allocv();
 [[gnu::weak]] void* dlopen(const char* name, int flags) noexcept;
 [[gnu::weak]] void* dlsym(void* handle, const char* name) noexcept;
+[[gnu::weak]] int dlclose(void* handle) noexcept;
+// What the loader knows of an address; 0: it is in no object.
+struct DescribedAddress {
+  const char* file;
+  const void* object;
+  const char* name;
+  const void* start;
+};
+[[gnu::weak]] int dladdr(const void* address, DescribedAddress* description) noexcept;
 }
 
 namespace talus::api {
+
+constexpr int lazy_if_loaded = 1 | 4;  // RTLD_LAZY | RTLD_NOLOAD
 
 // Finds a function of the C++ runtime that a plugin brought into a C program after we were linked.
 // Only reached when memory is exhausted, never while starting.
 TALUS_COLD void* find_in_runtime(const char* name) noexcept {
   if (&dlopen == nullptr || &dlsym == nullptr) return nullptr;
-  constexpr int lazy_if_loaded = 1 | 4;  // RTLD_LAZY | RTLD_NOLOAD
   constexpr const char* libraries[] = {"libstdc++.so.6", "libc++abi.so.1", "libc++.so.1"};
   for (const char* library : libraries) {
     void* handle = dlopen(library, lazy_if_loaded);
     if (void* found = handle == nullptr ? nullptr : dlsym(handle, name)) return found;
   }
   return nullptr;
+}
+
+// Null: no object.
+TALUS_COLD const void* object_of(const void* address, const char** file) noexcept {
+  DescribedAddress description{};
+  if (dladdr(address, &description) == 0) return nullptr;
+  *file = description.file;
+  return description.object;
+}
+
+// Finds a form of new that the object has that called ours: its own, with the handler and the
+// exceptions of the runtime in it. Null: it has none, or it has ours.
+TALUS_COLD void* find_in_caller(const void* caller, const char* name) noexcept {
+  if (&dlopen == nullptr || &dlsym == nullptr || &dlclose == nullptr || &dladdr == nullptr) {
+    return nullptr;
+  }
+  const char *file = nullptr, *other = nullptr;
+  const void* object = object_of(caller, &file);
+  const void* const own = object_of(reinterpret_cast<const void*>(&object_of), &other);
+  if (object == nullptr || object == own) return nullptr;
+  void* const handle = dlopen(file, lazy_if_loaded);
+  if (handle == nullptr) return nullptr;
+  void* const found = dlsym(handle, name);  // or in what it needs
+  dlclose(handle);
+  return found != nullptr && object_of(found, &other) == object ? found : nullptr;
 }
 
 // Calls the new handler once. False: there is none.
@@ -50,38 +86,50 @@ TALUS_COLD bool call_new_handler() {
   return true;
 }
 
-[[noreturn]] TALUS_COLD void throw_bad_alloc() {
+// The handler has given up, or was not found.
+TALUS_COLD void* throw_or_ask_caller(size_t alignment, size_t bytes, const void* caller) {
   using Throw = void (*)();
   Throw throw_it = &_ZSt17__throw_bad_allocv;
   if (throw_it == nullptr) {
     throw_it = reinterpret_cast<Throw>(find_in_runtime("_ZSt17__throw_bad_allocv"));
   }
   if (throw_it != nullptr) throw_it();
+  if (alignment <= block_alignment) {
+    using New = void* (*)(size_t);
+    if (void* found = find_in_caller(caller, "_Znwm")) return reinterpret_cast<New>(found)(bytes);
+  } else {
+    using New = void* (*)(size_t, std::align_val_t);
+    void* found = find_in_caller(caller, "_ZnwmSt11align_val_t");
+    if (found != nullptr) return reinterpret_cast<New>(found)(bytes, std::align_val_t{alignment});
+  }
   Text text;
   text.put("talus: out of memory in operator new, in a program without a C++ runtime\n");
   report::stop(text);
 }
 
 // Tries until there is memory or the handler gives up. `alignment` is at least block_alignment.
-TALUS_COLD void* new_slow(size_t alignment, size_t bytes) {
+TALUS_COLD void* new_slow(size_t alignment, size_t bytes, const void* caller) {
   for (;;) {
     void* block =
         alignment <= block_alignment ? api::malloc(bytes) : api::allocate_at(alignment, bytes);
     if (block != nullptr) return block;
-    if (!call_new_handler()) throw_bad_alloc();
+    if (!call_new_handler()) return throw_or_ask_caller(alignment, bytes, caller);
   }
 }
 
+// The fast path jumps here and to the aligned one: the way back is into who called new.
 TALUS_NEXT void* allocate_slow_or_throw(size_t bytes, HeapFace& face) {
   void* block = allocate_slow(bytes, face);
-  return TALUS_LIKELY(block != nullptr) ? block : new_slow(block_alignment, bytes);
+  if (TALUS_LIKELY(block != nullptr)) return block;
+  return new_slow(block_alignment, bytes, __builtin_return_address(0));
 }
 
 TALUS_FAST void* new_block(size_t bytes) { return allocate_or<allocate_slow_or_throw>(bytes); }
 
 TALUS_SLOW void* new_aligned_slow(size_t alignment, size_t bytes) {
   void* block = api::allocate_at_slow(alignment, bytes);
-  return TALUS_LIKELY(block != nullptr) ? block : new_slow(alignment, bytes);
+  if (TALUS_LIKELY(block != nullptr)) return block;
+  return new_slow(alignment, bytes, __builtin_return_address(0));
 }
 
 TALUS_FAST void* new_aligned(size_t bytes, std::align_val_t alignment) {

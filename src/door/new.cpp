@@ -64,22 +64,22 @@ TALUS_FAST bool are_forms_ours() noexcept {
 
 // The runtime that a plugin brought into a C program after us does not know of our `catch`. Its own
 // form has one, and is built on our new. Null: no runtime is found, so there is no handler either.
-TALUS_COLD void* nothrow_in_runtime(size_t alignment, size_t bytes) noexcept {
+TALUS_COLD void* nothrow_in_runtime(size_t alignment, size_t bytes, const void* caller) noexcept {
+  const bool is_plain = alignment <= talus::block_alignment;
+  const char* name = is_plain ? "_ZnwmRKSt9nothrow_t" : "_ZnwmSt11align_val_tRKSt9nothrow_t";
+  void* found = talus::api::find_in_runtime(name);
+  if (found == nullptr) found = talus::api::find_in_caller(caller, name);
+  if (found == nullptr) return nullptr;
   const std::nothrow_t nothrow{};
-  if (alignment <= talus::block_alignment) {
-    using New = void*(size_t, const std::nothrow_t&) noexcept;
-    auto* found = reinterpret_cast<New*>(talus::api::find_in_runtime("_ZnwmRKSt9nothrow_t"));
-    return found == nullptr ? nullptr : found(bytes, nothrow);
-  }
-  using New = void*(size_t, Alignment, const std::nothrow_t&) noexcept;
-  const char* name = "_ZnwmSt11align_val_tRKSt9nothrow_t";
-  auto* found = reinterpret_cast<New*>(talus::api::find_in_runtime(name));
-  return found == nullptr ? nullptr : found(bytes, Alignment{alignment}, nothrow);
+  using New = void* (*)(size_t, const std::nothrow_t&) noexcept;
+  using NewAligned = void* (*)(size_t, Alignment, const std::nothrow_t&) noexcept;
+  return is_plain ? reinterpret_cast<New>(found)(bytes, nothrow)
+                  : reinterpret_cast<NewAligned>(found)(bytes, Alignment{alignment}, nothrow);
 }
 
 // A new handler that throws ends the attempt with null, as the standard says for nothrow new.
-void* nothrow_slow(size_t alignment, size_t bytes) noexcept {
-  if (&__gxx_personality_v0 == nullptr) return nothrow_in_runtime(alignment, bytes);
+void* nothrow_slow(size_t alignment, size_t bytes, const void* caller) noexcept {
+  if (&__gxx_personality_v0 == nullptr) return nothrow_in_runtime(alignment, bytes, caller);
   try {
     for (;;) {
       void* block = alignment <= talus::block_alignment ? talus::api::malloc(bytes)
@@ -93,7 +93,8 @@ void* nothrow_slow(size_t alignment, size_t bytes) noexcept {
 
 void* nothrow_new(size_t bytes) noexcept {
   void* block = talus::api::malloc(bytes);
-  return TALUS_LIKELY(block != nullptr) ? block : nothrow_slow(talus::block_alignment, bytes);
+  if (TALUS_LIKELY(block != nullptr)) return block;
+  return nothrow_slow(talus::block_alignment, bytes, __builtin_return_address(0));
 }
 
 void* nothrow_new(size_t bytes, Alignment alignment) noexcept {
@@ -101,7 +102,8 @@ void* nothrow_new(size_t bytes, Alignment alignment) noexcept {
   void* block = talus::pop_aligned(wanted, bytes);
   if (TALUS_LIKELY(block != nullptr)) return block;
   block = talus::api::allocate_at_slow(wanted, bytes);
-  return TALUS_LIKELY(block != nullptr) ? block : nothrow_slow(wanted, bytes);
+  if (TALUS_LIKELY(block != nullptr)) return block;
+  return nothrow_slow(wanted, bytes, __builtin_return_address(0));
 }
 
 // The forms that others are built on, by their names, where not all forms are ours.

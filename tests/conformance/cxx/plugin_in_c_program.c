@@ -2,7 +2,8 @@
  *
  * The allocator is in the process before any C++ runtime is, and the plugin brings the runtime with
  * RTLD_LOCAL, so that a look-up in the global scope does not find it. operator new, found first in
- * the preloaded allocator, has to reach bad_alloc and the new handler all the same.
+ * the preloaded allocator, has to reach bad_alloc and the new handler all the same. An argument is
+ * another plugin's path: of one that carries its runtime within itself.
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -12,12 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-int main(void) {
+int main(int count, char **arguments) {
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 64);
   if (length <= 0) return 77;
   path[length] = 0;
   strcpy(strrchr(path, '/'), "/plugins/cxx_plugin.so");
+  if (count > 1) snprintf(path, sizeof(path), "%s", arguments[1]);
   for (int i = 0; i < 20; ++i) {
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (plugin == NULL) {
