@@ -7,17 +7,15 @@
 // functions are guarded here, too; all others go on by a jump, as if this function was not there:
 // what lies on the stack, in the registers and in errno is the next function's to see and to set.
 // Credentials set this way are the calling thread's alone, so they are guarded only as long as
-// there is no other. Called on: any thread, also in handlers of signals and in children of vfork.
+// there is no other. A copy of the process is made by that jump, too: its stack may be another one.
+// Called on: any thread, also in handlers of signals and in children of vfork.
 #include <errno.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 
 #include "door/next_definition.hpp"
 #include "door/without_helper.hpp"
-
-extern "C" {
-[[gnu::weak]] extern char __libc_single_threaded;
-}
 
 namespace {
 
@@ -27,11 +25,11 @@ long ask_kernel(long number, long a, long b, long c, long d, long e, long f) noe
   return talus::answer_of_kernel(talus::arch::system_call(number, a, b, c, d, e, f));
 }
 
-enum class Guarded : unsigned char { no, rights, process, filter };
+enum class Guarded : unsigned char { no, copy, rights, process, filter };
 
 // The numbers of a kernel are few hundred, the guarded ones below these bounds.
-constexpr size_t numbers_end = 320;
-static_assert(SYS_seccomp < numbers_end && SYS_setns < numbers_end && SYS_unshare < numbers_end,
+constexpr size_t numbers_end = 448;
+static_assert(SYS_seccomp < numbers_end && SYS_setns < numbers_end && SYS_clone3 < numbers_end,
               "each guarded number is in the table");
 
 struct GuardedNumbers {
@@ -45,10 +43,11 @@ constexpr GuardedNumbers guarded_numbers() noexcept {
   }
   table.row[SYS_unshare] = table.row[SYS_setns] = Guarded::process;
   table.row[SYS_seccomp] = table.row[SYS_prctl] = Guarded::filter;
+  table.row[SYS_clone] = table.row[SYS_clone3] = Guarded::copy;
+#if defined(SYS_fork)
+  table.row[SYS_fork] = Guarded::copy;
+#endif
   return table;
-}
-bool has_other_threads() noexcept {
-  return &__libc_single_threaded != nullptr && __libc_single_threaded == 0;
 }
 bool is_farewell(long number, long a, long b) noexcept {
   if (number == SYS_prctl) return talus::is_farewell(a, static_cast<size_t>(b));
@@ -71,13 +70,20 @@ __attribute__((visibility("hidden"))) SystemCall* talus_find_system_call() noexc
   return next;
 }
 
+__attribute__((visibility("hidden"))) SystemCall* talus_prepare_copy(long number,
+                                                                     long a) noexcept {
+  // clone3 tells its flags in memory, which is the kernel's to look at.
+  if (number != SYS_clone || (a & CLONE_VM) == 0) talus::end_helper_before_copy();
+  return talus_next_system_call.load_relaxed();  // [init]
+}
+
 __attribute__((visibility("hidden"))) long talus_call_guarded(long number, long a, long b, long c,
                                                               long d, long e, long f) noexcept {
   SystemCall* const next = talus_next_system_call.load_relaxed();  // [init]
   const Guarded kind = talus_guarded_calls.row[number];
   if (kind == Guarded::filter) {
     if (is_farewell(number, a, b)) talus::end_helper_before_filter();
-  } else if (kind == Guarded::process || !has_other_threads()) {
+  } else if (kind == Guarded::process || !talus::has_other_threads()) {
     talus::WithoutHelper without;
     return next(number, a, b, c, d, e, f);
   }
@@ -89,8 +95,24 @@ __attribute__((visibility("hidden"))) long talus_call_guarded(long number, long 
 // other threads may be writing to: it is read for a guarded call only, and never written. In C++
 // compilers are free to do both.
 #if defined(__x86_64__)
-static_assert(numbers_end == 320, "the bound below");
+static_assert(numbers_end == 448 && Guarded::copy == Guarded{1}, "the numbers below");
 asm(R"(
+  .macro call_beside_arguments function
+  .irp argument, rdi, rsi, rdx, rcx, r8, r9
+  pushq %\argument
+  .cfi_adjust_cfa_offset 8
+  .endr
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  call \function
+  addq $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  .irp argument, r9, r8, rcx, rdx, rsi, rdi
+  popq %\argument
+  .cfi_adjust_cfa_offset -8
+  .endr
+  .endm
+
   .pushsection .text
   .globl syscall
   .type syscall, @function
@@ -102,54 +124,31 @@ syscall:
   movq talus_next_system_call(%rip), %r11
   testq %r11, %r11
   jz 3f
-  cmpq $320, %rdi
+  cmpq $448, %rdi
   jae 2f
   leaq talus_guarded_calls(%rip), %r10
-  cmpb $0, (%r10,%rdi)
-  jne 4f
+  cmpb $1, (%r10,%rdi)
+  jae 4f
 2:
   jmp *%r11
 3:
-  pushq %rdi
-  .cfi_adjust_cfa_offset 8
-  pushq %rsi
-  .cfi_adjust_cfa_offset 8
-  pushq %rdx
-  .cfi_adjust_cfa_offset 8
-  pushq %rcx
-  .cfi_adjust_cfa_offset 8
-  pushq %r8
-  .cfi_adjust_cfa_offset 8
-  pushq %r9
-  .cfi_adjust_cfa_offset 8
-  subq $8, %rsp
-  .cfi_adjust_cfa_offset 8
-  call talus_find_system_call
-  addq $8, %rsp
-  .cfi_adjust_cfa_offset -8
-  popq %r9
-  .cfi_adjust_cfa_offset -8
-  popq %r8
-  .cfi_adjust_cfa_offset -8
-  popq %rcx
-  .cfi_adjust_cfa_offset -8
-  popq %rdx
-  .cfi_adjust_cfa_offset -8
-  popq %rsi
-  .cfi_adjust_cfa_offset -8
-  popq %rdi
-  .cfi_adjust_cfa_offset -8
+  call_beside_arguments talus_find_system_call
   jmp 1b
 4:
+  je 5f
   pushq 8(%rsp)
   .cfi_adjust_cfa_offset 8
   call talus_call_guarded
   addq $8, %rsp
   .cfi_adjust_cfa_offset -8
   ret
+5:
+  call_beside_arguments talus_prepare_copy
+  jmp *%rax
   .cfi_endproc
   .size syscall, . - syscall
   .popsection
+  .purgem call_beside_arguments
 )");
 #else
 // All arguments lie in registers.
@@ -158,9 +157,11 @@ extern "C" TALUS_EXPORT long talus_system_call(long number, long a, long b, long
 long talus_system_call(long number, long a, long b, long c, long d, long e, long f) noexcept {
   SystemCall* next = talus_next_system_call.load_relaxed();  // [init]
   if (TALUS_UNLIKELY(next == nullptr)) next = talus_find_system_call();
-  const bool is_guarded = static_cast<unsigned long>(number) < numbers_end &&
-                          talus_guarded_calls.row[number] != Guarded::no;
-  if (TALUS_UNLIKELY(is_guarded)) return talus_call_guarded(number, a, b, c, d, e, f);
+  const Guarded kind = static_cast<unsigned long>(number) < numbers_end
+                           ? talus_guarded_calls.row[number]
+                           : Guarded::no;
+  if (kind == Guarded::copy) next = talus_prepare_copy(number, a);
+  if (kind > Guarded::copy) return talus_call_guarded(number, a, b, c, d, e, f);
   return next(number, a, b, c, d, e, f);
 }
 #endif

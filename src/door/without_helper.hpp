@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // door/without_helper: a call of the kernel that the helper must not see, and where it goes then.
 //
-// Owns: the pieces from which libtalus.so makes its guards (credentials.cpp, system_call.cpp).
+// Owns: the pieces from which libtalus.so makes its guards (credentials.cpp, system_call.cpp,
+// copies.cpp).
 // Invariant: errno is that of the next function. Called on: any thread, also in the child of a
 // vfork, whose memory, and helper, are its parent's. Must not know: which calls are guarded.
 #ifndef TALUS_DOOR_WITHOUT_HELPER_HPP
@@ -12,7 +13,15 @@
 
 #include "door/life.hpp"
 
+extern "C" {
+[[gnu::weak]] extern char __libc_single_threaded;
+}
+
 namespace talus {
+
+inline bool has_other_threads() noexcept {
+  return &__libc_single_threaded != nullptr && __libc_single_threaded == 0;
+}
 
 // Keeps the helper away as long as it lives; not the parent's, in the child of a vfork.
 class WithoutHelper {
@@ -43,6 +52,25 @@ inline void end_helper_before_filter() noexcept {
   forbid_rare_calls();
   end_helper(Ended::for_ever);
   wait_until_helper_is_gone();
+}
+
+// Handlers of signals may copy the process, too. A helper that is still there after this long waits
+// for a lock that the interrupted thread holds; the child of such a handler may not allocate.
+inline constexpr uint64_t copy_patience_ms = 1000;
+
+// The process is about to be copied without the handlers of fork: the child of a process of one
+// thread may allocate, so the helper must be in the middle of nothing. No other thread is there
+// that could start one until the copy is made. Who holds the lock is this thread, interrupted.
+inline void end_helper_before_copy() noexcept {
+  HelperLife* life = helper.shared_life.load_acquire();
+  if (life == nullptr || life->shared_state.load_acquire() == HelperState::absent) return;
+  if (has_other_threads() || is_memory_borrowed()) return;
+  const uint64_t mask = os::System::block_signals();
+  if (helper.lock.try_take()) {
+    end_locked(*life, copy_patience_ms);
+    helper.lock.give();
+  }
+  os::System::restore_signals(mask);
 }
 
 // The kernel's answer, as libc gives it on.

@@ -19,8 +19,8 @@ endfunction()
 
 helper_program(helper_life helper_life.cpp talus_shared)
 foreach(case starts_late blocks_signals libc_knows_one_thread ends_and_starts_again is_one
-        helpers_of_children thousand_forks raw_children ends_of_process late_frees is_ordinary
-        is_not_bound outlives_its_maker)
+        helpers_of_children thousand_forks raw_children copies copies_of_copies
+        ends_of_process late_frees is_ordinary is_not_bound outlives_its_maker)
   helper_test(helper_${case} door_helper_life ${case})
 endforeach()
 helper_test(helper_is_off door_helper_life is_off)

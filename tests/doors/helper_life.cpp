@@ -2,11 +2,14 @@
 // tests/doors/helper_life: the helper thread of libtalus.so from its start to its end.
 //
 // The program is linked with the library and looks at its own threads. Usage: helper_life CASE
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/single_threaded.h>
 
 #include "helper_watch.hpp"
+
+extern "C" pid_t _Fork() noexcept;  // of the library, also where libc has none
 
 namespace {
 
@@ -93,21 +96,77 @@ void thousand_forks() {
   }
 }
 
-// Children that are made without the handlers of fork.
+// Children that are made without the handlers of fork, past the library: none has a helper.
 void raw_children() {
+  alignas(16) static char stack[65536];
   for (int round = 0; round < 10; round++) {
     call_helper();
-    const long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-    EXPECT(child >= 0);
-    if (child == 0) {
+    const auto alone = [](void*) {
       alarm(child_seconds_max);
       EXPECT(thread_count() == 1);
-      _exit(0);
-    }
+      return 0;
+    };
+    const int child = clone(alone, stack + sizeof stack, SIGCHLD, nullptr);
+    EXPECT(child >= 0);
     int status = -1;
-    EXPECT(waitpid(static_cast<pid_t>(child), &status, 0) == child && status == 0);
+    EXPECT(waitpid(child, &status, 0) == child && status == 0);
     EXPECT(helper_id() != 0);
   }
+}
+
+// The kernel may list a thread that has ended a moment longer.
+bool is_soon_alone() {
+  for (int wait = 0; wait < 20 && thread_count() != 1; wait++) sleep_ms(1);
+  return thread_count() == 1;
+}
+bool ends_well(long child) {
+  int status = -1;
+  return waitpid(static_cast<pid_t>(child), &status, 0) == child && status == 0;
+}
+
+// Where the library sees such a child coming, the helper is in the middle of nothing, so that the
+// child may allocate: it is ended.
+void copies() {
+  using Copy = long();
+  Copy* const ways[] = {
+      [] { return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); },
+      [] {
+        unsigned long long with[8] = {0, 0, 0, 0, SIGCHLD, 0, 0, 0};
+        const long child = syscall(SYS_clone3, with, sizeof with);
+        return child == -1 && errno == ENOSYS ? long{_Fork()} : child;  // older ones
+      },
+#if defined(SYS_fork)
+      [] { return syscall(SYS_fork); },
+#endif
+      [] { return long{_Fork()}; },
+  };
+  for (Copy* copy : ways) {
+    for (int round = 0; round < 5; round++) {
+      call_helper();
+      const long child = copy();
+      EXPECT(child >= 0);
+      if (child == 0) {
+        alarm(child_seconds_max);
+        call_helper();
+        _exit(0);
+      }
+      EXPECT(is_soon_alone() && ends_well(child));
+    }
+  }
+}
+
+// ... also a helper of such a child.
+void copies_of_copies() {
+  call_helper();
+  const pid_t child = _Fork();
+  if (child == 0) {
+    call_helper();
+    const pid_t grandchild = _Fork();
+    if (grandchild == 0) _exit(0);
+    EXPECT(is_soon_alone() && ends_well(grandchild));
+    _exit(0);
+  }
+  EXPECT(ends_well(child));
 }
 
 void ends_of_process() {
@@ -207,6 +266,8 @@ constexpr Case cases[] = {
     {"helpers_of_children", helpers_of_children},
     {"thousand_forks", thousand_forks},
     {"raw_children", raw_children},
+    {"copies", copies},
+    {"copies_of_copies", copies_of_copies},
     {"ends_of_process", ends_of_process},
     {"late_frees", late_frees},
     {"is_ordinary", is_ordinary},
