@@ -163,11 +163,19 @@ TALUS_USUAL void start_locked() noexcept {
   }
 }
 
+// The memory is another process's: this is the child of a vfork.
+inline bool is_process_another() noexcept {
+  const uint32_t owner = helper.process_id.load_relaxed();  // [hint]
+  return owner != 0 && owner != static_cast<uint32_t>(os::System::process_id());
+}
+
 // Signals are blocked, because the new thread inherits that, and because a handler that comes here
-// would wait for a lock that its own thread holds.
+// would wait for a lock that its own thread holds. A helper that the child of a vfork made would
+// end with it, and its parent would wait for it for ever.
 TALUS_COLD void start_slow() noexcept {
   // [hint]
   if (os::System::now_ms() < helper.shared_retry_ms.load_relaxed()) return print_on_slow_path();
+  if (is_process_another()) return;
   const uint64_t mask = os::System::block_signals();
   helper.lock.take();
   start_locked();
@@ -258,8 +266,7 @@ inline void release_helper() noexcept {
 
 // This is the child of a vfork: the memory, and the helper, are its parent's.
 inline bool is_memory_borrowed() noexcept {
-  const uint32_t owner = helper.process_id.load_relaxed();  // [hint]
-  if (owner == 0 || owner == static_cast<uint32_t>(os::System::process_id())) return false;
+  if (!is_process_another()) return false;
   HelperLife* life = helper.shared_life.load_acquire();
   return life != nullptr && life->shared_state.load_acquire() != HelperState::absent;
 }
