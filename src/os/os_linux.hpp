@@ -41,6 +41,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -321,6 +322,12 @@ struct LinuxOs : FileCalls {
     call(SYS_tgkill, process_id(), static_cast<long>(thread_id()), signal);
   }
   static long process_id() noexcept { return call(SYS_getpid, 0, 0); }
+  // So many threads may the process' user have at a time; 0: the kernel does not say.
+  static size_t thread_count_max() noexcept {
+    uint64_t limit[2] = {};  // now, and at most
+    const long result = call(SYS_prlimit64, 0, RLIMIT_NPROC, 0, to_long(limit));
+    return result == 0 ? static_cast<size_t>(limit[0]) : 0;
+  }
   // Waits until the kernel counts this thread, which has ended, among those of the process no more.
   static void wait_until_gone(uint32_t thread) noexcept {
     constexpr long no_such_thread = -3;

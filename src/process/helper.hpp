@@ -139,17 +139,24 @@ inline bool is_place_free(HelperLife& life) noexcept {
   return state == HelperState::running && life.shared_id.load_acquire() == 0;
 }
 
+// A program that may have few threads counts them, and its children.
+inline constexpr size_t few_threads = 32;
+inline bool may_have_few_threads() noexcept {
+  return rare_calls.are_allowed() && os::System::thread_count_max() - 1 < few_threads;
+}
+
 // The lock is held.
 TALUS_USUAL void start_locked() noexcept {
   // [own] the lock
   if (!helper.shared_is_allowed.load_relaxed() || helper.holds != 0) return;
   HelperLife* life = helper.shared_life.load_relaxed();  // [own] the lock
-  if (life == nullptr) {
+  const bool is_wanted = !may_have_few_threads();
+  if (life == nullptr && is_wanted) {
     life = make_room();
     if (life != nullptr) helper.shared_life.store_release(life);
   }
   bool is_made = false;
-  if (life != nullptr) {
+  if (life != nullptr && is_wanted) {
     if (!is_place_free(*life)) return;
     // Not asked by the helper: a program of one thread knows which descriptor it will get next.
     life->kernel_is_open = rare_calls.ask();

@@ -51,9 +51,9 @@ struct ListedArena {
 class Arenas {
  public:
   // Reserves an arena that holds at least `needed_bytes`, for a user that fills it like this, in a
-  // process that has reserved so much already.
+  // process that has reserved so much already; if possible of at most `bytes_most`.
   TALUS_USUAL Arena reserve(size_t needed_bytes, Filling filling, size_t reserved_bytes,
-                            Metadata& metadata) noexcept {
+                            Metadata& metadata, size_t bytes_most) noexcept {
     const bool is_small = options.arena_bytes < arena_alignment;
     const size_t alignment = is_small ? granule_bytes : arena_alignment;
     const size_t needed = round_up(needed_bytes, alignment);
@@ -61,13 +61,14 @@ class Arenas {
     if (bytes < options.arena_bytes) bytes = options.arena_bytes;
     if (bytes > arena_growth_max) bytes = arena_growth_max;
     bytes = round_up(bytes, alignment);
+    if (bytes > bytes_most) bytes = round_down(bytes_most, alignment);
     if (bytes < needed) bytes = needed;
     if (const PageProvider* from = provider()) {
       const ProvidedRange range = from->reserve(round_up(needed_bytes, granule_bytes), bytes);
       if (range.base != 0) return Arena{range.base, range.bytes, from};
       if (!from->falls_back) return {};
     }
-    for (;;) {
+    while (bytes <= bytes_most) {
       // The kernel places mappings downward: below the last arena it is often free and joins it.
       void* hint = last_ > bytes ? reinterpret_cast<void*>(last_ - bytes) : nullptr;
       if (void* at = os::map_aligned(hint, bytes, alignment)) {
@@ -79,7 +80,9 @@ class Arenas {
       bytes = bytes / 2 > needed ? round_up(bytes / 2, alignment) : needed;
     }
     // When addresses are scarce, alignment to huge pages is the first thing to give up.
-    bytes = round_up(needed_bytes, granule_bytes);
+    const size_t least = round_up(needed_bytes, granule_bytes);
+    bytes = bytes_most < alignment ? round_down(bytes_most, granule_bytes) : least;
+    if (bytes < least) bytes = least;
     void* at = os::map_aligned(nullptr, bytes, granule_bytes);
     return at == nullptr ? Arena{} : note(at, bytes, PageWish::system);
   }

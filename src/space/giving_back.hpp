@@ -148,7 +148,7 @@ class GivingBack : public NodeSupply {
   // Purges at least that much of the dirty ranges if there is, oldest first. Returns bytes purged.
   TALUS_USUAL size_t purge(Locked& held, size_t bytes_wanted, Haste haste) noexcept {
     size_t purged = 0;
-    if (!arenas_.may_purge()) return 0;
+    if (!arenas_.may_purge() || os::System::now_ms() < refused_ms_ + refusal_pause_ms) return 0;
     // Ranges that are left alone become the newest: stop before meeting them again.
     size_t left_alone = 0, refusals = 0;
     PurgePace pace{haste, os::System::now_ns()};
@@ -164,9 +164,11 @@ class GivingBack : public NodeSupply {
       }
       if (!purge_piece(held, from, piece)) {
         pace.note_refusal(piece);
-        if (++refusals > refusals_max) break;
-        continue;
+        if (++refusals <= refusals_max) continue;
+        if (purged == 0) refused_ms_ = os::System::now_ms();
+        break;
       }
+      refusals = 0;
       const size_t bytes = piece.granules * granule_bytes;
       purged += bytes;
       retention_.give_away(bytes);
@@ -187,7 +189,10 @@ class GivingBack : public NodeSupply {
   }
 
   static constexpr size_t purgers_max = 16;  // threads that purge at a time
-  static constexpr size_t refusals_max = 64;
+  // So many pieces one after the other, and the kernel is not asked again for a while: the program
+  // keeps all of its memory locked.
+  static constexpr size_t refusals_max = 8;
+  static constexpr uint64_t refusal_pause_ms = 100;
 
   // A range that a thread gives back, without the lock.
   struct Purge {
@@ -210,6 +215,7 @@ class GivingBack : public NodeSupply {
   }
 
   Atomic<bool> shared_is_pressed_;
+  uint64_t refused_ms_ = 0;
   size_t purging_bytes_ = 0;
   size_t purger_count_ = 0;
   Purge purges_[purgers_max];

@@ -265,18 +265,28 @@ class Space : public GivingBack {
     return hard == 0 || counters_.given_bytes + granules * granule_bytes <= hard;
   }
 
-  // Reserves an arena that holds at least this much. False: the kernel refused.
-  TALUS_USUAL bool grow(size_t granules, Filling filling) noexcept {
-    const Arena arena = arenas_.reserve(granules * granule_bytes, filling,
-                                        counters_.reserved_bytes, metadata_);
-    if (arena.base == 0) return false;
-    if (!page_map.cover(arena.base, arena.bytes) ||
-        !arenas_.list(arena, metadata_, counters_.reserved_bytes)) {
+  // An arena that holds at least this much, and what is known of it has a place; base 0: the kernel
+  // refused. Where addresses are scarce a large one may leave no room for that.
+  TALUS_USUAL Arena reserve_covered(size_t granules, Filling filling) noexcept {
+    const size_t bytes = granules * granule_bytes;
+    Arena arena;
+    for (size_t most = SIZE_MAX;; most = arena.bytes / 2) {
+      arena = arenas_.reserve(bytes, filling, counters_.reserved_bytes, metadata_, most);
+      if (arena.base == 0) return {};
+      if (page_map.cover(arena.base, arena.bytes) &&
+          arenas_.list(arena, metadata_, counters_.reserved_bytes)) {
+        return arena;
+      }
       // A provider's addresses are lost, which costs no memory.
-      if (arena.provider != nullptr) return false;
+      if (arena.provider != nullptr) return {};
       os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
-      return false;
+      if (arena.bytes <= bytes) return {};
     }
+  }
+  // False: there is no memory.
+  TALUS_USUAL bool grow(size_t granules, Filling filling) noexcept {
+    const Arena arena = reserve_covered(granules, filling);
+    if (arena.base == 0) return false;
     counters_.arena_count++;
     counters_.reserved_bytes += arena.bytes;
     if (counters_.reserved_bytes > counters_.reserved_peak_bytes) {

@@ -28,7 +28,7 @@ set_tests_properties(doors.helper_is_off PROPERTIES ENVIRONMENT "TALUS_HELPER=0"
 
 helper_program(helper_rights helper_rights.cpp talus_shared)
 foreach(case single_threaded threaded capabilities refusals namespaces child_of_vfork at_once
-        no_new_privileges refused_thread raw_namespaces raw_rights raw_filters)
+        no_new_privileges refused_thread few_threads raw_namespaces raw_rights raw_filters)
   helper_test(rights_${case} door_helper_rights ${case})
 endforeach()
 

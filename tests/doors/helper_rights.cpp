@@ -214,6 +214,21 @@ void refused_thread() {
   });
 }
 
+// Who may have few threads finds them all free.
+void few_threads() {
+  in_child([] {
+    rlimit limit{16, 100};
+    EXPECT(setrlimit(RLIMIT_NPROC, &limit) == 0);
+    free_much();
+    sleep_ms(200);
+    EXPECT(thread_count() == 1);
+    limit.rlim_cur = 100;
+    EXPECT(setrlimit(RLIMIT_NPROC, &limit) == 0);
+    sleep_ms(1100);
+    call_helper();
+  });
+}
+
 // Who wants no new privileges is about to set up a filter: no helper from there on.
 void no_new_privileges() {
   in_child([] {
@@ -312,6 +327,7 @@ constexpr Case cases[] = {
     {"at_once", at_once},                 {"no_new_privileges", no_new_privileges},
     {"refused_thread", refused_thread},   {"raw_namespaces", raw_namespaces},
     {"raw_rights", raw_rights},           {"raw_filters", raw_filters},
+    {"few_threads", few_threads},
 };
 
 }  // namespace

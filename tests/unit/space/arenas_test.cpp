@@ -16,7 +16,7 @@ class ArenasTest : public testing::Test {
  protected:
   ArenasTest() : before_{options} {
     rare_calls.ask_when_needed([]() noexcept { return true; });
-    arena_ = arenas_.reserve(64 * mib, Filling::sparse, 0, metadata_);
+    arena_ = arenas_.reserve(64 * mib, Filling::sparse, 0, metadata_, SIZE_MAX);
     EXPECT_NE(arena_.base, 0u);
   }
   ~ArenasTest() override {
@@ -202,15 +202,15 @@ TEST_F(ArenasTest, GiveHugePagesUpAndMayAskAgain) {
 
 TEST_F(ArenasTest, SmallOnesAreAskedForWithoutRoomForHugePages) {
   options.arena_bytes = 1 * mib;
-  Arena arena = arenas_.reserve(granule_bytes, Filling::sparse, 0, metadata_);
+  Arena arena = arenas_.reserve(granule_bytes, Filling::sparse, 0, metadata_, SIZE_MAX);
   EXPECT_EQ(arena.bytes, 1 * mib);
   EXPECT_EQ(arena.base % granule_bytes, 0u);
   os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
-  arena = arenas_.reserve(3 * mib + 1, Filling::unknown, 0, metadata_);
+  arena = arenas_.reserve(3 * mib + 1, Filling::unknown, 0, metadata_, SIZE_MAX);
   EXPECT_EQ(arena.bytes, 3 * mib + granule_bytes);
   os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
   options.arena_bytes = 2 * mib;
-  arena = arenas_.reserve(granule_bytes, Filling::sparse, 0, metadata_);
+  arena = arenas_.reserve(granule_bytes, Filling::sparse, 0, metadata_, SIZE_MAX);
   EXPECT_EQ(arena.bytes, 2 * mib);
   EXPECT_EQ(arena.base % arena_alignment, 0u);
   os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
