@@ -160,6 +160,7 @@ TALUS_USUAL void start_locked() noexcept {
     if (!is_place_free(*life)) return;
     // Not asked by the helper: a program of one thread knows which descriptor it will get next.
     life->kernel_is_open = rare_calls.ask();
+    life->process_id.store_relaxed(helper.process_id.load_relaxed());  // [own] the lock
     life->shared_state.store_release(HelperState::starting);
     is_made = make_helper(*life);
     if (!is_made) life->shared_state.store_release(HelperState::absent);
@@ -170,10 +171,17 @@ TALUS_USUAL void start_locked() noexcept {
   }
 }
 
-// The memory is another process's: this is the child of a vfork.
-inline bool is_process_another() noexcept {
+// False: this is the child of a vfork, and the memory is its parent's. Where there was no helper
+// yet, a copy of the process that was made without the handlers of fork is taken for one.
+inline bool owns_memory() noexcept {
   const uint32_t owner = helper.process_id.load_relaxed();  // [hint]
-  return owner != 0 && owner != static_cast<uint32_t>(os::System::process_id());
+  if (owner == 0) return true;
+  const auto own = static_cast<uint32_t>(os::System::process_id());
+  if (owner == own) return true;
+  HelperLife* life = helper.shared_life.load_acquire();
+  if (life == nullptr || life->process_id.load_relaxed() == owner) return false;  // [hint]
+  helper.process_id.store_relaxed(own);  // [init] such a copy has one thread
+  return true;
 }
 
 // Signals are blocked, because the new thread inherits that, and because a handler that comes here
@@ -182,7 +190,7 @@ inline bool is_process_another() noexcept {
 TALUS_COLD void start_slow() noexcept {
   // [hint]
   if (os::System::now_ms() < helper.shared_retry_ms.load_relaxed()) return print_on_slow_path();
-  if (is_process_another()) return;
+  if (!owns_memory()) return;
   const uint64_t mask = os::System::block_signals();
   helper.lock.take();
   start_locked();
@@ -273,7 +281,7 @@ inline void release_helper() noexcept {
 
 // This is the child of a vfork: the memory, and the helper, are its parent's.
 inline bool is_memory_borrowed() noexcept {
-  if (!is_process_another()) return false;
+  if (owns_memory()) return false;
   HelperLife* life = helper.shared_life.load_acquire();
   return life != nullptr && life->shared_state.load_acquire() != HelperState::absent;
 }
@@ -323,7 +331,9 @@ inline void forget_helper() noexcept {
   learn_process_id();
   // Already so, but on kernels that cannot clear memory for children.
   HelperLife* life = helper.shared_life.load_acquire();
-  if (life == nullptr || life->shared_state.load_acquire() == HelperState::absent) return;
+  if (life == nullptr) return;
+  life->process_id.store_relaxed(helper.process_id.load_relaxed());  // [init]
+  if (life->shared_state.load_acquire() == HelperState::absent) return;
   life->shared_id.store_relaxed(0);                       // [init]
   life->last_id.store_relaxed(0);                         // [init]
   life->is_joinable.store_relaxed(false);                 // [init]

@@ -28,6 +28,9 @@ struct alignas(cache_line_bytes) HelperLife {
   Atomic<uint32_t> shared_id;     // of its thread; the kernel clears it when the thread is gone
   Atomic<uint32_t> last_id;       // as that, until the kernel is known to count it no more
   Atomic<bool> is_joinable;       // there is a thread of the C library to be joined
+  // Whose memory this is, as far as known. A copy of the process has zero here (clear_in_children);
+  // the child of a vfork, which has no memory of its own, its parent's.
+  Atomic<uint32_t> process_id;
   bool kernel_is_open;            // constant for a helper: it may name itself, and the like
 };
 

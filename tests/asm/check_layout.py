@@ -24,7 +24,7 @@ USUAL = ("malloc", "free", "realloc",
          "6refillERNS_11ThreadCacheENS_7ClassIdE", "13allocate_slowEmRNS_8HeapFaceE",
          "11take_blocksERNS_4HeapENS_7ClassIdEPPvm", "11give_blocksERNS_4HeapEPKPvm",
          "24slab_unused_to_availableERNS_4HeapENS_7ClassIdE",
-         "5Space4takeERNS_6LockedEmRKNS_7PlacingE", "6Arenas7reserveEmNS_7FillingEmRNS_8MetadataE",
+         "5Space4takeERNS_6LockedEmRKNS_7PlacingE", "6Arenas7reserveEmNS_7FillingEmRNS_8MetadataEm",
          "7PageMap5coverEmm",
          "12release_slowEPvRNS_8HeapFaceE", "12release_fullEPvRNS_8HeapFaceEm",
          "11release_farEPvRNS_8HeapFaceE", "11thread_endsEPv", "_Znwm", "_ZdlPv", "_ZdlPvm")
