@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "api/heaps.hpp"
+#include "effort.hpp"
 #include "pattern.hpp"
 #include "quiet.hpp"
 
@@ -122,6 +123,7 @@ pid_t fork_without_handlers() {
 // The program closes all descriptors that it did not open. Not even what libc writes in the child
 // before any handler runs is seen by the parent, at this fork and at later ones.
 TEST(FileFork, SharesNoFileThatWasLost) {
+  if (test::may_be_emulated) GTEST_SKIP() << "an emulator has threads of its own";
   for (const bool is_begun_anew : {false, true}) {
     check_in_files([is_begun_anew](talus_heap* heap, char* block) {
       for (int round = 0; round < 2; round++) {
