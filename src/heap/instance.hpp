@@ -58,6 +58,7 @@ struct Instance : Heap {
 struct alignas(cache_line_bytes) InstanceSlot {
   Lock lock;
   uint32_t next_unused = 0;         // id; under the registry's lock
+  uint32_t moving_count = 0;        // large blocks that are two while they move; under the lock
   Atomic<uintptr_t> shared_handle;  // written under the lock
   uintptr_t generation = 0;         // of the life that is, or of the last one; under the lock
   Instance* heap = nullptr;         // constant

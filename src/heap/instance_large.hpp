@@ -39,15 +39,30 @@ inline void give_large_of(Instance& heap, LargeBlock& large,
 
 // The block that another one grows to is linked beside it until the move ends; what both have
 // counts once.
-inline void link_moving(Instance& heap, const LargeBlock& from, LargeBlock& to) noexcept {
+inline void link_moving(InstanceSlot& slot, const LargeBlock& from, LargeBlock& to) noexcept {
+  Instance& heap = *slot.heap;
   link_large(heap, to);
+  slot.moving_count++;
   heap.large_count--;
   heap.large_bytes -= from.usable_bytes;
 }
-inline void give_moved(Instance& heap, LargeBlock& from, const MovedRange& moved) noexcept {
+inline void give_moved(InstanceSlot& slot, LargeBlock& from, const MovedRange& moved) noexcept {
+  Instance& heap = *slot.heap;
+  slot.moving_count--;
   heap.large_count++;
   heap.large_bytes += from.usable_bytes;
   give_large_of(heap, from, moved);
+}
+// In the child of a fork, where who moved them does not exist: each block that is linked counts.
+inline void forget_moves(InstanceSlot& slot) noexcept {
+  if (TALUS_LIKELY(slot.moving_count == 0)) return;
+  Instance& heap = *slot.heap;
+  slot.moving_count = 0;
+  heap.large_count = heap.large_bytes = 0;
+  for (LargeBlock* large = heap.large_blocks; large != nullptr; large = large->next_inside) {
+    heap.large_count++;
+    heap.large_bytes += large->usable_bytes;
+  }
 }
 
 // Does the word name a large block of the instance?
@@ -93,12 +108,12 @@ inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
     const size_t before = large.usable_bytes;
     is_at_limit = after > before && !make_room_at_rest(slot, after - before, "realloc");
     if (is_at_limit || !move.take_room(bytes, owner)) return nullptr;
-    link_moving(*slot.heap, large, move.to());
+    link_moving(slot, large, move.to());
     slot.heap->note_peak();
   }
   const MovedRange moved = move.move();
   Locked held{slot.lock};
-  give_moved(*slot.heap, large, moved);
+  give_moved(slot, large, moved);
   return start_of(move.to());
 }
 

@@ -120,6 +120,8 @@ inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
 // Makes the block hold `bytes` where it is; what a large one no longer needs goes back.
 inline bool expand_to(const BlockFacts& facts, size_t bytes) noexcept {
   if (facts.large == nullptr || facts.large->front_bytes != 0) return bytes <= facts.usable_bytes;
+  // A range of its own for its alignment, which holds little.
+  if (bytes <= facts.usable_bytes && facts.usable_bytes <= small_bytes_max) return true;
   return resize_large(*facts.large, facts.owner,
                       bytes > small_bytes_max ? bytes : small_bytes_max + 1);
 }

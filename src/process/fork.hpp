@@ -70,6 +70,7 @@ inline void take_space_over() noexcept {
   space.lock().reset_in_child();
   Locked held{space.lock()};
   space.take_back_purges(held);
+  space.forget_moves(held);
 }
 
 inline void after_fork_in_child() noexcept {
@@ -85,7 +86,10 @@ inline void after_fork_in_child() noexcept {
   const bool has_cache =
       face.operations != &birth_operations && face.operations != &dead_operations;
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).reset_in_child(); });
-  for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.reset_in_child(); });
+  for_each_instance_slot([](InstanceSlot& slot) noexcept {
+    slot.lock.reset_in_child();
+    forget_moves(slot);
+  });
   leave_bounded_caches();
   leave_other_caches(has_cache ? cache_behind(face) : nullptr);
   mapped::renew_thread_id();

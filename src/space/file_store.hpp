@@ -203,12 +203,13 @@ class FileStore {
     reserved_bytes_ += run.bytes();
     return true;
   }
-  // Reserved no more, whatever comes of it.
+  // False: something may lie there still, so it is reserved as before, and will be asked for again.
   bool give_granules_back(FilePiece& piece, GranuleRun run) noexcept {
+    if (!map_strange(piece, run)) return false;
+    if (!os::System::give_room_back(file_, piece.offset_of(run.from), run.bytes())) return false;
     piece.reserved.set(run.from, run.to, false);
     reserved_bytes_ -= run.bytes();
-    return map_strange(piece, run) &&
-           os::System::give_room_back(file_, piece.offset_of(run.from), run.bytes());
+    return true;
   }
   // Memory of the process's own, or of a lost file, goes with its mapping.
   bool map_strange(FilePiece& piece, GranuleRun run) noexcept {

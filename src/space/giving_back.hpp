@@ -41,6 +41,8 @@ class GivingBack : public NodeSupply {
   // The kernel is to move the pages of a range of so many bytes to another, until end_move().
   void begin_move(Locked&, size_t bytes) noexcept { retention_.begin_move(bytes); }
   void end_move(Locked&, size_t bytes) noexcept { retention_.end_move(bytes); }
+  // In the child of a fork: who moved does not exist.
+  void forget_moves(Locked&) noexcept { retention_.forget_moves(); }
   void note_relief(Locked&, size_t bytes) noexcept {
     retention_.note_relief(bytes, dirty_bytes());
   }

@@ -34,7 +34,8 @@ class Retention {
   }
   // Contents are on their way from a range of so many bytes to another, both of which are given.
   void begin_move(size_t bytes) noexcept { moving_ += bytes; }
-  void end_move(size_t bytes) noexcept { moving_ -= bytes; }
+  void end_move(size_t bytes) noexcept { moving_ -= bytes < moving_ ? bytes : moving_; }
+  void forget_moves() noexcept { moving_ = 0; }
   // That much of the surplus went back to the kernel.
   void give_away(size_t bytes) noexcept { dirty_mark_.give_away(bytes); }
   // Slabs keep so many bytes free and touched that were not before; wraps where they are fewer.

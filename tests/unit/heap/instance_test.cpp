@@ -191,35 +191,6 @@ TEST(Instance, TheLimitHolds) {
   api::heap_destroy(heap);
 }
 
-// Others may take what is left of the limit while a block is on its way, by the kernel or copied.
-TEST(Instance, AMoveCountsOnce) {
-  constexpr size_t limit = mib;
-  talus_heap* heap = make_heap_of("limited", limit);
-  InstanceSlot& slot = instance_slot(id_in_handle(api::handle_in(heap)));
-  for (const size_t bytes : {600 * kib, 100 * kib}) {
-    void* block = api::heap_malloc(heap, bytes);
-    test::fill_pattern(block, bytes, 8);
-    LargeBlock& from = prove_large(block, "test");
-    const size_t more = bytes + 100 * kib;
-    LargeMove move{from};
-    ASSERT_TRUE(move.take_room(more, slot.heap->id));
-    link_moving(*slot.heap, from, move.to());
-    EXPECT_EQ(api::heap_stats(heap).large_bytes, more);
-    EXPECT_EQ(api::heap_stats(heap).live_blocks, 1u);
-    void* other = api::heap_malloc(heap, limit - more);
-    EXPECT_NE(other, nullptr);
-    give_moved(*slot.heap, from, move.move());
-    EXPECT_EQ(api::heap_stats(heap).large_bytes, limit);
-    EXPECT_EQ(api::heap_stats(heap).peak_bytes, limit);
-    EXPECT_TRUE(test::has_pattern(start_of(move.to()), bytes, 8));
-    api::heap_free(heap, other);
-    api::heap_free(heap, start_of(move.to()));
-    EXPECT_EQ(api::heap_stats(heap).large_bytes, 0u);
-  }
-  api::heap_destroy(heap);
-  EXPECT_EQ(test::live_bytes(), 0u);
-}
-
 // There is no room for both, so the block stays, as small as it can be.
 TEST(Instance, ShrinksAtItsLimit) {
   constexpr size_t limit = mib;

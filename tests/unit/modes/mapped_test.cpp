@@ -207,6 +207,14 @@ TEST_F(MappedTest, OrdinaryBlocksBeyondTheirBound) {
 }
 
 // They end behind what was asked for.
+TEST_F(MappedTest, BlocksThatAreZeroAreAligned) {
+  for (const size_t alignment : {size_t{1}, size_t{8}, size_t{16}}) {
+    void* block = allocate_zeroed_whole(alignment, 82001);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % block_alignment, 0u) << alignment;
+    release(block);
+  }
+}
+
 TEST_F(MappedTest, OrdinaryBlocksAreZeroToTheirEnd) {
   mapped::Pool& pool = mapped::pool;
   const size_t blocks_before = pool.settings.blocks;
