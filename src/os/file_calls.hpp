@@ -91,10 +91,8 @@ struct FileCalls : ClockCalls {
   }
   // A longer file than this the kernel answers with a signal.
   static uint64_t length_max() noexcept {
-    uint64_t limits[2] = {~uint64_t{0}, 0};
-    constexpr long file_size = 1;  // RLIMIT_FSIZE
-    call(SYS_prlimit64, 0, file_size, 0, to_long(limits));
-    return limits[0];
+    constexpr int file_size = 1;  // RLIMIT_FSIZE
+    return resource_limit(file_size);
   }
   static bool set_length(long file, uint64_t bytes) noexcept {
     return call(SYS_ftruncate, file, static_cast<long>(bytes)) == 0;

@@ -7,6 +7,8 @@
 #define TALUS_OS_KERNEL_CALL_HPP
 
 #include "arch/arch.hpp"
+#include <sys/syscall.h>
+
 #include "base/base.hpp"
 
 namespace talus::os {
@@ -17,6 +19,14 @@ struct KernelCall {
                         no_memory = -12, there_is_one = -17, invalid_argument = -22,
                         file_too_long = -27, broken_pipe = -32, no_such_call = -38,
                         not_supported = -95, timed_out = -110;
+
+  // What the process may have of this (RLIMIT_...) now; most of all: it is unlimited, or the kernel
+  // does not say.
+  static uint64_t resource_limit(int resource) noexcept {
+    uint64_t limits[2] = {~uint64_t{0}, 0};  // now, and at most
+    call(SYS_prlimit64, 0, resource, 0, to_long(limits));
+    return limits[0];
+  }
 
  protected:
   static long to_long(const void* at) noexcept { return reinterpret_cast<long>(at); }

@@ -243,8 +243,7 @@ struct LinuxOs : FileCalls {
 
   // As futex_wait, but not longer than this.
   static void futex_wait_ms(uint32_t* word, uint32_t value, uint32_t milliseconds) noexcept {
-    const timespec span{milliseconds / 1000, static_cast<long>(milliseconds % 1000) * 1000000};
-    call(SYS_futex, to_long(word), FUTEX_WAIT_PRIVATE, static_cast<long>(value), to_long(&span));
+    wait_ms(word, value, milliseconds);
   }
   // Sleeps, a while at most, until the kernel has cleared the id of a thread (arch/clone.hpp).
   static void wait_for_thread(uint32_t* id, uint32_t value) noexcept {
@@ -322,12 +321,8 @@ struct LinuxOs : FileCalls {
     call(SYS_tgkill, process_id(), static_cast<long>(thread_id()), signal);
   }
   static long process_id() noexcept { return call(SYS_getpid, 0, 0); }
-  // So many threads may the process' user have at a time; 0: the kernel does not say.
-  static size_t thread_count_max() noexcept {
-    uint64_t limit[2] = {};  // now, and at most
-    const long result = call(SYS_prlimit64, 0, RLIMIT_NPROC, 0, to_long(limit));
-    return result == 0 ? static_cast<size_t>(limit[0]) : 0;
-  }
+  // So many threads may the process' user have at a time.
+  static uint64_t thread_count_max() noexcept { return resource_limit(RLIMIT_NPROC); }
   // Waits until the kernel counts this thread, which has ended, among those of the process no more.
   static void wait_until_gone(uint32_t thread) noexcept {
     constexpr long no_such_thread = -3;
@@ -359,17 +354,20 @@ struct LinuxOs : FileCalls {
   }
 
  private:
-  // As futex_wait, for so long at most.
+  // Sleeps while the word has this value, not longer than this; says why it has returned.
+  static long wait_ms(const uint32_t* word, uint32_t value, uint64_t milliseconds) noexcept {
+    const timespec span{static_cast<time_t>(milliseconds / 1000),
+                        static_cast<long>(milliseconds % 1000) * 1000000};
+    return call(SYS_futex, to_long(word), FUTEX_WAIT_PRIVATE, static_cast<long>(value),
+                to_long(&span));
+  }
+  // As futex_wait, for report_patience_ms at most.
   TALUS_COLD static void wait_or_end(const uint32_t* word, uint32_t value) noexcept {
     const uint64_t end_ms = now_ms() + report_patience_ms;
     long result = interrupted;
     while (result == interrupted) {
       const uint64_t now = now_ms();
-      const uint64_t left_ms = now < end_ms ? end_ms - now : 0;
-      const timespec span{static_cast<time_t>(left_ms / 1000),
-                          static_cast<long>(left_ms % 1000) * 1000000};
-      result = call(SYS_futex, to_long(word), FUTEX_WAIT_PRIVATE, static_cast<long>(value),
-                    to_long(&span));
+      result = wait_ms(word, value, now < end_ms ? end_ms - now : 0);
     }
     if (result == timed_out) end_by_abort();
   }

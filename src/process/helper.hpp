@@ -142,7 +142,7 @@ inline bool is_place_free(HelperLife& life) noexcept {
 // A program that may have few threads counts them, and its children.
 inline constexpr size_t few_threads = 32;
 inline bool may_have_few_threads() noexcept {
-  return rare_calls.are_allowed() && os::System::thread_count_max() - 1 < few_threads;
+  return os::System::thread_count_max() < few_threads;
 }
 
 // The lock is held.
@@ -150,19 +150,18 @@ TALUS_USUAL void start_locked() noexcept {
   // [own] the lock
   if (!helper.shared_is_allowed.load_relaxed() || helper.holds != 0) return;
   HelperLife* life = helper.shared_life.load_relaxed();  // [own] the lock
-  const bool is_wanted = !may_have_few_threads();
-  if (life == nullptr && is_wanted) {
+  if (life == nullptr) {
     life = make_room();
     if (life != nullptr) helper.shared_life.store_release(life);
   }
   bool is_made = false;
-  if (life != nullptr && is_wanted) {
+  if (life != nullptr) {
     if (!is_place_free(*life)) return;
     // Not asked by the helper: a program of one thread knows which descriptor it will get next.
     life->kernel_is_open = rare_calls.ask();
     life->process_id.store_relaxed(helper.process_id.load_relaxed());  // [own] the lock
     life->shared_state.store_release(HelperState::starting);
-    is_made = make_helper(*life);
+    is_made = !(life->kernel_is_open && may_have_few_threads()) && make_helper(*life);
     if (!is_made) life->shared_state.store_release(HelperState::absent);
   }
   if (!is_made) {

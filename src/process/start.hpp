@@ -87,9 +87,8 @@ inline size_t mappings_allowed() noexcept {
 
 // Half of the addresses that the process may have: the rest is for all else. 0: there is no bound.
 inline size_t addresses_for_slots() noexcept {
-  rlimit limit{RLIM_INFINITY, RLIM_INFINITY};
-  arch::system_call(SYS_prlimit64, 0, RLIMIT_AS, 0, reinterpret_cast<long>(&limit), 0, 0);
-  return limit.rlim_cur == RLIM_INFINITY ? 0 : limit.rlim_cur / 2;
+  const uint64_t limit = os::System::resource_limit(RLIMIT_AS);
+  return limit == RLIM_INFINITY ? 0 : limit / 2;
 }
 
 inline void start_mapped() noexcept {

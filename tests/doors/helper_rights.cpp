@@ -197,36 +197,39 @@ void at_once() {
   });
 }
 
-// The kernel has no more threads for this user: nobody notices, and later there are.
+// Without a helper while so few threads are allowed, which nobody notices; later there is one.
+void helper_comes_beyond(rlim_t threads) {
+  const int before = thread_count();
+  rlimit limit{threads, 100};
+  EXPECT(setrlimit(RLIMIT_NPROC, &limit) == 0);
+  free_much();
+  sleep_ms(200);
+  EXPECT(thread_count() == before);
+  limit.rlim_cur = 100;
+  EXPECT(setrlimit(RLIMIT_NPROC, &limit) == 0);
+  sleep_ms(1100);
+  call_helper();
+}
+
+// The kernel has no more threads for this user.
 void refused_thread() {
   in_child([] {
-    constexpr unsigned stranger = 54321;
+    constexpr unsigned stranger = 54321, others = 40;
+    const auto sleeps = [](void*) -> void* {
+      for (;;) pause();  // libc's own signals interrupt it
+    };
+    for (unsigned i = 0; i < others; i++) {
+      pthread_t thread;
+      EXPECT(pthread_create(&thread, nullptr, sleeps, nullptr) == 0);
+    }
     EXPECT(setuid(stranger) == 0);
-    rlimit limit{1, 100};
-    EXPECT(setrlimit(RLIMIT_NPROC, &limit) == 0);
-    free_much();
-    sleep_ms(100);
-    EXPECT(thread_count() == 1);
-    limit.rlim_cur = 100;
-    EXPECT(setrlimit(RLIMIT_NPROC, &limit) == 0);
-    sleep_ms(1100);
-    call_helper();
+    helper_comes_beyond(others + 1);
   });
 }
 
 // Who may have few threads finds them all free.
 void few_threads() {
-  in_child([] {
-    rlimit limit{16, 100};
-    EXPECT(setrlimit(RLIMIT_NPROC, &limit) == 0);
-    free_much();
-    sleep_ms(200);
-    EXPECT(thread_count() == 1);
-    limit.rlim_cur = 100;
-    EXPECT(setrlimit(RLIMIT_NPROC, &limit) == 0);
-    sleep_ms(1100);
-    call_helper();
-  });
+  in_child([] { helper_comes_beyond(16); });
 }
 
 // Who wants no new privileges is about to set up a filter: no helper from there on.
