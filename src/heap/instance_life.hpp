@@ -120,8 +120,7 @@ inline void slab_of_instance_changes_hands(Instance& giver, Heap& taker, Slab& s
   }
   giver.full.remove(slab);
   count_slab(giver, slab, -1);
-  page_map.set_all(slab.base, size_class_row(slab.class_id).slab_granules,
-                   PageWord{taker.id, list_tag(slab.class_id)}, &slab);
+  rename_slab(taker, slab);
   slab.enter(SlabState::full);
   taker.taken_blocks[index_of(slab.class_id)] += slab.block_count;
   count_slab(taker, slab, +1);
@@ -131,8 +130,11 @@ inline void slab_of_instance_changes_hands(Instance& giver, Heap& taker, Slab& s
 inline void large_blocks_change_hands(Instance& heap) noexcept {
   while (LargeBlock* large = heap.large_blocks) {
     unlink_large(heap, *large);
+    const uintptr_t first = large->base;
+    const uintptr_t last = first + (large->granules - 1) * granule_bytes;
     Locked held{space.lock()};
-    page_map.set_ends(large->base, large->granules, large_word(HeapId::nobody), large);
+    if (last != first) rename_granule(held, last, large_word(HeapId::nobody), large);
+    rename_granule(held, first, large_word(HeapId::nobody), large);
   }
 }
 

@@ -17,80 +17,9 @@
 #ifndef TALUS_HEAP_REGION_HPP
 #define TALUS_HEAP_REGION_HPP
 
-#include "heap/special.hpp"
+#include "heap/region_words.hpp"
 
 namespace talus {
-
-inline constexpr size_t unit_bytes = block_alignment;
-inline constexpr size_t granule_units = granule_bytes / unit_bytes;
-inline constexpr size_t row_bytes_a_granule = granule_units / 8;
-inline constexpr size_t small_region_granules = 64;
-
-// Zero: free, and never used. No free run in it is longer than granule_units - shortfall.
-struct RegionGranule {
-  uint16_t taken_units = 0;
-  uint16_t shortfall = 0;
-  bool is_committed = false;
-  bool is_named = false;  // the page map has the region's word for it
-};
-
-// What the page map had before, where a region lies in memory that is a block already.
-struct NamedBefore {
-  void* descriptor = nullptr;
-  uint32_t word_bits = 0;
-};
-
-struct RegionHeap;
-// Where the memory comes from. Null: nothing need be done.
-struct RegionSource {
-  // As PageProvider's (space/provider.hpp).
-  bool (*commit)(RegionHeap& region, uintptr_t at, size_t bytes, size_t room_bytes) noexcept;
-  bool (*purge)(RegionHeap& region, uintptr_t at, size_t bytes) noexcept;
-  // The region ends, and its bookkeeping with it.
-  void (*release)(RegionHeap& region) noexcept;
-  // Blocks may outlive the heap, and the region ends with the last of them.
-  bool may_outlive_heap;
-};
-
-struct RegionHeap : SpecialBlock {
-  // constant
-  uintptr_t handle = 0;  // of the instance, which may be dead
-  const RegionSource* source = nullptr;
-  uintptr_t base = 0;    // of what may be used
-  uintptr_t end = 0;
-  uintptr_t origin = 0;  // base, rounded down to a granule
-  size_t granule_count = 0;
-  size_t limit_bytes = 0;     // of live bytes; 0: none
-  bool falls_back = false;    // what does not fit comes from the kernel
-  bool has_page_words = false;
-  BitRow taken, starts;
-  RegionGranule* granules = nullptr;
-  NamedBefore* named_before = nullptr;  // null: nothing but nobody's words
-  // under the lock
-  size_t lowest_open = 0;  // granules below have no free unit
-  size_t used_granules = 0;  // those from here on never had memory, a block or a word
-  size_t live_units = 0;
-  size_t live_count = 0;
-  size_t committed_bytes = 0;
-  size_t peak_bytes = 0;  // of committed_bytes
-  size_t spare_granules = 0;  // committed, and without blocks
-
-  size_t unit_count() const noexcept { return granule_count * granule_units; }
-  size_t end_unit() const noexcept { return (end - origin) / unit_bytes; }
-  bool holds(uintptr_t address) const noexcept { return address >= base && address < end; }
-  void* at(size_t unit) const noexcept {
-    return reinterpret_cast<void*>(origin + unit * unit_bytes);
-  }
-  // The part of a granule, or of several, that is the region's.
-  uintptr_t from_of(size_t granule) const noexcept {
-    const uintptr_t from = origin + granule * granule_bytes;
-    return from > base ? from : base;
-  }
-  uintptr_t to_of(size_t granule) const noexcept {
-    const uintptr_t to = origin + (granule + 1) * granule_bytes;
-    return to < end ? to : end;
-  }
-};
 
 // Units of the block that starts at this address; 0: none does.
 inline size_t units_of(const RegionHeap& region, const void* pointer) noexcept {
@@ -226,23 +155,6 @@ inline void mark_free(RegionHeap& region, size_t from, size_t to) noexcept {
     if (granule.taken_units == 0 && granule.is_committed) region.spare_granules++;
     if (index < region.lowest_open) region.lowest_open = index;
   });
-}
-
-inline void note_used(RegionHeap& region, size_t granules) noexcept {
-  if (granules > region.used_granules) region.used_granules = granules;
-}
-
-// The granule's page word is the region's from here on. One that somebody else has stays, unless
-// the whole granule is the region's.
-inline void name_granule(RegionHeap& region, size_t index) noexcept {
-  const uintptr_t at = region.origin + index * granule_bytes;
-  Locked held{space.lock()};
-  if (region.named_before != nullptr) {
-    region.named_before[index] = {page_map.descriptor_of(at), page_map.word_of(at).bits()};
-  }
-  page_map.set(at, special_word, &region);
-  region.granules[index].is_named = true;
-  note_used(region, index + 1);
 }
 
 // Memory for these granules. False: there is none.

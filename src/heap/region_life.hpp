@@ -120,16 +120,6 @@ inline void claim_granule(RegionHeap& region, size_t index, uintptr_t from, uint
   leave_out(region, region.from_of(index), region.to_of(index));
 }
 
-inline void unname_granules(RegionHeap& region) noexcept {
-  Locked held{space.lock()};
-  for (size_t i = 0; i < region.used_granules; i++) {
-    if (!region.granules[i].is_named) continue;
-    const NamedBefore& before = region.named_before[i];
-    page_map.set(region.origin + i * granule_bytes, PageWord::from_bits(before.word_bits),
-                 before.descriptor);
-  }
-}
-
 // Nothing of the region is left. No lock is held.
 inline void end_region(RegionHeap& region) noexcept {
   unname_granules(region);

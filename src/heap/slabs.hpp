@@ -10,6 +10,7 @@
 #define TALUS_HEAP_SLABS_HPP
 
 #include "heap/offer.hpp"
+#include "heap/region_words.hpp"
 #include "slab/away.hpp"
 
 namespace talus {
@@ -157,6 +158,16 @@ inline Slab* choose_slab(Heap& heap, ClassId id) noexcept {
   return lean;
 }
 
+// The slab's granules name the heap. Regions may lie in its blocks.
+inline void rename_slab(const Heap& taker, Slab& slab) noexcept {
+  const size_t granules = size_class_row(slab.class_id).slab_granules;
+  const PageWord word{taker.id, list_tag(slab.class_id)};
+  Locked held{space.lock()};
+  for (size_t i = 0; i < granules; i++) {
+    rename_granule(held, slab.base + i * granule_bytes, word, &slab);
+  }
+}
+
 // A partly used slab changes hands, under the locks of both heaps. Blocks that are on their way to
 // the giver at this moment are sent on when they arrive there.
 inline void slab_changes_hands(Heap& giver, Heap& taker, Slab& slab) noexcept {
@@ -165,8 +176,7 @@ inline void slab_changes_hands(Heap& giver, Heap& taker, Slab& slab) noexcept {
   giver.available[index].remove(slab);
   giver.taken_blocks[index] -= taken;
   count_slab(giver, slab, -1);
-  page_map.set_all(slab.base, size_class_row(slab.class_id).slab_granules,
-                   PageWord{taker.id, list_tag(slab.class_id)}, &slab);
+  rename_slab(taker, slab);
   taker.available[index].add(slab, SlabState::available);
   taker.taken_blocks[index] += taken;
   count_slab(taker, slab, +1);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/heap/region_in_block: heaps in a buffer that is a block of another heap, while that
+// block becomes somebody else's.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "api/heaps.hpp"
+#include "effort.hpp"
+#include "pattern.hpp"
+#include "quiet.hpp"
+
+namespace talus {
+namespace {
+
+constexpr size_t medium_bytes = 160 * kib;
+constexpr size_t large_bytes = 1 * mib;
+
+talus_heap* heap_in(void* buffer, size_t bytes) {
+  talus_provider wish{};
+  wish.kind = TALUS_PROVIDER_BUFFER;
+  wish.buffer = buffer;
+  wish.bytes = bytes;
+  talus_heap_options options{};
+  options.provider = &wish;
+  return api::heap_new(&options);
+}
+
+// A heap in a block, with blocks all over it.
+struct Inner {
+  talus_heap* heap = nullptr;
+  std::vector<void*> blocks;
+
+  Inner(void* buffer, size_t bytes) : heap{heap_in(buffer, bytes)} {
+    while (void* block = api::heap_malloc(heap, 1000)) blocks.push_back(block);
+    EXPECT_GT(blocks.size(), bytes / 2000);
+    for (void* block : blocks) test::fill_pattern(block, 1000, 7);
+  }
+  void expect_whole() const {
+    for (void* block : blocks) {
+      ASSERT_EQ(api::heap_of(block), heap);
+      ASSERT_LT(usable_size(block), 1024u);
+      ASSERT_TRUE(test::has_pattern(block, 1000, 7));
+    }
+  }
+  // Some by free(), the others with the heap.
+  void end() {
+    expect_whole();
+    for (size_t i = 0; i < blocks.size(); i += 2) release(blocks[i]);
+    api::heap_destroy(heap);
+  }
+};
+
+TEST(RegionInBlock, StaysItsOwnWhenAnotherThreadAdoptsTheSlab) {
+  test::own_cache();
+  void* buffer = nullptr;
+  test::on_threads(1, [&](size_t) { buffer = allocate(medium_bytes); });
+  Inner inner{buffer, medium_bytes};
+  std::vector<void*> neighbours(64);
+  for (void*& block : neighbours) block = allocate(medium_bytes);
+  inner.end();
+  for (void* block : neighbours) release(block);
+  ASSERT_GE(usable_size(buffer), medium_bytes);
+  release(buffer);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+TEST(RegionInBlock, StaysItsOwnWhenTheHeapOfTheBlockIsDeleted) {
+  for (const size_t bytes : {medium_bytes, large_bytes}) {
+    SCOPED_TRACE(bytes);
+    talus_heap* outer = api::heap_new(nullptr);
+    void* buffer = api::heap_malloc(outer, bytes);
+    Inner inner{buffer, bytes};
+    ASSERT_EQ(api::heap_delete(outer), 0);
+    talus_heap* next = api::heap_new(nullptr);  // has the number of `outer`
+    void* other = api::heap_malloc(next, bytes);
+    inner.end();
+    EXPECT_EQ(api::heap_of(buffer), nullptr);
+    release(buffer);
+    EXPECT_EQ(api::heap_of(other), next);
+    api::heap_destroy(next);
+    EXPECT_EQ(test::live_bytes(), 0u);
+  }
+}
+
+TEST(RegionInBlock, StaysItsOwnInARegionInABlock) {
+  talus_heap* outer = api::heap_new(nullptr);
+  void* buffer = api::heap_malloc(outer, large_bytes);
+  talus_heap* middle = heap_in(buffer, large_bytes);
+  void* inner_buffer = api::heap_malloc(middle, large_bytes / 2);
+  Inner inner{inner_buffer, large_bytes / 2};
+  ASSERT_EQ(api::heap_delete(outer), 0);
+  inner.end();
+  EXPECT_EQ(api::heap_of(inner_buffer), middle);
+  api::heap_destroy(middle);
+  EXPECT_EQ(api::heap_of(buffer), nullptr);
+  release(buffer);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace talus
