@@ -4,7 +4,8 @@
 // Owns: a face for each thread cache whose lists stay empty and whose id matches nothing, so that
 // every malloc and free takes the slow path, is counted, and goes on to the cache behind it. Who
 // does not ask for them pays nothing. Invariants: a face's counters have one writer, its
-// thread; they survive the thread, the next one that gets the cache goes on counting.
+// thread; they survive the thread, the next one that gets the cache goes on counting. Threads that
+// have no cache any more, in late destructors, share one face.
 // Live bytes are block sizes. They are gathered per thread and added up in steps, so the peak is
 // right to within step_bytes for each thread. Bytes asked for are gathered in the same way; who
 // wants to know when there were so many of them is told on the thread that reached the number,
@@ -27,7 +28,7 @@ inline size_t range_of(size_t bytes) noexcept {
 }
 
 struct CountingFace : HeapFace {
-  ThreadCache* cache = nullptr;                // constant
+  ThreadCache* cache = nullptr;                // constant; null: any thread writes
   CountingFace* next = nullptr;                // constant; all faces there are
   Atomic<uint64_t> allocations[range_count];   // owner writes; statistics read
   Atomic<uint64_t> frees;                      // as above
@@ -39,6 +40,7 @@ struct CountingFace : HeapFace {
 
 struct Shared {
   Atomic<CountingFace*> faces;
+  CountingFace* late_face = nullptr;  // of threads without a cache; under the space lock
   Atomic<int64_t> live_bytes;
   Atomic<int64_t> peak_bytes;
   // For who wants to know; constant once threads begin, but for the two counts.
@@ -57,12 +59,14 @@ inline void tell_each(uint64_t each, void (*tell)() noexcept) noexcept {
 }
 
 inline void tell_bytes(CountingFace& face, size_t bytes) noexcept {
-  const auto step = static_cast<uint64_t>(step_bytes);
-  face.untold_bytes += bytes;
-  if (face.untold_bytes < (shared.on_bytes_each < step ? shared.on_bytes_each : step)) return;
-  const uint64_t told =
-      shared.told_bytes.fetch_add_relaxed(face.untold_bytes) + face.untold_bytes;  // [stat]
-  face.untold_bytes = 0;
+  if (face.cache != nullptr) {
+    const auto step = static_cast<uint64_t>(step_bytes);
+    face.untold_bytes += bytes;
+    if (face.untold_bytes < (shared.on_bytes_each < step ? shared.on_bytes_each : step)) return;
+    bytes = face.untold_bytes;
+    face.untold_bytes = 0;
+  }
+  const uint64_t told = shared.told_bytes.fetch_add_relaxed(bytes) + bytes;  // [stat]
   uint64_t next = shared.next_told_bytes.load_relaxed();  // [hint] the CAS rechecks
   if (told < next) return;
   const uint64_t after = told - told % shared.on_bytes_each + shared.on_bytes_each;
@@ -76,13 +80,22 @@ inline void raise_peak(int64_t live) noexcept {
 }
 
 inline void add_live(CountingFace& face, int64_t bytes) noexcept {
-  const int64_t gathered = face.live_bytes.load_relaxed() + bytes;  // [own]
-  if (gathered < step_bytes && gathered > -step_bytes) {
-    face.live_bytes.store_relaxed(gathered);  // [own]
-    return;
+  int64_t gathered = bytes;
+  if (face.cache != nullptr) {
+    gathered += face.live_bytes.load_relaxed();  // [own]
+    const bool is_much = gathered >= step_bytes || gathered <= -step_bytes;
+    face.live_bytes.store_relaxed(is_much ? 0 : gathered);  // [own]
+    if (!is_much) return;
   }
-  face.live_bytes.store_relaxed(0);  // [own]
   raise_peak(shared.live_bytes.fetch_add_relaxed(gathered) + gathered);  // [stat]
+}
+
+inline void count(CountingFace& face, Atomic<uint64_t>& calls, uint64_t more) noexcept {
+  if (face.cache == nullptr) {
+    calls.fetch_add_relaxed(more);  // [stat]
+  } else {
+    calls.own_add_relaxed(more);  // [own]
+  }
 }
 
 inline ThreadCache* cache_of_face(HeapFace& face) noexcept {
@@ -90,26 +103,44 @@ inline ThreadCache* cache_of_face(HeapFace& face) noexcept {
 }
 inline void count_allocate(HeapFace& slow, void* block, size_t bytes) noexcept {
   auto& face = static_cast<CountingFace&>(slow);
-  face.allocations[range_of(bytes)].own_add_relaxed(1);  // [own]
-  face.requested_bytes.own_add_relaxed(bytes);           // [own]
+  count(face, face.allocations[range_of(bytes)], 1);
+  count(face, face.requested_bytes, bytes);
   const size_t usable = facts_of(block, "malloc").usable_bytes;
-  face.provided_bytes.own_add_relaxed(usable);  // [own]
+  count(face, face.provided_bytes, usable);
   add_live(face, static_cast<int64_t>(usable));
   if (shared.on_bytes != nullptr) tell_bytes(face, bytes);
 }
 inline void count_free(HeapFace& slow, void* block) noexcept {
   auto& face = static_cast<CountingFace&>(slow);
-  face.frees.own_add_relaxed(1);  // [own]
+  count(face, face.frees, 1);
   add_live(face, -static_cast<int64_t>(facts_of(block, "free").usable_bytes));
 }
 inline void count_resize(HeapFace& slow, size_t usable, void* block, size_t bytes) noexcept {
   auto& face = static_cast<CountingFace&>(slow);
-  face.frees.own_add_relaxed(1);  // [own]
+  count(face, face.frees, 1);
   add_live(face, -static_cast<int64_t>(usable));
   count_allocate(slow, block, bytes);
 }
 inline constexpr FaceOperations operations = {cache_of_face, count_allocate, count_free, nullptr,
                                               count_resize};
+
+// A face for this cache, not yet in any list; null: there is no memory.
+inline CountingFace* make_face(Locked& held, ThreadCache* cache) noexcept {
+  void* memory = space.take_metadata(held, sizeof(CountingFace));
+  if (memory == nullptr) return nullptr;
+  auto* face = static_cast<CountingFace*>(memory);
+  face->id = HeapFace::faceless;
+  face->operations = &operations;
+  face->cache = cache;
+  close_lists(*face);
+  return face;
+}
+inline void enlist(CountingFace& face) noexcept {
+  CountingFace* head = shared.faces.load_relaxed();  // [hint] the CAS rechecks
+  do {
+    face.next = head;
+  } while (!shared.faces.cas_weak_release(head, &face));
+}
 
 // The counting face of a cache, made when first asked for; the cache itself if there is no memory.
 inline HeapFace& face_for(ThreadCache& cache) noexcept {
@@ -117,22 +148,24 @@ inline HeapFace& face_for(ThreadCache& cache) noexcept {
   for (; face != nullptr; face = face->next) {
     if (face->cache == &cache) return *face;
   }
-  void* memory = nullptr;
   {
     Locked held{space.lock()};
-    memory = space.take_metadata(held, sizeof(CountingFace));
+    face = make_face(held, &cache);
   }
-  if (memory == nullptr) return cache;
-  face = static_cast<CountingFace*>(memory);
-  face->id = HeapFace::faceless;
-  face->operations = &operations;
-  face->cache = &cache;
-  close_lists(*face);
-  CountingFace* head = shared.faces.load_relaxed();  // [hint] the CAS rechecks
-  do {
-    face->next = head;
-  } while (!shared.faces.cas_weak_release(head, face));
+  if (face == nullptr) return cache;
+  enlist(*face);
   return *face;
+}
+
+// The face of threads that have no cache any more; one that does not count if there is no memory.
+inline HeapFace& late_face() noexcept {
+  Locked held{space.lock()};
+  if (shared.late_face == nullptr) {
+    shared.late_face = make_face(held, nullptr);
+    if (shared.late_face == nullptr) return dead_face;
+    enlist(*shared.late_face);
+  }
+  return *shared.late_face;
 }
 
 struct Counts {

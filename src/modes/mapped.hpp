@@ -20,9 +20,12 @@ namespace talus::mapped {
 inline constexpr unsigned char pattern = 0xb5;
 
 struct MappedFace : HeapFace {
-  ThreadCache* cache = nullptr;  // constant
+  ThreadCache* cache = nullptr;  // constant; null: any thread that has none any more
   uint32_t thread = 0;           // id of the thread that uses the cache; owner writes
 };
+inline uint32_t thread_of(const MappedFace& face) noexcept {
+  return face.cache != nullptr ? face.thread : os::System::thread_id();
+}
 
 inline void release_mapped(SpecialBlock& special, void* pointer) noexcept;
 inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
@@ -89,7 +92,7 @@ inline void* allocate_mapped(HeapFace& face, const BlockRequest& request) noexce
   MappedBlock* block = nullptr;
   {
     Locked held{space.lock()};
-    block = make_block(held, request, page, static_cast<MappedFace&>(face).thread);
+    block = make_block(held, request, page, thread_of(static_cast<MappedFace&>(face)));
     if (block == nullptr) {
       warn_once(held);
       return nullptr;
@@ -109,7 +112,7 @@ inline constexpr FaceOperations face_operations = {cache_of_face, nullptr, nullp
 // 0: the thread is not in this mode, and is not asked.
 inline uint32_t this_thread() noexcept {
   HeapFace& face = current_face();
-  return face.operations == &face_operations ? static_cast<MappedFace&>(face).thread : 0;
+  return face.operations == &face_operations ? thread_of(static_cast<MappedFace&>(face)) : 0;
 }
 
 // Reports a pointer that is not the start of a block of this slot.
@@ -156,22 +159,35 @@ inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
 
 // --- threads -------------------------------------------------------------------------------------
 
+// A face for this cache; null: there is no memory.
+inline MappedFace* make_face(Locked& held, ThreadCache* cache) noexcept {
+  void* memory = space.take_metadata(held, sizeof(MappedFace));
+  if (memory == nullptr) return nullptr;
+  auto* face = static_cast<MappedFace*>(memory);
+  face->id = HeapFace::faceless;
+  face->operations = &face_operations;
+  face->cache = cache;
+  close_lists(*face);
+  return face;
+}
+
 // The face of a cache whose thread begins to use it, made when first asked for; the cache itself if
 // there is no memory.
 inline HeapFace& face_for(ThreadCache& cache) noexcept {
   if (cache.mode_face == nullptr) {
     Locked held{space.lock()};
-    void* memory = space.take_metadata(held, sizeof(MappedFace));
-    if (memory == nullptr) return cache;
-    auto* face = static_cast<MappedFace*>(memory);
-    face->id = HeapFace::faceless;
-    face->operations = &face_operations;
-    face->cache = &cache;
-    close_lists(*face);
-    cache.mode_face = face;
+    cache.mode_face = make_face(held, &cache);
+    if (cache.mode_face == nullptr) return cache;
   }
   static_cast<MappedFace*>(cache.mode_face)->thread = os::System::thread_id();
   return *cache.mode_face;
+}
+
+// The face of threads that have no cache any more; one without the mode if there is no memory.
+inline HeapFace& late_face() noexcept {
+  Locked held{space.lock()};
+  if (pool.late_face == nullptr) pool.late_face = make_face(held, nullptr);
+  return pool.late_face != nullptr ? *pool.late_face : dead_face;
 }
 
 // In the child of a fork: the thread has another id.

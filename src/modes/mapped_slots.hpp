@@ -77,6 +77,7 @@ struct Pool {
   size_t quarantined_bytes = 0;
   size_t quarantined_mappings = 0;
   bool has_warned = false;
+  HeapFace* late_face = nullptr;  // of threads that have no cache any more; made when needed
 
   size_t mappings_max() const noexcept {
     return left_bound != 0 && left_bound < settings.mappings ? left_bound : settings.mappings;

@@ -41,12 +41,19 @@ struct ThreadEnd {
 };
 inline ThreadEnd thread_end;
 
+// What a thread sees whose cache has ended: late destructors, and libc's own.
+inline HeapFace& face_after_end() noexcept {
+  if (mapped::is_on()) return mapped::late_face();
+  if (shared_counts_calls.load_relaxed()) return counting::late_face();  // [init]
+  return dead_face;
+}
+
 // The last act of a thread as far as it has a cache.
 TALUS_USUAL void thread_ends(void* value) noexcept {
   thread_end.ending_count.fetch_add_relaxed(1);  // [hint] forget_threads waits for it to fall
   auto& cache = *static_cast<ThreadCache*>(value);
   end_bounded_thread();
-  depart(cache, dead_face);
+  depart(cache, face_after_end());
   end_cache(cache);
   thread_end.ending_count.fetch_sub_relaxed(1);  // [hint] as above
 }

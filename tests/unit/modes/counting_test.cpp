@@ -7,6 +7,7 @@
 
 #include "api/heaps.hpp"
 #include "effort.hpp"
+#include "late.hpp"
 #include "quiet.hpp"
 
 namespace talus {
@@ -177,6 +178,22 @@ TEST_F(CountingTest, ThreadsThatOnlyUseAHeapOfOnesOwn) {
   EXPECT_EQ(difference().allocation_sum, 102u);
   test::on_threads(1, [&](size_t) { api::heap_destroy(heap); });
   EXPECT_EQ(difference().frees, 102u);
+  EXPECT_EQ(difference().live_bytes, 0);
+}
+
+TEST_F(CountingTest, WhatThreadsDoAfterTheEndOfTheirCaches) {
+  void* block = allocate(1000);
+  for (uint64_t round = 1; round <= 3; round++) {
+    test::LateInAThread late{[&block] {
+      for (int i = 0; i < 100; i++) release(allocate(100));
+      block = reallocate(block, 200 * kib);
+    }};
+    block = reallocate(block, 1000);
+    EXPECT_EQ(difference().allocation_sum, 1 + round * 103);
+    EXPECT_EQ(difference().frees, round * 103);
+    EXPECT_EQ(difference().live_bytes, static_cast<int64_t>(usable_size(block)));
+  }
+  release(block);
   EXPECT_EQ(difference().live_bytes, 0);
 }
 

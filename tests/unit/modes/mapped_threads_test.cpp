@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "heap/batch.hpp"
+#include "late.hpp"
 #include "mapped_mode.hpp"
 
 namespace talus {
@@ -96,6 +97,20 @@ TEST_F(MappedThreadsTest, ThreadsWithoutTheModeFreeAndResizeSuchBlocks) {
   }
   set_face(own);
   for (void* block : blocks) EXPECT_FALSE(is_accessible(block));
+}
+
+TEST_F(MappedThreadsTest, ThreadsKeepTheModeAfterTheEndOfTheirCaches) {
+  test::LateInAThread late{[] {
+    void* block = allocate(100);
+    EXPECT_TRUE(is_mapped(block));
+    EXPECT_EQ(mapped::this_thread(), kernels_thread_id());
+    test::fill_all(block, 100, 3);
+    block = reallocate(block, 5000);
+    EXPECT_TRUE(is_mapped(block));
+    EXPECT_TRUE(test::has_all(block, 100, 3));
+    release(block);
+    EXPECT_FALSE(is_accessible(block));
+  }};
 }
 
 // What the helper puts in the place of a resting thread's face leads back to the mode.
