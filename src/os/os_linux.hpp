@@ -323,6 +323,8 @@ struct LinuxOs : FileCalls {
   static long process_id() noexcept { return call(SYS_getpid, 0, 0); }
   // So many threads may the process' user have at a time.
   static uint64_t thread_count_max() noexcept { return resource_limit(RLIMIT_NPROC); }
+  // Bytes of addresses that the process may have.
+  static uint64_t address_bytes_max() noexcept { return resource_limit(RLIMIT_AS); }
   // Waits until the kernel counts this thread, which has ended, among those of the process no more.
   static void wait_until_gone(uint32_t thread) noexcept {
     constexpr long no_such_thread = -3;

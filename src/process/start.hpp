@@ -87,7 +87,7 @@ inline size_t mappings_allowed() noexcept {
 
 // Half of the addresses that the process may have: the rest is for all else. 0: there is no bound.
 inline size_t addresses_for_slots() noexcept {
-  const uint64_t limit = os::System::resource_limit(RLIMIT_AS);
+  const uint64_t limit = os::System::address_bytes_max();
   return limit == RLIM_INFINITY ? 0 : limit / 2;
 }
 

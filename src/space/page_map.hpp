@@ -66,6 +66,8 @@ class PageMap {
   static constexpr size_t window_roots = 8, window_roots_above = 1;
   static constexpr size_t window_granules = window_roots * leaf_granules;
   static constexpr size_t window_bytes = window_granules * granule_row_bytes;
+  // A process that may have fewer addresses than these has no window, which would be much of them.
+  static constexpr size_t window_room_min = 128 * mib;
 
   // Memory of the map.
   struct Piece {
@@ -217,9 +219,10 @@ class PageMap {
     return Place{leaf, leaf + leaf_granules * sizeof(uint32_t), index_in_leaf(address)};
   }
 
-  // Without memory for it all addresses are far.
+  // Without memory for it, or room, all addresses are far.
   void make_window() noexcept {
     is_window_settled_ = true;
+    if (os::System::address_bytes_max() < window_room_min) return;
     auto* window = static_cast<char*>(os::map_pages(nullptr, window_bytes));
     if (window == nullptr) return;
     os::System::advise_small(window, window_bytes);  // a few of its pages will be touched
