@@ -1,9 +1,10 @@
 /* Where few addresses are left when the first block is asked for, what is left serves (N20).
  *
- * A child limits its addresses (RLIMIT_AS) to what it has and 2 to 12 MiB more, and takes blocks of
- * 1000 bytes until it is refused. A third of what is left must be usable, and 70 % from 8 MiB on:
- * an allocator may need a map of addresses, but not refuse all because its usual piece is too large.
- * C alone, so that nothing was allocated before. Prints what fails on stderr; exit status 0 is a pass.
+ * A child limits its addresses (RLIMIT_AS) to what it has and 2 to 12 MiB more, and takes blocks
+ * of 1000 bytes until it is refused. A third of what is left must be usable, and 70 % from 8 MiB
+ * on: an allocator may need a map of addresses, but not refuse all because its usual piece is too
+ * large. C alone, so that nothing was allocated before. Prints what fails on stderr; exit status 0
+ * is a pass.
  * SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <stdio.h>
