@@ -14,9 +14,11 @@ FAST_TIMES = 1.5
 
 def leanest_peer(row: dict, subject: str, times: float = math.inf) -> str | None:
     """The peer with the lowest peak RSS, of those that take at most `times` times what the fastest
-    takes; a peer that failed a run is none of them."""
+    takes; a peer that failed a run is none of them, nor is one fast that skips the trim that the
+    others' times hold."""
     peers = {name: cell for name, cell in row["median"].items()
-             if name != subject and not cell["failures"]}
+             if name != subject and not cell["failures"]
+             and not (cell.get("skips_trim") and times < math.inf)}
     if not peers:
         return None
     most = times * min(cell["time"] for cell in peers.values())

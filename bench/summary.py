@@ -39,6 +39,7 @@ class Cell:
     failures: int
     peak_requested_bytes: int
     overhead: float | None = None  # peak RSS / peak of what was requested, run by run
+    skips_trim: bool = False  # it cannot do the trim that the others' times hold
     medians: dict = field(default_factory=dict)
     estimates: dict[str, Estimate | None] = field(default_factory=dict)
 
@@ -67,6 +68,12 @@ def overhead_of(samples: list[dict]) -> float | None:
     return statistics.median(values) if len(values) == len(samples) else None
 
 
+def skips_timed_trim(samples: list[dict]) -> bool:
+    """Older results do not tell; then all trimmed."""
+    return any(sample["result"].get("trim_is_timed") and not sample["result"].get("trims", True)
+               for sample in samples)
+
+
 def cells_of(samples: list[dict]) -> dict[tuple[str, str], Cell]:
     grouped: dict[tuple[str, str], list[dict]] = {}
     for sample in samples:
@@ -84,7 +91,7 @@ def cells_of(samples: list[dict]) -> dict[tuple[str, str], Cell]:
             samples=len(counted), is_noisy=not clean, failures=len(group) - len(measured),
             peak_requested_bytes=max(sample["result"].get("peak_requested_bytes", 0)
                                      for sample in counted),
-            overhead=overhead_of(counted),
+            overhead=overhead_of(counted), skips_trim=skips_timed_trim(measured),
             medians={name: median_of(counted, place) for name, place in MEDIANS.items()},
             estimates={figure: estimate(counted, measured, figure, "/".join(key))
                        for figure in FIGURES})
@@ -117,16 +124,17 @@ def peers_of(subject: str) -> list[str]:
     return [peer for peer in PEERS if peer != subject]
 
 
-def sound_peers(cells: dict, workload: str, subject: str) -> list[str]:
+def sound_peers(cells: dict, workload: str, subject: str, figure: str) -> list[str]:
     """Peers that may be the best on this workload: a run that hangs or breaks off leaves the lucky
-    ones to be compared with."""
+    ones to be compared with, and a time without the trim is that of less work."""
     return [peer for peer in peers_of(subject)
-            if (cell := cells.get((workload, peer))) and not cell.failures]
+            if (cell := cells.get((workload, peer))) and not cell.failures
+            and not (cell.skips_trim and figure == "time")]
 
 
 def best_peer(cells: dict, workload: str, subject: str, figure: str) -> str | None:
     """The peer with the lowest figure on this workload."""
-    return min(sound_peers(cells, workload, subject),
+    return min(sound_peers(cells, workload, subject, figure),
                key=lambda peer: getattr(cells[(workload, peer)], figure), default=None)
 
 
@@ -163,7 +171,7 @@ def mean_interval(estimates: list[Estimate | None]) -> list[float] | None:
 
 def median_entry(cell: Cell) -> dict:
     return {"time": cell.time, "rss_kib": cell.rss_kib, "samples": cell.samples,
-            "is_noisy": cell.is_noisy, "failures": cell.failures,
+            "is_noisy": cell.is_noisy, "failures": cell.failures, "skips_trim": cell.skips_trim,
             "time_interval": interval(cell.estimates["time"]),
             "rss_interval": interval(cell.estimates["rss_kib"]), **cell.medians}
 
@@ -213,7 +221,8 @@ def summarize(samples: list[dict], workloads: list[str], allocators: list[str],
     by_round = held_out.times_by_round(samples)
     rows = [{**row_of(cells, workload, allocators, subject, comparisons),
              "time_ratio_to_best_held_out": held_out.ratio_to_best(
-                 by_round.get(workload, {}), subject, sound_peers(cells, workload, subject)),
+                 by_round.get(workload, {}), subject,
+                 sound_peers(cells, workload, subject, "time")),
              **(about or {}).get(workload, {})} for workload in workloads]
     large = heap_bound(cells, workloads)
     to_best = [row["time_ratio_to_best"] for row in rows if row["time_ratio_to_best"]]

@@ -14,6 +14,7 @@ except ImportError:  # rich is a nicety, not a need
     Console = None
 
 
+NO_TRIM = "*"      # marks a time without the trim that the others' hold
 COLUMNS_MAX = 160  # a table that is wider is printed in parts
 
 
@@ -89,7 +90,12 @@ def median_text(median: dict, figure: str) -> str:
     percent = ""
     if interval is not None:
         percent = f" ±{(interval[1] / median[figure] - 1) * 100:.0f}%"
-    return f"{value:.3f}{percent}" + ("~" if median["is_noisy"] else "")
+    return (f"{value:.3f}{percent}" + ("~" if median["is_noisy"] else "")
+            + trim_mark(median, figure))
+
+
+def trim_mark(median: dict | None, figure: str) -> str:
+    return NO_TRIM if figure == "time" and median and median.get("skips_trim") else ""
 
 
 def ratio_rows(summary: dict, others: list[str], label: str) -> list[list[str]]:
@@ -98,7 +104,8 @@ def ratio_rows(summary: dict, others: list[str], label: str) -> list[list[str]]:
     for row in summary["rows"]:
         cells = [row["workload"] + ("~" if row["is_noisy"] else ""),
                  *(with_interval(row[f"{label}_ratio"][name],
-                                 row[f"{label}_ratio_interval"][name]) for name in others)]
+                                 row[f"{label}_ratio_interval"][name])
+                   + trim_mark(row["median"].get(name), label) for name in others)]
         if label == "time":
             best = row["best_peer"]
             cells.append(shown(row["time_ratio_to_best"]) + (f" ({best})" if best else ""))
@@ -145,6 +152,14 @@ def print_noise(summary: dict) -> None:
     if noisy:
         print(f"\nNot to be quoted: {len(noisy)} of {len(summary['rows'])} workloads have medians "
               f"of noisy runs only (~), because other programs used the machine.")
+
+
+def print_skipped_trims(summary: dict) -> None:
+    rows = [row["workload"] for row in summary["rows"]
+            if any(median.get("skips_trim") for median in row["median"].values())]
+    if rows:
+        print(f"\n{NO_TRIM} does not give memory back when it is asked to, which the others' "
+              f"times hold: never the best in time ({', '.join(rows)}).")
 
 
 def print_failures(samples: list[dict]) -> None:
@@ -205,4 +220,5 @@ def print_report(summary: dict, samples: list[dict], allocators: list[str]) -> N
         print_table("RSS: " + title, ["workload", *others], ratio_rows(summary, others, "rss"))
         print_verdict(summary)
     print_noise(summary)
+    print_skipped_trims(summary)
     print_failures(samples)

@@ -80,5 +80,5 @@ def draw_row(drawing: svg.Drawing, scale: svg.Scale, y: float, figures: Figures,
                     + (f", noisy: {beside} cores of other work" if noisy else ""))
     drawing.close()
     drawing.text(WIDTH - RIGHT + 8, y + 4, shown(cell.median[figure], figure)
-                 + ("~" if cell.is_noisy else ""), "value")
+                 + cell.mark(figure), "value")
     drawing.close()

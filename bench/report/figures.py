@@ -3,7 +3,9 @@
 # Owns: ratios to the best, ranks, typical ratios (geometric means) and their intervals. Which
 # samples count and how a median is made is bench.summary's, how far it can be trusted
 # bench.intervals'; a run that failed is in no figure.
-# "The best" of a workload is the lowest median of all allocators, the subject included.
+# "The best" of a workload is the lowest median of all allocators, the subject included; in time of
+# those that did all the work: where giving memory back is in what is timed, who cannot do it is no
+# best, has a mark, and that workload is not in its typical ratio.
 # Rows of a thread sweep ("B1/500@4") count in the means only where their base row ("B1/500") was
 # not run, so that a sweep does not weigh more than any other workload.
 #
@@ -28,6 +30,13 @@ class Cell:
     counted: list[dict]                                   # the samples behind the medians
     measured: list[dict]                                  # and all that were measured
     is_noisy: bool
+    skips_trim: bool = False                              # its time lacks what the others' hold
+
+    def is_whole(self, figure: str) -> bool:
+        return not (self.skips_trim and figure == TIME)
+
+    def mark(self, figure: str) -> str:
+        return ("~" if self.is_noisy else "") + ("" if self.is_whole(figure) else "*")
 
     def interval(self, figure: str) -> tuple[float, float] | None:
         return interval_of(self.estimate[figure])
@@ -65,11 +74,17 @@ class Figures:
         if own is None:
             return None
         return 1 + sum(self.cells[workload, name].median[figure] < own
-                       for name in self.ranked(workload, figure))
+                       for name in self.ranked(workload, figure)
+                       if self.may_be_best(workload, name, figure))
+
+    def may_be_best(self, workload: str, allocator: str, figure: str) -> bool:
+        cell = self.cell(workload, allocator)
+        return cell is not None and cell.is_whole(figure)
 
     def best(self, workload: str, figure: str) -> str | None:
         """None also where the best is zero: nothing can be divided by it."""
-        ranked = self.ranked(workload, figure)
+        ranked = [name for name in self.ranked(workload, figure)
+                  if self.may_be_best(workload, name, figure)]
         if not ranked or self.cells[workload, ranked[0]].median[figure] <= 0:
             return None
         return ranked[0]
@@ -104,7 +119,8 @@ class Figures:
     def mean_to_best(self, allocator: str, figure: str, workloads: list[str]) -> Mean | None:
         return self.mean_of_pairs(
             [(workload, allocator, best) for workload in workloads
-             if (best := self.best(workload, figure)) is not None], figure)
+             if (best := self.best(workload, figure)) is not None
+             and (cell := self.cell(workload, allocator)) and cell.is_whole(figure)], figure)
 
     def mean_to_other(self, other: str, figure: str, workloads: list[str]) -> Mean | None:
         return self.mean_of_pairs(
@@ -162,5 +178,5 @@ def compute(record: Record) -> Figures:
         counted = [sample for sample in measured if not sample["is_noisy"]] or measured
         figures.cells[key] = Cell({figure: getattr(medians[key], figure) for figure in FIGURES},
                                   medians[key].estimates, counted, measured,
-                                  medians[key].is_noisy)
+                                  medians[key].is_noisy, medians[key].skips_trim)
     return figures

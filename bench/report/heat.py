@@ -42,13 +42,15 @@ def cell(figures: Figures, workload: str, allocator: str, figure: str) -> HeatCe
         return HeatCell("–", None, None, f"{where}: not run", False)
     ratio = figures.ratio_to_best(workload, allocator, figure)
     best = figures.best(workload, figure)
-    noisy = "~" if figures.cells[workload, allocator].is_noisy else ""
-    lost = f"; {len(failed)} runs failed" if failed else ""
+    own = figures.cells[workload, allocator]
+    mark = own.mark(figure)
+    lost = (f"; {len(failed)} runs failed" if failed else "") + (
+        "" if own.is_whole(figure) else "; does not give memory back when asked to")
     if ratio is None:
-        return HeatCell("0" + noisy, None, None, f"{where}: too small to compare{lost}", False)
+        return HeatCell("0" + mark, None, None, f"{where}: too small to compare{lost}", False)
     hint = (f"{where}: the best" if best == allocator
             else f"{where}: {times(ratio)} times {best}") + lost
-    return HeatCell(times(ratio) + noisy, band(ratio), ratio, hint, False)
+    return HeatCell(times(ratio) + mark, band(ratio), ratio, hint, False)
 
 
 def columns(figures: Figures) -> list[str]:

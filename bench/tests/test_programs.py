@@ -88,6 +88,19 @@ class Workloads(unittest.TestCase):
         ignored = allocators.from_path("ignored", programs() / "measure")
         self.assertEqual("wrong_library", run(workloads.WORKLOADS[0], ignored)["outcome"])
 
+    def test_a_result_tells_whether_the_allocator_could_trim(self):
+        # broken_malloc has no way of its own, and the C library's would act on another heap.
+        timed = {"B1/500": True, "B2/500": True, "B18": True, "Ch": False, "Ck": True, "Cl": True}
+        for row in workloads.WORKLOADS:
+            if row.name not in timed:
+                continue
+            for allocator, trims in ((self.glibc, True), (self.broken, False)):
+                with self.subTest(row.name, allocator=allocator.name):
+                    result = run(row, allocator)["result"]
+                    self.assertEqual((trims, timed[row.name]),
+                                     (result["trims"], result["trim_is_timed"]))
+        self.assertNotIn("trims", run(workloads.select("B4")[0], self.glibc)["result"])
+
     def test_after_free_reports_what_stays(self):
         # Eleven seconds of sleep are too long for each program: they share the code.
         row = workloads.Workload("B4", "bench_b04_mstress", ("--after-free", "1"))

@@ -4,7 +4,7 @@
 
 import unittest
 
-from bench import summary, workloads
+from bench import leanest, summary, table, workloads
 
 
 def sample(workload: str, allocator: str, time: float, rss_kib: int = 1000, *,
@@ -102,6 +102,41 @@ class Ratios(unittest.TestCase):
         figures = summary.summarize(kept, ["V", "W"], ["talus", "glibc", "jemalloc"], "talus")
         self.assertIsNone(figures["rows"][0]["time_ratio"]["glibc"])
         self.assertAlmostEqual(9 / 8, figures["geometric_mean_time"]["glibc"])
+
+
+class Trims(unittest.TestCase):
+    """A time without the trim that the others' hold is that of less work."""
+
+    def samples(self, is_timed: bool, number: int = 0) -> list[dict]:
+        found = []
+        for name, time, rss_kib, trims in (("talus", 2, 600, True), ("glibc", 1.5, 500, True),
+                                           ("snmalloc", 1, 400, False)):
+            made = {**sample("W", name, time, rss_kib), "round": number}
+            made["result"] |= {"trims": trims, "trim_is_timed": is_timed}
+            found.append(made)
+        return found
+
+    def row(self, samples: list[dict]) -> dict:
+        names = ["talus", "glibc", "snmalloc"]
+        return summary.summarize(samples, ["W"], names, "talus")["rows"][0]
+
+    def test_who_cannot_trim_is_not_the_best_where_that_is_timed(self):
+        row = self.row([one for number in range(3) for one in self.samples(True, number)])
+        self.assertEqual(("glibc", 2 / 1.5), (row["best_peer"], row["time_ratio_to_best"]))
+        self.assertAlmostEqual(2 / 1.5, row["time_ratio_to_best_held_out"])
+        # Its column stays, and so does its memory.
+        self.assertEqual((2, 1.5), (row["time_ratio"]["snmalloc"], row["rss_ratio_to_leanest"]))
+        self.assertEqual([False, False, True],
+                         [one["skips_trim"] for one in row["median"].values()])
+        self.assertEqual(("snmalloc", "glibc"), (leanest.leanest_peer(row, "talus"),
+                                                 leanest.leanest_peer(row, "talus", 1.5)))
+        self.assertEqual([True, False], [table.median_text(row["median"][name], "time")[-1] == "*"
+                                         for name in ("snmalloc", "glibc")])
+
+    def test_it_may_be_where_the_trim_is_not_timed_and_where_nothing_is_told(self):
+        self.assertEqual("snmalloc", self.row(self.samples(False))["best_peer"])
+        told_nothing = [{**one, "result": {}} for one in self.samples(True)]
+        self.assertEqual("snmalloc", self.row(told_nothing)["best_peer"])
 
 
 class Selection(unittest.TestCase):

@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   const long at_once_kib = bench::rss_now_kib();
   bench::sleep_s(idle_s);
   const long idle_kib = bench::rss_now_kib();
-  bench::trim();
+  bench::trim(bench::TrimTime::untimed);
   bench::sleep_s(after_trim_s);
   const long trimmed_kib = bench::rss_now_kib();
   for (size_t thread = 0; thread < threads; ++thread)

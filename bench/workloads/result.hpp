@@ -47,6 +47,10 @@ class Result {
   void print() {
     const long rss_end_kib = rss_now_kib();
     if (after_free_is_wanted) add_after_free();
+    if (trim_record.shared_is_asked) {
+      truth("trims", !trim_record.shared_has_failed);
+      truth("trim_is_timed", trim_record.shared_is_timed);
+    }
     Dl_info origin{};
     void* entry = dlsym(RTLD_DEFAULT, "malloc");
     const bool is_found = entry != nullptr && dladdr(entry, &origin) != 0;
@@ -57,6 +61,10 @@ class Result {
   }
 
  private:
+  void truth(const char* name, bool is_true) {
+    add(", \"%s\": %s", name, is_true ? "true" : "false");
+  }
+
   void add_after_free() {
     sleep_s(1);
     count("rss_after_1s_kib", static_cast<uint64_t>(rss_now_kib()));

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <dlfcn.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
@@ -26,6 +25,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "trim.hpp"
 
 namespace bench {
 
@@ -86,21 +87,6 @@ inline void* resize(void* block, size_t bytes) {
 template <class Element>
 Element* take_array(size_t count) {
   return static_cast<Element*>(take(count * sizeof(Element)));
-}
-
-// Asks the allocator in use for its free pages. mimalloc and jemalloc offer no malloc_trim, and
-// glibc's own would act on a heap that nobody uses; all others are expected to define it.
-inline void trim() {
-  using Collect = void (*)(bool);
-  using Control = int (*)(const char*, void*, size_t*, void*, size_t);
-  if (void* collect = dlsym(RTLD_DEFAULT, "mi_collect")) {
-    reinterpret_cast<Collect>(collect)(true);
-  } else if (void* control = dlsym(RTLD_DEFAULT, "mallctl")) {
-    // 4096 is jemalloc's documented index for "all arenas" (MALLCTL_ARENAS_ALL).
-    reinterpret_cast<Control>(control)("arena.4096.purge", nullptr, nullptr, nullptr, 0);
-  } else {
-    malloc_trim(0);
-  }
 }
 
 // ---- random numbers -----------------------------------------------------------------------------

@@ -80,6 +80,18 @@ class Arithmetic(unittest.TestCase):
         self.assertIsNone(made.mean_to_other("a", TIME, ["V"]))
         self.assertEqual("too small to compare", heat.cell(made, "V", "talus", TIME).hint[10:])
 
+    def test_who_does_not_trim_is_marked_and_never_the_best_in_time(self):
+        made = computed([sample("V", "talus", 2, 20, trims=True, trim_is_timed=True),
+                         sample("V", "a", 1, 10, trims=False, trim_is_timed=True),
+                         sample("W", "talus", 1), sample("W", "a", 2)])
+        self.assertEqual(("talus", "a", 1), (made.best("V", TIME), made.best("V", RSS),
+                                             made.rank("V", "talus", TIME)))
+        self.assertEqual(("0.50*", "1.00"), (heat.cell(made, "V", "a", TIME).text,
+                                             heat.cell(made, "V", "a", RSS).text))
+        self.assertIn("does not give memory back", heat.cell(made, "V", "a", TIME).hint)
+        mean = made.mean_to_best("a", TIME, ["V", "W"])
+        self.assertEqual((2, 1), (mean.value, mean.count))
+
     def test_a_sweep_counts_where_its_base_row_is_missing(self):
         self.assertEqual(["B1", "B2@1", "B2@2"], figures.counted_workloads(
             ["B1", "B1@1", "B1@2", "B2@1", "B2@2"]))

@@ -1,0 +1,116 @@
+// Asks the allocator in use for its free pages, by the name that it has for this.
+//
+// Owns: the names, and what a result says of them. Each allocator is asked by its own way, found
+// once, or not at all: a trim that does nothing is no work, and whoever cannot do it has not done
+// what others are timed for. So a result of a workload that trims has "trims" (was it done, each
+// time?) and "trim_is_timed" (does its time hold the trim?).
+// malloc_trim and mallopt are the C library's names too, and its own would act on a heap that
+// nobody uses: they count only from the library that serves malloc. snmalloc and rpmalloc export no
+// way (rpmalloc's collect keeps all pages).
+//
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstddef>
+
+namespace bench {
+
+enum class TrimTime { timed, untimed };
+
+class Trimmer {
+ public:
+  bool trim() const { return do_trim_ != nullptr && do_trim_(function_); }
+
+  // The first that is there. mallopt comes last: in gperftools and tbbmalloc it does nothing.
+  static Trimmer of_process() {
+    Trimmer found;
+    found.take("mi_collect", [](void* function) {
+      as<void(bool)>(function)(true);
+      return true;
+    });
+    found.take("mallctl", [](void* function) {
+      // 4096 is jemalloc's documented index for "all arenas" (MALLCTL_ARENAS_ALL).
+      return as<int(const char*, void*, size_t*, void*, size_t)>(function)(
+                 "arena.4096.purge", nullptr, nullptr, nullptr, 0) == 0;
+    });
+    found.take("MallocExtension_ReleaseFreeMemory", [](void* function) {  // gperftools
+      as<void()>(function)();
+      return true;
+    });
+    found.take("MallocExtension_Internal_ReleaseMemoryToSystem", [](void* function) {  // TCMalloc
+      as<size_t(size_t)>(function)(~size_t{0});
+      return true;
+    });
+    // Of libtbbmalloc, which its proxy has loaded; 0 is TBBMALLOC_CLEAN_ALL_BUFFERS.
+    found.take("scalable_allocation_command", [](void* function) {
+      constexpr int ok = 0;
+      constexpr int no_effect = 3;  // nothing was left to give back
+      const int status = as<int(int, void*)>(function)(0, nullptr);
+      return status == ok || status == no_effect;
+    });
+    if (serves_malloc("malloc_trim")) {
+      found.take("malloc_trim", [](void* function) {
+        as<int(size_t)>(function)(0);  // 0 says that nothing was left to give back
+        return true;
+      });
+    }
+    if (serves_malloc("mallopt")) {
+      found.take("mallopt", [](void* function) {
+        constexpr int purge = -101;  // scudo's M_PURGE
+        return as<int(int, int)>(function)(purge, 0) == 1;
+      });
+    }
+    return found;
+  }
+
+ private:
+  using DoTrim = bool (*)(void*);
+
+  template <class Function>
+  static Function* as(void* function) {
+    return reinterpret_cast<Function*>(function);
+  }
+
+  void take(const char* name, DoTrim do_trim) {
+    if (do_trim_ != nullptr) return;
+    function_ = dlsym(RTLD_DEFAULT, name);
+    if (function_ != nullptr) do_trim_ = do_trim;
+  }
+
+  static const void* library_of(const char* name) {
+    Dl_info origin{};
+    void* entry = dlsym(RTLD_DEFAULT, name);
+    return entry != nullptr && dladdr(entry, &origin) != 0 ? origin.dli_fbase : nullptr;
+  }
+  static bool serves_malloc(const char* name) {
+    const void* library = library_of(name);
+    return library != nullptr && library == library_of("malloc");
+  }
+
+  void* function_ = nullptr;
+  DoTrim do_trim_ = nullptr;
+};
+
+// What became of the trims of this process; read when its threads have ended.
+struct TrimRecord {
+  std::atomic<bool> shared_is_asked{false};
+  std::atomic<bool> shared_is_timed{false};
+  std::atomic<bool> shared_has_failed{false};
+
+  void add(TrimTime time, bool is_done) {
+    shared_is_asked.store(true, std::memory_order_relaxed);
+    if (time == TrimTime::timed) shared_is_timed.store(true, std::memory_order_relaxed);
+    if (!is_done) shared_has_failed.store(true, std::memory_order_relaxed);
+  }
+};
+inline TrimRecord trim_record;
+
+inline void trim(TrimTime time) {
+  static const Trimmer trimmer = Trimmer::of_process();
+  trim_record.add(time, trimmer.trim());
+}
+
+}  // namespace bench
