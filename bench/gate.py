@@ -4,10 +4,12 @@
 #   with another build (--base-lib): both run interleaved, the change is new / base;
 #   or with a reference run (--reference): the change is (Talus / peers now) / (Talus / peers
 #   then), because machines differ and ratios less so. The run then takes T and the scale of the
-#   reference, and the peers that both have.
+#   reference, and the peers that both have; a row is compared by those of them that have it on both
+#   sides.
 # A row fails when even the low end of its interval is beyond the limit: noise that was measured,
 # on both sides, never fails a build. The means over all rows have narrower intervals and the same
-# limits, so that many small losses are found too.
+# limits, so that many small losses are found too. A row that cannot be compared (what it would be
+# compared with failed, or is not in the reference) is unknown, and the verdict counts it.
 # Exit status: 0 passed, 1 something got worse, 2 there was nothing to compare with.
 #
 # SPDX-License-Identifier: MIT
@@ -37,7 +39,7 @@ class Change:
     """How a figure of one row (or the mean of all) stands to what it was; above 1 is worse."""
     workload: str
     figure: str
-    factor: float
+    factor: float | None             # None: one side has no figure
     interval: list[float] | None
 
     @property
@@ -45,16 +47,27 @@ class Change:
         return self.interval is not None and self.interval[0] > LIMITS[self.figure]
 
     def text(self) -> str:
+        if self.factor is None:
+            return (f"{self.workload}: {LABELS[self.figure]} could not be compared: one side has "
+                    "no figure")
         between = ("no interval" if self.interval is None else
                    f"between {self.interval[0]:.3f} and {self.interval[1]:.3f}")
         return (f"{self.workload}: {LABELS[self.figure]} x {self.factor:.3f}, {between}, limit "
                 f"{LIMITS[self.figure]:.2f}")
 
 
+def usable_peers(sides: tuple[dict, dict], workload: str, figure: str,
+                 peers: list[str]) -> list[str]:
+    """Those that have the row on both sides; a time without the trim is not one."""
+    found = {name: [cells.get((workload, name)) for cells in sides] for name in peers}
+    return [name for name, both in found.items()
+            if all(cell and not (cell.skips_trim and figure == "time") for cell in both)]
+
+
 def against_peers(cells: dict, workload: str, figure: str, subject: str,
                   peers: list[str]) -> Estimate | None:
     """Subject divided by the geometric mean of the peers."""
-    if any((workload, name) not in cells for name in (subject, *peers)) or not peers:
+    if (workload, subject) not in cells or not peers:
         return None
     return intervals.combine(
         [(1, cells[workload, subject].estimates[figure]),
@@ -62,15 +75,15 @@ def against_peers(cells: dict, workload: str, figure: str, subject: str,
 
 
 def changes_of(estimates: dict[tuple[str, str], Estimate | None]) -> list[Change]:
-    """One change for each row and figure that both sides know, and the means."""
+    """One change for each row and figure, and the means of the rows that both sides know."""
     found = []
     for figure in summary.FIGURES:
-        present = [(workload, one) for (workload, which), one in estimates.items()
-                   if which == figure and one is not None]
+        rows = [(workload, one) for (workload, which), one in estimates.items() if which == figure]
+        present = [one for _, one in rows if one is not None]
         if len(present) > 1:
-            present.append((MEAN, intervals.mean([one for _, one in present])))
-        found += [Change(workload, figure, one.value, one.interval())
-                  for workload, one in present]
+            rows.append((MEAN, intervals.mean(present)))
+        found += [Change(workload, figure, None, None) if one is None else
+                  Change(workload, figure, one.value, one.interval()) for workload, one in rows]
     return found
 
 
@@ -86,10 +99,13 @@ def compare_with_reference(samples: list[dict], reference: list[dict],
     now, then = summary.cells_of(samples), summary.cells_of(reference)
     subject = allocators.SUBJECT
     workloads = dict.fromkeys(sample["workload"] for sample in samples)
-    return changes_of({(workload, figure): intervals.ratio(
-        against_peers(now, workload, figure, subject, peers),
-        against_peers(then, workload, figure, subject, peers))
-        for workload in workloads for figure in summary.FIGURES})
+    found = {}
+    for workload in workloads:
+        for figure in summary.FIGURES:
+            usable = usable_peers((now, then), workload, figure, peers)
+            found[workload, figure] = intervals.ratio(
+                *(against_peers(cells, workload, figure, subject, usable) for cells in (now, then)))
+    return changes_of(found)
 
 
 def subject_failures(samples: list[dict]) -> list[str]:
@@ -116,8 +132,10 @@ def verdict(changes: list[Change], failures: list[str]) -> int:
         print("bench-check: nothing could be compared")
         return 2
     is_passed = not worse and not failures
+    known = f"passed, but {len(unknown)} are unknown" if unknown else "passed"
     print(f"bench-check: {len(changes)} figures, {len(worse)} worse, {len(better)} better, "
-          f"{len(failures)} failed runs: {'passed' if is_passed else 'NOT passed'}")
+          f"{len(unknown)} unknown, {len(failures)} failed runs: "
+          f"{known if is_passed else 'NOT passed'}")
     return 0 if is_passed else 1
 
 

@@ -34,6 +34,12 @@ def samples(factors: dict[str, float], *, seed: int = 1, noise: float = 0.01, ro
     return found
 
 
+def without(found: list[dict], row: str, allocator: str) -> list[dict]:
+    """As if all runs of it had failed."""
+    return [{**one, "outcome": "crash"} if (one["workload"], one["allocator"]) == (row, allocator)
+            else one for one in found]
+
+
 def check(changes: list[gate.Change], failures: list[str] | None = None) -> tuple[int, str]:
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
@@ -82,6 +88,14 @@ class AgainstABuild(unittest.TestCase):
         self.assertEqual(0, status)
         self.assertIn("better  V: time x 0.7", output)
 
+    def test_a_row_that_the_base_failed_is_unknown_and_said(self):
+        found = without(samples({"base": 1, "talus": 1}), "V", "base")
+        status, output = check(gate.compare_builds(found, list(ROWS)))
+        self.assertEqual(0, status)
+        self.assertIn("unknown V: RSS could not be compared", output)
+        self.assertIn("10 figures, 0 worse, 0 better, 2 unknown, 0 failed runs: passed, but 2 are "
+                      "unknown", output)
+
     def test_one_round_is_no_comparison(self):
         self.assertEqual(2, self.check(factors={"base": 1, "talus": 2}, rounds=1)[0])
 
@@ -107,13 +121,32 @@ class AgainstAReference(unittest.TestCase):
         self.assertEqual(1, status)
         self.assertIn("RSS", output)
 
-    def test_a_row_without_a_peer_is_left_out(self):
+    def test_a_row_without_a_peer_is_unknown(self):
         then = samples({"talus": 1, "glibc": 1})
-        now = [one for one in samples({"talus": 2, "glibc": 1})
-               if (one["workload"], one["allocator"]) != ("V", "glibc")]
-        changes = gate.compare_with_reference(now, then, ["glibc"])
-        self.assertNotIn("V", {change.workload for change in changes})
-        self.assertEqual(1, check(changes)[0])
+        now = without(samples({"talus": 1, "glibc": 1}, seed=2), "V", "glibc")
+        status, output = check(gate.compare_with_reference(now, then, ["glibc"]))
+        self.assertEqual(0, status)
+        self.assertIn("unknown V: time could not be compared", output)
+        self.assertIn("passed, but 2 are unknown", output)
+        worse = without(samples({"talus": 2, "glibc": 1}), "V", "glibc")
+        self.assertEqual(1, check(gate.compare_with_reference(worse, then, ["glibc"]))[0])
+
+    def test_a_row_is_compared_by_the_peers_that_have_it(self):
+        then = samples({"talus": 1, "glibc": 1, "jemalloc": 1})
+        now = without(samples({"talus": 2, "glibc": 1, "jemalloc": 1}), "V", "glibc")
+        for sides in ((now, then), (without(now, "W", "talus"), without(then, "X", "glibc"))):
+            status, output = check(gate.compare_with_reference(*sides, self.peers))
+            self.assertEqual(1, status)
+            for row in ("V", "X"):
+                self.assertRegex(output, rf"WORSE   {row}: time x (1\.9|2\.0)")
+
+    def test_a_peer_without_the_trim_is_no_measure_of_time(self):
+        then = samples({"talus": 1, "glibc": 1, "jemalloc": 1})
+        now = samples({"talus": 1, "glibc": 1, "jemalloc": 0.5})
+        for one in now:
+            if one["allocator"] == "jemalloc":
+                one["result"] |= {"trims": False, "trim_is_timed": True}
+        self.assertEqual(0, check(gate.compare_with_reference(now, then, self.peers))[0])
 
 
 class Runs(unittest.TestCase):
