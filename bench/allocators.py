@@ -76,7 +76,8 @@ def available(peers_file: Path, talus: Path | None) -> dict[str, Allocator]:
 def select(wishes: str | None, known: dict[str, Allocator]) -> list[Allocator]:
     """Allocators named by a comma list of names, or of name=library for any other one.
 
-    Without a list the standard ones, as far as they are there; "all" means all known ones.
+    Without a list the standard ones, as far as they are there; "all" means all known ones. A name
+    that comes twice is refused: samples are told apart by it.
     """
     if wishes is None:
         return [known[name] for name in known if name in STANDARD]
@@ -92,4 +93,7 @@ def select(wishes: str | None, known: dict[str, Allocator]) -> list[Allocator]:
         else:
             raise ValueError(f"allocator {name!r} is not available; there are "
                              f"{', '.join(known)} (see bench/README.md for peers)")
+    names = [one.name for one in chosen]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"allocators named more than once: {', '.join(repeated)}")
     return chosen
