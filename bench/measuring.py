@@ -2,7 +2,8 @@
 #
 # Owns: starting the program through `measure`, its time limit, and the verdict about what came
 # back. Invariant: run_once always returns a sample and never raises for anything that the
-# measured program does: crash, hang, wrong output and wrong library are outcomes.
+# measured program does: crash, hang, wrong output and wrong library are outcomes; so is memory that
+# could not be made ready before it.
 # Environment variables that tune an allocator are taken out, so that a run depends on its
 # record only; those of the subject stay and are recorded, and those that a peer's authors tell
 # users to set come from peers.json. What malloc resolves to is told by witness.c in each process.
@@ -180,6 +181,18 @@ def verdict(measured: dict | None, result: dict | None, run: Run, allocator: All
     return ("wrong_library", wrong) if wrong else ("ok", "")
 
 
+def warm_up(programs: Path, limits: Limits) -> str | None:
+    """Makes memory ready; why not, if that fails: what then runs would be slower by it."""
+    if limits.warm_mib <= 0:
+        return None
+    try:
+        subprocess.run([programs / "warm_memory", str(limits.warm_mib)], check=True,
+                       stdin=subprocess.DEVNULL, timeout=limits.timeout_s)
+    except (OSError, subprocess.SubprocessError) as failure:
+        return f"warm_memory: {failure}"
+    return None
+
+
 def own_cpu_s() -> float:
     """CPU seconds of the runner and of all that it has started and waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -207,12 +220,12 @@ def run_once(programs: Path, workload, allocator: Allocator, threads: int, scale
             started = [str(programs / command[0]), *command[1:]]
         environment = with_witness(environment_for(allocator, workload),
                                    programs / "witness.so", witness_record)
-        if limits.warm_mib > 0:
-            subprocess.run([programs / "warm_memory", str(limits.warm_mib)], check=True)
+        cold = warm_up(programs, limits)
         busy_before_s, own_before_s = machine.busy_cpu_s(), own_cpu_s()
         start_s = time.monotonic()
-        run = run_limited([str(programs / "measure"), str(record), "--", *started], environment,
-                          limits.timeout_s, name, client)
+        run = Run(errors=cold) if cold else run_limited(
+            [str(programs / "measure"), str(record), "--", *started], environment,
+            limits.timeout_s, name, client)
         wall_s = time.monotonic() - start_s
         own_s = own_cpu_s() - own_before_s
         busy_after_s = machine.busy_cpu_s()

@@ -170,6 +170,20 @@ class WarmMemory(unittest.TestCase):
         self.assertEqual("ok", sample["outcome"])
         self.assertEqual([programs().resolve() / "warm_memory", "8"], started.call_args.args[0])
 
+    def test_a_run_without_it_is_not_measured_and_the_next_one_goes_on(self):
+        row = workloads.select("B13/16")[0]
+        glibc = allocators.available(Path("none"), None)["glibc"]
+        warm = measuring.Limits(60, 1e9, warm_mib=8)
+        with tempfile.TemporaryDirectory() as name:
+            for program in ("measure", "witness.so", row.program):
+                (Path(name) / program).symlink_to(programs().resolve() / program)
+            for wrong in ("/bin/false", "/no/such/program"):
+                (Path(name) / "warm_memory").symlink_to(wrong)
+                sample = measuring.run_once(Path(name), row, glibc, 1, SCALE, warm)
+                self.assertEqual("not_measured", sample["outcome"])
+                self.assertIn("warm_memory", sample["reason"])
+                (Path(name) / "warm_memory").unlink()
+
 
 if __name__ == "__main__":
     unittest.main()
