@@ -129,12 +129,16 @@ def chosen_rows(arguments: argparse.Namespace) -> tuple[list, list[dict]]:
     return [row for row in rows if row.name not in missing], skipped
 
 
-def chosen_allocators(arguments: argparse.Namespace) -> list[allocators.Allocator]:
+def chosen_allocators(
+        arguments: argparse.Namespace) -> tuple[list[allocators.Allocator], list[dict]]:
+    """What is to be measured, and what cannot be measured here."""
     known = allocators.available(arguments.peers, find_talus(arguments))
+    absent = allocators.missing(arguments.peers, known)
     if not arguments.is_self:
-        return allocators.select(arguments.alloc, known)
-    first = allocators.SUBJECT if allocators.SUBJECT in known else "glibc"
-    return self_check.twins(allocators.select(arguments.alloc or first, known))
+        return (allocators.select(arguments.alloc, known, absent),
+                allocators.skipped(arguments.alloc, absent))
+    wishes = arguments.alloc or allocators.SUBJECT
+    return self_check.twins(allocators.select(wishes, known, absent)), []
 
 
 def settings(arguments: argparse.Namespace, rounds_run: int) -> dict:
@@ -146,7 +150,7 @@ def settings(arguments: argparse.Namespace, rounds_run: int) -> dict:
 
 
 def run(arguments: argparse.Namespace, rows: list, skipped: list[dict],
-        chosen: list[allocators.Allocator]) -> int:
+        chosen: list[allocators.Allocator], absent: list[dict] | None = None) -> int:
     fields = record.begin(ROOT)
     programs = arguments.build / "bench"
     names = [allocator.name for allocator in chosen]
@@ -165,6 +169,7 @@ def run(arguments: argparse.Namespace, rows: list, skipped: list[dict],
                         "threads": row.threads or arguments.threads} for row in rows}
     figures = summary.summarize(samples, [row.name for row in rows], names, subject, about)
     fields |= {"settings": settings(arguments, rounds_run), "skipped": skipped,
+               "skipped_allocators": absent or [],
                "allocators": [allocator.describe() for allocator in chosen],
                "summary": figures, "samples": samples}
     print(f"{fields['machine']['processor']}, {fields['machine']['cores']} cores, kernel "
@@ -192,10 +197,11 @@ def main(given: list[str] | None = None) -> int:
     arguments = parse_arguments(given)
     try:
         rows, skipped = chosen_rows(arguments)
-        chosen = chosen_allocators(arguments)
+        chosen, absent = chosen_allocators(arguments)
         if arguments.list:
             print("workloads:", ", ".join(row.name for row in rows))
             print("allocators:", ", ".join(f"{one.name} {one.version}" for one in chosen))
+            table.print_skipped(skipped + absent)
             return 0
         check_programs(arguments.build / "bench", rows)
     except ValueError as error:
@@ -203,7 +209,8 @@ def main(given: list[str] | None = None) -> int:
         return 2
     # A polite kill becomes an exception, so that the running program is taken along.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    return run(arguments, rows, skipped, chosen)
+    table.print_skipped(absent)  # at once: hours of work may be missing them
+    return run(arguments, rows, skipped, chosen, absent)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 #
 # Owns: names, library paths and identities (version, SHA-256) of what gets preloaded.
 # Invariant: an Allocator's library exists when it is made; glibc, the one that needs no preload,
-# has none. Whether the preload took effect is for measuring.py to prove in each run.
+# has none. Whether the preload took effect is for measuring.py to prove in each run. An allocator
+# that is not there is told with its reason where it would have been measured, never left out.
 #
 # SPDX-License-Identifier: MIT
 
@@ -60,20 +61,41 @@ def from_path(name: str, path: Path) -> Allocator:
 def available(peers_file: Path, talus: Path | None) -> dict[str, Allocator]:
     """All allocators that can be measured here, in the order in which they are printed."""
     found = {"glibc": Allocator("glibc", platform.libc_ver()[1] or "unknown", None, {})}
-    if peers_file.is_file():
-        for peer in json.loads(peers_file.read_text())["peers"]:
-            library = Path(peer["path"])
-            if library.is_file():
-                details = {key: peer[key] for key in ("flags", "compiler", "source", "licence")
-                           if key in peer}
-                found[peer["name"]] = Allocator(peer["name"], peer["version"], library, details,
-                                                peer.get("environment", {}))
+    for peer in read_peers(peers_file).get("peers", []):
+        library = Path(peer["path"])
+        if library.is_file():
+            details = {key: peer[key] for key in ("flags", "compiler", "source", "licence")
+                       if key in peer}
+            found[peer["name"]] = Allocator(peer["name"], peer["version"], library, details,
+                                            peer.get("environment", {}))
     if talus is not None:
         found[SUBJECT] = from_path(SUBJECT, talus)
     return found
 
 
-def select(wishes: str | None, known: dict[str, Allocator]) -> list[Allocator]:
+def read_peers(peers_file: Path) -> dict:
+    return json.loads(peers_file.read_text()) if peers_file.is_file() else {}
+
+
+def missing(peers_file: Path, known: dict[str, Allocator]) -> dict[str, str]:
+    """By name, why an allocator that one might expect cannot be measured here."""
+    peers = read_peers(peers_file)
+    reasons = {name: f"not in {peers_file}" for name in STANDARD}
+    reasons[SUBJECT] = "its library is not built"
+    reasons |= {peer["name"]: peer["reason"] for peer in peers.get("missing", [])}
+    reasons |= {peer["name"]: f"its library is gone: {peer['path']}"
+                for peer in peers.get("peers", [])}
+    return {name: reason for name, reason in reasons.items() if name not in known}
+
+
+def skipped(wishes: str | None, absent: dict[str, str]) -> list[dict]:
+    """Those that a run without names, or of all, leaves out; one that is named is refused."""
+    wanted = {None: STANDARD, EVERYTHING: absent}.get(wishes and wishes.strip(), ())
+    return [{"allocator": name, "reason": absent[name]} for name in absent if name in wanted]
+
+
+def select(wishes: str | None, known: dict[str, Allocator],
+           absent: dict[str, str]) -> list[Allocator]:
     """Allocators named by a comma list of names, or of name=library for any other one.
 
     Without a list the standard ones, as far as they are there; "all" means all known ones. A name
@@ -91,7 +113,8 @@ def select(wishes: str | None, known: dict[str, Allocator]) -> list[Allocator]:
         elif name in known:
             chosen.append(known[name])
         else:
-            raise ValueError(f"allocator {name!r} is not available; there are "
+            reason = f": {absent[name]}" if name in absent else ""
+            raise ValueError(f"allocator {name!r} is not available{reason}; there are "
                              f"{', '.join(known)} (see bench/README.md for peers)")
     names = [one.name for one in chosen]
     if repeated := sorted({name for name in names if names.count(name) > 1}):

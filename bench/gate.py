@@ -182,6 +182,9 @@ def run(arguments: argparse.Namespace) -> int:
         names = {one["name"] for one in reference["allocators"]}
         chosen = [known[name] for name in (*REFERENCE_PEERS, allocators.SUBJECT)
                   if name in known and name in names]
+        absent = allocators.missing(arguments.peers, known)
+        table.print_skipped([{"allocator": name, "reason": absent[name]}
+                             for name in REFERENCE_PEERS if name in absent and name in names])
         print(f"reference: {path.name}, {reference['machine']['processor']}, "
               f"{reference['machine']['cores']} cores, T={threads}, scale {scale:g}")
     rows = runner.workloads.select(arguments.only)

@@ -174,7 +174,7 @@ def print_failures(samples: list[dict]) -> None:
 
 def print_skipped(skipped: list[dict]) -> None:
     for one in skipped:
-        print(f"skipped: {one['workload']}: {one['reason']}")
+        print(f"skipped: {one.get('workload') or one['allocator']}: {one['reason']}")
 
 
 def print_instructions(entries: list[dict], allocators: list[str]) -> None:

@@ -155,9 +155,10 @@ def failures(figures: Figures, workload: str) -> list[dict]:
 
 
 def skipped(record: Record) -> list[dict]:
-    given = record.data.get("skipped") or []
-    return [{"workload": str(one.get("workload", "?")),
-             "reason": str(one.get("reason", UNKNOWN))} for one in given if isinstance(one, dict)]
+    """Workloads and allocators that could not be measured."""
+    return [{"name": str(one.get(kind, "?")), "reason": str(one.get("reason", UNKNOWN))}
+            for part, kind in (("skipped", "workload"), ("skipped_allocators", "allocator"))
+            for one in record.data.get(part) or [] if isinstance(one, dict)]
 
 
 def after_free(record: Record, workload: str) -> list[dict]:
