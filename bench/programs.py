@@ -4,7 +4,8 @@
 # needs a client, is in redis.py; the sources that the programs are fed are in program_inputs.py.
 # Invariant: a run's output (standard output and the file it writes) must be the same, byte for
 # byte, as that of the same command without any preload, which runs once per row and scale.
-# A program that is not installed is a reason to skip the row, never a failure.
+# A program that is not installed is a reason to skip the row, never a failure; so is a script that
+# has its name: the witness would be that of the shell, whatever the script starts and with what.
 # The time is that of the whole process, from outside.
 #
 # SPDX-License-Identifier: MIT
@@ -25,6 +26,7 @@ from . import program_inputs
 
 PROGRAMS = "programs"
 REFERENCE_TIMEOUT_S = 300
+ELF_MAGIC = b"\x7fELF"
 
 
 class WrongOutput(Exception):
@@ -93,13 +95,24 @@ def reference(program: Program, scale: float) -> str:
         return fingerprint(program, done.stdout, Path(folder))
 
 
-def installed(*names: str) -> Callable[[], str]:
-    """The first of these programs that is on the path."""
+def is_binary(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(ELF_MAGIC)) == ELF_MAGIC
+    except OSError:
+        return False
+
+
+def installed(*names: str, may_be_script: bool = False) -> Callable[[], str]:
+    """The first of these programs that is on the path; what is measured must be a binary."""
     def find() -> str:
+        refused = ""
         for name in names:
             if path := shutil.which(name):
-                return path
-        raise Missing(f"not installed: {' or '.join(names)}")
+                if may_be_script or is_binary(path):
+                    return path
+                refused += f"; {path} is no binary, so what it starts could not be witnessed"
+        raise Missing(f"not installed: {' or '.join(names)}{refused}")
     return find
 
 
@@ -114,7 +127,7 @@ def compiler_words(source: str, target: str) -> tuple[str, ...]:
 
     The driver forks: measured through it, the compiler would be the child of what is measured.
     """
-    driver = installed("g++")()
+    driver = installed("g++", may_be_script=True)()
     shown = subprocess.run([driver, "-###", "-O1", "-S", "-xc++", source, "-o", target],
                            capture_output=True, text=True, check=False,
                            env={**os.environ, "LC_ALL": "C"}).stderr

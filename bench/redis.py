@@ -105,6 +105,9 @@ def check_keys(connection: Connection, requests: int) -> None:
             raise WrongOutput(f"{key} holds another value")
 
 
+find_client = installed("redis-benchmark", may_be_script=True)
+
+
 def drive(kind: str, folder: Path, scale: float, is_running, deadline: float) -> dict:
     """Loads a server that has just been started; is_running tells whether it still lives."""
     requests = max(PIPELINE, round((REQUESTS if kind == "lists" else KEY_REQUESTS) * scale))
@@ -115,7 +118,7 @@ def drive(kind: str, folder: Path, scale: float, is_running, deadline: float) ->
     try:
         connection = connect(folder / SOCKET, is_running, deadline)
         client = subprocess.run(
-            [installed("redis-benchmark")(), "-s", str(folder / SOCKET), "-r", str(spread),
+            [find_client(), "-s", str(folder / SOCKET), "-r", str(spread),
              "-n", str(requests), "-q", "-P", str(PIPELINE), *words],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
             check=False, timeout=max(0.1, deadline - time.monotonic()))
@@ -135,7 +138,7 @@ def drive(kind: str, folder: Path, scale: float, is_running, deadline: float) ->
 
 
 def find_server() -> str:
-    installed("redis-benchmark")()
+    find_client()
     return installed("redis-server")()
 
 

@@ -71,6 +71,21 @@ class Rows(unittest.TestCase):
                                programs.prepare_sqlite)
         self.assertEqual("not installed: no-such-program", row.missing())
 
+    def test_a_script_in_the_place_of_a_program_is_refused(self):
+        # It may take the preload away; the witness would be the shell's, which has it.
+        with tempfile.TemporaryDirectory() as name:
+            wrapper = Path(name) / "lua5.4"
+            wrapper.write_text('#!/bin/sh\nunset LD_PRELOAD\nexec /bin/cat "$@"\n')
+            wrapper.chmod(0o755)
+            (Path(name) / "lua").symlink_to("/bin/cat")
+            with mock.patch.dict(os.environ, {"PATH": name}):
+                row = programs.Program("P/lua", programs.installed("lua5.4"),
+                                       programs.prepare_sqlite)
+                self.assertIn(f"{wrapper} is no binary", row.missing())
+                self.assertEqual(f"{name}/lua", programs.installed("lua5.4", "lua")())
+                self.assertEqual(str(wrapper),
+                                 programs.installed("lua5.4", may_be_script=True)())
+
 
 class Answers:
     """Stands for a server that answers what it is told to."""
