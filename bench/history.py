@@ -103,11 +103,11 @@ def rows_of(summary: dict) -> str:
     subject, lines = summary["subject"], []
     for row in summary["rows"]:
         own = row["median"].get(subject)
-        if own is None or row["time_ratio_to_best"] is None:
-            continue
-        lines.append([row["workload"], f"{own['time']:.3f}", number(row["time_ratio_to_best"]),
-                      row["best_peer"], number(row.get("time_ratio_to_best_held_out")),
-                      f"{own['rss_kib'] / 1024:.1f}", number(row.get("rss_ratio_to_leanest")),
+        lines.append([row["workload"], "failed" if own is None else f"{own['time']:.3f}",
+                      number(row["time_ratio_to_best"]), row["best_peer"] or "-",
+                      number(row.get("time_ratio_to_best_held_out")),
+                      "failed" if own is None else f"{own['rss_kib'] / 1024:.1f}",
+                      number(row.get("rss_ratio_to_leanest")),
                       leanest_peer(row, subject) or "-",
                       number(row.get("memory_ratio_to_leanest")),
                       number(ratio_to_leanest_fast(row, subject)),

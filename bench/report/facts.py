@@ -113,7 +113,7 @@ def tiles(charts: Charts) -> list[dict]:
             found.append({"figure": str(lost), "of": f"of {len(ratios)}",
                           "word": f"workloads lost in {word}",
                           "note": f"{round((LOSS - 1) * 100)} % or more behind the best; "
-                                  f"best on {sum(ratio <= 1 for ratio in ratios)}",
+                                  f"best on {figures.wins(charts.counted, subject, figure)}",
                           "look": "bad" if lost else "good"})
     return found
 

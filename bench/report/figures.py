@@ -3,9 +3,10 @@
 # Owns: ratios to the best, ranks, typical ratios (geometric means) and their intervals. Which
 # samples count and how a median is made is bench.summary's, how far it can be trusted
 # bench.intervals'; a run that failed is in no figure.
-# "The best" of a workload is the lowest median of all allocators, the subject included; in time of
-# those that did all the work: where giving memory back is in what is timed, who cannot do it is no
-# best, has a mark, and that workload is not in its typical ratio.
+# "The best" of a workload is the lowest median of all allocators, the subject included, that failed
+# no run of it (what a crash leaves are lucky runs); in time of those that did all the work: where
+# giving memory back is in what is timed, who cannot do it is no best, has a mark, and that workload
+# is not in its typical ratio.
 # Rows of a thread sweep ("B1/500@4") count in the means only where their base row ("B1/500") was
 # not run, so that a sweep does not weigh more than any other workload.
 #
@@ -79,10 +80,11 @@ class Figures:
 
     def may_be_best(self, workload: str, allocator: str, figure: str) -> bool:
         cell = self.cell(workload, allocator)
-        return cell is not None and cell.is_whole(figure)
+        return (cell is not None and cell.is_whole(figure)
+                and (workload, allocator) not in self.failed)
 
     def best(self, workload: str, figure: str) -> str | None:
-        """None also where the best is zero: nothing can be divided by it."""
+        """None also where the best is zero, nothing can be divided by it, and where all failed."""
         ranked = [name for name in self.ranked(workload, figure)
                   if self.may_be_best(workload, name, figure)]
         if not ranked or self.cells[workload, ranked[0]].median[figure] <= 0:
@@ -99,6 +101,12 @@ class Figures:
     def ratio_to_best(self, workload: str, allocator: str, figure: str) -> float | None:
         best = self.best(workload, figure)
         return None if best is None else self.ratio(workload, allocator, best, figure)
+
+    def wins(self, workloads: list[str], allocator: str, figure: str) -> int:
+        """On how many it is the best, or equal to it."""
+        return sum(self.may_be_best(workload, allocator, figure)
+                   and (self.ratio_to_best(workload, allocator, figure) or 2) <= 1
+                   for workload in workloads)
 
     def mean_of_pairs(self, pairs: list[tuple[str, str, str]], figure: str) -> Mean | None:
         """The mean of (workload, first, second): first divided by second."""

@@ -47,10 +47,14 @@ def cell(figures: Figures, workload: str, allocator: str, figure: str) -> HeatCe
     lost = (f"; {len(failed)} runs failed" if failed else "") + (
         "" if own.is_whole(figure) else "; does not give memory back when asked to")
     if ratio is None:
+        if best is None and figures.median(workload, allocator, figure) > 0:
+            return HeatCell("–" + mark, None, None, f"{where}: nothing to compare with{lost}",
+                            False)
         return HeatCell("0" + mark, None, None, f"{where}: too small to compare{lost}", False)
     hint = (f"{where}: the best" if best == allocator
             else f"{where}: {times(ratio)} times {best}") + lost
-    return HeatCell(times(ratio) + mark, band(ratio), ratio, hint, False)
+    # Below the best is only who may not be the best.
+    return HeatCell(times(ratio) + mark, band(ratio) if ratio >= 1 else None, ratio, hint, False)
 
 
 def columns(figures: Figures) -> list[str]:

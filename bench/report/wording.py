@@ -136,7 +136,7 @@ def losses_sentence(figures: Figures, kind: str, workloads: list[str]) -> str:
               if (ratio := figures.ratio_to_best(workload, subject, kind))]
     if not ratios or len(figures.record.allocators) < 2:
         return ""
-    won = sum(ratio <= 1 for ratio in ratios)
+    won = figures.wins(workloads, subject, kind)
     level = sum(1 < ratio <= NEAR for ratio in ratios)
     lost = losses(figures, kind, workloads)
     word = "In time" if kind == TIME else "In memory"

@@ -40,6 +40,18 @@ class Page(unittest.TestCase):
         shown = history.rows_of(run("1", rows=1)["summary"])
         self.assertIn("| W0 | 2.000 | 2.00 | a | - | 2.0 | 2.00 | b | - | 0.50 | a |", shown)
 
+    def test_a_row_that_talus_failed_or_nobody_else_has_stays(self):
+        summary = run("1", rows=2)["summary"]
+        failed, alone = summary["rows"]
+        failed["median"] = {name: cell for name, cell in failed["median"].items()
+                            if name != "talus"}
+        failed |= {"time_ratio_to_best": None, "rss_ratio_to_leanest": None}
+        alone["median"] = {name: alone["median"][name] for name in ("talus", "lucky")}
+        alone |= {"time_ratio_to_best": None, "best_peer": None, "rss_ratio_to_leanest": None}
+        shown = history.rows_of(summary)
+        self.assertIn("| W0 | failed | - | a | - | failed | - | b | - | - | a |", shown)
+        self.assertIn("| W1 | 2.000 | - | - | - | 2.0 | - | - | - | - | - |", shown)
+
     def test_each_run_has_a_line(self):
         shown = history.page({"one": run("1"), "two": run("2", rows=3)})
         for name in ("one", "two"):

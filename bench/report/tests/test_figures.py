@@ -92,6 +92,21 @@ class Arithmetic(unittest.TestCase):
         mean = made.mean_to_best("a", TIME, ["V", "W"])
         self.assertEqual((2, 1), (mean.value, mean.count))
 
+    def test_who_failed_a_run_is_not_the_best(self):
+        made = computed([sample("V", "talus", 2, 20), sample("V", "a", 1, 10),
+                         sample("V", "a", outcome="crash"), sample("V", "b", 3, 30)])
+        for figure in (TIME, RSS):
+            self.assertEqual(("talus", 1), (made.best("V", figure),
+                                            made.rank("V", "talus", figure)))
+        self.assertEqual("V, a: 0.50 times talus; 1 runs failed",
+                         heat.cell(made, "V", "a", TIME).hint)
+        self.assertIsNone(heat.cell(made, "V", "a", TIME).band)
+        self.assertEqual([0, 1], [made.wins(["V"], name, TIME) for name in ("a", "talus")])
+        self.assertEqual(["a", "talus", "b"], made.ranked("V", TIME))
+        made = computed([sample("V", "talus", 2), sample("V", "talus", outcome="crash")])
+        self.assertIsNone(made.best("V", TIME))
+        self.assertIn("nothing to compare with", heat.cell(made, "V", "talus", TIME).hint)
+
     def test_a_sweep_counts_where_its_base_row_is_missing(self):
         self.assertEqual(["B1", "B2@1", "B2@2"], figures.counted_workloads(
             ["B1", "B1@1", "B1@2", "B2@1", "B2@2"]))
