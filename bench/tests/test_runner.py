@@ -62,14 +62,42 @@ class Rounds(unittest.TestCase):
                     "foreign_cores": 1}
         return mock.patch.object(measuring, "run_once", run_once)
 
-    def test_rounds_are_outside_and_the_order_turns(self):
+    def test_rounds_are_outside_and_the_order_changes(self):
         with self.fake():
             samples, count = quietly(rounds.run_all, plan(self.rows, self.chosen, rounds=2))
-        order = [(one["round"], one["workload"], one["allocator"]) for one in samples]
-        self.assertEqual([(1, "B13/16", "a"), (1, "B13/16", "b"), (1, "B6/T1", "a"),
-                          (1, "B6/T1", "b"), (2, "B13/16", "b"), (2, "B13/16", "a"),
-                          (2, "B6/T1", "b"), (2, "B6/T1", "a")], order)
+            again, _ = quietly(rounds.run_all, plan(self.rows, self.chosen, rounds=2))
+        self.assertEqual(samples, again)
+        self.assertEqual([(number, row.name) for number in (1, 2) for row in self.rows
+                          for _ in self.chosen],
+                         [(one["round"], one["workload"]) for one in samples])
+        for row in self.rows:
+            first, second = ([one["allocator"] for one in samples if one["round"] == number
+                              and one["workload"] == row.name] for number in (1, 2))
+            self.assertEqual(["a", "b"], sorted(first))
+            self.assertEqual(first, second[::-1])
         self.assertEqual(2, count)
+
+    def test_places_are_as_even_as_can_be(self):
+        for count in range(1, 15):
+            for number in range(2, 12):
+                found = rounds.orders(list(range(count)), number, "W")
+                self.assertEqual(number, len(found))
+                for order in found:
+                    self.assertEqual(list(range(count)), sorted(order))
+                sums = [sum(order.index(item) for order in found) for item in range(count)]
+                can_be_equal = number % 2 == 0 or count % 2 == 1
+                self.assertLessEqual(max(sums) - min(sums), 0 if can_be_equal else 1,
+                                     (count, number, found))
+        self.assertEqual(1, len(rounds.orders([1, 2], 1, "W")))
+        # Also where a budget ends five rounds after three.
+        self.assertEqual({12}, {sum(order.index(item) for order in
+                                    rounds.orders(list(range(9)), 5, "W")[:3])
+                                for item in range(9)})
+
+    def test_each_comes_after_many_others(self):
+        before = {(order[at - 1], order[at]) for row in workloads.ROWS
+                  for order in rounds.orders(list(range(9)), 5, row.name) for at in range(1, 9)}
+        self.assertEqual(9 * 8, len(before))
 
     def test_noisy_runs_are_repeated_and_all_are_kept(self):
         with self.fake(noisy_tries=2):
