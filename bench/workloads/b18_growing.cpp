@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
     bench::Team<Growing> team(work.threads, work);
     const double start_s = gate.open(work.threads);
     team.join();
-    bench::trim(bench::TrimTime::timed);
+    bench::trim(bench::TrimTime::each_round);
     elapsed_s += bench::now_s() - start_s;
   }
   bench::give(work.kept);

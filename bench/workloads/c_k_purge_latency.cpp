@@ -144,7 +144,7 @@ struct PurgeLatency {
       }
       for (size_t at = 0; at < count; ++at)
         large[at].empty();
-      bench::trim(bench::TrimTime::timed);
+      bench::trim(bench::TrimTime::each_round);
       large_blocks += count;
       if (taken > live_peak) live_peak = taken;
       const double left_s = round_s - (bench::now_s() - begun_s);

@@ -145,7 +145,7 @@ void Survivors::operator()(size_t thread) {
   heap.drop_all_but(1, survivor_one_in);
   pthread_barrier_wait(&all_met);
   if (thread == 0) {
-    bench::trim(bench::TrimTime::timed);
+    bench::trim(bench::TrimTime::each_round);
     rss_survivors_kib = bench::rss_now_kib();
   }
   pthread_barrier_wait(&all_met);

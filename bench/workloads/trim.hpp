@@ -3,7 +3,8 @@
 // Owns: the names, and what a result says of them. Each allocator is asked by its own way, found
 // once, or not at all: a trim that does nothing is no work, and whoever cannot do it has not done
 // what others are timed for. So a result of a workload that trims has "trims" (was it done, each
-// time?) and "trim_is_timed" (does its time hold the trim?).
+// time?) and "trim_is_timed" (does its time hold trims round after round?). B1 and B2 trim once, at
+// the end of seconds: whoever cannot spares too little there to be set apart for it.
 // malloc_trim and mallopt are the C library's names too, and its own would act on a heap that
 // nobody uses: they count only from the library that serves malloc. snmalloc and rpmalloc export no
 // way (rpmalloc's collect keeps all pages).
@@ -18,7 +19,7 @@
 
 namespace bench {
 
-enum class TrimTime { timed, untimed };
+enum class TrimTime { each_round, once, untimed };
 
 class Trimmer {
  public:
@@ -102,7 +103,7 @@ struct TrimRecord {
 
   void add(TrimTime time, bool is_done) {
     shared_is_asked.store(true, std::memory_order_relaxed);
-    if (time == TrimTime::timed) shared_is_timed.store(true, std::memory_order_relaxed);
+    if (time == TrimTime::each_round) shared_is_timed.store(true, std::memory_order_relaxed);
     if (!is_done) shared_has_failed.store(true, std::memory_order_relaxed);
   }
 };
