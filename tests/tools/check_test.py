@@ -97,6 +97,24 @@ class Process(unittest.TestCase):
         with Live([program("program_dlopen"), STAND_IN]) as pid:
             self.assert_not_active(pid, "loaded by dlopen")
 
+    def test_another_malloc_is_found_first(self):
+        other = program("libcompare_same.so")
+        with Live([program("program_malloc")], LD_PRELOAD=STAND_IN) as pid:
+            self.assert_not_active(pid, f"{program('program_malloc')} brings a malloc")
+        with Live([program("program_plain")], LD_PRELOAD=f"{other}:{STAND_IN}") as pid:
+            self.assert_not_active(pid, f"{other} brings a malloc")
+        with Live([program("program_overwrites")], LD_PRELOAD=f"{other}:{STAND_IN}") as pid:
+            self.assert_not_active(pid, f"{other} brings a malloc")
+        with Live([program("program_linked_late")]) as pid:
+            self.assert_not_active(pid, "brings a malloc")
+
+    def test_another_malloc_behind_it_serves_nothing(self):
+        other = program("libcompare_same.so")
+        with Live([program("program_plain")], LD_PRELOAD=f"{STAND_IN}:{other}") as pid:
+            self.assert_active(pid, "preload", STAND_IN)
+        with Live([program("program_overwrites")], LD_PRELOAD=f"{STAND_IN} {other}") as pid:
+            self.assertIn("active: yes\n", talus("check", pid).stdout)
+
     def test_after_an_upgrade_the_old_library_is_still_seen(self):
         folder = os.path.realpath(tempfile.mkdtemp(prefix="talus-check-"))
         self.addCleanup(shutil.rmtree, folder)
@@ -184,6 +202,17 @@ class Program(unittest.TestCase):
         result = self.check(program("program_embedded"))
         self.assertEqual(result.returncode, 0)
         self.assertIn("door: embedded\n", result.stdout)
+
+    def test_a_program_that_brings_malloc(self):
+        result = self.check(program("program_malloc"))
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertEqual(result.stdout.splitlines()[0], "active: no")
+        self.assertIn("brings a malloc of its own", result.stdout)
+
+    def test_another_preloaded_library_comes_behind_ours(self):
+        other = program("libcompare_same.so")
+        result = self.check("true", env=environment(LD_PRELOAD=f"{other}:{STAND_IN}"))
+        self.assertIn("active: yes\n", result.stdout)
 
     def test_static(self):
         result = self.check(program("program_static"))

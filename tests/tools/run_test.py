@@ -320,6 +320,12 @@ class Warnings(Folder):
         result = run(program("program_embedded"), input="")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
+    def test_a_program_that_brings_malloc_is_warned_of_and_runs(self):
+        result = run(program("program_malloc"), input="")
+        self.assertEqual((result.returncode, result.stdout), (0, "ready\n"))
+        self.assertEqual(result.stderr.count("\n"), 1)
+        self.assertIn("brings a malloc of its own", result.stderr)
+
     def test_dynamic_programs_and_scripts_are_not(self):
         script = self.file("script", "#! /bin/sh -e\necho hello\n")
         for name in (program("program_plain"), script):

@@ -109,6 +109,27 @@ std::string door_of(const ProcessView& view, const MappedObject& object) {
   return view.is_environment_intact ? "dlopen" : "preload";
 }
 
+// Of the loader's own malloc, which older ones have, nobody else gets anything.
+bool brings_another_malloc(const MappedObject& object) {
+  return object.facts && !object.facts->talus_version &&
+         object.facts->soname.rfind("ld-", 0) != 0 &&
+         defines_function(object.file, "malloc") == true;
+}
+
+// The object whose malloc the loader finds before it comes to `library`; null: there is none. Where
+// the order is not known, the program itself is still known to be the first.
+const MappedObject* server_before(const ProcessView& view, const MappedObject& library) {
+  const MappedObject& front = view.objects.front();
+  if (&front != &library && front.path == view.file && brings_another_malloc(front)) return &front;
+  const MappedObject* server = nullptr;
+  for (const MappedObject& object : view.objects) {
+    const bool is_before = library.turn && object.turn && *object.turn < *library.turn;
+    const bool is_first = server == nullptr || object.turn < server->turn;
+    if (is_before && is_first && brings_another_malloc(object)) server = &object;
+  }
+  return server;
+}
+
 Finding find_in_process(const ProcessView& view) {
   Finding late{false, "", "", "", "no object mapped into the process carries Talus"};
   for (const MappedObject& object : view.objects) {
@@ -118,7 +139,13 @@ Finding find_in_process(const ProcessView& view) {
     const std::string version =
         has_note ? *object.facts->talus_version : "unknown (the file cannot be read any more)";
     const std::string door = door_of(view, object);
-    if (door != "dlopen") return {true, version, door, object.path, ""};
+    // What is embedded may serve its carrier alone, whatever the others are bound to.
+    const MappedObject* const server = door == "embedded" ? nullptr : server_before(view, object);
+    if (door != "dlopen" && server == nullptr) return {true, version, door, object.path, ""};
+    if (door != "dlopen") {
+      return {false, version, "", object.path,
+              server->path + " brings a malloc, which the loader finds before that of Talus"};
+    }
     late = {false, version, "", object.path,
             "loaded by dlopen, after the program was bound to another malloc"};
   }
@@ -185,6 +212,8 @@ Finding find_in_listing(const Program& program, const std::string& library,
   if (listing.find("\t" + library + " ") == std::string::npos) {
     return {false, "", "", "", "the loader of " + program.image + " does not load the library"};
   }
+  const std::string later = why_passed_over(program);
+  if (!later.empty()) return {false, *facts->talus_version, "", library, later};
   return {true, *facts->talus_version, is_linked ? "linked" : "preload", library, ""};
 }
 

@@ -2,7 +2,8 @@
 //
 // Owns: the reading of /proc/PID, see process_view.hpp. A mapped file is opened through map_files
 // where the kernel allows it, because that reaches the very file that is mapped even after an
-// upgrade replaced it; else through the process' own root, for containers.
+// upgrade replaced it; else through the process' own root, for containers. Which object the loader
+// searches before which is found by an address that the loader has noted of each.
 // Invariant: each object is told once, however many ranges of it are mapped.
 // Must not know: options.
 
@@ -22,6 +23,8 @@
 #include <sstream>
 #include <string_view>
 #include <system_error>
+
+#include "search_order.hpp"
 
 namespace talus::tool {
 namespace {
@@ -66,17 +69,20 @@ MapLine read_map_line(const std::string& line) {
 
 MappedObject read_object(const std::string& process, const MapLine& line) {
   static constexpr std::string_view deleted_mark = " (deleted)";
-  MappedObject object{line.path, false, {}};
+  MappedObject object{line.path, false, {}, {}, line.inode, {}};
   if (object.path.size() > deleted_mark.size() &&
       object.path.compare(object.path.size() - deleted_mark.size(), std::string::npos,
                           deleted_mark) == 0) {
     object.is_deleted = true;
     object.path.resize(object.path.size() - deleted_mark.size());
   }
-  object.facts = read_elf(process + "/map_files/" + line.range);
-  // A file that took a deleted one's name is another file: not read.
-  if (!object.facts && !object.is_deleted) object.facts = read_elf(process + "/root" + line.path);
-  if (!object.facts && !object.is_deleted) object.facts = read_elf(line.path);
+  for (const std::string& file :
+       {process + "/map_files/" + line.range, process + "/root" + line.path, line.path}) {
+    object.facts = read_elf(file);
+    object.file = file;
+    // A file that took a deleted one's name is another file: not read.
+    if (object.facts || object.is_deleted) break;
+  }
   return object;
 }
 
@@ -118,6 +124,21 @@ std::string text_in_memory(const std::string& process, std::uint64_t address) {
   return text;
 }
 
+// Gives the object of this line its turn, if the loader has noted an address in this range.
+void note_turn(const std::vector<std::uint64_t>& order, const MapLine& line,
+               std::vector<MappedObject>& objects) {
+  std::uint64_t begin = 0, end = 0;
+  char dash = 0;
+  std::istringstream(line.range) >> std::hex >> begin >> dash >> end;
+  const auto place = std::find_if(order.begin(), order.end(), [&](std::uint64_t address) {
+    return begin <= address && address < end;
+  });
+  const auto object = std::find_if(objects.begin(), objects.end(),
+                                   [&](auto& other) { return other.inode == line.inode; });
+  if (place == order.end() || object == objects.end()) return;
+  object->turn = static_cast<std::size_t>(place - order.begin());
+}
+
 unsigned effective_user(const std::string& process) {
   std::ifstream status(process + "/status");
   for (std::string line; std::getline(status, line);) {
@@ -149,24 +170,28 @@ ProcessView view_process(const std::string& pid) {
   }
   std::error_code error;
   const std::string program = std::filesystem::read_symlink(process + "/exe", error).string();
+  const std::string auxiliary = read_all(process + "/auxv").value_or("");
+  const std::vector<std::uint64_t> order = search_order(
+      process, auxiliary_value(auxiliary, AT_PHDR), auxiliary_value(auxiliary, AT_PHNUM));
   std::set<std::string> seen;
   std::istringstream lines(*maps);
   for (std::string text; std::getline(lines, text);) {
     const MapLine line = read_map_line(text);
-    if (line.path.empty() || line.path[0] != '/' || !seen.insert(line.inode).second) continue;
-    const bool is_program = line.path == program;
-    view.objects.insert(is_program ? view.objects.begin() : view.objects.end(),
-                        read_object(process, line));
+    if (line.path.empty() || line.path[0] != '/') continue;
+    if (seen.insert(line.inode).second) {
+      const bool is_program = line.path == program;
+      view.objects.insert(is_program ? view.objects.begin() : view.objects.end(),
+                          read_object(process, line));
+    }
+    note_turn(order, line, view.objects);
   }
   if (const auto environment = read_all(process + "/environ")) {
     view.environment = split_at_zeros(*environment);
     view.is_environment_intact =
         std::all_of(view.environment.begin(), view.environment.end(), is_variable);
   }
-  if (const auto auxiliary = read_all(process + "/auxv")) {
-    view.is_secure = auxiliary_value(*auxiliary, AT_SECURE) != 0;
-    view.called_as = text_in_memory(process, auxiliary_value(*auxiliary, AT_EXECFN));
-  }
+  view.is_secure = auxiliary_value(auxiliary, AT_SECURE) != 0;
+  view.called_as = text_in_memory(process, auxiliary_value(auxiliary, AT_EXECFN));
   view.file = program;
   view.user_id = effective_user(process);
   return view;

@@ -8,6 +8,7 @@
 #ifndef TALUS_TOOLS_TALUS_PROCESS_VIEW_HPP
 #define TALUS_TOOLS_TALUS_PROCESS_VIEW_HPP
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ struct MappedObject {
   std::string path;  // as the process sees it
   bool is_deleted;   // the file was replaced or removed since
   std::optional<ElfFacts> facts;
+  std::string file;   // where we can read it, if there are facts
+  std::string inode;  // the device, too: no other object has it
+  std::optional<std::size_t> turn;  // when the loader searches it; nothing: never, or not known
 };
 
 struct ProcessView {

@@ -131,4 +131,11 @@ std::string why_not_preloadable(const Program& program) {
   return {};
 }
 
+// A loader that is the program itself has no interpreter; older ones have a malloc for themselves.
+std::string why_passed_over(const Program& program) {
+  if (program.kind != ProgramKind::dynamic || program.facts->interpreter.empty()) return {};
+  if (defines_function(program.image, "malloc") != true) return {};
+  return program.image + " brings a malloc of its own, which goes before any preloaded one";
+}
+
 }  // namespace talus::tool

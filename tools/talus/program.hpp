@@ -52,6 +52,10 @@ bool gains_privileges(const std::string& path);
 // Why a preloaded library will not act in such a program, in words; empty where it will.
 std::string why_not_preloadable(const Program& program);
 
+// Why a preloaded malloc will not be found in a program that can be preloaded: it defines malloc
+// itself, where the loader looks first. Empty where it does not.
+std::string why_passed_over(const Program& program);
+
 }  // namespace talus::tool
 
 #endif  // TALUS_TOOLS_TALUS_PROGRAM_HPP

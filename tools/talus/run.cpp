@@ -73,8 +73,11 @@ int run_program(const RunRequest& request) {
   const Program inspected = inspect_program(program.path);
   // A file of no known format will be read by sh, which can be preloaded.
   if (inspected.kind != ProgramKind::unknown && inspected.kind != ProgramKind::script) {
+    const bool is_embedded = inspected.facts && inspected.facts->talus_version;
     const std::string reason = why_not_preloadable(inspected);
-    if (!reason.empty()) complain("warning: runs without Talus: " + reason);
+    const std::string later = is_embedded ? "" : why_passed_over(inspected);
+    if (!reason.empty() || !later.empty())
+      complain("warning: runs without Talus: " + reason + later);
   }
   const std::string preload = preload_with(library.path, std::getenv("LD_PRELOAD"));
   ::setenv("LD_PRELOAD", preload.c_str(), 1);

@@ -79,10 +79,8 @@ std::string look_at_program(const ProgramPath& path, Comparison& comparison) {
   if (!reason.empty()) return reason + ": every allocator would be the same";
   if (program.kind == ProgramKind::embedded)
     return program.image + " has Talus linked into it: every allocator would be the same";
-  if (program.kind == ProgramKind::dynamic && defines_function(program.image, "malloc") == true) {
-    comparison.notes.push_back(printable(program.image) +
-                               " brings a malloc of its own, which goes before any preloaded one");
-  }
+  const std::string later = why_passed_over(program);
+  if (!later.empty()) comparison.notes.push_back(printable(later));
   return {};
 }
 
