@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the making of one run, see launch.hpp.
-//   start_program    fork; the child notes time and memory in a shared page, then executes
-//   follow           one poll for output, signals and the clock, until the program has ended
-//   end_everybody    the process group, then whatever else has become our child
+//   start_program      fork; the child notes time and memory in a shared page, then executes
+//   follow             one poll for output, signals and the clock, until the program has ended
+//   end_everybody_but  the process group, then whatever else has become our child meanwhile
 // fork and not posix_spawn: the kernel starts the peak memory of a child at what its parent had
 // when they shared an address space, and after a fork that is only what we have written.
 // Must not know: what the samples will be used for.
@@ -147,17 +147,22 @@ void follow(Run& run, Output& output) {
 }
 
 // Everything that was started by the program and is still there has become our child, or will when
-// its own parent is ended. True if there was anything.
-bool end_everybody() {
+// its own parent is ended. What was there before (`earlier`) is not the program's: a shell that
+// became the command hands over its jobs. True if there was anything.
+bool end_everybody_but(const std::vector<pid_t>& earlier) {
   bool was_there = false;
   for (;;) {
-    const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
-    if (ended > 0) continue;
-    if (ended < 0 && errno == EINTR) continue;
-    if (ended < 0) return was_there;
+    bool is_any = false, is_alive = false;
+    for (const pid_t child : children_of(::getpid())) {
+      if (std::find(earlier.begin(), earlier.end(), child) != earlier.end()) continue;
+      const pid_t ended = ::waitpid(child, nullptr, WNOHANG);
+      is_any = is_any || ended >= 0;  // its own children may be ours only now
+      is_alive = is_alive || ended == 0;
+      if (ended == 0) ::kill(child, SIGKILL);
+    }
+    if (!is_any) return was_there;
+    if (!is_alive) continue;
     was_there = true;
-    for (const pid_t child : children_of(::getpid()))
-      ::kill(child, SIGKILL);
     ::usleep(1000);
   }
 }
@@ -184,6 +189,7 @@ End end_of(const Run& run, int status, int error) {
 Sample run_once(const Launch& launch, const std::vector<std::string>& environment,
                 SignalGate& signals, const Watcher& watcher) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const std::vector<pid_t> earlier = tree_of(::getpid());
   std::vector<std::string> by_shell{"/bin/sh", launch.path};
   by_shell.insert(by_shell.end(), launch.arguments.begin() + 1, launch.arguments.end());
   Words words{pointers_to(launch.arguments), pointers_to(by_shell), pointers_to(environment)};
@@ -204,7 +210,7 @@ Sample run_once(const Launch& launch, const std::vector<std::string>& environmen
   rusage usage{};
   while (::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {}
   Sample sample;
-  sample.has_leftovers = end_everybody();
+  sample.has_leftovers = end_everybody_but(earlier);
   output.drain(now_s() + drain_s);
   sample.end = end_of(run, status, (*start).error);
   sample.wall_s = run.ended_s - ((*start).at_s != 0 ? (*start).at_s : run.started_s);

@@ -3,7 +3,8 @@
 // Owns: one run of the program: its start, its input and output, its end by itself, by the clock or
 // by Ctrl-C, and what the kernel charged it for.
 // Invariant: when a run returns, no process of it is left, nor any zombie; also those are ended
-// that the program left behind or that moved to a session of their own.
+// that the program left behind or that moved to a session of their own. What was there before it,
+// as the jobs of a shell that became the command, goes on.
 // Must not know: allocators; an environment is all that makes runs differ.
 
 #ifndef TALUS_TOOLS_TALUS_COMPARE_LAUNCH_HPP
