@@ -6,17 +6,18 @@ BUILD := build/release
 JOBS := $(shell nproc)
 PREFIX ?= /usr/local
 PACKAGES := cmake ninja-build g++ python3 libfmt-dev libcli11-dev
-TEST_PACKAGES := $(PACKAGES) binutils clang libgtest-dev googletest sqlite3 perl git redis-server \
-  gdb make g++-aarch64-linux-gnu qemu-user-static libjemalloc2 python3-jinja2 valgrind \
-  musl-tools faketime torsocks pkg-config
-PEER_PACKAGES := gcc g++ clang cmake make binutils libjemalloc2 libtcmalloc-minimal4 libtbbmalloc2 \
-  libclang-rt-14-dev
+# Behind --optional: what not every release of the system has, and what is done without.
+TEST_PACKAGES := $(PACKAGES) binutils clang libgtest-dev googletest sqlite3 perl git make \
+  pkg-config --optional redis-server gdb g++-aarch64-linux-gnu qemu-user-static libjemalloc2 \
+  python3-jinja2 valgrind musl-tools faketime torsocks
+PEER_PACKAGES := gcc g++ clang cmake make binutils \
+  --optional libjemalloc2 libtcmalloc-minimal4 libtbbmalloc2 libclang-rt-14-dev
 # A cargo from elsewhere (rustup) is as good as the package.
 CARGO := $(if $(shell command -v cargo),,cargo)
 PEER_PACKAGES += $(CARGO)
-QUICK_PACKAGES := libjemalloc2 gcc $(CARGO)
+QUICK_PACKAGES := gcc --optional libjemalloc2 $(CARGO)
 # The real programs of the benchmarks; each that is missing is skipped.
-BENCH_PACKAGES := valgrind redis-server lua5.4 sqlite3 nodejs g++
+BENCH_PACKAGES := g++ --optional valgrind redis-server lua5.4 sqlite3 nodejs
 VENV := build/bench-venv
 BENCH_PYTHON = $(if $(wildcard $(VENV)/bin/python3),$(VENV)/bin/python3,python3)
 
@@ -85,10 +86,10 @@ bench-full: bench-build peers
 bench-check: bench-build
 	@tools/install_packages.sh libjemalloc2
 	@test -e build/peers/peers.json || bench/peers/build_peers.py build/peers --only jemalloc
-	@$(BENCH_PYTHON) -B -m bench.gate $(if $(BASE_LIB),--base-lib $(BASE_LIB))
+	@$(BENCH_PYTHON) -B -m bench.gate $(if $(BASE_LIB),--base-lib "$(BASE_LIB)")
 
 install: build
-	@cmake --install $(BUILD) --prefix $(PREFIX)
+	@cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 packages:
 	@tools/install_packages.sh $(PACKAGES)

@@ -1,38 +1,70 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Installs the Debian or Ubuntu packages named as arguments, as far as they are missing.
-# `a|b` means a, or b where there is no a. Asks apt only when something is missing; without root
-# it uses sudo. On other systems it says what is needed and goes on.
+# `a|b` means a, or b where there is no a. What stands behind --optional is gone without where the
+# system has no package of that name; anything else that it does not have is an error.
+# Asks apt only when something is missing; without root it uses sudo. On other systems it says what
+# is needed and goes on.
 set -eu
-missing=""
-for choice in "$@"; do
-  found=""
-  for name in $(echo "$choice" | tr '|' ' '); do
+
+# Whether one of the packages of `a|b` is installed.
+is_installed() {
+  for name in $(echo "$1" | tr '|' ' '); do
     if dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q 'ok installed'; then
-      found=yes
+      return 0
     fi
   done
-  [ -n "$found" ] || missing="$missing $choice"
+  return 1
+}
+
+# Prints the first package of `a|b` that there is.
+first_known() {
+  for name in $(echo "$1" | tr '|' ' '); do
+    if apt-cache show "$name" >/dev/null 2>&1; then
+      echo "$name"
+      return 0
+    fi
+  done
+  return 1
+}
+
+missing=""
+optional=""
+kind=needed
+for choice in "$@"; do
+  if [ "$choice" = --optional ]; then
+    kind=optional
+  elif ! is_installed "$choice"; then
+    if [ "$kind" = needed ]; then missing="$missing $choice"; else optional="$optional $choice"; fi
+  fi
 done
-[ -n "$missing" ] || exit 0
+[ -n "$missing$optional" ] || exit 0
 if ! command -v apt-get >/dev/null; then
-  echo "talus: please install:$missing" >&2
+  echo "talus: please install:$missing$optional" >&2
   exit 0
 fi
 as_root=""
 [ "$(id -u)" = 0 ] || as_root="sudo"
-echo "talus: installing$missing" >&2
 DEBIAN_FRONTEND=noninteractive
 export DEBIAN_FRONTEND
 $as_root apt-get update -qq
 names=""
+unknown=""
 for choice in $missing; do
-  for name in $(echo "$choice" | tr '|' ' '); do
-    if apt-cache show "$name" >/dev/null 2>&1; then
-      names="$names $name"
-      break
-    fi
-  done
+  if name=$(first_known "$choice"); then names="$names $name"; else unknown="$unknown $choice"; fi
 done
+if [ -n "$unknown" ]; then
+  echo "talus: apt has no package of the name:$unknown" >&2
+  exit 1
+fi
+for choice in $optional; do
+  if name=$(first_known "$choice"); then
+    names="$names $name"
+  else
+    echo "talus: goes without $choice: apt has no package of that name" >&2
+  fi
+done
+[ -n "$names" ] || exit 0
+echo "talus: installing$names" >&2
 # shellcheck disable=SC2086
 $as_root apt-get install -y -qq --no-install-recommends $names >/dev/null
