@@ -34,14 +34,22 @@ static void count(void) {
   printf("%ld\n", bytes);
 }
 
-/* Its id goes to the file named by COMPARE_LEFT. */
+/* Its id goes to the file named by COMPARE_LEFT; returns when it is there. */
 static void leave(void) {
-  if (fork() != 0) return;
+  int ends[2];
+  char nothing;
+  if (pipe(ends) != 0) exit(8);
+  if (fork() != 0) {
+    close(ends[1]);
+    if (read(ends[0], &nothing, 1) != 0) exit(8);
+    return;
+  }
   setsid();
   FILE* file = fopen(getenv("COMPARE_LEFT"), "a");
   if (file == NULL) _exit(1);
   fprintf(file, "%d\n", (int)getpid());
   fclose(file);
+  close(ends[1]);
   for (;;) pause();
 }
 
@@ -54,10 +62,7 @@ int main(int argc, char** argv) {
   if (strcmp(act, "count") == 0) count();
   if (strcmp(act, "random") == 0) printf("%d\n", (int)getpid());
   if (strcmp(act, "sleep") == 0) sleep_ms(number);
-  if (strcmp(act, "leave") == 0) {
-    leave();
-    sleep_ms(50); /* until the other has its own session */
-  }
+  if (strcmp(act, "leave") == 0) leave();
   if (strcmp(act, "signal") == 0) raise(number);
   return strcmp(act, "exit") == 0 ? number : 0;
 }
