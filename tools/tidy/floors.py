@@ -70,7 +70,9 @@ class House:
         return "atomic" in self.headers.get(inside, set())
 
 
-INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
+INCLUDE = re.compile(
+    r'''^[ \t]*#[ \t]*include(?:_next)?(?:[ \t]|\\\n)*(?:"([^"]+)"|<([^>]+)>|(?<=\s)(\w+))''',
+    re.MULTILINE)
 ATOMIC_BUILTIN = re.compile(r"\b__(?:atomic|sync)_\w+|\bstd::atomic\w*")
 
 
@@ -101,7 +103,10 @@ def check_includes(root, path, code, house):
         return
     for match in INCLUDE.finditer(code):
         line = code.count("\n", 0, match.start(match.lastindex)) + 1
-        quoted, system = match.groups()
+        quoted, system, macro = match.groups()
+        if macro:
+            yield line, "header", f"name the file itself, not the macro {macro}"
+            continue
         if system and system not in house.allowed_headers(inside):
             if resolve(root, path, system) is None:
                 yield line, "header", (f"do without <{system}>, or allow it for {folder} "

@@ -15,7 +15,8 @@ COLUMNS_MAX = 100
 HEAD_LINES_MIN = 3
 BANNED_STEMS = {"util", "utils", "common", "internal", "misc"}
 
-CPP_ENDINGS = (".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".S")
+CPP_ENDINGS = (".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".ipp",
+               ".tpp", ".S")
 HASH_ENDINGS = (".py", ".sh", ".cmake", ".mk")
 HASH_NAMES = ("CMakeLists.txt", "Makefile", "GNUmakefile")
 # Make needs tabs at the head of a recipe.
@@ -40,6 +41,16 @@ def check_name(path):
         yield 1, "file-name", f"name the file after what it owns, not '{stem}'"
 
 
+def names_file(code, path):
+    """Whether a listing without its comments names the file; folders it writes must be its own."""
+    name = re.escape(os.path.basename(path))
+    for word in re.findall(rf"(?<![\w.-])(?:[\w.${{}}-]*/)*{name}(?![\w.-])", code):
+        written = word.rsplit("}/", 1)[-1]  # what follows a variable
+        if ("/" + path).endswith("/" + os.path.normpath(written)):
+            return True
+    return False
+
+
 def check_test_is_built(root, path):
     """A file of tests that no CMakeLists.txt above it names would never run."""
     if not (path.startswith("tests/") and path.endswith("_test.cpp")):
@@ -49,7 +60,7 @@ def check_test_is_built(root, path):
         listing = os.path.join(root, folder, "CMakeLists.txt")
         if os.path.isfile(listing):
             with open(listing, encoding="utf-8") as file:
-                if os.path.basename(path) in file.read():
+                if names_file(source_text.hash_code(file.read()), path):
                     return
         folder = os.path.dirname(folder)
     yield 1, "never-built", "name it in a CMakeLists.txt, or delete it"

@@ -50,9 +50,14 @@ def split_cpp(text):
     return "".join(code), "".join(comments)
 
 
+# What may stand before and within a directive: blanks, continued lines, comments.
+GAP = r"(?:[ \t]|\\\n|/\*(?:[^*]|\*(?!/))*\*/)*"
+INCLUDE_BEFORE = re.compile(rf"^{GAP}#{GAP}include(?:_next)?{GAP}\Z", re.MULTILINE)
+GAP_LENGTH_MAX = 200
+
+
 def is_include_operand(text, start):
-    line_start = text.rfind("\n", 0, start) + 1
-    return re.match(r"\s*#\s*include\s*$", text[line_start:start]) is not None
+    return INCLUDE_BEFORE.search(text[max(0, start - GAP_LENGTH_MAX):start]) is not None
 
 
 def hash_comments(text):
@@ -67,34 +72,64 @@ def hash_comments(text):
     return "\n".join(lines)
 
 
+def hash_code(text):
+    """The other part of what hash_comments() gives: the text without its comments."""
+    pairs = zip(text.split("\n"), hash_comments(text).split("\n"))
+    return "\n".join(line[:len(line) - len(comment.lstrip())] for line, comment in pairs)
+
+
+# A type's name and a function's behind the keyword: the function gives or takes such a type back.
+RETURNED = r"(?!\s+[\w:]+(?:<[^(){}]*>)?[\s*&]+(?:const\s+)?[\w:~]+\s*\()"
 NOT_A_FUNCTION = re.compile(
     r"^\s*(?:template\s*<.*>\s*)?(?:inline\s+)?"
-    r"(?:namespace|class|struct|union|enum|extern\s*\"\s*\"\s*$)\b|=\s*$|^\s*extern\s*\"\s*\"\s*$",
+    rf"(?:namespace|(?:class|struct|union|enum)\b{RETURNED}|extern\s*\"\s*\"\s*$)\b"
+    r"|=\s*$|^\s*extern\s*\"\s*\"\s*$",
     re.DOTALL)
+ATTRIBUTES = re.compile(
+    r"\[\[.*?\]\]|\balignas\s*\([^()]*\)|\b__attribute__\s*\(\(.*?\)\)", re.DOTALL)
+# After the parameters (@) a colon that is no part of a name, and a name right before the brace.
+MEMBER_BRACE = re.compile(r"@[^;]*?(?<!:):(?!:)[^;]*[\w>(,]\s*$", re.DOTALL)
 
 
 def opens_function(header):
     """Whether the text before a brace is the head of a function and not of a type or value."""
     if "(" not in header:
         return False
-    without_attributes = re.sub(r"\[\[.*?\]\]|\balignas\s*\([^()]*\)", " ", header, flags=re.DOTALL)
+    without_attributes = ATTRIBUTES.sub(" ", header)
     if NOT_A_FUNCTION.search(without_attributes):
         return False
     return re.search(r"\)[^;]*$", without_attributes, re.DOTALL) is not None
+
+
+def collapsed(text, pairs):
+    """The text with an @ for each outermost pair of such brackets and what they hold."""
+    count = 1
+    while count:
+        text, count = re.subn(pairs, "@", text)
+    return text
+
+
+def initialises_member(header):
+    """Whether the brace after the head of a constructor gives a member its value: `A() : a{`."""
+    return MEMBER_BRACE.search(collapsed(ATTRIBUTES.sub(" ", header), r"\([^()]*\)")) is not None
 
 
 def cpp_functions(code):
     """Yields (first line, lines, head) of each outermost function in C++ code without comments."""
     plain = re.sub(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", lambda m: blanked(m.group()), code,
                    flags=re.MULTILINE)
-    depth_scopes, header_start, function_depth = [], 0, None
+    depth_scopes, header_start, function_depth, member_depth = [], 0, None, None
     start_line = 0
     for token in re.finditer(r"[{};]", plain):
         char, at = token.group(), token.start()
         if char == "{":
-            if function_depth is None:
-                header = plain[header_start:at]
-                if opens_function(header):
+            if function_depth is None and member_depth is None:
+                # Only members that got their value have braces here.
+                header = collapsed(plain[header_start:at], r"\{[^{}]*\}")
+                is_function = opens_function(header)
+                if is_function and initialises_member(header):
+                    member_depth = len(depth_scopes)
+                elif is_function:
                     function_depth = len(depth_scopes)
                     lead = len(header) - len(header.lstrip())
                     start_line = plain.count("\n", 0, header_start + lead) + 1
@@ -106,7 +141,10 @@ def cpp_functions(code):
                 end_line = plain.count("\n", 0, at) + 1
                 yield start_line, end_line - start_line + 1, function_head
                 function_depth = None
-        header_start = at + 1
+        if member_depth is None:
+            header_start = at + 1
+        elif len(depth_scopes) == member_depth:
+            member_depth = None  # the head goes on behind the member
 
 
 def python_functions(text):

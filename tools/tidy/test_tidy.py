@@ -92,6 +92,16 @@ class House(Tree):
         self.includes("src/space/up.hpp", "<heap/heap.hpp>")
         self.expect(("src/space/up.hpp", 4, "arrow"))
 
+    def test_no_spelling_hides_an_include(self):
+        self.write("src/space/up.hpp", HEAD + '#include_next "heap/heap.hpp"\n'
+                   '#include \\\n"heap/heap.hpp"\n/* a */ # include /* b */ "heap/heap.hpp"\n'
+                   '#define FILE "heap/heap.hpp"\n#include FILE\n#include_next <vector>\n')
+        self.write("src/space/part.inc", HEAD + '#include "heap/heap.hpp"\n')
+        self.expect(("src/space/part.inc", 4, "arrow"),
+                    ("src/space/up.hpp", 4, "arrow"), ("src/space/up.hpp", 6, "arrow"),
+                    ("src/space/up.hpp", 7, "arrow"), ("src/space/up.hpp", 9, "header"),
+                    ("src/space/up.hpp", 10, "header"))
+
     def test_same_floor(self):
         self.includes("src/space/side.hpp", '"slab/slab.hpp"')
         self.includes("src/slab/side.hpp", '"space/space.hpp"')
@@ -162,9 +172,23 @@ class Text(Tree):
                    "  int b) noexcept {\n" + body + "}\n}\n}\n")
         self.expect(("bench/f.cpp", 6, "function-length"))
 
+    def test_heads_of_functions(self):
+        for head in ("struct S f(int t)", "inline enum E f(int t)", "class S* f(int t)",
+                     "struct A { A(int x) : a{x}", "A::A(int x) noexcept(f(g(x))) : a(x), b{1, 2}",
+                     "A::A() : B<int>{[] { return 1; }}, c_{}",
+                     "A::A() : a({1}, {2})", "auto f() -> std::vector<int>",
+                     "void f(int t = g(h()) ? 1 : 2) const"):
+            text = HEAD + head + " {\n" + "  int x;\n" * 69 + "}\n"
+            self.write("bench/f.cpp", text)
+            self.expect(("bench/f.cpp", 4, "function-length"))
+            self.write("bench/f.cpp", text.replace("  int x;\n", "", 1))
+            self.expect()
+
     def test_data_is_no_function(self):
         self.write("bench/t.cpp", HEAD + "constexpr int table[] = {\n" + "  f(1),\n" * 80 + "};\n"
-                   + "struct alignas(64) Row {\n" + "  int a;\n" * 80 + "};\n")
+                   + "struct alignas(64) Row {\n" + "  int a;\n" * 80 + "};\n"
+                   + "struct Row __attribute__((packed)) {\n" + "  int a;\n" * 80 + "};\n"
+                   + "struct Row : Base<decltype(f())> {\n" + "  int a;\n" * 80 + "};\n")
         self.expect()
 
     def test_python_function_length(self):
@@ -199,6 +223,20 @@ class Text(Tree):
         for name in ("first_test.cpp", "second_test.cpp", "pattern.cpp"):
             self.write("tests/unit/space/" + name, HEAD)
         self.expect(("tests/unit/space/second_test.cpp", 1, "never-built"))
+
+    def test_a_longer_name_or_a_comment_builds_nothing(self):
+        self.write("tests/unit/CMakeLists.txt", HASH_HEAD + "add(x/my_first_test.cpp)\n"
+                   "# first_test.cpp\nadd(y/second_test.cpp ${here}/x/third_test.cpp)  # why\n")
+        for name in ("first", "my_first", "second", "third"):
+            self.write(f"tests/unit/x/{name}_test.cpp", HEAD)
+        self.expect(("tests/unit/x/first_test.cpp", 1, "never-built"),
+                    ("tests/unit/x/second_test.cpp", 1, "never-built"))
+
+    def test_every_ending_of_the_language(self):
+        endings = ("hh", "hxx", "inc", "inl", "ipp", "tpp")
+        for ending in endings:
+            self.write(f"src/os/a.{ending}", HEAD + "\n" * 398)
+        self.expect(*[(f"src/os/a.{ending}", 401, "file-length") for ending in endings])
 
     def test_to_do_needs_an_issue(self):
         self.write("bench/a.cpp", HEAD + f"// {TO_DO}: later\n// {TO_DO}(#12): later\n"
