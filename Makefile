@@ -21,8 +21,8 @@ BENCH_PACKAGES := g++ --optional valgrind redis-server lua5.4 sqlite3 nodejs
 VENV := build/bench-venv
 BENCH_PYTHON = $(if $(wildcard $(VENV)/bin/python3),$(VENV)/bin/python3,python3)
 
-.PHONY: demo test soak build install test-programs test-model bench-quick bench-full bench-check \
-  bench-setup bench-build peers clean packages
+.PHONY: demo test soak fuzz build install test-programs test-model bench-quick bench-full \
+  bench-check bench-setup bench-build peers clean packages
 
 # Builds Talus and shows a real program with and without it.
 demo: build
@@ -43,6 +43,14 @@ soak: packages
 	@cmake --preset release >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 	@ctest --test-dir $(BUILD) -C soak -L soak --output-on-failure
+
+# Random calls of the whole interface, beside a shadow of the heap: make fuzz SECONDS=1800 SEED=7.
+# Ten minutes by default, with seeds from the time on; tests/fuzz/README.md tells the rest.
+fuzz: packages
+	@cmake --preset release -UTALUS_TEST_PARTS >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target fuzz_calls
+	@python3 -B tests/fuzz/run.py --program $(BUILD)/tests/fuzz/fuzz_calls \
+	  $(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
 
 # The models of the protocols, and that they find each of fifty planted mistakes: two minutes.
 test-model: packages
