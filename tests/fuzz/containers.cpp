@@ -66,8 +66,10 @@ void use_allocator() {
 void use_resource() {
   std::pmr::vector<uint64_t> numbers{talus::default_resource()};
   use_vector(numbers, number_of, draw(3000));
+  // libstdc++'s pools do not survive that their upstream throws (seen in gcc 12).
   std::pmr::unsynchronized_pool_resource pool{talus::default_resource()};
-  std::pmr::list<std::pmr::string> texts{&pool};
+  std::pmr::memory_resource* const plain = talus::default_resource();
+  std::pmr::list<std::pmr::string> texts{settings.may_fail ? plain : &pool};
   const size_t count = draw(200);
   for (size_t i = 0; i < count; i++)
     texts.emplace_back(i, 'x');

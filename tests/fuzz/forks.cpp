@@ -149,15 +149,16 @@ bool inherit(bool is_rest) {
 }
 
 void wait_for(pid_t child) {
-  constexpr int tries_max = 6000;  // a minute
-  for (int tries = 0; tries < tries_max; tries++) {
+  // A grandchild that hangs is told by its own parent.
+  const double end = now_seconds() + 60 - 15 * generation;
+  for (int tries = 0; now_seconds() < end; tries++) {
     int status = 0;
     if (waitpid(child, &status, WNOHANG) == child) {
       if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
       if (WIFEXITED(status) && WEXITSTATUS(status) == failed_status) _exit(failed_status);
       fail("a child ends with status %x", static_cast<unsigned>(status));
     }
-    usleep(tries < 100 ? 500 : 10000);
+    usleep(tries < 100 ? 500 : 10000);  // or less: signals come
     self().progress.fetch_add(1, std::memory_order_relaxed);
   }
   report_hang(child);
@@ -184,6 +185,9 @@ void fork_once(bool is_rest) {
 }  // namespace
 
 void fork_now_and_then() {
+  // After the program closed the descriptor of the heap's file, a child sees what other threads
+  // write until it has its copy (docs/providers.md).
+  if (settings.descriptors && settings.threads != 0) return;
   if (generation < generations_max && one_in(generation > 0 ? 6 : 3)) fork_once(false);
 }
 

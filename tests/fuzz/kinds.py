@@ -107,6 +107,7 @@ def refusals(draw):
 
 def alone(draw):
     draw.settings["threads"] = 0
+    draw.environment["TALUS_HELPER"] = "0"
 
 
 def mixed(draw):

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <sys/personality.h>
 #include <unistd.h>
 
 #include "at_rest.hpp"
@@ -23,12 +23,6 @@
 namespace {
 
 using namespace fuzz;
-
-double now_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 void rest() {
   if (settings.address_limit) lift_address_limit();
@@ -76,6 +70,15 @@ void warm_up() {
   if (FILE* file = fopen("/dev/null", "w")) fclose(file);
 }
 
+// Without workers a run shall repeat itself, so that addresses are the same in each.
+void fix_addresses(char** words) {
+  const int now = personality(0xffffffff);
+  if (now < 0 || (now & ADDR_NO_RANDOMIZE) != 0) return;
+  if (personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE) >= 0) {
+    execv("/proc/self/exe", words);
+  }
+}
+
 void begin() {
   static uint8_t signal_stack[64 * kib];
   stack_t stack{};
@@ -113,6 +116,7 @@ void finish() {
 
 int main(int count, char** words) {
   if (!read_settings(count, words)) return 2;
+  if (settings.threads == 0) fix_addresses(words);
   begin();
   if (settings.refusals && !start_refusals()) {
     say("skipped: system calls cannot be refused here");

@@ -142,9 +142,8 @@ void expand(Place& place, size_t bytes) {
   const size_t usable = usable_size_of(place.owner.load(), place.number, place.block);
   if (usable != place.usable)
     fail("talus_expand refuses, usable is %zu, not %zu", usable, place.usable);
-  const bool is_small = place.usable <= 32 * kib && place.alignment <= 32 * kib;
-  const bool must_do = is_small && bytes <= usable && !place.was_provided && !settings.mapped;
-  if (must_do && !may_fail(place.owner.load(), place.number)) {
+  const bool must_do = bytes <= usable && usable <= 32 * kib && !place.was_provided;
+  if (must_do && !settings.mapped && !may_fail(place.owner.load(), place.number)) {
     fail("talus_expand(%zu) refuses a block of %zu", bytes, usable);
   }
 }

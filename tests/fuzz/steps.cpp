@@ -178,6 +178,7 @@ const Row rows[] = {
 
 void take_step() {
   self().progress.fetch_add(1, std::memory_order_relaxed);
+  self().random.start_step(++self().step_number);
   size_t part = draw(10000);
   for (const Row& row : rows) {
     if (part < row.parts) {

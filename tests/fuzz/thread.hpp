@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <atomic>
 #include <type_traits>
@@ -28,17 +29,29 @@ inline uint64_t mix_bits(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// The same numbers in every run for a given seed.
+// The same numbers in every run for a given seed. Each step begins a row of its own, so that a step
+// in which less was drawn, since a call failed, does not change all that follow.
 class Random {
  public:
-  void start(uint64_t seed) { state_ = mix_bits(seed + 1); }
+  void start(uint64_t seed) {
+    seed_ = mix_bits(seed + 1);
+    start_step(0);
+  }
+  void start_step(uint64_t number) { state_ = mix_bits(seed_ ^ mix_bits(number + 1)); }
   uint64_t next() { return mix_bits(state_ += 0x9e3779b97f4a7c15u); }
   // 0 where nothing is below the bound.
   size_t below(size_t bound) { return bound == 0 ? 0 : static_cast<size_t>(next() % bound); }
 
  private:
+  uint64_t seed_ = 0;
   uint64_t state_ = 0;
 };
+
+inline double now_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 // One call, as a failure prints it.
 struct Entry {
@@ -67,6 +80,7 @@ struct Thread {
   int error = 0;  // errno after the last called()
   int handler_depth = 0;
   long budget = 0;  // steps that it lives for
+  uint64_t step_number = 0;
   Entry journal[journal_length] = {};
   size_t journal_end = 0;
   struct Cache {
