@@ -206,9 +206,11 @@ void free_all() {
     for (int tries = 0; tries < 50; tries++)
       end_bounded(i);  // which it does mostly
   }
-  for (void*& block : self().signal_blocks) {
-    free(block);
-    block = nullptr;
+  for (Thread& thread : threads) {  // which all stand still, or are not in this process
+    for (void*& block : thread.signal_blocks) {
+      free(block);
+      block = nullptr;
+    }
   }
 }
 

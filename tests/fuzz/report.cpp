@@ -140,8 +140,9 @@ void fail(const char* format, ...) {
   va_end(arguments);
   if (length < 0) length = 0;
   if (this_thread != nullptr && static_cast<size_t>(length) < sizeof what) {
+    const int error = self().error == untouched_errno ? 0 : self().error;
     snprintf(what + length, sizeof what - static_cast<size_t>(length), " (%s, errno %d)",
-             self().doing, self().error);
+             self().doing, error);
   }
   end_after(what);
 }

@@ -168,7 +168,7 @@ const Row rows[] = {
     {2, &settings.limits, change_limit_handler},
     {9, &settings.address_limit, change_address_limit},
     {6, &settings.refusals, change_refusals},
-    {1, &settings.forks, fork_now_and_then},
+    {4, &settings.forks, fork_now_and_then},
     {1, nullptr, rest_a_little},
     {2, &settings.locked_memory, lock_some_memory},
     {1, &settings.spawns, spawn_program},
