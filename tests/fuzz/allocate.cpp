@@ -135,8 +135,7 @@ void* by_at_least(size_t alignment, size_t bytes) {
 
 size_t power_of_two_from(size_t bytes) {
   size_t power = 16;
-  while (power < bytes)
-    power *= 2;
+  while (power < bytes) power *= 2;
   return power;
 }
 

@@ -52,8 +52,7 @@ void sift_down(size_t at, size_t count) {
   }
 }
 void sort_ranges(size_t count) {
-  for (size_t i = count / 2; i-- > 0;)
-    sift_down(i, count);
+  for (size_t i = count / 2; i-- > 0;) sift_down(i, count);
   for (size_t left = count; left > 1; left--) {
     const Range range = ranges[0];
     ranges[0] = ranges[left - 1];
@@ -108,8 +107,7 @@ Shadow check_places() {
     add_place(shadow, place);
   }
   for (Thread& thread : threads) {
-    for (void* block : thread.signal_blocks)
-      shadow.sure += talus_usable_size(block);
+    for (void* block : thread.signal_blocks) shadow.sure += talus_usable_size(block);
   }
   expect_no_overlap(count);
   return shadow;
@@ -120,8 +118,7 @@ template <size_t count>
 bool is_sum(const char* whole, const char* const (&parts)[count]) {
   const long before = statistic(whole);
   long sum = 0;
-  for (const char* part : parts)
-    sum += statistic(part);
+  for (const char* part : parts) sum += statistic(part);
   return before != statistic(whole) || before == sum;
 }
 
@@ -178,10 +175,8 @@ bool prepare_rest_checks() {
 void check_at_rest(bool is_exact) {
   self().doing = "checking all at rest";
   const Shadow shadow = check_places();
-  for (int i = 0; i < instance_count; i++)
-    check_instance(i);
-  for (int i = 0; i < bounded_count; i++)
-    check_bounded(i);
+  for (int i = 0; i < instance_count; i++) check_instance(i);
+  for (int i = 0; i < bounded_count; i++) check_bounded(i);
   // Blocks of mapped modes are not in these statistics.
   if (!is_exact || shadow.has_lost || settings.mapped) return;
   check_sums();
@@ -200,8 +195,7 @@ void free_all() {
     }
     place.unlock();
   }
-  for (int i = 0; i < instance_count; i++)
-    end_instance(i, End::by_destroy);
+  for (int i = 0; i < instance_count; i++) end_instance(i, End::by_destroy);
   for (int i = 0; i < bounded_count; i++) {
     for (int tries = 0; tries < 50; tries++)
       end_bounded(i);  // which it does mostly

@@ -37,8 +37,7 @@ void make_alone(Bounded& bounded) {
   options.pools = bounded.pools = 1 + draw(TALUS_BOUNDED_POOLS_MAX);
   options.budget_bytes = draw(one_in(3) ? 4 * mib : 200000);
   if (one_in(2)) {
-    for (size_t i = 0; i < options.pools; i++)
-      budgets[i] = one_in(5) ? 0 : draw(300000);
+    for (size_t i = 0; i < options.pools; i++) budgets[i] = one_in(5) ? 0 : draw(300000);
     options.budgets = budgets;
   }
   bounded.has_fallback = one_in(2);
@@ -75,8 +74,7 @@ void end_alone(Bounded& bounded, int number) {
 
 void make_cache(const Bounded& bounded, int number, bool has_one) {
   size_t capacities[TALUS_BOUNDED_POOLS_MAX];
-  for (size_t& capacity : capacities)
-    capacity = one_in(4) ? 0 : draw(300);
+  for (size_t& capacity : capacities) capacity = one_in(4) ? 0 : draw(300);
   const size_t* wish = one_in(2) ? capacities : nullptr;
   const auto start = static_cast<talus_bounded_start>(draw(3));
   talus_bounded_cache* cache =
@@ -136,8 +134,7 @@ void check_bounded(int number) {
     live[index]++;
     all_live++;
   });
-  for (size_t pool = 0; pool < bounded.pools; pool++)
-    check_pool(bounded, pool, live[pool]);
+  for (size_t pool = 0; pool < bounded.pools; pool++) check_pool(bounded, pool, live[pool]);
   const size_t sum = talus_bounded_stats(bounded.handle, SIZE_MAX).live_blocks;
   if (sum != all_live) fail("all pools say %zu are live, it is %zu", sum, all_live);
 }
@@ -160,8 +157,7 @@ void end_caches() {
       if (own_cache(number) != nullptr) talus_bounded_cache_destroy(own_cache(number));
     });
   }
-  for (Thread::Cache& cache : self().caches)
-    cache = {};
+  for (Thread::Cache& cache : self().caches) cache = {};
 }
 
 void allocate_in_bounded(Place& place, int number) {

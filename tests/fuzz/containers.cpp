@@ -36,8 +36,7 @@ struct alignas(64) Aligned {
 // Grows, shrinks and copies a vector of consecutive numbers.
 template <typename Vector, typename Value>
 void use_vector(Vector& numbers, Value value_of, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    numbers.emplace_back(i);
+  for (size_t i = 0; i < count; i++) numbers.emplace_back(i);
   if (one_in(2)) numbers.resize(draw(count + 1));
   if (one_in(2)) numbers.shrink_to_fit();
   if (one_in(3)) numbers.reserve(draw(4 * count + 1));
@@ -71,8 +70,7 @@ void use_resource() {
   std::pmr::memory_resource* const plain = talus::default_resource();
   std::pmr::list<std::pmr::string> texts{settings.may_fail ? plain : &pool};
   const size_t count = draw(200);
-  for (size_t i = 0; i < count; i++)
-    texts.emplace_back(i, 'x');
+  for (size_t i = 0; i < count; i++) texts.emplace_back(i, 'x');
   size_t length = 0;
   for (const std::pmr::string& text : texts) {
     if (text.size() != length || text.find_first_not_of('x') != std::pmr::string::npos) {
@@ -113,8 +111,7 @@ void use_heap() {
   {
     Texts numbers{talus::heap_allocator<uint64_t>{heap}};
     const size_t count = draw(500);
-    for (size_t i = 0; i < count; i++)
-      numbers.push_back(i);
+    for (size_t i = 0; i < count; i++) numbers.push_back(i);
     Texts moved = std::move(numbers);
     if (heap.stats().live_blocks < count) fail("a list of %zu is not in its heap", count);
     uint64_t next = 0;
@@ -139,8 +136,7 @@ class Taken {
  public:
   explicit Taken(talus::bounded& owner) : owner_{owner} {}
   ~Taken() {
-    for (void* block : blocks_)
-      owner_.deallocate(block);
+    for (void* block : blocks_) owner_.deallocate(block);
   }
   void take(talus::bounded_cache& cache) {
     for (void*& block : blocks_) {

@@ -47,8 +47,7 @@ void write_range(const Contents& contents, uint8_t* block, size_t from, size_t t
     const uint64_t word = contents.word(from / word_bytes);
     memcpy(block + from, &word, word_bytes);
   }
-  for (; from < to; from++)
-    block[from] = byte_of(contents.word(from / word_bytes), from);
+  for (; from < to; from++) block[from] = byte_of(contents.word(from / word_bytes), from);
 }
 
 size_t first_lost_in(const Contents& contents, const uint8_t* block, size_t from, size_t to) {
@@ -117,8 +116,7 @@ size_t first_nonzero(const void* block, size_t from, size_t to) {
     return first_nonzero_in(bytes, from, to);
   }
   size_t offsets[40];
-  for (size_t& offset : offsets)
-    offset = from + draw(to - from - sample_bytes);
+  for (size_t& offset : offsets) offset = from + draw(to - from - sample_bytes);
   const Interruptible loops;
   size_t found = first_nonzero_in(bytes, from, from + page_bytes);
   if (found == nowhere) found = first_nonzero_in(bytes, to - page_bytes, to);

@@ -60,10 +60,8 @@ void hold_some(bool is_rest) {
 }
 
 void let_all_go() {
-  for (int i = 0; i < instance_count; i++)
-    let_go(instances[i].gate, holds.instances[i]);
-  for (int i = 0; i < bounded_count; i++)
-    let_go(bounded_instances[i].gate, holds.bounded[i]);
+  for (int i = 0; i < instance_count; i++) let_go(instances[i].gate, holds.instances[i]);
+  for (int i = 0; i < bounded_count; i++) let_go(bounded_instances[i].gate, holds.bounded[i]);
   for (size_t i = 0; i < settings.places; i++) {
     if (holds.places[i] == Hold::alone) places[i].unlock();
   }

@@ -21,8 +21,7 @@ bool make_places() {
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (memory == MAP_FAILED) return false;
   places = static_cast<Place*>(memory);
-  for (size_t i = 0; i < settings.places; i++)
-    new (&places[i]) Place;
+  for (size_t i = 0; i < settings.places; i++) new (&places[i]) Place;
   return true;
 }
 
@@ -109,8 +108,9 @@ void settle(Place& place, const Given& given, Owner owner, int number) {
 void expect_refusal(const Given& given, Owner owner, int number) {
   constexpr size_t surely_there = 64 * mib;
   refused_count++;
-  if (self().error != ENOMEM)
+  if (self().error != ENOMEM) {
     fail("%s(%zu) fails and errno is not ENOMEM", given.call, given.bytes);
+  }
   const bool is_little = given.bytes < surely_there && given.alignment < surely_there;
   if (is_little && !may_fail(owner, number)) {
     fail("%s(%zu) at %zu fails, and nothing limits it", given.call, given.bytes, given.alignment);

@@ -94,7 +94,7 @@ void show_backtraces(pid_t process) {
 }
 
 void on_crash(int signal_number, siginfo_t* info, void*) {
-  if (is_failing.exchange(true)) pause();
+  while (is_failing.exchange(true)) pause();
   char what[100];
   snprintf(what, sizeof what, "signal %d at %p while %s", signal_number, info->si_addr,
            this_thread != nullptr ? self().doing : "?");
@@ -131,8 +131,7 @@ void say(const char* format, ...) {
 }
 
 void fail(const char* format, ...) {
-  while (is_failing.exchange(true))
-    pause();
+  while (is_failing.exchange(true)) pause();
   char what[700];
   va_list arguments;
   va_start(arguments, format);
@@ -158,11 +157,9 @@ void watch_for_crashes() {
   struct sigaction action {};
   action.sa_sigaction = on_crash;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-  for (int number : {SIGILL, SIGABRT, SIGFPE})
-    sigaction(number, &action, nullptr);
+  for (int number : {SIGILL, SIGABRT, SIGFPE}) sigaction(number, &action, nullptr);
   if (settings.mapped) return;  // whose handler says more
-  for (int number : {SIGSEGV, SIGBUS})
-    sigaction(number, &action, nullptr);
+  for (int number : {SIGSEGV, SIGBUS}) sigaction(number, &action, nullptr);
 }
 
 void start_watchdog() {

@@ -140,8 +140,9 @@ void expand(Place& place, size_t bytes) {
   if (given.block != nullptr) fail("talus_expand moves %p to %p", place.block, given.block);
   check(place, "after talus_expand refused");
   const size_t usable = usable_size_of(place.owner.load(), place.number, place.block);
-  if (usable != place.usable)
+  if (usable != place.usable) {
     fail("talus_expand refuses, usable is %zu, not %zu", usable, place.usable);
+  }
   const bool must_do = bytes <= usable && usable <= 32 * kib && !place.was_provided;
   if (must_do && !settings.mapped && !may_fail(place.owner.load(), place.number)) {
     fail("talus_expand(%zu) refuses a block of %zu", bytes, usable);

@@ -72,8 +72,7 @@ bool read_settings(int count, char** words) {
   for (int i = 1; i < count; i++) {
     if (read_setting(words[i])) continue;
     fprintf(stderr, "%s: not understood; name=NUMBER, of:", words[i]);
-    for (const Row& row : rows)
-      fprintf(stderr, " %s", row.name);
+    for (const Row& row : rows) fprintf(stderr, " %s", row.name);
     fprintf(stderr, "; or directory=PATH\n");
     return false;
   }

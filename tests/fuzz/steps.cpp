@@ -193,8 +193,7 @@ void take_step() {
 }  // namespace
 
 void take_steps(size_t count) {
-  for (size_t i = 0; i < count; i++)
-    take_step();
+  for (size_t i = 0; i < count; i++) take_step();
   step_total += count;
 }
 

@@ -39,8 +39,7 @@ void change_address_limit() {
 void lift_address_limit() { set_limit(RLIMIT_AS, SIZE_MAX); }
 
 void lift_all_limits() {
-  for (const int which : {RLIMIT_AS, RLIMIT_FSIZE, RLIMIT_NOFILE})
-    set_limit(which, SIZE_MAX);
+  for (const int which : {RLIMIT_AS, RLIMIT_FSIZE, RLIMIT_NOFILE}) set_limit(which, SIZE_MAX);
   if (settings.locked_memory) munlockall();
 }
 

@@ -53,8 +53,7 @@ void stand_still() {
   self().doing = "standing still";
   self().life.store(Life::starting);  // which no watchdog looks at
   paused_count++;
-  while (must_pause.load())
-    usleep(200);
+  while (must_pause.load()) usleep(200);
   paused_count--;
   self().life.store(Life::running);
 }
@@ -91,8 +90,7 @@ bool start(Thread& thread, uint64_t seed, long budget, size_t stack_bytes) {
   thread.budget = budget;
   thread.journal_end = 0;
   thread.handler_depth = 0;
-  for (Thread::Cache& cache : thread.caches)
-    cache = {};
+  for (Thread::Cache& cache : thread.caches) cache = {};
   thread.life.store(Life::starting);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
@@ -135,8 +133,7 @@ void on_signal(int) {
   } else {
     const size_t bytes = 1 + static_cast<size_t>(mix_bits(thread.progress.load()) % 5000);
     block = static_cast<uint8_t*>(malloc(bytes));
-    for (size_t i = 0; block != nullptr && i < bytes; i++)
-      block[i] = byte_at(i);
+    for (size_t i = 0; block != nullptr && i < bytes; i++) block[i] = byte_at(i);
     thread.signal_bytes[which] = bytes;
   }
   thread.signal_blocks[which] = block;
@@ -158,8 +155,7 @@ void* send_signals(void*) {
 }  // namespace
 
 void prepare_workers() {
-  for (uint32_t i = 0; i < thread_count_max; i++)
-    threads[i].id = i;
+  for (uint32_t i = 0; i < thread_count_max; i++) threads[i].id = i;
   pthread_key_create(&late_key, live_late);
   struct sigaction action {};
   action.sa_handler = on_signal;
@@ -203,8 +199,7 @@ void pause_workers() {
 
 void resume_workers() {
   must_pause.store(false);
-  while (paused_count.load() != 0)
-    usleep(100);
+  while (paused_count.load() != 0) usleep(100);
 }
 
 void end_workers() {
