@@ -179,6 +179,16 @@ void make_instance(int number) {
   instance.gate.open();
 }
 
+namespace {
+
+// Where the kernel refused memory for the page map, only talus_heap_* functions know the blocks of
+// such a heap (docs/providers.md).
+bool is_known_by_heap_alone(const Instance& instance, const void* block) {
+  return instance.has_provider && settings.may_fail && talus_heap_of(block) == nullptr;
+}
+
+}  // namespace
+
 void allocate_in_instance(Place& place, int number) {
   const Instance& instance = instances[number];
   Given given;
@@ -218,6 +228,10 @@ void allocate_in_instance(Place& place, int number) {
     fail("%s(%zu) succeeds", given.call, given.bytes);
   }
   expect_errno_kept(given.call);
+  if (is_known_by_heap_alone(instance, given.block)) {
+    talus_heap_free(instance.handle, given.block);
+    return;
+  }
   settle(place, given, Owner::instance, number);
 }
 
