@@ -120,8 +120,6 @@ inline int heap_delete(talus_heap* heap) noexcept {
     const Inside inside{handle_in(heap), "talus_heap_delete"};
     const RegionHeap* region = inside.slot().region;
     if (region != nullptr && !region->source->may_outlive_heap) return EINVAL;
-    // Nobody would know the blocks.
-    if (region != nullptr && !region->has_page_words) return ENOMEM;
   }
   return delete_instance(handle_in(heap), "talus_heap_delete") ? 0 : ENOMEM;
 }

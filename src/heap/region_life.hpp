@@ -10,8 +10,8 @@
 //
 // Owns: the five sources. Invariants: bookkeeping never lies in memory that a fork exchanges; the
 // page map has back what it had when the region ends; where the kernel has no memory for the page
-// map, blocks are known by their heap alone. Called on: any thread, without locks, but for commit
-// and purge, which hold the instance's.
+// map, blocks in a buffer are known by their heap alone, and there is no other region. Called on:
+// any thread, without locks, but for commit and purge, which hold the instance's.
 #ifndef TALUS_HEAP_REGION_LIFE_HPP
 #define TALUS_HEAP_REGION_LIFE_HPP
 
@@ -126,6 +126,13 @@ inline void end_region(RegionHeap& region) noexcept {
   if (region.source->release != nullptr) region.source->release(region);
 }
 
+// Any function may be called with its blocks, or there is no such region: null, and it has ended.
+inline RegionHeap* if_known(RegionHeap* region) noexcept {
+  if (region == nullptr || region->has_page_words) return region;
+  end_region(*region);
+  return nullptr;
+}
+
 // ---- pages of the kernel's
 
 // Twice as many pages can be used each time, so that the calls are few: they cost no memory.
@@ -179,7 +186,8 @@ inline RegionHeap* make_kernel_region_of(size_t bytes, const RegionWish& wish,
   const uintptr_t base = reinterpret_cast<uintptr_t>(at);
   place_region(*region, base, base + bytes, kernel_source);
   region->allowed_end = base;
-  return region;
+  refusal = RegionRefusal::memory;
+  return if_known(region);
 }
 inline RegionHeap* make_kernel_region(const RegionWish& wish, RegionRefusal& refusal) noexcept {
   const size_t said = round_up(wish.provider.bytes, granule_bytes);
@@ -322,10 +330,9 @@ inline RegionHeap* make_callback_region(const talus_provider& wish) noexcept {
   region->context = wish.context;
   region->reserved = at;
   region->reserved_bytes = wish.bytes;
-  if (region->has_page_words) {
-    claim_granule(*region, 0, base, end);
-    if (region->granule_count > 1) claim_granule(*region, region->granule_count - 1, base, end);
-  }
+  if (!region->has_page_words) return region;
+  claim_granule(*region, 0, base, end);
+  if (region->granule_count > 1) claim_granule(*region, region->granule_count - 1, base, end);
   return region;
 }
 
@@ -363,9 +370,9 @@ inline RegionHeap* make_region(const RegionWish& wish, RegionRefusal& refusal) n
   switch (wish.provider.kind) {
     case TALUS_PROVIDER_OS: return make_kernel_region(wish, refusal);
     case TALUS_PROVIDER_BUFFER: return make_buffer_region(wish.provider);
-    case TALUS_PROVIDER_PREALLOC: return make_prealloc_region(wish, refusal);
-    case TALUS_PROVIDER_FILE: return make_file_region(wish.provider);
-    default: return make_callback_region(wish.provider);
+    case TALUS_PROVIDER_PREALLOC: return if_known(make_prealloc_region(wish, refusal));
+    case TALUS_PROVIDER_FILE: return if_known(make_file_region(wish.provider));
+    default: return if_known(make_callback_region(wish.provider));
   }
 }
 

@@ -109,6 +109,7 @@ Shadow check_places() {
   for (Thread& thread : threads) {
     for (void* block : thread.signal_blocks) shadow.sure += talus_usable_size(block);
   }
+  for (const Instance& instance : instances) shadow.unsure += instance.buffer.block_bytes;
   expect_no_overlap(count);
   return shadow;
 }

@@ -182,9 +182,10 @@ void make_instance(int number) {
 namespace {
 
 // Where the kernel refused memory for the page map, only talus_heap_* functions know the blocks of
-// such a heap (docs/providers.md).
+// a heap in a buffer (docs/providers.md).
 bool is_known_by_heap_alone(const Instance& instance, const void* block) {
-  return instance.has_provider && settings.may_fail && talus_heap_of(block) == nullptr;
+  const bool may_be = instance.memory == Memory::buffer && settings.may_fail;
+  return may_be && talus_heap_of(block) == nullptr;
 }
 
 }  // namespace

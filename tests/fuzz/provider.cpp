@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <cstdlib>
+
 #include "report.hpp"
 
 namespace fuzz {
@@ -96,23 +98,32 @@ void release(void* context, void* at, size_t bytes) {
 }  // namespace
 
 bool Buffer::make(size_t wanted_bytes) {
-  mapping_bytes = to_pages(wanted_bytes + 80 * kib);
-  mapping = static_cast<uint8_t*>(map(mapping_bytes, PROT_READ | PROT_WRITE));
-  if (mapping == nullptr) return false;
+  const bool is_block = one_in(2);
+  if (is_block && !one_in(4)) wanted_bytes = 128 * kib + wanted_bytes % (64 * kib);  // in a slab
+  const size_t front_bytes = draw(is_block ? 4 * kib : 64 * kib);
+  memory_bytes = to_pages(guard_bytes + front_bytes + wanted_bytes + guard_bytes);
+  memory = static_cast<uint8_t*>(is_block ? called([&] { return malloc(memory_bytes); })
+                                          : map(memory_bytes, PROT_READ | PROT_WRITE));
+  if (memory == nullptr) return false;
+  if (is_block) block_bytes = talus_usable_size(memory);
   bytes = wanted_bytes;
-  start = mapping + guard_bytes + draw(64 * kib);
+  start = memory + guard_bytes + front_bytes;
   memset(start - guard_bytes, guard_byte, guard_bytes);
   memset(start + bytes, guard_byte, guard_bytes);
   return true;
 }
 
 void Buffer::check_and_end() {
-  if (mapping == nullptr) return;
+  if (memory == nullptr) return;
   for (size_t i = 0; i < guard_bytes; i++) {
     if (start[i - guard_bytes] == guard_byte && start[bytes + i] == guard_byte) continue;
     fail("a heap in a buffer of %zu bytes at %p wrote beside it", bytes, static_cast<void*>(start));
   }
-  munmap(mapping, mapping_bytes);
+  if (block_bytes != 0) {
+    free(memory);
+  } else {
+    munmap(memory, memory_bytes);
+  }
   *this = {};
 }
 

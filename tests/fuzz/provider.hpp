@@ -13,10 +13,12 @@
 
 namespace fuzz {
 
-// A buffer of the caller's in a mapping, with guards before and behind it.
+// A buffer of the caller's in a mapping, or in a block of malloc's, which may become another heap's
+// while it is used. There are guards before and behind it.
 struct Buffer {
-  uint8_t* mapping = nullptr;
-  size_t mapping_bytes = 0;
+  uint8_t* memory = nullptr;
+  size_t memory_bytes = 0;
+  size_t block_bytes = 0;  // usable ones of the block; 0: it is a mapping
   uint8_t* start = nullptr;
   size_t bytes = 0;
 

@@ -20,6 +20,7 @@
 #include <string>
 
 #include "os/os.hpp"
+#include "space/provider.hpp"
 
 #if !TALUS_FAKE_OS
 #error "these tests are about the fake operating system"
@@ -56,6 +57,13 @@ inline size_t row_of(os::FakeCall kind) { return static_cast<size_t>(kind); }
 inline void refuse_maps() {
   const size_t row = row_of(os::FakeCall::map);
   os::fake_plan.refuse_from[row].store_relaxed(os::fake_plan.calls[row].load_relaxed() + 1);
+}
+
+// What a provider of a test reserves, whatever is asked for.
+inline ProvidedRange reserve_some(size_t, size_t) noexcept {
+  constexpr size_t bytes = 64 * mib;
+  void* at = os::map_aligned(nullptr, bytes, arena_alignment);
+  return {reinterpret_cast<uintptr_t>(at), at == nullptr ? 0 : bytes};
 }
 
 // From here on the kernel is well again; the counts of calls go on.

@@ -186,8 +186,8 @@ TEST(OwnPagesAndTheKernel, RefusedPagesAreNoMemory) {
   EXPECT_EQ(wrong, "");
 }
 
-// Without memory for the page map nobody would know the blocks: they cannot outlive the heap.
-TEST(OwnPagesAndTheKernel, NamelessBlocksDoNotOutliveTheirHeap) {
+// Without memory for the page map free() would not know the blocks: there is no such heap.
+TEST(OwnPagesAndTheKernel, NobodyGetsAHeapWhoseBlocksAreUnknown) {
   const std::string wrong = test::run_in_child([] {
     release(allocate(1));
     const uint64_t made = calls_of(FakeCall::map);
@@ -195,13 +195,13 @@ TEST(OwnPagesAndTheKernel, NamelessBlocksDoNotOutliveTheirHeap) {
     // has need.
     fake_plan.refuse_at[test::row_of(FakeCall::map)].store_relaxed(made + 3);
     constexpr size_t bytes = 2 * PageMap::window_granules * granule_bytes;
-    talus_heap* heap = heap_on_node(0, TALUS_PROVIDER_OS, "nameless", bytes);
-    test::require(heap != nullptr, "no heap");
-    void* block = api::heap_malloc(heap, 100);
-    test::require(api::heap_of(block) == nullptr && api::heap_contains(heap, block) == 1, "it is");
-    test::require(api::heap_delete(heap) == ENOMEM, "delete");
-    test::require(api::heap_contains(heap, block) == 1, "it is as it was");
-    api::heap_free(heap, block);
+    errno = 0;
+    test::require(heap_on_node(0, TALUS_PROVIDER_OS, "unknown", bytes) == nullptr, "a heap");
+    test::require(errno == ENOMEM, "errno", static_cast<size_t>(errno));
+    test::require(calls_of(FakeCall::unmap) >= 2, "the addresses and the bookkeeping went back");
+    talus_heap* heap = heap_on_node(0, TALUS_PROVIDER_OS, "known", bytes);
+    test::require(heap != nullptr, "no heap by a kernel that is well again");
+    test::require(api::heap_of(api::heap_malloc(heap, 100)) == heap, "its block");
     api::heap_destroy(heap);
   });
   EXPECT_EQ(wrong, "");
