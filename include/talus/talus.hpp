@@ -96,7 +96,7 @@ template <std::size_t Bytes>
 // What allocate_at_least returns: the standard's type where there is one.
 #if defined(__cpp_lib_allocate_at_least)
 template <typename Pointer>
-using allocation_result = std::allocation_result<Pointer, std::size_t>;
+using allocation_result = std::allocation_result<Pointer>;  // libc++ 15 and 16 know no more
 #else
 template <typename Pointer>
 struct allocation_result {

@@ -45,6 +45,20 @@ void use() {
   talus::bounded_cache cache{pools};
 }
 """
+# A standard library that has allocate_at_least before C++23, with the one parameter of libc++ 15.
+ONE_PARAMETER_USE = """#include <cstddef>
+#define __cpp_lib_allocate_at_least 202106L
+namespace std {
+template <class Pointer>
+struct allocation_result {
+  Pointer ptr;
+  size_t count;
+};
+}
+#include <talus/talus.hpp>
+std::allocation_result<int*> use();
+std::allocation_result<int*> use() { return talus::allocator<int>{}.allocate_at_least(3); }
+"""
 ONE_HEADER_USE = """#include <talus/talus.hpp>
 #include <talus/talus.hpp>
 int main() { talus_free(talus_malloc(1)); }
@@ -70,6 +84,7 @@ def jobs(arguments, folder: Path):
     (folder / "header.cpp").write_text(HEADER_USE)
     (folder / "one.cpp").write_text(ONE_HEADER_USE)
     (folder / "types.cpp").write_text(TYPES_USE)
+    (folder / "one_parameter.cpp").write_text(ONE_PARAMETER_USE)
     for compiler in filter(shutil.which, C_COMPILERS):
         for standard in standards_of(compiler, ("c99", "c11", "c17", "c23 c2x")):
             yield (f"talus.h, {compiler} {standard}",
@@ -87,6 +102,9 @@ def jobs(arguments, folder: Path):
                        [*start, "-fsyntax-only", include, *PEDANTIC, *bare,
                         str(folder / "types.cpp")])
             if standard == "c++17":
+                yield (f"allocation_result of one parameter, {compiler}",
+                       [*start, "-fsyntax-only", include, *PEDANTIC,
+                        str(folder / "one_parameter.cpp")])
                 continue
             generates = compiler == "g++" and standard == "c++20"
             how = ["-O2", "-S", "-o", "/dev/null"] if generates else ["-fsyntax-only"]
