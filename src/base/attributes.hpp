@@ -70,10 +70,11 @@
 #define TALUS_NO_RACE_CHECK
 #endif
 // And for an order that follows from time: what was written before the first is seen behind the
-// second, by whoever says the same address.
+// second, by whoever says the same address. These are the sanitizer's, not hidden with all that the
+// header-only door declares.
 #if TALUS_UNDER_TSAN
-extern "C" void __tsan_release(void* address);
-extern "C" void __tsan_acquire(void* address);
+extern "C" __attribute__((visibility("default"))) void __tsan_release(void* address);
+extern "C" __attribute__((visibility("default"))) void __tsan_acquire(void* address);
 #define TALUS_TELL_RELEASE(address) __tsan_release(address)
 #define TALUS_TELL_ACQUIRE(address) __tsan_acquire(address)
 #else

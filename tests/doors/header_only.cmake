@@ -68,6 +68,16 @@ cxx_door(header_17 17 talus_header_only SOURCES ${header_sources} FLAGS -O3 LOOK
 cxx_door(header_20 20 talus_header_only SOURCES ${header_sources} LOOKED_AT)
 other_cxx_door(header_other_compiler 17 talus_header_only SOURCES ${header_sources} LOOKED_AT)
 
+# Under ThreadSanitizer, which is told what it cannot know, in its own names.
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS -fsanitize=thread)
+check_cxx_source_compiles("int main() {}" TALUS_HAS_TSAN)
+unset(CMAKE_REQUIRED_FLAGS)
+if(TALUS_HAS_TSAN)
+  cxx_door(header_tsan 17 talus_header_only SOURCES heaps_main.cpp FLAGS -fsanitize=thread)
+  target_link_options(door_header_tsan PRIVATE -fsanitize=thread)
+endif()
+
 foreach(name first second)
   add_library(door_plugin_${name} MODULE plugin.cpp)
   target_compile_options(door_plugin_${name} PRIVATE ${header_warnings})
