@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ENTRY = ROOT / "src" / "door" / "header_only.hpp"
 TYPES = ROOT / "include" / "talus" / "talus.hpp"
+ONE_HEADER = "talus/talus.hpp"
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 GUARD = re.compile(r"^#(?:ifndef|define|endif)\b.*\bTALUS_[A-Z_]+_(?:HPP|H)\b")
 
@@ -30,6 +31,9 @@ HEAD = """// SPDX-License-Identifier: MIT
 #ifndef TALUS_TALUS_HPP
 #define TALUS_TALUS_HPP
 #define TALUS_ONE_HEADER
+#if defined(TALUS_HEADER_ONLY) && defined(TALUS_API)
+#error "define TALUS_HEADER_ONLY before the first header of Talus is included"
+#endif
 """
 
 
@@ -52,6 +56,8 @@ def gather(path: Path, seen: set, system: list) -> list:
         if match is None:
             if not GUARD.match(line):
                 lines.append(line)
+        elif match.group(1) == ONE_HEADER:
+            pass  # by which a C header that is included first comes to the file made here
         elif match.group(1):
             lines += gather(find(match.group(1)), seen, system)
         elif match.group(2) not in system:
@@ -74,7 +80,8 @@ def main() -> int:
     text += "".join(f"#if __has_include(<{name}>)\n#include <{name}>\n#endif\n"
                     for name in system_of_types)
     text += "#if defined(TALUS_HEADER_ONLY)\n"
-    # What the C headers say is below; who includes one of them later must not get it twice.
+    # What the C headers say is below; who includes one of them later must not get it twice. Who
+    # includes one of them first comes here by way of it.
     text += "#define TALUS_TALUS_H\n#define TALUS_BOUNDED_H\n"
     text += "".join(f"#include <{name}>\n" for name in system)
     text += "#pragma GCC visibility push(hidden)\n"

@@ -18,6 +18,12 @@
 #ifndef TALUS_BOUNDED_H
 #define TALUS_BOUNDED_H
 
+#if defined(TALUS_HEADER_ONLY) && !defined(__cplusplus)
+#error "TALUS_HEADER_ONLY is for C++: a C program links the library"
+#elif defined(TALUS_HEADER_ONLY) && !defined(TALUS_ONE_HEADER)
+#include "talus/talus.hpp" /* the one header, which has all that is declared here */
+#else
+
 #include "talus/talus.h"
 
 #ifdef __cplusplus
@@ -158,5 +164,7 @@ TALUS_API talus_bounded_numbers talus_bounded_stats(talus_bounded* instance,
 #ifdef __cplusplus
 }
 #endif
+
+#endif /* not by way of the one header */
 
 #endif /* TALUS_BOUNDED_H */

@@ -13,6 +13,12 @@
 #ifndef TALUS_TALUS_H
 #define TALUS_TALUS_H
 
+#if defined(TALUS_HEADER_ONLY) && !defined(__cplusplus)
+#error "TALUS_HEADER_ONLY is for C++: a C program links the library"
+#elif defined(TALUS_HEADER_ONLY) && !defined(TALUS_ONE_HEADER)
+#include "talus/talus.hpp" /* the one header, which has all that is declared here */
+#else
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -380,5 +386,7 @@ TALUS_API const char* talus_version(void) TALUS_NOEXCEPT;
 #ifdef __cplusplus
 }
 #endif
+
+#endif /* not by way of the one header */
 
 #endif /* TALUS_TALUS_H */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tests/doors/header_other: the second unit that includes the header-only door.
+#include <talus/bounded.h>
+
 #include "header_units.hpp"
 
 void* other_malloc(size_t bytes) { return talus_malloc(bytes); }

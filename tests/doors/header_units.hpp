@@ -3,7 +3,10 @@
 #ifndef TALUS_TESTS_DOORS_HEADER_UNITS_HPP
 #define TALUS_TESTS_DOORS_HEADER_UNITS_HPP
 
+// Any of the headers may come first, and any later.
+#include <talus/talus.h>
 #include <talus/talus.hpp>
+#include <talus/bounded.h>
 
 // In the other unit: its own calls of the inline functions, and where it sees the heap.
 void* other_malloc(size_t bytes);
