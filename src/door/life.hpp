@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // door/life: the start and the end of a unit that carries Talus.
 //
-// Owns: a constructor and a destructor in each unit that includes it, so that no door, not even one
-// member of the static library, comes without them. The steps behind them run once. They run after
-// libc's and before the program's, in reverse at the end; allocation works before and after.
+// Owns: a constructor and a destructor in each unit that includes it, so that no door comes without
+// them. The steps behind them run once. They run after libc's and before the program's, in reverse
+// at the end; allocation works before and after.
 #ifndef TALUS_DOOR_LIFE_HPP
 #define TALUS_DOOR_LIFE_HPP
 

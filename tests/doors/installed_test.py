@@ -62,6 +62,9 @@ def test_libraries(prefix: Prefix, cc: str, cxx: str) -> None:
     prefix.check(prefix.build("shared", cc, source, "-L", str(prefix.lib), "-ltalus"), **path)
     prefix.check(prefix.build("archive", cc, source, str(prefix.lib / "libtalus.a")))
     prefix.check(prefix.build("static", cc, "-static", source, "-L", str(prefix.lib), "-ltalus"))
+    named_nowhere = str(HERE / "only_strdup.c")
+    prefix.check(prefix.build("by_u", cc, "-Wl,-u,malloc", named_nowhere,
+                              str(prefix.lib / "libtalus.a")))
     prefix.check(prefix.build("object", cc, source, str(prefix.lib / "talus.o")))
     source = str(HERE / "uses_cxx.cpp")
     prefix.check(prefix.build("cxx", cxx, "-std=c++17", source, "-L", str(prefix.lib), "-ltalus"),
@@ -104,6 +107,9 @@ def test_pkg_config(prefix: Prefix, cc: str, cxx: str) -> None:
         standard = ["-std=c++17"] if compiler == cxx else []
         call([compiler, *standard, str(EXAMPLES / source), "-o", str(program), *words])
         call([str(program)], environment)
+    words = call([tool, "--static", "--cflags", "--libs", "talus"], environment).split()
+    prefix.check(prefix.build("by_static_pkg_config", cc, "-static", str(HERE / "only_strdup.c"),
+                              *words))
 
 
 def test_command(prefix: Prefix) -> None:

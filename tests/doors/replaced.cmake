@@ -4,9 +4,9 @@
 # linked; and one that opens the library and asks it for names that others have. Part of
 # tests/doors.
 
-# replaced_door(name source [definitions]): tests doors.NAME_preload and doors.NAME_shared.
+# replaced_door(name source [definitions]): tests doors.NAME_preload, doors.NAME_shared and so on.
 function(replaced_door name source)
-  foreach(kind preload shared)
+  foreach(kind preload shared archive object)
     set(program door_${name}_${kind})
     add_executable(${program} ${source})
     target_compile_options(${program} PRIVATE -Wall -Wextra -fno-builtin
@@ -16,6 +16,14 @@ function(replaced_door name source)
     door_test(${name}_${kind} ${program})
   endforeach()
   target_link_libraries(door_${name}_shared PRIVATE -Wl,--no-as-needed talus_shared)
+  target_link_libraries(door_${name}_archive PRIVATE talus_static)
+  target_link_libraries(door_${name}_object PRIVATE ${CMAKE_BINARY_DIR}/talus.o)
+  add_dependencies(door_${name}_object talus_single_object)
+  # What is found by its name has to be linked, and known to the loader.
+  foreach(kind archive object)
+    target_link_options(door_${name}_${kind} PRIVATE LINKER:-u,reallocarray)
+    set_target_properties(door_${name}_${kind} PROPERTIES ENABLE_EXPORTS ON)
+  endforeach()
   add_dependencies(door_${name}_preload talus_shared)
   set_tests_properties(doors.${name}_preload PROPERTIES
     ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:talus_shared>)
