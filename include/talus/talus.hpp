@@ -157,11 +157,19 @@ constexpr bool operator!=(const allocator<T>&, const allocator<U>&) noexcept {
 
 #if __has_include(<memory_resource>)
 
-// Its address tells the heaps of header-only copies in several shared objects apart.
+// An address for each heap: in the library, whoever hides what, or of the header-only copy that a
+// shared object has.
+#if defined(TALUS_HEADER_ONLY)
 inline char heap_identity = 0;
+inline const void* this_heap() noexcept { return &heap_identity; }
+#define TALUS_RESOURCE memory_resource
+#else
+inline const void* this_heap() noexcept { return reinterpret_cast<const void*>(&talus_malloc); }
+#define TALUS_RESOURCE [[gnu::visibility("default")]] memory_resource  // one type for all objects
+#endif
 
 // The heap of Talus as a std::pmr::memory_resource; upstream of a pool, or used directly.
-class memory_resource final : public std::pmr::memory_resource {
+class TALUS_RESOURCE final : public std::pmr::memory_resource {
  public:
   memory_resource() noexcept = default;
 
@@ -183,8 +191,9 @@ class memory_resource final : public std::pmr::memory_resource {
 #endif
   }
 
-  [[maybe_unused]] const char* heap_ = &heap_identity;
+  [[maybe_unused]] const void* heap_ = this_heap();
 };
+#undef TALUS_RESOURCE
 
 // One that lives as long as the process, for std::pmr::set_default_resource and containers.
 inline memory_resource* default_resource() noexcept {

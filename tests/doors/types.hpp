@@ -9,9 +9,12 @@
 
 using Numbers = std::vector<int, talus::allocator<int>>;
 
-// In the other unit: the resource that it sees, and containers that it fills and empties.
+// In the other unit, or in a library that hides all else: the resource that it sees, and containers
+// that it fills and empties.
+#pragma GCC visibility push(default)
 std::pmr::memory_resource* resource_of_other();
 Numbers numbers_of_other();
 void empty_in_other(Numbers numbers);
+#pragma GCC visibility pop
 
 #endif  // TALUS_TESTS_DOORS_TYPES_HPP
