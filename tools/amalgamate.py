@@ -27,7 +27,9 @@ HEAD = """// SPDX-License-Identifier: MIT
 // beside talus.h. Define TALUS_HEADER_ONLY before the include, in every unit, and no library is
 // linked: the functions of talus.h are then inline, and all units of one executable or shared
 // object share one heap. Each shared object has a heap of its own: free a block in the object that
-// allocated it. Needs C++17, gcc or clang. Made by tools/amalgamate.py; do not edit.
+// allocated it, and compile with -fvisibility=hidden what has types with members of Talus's, or the
+// loader makes their functions one for all objects (g++ warns of such types). Needs C++17, gcc or
+// clang. Made by tools/amalgamate.py; do not edit.
 #ifndef TALUS_TALUS_HPP
 #define TALUS_TALUS_HPP
 #define TALUS_ONE_HEADER

@@ -90,3 +90,14 @@ target_link_libraries(door_plugins PRIVATE talus_header_only Threads::Threads ${
 add_dependencies(door_plugins door_plugin_first door_plugin_second)
 door_test(plugins door_plugins
   $<TARGET_FILE:door_plugin_first> $<TARGET_FILE:door_plugin_second>)
+
+# Types with containers of Talus in them, of the same name in both: nothing is inlined.
+add_executable(door_levels level.cpp)
+foreach(name first second)
+  add_library(door_level_${name} SHARED level.cpp)
+  target_compile_definitions(door_level_${name} PRIVATE LEVEL_NAME=${name}_level)
+  target_compile_options(door_level_${name} PRIVATE ${header_warnings} -O0 -fvisibility=hidden)
+  target_link_libraries(door_level_${name} PRIVATE talus_header_only Threads::Threads)
+  target_link_libraries(door_levels PRIVATE door_level_${name})
+endforeach()
+door_test(levels door_levels)
