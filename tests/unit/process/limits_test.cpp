@@ -2,6 +2,7 @@
 // tests/unit/process/limits: the limits in effect after the start of a process that has Talus
 // inside, and the two functions by which a program changes them.
 #define TALUS_HEADER_ONLY
+#define TALUS_ONE_HEADER
 
 #include "door/header_only.hpp"
 
