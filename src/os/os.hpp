@@ -11,6 +11,7 @@
 #if TALUS_FAKE_OS
 #include "os/os_fake.hpp"
 #endif
+#include "os/own_object.hpp"
 #include "os/rare_calls.hpp"
 #include "os/report.hpp"
 

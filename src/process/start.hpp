@@ -134,16 +134,17 @@ TALUS_START void process_starts() noexcept {
 }
 
 // Code that stays where it is may be left to a helper that does not end: it may wait for a lock
-// that its ender holds, who calls exit in the handler of a signal.
+// that its ender holds, who calls exit in the handler of a signal. Threads may end in it, too.
 inline constexpr uint64_t exit_patience_ms = 200;
 
 TALUS_START void process_ends() noexcept {
   if (has_ended.load_relaxed()) return;  // [init] destructors run one after the other
   has_ended.store_relaxed(true);         // [init]
-  if (may_be_unloaded()) forget_faults();
-  end_helper_for_ever(may_be_unloaded() ? helper_patience_ms : exit_patience_ms);
+  const bool is_left = may_be_unloaded();
+  if (is_left) forget_faults();
+  end_helper_for_ever(is_left ? helper_patience_ms : exit_patience_ms);
   if (is_trigger_on(at_exit)) print_as_options_say();
-  forget_threads();
+  if (is_left) forget_threads();
 }
 
 }  // namespace talus

@@ -18,7 +18,7 @@
 #include "process/own_configuration.hpp"
 
 extern "C" {
-// In an executable its value is null, in a shared object it is not.
+// Null in a program with a fixed address, not in others.
 extern void* __dso_handle __attribute__((visibility("hidden")));
 // glibc, not musl.
 int __cxa_thread_atexit_impl(void (*call)(void*), void* with, void* object)
@@ -30,7 +30,7 @@ extern const char talus_stays_loaded __attribute__((weak, visibility("hidden")))
 namespace talus {
 
 inline bool may_be_unloaded() noexcept {
-  return __dso_handle != nullptr && &talus_stays_loaded == nullptr;
+  return __dso_handle != nullptr && &talus_stays_loaded == nullptr && !os::is_in_program();
 }
 
 struct ThreadEnd {
