@@ -130,7 +130,9 @@ TALUS_API talus_bounded_cache* talus_bounded_cache_new(
     enum talus_bounded_start start) TALUS_NOEXCEPT;
 
 /* The cache ends, by its thread, or by any while that does not use the instance. Null: nothing. One
- * that is gone, and whose place no newer one has taken, is reported. */
+ * that is gone, and whose place no newer one has taken, is reported. A thread that is past its end,
+ * in destructors of its keys (in a plugin that carries Talus, of thread-local objects, too), ends
+ * no cache, since its own are gone: nothing happens. Nor may it use one of those otherwise. */
 TALUS_API void talus_bounded_cache_destroy(talus_bounded_cache* cache) TALUS_NOEXCEPT;
 
 /* As talus_bounded_malloc and talus_bounded_free, by a cache at hand: a few instructions less.

@@ -75,7 +75,8 @@ class bounded {
 };
 
 // The cache of the calling thread before an instance, from here to the end of this object, which is
-// before the instance's and on the same thread.
+// before the instance's and on the same thread. That may be late there, in destructors of keys and
+// of thread-local objects: the cache itself ends with the thread, and is not used any more.
 class bounded_cache {
  public:
   // `capacities`: one number for each pool; null: those of bounded.h. Errors: std::bad_alloc; a

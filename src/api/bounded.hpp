@@ -307,6 +307,11 @@ inline void bounded_destroy(talus_bounded* handle) noexcept {
 // Whether the end of the calling thread will be known: it has a cache of the heap, whose end it is.
 // One is made if there is none; a thread that has ended gets none again.
 inline bool is_thread_watched() noexcept { return cache_behind(current_face()) != nullptr; }
+// Whether that end has been, and the end of the thread's caches here with it.
+inline bool is_past_end() noexcept {
+  HeapFace& face = current_face();
+  return face.operations != &birth_operations && cache_behind(face) == nullptr;
+}
 
 inline talus_bounded_cache* bounded_cache_new(talus_bounded* handle, const size_t* capacities,
                                               talus_bounded_start start) noexcept {
@@ -331,7 +336,8 @@ inline talus_bounded_cache* bounded_cache_new(talus_bounded* handle, const size_
 }
 
 inline void bounded_cache_destroy(talus_bounded_cache* handle) noexcept {
-  if (handle == nullptr) return;
+  // Its place may be another thread's by now.
+  if (handle == nullptr || is_past_end()) return;
   check_alive(cache_in(handle), "talus_bounded_cache_destroy");
   destroy_bounded_cache(cache_in(handle));
 }

@@ -27,6 +27,7 @@ struct Plugin {
   void* (*allocate)(size_t) = nullptr;
   void (*release)(void*) = nullptr;
   size_t (*usable_size)(const void*) = nullptr;
+  void (*use_cache)() = nullptr;
 
   explicit Plugin(const char* file) : path(file) {
     handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -34,7 +35,9 @@ struct Plugin {
     allocate = reinterpret_cast<void* (*)(size_t)>(dlsym(handle, "plugin_malloc"));
     release = reinterpret_cast<void (*)(void*)>(dlsym(handle, "plugin_free"));
     usable_size = reinterpret_cast<size_t (*)(const void*)>(dlsym(handle, "plugin_usable_size"));
+    use_cache = reinterpret_cast<void (*)()>(dlsym(handle, "plugin_use_cache"));
     EXPECT(allocate != nullptr && release != nullptr && usable_size != nullptr);
+    EXPECT(use_cache != nullptr);
   }
   void close() {
     EXPECT(dlclose(handle) == 0);
@@ -131,6 +134,7 @@ void one_round(const char* first_path, const char* second_path) {
   Plugin second{second_path};
   copies_are_hidden(first, second);
   std::thread{[&] { copies_do_not_know_each_other(first, second); }}.join();
+  std::thread{first.use_cache}.join();  // ends without a word
   Blocks of_first(thread_count), of_second(thread_count), of_host(thread_count);
   Meeting meeting{thread_count + 1};
   std::vector<std::thread> threads;

@@ -33,6 +33,25 @@ __attribute__((destructor(101))) static void after_destructors(void) {
   EXPECT(talus_bounded_stats(early, SIZE_MAX).live_blocks == 0);
 }
 
+/* A key's destructor, behind that of Talus: the cache has ended with its thread. */
+static pthread_key_t late_key;
+
+static void end_late(void* cache) { talus_bounded_cache_destroy(cache); }
+
+static void* leave_to_key(void* argument) {
+  talus_bounded_cache* cache = talus_bounded_cache_new(instances[0], NULL, TALUS_BOUNDED_HOT);
+  EXPECT(cache != NULL && pthread_setspecific(late_key, cache) == 0);
+  return argument;
+}
+
+static void end_by_key(void) {
+  pthread_t thread;
+  EXPECT(pthread_key_create(&late_key, end_late) == 0);
+  EXPECT(pthread_create(&thread, NULL, leave_to_key, NULL) == 0);
+  EXPECT(pthread_join(thread, NULL) == 0 && pthread_key_delete(late_key) == 0);
+  EXPECT(talus_bounded_stats(instances[0], SIZE_MAX).cached_blocks == 0);
+}
+
 static void* use_both(void* argument) {
   (void)argument;
   static const size_t capacities[pools] = {32, 32, 32, 0, 500, 500, 1, 2};
@@ -112,6 +131,7 @@ int main(void) {
   fork_with_it();
   use_on_threads();
   resize();
+  end_by_key();
   talus_bounded_cache* cache = talus_bounded_cache_new(instances[0], NULL, TALUS_BOUNDED_HOT);
   talus_bounded_cache_destroy(cache);
   for (int i = 0; i < 2; i++) talus_bounded_destroy(instances[i]);

@@ -16,14 +16,17 @@
 
 namespace talus::test {
 
-// What work() does on a thread that used the heap, in a destructor that comes after the end of the
-// thread's cache, as those of libc do.
+// What work() does on a thread that used the heap, and did before(), in a destructor that comes
+// after the end of the thread's cache, as those of libc do.
 class LateInAThread {
  public:
-  explicit LateInAThread(std::function<void()> work) : work_{std::move(work)} {
+  explicit LateInAThread(
+      std::function<void()> work, const std::function<void()>& before = [] {})
+      : work_{std::move(work)} {
     EXPECT_EQ(pthread_key_create(&key_, run), 0);
-    on_threads(1, [this](size_t) {
+    on_threads(1, [&, this](size_t) {
       release(allocate(1));
+      before();
       pthread_setspecific(key_, this);
     });
     pthread_key_delete(key_);

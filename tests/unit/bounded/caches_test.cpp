@@ -2,6 +2,7 @@
 // tests/unit/bounded/caches: what thread caches hold, what is counted, and where blocks go when a
 // cache ends, with its thread or before.
 #include "bounded/bounded_test.hpp"
+#include "late.hpp"
 
 namespace talus {
 namespace {
@@ -132,6 +133,29 @@ TEST_F(BoundedCaches, AreNotMadeAfterTheEndOfTheirThread) {
   pthread_key_delete(key);
   EXPECT_TRUE(is_refused);
   EXPECT_EQ(sums().live_blocks, 0u);
+}
+
+// It ended with its thread, and is perhaps another thread's by now.
+TEST_F(BoundedCaches, AnEndAfterThatOfTheThreadIsIgnored) {
+  talus_bounded_cache* ended = nullptr;
+  const auto make_it = [&] { ended = cache(nullptr, TALUS_BOUNDED_HOT); };
+  const auto end_it_late = [&] {
+    EXPECT_EQ(sums().cached_blocks, 0u);
+    api::bounded_cache_destroy(ended);
+    Atomic<int> step;
+    std::thread other([&] {
+      EXPECT_EQ(cache(nullptr, TALUS_BOUNDED_HOT), ended);
+      step.store_release(1);
+      while (step.load_acquire() != 2) arch::pause();
+    });
+    while (step.load_acquire() != 1) arch::pause();
+    api::bounded_cache_destroy(ended);
+    EXPECT_GT(sums().cached_blocks, 0u);
+    step.store_release(2);
+    other.join();
+  };
+  const test::LateInAThread late{end_it_late, make_it};
+  EXPECT_EQ(sums().cached_blocks, 0u);
 }
 
 TEST_F(BoundedCaches, AFullListGoesHalfToThePool) {
