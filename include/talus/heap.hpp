@@ -31,7 +31,7 @@ class heap {
                 std::size_t limit_bytes = 0)
       : heap{options_of(&provider, name, limit_bytes)} {}
   // What talus_heap_new makes of these options. Errors: std::bad_alloc, whatever the reason.
-  explicit heap(const talus_heap_options& options) : handle_{talus_heap_new(&options)} {
+  explicit heap(const talus_heap_options& wishes) : handle_{talus_heap_new(&wishes)} {
     if (handle_ == nullptr) throw_bad_alloc();
   }
   // In addresses that no other heap uses, so that its name is shown by /proc/PID/maps where the
@@ -39,19 +39,19 @@ class heap {
   [[nodiscard]] static heap in_own_pages(const char* name = nullptr, std::size_t bytes = 0) {
     talus_provider provider{};
     provider.bytes = bytes;
-    talus_heap_options options{};
-    options.name = name;
-    options.flags = TALUS_HEAP_OWN_PAGES;
-    options.provider = &provider;
-    return heap{options};
+    talus_heap_options wishes{};
+    wishes.name = name;
+    wishes.flags = TALUS_HEAP_OWN_PAGES;
+    wishes.provider = &provider;
+    return heap{wishes};
   }
   // The same, with memory of this node of the machine, counted from 0, while that has any.
   // Errors: std::bad_alloc, also where there is no such node, or it may not be asked for.
   [[nodiscard]] static heap on_node(unsigned node, const char* name = nullptr) {
-    talus_heap_options options{};
-    options.name = name;
-    options.numa_node = node < ~0u ? node + 1 : node;
-    return heap{options};
+    talus_heap_options wishes{};
+    wishes.name = name;
+    wishes.numa_node = node < ~0u ? node + 1 : node;
+    return heap{wishes};
   }
   // In `bytes` bytes of the caller's, 128 KiB at least, that outlive it.
   [[nodiscard]] static heap in_buffer(void* buffer, std::size_t bytes,
@@ -121,11 +121,11 @@ class heap {
  private:
   static talus_heap_options options_of(const talus_provider* provider, const char* name,
                                        std::size_t limit_bytes) noexcept {
-    talus_heap_options options{};
-    options.name = name;
-    options.limit_bytes = limit_bytes;
-    options.provider = provider;
-    return options;
+    talus_heap_options wishes{};
+    wishes.name = name;
+    wishes.limit_bytes = limit_bytes;
+    wishes.provider = provider;
+    return wishes;
   }
 
   // All blocks are gone, at once.

@@ -165,9 +165,9 @@ constexpr const char* place_of_file(OptionSource source) noexcept {
 }
 
 // The place in words: "default", "environment", "/etc/talus.conf:12", "preset small, program".
-// `options` has the name of the file that the environment named.
+// `values` has the name of the file that the environment named.
 inline void add_option_origin(OptionLine& line, OptionOrigin origin,
-                              const Options& options) noexcept {
+                              const Options& values) noexcept {
   if (origin.preset != 0) {
     line.add("preset ");
     add_option_index(line, option_row_of(OptionId::preset), origin.preset - 1u);
@@ -183,7 +183,7 @@ inline void add_option_origin(OptionLine& line, OptionOrigin origin,
     case OptionSource::call:
       return line.add("call");
     case OptionSource::named_file:
-      line.add(options.config.bytes);
+      line.add(values.config.bytes);
       break;
     default:
       line.add(place_of_file(origin.source));

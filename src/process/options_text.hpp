@@ -98,11 +98,11 @@ inline OptionParse assign_option(const OptionRow& row, Words& field, const char*
 }
 
 // Sets the row's field from text. Anything but `accepted` leaves it as it was.
-inline OptionParse set_option(Options& options, const OptionRow& row, const char* text) noexcept {
+inline OptionParse set_option(Options& values, const OptionRow& row, const char* text) noexcept {
   switch (row.id) {
 #define TALUS_OPTION_SET(name, type, value, min, max, unit, reload, help) \
   case OptionId::name:                                                    \
-    return assign_option(row, options.name, text);
+    return assign_option(row, values.name, text);
     TALUS_OPTION_ROWS(TALUS_OPTION_SET)
 #undef TALUS_OPTION_SET
   }
@@ -146,12 +146,12 @@ inline void add_option_field(OptionLine& line, const OptionRow& row, const Words
   add_option_index(line, row, static_cast<std::uint64_t>(field));
 }
 
-inline void add_option_value(OptionLine& line, const Options& options,
+inline void add_option_value(OptionLine& line, const Options& values,
                              const OptionRow& row) noexcept {
   switch (row.id) {
 #define TALUS_OPTION_ADD(name, type, value, min, max, unit, reload, help) \
   case OptionId::name:                                                    \
-    add_option_field(line, row, options.name);                            \
+    add_option_field(line, row, values.name);                             \
     break;
     TALUS_OPTION_ROWS(TALUS_OPTION_ADD)
 #undef TALUS_OPTION_ADD
@@ -160,10 +160,10 @@ inline void add_option_value(OptionLine& line, const Options& options,
 
 // Writes the value in effect, as it would be written in the environment, into the caller's buffer;
 // cut to fit, always zero-terminated. Returns the letters written.
-inline std::size_t format_option_value(const Options& options, const OptionRow& row, char* buffer,
+inline std::size_t format_option_value(const Options& values, const OptionRow& row, char* buffer,
                                        std::size_t bytes) noexcept {
   OptionLine line(buffer, bytes);
-  add_option_value(line, options, row);
+  add_option_value(line, values, row);
   return line.length();
 }
 

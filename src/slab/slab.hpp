@@ -199,12 +199,12 @@ struct Slab {
     // What lies behind the last block, or before the first, is no neighbour.
     const size_t room = is_upward ? block_count - index : index + 1;
     if (count > room) count = room;
-    uintptr_t next = reinterpret_cast<uintptr_t>(pointers[0]);
+    uintptr_t expected = reinterpret_cast<uintptr_t>(pointers[0]);
     size_t length = 0;
     do {
-      next += distance;
+      expected += distance;
       length++;
-    } while (length < count && reinterpret_cast<uintptr_t>(pointers[length]) == next);
+    } while (length < count && reinterpret_cast<uintptr_t>(pointers[length]) == expected);
     size_t from = is_upward ? index : index + 1 - length;
     for (size_t left = length; left > 0;) {
       const size_t in_word = 64 - (from & 63) < left ? 64 - (from & 63) : left;
