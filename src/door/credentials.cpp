@@ -23,8 +23,6 @@
 
 extern "C" {
 [[gnu::weak]] void* dlsym(void* library, const char* name) noexcept;
-extern const char talus_guards_credentials __attribute__((visibility("hidden")));
-const char talus_guards_credentials = 1;
 }
 
 namespace {

@@ -15,8 +15,8 @@
 
 extern "C" {
 [[gnu::weak]] void* dlsym(void* library, const char* name) noexcept;
-extern TALUS_HIDDEN int talus_register_forks(void (*before)(), void (*in_parent)(),
-                                             void (*in_child)(), void* object) noexcept;
+TALUS_HIDDEN int talus_register_forks(void (*before)(), void (*in_parent)(), void (*in_child)(),
+                                      void* object) noexcept;  // door/library_parts.cpp
 }
 
 namespace {

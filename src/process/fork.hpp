@@ -21,10 +21,6 @@ extern "C" {
 [[gnu::weak]] TALUS_EXPORT int __register_atfork(void (*before)(), void (*in_parent)(),
                                                  void (*in_child)(), void* object) noexcept;
 extern TALUS_HIDDEN void* __dso_handle;  // of the object that this is compiled into
-// Defined in libtalus.so alone, which stands before libc's function and calls it by this.
-[[gnu::weak]] extern TALUS_HIDDEN int talus_register_forks(void (*before)(), void (*in_parent)(),
-                                                           void (*in_child)(),
-                                                           void* object) noexcept;
 }
 
 namespace talus {
@@ -101,8 +97,8 @@ inline Atomic<bool> has_watched_forks;
 TALUS_START void watch_forks() noexcept {
   if (has_watched_forks.load_relaxed()) return;  // [init] constructors run one after the other
   has_watched_forks.store_relaxed(true);         // [init]
-  auto* const register_by =
-      talus_register_forks != nullptr ? talus_register_forks : __register_atfork;
+  auto* register_by = talus_library_parts.register_forks;
+  if (register_by == nullptr) register_by = __register_atfork;
   // A unit that calls pthread_atfork gets a copy of it at its far end, which would make the pages
   // around that part of every process.
   if (register_by != nullptr && register_by(before_fork, after_fork_in_parent,

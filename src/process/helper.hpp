@@ -36,15 +36,10 @@
 
 #include "heap/sweep.hpp"
 #include "process/helper_thread.hpp"
+#include "process/library_parts.hpp"
 #include "process/pressure.hpp"
 #include "process/print_statistics.hpp"
 #include "settings/option_origin.hpp"
-
-extern "C" {
-// Defined in libtalus.so alone, which stands before libc's functions that change credentials, and
-// thus learns of them, and of filters of system calls.
-extern const char talus_guards_credentials __attribute__((weak, visibility("hidden")));
-}
 
 namespace talus {
 
@@ -288,15 +283,14 @@ inline bool is_memory_borrowed() noexcept {
 // At start. Doors that do not learn of a change of credentials have no helper where root may be
 // about to give up its rights, unless it is asked for.
 TALUS_START void allow_helper() noexcept {
-  if (&talus_guards_credentials != nullptr) rare_calls.ask_when_needed(is_kernel_open);
+  if (talus_library_parts.guards_credentials) rare_calls.ask_when_needed(is_kernel_open);
   const bool is_root = getauxval(AT_UID) == 0 || getauxval(AT_EUID) == 0;
   const bool is_asked_for = option_origins[OptionId::helper].source != OptionSource::builtin;
-  const bool is_unwatched =
-      &talus_guards_credentials == nullptr && is_root && !is_asked_for;
+  const bool is_unwatched = !talus_library_parts.guards_credentials && is_root && !is_asked_for;
   if (!options.helper || os::System::is_secure() || is_unwatched) {
     return statistics_printer.is_left_to_paths.store_relaxed(true);  // [init]
   }
-  if (&talus_guards_credentials != nullptr) {
+  if (talus_library_parts.guards_credentials) {
     helper.process_id.store_relaxed(static_cast<uint32_t>(os::System::process_id()));  // [init]
   }
   helper.shared_is_allowed.store_relaxed(true);  // [init]

@@ -15,6 +15,7 @@
 #include "bounded/life.hpp"
 #include "modes/counting.hpp"
 #include "modes/mapped.hpp"
+#include "process/library_parts.hpp"
 #include "process/own_configuration.hpp"
 
 extern "C" {
@@ -23,14 +24,14 @@ extern void* __dso_handle __attribute__((visibility("hidden")));
 // glibc, not musl.
 int __cxa_thread_atexit_impl(void (*call)(void*), void* with, void* object)
     __attribute__((weak, visibility("default")));
-// Defined in libtalus.so alone, which is linked so that it is never unloaded.
-extern const char talus_stays_loaded __attribute__((weak, visibility("hidden")));
+[[gnu::weak]] extern const talus::LibraryParts talus_library_parts;
+const talus::LibraryParts talus_library_parts = {};
 }
 
 namespace talus {
 
 inline bool may_be_unloaded() noexcept {
-  return __dso_handle != nullptr && &talus_stays_loaded == nullptr && !os::is_in_program();
+  return __dso_handle != nullptr && !talus_library_parts.stays_loaded && !os::is_in_program();
 }
 
 struct ThreadEnd {

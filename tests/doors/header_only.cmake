@@ -78,6 +78,17 @@ if(TALUS_HAS_TSAN)
   target_link_options(door_header_tsan PRIVATE -fsanitize=thread)
 endif()
 
+# By a linker that gives weak names an address where nobody defines them.
+find_program(TALUS_GOLD ld.gold)
+if(TALUS_GOLD AND NOT CMAKE_CROSSCOMPILING)
+  cxx_door(header_gold 17 talus_header_only SOURCES heaps_main.cpp)
+  cxx_door(archive_gold 17 talus_static SOURCES heaps_main.cpp)
+  foreach(program door_header_gold door_archive_gold)
+    target_compile_options(${program} PRIVATE -fPIE)
+    target_link_options(${program} PRIVATE -fuse-ld=gold -pie)
+  endforeach()
+endif()
+
 foreach(name first second)
   add_library(door_plugin_${name} MODULE plugin.cpp)
   target_compile_options(door_plugin_${name} PRIVATE ${header_warnings})
