@@ -22,7 +22,7 @@ import kinds
 SKIPPED = 77
 # Beyond its seconds; its own watchdog needs less, so only what is quite stuck meets this.
 GRACE_SECONDS = 150
-SHORT_SECONDS = 2
+SHORT_SECONDS = 1
 SHORT_SEED = 28  # under which every kind gets what its name says
 LINES_PRINTED = 5
 
