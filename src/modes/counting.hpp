@@ -14,6 +14,7 @@
 #define TALUS_MODES_COUNTING_HPP
 
 #include "heap/resize.hpp"
+#include "modes/mode_face.hpp"
 
 namespace talus::counting {
 
@@ -27,8 +28,8 @@ inline size_t range_of(size_t bytes) noexcept {
   return range;
 }
 
-struct CountingFace : HeapFace {
-  ThreadCache* cache = nullptr;                // constant; null: any thread writes
+// Without a cache: any thread writes.
+struct CountingFace : ModeFace {
   CountingFace* next = nullptr;                // constant; all faces there are
   Atomic<uint64_t> allocations[range_count];   // owner writes; statistics read
   Atomic<uint64_t> frees;                      // as above
@@ -98,9 +99,6 @@ inline void count(CountingFace& face, Atomic<uint64_t>& calls, uint64_t more) no
   }
 }
 
-inline ThreadCache* cache_of_face(HeapFace& face) noexcept {
-  return static_cast<CountingFace&>(face).cache;
-}
 inline void count_allocate(HeapFace& slow, void* block, size_t bytes) noexcept {
   auto& face = static_cast<CountingFace&>(slow);
   count(face, face.allocations[range_of(bytes)], 1);
@@ -121,20 +119,9 @@ inline void count_resize(HeapFace& slow, size_t usable, void* block, size_t byte
   add_live(face, -static_cast<int64_t>(usable));
   count_allocate(slow, block, bytes);
 }
-inline constexpr FaceOperations operations = {cache_of_face, count_allocate, count_free, nullptr,
-                                              count_resize};
+inline constexpr FaceOperations operations = {cache_of_mode_face, count_allocate, count_free,
+                                              nullptr, count_resize};
 
-// A face for this cache, not yet in any list; null: there is no memory.
-inline CountingFace* make_face(Locked& held, ThreadCache* cache) noexcept {
-  void* memory = space.take_metadata(held, sizeof(CountingFace));
-  if (memory == nullptr) return nullptr;
-  auto* face = static_cast<CountingFace*>(memory);
-  face->id = HeapFace::faceless;
-  face->operations = &operations;
-  face->cache = cache;
-  close_lists(*face);
-  return face;
-}
 inline void enlist(CountingFace& face) noexcept {
   CountingFace* head = shared.faces.load_relaxed();  // [hint] the CAS rechecks
   do {
@@ -150,7 +137,7 @@ inline HeapFace& face_for(ThreadCache& cache) noexcept {
   }
   {
     Locked held{space.lock()};
-    face = make_face(held, &cache);
+    face = make_mode_face<CountingFace>(held, operations, &cache);
   }
   if (face == nullptr) return cache;
   enlist(*face);
@@ -161,7 +148,7 @@ inline HeapFace& face_for(ThreadCache& cache) noexcept {
 inline HeapFace& late_face() noexcept {
   Locked held{space.lock()};
   if (shared.late_face == nullptr) {
-    shared.late_face = make_face(held, nullptr);
+    shared.late_face = make_mode_face<CountingFace>(held, operations, nullptr);
     if (shared.late_face == nullptr) return dead_face;
     enlist(*shared.late_face);
   }

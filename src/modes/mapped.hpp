@@ -14,14 +14,14 @@
 
 #include "heap/heap.hpp"
 #include "modes/mapped_slots.hpp"
+#include "modes/mode_face.hpp"
 
 namespace talus::mapped {
 
 inline constexpr unsigned char pattern = 0xb5;
 
-struct MappedFace : HeapFace {
-  ThreadCache* cache = nullptr;  // constant; null: any thread that has none any more
-  uint32_t thread = 0;           // id of the thread that uses the cache; owner writes
+struct MappedFace : ModeFace {
+  uint32_t thread = 0;  // id of the thread that uses the cache; owner writes
 };
 inline uint32_t thread_of(const MappedFace& face) noexcept {
   return face.cache != nullptr ? face.thread : os::System::thread_id();
@@ -103,10 +103,7 @@ inline void* allocate_mapped(HeapFace& face, const BlockRequest& request) noexce
   return to_pointer(block->start);
 }
 
-inline ThreadCache* cache_of_face(HeapFace& face) noexcept {
-  return static_cast<MappedFace&>(face).cache;
-}
-inline constexpr FaceOperations face_operations = {cache_of_face, nullptr, nullptr,
+inline constexpr FaceOperations face_operations = {cache_of_mode_face, nullptr, nullptr,
                                                    allocate_mapped};
 
 // 0: the thread is not in this mode, and is not asked.
@@ -159,24 +156,12 @@ inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
 
 // --- threads -------------------------------------------------------------------------------------
 
-// A face for this cache; null: there is no memory.
-inline MappedFace* make_face(Locked& held, ThreadCache* cache) noexcept {
-  void* memory = space.take_metadata(held, sizeof(MappedFace));
-  if (memory == nullptr) return nullptr;
-  auto* face = static_cast<MappedFace*>(memory);
-  face->id = HeapFace::faceless;
-  face->operations = &face_operations;
-  face->cache = cache;
-  close_lists(*face);
-  return face;
-}
-
 // The face of a cache whose thread begins to use it, made when first asked for; the cache itself if
 // there is no memory.
 inline HeapFace& face_for(ThreadCache& cache) noexcept {
   if (cache.mode_face == nullptr) {
     Locked held{space.lock()};
-    cache.mode_face = make_face(held, &cache);
+    cache.mode_face = make_mode_face<MappedFace>(held, face_operations, &cache);
     if (cache.mode_face == nullptr) return cache;
   }
   static_cast<MappedFace*>(cache.mode_face)->thread = os::System::thread_id();
@@ -186,7 +171,9 @@ inline HeapFace& face_for(ThreadCache& cache) noexcept {
 // The face of threads that have no cache any more; one without the mode if there is no memory.
 inline HeapFace& late_face() noexcept {
   Locked held{space.lock()};
-  if (pool.late_face == nullptr) pool.late_face = make_face(held, nullptr);
+  if (pool.late_face == nullptr) {
+    pool.late_face = make_mode_face<MappedFace>(held, face_operations, nullptr);
+  }
   return pool.late_face != nullptr ? *pool.late_face : dead_face;
 }
 
