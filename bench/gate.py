@@ -58,10 +58,10 @@ class Change:
 
 def usable_peers(sides: tuple[dict, dict], workload: str, figure: str,
                  peers: list[str]) -> list[str]:
-    """Those that have the row on both sides; a time without the trim is not one."""
+    """Those that have the row on both sides; a time of less work is none."""
     found = {name: [cells.get((workload, name)) for cells in sides] for name in peers}
     return [name for name, both in found.items()
-            if all(cell and not (cell.skips_trim and figure == "time") for cell in both)]
+            if all(cell and cell.is_whole(figure) for cell in both)]
 
 
 def against_peers(cells: dict, workload: str, figure: str, subject: str,

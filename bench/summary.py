@@ -43,6 +43,10 @@ class Cell:
     medians: dict = field(default_factory=dict)
     estimates: dict[str, Estimate | None] = field(default_factory=dict)
 
+    def is_whole(self, figure: str) -> bool:
+        """A time without the trim is that of less work."""
+        return not (self.skips_trim and figure == "time")
+
 
 def median_of(samples: list[dict], place: tuple[str, str]) -> float | None:
     values = [value for sample in samples
@@ -126,10 +130,10 @@ def peers_of(subject: str) -> list[str]:
 
 def sound_peers(cells: dict, workload: str, subject: str, figure: str) -> list[str]:
     """Peers that may be the best on this workload: a run that hangs or breaks off leaves the lucky
-    ones to be compared with, and a time without the trim is that of less work."""
+    ones to be compared with, and a time of less work is none."""
     return [peer for peer in peers_of(subject)
             if (cell := cells.get((workload, peer))) and not cell.failures
-            and not (cell.skips_trim and figure == "time")]
+            and cell.is_whole(figure)]
 
 
 def best_peer(cells: dict, workload: str, subject: str, figure: str) -> str | None:

@@ -26,15 +26,25 @@ FIGURES = (TIME, RSS)
 @dataclass(frozen=True)
 class Cell:
     """One allocator on one workload."""
-    median: dict[str, float]                              # by figure
-    estimate: dict[str, Estimate | None]                  # by figure; None: zero among the runs
+    summed: summary.Cell
     counted: list[dict]                                   # the samples behind the medians
     measured: list[dict]                                  # and all that were measured
-    is_noisy: bool
-    skips_trim: bool = False                              # its time lacks what the others' hold
+
+    @property
+    def median(self) -> dict[str, float]:
+        return {figure: getattr(self.summed, figure) for figure in FIGURES}
+
+    @property
+    def estimate(self) -> dict[str, Estimate | None]:
+        """By figure; None: zero among the runs."""
+        return self.summed.estimates
+
+    @property
+    def is_noisy(self) -> bool:
+        return self.summed.is_noisy
 
     def is_whole(self, figure: str) -> bool:
-        return not (self.skips_trim and figure == TIME)
+        return self.summed.is_whole(figure)
 
     def mark(self, figure: str) -> str:
         return ("~" if self.is_noisy else "") + ("" if self.is_whole(figure) else "*")
@@ -184,7 +194,5 @@ def compute(record: Record) -> Figures:
             continue
         measured = [sample for sample in group if sample["outcome"] == "ok"]
         counted = [sample for sample in measured if not sample["is_noisy"]] or measured
-        figures.cells[key] = Cell({figure: getattr(medians[key], figure) for figure in FIGURES},
-                                  medians[key].estimates, counted, measured,
-                                  medians[key].is_noisy, medians[key].skips_trim)
+        figures.cells[key] = Cell(medians[key], counted, measured)
     return figures

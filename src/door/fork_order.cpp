@@ -15,13 +15,11 @@
 
 extern "C" {
 [[gnu::weak]] void* dlsym(void* library, const char* name) noexcept;
-TALUS_HIDDEN int talus_register_forks(void (*before)(), void (*in_parent)(), void (*in_child)(),
-                                      void* object) noexcept;  // door/library_parts.cpp
 }
 
 namespace {
 
-using RegisterForks = int(void (*before)(), void (*in_parent)(), void (*in_child)(), void* object);
+using talus::RegisterForks;
 
 constexpr char name[] = "__register_atfork";
 talus::Atomic<RegisterForks*> shared_next;  // null: not looked up yet
@@ -39,7 +37,7 @@ TALUS_START_DOOR RegisterForks* find_register() noexcept {
 }  // namespace
 
 extern "C" TALUS_START_DOOR int talus_register_forks(void (*before)(), void (*in_parent)(),
-                                                     void (*in_child)(), void* object) noexcept {
+                                                     void (*in_child)(), void* object) {
   RegisterForks* next = shared_next.load_relaxed();  // [init] all threads find the same
   if (next == nullptr) {
     next = find_register();

@@ -8,8 +8,6 @@
 #include "process/library_parts.hpp"
 
 extern "C" {
-TALUS_HIDDEN int talus_register_forks(void (*before)(), void (*in_parent)(), void (*in_child)(),
-                                      void* object) noexcept;  // door/fork_order.cpp
 const talus::LibraryParts talus_library_parts = {true, true, talus_register_forks};
 
 // Weak: a sanitized build has the start files.

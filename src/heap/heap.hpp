@@ -178,6 +178,15 @@ inline ThreadCache* cache_behind(HeapFace& face) noexcept {
   return face.operations == nullptr ? static_cast<ThreadCache*>(&face)
                                     : face.operations->cache_of(face);
 }
+// Is this the face of a thread that has not allocated? Whoever asks for its cache makes one.
+inline bool is_of_new_thread(const HeapFace& face) noexcept {
+  return face.operations == &birth_operations;
+}
+// The calling thread's cache; null: it has none, and none is made.
+inline ThreadCache* present_cache() noexcept {
+  HeapFace& face = current_face();
+  return is_of_new_thread(face) ? nullptr : cache_behind(face);
+}
 
 }  // namespace talus
 

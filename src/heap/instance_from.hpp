@@ -27,8 +27,7 @@ inline uintptr_t instance_of(const void* pointer) noexcept {
 // a new thread gets one, and so its mode, before the first. Null: it has none. No lock is held.
 inline ThreadCache* cache_to_tell() noexcept {
   HeapFace& face = current_face();
-  const bool is_new = face.operations == &birth_operations;
-  if (is_new && !shared_counts_calls.load_relaxed()) return nullptr;  // [init]
+  if (is_of_new_thread(face) && !shared_counts_calls.load_relaxed()) return nullptr;  // [init]
   return cache_behind(face);
 }
 

@@ -34,8 +34,7 @@ inline void wait_us(uint64_t microseconds) noexcept {
 
 // What the calling thread and all others hold goes to its slabs.
 inline void release_caches() noexcept {
-  HeapFace& face = current_face();
-  ThreadCache* own = face.operations == &birth_operations ? nullptr : cache_behind(face);
+  ThreadCache* own = present_cache();
   if (own != nullptr) {
     const Working working{*own};
     flush_all(*own);
@@ -155,9 +154,7 @@ TALUS_USUAL void gather_blocks() noexcept {
   const uint64_t now_ms = os::System::now_ms();
   if (now_ms < gathered_ms.load_relaxed() + relieve_pause_ms) return;  // [hint]
   gathered_ms.store_relaxed(now_ms);                                   // [hint]
-  HeapFace& face = current_face();
-  if (face.operations == &birth_operations) return;
-  if (ThreadCache* cache = cache_behind(face)) {
+  if (ThreadCache* cache = present_cache()) {
     const Working working{*cache};
     flush_lists(*cache);
   }

@@ -6,9 +6,9 @@
 #ifndef TALUS_OS_KERNEL_CALL_HPP
 #define TALUS_OS_KERNEL_CALL_HPP
 
-#include "arch/arch.hpp"
 #include <sys/syscall.h>
 
+#include "arch/arch.hpp"
 #include "base/base.hpp"
 
 namespace talus::os {

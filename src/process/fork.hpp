@@ -78,16 +78,13 @@ inline void after_fork_in_child() noexcept {
   registry.lock.reset_in_child();
   thread_end.lock.reset_in_child();
   thread_end.ending_count.store_relaxed(0);  // [init] who was about to end does not exist here
-  HeapFace& face = current_face();
-  const bool has_cache =
-      face.operations != &birth_operations && face.operations != &dead_operations;
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).reset_in_child(); });
   for_each_instance_slot([](InstanceSlot& slot) noexcept {
     slot.lock.reset_in_child();
     forget_moves(slot);
   });
   leave_bounded_caches();
-  leave_other_caches(has_cache ? cache_behind(face) : nullptr);
+  leave_other_caches(present_cache());
   mapped::renew_thread_id();
 }
 

@@ -12,6 +12,9 @@
 
 namespace talus {
 
+// What handlers of forks are registered by, as libc has it.
+using RegisterForks = int(void (*before)(), void (*in_parent)(), void (*in_child)(), void* object);
+
 struct LibraryParts {
   // It is linked so that it is never unloaded.
   bool stays_loaded = false;
@@ -19,14 +22,15 @@ struct LibraryParts {
   // filters of system calls.
   bool guards_credentials = false;
   // It stands before libc's __register_atfork, and calls that by this. Null: it does not.
-  int (*register_forks)(void (*before)(), void (*in_parent)(), void (*in_child)(),
-                        void* object) noexcept = nullptr;
+  RegisterForks* register_forks = nullptr;
 };
 
 }  // namespace talus
 
 extern "C" {
 extern TALUS_HIDDEN const talus::LibraryParts talus_library_parts;
+// In libtalus.so alone (door/fork_order.cpp).
+TALUS_HIDDEN talus::RegisterForks talus_register_forks;
 }
 
 #endif  // TALUS_PROCESS_LIBRARY_PARTS_HPP

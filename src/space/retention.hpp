@@ -53,6 +53,10 @@ class Retention {
     regret_.note_taken(bytes, os::System::now_ms());
   }
 
+  // May be kept because giving back was regretted, whatever the bound is.
+  size_t regretted() const noexcept {
+    return TALUS_LIKELY(!regret_.is_any()) ? 0 : regret_.may_keep(os::System::now_ms());
+  }
   // What is free and touched, and nobody needed lately.
   size_t surplus() const noexcept { return dirty_mark_.surplus(); }
 
@@ -114,8 +118,7 @@ class Retention {
   // What may be kept, whatever the bound is. Where nothing may, nothing is regretted.
   size_t wider_bound(size_t given, Patience patience) const noexcept {
     const size_t used = used_lately(given, patience);
-    if (TALUS_LIKELY(!regret_.is_any()) || keeps_nothing()) return used;
-    return Greater::of(used, regret_.may_keep(os::System::now_ms()));
+    return keeps_nothing() ? used : Greater::of(used, regretted());
   }
   // Where slabs keep much, threads hold some of it in their lists, and the first touch of a huge
   // page made more of it resident than was given: that is part of the bound, too.

@@ -32,19 +32,21 @@ class Footprint {
     Locked held{space.lock()};
     return space.counters().given_bytes + space.dirty_bytes();
   }
-  // As much as was in use at the same time when it was asked, or what is, with what may stay; and
-  // a little, for what slabs have free. An emulator is slow: what is taken back then seems to be so
-  // at once, and to have gone in vain, for which more may stay (space/regret.hpp).
+  // As much as was in use at the same time when it was asked, or what is, with what may stay (more
+  // where giving back was regretted, which is a matter of time); and a little, for what slabs have
+  // free.
   size_t most() {
     Locked held{space.lock()};
     const size_t given = space.counters().given_bytes;
     most_given_ = std::max(most_given_, given);
-    return std::max(most_given_, given + options.retain_bytes) + (may_be_emulated ? 9 : 1) * mib;
+    most_kept_ = std::max({most_kept_, options.retain_bytes, space.regretted_bytes(held)});
+    return std::max(most_given_, given + most_kept_) + 1 * mib;
   }
 
  private:
   Options before_;
   size_t most_given_ = 0;
+  size_t most_kept_ = 0;
 };
 
 // How large blocks get that are to make more stay than may.
