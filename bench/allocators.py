@@ -11,16 +11,23 @@ import hashlib
 import json
 import os
 import platform
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 SUBJECT = "talus"
 # What the subject's best competitor is chosen from, as far as a run has measured it.
 PEERS = ("glibc", "jemalloc", "jemalloc-tikv", "mimalloc3", "mimalloc2", "snmalloc", "tcmalloc",
          "gperftools", "tbbmalloc", "rpmalloc", "scudo", "hardened", "hardened-light")
+# "talus-fast" is Talus with preset=fast, and so on: told apart by name, and no peers.
+PRESETS = ("tiny", "small", "fast")
 # What is measured unless told otherwise: all peers would take four times as long.
 STANDARD = ("glibc", "jemalloc", "mimalloc3", SUBJECT)
 EVERYTHING = "all"
+
+
+def is_subject(name: str) -> bool:
+    """Talus, or Talus as a preset makes it: never what it is compared with."""
+    return name == SUBJECT or name.startswith(SUBJECT + "-")
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,14 @@ def available(peers_file: Path, talus: Path | None) -> dict[str, Allocator]:
     return found
 
 
+def preset_of(name: str, known: dict[str, Allocator]) -> Allocator | None:
+    """Talus as one of its presets makes it; None: that is not what the name says."""
+    preset = name.removeprefix(SUBJECT + "-")
+    if preset == name or preset not in PRESETS or SUBJECT not in known:
+        return None
+    return replace(known[SUBJECT], name=name, environment={"TALUS_PRESET": preset})
+
+
 def read_peers(peers_file: Path) -> dict:
     return json.loads(peers_file.read_text()) if peers_file.is_file() else {}
 
@@ -96,7 +111,8 @@ def skipped(wishes: str | None, absent: dict[str, str]) -> list[dict]:
 
 def select(wishes: str | None, known: dict[str, Allocator],
            absent: dict[str, str]) -> list[Allocator]:
-    """Allocators named by a comma list of names, or of name=library for any other one.
+    """Allocators named by a comma list of names, or of name=library for any other one; talus-fast
+    and the like are Talus' presets.
 
     Without a list the standard ones, as far as they are there; "all" means all known ones. A name
     that comes twice is refused: samples are told apart by it.
@@ -112,6 +128,8 @@ def select(wishes: str | None, known: dict[str, Allocator],
             chosen.append(from_path(name, Path(path)))
         elif name in known:
             chosen.append(known[name])
+        elif (preset := preset_of(name, known)) is not None:
+            chosen.append(preset)
         else:
             reason = f": {absent[name]}" if name in absent else ""
             raise ValueError(f"allocator {name!r} is not available{reason}; there are "

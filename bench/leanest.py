@@ -8,6 +8,8 @@
 
 import math
 
+from .allocators import is_subject
+
 # A peer is fast on a workload if it takes at most so many times what the fastest one takes.
 FAST_TIMES = 1.5
 
@@ -17,7 +19,7 @@ def leanest_peer(row: dict, subject: str, times: float = math.inf) -> str | None
     takes; a peer that failed a run is none of them, nor is one fast that skips the trim that the
     others' times hold."""
     peers = {name: cell for name, cell in row["median"].items()
-             if name != subject and not cell["failures"]
+             if name != subject and not is_subject(name) and not cell["failures"]
              and not (cell.get("skips_trim") and times < math.inf)}
     if not peers:
         return None

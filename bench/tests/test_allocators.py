@@ -34,6 +34,17 @@ class Choice(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "named more than once: (glibc|talus|x)$"):
                 allocators.select(wishes, self.known, {})
 
+    def test_talus_as_its_presets_make_it(self):
+        plain, fast = allocators.select("talus,talus-fast", self.known, {})
+        self.assertEqual((plain.library, {"TALUS_PRESET": "fast"}),
+                         (fast.library, fast.environment))
+        self.assertEqual([False, False, True, True],
+                         [allocators.is_subject(name)
+                          for name in ("glibc", "jemalloc", "talus", "talus-fast")])
+        for wrong in ("talus-none", "fast", "glibc-fast"):
+            with self.assertRaises(ValueError):
+                allocators.select(wrong, self.known, {})
+
 
 class Absent(unittest.TestCase):
     """An allocator that is not there is named, with its reason."""

@@ -4,7 +4,7 @@
 
 import unittest
 
-from bench import leanest, summary, table, workloads
+from bench import corner, leanest, summary, table, workloads
 
 
 def sample(workload: str, allocator: str, time: float, rss_kib: int = 1000, *,
@@ -137,6 +137,24 @@ class Trims(unittest.TestCase):
         self.assertEqual("snmalloc", self.row(self.samples(False))["best_peer"])
         told_nothing = [{**one, "result": {}} for one in self.samples(True)]
         self.assertEqual("snmalloc", self.row(told_nothing)["best_peer"])
+
+    def test_a_preset_is_nobodys_peer(self):
+        lean = sample("W", "talus-tiny", 0.5, 100)
+        found = summary.summarize([*self.samples(True), lean], ["W"],
+                                  ["talus", "talus-tiny", "glibc", "snmalloc"], "talus")
+        self.assertEqual("snmalloc", leanest.leanest_peer(found["rows"][0], "talus"))
+
+
+class Corner(unittest.TestCase):
+    def test_each_stands_beside_the_best_of_the_others(self):
+        samples = [sample("W", name, time, rss_kib) for name, time, rss_kib in (
+            ("talus", 2, 100), ("talus-fast", 1, 400), ("glibc", 4, 200), ("jemalloc", 2, 800))]
+        names = [one["allocator"] for one in samples]
+        shown = corner.corner_of({"allocators": [{"name": name} for name in names],
+                                  "summary": {"rows": [{"workload": "W"}]}, "samples": samples})
+        for line in ("| talus | 1.00 | - | 0.50 |", "| talus-fast | 0.50 | - | 2.00 |",
+                     "| glibc | 2.00 | - | 0.25 |", "| jemalloc | 0.50 | - | 4.00 |"):
+            self.assertIn(line, shown)
 
 
 class Selection(unittest.TestCase):
