@@ -84,20 +84,19 @@ TALUS_FAST auto allocate_with(size_t bytes, Attempt attempt) noexcept {
   return made;
 }
 
-// Blocks that a thread has at hand though the fast paths do not reach them; null: there is none, or
-// the owner must come back. These call nothing, so that no register is saved for a call.
+// Blocks that a thread has at hand though the fast paths do not reach them; null: there is none,
+// the owner must come back, or the face is no cache. These call nothing, so that no register is
+// saved for a call.
 // The block of a guarded list that was freed last, or what serves as well.
 TALUS_FAST void* pop_guarded(ClassId id, Fit fit, HeapFace& face) noexcept {
-  if (face.operations != nullptr) return nullptr;
-  auto& cache = static_cast<ThreadCache&>(face);
-  const BriefWork work{cache};
-  return TALUS_LIKELY(work.may_begin) ? pop_fitting(cache, id, fit) : nullptr;
+  const BriefWork work{face};
+  if (TALUS_UNLIKELY(!work.may_begin)) return nullptr;
+  return pop_fitting(static_cast<ThreadCache&>(face), id, fit);
 }
 // A large block that the thread kept, for so many bytes above `more_than`.
 TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, HeapFace& face) noexcept {
   const bool may_be_kept = bytes > more_than && bytes <= large_kept_granules * granule_bytes;
-  if (face.operations != nullptr || !may_be_kept) return nullptr;
-  return take_kept_at_hand(static_cast<ThreadCache&>(face), bytes);
+  return may_be_kept ? take_kept_at_hand(face, bytes) : nullptr;
 }
 TALUS_FAST void* take_at_hand(size_t bytes, HeapFace& face) noexcept {
   if (TALUS_LIKELY(bytes - fast_bytes_max - 1 < medium_bytes_max - fast_bytes_max)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // heap/attendance: is a thread there? What a resting thread holds can be taken back without it.
 //
-// PROTOCOL attendance       words: Presence::shared_state, shared_busy, the owner's this_face
+// PROTOCOL attendance       words: HeapFace::shared_state, shared_busy, the owner's this_face
 //   state    meaning                               left by                 to       order
 //   present  the owner uses its face               helper's ask            asked    under the lock
 //   asked    the away face lies in its place       owner's come_back       present  under the lock
@@ -52,30 +52,28 @@ inline void close_gaps(Locked&, ThreadCache& cache) noexcept {
 
 // The lists are whole again, whatever was taken from below. As above.
 TALUS_USUAL void become_whole(ThreadCache& cache) noexcept {
-  Presence& presence = cache.presence;
-  if (presence.shared_state.load_relaxed() != Attendance::absent) return;  // [own] or its lock
+  if (cache.shared_state.load_relaxed() != Attendance::absent) return;  // [own] or its lock
   Locked held{lock_of(cache)};
   close_gaps(held, cache);
-  presence.shared_state.store_relaxed(Attendance::asked);  // [own] as above
+  cache.shared_state.store_relaxed(Attendance::asked);  // [own] as above
 }
 
 // The owner is there: it gets its face back.
 TALUS_SLOW void come_back(ThreadCache& cache) noexcept {
   Presence& presence = cache.presence;
   Locked held{presence.lock};
-  if (presence.shared_state.load_relaxed() == Attendance::present) return;  // [own] the lock
+  if (cache.shared_state.load_relaxed() == Attendance::present) return;  // [own] the lock
   become_whole(cache);
   set_face(*presence.away.before);
-  presence.shared_state.store_relaxed(Attendance::present);  // [own] the lock
+  cache.shared_state.store_relaxed(Attendance::present);  // [own] the lock
 }
 
 // Says that the owner is in a slow path. False: it must come back before it works.
 TALUS_FAST bool say_busy(ThreadCache& cache) noexcept {
-  Presence& presence = cache.presence;
-  presence.shared_busy.own_add_relaxed(1);  // [own]
+  cache.shared_busy.own_add_relaxed(1);  // [own]
   compiler_fence();
   // [hint] the lock decides
-  return TALUS_LIKELY(presence.shared_state.load_relaxed() == Attendance::present);
+  return TALUS_LIKELY(cache.shared_state.load_relaxed() == Attendance::present);
 }
 
 // The owner is in a slow path: what it does with its cache is not to be disturbed.
@@ -83,25 +81,26 @@ TALUS_FAST void begin_work(ThreadCache& cache) noexcept {
   if (TALUS_UNLIKELY(!say_busy(cache))) come_back(cache);
 }
 TALUS_FAST void end_work(ThreadCache& cache) noexcept {
-  Atomic<uint32_t>& busy = cache.presence.shared_busy;
+  Atomic<uint32_t>& busy = cache.shared_busy;
   busy.store_release(busy.load_relaxed() - 1);  // [own]
 }
 
-// The same for work that calls nothing: it knows how deep the owner was.
+// The same for work that calls nothing: it knows how deep the owner was. By any face: one that is
+// no cache has nobody to work, and who is busy with it does not matter to anyone.
 class BriefWork {
  public:
-  TALUS_FAST explicit BriefWork(ThreadCache& cache) noexcept
-      : busy_{cache.presence.shared_busy}, depth_{busy_.load_relaxed()} {  // [own]
-    busy_.store_relaxed(depth_ + 1);                                       // [own]
+  TALUS_FAST explicit BriefWork(HeapFace& face) noexcept
+      : busy_{face.shared_busy}, depth_{busy_.load_relaxed()} {  // [own]
+    busy_.store_relaxed(depth_ + 1);                             // [own]
     compiler_fence();
     // [hint] the lock decides
-    may_begin = cache.presence.shared_state.load_relaxed() == Attendance::present;
+    may_begin = face.shared_state.load_relaxed() == Attendance::present;
   }
   TALUS_FAST ~BriefWork() { busy_.store_release(depth_); }  // [own]
   BriefWork(const BriefWork&) = delete;
   BriefWork& operator=(const BriefWork&) = delete;
 
-  bool may_begin;  // no: the owner must come back first
+  bool may_begin;  // the face is a cache; else, or if not, the owner must come back first
 
  private:
   Atomic<uint32_t>& busy_;
@@ -154,10 +153,8 @@ inline constexpr FaceOperations away_operations = {cache_of_away, nullptr, nullp
 inline void attend(ThreadCache& cache) noexcept {
   AwayFace& away = cache.presence.away;
   if (away.cache == nullptr) {  // else it is as the cache's last owner left it
-    away.id = HeapFace::faceless;
-    away.operations = &away_operations;
+    close_face(away, away_operations);
     away.cache = &cache;
-    close_lists(away);
   }
   Locked held{cache.presence.lock};
   cache.presence.face_slot.store_relaxed(&this_face);  // [own] the lock
@@ -169,7 +166,7 @@ inline void depart(ThreadCache& cache, HeapFace& last) noexcept {
   Locked held{presence.lock};
   become_whole(cache);
   presence.face_slot.store_relaxed(nullptr);  // [own] the lock
-  presence.shared_state.store_relaxed(Attendance::present);  // [own] the lock
+  cache.shared_state.store_relaxed(Attendance::present);  // [own] the lock
   set_face(last);
 }
 
@@ -187,12 +184,12 @@ inline uint64_t activity_of(const ThreadCache& cache) noexcept {
 // present -> asked, if the owner may be at rest. The registry's lock is held.
 inline void ask(Locked&, ThreadCache& cache) noexcept {
   Presence& presence = cache.presence;
-  if (presence.shared_busy.load_acquire() != 0 || !presence.lock.try_take()) return;
-  const bool is_present = presence.shared_state.load_relaxed() == Attendance::present;  // [own]
+  if (cache.shared_busy.load_acquire() != 0 || !presence.lock.try_take()) return;
+  const bool is_present = cache.shared_state.load_relaxed() == Attendance::present;  // [own]
   Atomic<HeapFace*>* slot = presence.face_slot.load_relaxed();  // [own] the lock
   if (slot != nullptr && is_present) {
     presence.away.before = slot->load_relaxed();  // [own] the lock
-    presence.shared_state.store_release(Attendance::asked);
+    cache.shared_state.store_release(Attendance::asked);
     slot->store_release(&presence.away);
     presence.asked_ns = os::System::now_ns();
   }

@@ -57,11 +57,19 @@ constexpr size_t count_fast_classes() noexcept {
 }
 inline constexpr size_t fast_class_count = count_fast_classes();
 
+// Is the owner of a face there (heap/attendance.hpp)? Nobody works by a face that is no cache. No
+// enum class: clang's atomics want a number.
+struct Attendance {
+  static constexpr uint32_t present = 0, asked = 1, absent = 2, nobody = 3;
+};
+
 struct alignas(cache_line_bytes) HeapFace {
   Atomic<void**> tops[class_count];            // owner only; first: no offset to add
   void** limits[class_count] = {};             // owner only
   HeapId id = faceless;                        // whose blocks free pushes on the lists
+  Atomic<uint32_t> shared_busy;                // owner writes: how deep it is in slow paths
   const FaceOperations* operations = nullptr;  // constant; null: a ThreadCache
+  Atomic<uint32_t> shared_state;               // of a cache: written under the presence's lock
   // Which list a request of n bytes pops from: [(n + 15) / 16]. All zero where lists are closed.
   uint8_t class_of_units[fast_bytes_max / block_alignment + 1] = {};
 
@@ -88,7 +96,11 @@ inline void close_list(HeapFace& face, size_t index) noexcept {
   face.tops[index].store_relaxed(&no_blocks[1]);  // [init]
   face.limits[index] = &no_blocks[1];
 }
-inline void close_lists(HeapFace& face) noexcept {
+// Makes a face that leads to slow paths only, and does this.
+inline void close_face(HeapFace& face, const FaceOperations& operations) noexcept {
+  face.id = HeapFace::faceless;
+  face.operations = &operations;
+  face.shared_state.store_relaxed(Attendance::nobody);  // [init]
   for (size_t index = 0; index < class_count; index++) close_list(face, index);
 }
 
@@ -112,7 +124,9 @@ constexpr HeapFace make_slow_face(const FaceOperations* does, Indices<Is...>) no
   return HeapFace{{((void)Is, Atomic<void**>{&no_blocks[1]})...},
                   {},  // read of a face whose id a page word holds; these would be written at start
                   HeapFace::faceless,
+                  {},
                   does,
+                  Atomic<uint32_t>{Attendance::nobody},
                   {}};
 }
 

@@ -121,9 +121,7 @@ TALUS_FAST bool collect_unlisted(ThreadCache& cache, void* pointer, size_t index
 TALUS_NEXT void release_full(void* pointer, HeapFace& face, size_t index) noexcept {
   auto& cache = static_cast<ThreadCache&>(face);
   const bool is_guarded = index >= fast_class_count;
-  if (TALUS_LIKELY(is_guarded && push_guarded(cache, pointer, index - fast_class_count))) {
-    return offer_work();
-  }
+  if (TALUS_LIKELY(is_guarded && push_guarded(cache, pointer, index - fast_class_count))) return;
   const ClassId id{static_cast<uint8_t>(index)};
   if (!is_guarded && !is_begun(cache, id) && collect_unlisted(cache, pointer, index)) return;
   release_to_full(pointer, cache, index);  // parameters stay where they are
@@ -137,11 +135,10 @@ TALUS_SLOW void release_large_slow(ThreadCache& cache, void* pointer, PageWord w
   offer_work();
 }
 
-TALUS_NEXT void release_large_by(ThreadCache& cache, void* pointer, PageWord word) noexcept {
-  if (TALUS_UNLIKELY(!keep_at_hand(cache, pointer, word))) {
-    return release_large_slow(cache, pointer, word);
-  }
-  offer_work();
+TALUS_NEXT void release_large_by(HeapFace& face, void* pointer, PageWord word) noexcept {
+  if (TALUS_LIKELY(keep_at_hand(face, pointer, word))) return offer_work();
+  if (TALUS_UNLIKELY(face.operations != nullptr)) return release_slow(pointer, face);
+  release_large_slow(static_cast<ThreadCache&>(face), pointer, word);
 }
 
 TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageWord word) noexcept {
@@ -157,9 +154,10 @@ TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageWord 
 // Keeps a block of another heap, or adds it to its owner's batch, if that takes nothing but a few
 // stores, and calls nothing. What is kept will be handed out here, where it is in the processor's
 // cache.
-TALUS_FAST bool take_in_at_hand(ThreadCache& cache, void* pointer, PageWord word) noexcept {
-  const BriefWork work{cache};
+TALUS_FAST bool take_in_at_hand(HeapFace& face, void* pointer, PageWord word) noexcept {
+  const BriefWork work{face};
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
+  auto& cache = static_cast<ThreadCache&>(face);
   const ClassId id = class_of_tag(word.tag());
   const size_t block_bytes = size_class_row(id).block_bytes;
   if (TALUS_UNLIKELY(block_bytes >= guest_bytes_min)) {
@@ -174,14 +172,12 @@ TALUS_FAST bool take_in_at_hand(ThreadCache& cache, void* pointer, PageWord word
 
 // A pointer whose page word names another owner than the face.
 TALUS_NEXT void release_other(void* pointer, HeapFace& face, PageWord word) noexcept {
-  if (TALUS_UNLIKELY(face.operations != nullptr)) return release_slow(pointer, face);
-  auto& cache = static_cast<ThreadCache&>(face);
   if (TALUS_UNLIKELY(!word.is_slab())) {
-    return word.is_large() ? release_large_by(cache, pointer, word) : release_slow(pointer, face);
+    return word.is_large() ? release_large_by(face, pointer, word) : release_slow(pointer, face);
   }
-  if (TALUS_UNLIKELY(!take_in_at_hand(cache, pointer, word))) {
-    return release_remote_slow(cache, pointer, word);
-  }
+  if (TALUS_LIKELY(take_in_at_hand(face, pointer, word))) return;
+  if (TALUS_UNLIKELY(face.operations != nullptr)) return release_slow(pointer, face);
+  release_remote_slow(static_cast<ThreadCache&>(face), pointer, word);
 }
 
 // Everything a thread holds goes back: lists, batches, kept blocks; lists are short again. The
@@ -238,7 +234,7 @@ TALUS_USUAL bool salvage_cache() noexcept {
   ThreadCache* cache = take_left_cache();
   if (cache == nullptr) return false;
   become_whole(*cache);
-  cache->presence.shared_state.store_relaxed(Attendance::present);  // [own] nobody's
+  cache->shared_state.store_relaxed(Attendance::present);  // [own] nobody's
   flush_all(*cache);
   Locked held{registry.lock};
   retire_left_cache(held, *cache);

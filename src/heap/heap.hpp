@@ -111,15 +111,8 @@ struct AwayFace : HeapFace {
   HeapFace* before = nullptr;    // the face that was there
 };
 
-// No enum class: clang's atomics want a number.
-struct Attendance {
-  static constexpr uint32_t present = 0, asked = 1, absent = 2;
-};
-
-// What others know of the thread that uses a cache.
+// What others know of the thread that uses a cache, beside shared_state and shared_busy.
 struct Presence {
-  Atomic<uint32_t> shared_state;  // written under the lock; the owner reads
-  Atomic<uint32_t> shared_busy;     // owner writes: how deep it is in slow paths; helper reads
   Lock lock;
   // under the lock
   // The owner's this_face; null: leave it alone. Others read it to see if the cache is in use. Of a
@@ -134,8 +127,7 @@ struct Presence {
   // whole by who takes the cache home.
   void lose_owner() noexcept {
     lock.reset_in_child();
-    shared_busy.store_relaxed(0);  // [init] single thread
-    face_slot.store_relaxed(nullptr);  // [init] as above
+    face_slot.store_relaxed(nullptr);  // [init] single thread
   }
 };
 

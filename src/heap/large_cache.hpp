@@ -75,12 +75,13 @@ TALUS_FAST void* take_kept(KeptBlocks& kept, size_t bytes) noexcept {
 }
 
 // Two short ways that call nothing. Null and false: it takes more, and nothing was done.
-TALUS_FAST void* take_kept_at_hand(ThreadCache& cache, size_t bytes) noexcept {
-  const BriefWork work{cache};
-  if (TALUS_UNLIKELY(!work.may_begin || is_much_unsettled(cache.kept))) return nullptr;
-  return take_kept(cache.kept, bytes);
+TALUS_FAST void* take_kept_at_hand(HeapFace& face, size_t bytes) noexcept {
+  const BriefWork work{face};
+  if (TALUS_UNLIKELY(!work.may_begin)) return nullptr;
+  KeptBlocks& kept = static_cast<ThreadCache&>(face).kept;
+  return TALUS_UNLIKELY(is_much_unsettled(kept)) ? nullptr : take_kept(kept, bytes);
 }
-TALUS_FAST bool keep_at_hand(ThreadCache& cache, void* pointer, PageWord word) noexcept {
+TALUS_FAST bool keep_at_hand(HeapFace& face, void* pointer, PageWord word) noexcept {
   // leaves: one of an instance
   if (TALUS_UNLIKELY(word.bits() != PageWord::large().bits())) return false;
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
@@ -88,10 +89,12 @@ TALUS_FAST bool keep_at_hand(ThreadCache& cache, void* pointer, PageWord word) n
   const bool is_live = start_of(large) == pointer && large.state == LargeState::live;
   // leaves: no block begins here, and larger than what is kept
   if (TALUS_UNLIKELY(!is_live) || large.granules > large_kept_granules) return false;
-  const BriefWork work{cache};
-  KeptBlocks& kept = cache.kept;
-  // leaves: at rest, statistics far off, too much is kept
-  if (TALUS_UNLIKELY(!work.may_begin || is_much_unsettled(kept))) return false;
+  const BriefWork work{face};
+  // leaves: at rest, no cache
+  if (TALUS_UNLIKELY(!work.may_begin)) return false;
+  KeptBlocks& kept = static_cast<ThreadCache&>(face).kept;
+  // leaves: statistics far off, too much is kept
+  if (TALUS_UNLIKELY(is_much_unsettled(kept))) return false;
   if (!has_room_to_keep(kept, large.granules * granule_bytes)) return false;
   large_live_to_kept(kept, large);
   return true;

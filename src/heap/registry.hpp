@@ -210,20 +210,25 @@ inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
   registry.cache_count--;
 }
 
+inline void lose_owner(ThreadCache& cache) noexcept {
+  cache.shared_busy.store_relaxed(0);  // [init] single thread
+  cache.presence.lose_owner();
+}
+
 // The child of a fork has one thread: all caches but its own are left behind, blocks and all, and
 // those that others were just emptying.
 inline void leave_other_caches(ThreadCache* own) noexcept {
   ThreadCache** link = &registry.caches;
   while (ThreadCache* cache = *link) {
     if (cache != own) {
-      cache->presence.lose_owner();
+      lose_owner(*cache);
       link = &cache->next;
     } else {
       *link = own->next;
     }
   }
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {
-    if (cache->presence.face_slot.load_relaxed() != &this_face) cache->presence.lose_owner();
+    if (cache->presence.face_slot.load_relaxed() != &this_face) lose_owner(*cache);
   }
   *link = registry.left;
   registry.left = registry.caches;

@@ -90,7 +90,7 @@ TALUS_USUAL void sweep_heap(Heap& heap, uint64_t turns, SweepTally& tally) noexc
 inline void sweep_caches(SweepTally& tally) noexcept {
   visit_caches([&](Locked& held, ThreadCache& cache) noexcept {
     Presence& presence = cache.presence;
-    const uint32_t state = presence.shared_state.load_relaxed();  // [hint] decided under a lock
+    const uint32_t state = cache.shared_state.load_relaxed();  // [hint] decided under a lock
     if (state == Attendance::absent) return;
     if (state == Attendance::asked) {
       tally.left += held_bytes(cache);

@@ -55,7 +55,7 @@ TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
       {
         Locked held{lock_of(cache)};
         // [own] From the first block on, the list has gaps. A fork sees both or neither.
-        cache.presence.shared_state.store_relaxed(Attendance::absent);
+        cache.shared_state.store_relaxed(Attendance::absent);
         const size_t found = empty_places(place, part, blocks);
         owner = give_with_guests(held, *cache.heap, blocks, found);
         bytes += found * size_class_row(id).block_bytes;
@@ -74,8 +74,8 @@ TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache) noexcept {
   if (!presence.lock.try_take()) return 0;
   size_t bytes = 0;
   // [own] the lock
-  if (presence.shared_state.load_relaxed() == Attendance::asked &&
-      presence.shared_busy.load_acquire() == 0 &&
+  if (cache.shared_state.load_relaxed() == Attendance::asked &&
+      cache.shared_busy.load_acquire() == 0 &&
       os::System::now_ns() - presence.asked_ns >= presence_wait_us * 1000) {
     for (RemoteBatch& batch : cache.batches) {
       if (batch.message != nullptr) bytes += batch.message->bytes.load_relaxed();  // [stat]
@@ -85,7 +85,7 @@ TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache) noexcept {
     release_kept(cache);
     bytes += take_guarded_lists_back(cache);
     bytes += take_lists_back(cache);
-    presence.shared_state.store_relaxed(Attendance::absent);  // [own] the lock
+    cache.shared_state.store_relaxed(Attendance::absent);  // [own] the lock
   }
   presence.lock.give();
   return bytes;

@@ -26,10 +26,8 @@ Face* make_mode_face(Locked& held, const FaceOperations& operations, ThreadCache
   void* memory = space.take_metadata(held, sizeof(Face));
   if (memory == nullptr) return nullptr;
   auto* face = static_cast<Face*>(memory);
-  face->id = HeapFace::faceless;
-  face->operations = &operations;
   face->cache = cache;
-  close_lists(*face);
+  close_face(*face, operations);
   return face;
 }
 

@@ -105,8 +105,8 @@ inline void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
 }
 
 // No large blocks.
-inline void* take_kept_at_hand(ThreadCache&, size_t) noexcept { return nullptr; }
-inline bool keep_at_hand(ThreadCache&, void*, PageWord) noexcept { return false; }
+inline void* take_kept_at_hand(HeapFace&, size_t) noexcept { return nullptr; }
+inline bool keep_at_hand(HeapFace&, void*, PageWord) noexcept { return false; }
 inline BlockMade allocate_large(ThreadCache*, size_t, size_t) noexcept { return {}; }
 inline void release_large(ThreadCache*, void*, PageWord) noexcept {}
 inline void release_kept(ThreadCache&) noexcept {}

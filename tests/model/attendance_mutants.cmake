@@ -10,22 +10,22 @@ class Working {]==])
 
 # The owner works on its lists while they are emptied.
 mutant(working_does_not_look
-[==[TALUS_LIKELY(presence.shared_state.load_relaxed() == Attendance::present)]==] [==[true]==])
+[==[TALUS_LIKELY(cache.shared_state.load_relaxed() == Attendance::present)]==] [==[true]==])
 mutant(brief_work_does_not_look
-[==[may_begin = cache.presence.shared_state.load_relaxed() == Attendance::present;]==]
+[==[may_begin = face.shared_state.load_relaxed() == Attendance::present;]==]
 [==[may_begin = true;]==])
 mutant(looks_before_it_says_so
-[==[  presence.shared_busy.own_add_relaxed(1);  // [own]
+[==[  cache.shared_busy.own_add_relaxed(1);  // [own]
   compiler_fence();
   // [hint] the lock decides
-  return TALUS_LIKELY(presence.shared_state.load_relaxed() == Attendance::present);]==]
-[==[  const bool is_present = presence.shared_state.load_relaxed() == Attendance::present;
-  presence.shared_busy.own_add_relaxed(1);
+  return TALUS_LIKELY(cache.shared_state.load_relaxed() == Attendance::present);]==]
+[==[  const bool is_present = cache.shared_state.load_relaxed() == Attendance::present;
+  cache.shared_busy.own_add_relaxed(1);
   return is_present;]==])
 mutant(does_not_wait_for_who_empties
 [==[  Locked held{presence.lock};
-  if (presence.shared_state.load_relaxed() == Attendance::present) return;]==]
-[==[  if (presence.shared_state.load_relaxed() == Attendance::present) return;]==])
+  if (cache.shared_state.load_relaxed() == Attendance::present) return;]==]
+[==[  if (cache.shared_state.load_relaxed() == Attendance::present) return;]==])
 
 # What the owner did in a slow path is not seen by who finds that it has left it.
 mutant(leaves_without_release
@@ -63,7 +63,7 @@ mutant(depart_does_not_clear_the_slot
 [==[  presence.face_slot.store_relaxed(nullptr);  // [own] the lock
 ]==] [==[]==])
 mutant(depart_leaves_it_asked
-[==[  presence.shared_state.store_relaxed(Attendance::present);  // [own] the lock
+[==[  cache.shared_state.store_relaxed(Attendance::present);  // [own] the lock
   set_face(last);]==]
 [==[  set_face(last);]==])
 mutant(depart_without_lock

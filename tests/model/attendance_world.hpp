@@ -104,7 +104,7 @@ class World : public Scenario {
   void check_end() override {
     check_places(0);
     runs_widened_ += is_wide() ? 1 : 0;
-    if (cache().presence.shared_busy.peek() != 0) explorer.violate("the owner is busy for ever");
+    if (cache().shared_busy.peek() != 0) explorer.violate("the owner is busy for ever");
     if (!blocks.has_owner_left) {
       talus::depart(cache(), talus::dead_face);
       talus::flush_all(cache());
@@ -159,8 +159,8 @@ class World : public Scenario {
     cache().presence.seen_activity = talus::activity_of(cache());
   }
   void name_words() {
-    explorer.call_it(&cache().presence.shared_state, "state");
-    explorer.call_it(&cache().presence.shared_busy, "busy");
+    explorer.call_it(&cache().shared_state, "state");
+    explorer.call_it(&cache().shared_busy, "busy");
     explorer.call_it(&owner_face(), "face");
     explorer.call_it(&list(0).top, "top");
     explorer.call_it(&list(1).top, "large top");
@@ -233,8 +233,8 @@ class World : public Scenario {
   // All that was stored until now is seen by all from now on.
   void see_all() {
     explorer.note("time passes", nullptr, 0);
-    see(cache().presence.shared_state);
-    see(cache().presence.shared_busy);
+    see(cache().shared_state);
+    see(cache().shared_busy);
     see(owner_face());
     for (const int index : {0, 1}) {
       see(list(index).top);
@@ -270,7 +270,7 @@ class World : public Scenario {
   // Each block in one place, but for some that are on their way.
   void check_places(int on_their_way_max) {
     int places[blocks_max] = {};
-    const bool is_absent = cache().presence.shared_state.peek() == talus::Attendance::absent;
+    const bool is_absent = cache().shared_state.peek() == talus::Attendance::absent;
     for (const int index : {0, 1}) {
       const talus::Place* top = list(index).top.peek();
       if (top < bottom(index) || top > bottom(index) + places_of(index)) {

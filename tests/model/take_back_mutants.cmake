@@ -15,7 +15,7 @@ mutant(takes_the_uppermost
 # The owner is at work.
 mutant(ignores_busy
 [==[
-      presence.shared_busy.load_acquire() == 0 &&]==]
+      cache.shared_busy.load_acquire() == 0 &&]==]
 [==[]==])
 # Somebody else asked, a moment ago.
 mutant(ignores_when_it_was_asked
@@ -23,12 +23,12 @@ mutant(ignores_when_it_was_asked
       os::System::now_ns() - presence.asked_ns >= presence_wait_us * 1000) {]==]
 [==[) {]==])
 mutant(looks_at_busy_without_acquire
-[==[presence.shared_busy.load_acquire() == 0]==] [==[presence.shared_busy.load_relaxed() == 0]==])
+[==[cache.shared_busy.load_acquire() == 0]==] [==[cache.shared_busy.load_relaxed() == 0]==])
 
 # The owner is there.
 mutant(takes_in_state_present
-[==[presence.shared_state.load_relaxed() == Attendance::asked &&]==]
-[==[presence.shared_state.load_relaxed() != Attendance::absent &&]==])
+[==[cache.shared_state.load_relaxed() == Attendance::asked &&]==]
+[==[cache.shared_state.load_relaxed() != Attendance::absent &&]==])
 mutant(takes_without_the_lock
 [==[  Presence& presence = cache.presence;
   if (!presence.lock.try_take()) return 0;]==]
@@ -36,15 +36,12 @@ mutant(takes_without_the_lock
     struct {
       void give() {}
     } lock;
-    decltype(Presence::shared_state)& shared_state;
-    decltype(Presence::shared_busy)& shared_busy;
     uint64_t asked_ns;
-  } presence{{}, cache.presence.shared_state, cache.presence.shared_busy,
-             cache.presence.asked_ns};]==])
+  } presence{{}, cache.presence.asked_ns};]==])
 
 # A push or pop that goes on finds another top than it left.
 mutant(top_moved
-[==[    presence.shared_state.store_relaxed(Attendance::absent);  // [own] the lock]==]
+[==[    cache.shared_state.store_relaxed(Attendance::absent);  // [own] the lock]==]
 [==[    for (size_t index = 0; index < class_count; index++) {
       const ClassId id{static_cast<uint8_t>(index)};
       Place* bottom = list_bottom(cache, id);
@@ -54,7 +51,7 @@ mutant(top_moved
         cache.tops[index].store_relaxed(bottom + 1);
       }
     }
-    presence.shared_state.store_relaxed(Attendance::absent);]==])
+    cache.shared_state.store_relaxed(Attendance::absent);]==])
 
 # Blocks that went home stay in the list.
 mutant(leaves_no_nulls
@@ -63,7 +60,7 @@ mutant(leaves_no_nulls
 
 # A fork, or the owner, takes a list with gaps for a whole one.
 mutant(gaps_before_absent
-[==[        cache.presence.shared_state.store_relaxed(Attendance::absent);
+[==[        cache.shared_state.store_relaxed(Attendance::absent);
 ]==] [==[]==])
 
 # A fork between the two finds neither list nor slab to have the blocks.
