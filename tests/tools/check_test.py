@@ -115,6 +115,20 @@ class Process(unittest.TestCase):
         with Live([program("program_overwrites")], LD_PRELOAD=f"{STAND_IN} {other}") as pid:
             self.assertIn("active: yes\n", talus("check", pid).stdout)
 
+    def test_a_preload_whose_name_is_not_the_files(self):
+        # As the installed libtalus.so is, a link; found by the loader, or gone meanwhile.
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="talus-check-"))
+        self.addCleanup(shutil.rmtree, folder)
+        library = os.path.join(folder, "libtalus.so.7")
+        shutil.copy(STAND_IN, library)
+        os.symlink(library, os.path.join(folder, "libtalus.so"))
+        with Live([program("program_plain")], LD_PRELOAD="libtalus.so",
+                  LD_LIBRARY_PATH=folder) as pid:
+            self.assert_active(pid, "preload", library)
+        with Live([program("program_plain")], LD_PRELOAD=f"{folder}/libtalus.so") as pid:
+            os.remove(os.path.join(folder, "libtalus.so"))
+            self.assert_active(pid, "preload", library)
+
     def test_after_an_upgrade_the_old_library_is_still_seen(self):
         folder = os.path.realpath(tempfile.mkdtemp(prefix="talus-check-"))
         self.addCleanup(shutil.rmtree, folder)

@@ -76,15 +76,27 @@ std::string_view preload_of(const std::vector<std::string>& environment) {
   return {};
 }
 
-bool is_needed_by_any(const ProcessView& view, const MappedObject& library) {
+bool needs(const MappedObject& object, const MappedObject& library) {
+  if (!object.facts) return false;
   const std::string soname = library.facts && !library.facts->soname.empty()
                                  ? library.facts->soname
                                  : file_name(library.path);
-  return std::any_of(view.objects.begin(), view.objects.end(), [&](const MappedObject& object) {
-    if (!object.facts) return false;
-    const std::vector<std::string>& needed = object.facts->needed;
-    return std::find(needed.begin(), needed.end(), soname) != needed.end();
-  });
+  const std::vector<std::string>& needed = object.facts->needed;
+  return std::find(needed.begin(), needed.end(), soname) != needed.end();
+}
+
+bool is_needed_by_any(const ProcessView& view, const MappedObject& library) {
+  return std::any_of(view.objects.begin(), view.objects.end(),
+                     [&](const MappedObject& object) { return needs(object, library); });
+}
+
+// Only what came with the program stands before what the program needs: dlopen adds at the end.
+bool comes_before_what_is_needed(const ProcessView& view, const MappedObject& library) {
+  const MappedObject& front = view.objects.front();
+  return library.turn && front.path == view.file &&
+         std::any_of(view.objects.begin(), view.objects.end(), [&](const MappedObject& object) {
+           return object.turn && *library.turn < *object.turn && needs(front, object);
+         });
 }
 
 bool is_preloaded_everywhere(const std::string& path) {
@@ -96,8 +108,10 @@ bool is_preloaded_everywhere(const std::string& path) {
 }
 
 // A library that nobody preloaded and nobody needs came by dlopen: the program's malloc was bound
-// before it arrived. Where the environment is lost, preload is the likely door. Addresses tell
-// nothing: a late library may fill a hole above libc (tried, and refused by a test).
+// before it arrived. The names in LD_PRELOAD are those of the process's own folders, links among
+// them, and need not lead to the library from here: then its turn tells. Where the environment is
+// lost, preload is the likely door. Addresses tell nothing: a late library may fill a hole above
+// libc (tried, and refused by a test).
 std::string door_of(const ProcessView& view, const MappedObject& object) {
   const bool is_in_environment = is_preloaded(preload_of(view.environment), object.path);
   if (is_in_environment && !view.is_secure) return "preload";
@@ -106,6 +120,7 @@ std::string door_of(const ProcessView& view, const MappedObject& object) {
       is_library_name(object.path) || (object.facts && is_library_name(object.facts->soname));
   if (!is_library) return "embedded";
   if (is_needed_by_any(view, object)) return "linked";
+  if (comes_before_what_is_needed(view, object)) return "preload";
   return view.is_environment_intact ? "dlopen" : "preload";
 }
 
