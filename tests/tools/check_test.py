@@ -140,6 +140,29 @@ class Process(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assertIn(f"object: {library}\n", result.stdout)
 
+    def test_a_program_that_was_replaced_is_still_known(self):
+        folder = os.path.realpath(tempfile.mkdtemp(prefix="talus-check-"))
+        self.addCleanup(shutil.rmtree, folder)
+        os.chmod(folder, 0o755)
+        with open(f"{folder}/named.conf", "w", encoding="utf-8") as file:
+            file.write("[old]\nheaps=3\n")
+        os.symlink("old", f"{folder}/link")
+        user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        command = shutil.copy(COMMAND, f"{folder}/talus")
+        is_root = os.getuid() == 0 and shutil.which("setpriv")
+        for name, door in (("program_embedded", "embedded"), ("program_plain", "preload")):
+            for before in [[]] + ([user] if is_root and door == "embedded" else []):
+                shutil.copy(program(name), f"{folder}/old")
+                preload = STAND_IN if door == "preload" else ""
+                with Live([*before, f"{folder}/link"], LD_PRELOAD=preload,
+                          TALUS_CONFIG=f"{folder}/named.conf") as pid:
+                    os.remove(f"{folder}/old")
+                    result = subprocess.run([*before, command, "check", pid], timeout=60,
+                                            stdout=subprocess.PIPE, text=True, check=False)
+                self.assertIn(f"active: yes\nversion: {STAND_IN_VERSION}\ndoor: {door}\n",
+                              result.stdout)
+                self.assertIn(f"option heaps=3 ({folder}/named.conf:2)\n", result.stdout)
+
     def test_a_process_that_wrote_over_its_environment(self):
         # As servers do that show their state in the list of processes.
         with Live([program("program_overwrites")], LD_PRELOAD=STAND_IN) as pid:

@@ -67,17 +67,24 @@ MapLine read_map_line(const std::string& line) {
   return result;
 }
 
-MappedObject read_object(const std::string& process, const MapLine& line) {
-  static constexpr std::string_view deleted_mark = " (deleted)";
-  MappedObject object{line.path, false, {}, {}, line.inode, {}};
-  if (object.path.size() > deleted_mark.size() &&
-      object.path.compare(object.path.size() - deleted_mark.size(), std::string::npos,
-                          deleted_mark) == 0) {
-    object.is_deleted = true;
-    object.path.resize(object.path.size() - deleted_mark.size());
-  }
+constexpr std::string_view deleted_mark = " (deleted)";
+
+bool has_deleted_mark(std::string_view path) {
+  return path.size() > deleted_mark.size() &&
+         path.substr(path.size() - deleted_mark.size()) == deleted_mark;
+}
+
+std::string without_deleted_mark(const std::string& path) {
+  return path.substr(0, path.size() - (has_deleted_mark(path) ? deleted_mark.size() : 0));
+}
+
+// Of the program there is a name that leads to the very file without any rights of root.
+MappedObject read_object(const std::string& process, const MapLine& line, bool is_program) {
+  MappedObject object{without_deleted_mark(line.path), has_deleted_mark(line.path), {}, {},
+                      line.inode, {}};
   for (const std::string& file :
-       {process + "/map_files/" + line.range, process + "/root" + line.path, line.path}) {
+       {is_program ? process + "/exe" : process + "/map_files/" + line.range,
+        process + "/root" + line.path, line.path}) {
     object.facts = read_elf(file);
     object.file = file;
     // A file that took a deleted one's name is another file: not read.
@@ -181,7 +188,7 @@ ProcessView view_process(const std::string& pid) {
     if (seen.insert(line.inode).second) {
       const bool is_program = line.path == program;
       view.objects.insert(is_program ? view.objects.begin() : view.objects.end(),
-                          read_object(process, line));
+                          read_object(process, line, is_program));
     }
     note_turn(order, line, view.objects);
   }
@@ -192,7 +199,7 @@ ProcessView view_process(const std::string& pid) {
   }
   view.is_secure = auxiliary_value(auxiliary, AT_SECURE) != 0;
   view.called_as = text_in_memory(process, auxiliary_value(auxiliary, AT_EXECFN));
-  view.file = program;
+  view.file = without_deleted_mark(program);
   view.user_id = effective_user(process);
   return view;
 }
