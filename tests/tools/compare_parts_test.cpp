@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "compare/judge.hpp"
 #include "compare/loader_cache.hpp"
 #include "compare/statistics.hpp"
+#include "compare/strip_plot.hpp"
 #include "utf8.hpp"
 
 namespace talus::tool {
@@ -159,6 +161,40 @@ TEST(Judge, WithoutAnyGoodRunThereIsNoFigure) {
   const Judgement judgement = judge(comparison);
   EXPECT_EQ(judgement.verdicts[0].counted, 0u);
   EXPECT_EQ(judgement.failures.size(), 1u) << "told once, blamed on none";
+}
+
+// What stands at the steps of the scale.
+std::vector<std::string> labels_of(const std::string& drawing) {
+  static constexpr char mark[] = "text-anchor=\"middle\">";
+  std::vector<std::string> labels;
+  std::size_t at = 0;
+  while ((at = drawing.find(mark, at)) != std::string::npos) {
+    at += sizeof mark - 1;
+    labels.push_back(drawing.substr(at, drawing.find('<', at) - at));
+  }
+  return labels;
+}
+
+TEST(StripPlot, NoTwoStepsOfTheScaleHaveOneLabel) {
+  for (const MeasureId id : {measure_wall, measure_peak}) {
+    for (double value = 0.001; value < 1e7; value *= 1.7) {
+      for (const double more : {1.0, 1.001, 1.02, 1.3, 9.0}) {
+        const StripPlot plot{"", {{"libc", "", {{value, 1}, {value * more, 2}}, value}}};
+        const std::vector<std::string> labels = labels_of(svg_of(plot, id));
+        EXPECT_EQ(std::set<std::string>(labels.begin(), labels.end()).size(), labels.size())
+            << value << " and " << value * more << ": " << labels.front();
+      }
+    }
+    EXPECT_NE(labels_of(svg_of({"", {{"libc", "", {}, 0}}}, id)),
+              std::vector<std::string>(2, "0.00 MiB"));
+  }
+}
+
+TEST(StripPlot, ALongNameHasRoom) {
+  const std::string name(60, 'm');
+  const std::string drawing = svg_of({"", {{name, "", {{1, 1}}, 1}}}, measure_wall);
+  const std::size_t at = drawing.rfind("<text x=\"", drawing.find(name));
+  EXPECT_GE(std::stod(drawing.substr(at + 9)), 60 * 7.5);
 }
 
 }  // namespace

@@ -18,8 +18,9 @@ std::string table_of(const Comparison& comparison, const Judgement& judgement);
 std::string html_of(const Comparison& comparison, const Judgement& judgement);
 std::string json_of(const Comparison& comparison, const Judgement& judgement);
 
-// "12.3 ms", "4.56 MiB", "1234": a figure in the unit of its measure.
-std::string text_of_value(MeasureId id, double value);
+// "12.3 ms", "4.56 MiB", "1234": a figure in the unit of its measure; with as many digits more as
+// tell two apart that differ by a round `step`.
+std::string text_of_value(MeasureId id, double value, double step = 0);
 
 // "0.812 [0.79, 0.83]", with a ~ where no difference is shown; "1" for the reference itself.
 std::string text_of_ratio(const Figure& figure, bool is_reference);

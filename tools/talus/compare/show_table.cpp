@@ -16,10 +16,11 @@
 namespace talus::tool {
 namespace {
 
-// Three significant digits, or all digits before the point.
-std::string three_digits(double value) {
-  const int places = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return fmt::format("{:.{}f}", value, places);
+// Three significant digits, or all digits before the point; more where the step has more.
+std::string three_digits(double value, double step) {
+  const int usual = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  const int fine = step > 0 ? static_cast<int>(-std::floor(std::log10(step) + 1e-9)) : 0;
+  return fmt::format("{:.{}f}", value, std::max(usual, fine));
 }
 
 std::size_t width_of(const std::string& text) {
@@ -94,14 +95,15 @@ std::string quoted(const std::string& word) {
 
 }  // namespace
 
-std::string text_of_value(MeasureId id, double value) {
+std::string text_of_value(MeasureId id, double value, double step) {
   switch (id) {
     case measure_wall:
     case measure_user:
     case measure_sys:
-      return value >= 0.9995 ? three_digits(value) + " s" : three_digits(value * 1e3) + " ms";
+      return value >= 0.9995 ? three_digits(value, step) + " s"
+                             : three_digits(value * 1e3, step * 1e3) + " ms";
     case measure_peak:
-      return three_digits(value / 1024) + " MiB";
+      return three_digits(value / 1024, step / 1024) + " MiB";
     default:
       return fmt::format("{:.0f}", value);
   }

@@ -18,22 +18,26 @@
 namespace talus::tool {
 namespace {
 
-constexpr double width = 860, left = 150, right = 30, strip_height = 30, top = 12, foot = 28;
+constexpr double right = 45, strip_height = 30, top = 12, foot = 28;
+constexpr double names_least = 150, plot_width = 680, letter_width = 8;
 constexpr int steps_wanted = 5;
 
 struct Scale {
+  double left = names_least;  // where the line begins, behind the names
   double from = 0;
   double step = 1;
   int steps = 1;
 
   double place(double value) const {
-    return left + (value - from) / (step * steps) * (width - left - right);
+    return left + (value - from) / (step * steps) * plot_width;
   }
 };
 
+double unit_of(MeasureId id) { return id == measure_peak ? 1024 : 1; }
+
 // Steps of 1, 2 or 5 times a power of ten, in the unit that the labels have.
 double round_step(double rough, MeasureId id) {
-  const double unit = id == measure_peak ? 1024 : 1;
+  const double unit = unit_of(id);
   const double power = std::pow(10, std::floor(std::log10(rough / unit)));
   for (const double factor : {1.0, 2.0, 5.0})
     if (rough / unit <= factor * power) return factor * power * unit;
@@ -49,6 +53,9 @@ Scale scale_for(const StripPlot& plot, MeasureId id) {
     }
   }
   Scale scale;
+  for (const Strip& strip : plot.strips)
+    scale.left = std::max(scale.left, static_cast<double>(strip.name.size()) * letter_width + 24);
+  scale.step = unit_of(id);
   if (!(most > 0)) return scale;
   if (least < most / 3) least = 0;
   const double range = std::max(most - least, most * 0.01);
@@ -62,10 +69,11 @@ std::string strip_of(const Strip& strip, const Scale& scale, double y, MeasureId
   std::string text = fmt::format(
       "<g class=\"{}\"><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n"
       "<line class=\"grid\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>\n",
-      strip.kind, left - 12, y + 4, strip.name, left, y, width - right, y);
+      strip.kind, scale.left - 12, y + 4, strip.name, scale.left, y,
+      scale.left + plot_width, y);
   if (strip.dots.empty())
-    text += fmt::format("<text class=\"scale\" x=\"{}\" y=\"{}\">no figure</text>\n", left + 8,
-                        y - 3);
+    text += fmt::format("<text class=\"scale\" x=\"{}\" y=\"{}\">no figure</text>\n",
+                        scale.left + 8, y - 3);
   for (const Dot& dot : strip.dots) {
     const double off = static_cast<double>(dot.round % 5 - 2) * 2.5;
     text += fmt::format(
@@ -85,6 +93,7 @@ std::string strip_of(const Strip& strip, const Scale& scale, double y, MeasureId
 
 std::string svg_of(const StripPlot& plot, MeasureId id) {
   const Scale scale = scale_for(plot, id);
+  const double width = scale.left + plot_width + right;
   const double bottom = top + strip_height * static_cast<double>(plot.strips.size());
   std::string text = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" width=\"{}\" role=\"img\">\n"
@@ -96,7 +105,7 @@ std::string svg_of(const StripPlot& plot, MeasureId id) {
     text += fmt::format(
         "<line class=\"grid\" x1=\"{:.1f}\" y1=\"{}\" x2=\"{:.1f}\" y2=\"{}\"/>"
         "<text class=\"scale\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-        x, top, x, bottom, x, bottom + 18, text_of_value(id, value));
+        x, top, x, bottom, x, bottom + 18, text_of_value(id, value, scale.step));
   }
   for (std::size_t i = 0; i < plot.strips.size(); ++i)
     text += strip_of(plot.strips[i], scale,
