@@ -116,10 +116,10 @@ class Figures(Folder):
 
     def test_json_and_page(self):
         page = self.path("page.html")
-        odd = b"<b>&\"\xff\x01".decode("utf-8", "surrogateescape")
+        odd = b"<b>&\"\xff\x01\xef\xbf\xbe\xef\xbf\xbf".decode("utf-8", "surrogateescape")
         _, told, found = self.compare(("same",), PROGRAM, "brief", odd, options=("--html", page))
         self.assertEqual((told["format"], told["reference"]), (1, "libc"))
-        self.assertEqual(told["program"], [PROGRAM, "brief", "<b>&\"\ufffd\x01"])
+        self.assertEqual(told["program"], [PROGRAM, "brief", "<b>&\"\ufffd\x01\ufffe\uffff"])
         self.assertGreater(told["machine"]["processors"], 0)
         for one in found.values():
             for sample in one["samples"] + one["warm_ups"]:

@@ -45,9 +45,19 @@ svg .own circle { fill: var(--own); } svg .reference circle { fill: var(--refere
 ul { padding-left: 1.2rem; }
 )";
 
+// XML has no word for U+FFFE and U+FFFF.
+std::string without_no_characters(std::string text) {
+  for (const char* const no_character : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
+    for (std::size_t at = text.find(no_character); at != std::string::npos;
+         at = text.find(no_character, at))
+      text.replace(at, 3, "\xef\xbf\xbd");
+  }
+  return text;
+}
+
 std::string escaped(const std::string& text) {
   std::string result;
-  for (const char letter : as_utf8(printable(text))) {
+  for (const char letter : without_no_characters(as_utf8(printable(text)))) {
     switch (letter) {
       case '&':
         result += "&amp;";
