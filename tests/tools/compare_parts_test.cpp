@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "command.hpp"
 #include "compare/judge.hpp"
 #include "compare/loader_cache.hpp"
 #include "compare/statistics.hpp"
@@ -84,6 +85,13 @@ TEST(Utf8, OnlyWhatIsNotIsReplaced) {
   EXPECT_EQ(utf8_length("\xc0\x80"), 0u);          // overlong
   EXPECT_EQ(utf8_length("\xed\xa0\x80"), 0u);      // surrogate
   EXPECT_EQ(utf8_length("\xf4\x90\x80\x80"), 0u);  // above the last
+}
+
+TEST(Printable, NothingSteersATerminal) {
+  EXPECT_EQ(printable("a\x1b[2J\n\x7f"), "a?[2J??");
+  EXPECT_EQ(printable("\xc2\x9b""2J \x9b""2J"), "?2J ?2J") << "one character that is Escape [";
+  EXPECT_EQ(printable("\xc3\x9b \xe2\x82\xac \xf0\x9f\x98\x80 \xe4"),
+            "\xc3\x9b \xe2\x82\xac \xf0\x9f\x98\x80 \xe4");
 }
 
 Contender contender_with(const std::string& name, const std::vector<double>& wall_s) {
