@@ -65,6 +65,8 @@ def test_libraries(prefix: Prefix, cc: str, cxx: str) -> None:
     named_nowhere = str(HERE / "only_strdup.c")
     prefix.check(prefix.build("by_u", cc, "-Wl,-u,malloc", named_nowhere,
                               str(prefix.lib / "libtalus.a")))
+    prefix.check(prefix.build("by_need", cc, "-Wl,--no-as-needed", named_nowhere,
+                              "-L", str(prefix.lib), "-ltalus"), **path)
     prefix.check(prefix.build("object", cc, source, str(prefix.lib / "talus.o")))
     source = str(HERE / "uses_cxx.cpp")
     prefix.check(prefix.build("cxx", cxx, "-std=c++17", source, "-L", str(prefix.lib), "-ltalus"),
@@ -107,9 +109,12 @@ def test_pkg_config(prefix: Prefix, cc: str, cxx: str) -> None:
         standard = ["-std=c++17"] if compiler == cxx else []
         call([compiler, *standard, str(EXAMPLES / source), "-o", str(program), *words])
         call([str(program)], environment)
+    # Also where linkers leave out what no object names, as many compilers ask of them by default.
+    named_nowhere = str(HERE / "only_strdup.c")
+    prefix.check(prefix.build("by_pkg_config", cc, "-Wl,--as-needed", named_nowhere, *words),
+                 **environment)
     words = call([tool, "--static", "--cflags", "--libs", "talus"], environment).split()
-    prefix.check(prefix.build("by_static_pkg_config", cc, "-static", str(HERE / "only_strdup.c"),
-                              *words))
+    prefix.check(prefix.build("by_static_pkg_config", cc, "-static", named_nowhere, *words))
 
 
 def test_command(prefix: Prefix) -> None:
