@@ -313,7 +313,7 @@ inline RegionHeap* make_callback_region(const talus_provider& wish) noexcept {
   const talus_provider_calls& calls = *wish.calls;
   void* at = calls.reserve(wish.context, wish.bytes);
   if (at == nullptr) return nullptr;
-  const size_t which = (calls.commit != nullptr ? 1 : 0) + (calls.purge != nullptr ? 2 : 0);
+  const size_t which = (calls.commit != nullptr ? 1u : 0u) + (calls.purge != nullptr ? 2u : 0u);
   const uintptr_t base = reinterpret_cast<uintptr_t>(at);
   const uintptr_t end = base + wish.bytes;
   // Whole pages, so that commit and purge get whole pages.

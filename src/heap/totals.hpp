@@ -122,7 +122,7 @@ inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noex
   }
   totals.purged_in_slabs += heap.lean_free_bytes;
   totals.heap_count++;
-  totals.deserted_count += heap.is_deserted() ? 1 : 0;
+  totals.deserted_count += heap.is_deserted() ? 1u : 0u;
 }
 
 // What is ready in an instance is as if it lay in a list. Otherwise as add_heap.

@@ -112,7 +112,7 @@ def jobs(arguments, folder: Path):
             generates = compiler == "g++" and standard == "c++20"
             how = ["-O2", "-S", "-o", "/dev/null"] if generates else ["-fsyntax-only"]
             yield (f"talus.hpp, {compiler} {standard}",
-                   [*start, "-fsyntax-only", "-Wall", "-Wextra", "-Wshadow",
+                   [*start, "-fsyntax-only", "-Wall", "-Wextra", "-Wshadow", "-Wsign-conversion",
                     "-DTALUS_HEADER_ONLY", f"-I{arguments.one_header}", str(folder / "one.cpp")])
             if compiler != "g++" and standard == "c++20":
                 continue  # what it reads in C++23 is more
