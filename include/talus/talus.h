@@ -98,7 +98,10 @@ TALUS_API void* talus_aligned_realloc(void* pointer, size_t alignment,
                                       size_t bytes) TALUS_NOEXCEPT;
 
 /* Frees a block. Null is ignored, errno is kept. A pointer that is no live block is reported on
- * standard error and ends the process (option on_foreign_free). */
+ * standard error and ends the process; option on_foreign_free=ignore leaves out those that are of
+ * no block of Talus. A second free of a block up to 256 KiB, and a pointer into one, are noticed at
+ * the latest when the thread's list gives it to its slab, and not if it was handed out again
+ * before; all others, and all with TALUS_MODE=mapped, at once. */
 TALUS_API void talus_free(void* pointer) TALUS_NOEXCEPT;
 
 /* C23: free with the size (and alignment) of the request. A wrong size is harmless. */
