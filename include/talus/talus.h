@@ -136,7 +136,8 @@ TALUS_API void* talus_pvalloc(size_t bytes) TALUS_NOEXCEPT;
 /* Bytes of a live block that may be used, at least what was asked for. Null: 0. */
 TALUS_API size_t talus_usable_size(const void* pointer) TALUS_NOEXCEPT;
 
-/* Bytes that talus_malloc(bytes) would provide. */
+/* Bytes that talus_malloc(bytes) would provide; above 32 KiB at least so many: up to 256 KiB a free
+ * block of the next larger class may serve. */
 TALUS_API size_t talus_good_size(size_t bytes) TALUS_NOEXCEPT;
 
 /* A block and how many bytes of it may be used. */

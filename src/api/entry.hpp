@@ -174,7 +174,7 @@ TALUS_FAST size_t malloc_usable_size(void* pointer) noexcept {
   return usable_size_at_hand(pointer);
 }
 
-// Size that malloc(bytes) really provides.
+// Size that malloc(bytes) provides, at least: a medium block of the next class may serve.
 inline size_t malloc_good_size(size_t bytes) noexcept {
   if (sizes_are_exact()) return bytes;
   if (bytes <= medium_bytes_max) return size_class_row(class_of(bytes)).block_bytes;
