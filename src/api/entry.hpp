@@ -87,7 +87,7 @@ inline void* recallocarray(void* pointer, size_t old_count, size_t count, size_t
   if (pointer == nullptr) return api::calloc(count, bytes);
   if (__builtin_mul_overflow(count, bytes, &total)) return out_of_memory();
   if (__builtin_mul_overflow(old_count, bytes, &old_total)) return invalid_argument();
-  if (old_total > usable_size(pointer)) return invalid_argument();
+  if (old_total > facts_of(pointer, "recallocarray").usable_bytes) return invalid_argument();
   const uintptr_t instance = instance_of(pointer);
   void* fresh = instance == 0
                     ? allocate_zeroed(total)
@@ -102,7 +102,7 @@ inline void* recallocarray(void* pointer, size_t old_count, size_t count, size_t
 // OpenBSD: clears at least the first `bytes` bytes, then frees.
 inline void freezero(void* pointer, size_t bytes) noexcept {
   if (pointer == nullptr) return;
-  const size_t usable = usable_size(pointer);
+  const size_t usable = facts_of(pointer, "freezero").usable_bytes;
   clear_secret(pointer, bytes < usable ? bytes : usable);
   release(pointer);
 }

@@ -13,11 +13,15 @@ namespace talus {
 // The handle of the instance that a block belongs to; 0: none, or it is no block.
 inline uintptr_t instance_of(const void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  const PageWord word = page_map.word_anywhere(address);
+  PageWord word = page_map.word_anywhere(address);
   if (TALUS_UNLIKELY(is_special(word))) {
-    SpecialBlock* block = special_of(pointer);
-    const bool has_one = block != nullptr && block->operations().instance != nullptr;
-    return has_one ? block->operations().instance(*block) : 0;
+    const NamedBefore found = named_of_block(pointer);
+    word = PageWord::from_bits(found.word_bits);
+    if (is_special(word)) {
+      auto* block = static_cast<SpecialBlock*>(found.descriptor);
+      const bool has_one = block != nullptr && block->operations().instance != nullptr;
+      return has_one ? block->operations().instance(*block) : 0;
+    }
   }
   const HeapId owner = word.is_large() ? owner_of_large(word) : word.owner();
   return is_instance(owner) ? handle_of(owner) : 0;

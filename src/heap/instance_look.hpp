@@ -144,9 +144,10 @@ inline bool instance_contains(uintptr_t handle, const void* pointer, const char*
   Instance& heap = inside.heap();
   const RegionHeap* region = inside.slot().region;
   if (region != nullptr && region->holds(address)) return units_of(*region, pointer) != 0;
-  const PageWord word = page_map.word_anywhere(address);
+  const NamedBefore found = named_of_block(pointer);
+  const PageWord word = PageWord::from_bits(found.word_bits);
   if (word.owner() == heap.id) {
-    const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(address));
+    const Slab& slab = *static_cast<Slab*>(found.descriptor);
     const size_t offset = address - slab.base;
     const size_t index = offset / slab.block_bytes;
     if (index * slab.block_bytes != offset || index >= slab.block_count) return false;
@@ -158,7 +159,7 @@ inline bool instance_contains(uintptr_t handle, const void* pointer, const char*
     return true;
   }
   if (!is_large_of(heap.id, word)) return false;
-  return start_of(*static_cast<LargeBlock*>(page_map.descriptor_of(address))) == pointer;
+  return start_of(*static_cast<LargeBlock*>(found.descriptor)) == pointer;
 }
 
 // All of one moment.

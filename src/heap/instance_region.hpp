@@ -146,6 +146,28 @@ inline constexpr SpecialOperations left_region_operations = {release_special_in_
 
 // ---- looks
 
+// What the page map says of a block, or said before a region lay in it. A buffer that starts with a
+// granule has the region's word there, and whoever holds the buffer may still ask about it; blocks
+// of the region are behind its bookkeeping. No pointer is wrong: a region leaves the page map under
+// the space lock before it ends.
+inline NamedBefore named_of_block(const void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  const uint32_t word_bits = page_map.word_anywhere(address).bits();
+  if (word_bits != special_word.bits()) return {page_map.descriptor_of(address), word_bits};
+  Locked held{space.lock()};
+  NamedBefore found{page_map.descriptor_of(address), page_map.word_of(address).bits()};
+  while (found.word_bits == special_word.bits()) {
+    auto& special = *static_cast<SpecialBlock*>(found.descriptor);
+    if (special.operations().instance == nullptr) break;
+    auto& region = static_cast<RegionHeap&>(special);
+    if (address >= region.base) break;
+    const NamedBefore before = region.named_before[(address - region.origin) / granule_bytes];
+    if (before.word_bits == 0) break;
+    found = before;
+  }
+  return found;
+}
+
 // A block of a region, as it was a moment ago.
 struct RegionBlock {
   void* block = nullptr;

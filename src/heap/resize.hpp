@@ -70,8 +70,26 @@ TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
   return {large.usable_bytes - large.front_bytes, &large, false, owner_of_large(word)};
 }
 
+// The same of a block that an instance may live in, which is asked about and not touched.
 TALUS_SLOW size_t usable_size(void* pointer) noexcept {
-  return pointer == nullptr ? 0 : facts_of(pointer, "malloc_usable_size").usable_bytes;
+  constexpr const char* call = "malloc_usable_size";
+  if (pointer == nullptr) return 0;
+  const PageWord now = page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer));
+  if (TALUS_LIKELY(!is_special(now))) return facts_of(pointer, call).usable_bytes;
+  const NamedBefore found = named_of_block(pointer);
+  const PageWord word = PageWord::from_bits(found.word_bits);
+  if (word.is_slab()) {
+    const Slab& slab = *static_cast<Slab*>(found.descriptor);
+    slab.prove(pointer);
+    return slab.block_bytes;
+  }
+  if (word.is_large()) {
+    const LargeBlock& large = *static_cast<LargeBlock*>(found.descriptor);
+    if (start_of(large) == pointer) return large.usable_bytes - large.front_bytes;
+  }
+  if (!is_special(word)) report::foreign_pointer(pointer, call);
+  auto& special = *static_cast<SpecialBlock*>(found.descriptor);
+  return special.operations().usable_bytes(special, pointer, call);
 }
 
 // The same for who asks with every block that it takes and frees, as redis does to know how much it

@@ -72,5 +72,27 @@ TEST_F(BlockInBuffer, FreedAfterItsHeap) {
   });
 }
 
+// Asking about the buffer is right, and whatever would end it or write to it is not.
+TEST(BufferOfHeap, IsABlockInUse) {
+  void* buffer = api::malloc(mib);
+  talus_provider wish{};
+  wish.kind = TALUS_PROVIDER_BUFFER;
+  wish.buffer = buffer;
+  wish.bytes = mib;
+  talus_heap_options options{};
+  options.provider = &wish;
+  talus_heap* heap = api::heap_new(&options);
+  const size_t usable = api::malloc_usable_size(buffer);
+  EXPECT_GE(usable, mib);
+  EXPECT_FAULT(foreign_text(buffer, "free"), api::free(buffer));
+  EXPECT_FAULT(foreign_text(buffer, "realloc"), api::realloc(buffer, usable));
+  EXPECT_FAULT(foreign_text(buffer, "realloc"), api::realloc(buffer, 2 * mib));
+  EXPECT_FAULT(foreign_text(buffer, "free"), api::heap_free(nullptr, buffer));
+  EXPECT_FAULT(foreign_text(buffer, "freezero"), api::freezero(buffer, mib));
+  EXPECT_FAULT(foreign_text(buffer, "recallocarray"), api::recallocarray(buffer, mib, mib / 2, 1));
+  api::heap_destroy(heap);
+  api::free(buffer);
+}
+
 }  // namespace
 }  // namespace talus

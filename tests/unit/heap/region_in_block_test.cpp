@@ -98,5 +98,46 @@ TEST(RegionInBlock, StaysItsOwnInARegionInABlock) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
+// The page map names the heap in it instead, wherever a granule of the block is a whole one.
+TEST(RegionInBlock, LeavesTheBlockKnownToWhoHasIt) {
+  talus_heap* outer = api::heap_new(nullptr);
+  for (talus_heap* owner : {static_cast<talus_heap*>(nullptr), outer}) {
+    for (const size_t bytes : {medium_bytes, medium_bytes * 8 / 5, large_bytes}) {
+      SCOPED_TRACE(bytes);
+      std::vector<void*> buffers;  // some of the medium ones start with a granule
+      for (int i = 0; i < 5; i++) buffers.push_back(api::heap_malloc(owner, bytes));
+      for (void* buffer : buffers) {
+        const size_t usable = usable_size(buffer);
+        Inner inner{buffer, bytes};
+        EXPECT_EQ(api::malloc_usable_size(buffer), usable);
+        EXPECT_EQ(api::heap_of(buffer), owner);
+        EXPECT_EQ(api::heap_contains(outer, buffer), owner == outer);
+        EXPECT_FALSE(api::heap_contains(inner.heap, buffer));
+        EXPECT_EQ(api::heap_of(inner.blocks[0]), inner.heap);
+        inner.end();
+      }
+      for (void* buffer : buffers) api::heap_free(owner, buffer);
+    }
+  }
+  api::heap_destroy(outer);
+}
+
+TEST(RegionInBlock, LeavesABlockOfARegionKnownToWhoHasIt) {
+  void* buffer = allocate(large_bytes);
+  talus_heap* middle = heap_in(buffer, large_bytes);
+  void* inner_buffer = api::heap_aligned_alloc(middle, granule_bytes, large_bytes / 2);
+  ASSERT_NE(inner_buffer, nullptr);
+  Inner inner{inner_buffer, large_bytes / 2};
+  EXPECT_EQ(api::malloc_usable_size(inner_buffer), large_bytes / 2);
+  EXPECT_EQ(api::heap_of(inner_buffer), middle);
+  EXPECT_TRUE(api::heap_contains(middle, inner_buffer));
+  EXPECT_GE(api::malloc_usable_size(buffer), large_bytes);
+  EXPECT_EQ(api::heap_of(buffer), nullptr);
+  inner.end();
+  api::heap_destroy(middle);
+  release(buffer);
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
 }  // namespace
 }  // namespace talus
