@@ -112,6 +112,9 @@ inline void* allocate_large_at(AlignedPlace place, size_t bytes) noexcept {
   const size_t whole = front + bytes;
   LargeBlock* large = take_large(whole, divide_up(whole, granule_bytes), Placing{}, zeroed);
   if (large == nullptr) return nullptr;
+  Locked held{space.lock()};
+  large_pool.live_bytes -= front;
+  large->usable_bytes -= front;
   large->front_bytes = front;
   return start_of(*large);
 }

@@ -77,10 +77,11 @@ enum class LargeState : uint8_t { unused, live, kept };
 struct LargeBlock {
   uintptr_t base = 0;
   size_t granules = 0;
-  size_t usable_bytes = 0;  // multiple of the page, not 0; the rest of the range is head-room
+  // From the block's start to the end of a page, not 0; what is left behind it is head-room.
+  size_t usable_bytes = 0;
   LargeState state = LargeState::unused;
   LargeBlock* next = nullptr;
-  // Of usable_bytes, how many lie before the block (heap/aligned_at.hpp): less than a granule.
+  // How many lie between base and the block (heap/aligned_at.hpp): less than a granule.
   size_t front_bytes = 0;
   // In the list of the instance that its page words name, if they name one; under its lock.
   LargeBlock* previous_inside = nullptr;

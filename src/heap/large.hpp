@@ -2,7 +2,7 @@
 // heap/large: blocks of their own range of granules.
 //
 // Owns: LargeBlock descriptors, growing and moving. Invariants: the first and last granule of a
-// live or kept block carry PageWord::large() and its descriptor; what lies behind usable_bytes was
+// live or kept block carry PageWord::large() and its descriptor; what lies behind its end was
 // never touched by the program. A block grows into a free neighbour if it can; if not, the kernel
 // moves its pages (no copy, no new pages), and the new range gets head-room, so that a block which
 // keeps growing moves a logarithmic number of times. Called on: any thread. Must not know: slabs.
@@ -105,7 +105,7 @@ TALUS_USUAL LargeBlock& prove_large(void* pointer, const char* call) noexcept {
   auto* large = static_cast<LargeBlock*>(page_map.descriptor_of(address));
   if (start_of(*large) != pointer) {
     if (address < large->base + large->front_bytes) report::foreign_pointer(pointer, call);
-    report::interior_pointer(pointer, start_of(*large), large->usable_bytes - large->front_bytes);
+    report::interior_pointer(pointer, start_of(*large), large->usable_bytes);
   }
   if (large->state != LargeState::live) {
     if (call[0] == 'f') report::double_free(pointer, large->usable_bytes);

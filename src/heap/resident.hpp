@@ -100,7 +100,8 @@ enum class PieceKind : uint8_t { slab, live_large, kept_large, free_range, other
 struct ArenaPiece {
   uintptr_t base = 0;
   size_t bytes = 0;
-  size_t usable_bytes = 0;     // of a large block
+  size_t front_bytes = 0;      // before a large block
+  size_t end_bytes = 0;        // where it ends
   const Slab* slab = nullptr;  // of a slab
   PieceKind kind = PieceKind::other;
 };
@@ -126,7 +127,8 @@ TALUS_NO_RACE_CHECK inline ArenaPiece piece_at(uintptr_t at) noexcept {
     if (large->base != at) return piece;
     piece.kind = large->state == LargeState::kept ? PieceKind::kept_large : PieceKind::live_large;
     piece.bytes = large->granules * granule_bytes;
-    piece.usable_bytes = large->usable_bytes;
+    piece.front_bytes = large->front_bytes;
+    piece.end_bytes = piece.front_bytes + large->usable_bytes;
   } else {
     const auto* range = static_cast<const FreeRange*>(found);
     if (range->base != at) return piece;
@@ -192,9 +194,14 @@ TALUS_NO_RACE_CHECK inline void add_slab(ResidentTotals& totals, PageLook& look,
 inline void add_piece(ResidentTotals& totals, PageLook& look, const ArenaPiece& piece) noexcept {
   if (piece.kind == PieceKind::slab) return add_slab(totals, look, piece);
   if (piece.kind == PieceKind::live_large) {
-    const size_t usable = piece.usable_bytes < piece.bytes ? piece.usable_bytes : piece.bytes;
-    totals.live_large += look.bytes_in(piece.base, usable);
-    totals.rest += look.bytes_in(piece.base + usable, piece.bytes - usable);
+    // Of the page that a block begins in the middle of, it has all. A torn look stays in the piece.
+    const size_t page = os::page_bytes();
+    const size_t end = piece.end_bytes < piece.bytes ? round_down(piece.end_bytes, page)
+                                                     : piece.bytes;
+    const size_t from = piece.front_bytes < end ? round_down(piece.front_bytes, page) : 0;
+    totals.rest += look.bytes_in(piece.base, from);
+    totals.live_large += look.bytes_in(piece.base + from, end - from);
+    totals.rest += look.bytes_in(piece.base + end, piece.bytes - end);
     return;
   }
   const size_t resident = look.bytes_in(piece.base, piece.bytes);

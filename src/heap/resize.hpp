@@ -67,7 +67,7 @@ TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
   if (is_special(word)) return {usable_bytes_of_special(pointer, call), nullptr, true};
   if (!word.is_large()) report::foreign_pointer(pointer, call);
   LargeBlock& large = prove_large(pointer, call);
-  return {large.usable_bytes - large.front_bytes, &large, false, owner_of_large(word)};
+  return {large.usable_bytes, &large, false, owner_of_large(word)};
 }
 
 // The same of a block that an instance may live in, which is asked about and not touched.
@@ -85,7 +85,7 @@ TALUS_SLOW size_t usable_size(void* pointer) noexcept {
   }
   if (word.is_large()) {
     const LargeBlock& large = *static_cast<LargeBlock*>(found.descriptor);
-    if (start_of(large) == pointer) return large.usable_bytes - large.front_bytes;
+    if (start_of(large) == pointer) return large.usable_bytes;
   }
   if (!is_special(word)) report::foreign_pointer(pointer, call);
   auto& special = *static_cast<SpecialBlock*>(found.descriptor);

@@ -38,7 +38,7 @@ struct HeapTotals {
   size_t purged_in_slabs = 0;  // of these, in slabs whose free pages are given back
   size_t slab_ends = 0;      // behind the last blocks of slabs
   size_t kept_large = 0;     // free, kept by threads
-  size_t large_ends = 0;     // of ranges of large blocks, behind what the program asked for
+  size_t large_ends = 0;     // of ranges of large blocks, before and behind them
   size_t total_bytes = 0;    // the sum of these, but for purged_in_slabs
   size_t slab_count = 0;
   size_t heap_count = 0;

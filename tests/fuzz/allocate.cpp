@@ -273,7 +273,6 @@ void allocate_any(Place& place) {
   if (given.block == nullptr) return expect_refusal(given, Owner::process, -1);
   expect_errno_kept(given.call);
   settle(place, given, Owner::process, -1);
-  place.has_offset = strcmp(given.call, "talus_memalign_at") == 0;
 }
 
 void allocate_senseless() {

@@ -80,7 +80,6 @@ struct Shadow {
 void add_place(Shadow& shadow, const Place& place) {
   const Owner owner = place.owner.load();
   const int number = place.number.load();
-  if (place.has_offset) shadow.unsure += 64 * kib;
   bool is_counted = owner == Owner::process && !place.was_provided;
   bool is_pooled = false;
   if (owner == Owner::instance) is_counted = !instances[number].has_provider;

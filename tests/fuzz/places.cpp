@@ -54,7 +54,7 @@ void empty(Place& place) {
   place.block = nullptr;
   place.bytes = 0;
   place.contents = {};
-  place.is_cleared = place.was_provided = place.has_offset = false;
+  place.is_cleared = place.was_provided = false;
   place.number.store(-1);
   place.owner.store(Owner::nobody);
 }

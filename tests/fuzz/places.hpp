@@ -33,7 +33,6 @@ struct Place {
   Contents contents;
   bool is_cleared = false;    // zero behind `bytes`, as talus_rezalloc wants it
   bool was_provided = false;  // its heap had memory of its own, and was deleted
-  bool has_offset = false;    // its addresses may be more than its bytes, by up to 64 KiB
 
   static constexpr uint32_t lost = ~uint32_t{0};
   bool try_lock() {

@@ -194,6 +194,21 @@ TEST(AlignedAt, BlocksWithABeginningOfTheirOwn) {
   EXPECT_EQ(collect_totals().live_large, 0u);
 }
 
+// What lies before a block is no part of it, whether it is kept by its thread then or goes back.
+TEST(AlignedAt, OnlyTheBlockCounts) {
+  test::live_bytes();
+  for (const size_t bytes : {100 * kib, 2 * mib}) {
+    void* block = api::memalign_at(granule_bytes, 48, bytes);
+    ASSERT_NE(block, nullptr);
+    const HeapTotals totals = collect_totals();
+    EXPECT_EQ(totals.live_large, usable_size(block));
+    EXPECT_GE(totals.large_ends, granule_bytes - 48) << "what lies before it";
+    release(block);
+    EXPECT_EQ(collect_totals().live_large, 0u);
+  }
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
 TEST(AlignedAt, Errors) {
   const auto error_of = [](size_t alignment, size_t offset, size_t bytes) {
     errno = 0;

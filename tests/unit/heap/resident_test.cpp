@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "effort.hpp"
+#include "heap/aligned_at.hpp"
 #include "heap/resident.hpp"
 #include "quiet.hpp"
 
@@ -41,6 +42,20 @@ TEST(Resident, UntouchedMemoryIsNotAndTouchedIs) {
   expect_grown(before.retained, freed.retained, bytes, "the retained range");
   trim_heaps(0);
   EXPECT_LT(collect_resident().retained, mib + arena_alignment);
+}
+
+TEST(Resident, WhatLiesBeforeABlockIsNotTheBlocks) {
+  TALUS_NEEDS_TRUE_KERNEL();
+  test::live_bytes();
+  const size_t page = os::page_bytes();
+  const ResidentTotals before = collect_resident();
+  auto* block = static_cast<char*>(allocate_aligned_at({granule_bytes, page}, mib));
+  const size_t front = granule_bytes - page, usable = usable_size(block);
+  memset(block - front, 1, front + usable);
+  const ResidentTotals after = collect_resident();
+  EXPECT_EQ(after.live_large - before.live_large, usable);
+  EXPECT_GE(after.rest - before.rest, front);
+  release(block);
 }
 
 TEST(Resident, SmallBlocksAndHoles) {
