@@ -26,7 +26,7 @@ inline void retire_bounded_cache(Locked&, BoundedCache& cache) noexcept {
   cache.instance = nullptr;
   cache.pool_count = 0;
   cache.owner = nullptr;
-  os::System::unmap(cache.memory, cache.memory_bytes);
+  os::unmap_or_purge(cache.memory, cache.memory_bytes);
   cache.next = bounded_registry.unused_caches;
   bounded_registry.unused_caches = &cache;
 }

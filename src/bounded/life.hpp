@@ -142,8 +142,8 @@ inline void destroy_bounded(Bounded& instance) noexcept {
   Locked held{bounded_registry.lock};
   while (instance.caches != nullptr) retire_bounded_cache(held, *instance.caches);
   instance.pool_count = 0;
-  os::System::unmap(reinterpret_cast<void*>(instance.base), instance.reserved_bytes);
-  if (instance.bits != nullptr) os::System::unmap(instance.bits, instance.bits_bytes);
+  os::unmap_or_purge(reinterpret_cast<void*>(instance.base), instance.reserved_bytes);
+  if (instance.bits != nullptr) os::unmap_or_purge(instance.bits, instance.bits_bytes);
 }
 
 // The calling thread's table, made if there is none; null: no memory.

@@ -96,7 +96,7 @@ template <typename Region>
 void free_bookkeeping(Region& region) noexcept {
   const size_t bytes = bookkeeping_bytes(sizeof(Region), region.granule_count);
   order_reuse_of_addresses();
-  os::System::unmap(&region, round_up(bytes, os::page_bytes()));
+  os::unmap_or_purge(&region, round_up(bytes, os::page_bytes()));
 }
 
 // Takes the units between two addresses out of use, at either end of the region.
@@ -161,7 +161,7 @@ void release_pages(RegionHeap& region) noexcept {
   void* const at = reinterpret_cast<void*>(region.base);
   const size_t bytes = region.end - region.base;
   free_bookkeeping(static_cast<Region&>(region));
-  os::System::unmap(at, bytes);
+  os::unmap_or_purge(at, bytes);
 }
 inline constexpr RegionSource kernel_source = {commit_kernel, purge_kernel,
                                                release_pages<KernelRegion>, true};

@@ -71,6 +71,12 @@ inline void* cut_to_alignment(void* wide, size_t bytes, size_t alignment) noexce
   return aligned;
 }
 
+// Gives addresses back; where the kernel refuses that (another mapping would be needed), no memory
+// stays behind them.
+inline void unmap_or_purge(void* at, size_t bytes) noexcept {
+  if (TALUS_UNLIKELY(!System::unmap(at, bytes))) System::purge(at, bytes);
+}
+
 // Maps `bytes` at a multiple of `alignment`; `hint` is where it would fit best, and is tried first.
 inline void* map_aligned(void* hint, size_t bytes, size_t alignment) noexcept {
   void* first = map_pages(hint, bytes);

@@ -39,6 +39,21 @@ size_t run_bounded() {
   return refused;
 }
 
+TEST(BoundedOnABadKernel, LeavesNoMemoryWhereAddressesStay) {
+  const std::string wrong = test::run_in_child([] {
+    const size_t budgets[] = {100000, 100000, 100000, 100000, 100000};
+    const talus_bounded_options options{5, 0, budgets, nullptr, 0};
+    talus_bounded* instance = api::bounded_new(&options);
+    void* block = api::bounded_malloc(instance, 80);
+    test::fill_pattern(block, 80, 1);
+    test::require(test::is_resident(block), "a block in use");
+    test::refuse_unmaps();
+    api::bounded_destroy(instance);
+    test::require(!test::is_resident(block), "memory of an instance that is gone");
+  });
+  EXPECT_EQ(wrong, "");
+}
+
 TEST(BoundedOnABadKernel, EveryCallIsRefusedOnce) { test::refuse_each_call_once(run_bounded); }
 
 }  // namespace

@@ -66,6 +66,19 @@ inline ProvidedRange reserve_some(size_t, size_t) noexcept {
   return {reinterpret_cast<uintptr_t>(at), at == nullptr ? 0 : bytes};
 }
 
+// From now on addresses stay mapped, as where giving them back would take another mapping.
+inline void refuse_unmaps() {
+  os::fake_plan.refuse_from[row_of(os::FakeCall::unmap)].store_relaxed(1);
+}
+// Has the kernel a page of memory there, at an address that is mapped?
+inline bool is_resident(const void* at) {
+  void* const page =
+      reinterpret_cast<void*>(round_down(reinterpret_cast<uintptr_t>(at), os::page_bytes()));
+  unsigned char is_in = 0;
+  require(mincore(page, 1, &is_in) == 0, "the address is mapped no more");
+  return (is_in & 1) != 0;
+}
+
 // From here on the kernel is well again; the counts of calls go on.
 inline void end_faults() {
   for (size_t row = 0; row < call_kinds; row++) {

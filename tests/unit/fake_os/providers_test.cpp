@@ -26,6 +26,22 @@ talus_heap* heap_on(talus_provider_kind kind, void* buffer, size_t bytes, unsign
   return api::heap_new(&options);
 }
 
+TEST(HeapOnABadKernel, LeavesNoMemoryWhereAddressesStay) {
+  const std::string wrong = test::run_in_child([] {
+    talus_heap* heaps[] = {heap_on(TALUS_PROVIDER_PREALLOC, nullptr, 4 * mib),
+                           heap_on(TALUS_PROVIDER_OS, nullptr, 4 * mib)};
+    test::refuse_unmaps();
+    for (talus_heap* heap : heaps) {
+      void* block = api::heap_malloc(heap, 80);
+      test::fill_pattern(block, 80, 1);
+      test::require(test::is_resident(block), "a block in use");
+      api::heap_destroy(heap);
+      test::require(!test::is_resident(block), "memory of a heap that is gone");
+    }
+  });
+  EXPECT_EQ(wrong, "");
+}
+
 // From the first call of the process on the kernel maps nothing: not even the page map has memory
 // for the buffer's addresses, and blocks are known by their heap.
 TEST(BufferOnABadKernel, NeedsNoOtherMemory) {
