@@ -13,14 +13,11 @@
 
 #include "door/life.hpp"
 
-extern "C" {
-[[gnu::weak]] extern char __libc_single_threaded;
-}
-
 namespace talus {
 
 inline bool has_other_threads() noexcept {
-  return &__libc_single_threaded != nullptr && __libc_single_threaded == 0;
+  const char* const single_threaded = talus_library_parts.single_threaded;
+  return single_threaded != nullptr && *single_threaded == 0;
 }
 
 // Keeps the helper away as long as it lives; not the parent's, in the child of a vfork.

@@ -213,7 +213,9 @@ TALUS_SLOW void release_to_slab(void* pointer) noexcept {
 // Blocks of other heaps up to this size have their first line taken; none once the process forked.
 inline Atomic<size_t> line_taken_bytes{line_taken_bytes_max};
 // A write would copy a page that another process shares.
-inline void take_no_more_lines() noexcept { line_taken_bytes.store_relaxed(0); }  // [hint]
+inline void take_no_more_lines() noexcept {
+  if (line_taken_bytes.load_relaxed() != 0) line_taken_bytes.store_relaxed(0);  // [hint]
+}
 
 // The first line of a small block that is about to go home becomes this processor's own. A thread
 // that only read it would leave it shared with the owner's processor, which then waits at its

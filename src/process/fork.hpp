@@ -6,8 +6,9 @@
 // threads commit with one store; memory in files becomes each side's own (space/file_fork.hpp).
 // Ranges that are on their way to the kernel are not waited for: others may begin all the time. In
 // the child the locks are made anew, such ranges are free again, and the caches of the threads that
-// do not exist there are left behind; who starts a thread later takes one home. Called on: the
-// forking thread.
+// do not exist there are left behind; who starts a thread later takes one home. A process with one
+// thread, as shells are, has nothing of that to do: each lock that is written would be a page that
+// parent and child copy. Called on: the forking thread.
 #ifndef TALUS_PROCESS_FORK_HPP
 #define TALUS_PROCESS_FORK_HPP
 
@@ -37,8 +38,25 @@ inline bool is_only_thread() noexcept {
   return tasks == 1 || (tasks == 2 && had_helper && has_helper());
 }
 
+// Can nobody else be in the heap, now and until a thread is made? As libc says, which does not know
+// of Talus' own.
+inline bool is_single_threaded() noexcept {
+  const char* const told = talus_library_parts.single_threaded;
+  if (told == nullptr || *told == 0) return false;
+  HelperLife* life = helper.shared_life.load_acquire();
+  return life == nullptr || life->shared_state.load_acquire() == HelperState::absent;
+}
+
+// Of the fork that is under way: nothing was locked. In the child libc may say that there is one
+// thread where the parent had more, so it is not asked again.
+inline Atomic<bool> forks_alone;
+
 inline void before_fork() noexcept {
   take_no_more_lines();
+  const bool is_alone = is_single_threaded() && file_stores.is_empty();
+  // [own] Where it changes there is one thread.
+  if (forks_alone.load_relaxed() != is_alone) forks_alone.store_relaxed(is_alone);
+  if (is_alone) return;
   helper.lock.take();
   registry.sweeping.take();
   thread_end.lock.take();
@@ -51,6 +69,7 @@ inline void before_fork() noexcept {
 }
 
 inline void after_fork_in_parent() noexcept {
+  if (forks_alone.load_relaxed()) return;  // [own]
   file_stores.after_fork_in_parent(is_only_thread);
   space.lock().give();
   give_bounded_locks();
@@ -69,7 +88,19 @@ inline void take_space_over() noexcept {
   space.forget_moves(held);
 }
 
+// The process has another id, and so has its thread.
+inline void renew_ids() noexcept {
+  if (helper.shared_life.load_acquire() != nullptr) {
+    forget_helper();
+  } else {
+    learn_process_id();
+  }
+  begin_clock_samples();
+  mapped::renew_thread_id();
+}
+
 inline void after_fork_in_child() noexcept {
+  if (forks_alone.load_relaxed()) return renew_ids();  // [own]
   file_stores.after_fork_in_child();  // first: from here on the memory is this process's own
   forget_helper();
   reset_printer_in_child();

@@ -23,6 +23,8 @@ struct LibraryParts {
   bool guards_credentials = false;
   // It stands before libc's __register_atfork, and calls that by this. Null: it does not.
   RegisterForks* register_forks = nullptr;
+  // Not 0 while libc knows of no thread but one. Null: libc does not tell.
+  const char* single_threaded = nullptr;
 };
 
 }  // namespace talus

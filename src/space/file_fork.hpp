@@ -196,6 +196,8 @@ class FileStores {
     if (*link != nullptr) *link = store.next_;
   }
 
+  bool is_empty() const noexcept { return first_ == nullptr; }
+
   // `is_alone`: the calling thread is the only one of the process, but for Talus' own.
   template <typename IsAlone>
   void before_fork(IsAlone is_alone) noexcept {

@@ -50,3 +50,10 @@ fork_order_test(linked_first talus_shared door_fork_handlers)
 fork_order_test(linked_last door_fork_handlers talus_shared)
 set_tests_properties(doors.fork_order_preloaded PROPERTIES
   ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:talus_shared>)
+
+add_executable(door_fork_alone fork_alone.c)
+target_compile_options(door_fork_alone PRIVATE -Wall -Wextra -fno-builtin)
+target_link_libraries(door_fork_alone PRIVATE Threads::Threads)
+door_test(fork_alone door_fork_alone)
+set_tests_properties(doors.fork_alone PROPERTIES
+  ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:talus_shared>)
