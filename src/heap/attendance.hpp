@@ -7,6 +7,7 @@
 //   asked    the away face lies in its place       owner's come_back       present  under the lock
 //            the owner was not seen for a while    helper's take_back      absent   under the lock
 //   absent   lists were emptied from below         owner's come_back       present  under the lock
+//   nobody   the face is no cache; never another
 // The helper asks by putting the cache's away face, which owns no blocks and has empty lists, in
 // the place of the thread's face, and looks again when presence_wait_us have passed. An owner that
 // allocates or frees meanwhile falls into a slow path, which is where the away face leads, and

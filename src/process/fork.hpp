@@ -42,9 +42,7 @@ inline bool is_only_thread() noexcept {
 // of Talus' own.
 inline bool is_single_threaded() noexcept {
   const char* const told = talus_library_parts.single_threaded;
-  if (told == nullptr || *told == 0) return false;
-  HelperLife* life = helper.shared_life.load_acquire();
-  return life == nullptr || life->shared_state.load_acquire() == HelperState::absent;
+  return told != nullptr && *told != 0 && !may_have_helper();
 }
 
 // Of the fork that is under way: nothing was locked. In the child libc may say that there is one

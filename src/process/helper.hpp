@@ -273,12 +273,14 @@ inline void release_helper() noexcept {
   helper.holds--;
 }
 
-// This is the child of a vfork: the memory, and the helper, are its parent's.
-inline bool is_memory_borrowed() noexcept {
-  if (owns_memory()) return false;
+// Is there a helper, or was there one whose end nobody has seen yet?
+inline bool may_have_helper() noexcept {
   HelperLife* life = helper.shared_life.load_acquire();
   return life != nullptr && life->shared_state.load_acquire() != HelperState::absent;
 }
+
+// This is the child of a vfork: the memory, and the helper, are its parent's.
+inline bool is_memory_borrowed() noexcept { return !owns_memory() && may_have_helper(); }
 
 // At start. Doors that do not learn of a change of credentials have no helper where root may be
 // about to give up its rights, unless it is asked for.

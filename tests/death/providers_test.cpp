@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tests/death/providers: blocks of heaps in a buffer that are freed twice, or after their heap, or
 // are none.
-#include "api/heaps.hpp"
+#include "buffer_heap.hpp"
 #include "faults.hpp"
 
 namespace talus {
@@ -18,13 +18,7 @@ class BlockInBuffer : public testing::Test {
   void* other = nullptr;
 
   void SetUp() override {
-    talus_provider wish{};
-    wish.kind = TALUS_PROVIDER_BUFFER;
-    wish.buffer = memory;
-    wish.bytes = sizeof memory;
-    talus_heap_options options{};
-    options.provider = &wish;
-    heap = api::heap_new(&options);
+    heap = heap_in(memory, sizeof memory);
     other = api::heap_malloc(heap, bytes);
     block = api::heap_malloc(heap, bytes);
   }
@@ -75,13 +69,7 @@ TEST_F(BlockInBuffer, FreedAfterItsHeap) {
 // Asking about the buffer is right, and whatever would end it or write to it is not.
 TEST(BufferOfHeap, IsABlockInUse) {
   void* buffer = api::malloc(mib);
-  talus_provider wish{};
-  wish.kind = TALUS_PROVIDER_BUFFER;
-  wish.buffer = buffer;
-  wish.bytes = mib;
-  talus_heap_options options{};
-  options.provider = &wish;
-  talus_heap* heap = api::heap_new(&options);
+  talus_heap* heap = heap_in(buffer, mib);
   const size_t usable = api::malloc_usable_size(buffer);
   EXPECT_GE(usable, mib);
   EXPECT_FAULT(foreign_text(buffer, "free"), api::free(buffer));

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "api/heaps.hpp"
+#include "buffer_heap.hpp"
 #include "effort.hpp"
 #include "pattern.hpp"
 #include "quiet.hpp"
@@ -16,22 +16,12 @@ namespace {
 constexpr size_t medium_bytes = 160 * kib;
 constexpr size_t large_bytes = 1 * mib;
 
-talus_heap* heap_in(void* buffer, size_t bytes) {
-  talus_provider wish{};
-  wish.kind = TALUS_PROVIDER_BUFFER;
-  wish.buffer = buffer;
-  wish.bytes = bytes;
-  talus_heap_options options{};
-  options.provider = &wish;
-  return api::heap_new(&options);
-}
-
 // A heap in a block, with blocks all over it.
 struct Inner {
   talus_heap* heap = nullptr;
   std::vector<void*> blocks;
 
-  Inner(void* buffer, size_t bytes) : heap{heap_in(buffer, bytes)} {
+  Inner(void* buffer, size_t bytes) : heap{test::heap_in(buffer, bytes)} {
     while (void* block = api::heap_malloc(heap, 1000)) blocks.push_back(block);
     EXPECT_GT(blocks.size(), bytes / 2000);
     for (void* block : blocks) test::fill_pattern(block, 1000, 7);
@@ -86,7 +76,7 @@ TEST(RegionInBlock, StaysItsOwnWhenTheHeapOfTheBlockIsDeleted) {
 TEST(RegionInBlock, StaysItsOwnInARegionInABlock) {
   talus_heap* outer = api::heap_new(nullptr);
   void* buffer = api::heap_malloc(outer, large_bytes);
-  talus_heap* middle = heap_in(buffer, large_bytes);
+  talus_heap* middle = test::heap_in(buffer, large_bytes);
   void* inner_buffer = api::heap_malloc(middle, large_bytes / 2);
   Inner inner{inner_buffer, large_bytes / 2};
   ASSERT_EQ(api::heap_delete(outer), 0);
@@ -124,7 +114,7 @@ TEST(RegionInBlock, LeavesTheBlockKnownToWhoHasIt) {
 
 TEST(RegionInBlock, LeavesABlockOfARegionKnownToWhoHasIt) {
   void* buffer = allocate(large_bytes);
-  talus_heap* middle = heap_in(buffer, large_bytes);
+  talus_heap* middle = test::heap_in(buffer, large_bytes);
   void* inner_buffer = api::heap_aligned_alloc(middle, granule_bytes, large_bytes / 2);
   ASSERT_NE(inner_buffer, nullptr);
   Inner inner{inner_buffer, large_bytes / 2};
