@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-# What it owns: the walk over the tree and the report. It reads the tree once, applies the rules
-# of rules.py and floors.py to each file, drops what src/README.md excepts by name, prints one
-# line a finding (file:line: rule: what to do) and exits 1 when there was any.
+# What it owns: the walk over the tree and the report. It applies the rules of rules.py and
+# floors.py to each source and those of tracked.py to each tracked file, drops what
+# src/README.md excepts by name, prints one line a finding (file:line: rule: what to do) and exits
+# 1 when there was any.
 # It must stay under two seconds on the whole tree: it runs in each test run.
 # SPDX-License-Identifier: MIT
 """Checks the rules of the house; see src/README.md for the floors and the exceptions."""
@@ -15,13 +16,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import floors        # noqa: E402
 import rules         # noqa: E402
 import source_text   # noqa: E402
+import tracked       # noqa: E402
 
 SKIPPED_FOLDERS = {"__pycache__", "node_modules", "target", "CMakeFiles", "Testing"}
 SHOWN_HIDDEN_FOLDERS = {".ci", ".github"}
 
 
-def source_files(root):
-    """Paths from the root of all files that a rule can speak about, sorted."""
+def walk(root):
+    """Paths from the root of all files that are part of the tree, sorted."""
     found = []
     for folder, folders, names in os.walk(root):
         is_root = os.path.samefile(folder, root)
@@ -31,11 +33,14 @@ def source_files(root):
             and not (is_root and name.startswith("build"))
             and (not name.startswith(".") or name in SHOWN_HIDDEN_FOLDERS)
             and not os.path.exists(os.path.join(folder, name, "CMakeCache.txt")))
-        for name in names:
-            path = os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")
-            if rules.kind_of(path) and os.path.isfile(os.path.join(folder, name)):
-                found.append(path)
+        found += [os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")
+                  for name in names if os.path.isfile(os.path.join(folder, name))]
     return sorted(found)
+
+
+def source_files(root):
+    """Those of a language, on which rules.py and floors.py speak."""
+    return [path for path in walk(root) if rules.kind_of(path)]
 
 
 def check_file(root, path, house):
@@ -82,6 +87,9 @@ def check_tree(root):
     findings = [("src/README.md", line, "house", what) for line, what in house.problems]
     for path in source_files(root):
         findings += [(path, *finding) for finding in check_file(root, path, house)]
+    git_paths = tracked.git_paths(root)
+    for path in walk(root) if git_paths is None else git_paths:
+        findings += [(path, *finding) for finding in tracked.check_tracked(root, path)]
     kept, silenced = [], set()
     excepted = {(rule, file): row for row in house.exceptions for rule, file in [row[1:3]]}
     for finding in findings:
