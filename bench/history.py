@@ -22,6 +22,8 @@ MANY_THREADS = 8
 DIGITS = 2
 HEAD = f"""# The full runs
 
+For readers who want each workload of the kept runs.
+
 Made by `python3 -B -m bench.history` from `bench/results/full`; [README.md](README.md) says what
 they mean. Each figure is Talus divided by another allocator: below 1 Talus is better. "Beside the
 best" divides by the peer that is best at that workload, "held out" by the peer that was best in the

@@ -94,6 +94,8 @@ WORDS = {"passed": "pass", "failed": "**fail**", "skipped": "skip"}
 
 INTRODUCTION = """# Retained memory
 
+For readers who compare which allocators give memory back.
+
 Memory must go back to the system when it is free, and must not go back when it is hot. Each row is
 a promise with its bar, asked by a small program of `tests/conformance` with the allocator
 preloaded; the head of its source says how. Each cell says whether the promise was kept, and the

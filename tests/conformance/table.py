@@ -143,6 +143,8 @@ def write_report(path, suites, introduction, table):
 
 INTRODUCTION = """# Conformance
 
+For readers who compare how allocators follow the standards.
+
 What a program may expect of its allocator, asked of several. Each row is a small program of
 `tests/conformance`, run with the allocator preloaded; the head of its source says what it asks and
 how. The file is written by `tests/conformance/table.py` and is not edited by hand."""

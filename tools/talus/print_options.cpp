@@ -121,6 +121,7 @@ void print_preset_table() {
 void print_markdown() {
   fmt::print(
       "# Options\n\n"
+      "For users who look up an option, its default and its range.\n\n"
       "<!-- Written by `talus options --markdown`; a test keeps it so. Change "
       "src/settings/options.hpp. -->\n\n"
       "Options are environment variables; files, the program and calls may say them, too, see "
