@@ -15,18 +15,18 @@ namespace {
 
 using Fork = pid_t();
 
-talus::Atomic<Fork*> shared_next;  // null: not looked up yet
+talus::Atomic<Fork*> shared_next_copy;  // null: not looked up yet
 
 // Where libc has none, nobody asks for it but by our name.
-pid_t ask_kernel() {
+pid_t copy_by_kernel() {
   return static_cast<pid_t>(
       talus::answer_of_kernel(talus::arch::system_call(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0)));
 }
 
-TALUS_COLD Fork* find_next() noexcept {
-  const uintptr_t found = talus::next_definition("_Fork", &shared_next);
-  auto* next = found != 0 ? reinterpret_cast<Fork*>(found) : &ask_kernel;
-  shared_next.store_relaxed(next);  // [init] all threads find the same
+TALUS_COLD Fork* find_next_copy() noexcept {
+  const uintptr_t found = talus::next_definition("_Fork", &shared_next_copy);
+  auto* next = found != 0 ? reinterpret_cast<Fork*>(found) : &copy_by_kernel;
+  shared_next_copy.store_relaxed(next);  // [init] all threads find the same
   return next;
 }
 
@@ -35,8 +35,8 @@ TALUS_COLD Fork* find_next() noexcept {
 extern "C" TALUS_EXPORT pid_t talus_fork_alone() noexcept asm("_Fork");
 pid_t talus_fork_alone() noexcept {
   talus::end_helper_before_copy();
-  Fork* const known = shared_next.load_relaxed();  // [init]
-  const pid_t child = known != nullptr ? known() : find_next()();
+  Fork* const known = shared_next_copy.load_relaxed();  // [init]
+  const pid_t child = known != nullptr ? known() : find_next_copy()();
   // As after fork: a helper that the child will have is its own.
   if (child == 0) talus::helper.process_id.store_relaxed(0);  // [init]
   return child;

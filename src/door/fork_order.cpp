@@ -21,27 +21,28 @@ namespace {
 
 using talus::RegisterForks;
 
-constexpr char name[] = "__register_atfork";
-talus::Atomic<RegisterForks*> shared_next;  // null: not looked up yet
+constexpr char register_name[] = "__register_atfork";
+talus::Atomic<RegisterForks*> shared_next_register;  // null: not looked up yet
 
 // libc lies in front of a library that was opened late. Null: the loader knows of none.
 TALUS_START_DOOR RegisterForks* find_register() noexcept {
-  uintptr_t found = talus::next_definition(name, name);
-  if (found == 0) found = talus::first_definition(name);
+  uintptr_t found = talus::next_definition(register_name, register_name);
+  if (found == 0) found = talus::first_definition(register_name);
   auto* function = reinterpret_cast<RegisterForks*>(found);
   if (function != nullptr && function != __register_atfork) return function;
   void* const after_this = reinterpret_cast<void*>(-1l);  // RTLD_NEXT
-  return &dlsym == nullptr ? nullptr : reinterpret_cast<RegisterForks*>(dlsym(after_this, name));
+  if (&dlsym == nullptr) return nullptr;
+  return reinterpret_cast<RegisterForks*>(dlsym(after_this, register_name));
 }
 
 }  // namespace
 
 extern "C" TALUS_START_DOOR int talus_register_forks(void (*before)(), void (*in_parent)(),
                                                      void (*in_child)(), void* object) {
-  RegisterForks* next = shared_next.load_relaxed();  // [init] all threads find the same
+  RegisterForks* next = shared_next_register.load_relaxed();  // [init] all threads find the same
   if (next == nullptr) {
     next = find_register();
-    shared_next.store_relaxed(next);  // [init]
+    shared_next_register.store_relaxed(next);  // [init]
   }
   return next == nullptr ? ENOMEM : next(before, in_parent, in_child, object);
 }

@@ -21,7 +21,7 @@ namespace {
 
 using SystemCall = long(long number, long a, long b, long c, long d, long e, long f);
 
-long ask_kernel(long number, long a, long b, long c, long d, long e, long f) noexcept {
+long call_kernel(long number, long a, long b, long c, long d, long e, long f) noexcept {
   return talus::answer_of_kernel(talus::arch::system_call(number, a, b, c, d, e, f));
 }
 
@@ -65,7 +65,7 @@ talus::Atomic<SystemCall*> talus_next_system_call;  // null: not looked up yet
 
 __attribute__((visibility("hidden"))) SystemCall* talus_find_system_call() noexcept {
   const uintptr_t found = talus::next_definition("syscall", &talus_guarded_calls);
-  auto* next = found != 0 ? reinterpret_cast<SystemCall*>(found) : &ask_kernel;
+  auto* next = found != 0 ? reinterpret_cast<SystemCall*>(found) : &call_kernel;
   talus_next_system_call.store_relaxed(next);  // [init] all threads find the same
   return next;
 }
