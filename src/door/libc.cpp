@@ -23,21 +23,35 @@ TALUS_OWN_MALLOC(reallocarray, 2, 3) void* talus_own_reallocarray(void*, size_t,
 TALUS_OWN(free) void talus_own_free(void*) noexcept;
 }
 
+// Where a linker has taken a name from a member of the archive of its own (door/single_name.cpp).
+// Null: it has not.
+#define TALUS_PLACE(name) [[gnu::weak]] extern TALUS_HIDDEN decltype(name) talus_place_##name;
+extern "C" {
+TALUS_PLACE(calloc)
+TALUS_PLACE(realloc)
+TALUS_PLACE(reallocarray)
+TALUS_PLACE(free)
+}
+
 namespace {
 
 using talus::malloc_bindings;
 
 // Is the function by that name the program's, and ours called by the names that it does not have?
 template <typename Function>
-bool is_replaced(Function* bound, Function* own) noexcept {
-  return bound != own && malloc_bindings.reallocarray == &talus_own_reallocarray;
+bool is_replaced(Function* bound, Function* own, Function* place) noexcept {
+  auto* const array = malloc_bindings.reallocarray;
+  const bool is_array_own = array == &talus_own_reallocarray || array == &talus_place_reallocarray;
+  return bound != own && bound != place && is_array_own;
 }
 bool is_realloc_replaced() noexcept {
-  return is_replaced(malloc_bindings.realloc, &talus_own_realloc);
+  return is_replaced(malloc_bindings.realloc, &talus_own_realloc, &talus_place_realloc);
 }
-bool is_free_replaced() noexcept { return is_replaced(malloc_bindings.free, &talus_own_free); }
+bool is_free_replaced() noexcept {
+  return is_replaced(malloc_bindings.free, &talus_own_free, &talus_place_free);
+}
 bool is_calloc_replaced() noexcept {
-  return is_replaced(malloc_bindings.calloc, &talus_own_calloc);
+  return is_replaced(malloc_bindings.calloc, &talus_own_calloc, &talus_place_calloc);
 }
 
 // What OpenBSD's does, of an allocator of which nothing else is known.
@@ -157,3 +171,41 @@ TALUS_NAME void* __libc_pvalloc(size_t bytes) noexcept { return talus::api::pval
 TALUS_NAME int __posix_memalign(void** result, size_t alignment, size_t bytes) noexcept {
   return talus::api::posix_memalign(result, alignment, bytes);
 }
+
+// The same functions for the archive's members of one name (door/single_name.cpp). The list is
+// TALUS_SINGLE_NAMES of src/CMakeLists.txt.
+#if defined(__has_attribute) && __has_attribute(copy)
+#define TALUS_ALIAS_OF(name) alias(#name), copy(name)
+#else
+#define TALUS_ALIAS_OF(name) alias(#name)
+#endif
+#define TALUS_SINGLE(name) \
+  extern "C" TALUS_HIDDEN decltype(name) talus_single_##name __attribute__((TALUS_ALIAS_OF(name)));
+
+TALUS_SINGLE(malloc)
+TALUS_SINGLE(free)
+TALUS_SINGLE(calloc)
+TALUS_SINGLE(realloc)
+TALUS_SINGLE(cfree)
+TALUS_SINGLE(reallocarray)
+TALUS_SINGLE(aligned_alloc)
+TALUS_SINGLE(memalign)
+TALUS_SINGLE(posix_memalign)
+TALUS_SINGLE(valloc)
+TALUS_SINGLE(pvalloc)
+TALUS_SINGLE(malloc_usable_size)
+TALUS_SINGLE(free_sized)
+TALUS_SINGLE(free_aligned_sized)
+TALUS_SINGLE(reallocf)
+TALUS_SINGLE(recallocarray)
+TALUS_SINGLE(freezero)
+TALUS_SINGLE(malloc_good_size)
+TALUS_SINGLE(malloc_size)
+TALUS_SINGLE(malloc_trim)
+// By hand, because its name alone would warn that it is deprecated.
+extern "C" TALUS_HIDDEN __attribute__((alias("mallinfo"))) struct mallinfo talus_single_mallinfo(
+    void) noexcept;
+TALUS_SINGLE(mallinfo2)
+TALUS_SINGLE(malloc_info)
+TALUS_SINGLE(mallopt)
+TALUS_SINGLE(malloc_stats)
