@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import floors        # noqa: E402
 import rules         # noqa: E402
 import source_text   # noqa: E402
+import tables        # noqa: E402
 import tracked       # noqa: E402
 
 SKIPPED_FOLDERS = {"__pycache__", "node_modules", "target", "CMakeFiles", "Testing"}
@@ -83,9 +84,13 @@ def check_tree(root):
     if not os.path.isfile(house_path):
         return [("src/README.md", 1, "house", "write the list of floors")]
     with open(house_path, encoding="utf-8") as file:
-        house = floors.House(file.read())
+        house_text = file.read()
+    house = floors.House(house_text)
     findings = [("src/README.md", line, "house", what) for line, what in house.problems]
-    for path in source_files(root):
+    paths = source_files(root)
+    findings += [(tables.PAGE, *finding)
+                 for finding in tables.check_tables(root, house_text, paths)]
+    for path in paths:
         findings += [(path, *finding) for finding in check_file(root, path, house)]
     git_paths = tracked.git_paths(root)
     for path in walk(root) if git_paths is None else git_paths:

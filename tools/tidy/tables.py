@@ -1,0 +1,82 @@
+# What it owns: the tables "Hooks" and "Glossary" of src/README.md, compared with the code. A hook
+# is a function that a lower file declares and a higher one defines, so each is an exception to the
+# floors that readers must be able to find. A term of the glossary that the code has not is stale.
+# It must not know the floors (floors.py) nor how a finding is printed.
+# SPDX-License-Identifier: MIT
+"""Checks the tables of hooks and terms against the sources."""
+
+import os
+import re
+
+import source_text
+
+TERMS_MAX = 40
+PAGE = "src/README.md"
+HOOK = re.compile(r"\bTALUS_HOOK\s[^;{}()]*?\b(\w+)\s*\([^;{}]*\)[^;{}]*?([;{])")
+
+
+def rows_of(text, section):
+    """(line, cells) of each row below a heading, without the title and the rule."""
+    found, here = [], None
+    for number, line in enumerate(text.split("\n"), 1):
+        heading = re.match(r"##\s+(.*?)\s*$", line)
+        if heading:
+            here = heading.group(1).lower()
+        elif here == section and line.startswith("|"):
+            found.append((number, [cell.strip() for cell in line.strip().strip("|").split("|")]))
+    return found[2:]
+
+
+def hooks_of(sources):
+    """{name: (file that declares it, file that defines it)}; None where there is none."""
+    found = {}
+    for path, code in sources:
+        for name, end in HOOK.findall(re.sub(r"^\s*#.*$", "", code, flags=re.MULTILINE)):
+            declared, defined = found.get(name, (None, None))
+            found[name] = (path, defined) if end == ";" else (declared, path)
+    return found
+
+
+def check_hooks(rows, sources):
+    listed = {}
+    for line, cells in rows:
+        if len(cells) != 4 or not all(cells):
+            yield line, "hook", "write the row as | hook | declared in | defined in | what for |"
+            continue
+        name, declared, defined = (cell.strip("`") for cell in cells[:3])
+        listed[name] = (line, "src/" + declared, "src/" + defined)
+    hooks = hooks_of(sources)
+    for name, places in sorted(hooks.items()):
+        if name not in listed:
+            yield 1, "hook", f"list {name} under '## Hooks': {places[0]} declares it"
+        elif listed[name][1:] != places:
+            yield listed[name][0], "hook", (
+                f"{name} is declared in {places[0]}, defined in {places[1]}")
+    for name in sorted(set(listed) - set(hooks)):
+        yield listed[name][0], "hook", f"delete the row: no hook is called {name}"
+
+
+def check_terms(rows, text):
+    """`text` is that of all sources, comments included, in small letters on one line."""
+    for place, (line, cells) in enumerate(rows):
+        if place == TERMS_MAX:
+            yield line, "glossary", f"leave out the least of them: at most {TERMS_MAX} terms"
+        if len(cells) != 3 or not cells[0] or not cells[1]:
+            yield line, "glossary", "write the row as | term | what it is | elsewhere called |"
+            continue
+        for term in re.sub(r"`", "", cells[0]).lower().split(", "):
+            if not re.search(rf"\b{re.escape(term)}(?:s|es)?\b", text):
+                yield line, "glossary", f"delete the term: src/ does not say '{term}'"
+
+
+def check_tables(root, house_text, paths):
+    """Yields (line, rule, what to do) for src/README.md; `paths` are all files with rules."""
+    sources, words = [], []
+    for path in paths:
+        if path.startswith("src/") and path.endswith((".hpp", ".cpp")):
+            with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+                text = file.read()
+            sources.append((path, source_text.split_cpp(text)[0]))
+            words.append(re.sub(r"[\s/_]+", " ", text))
+    yield from check_hooks(rows_of(house_text, "hooks"), sources)
+    yield from check_terms(rows_of(house_text, "glossary"), " ".join(words).lower())

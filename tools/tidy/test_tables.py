@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# What it owns: the proof that the rules on the tables of hooks and terms fire, and are silent where
+# the tables agree with the code. It must not know the other rules; test_tidy.py has these.
+# SPDX-License-Identifier: MIT
+"""Tests of tables.py, on made-up sources and a made-up page."""
+
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import tables  # noqa: E402
+
+LOW = "// A shelf\n// of slabs.\nTALUS_HOOK void wake(int now) noexcept;\n"
+HIGH = "TALUS_HOOK void wake(int now) noexcept {\n}\n"
+PAGE = """# The floors
+## Hooks
+| hook | declared in | defined in | what for |
+|---|---|---|---|
+| `wake` | heap/low.hpp | process/high.hpp | wakes |
+## Glossary
+| term | what it is | elsewhere called |
+|---|---|---|
+| shelf, shelf of slabs | slabs | bin |
+"""
+
+
+class Tables(unittest.TestCase):
+    def findings(self, page=PAGE, low=LOW, high=HIGH):
+        with tempfile.TemporaryDirectory() as folder:
+            files = {"src/heap/low.hpp": low, "src/process/high.hpp": high}
+            for path, text in files.items():
+                os.makedirs(os.path.dirname(os.path.join(folder, path)))
+                with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+                    file.write(text)
+            return [finding[:2] for finding in tables.check_tables(folder, page, list(files))]
+
+    def test_tables_that_agree(self):
+        self.assertEqual(self.findings(), [])
+
+    def test_a_hook_without_a_row(self):
+        more = "[[noreturn]] TALUS_HOOK void end(const char* text,\n  int line) noexcept;\n"
+        self.assertEqual(self.findings(low=LOW + more), [(1, "hook")])
+
+    def test_a_row_without_a_hook(self):
+        self.assertEqual(self.findings(low="// A shelf of slabs.\n", high=""), [(5, "hook")])
+
+    def test_a_hook_that_moved(self):
+        self.assertEqual(self.findings(low="// A shelf of slabs.\n", high=HIGH + LOW),
+                         [(5, "hook")])
+
+    def test_a_row_with_a_hole(self):
+        self.assertEqual(self.findings(PAGE.replace("| wakes |", "|  |")),
+                         [(5, "hook"), (1, "hook")])
+
+    def test_a_term_that_the_code_has_not(self):
+        self.assertEqual(self.findings(PAGE.replace("| shelf, ", "| shelf, rack, ")),
+                         [(9, "glossary")])
+
+    def test_too_many_terms(self):
+        row = "| shelf | slabs | |\n"
+        self.assertEqual(self.findings(PAGE + row * 39), [])
+        self.assertEqual(self.findings(PAGE + row * 40), [(49, "glossary")])
+
+
+if __name__ == "__main__":
+    unittest.main()
