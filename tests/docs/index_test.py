@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Tests that docs/README.md lists each page, and that each page says first who it is for.
 
-Owns: the completeness of the index, the first line of pages, and the length of README.md.
+Owns: the completeness of the index, the first line of pages, the question and the answer at the top
+of decision records, and the length of README.md.
 
     index_test.py ROOT
 """
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 
 README_WORDS_MAX = 1300
+RECORD = re.compile(r"^\*\*Question\.\*\* (?:.+\n)+\n\*\*Answer\.\*\* ", re.MULTILINE)
 TABLE_LINK = re.compile(r"^\| \[[^\]]+\]\(([^)]+\.md)\) \|", re.MULTILINE)
 
 
@@ -37,6 +39,9 @@ def findings(root: Path) -> list:
     found += [f"docs/{page}: the line behind the title begins with 'For ', not with "
               f"{first_line(docs / page)[:40]!r}" for page in sorted(pages)
               if not first_line(docs / page).startswith("For ")]
+    found += [f"docs/{page}: write '**Question.** ...' and '**Answer.** ...' at its top"
+              for page in sorted(pages) if page.startswith("decisions/")
+              and not RECORD.search((docs / page).read_text(encoding="utf-8"))]
     words = len((root / "README.md").read_text(encoding="utf-8").split())
     if words > README_WORDS_MAX:
         found.append(f"README.md: {words} words, at most {README_WORDS_MAX}")

@@ -8,6 +8,7 @@ installed are looked for in the CMake files.
 
     page_test.py ROOT COMMAND LIBRARY CTEST BUILD
 """
+import json
 import re
 import subprocess
 import sys
@@ -95,6 +96,14 @@ class Complete(unittest.TestCase):
         self.assertGreater(len(points), 10)
         self.assertEqual([point for point in points
                           if not any(statement in point for statement in told)], [])
+
+
+class Figures(unittest.TestCase):
+    def test_the_readme_has_the_instruction_budget(self):
+        """A budget that changes changes the sentence, too."""
+        budget = json.loads((ROOT / "tests/asm/budget.json").read_text(encoding="utf-8"))["gcc"]
+        self.assertIn(f"{budget['malloc']} instructions for malloc and {budget['free']} for free",
+                      read("README.md"))
 
 
 if __name__ == "__main__":
