@@ -179,17 +179,22 @@ TALUS_API size_t talus_release(size_t bytes) TALUS_NOEXCEPT;
 /* Limits on the memory that Talus has from the kernel, from now on; 0: none. Above `soft_bytes`
  * free memory goes back to the kernel at once; an allocation with which there would be more than
  * `hard_bytes` fails with ENOMEM, after the handler below was asked. A soft limit above the hard
- * one is taken down to it. At start the limits are those of the options limit_soft and
- * limit_hard. Memory of heaps with a provider or pages of their own counts for neither (they have
- * limit_bytes), nor do pools and blocks of TALUS_MODE=mapped. */
+ * one is taken down to it. At start they are options limit_soft and limit_hard. Not counted: heaps
+ * with a provider or pages of their own, pools, and blocks of TALUS_MODE=mapped. */
 TALUS_API void talus_set_limits(size_t soft_bytes, size_t hard_bytes) TALUS_NOEXCEPT;
 
-/* The function that is asked before an allocation of `wanted_bytes` fails at the hard limit. It may
- * free memory or raise the limit, and returns nonzero to have the allocation tried again; 0: let it
- * fail. It is called without locks of Talus, on the thread that allocates, maybe on several at the
- * same time. Null: nobody is asked. */
+/* Asked before an allocation of `wanted_bytes` fails at the hard limit, on the allocating thread,
+ * also on several at a time, without locks of Talus. It may free memory or raise the limit, and
+ * returns nonzero to have the allocation tried again; 0: let it fail. Null: none. */
 typedef int (*talus_limit_handler)(size_t wanted_bytes);
 TALUS_API void talus_set_limit_handler(talus_limit_handler handler) TALUS_NOEXCEPT;
+
+/* Told before pages of Talus leave or move: from then on `at` has other memory, or none. Called on
+ * the changing thread, also on several at a time, with locks held: it must not allocate, free or
+ * call Talus. Null: none. Set it before threads free memory. docs/design/giving-back.md has more,
+ * and option libc_calls is for libraries that hook the C library instead. */
+typedef void (*talus_page_listener)(void* at, size_t bytes);
+TALUS_API void talus_set_page_listener(talus_page_listener listener) TALUS_NOEXCEPT;
 
 /* ---- options
  *
@@ -390,7 +395,5 @@ TALUS_API const char* talus_version(void) TALUS_NOEXCEPT;
 #ifdef __cplusplus
 }
 #endif
-
 #endif /* not by way of the one header */
-
 #endif /* TALUS_TALUS_H */

@@ -13,6 +13,7 @@
 #include "api/statistics.hpp"
 #include "heap/release.hpp"
 #include "heap/totals.hpp"
+#include "process/page_listener.hpp"
 #include "process/print_statistics.hpp"
 #include "process/version.hpp"
 #include "settings/machine.hpp"
@@ -111,6 +112,9 @@ TALUS_DOOR void talus_set_limits(size_t soft_bytes, size_t hard_bytes) noexcept 
 }
 TALUS_DOOR void talus_set_limit_handler(talus_limit_handler handler) noexcept {
   talus::limit_handler.store_release(handler);
+}
+TALUS_DOOR void talus_set_page_listener(talus_page_listener listener) noexcept {
+  talus::set_page_listener(listener);
 }
 TALUS_DOOR int talus_set_option(const char* name, const char* value) noexcept {
   return talus::api::set_option(name, value);

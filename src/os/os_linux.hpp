@@ -48,7 +48,7 @@
 #include <time.h>
 
 #include "base/base.hpp"
-#include "os/file_calls.hpp"
+#include "os/watched_calls.hpp"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
@@ -76,7 +76,7 @@ struct PageRun {
 };
 static_assert(sizeof(PageRun) == sizeof(iovec));
 
-struct LinuxOs : FileCalls {
+struct LinuxOs : WatchedCalls {
   static size_t page_bytes() noexcept { return getauxval(AT_PAGESZ); }
   // True in a process that got rights from its file: it must not listen to its environment.
   static bool is_secure() noexcept { return getauxval(AT_SECURE) != 0; }
@@ -99,13 +99,14 @@ struct LinuxOs : FileCalls {
     return is_error(at) ? nullptr : reinterpret_cast<void*>(at);
   }
   static bool unmap(void* at, size_t bytes) noexcept {
-    return call(SYS_munmap, to_long(at), static_cast<long>(bytes)) == 0;
+    return page_call(SYS_munmap, at, bytes) == 0;
   }
   static bool purge(void* at, size_t bytes) noexcept {
-    return call(SYS_madvise, to_long(at), static_cast<long>(bytes), MADV_DONTNEED) == 0;
+    return page_call(SYS_madvise, at, bytes, MADV_DONTNEED) == 0;
   }
   static size_t purge_runs(const PageRun* runs, size_t count) noexcept {
     constexpr long process_madvise = 440, own_process = -10000;
+    if (TALUS_UNLIKELY(page_watch.is_on())) return purge_one_by_one(runs, count);
     const long result = call(process_madvise, own_process, to_long(runs),
                              static_cast<long>(count), MADV_DONTNEED, 0);
     size_t left = is_error(result) ? 0 : static_cast<size_t>(result);
@@ -115,8 +116,7 @@ struct LinuxOs : FileCalls {
   }
   static bool renew(void* at, size_t bytes) noexcept {
     const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-    const long result = call(SYS_mmap, to_long(at), static_cast<long>(bytes),
-                             PROT_READ | PROT_WRITE, flags, -1, 0);
+    const long result = page_call(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (!is_error(result)) return true;
     map_if_gone(at, bytes);
     return false;
@@ -125,8 +125,8 @@ struct LinuxOs : FileCalls {
     if constexpr (TALUS_COPY_ONLY != 0) return 0;
     bytes = bytes_of_one_mapping(from, bytes);
     const long flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
-    const long result = call(SYS_mremap, to_long(from), static_cast<long>(bytes),
-                             static_cast<long>(bytes), flags, to_long(to));
+    const long length = static_cast<long>(bytes);
+    const long result = page_call(SYS_mremap, from, bytes, length, flags, to_long(to));
     if (!is_error(result)) return bytes;
     if (result != invalid_argument) map_if_gone(to, bytes);
     return 0;
@@ -180,8 +180,7 @@ struct LinuxOs : FileCalls {
   // that is done even where there are too many mappings.
   static bool withdraw(void* at, size_t bytes) noexcept {
     const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-    const long result =
-        call(SYS_mmap, to_long(at), static_cast<long>(bytes), PROT_NONE, flags, -1, 0);
+    const long result = page_call(SYS_mmap, at, bytes, PROT_NONE, flags, -1, 0);
     return !is_error(result) || (protect(at, bytes) && purge(at, bytes));
   }
 
@@ -259,7 +258,7 @@ struct LinuxOs : FileCalls {
   // own. False: the kernel cannot (before Linux 6.13), or some of them are locked in memory.
   static bool set_guards(void* at, size_t bytes) noexcept {
     constexpr long guard_install = 102;
-    return call(SYS_madvise, to_long(at), static_cast<long>(bytes), guard_install) == 0;
+    return page_call(SYS_madvise, at, bytes, guard_install) == 0;
   }
   // An emulator may take every advice, and do nothing.
   static bool refuses_unknown_advice(void* at, size_t bytes) noexcept {
@@ -356,6 +355,11 @@ struct LinuxOs : FileCalls {
   }
 
  private:
+  static size_t purge_one_by_one(const PageRun* runs, size_t count) noexcept {
+    size_t done = 0;
+    while (done < count && purge(runs[done].at, runs[done].bytes)) done++;
+    return done;
+  }
   // Sleeps while the word has this value, not longer than this; says why it has returned.
   static long wait_ms(const uint32_t* word, uint32_t value, uint64_t milliseconds) noexcept {
     const timespec span{static_cast<time_t>(milliseconds / 1000),

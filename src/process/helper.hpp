@@ -144,6 +144,7 @@ inline bool may_have_few_threads() noexcept {
 TALUS_USUAL void start_locked() noexcept {
   // [own] the lock
   if (!helper.shared_is_allowed.load_relaxed() || helper.holds != 0) return;
+  if (os::page_watch.is_on()) return;
   HelperLife* life = helper.shared_life.load_relaxed();  // [own] the lock
   if (life == nullptr) {
     life = make_room();
@@ -194,7 +195,9 @@ TALUS_COLD void start_slow() noexcept {
 
 TALUS_HOOK void start_helper() noexcept {
   // [hint] asked again in the lock
-  if (!helper.shared_is_allowed.load_relaxed()) return print_on_slow_path();
+  if (!helper.shared_is_allowed.load_relaxed() || os::page_watch.is_on()) {
+    return print_on_slow_path();
+  }
   HelperLife* life = helper.shared_life.load_acquire();
   if (life != nullptr) {
     uint32_t state = life->shared_state.load_acquire();  // [E1]
@@ -289,7 +292,8 @@ TALUS_START void allow_helper() noexcept {
   const bool is_root = getauxval(AT_UID) == 0 || getauxval(AT_EUID) == 0;
   const bool is_asked_for = option_origins[OptionId::helper].source != OptionSource::builtin;
   const bool is_unwatched = !talus_library_parts.guards_credentials && is_root && !is_asked_for;
-  if (!options.helper || os::System::is_secure() || is_unwatched) {
+  const bool is_off = !options.helper || os::page_watch.is_by_libc();
+  if (is_off || os::System::is_secure() || is_unwatched) {
     return statistics_printer.is_left_to_paths.store_relaxed(true);  // [init]
   }
   if (talus_library_parts.guards_credentials) {

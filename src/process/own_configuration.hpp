@@ -40,6 +40,7 @@ TALUS_START void read_own_configuration() noexcept {
   facts.is_secure = os::System::is_secure();
   configure(facts, OptionTarget{options, option_origins}, warn);
   if (options.list_bytes != list_bytes_max) bound_lists(options.list_bytes);
+  if (options.libc_calls) os::page_watch.go_by_libc();
 }
 
 // Only the first call does anything.

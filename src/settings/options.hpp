@@ -171,6 +171,9 @@ struct OptionTypeOf<HeapMode> {
   ROW(helper, bool, true, 0, 1, none, at_start,                                                \
       "a thread of Talus' own gives free memory back while the program is idle; 0: only calls "\
       "of the allocator do")                                                                   \
+  ROW(libc_calls, bool, false, 0, 1, none, at_start,                                           \
+      "pages go by the C library's munmap, madvise and mremap, so that libraries that hook "   \
+      "these see it; there is no helper then; 0: by system calls of Talus' own")               \
   ROW(limit_soft, OptionAmount, OptionAmount{}, 0, std::uint64_t{1} << 47, bytes, while_running,\
       "with more memory than that Talus gives free memory back at once; a percentage is one "  \
       "of the cgroup's memory limit; empty: 7/8 of the cgroup's limit; 0: none")               \

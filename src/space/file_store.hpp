@@ -73,6 +73,7 @@ class FileStore {
     const size_t first = piece->index_of(base);
     const GranuleRun all = {first, first + bytes / granule_bytes};
     bool is_done = true;
+    os::System::announce(reinterpret_cast<void*>(base), bytes);
     for_each_run(piece->reserved, true, all, [&](GranuleRun run) noexcept {
       is_done &= give_granules_back(*piece, run);
     });

@@ -26,6 +26,8 @@ CALLS_ALLOWED = {"memcpy", "memset", "memmove", "memcmp", "abort", "getauxval"}
 # Asks which thread it is on: the block's first word is the thread pointer, as everywhere.
 MAY_READ_POINTER = re.compile(r"\d+begin_purge")
 POINTER = re.compile(r"%fs:0x0,%\w+$")
+# Not where a helper is: there is none while a listener or hooks watch pages (process/helper.hpp).
+NEVER_BY_HELPER = re.compile(r"12WatchedCalls(12watched_call|16announce_watched|9call_libc)")
 FUNCTIONS_MIN = 5  # less than this was not the helper
 
 
@@ -60,7 +62,7 @@ def walk(library, entry):
     while open_list:
         address = open_list.pop()
         name = names[address]
-        if name in found:
+        if name in found or NEVER_BY_HELPER.search(name):
             continue
         code = fast_path.disassemble(library, address, sizes[address])
         found[name] = code

@@ -16,7 +16,8 @@ from pathlib import Path
 
 DECLARATION = re.compile(r"^TALUS_API [^;(]*?\b(talus_\w+)\(", re.MULTILINE)
 NAME = re.compile(r"`(talus_\w+)")
-TYPES = {"talus_block", "talus_limit_handler", "talus_heap", "talus_options", "talus_bounded"}
+TYPES = {"talus_block", "talus_limit_handler", "talus_page_listener", "talus_heap", "talus_options",
+         "talus_bounded"}
 
 
 def main() -> int:

@@ -37,6 +37,13 @@ target_link_libraries(door_next_syscall PRIVATE ${CMAKE_DL_LIBS})
 helper_program(system_calls system_calls.c talus_shared door_next_syscall)
 helper_test(system_calls door_system_calls)
 
+# Who is told that pages go. The program's own munmap and the like stand before the C library's.
+helper_program(page_listener page_listener.c talus_shared)
+foreach(case listener hooks silent)
+  helper_test(pages_${case} door_page_listener ${case})
+endforeach()
+set_tests_properties(doors.pages_hooks PROPERTIES ENVIRONMENT "TALUS_LIBC_CALLS=1")
+
 helper_program(helper_filters helper_filters.cpp talus_header_only)
 foreach(case filter_first helper_first)
   helper_test(filters_${case} door_helper_filters ${case})

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// process/page_listener: the program hears of pages before they go (os/watched_calls.hpp).
+//
+// Owns: that no helper runs while anybody watches. The listener and the C library's functions use
+// thread-local storage and locks of the program's threads, and the helper is no thread of the C
+// library. Invariant: each change that begins after set_page_listener() returned is told.
+// Called on: any thread, without locks. Must not know: who listens.
+#ifndef TALUS_PROCESS_PAGE_LISTENER_HPP
+#define TALUS_PROCESS_PAGE_LISTENER_HPP
+
+#include "process/helper.hpp"
+
+namespace talus {
+
+inline void set_page_listener(os::PageListener listener) noexcept {
+  os::page_watch.listen(listener);
+  if (!os::page_watch.is_on()) return;
+  // start_locked() looks at page_watch: a helper that it made before that ends here.
+  statistics_printer.is_left_to_paths.store_relaxed(true);  // [hint]
+  end_helper(Ended::held);
+  release_helper();
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PROCESS_PAGE_LISTENER_HPP
