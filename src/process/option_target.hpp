@@ -9,6 +9,7 @@
 #ifndef TALUS_PROCESS_OPTION_TARGET_HPP
 #define TALUS_PROCESS_OPTION_TARGET_HPP
 
+#include "process/option_spelling.hpp"
 #include "process/options_text.hpp"
 #include "settings/option_origin.hpp"
 #include "settings/presets.hpp"
@@ -137,8 +138,17 @@ inline void add_refusal(OptionLine& line, const OptionRow& row, const char* text
                         OptionParse parse) noexcept {
   line.add("=");
   line.add_foreign(text, option_length(text));
-  line.add(parse == OptionParse::out_of_range ? " is out of range; allowed: "
-                                              : " is not understood; allowed: ");
+  const bool is_number = row.kind == OptionKind::number || row.kind == OptionKind::amount;
+  std::uint64_t guess = 0;
+  if (parse == OptionParse::out_of_range) {
+    line.add(" is out of range; allowed: ");
+  } else if (is_number && guess_option_number(row, text, guess)) {
+    line.add(" is not understood; did you mean ");
+    add_option_number(line, row.unit, guess);
+    line.add("? Allowed: ");
+  } else {
+    line.add(" is not understood; allowed: ");
+  }
   add_option_range(line, row);
 }
 

@@ -291,10 +291,10 @@ TEST(OptionWarning, swapped_neighbours_are_one_step) {
 
 TEST(OptionWarning, refused_value_tells_range_and_what_is_kept) {
   Options options;
-  parse({"TALUS_DECAY_MS=1h"}, options);
+  parse({"TALUS_DECAY_MS=1d"}, options);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0],
-            "talus: TALUS_DECAY_MS=1h is not understood; allowed: 0 to 3600s; "
+            "talus: TALUS_DECAY_MS=1d is not understood; allowed: 0 to 3600s; "
             "keeping 1s");
   parse({"TALUS_ARENA_BYTES=1"}, options);
   ASSERT_EQ(lines.size(), 1u);
