@@ -11,11 +11,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "command.hpp"
+#include "help_page.hpp"
 #include "setting.hpp"
 
 namespace talus::tool {
@@ -78,8 +80,10 @@ CommandLine cut(const std::vector<char*>& words) {
   return line;
 }
 
-int usage(const std::string& line) {
-  complain(line + "; see talus --help");
+int usage(const std::string& line, const CLI::App& app) {
+  const auto commands = app.get_subcommands();
+  const std::string name = commands.empty() ? "" : commands.front()->get_name() + " ";
+  complain(fmt::format("{}; see talus {}--help", line, name));
   return exit_usage;
 }
 
@@ -104,16 +108,18 @@ void add_compare(CLI::App& app, Answers& answers) {
   CLI::App* const compare =
       app.add_subcommand("compare", "Run a program under every allocator found here, and compare");
   compare->footer(
-      "talus compare [options] [--] program [args ...]\n"
+      "talus compare [options] [--] program [args ...]\n\n"
       "Compares Talus, the C library and every known allocator that the loader can find. The\n"
-      "program runs many times: it must be able to. Exit status: 0 if all runs were good, 1 if \n"
+      "program runs many times: it must be able to. Exit status: 0 if all runs were good, 1 if\n"
       "one failed or behaved differently, 2 for wrong use, 128 + signal if stopped.");
   compare->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   compare->add_option("--rounds", wanted.rounds, "measured runs with each allocator")
       ->check(CLI::Range(1, 100000))
+      ->type_name("N")
       ->capture_default_str();
   compare->add_option("--warm-up", wanted.warm_up, "runs before; the first proves what is loaded")
       ->check(CLI::Range(1, 1000))
+      ->type_name("N")
       ->capture_default_str();
   compare->add_option("--timeout", wanted.timeout_s, "a run that takes longer is ended")
       ->check(CLI::Range(0.001, 1e9))
@@ -138,7 +144,7 @@ void add_options(CLI::App& app, Answers& answers) {
   CLI::App* const options = app.add_subcommand("options", "List the options, or tell a program's");
   options->footer(
       "talus options [--json | --markdown | --presets]\n"
-      "talus options --effective [--json] [KEY=VALUE ...] [--] [program args ...]\n"
+      "talus options --effective [--json] [KEY=VALUE ...] [--] [program [args ...]]\n\n"
       "The second form tells what `talus run` with these settings would give the program, and\n"
       "where each value is from. The program is not started; without one, what any would get.");
   CLI::Option* const markdown =
@@ -156,21 +162,21 @@ void add_options(CLI::App& app, Answers& answers) {
 
 int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& line) {
   if (app.got_subcommand("run")) {
-    if (line.program.empty()) return usage("run: no program given");
+    if (line.program.empty()) return usage("run: no program given", app);
     return run_program({answers.library, answers.settings, line.program});
   }
   if (app.got_subcommand("check")) {
     if (answers.pid.empty() == line.program.empty()) {
-      return usage("check: give a process id, or -- and a program");
+      return usage("check: give a process id, or -- and a program", app);
     }
     if (!line.program.empty()) return check_program(answers.library, line.program);
     const bool is_number = std::all_of(answers.pid.begin(), answers.pid.end(),
                                        [](char letter) { return letter >= '0' && letter <= '9'; });
-    if (!is_number) return usage(fmt::format("check: {} is no process id", answers.pid));
+    if (!is_number) return usage(fmt::format("check: {} is no process id", answers.pid), app);
     return check_process(answers.pid);
   }
   if (app.got_subcommand("compare")) {
-    if (line.program.empty()) return usage("compare: no program given");
+    if (line.program.empty()) return usage("compare: no program given", app);
     CompareRequest request = answers.compare;
     request.library = answers.library;
     request.program = line.program;
@@ -181,7 +187,7 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
       return print_effective({answers.settings, answers.is_json, line.program});
     }
     if (!line.program.empty() || !answers.settings.empty()) {
-      return usage("options: a program or a setting needs --effective");
+      return usage("options: a program or a setting needs --effective", app);
     }
     if (answers.is_presets) return print_presets();
     return print_options(answers.is_markdown ? OptionsFormat::markdown
@@ -199,12 +205,14 @@ int main_of(const std::vector<char*>& words) {
   const CommandLine line = cut(words);
   Answers answers;
   CLI::App app("Runs programs on the Talus memory allocator, and tells whether they do.", "talus");
+  app.formatter(std::make_shared<HelpPage>());
+  app.footer("talus COMMAND ...\n\n`talus COMMAND --help` tells more.");
   app.set_version_flag("--version", std::string("talus ") + TALUS_TOOL_VERSION);
   app.require_subcommand(1);
 
   CLI::App* const run = app.add_subcommand("run", "Run a program on Talus");
   run->footer(
-      "talus run [--lib PATH] [KEY=VALUE ...] [--] program [args ...]\n"
+      "talus run [--lib PATH] [KEY=VALUE ...] [--] program [args ...]\n\n"
       "From the program's name on, every word belongs to the program.");
   run->add_option("settings", answers.settings, "options; `talus options` lists them")
       ->type_name("KEY=VALUE");
@@ -214,7 +222,7 @@ int main_of(const std::vector<char*>& words) {
                                              "Tell whether Talus is active (exit 0) or "
                                              "not (exit 1)");
   check->footer(
-      "talus check PID\ntalus check [--lib PATH] -- program [args ...]\n"
+      "talus check PID\ntalus check [--lib PATH] -- program [args ...]\n\n"
       "With a program: would Talus be active under `talus run`? It is not started.");
   check->add_option("pid", answers.pid, "a running process")->type_name("PID");
   add_library_option(*check, answers);
@@ -224,17 +232,22 @@ int main_of(const std::vector<char*>& words) {
   add_options(app, answers);
 
   CLI::App* const statistics = app.add_subcommand("statistics", "List the names of statistics");
+  statistics->footer("talus statistics [--markdown]");
   statistics->add_flag("--markdown", answers.is_markdown, "as the tables of docs/statistics.md");
 
   CLI::App* const version = app.add_subcommand("version",
                                                "Tell the versions of command and "
                                                "library");
+  version->footer("talus version [--lib PATH]");
   add_library_option(*version, answers);
+  for (CLI::App* const command : app.get_subcommands({}))
+    command->group("Commands");
 
   try {
     app.parse(std::vector<std::string>(line.ours.rbegin(), line.ours.rend()));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? exit_yes : exit_usage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return usage(error.what(), app);
   }
   try {
     return dispatch(app, answers, line);

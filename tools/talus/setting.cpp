@@ -2,15 +2,21 @@
 //
 // Owns: the reading of one KEY=VALUE word, see setting.hpp.
 // Invariant: the value is passed on untouched; only the key is rewritten to the option's name.
-// Must not know: anything but the table of options and its parser.
+// Must not know: anything but the table of options, its parser, and whether a file can be read.
 
 #include "setting.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
+#include "command.hpp"
 #include "process/options_env.hpp"
 
 namespace talus::tool {
@@ -23,6 +29,17 @@ std::string upper(std::string_view text) {
   for (const char letter : text)
     result += option_upper(letter);
   return result;
+}
+
+// Why a process could not read the file that CONFIG names; empty: it can, or none is named.
+std::string why_not_readable(const std::string& name) {
+  if (name.empty() || option_is_word(name.data(), name.size(), "none")) return {};
+  const int file = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return fmt::format("cannot be opened: {}", std::strerror(errno));
+  struct stat status;
+  const bool is_regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+  ::close(file);
+  return is_regular ? "" : "is no regular file";
 }
 
 }  // namespace
@@ -53,7 +70,15 @@ Setting parse_setting(std::string_view word) {
   } else {
     Options scratch;
     const OptionParse parse = set_option(scratch, *row, setting.value.c_str());
-    if (parse == OptionParse::accepted) return setting;
+    if (parse == OptionParse::accepted) {
+      const bool is_file = row->id == OptionId::config;
+      const std::string reason = is_file ? why_not_readable(setting.value) : "";
+      if (!reason.empty()) {
+        setting.error = printable(
+            fmt::format("talus: {}={} {}", setting.name, setting.value, reason));
+      }
+      return setting;
+    }
     add_refused_value(line, *row, setting.value.c_str(), parse);
   }
   setting.error = buffer;
