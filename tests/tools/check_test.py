@@ -3,13 +3,15 @@
 started, the options in effect, and the exit codes 0, 1 and 2.
 """
 
+import contextlib
 import os
 import shutil
 import subprocess
 import tempfile
 import unittest
 
-from command import (COMMAND, REAL, STAND_IN, STAND_IN_VERSION, environment, program, talus)
+from command import (COMMAND, FOREIGN, REAL, STAND_IN, STAND_IN_VERSION, environment,
+                     foreign_program, program, talus)
 
 
 class Live:
@@ -199,6 +201,15 @@ class Process(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assertIn("door: preload\n", result.stdout)
 
+    @unittest.skipUnless(REAL and os.path.exists(program("program_musl")), "no library or no musl")
+    def test_real_library_in_a_program_on_musl(self):
+        with Live([COMMAND, "run", program("program_musl")]) as pid:
+            result = talus("check", pid)
+            statistics = talus("run", "print_stats=stderr", program("program_musl"), input="")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("door: preload\n", result.stdout)
+        self.assertRegex(statistics.stderr, r"allocations +1\n")
+
 
 class Program(unittest.TestCase):
     def setUp(self):
@@ -274,14 +285,42 @@ class Program(unittest.TestCase):
         self.assertEqual(self.check(static).returncode, 1)
 
     def test_script_of_a_script(self):
-        inner = self.script("inner", "#!/bin/sh")
-        result = self.check(self.script("outer", f"#!{inner}"))
-        self.assertEqual(result.returncode, 2)
-        self.assertIn("is a script again", result.stderr)
+        script = self.script("0", f"#!{program('program_static')}")
+        for i in range(1, 7):
+            result = self.check(script)
+            self.assertEqual(result.returncode, 1 if i <= 5 else 2, result.stderr)
+            said = result.stdout if i <= 5 else result.stderr
+            self.assertIn("is statically linked" if i <= 5 else "more in a row", said)
+            # The kernel's own bound is where the command's is.
+            with self.assertRaises(OSError) if i > 5 else contextlib.nullcontext():
+                subprocess.run([script], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               check=False, timeout=60)
+            script = self.script(str(i), f"#!{script}")
 
-    def test_no_known_format(self):
-        result = self.check(self.script("words", "just words"))
+    def test_what_sh_reads(self):
+        for first_line in ("just words", "#!", ""):
+            result = self.check(self.script("words", first_line))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("door: preload\n", result.stdout)
+
+    @unittest.skipUnless(os.path.exists(program("program_musl")), "musl-gcc is not installed")
+    def test_a_program_on_musl(self):
+        path = program("program_musl")
+        for name in (path, self.script("script", f"#!{path}")):
+            result = self.check(name)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(f"door: preload\nobject: {STAND_IN}\n", result.stdout)
+
+    def test_a_program_whose_musl_is_not_there(self):
+        result = self.check(program("program_musl_lost"))
         self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn("its loader /nowhere/ld-musl-any.so.1 could not load it", result.stderr)
+
+    def test_a_program_of_another_machine(self):
+        for kind, (machine, word_size, name) in FOREIGN.items():
+            result = self.check(foreign_program(self.folder, machine, word_size))
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertIn(f" is built for {name}, libtalus.so for ", result.stdout, kind)
 
     def test_a_library_that_is_not_talus(self):
         other = os.path.join(self.folder, "libtalus.so")

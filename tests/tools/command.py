@@ -38,3 +38,21 @@ def run(*words, **more):
 
 def program(name):
     return os.path.join(PROGRAMS, name)
+
+
+# EM_*, ELFCLASS*, and how the command names the machine.
+FOREIGN = {"riscv": (243, 2, "RISC-V"), "i386": (3, 1, "32-bit x86"), "power": (21, 2, "POWER"),
+           "unknown": (7777, 2, "the ELF machine 7777")}
+
+
+def foreign_program(folder, machine, word_size):
+    """The path of a copy of a program that claims to be built for another machine."""
+    path = os.path.join(folder, f"foreign-{machine}")
+    with open(program("program_plain"), "rb") as file:
+        image = bytearray(file.read())
+    image[4] = word_size
+    image[18:20] = machine.to_bytes(2, "little")
+    with open(path, "wb") as file:
+        file.write(image)
+    os.chmod(path, 0o755)
+    return path

@@ -59,6 +59,25 @@ class Effective(unittest.TestCase):
         found, _ = self.effective(str(script))
         self.assertEqual((found["heaps"][0], found["decay_ms"][0]), ("3", "5s"))
 
+    def scripts(self):
+        """A script without #!, one of a script, and one of the former; with their interpreter."""
+        shell = os.path.basename(os.path.realpath("/bin/sh"))
+        texts = {"bare": ":\n", "inner": "#!/bin/sh\n:\n", "outer": f"#!{self.home}/inner\n",
+                 "of-bare": f"#!{self.home}/bare\n"}
+        for name, text in texts.items():
+            (self.home / name).write_text(text)
+            (self.home / name).chmod(0o755)
+        self.own.write_text("[bare]\nheaps=3\n[outer]\nheaps=4\n[of-bare]\nheaps=5\n[sh]\nheaps=6\n"
+                            f"[{shell}]\ndecay_ms=5s\n[inner]\narena_bytes=8M\n")
+        return {"bare": "6", "outer": "4", "of-bare": "6"}
+
+    def test_scripts_that_sh_reads_and_scripts_of_scripts(self):
+        for name, heaps in self.scripts().items():
+            found, told = self.effective(str(self.home / name))
+            self.assertEqual((found["heaps"][0], found["decay_ms"][0], found["arena_bytes"][0]),
+                             (heaps, "5s", "4MiB"), name)
+            self.assertEqual(told["program"], str(self.home / name))
+
     def test_mistakes_are_told_with_their_place(self):
         self.own.write_text("decayms=1\n")
         _, told = self.effective("true", TALUS_HEAPS="many")
@@ -114,18 +133,21 @@ class Effective(unittest.TestCase):
 
     @unittest.skipUnless(REAL, "the library is not built here")
     def test_the_library_agrees(self):
-        self.own.write_text("preset=small\n[program_text*]\nheaps=3\n")
-        for name in ("program_text_exported", "program_text_hidden", "program_plain"):
+        scripts = [str(self.home / name) for name in self.scripts()]
+        text = self.own.read_text()
+        self.own.write_text("preset=small\n[program_text*]\nheaps=3\n" + text)
+        programs = ("program_text_exported", "program_text_hidden", "program_plain")
+        for name in (*map(program, programs), *scripts):
             settings = ("thp=always", "verbose=1")
-            found, _ = self.effective(*settings, program(name))
+            found, _ = self.effective(*settings, name)
             env = environment(HOME=str(self.home))
             env.pop("XDG_CONFIG_HOME", None)
-            done = talus("run", "--lib", REAL, *settings, program(name), env=env,
+            done = talus("run", "--lib", REAL, *settings, name, env=env,
                          stdin=subprocess.DEVNULL)
             line = next(line for line in done.stderr.splitlines() if line.startswith("talus "))
             told = re.findall(r" ([a-z_]+)=(\S*?)(?: \(([^)]*)\))?(?= |;)", line)
             self.assertEqual({name: (value, source or "default")
-                              for name, value, source in told}, found)
+                              for name, value, source in told}, found, name)
 
 
 if __name__ == "__main__":

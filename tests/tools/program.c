@@ -15,6 +15,10 @@ int stand_in_number(void);
 #  include <dlfcn.h>
 #endif
 
+#ifdef PROGRAM_ALLOCATES
+#  include <stdlib.h>
+#endif
+
 #ifdef PROGRAM_OVERWRITES_ENVIRONMENT
 #  include <string.h>
 extern char** environ;
@@ -35,6 +39,9 @@ int main(int argc, char** argv) {
 #endif
 #ifdef PROGRAM_OPENS_TALUS
   if (argc > 1 && dlopen(argv[1], RTLD_NOW) == NULL) return 4;
+#endif
+#ifdef PROGRAM_ALLOCATES
+  free(malloc(5000));
 #endif
   (void)argc;
   (void)argv;

@@ -12,7 +12,8 @@ import tempfile
 import unittest
 
 import command
-from command import COMMAND, LOADED, REAL, STAND_IN, environment, program, run, talus
+from command import (COMMAND, FOREIGN, LOADED, REAL, STAND_IN, environment, foreign_program,
+                     program, run, talus)
 
 
 class Folder(unittest.TestCase):
@@ -334,6 +335,21 @@ class Warnings(Folder):
     def test_script_of_a_static_interpreter_is(self):
         script = self.file("script", f"#!{program('program_static')}\n")
         self.assertIn("is statically linked", run(script, input="").stderr)
+
+    def test_a_program_of_another_machine_is_told_of_and_not_given_to_sh(self):
+        for kind, (machine, word_size, name) in FOREIGN.items():
+            path = foreign_program(self.folder, machine, word_size)
+            result = run(path, input="")
+            self.assertEqual((result.returncode, result.stdout), (126, ""), kind)
+            warning, error = result.stderr.splitlines()
+            self.assertIn(f"{path} is built for {name}, libtalus.so for ", warning)
+            self.assertEqual(error, f"talus: {path}: Exec format error")
+
+    def test_a_program_that_musl_cannot_load_with_talus_is_refused(self):
+        result = run(program("program_musl_lost"), input="")
+        self.assertEqual((result.returncode, result.stdout), (126, ""))
+        self.assertEqual(result.stderr.count("\n"), 1)
+        self.assertIn("its loader /nowhere/ld-musl-any.so.1 could not load it", result.stderr)
 
     @unittest.skipUnless(os.getuid() == 0, "only root can give a file to another user")
     def test_privileged_program_is_warned_of(self):

@@ -6,16 +6,11 @@
 // program only the loader is started, in its listing mode.
 // Must not know: how an option is parsed.
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -23,6 +18,7 @@
 #include "command.hpp"
 #include "future_process.hpp"
 #include "library.hpp"
+#include "loader_listing.hpp"
 #include "process_view.hpp"
 #include "program.hpp"
 
@@ -167,51 +163,6 @@ Finding find_in_process(const ProcessView& view) {
   return late;
 }
 
-// What a started child wrote to stdout, and how it ended.
-struct ChildOutput {
-  bool is_good = false;
-  std::string text;
-};
-
-// Runs the loader of `program` in listing mode. The loader is started by its own name, so that a
-// loader that knows no listing mode cannot end up running the program.
-ChildOutput list_objects(const Program& program, const std::string& preload) {
-  ::setenv("LD_PRELOAD", preload.c_str(), 1);
-  ::setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
-  std::string loader = program.facts->interpreter;
-  std::string list = "--list";
-  std::string image = program.image;
-  char* const arguments[] = {loader.data(), list.data(), image.data(), nullptr};
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  pid_t child = 0;
-  const int error = ::posix_spawn(&child, loader.c_str(), &actions, nullptr, arguments, environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  ::close(ends[1]);
-  ChildOutput output;
-  char piece[4096];
-  for (;;) {
-    const ssize_t got = ::read(ends[0], piece, sizeof piece);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    output.text.append(piece, static_cast<std::size_t>(got));
-  }
-  ::close(ends[0]);
-  int status = 0;
-  if (error == 0 && ::waitpid(child, &status, 0) == child) {
-    output.is_good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  }
-  return output;
-}
-
-// Only glibc's loader has a listing mode that we can rely on.
-bool is_listing_loader(const Program& program) {
-  return file_name(program.facts->interpreter).rfind("ld-linux", 0) == 0;
-}
-
 Finding find_in_listing(const Program& program, const std::string& library,
                         const std::string& listing) {
   const std::optional<ElfFacts> facts = read_elf(library);
@@ -292,7 +243,7 @@ int check_program(const std::string& wanted, const std::vector<char*>& words) {
     complain(why_not_preloadable(program));
     return exit_usage;
   }
-  const ProcessFacts facts = facts_of_program(path.path, program);
+  const ProcessFacts facts = facts_of_program(program);
   if (program.kind == ProgramKind::embedded) {
     return report({true, *program.facts->talus_version, "embedded", program.image, ""},
                   facts);
@@ -300,16 +251,17 @@ int check_program(const std::string& wanted, const std::vector<char*>& words) {
   const std::string reason = why_not_preloadable(program);
   if (!reason.empty()) return report({false, "", "", "", reason}, facts);
   const LibraryPath library = find_library(wanted);
-  if (library.path.empty() || !is_listing_loader(program)) {
+  if (library.path.empty() || !has_listing_loader(program)) {
     complain(library.path.empty() ? library.error
                                   : fmt::format("{}: its loader {} cannot list what it loads",
                                                 program.image, program.facts->interpreter));
     return exit_usage;
   }
   const std::string preload = preload_with(library.path, std::getenv("LD_PRELOAD"));
-  const ChildOutput listing = list_objects(program, preload);
+  const LoaderListing listing = list_objects(program, preload);
   if (!listing.is_good) {
-    complain(fmt::format("{}: its loader could not list what it loads", program.image));
+    complain(fmt::format("{}: its loader {} could not load it with {}", program.image,
+                         program.facts->interpreter, library.path));
     return exit_usage;
   }
   return report(find_in_listing(program, library.path, listing.text), facts);

@@ -27,11 +27,11 @@ std::optional<std::string> program_text_of(const std::string& path,
                                                            : SymbolScope::exported);
 }
 
-ProcessFacts facts_of_program(const std::string& path, const Program& program) {
+ProcessFacts facts_of_program(const Program& program) {
   ProcessFacts facts;
   facts.environment = own_environment();
   facts.program_text = program_text_of(program.image, program.facts);
-  facts.called_as = path;
+  facts.called_as = program.called_as;
   std::error_code error;
   facts.file = std::filesystem::canonical(program.image, error).string();
   if (error) facts.file = program.image;

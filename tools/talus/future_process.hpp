@@ -24,8 +24,8 @@ std::vector<std::string> own_environment();
 std::optional<std::string> program_text_of(const std::string& path,
                                            const std::optional<ElfFacts>& facts);
 
-// `path` is what find_program found, `program` what inspect_program said about it.
-ProcessFacts facts_of_program(const std::string& path, const Program& program);
+// `program` is what inspect_program said.
+ProcessFacts facts_of_program(const Program& program);
 
 }  // namespace talus::tool
 

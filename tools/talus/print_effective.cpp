@@ -74,7 +74,7 @@ int print_effective(const EffectiveRequest& request) {
     }
     path = program.path;
     const Program inspected = inspect_program(path);
-    facts = facts_of_program(path, inspected);
+    facts = facts_of_program(inspected);
     const std::string reason = why_not_preloadable(inspected);
     if (!reason.empty()) complain("warning: runs without Talus: " + reason);
   }

@@ -58,6 +58,36 @@ ProgramKind kind_of_image(const std::string& path, const std::optional<ElfFacts>
   return gains_privileges(path) ? ProgramKind::secure : ProgramKind::dynamic;
 }
 
+std::string machine_name(const ElfFacts& facts) {
+  switch (facts.machine) {
+    case EM_386:
+      return "32-bit x86";
+    case EM_X86_64:
+      return facts.is_64_bit ? "x86-64" : "x32";
+    case EM_ARM:
+      return "32-bit ARM";
+    case EM_AARCH64:
+      return facts.is_64_bit ? "AArch64" : "32-bit AArch64";
+    case EM_RISCV:
+      return "RISC-V";
+    case EM_PPC64:
+      return "POWER";
+    case EM_S390:
+      return "S/390";
+    default:
+      return fmt::format("the ELF machine {}", facts.machine);
+  }
+}
+
+std::string own_machine_name() {
+  ElfFacts own;
+  own.is_64_bit = true;
+  own.machine = own_machine;
+  return machine_name(own);
+}
+
+bool is_readable(const std::string& path) { return ::access(path.c_str(), R_OK) == 0; }
+
 }  // namespace
 
 // A set-user-ID program of our own user gains nothing.
@@ -94,18 +124,23 @@ ProgramPath find_program(const std::string& name) {
   }
 }
 
+// As the kernel does it, and for what the kernel refuses as no program, `talus run`.
 Program inspect_program(const std::string& path) {
-  std::string image = path;
-  std::optional<ElfFacts> facts = read_elf(image);
-  if (!facts) {
-    const std::string interpreter = script_interpreter(path);
-    if (interpreter.empty()) return {ProgramKind::unknown, image, {}};
-    image = interpreter;
-    facts = read_elf(image);
-    if (!facts && !script_interpreter(image).empty()) return {ProgramKind::script, image, {}};
+  constexpr int interpreters_max = 5;  // the kernel's bound
+  Program program{ProgramKind::unknown, path, path, {}};
+  for (int i = 0; i <= interpreters_max; ++i) {
+    program.facts = read_elf(program.image);
+    if (program.facts || !is_readable(program.image)) break;
+    const std::string interpreter = script_interpreter(program.image);
+    if (interpreter.empty() && program.image == shell_path) break;
+    if (interpreter.empty()) program.called_as = shell_path;
+    program.image = interpreter.empty() ? shell_path : interpreter;
+    if (i == interpreters_max) program.kind = ProgramKind::script;
   }
-  const ProgramKind kind = kind_of_image(image, facts);
-  return {kind, image, facts};
+  if (program.kind != ProgramKind::script) {
+    program.kind = kind_of_image(program.image, program.facts);
+  }
+  return program;
 }
 
 std::string why_not_preloadable(const Program& program) {
@@ -122,11 +157,12 @@ std::string why_not_preloadable(const Program& program) {
           "the loader ignores LD_PRELOAD there",
           program.image);
     case ProgramKind::foreign:
-      return fmt::format("{} is built for another machine than libtalus.so", program.image);
+      return fmt::format("{} is built for {}, libtalus.so for {}", program.image,
+                         machine_name(*program.facts), own_machine_name());
     case ProgramKind::script:
-      return fmt::format("the interpreter {} is a script again", program.image);
+      return "its interpreters are scripts, more in a row than the kernel follows";
     case ProgramKind::unknown:
-      return fmt::format("{} is neither an ELF program nor a script with #!", program.image);
+      return fmt::format("{} cannot be read, or is no ELF program and no script", program.image);
   }
   return {};
 }

@@ -28,21 +28,25 @@ ProgramPath find_program(const std::string& name);
 
 enum class ProgramKind {
   dynamic,   // has a loader, which honours LD_PRELOAD
-  embedded,  // static, but Talus is linked into it
+  embedded,  // nothing to preload, but Talus is linked into it
   fixed,     // static: nothing can be preloaded
   secure,    // gains privileges when started: the loader ignores LD_PRELOAD
   foreign,   // for another machine or word size than the library
-  script,    // its interpreter is a script again
-  unknown    // could not be read, or no format we know
+  script,    // scripts, more in a row than the kernel follows
+  unknown    // could not be read
 };
 
 struct Program {
   ProgramKind kind;
   std::string image;              // the file the kernel will load: the program or its interpreter
+  std::string called_as;          // the path the kernel tells the process: of a script its own
   std::optional<ElfFacts> facts;  // of the image
 };
 
-// `path` is what find_program found. Follows #! once.
+// What reads a file that is neither ELF nor a script with #!, as in every shell.
+constexpr const char* shell_path = "/bin/sh";
+
+// `path` is what find_program found. Follows #! as far as the kernel does.
 Program inspect_program(const std::string& path);
 
 // The kernel tells the loader and Talus to be careful (AT_SECURE) when the user, group or

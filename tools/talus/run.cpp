@@ -18,18 +18,20 @@
 #include "command.hpp"
 #include "elf_file.hpp"
 #include "library.hpp"
+#include "loader_listing.hpp"
 #include "program.hpp"
 #include "setting.hpp"
 
 namespace talus::tool {
 namespace {
 
-// execve, and for a file that is neither ELF nor #! what every shell does: sh reads it.
-int execute(const std::string& path, std::vector<char*> arguments) {
+// execve, and for a file that is neither ELF nor a script with #! what every shell does: sh reads
+// it.
+int execute(const std::string& path, bool is_elf, std::vector<char*> arguments) {
   arguments.push_back(nullptr);
   ::execve(path.c_str(), arguments.data(), environ);
-  if (errno == ENOEXEC) {
-    std::string shell = "/bin/sh";
+  if (errno == ENOEXEC && !is_elf) {
+    std::string shell = shell_path;
     std::string script = path;
     std::vector<char*> shell_arguments{shell.data(), script.data()};
     shell_arguments.insert(shell_arguments.end(), arguments.begin() + 1, arguments.end());
@@ -45,6 +47,25 @@ bool is_talus_library(const std::string& path) {
   const std::optional<ElfFacts> facts = read_elf(path);
   return facts && facts->is_64_bit && facts->machine == own_machine && facts->talus_version &&
          !facts->soname.empty();
+}
+
+// What hinders Talus without hindering the program. What cannot be read may still run.
+void warn_of(const Program& program) {
+  if (program.kind == ProgramKind::unknown || program.kind == ProgramKind::script) return;
+  const bool is_embedded = program.facts && program.facts->talus_version;
+  const std::string reason = why_not_preloadable(program);
+  const std::string later = is_embedded ? "" : why_passed_over(program);
+  if (program.kind == ProgramKind::foreign) {
+    complain(fmt::format("warning: {}: if it runs here, it runs without Talus", reason));
+  } else if (!reason.empty() || !later.empty()) {
+    complain("warning: runs without Talus: " + reason + later);
+  }
+}
+
+// glibc's loader leaves out what it cannot preload; musl's ends the program.
+bool is_loadable(const Program& program, const std::string& preload) {
+  if (program.kind != ProgramKind::dynamic || !has_musl_loader(program)) return true;
+  return list_objects(program, preload).is_good;
 }
 
 }  // namespace
@@ -71,17 +92,15 @@ int run_program(const RunRequest& request) {
     return exit_not_executable;
   }
   const Program inspected = inspect_program(program.path);
-  // A file of no known format will be read by sh, which can be preloaded.
-  if (inspected.kind != ProgramKind::unknown && inspected.kind != ProgramKind::script) {
-    const bool is_embedded = inspected.facts && inspected.facts->talus_version;
-    const std::string reason = why_not_preloadable(inspected);
-    const std::string later = is_embedded ? "" : why_passed_over(inspected);
-    if (!reason.empty() || !later.empty())
-      complain("warning: runs without Talus: " + reason + later);
-  }
+  warn_of(inspected);
   const std::string preload = preload_with(library.path, std::getenv("LD_PRELOAD"));
+  if (!is_loadable(inspected, preload)) {
+    complain(fmt::format("{}: its loader {} could not load it with {}", inspected.image,
+                         inspected.facts->interpreter, library.path));
+    return exit_not_executable;
+  }
   ::setenv("LD_PRELOAD", preload.c_str(), 1);
-  return execute(program.path, request.program);
+  return execute(program.path, read_elf(program.path).has_value(), request.program);
 }
 
 }  // namespace talus::tool
