@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,6 +18,8 @@
 #include "compare/loader_cache.hpp"
 #include "compare/statistics.hpp"
 #include "compare/strip_plot.hpp"
+#include "compare/verdict.hpp"
+#include "file_text.hpp"
 #include "utf8.hpp"
 
 namespace talus::tool {
@@ -53,6 +56,12 @@ TEST(LoaderCache, DamageReadsAsAbsent) {
   wild = whole;
   put_number(wild, 48 + 8, 0xfffffff0);
   EXPECT_EQ(paths_in_cache(wild), std::vector<std::string>{"/lib/liba.so"});
+}
+
+TEST(FileText, AReadThatFailsReadsAsAbsent) {
+  EXPECT_EQ(text_of_file("/no/such/file"), std::nullopt);
+  EXPECT_EQ(text_of_file("/proc/self/mem"), std::nullopt) << "it opens, and page 0 is not there";
+  EXPECT_NE(text_of_file("/proc/self/stat").value_or("").find("compare_parts"), std::string::npos);
 }
 
 TEST(Statistics, Quantiles) {
@@ -96,7 +105,7 @@ TEST(Printable, NothingSteersATerminal) {
 
 Contender contender_with(const std::string& name, const std::vector<double>& wall_s) {
   Contender contender;
-  contender.allocator = {name, name == "libc" ? "" : "/lib/" + name};
+  contender.allocator = {name, name == "libc" ? "" : "/lib/" + name, name == "talus"};
   contender.sighting.presence = name == "libc" ? Presence::not_needed : Presence::present;
   for (std::size_t i = 0; i < wall_s.size(); ++i) {
     Sample sample;
@@ -127,6 +136,9 @@ TEST(Judge, AClearDifferenceIsShownAndNoiseIsNot) {
   EXPECT_TRUE(judgement.verdicts[1].figures[measure_wall].is_best);
   EXPECT_FALSE(judgement.verdicts[0].figures[measure_wall].is_best);
   EXPECT_FALSE(judgement.verdicts[0].figures[measure_peak].is_best) << "all are alike";
+  EXPECT_EQ(judgement.ranking,
+            "Of 3 allocators, quickest: quick; least memory: the first cannot be told from the "
+            "next.");
   EXPECT_TRUE(judgement.failures.empty());
 }
 
@@ -139,6 +151,83 @@ TEST(Judge, ARunThatCrashedIsAFindingAndNoFigure) {
   EXPECT_DOUBLE_EQ(judgement.verdicts[1].figures[measure_wall].median, 1);
   ASSERT_EQ(judgement.failures.size(), 1u);
   EXPECT_EQ(judgement.failures[0].rfind("broken: 1 of 5 runs: signal 11", 0), 0u);
+}
+
+TEST(Judge, OneStarAtMost) {
+  const Judgement judgement =
+      judge(comparison_of({contender_with("libc", {1.00, 1.01, 0.99, 1.02, 1.00}),
+                           contender_with("quick", {0.50, 0.51, 0.49, 0.50, 0.52}),
+                           contender_with("alike", {0.51, 0.50, 0.52, 0.49, 0.50})}));
+  for (const Verdict& verdict : judgement.verdicts)
+    EXPECT_FALSE(verdict.figures[measure_wall].is_best) << "the two first are alike";
+}
+
+// Wall times, and processor times and peaks for all rounds.
+Contender contender_of(const std::string& name, const std::vector<double>& wall_s, double cpu_s,
+                       double peak_kib) {
+  Contender contender = contender_with(name, wall_s);
+  for (Sample& sample : contender.samples) {
+    sample.cpu_s = cpu_s * (1 + 0.001 * sample.round);
+    sample.peak_kib = peak_kib;
+  }
+  return contender;
+}
+
+const std::vector<double> calm{1.00, 1.01, 0.99, 1.00, 1.00};
+const std::vector<double> noisy{1.00, 1.60, 0.99, 2.30, 1.20};
+
+std::string verdict_with(const std::vector<double>& wall_s, double peak_kib) {
+  return judge(comparison_of({contender_of("libc", calm, 1, 8000),
+                              contender_of("quick", {0.1, 0.1, 0.1, 0.1, 0.1}, 0.1, 100),
+                              contender_of("talus", wall_s, 1, peak_kib)}))
+      .verdict;
+}
+
+TEST(Verdict, SaysWhatTheSamplesShow) {
+  EXPECT_EQ(verdict_with({0.75, 0.76, 0.74, 0.75, 0.75}, 6000),
+            "Talus is 1.33 times as fast as the C library and needs 0.75 of its memory; both "
+            "differences are clear.");
+  EXPECT_EQ(verdict_with({1.5, 1.51, 1.49, 1.5, 1.5}, 8000),
+            "Talus takes 1.50 times as long as the C library; the difference is clear. By memory "
+            "they cannot be told apart.");
+  EXPECT_EQ(verdict_with(calm, 8040),
+            "Talus needs 1.005 times the C library's memory; the difference is clear. By time they "
+            "cannot be told apart.");
+  EXPECT_EQ(verdict_with(calm, 8000),
+            "Talus and the C library cannot be told apart, neither by time nor by memory.");
+  EXPECT_EQ(verdict_with({0.5, 0.5, 0.5, 0.5}, 100),
+            "Talus and the C library cannot be told apart by 4 rounds: it takes at least 5.");
+}
+
+TEST(Verdict, ARunThatFailedIsSaid) {
+  Comparison comparison = comparison_of({contender_of("libc", calm, 1, 8000),
+                                         contender_of("talus", calm, 1, 8000)});
+  for (Sample& sample : comparison.contenders[1].samples)
+    sample.end = {EndKind::signalled, 11};
+  EXPECT_EQ(judge(comparison).verdict,
+            "Talus has no figures: none of its runs did what the program does under the C library. "
+            "Not every run was good: see the failures.");
+}
+
+TEST(Judge, WhereWallTimeIsNoisyProcessorTimeDecides) {
+  const auto judged = [](const std::vector<double>& wall_s, double cpu_s) {
+    return judge(comparison_of({contender_of("libc", noisy, 1, 8000),
+                                contender_of("talus", wall_s, cpu_s, 8000)}));
+  };
+  const Judgement judgement = judged({1.90, 0.80, 1.30, 0.75, 0.85}, 0.8);
+  EXPECT_EQ(judgement.time.id, measure_cpu);
+  EXPECT_EQ(judgement.verdict,
+            "Talus needs 0.80 of the C library's processor time; the difference is clear. By "
+            "memory they cannot be told apart.");
+  EXPECT_TRUE(judgement.verdicts[1].figures[measure_cpu].is_best);
+  EXPECT_FALSE(judgement.verdicts[1].figures[measure_wall].is_best);
+  EXPECT_EQ(text_of_time(judgement.time).rfind("Processor time decides, since ", 0), 0u);
+  EXPECT_EQ(judged({1.90, 0.80, 1.30, 0.75, 0.85}, 0).time.id, measure_wall) << "it only waited";
+
+  const Judgement quiet = judge(comparison_of({contender_of("libc", calm, 1, 8000),
+                                               contender_of("talus", calm, 0.8, 8000)}));
+  EXPECT_EQ(quiet.time.id, measure_wall) << "it waited less, which its user does not notice";
+  EXPECT_EQ(text_of_time(quiet.time).rfind("Wall time decides: ", 0), 0u);
 }
 
 TEST(Judge, ABusyMachineIsTold) {

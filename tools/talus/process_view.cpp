@@ -18,25 +18,16 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 
+#include "file_text.hpp"
 #include "search_order.hpp"
 
 namespace talus::tool {
 namespace {
-
-// Everything in a file of /proc, whose size is not known beforehand.
-std::optional<std::string> read_all(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return {};
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return {};
-  return text;
-}
 
 // The kernel writes a newline in a file name as \012; all other bytes stand as they are.
 std::string without_escapes(const std::string& text) {
@@ -164,7 +155,7 @@ ProcessView view_process(const std::string& pid) {
   ProcessView view;
   const std::string process = "/proc/" + pid;
   errno = 0;
-  const std::optional<std::string> maps = read_all(process + "/maps");
+  const std::optional<std::string> maps = text_of_file(process + "/maps");
   if (!maps || maps->empty()) {
     const int error = errno;
     std::error_code lost;
@@ -177,7 +168,7 @@ ProcessView view_process(const std::string& pid) {
   }
   std::error_code error;
   const std::string program = std::filesystem::read_symlink(process + "/exe", error).string();
-  const std::string auxiliary = read_all(process + "/auxv").value_or("");
+  const std::string auxiliary = text_of_file(process + "/auxv").value_or("");
   const std::vector<std::uint64_t> order = search_order(
       process, auxiliary_value(auxiliary, AT_PHDR), auxiliary_value(auxiliary, AT_PHNUM));
   std::set<std::string> seen;
@@ -192,7 +183,7 @@ ProcessView view_process(const std::string& pid) {
     }
     note_turn(order, line, view.objects);
   }
-  if (const auto environment = read_all(process + "/environ")) {
+  if (const auto environment = text_of_file(process + "/environ")) {
     view.environment = split_at_zeros(*environment);
     view.is_environment_intact =
         std::all_of(view.environment.begin(), view.environment.end(), is_variable);

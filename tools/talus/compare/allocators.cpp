@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -149,7 +150,8 @@ std::string add_named(const std::string& word, std::vector<Allocator>& allocator
     return fmt::format("--alloc {}: {} is no library of this machine that brings malloc", name,
                        library.path);
   }
-  put(allocators, {name, library.path});
+  const std::optional<ElfFacts> facts = read_elf(library.path);
+  put(allocators, {name, library.path, name == "talus" || (facts && facts->talus_version)});
   return {};
 }
 
@@ -186,13 +188,13 @@ std::string known_allocator(const std::string& path) {
 AllocatorChoice choose_allocators(const AllocatorWishes& wishes) {
   AllocatorChoice choice;
   const LibraryPath own = find_library(wishes.library);
-  if (!own.path.empty()) choice.allocators.push_back({"talus", own.path});
-  choice.allocators.push_back({c_library_name, ""});
+  if (!own.path.empty()) choice.allocators.push_back({"talus", own.path, true});
+  choice.allocators.push_back({c_library_name, "", false});
   std::set<files::path> taken;
   std::error_code error;
   for (const auto& [name, path] : find_known()) {
     const bool is_new = taken.insert(files::canonical(path, error)).second;
-    if (is_new) choice.allocators.push_back({name, path});
+    if (is_new) choice.allocators.push_back({name, path, false});
   }
   for (const std::string& word : wishes.named) {
     choice.error = add_named(word, choice.allocators);

@@ -197,9 +197,12 @@ int show(const CompareRequest& request, const Comparison& comparison) {
   return judgement.failures.empty() ? exit_yes : exit_no;
 }
 
+// The C library; without it the first that is not Talus.
 std::size_t reference_of(const std::vector<Contender>& contenders) {
   for (std::size_t i = 0; i < contenders.size(); ++i)
     if (contenders[i].allocator.path.empty()) return i;
+  for (std::size_t i = 0; i < contenders.size(); ++i)
+    if (!contenders[i].allocator.is_talus) return i;
   return 0;
 }
 

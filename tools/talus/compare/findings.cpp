@@ -130,10 +130,11 @@ void add_limits_of_figures(const Comparison& comparison, Judgement& judgement) {
         fmt::format("a peak RSS of {:.0f} KiB is what starting a program costs here: the "
                     "program's own may be smaller",
                     floor_kib));
-  if (comparison.rounds_done < 5 && comparison.rounds_done > 0)
-    judgement.notes.push_back(fmt::format("{} {} only: the intervals are rough",
+  if (comparison.rounds_done < static_cast<int>(rounds_least) && comparison.rounds_done > 0)
+    judgement.notes.push_back(fmt::format("{} {} only: it takes {} to tell allocators apart",
                                           comparison.rounds_done,
-                                          comparison.rounds_done == 1 ? "round" : "rounds"));
+                                          comparison.rounds_done == 1 ? "round" : "rounds",
+                                          rounds_least));
   if (comparison.stopped_by != 0)
     judgement.notes.push_back(fmt::format("stopped by signal {} after {} of {} rounds",
                                           comparison.stopped_by, comparison.rounds_done,
@@ -154,7 +155,7 @@ void add_busy_machine(const Comparison& comparison, Judgement& judgement) {
 }
 
 void add_what_is_not_shown(const Comparison& comparison, Judgement& judgement) {
-  for (const MeasureId id : {measure_wall, measure_peak}) {
+  for (const MeasureId id : {judgement.time.id, measure_peak}) {
     std::size_t compared = 0;
     std::size_t shown = 0;
     for (std::size_t i = 0; i < judgement.verdicts.size(); ++i) {

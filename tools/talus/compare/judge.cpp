@@ -13,9 +13,13 @@
 
 #include "findings.hpp"
 #include "statistics.hpp"
+#include "verdict.hpp"
 
 namespace talus::tool {
 namespace {
+
+constexpr double noisy_width = 0.05;     // of an interval, as a share of the ratio
+constexpr double cpu_least_s = 0.002;    // below, what starts a program is most of it
 
 std::vector<double> values_of(const Contender& contender, const Measure& measure,
                               const Usual& usual) {
@@ -54,11 +58,12 @@ bool compare(const Contender& one, const Contender& other, const Measure& measur
   ratio.high = interval.high;
   const double spread = std::max(half_spread(mine), half_spread(others)) / reference;
   const bool is_outside = interval.low > 1 || interval.high < 1;
-  // One or two rounds have no spread to speak of.
-  ratio.is_shown = rounds.size() >= 3 && is_outside && std::abs(ratio.value - 1) > spread;
+  ratio.is_shown =
+      rounds.size() >= rounds_least && is_outside && std::abs(ratio.value - 1) > spread;
   return true;
 }
 
+// One star at most: the lowest median, if it is told apart from every other.
 void mark_best(const Comparison& comparison, MeasureId id, Judgement& judgement) {
   const auto& contenders = comparison.contenders;
   std::size_t best = contenders.size();
@@ -69,17 +74,40 @@ void mark_best(const Comparison& comparison, MeasureId id, Judgement& judgement)
     const double value = judgement.verdicts[i].figures[id].median;
     if (best == contenders.size() || value < judgement.verdicts[best].figures[id].median) best = i;
   }
-  std::vector<std::size_t> marked;
+  if (candidates < 2) return;
   for (std::size_t i = 0; i < contenders.size(); ++i) {
+    if (i == best || judgement.verdicts[i].counted == 0) continue;
     Ratio ratio;
-    if (judgement.verdicts[i].counted == 0) continue;
-    const bool is_known = compare(contenders[i], contenders[best], measures[id],
-                                  judgement.usual, ratio);
-    if (i == best || (is_known && !ratio.is_shown)) marked.push_back(i);
+    compare(contenders[i], contenders[best], measures[id], judgement.usual, ratio);
+    if (!ratio.is_shown) return;
   }
-  if (marked.size() == candidates) return;
-  for (const std::size_t i : marked)
-    judgement.verdicts[i].figures[id].is_best = true;
+  judgement.verdicts[best].figures[id].is_best = true;
+}
+
+// Median over the allocators of the intervals' widths; negative if there is none.
+double width_of_intervals(const Comparison& comparison, const Judgement& judgement, MeasureId id) {
+  std::vector<double> widths;
+  for (std::size_t i = 0; i < judgement.verdicts.size(); ++i) {
+    const Figure& figure = judgement.verdicts[i].figures[id];
+    const bool is_usable = i != comparison.reference && figure.has_ratio &&
+                           figure.ratio.value > 0 &&
+                           judgement.verdicts[i].counted >= rounds_least;
+    if (is_usable) widths.push_back((figure.ratio.high - figure.ratio.low) / figure.ratio.value);
+  }
+  return widths.empty() ? -1 : median(widths);
+}
+
+// By the widths of intervals alone: a choice by the differences would find more than there is.
+TimeChoice choose_time(const Comparison& comparison, const Judgement& judgement) {
+  TimeChoice choice;
+  choice.wall_width = width_of_intervals(comparison, judgement, measure_wall);
+  choice.cpu_width = width_of_intervals(comparison, judgement, measure_cpu);
+  choice.has_widths = choice.wall_width >= 0 && choice.cpu_width >= 0;
+  const bool is_too_short =
+      judgement.verdicts[comparison.reference].figures[measure_cpu].median < cpu_least_s;
+  const bool is_noisy = choice.has_widths && choice.wall_width > noisy_width && !is_too_short;
+  if (is_noisy && choice.cpu_width < choice.wall_width / 2) choice.id = measure_cpu;
+  return choice;
 }
 
 // The most frequent end of the program's own under the reference; success where it never ended.
@@ -142,10 +170,12 @@ Judgement judge(const Comparison& comparison) {
     }
     judgement.verdicts.push_back(verdict);
   }
-  mark_best(comparison, measure_wall, judgement);
+  judgement.time = choose_time(comparison, judgement);
+  mark_best(comparison, judgement.time.id, judgement);
   mark_best(comparison, measure_peak, judgement);
   add_failures(comparison, judgement);
   add_notes(comparison, judgement);
+  add_verdict(comparison, judgement);
   return judgement;
 }
 

@@ -18,8 +18,9 @@
 
 namespace talus::tool {
 
-enum MeasureId { measure_wall, measure_peak, measure_user, measure_sys, measure_minor_faults,
-                 measure_major_faults, measure_voluntary, measure_involuntary, measure_count };
+enum MeasureId { measure_wall, measure_peak, measure_cpu, measure_user, measure_sys,
+                 measure_minor_faults, measure_major_faults, measure_voluntary,
+                 measure_involuntary, measure_count };
 
 struct Measure {
   const char* key;  // in JSON
@@ -30,6 +31,7 @@ struct Measure {
 inline constexpr std::array<Measure, measure_count> measures{{
     {"wall_s", "wall time", &Sample::wall_s},
     {"peak_rss_kib", "peak RSS", &Sample::peak_kib},
+    {"cpu_s", "processor time", &Sample::cpu_s},
     {"user_s", "user", &Sample::user_s},
     {"sys_s", "sys", &Sample::sys_s},
     {"minor_faults", "page faults", &Sample::minor_faults},
@@ -47,12 +49,16 @@ struct Ratio {
   bool is_shown = false;
 };
 
+// With 3 rounds one comparison of two equal samples in five shows a difference, with 5 or more one
+// in twenty, as a 95 % interval promises.
+constexpr std::size_t rounds_least = 5;
+
 struct Figure {
   double median = 0;
   double spread = 0;  // half the distance of the quartiles
   bool has_ratio = false;
   Ratio ratio;
-  bool is_best = false;  // the lowest, or not to be told from it; false where that holds for all
+  bool is_best = false;  // the lowest, and told apart from every other
 };
 
 struct Verdict {
@@ -68,8 +74,20 @@ struct Usual {
   std::uint64_t output_hash = 0;
 };
 
+// Which measure of time decides. Wall time is what a user waits for; where other work on the
+// machine makes it noisy, processor time tells more.
+struct TimeChoice {
+  MeasureId id = measure_wall;  // or measure_cpu
+  bool has_widths = false;      // false: nothing to compare, or too few rounds
+  double wall_width = 0;        // of the ratios' intervals, as a share of the ratio; the median
+  double cpu_width = 0;
+};
+
 struct Judgement {
   Usual usual;
+  TimeChoice time;
+  std::string verdict;  // one line in words: the first Talus row beside the reference
+  std::string ranking;  // which allocator is best at time and at memory; empty for two allocators
   std::vector<Verdict> verdicts;      // as the contenders
   std::vector<std::string> failures;  // a run failed, or the program behaved differently
   std::vector<std::string> notes;     // what one has to know to read the figures

@@ -170,6 +170,7 @@ bool end_everybody_but(const std::vector<pid_t>& earlier) {
 void charge(Sample& sample, const rusage& usage) {
   sample.user_s = seconds_of(usage.ru_utime);
   sample.sys_s = seconds_of(usage.ru_stime);
+  sample.cpu_s = sample.user_s + sample.sys_s;
   sample.peak_kib = static_cast<double>(usage.ru_maxrss);
   sample.minor_faults = static_cast<double>(usage.ru_minflt);
   sample.major_faults = static_cast<double>(usage.ru_majflt);

@@ -15,9 +15,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
+
+#include "../file_text.hpp"
 
 namespace talus::tool {
 namespace {
@@ -90,9 +90,8 @@ std::vector<std::string> loader_libraries() {
     if (end == std::string_view::npos) break;
     folders.remove_prefix(end + 1);
   }
-  std::ifstream file("/etc/ld.so.cache", std::ios::binary);
-  const std::string cache{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const std::vector<std::string> cached = paths_in_cache(cache);
+  const std::vector<std::string> cached =
+      paths_in_cache(text_of_file("/etc/ld.so.cache").value_or(""));
   found.insert(found.end(), cached.begin(), cached.end());
   for (const char* const folder : standard_folders)
     add_folder(folder, found);

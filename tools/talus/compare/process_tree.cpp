@@ -12,10 +12,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <system_error>
+
+#include "../file_text.hpp"
 
 namespace talus::tool {
 namespace {
@@ -24,8 +25,7 @@ namespace files = std::filesystem;
 
 // The fourth word of /proc/PID/stat; the second is the name in brackets and may hold anything.
 pid_t parent_of(const files::path& process) {
-  std::ifstream file(process / "stat", std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string text = text_of_file(process / "stat").value_or("");
   const std::size_t end = text.rfind(')');
   if (end == std::string::npos) return -1;
   std::istringstream words(text.substr(end + 1));

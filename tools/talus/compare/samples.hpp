@@ -33,6 +33,7 @@ struct Sample {
   double wall_s = 0;
   double user_s = 0;
   double sys_s = 0;
+  double cpu_s = 0;           // user and sys: exact, while the kernel samples how it divides
   double peak_kib = 0;        // of the largest single process
   double floor_kib = 0;       // what the kernel counts before the program's first instruction
   double minor_faults = 0;    // pages mapped without reading a file
@@ -64,6 +65,7 @@ struct Sighting {
 struct Allocator {
   std::string name;
   std::string path;  // absolute; empty: the C library
+  bool is_talus = false;
 };
 
 struct Contender {

@@ -8,6 +8,7 @@
 #define TALUS_TOOLS_TALUS_COMPARE_SHOW_HPP
 
 #include <string>
+#include <vector>
 
 #include "judge.hpp"
 #include "samples.hpp"
@@ -30,10 +31,20 @@ std::string text_of_spread(const Figure& figure);
 
 std::string command_line(const Comparison& comparison);
 
+// A measure with spread and ratio, and others beside it: one table of every shape.
+struct Section {
+  MeasureId main;
+  std::vector<MeasureId> beside;
+};
+inline const std::vector<Section> sections{
+    {measure_wall, {measure_voluntary, measure_involuntary}},
+    {measure_cpu, {measure_user, measure_sys}},
+    {measure_peak, {measure_minor_faults, measure_major_faults}}};
+
 // What stands below the figures in every shape.
 inline constexpr const char* legend_lines[] = {
     "± half the distance of the quartiles; [ ] 95 % interval of the ratio (bootstrap over rounds)",
-    "* best, or not to be told from the best; ~ no difference that this run can show",
+    "* best, and told apart from every other; ~ no difference that this run can show",
     "peak RSS: of the largest single process; the rest: the program and what it waited for"};
 
 }  // namespace talus::tool

@@ -15,6 +15,7 @@
 #include "machine.hpp"
 #include "show.hpp"
 #include "strip_plot.hpp"
+#include "verdict.hpp"
 
 namespace talus::tool {
 namespace {
@@ -42,6 +43,7 @@ svg text { fill: var(--ink); font-size: 13px; } svg .scale { fill: var(--faint);
 svg .grid { stroke: var(--line); } svg .median { stroke: var(--ink); stroke-width: 2; }
 svg circle { fill: var(--dot); fill-opacity: .75; }
 svg .own circle { fill: var(--own); } svg .reference circle { fill: var(--reference); }
+.verdict { font-size: 1.15rem; font-weight: 600; }
 ul { padding-left: 1.2rem; }
 )";
 
@@ -86,12 +88,6 @@ std::string cells_of(const Figure& figure, MeasureId id, bool is_reference) {
                      is_unsure ? " class=\"unsure\"" : "", text_of_ratio(figure, is_reference));
 }
 
-// A measure with spread and ratio, and others beside it.
-struct Section {
-  MeasureId main;
-  std::vector<MeasureId> beside;
-};
-
 std::string html_table(const Comparison& comparison, const Judgement& judgement,
                        const Section& section) {
   std::string text = fmt::format(
@@ -124,7 +120,7 @@ StripPlot plot_of(const Comparison& comparison, const Judgement& judgement, Meas
     Strip strip;
     strip.name = escaped(contender.allocator.name);
     strip.kind = i == comparison.reference             ? "reference"
-                 : contender.allocator.name == "talus" ? "own"
+                 : contender.allocator.is_talus        ? "own"
                                                        : "other";
     for (const Sample& sample : contender.samples)
       if (is_counted(sample, judgement.usual))
@@ -166,16 +162,14 @@ std::string html_of(const Comparison& comparison, const Judgement& judgement) {
       "<meta charset=\"utf-8\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
       "<title>{}: allocators compared</title>\n<style>{}</style>\n</head>\n<body>\n"
-      "<h1>Allocators compared</h1>\n<p><code>{}</code></p>\n"
-      "<p class=\"faint\">{} of {} rounds, {} warm-up, medians. {}, {} processors, {:.0f} MiB, {}. "
-      "Talus {}.</p>\n",
-      program, style, program, comparison.rounds_done, comparison.rounds, comparison.warm_up,
+      "<h1>Allocators compared</h1>\n<p class=\"verdict\">{} {}</p>\n<p><code>{}</code></p>\n"
+      "<p class=\"faint\">{} {} of {} rounds, {} warm-up, medians. {}, {} processors, {:.0f} MiB, "
+      "{}. Talus {}.</p>\n",
+      program, style, escaped(judgement.verdict), escaped(judgement.ranking), program,
+      text_of_time(judgement.time), comparison.rounds_done, comparison.rounds, comparison.warm_up,
       escaped(machine.processor), machine.processors, machine.memory_kib / 1024,
       escaped(machine.kernel), TALUS_TOOL_VERSION);
   text += html_list(judgement.failures, "Failures and differences", "wrong");
-  const Section sections[] = {
-      {measure_wall, {measure_user, measure_sys, measure_voluntary, measure_involuntary}},
-      {measure_peak, {measure_minor_faults, measure_major_faults}}};
   for (const Section& section : sections) {
     text += fmt::format("<h2>{}</h2>\n{}{}", measures[section.main].title,
                         html_table(comparison, judgement, section),

@@ -15,7 +15,7 @@
 namespace talus::tool {
 namespace {
 
-constexpr int format_number = 1;
+constexpr int format_number = 2;  // since "best" is one allocator at most
 
 std::string list_of(const std::vector<std::string>& words) {
   std::string result = "[";
@@ -122,11 +122,14 @@ std::string json_of(const Comparison& comparison, const Judgement& judgement) {
   text += fmt::format(
       "  \"stdin\": {}, \"rounds\": {}, \"rounds_done\": {}, \"warm_up\": {}, \"timeout_s\": {}, "
       "\"stopped_by\": {},\n  \"bootstrap\": {{\"seed\": {}, \"resamples\": {}}},\n"
+      "  \"verdict\": {}, \"ranking\": {}, \"time_decided_by\": \"{}\",\n"
       "  \"reference\": {}, \"usual_end\": {},\n  \"failures\": {},\n  \"notes\": {},\n"
       "  \"allocators\": [\n",
       json_string(comparison.standard_input), comparison.rounds, comparison.rounds_done,
       comparison.warm_up, comparison.timeout_s, comparison.stopped_by, bootstrap_seed,
-      bootstrap_resamples, json_string(comparison.contenders[comparison.reference].allocator.name),
+      bootstrap_resamples, json_string(judgement.verdict), json_string(judgement.ranking),
+      measures[judgement.time.id].key,
+      json_string(comparison.contenders[comparison.reference].allocator.name),
       json_string(words_for(judgement.usual.end)), list_of(judgement.failures),
       list_of(judgement.notes));
   for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {

@@ -12,6 +12,7 @@
 
 #include "../command.hpp"
 #include "show.hpp"
+#include "verdict.hpp"
 
 namespace talus::tool {
 namespace {
@@ -57,8 +58,9 @@ std::string marked(MeasureId id, const Figure& figure) {
 }
 
 // One block: a main measure with spread and ratio, then others beside it.
-std::string block(const Comparison& comparison, const Judgement& judgement, MeasureId main,
-                  const std::vector<MeasureId>& beside) {
+std::string block(const Comparison& comparison, const Judgement& judgement,
+                  const Section& section) {
+  const auto& [main, beside] = section;
   const std::string& reference = comparison.contenders[comparison.reference].allocator.name;
   std::vector<Row> rows{{"", measures[main].title, "", "/ " + reference}};
   for (const MeasureId id : beside)
@@ -98,6 +100,7 @@ std::string quoted(const std::string& word) {
 std::string text_of_value(MeasureId id, double value, double step) {
   switch (id) {
     case measure_wall:
+    case measure_cpu:
     case measure_user:
     case measure_sys:
       return value >= 0.9995 ? three_digits(value, step) + " s"
@@ -130,14 +133,13 @@ std::string command_line(const Comparison& comparison) {
 }
 
 std::string table_of(const Comparison& comparison, const Judgement& judgement) {
-  std::string text =
-      fmt::format("{}\n{} of {} rounds, {} warm-up, medians\n\n", command_line(comparison),
-                  comparison.rounds_done, comparison.rounds, comparison.warm_up);
-  text += block(comparison, judgement, measure_wall,
-                {measure_user, measure_sys, measure_voluntary, measure_involuntary});
-  text += '\n';
-  text += block(comparison, judgement, measure_peak, {measure_minor_faults, measure_major_faults});
-  text += '\n';
+  std::string text = judgement.verdict + "\n";
+  if (!judgement.ranking.empty()) text += judgement.ranking + "\n";
+  text += fmt::format("\n{}\n{} of {} rounds, {} warm-up, medians\n{}\n\n",
+                      command_line(comparison), comparison.rounds_done, comparison.rounds,
+                      comparison.warm_up, text_of_time(judgement.time));
+  for (const Section& section : sections)
+    text += block(comparison, judgement, section) + "\n";
   for (const char* const line : legend_lines)
     text += fmt::format("{}\n", line);
   for (const std::string& note : judgement.notes)

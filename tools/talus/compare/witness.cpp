@@ -16,12 +16,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string_view>
 #include <system_error>
 
 #include "../elf_file.hpp"
+#include "../file_text.hpp"
 #include "allocators.hpp"
 #include "clock.hpp"
 #include "process_tree.hpp"
@@ -35,10 +35,7 @@ constexpr int looks_min = 3;
 constexpr double look_share = 0.05;  // of the time that has passed, between two looks
 constexpr double look_s_max = 0.1;
 
-std::string text_of(const files::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
+std::string text_of(const files::path& path) { return text_of_file(path).value_or(""); }
 
 // Why no loader will act in the program of a living process; empty where one will.
 std::string obstacle_of(const files::path& process) {
