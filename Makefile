@@ -25,8 +25,8 @@ BENCH_PYTHON = $(if $(wildcard $(VENV)/bin/python3),$(VENV)/bin/python3,python3)
   bench-check bench-setup bench-build peers clean packages
 
 # Builds Talus and shows a real program with and without it.
-demo: build
-	@tools/demo.sh $(BUILD)
+demo: packages
+	@python3 -B tools/demo.py --build $(BUILD) --jobs $(JOBS)
 
 build: packages
 	@cmake --preset release -DTALUS_TESTS=OFF -DTALUS_BENCH=OFF >/dev/null

@@ -44,10 +44,22 @@ if ! command -v apt-get >/dev/null; then
   exit 0
 fi
 as_root=""
-[ "$(id -u)" = 0 ] || as_root="sudo"
-DEBIAN_FRONTEND=noninteractive
-export DEBIAN_FRONTEND
-$as_root apt-get update -qq
+if [ "$(id -u)" != 0 ]; then
+  if ! command -v sudo >/dev/null; then
+    echo "talus: needs root, or sudo, to install:$missing$optional" >&2
+    exit 1
+  fi
+  as_root="sudo"
+fi
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# What apt says is shown where it fails. sudo keeps no environment.
+run_apt() {
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get "$@" >"$log" 2>&1 && return 0
+  cat "$log" >&2
+  return 1
+}
+run_apt update -qq
 names=""
 unknown=""
 for choice in $missing; do
@@ -67,4 +79,4 @@ done
 [ -n "$names" ] || exit 0
 echo "talus: installing$names" >&2
 # shellcheck disable=SC2086
-$as_root apt-get install -y -qq --no-install-recommends $names >/dev/null
+run_apt install -y -qq --no-install-recommends $names
