@@ -136,8 +136,8 @@ TALUS_API void* talus_pvalloc(size_t bytes) TALUS_NOEXCEPT;
 /* Bytes of a live block that may be used, at least what was asked for. Null: 0. */
 TALUS_API size_t talus_usable_size(const void* pointer) TALUS_NOEXCEPT;
 
-/* Bytes that talus_malloc(bytes) would provide; above 32 KiB at least so many: up to 256 KiB a free
- * block of the next larger class may serve. */
+/* Bytes that talus_malloc(bytes) would provide; above 32 KiB at least that many: up to 256 KiB a
+ * free block of the next larger class may serve. */
 TALUS_API size_t talus_good_size(size_t bytes) TALUS_NOEXCEPT;
 
 /* A block and how many bytes of it may be used. */
@@ -172,7 +172,7 @@ TALUS_API char* talus_realpath(const char* path, char* resolved) TALUS_NOEXCEPT;
  * keeps up to `keep_bytes` of it for reuse. Returns the bytes given back. */
 TALUS_API size_t talus_trim(size_t keep_bytes) TALUS_NOEXCEPT;
 
-/* Gives at least `bytes` bytes of free memory back to the kernel if there are so many, from all
+/* Gives at least `bytes` bytes of free memory back to the kernel if there are that many, from all
  * threads. Returns the bytes given back; 0 bytes asks for nothing. */
 TALUS_API size_t talus_release(size_t bytes) TALUS_NOEXCEPT;
 
@@ -233,7 +233,7 @@ TALUS_API int talus_option_source(const char* name, char* text, size_t bytes) TA
  * Exact while no thread allocates; otherwise what moves during the look may be off, and values of
  * threads may be stale. Names of resident.* and process.resident_bytes ask the kernel about every
  * page, all others are cheap. Returns 0, or with *value unchanged: EINVAL for a null pointer,
- * ENOENT when there is no such name, ENODATA when nobody knows the value here (calls.* while calls
+ * ENOENT when there is no such name, ENODATA when the value is not known here (calls.* while calls
  * are not counted). errno is kept. Allocates nothing; not for handlers of signals. */
 TALUS_API int talus_get(const char* name, uint64_t* value) TALUS_NOEXCEPT;
 
@@ -297,7 +297,7 @@ typedef struct talus_provider {
   enum talus_provider_kind kind;
   unsigned flags;
   size_t bytes; /* all that the heap may have, but for TALUS_PROVIDER_FALLBACK; of the buffer */
-  void* buffer; /* lives, and is touched by nobody else, as long as the heap */
+  void* buffer; /* lives as long as the heap, which alone may touch it */
   const char* directory;
   const talus_provider_calls* calls; /* copied */
   void* context;
