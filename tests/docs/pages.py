@@ -8,6 +8,9 @@ import re
 import subprocess
 from pathlib import Path
 
+# Words that stand for others: with one of them a span is a form and no command. A process id has a
+# stand-in of its own.
+FORM = re.compile(r"\b(FILE|NAME|PATH|KEY|VALUE)\b")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -31,7 +34,8 @@ def code_lines(text: str) -> list:
 
 def commands(text: str) -> list:
     """Lines of code blocks, and spans with arguments, that start the talus command."""
-    found = re.findall(r"`(talus [a-z]+ [^`\n]+)`", FENCE.sub("", text))
+    spans = re.findall(r"`(talus [a-z]+ [^`\n]+)`", FENCE.sub("", text))
+    found = [span for span in spans if not FORM.search(span)]
     for line in code_lines(text):
         line = re.sub(r"\s+#\s.*$", "", line)
         if re.match(r"(build/release/)?talus [a-z]", line):
