@@ -85,6 +85,9 @@ inline constexpr size_t list_over_part = 4;
 // most for each before they are delivered.
 inline constexpr size_t remote_owners = 8;
 inline constexpr size_t remote_batch_bytes_max = 32 * kib;
+// Of a delivery the two newest blocks stay with the thread, so that a second free of one meets
+// itself, but for blocks above this size.
+inline constexpr size_t newest_kept_bytes_max = 8 * kib;
 // The same for blocks of the thread's own heap whose class it does not allocate: it brings them
 // home itself, and waits for no other processor.
 inline constexpr size_t own_batch_bytes_max = 16 * kib;

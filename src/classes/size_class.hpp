@@ -170,7 +170,7 @@ constexpr size_t first_list_blocks_of(size_t block_bytes, size_t most) noexcept 
 
 // Where the lists of a thread lie in its array of places, and how many blocks each may hold. All
 // lists have a first place, close to each other, so that a thread touches few pages; one that may
-// become longer than that has a usual place as well, behind those. A null lies before each.
+// become longer than that has a usual place as well, behind those. Two nulls lie before each.
 struct ListBounds {
   uint16_t blocks_max[class_count] = {};
   uint16_t first_blocks[class_count] = {};  // in the first place
@@ -179,9 +179,12 @@ struct ListBounds {
   uint32_t places = 0;                     // of all lists
 };
 
+// The nulls below the first block of each list (heap/face.hpp).
+inline constexpr size_t list_nulls = 2;
+
 constexpr uint16_t take_places(ListBounds& bounds, size_t blocks) noexcept {
-  const auto start = static_cast<uint16_t>(bounds.places + 1);
-  bounds.places += static_cast<uint32_t>(blocks + 1);
+  const auto start = static_cast<uint16_t>(bounds.places + list_nulls);
+  bounds.places += static_cast<uint32_t>(blocks + list_nulls);
   return start;
 }
 

@@ -115,6 +115,8 @@ TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t c
     return 1;
   }
   const ClassId id = class_of_tag(word.tag());
+  refuse_inside(first);
+  refuse_just_freed(cache, first, id);
   if (TALUS_LIKELY(push_on_list(cache, first, id))) return 1;
   if (!is_medium(id) && !is_begun(cache, id)) {
     release_unlisted(cache, first, id);

@@ -19,8 +19,9 @@ struct ThreadCache;
 struct HeapFace;
 
 // The free blocks of one class that a thread holds: an array of pointers, last in first out.
-// Below the first block lies a null, so that "empty" is learnt from the pop itself. A push and a
-// pop commit with the one store to top; a fork may find the list at any moment.
+// Below the first block lie two nulls: the pop itself learns that the list is empty, and free()
+// compares a block with the two uppermost ones without asking how many there are. A push and a pop
+// commit with the one store to top; a fork may find the list at any moment.
 // Tops lie together and limits lie together, so that a class is an index and malloc reads no limit.
 struct ThreadList {
   Atomic<void**>& top;  // owner writes; the child of a fork and statistics read
@@ -57,6 +58,16 @@ constexpr size_t count_fast_classes() noexcept {
 }
 inline constexpr size_t fast_class_count = count_fast_classes();
 
+// Classes whose slabs are one granule: an address gives the offset in its slab, and that tells
+// whether a block starts there.
+constexpr size_t count_factored_classes() noexcept {
+  size_t count = 0;
+  while (count < class_count && size_class_table.rows[count].slab_granules == 1) count++;
+  return count;
+}
+inline constexpr size_t factored_class_count = count_factored_classes();
+static_assert(factored_class_count >= fast_class_count, "the fast path looks at no slab");
+
 // Is the owner of a face there (heap/attendance.hpp)? Nobody works by a face that is no cache. No
 // enum class: clang's atomics want a number.
 struct Attendance {
@@ -72,6 +83,8 @@ struct alignas(cache_line_bytes) HeapFace {
   Atomic<uint32_t> shared_state;               // of a cache: written under the presence's lock
   // Which list a request of n bytes pops from: [(n + 15) / 16]. All zero where lists are closed.
   uint8_t class_of_units[fast_bytes_max / block_alignment + 1] = {};
+  // What tells a block's start from another address in its slab; see is_start_by().
+  uint32_t start_factors[factored_class_count] = {};
 
   static constexpr HeapId faceless = HeapId{0xffff};  // never in a page word
 };
@@ -82,19 +95,32 @@ constexpr ClassId class_of_tag(uint16_t tag) noexcept {
   return ClassId{static_cast<uint8_t>(tag)};
 }
 
-// A face whose lists hold blocks must know which of them serves a size.
+// 2^32 / block_bytes, rounded up. Product of an offset and this, modulo 2^32: at a block's start
+// the rounding errors alone, below the offset; elsewhere at least the factor.
+constexpr uint32_t start_factor_of(size_t block_bytes) noexcept {
+  return static_cast<uint32_t>(divide_up(uint64_t{1} << 32, block_bytes));
+}
+TALUS_FAST constexpr bool is_start_by(uint32_t start_factor, uintptr_t address) noexcept {
+  static_assert(start_factor_of(granule_bytes / 4) > 2 * granule_bytes, "the errors are smaller");
+  return static_cast<uint32_t>(address % granule_bytes) * start_factor < granule_bytes;
+}
+
+// A face whose lists hold blocks must know which of them serves a size, and where blocks start.
 inline void learn_classes(HeapFace& face) noexcept {
+  for (size_t index = 0; index < factored_class_count; index++) {
+    face.start_factors[index] = start_factor_of(size_class_table.rows[index].block_bytes);
+  }
   for (size_t units = 0; units <= fast_bytes_max / block_alignment; units++) {
     face.class_of_units[units] = size_class_table.class_of_units[units];
   }
 }
 
 // A list that is both empty and full, for faces that must fall into the slow paths.
-TALUS_CONSTINIT inline void* no_blocks[2] = {};
+TALUS_CONSTINIT inline void* no_blocks[3] = {};
 
 inline void close_list(HeapFace& face, size_t index) noexcept {
-  face.tops[index].store_relaxed(&no_blocks[1]);  // [init]
-  face.limits[index] = &no_blocks[1];
+  face.tops[index].store_relaxed(&no_blocks[2]);  // [init]
+  face.limits[index] = &no_blocks[2];
 }
 // Makes a face that leads to slow paths only, and does this.
 inline void close_face(HeapFace& face, const FaceOperations& operations) noexcept {
@@ -121,12 +147,13 @@ struct MakeIndices<0, Is...> {
 };
 template <size_t... Is>
 constexpr HeapFace make_slow_face(const FaceOperations* does, Indices<Is...>) noexcept {
-  return HeapFace{{((void)Is, Atomic<void**>{&no_blocks[1]})...},
+  return HeapFace{{((void)Is, Atomic<void**>{&no_blocks[2]})...},
                   {},  // read of a face whose id a page word holds; these would be written at start
                   HeapFace::faceless,
                   {},
                   does,
                   Atomic<uint32_t>{Attendance::nobody},
+                  {},
                   {}};
 }
 

@@ -4,7 +4,8 @@
 // release(pointer)                   here        page word, compare owner, push
 //   -> release_far(pointer, face)    here        null is nothing; beyond the window as above
 //   -> release_other(..., word)      free_slow   a block of another heap: add it to a message
-//   -> release_full(..., index)      free_slow   the list is full, or one for slow paths only
+//   -> release_full(..., index)      free_slow   the list is full, or one for slow paths only; or
+//                                                no block starts here, or it was just freed
 //        -> push_guarded(...)                    the latter: a push that calls nothing
 //        -> flush_some(cache, class)             half of it back to its slabs, or more
 //   -> release_slow(pointer, face)   free_slow   null, large, a face that is no cache
@@ -26,6 +27,13 @@ TALUS_FAST void release_as(PageWord word, void* pointer, HeapFace& face) noexcep
   void** top = slot.load_relaxed();  // [own]
   // leaves: full, a guarded list
   if (TALUS_UNLIKELY(top == face.limits[index])) return release_full(pointer, face, index);
+  // leaves: no block starts here
+  if (TALUS_UNLIKELY(!is_start_by(face.start_factors[index],
+                                  reinterpret_cast<uintptr_t>(pointer)))) {
+    return release_full(pointer, face, index);
+  }
+  // leaves: freed twice
+  if (TALUS_UNLIKELY(is_uppermost(top, pointer))) return release_full(pointer, face, index);
   // POINT OF NO RETURN: the block first, then the store that makes it part of the list.
   *top = pointer;
   TALUS_TELL_RELEASE(&slot);

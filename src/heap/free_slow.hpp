@@ -25,19 +25,27 @@ TALUS_SLOW void flush_some(ThreadCache& cache, ClassId id) noexcept {
   send_home(cache, id, flushed, remote_backlog_bytes_max);
 }
 
-// Is this the block of its list that was freed last? A look at the whole list would cost more than
-// all the rest; what it misses is noticed in the block's slab.
-TALUS_FAST bool was_just_freed(ThreadList list, const void* pointer) noexcept {
-  return list.top.load_relaxed()[-1] == pointer;  // [own]
+// Reports what starts no block of its slab, with the slab's page word.
+TALUS_FAST void refuse_inside(const void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  static_cast<const Slab*>(page_map.descriptor_of_owned(address))->prove(pointer);
 }
 
-TALUS_FAST void refuse_just_freed(ThreadCache& cache, void* pointer, ClassId id) noexcept {
-  if (TALUS_LIKELY(!was_just_freed(list_of(cache, id), pointer))) return;
-  report::double_free(pointer, size_class_row(id).block_bytes);
+// Reports a block of the cache's heap that is in its slab, which costs a round trip to the lock.
+TALUS_SLOW void refuse_free_in_slab(ThreadCache& cache, const void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  Locked held{lock_of(cache)};
+  const PageMap::Place place = page_map.place_of(address);
+  if (place.word().owner() != cache.id) return;  // the slab changed hands meanwhile
+  const Slab& slab = *static_cast<const Slab*>(place.descriptor());
+  const uint32_t index = slab.prove(pointer);
+  if (TALUS_UNLIKELY(slab.is_free(index))) report::double_free(pointer, slab.block_bytes);
 }
 
 TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+  refuse_inside(pointer);
   refuse_just_freed(cache, pointer, id);
+  refuse_free_in_slab(cache, pointer);
   if (is_medium(id)) return release_medium(cache, pointer, id);
   if (TALUS_LIKELY(push_on_list(cache, pointer, id))) return;
   if (!is_begun(cache, id)) return release_unlisted(cache, pointer, id);
@@ -57,7 +65,10 @@ TALUS_USUAL void release_plain(ThreadCache* cache, void* pointer) noexcept {
   if (word.is_large()) return release_large(cache, pointer, word);
   if (is_special(word)) return release_special(pointer);
   if (cache == nullptr) return release_to_slab(pointer);
-  if (word.owner() != cache->id) return release_remote(*cache, pointer, word);
+  if (word.owner() != cache->id) {
+    refuse_inside(pointer);
+    return release_remote(*cache, pointer, word);
+  }
   push_or_flush(*cache, pointer, class_of_tag(word.tag()));
 }
 
@@ -94,15 +105,29 @@ TALUS_SLOW void release_to_full(void* pointer, ThreadCache& cache, size_t index)
   offer_work();
 }
 
+// Does a block start at this address, which lies in a slab of the class? Calls nothing, and so does
+// not know beyond the page map's window. False: no, or that takes more.
+TALUS_FAST bool is_start_at_hand(const HeapFace& face, const void* pointer,
+                                 size_t index) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  if (TALUS_LIKELY(index < factored_class_count)) {
+    return is_start_by(face.start_factors[index], address);
+  }
+  PageMap::Place place;
+  if (TALUS_UNLIKELY(!page_map.find_near(address, place))) return false;
+  return static_cast<const Slab*>(place.descriptor())->is_start(pointer);
+}
+
 // Pushes a block on its guarded list, and calls nothing. False: the list is full, the owner must
-// come back, or the block was freed twice.
+// come back, or this is no block, or one that was freed twice.
 TALUS_FAST bool push_guarded(ThreadCache& cache, void* pointer, size_t guarded) noexcept {
   const BriefWork work{cache};
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
   Atomic<void**>& slot = cache.guarded_tops[guarded];
   void** top = slot.load_relaxed();  // [own]
-  const bool is_just_freed = top[-1] == pointer;
-  if (TALUS_UNLIKELY(is_just_freed || top == cache.guarded_limits[guarded])) return false;
+  if (TALUS_UNLIKELY(is_uppermost(top, pointer))) return false;
+  if (TALUS_UNLIKELY(top == cache.guarded_limits[guarded])) return false;
+  if (TALUS_UNLIKELY(!is_start_at_hand(cache, pointer, fast_class_count + guarded))) return false;
   *top = pointer;
   slot.store_relaxed(top + 1);  // [own]
   return true;
@@ -112,12 +137,13 @@ TALUS_FAST bool push_guarded(ThreadCache& cache, void* pointer, size_t guarded) 
 TALUS_FAST bool collect_unlisted(ThreadCache& cache, void* pointer, size_t index) noexcept {
   const BriefWork work{cache};
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
+  if (TALUS_UNLIKELY(!is_start_at_hand(cache, pointer, index))) return false;
   const size_t block_bytes = size_class_table.rows[index].block_bytes;
   return add_if_room(own_batch(cache), pointer, cache.id, block_bytes, own_batch_bytes_max);
 }
 
-// A block of the face's own heap whose list, with this index, is full or guarded. Such a face is a
-// thread's cache.
+// A pointer into the face's own heap whose list, with this index, is full or guarded, or that is no
+// block, or one that was just freed. Such a face is a thread's cache.
 TALUS_NEXT void release_full(void* pointer, HeapFace& face, size_t index) noexcept {
   auto& cache = static_cast<ThreadCache&>(face);
   const bool is_guarded = index >= fast_class_count;
@@ -145,6 +171,7 @@ TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageWord 
   {
     const Working working{cache};
     const ClassId id = class_of_tag(word.tag());
+    refuse_inside(pointer);
     if (may_have_guests(id)) refuse_just_freed(cache, pointer, id);
     release_remote(cache, pointer, word);
   }
@@ -159,6 +186,7 @@ TALUS_FAST bool take_in_at_hand(HeapFace& face, void* pointer, PageWord word) no
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
   auto& cache = static_cast<ThreadCache&>(face);
   const ClassId id = class_of_tag(word.tag());
+  if (TALUS_UNLIKELY(!is_start_at_hand(face, pointer, index_of(id)))) return false;
   const size_t block_bytes = size_class_row(id).block_bytes;
   if (TALUS_UNLIKELY(block_bytes >= guest_bytes_min)) {
     const ThreadList list = list_of(cache, id);
@@ -183,7 +211,7 @@ TALUS_NEXT void release_other(void* pointer, HeapFace& face, PageWord word) noex
 // Everything a thread holds goes back: lists, batches, kept blocks; lists are short again. The
 // thread goes on or ends.
 TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
-  for (RemoteBatch& batch : cache.batches) deliver(cache, batch, 0);
+  for (RemoteBatch& batch : cache.batches) deliver(cache, batch, Newest::go, 0);
   release_kept(cache);
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};

@@ -149,6 +149,22 @@ TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, ClassId id) noexce
   return push_within(list, block);
 }
 
+// Is this one of the two blocks of its list that were freed last? A look at the whole list would
+// cost more than all the rest; what it misses is noticed in the block's slab. There are nulls below
+// the first block.
+TALUS_FAST bool is_uppermost(void** top, const void* block) noexcept {
+  return top[-1] == block || top[-2] == block;
+}
+TALUS_FAST bool was_just_freed(ThreadList list, const void* block) noexcept {
+  return is_uppermost(list.top.load_relaxed(), block);  // [own]
+}
+
+// Reports a block that is one of the two uppermost of its list.
+TALUS_FAST void refuse_just_freed(ThreadCache& cache, const void* block, ClassId id) noexcept {
+  if (TALUS_LIKELY(!was_just_freed(list_of(cache, id), block))) return;
+  report::double_free(block, size_class_row(id).block_bytes);
+}
+
 // What a list does as a whole: it grows where it ran empty, and shrinks where it was full.
 enum class Trend : uint8_t { shrinks, grows };
 

@@ -70,6 +70,7 @@ struct HomeLists {
   TALUS_FAST bool push(void* block, ClassId id) const noexcept {
     const size_t most = id == refilled && wanted != 0 ? wanted
                                                       : list_most_of(id) / list_remote_part;
+    refuse_just_freed(*cache, block, id);
     return list_length(*cache, id) < most && push_on_list(*cache, block, id);
   }
 };
@@ -161,32 +162,53 @@ TALUS_USUAL void drain_for_owner(Heap& owner, size_t backlog_max) noexcept {
   lock_of(owner).give();
 }
 
+// The two newest blocks of a batch go from its message to the next one, because a block that is
+// freed twice in a row must meet itself. Blocks so large that they would wait for nothing else go
+// home. The lock of the collector's heap is held.
+TALUS_USUAL void keep_newest(RemoteMessage& from, RemoteMessage& to) noexcept {
+  void* newest[2] = {from.newest()[0], from.newest()[1]};
+  size_t block_bytes[2] = {};
+  for (size_t i = 0; i < 2; i++) {
+    if (newest[i] == nullptr) return;
+    block_bytes[i] = block_bytes_of(page_map.word_of(reinterpret_cast<uintptr_t>(newest[i])));
+    if (block_bytes[i] > newest_kept_bytes_max) return;
+  }
+  for (size_t i = 0; i < 2; i++) from.remove_newest(block_bytes[i]);
+  for (size_t i = 2; i > 0; i--) to.add(newest[i - 1], block_bytes[i - 1]);
+}
+
+// What becomes of the two newest blocks of a batch that is delivered.
+enum class Newest : uint8_t { stay, go };
+
 // Sends the collected blocks home, or brings them there if that is the thread's own heap. The lock
 // of the collector's heap is held meanwhile, so that a fork finds them either here or there. A
 // thread that ends sees to it that they arrive, because few blocks in many slabs keep those from
 // becoming empty.
-TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch,
+TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch, Newest newest,
                         size_t backlog_max = remote_backlog_bytes_max) noexcept {
   if (batch.message == nullptr || batch.message->count.load_relaxed() == 0) return;  // [own]
   Heap& owner = heap_with(batch.owner);
   const bool is_own = batch.owner == cache.id;
   {
     Locked held{lock_of(cache)};
+    RemoteMessage& full = *batch.message;
+    RemoteMessage* next = take_message(*cache.heap);
+    if (next != nullptr && newest == Newest::stay) keep_newest(full, *next);
     if (is_own) {
-      bring_home(owner, {}, *batch.message);
+      bring_home(owner, {}, full);
       offer_if_much(owner);
     } else {
-      owner.inbox.push(*batch.message);
+      owner.inbox.push(full);
     }
-    batch.message = take_message(*cache.heap);
-    if (batch.message == nullptr) batch.owner = HeapId::nobody;
+    batch.message = next;
+    if (next == nullptr) batch.owner = HeapId::nobody;
   }
   if (!is_own) drain_for_owner(owner, backlog_max);
 }
 
 // Makes a batch ready for blocks of this owner. False: no memory for a message.
 TALUS_SLOW bool begin_batch(ThreadCache& cache, RemoteBatch& batch, HeapId owner) noexcept {
-  deliver(cache, batch);
+  deliver(cache, batch, Newest::go);
   if (batch.message == nullptr) {
     Locked held{lock_of(cache)};
     batch.message = take_message(*cache.heap);
@@ -226,15 +248,17 @@ TALUS_FAST void take_line(void* block, size_t block_bytes) noexcept {
   *byte = *byte;
 }
 
-// Adds a block to a batch that has a message for its owner, and delivers what is `bytes_most`.
+// Adds a block to a batch that has a message for its owner, and delivers what is `bytes_most`. One
+// of the two that were added last is reported.
 TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* pointer,
                              size_t block_bytes, size_t bytes_most) noexcept {
   RemoteMessage& message = *batch.message;
+  if (TALUS_UNLIKELY(message.is_among_newest(pointer))) report::double_free(pointer, block_bytes);
   take_line(pointer, block_bytes);
   message.add(pointer, block_bytes);
   // [own]
   if (TALUS_LIKELY(!message.is_full() && message.bytes.load_relaxed() < bytes_most)) return;
-  deliver(cache, batch);
+  deliver(cache, batch, Newest::stay);
 }
 
 TALUS_SLOW void release_remote_anew(ThreadCache& cache, RemoteBatch& batch, void* pointer,
@@ -275,7 +299,7 @@ TALUS_USUAL void release_unlisted(ThreadCache& cache, void* pointer, ClassId id)
 }
 
 // Adds a block to a batch, if that takes nothing but a few stores: the batch has begun for the
-// owner, and does not become full. False: nothing was done.
+// owner, does not become full, and did not get the block just before. False: nothing was done.
 TALUS_FAST bool add_if_room(const RemoteBatch& batch, void* pointer, HeapId owner,
                             size_t block_bytes, size_t bytes_most) noexcept {
   if (TALUS_UNLIKELY(batch.owner != owner)) return false;
@@ -284,6 +308,7 @@ TALUS_FAST bool add_if_room(const RemoteBatch& batch, void* pointer, HeapId owne
   const size_t bytes = message.bytes.load_relaxed();    // [own]
   if (TALUS_UNLIKELY(count + 1 == RemoteMessage::blocks_max)) return false;
   if (bytes + block_bytes >= bytes_most) return false;
+  if (TALUS_UNLIKELY(message.is_among_newest(pointer))) return false;
   take_line(pointer, block_bytes);
   message.add_to(count, bytes, pointer, block_bytes);
   return true;

@@ -79,7 +79,7 @@ TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache) noexcept {
       os::System::now_ns() - presence.asked_ns >= presence_wait_us * 1000) {
     for (RemoteBatch& batch : cache.batches) {
       if (batch.message != nullptr) bytes += batch.message->bytes.load_relaxed();  // [stat]
-      deliver(cache, batch, 0);
+      deliver(cache, batch, Newest::go, 0);
     }
     bytes += cache.kept.bytes.load_relaxed();  // [own] the lock
     release_kept(cache);

@@ -60,9 +60,9 @@ TALUS_SLOW bool has_wide_place(ThreadCache& cache, ClassId id) noexcept {
   }
   void**& bottom = bottoms[index_of(id)];
   if (bottom == nullptr) {
-    const size_t places = 1 + list_wide_of(id);  // a null lies before the first block
+    const size_t places = list_nulls + list_wide_of(id);
     void* memory = space.take_spare_metadata(held, places * sizeof(void*));
-    if (memory != nullptr) bottom = static_cast<void**>(memory) + 1;
+    if (memory != nullptr) bottom = static_cast<void**>(memory) + list_nulls;
   }
   return bottom != nullptr;
 }

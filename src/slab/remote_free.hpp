@@ -33,12 +33,13 @@ namespace talus {
 // Blocks on their way home; 1 KiB. The array is filled from its end, so that who reads it from
 // newest() on meets the block last that was freed first: pushed on a list in this order, blocks
 // come out of it as they were freed, which is mostly as they lie: such lines are fetched ahead.
+// Two nulls lie behind the last place, so that the two newest can always be looked at.
 struct alignas(cache_line_bytes) RemoteMessage {
-  static constexpr uint32_t blocks_max = 125;
+  static constexpr uint32_t blocks_max = 123;
   RemoteMessage* next = nullptr;  // in an inbox or among unused ones
   Atomic<size_t> bytes;           // of the blocks; collector writes, statistics read
   Atomic<uint32_t> count;         // blocks in it; collector writes, the child of a fork reads
-  void* blocks[blocks_max] = {};
+  void* blocks[blocks_max + 2] = {};
 
   // Where the block lies that was added as number `number`, counted from 0.
   static constexpr uint32_t place_of(uint32_t number) noexcept { return blocks_max - 1 - number; }
@@ -58,6 +59,18 @@ struct alignas(cache_line_bytes) RemoteMessage {
   // The block that was added last, and behind it those before.
   void* const* newest() const noexcept {
     return blocks + blocks_max - count.load_relaxed();  // [own]
+  }
+  // Was the block added last, or the one before that?
+  TALUS_FAST bool is_among_newest(const void* block) const noexcept {
+    void* const* added = newest();
+    return added[0] == block || added[1] == block;
+  }
+  // Takes the block out that was added last; there must be one.
+  void* remove_newest(size_t block_bytes) noexcept {
+    void* block = newest()[0];
+    count.store_relaxed(count.load_relaxed() - 1);            // [own]
+    bytes.store_relaxed(bytes.load_relaxed() - block_bytes);  // [own]
+    return block;
   }
   void clear() noexcept {
     bytes.store_relaxed(0);  // [own]

@@ -109,20 +109,27 @@ TEST_F(RemoteBlock, PointerIntoItNoticedByATrimElsewhere) {
   });
 }
 
-// A thread that only frees it, and a heap that does not drain: nothing is said, the block waits.
+// A thread that only frees it, with two others between, and a heap that does not drain: nothing is
+// said, the block waits.
 TEST_F(RemoteBlock, NothingIsSaidOnTheWay) {
+  void* first = api::malloc(remote_bytes);
+  void* second = api::malloc(remote_bytes);
   EXPECT_EXIT(
       {
         on_another_thread([&] {
           api::free(block);
+          api::free(first);
+          api::free(second);
           api::free(block);
           for (RemoteBatch& batch : cache_behind(current_face())->batches) {
-            deliver(*cache_behind(current_face()), batch);
+            deliver(*cache_behind(current_face()), batch, Newest::go);
           }
           _exit(0);  // the end of the thread would bring them home
         });
       },
       testing::ExitedWithCode(0), testing::Eq(std::string()));
+  api::free(second);
+  api::free(first);
 }
 
 // A thread that takes none of their class collects blocks of its own heap, too.

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // tests/death/small_blocks: small blocks that their own thread frees wrongly.
 //
-// Owns: nothing. A free of a small block only pushes the pointer on a list; the fault is found when
-// the list goes back to its slab, which the tests either force or wait for.
+// Owns: nothing. What free looks at before it pushes is found at once (tests/misuse has all
+// variants); the rest is found when the list goes back to its slab, which the tests force or wait
+// for.
 #include <unistd.h>
 
 #include <vector>
 
 #include "faults.hpp"
+#include "heap/batch.hpp"
 
 namespace talus {
 namespace {
@@ -28,12 +30,16 @@ class SmallBlock : public testing::Test {
   }
 };
 
-TEST_F(SmallBlock, FreedTwiceInOneList) {
+TEST_F(SmallBlock, FreedTwiceInARowIsFoundAtOnce) {
   EXPECT_FAULT(double_free_text(block, bytes), {
     api::free(block);
     api::free(block);
-    flush_all(cache);
   });
+}
+
+TEST_F(SmallBlock, FreedTwiceInABatchIsFoundAtOnce) {
+  void* blocks[] = {block, other, block};
+  EXPECT_FAULT(double_free_text(block, bytes), release_batch(blocks, 3));
 }
 
 // The lists of blocks above 4 KiB are used in slow paths, which look at the uppermost block.
@@ -55,6 +61,22 @@ TEST_F(SmallBlock, FreedAgainWithAnotherBetween) {
     api::free(block);
     api::free(other);
     api::free(block);
+  });
+}
+
+// With two others between, so that the second free only pushes it.
+void free_twice_unnoticed(void* block) {
+  void* first = api::malloc(bytes);
+  void* second = api::malloc(bytes);
+  api::free(block);
+  api::free(first);
+  api::free(second);
+  api::free(block);
+}
+
+TEST_F(SmallBlock, FreedTwiceInOneList) {
+  EXPECT_FAULT(double_free_text(block, bytes), {
+    free_twice_unnoticed(block);
     flush_all(cache);
   });
 }
@@ -73,8 +95,7 @@ TEST_F(SmallBlock, FreedTwiceIsFoundWhenTheListIsFull) {
   std::vector<void*> blocks;
   for (int i = 0; i < 4000; i++) blocks.push_back(api::malloc(bytes));
   EXPECT_FAULT(double_free_text(block, bytes), {
-    api::free(block);
-    api::free(block);
+    free_twice_unnoticed(block);
     for (void* each : blocks) api::free(each);
   });
   for (void* each : blocks) api::free(each);
@@ -89,8 +110,7 @@ TEST_F(SmallBlock, AHandlerThatNeedsTheHeapDoesNotKeepTheProcess) {
   EXPECT_FAULT(double_free_text(block, bytes), {
     signal(SIGABRT, take_many_blocks);
     alarm(3 * os::report_patience_ms / 1000);
-    api::free(block);
-    api::free(block);
+    free_twice_unnoticed(block);
     flush_all(cache);
   });
 }
@@ -102,8 +122,7 @@ TEST_F(SmallBlock, FreedTwiceIsFoundWhenTheThreadEnds) {
         leave_no_core_file();
         on_another_thread([&] {
           freed = api::malloc(bytes);
-          api::free(freed);
-          api::free(freed);
+          free_twice_unnoticed(freed);
         });
       },
       testing::KilledBySignal(SIGABRT),

@@ -122,6 +122,7 @@ inline constexpr size_t class_count = 2;
 inline constexpr size_t small_class_count = class_count;  // the others have guarded lists, too
 struct SizeClass {
   size_t block_bytes;
+  uint16_t slab_granules;
 };
 struct SizeClassTable {
   SizeClass rows[class_count];
@@ -130,7 +131,7 @@ struct SizeClassTable {
 constexpr SizeClassTable make_size_class_table() noexcept {
   SizeClassTable table{};
   for (size_t index = 0; index < class_count; index++) {
-    table.rows[index] = {model::attendance::bytes_of_class[index]};
+    table.rows[index] = {model::attendance::bytes_of_class[index], 1};
   }
   for (uint8_t& index : table.class_of_units) index = 1;
   table.class_of_units[0] = table.class_of_units[1] = 0;
@@ -156,11 +157,12 @@ struct ListBounds {
   uint16_t usual_start[class_count];
 };
 inline constexpr size_t list_places_most =
-    model::attendance::list_places[0] + model::attendance::list_places[1] + class_count;
+    model::attendance::list_places[0] + model::attendance::list_places[1] + 2 * class_count;
+inline constexpr size_t list_nulls = 2;
 constexpr ListBounds derive_list_bounds(size_t) noexcept {
   const uint16_t small = model::attendance::list_places[0];
   const uint16_t large = model::attendance::list_places[1];
-  return {{small, large}, {small, large}, {1, static_cast<uint16_t>(small + 2)}, {0, 0}};
+  return {{small, large}, {small, large}, {2, static_cast<uint16_t>(small + 4)}, {0, 0}};
 }
 
 // os and sync
@@ -232,6 +234,17 @@ class PageWord {
 
 inline constexpr HeapId only_heap{1};
 
+// All blocks are of one slab, and start where they are.
+struct Slab {
+  size_t block_bytes = block_alignment;
+  uint32_t prove(const void* block) const noexcept {
+    return static_cast<uint32_t>(model::attendance::blocks.index_of(block));
+  }
+  static bool is_start(const void*) noexcept { return true; }
+  static bool is_free(uint32_t index) noexcept { return model::attendance::blocks.is_home[index]; }
+};
+inline Slab only_slab;
+
 struct PageMap {
   static bool covers(uintptr_t) noexcept { return true; }
   PageWord word_of(uintptr_t address) const noexcept {
@@ -244,13 +257,14 @@ struct PageMap {
   struct Place {
     PageWord found;
     PageWord word() const noexcept { return found; }
-    void* descriptor() const noexcept { return nullptr; }  // give_to_slab does not look
+    void* descriptor() const noexcept { return &only_slab; }
   };
   Place place_of(uintptr_t address) const noexcept { return {word_of(address)}; }
   bool find_near(uintptr_t address, Place& place) const noexcept {
     place = place_of(address);
     return true;
   }
+  void* descriptor_of_owned(uintptr_t) const noexcept { return &only_slab; }
   uint16_t tags[class_count] = {};  // the world sets them
 };
 inline PageMap page_map;
@@ -282,8 +296,8 @@ class Space {
   void* take_spare_metadata(Locked&, size_t bytes) noexcept {
     if (!has_wide_place) return nullptr;
     if (bytes == class_count * sizeof(Place*)) return new (bottoms_) Place*[class_count] {};
-    if (bytes != (1 + wide_places) * sizeof(void*)) return nullptr;
-    return new (wide_memory_) Place[1 + wide_places];
+    if (bytes != (list_nulls + wide_places) * sizeof(void*)) return nullptr;
+    return new (wide_memory_) Place[list_nulls + wide_places];
   }
 
   bool has_wide_place = false;
@@ -291,7 +305,7 @@ class Space {
  private:
   Lock lock_;
   alignas(Place*) unsigned char bottoms_[class_count * sizeof(Place*)];
-  alignas(Place) unsigned char wide_memory_[(1 + wide_places) * sizeof(Place)];
+  alignas(Place) unsigned char wide_memory_[(list_nulls + wide_places) * sizeof(Place)];
 };
 inline Space space;
 inline Options options;

@@ -74,7 +74,6 @@ void give_blocks(Heap&, Places* places, size_t count) noexcept {
     model::attendance::blocks.come_home(block);
   }
 }
-struct Slab {};
 template <typename Places>
 size_t give_to_slab(Heap& heap, Slab&, Places* places, size_t) noexcept {
   give_blocks(heap, places, 1);

@@ -138,7 +138,7 @@ TEST(SizeClass, ListsHaveRoomBesideEachOtherWhateverTheirBound) {
     const ListBounds bounds = derive_list_bounds(list_bytes);
     size_t next = 0;
     for (size_t index = 0; index < class_count; index++) {
-      ASSERT_EQ(bounds.first_start[index], next + 1) << "a null before each list";
+      ASSERT_EQ(bounds.first_start[index], next + list_nulls) << "nulls before each list";
       ASSERT_GE(bounds.blocks_max[index], list_blocks_min);
       ASSERT_LE(bounds.blocks_max[index], list_blocks_max);
       ASSERT_LE(bounds.first_blocks[index], bounds.blocks_max[index]);
@@ -146,7 +146,7 @@ TEST(SizeClass, ListsHaveRoomBesideEachOtherWhateverTheirBound) {
     }
     for (size_t index = 0; index < class_count; index++) {
       if (bounds.first_blocks[index] == bounds.blocks_max[index]) continue;
-      ASSERT_EQ(bounds.usual_start[index], next + 1) << "a null before each list";
+      ASSERT_EQ(bounds.usual_start[index], next + list_nulls) << "nulls before each list";
       ASSERT_LE(size_class_table.rows[index].block_bytes, fast_bytes_max);
       next = bounds.usual_start[index] + bounds.blocks_max[index];
     }

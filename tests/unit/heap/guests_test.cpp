@@ -106,7 +106,9 @@ TEST_F(Guests, GoHomeWhereTheListIsFull) {
     flush_lists(test::own_cache());
     for (size_t i = 0; i < count; i++) own.push_back(allocate(guest_bytes));
     for (void* block : own) release(block);
-    for (RemoteBatch& batch : test::own_cache().batches) deliver(test::own_cache(), batch);
+    for (RemoteBatch& batch : test::own_cache().batches) {
+      deliver(test::own_cache(), batch, Newest::go);
+    }
   });
   blocks_.clear();
   EXPECT_EQ(taken(guest_bytes), listed(guest_bytes));
