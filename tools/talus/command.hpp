@@ -35,16 +35,20 @@ int check_program(const std::string& library, const std::vector<char*>& program)
 
 struct CompareRequest {
   std::string library;                  // --lib; empty: search
-  std::vector<std::string> allocators;  // --alloc: NAME=PATH
+  std::vector<std::string> allocators;  // --alloc: NAME=PATH or talus-PRESET
+  std::vector<std::string> with;        // --with: KEY=VALUE,KEY=VALUE
   std::string only;                     // --only: names with commas; empty: all
   int rounds = 5;
   int warm_up = 1;         // rounds; the first of them proves that libraries are loaded
   double timeout_s = 600;  // for one run
   std::string html;        // files to write; empty: none
   std::string json;
+  std::string csv;
+  std::string markdown;
   std::string input;  // --stdin; empty: /dev/null
   bool is_quiet = false;
   bool is_output_shown = false;
+  std::vector<std::string> command;  // the whole command line, for the record
   std::vector<char*> program;  // name and arguments, pointers into main's argv
 };
 

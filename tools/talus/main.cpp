@@ -27,12 +27,13 @@ namespace {
 struct CommandLine {
   std::vector<std::string> ours;
   std::vector<char*> program;
+  std::vector<std::string> all;
 };
 
 bool takes_next_word(std::string_view word) {
-  static constexpr std::string_view with_value[] = {"--lib",     "--alloc", "--only",
-                                                    "--rounds",  "--html",  "--json",
-                                                    "--timeout", "--stdin", "--warm-up"};
+  static constexpr std::string_view with_value[] = {
+      "--lib",  "--alloc", "--with", "--only",     "--rounds", "--html",
+      "--json", "--csv",   "--markdown", "--timeout", "--stdin",  "--warm-up"};
   return std::find(std::begin(with_value), std::end(with_value), word) != std::end(with_value);
 }
 
@@ -72,6 +73,7 @@ CommandLine cut(const std::vector<char*>& words) {
   if (command == "check") end = program_of_check(words);
   if (command == "compare") end = program_of_compare(words);
   CommandLine line;
+  line.all.assign(words.begin(), words.end());
   for (std::size_t i = 1; i < end; ++i)
     line.ours.emplace_back(words[i]);
   if (end < words.size() && std::string_view(words[end]) == "--") ++end;
@@ -125,16 +127,29 @@ void add_compare(CLI::App& app, Answers& answers) {
       ->check(CLI::Range(0.001, 1e9))
       ->type_name("SECONDS")
       ->capture_default_str();
-  compare->add_option("--alloc", wanted.allocators, "one more allocator; may be given again")
+  compare
+      ->add_option("--alloc", wanted.allocators,
+                   "one more allocator, or Talus with a preset (talus-fast); may be given again")
       ->type_name("NAME=PATH")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  compare->add_option("--only", wanted.only, "compare only these; libc is the C library")
+  compare
+      ->add_option("--with", wanted.with, "one more row: Talus with these settings; as --alloc")
+      ->type_name("KEY=VALUE,...")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  compare
+      ->add_option("--only", wanted.only,
+                   "compare only these, beside --alloc and --with; libc is the C library")
       ->type_name("NAME,NAME");
   compare->add_option("--stdin", wanted.input, "the program's input, anew for each run")
       ->type_name("FILE");
   compare->add_option("--html", wanted.html, "write a page with every sample")->type_name("FILE");
   compare->add_option("--json", wanted.json, "write everything for programs")->type_name("FILE");
+  compare->add_option("--csv", wanted.csv, "write the figures as a table of values")
+      ->type_name("FILE");
+  compare->add_option("--markdown", wanted.markdown, "write the verdict and the tables as text")
+      ->type_name("FILE");
   compare->add_flag("--show-output", wanted.is_output_shown, "let the program's output through");
   compare->add_flag("--quiet", wanted.is_quiet, "no table and no progress, only complaints");
   add_library_option(*compare, answers);
@@ -180,6 +195,7 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
     CompareRequest request = answers.compare;
     request.library = answers.library;
     request.program = line.program;
+    request.command = line.all;
     return compare_program(request);
   }
   if (app.got_subcommand("options")) {

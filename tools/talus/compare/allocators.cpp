@@ -17,14 +17,20 @@
 #include <string_view>
 #include <system_error>
 
+#include "../command.hpp"
 #include "../elf_file.hpp"
 #include "../library.hpp"
+#include "../setting.hpp"
 #include "loader_cache.hpp"
+#include "process/options_env.hpp"
 
 namespace talus::tool {
 namespace {
 
 namespace files = std::filesystem;
+
+constexpr const char* talus_name = "talus";
+constexpr std::string_view preset_prefix = "talus-";
 
 // Names of files up to ".so": several for one allocator where packagers disagree.
 struct KnownAllocator {
@@ -98,7 +104,7 @@ std::map<std::string, std::string> find_known() {
   std::map<std::string, std::string> found;
   for (const std::string& path : libraries) {
     const std::string name = known_allocator(path);
-    if (name.empty() || name == "talus" || !is_preloadable_allocator(path)) continue;
+    if (name.empty() || name == talus_name || !is_preloadable_allocator(path)) continue;
     const auto [place, is_new] = found.emplace(name, path);
     const bool is_same_folder =
         files::path(place->second).parent_path() == files::path(path).parent_path();
@@ -141,7 +147,7 @@ std::string add_named(const std::string& word, std::vector<Allocator>& allocator
   const std::size_t end = word.find('=');
   const std::string name = word.substr(0, end);
   if (end == std::string::npos || !is_good_name(name))
-    return fmt::format("--alloc {}: write NAME=PATH", word);
+    return fmt::format("--alloc {}: write NAME=PATH or talus-PRESET", word);
   if (name == c_library_name) return fmt::format("--alloc {}: that name is the C library's", word);
   if (end + 1 == word.size()) return fmt::format("--alloc {}: no path given", word);
   const LibraryPath library = find_library(word.substr(end + 1));
@@ -151,16 +157,104 @@ std::string add_named(const std::string& word, std::vector<Allocator>& allocator
                        library.path);
   }
   const std::optional<ElfFacts> facts = read_elf(library.path);
-  put(allocators, {name, library.path, name == "talus" || (facts && facts->talus_version)});
+  const bool is_talus = name == talus_name || (facts && facts->talus_version);
+  put(allocators, {name, library.path, is_talus, {}});
   return {};
 }
 
-// Keeps what --only names, in its order of finding; or says which name is not there.
-std::string keep_only(const std::string& only, std::vector<Allocator>& allocators) {
+bool is_preset_row(const std::string& name) {
+  return name.rfind(preset_prefix, 0) == 0 && name.find('=') == std::string::npos;
+}
+
+// The parser's line is one of the library's own, which begins with its name.
+std::string without_prefix(const std::string& line) {
+  static constexpr std::string_view prefix = "talus: ";
+  return line.rfind(prefix, 0) == 0 ? line.substr(prefix.size()) : line;
+}
+
+// One more row of the same library, with settings of its own; or what is wrong.
+std::string add_row(const std::string& name, const std::vector<std::string>& words,
+                    std::vector<Allocator>& allocators) {
+  const auto talus = std::find_if(allocators.begin(), allocators.end(),
+                                  [](auto& allocator) { return allocator.name == talus_name; });
+  if (talus == allocators.end()) return find_library("").error;
+  Allocator row{name, talus->path, true, {}};
+  for (const std::string& word : words) {
+    const Setting setting = parse_setting(word);
+    if (!setting.error.empty())
+      return fmt::format("{}: {}", name, without_prefix(setting.error));
+    row.settings.push_back(setting.name + "=" + setting.value);
+  }
+  put(allocators, row);
+  return {};
+}
+
+std::string add_preset(const std::string& name, std::vector<Allocator>& allocators) {
+  return add_row(name, {"preset=" + name.substr(preset_prefix.size())}, allocators);
+}
+
+// `talus+decay_ms=0+thp=never` for `--with decay_ms=0,TALUS_THP=never`. A comma that no KEY=
+// follows belongs to the value.
+std::string add_with(const std::string& text, std::vector<Allocator>& allocators,
+                     std::set<std::string>& asked) {
+  std::vector<std::string> words;
+  for (const std::string& part : split_at_commas(text)) {
+    if (looks_like_setting(part)) {
+      words.push_back(part);
+    } else if (!words.empty()) {
+      words.back() += "," + part;
+    } else {
+      return fmt::format("--with {}: write KEY=VALUE,KEY=VALUE", text);
+    }
+  }
+  std::string name(talus_name);
+  for (const std::string& word : words) {
+    std::string key = word.substr(0, word.find('='));
+    for (char& letter : key)
+      letter = option_lower(letter);
+    if (key.rfind("talus_", 0) == 0) key.erase(0, 6);
+    name += printable("+" + key + word.substr(word.find('=')));
+  }
+  asked.insert(name);
+  return add_row(name, words, allocators);
+}
+
+// What --alloc and --with ask for, and the presets that --only names.
+std::string add_asked(const AllocatorWishes& wishes, std::vector<Allocator>& allocators,
+                      std::set<std::string>& asked) {
+  std::vector<std::string> presets;
+  for (const std::string& word : wishes.named) {
+    if (is_preset_row(word)) {
+      presets.push_back(word);
+    } else if (word != talus_name) {
+      const std::string error = add_named(word, allocators);
+      if (!error.empty()) return error;
+    }
+    asked.insert(word.substr(0, word.find('=')));
+  }
+  for (const std::string& name : split_at_commas(wishes.only)) {
+    const bool is_there = std::any_of(allocators.begin(), allocators.end(),
+                                      [&](auto& allocator) { return allocator.name == name; });
+    if (is_preset_row(name) && !is_there) presets.push_back(name);
+  }
+  for (const std::string& name : presets) {
+    const std::string error = add_preset(name, allocators);
+    if (!error.empty()) return error;
+  }
+  for (const std::string& text : wishes.with) {
+    const std::string error = add_with(text, allocators, asked);
+    if (!error.empty()) return error;
+  }
+  return {};
+}
+
+// Keeps what was asked for and what --only names, in its order of finding; or says which name is
+// not there.
+std::string keep_only(const std::string& only, std::set<std::string> wanted,
+                      std::vector<Allocator>& allocators) {
   std::string there;
   for (const Allocator& allocator : allocators)
     there += (there.empty() ? "" : ", ") + allocator.name;
-  std::set<std::string> wanted;
   for (const std::string& name : split_at_commas(only)) {
     const bool is_there = std::any_of(allocators.begin(), allocators.end(),
                                       [&](auto& allocator) { return allocator.name == name; });
@@ -187,28 +281,30 @@ std::string known_allocator(const std::string& path) {
 
 AllocatorChoice choose_allocators(const AllocatorWishes& wishes) {
   AllocatorChoice choice;
+  std::vector<Allocator>& allocators = choice.allocators;
   const LibraryPath own = find_library(wishes.library);
-  if (!own.path.empty()) choice.allocators.push_back({"talus", own.path, true});
-  choice.allocators.push_back({c_library_name, "", false});
+  if (!own.path.empty()) allocators.push_back({talus_name, own.path, true, {}});
+  allocators.push_back({c_library_name, "", false, {}});
   std::set<files::path> taken;
   std::error_code error;
   for (const auto& [name, path] : find_known()) {
     const bool is_new = taken.insert(files::canonical(path, error)).second;
-    if (is_new) choice.allocators.push_back({name, path, false});
+    if (is_new) allocators.push_back({name, path, false, {}});
   }
-  for (const std::string& word : wishes.named) {
-    choice.error = add_named(word, choice.allocators);
-    if (!choice.error.empty()) return choice;
-  }
+  std::set<std::string> asked;
+  choice.error = add_asked(wishes, allocators, asked);
+  if (!choice.error.empty()) return choice;
   const bool is_talus_there =
-      std::any_of(choice.allocators.begin(), choice.allocators.end(),
-                  [](const Allocator& allocator) { return allocator.name == "talus"; });
+      std::any_of(allocators.begin(), allocators.end(),
+                  [](const Allocator& allocator) { return allocator.name == talus_name; });
   if (!is_talus_there && (wishes.only.empty() || !wishes.library.empty())) {
     choice.error = own.error;
     return choice;
   }
-  if (!wishes.only.empty()) choice.error = keep_only(wishes.only, choice.allocators);
-  if (choice.error.empty() && choice.allocators.size() < 2)
+  if (!wishes.only.empty()) choice.error = keep_only(wishes.only, asked, allocators);
+  std::stable_partition(allocators.begin(), allocators.end(),
+                        [](const Allocator& allocator) { return allocator.is_talus; });
+  if (choice.error.empty() && allocators.size() < 2)
     choice.error = "one allocator alone cannot be compared; see --only and --alloc";
   return choice;
 }

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -33,8 +34,9 @@ namespace {
 constexpr int timeouts_max = 2;  // after that many an allocator takes no further part
 
 std::vector<std::string> environment_for(const Allocator& allocator,
-                                         const std::vector<std::string>& more) {
+                                         std::vector<std::string> more) {
   std::vector<std::string> environment;
+  more.insert(more.end(), allocator.settings.begin(), allocator.settings.end());
   const auto is_replaced = [&](std::string_view variable) {
     const std::string_view name = variable.substr(0, variable.find('=') + 1);
     if (name == "LD_PRELOAD=" && !allocator.path.empty()) return true;
@@ -155,10 +157,21 @@ class Rounds {
   bool has_progress_;  // constant
 };
 
-bool write_file(const std::string& path, const std::string& text) {
+struct OutputFile {
+  std::string CompareRequest::*path;  // empty: not asked for
+  std::string (*text_of)(const Comparison&, const Judgement&);
+};
+constexpr OutputFile output_files[] = {{&CompareRequest::html, html_of},
+                                       {&CompareRequest::json, json_of},
+                                       {&CompareRequest::csv, csv_of},
+                                       {&CompareRequest::markdown, markdown_of}};
+
+bool write_file(const std::string& path,
+                std::string (*text_of)(const Comparison&, const Judgement&),
+                const Comparison& comparison, const Judgement& judgement) {
   if (path.empty()) return true;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
+  file << text_of(comparison, judgement);
   file.close();
   if (file) return true;
   complain(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
@@ -188,13 +201,28 @@ int show(const CompareRequest& request, const Comparison& comparison) {
   }
   for (const std::string& failure : judgement.failures)
     complain(failure);
-  const bool is_json_good =
-      request.json.empty() || write_file(request.json, json_of(comparison, judgement));
-  const bool is_html_good =
-      request.html.empty() || write_file(request.html, html_of(comparison, judgement));
-  if (!is_json_good || !is_html_good) return exit_usage;
+  bool is_good = true;
+  for (const OutputFile& file : output_files)
+    is_good = write_file(request.*file.path, file.text_of, comparison, judgement) && is_good;
+  if (!is_good) return exit_usage;
   if (comparison.stopped_by != 0) return 128 + comparison.stopped_by;
   return judgement.failures.empty() ? exit_yes : exit_no;
+}
+
+// What the figures depend on beside the program: for those who keep them.
+void record_circumstances(const CompareRequest& request, Comparison& comparison) {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  char date[32];
+  std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", ::gmtime_r(&now, &parts));
+  comparison.date = date;
+  comparison.command = request.command;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (std::string_view(*variable).rfind("TALUS_", 0) == 0)
+      comparison.environment.emplace_back(*variable);
+  for (const std::string& variable : comparison.environment)
+    comparison.notes.push_back(
+        printable(variable + " of the environment is in every run that does not set it"));
 }
 
 // The C library; without it the first that is not Talus.
@@ -226,10 +254,12 @@ int compare_program(const CompareRequest& request) {
   if (std::ifstream file(input); !file || std::filesystem::is_directory(input))
     return refuse(fmt::format("{}: cannot be read", input));
   const AllocatorChoice choice =
-      choose_allocators({request.library, request.allocators, request.only});
+      choose_allocators({request.library, request.allocators, request.with, request.only});
   if (!choice.error.empty()) return refuse(choice.error);
-  if (!can_write(request.json) || !can_write(request.html)) return exit_usage;
+  for (const OutputFile& file : output_files)
+    if (!can_write(request.*file.path)) return exit_usage;
 
+  record_circumstances(request, comparison);
   comparison.standard_input = input;
   comparison.rounds = request.rounds;
   comparison.warm_up = request.warm_up;

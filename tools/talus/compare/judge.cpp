@@ -106,7 +106,7 @@ TimeChoice choose_time(const Comparison& comparison, const Judgement& judgement)
   const bool is_too_short =
       judgement.verdicts[comparison.reference].figures[measure_cpu].median < cpu_least_s;
   const bool is_noisy = choice.has_widths && choice.wall_width > noisy_width && !is_too_short;
-  if (is_noisy && choice.cpu_width < choice.wall_width / 2) choice.id = measure_cpu;
+  if (is_noisy && choice.cpu_width < choice.wall_width) choice.id = measure_cpu;
   return choice;
 }
 

@@ -66,6 +66,7 @@ struct Allocator {
   std::string name;
   std::string path;  // absolute; empty: the C library
   bool is_talus = false;
+  std::vector<std::string> settings;  // NAME=value, for its runs only
 };
 
 struct Contender {
@@ -78,6 +79,9 @@ struct Contender {
 
 struct Comparison {
   std::vector<std::string> program;
+  std::vector<std::string> command;      // the whole command line
+  std::vector<std::string> environment;  // NAME=value, the options of Talus that were there
+  std::string date;                      // of the start: 2026-11-26T21:56:24Z
   std::string standard_input;  // a file
   int rounds = 0;
   int rounds_done = 0;  // rounds in which everybody ran

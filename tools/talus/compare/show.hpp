@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the three shapes of a comparison: a table for the terminal, one page of HTML, and JSON.
-// Invariant: all three show the same samples and the same judgement; none computes a figure.
+// Owns: the shapes of a comparison: tables for the terminal and as Markdown, one page of HTML, JSON
+// and CSV.
+// Invariant: all show the same samples and the same judgement; none computes a figure.
 // Must not know: how a run is made.
 
 #ifndef TALUS_TOOLS_TALUS_COMPARE_SHOW_HPP
@@ -18,6 +19,8 @@ namespace talus::tool {
 std::string table_of(const Comparison& comparison, const Judgement& judgement);
 std::string html_of(const Comparison& comparison, const Judgement& judgement);
 std::string json_of(const Comparison& comparison, const Judgement& judgement);
+std::string csv_of(const Comparison& comparison, const Judgement& judgement);
+std::string markdown_of(const Comparison& comparison, const Judgement& judgement);
 
 // "12.3 ms", "4.56 MiB", "1234": a figure in the unit of its measure; with as many digits more as
 // tell two apart that differ by a round `step`.
@@ -29,7 +32,11 @@ std::string text_of_ratio(const Figure& figure, bool is_reference);
 // "±2 %"; empty where there is nothing to relate it to.
 std::string text_of_spread(const Figure& figure);
 
-std::string command_line(const Comparison& comparison);
+// Words as a shell would read them, on one line.
+std::string shell_text(const std::vector<std::string>& words);
+
+// "3 of 3 rounds, 1 warm-up, medians"
+std::string text_of_rounds(const Comparison& comparison);
 
 // A measure with spread and ratio, and others beside it: one table of every shape.
 struct Section {

@@ -26,7 +26,7 @@ constexpr const char* style = R"(
 @media (prefers-color-scheme: dark) { :root { --paper: #15181c; --ink: #e4e7ea; --faint: #98a2ad;
   --line: #353b42; --dot: #8b98a6; --own: #fb923c; --reference: #7cb3f0; --wrong: #f87171; } }
 body { margin: 2rem auto; max-width: 62rem; padding: 0 1rem; background: var(--paper);
-  color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
+  color: var(--ink); font: 15px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 code, td, .path { font-variant-numeric: tabular-nums; }
 code { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
@@ -35,16 +35,19 @@ table { border-collapse: collapse; }
 th, td { padding: .25rem .7rem; text-align: right; white-space: nowrap;
   border-bottom: 1px solid var(--line); }
 th { font-weight: 600; color: var(--faint); }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0;
+  background: var(--paper); }
 .best { font-weight: 700; } .unsure, .faint { color: var(--faint); }
 .wrong { color: var(--wrong); }
-svg { margin-top: .8rem; max-width: 100%; height: auto; display: block; }
+svg { margin-top: .8rem; display: block; }
 svg text { fill: var(--ink); font-size: 13px; } svg .scale { fill: var(--faint); }
 svg .grid { stroke: var(--line); } svg .median { stroke: var(--ink); stroke-width: 2; }
 svg circle { fill: var(--dot); fill-opacity: .75; }
 svg .own circle { fill: var(--own); } svg .reference circle { fill: var(--reference); }
 .verdict { font-size: 1.15rem; font-weight: 600; }
 ul { padding-left: 1.2rem; }
+@media (max-width: 34rem) { body { margin: 1rem auto; } svg .second { display: none; }
+  th, td { padding: .25rem .4rem; } }
 )";
 
 // XML has no word for U+FFFE and U+FFFF.
@@ -144,10 +147,14 @@ std::string html_allocators(const Comparison& comparison) {
   std::string text = "<h2>Allocators</h2>\n<ul>\n";
   for (const Contender& contender : comparison.contenders) {
     const Allocator& allocator = contender.allocator;
-    text += fmt::format("<li>{}: {}</li>\n", escaped(allocator.name),
+    std::string settings;
+    for (const std::string& setting : allocator.settings)
+      settings += fmt::format(", <code>{}</code>", escaped(setting));
+    text += fmt::format("<li>{}: {}{}</li>\n", escaped(allocator.name),
                         allocator.path.empty()
                             ? "the program's own C library, nothing preloaded"
-                            : "<code>" + escaped(allocator.path) + "</code>");
+                            : "<code>" + escaped(allocator.path) + "</code>",
+                        settings);
   }
   return text + "</ul>\n";
 }
@@ -156,23 +163,24 @@ std::string html_allocators(const Comparison& comparison) {
 
 std::string html_of(const Comparison& comparison, const Judgement& judgement) {
   const Machine machine = this_machine();
-  const std::string program = escaped(command_line(comparison));
+  const std::string program = escaped(shell_text(comparison.program));
   std::string text = fmt::format(
       "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n"
       "<meta charset=\"utf-8\"/>\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
       "<title>{}: allocators compared</title>\n<style>{}</style>\n</head>\n<body>\n"
       "<h1>Allocators compared</h1>\n<p class=\"verdict\">{} {}</p>\n<p><code>{}</code></p>\n"
-      "<p class=\"faint\">{} {} of {} rounds, {} warm-up, medians. {}, {} processors, {:.0f} MiB, "
-      "{}. Talus {}.</p>\n",
+      "<p class=\"faint\">{} {}. {}, {} processors, {:.0f} MiB, {}. Talus {}.</p>\n"
+      "<p class=\"faint\">Made at {} by <code>{}</code></p>\n",
       program, style, escaped(judgement.verdict), escaped(judgement.ranking), program,
-      text_of_time(judgement.time), comparison.rounds_done, comparison.rounds, comparison.warm_up,
+      text_of_time(judgement.time), text_of_rounds(comparison),
       escaped(machine.processor), machine.processors, machine.memory_kib / 1024,
-      escaped(machine.kernel), TALUS_TOOL_VERSION);
+      escaped(machine.kernel), TALUS_TOOL_VERSION, comparison.date,
+      escaped(shell_text(comparison.command)));
   text += html_list(judgement.failures, "Failures and differences", "wrong");
   for (const Section& section : sections) {
-    text += fmt::format("<h2>{}</h2>\n{}{}", measures[section.main].title,
-                        html_table(comparison, judgement, section),
+    text += fmt::format("<h2>{}</h2>\n{}<div class=\"scroll\">{}</div>\n",
+                        measures[section.main].title, html_table(comparison, judgement, section),
                         svg_of(plot_of(comparison, judgement, section.main), section.main));
   }
   text += "<p class=\"faint\">";

@@ -94,10 +94,11 @@ std::string json_of_contender(const Contender& contender, const Verdict& verdict
                               const Usual& usual) {
   const Sighting& seen = contender.sighting;
   std::string text = fmt::format(
-      "    {{\"name\": {}, \"path\": {}, \"left_out\": {},\n      \"library\": {{\"presence\": "
-      "\"{}\", \"programs\": {}, \"programs_with\": {}, \"without\": {}, \"others\": {}}},\n"
-      "      \"counted\": {}, \"figures\": {{",
+      "    {{\"name\": {}, \"path\": {}, \"settings\": {}, \"left_out\": {},\n"
+      "      \"library\": {{\"presence\": \"{}\", \"programs\": {}, \"programs_with\": {}, "
+      "\"without\": {}, \"others\": {}}},\n      \"counted\": {}, \"figures\": {{",
       json_string(contender.allocator.name), json_string(contender.allocator.path),
+      list_of(contender.allocator.settings),
       json_string(contender.left_out), word_for(seen.presence), seen.processes, seen.processes_with,
       list_of(seen.without), list_of(seen.others), verdict.counted);
   for (std::size_t id = 0; verdict.counted > 0 && id < measure_count; ++id) {
@@ -114,9 +115,11 @@ std::string json_of_contender(const Contender& contender, const Verdict& verdict
 std::string json_of(const Comparison& comparison, const Judgement& judgement) {
   const Machine machine = this_machine();
   std::string text = fmt::format(
-      "{{\n  \"format\": {}, \"talus\": {}, \"program\": {},\n  \"machine\": {{\"kernel\": {}, "
+      "{{\n  \"format\": {}, \"talus\": {}, \"program\": {},\n  \"date\": {}, \"command\": {}, "
+      "\"environment\": {},\n  \"machine\": {{\"kernel\": {}, "
       "\"processor\": {}, \"processors\": {}, \"memory_kib\": {}}},\n",
       format_number, json_string(TALUS_TOOL_VERSION), list_of(comparison.program),
+      json_string(comparison.date), list_of(comparison.command), list_of(comparison.environment),
       json_string(machine.kernel), json_string(machine.processor), machine.processors,
       machine.memory_kib);
   text += fmt::format(

@@ -125,19 +125,23 @@ std::string text_of_spread(const Figure& figure) {
   return fmt::format("±{:.1f} %", 100 * figure.spread / figure.median);
 }
 
-std::string command_line(const Comparison& comparison) {
+std::string shell_text(const std::vector<std::string>& words) {
   std::string line;
-  for (const std::string& word : comparison.program)
+  for (const std::string& word : words)
     line += fmt::format("{}{}", line.empty() ? "" : " ", quoted(word));
   return printable(line);
+}
+
+std::string text_of_rounds(const Comparison& comparison) {
+  return fmt::format("{} of {} rounds, {} warm-up, medians", comparison.rounds_done,
+                     comparison.rounds, comparison.warm_up);
 }
 
 std::string table_of(const Comparison& comparison, const Judgement& judgement) {
   std::string text = judgement.verdict + "\n";
   if (!judgement.ranking.empty()) text += judgement.ranking + "\n";
-  text += fmt::format("\n{}\n{} of {} rounds, {} warm-up, medians\n{}\n\n",
-                      command_line(comparison), comparison.rounds_done, comparison.rounds,
-                      comparison.warm_up, text_of_time(judgement.time));
+  text += fmt::format("\n{}\n{}\n{}\n\n", shell_text(comparison.program),
+                      text_of_rounds(comparison), text_of_time(judgement.time));
   for (const Section& section : sections)
     text += block(comparison, judgement, section) + "\n";
   for (const char* const line : legend_lines)
