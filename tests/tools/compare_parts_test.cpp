@@ -105,7 +105,7 @@ TEST(Printable, NothingSteersATerminal) {
 
 Contender contender_with(const std::string& name, const std::vector<double>& wall_s) {
   Contender contender;
-  contender.allocator = {name, name == "libc" ? "" : "/lib/" + name, name == "talus"};
+  contender.allocator = {name, name == "libc" ? "" : "/lib/" + name, name == "talus", {}};
   contender.sighting.presence = name == "libc" ? Presence::not_needed : Presence::present;
   for (std::size_t i = 0; i < wall_s.size(); ++i) {
     Sample sample;
@@ -290,8 +290,19 @@ TEST(StripPlot, NoTwoStepsOfTheScaleHaveOneLabel) {
 TEST(StripPlot, ALongNameHasRoom) {
   const std::string name(60, 'm');
   const std::string drawing = svg_of({"", {{name, "", {{1, 1}}, 1}}}, measure_wall);
-  const std::size_t at = drawing.rfind("<text x=\"", drawing.find(name));
-  EXPECT_GE(std::stod(drawing.substr(at + 9)), 60 * 7.5);
+  static constexpr char mark[] = "min-width: ";
+  const std::size_t at = drawing.find(mark);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_GE(std::stod(drawing.substr(at + sizeof mark - 1)), 60 * 7.5);
+}
+
+TEST(StripPlot, AScaleThatDoesNotBeginAtZeroSaysSo) {
+  const auto drawing_of = [](double least) {
+    return svg_of({"", {{"libc", "", {{least, 1}, {1.0, 2}}, 1}}}, measure_wall);
+  };
+  EXPECT_NE(drawing_of(0.9).find(">The scale begins at 900 ms, not at 0.<"), std::string::npos);
+  EXPECT_EQ(drawing_of(0.1).find("not at 0"), std::string::npos);
+  EXPECT_EQ(labels_of(drawing_of(0.1)).front(), "0.00 ms");
 }
 
 }  // namespace

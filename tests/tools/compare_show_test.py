@@ -41,8 +41,20 @@ class Show(Folder):
         self.assertEqual([row[0].text for row in rows], ["allocator", "libc", "same"] * 3)
         self.assertEqual([len(row) for row in rows], [6] * 9)
         self.assertIn("prefers-color-scheme: dark", text)
+        self.check_phone(text, root)
         loads = re.findall(r"(?:src|href|url)\s*[=(]", text)
         self.assertEqual(loads, [], "the page loads nothing")
+
+    def check_phone(self, text, root):
+        """Nothing has a width of its own but what stands in a box that scrolls."""
+        self.assertIn('name="viewport" content="width=device-width, initial-scale=1"', text)
+        style = re.search("<style>(.*?)</style>", text, re.S).group(1)
+        self.assertEqual(re.findall(r"(?<!max-)width:\s*[\d.]+(?:px|r?em)", style), [])
+        self.assertRegex(style, r"\.scroll \{ overflow-x: auto; \}")
+        wide = [child.tag.split("}")[1] for box in root.iter() if box.get("class") == "scroll"
+                for child in box]
+        self.assertEqual(wide, ["table", "svg"] * 3)
+        self.assertEqual(len(re.findall("<(?:table|svg)[ >]", text)), 6)
 
     def test_quiet(self):
         result, _, _ = self.compare(("same",), PROGRAM, "print", options=("--quiet",))

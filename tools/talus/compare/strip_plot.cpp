@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the drawing of a strip plot, see strip_plot.hpp. The scale starts at 0 where the samples
-// reach down to less than a third of the largest; else at a round number below them, and its labels
-// say so.
+// Owns: the drawing of a strip plot, see strip_plot.hpp. The scale begins at 0 where the samples
+// reach down to less than a third of the largest; else at a round number below them, and a line of
+// text says so. Places along the scale are shares of the width, letters and dots have a fixed size:
+// the plot is as readable on a phone as on a wide screen. Names stand above their strips.
 // Invariant: the same samples give the same drawing: dots stand off the line by their round.
 // Must not know: which samples are shown or why.
 
@@ -18,18 +19,19 @@
 namespace talus::tool {
 namespace {
 
-constexpr double right = 45, strip_height = 30, top = 12, foot = 28;
-constexpr double names_least = 150, plot_width = 680, letter_width = 8;
+constexpr double strip_height = 44, top = 4, foot = 28, foot_with_words = 48;
+constexpr double line_below_name = 28, letter_width = 8;
+constexpr double left_share = 9, plot_share = 82;  // per cent; labels need room at both ends
 constexpr int steps_wanted = 5;
 
 struct Scale {
-  double left = names_least;  // where the line begins, behind the names
   double from = 0;
   double step = 1;
   int steps = 1;
 
+  // In per cent of the drawing's width.
   double place(double value) const {
-    return left + (value - from) / (step * steps) * plot_width;
+    return left_share + (value - from) / (step * steps) * plot_share;
   }
 };
 
@@ -53,8 +55,6 @@ Scale scale_for(const StripPlot& plot, MeasureId id) {
     }
   }
   Scale scale;
-  for (const Strip& strip : plot.strips)
-    scale.left = std::max(scale.left, static_cast<double>(strip.name.size()) * letter_width + 24);
   scale.step = unit_of(id);
   if (!(most > 0)) return scale;
   if (least < most / 3) least = 0;
@@ -65,51 +65,66 @@ Scale scale_for(const StripPlot& plot, MeasureId id) {
   return scale;
 }
 
-std::string strip_of(const Strip& strip, const Scale& scale, double y, MeasureId id) {
+std::string strip_of(const Strip& strip, const Scale& scale, double top_of_strip, MeasureId id) {
+  const double y = top_of_strip + line_below_name;
   std::string text = fmt::format(
-      "<g class=\"{}\"><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n"
-      "<line class=\"grid\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>\n",
-      strip.kind, scale.left - 12, y + 4, strip.name, scale.left, y,
-      scale.left + plot_width, y);
+      "<g class=\"{}\"><text x=\"0\" y=\"{}\">{}</text>\n"
+      "<line class=\"grid\" x1=\"{}%\" y1=\"{}\" x2=\"{}%\" y2=\"{}\"/>\n",
+      strip.kind, top_of_strip + 12, strip.name, left_share, y, left_share + plot_share, y);
   if (strip.dots.empty())
-    text += fmt::format("<text class=\"scale\" x=\"{}\" y=\"{}\">no figure</text>\n",
-                        scale.left + 8, y - 3);
+    text += fmt::format("<text class=\"scale\" x=\"{}%\" y=\"{}\">no figure</text>\n", left_share,
+                        y - 3);
   for (const Dot& dot : strip.dots) {
-    const double off = static_cast<double>(dot.round % 5 - 2) * 2.5;
+    const double off = static_cast<double>(dot.round % 5 - 2) * 2;
     text += fmt::format(
-        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"><title>round {}: {}</title></circle>\n",
+        "<circle cx=\"{:.2f}%\" cy=\"{:.1f}\" r=\"4\"><title>round {}: {}</title></circle>\n",
         scale.place(dot.value), y + off, dot.round, text_of_value(id, dot.value));
   }
   if (!strip.dots.empty()) {
     const double x = scale.place(strip.median);
     text += fmt::format(
-        "<line class=\"median\" x1=\"{:.1f}\" y1=\"{}\" x2=\"{:.1f}\" y2=\"{}\"/>\n", x, y - 11, x,
-        y + 11);
+        "<line class=\"median\" x1=\"{:.2f}%\" y1=\"{}\" x2=\"{:.2f}%\" y2=\"{}\"/>\n", x, y - 10,
+        x, y + 10);
   }
   return text + "</g>\n";
+}
+
+// A line for each step and what it stands for. Narrow screens have room for every second label.
+std::string grid_of(const Scale& scale, double bottom, MeasureId id) {
+  std::string text;
+  for (int i = 0; i <= scale.steps; ++i) {
+    const double value = scale.from + scale.step * i;
+    const double x = scale.place(value);
+    text += fmt::format(
+        "<line class=\"grid\" x1=\"{:.2f}%\" y1=\"{}\" x2=\"{:.2f}%\" y2=\"{}\"/>"
+        "<text class=\"scale{}\" x=\"{:.2f}%\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
+        x, top, x, bottom, i % 2 == 0 ? "" : " second", x, bottom + 18,
+        text_of_value(id, value, scale.step));
+  }
+  if (scale.from > 0) {
+    text += fmt::format("<text class=\"scale\" x=\"0\" y=\"{}\">The scale begins at {}, not at 0."
+                        "</text>\n",
+                        bottom + 38, text_of_value(id, scale.from, scale.step));
+  }
+  return text;
 }
 
 }  // namespace
 
 std::string svg_of(const StripPlot& plot, MeasureId id) {
   const Scale scale = scale_for(plot, id);
-  const double width = scale.left + plot_width + right;
   const double bottom = top + strip_height * static_cast<double>(plot.strips.size());
+  std::size_t letters = 0;
+  for (const Strip& strip : plot.strips)
+    letters = std::max(letters, strip.name.size());
   std::string text = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" width=\"{}\" role=\"img\">\n"
-      "<title>{}: every sample</title>\n",
-      width, bottom + foot, width, plot.title);
-  for (int i = 0; i <= scale.steps; ++i) {
-    const double value = scale.from + scale.step * i;
-    const double x = scale.place(value);
-    text += fmt::format(
-        "<line class=\"grid\" x1=\"{:.1f}\" y1=\"{}\" x2=\"{:.1f}\" y2=\"{}\"/>"
-        "<text class=\"scale\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
-        x, top, x, bottom, x, bottom + 18, text_of_value(id, value, scale.step));
-  }
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" height=\"{}\" role=\"img\" "
+      "style=\"min-width: {}px\">\n<title>{}: every sample</title>\n",
+      bottom + (scale.from > 0 ? foot_with_words : foot),
+      static_cast<double>(letters) * letter_width, plot.title);
+  text += grid_of(scale, bottom, id);
   for (std::size_t i = 0; i < plot.strips.size(); ++i)
-    text += strip_of(plot.strips[i], scale,
-                     top + strip_height * (static_cast<double>(i) + 0.5), id);
+    text += strip_of(plot.strips[i], scale, top + strip_height * static_cast<double>(i), id);
   return text + "</svg>\n";
 }
 
