@@ -11,11 +11,15 @@
 # machine.py        what machine and how busy
 # summary.py        medians, ratios, geometric means
 # intervals.py      how far these can be trusted
-# held_out.py       beside the best peer, without the luck of the best
+# held_out.py       beside the best rival, without the luck of the best
 # self_check.py     an allocator against itself
 # gate.py           python3 -m bench.gate: did Talus get worse?
 # table.py          printing; progress.py while it runs
 # record.py         the JSON, described in results.md
+# kept.py           a run as git keeps it, and the reading of both forms
+# keep.py           python3 -m bench.keep: keeps a run in bench/results
+# corner.py         python3 -m bench.corner: each allocator beside its best rivals
+# history.py        python3 -m bench.history: the tables of all kept full runs
 # report/           pages and charts made of the JSON
 #
 # SPDX-License-Identifier: MIT

@@ -11,14 +11,15 @@ import hashlib
 import json
 import os
 import platform
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 SUBJECT = "talus"
-# What the subject's best competitor is chosen from, as far as a run has measured it.
+# What Talus' best rival is chosen from, as far as a run has measured it.
 PEERS = ("glibc", "jemalloc", "jemalloc-tikv", "mimalloc3", "mimalloc2", "snmalloc", "tcmalloc",
          "gperftools", "tbbmalloc", "rpmalloc", "scudo", "hardened", "hardened-light")
-# "talus-fast" is Talus with preset=fast, and so on: told apart by name, and no peers.
+# "talus-fast" is Talus with preset=fast, and so on: told apart by name, and no rival of any other.
 PRESETS = ("tiny", "small", "fast")
 # What is measured unless told otherwise: all peers would take four times as long.
 STANDARD = ("glibc", "jemalloc", "mimalloc3", SUBJECT)
@@ -26,8 +27,23 @@ EVERYTHING = "all"
 
 
 def is_subject(name: str) -> bool:
-    """Talus, or Talus as a preset makes it: never what it is compared with."""
+    """Talus, or Talus as a preset makes it: they count as one allocator."""
     return name == SUBJECT or name.startswith(SUBJECT + "-")
+
+
+def rivals_of(name: str, measured: Iterable[str]) -> list[str]:
+    """The allocators of a run among which the best is chosen that `name` stands beside.
+
+    All other known ones; docs/benchmarks/README.md states it for readers. Talus and its presets
+    are one allocator: a preset is no rival of Talus, and others stand beside Talus by default. A
+    library that --alloc names by its path (another build, say) is compared but no rival, unless
+    the run has no known peer at all.
+    """
+    measured = list(measured)
+    has_peers = any(one in PEERS for one in measured if one != name)
+    known = [one for one in measured if one == SUBJECT or one in PEERS or not has_peers]
+    return [one for one in known if one != name
+            and not (is_subject(one) and (is_subject(name) or one != SUBJECT))]
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,15 @@
 #
 #   python3 -B -m bench.corner RESULT.json
 #
-# Owns: the table, in Markdown. Every allocator takes the subject's place in turn: it is divided by
-# the best of the peers without itself, as bench.summary does for Talus. So Talus and its presets
-# stand beside all peers, and a peer beside one fewer.
+# Owns: the table, in Markdown. Every allocator takes the subject's place in turn and stands beside
+# its rivals (allocators.rivals_of), as bench.summary has Talus stand beside its own.
 #
 # SPDX-License-Identifier: MIT
 
 import argparse
-import json
 from pathlib import Path
 
-from . import summary
+from . import kept
 from .history import number, table
 
 HEAD = ["allocator", "time beside the best", "held out", "memory beside the leanest", "by request",
@@ -22,12 +20,10 @@ FIGURES = ("time_to_best", "time_to_best_held_out", "rss_to_leanest", "memory_to
            "rss_to_leanest_fast")
 
 
-def corner_of(run: dict) -> str:
-    names = [one["name"] for one in run["allocators"]]
-    workloads = [row["workload"] for row in run["summary"]["rows"]]
+def corner_of(result: kept.Result) -> str:
     lines = []
-    for name in names:
-        found = summary.summarize(run["samples"], workloads, names, name)
+    for name in result.allocators:
+        found = result.summary(name)
         lines.append([name, *(number(found[f"geometric_mean_{figure}"]) for figure in FIGURES)])
     return table(HEAD, lines)
 
@@ -35,4 +31,4 @@ def corner_of(run: dict) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python3 -m bench.corner")
     parser.add_argument("result", type=Path, help="JSON of a run")
-    print(corner_of(json.loads(parser.parse_args().result.read_text(encoding="utf-8"))), end="")
+    print(corner_of(kept.read(parser.parse_args().result)), end="")

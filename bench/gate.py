@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import __main__ as runner
-from . import allocators, intervals, measuring, record, rounds, summary, table
+from . import allocators, intervals, kept, measuring, record, rounds, summary, table
 from .intervals import Estimate
 
 TIME_LIMIT = 1.10
@@ -94,9 +94,9 @@ def compare_builds(samples: list[dict], workloads: list[str]) -> list[Change]:
         for workload in workloads for figure in summary.FIGURES})
 
 
-def compare_with_reference(samples: list[dict], reference: list[dict],
-                           peers: list[str]) -> list[Change]:
-    now, then = summary.cells_of(samples), summary.cells_of(reference)
+def compare_with_reference(samples: list[dict], then: dict, peers: list[str]) -> list[Change]:
+    """`then` has the cells of the reference run."""
+    now = summary.cells_of(samples)
     subject = allocators.SUBJECT
     workloads = dict.fromkeys(sample["workload"] for sample in samples)
     found = {}
@@ -174,19 +174,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.base_lib is not None:
         chosen = [allocators.from_path(BASE, arguments.base_lib), known[allocators.SUBJECT]]
     else:
-        path = arguments.reference or newest_reference(runner.ROOT / "bench/results")
+        path = arguments.reference or newest_reference(kept.FOLDER)
         if path is None:
             raise ValueError("no reference run in bench/results; name one, or --base-lib")
-        reference = json.loads(path.read_text())
-        scale, threads = reference["settings"]["scale"], reference["settings"]["threads"]
-        names = {one["name"] for one in reference["allocators"]}
+        reference = kept.read(path)
+        scale, threads = (reference.facts["settings"][name] for name in ("scale", "threads"))
+        names = reference.allocators
         chosen = [known[name] for name in (*REFERENCE_PEERS, allocators.SUBJECT)
                   if name in known and name in names]
         absent = allocators.missing(arguments.peers, known)
         table.print_skipped([{"allocator": name, "reason": absent[name]}
                              for name in REFERENCE_PEERS if name in absent and name in names])
-        print(f"reference: {path.name}, {reference['machine']['processor']}, "
-              f"{reference['machine']['cores']} cores, T={threads}, scale {scale:g}")
+        machine = reference.facts["machine"]
+        print(f"reference: {path.name}, {machine['processor']}, {machine['cores']} cores, "
+              f"T={threads}, scale {scale:g}")
     rows = runner.workloads.select(arguments.only)
     runner.check_programs(arguments.build / "bench", rows)
     fields = record.begin(runner.ROOT)
@@ -198,7 +199,7 @@ def run(arguments: argparse.Namespace) -> int:
         changes = compare_builds(samples, workloads)
     else:
         peers = [one.name for one in chosen if one.name != allocators.SUBJECT]
-        changes = compare_with_reference(samples, reference["samples"], peers)
+        changes = compare_with_reference(samples, reference.cells, peers)
     names = [one.name for one in chosen]
     record.write(arguments.out or arguments.build / "bench/check.json", {
         **fields, "settings": {"repeat": rounds_run, "threads": threads, "scale": scale},

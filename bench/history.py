@@ -4,19 +4,19 @@
 #
 # Owns: which runs are shown in full, and the page. Each kind of run (the whole work, a part of it,
 # more threads than processors) is shown in full as it was measured last; all runs have a line.
-# Every figure is the one that the run's own summary has.
+# Every figure comes from the kept medians, by the arithmetic of summary.py.
 #
 # SPDX-License-Identifier: MIT
 
-import json
 import sys
 from pathlib import Path
 
+from . import kept
 from .leanest import FAST_TIMES, leanest_peer, ratio_to_leanest_fast
 from .summary import mean_to_leanest_fast
 from .table import shown, with_interval
 
-RUNS = Path(__file__).parent / "results" / "full"
+RUNS = kept.FOLDER / "full"
 MANY_ROWS = 30        # fewer are a repetition of some
 MANY_THREADS = 8
 DIGITS = 2
@@ -25,18 +25,18 @@ HEAD = f"""# The full runs
 For readers who want each workload of the kept runs.
 
 Made by `python3 -B -m bench.history` from `bench/results/full`; [README.md](README.md) says what
-they mean. Each figure is Talus divided by another allocator: below 1 Talus is better. "Beside the
-best" divides by the peer that is best at that workload, "held out" by the peer that was best in the
-other rounds, because the least of eight medians is too low by chance. Memory is peak RSS, "by
-request" divided by what was requested at the peak of that run, where the heap is most of it, "fast"
-beside the leanest of those peers that take at most {FAST_TIMES:g} times what the fastest takes.
+they mean, and what "beside the best" is. Each figure is Talus divided by another allocator: below 1
+Talus is better. "Held out" divides by the rival that was best in the other rounds, because the
+least of eight medians is too low by chance. Memory is peak RSS, "by request" divided by what was
+requested at the peak of that run, where the heap is most of it, "fast" beside the leanest of those
+rivals that take at most {FAST_TIMES:g} times what the fastest takes.
 """
 
 
 def read_runs(folder: Path) -> dict[str, dict]:
     """By file name, oldest first."""
-    runs = {path.name: json.loads(path.read_text(encoding="utf-8"))
-            for path in folder.glob("*.json")}
+    results = {path.name: kept.read(path) for path in folder.glob("*.json")}
+    runs = {name: {**one.facts, "summary": one.summary()} for name, one in results.items()}
     return dict(sorted(runs.items(), key=lambda one: one[1]["started"]))
 
 

@@ -1,6 +1,6 @@
-# Who has the least memory on a workload: of all peers, or of those that are fast there. An
-# allocator may be the leanest because it takes three times as long; who switches for speed wants to
-# know what the fast ones need.
+# Which rival has the least memory on a workload: of all of them, or of those that are fast there.
+# An allocator may be the leanest because it takes three times as long; a user who switches for
+# speed wants to know what the fast ones need.
 #
 # Owns: what "fast" is. It works on rows of a summary, so that old results can be looked at anew.
 #
@@ -8,18 +8,19 @@
 
 import math
 
-from .allocators import is_subject
+from .allocators import rivals_of
 
-# A peer is fast on a workload if it takes at most so many times what the fastest one takes.
+# A rival is fast on a workload if it takes at most so many times what the fastest one takes.
 FAST_TIMES = 1.5
 
 
 def leanest_peer(row: dict, subject: str, times: float = math.inf) -> str | None:
-    """The peer with the lowest peak RSS, of those that take at most `times` times what the fastest
-    takes; a peer that failed a run is none of them, nor is one fast that skips the trim that the
+    """The rival with the lowest peak RSS, of those that take at most `times` times what the fastest
+    takes; one that failed a run is none of them, nor is one fast that skips the trim that the
     others' times hold."""
+    rivals = rivals_of(subject, {**row["median"], **row.get("time_ratio", {})})
     peers = {name: cell for name, cell in row["median"].items()
-             if name != subject and not is_subject(name) and not cell["failures"]
+             if name in rivals and not cell["failures"]
              and not (cell.get("skips_trim") and times < math.inf)}
     if not peers:
         return None

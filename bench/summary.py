@@ -12,7 +12,7 @@ import statistics
 from dataclasses import dataclass, field
 
 from . import held_out, intervals, leanest
-from .allocators import PEERS
+from .allocators import rivals_of
 from .intervals import Estimate
 
 # Below this a process is mostly its own code: the ratio says little about heaps.
@@ -40,6 +40,7 @@ class Cell:
     peak_requested_bytes: int
     overhead: float | None = None  # peak RSS / peak of what was requested, run by run
     skips_trim: bool = False  # it cannot do the trim that the others' times hold
+    tries: int = 0  # runs that were measured, noisy ones too
     medians: dict = field(default_factory=dict)
     estimates: dict[str, Estimate | None] = field(default_factory=dict)
 
@@ -54,12 +55,16 @@ def median_of(samples: list[dict], place: tuple[str, str]) -> float | None:
     return statistics.median(values) if values else None
 
 
+def floor_of_rss(median_kib: float) -> float:
+    return max(FLOOR_SHARE, FLOOR_RSS_KIB / max(1.0, median_kib))
+
+
 def estimate(counted: list[dict], measured: list[dict], figure: str,
              key: str) -> Estimate | None:
     values = [sample[figure] for sample in counted]
     floor = FLOOR_SHARE
     if figure == "rss_kib":
-        floor = max(floor, FLOOR_RSS_KIB / max(1.0, statistics.median(values)))
+        floor = floor_of_rss(statistics.median(values))
     return intervals.of_samples(values, floor, f"{key}/{figure}",
                                 [sample[figure] for sample in measured])
 
@@ -96,6 +101,7 @@ def cells_of(samples: list[dict]) -> dict[tuple[str, str], Cell]:
             peak_requested_bytes=max(sample["result"].get("peak_requested_bytes", 0)
                                      for sample in counted),
             overhead=overhead_of(counted), skips_trim=skips_timed_trim(measured),
+            tries=len(measured),
             medians={name: median_of(counted, place) for name, place in MEDIANS.items()},
             estimates={figure: estimate(counted, measured, figure, "/".join(key))
                        for figure in FIGURES})
@@ -123,23 +129,24 @@ def mean_ratio(cells: dict, workloads: list[str], subject: str, other: str,
     return geometric_mean(ratios), len(ratios)
 
 
-def peers_of(subject: str) -> list[str]:
-    """What the best is chosen from: the subject itself is left out."""
-    return [peer for peer in PEERS if peer != subject]
-
-
-def sound_peers(cells: dict, workload: str, subject: str, figure: str) -> list[str]:
-    """Peers that may be the best on this workload: a run that hangs or breaks off leaves the lucky
-    ones to be compared with, and a time of less work is none."""
-    return [peer for peer in peers_of(subject)
-            if (cell := cells.get((workload, peer))) and not cell.failures
+def sound_rivals(cells: dict, workload: str, subject: str, figure: str,
+                 allocators: list[str]) -> list[str]:
+    """Rivals that may be the best on this workload: a run that hangs or breaks off leaves the
+    lucky ones to be compared with, and a time of less work is none."""
+    return [rival for rival in rivals_of(subject, allocators)
+            if (cell := cells.get((workload, rival))) and not cell.failures
             and cell.is_whole(figure)]
 
 
-def best_peer(cells: dict, workload: str, subject: str, figure: str) -> str | None:
-    """The peer with the lowest figure on this workload."""
-    return min(sound_peers(cells, workload, subject, figure),
-               key=lambda peer: getattr(cells[(workload, peer)], figure), default=None)
+def best_rival(cells: dict, workload: str, subject: str, figure: str,
+               allocators: list[str]) -> str | None:
+    """The rival with the lowest figure on this workload; None also where the subject's own time is
+    one of less work."""
+    own = cells.get((workload, subject))
+    if own is not None and not own.is_whole(figure):
+        return None
+    return min(sound_rivals(cells, workload, subject, figure, allocators),
+               key=lambda rival: getattr(cells[(workload, rival)], figure), default=None)
 
 
 def heap_bound(cells: dict, workloads: list[str]) -> list[str]:
@@ -183,7 +190,7 @@ def median_entry(cell: Cell) -> dict:
 def row_of(cells: dict, workload: str, allocators: list[str], subject: str,
            comparisons: int) -> dict:
     others = [name for name in allocators if name != subject]
-    best = best_peer(cells, workload, subject, "time")
+    best = best_rival(cells, workload, subject, "time", allocators)
     row = {
         "workload": workload,
         "median": {name: median_entry(cell) for name in allocators
@@ -195,7 +202,7 @@ def row_of(cells: dict, workload: str, allocators: list[str], subject: str,
     }
     for label, figure in (("rss", "rss_kib"),
                           ("memory", memory_figure(cells, workload, allocators))):
-        lean = best_peer(cells, workload, subject, figure)
+        lean = best_rival(cells, workload, subject, figure, allocators)
         row[f"{label}_ratio_to_leanest"] = ratio(cells, workload, subject, lean,
                                                  figure) if lean else None
     for label, figure in (("time", "time"), ("rss", "rss_kib")):
@@ -213,20 +220,34 @@ def mean_to_leanest_fast(rows: list[dict], subject: str) -> float | None:
         [found for row in rows if (found := leanest.ratio_to_leanest_fast(row, subject))])
 
 
+def ratios_held_out(samples: list[dict], cells: dict, workloads: list[str],
+                    allocators: list[str], subject: str) -> dict[str, float | None]:
+    """By workload the subject beside the best rival of each round, chosen by the other rounds."""
+    by_round = held_out.times_by_round(samples)
+    return {workload: held_out.ratio_to_best(
+        by_round.get(workload, {}), subject,
+        sound_rivals(cells, workload, subject, "time", allocators)) for workload in workloads
+        if best_rival(cells, workload, subject, "time", allocators)}
+
+
 def summarize(samples: list[dict], workloads: list[str], allocators: list[str],
               subject: str, about: dict[str, dict] | None = None) -> dict:
+    """The figures of a run's samples."""
+    cells = cells_of(samples)
+    return figures_of(cells, ratios_held_out(samples, cells, workloads, allocators, subject),
+                      workloads, allocators, subject, about)
+
+
+def figures_of(cells: dict, from_other_rounds: dict[str, float | None], workloads: list[str],
+               allocators: list[str], subject: str, about: dict[str, dict] | None = None) -> dict:
     """The figures as data, for the JSON file; table.py prints the same ones.
 
     `about` adds what the runner knows of a row: its set, its threads.
     """
-    cells = cells_of(samples)
     others = [name for name in allocators if name != subject]
     comparisons = len(FIGURES) * len(workloads) * max(1, len(others))
-    by_round = held_out.times_by_round(samples)
     rows = [{**row_of(cells, workload, allocators, subject, comparisons),
-             "time_ratio_to_best_held_out": held_out.ratio_to_best(
-                 by_round.get(workload, {}), subject,
-                 sound_peers(cells, workload, subject, "time")),
+             "time_ratio_to_best_held_out": from_other_rounds.get(workload),
              **(about or {}).get(workload, {})} for workload in workloads]
     large = heap_bound(cells, workloads)
     to_best = [row["time_ratio_to_best"] for row in rows if row["time_ratio_to_best"]]

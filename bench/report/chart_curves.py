@@ -9,6 +9,7 @@
 
 import statistics
 
+from ..kept import operations_per_s
 from . import labels, svg
 from .figures import Figures, base_name
 from .wording import amount, tick
@@ -17,22 +18,11 @@ NUMBERS = ("B1", "B2", "B3", "B3s")
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 480, 380, 44, 104, 40, 44
 
 
-def operations_per_s(sample: dict) -> float | None:
-    result = sample["result"]
-    if str(result.get("unit", "")).endswith("/s") and result.get("figure", 0) > 0:
-        factor = 1e6 if result["unit"].startswith("M") else 1
-        return result["figure"] * factor
-    if result.get("ops", 0) > 0 and result.get("elapsed_s", 0) > 0:
-        return result["ops"] / result["elapsed_s"]
-    return None
-
-
-def threads_of(workload: str, sample: dict) -> int | None:
+def threads_of(workload: str, otherwise) -> int | None:
     _, has_threads, count = workload.partition("@")
     if has_threads and count.isdigit():
         return int(count)
-    threads = sample["result"].get("threads")
-    return threads if isinstance(threads, int) else None
+    return otherwise if isinstance(otherwise, int) else None
 
 
 def point(figures: Figures, workload: str, allocator: str) -> tuple | None:
@@ -40,13 +30,18 @@ def point(figures: Figures, workload: str, allocator: str) -> tuple | None:
     cell = figures.cell(workload, allocator)
     if cell is None:
         return None
+    if figures.record.kept_run is not None:
+        speed = figures.record.kept_run.speeds.get((workload, allocator))
+        threads = threads_of(workload, figures.record.setting("threads"))
+        return (threads, cell.summed.overhead, speed) if speed and cell.summed.overhead else None
     pairs = [(sample["rss_kib"] * 1024 / sample["result"]["peak_requested_bytes"], speed)
              for sample in cell.counted
              if sample["result"].get("peak_requested_bytes", 0) > 0
              and sample["rss_kib"] > 0 and (speed := operations_per_s(sample))]
     if not pairs:
         return None
-    return (threads_of(workload, cell.counted[0]), statistics.median(one for one, _ in pairs),
+    threads = threads_of(workload, cell.counted[0]["result"].get("threads"))
+    return (threads, statistics.median(one for one, _ in pairs),
             statistics.median(two for _, two in pairs))
 
 

@@ -1,8 +1,8 @@
 # Every sample of one workload, one row an allocator.
 #
 # Owns: the strip plot: a dot a run (hollow: noisy), a bar from end to end of the interval, a stroke
-# for the median. Rows are in the order of the medians, so that the top is the best. Runs that
-# failed have no dot; their rows say so.
+# for the median; a kept run has no dots. Rows are in the order of the medians, so that the top is
+# the best. Runs that failed have no dot; their rows say so.
 #
 # SPDX-License-Identifier: MIT
 
@@ -23,11 +23,13 @@ def draw(figures: Figures, workload: str, figure: str, marks: dict) -> svg.Drawi
               if name not in ranked and (workload, name) in figures.failed]
     height = TOP + ROW * max(len(ranked) + len(absent), 1) + BOTTOM
     word = "Time" if figure == TIME else "Peak memory"
-    drawing = svg.Drawing(WIDTH, height, f"{word} of every run of {workload}: " + "; ".join(
+    what = "every run" if figures.record.kept_run is None else "medians and intervals"
+    drawing = svg.Drawing(WIDTH, height, f"{word} of {workload}, {what}: " + "; ".join(
         f"{name} {shown(figures.median(workload, name, figure), figure)}" for name in ranked))
-    drawing.text(0, 13, f"{word}, every run", "chart-title")
+    drawing.text(0, 13, f"{word}, {what}", "chart-title")
     cells = [figures.cells[workload, name] for name in ranked]
-    values = [sample[figure] for cell in cells for sample in cell.measured]
+    values = ([sample[figure] for cell in cells for sample in cell.measured]
+              or ends_of(cells, figure))
     above = [value for value in values if value > 0]
     is_log = bool(above) and len(above) == len(values) and max(above) / min(above) > LOG_FROM
     scale = svg.scale(values or [1.0], LEFT, WIDTH - RIGHT, is_log=is_log)
@@ -46,6 +48,16 @@ def draw(figures: Figures, workload: str, figure: str, marks: dict) -> svg.Drawi
         outcome = figures.failed[workload, name][0]["outcome"].replace("_", " ")
         drawing.text(LEFT + 4, y + 4, outcome, "bad")
     return drawing
+
+
+def ends_of(cells: list, figure: str) -> list[float]:
+    """What the axis of a kept run shows: of an interval that two runs far apart gave, a part."""
+    found = []
+    for cell in cells:
+        median = cell.median[figure]
+        low, high = cell.interval(figure) or (median, median)
+        found += [max(low, median / 3), min(high, median * 3)]
+    return found
 
 
 def unit_of(figure: str, values: list[float]) -> tuple[float, str]:

@@ -36,10 +36,10 @@ class Charts:
     def best_panel(self, figure: str) -> svg.Drawing:
         rows = sorted(((name, mean) for name in self.record.allocators
                        if (mean := self.to_best[name, figure])), key=lambda row: row[1].value)
-        word, _, worse = WORDS[figure]
+        word, better, worse = WORDS[figure]
         return chart_means.panel(rows, self.marks,
-                                 f"{word.capitalize()} / best of each workload", "best", worse,
-                                 len(self.counted))
+                                 f"{word.capitalize()} / best rival of each workload", better,
+                                 worse, len(self.counted))
 
     def versus_panel(self, figure: str) -> svg.Drawing:
         rows = sorted(((name, mean) for name in self.others()
@@ -69,7 +69,8 @@ class Charts:
 
     def heat_map(self, figure: str) -> svg.Drawing:
         word = WORDS[figure][0].capitalize()
-        return heat.draw(self.figures, self.record.workloads, figure, f"{word}, times the best")
+        return heat.draw(self.figures, self.record.workloads, figure,
+                         f"{word}, times the best rival")
 
     def files(self) -> dict[str, str]:
         """The main charts by file name."""

@@ -7,7 +7,6 @@
 
 import os
 import shlex
-import statistics
 
 from .charts import Charts
 from .figures import RSS, TIME, Cell, Figures
@@ -33,7 +32,8 @@ def duration(record: Record) -> str:
     return f"{started} to {finished[11:] if finished[:10] == started[:10] else finished}"
 
 
-def about(record: Record) -> list[tuple[str, str]]:
+def about(figures: Figures) -> list[tuple[str, str]]:
+    record = figures.record
     machine, load = record.data.get("machine", {}), record.data.get("load_average_at_start")
     libc = machine.get("libc", UNKNOWN)
     ram = machine.get("memory_kib")
@@ -47,7 +47,7 @@ def about(record: Record) -> list[tuple[str, str]]:
         ("Memory", memory(ram) if is_number(ram) else UNKNOWN),
         ("Kernel", f"{machine.get('kernel', UNKNOWN)}, {machine.get('architecture', '')}, {libc}"),
         ("Huge pages", machine.get("transparent_huge_pages", UNKNOWN)),
-        ("Runs", f"{record.setting('repeat', '?')} rounds, {len(record.samples)} runs, "
+        ("Runs", f"{record.setting('repeat', '?')} rounds, {figures.runs()} runs, "
                  f"scale {record.setting('scale', '?')}"),
         ("Threads", ", ".join(map(str, threads)) if isinstance(threads, list) else threads),
         ("Noise", f"a run is noisy beside more than {record.setting('foreign_cores_max', '?')} "
@@ -98,12 +98,12 @@ def tiles(charts: Charts) -> list[dict]:
     if len(charts.record.allocators) < 2:
         return []
     for figure, word in ((TIME, "time"), (RSS, "peak memory")):
-        means = {name: mean.value for name in charts.record.allocators
+        means = {name: mean.value for name in (subject, *figures.rivals(subject))
                  if (mean := charts.to_best[name, figure])}
         if subject in means:
             rank = 1 + sum(value < means[subject] for value in means.values())
             found.append({"figure": ordinal(rank), "of": f"of {len(means)}", "word": f"in {word}",
-                          "note": f"{times(means[subject])} × the best, typically",
+                          "note": f"{times(means[subject])} × its best rival, typically",
                           "look": "good" if rank == 1 else ""})
     for figure, word in ((TIME, "time"), (RSS, "memory")):
         ratios = [ratio for workload in charts.counted
@@ -118,27 +118,23 @@ def tiles(charts: Charts) -> list[dict]:
     return found
 
 
-def median_of(samples: list[dict], name: str) -> float | None:
-    values = [sample["measured"][name] for sample in samples
-              if is_number(sample["measured"].get(name))]
-    return statistics.median(values) if values else None
-
-
 def run_figures(cell: Cell) -> dict:
     """Of the counted runs: what the kernel measured, and how far the times lie apart."""
     spread = None
     if len(cell.counted) > 1 and cell.median[TIME] > 0:
         values = [sample[TIME] for sample in cell.counted]
         spread = (max(values) - min(values)) / cell.median[TIME]
-    return {"spread": spread, "noisy": sum(bool(one["is_noisy"]) for one in cell.measured),
-            "user_s": median_of(cell.counted, "user_s"), "sys_s": median_of(cell.counted, "sys_s"),
-            "faults": median_of(cell.counted, "minor_faults"),
-            "mean_rss_kib": median_of(cell.counted, "mean_rss_kib")}
+    medians = cell.summed.medians
+    return {"spread": spread, "noisy": cell.noisy, "user_s": medians.get("user_s"),
+            "sys_s": medians.get("sys_s"), "faults": medians.get("minor_faults"),
+            "mean_rss_kib": medians.get("mean_rss_kib")}
 
 
-def is_in_seconds(samples: list[dict]) -> bool:
+def is_in_seconds(record: Record, workload: str) -> bool:
     """False where the time is a figure made of a throughput or a latency."""
-    return not any("relative_time" in sample["result"] for sample in samples)
+    return (workload not in record.data.get("relative", [])
+            and not any("relative_time" in sample["result"] for sample in record.samples
+                        if sample["workload"] == workload))
 
 
 def failures(figures: Figures, workload: str) -> list[dict]:

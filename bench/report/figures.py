@@ -3,10 +3,11 @@
 # Owns: ratios to the best, ranks, typical ratios (geometric means) and their intervals. Which
 # samples count and how a median is made is bench.summary's, how far it can be trusted
 # bench.intervals'; a run that failed is in no figure.
-# "The best" of a workload is the lowest median of all allocators, the subject included, that failed
-# no run of it (what a crash leaves are lucky runs); in time of those that did all the work: where
-# giving memory back is in what is timed, who cannot do it is no best, has a mark, and that workload
-# is not in its typical ratio.
+# "The best" that an allocator stands beside is the lowest median of its rivals
+# (allocators.rivals_of; docs/benchmarks/README.md states it for readers) that failed no run of the
+# workload (what a crash leaves are lucky runs); in time of those that did all the work: where
+# giving memory back is in what is timed, one that cannot do it is no best, has a mark, and that
+# workload is not in its typical ratio.
 # Rows of a thread sweep ("B1/500@4") count in the means only where their base row ("B1/500") was
 # not run, so that a sweep does not weigh more than any other workload.
 #
@@ -16,6 +17,7 @@ import math
 from dataclasses import dataclass, field, replace
 
 from .. import intervals, summary
+from ..allocators import rivals_of
 from ..intervals import FREEDOM_MAX, Estimate
 from .record import Record
 
@@ -27,8 +29,8 @@ FIGURES = (TIME, RSS)
 class Cell:
     """One allocator on one workload."""
     summed: summary.Cell
-    counted: list[dict]                                   # the samples behind the medians
-    measured: list[dict]                                  # and all that were measured
+    counted: list[dict]              # the samples behind the medians; none of a kept run
+    measured: list[dict]             # and all that were measured
 
     @property
     def median(self) -> dict[str, float]:
@@ -45,6 +47,11 @@ class Cell:
 
     def is_whole(self, figure: str) -> bool:
         return self.summed.is_whole(figure)
+
+    @property
+    def noisy(self) -> int:
+        """How many of the measured runs are noisy."""
+        return self.summed.samples if self.is_noisy else self.summed.tries - self.summed.samples
 
     def mark(self, figure: str) -> str:
         return ("~" if self.is_noisy else "") + ("" if self.is_whole(figure) else "*")
@@ -74,32 +81,40 @@ class Figures:
         cell = self.cell(workload, allocator)
         return None if cell is None else cell.median[figure]
 
+    def rivals(self, allocator: str) -> list[str]:
+        return rivals_of(allocator, self.record.allocators)
+
     def ranked(self, workload: str, figure: str) -> list[str]:
         """Allocators that were measured, best first."""
         present = [name for name in self.record.allocators if (workload, name) in self.cells]
         return sorted(present, key=lambda name: self.cells[workload, name].median[figure])
 
     def rank(self, workload: str, allocator: str, figure: str) -> int | None:
-        """1 is best; equal figures share the better rank."""
+        """Among its rivals; 1 is best, and equal figures share the better rank."""
         own = self.median(workload, allocator, figure)
         if own is None:
             return None
         return 1 + sum(self.cells[workload, name].median[figure] < own
-                       for name in self.ranked(workload, figure)
+                       for name in self.rivals(allocator)
                        if self.may_be_best(workload, name, figure))
+
+    def places(self, workload: str, allocator: str) -> int:
+        """Of how many it could be the last."""
+        return 1 + sum((workload, name) in self.cells for name in self.rivals(allocator))
 
     def may_be_best(self, workload: str, allocator: str, figure: str) -> bool:
         cell = self.cell(workload, allocator)
         return (cell is not None and cell.is_whole(figure)
                 and (workload, allocator) not in self.failed)
 
-    def best(self, workload: str, figure: str) -> str | None:
-        """None also where the best is zero, nothing can be divided by it, and where all failed."""
-        ranked = [name for name in self.ranked(workload, figure)
+    def best(self, workload: str, allocator: str, figure: str) -> str | None:
+        """Its best rival; None also where that one has zero, which nothing can be divided by, and
+        where all failed."""
+        rivals = [name for name in self.rivals(allocator)
                   if self.may_be_best(workload, name, figure)]
-        if not ranked or self.cells[workload, ranked[0]].median[figure] <= 0:
-            return None
-        return ranked[0]
+        best = min(rivals, default=None,
+                   key=lambda name: self.cells[workload, name].median[figure])
+        return best if best and self.cells[workload, best].median[figure] > 0 else None
 
     def ratio(self, workload: str, first: str, second: str, figure: str) -> float | None:
         above = self.median(workload, first, figure)
@@ -109,7 +124,7 @@ class Figures:
         return above / below
 
     def ratio_to_best(self, workload: str, allocator: str, figure: str) -> float | None:
-        best = self.best(workload, figure)
+        best = self.best(workload, allocator, figure)
         return None if best is None else self.ratio(workload, allocator, best, figure)
 
     def wins(self, workloads: list[str], allocator: str, figure: str) -> int:
@@ -137,19 +152,28 @@ class Figures:
     def mean_to_best(self, allocator: str, figure: str, workloads: list[str]) -> Mean | None:
         return self.mean_of_pairs(
             [(workload, allocator, best) for workload in workloads
-             if (best := self.best(workload, figure)) is not None
+             if (best := self.best(workload, allocator, figure)) is not None
              and (cell := self.cell(workload, allocator)) and cell.is_whole(figure)], figure)
 
     def mean_to_other(self, other: str, figure: str, workloads: list[str]) -> Mean | None:
         return self.mean_of_pairs(
             [(workload, self.record.subject, other) for workload in workloads], figure)
 
+    def runs(self, workload: str | None = None) -> int:
+        """All that were started."""
+        return (sum(cell.summed.tries for key, cell in self.cells.items()
+                    if workload in (None, key[0]))
+                + sum(len(failed) for key, failed in self.failed.items()
+                      if workload in (None, key[0])))
+
+    def noisy_runs(self, workload: str) -> int:
+        return sum(cell.noisy for key, cell in self.cells.items() if key[0] == workload)
+
     def heap_bound(self) -> list[str]:
         """Workloads that ask for enough memory that the heap, not the program, fills it."""
         return [workload for workload in counted_workloads(self.record.workloads)
-                if any(sample["result"].get("peak_requested_bytes", 0) >= summary.HEAP_BOUND_BYTES
-                       for name in self.record.allocators
-                       if (cell := self.cell(workload, name)) for sample in cell.counted)]
+                if any(cell.summed.peak_requested_bytes >= summary.HEAP_BOUND_BYTES
+                       for name in self.record.allocators if (cell := self.cell(workload, name)))]
 
 
 def interval_of(estimate: Estimate | None) -> tuple[float, float] | None:
@@ -182,6 +206,12 @@ def counted_workloads(workloads: list[str]) -> list[str]:
 
 def compute(record: Record) -> Figures:
     figures = Figures(record)
+    if record.kept_run is not None:
+        figures.cells = {key: Cell(cell, [], []) for key, cell in record.kept_run.cells.items()}
+        for one in record.kept_run.failed:
+            figures.failed.setdefault((one["workload"], one["allocator"]), []).extend(
+                {**one, "round": number} for number in one["rounds"])
+        return figures
     medians = summary.cells_of(record.samples)
     grouped: dict[tuple[str, str], list[dict]] = {}
     for sample in record.samples:

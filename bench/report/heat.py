@@ -1,4 +1,4 @@
-# The heat map: every workload, every allocator, how far behind the best.
+# The heat map: every workload, every allocator, how far behind its best rival.
 #
 # Owns: the bands of the colours, what a cell says, and the map as an SVG for other pages. In the
 # report itself it is a table (template/heat.html.j2), which can be sorted, searched and read aloud.
@@ -41,7 +41,7 @@ def cell(figures: Figures, workload: str, allocator: str, figure: str) -> HeatCe
                             True)
         return HeatCell("–", None, None, f"{where}: not run", False)
     ratio = figures.ratio_to_best(workload, allocator, figure)
-    best = figures.best(workload, figure)
+    best = figures.best(workload, allocator, figure)
     own = figures.cells[workload, allocator]
     mark = own.mark(figure)
     lost = (f"; {len(failed)} runs failed" if failed else "") + (
@@ -51,10 +51,9 @@ def cell(figures: Figures, workload: str, allocator: str, figure: str) -> HeatCe
             return HeatCell("–" + mark, None, None, f"{where}: nothing to compare with{lost}",
                             False)
         return HeatCell("0" + mark, None, None, f"{where}: too small to compare{lost}", False)
-    hint = (f"{where}: the best" if best == allocator
-            else f"{where}: {times(ratio)} times {best}") + lost
-    # Below the best is only who may not be the best.
-    return HeatCell(times(ratio) + mark, band(ratio) if ratio >= 1 else None, ratio, hint, False)
+    hint = f"{where}: {times(ratio)} times {best}{lost}"
+    is_fair = ratio >= 1 or figures.may_be_best(workload, allocator, figure)
+    return HeatCell(times(ratio) + mark, band(ratio) if is_fair else None, ratio, hint, False)
 
 
 def columns(figures: Figures) -> list[str]:

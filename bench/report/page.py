@@ -39,7 +39,7 @@ def heat_maps(figures: Figures, anchors: dict[str, str]) -> list[dict]:
             rows.append({"workload": workload, "anchor": anchor(workload, anchors),
                          "title": notes.note(figures, workload)[0], "number": number,
                          "cells": list(zip(names, cells)), "rank": rank,
-                         "of": len(figures.ranked(workload, figure))})
+                         "of": figures.places(workload, record.subject)})
         maps.append({"figure": figure, "word": word, "rows": rows})
     return maps
 
@@ -89,17 +89,18 @@ def sections(charts: Charts, anchors: dict[str, str]) -> list[dict]:
             ratio = figures.ratio_to_best(workload, subject, figure)
             if ratio is not None:
                 ranks.append({"word": word, "rank": figures.rank(workload, subject, figure),
-                              "of": len(figures.ranked(workload, figure)), "ratio": ratio,
+                              "of": figures.places(workload, subject), "ratio": ratio,
                               "band": heat.band(ratio)})
         found.append({
             "workload": workload, "anchor": anchor(workload, anchors), "title": title,
             "sentence": sentence, "ranks": ranks, "commands": commands,
-            "strips": [Markup(one.inline()) for one in charts.strips(workload)] if samples else [],
+            "strips": [Markup(one.inline()) for one in charts.strips(workload)]
+            if figures.runs(workload) else [],
             "rows": strip_rows(figures, workload),
             "failures": facts.failures(figures, workload),
             "after_free": facts.after_free(record, workload),
-            "noisy": sum(bool(sample["is_noisy"]) for sample in samples),
-            "is_timed": facts.is_in_seconds(samples), "runs": len(samples)})
+            "noisy": figures.noisy_runs(workload),
+            "is_timed": facts.is_in_seconds(record, workload), "runs": figures.runs(workload)})
     return found
 
 
@@ -120,9 +121,10 @@ def context(charts: Charts) -> dict:
     wide, narrow = charts.scatter(760, 480), charts.scatter(400, 430)
     return {
         "record": record, "subject": record.subject, "figures": figures, "charts": charts,
-        "others": len(record.allocators) - 1, "workloads": counted_workloads(record.workloads),
+        "others": len(figures.rivals(record.subject)),
+        "workloads": counted_workloads(record.workloads),
         "findings": wording.findings(figures), "cautions": wording.cautions(figures),
-        "tiles": facts.tiles(charts), "facts": facts.about(record),
+        "tiles": facts.tiles(charts), "facts": facts.about(figures),
         "byline": facts.byline(record),
         "repeat": facts.repeat(record), "allocators": facts.allocators(record),
         "best_panels": [Markup(charts.best_panel(figure).inline()) for figure in FIGURES],

@@ -1,4 +1,4 @@
-# Reads the JSON that the runner wrote.
+# Reads the JSON that the runner wrote, or a kept run, which has cells and no samples.
 #
 # Owns: what a result must hold to be shown, and the defaults for all it may lack: results are
 # kept for years, and the runner adds fields. Invariant: after read() each sample has a workload,
@@ -13,6 +13,8 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from .. import kept
+
 
 class NoResult(ValueError):
     """The file is not a result of the runner; the text says what is wrong with it."""
@@ -24,7 +26,8 @@ class Record:
     subject: str
     allocators: list[str]    # in the order of the run, as all lists here
     workloads: list[str]
-    samples: list[dict]
+    samples: list[dict]      # none of a kept run
+    kept_run: kept.Result | None = None
 
     def allocator_facts(self, name: str) -> dict:
         for entry in self.data.get("allocators", []):
@@ -60,6 +63,10 @@ def in_order(*sources) -> list[str]:
 
 
 def from_data(data) -> Record:
+    if kept.is_kept(data):
+        read_run = kept.from_kept(data)
+        return Record(read_run.facts, read_run.subject, read_run.allocators, read_run.workloads, [],
+                      read_run)
     if not isinstance(data, dict) or not isinstance(data.get("samples"), list):
         raise NoResult("it holds no samples; give the JSON file that `python3 -m bench` wrote")
     samples = [sound_sample(sample) for sample in data["samples"]

@@ -84,28 +84,29 @@ def percent(value: float) -> str:
 
 
 def leader_sentence(figures: Figures, kind: str, workloads: list[str]) -> str:
-    means = {name: mean for name in figures.record.allocators
+    subject = figures.record.subject
+    means = {name: mean for name in (subject, *figures.rivals(subject))
              if (mean := figures.mean_to_best(name, kind, workloads))}
     if len(means) < 2:
         return ""
     order = sorted(means, key=lambda name: means[name].value)
-    subject, first = figures.record.subject, order[0]
+    first = order[0]
     word = "time" if kind == TIME else "peak memory"
     lead = "fastest" if kind == TIME else "leanest"
     if subject not in means:
         return f"In {word}, {first} leads; {subject} has no figure."
-    behind = f"typically {times(means[subject].value)} times the best of each workload"
+    behind = f"typically {times(means[subject].value)} times its best rival of each workload"
     if first == subject:
         return (f"{subject} is the {lead} of {len(order)} over all workloads "
                 f"({behind}), before {order[1]} ({times(means[order[1]].value)}).")
-    return (f"In {word}, {first} leads with {times(means[first].value)} times the best of each "
-            f"workload; {subject} is number {order.index(subject) + 1} of {len(order)} "
+    return (f"In {word}, {first} leads (typically {times(means[first].value)} times its best rival "
+            f"of each workload); {subject} is number {order.index(subject) + 1} of {len(order)} "
             f"({behind}).")
 
 
 def against_sentence(figures: Figures, workloads: list[str]) -> str:
     """The subject beside the leader in time and the leader in memory among the others."""
-    others = [name for name in figures.record.allocators if name != figures.record.subject]
+    others = figures.rivals(figures.record.subject)
     parts = []
     for kind, word in ((TIME, "time"), (RSS, "memory")):
         to_best = {name: mean.value for name in others
@@ -125,7 +126,7 @@ def against_sentence(figures: Figures, workloads: list[str]) -> str:
 def losses(figures: Figures, kind: str, workloads: list[str]) -> list[tuple[str, str, float]]:
     """(workload, best, ratio) where the subject is behind, worst first."""
     subject = figures.record.subject
-    found = [(workload, figures.best(workload, kind), ratio) for workload in workloads
+    found = [(workload, figures.best(workload, subject, kind), ratio) for workload in workloads
              if (ratio := figures.ratio_to_best(workload, subject, kind)) and ratio >= LOSS]
     return sorted(found, key=lambda loss: -loss[2])
 
@@ -183,6 +184,6 @@ def cautions(figures: Figures) -> list[str]:
                      "other programs used the machine meanwhile; they are marked with ~.")
     failed = sum(map(len, figures.failed.values()))
     if failed:
-        found.append(f"{failed} of {len(record.samples)} runs failed; they are in no figure and "
+        found.append(f"{failed} of {figures.runs()} runs failed; they are in no figure and "
                      "are listed with their reasons under each workload.")
     return found

@@ -46,6 +46,22 @@ class Choice(unittest.TestCase):
                 allocators.select(wrong, self.known, {})
 
 
+class Rivals(unittest.TestCase):
+    """The one definition of what an allocator stands beside."""
+
+    def test_talus_and_its_presets_are_one_allocator(self):
+        run = ["glibc", "jemalloc", "base", "talus", "talus-fast", "talus-tiny"]
+        for own in ("talus", "talus-fast"):
+            self.assertEqual(["glibc", "jemalloc"], allocators.rivals_of(own, run))
+        self.assertEqual(["jemalloc", "talus"], allocators.rivals_of("glibc", run))
+
+    def test_another_build_is_no_rival_where_there_are_peers(self):
+        self.assertEqual(["glibc", "talus"],
+                         allocators.rivals_of("base", ["glibc", "base", "talus"]))
+        self.assertEqual(["base"], allocators.rivals_of("talus", ["base", "talus", "talus-fast"]))
+        self.assertEqual(["b"], allocators.rivals_of("a", ["a", "b", "talus-fast"]))
+
+
 class Absent(unittest.TestCase):
     """An allocator that is not there is named, with its reason."""
 

@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from bench import gate, intervals
+from bench import gate, intervals, summary
 from bench.tests.test_summary import sample
 
 ROWS = ("V", "W", "X", "Y")
@@ -100,6 +100,10 @@ class AgainstABuild(unittest.TestCase):
         self.assertEqual(2, self.check(factors={"base": 1, "talus": 2}, rounds=1)[0])
 
 
+def compared(now: list[dict], then: list[dict], peers: list[str]) -> tuple[int, str]:
+    return check(gate.compare_with_reference(now, summary.cells_of(then), peers))
+
+
 class AgainstAReference(unittest.TestCase):
     peers = ["glibc", "jemalloc"]
 
@@ -107,7 +111,7 @@ class AgainstAReference(unittest.TestCase):
         then = samples({"talus": 0.8, "glibc": 1, "jemalloc": 1.1}, seed=2)
         now = samples({"talus": 0.8 * talus * machine, "glibc": machine,
                        "jemalloc": 1.1 * machine}, seed=3, **wishes)
-        return check(gate.compare_with_reference(now, then, self.peers))
+        return compared(now, then, self.peers)
 
     def test_another_machine_passes(self):
         self.assertEqual(0, self.check(1, machine=3.0)[0])
@@ -124,18 +128,18 @@ class AgainstAReference(unittest.TestCase):
     def test_a_row_without_a_peer_is_unknown(self):
         then = samples({"talus": 1, "glibc": 1})
         now = without(samples({"talus": 1, "glibc": 1}, seed=2), "V", "glibc")
-        status, output = check(gate.compare_with_reference(now, then, ["glibc"]))
+        status, output = compared(now, then, ["glibc"])
         self.assertEqual(0, status)
         self.assertIn("unknown V: time could not be compared", output)
         self.assertIn("passed, but 2 are unknown", output)
         worse = without(samples({"talus": 2, "glibc": 1}), "V", "glibc")
-        self.assertEqual(1, check(gate.compare_with_reference(worse, then, ["glibc"]))[0])
+        self.assertEqual(1, compared(worse, then, ["glibc"])[0])
 
     def test_a_row_is_compared_by_the_peers_that_have_it(self):
         then = samples({"talus": 1, "glibc": 1, "jemalloc": 1})
         now = without(samples({"talus": 2, "glibc": 1, "jemalloc": 1}), "V", "glibc")
         for sides in ((now, then), (without(now, "W", "talus"), without(then, "X", "glibc"))):
-            status, output = check(gate.compare_with_reference(*sides, self.peers))
+            status, output = compared(*sides, self.peers)
             self.assertEqual(1, status)
             for row in ("V", "X"):
                 self.assertRegex(output, rf"WORSE   {row}: time x (1\.9|2\.0)")
@@ -146,7 +150,7 @@ class AgainstAReference(unittest.TestCase):
         for one in now:
             if one["allocator"] == "jemalloc":
                 one["result"] |= {"trims": False, "trim_is_timed": True}
-        self.assertEqual(0, check(gate.compare_with_reference(now, then, self.peers))[0])
+        self.assertEqual(0, compared(now, then, self.peers)[0])
 
 
 class Runs(unittest.TestCase):

@@ -357,8 +357,8 @@ class Tracked(Tree):
                     ("build-gcc/made.txt", 1, "build-output"))
 
     def test_size(self):
-        self.write("docs/fits.json", "x" * 4096 * 1024)
-        self.write("docs/large.json", "x" * (4096 * 1024 + 1))
+        self.write("docs/fits.json", "x" * 256 * 1024)
+        self.write("docs/large.json", "x" * (256 * 1024 + 1))
         self.expect(("docs/large.json", 1, "file-size"))
 
     def test_only_what_git_tracks(self):

@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 
-FILE_BYTES_MAX = 4096 * 1024
+FILE_BYTES_MAX = 256 * 1024
 OUTPUT_FOLDERS = {"CMakeFiles", "__pycache__", "node_modules"}
 OUTPUT_NAMES = {"CMakeCache.txt", "CTestTestfile.cmake", "build.ninja", "compile_commands.json",
                 "cmake_install.cmake", "install_manifest.txt", "a.out", "core", "perf.data",
