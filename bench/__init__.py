@@ -20,6 +20,7 @@
 # keep.py           python3 -m bench.keep: keeps a run in bench/results
 # corner.py         python3 -m bench.corner: each allocator beside its best rivals
 # history.py        python3 -m bench.history: the tables of all kept full runs
+# readme.py         python3 -m bench.readme: README's figures and charts of one kept run
 # report/           pages and charts made of the JSON
 #
 # SPDX-License-Identifier: MIT
