@@ -173,6 +173,19 @@ struct FileCalls : ClockCalls {
          to_long(name));
   }
 
+  // Waits until something can be written, so long at most. False: nothing can. Filters of system
+  // calls seldom allow it (rare_calls.hpp).
+  static bool wait_to_write(long file, uint64_t milliseconds) noexcept {
+    constexpr int16_t can_write = 4;  // POLLOUT
+    struct {
+      int file;
+      int16_t asked, found;
+    } one = {static_cast<int>(file), can_write, 0};
+    const timespec span{static_cast<time_t>(milliseconds / 1000),
+                        static_cast<long>(milliseconds % 1000) * 1000000};
+    return call(SYS_ppoll, to_long(&one), 1, to_long(&span), 0, 8) != 0;
+  }
+
   // A pipe: whoever reads at the first end waits for a letter, or until nobody has the second.
   static bool make_pipe(int (&ends)[2]) noexcept {
     return call(SYS_pipe2, to_long(ends), O_CLOEXEC) == 0;

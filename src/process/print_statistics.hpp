@@ -7,7 +7,9 @@
 // no helper they come from slow paths of the allocator alone. Invariants: nothing is allocated and
 // only system calls are made; the sample lies in the library's data, so that stacks of 16 KiB are
 // enough; the lock is taken before all locks of the heap, and nobody waits for it for ever: who
-// holds it may be waiting for the reader of a pipe. Called on: any thread, without locks of the
+// holds it may be waiting for the reader of a pipe. A sample that an option asked for waits for its
+// reader no longer than a moment: neither a pipe without a reader nor a reader that stopped reading
+// keeps a process from its end. Called on: any thread, without locks of the
 // heap. Must not know: what is in a sample.
 #ifndef TALUS_PROCESS_PRINT_STATISTICS_HPP
 #define TALUS_PROCESS_PRINT_STATISTICS_HPP
@@ -49,11 +51,12 @@ inline bool begin_printing() noexcept {
 }
 
 // The lock is held.
-inline int print_sample(long file, StatsFormat format, bool with_csv_header) noexcept {
+inline int print_sample(long file, Reader reader, StatsFormat format,
+                        bool with_csv_header) noexcept {
   Statistics& sample = statistics_printer.sample;
   StatisticsOutput& output = statistics_printer.output;
   collect_statistics(sample);
-  output.begin(file);
+  output.begin(file, reader);
   switch (format) {
     case StatsFormat::text:
       text_form::print(output, sample);
@@ -74,7 +77,7 @@ inline int print_sample(long file, StatsFormat format, bool with_csv_header) noe
 // One sample for who asks. 0, or an error: EBUSY, or what the kernel said of the descriptor.
 inline int print_statistics(int file, StatsFormat format) noexcept {
   if (!begin_printing()) return EBUSY;
-  const int error = print_sample(file, format, true);
+  const int error = print_sample(file, Reader::waited_for, format, true);
   statistics_printer.lock.give();
   return error;
 }
@@ -95,9 +98,11 @@ inline StatisticsPath statistics_path() noexcept {
   return path;
 }
 
+// Never waits: a pipe must have a reader already.
 inline long open_to_write(const char* path, int how) noexcept {
-  return arch::system_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path),
-                           O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644, 0, 0);
+  const int always = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  return arch::system_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), always | how, 0644,
+                           0, 0);
 }
 
 // An exposition of OpenMetrics stands alone in its file, and readers find a whole one. Each process
@@ -110,7 +115,7 @@ inline bool replace_file(const StatisticsPath& path) noexcept {
     file = open_to_write(fresh.data(), O_EXCL);
   }
   if (file < 0) return false;
-  const int error = print_sample(file, StatsFormat::openmetrics, false);
+  const int error = print_sample(file, Reader::of_own_file, StatsFormat::openmetrics, false);
   os::System::close_file(file);
   if (error == 0 && os::System::rename(fresh.data(), path.data())) return true;
   os::System::remove_name(fresh.data());
@@ -160,7 +165,7 @@ inline bool append_to_file(const StatisticsPath& path, StatsFormat format) noexc
     bool& has_header = statistics_printer.has_csv_header;
     const bool with_header = turn.end >= 0 ? turn.end == 0 : !has_header;
     if (turn.end < 0) has_header = true;
-    error = print_sample(file, format, with_header);
+    error = print_sample(file, Reader::of_own_file, format, with_header);
   }
   os::System::close_file(file);
   return error == 0;
@@ -175,7 +180,7 @@ inline void print_as_options_say() noexcept {
   if (is_stdout || is_same_name(where, "stderr")) {
     const bool with_header = !statistics_printer.has_csv_header;
     statistics_printer.has_csv_header = true;
-    print_sample(is_stdout ? 1 : 2, format, with_header);
+    print_sample(is_stdout ? 1 : 2, Reader::of_programs, format, with_header);
     return statistics_printer.lock.give();
   }
   const StatisticsPath path = statistics_path();
@@ -189,6 +194,7 @@ inline void print_as_options_say() noexcept {
   if (is_done || is_said) return;
   Text warning;
   warning.put("talus: cannot write statistics to ").put(path.data()).put("\n");
+  if (rare_calls.are_allowed() && !os::System::wait_to_write(2, 0)) return;
   os::System::write_quietly(2, warning.data(), warning.length());
 }
 

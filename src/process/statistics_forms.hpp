@@ -14,45 +14,10 @@
 
 #include "process/escaped.hpp"
 #include "process/statistics.hpp"
+#include "process/statistics_output.hpp"
 #include "process/version.hpp"
 
 namespace talus {
-
-// A file that is written in pieces of a buffer.
-struct StatisticsOutput {
-  static constexpr size_t buffer_bytes = 4096;
-  static constexpr size_t item_bytes_max = 512;  // of what is put between two calls of next()
-
-  TextBuffer<buffer_bytes> text;
-  long file = 0;  // which begin() says
-  int error = 0;  // the first that the kernel gave
-
-  void begin(long descriptor) noexcept {
-    text.clear();
-    file = descriptor;
-    error = 0;
-  }
-  // Makes room for one more item.
-  TextBuffer<buffer_bytes>& next() noexcept {
-    if (text.length() + item_bytes_max >= buffer_bytes) flush();
-    return text;
-  }
-  void flush() noexcept {
-    const char* at = text.data();
-    size_t left = text.length();
-    while (left > 0 && error == 0) {
-      const long written = os::System::write_quietly(file, at, left);
-      if (written == os::System::interrupted) continue;
-      if (written <= 0) {
-        error = written == 0 ? EIO : static_cast<int>(-written);
-        break;
-      }
-      at += written;
-      left -= static_cast<size_t>(written);
-    }
-    text.clear();
-  }
-};
 
 // Calls visit(number, thread) for the threads there are, a few at a time, `most` at most.
 template <typename Visit>

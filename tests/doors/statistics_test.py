@@ -315,17 +315,64 @@ class Moments(unittest.TestCase):
             self.assertEqual(result.stderr.decode(),
                              f"talus: cannot write statistics to {missing}\n")
 
-    def test_a_reader_that_does_not_read_does_not_keep_the_program(self):
-        begin = time.monotonic()
+    def full_pipe(self):
+        """Nobody reads from it, and nothing more can be written to it."""
         reading, writing = os.pipe()
+        self.addCleanup(os.close, reading)
+        self.addCleanup(os.close, writing)
         os.set_blocking(writing, False)
-        os.write(writing, b"x" * 65536)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(writing, b"x" * 4096)
         os.set_blocking(writing, True)
-        self.run_to_file("sleep", 500, file=f"/proc/{os.getpid()}/fd/{writing}",
-                         PRINT_STATS_TRIGGER=2, PRINT_STATS_MS=100, HELPER=1)
-        self.assertLess(time.monotonic() - begin, 10)
-        os.close(reading)
-        os.close(writing)
+        return reading, writing
+
+    def test_a_reader_that_does_not_read_does_not_keep_the_program(self):
+        _, writing = self.full_pipe()
+        for trigger, words in ((1, ["bytes", 1]), (2, ["sleep", 500]), (3, ["sleep", 500])):
+            begin = time.monotonic()
+            result = run(*words, PRINT_STATS=f"/proc/{os.getpid()}/fd/{writing}",
+                         PRINT_STATS_TRIGGER=trigger, PRINT_STATS_MS=100, HELPER=1)
+            self.assertEqual(result.returncode, 0)
+            self.assertLess(time.monotonic() - begin, 10)
+
+    def test_stdout_and_stderr_that_nobody_reads_do_not_keep_the_program(self):
+        _, writing = self.full_pipe()
+        for place in ("stdout", "stderr"):
+            begin = time.monotonic()
+            done = subprocess.run([PROGRAMS["shared"], "bytes", "1"], timeout=30, check=False,
+                                  env=environment_with({"PRINT_STATS": place}),
+                                  stdin=subprocess.DEVNULL, stdout=writing, stderr=writing)
+            self.assertEqual(done.returncode, 0)
+            self.assertLess(time.monotonic() - begin, 20)
+
+    def test_a_pipe_without_a_reader_does_not_keep_the_program(self):
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        for program in ("shared", "static"):
+            for form in FORMATS:
+                result = run("bytes", 1, program=program, PRINT_STATS=pipe,
+                             PRINT_STATS_FORMAT=form)
+                self.assertEqual(result.returncode, 0)
+                self.assertEqual(result.stderr.decode(),
+                                 f"talus: cannot write statistics to {pipe}\n")
+
+    def test_a_slow_reader_of_a_pipe_gets_all(self):
+        pipe = os.path.join(self.folder, "pipe")
+        os.mkfifo(pipe)
+        reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        writing = os.open(pipe, os.O_WRONLY)
+        os.write(writing, b"x" * (65536 - 4096))  # room for one piece of several
+        with subprocess.Popen([PROGRAMS["shared"], "bytes", "1"],
+                              env=environment_with({"PRINT_STATS": pipe,
+                                                    "PRINT_STATS_FORMAT": OPENMETRICS})) as process:
+            time.sleep(0.3)
+            os.close(writing)
+            os.set_blocking(reading, True)
+            with os.fdopen(reading, "rb") as file:
+                content = file.read()
+            self.assertEqual(process.wait(timeout=30), 0)
+        read_openmetrics(content.lstrip(b"x"))
 
 
 def main():
