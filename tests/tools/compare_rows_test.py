@@ -14,13 +14,13 @@ from compare_test import Folder, library
 class Rows(Folder):
     def test_each_row_has_its_settings_and_the_record_says_which(self):
         log, table = self.path("log"), self.path("table.csv")
-        text = self.path("text.md")
+        text, page = self.path("text.md"), self.path("page.html")
         script = self.script("#!/bin/sh\n"
                              f'echo "$TALUS_PRESET/$TALUS_DECAY_MS/$TALUS_THP" >> {log}\n')
         result, told, found = self.compare((), script, "a|b", options=(
             "--lib", library("same"), "--rounds", "1", "--only", "libc,talus,talus-tiny",
             "--alloc", "talus-fast", "--with", "DECAY_MS=0,TALUS_THP=never", "--csv", table,
-            "--markdown", text), env=environment(TALUS_DECAY_MS="7"))
+            "--markdown", text, "--html", page), env=environment(TALUS_DECAY_MS="7"))
         names = ["talus", "talus-fast", "talus-tiny", "talus+decay_ms=0+thp=never", "libc"]
         self.assertEqual(list(found), names)
         with open(log, encoding="utf-8") as file:
@@ -34,6 +34,9 @@ class Rows(Folder):
         self.assertEqual((told["command"][1], told["command"][-2:]), ("compare", [script, "a|b"]))
         self.assertRegex(told["date"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.check_csv(table, names, told)
+        with open(page, encoding="utf-8") as file:
+            self.assertIn(", <code>TALUS_DECAY_MS=0</code>, <code>TALUS_THP=never</code></li>",
+                          file.read())
         self.check_markdown(text, result, told)
 
     def check_csv(self, path, names, told):

@@ -37,6 +37,11 @@ class Show(Folder):
         space = "{http://www.w3.org/2000/svg}"
         self.assertEqual(len(list(root.iter(space + "svg"))), 3)
         self.assertEqual(len(list(root.iter(space + "circle"))), 3 * 2 * 3)
+        shown = "".join(root.itertext())
+        self.assertIn(f"Made at {told['date']} by ", shown)
+        self.assertIn(" compare --rounds 3 --alloc same=", shown)
+        first = next(root.iter("{http://www.w3.org/1999/xhtml}p"))
+        self.assertTrue(first.text.startswith(told["verdict"]), first.text)
         rows = list(root.iter("{http://www.w3.org/1999/xhtml}tr"))
         self.assertEqual([row[0].text for row in rows], ["allocator", "libc", "same"] * 3)
         self.assertEqual([len(row) for row in rows], [6] * 9)

@@ -8,6 +8,7 @@
 #ifndef TALUS_TOOLS_TALUS_COMPARE_SHOW_HPP
 #define TALUS_TOOLS_TALUS_COMPARE_SHOW_HPP
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -38,15 +39,16 @@ std::string shell_text(const std::vector<std::string>& words);
 // "3 of 3 rounds, 1 warm-up, medians"
 std::string text_of_rounds(const Comparison& comparison);
 
-// A measure with spread and ratio, and others beside it: one table of every shape.
+// A measure with spread and ratio, and two beside it: one table of every shape.
 struct Section {
   MeasureId main;
-  std::vector<MeasureId> beside;
+  std::array<MeasureId, 2> beside;
 };
-inline const std::vector<Section> sections{
+inline constexpr std::array<Section, 3> sections{{
     {measure_wall, {measure_voluntary, measure_involuntary}},
     {measure_cpu, {measure_user, measure_sys}},
-    {measure_peak, {measure_minor_faults, measure_major_faults}}};
+    {measure_peak, {measure_minor_faults, measure_major_faults}},
+}};
 
 // What stands below the figures in every shape.
 inline constexpr const char* legend_lines[] = {
