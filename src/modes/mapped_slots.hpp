@@ -158,8 +158,7 @@ inline void guard_next_slots() noexcept {
   void* const at = to_pointer(pool.guarded_end);
   pool.has_guards = os::System::allow(at, bytes);
   if (!pool.has_guards) return;
-  pool.has_guards = os::System::refuses_unknown_advice(at, bytes) &&
-                    os::System::set_guards(at, bytes);
+  pool.has_guards = os::System::set_guards(at, bytes);
   if (pool.has_guards) {
     pool.guarded_end += bytes;
   } else if (!os::System::withdraw(at, bytes)) {

@@ -24,6 +24,7 @@ struct FakePlan {
   Atomic<uint64_t> page_bytes;     // 0: the real one
   Atomic<uint64_t> map_base;       // addresses are handed out upward from here; 0: the kernel's
   Atomic<uint64_t> misaligned_calls;  // calls whose arguments were no multiples of the page
+  Atomic<bool> keeps_holes;        // room of a file is given back by the answer alone
   Atomic<uint64_t> nodes;          // that the machine has; 0: as the kernel says
   Atomic<long> node_answer;        // to each wish for a node; 0: by the above
   // the last wish for a node, and the last name of a mapping
@@ -82,8 +83,9 @@ struct FakeOs : LinuxOs {
            LinuxOs::reserve_room(file, offset, bytes);
   }
   static bool give_room_back(long file, uint64_t offset, size_t bytes) noexcept {
-    return permits(FakeCall::give_room_back, nullptr, bytes) &&
-           LinuxOs::give_room_back(file, offset, bytes);
+    if (!permits(FakeCall::give_room_back, nullptr, bytes)) return false;
+    if (fake_plan.keeps_holes.load_relaxed()) return true;  // [hint]
+    return LinuxOs::give_room_back(file, offset, bytes);
   }
   static bool map_file(void* at, size_t bytes, long file, uint64_t offset,
                        FileSharing sharing) noexcept {

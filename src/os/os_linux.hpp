@@ -6,7 +6,8 @@
 //                         and anywhere otherwise; null when refused or outside the page map's
 //                         addresses. Touches no memory.
 //   unmap(at, bytes)      gives addresses back; false: they stay mapped.
-//   purge(at, bytes)      drops the pages' contents and memory, they read as zero; false: kept.
+//   purge(at, bytes)      drops the pages' contents and memory, they read as zero; false: kept, or
+//                         nobody may rely on what they hold (os/kernel_proofs.hpp).
 //   purge_runs(runs, count)  purges many runs of pages in one call, so that other processors are
 //                         told but once; returns how many went, from the first on. Linux 6.14 or
 //                         younger; only where rare_calls.hpp allows it, as
@@ -48,11 +49,7 @@
 #include <time.h>
 
 #include "base/base.hpp"
-#include "os/watched_calls.hpp"
-
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4
-#endif
+#include "os/kernel_proofs.hpp"
 
 namespace talus::os {
 
@@ -76,7 +73,7 @@ struct PageRun {
 };
 static_assert(sizeof(PageRun) == sizeof(iovec));
 
-struct LinuxOs : WatchedCalls {
+struct LinuxOs : KernelProofs {
   static size_t page_bytes() noexcept { return getauxval(AT_PAGESZ); }
   // True in a process that got rights from its file: it must not listen to its environment.
   static bool is_secure() noexcept { return getauxval(AT_SECURE) != 0; }
@@ -102,11 +99,11 @@ struct LinuxOs : WatchedCalls {
     return page_call(SYS_munmap, at, bytes) == 0;
   }
   static bool purge(void* at, size_t bytes) noexcept {
-    return page_call(SYS_madvise, at, bytes, MADV_DONTNEED) == 0;
+    return is_purge_true() && page_call(SYS_madvise, at, bytes, MADV_DONTNEED) == 0;
   }
   static size_t purge_runs(const PageRun* runs, size_t count) noexcept {
-    constexpr long process_madvise = 440, own_process = -10000;
     if (TALUS_UNLIKELY(page_watch.is_on())) return purge_one_by_one(runs, count);
+    if (!is_purge_of_runs_true()) return 0;
     const long result = call(process_madvise, own_process, to_long(runs),
                              static_cast<long>(count), MADV_DONTNEED, 0);
     size_t left = is_error(result) ? 0 : static_cast<size_t>(result);
@@ -117,17 +114,17 @@ struct LinuxOs : WatchedCalls {
   static bool renew(void* at, size_t bytes) noexcept {
     const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     const long result = page_call(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-    if (!is_error(result)) return true;
+    if (result == to_long(at)) return true;
     map_if_gone(at, bytes);
     return false;
   }
   static size_t move_pages(void* from, void* to, size_t bytes) noexcept {
     if constexpr (TALUS_COPY_ONLY != 0) return 0;
+    if (!is_move_true()) return 0;
     bytes = bytes_of_one_mapping(from, bytes);
-    const long flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
     const long length = static_cast<long>(bytes);
-    const long result = page_call(SYS_mremap, from, bytes, length, flags, to_long(to));
-    if (!is_error(result)) return bytes;
+    const long result = page_call(SYS_mremap, from, bytes, length, move_flags, to_long(to));
+    if (result == to_long(to)) return bytes;
     if (result != invalid_argument) map_if_gone(to, bytes);
     return 0;
   }
@@ -161,7 +158,7 @@ struct LinuxOs : WatchedCalls {
     // Asks for a page more: refused as such where another mapping begins, else for want of room.
     const long result = call(SYS_mremap, to_long(at), length, length + page, 0);
     if (result == no_memory) return true;
-    if (is_error(result)) return false;
+    if (result != to_long(at)) return false;
     return unmap(static_cast<char*>(at) + bytes, static_cast<size_t>(page));
   }
 
@@ -181,7 +178,7 @@ struct LinuxOs : WatchedCalls {
   static bool withdraw(void* at, size_t bytes) noexcept {
     const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     const long result = page_call(SYS_mmap, at, bytes, PROT_NONE, flags, -1, 0);
-    return !is_error(result) || (protect(at, bytes) && purge(at, bytes));
+    return result == to_long(at) || (protect(at, bytes) && purge(at, bytes));
   }
 
   // Asks for huge pages in a range; only a hint, so a refusal changes nothing.
@@ -257,17 +254,10 @@ struct LinuxOs : WatchedCalls {
   // These pages lose contents and memory, and nobody may touch them; they are no mapping of their
   // own. False: the kernel cannot (before Linux 6.13), or some of them are locked in memory.
   static bool set_guards(void* at, size_t bytes) noexcept {
-    constexpr long guard_install = 102;
-    return page_call(SYS_madvise, at, bytes, guard_install) == 0;
-  }
-  // An emulator may take every advice, and do nothing.
-  static bool refuses_unknown_advice(void* at, size_t bytes) noexcept {
-    constexpr long unknown = 0x7fffffff;
-    return call(SYS_madvise, to_long(at), static_cast<long>(bytes), unknown) != 0;
+    return is_guard_true() && page_call(SYS_madvise, at, bytes, guard_install) == 0;
   }
   // Pages with guards can be used, and read as zero. False: nothing changed.
   static bool lift_guards(void* at, size_t bytes) noexcept {
-    constexpr long guard_remove = 103;
     return call(SYS_madvise, to_long(at), static_cast<long>(bytes), guard_remove) == 0;
   }
   // These pages read as zero in each child that has a memory of its own, however it is made.

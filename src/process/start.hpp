@@ -56,6 +56,10 @@ inline void say_options() noexcept {
   put_limits(text);
   text.put("\n");
   os::System::write_error(text.data(), text.length());
+  if (os::System::is_purge_broken()) {
+    warn("talus: MADV_DONTNEED is answered and clears nothing here (an emulator or a sandbox), so "
+         "no memory is given back");
+  }
   const bool is_share = options.limit_soft.kind == AmountKind::percent ||
                         options.limit_hard.kind == AmountKind::percent;
   if (is_share && machine.memory_bytes == 0) {

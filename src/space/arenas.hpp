@@ -185,7 +185,8 @@ class Arenas {
   }
   bool may_purge() const noexcept {
     const PageProvider* from = provider();
-    return TALUS_LIKELY(from == nullptr) || from->purge != nullptr || from->falls_back;
+    if (TALUS_LIKELY(from == nullptr)) return !os::System::is_purge_broken();
+    return from->purge != nullptr || from->falls_back;
   }
   bool purge(uintptr_t base, size_t bytes) const noexcept {
     const PageProvider* from = provider_of(base);

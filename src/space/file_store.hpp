@@ -206,11 +206,24 @@ class FileStore {
   }
   // False: something may lie there still, so it is reserved as before, and will be asked for again.
   bool give_granules_back(FilePiece& piece, GranuleRun run) noexcept {
-    if (!map_strange(piece, run)) return false;
-    if (!os::System::give_room_back(file_, piece.offset_of(run.from), run.bytes())) return false;
+    if (holes_ == os::Verdict::broken || !map_strange(piece, run)) return false;
+    const bool is_proof = holes_ == os::Verdict::unknown;
+    volatile char& first = *static_cast<char*>(piece.at(run.from));
+    if (is_proof) first = 1;
+    const uint64_t offset = piece.offset_of(run.from);
+    if (!os::System::give_room_back(file_, offset, run.bytes())) return false;
+    if (is_proof) prove_hole(first, offset);
+    if (holes_ == os::Verdict::broken) return false;
     piece.reserved.set(run.from, run.to, false);
     reserved_bytes_ -= run.bytes();
-    return true;
+    return holes_ == os::Verdict::holds;
+  }
+  // The store's first hole is looked at, for which a page of it needs room once more.
+  void prove_hole(const volatile char& first, uint64_t offset) noexcept {
+    const size_t page_bytes = os::page_bytes();
+    if (!os::System::reserve_room(file_, offset, page_bytes)) return;
+    holes_ = first == 0 ? os::Verdict::holds : os::Verdict::broken;
+    os::System::give_room_back(file_, offset, page_bytes);
   }
   // Memory of the process's own, or of a lost file, goes with its mapping.
   bool map_strange(FilePiece& piece, GranuleRun run) noexcept {
@@ -234,6 +247,7 @@ class FileStore {
   bool grows_ = false;
   bool has_lost_ = false;  // strange granules may be shared parts of a file that was lost
   long file_ = 0;  // zero at the start, as all of it; a store that is not open is never asked
+  os::Verdict holes_ = os::Verdict::unknown;  // do they read as zero?
   os::FileIdentity identity_;
   uint64_t bytes_max_ = 0;
   uint64_t length_ = 0;

@@ -57,3 +57,25 @@ target_link_libraries(door_fork_alone PRIVATE Threads::Threads)
 door_test(fork_alone door_fork_alone)
 set_tests_properties(doors.fork_alone PROPERTIES
   ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:talus_shared>)
+
+# A kernel whose answers are not true.
+add_executable(door_kernel_answers kernel_answers.c)
+target_compile_options(door_kernel_answers PRIVATE -Wall -Wextra -fno-builtin)
+foreach(call advice moves)
+  door_test(kernel_answers_${call} door_kernel_answers ${call})
+  set_tests_properties(doors.kernel_answers_${call} PROPERTIES SKIP_RETURN_CODE 77
+    ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:talus_shared>;TALUS_HELPER=1;TALUS_DECAY_MS=200")
+endforeach()
+door_test(kernel_answers_mapped door_kernel_answers advice)
+set_tests_properties(doors.kernel_answers_mapped PROPERTIES SKIP_RETURN_CODE 77
+  ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:talus_shared>;TALUS_MODE=mapped")
+# The user is told, by TALUS_VERBOSE and by `talus check`.
+set(true_program ${CMAKE_COMMAND} -E true)
+door_test(kernel_answers_verbose door_kernel_answers advice ${true_program})
+set_tests_properties(doors.kernel_answers_verbose PROPERTIES
+  ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:talus_shared>;TALUS_VERBOSE=1"
+  PASS_REGULAR_EXPRESSION "MADV_DONTNEED is answered and clears nothing" SKIP_RETURN_CODE 77)
+door_test(kernel_answers_check door_kernel_answers advice $<TARGET_FILE:talus>
+  check --lib $<TARGET_FILE:talus_shared> -- ${true_program})
+set_tests_properties(doors.kernel_answers_check PROPERTIES
+  PASS_REGULAR_EXPRESSION "MADV_DONTNEED is answered and clears nothing" SKIP_RETURN_CODE 77)

@@ -17,6 +17,7 @@
 
 #include "command.hpp"
 #include "future_process.hpp"
+#include "kernel_answers.hpp"
 #include "library.hpp"
 #include "loader_listing.hpp"
 #include "process_view.hpp"
@@ -185,7 +186,10 @@ Finding find_in_listing(const Program& program, const std::string& library,
 
 int report(const Finding& finding, const ProcessFacts& facts) {
   print_finding(finding);
-  if (finding.is_active) print_effective_options(facts);
+  if (finding.is_active) {
+    print_kernel_answers();
+    print_effective_options(facts);
+  }
   return finding.is_active ? exit_yes : exit_no;
 }
 
@@ -217,6 +221,7 @@ int check_process(const std::string& pid) {
   const Finding finding = find_in_process(view);
   print_finding(finding);
   if (!finding.is_active) return exit_no;
+  print_kernel_answers();
   if (view.is_secure) {
     fmt::print("note: the process gained privileges and ignores the environment\n");
   }

@@ -63,8 +63,7 @@ size_t run_blocks() {
 
 bool has_guards() {
   void* page = os::LinuxOs::map(nullptr, 4096);
-  const bool has = os::LinuxOs::refuses_unknown_advice(page, 4096) &&
-                   os::LinuxOs::set_guards(page, 4096);
+  const bool has = os::LinuxOs::set_guards(page, 4096);
   os::LinuxOs::unmap(page, 4096);
   return has;
 }

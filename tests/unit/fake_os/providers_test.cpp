@@ -213,6 +213,25 @@ INSTANTIATE_TEST_SUITE_P(Calls, FileOnABadKernel,
                          testing::Values(FakeCall::reserve_room, FakeCall::give_room_back,
                                          FakeCall::map_file));
 
+// A file whose holes are answered and not made: what was there is never taken for zero.
+TEST(FileWithoutHoles, KeepsItsMemory) {
+  EXPECT_EQ(test::run_in_child([] {
+              ProviderChoice wish;
+              wish.kind = ProviderKind::file;
+              memcpy(wish.directory, "/tmp", 5);
+              test::require(start_file(wish), "a file in /tmp");
+              os::fake_plan.keeps_holes.store_relaxed(true);
+              for (int round = 0; round < 3; round++) {
+                test::require(use_process_memory() == 0, "refused");
+                Locked held{space.lock()};
+                space.trim(held, 0);
+              }
+              const size_t row = test::row_of(FakeCall::give_room_back);
+              test::require(os::fake_plan.calls[row].load_relaxed() > 0, "no hole was made");
+            }),
+            "");
+}
+
 // A provider that has so many bytes left.
 size_t bytes_left = 0;
 bool commit_what_is_left(uintptr_t, size_t bytes, size_t) noexcept {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// One page of this command is purged, and looked at.
+
+#include "kernel_answers.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace talus::tool {
+namespace {
+
+// True as well where there is no page to look at.
+bool is_purge_true() {
+  const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+  void* const page = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (page == MAP_FAILED) return true;
+  auto& mark = *static_cast<volatile char*>(page);
+  mark = 1;
+  const bool is_true = ::madvise(page, bytes, MADV_DONTNEED) != 0 || mark == 0;
+  ::munmap(page, bytes);
+  return is_true;
+}
+
+}  // namespace
+
+void print_kernel_answers() {
+  if (is_purge_true()) return;
+  fmt::print(
+      "note: MADV_DONTNEED is answered and clears nothing here (an emulator or a sandbox), so "
+      "Talus gives no memory back\n");
+}
+
+}  // namespace talus::tool
