@@ -21,7 +21,7 @@ BENCH_PACKAGES := g++ --optional valgrind redis-server lua5.4 sqlite3 nodejs
 VENV := build/bench-venv
 BENCH_PYTHON = $(if $(wildcard $(VENV)/bin/python3),$(VENV)/bin/python3,python3)
 
-.PHONY: demo test soak fuzz build install test-programs test-model bench-quick bench-full \
+.PHONY: demo test test-one soak fuzz build install test-programs test-model bench-quick bench-full \
   bench-check bench-setup bench-build peers clean packages
 
 # Builds Talus and shows a real program with and without it.
@@ -36,6 +36,15 @@ build: packages
 test:
 	@tools/install_packages.sh $(TEST_PACKAGES)
 	@tools/test.sh
+
+# One test, after building what it needs: make test-one TEST=unit.heap FILTER='Resize.*'
+# TEST is a name of `ctest -N`, or a regular expression; FILTER chooses cases of GoogleTest.
+test-one:
+	@$(if $(TEST),,echo "make test-one: say TEST=NAME" >&2; exit 2)
+	@mkdir -p build
+	@cmake --preset release >build/test-one.log || { tail -20 build/test-one.log; exit 1; }
+	@python3 -B tools/test_one.py --build $(BUILD) --jobs $(JOBS) \
+	  $(if $(FILTER),--filter '$(FILTER)') '$(TEST)'
 
 # The promises on retained memory in full: half an hour, of which the drifting trace takes 20 min.
 # For an idle machine of one's own; as root it changes settings of the kernel for a minute each.

@@ -30,7 +30,8 @@ def kind_of(path):
         return "cpp"
     if name.endswith(HASH_ENDINGS) or name in HASH_NAMES:
         return "hash"
-    if name == "README.md" or (path.startswith("docs/") and name.endswith(".md")):
+    if name == "README.md" or (name.endswith(".md") and (path.startswith("docs/")
+                                                         or "/" not in path)):
         return "doc"
     return None
 

@@ -297,7 +297,9 @@ class Links(Tree):
         self.write("docs/a.md", "[ok](../src/README.md#floors) [web](https://x.y) [here](#a)\n"
                    "```\n[code](gone.md)\n```\n`[span](gone.md)` [bad](gone.md)\n[ref]: lost.md\n")
         self.write("README.md", "![picture](docs/a.png)\n[ok](docs/a.md)\n")
-        self.expect(("README.md", 1, "link"), ("docs/a.md", 5, "link"), ("docs/a.md", 6, "link"))
+        self.write("CONTRIBUTING.md", "[bad](gone.md)\n")
+        self.expect(("CONTRIBUTING.md", 1, "link"), ("README.md", 1, "link"),
+                    ("docs/a.md", 5, "link"), ("docs/a.md", 6, "link"))
 
     def test_document_named_in_a_comment(self):
         self.write("docs/a.md", "here\n")

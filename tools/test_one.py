@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Builds what one test needs, and runs it: what `make test-one TEST=NAME` does.
+#
+# Owns: from the name of a test to the targets of the build. CTest's own files say which programs a
+# test runs; a folder of the build that a test is given means all that is built there.
+# It must not know any test by name.
+"""Runs tests by name, after building what they need."""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+TEST = re.compile(r"^add_test\(\[=\[(.*?)\]=\] (.*)\)$", re.M)
+PROPERTIES = re.compile(r"^set_tests_properties\(\[=\[(.*?)\]=\] PROPERTIES (.*)\)$", re.M)
+SUBDIRECTORY = re.compile(r'^subdirs\("(.*)"\)$', re.M)
+NEAR_MAX = 12
+
+
+def tests_of(folder):
+    """By name, all words of a test's command and properties, of a folder and those below."""
+    with open(os.path.join(folder, "CTestTestfile.cmake"), encoding="utf-8") as file:
+        text = file.read()
+    found = {name: words for name, words in TEST.findall(text)}
+    for name, words in PROPERTIES.findall(text):
+        if name in found:
+            # Where the test was declared is no part of what it needs.
+            found[name] += " " + re.sub(r'_BACKTRACE_TRIPLES ".*?"', "", words)
+    for below in SUBDIRECTORY.findall(text):
+        found.update(tests_of(os.path.join(folder, below)))
+    return found
+
+
+def chosen(tests, wish):
+    """The test of that name, or all that the regular expression finds."""
+    if wish in tests:
+        return [wish]
+    return [name for name in tests if re.search(wish, name)]
+
+
+def targets_of(words, build, outputs):
+    """What of the build the words of a test name; ["all"] where that is the whole folder."""
+    found = set()
+    for path in re.findall(re.escape(build) + r'(?:/[^"\s;=]*)?', words):
+        inside = os.path.relpath(path, build)
+        if inside in outputs:
+            found.add(inside)
+        elif inside + "/all" in outputs:
+            found.add(inside + "/all")
+        elif inside == ".":
+            return ["all"]
+    return sorted(found)
+
+
+def near(tests, wish):
+    """Names that share a word with the wish, for the message."""
+    words = [word for word in re.split(r"\W+", wish.lower()) if len(word) > 2]
+    return [name for name in tests if any(word in name.lower() for word in words)][:NEAR_MAX]
+
+
+def main(given):
+    parser = argparse.ArgumentParser(prog="make test-one", description=__doc__)
+    parser.add_argument("test", help="name of a test, or a regular expression; ctest -N lists them")
+    parser.add_argument("--build", default="build/release", help="configured build folder")
+    parser.add_argument("--jobs", default=str(os.cpu_count()))
+    parser.add_argument("--filter", help="which cases of GoogleTest: Suite.Case")
+    options = parser.parse_args(given)
+    build = os.path.realpath(options.build)
+    tests = tests_of(build)
+    names = chosen(tests, options.test)
+    if not names:
+        print(f"test-one: no test is named {options.test!r}", file=sys.stderr)
+        for name in near(tests, options.test):
+            print(f"  {name}", file=sys.stderr)
+        return 2
+    listed = subprocess.run(["ninja", "-C", build, "-t", "targets", "all"], check=True,
+                            capture_output=True, text=True).stdout
+    outputs = {line.rsplit(": ", 1)[0] for line in listed.splitlines()}
+    targets = sorted({target for name in names
+                      for target in targets_of(tests[name], build, outputs)})
+    if "all" in targets:
+        targets = ["all"]
+    if targets:
+        print(f"test-one: builds {', '.join(targets)}", flush=True)
+        if subprocess.run(["ninja", "-C", build, "-j", options.jobs, "--quiet", *targets],
+                          check=False).returncode:
+            return 1
+    environment = dict(os.environ)
+    if options.filter:
+        environment["GTEST_FILTER"] = options.filter
+    pattern = "^(" + "|".join(map(re.escape, names)) + ")$"
+    return subprocess.run(["ctest", "--test-dir", build, "--output-on-failure", "-R", pattern],
+                          check=False, env=environment).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
