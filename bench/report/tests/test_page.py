@@ -14,6 +14,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from bench import kept
 from bench.report import __main__ as command
 from bench.report import charts, figures, record
 
@@ -88,6 +89,36 @@ class Page(unittest.TestCase):
         text = rendered(data)
         self.assertIn("libtalus.so", text)
         self.assertNotIn("/home/somebody", text)
+
+    def test_presets_are_no_allocators_that_talus_is_against(self):
+        data = made_record([sample("V", name, time) for name, time in (
+            ("talus", 2), ("talus-fast", 1), ("talus-tiny", 9), ("glibc", 3), ("jemalloc", 4))])
+        text = rendered(data)
+        self.assertIn("Talus against 2 allocators", text)
+        self.assertIn("talus is the fastest of 3", text.lower())
+
+    def test_a_kept_run_is_shown_without_its_samples(self):
+        data = json.loads(kept.text_of(kept.keep(kept.from_full(everything()))))
+        text = rendered(data)
+        nesting = Nesting()
+        nesting.feed(text)
+        self.assertEqual(([], []), (nesting.wrong, nesting.open))
+        for words in ("Time, medians and intervals", "ran past its time limit", "SIGSEGV",
+                      "0123456789ab with changes", "After the last free"):
+            self.assertIn(words, text)
+        self.assertNotIn("every run</text>", text)
+        self.assertNotIn("<circle cx", text.split('id="w-b4"')[-1].split("</svg>")[0])
+        full = charts.Charts(figures.compute(record.from_data(everything())))
+        short = charts.Charts(figures.compute(record.from_data(data)))
+        for name in full.record.allocators:
+            for figure in figures.FIGURES:
+                one, other = (each.to_best[name, figure] for each in (full, short))
+                self.assertEqual(one is None, other is None)
+                if one:
+                    self.assertAlmostEqual(one.value, other.value, delta=one.value / 500)
+                    self.assertEqual(one.count, other.count)
+        self.assertEqual(full.figures.runs(), short.figures.runs())
+        self.assertEqual(set(full.files()), set(short.files()))
 
     def test_bare_results(self):
         for data in ({"samples": [sample("V", "talus")]},
