@@ -34,6 +34,7 @@
 
 #include <sys/auxv.h>
 
+#include "heap/early_release.hpp"
 #include "heap/sweep.hpp"
 #include "process/helper_thread.hpp"
 #include "process/library_parts.hpp"
@@ -47,6 +48,8 @@ namespace talus {
 inline constexpr uint32_t pressure_high = 1000;
 // With nothing to do, the helper waits this long for more before it ends.
 inline constexpr uint32_t helper_linger_ms = 200;
+// With a longer decay_ms the program wants to keep what it frees, and a call does not wait.
+inline constexpr uint64_t early_decay_ms_max = 1000;
 // After a refusal of the kernel, this long nobody tries again.
 inline constexpr uint64_t helper_retry_ms = 1000;
 // A helper that is still there after this long is left alone: it waits for a lock whose holder
@@ -193,11 +196,19 @@ TALUS_COLD void start_slow() noexcept {
   os::System::restore_signals(mask);
 }
 
+// The program has one thread, as far as libc knows, and asks for no other pace than the usual one.
+inline bool is_left_to_calls() noexcept {
+  const char* const is_single = talus_library_parts.single_threaded;
+  return is_single != nullptr && *is_single != 0 && !has_clock_samples() &&
+         options.decay_ms <= early_decay_ms_max;
+}
+
 TALUS_HOOK void start_helper() noexcept {
   // [hint] asked again in the lock
   if (!helper.shared_is_allowed.load_relaxed() || os::page_watch.is_on()) {
     return print_on_slow_path();
   }
+  if (is_left_to_calls() && release_early()) return;
   HelperLife* life = helper.shared_life.load_acquire();
   if (life != nullptr) {
     uint32_t state = life->shared_state.load_acquire();  // [E1]

@@ -25,6 +25,9 @@ class GivingBack : public NodeSupply {
     return dirty_bytes() > keep_bytes ? purge(held, dirty_bytes() - keep_bytes, Haste::urgent) : 0;
   }
 
+  // The same with all of them, and huge pages keep what is resident behind their users.
+  void give_back_dirty(Locked& held) noexcept { purge(held, dirty_bytes(), Haste::urgent); }
+
   // What the helper does each time: gives surplus back. Returns bytes purged.
   size_t give_back_surplus(Locked& held, uint64_t turns) noexcept {
     const size_t surplus = retention_.turn(turns, counters_.given_bytes, dirty_bytes());
@@ -48,7 +51,12 @@ class GivingBack : public NodeSupply {
   void note_relief(Locked&, size_t bytes) noexcept {
     retention_.note_relief(bytes, dirty_bytes());
   }
-  void note_taken_back(Locked&, size_t bytes) noexcept { retention_.note_taken_back(bytes); }
+  void note_taken_back(Locked&, size_t bytes) noexcept {
+    retention_.note_taken_back(bytes);
+    taken_back_bytes_ += bytes;
+  }
+  // So far, blocks were taken from so many bytes of slabs that had gone.
+  size_t taken_back_bytes(Locked&) const noexcept { return taken_back_bytes_; }
   // Gives back what may not be kept of the dirty ranges, at most about `bytes_most`.
   void relieve_ranges(Locked& held, Patience patience, size_t bytes_most) noexcept {
     const size_t most = retention_.dirty_bytes_max(counters_.given_bytes, patience);
@@ -221,6 +229,7 @@ class GivingBack : public NodeSupply {
   Atomic<bool> shared_is_pressed_;
   uint64_t refused_ms_ = 0;
   size_t purging_bytes_ = 0;
+  size_t taken_back_bytes_ = 0;
   size_t purger_count_ = 0;
   Purge purges_[purgers_max];
 };

@@ -20,7 +20,8 @@ endfunction()
 helper_program(helper_life helper_life.cpp talus_shared)
 foreach(case starts_late blocks_signals libc_knows_one_thread ends_and_starts_again is_one
         helpers_of_children thousand_forks raw_children copies copies_of_copies
-        ends_of_process late_frees is_ordinary is_not_bound outlives_its_maker)
+        first_frees_go_by_call reuse_calls_helper ends_of_process late_frees is_ordinary
+        is_not_bound outlives_its_maker)
   helper_test(helper_${case} door_helper_life ${case})
 endforeach()
 helper_test(helper_is_off door_helper_life is_off)
@@ -28,7 +29,8 @@ set_tests_properties(doors.helper_is_off PROPERTIES ENVIRONMENT "TALUS_HELPER=0"
 
 helper_program(helper_rights helper_rights.cpp talus_shared)
 foreach(case single_threaded threaded capabilities refusals namespaces child_of_vfork at_once
-        no_new_privileges refused_thread few_threads raw_namespaces raw_rights raw_filters)
+        no_new_privileges refused_thread few_threads raw_namespaces own_instruction raw_rights
+        raw_filters)
   helper_test(rights_${case} door_helper_rights ${case})
 endforeach()
 

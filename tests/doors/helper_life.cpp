@@ -7,6 +7,8 @@
 #include <sched.h>
 #include <sys/single_threaded.h>
 
+#include <initializer_list>
+
 #include "helper_watch.hpp"
 
 extern "C" pid_t _Fork() noexcept;  // of the library, also where libc has none
@@ -23,6 +25,37 @@ void starts_late() {
   sleep_ms(300);
   EXPECT(thread_count() == 1);
   call_helper();
+  EXPECT(thread_count() == 2);
+}
+
+size_t resident_bytes() {
+  char text[128];
+  status_of(getpid(), "\nVmRSS:\t", text);
+  return strtoul(text, nullptr, 10) * 1024;
+}
+void fill_and_free(size_t blocks, size_t bytes) {
+  for (size_t i = 0; i < blocks; i++) memset(small_blocks[i] = malloc(bytes), 1, bytes);
+  for (size_t i = 0; i < blocks; i++) free(small_blocks[i]);
+}
+
+// What a process of one thread frees at first goes back at once, and no thread is needed for it.
+void first_frees_go_by_call() {
+  for (const size_t bytes : {size_t{100}, size_t{5000}, size_t{100000}, size_t{1} << 20}) {
+    in_child([bytes] {
+      fill_and_free(1, 100);
+      memset(small_blocks, 1, sizeof small_blocks);
+      const size_t before = resident_bytes();
+      fill_and_free((size_t{14} << 20) / bytes, bytes);
+      EXPECT(resident_bytes() < before + (size_t{5} << 20));
+      sleep_ms(300);
+      EXPECT(thread_count() == 1);
+    });
+  }
+}
+
+// ... until the program takes such memory again: a helper knows better when to give it back.
+void reuse_calls_helper() {
+  for (int round = 0; round < 4; round++) fill_and_free(8, size_t{1} << 20);
   EXPECT(thread_count() == 2);
 }
 
@@ -258,6 +291,8 @@ struct Case {
 };
 constexpr Case cases[] = {
     {"starts_late", starts_late},
+    {"first_frees_go_by_call", first_frees_go_by_call},
+    {"reuse_calls_helper", reuse_calls_helper},
     {"is_off", is_off},
     {"blocks_signals", blocks_signals},
     {"libc_knows_one_thread", libc_knows_one_thread},

@@ -13,6 +13,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include <initializer_list>
+
 #include "helper_watch.hpp"
 
 extern "C" int capset(void* header, const void* data);  // what libcap calls
@@ -265,6 +267,33 @@ void raw_namespaces() {
   });
 }
 
+// By an instruction of the program's own, as Go's and Rust's libraries do. Nothing sees it coming,
+// so a process of one thread that has freed some memory still has one thread.
+#if defined(__x86_64__)
+long call_kernel(long number, long argument) {
+  long result = number;
+  asm volatile("syscall" : "+a"(result) : "D"(argument) : "rcx", "r11", "memory");
+  return result;
+}
+#else
+long call_kernel(long number, long argument) {
+  register long x8 asm("x8") = number;
+  register long x0 asm("x0") = argument;
+  asm volatile("svc #0" : "+r"(x0) : "r"(x8) : "memory");
+  return x0;
+}
+#endif
+void own_instruction() {
+  for (const int wait_ms : {0, 50, 300}) {
+    in_child([wait_ms] {
+      for (void*& block : small_blocks) memset(block = malloc(100), 1, 100);
+      for (void* block : small_blocks) free(block);
+      sleep_ms(wait_ms);
+      EXPECT(call_kernel(SYS_unshare, CLONE_NEWUSER) == 0);
+    });
+  }
+}
+
 void raw_rights() {
   in_child([] {
     call_helper();
@@ -329,6 +358,7 @@ constexpr Case cases[] = {
     {"namespaces", namespaces},           {"child_of_vfork", child_of_vfork},
     {"at_once", at_once},                 {"no_new_privileges", no_new_privileges},
     {"refused_thread", refused_thread},   {"raw_namespaces", raw_namespaces},
+    {"own_instruction", own_instruction},
     {"raw_rights", raw_rights},           {"raw_filters", raw_filters},
     {"few_threads", few_threads},
 };
