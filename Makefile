@@ -9,7 +9,7 @@ PACKAGES := cmake ninja-build g++ python3 libfmt-dev libcli11-dev
 # Behind --optional: what not every release of the system has, and what is done without.
 TEST_PACKAGES := $(PACKAGES) binutils clang libgtest-dev googletest sqlite3 perl git make \
   pkg-config --optional redis-server gdb g++-aarch64-linux-gnu qemu-user-static libjemalloc2 \
-  python3-jinja2 valgrind musl-tools faketime torsocks
+  debootstrap python3-jinja2 valgrind musl-tools faketime torsocks
 PEER_PACKAGES := gcc g++ clang cmake make binutils \
   --optional libjemalloc2 libtcmalloc-minimal4 libtbbmalloc2 libclang-rt-14-dev
 # A cargo from elsewhere (rustup) is as good as the package.
@@ -21,8 +21,8 @@ BENCH_PACKAGES := g++ --optional valgrind redis-server lua5.4 sqlite3 nodejs
 VENV := build/bench-venv
 BENCH_PYTHON = $(if $(wildcard $(VENV)/bin/python3),$(VENV)/bin/python3,python3)
 
-.PHONY: demo test test-one soak fuzz build install test-programs test-model bench-quick bench-full \
-  bench-check bench-setup bench-build peers clean packages
+.PHONY: demo test test-one test-packages test-fresh soak fuzz build install test-programs \
+  test-model bench-quick bench-full bench-check bench-setup bench-build peers clean packages
 
 # Builds Talus and shows a real program with and without it.
 demo: packages
@@ -33,8 +33,7 @@ build: packages
 	@cmake --build $(BUILD) -j $(JOBS)
 
 # Everything that fits in a quarter of an hour, on gcc, clang and the sanitizers.
-test:
-	@tools/install_packages.sh $(TEST_PACKAGES)
+test: test-packages
 	@tools/test.sh
 
 # One test, after building what it needs: make test-one TEST=unit.heap FILTER='Resize.*'
@@ -45,6 +44,15 @@ test-one:
 	@cmake --preset release >build/test-one.log || { tail -20 build/test-one.log; exit 1; }
 	@python3 -B tools/test_one.py --build $(BUILD) --jobs $(JOBS) \
 	  $(if $(FILTER),--filter '$(FILTER)') '$(TEST)'
+
+test-packages:
+	@tools/install_packages.sh $(TEST_PACKAGES)
+
+# What README says, on fresh systems (debootstrap): the demo, the packages of the tests and one
+# test, as root and as a user with sudo. It needs root, and the network. WHOLE=1: all of make test.
+test-fresh:
+	@tools/install_packages.sh debootstrap git python3
+	@python3 -B tools/fresh/run.py $(if $(WHOLE),--whole) $(if $(TREES),--trees "$(TREES)")
 
 # The promises on retained memory in full: half an hour, of which the drifting trace takes 20 min.
 # For an idle machine of one's own; as root it changes settings of the kernel for a minute each.

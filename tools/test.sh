@@ -44,6 +44,22 @@ preset tsan -L stress
 if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64-static >/dev/null; then
   preset aarch64 -L 'unit'
 fi
+
+# What README says, on the oldest and the newest system; the reason is told where it cannot be done.
+echo "== fresh systems"
+log=build/fresh.log
+python3 -B tools/fresh/run.py --only-demo --systems bookworm trixie >"$log" 2>&1
+cat "$log"
+count() { tail -1 "$log" | tr ', ' '\n\n' | grep -x -B1 "$1" | grep -x '[0-9]*'; }
+if [ -n "$(count skipped)" ]; then
+  passed=$((passed + $(count passed)))
+  failed=$((failed + $(count failed)))
+  skipped=$((skipped + $(count skipped)))
+  [ "$(count failed)" = 0 ] || names="$names fresh"
+else
+  failed=$((failed + 1))
+  names="$names fresh"
+fi
 [ -z "$names" ] || echo "not passed:$names"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
