@@ -1,6 +1,6 @@
 # Typical ratios as dots with their intervals, one row an allocator.
 #
-# Owns: the two kinds of panel: each allocator beside its best rival of each workload, and the
+# Owns: the two kinds of panel: each allocator beside its best rival at each workload, and the
 # subject beside each other allocator. Left of the line at 1 is good in both.
 # A row that misses workloads says on how many it rests.
 #

@@ -1,4 +1,4 @@
-# Time against memory: each allocator one point, typical ratios to its best rival of each workload.
+# Time against memory: each allocator one point, typical ratios to its best rival at each workload.
 #
 # Owns: this drawing in any size (the page has one for wide and one for narrow screens). The
 # corner to be in is the lower left one. The stairs join those that none beats in both at once.
@@ -29,8 +29,8 @@ def draw_frame(drawing: svg.Drawing, across: svg.Scale, up: svg.Scale) -> None:
         drawing.line(LEFT, up(value), edge, up(value), "grid")
         drawing.text(LEFT - 8, up(value) + 4, tick(value), "tick", "end")
     drawing.text((LEFT + edge) / 2, drawing.height - 8,
-                 "time, times the best rival of each workload", "axis", "middle")
-    drawing.text(0, 14, "↑ peak memory, times the best rival of each workload", "axis")
+                 "time, times the best rival at each workload", "axis", "middle")
+    drawing.text(0, 14, "↑ peak memory, times the best rival at each workload", "axis")
     radius = min(edge - LEFT, floor - TOP) * 0.42
     short = svg.short
     drawing.add("path", class_="corner",

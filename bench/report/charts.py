@@ -38,7 +38,7 @@ class Charts:
                        if (mean := self.to_best[name, figure])), key=lambda row: row[1].value)
         word, better, worse = WORDS[figure]
         return chart_means.panel(rows, self.marks,
-                                 f"{word.capitalize()} / best rival of each workload", better,
+                                 f"{word.capitalize()} / best rival at each workload", better,
                                  worse, len(self.counted))
 
     def versus_panel(self, figure: str) -> svg.Drawing:

@@ -95,12 +95,12 @@ def leader_sentence(figures: Figures, kind: str, workloads: list[str]) -> str:
     lead = "fastest" if kind == TIME else "leanest"
     if subject not in means:
         return f"In {word}, {first} leads; {subject} has no figure."
-    behind = f"typically {times(means[subject].value)} times its best rival of each workload"
+    behind = f"typically {times(means[subject].value)} times its best rival at each workload"
     if first == subject:
         return (f"{subject} is the {lead} of {len(order)} over all workloads "
                 f"({behind}), before {order[1]} ({times(means[order[1]].value)}).")
     return (f"In {word}, {first} leads (typically {times(means[first].value)} times its best rival "
-            f"of each workload); {subject} is number {order.index(subject) + 1} of {len(order)} "
+            f"at each workload); {subject} is number {order.index(subject) + 1} of {len(order)} "
             f"({behind}).")
 
 
