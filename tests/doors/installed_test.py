@@ -93,6 +93,30 @@ def test_cmake_package(prefix: Prefix, cmake: str, ctest: str) -> None:
         raise SystemExit(f"not all examples were run:\n{said}")
 
 
+PROJECT = """cmake_minimum_required(VERSION 3.22)
+project(unnamed LANGUAGES C)
+find_package(talus REQUIRED)
+add_executable(unnamed {source})
+target_link_libraries(unnamed PRIVATE talus::talus m)
+"""
+
+
+def test_cmake_target(prefix: Prefix, cmake: str) -> None:
+    """A program that names nothing of Talus has it, and no other library for that reason."""
+    folder = prefix.work / "unnamed"
+    folder.mkdir()
+    (folder / "CMakeLists.txt").write_text(PROJECT.format(source=HERE / "only_strdup.c"))
+    for flag in ("--as-needed", "--no-as-needed"):
+        build = folder / flag.strip("-")
+        call([cmake, "-S", str(folder), "-B", str(build), f"-DCMAKE_PREFIX_PATH={prefix.root}",
+              f"-DCMAKE_EXE_LINKER_FLAGS=-Wl,{flag}"])
+        call([cmake, "--build", str(build)])
+        prefix.check(build / "unnamed")
+        has_libm = "libm.so" in call(["readelf", "-d", str(build / "unnamed")])
+        if has_libm != (flag == "--no-as-needed"):
+            raise SystemExit(f"talus::talus changed what {flag} means for other libraries")
+
+
 def test_pkg_config(prefix: Prefix, cc: str, cxx: str) -> None:
     tool = shutil.which("pkg-config")
     if tool is None:
@@ -148,6 +172,7 @@ def main() -> int:
             test_command(prefix)
         prefix = prefix.moved(given.libdir, given.bindir)
         test_cmake_package(prefix, given.cmake, given.ctest)
+        test_cmake_target(prefix, given.cmake)
         test_pkg_config(prefix, cc, cxx)
     return 0
 
