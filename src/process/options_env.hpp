@@ -59,8 +59,10 @@ inline void add_refused_value(OptionLine& line, const OptionRow& row, const char
   add_refusal(line, row, text, parse);
 }
 
-// Names that live in the same prefix but belong to the benchmarks and to the tests.
+// Names that live in the same prefix but belong to the benchmarks, to the tests, or to
+// told_mistakes.
 inline bool is_option_env(const char* name, std::size_t length) noexcept {
+  if (option_is_word(name, length, "TOLD")) return false;
   static constexpr const char* others[] = {"BENCH_", "TEST_"};
   for (const char* other : others) {
     const std::size_t other_length = option_length(other);

@@ -12,9 +12,11 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "heap/alloc.hpp"
 #include "heap/registry.hpp"
 #include "os/text.hpp"
 #include "process/configuration.hpp"
+#include "process/told_mistakes.hpp"
 
 extern "C" {
 // The program's own options, if it has some: see talus.h.
@@ -31,6 +33,46 @@ inline void warn(const char* line) noexcept {
   os::System::write_error(text.data(), text.length());
 }
 
+inline ToldMistakes told_mistakes;
+inline bool is_told_variable_read = false;
+
+// What an ancestor told is not told again.
+TALUS_COLD void warn_once(const char* line) noexcept {
+  if (!is_told_variable_read) {
+    is_told_variable_read = true;
+    const bool is_listened_to = environ != nullptr && !os::System::is_secure();
+    for (char** variable = environ; is_listened_to && *variable != nullptr; variable++) {
+      const char* value = environment_value(*variable, told_variable);
+      if (value == nullptr) continue;
+      told_mistakes.inherit(value);
+      break;
+    }
+  }
+  if (told_mistakes.is_new(line)) warn(line);
+}
+
+// A new environment: the one that is there has no room, and belongs to the C library. Code that may
+// be unloaded leaves nothing behind that programs would find.
+TALUS_COLD void hand_on_told_mistakes() noexcept {
+  ToldText text;
+  told_mistakes.put(text);
+  size_t count = 0;
+  while (environ != nullptr && environ[count] != nullptr) count++;
+  const size_t pointers = (count + 2) * sizeof(char*);
+  void* const block = allocate(pointers + text.length() + 1);
+  if (block == nullptr) return;
+  char** const variables = static_cast<char**>(block);
+  char* const variable = static_cast<char*>(block) + pointers;
+  for (size_t i = 0; i <= text.length(); i++) variable[i] = text.data()[i];
+  size_t used = 0;
+  variables[used++] = variable;
+  for (size_t i = 0; i < count; i++) {
+    if (environment_value(environ[i], told_variable) == nullptr) variables[used++] = environ[i];
+  }
+  variables[used] = nullptr;
+  environ = variables;
+}
+
 TALUS_START void read_own_configuration() noexcept {
   ConfigurationFacts facts;
   facts.environment = environ;
@@ -38,7 +80,7 @@ TALUS_START void read_own_configuration() noexcept {
   facts.called_as = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   facts.user_id = static_cast<uint32_t>(getauxval(AT_EUID));
   facts.is_secure = os::System::is_secure();
-  configure(facts, OptionTarget{options, option_origins}, warn);
+  configure(facts, OptionTarget{options, option_origins}, warn_once);
   if (options.list_bytes != list_bytes_max) bound_lists(options.list_bytes);
   if (options.libc_calls) os::page_watch.go_by_libc();
 }

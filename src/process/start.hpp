@@ -125,7 +125,10 @@ TALUS_START void process_starts() noexcept {
   process_started_ns.store_relaxed(os::System::now_ns());  // [init]
   configure_process();
   find_limits();
-  start_provider(warn);
+  start_provider(warn_once);
+  if (told_mistakes.has_new() && !os::System::is_secure() && !may_be_unloaded()) {
+    hand_on_told_mistakes();
+  }
   if (options.verbose) say_options();
   if (options.mode != HeapMode::none) {
     start_mapped();

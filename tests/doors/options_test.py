@@ -115,6 +115,42 @@ class Doors(unittest.TestCase):
         self.assertEqual(start_line(hidden.stderr)["decay_ms"], ("1s", None))
         self.assertEqual(hidden.stderr.count("\n"), 1)
 
+    def test_a_mistake_is_told_once_in_a_tree_of_processes(self):
+        own = self.home / ".config/talus.conf"
+        own.write_text("nonsense\ndecay_ms = 5s\n")
+        preload = {"LD_PRELOAD": ARGUMENTS.library, "HOME": str(self.home)}
+        twice = "/bin/true; /bin/true"
+        line = "talus: ~/.config/talus.conf:1: not understood: nonsense;"
+
+        def told(script, **more):
+            result = run(["sh", "-c", script], **preload, **more)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return result.stderr.splitlines()
+
+        for tree in (twice, f"sh -c '{twice}'; (/bin/true)"):
+            said = told(tree)
+            self.assertEqual(len(said), 1, said)
+            self.assertTrue(said[0].startswith(line), said)
+        # Another session, and a mistake that its parent did not have.
+        self.assertEqual(len(told("env -u TALUS_TOLD /bin/true")), 2)
+        said = told(f"export TALUS_HEAPS=many; {twice}; sh -c '{twice}'")
+        self.assertEqual([text.startswith("talus: TALUS_HEAPS=many is not") for text in said],
+                         [False, True, True, True], said)
+        said = told(f"TALUS_HEAPS=many exec sh -c '{twice}'")
+        self.assertEqual(len(said), 2, said)
+        # In the environment itself, and with what it does not look like.
+        said = told(twice, TALUS_THP="perhaps")
+        self.assertEqual(len(said), 2, said)
+        for other in ("", "x", "12345678", "0123456789,", "zzzzzzzz", ",", "1234567"):
+            self.assertEqual(len(told(twice, TALUS_TOLD=other)), 1, other)
+        # Without a mistake nothing is added, and all that was there stays.
+        env = run(["sh", "-c", "env"], **preload, KEPT="yes").stdout.splitlines()
+        self.assertIn("KEPT=yes", env)
+        self.assertEqual(sum(text.startswith("TALUS_TOLD=") for text in env), 1, env)
+        own.write_text("decay_ms = 5s\n")
+        env = run(["sh", "-c", "env"], **preload).stdout
+        self.assertNotIn("TALUS_TOLD", env)
+
     def test_options_count_from_the_first_block_on(self):
         # The C++ library allocates before the constructors of a preloaded library run.
         for preset, arena in (("tiny", 1 << 20), ("default", 4 << 20), ("fast", 64 << 20)):
