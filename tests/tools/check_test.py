@@ -201,6 +201,24 @@ class Process(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assertIn("door: preload\n", result.stdout)
 
+    @unittest.skipUnless(REAL, "the library is not part of this build")
+    def test_libraries_with_another_malloc_are_named(self):
+        plugin, other = program("libprogram_plugin.so"), program("libcompare_same.so")
+
+        def notes(*words, preload=REAL):
+            with Live([program("program_opens_deep"), *words], LD_PRELOAD=preload) as pid:
+                result = talus("check", pid)
+            self.assertEqual(result.returncode, 0, result.stdout)
+            return [line for line in result.stdout.splitlines() if line.startswith("note: ")]
+
+        self.assertEqual(notes(), [])
+        self.assertEqual(notes(preload=f"{REAL}:{plugin}"), [])
+        said, = notes(plugin)
+        self.assertRegex(said, rf"^note: {plugin} has its malloc from \S*/libc\.so\.6: ")
+        said, = notes(preload=f"{REAL}:{other}")
+        self.assertTrue(said.startswith(f"note: {other} brings a malloc of its own, "), said)
+        self.assertEqual(len(notes(plugin, preload=f"{REAL}:{other}")), 2)
+
     @unittest.skipUnless(REAL and os.path.exists(program("program_musl")), "no library or no musl")
     def test_real_library_in_a_program_on_musl(self):
         with Live([COMMAND, "run", program("program_musl")]) as pid:
@@ -256,6 +274,13 @@ class Program(unittest.TestCase):
         self.assertEqual(result.returncode, 1, result.stdout)
         self.assertEqual(result.stdout.splitlines()[0], "active: no")
         self.assertIn("brings a malloc of its own", result.stdout)
+
+    def test_php_is_known_by_its_functions(self):
+        result = self.check(program("program_php"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f"note: {program('program_php')} is php, which opens its extensions with "
+                      "RTLD_DEEPBIND", result.stdout)
+        self.assertNotIn("note:", self.check("true").stdout)
 
     def test_another_preloaded_library_comes_behind_ours(self):
         other = program("libcompare_same.so")

@@ -6,12 +6,17 @@
  * at it alive.
  */
 
+#define _GNU_SOURCE
 #include <stdio.h>
 
+#ifdef PROGRAM_IS_PHP
+int zend_startup_module(void);
+int zend_startup_module(void) { return 0; }
+#endif
 #ifdef PROGRAM_NEEDS_TALUS
 int stand_in_number(void);
 #endif
-#ifdef PROGRAM_OPENS_TALUS
+#if defined(PROGRAM_OPENS_TALUS) || defined(PROGRAM_OPENS_DEEP)
 #  include <dlfcn.h>
 #endif
 
@@ -39,6 +44,11 @@ int main(int argc, char** argv) {
 #endif
 #ifdef PROGRAM_OPENS_TALUS
   if (argc > 1 && dlopen(argv[1], RTLD_NOW) == NULL) return 4;
+#endif
+#ifdef PROGRAM_OPENS_DEEP
+  for (int i = 1; i < argc; ++i) {
+    if (dlopen(argv[i], RTLD_NOW | RTLD_DEEPBIND) == NULL) return 5;
+  }
 #endif
 #ifdef PROGRAM_ALLOCATES
   free(malloc(5000));

@@ -345,6 +345,13 @@ class Warnings(Folder):
             self.assertIn(f"{path} is built for {name}, libtalus.so for ", warning)
             self.assertEqual(error, f"talus: {path}: Exec format error")
 
+    def test_php_is_warned_of_unless_it_opens_no_extension(self):
+        for words, warnings in (((), 1), (("-n",), 0)):
+            result = run(program("program_php"), *words, input="")
+            self.assertEqual((result.returncode, result.stdout), (0, "ready\n"))
+            self.assertEqual(result.stderr.count("RTLD_DEEPBIND"), warnings)
+            self.assertEqual(result.stderr.count("\n"), warnings)
+
     def test_a_program_that_musl_cannot_load_with_talus_is_refused(self):
         result = run(program("program_musl_lost"), input="")
         self.assertEqual((result.returncode, result.stdout), (126, ""))

@@ -20,6 +20,7 @@
 #include "kernel_answers.hpp"
 #include "library.hpp"
 #include "loader_listing.hpp"
+#include "other_mallocs.hpp"
 #include "process_view.hpp"
 #include "program.hpp"
 
@@ -121,13 +122,6 @@ std::string door_of(const ProcessView& view, const MappedObject& object) {
   return view.is_environment_intact ? "dlopen" : "preload";
 }
 
-// Of the loader's own malloc, which older ones have, nobody else gets anything.
-bool brings_another_malloc(const MappedObject& object) {
-  return object.facts && !object.facts->talus_version &&
-         object.facts->soname.rfind("ld-", 0) != 0 &&
-         defines_function(object.file, "malloc") == true;
-}
-
 // The object whose malloc the loader finds before it comes to `library`; null: there is none. Where
 // the order is not known, the program itself is still known to be the first.
 const MappedObject* server_before(const ProcessView& view, const MappedObject& library) {
@@ -222,6 +216,11 @@ int check_process(const std::string& pid) {
   print_finding(finding);
   if (!finding.is_active) return exit_no;
   print_kernel_answers();
+  for (const MappedObject& object : view.objects) {
+    if (object.path != finding.object) continue;
+    for (const std::string& line : find_other_mallocs(pid, view, object))
+      fmt::print("note: {}\n", printable(line));
+  }
   if (view.is_secure) {
     fmt::print("note: the process gained privileges and ignores the environment\n");
   }
@@ -269,7 +268,10 @@ int check_program(const std::string& wanted, const std::vector<char*>& words) {
                          program.facts->interpreter, library.path));
     return exit_usage;
   }
-  return report(find_in_listing(program, library.path, listing.text), facts);
+  const int code = report(find_in_listing(program, library.path, listing.text), facts);
+  const std::string end = what_ends_it(program);
+  if (code == exit_yes && !end.empty()) fmt::print("note: {}\n", printable(end));
+  return code;
 }
 
 }  // namespace talus::tool

@@ -14,6 +14,7 @@
 
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace talus::tool {
 namespace {
@@ -231,6 +232,58 @@ std::optional<bool> defines_function(const std::string& path, const std::string&
   return symbols
       .find(*table, name, [](unsigned kind) { return kind == STT_FUNC || kind == STT_GNU_IFUNC; })
       .has_value();
+}
+
+namespace {
+
+// What the dynamic section says of a kind; 0: nothing.
+std::uint64_t dynamic_value(const std::vector<Elf64_Dyn>& entries, std::int64_t tag) {
+  for (const Elf64_Dyn& entry : entries) {
+    if (entry.d_tag == DT_NULL) break;
+    if (entry.d_tag == tag) return entry.d_un.d_val;
+  }
+  return 0;
+}
+
+}  // namespace
+
+FunctionSlots slots_of_function(const std::string& path, const std::string& name) {
+  const FilePieces file(path);
+  const std::vector<char> start = file.read(0, sizeof(Elf64_Ehdr));
+  Elf64_Ehdr header{};
+  if (start.empty()) return {};
+  std::memcpy(&header, start.data(), sizeof header);
+  const auto segments = read_table<Elf64_Phdr>(file, header.e_phoff, header.e_phnum);
+  FunctionSlots slots;
+  std::vector<Elf64_Dyn> entries;
+  bool is_first = true;
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type == PT_LOAD && is_first) {
+      slots.first_address = segment.p_vaddr - segment.p_offset;
+      is_first = false;
+    }
+    if (segment.p_type != PT_DYNAMIC) continue;
+    entries = read_table<Elf64_Dyn>(file, segment.p_offset, segment.p_filesz / sizeof(Elf64_Dyn));
+  }
+  const auto offset_of = [&](std::int64_t tag) {
+    return offset_of_address(segments, dynamic_value(entries, tag));
+  };
+  const std::vector<char> names =
+      file.read(offset_of(DT_STRTAB), dynamic_value(entries, DT_STRSZ));
+  for (const auto& [table, bytes] : {std::pair{DT_JMPREL, DT_PLTRELSZ}, {DT_RELA, DT_RELASZ}}) {
+    if (dynamic_value(entries, table) == 0) continue;
+    for (const Elf64_Rela& entry :
+         read_table<Elf64_Rela>(file, offset_of(table),
+                                dynamic_value(entries, bytes) / sizeof(Elf64_Rela))) {
+      const std::uint64_t symbol_index = ELF64_R_SYM(entry.r_info);
+      if (symbol_index == 0) continue;
+      const auto symbol = read_table<Elf64_Sym>(
+          file, offset_of(DT_SYMTAB) + symbol_index * sizeof(Elf64_Sym), 1);
+      if (symbol.empty() || text_at(names, symbol.front().st_name) != name) continue;
+      slots.addresses.push_back(entry.r_offset);
+    }
+  }
+  return slots;
 }
 
 std::optional<std::string> read_text_symbol(const std::string& path, const std::string& name,

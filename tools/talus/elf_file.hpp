@@ -44,6 +44,15 @@ std::optional<ElfFacts> read_elf(const std::string& path);
 // file has no section table to look it up in.
 std::optional<bool> defines_function(const std::string& path, const std::string& name);
 
+// Where a loaded file keeps the addresses of a function that the loader looked up for it.
+struct FunctionSlots {
+  std::uint64_t first_address = 0;       // of the first page, before it was moved
+  std::vector<std::uint64_t> addresses;  // before they were moved
+};
+
+// No slots where the file is damaged, or calls no function `name` of others.
+FunctionSlots slots_of_function(const std::string& path, const std::string& name);
+
 // Which symbols count: those that other objects can bind to, or all that the file still lists.
 enum class SymbolScope { exported, any };
 

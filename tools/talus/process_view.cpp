@@ -72,7 +72,7 @@ std::string without_deleted_mark(const std::string& path) {
 // Of the program there is a name that leads to the very file without any rights of root.
 MappedObject read_object(const std::string& process, const MapLine& line, bool is_program) {
   MappedObject object{without_deleted_mark(line.path), has_deleted_mark(line.path), {}, {},
-                      line.inode, {}};
+                      line.inode};
   for (const std::string& file :
        {is_program ? process + "/exe" : process + "/map_files/" + line.range,
         process + "/root" + line.path, line.path}) {
@@ -122,19 +122,20 @@ std::string text_in_memory(const std::string& process, std::uint64_t address) {
   return text;
 }
 
-// Gives the object of this line its turn, if the loader has noted an address in this range.
-void note_turn(const std::vector<std::uint64_t>& order, const MapLine& line,
-               std::vector<MappedObject>& objects) {
-  std::uint64_t begin = 0, end = 0;
+// Adds the line's range to its object, which has its turn if the loader noted an address in there.
+void note_range(const std::vector<std::uint64_t>& order, const MapLine& line,
+                std::vector<MappedObject>& objects) {
+  AddressRange range{0, 0};
   char dash = 0;
-  std::istringstream(line.range) >> std::hex >> begin >> dash >> end;
-  const auto place = std::find_if(order.begin(), order.end(), [&](std::uint64_t address) {
-    return begin <= address && address < end;
-  });
+  std::istringstream(line.range) >> std::hex >> range.begin >> dash >> range.end;
   const auto object = std::find_if(objects.begin(), objects.end(),
                                    [&](auto& other) { return other.inode == line.inode; });
-  if (place == order.end() || object == objects.end()) return;
-  object->turn = static_cast<std::size_t>(place - order.begin());
+  if (object == objects.end()) return;
+  object->ranges.push_back(range);
+  const auto place = std::find_if(order.begin(), order.end(), [&](std::uint64_t address) {
+    return range.begin <= address && address < range.end;
+  });
+  if (place != order.end()) object->turn = static_cast<std::size_t>(place - order.begin());
 }
 
 unsigned effective_user(const std::string& process) {
@@ -181,7 +182,7 @@ ProcessView view_process(const std::string& pid) {
       view.objects.insert(is_program ? view.objects.begin() : view.objects.end(),
                           read_object(process, line, is_program));
     }
-    note_turn(order, line, view.objects);
+    note_range(order, line, view.objects);
   }
   if (const auto environment = text_of_file(process + "/environ")) {
     view.environment = split_at_zeros(*environment);

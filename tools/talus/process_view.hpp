@@ -9,6 +9,7 @@
 #define TALUS_TOOLS_TALUS_PROCESS_VIEW_HPP
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,13 +18,19 @@
 
 namespace talus::tool {
 
+struct AddressRange {
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+
 struct MappedObject {
   std::string path;  // as the process sees it
   bool is_deleted;   // the file was replaced or removed since
   std::optional<ElfFacts> facts;
   std::string file;   // where we can read it, if there are facts
   std::string inode;  // the device, too: no other object has it
-  std::optional<std::size_t> turn;  // when the loader searches it; nothing: never, or not known
+  std::vector<AddressRange> ranges{};  // by address
+  std::optional<std::size_t> turn{};   // when the loader searches it; nothing: never, or not known
 };
 
 struct ProcessView {

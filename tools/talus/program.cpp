@@ -174,4 +174,14 @@ std::string why_passed_over(const Program& program) {
   return program.image + " brings a malloc of its own, which goes before any preloaded one";
 }
 
+// php's own functions tell it from others, whatever its file is called.
+std::string what_ends_it(const Program& program) {
+  const bool is_php = program.kind == ProgramKind::dynamic &&
+                      defines_function(program.image, "zend_startup_module") == true;
+  if (!is_php) return {};
+  return program.image +
+         " is php, which opens its extensions with RTLD_DEEPBIND: these keep the C library's "
+         "malloc, and the process ends where a block crosses; php -n opens none and runs";
+}
+
 }  // namespace talus::tool

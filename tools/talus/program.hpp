@@ -60,6 +60,9 @@ std::string why_not_preloadable(const Program& program);
 // itself, where the loader looks first. Empty where it does not.
 std::string why_passed_over(const Program& program);
 
+// What is known to end a program although Talus is active in it, in words; empty: nothing.
+std::string what_ends_it(const Program& program);
+
 }  // namespace talus::tool
 
 #endif  // TALUS_TOOLS_TALUS_PROGRAM_HPP

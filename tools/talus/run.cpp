@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -93,6 +94,12 @@ int run_program(const RunRequest& request) {
   }
   const Program inspected = inspect_program(program.path);
   warn_of(inspected);
+  const auto is_without_extensions = [](const char* word) { return std::string(word) == "-n"; };
+  const std::string end = what_ends_it(inspected);
+  if (!end.empty() && std::none_of(request.program.begin() + 1, request.program.end(),
+                                   is_without_extensions)) {
+    complain("warning: " + end);
+  }
   const std::string preload = preload_with(library.path, std::getenv("LD_PRELOAD"));
   if (!is_loadable(inspected, preload)) {
     complain(fmt::format("{}: its loader {} could not load it with {}", inspected.image,
