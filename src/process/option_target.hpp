@@ -9,7 +9,6 @@
 #ifndef TALUS_PROCESS_OPTION_TARGET_HPP
 #define TALUS_PROCESS_OPTION_TARGET_HPP
 
-#include "process/option_spelling.hpp"
 #include "process/options_text.hpp"
 #include "settings/option_origin.hpp"
 #include "settings/presets.hpp"
@@ -139,12 +138,15 @@ inline void add_refusal(OptionLine& line, const OptionRow& row, const char* text
   line.add("=");
   line.add_foreign(text, option_length(text));
   const bool is_number = row.kind == OptionKind::number || row.kind == OptionKind::amount;
+  const bool is_provider = row.kind == OptionKind::provider;
+  const OptionUnit unit = is_provider ? OptionUnit::bytes : row.unit;
   std::uint64_t guess = 0;
   if (parse == OptionParse::out_of_range) {
     line.add(" is out of range; allowed: ");
-  } else if (is_number && guess_option_number(row, text, guess)) {
+  } else if ((is_number && guess_option_number(row, text, guess)) ||
+             (is_provider && guess_provider_bytes(text, guess))) {
     line.add(" is not understood; did you mean ");
-    add_option_number(line, row.unit, guess);
+    add_option_number(line, unit, guess);
     line.add("? Allowed: ");
   } else {
     line.add(" is not understood; allowed: ");

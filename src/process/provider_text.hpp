@@ -7,7 +7,7 @@
 #ifndef TALUS_PROCESS_PROVIDER_TEXT_HPP
 #define TALUS_PROCESS_PROVIDER_TEXT_HPP
 
-#include "process/option_number.hpp"
+#include "process/option_spelling.hpp"
 
 namespace talus {
 
@@ -44,6 +44,24 @@ constexpr bool parse_provider_switch(const ProviderWord& word, bool& out) noexce
   if (word.length != 1 || (*word.value != '0' && *word.value != '1')) return false;
   out = *word.value == '1';
   return true;
+}
+
+// The size that is probably meant by a refused choice's one in another spelling. False: there is no
+// good guess.
+inline bool guess_provider_bytes(const char* text, std::uint64_t& out) noexcept {
+  ProviderWord word{text, 0};
+  const bool is_file = take_provider_word(text, "file:", word);
+  if (!is_file && !take_provider_word(text, "prealloc:", word)) return false;
+  while (is_file && *text != '\0') {
+    if (take_provider_word(text, "size=", word)) break;
+    if (!take_provider_word(text, "", word)) return false;
+  }
+  char digits[32] = {};
+  for (std::size_t i = 0; i < word.length && i + 1 < sizeof digits; ++i)
+    digits[i] = word.value[i];
+  std::uint64_t known = 0;
+  return parse_option_number(provider_bytes_row, digits, known) == OptionParse::malformed &&
+         guess_option_number(provider_bytes_row, digits, out);
 }
 
 // `out` is as it begins.

@@ -60,5 +60,28 @@ TEST(OptionSpelling, of_others_is_answered_with_ours) {
   }
 }
 
+TEST(OptionSpelling, of_a_providers_size_is_answered_too) {
+  const struct {
+    const char* value;
+    const char* meant;  // empty: no guess
+  } samples[] = {
+      {"prealloc:1GB", "1GiB"},           {"prealloc:1 GB,fallback=1", "1GiB"},
+      {"file:/tmp,size=512mb", "512MiB"}, {"file:/tmp,grow=1,size=2 G", "2GiB"},
+      {"prealloc:1G,fallback=2", ""},     {"file:/1GB", ""},
+      {"file:/tmp,size=", ""},            {"prealloc:", ""},
+      {"1GB", ""},                        {"prealloc:1KB", ""},
+  };
+  for (const auto& sample : samples) {
+    Options options;
+    parse(std::string("PROVIDER=") + sample.value, options);
+    const std::string meant = sample.meant;
+    const std::string answer = "did you mean " + meant + "? Allowed: ";
+    const std::string said = lines.empty() ? "" : lines[0];
+    EXPECT_EQ(said.find(meant.empty() ? "did you mean" : answer) != std::string::npos,
+              !meant.empty())
+        << sample.value << ": " << said;
+  }
+}
+
 }  // namespace
 }  // namespace talus
