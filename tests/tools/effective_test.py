@@ -78,6 +78,22 @@ class Effective(unittest.TestCase):
                              (heaps, "5s", "4MiB"), name)
             self.assertEqual(told["program"], str(self.home / name))
 
+    def test_a_script_that_env_starts_is_what_env_executes(self):
+        script = self.home / "by-env"
+        script.write_text("#!/usr/bin/env program_plain\n")
+        script.chmod(0o755)
+        self.own.write_text("[program_plain]\nheaps=3\n[env]\nheaps=4\n[by-env]\nheaps=5\n")
+        path = os.path.dirname(program("program_plain")) + ":" + os.environ["PATH"]
+        found, _ = self.effective(str(script), PATH=path)
+        self.assertEqual(found["heaps"][0], "3")
+        if REAL:
+            env = environment(HOME=str(self.home), PATH=path)
+            env.pop("XDG_CONFIG_HOME", None)
+            done = talus("run", "--lib", REAL, "verbose=1", str(script), env=env,
+                         stdin=subprocess.DEVNULL)
+            last = [line for line in done.stderr.splitlines() if line.startswith("talus 0")][-1]
+            self.assertIn(" heaps=3 ", last)
+
     def test_mistakes_are_told_with_their_place(self):
         self.own.write_text("decayms=1\n")
         _, told = self.effective("true", TALUS_HEAPS="many")

@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 
@@ -32,18 +33,31 @@ ProgramSearch look_at(const std::string& path) {
   return ::eaccess(path.c_str(), X_OK) == 0 ? ProgramSearch::found : ProgramSearch::not_executable;
 }
 
-// The interpreter named by a first line "#! path argument"; empty if it is no script.
-std::string script_interpreter(const std::string& path) {
+struct Interpreter {
+  std::string path;      // empty: the file is no script
+  std::string argument;  // one word of it at most
+};
+
+// What a first line "#! path argument" names.
+Interpreter script_interpreter(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   char start[256] = {};
   file.read(start, sizeof start - 1);
-  std::string_view line(start, static_cast<std::size_t>(file.gcount()));
-  if (line.substr(0, 2) != "#!") return {};
-  line = line.substr(2, line.find('\n') - 2);
-  const std::size_t first = line.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  line = line.substr(first);
-  return std::string(line.substr(0, line.find_first_of(" \t\r")));
+  const std::string text(start, static_cast<std::size_t>(file.gcount()));
+  if (text.rfind("#!", 0) != 0) return {};
+  std::istringstream words(text.substr(2, text.find('\n') - 2));
+  Interpreter interpreter;
+  words >> interpreter.path >> interpreter.argument;
+  return interpreter;
+}
+
+// `#! /usr/bin/env python3` becomes python3 as the PATH has it.
+std::string program_of_env(const Interpreter& interpreter) {
+  const bool is_env = std::filesystem::path(interpreter.path).filename() == "env";
+  const std::string& name = interpreter.argument;
+  if (!is_env || name.empty() || name[0] == '-' || name.find('=') != std::string::npos) return {};
+  const ProgramPath found = find_program(name);
+  return found.search == ProgramSearch::found ? found.path : "";
 }
 
 // The loader itself is a program without an interpreter that still honours LD_PRELOAD.
@@ -131,10 +145,14 @@ Program inspect_program(const std::string& path) {
   for (int i = 0; i <= interpreters_max; ++i) {
     program.facts = read_elf(program.image);
     if (program.facts || !is_readable(program.image)) break;
-    const std::string interpreter = script_interpreter(program.image);
-    if (interpreter.empty() && program.image == shell_path) break;
-    if (interpreter.empty()) program.called_as = shell_path;
-    program.image = interpreter.empty() ? shell_path : interpreter;
+    const Interpreter interpreter = script_interpreter(program.image);
+    const std::string executed = program_of_env(interpreter);
+    if (interpreter.path.empty() && program.image == shell_path) break;
+    if (interpreter.path.empty()) program.called_as = shell_path;
+    if (!executed.empty()) program.called_as = executed;
+    program.image = interpreter.path.empty() ? shell_path
+                    : executed.empty()       ? interpreter.path
+                                             : executed;
     if (i == interpreters_max) program.kind = ProgramKind::script;
   }
   if (program.kind != ProgramKind::script) {

@@ -46,7 +46,7 @@ struct Program {
 // What reads a file that is neither ELF nor a script with #!, as in every shell.
 constexpr const char* shell_path = "/bin/sh";
 
-// `path` is what find_program found. Follows #! as far as the kernel does.
+// `path` is what find_program found. Follows #! as far as the kernel does, and env to its program.
 Program inspect_program(const std::string& path);
 
 // The kernel tells the loader and Talus to be careful (AT_SECURE) when the user, group or
