@@ -144,7 +144,8 @@ class Trial:
                           f"{self.arguments.systems[0]}", lambda: place.run(CARRIED_SCRIPT))
 
             def demo():
-                said = place.run("git clone -q /talus.bundle talus\ncd talus\nmake demo")
+                place.run("git clone -q /talus.bundle talus")
+                said = place.run("cd talus\nmake demo")
                 with open(f"{home}/talus/build/release/demo.log", encoding="utf-8") as file:
                     check_demo(said, file.read())
             if not self.step(f"{name} {user}: make demo", demo):
