@@ -23,7 +23,7 @@ inline bool has_other_threads() noexcept {
 // Keeps the helper away as long as it lives; not the parent's, in the child of a vfork.
 class WithoutHelper {
  public:
-  WithoutHelper() noexcept : is_needed_{!is_memory_borrowed()} {
+  WithoutHelper() noexcept : is_needed_{!is_without_helper() && !is_memory_borrowed()} {
     if (!is_needed_) return;
     end_helper(Ended::held);
     wait_until_helper_is_gone();
@@ -45,6 +45,7 @@ inline bool is_farewell(long option, size_t value) noexcept {
 // The process is about to allow itself few calls: there is no helper from here on, and nobody
 // makes a call that filters seldom list.
 inline void end_helper_before_filter() noexcept {
+  if (rare_calls.are_forbidden() && is_without_helper()) return;  // a filter may be there already
   if (is_memory_borrowed()) return;
   forbid_rare_calls();
   end_helper(Ended::for_ever);

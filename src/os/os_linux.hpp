@@ -191,6 +191,10 @@ struct LinuxOs : KernelProofs {
     call(SYS_madvise, to_long(at), static_cast<long>(bytes), MADV_NOHUGEPAGE);
   }
 
+  // Names the calling thread among those that are alive: not 0, and bit 0 is clear.
+  TALUS_FAST static uint32_t thread_mark() noexcept {
+    return (static_cast<uint32_t>(arch::thread_pointer() >> 3) & ~uint32_t{3}) | 2;
+  }
   // Sleeps while the word has this value; may return early. Who waits for what its own thread holds
   // since it reported a fault does not return: the process ends.
   static void futex_wait(uint32_t* word, uint32_t value) noexcept {

@@ -23,6 +23,7 @@ class RareCalls {
   }
   // From here on nobody begins such a call.
   void forbid() noexcept { shared_state_.store_relaxed(no); }  // [hint] who waits takes the locks
+  bool are_forbidden() const noexcept { return shared_state_.load_relaxed() == no; }  // [hint]
   // Found out once.
   bool are_allowed() noexcept {
     const uint8_t state = shared_state_.load_relaxed();  // [hint]

@@ -8,14 +8,14 @@
 // the child the locks are made anew, such ranges are free again, and the caches of the threads that
 // do not exist there are left behind; who starts a thread later takes one home. A process with one
 // thread, as shells are, has nothing of that to do: each lock that is written would be a page that
-// parent and child copy. Called on: the forking thread.
+// parent and child copy. A handler of a signal may fork while its thread holds some of the locks:
+// process/interrupted_fork.hpp. Called on: the forking thread.
 #ifndef TALUS_PROCESS_FORK_HPP
 #define TALUS_PROCESS_FORK_HPP
 
 #include <pthread.h>
 
-#include "process/helper.hpp"
-#include "process/threads.hpp"
+#include "process/interrupted_fork.hpp"
 
 // What pthread_atfork is in glibc; other C libraries do not have it.
 extern "C" {
@@ -49,12 +49,19 @@ inline bool is_single_threaded() noexcept {
 // thread where the parent had more, so it is not asked again.
 inline Atomic<bool> forks_alone;
 
+// Memory in files is copied under the locks, or by a thread that holds some of them.
 inline void before_fork() noexcept {
   take_no_more_lines();
-  const bool is_alone = is_single_threaded() && file_stores.is_empty();
-  // [own] Where it changes there is one thread.
-  if (forks_alone.load_relaxed() != is_alone) forks_alone.store_relaxed(is_alone);
+  const bool was_alone = forks_alone.load_relaxed();  // [own] where it changes there is one thread
+  bool is_alone = is_single_threaded() && file_stores.is_empty();
+  // A fork that took all locks may be what the signal interrupted.
+  if (is_alone && !was_alone && holds_a_lock()) is_alone = false;
+  if (was_alone != is_alone) forks_alone.store_relaxed(is_alone);
   if (is_alone) return;
+  if (holds_a_lock()) {
+    before_interrupted_fork();
+    return file_stores.before_fork(is_only_thread);
+  }
   helper.lock.take();
   registry.sweeping.take();
   thread_end.lock.take();
@@ -69,6 +76,7 @@ inline void before_fork() noexcept {
 inline void after_fork_in_parent() noexcept {
   if (forks_alone.load_relaxed()) return;  // [own]
   file_stores.after_fork_in_parent(is_only_thread);
+  if (ends_interrupted_fork()) return;
   space.lock().give();
   give_bounded_locks();
   for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.give(); });
@@ -98,8 +106,11 @@ inline void renew_ids() noexcept {
 }
 
 inline void after_fork_in_child() noexcept {
+  // The thread has another id, and may be the one that reported a fault.
+  if (os::reporting_thread.load_relaxed() != 0) os::System::note_report();  // [init]
   if (forks_alone.load_relaxed()) return renew_ids();  // [own]
   file_stores.after_fork_in_child();  // first: from here on the memory is this process's own
+  if (ends_interrupted_fork()) return after_interrupted_fork_in_child();
   forget_helper();
   reset_printer_in_child();
   registry.sweeping.reset_in_child();

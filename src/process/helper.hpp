@@ -62,6 +62,7 @@ struct HelperState {
 
 struct Helper {
   Lock lock;
+  Lock pass;  // the helper holds it while it may hold others (interrupted_fork.hpp)
   Atomic<HelperLife*> shared_life;  // null until a helper is needed; written under the lock
   Atomic<bool> shared_is_allowed;   // may be started at all
   uint32_t holds = 0;               // who needs a process without a helper just now; by the lock
@@ -113,7 +114,9 @@ TALUS_USUAL void helper_lives() noexcept {
   bool is_on = state.cas_acq_rel(now, HelperState::running);  // [E1]
   if (is_on && life.kernel_is_open) os::System::become_ordinary_thread("talus");
   while (is_on) {
+    helper.pass.take();
     const uint32_t wait_ms = helper_pass();
+    helper.pass.give();
     now = state.load_acquire();  // [E2]
     if (wait_ms != 0) {
       if (now == HelperState::running) {
@@ -236,23 +239,35 @@ inline void end_locked(HelperLife& life, uint64_t patience_ms) noexcept {
 // What becomes of the helper that was ended.
 enum class Ended : uint8_t { held, for_ever };
 
-// Ends the helper, if there is one, and lets no other begin until release_helper(), or ever.
+// No helper, and none will be.
+inline bool is_without_helper() noexcept {
+  HelperLife* life = helper.shared_life.load_acquire();
+  const bool has_none = life == nullptr || life->shared_state.load_acquire() == HelperState::absent;
+  return has_none && !helper.shared_is_allowed.load_relaxed();  // [hint]
+}
+
+// Ends the helper, if there is one, and lets no other begin until release_helper(), or ever. For
+// ever: a filter of system calls may stand before the kernel, so that memory and futex are all that
+// is asked for, the signal mask is not; a handler that comes here meanwhile finds that none may
+// start. Until then signals are blocked, and a handler waits for no lock of its own thread.
 TALUS_START void end_helper(Ended ended, uint64_t patience_ms = helper_patience_ms) noexcept {
   HelperLife* life = helper.shared_life.load_acquire();
-  // Filters may forbid this call, but not where a thread was made.
-  const uint64_t mask = life != nullptr ? os::System::block_signals() : 0;
+  const bool is_masked = ended == Ended::held && life != nullptr;
+  if (ended == Ended::for_ever) helper.shared_is_allowed.store_relaxed(false);  // [hint] see below
+  const uint64_t mask = is_masked ? os::System::block_signals() : 0;
   const uint64_t until_ms = os::System::now_ms() + patience_ms;
   bool is_taken = helper.lock.try_take();
   while (!is_taken && os::System::now_ms() < until_ms) {
     os::System::sleep_us(100);
     is_taken = helper.lock.try_take();
   }
+  // Who starts one looks at it in the lock.
   if (ended == Ended::for_ever) helper.shared_is_allowed.store_relaxed(false);  // [own] the lock
   if (ended == Ended::held) helper.holds++;
   HelperLife* found = helper.shared_life.load_relaxed();  // [own] the lock
   if (found != nullptr) end_locked(*found, patience_ms);
   if (is_taken) helper.lock.give();
-  if (life != nullptr) os::System::restore_signals(mask);
+  if (is_masked) os::System::restore_signals(mask);
 }
 
 // The thread that was ended is no more listed among those of the process either.
@@ -315,6 +330,7 @@ TALUS_START void allow_helper() noexcept {
 
 // Before the code of the helper is unloaded, or the process ends.
 inline void end_helper_for_ever(uint64_t patience_ms) noexcept {
+  if (is_without_helper()) return;
   end_helper(Ended::for_ever, patience_ms);
   HelperLife* life = helper.shared_life.load_acquire();
   if (life != nullptr && life->shared_state.load_acquire() == HelperState::absent) {
@@ -331,10 +347,8 @@ inline void learn_process_id() noexcept {
   helper.process_id.store_relaxed(static_cast<uint32_t>(id));  // [init]
 }
 
-// The child of a fork, all of whose locks were held, has no helper.
-inline void forget_helper() noexcept {
-  helper.lock.reset_in_child();
-  helper.holds = 0;
+// The child of a fork has no helper.
+inline void forget_helper_thread() noexcept {
   offer.is_served.store_relaxed(false);  // [init]
   // ThreadSanitizer cannot make threads in the child of a process that has threads.
   if constexpr (TALUS_UNDER_TSAN != 0) helper.shared_is_allowed.store_relaxed(false);  // [init]
@@ -348,6 +362,13 @@ inline void forget_helper() noexcept {
   life->last_id.store_relaxed(0);                         // [init]
   life->is_joinable.store_relaxed(false);                 // [init]
   life->shared_state.store_relaxed(HelperState::absent);  // [init]
+}
+// All of whose locks were held.
+inline void forget_helper() noexcept {
+  helper.lock.reset_in_child();
+  helper.pass.reset_in_child();
+  helper.holds = 0;
+  forget_helper_thread();
 }
 
 }  // namespace talus

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT
 // sync/lock: the lock that guards everything which is not a thread's alone.
 //
-// PROTOCOL lock             word: Lock::shared_state   owner: whoever changed it from free
-//   state      meaning                       left by          to         order
-//   free       nobody is inside              taker            held       E1 acquire
-//   held       inside, nobody sleeps         holder           free       E1 release
-//   contended  inside, somebody may sleep    holder           free+wake  E1 release
-// invariants  at most one thread is inside; a sleeper implies contended.
+// PROTOCOL lock             word: Lock::shared_state   owner: the thread whose mark is in the word
+//   state             meaning                       left by          to              order
+//   free (0)          nobody is inside              taker            held            E1 acquire
+//   held (mark)       inside, nobody sleeps         holder           free            E1 release
+//                                                   waiting thread   contended
+//   contended (| 1)   inside, a thread may sleep    holder           free+wake       E1 release
+//                                                   holder, looking  held+wake
+// invariants  at most one thread is inside; a sleeper implies contended, or is about to make it so;
+//             the mark in the word is the holder's at every moment, also for its signal handlers.
 // edges  E1 give.release -> take.acquire   publishes all that was written inside
 // why no ABA: the word carries no pointer.
 // progress: a taker spins for as long as a sleep would take, and not where others sleep already;
 //   then it sleeps in the kernel, so that a holder of lower priority gets the CPU (no livelock
 //   under SCHED_FIFO); giving is wait-free.
-// fork: prepare takes every lock, the child re-makes them with reset_in_child().
+// fork: prepare takes every lock, the child re-makes them with reset_in_child(). A fork in a signal
+//   handler that interrupted a holder leaves them as they are (process/interrupted_fork.hpp).
 #ifndef TALUS_SYNC_LOCK_HPP
 #define TALUS_SYNC_LOCK_HPP
 
@@ -26,6 +30,7 @@ class Lock {
 
   TALUS_FAST bool try_take() noexcept {
     uint32_t expected = free;
+    const uint32_t held = os::System::thread_mark();
     return shared_state_.cas_acquire(expected, held);  // [E1] sees the last holder's writes
   }
   TALUS_FAST void take() noexcept {
@@ -33,16 +38,31 @@ class Lock {
   }
   TALUS_FAST void give() noexcept {
     // [E1] publishes what was written inside
-    if (TALUS_UNLIKELY(shared_state_.exchange_release(free) == contended)) {
+    if (TALUS_UNLIKELY((shared_state_.exchange_release(free) & contended) != 0)) {
       os::System::futex_wake_one(shared_state_.futex_word());
     }
   }
   // The child of a fork has one thread, and that holds all locks.
   void reset_in_child() noexcept { shared_state_.store_relaxed(free); }  // [init] single thread
   bool is_taken() const noexcept { return shared_state_.load_relaxed() != free; }  // [hint]
+  // Does the calling thread hold it? Certain, also in a handler that interrupted take or give.
+  bool is_own() const noexcept {
+    const uint32_t state = shared_state_.load_relaxed();  // [own] others do not write this mark
+    return (state & ~contended) == os::System::thread_mark();
+  }
+  // The calling thread holds it. Does another wait for it? One that has just come is seen later. A
+  // thread that waited itself finds the lock contended though the others may have gone, so sleepers
+  // are asked to say so again.
+  bool is_awaited() noexcept {
+    const uint32_t held = os::System::thread_mark();
+    uint32_t expected = held | contended;
+    if (!shared_state_.cas_acquire(expected, held)) return false;
+    os::System::futex_wake_one(shared_state_.futex_word());
+    return true;
+  }
 
  private:
-  static constexpr uint32_t free = 0, held = 1, contended = 2;
+  static constexpr uint32_t free = 0, contended = 1;
   // 10 to 25 microseconds: what it takes to sleep and be woken, so that waiting costs at most twice
   // what it had to.
   static constexpr int spins_max = 500;
@@ -51,11 +71,18 @@ class Lock {
     for (int spin = 0; spin < spins_max; spin++) {
       arch::pause();
       const uint32_t state = shared_state_.load_relaxed();  // [hint] try_take() decides
-      if (state == contended) break;  // others have waited longer: its holder may be asleep
+      if ((state & contended) != 0) break;  // others have waited longer: its holder may be asleep
       if (state == free && try_take()) return;
     }
-    while (shared_state_.exchange_acquire(contended) != free) {  // [E1] as in try_take
-      os::System::futex_wait(shared_state_.futex_word(), contended);
+    const uint32_t taken = os::System::thread_mark() | contended;
+    uint32_t state = shared_state_.load_relaxed();  // [hint] a CAS decides
+    for (;;) {
+      if (state == free) {
+        if (shared_state_.cas_acquire(state, taken)) return;  // [E1] as in try_take
+      } else if ((state & contended) != 0 || shared_state_.cas_acquire(state, state | contended)) {
+        os::System::futex_wait(shared_state_.futex_word(), state | contended);
+        state = shared_state_.load_relaxed();  // [hint] as above
+      }
     }
   }
 

@@ -25,7 +25,10 @@ ENTRY = "_ZN5talus13helper_entersEv"
 CALLS_ALLOWED = {"memcpy", "memset", "memmove", "memcmp", "abort", "getauxval"}
 # Asks which thread it is on: the block's first word is the thread pointer, as everywhere.
 MAY_READ_POINTER = re.compile(r"\d+begin_purge")
-POINTER = re.compile(r"%fs:0x0,%\w+$")
+POINTER = re.compile(r"%fs:0x0,(%\w+)$")
+# As does who takes a lock, which makes a mark of the pointer (LinuxOs::thread_mark) and no address.
+MARK = "shr    $0x3,{}"
+MARK_WITHIN = 5  # instructions
 # Not where a helper is: there is none while a listener or hooks watch pages (process/helper.hpp).
 NEVER_BY_HELPER = re.compile(r"12WatchedCalls(12watched_call|16announce_watched|9call_libc)")
 FUNCTIONS_MIN = 5  # less than this was not the helper
@@ -44,11 +47,23 @@ def outside_call(text):
     return match.group(1) if match else None
 
 
-def findings_of(name, code):
+def makes_a_mark(code, place):
+    """Is what the instruction reads by the thread pointer shifted before all else?"""
+    match = POINTER.search(code[place].operands)
+    if not match:
+        return False
+    for instruction in code[place + 1:place + 1 + MARK_WITHIN]:
+        if match.group(1) in instruction.text:
+            return MARK.format(match.group(1)) in instruction.text
+    return False
+
+
+def findings_of(name, instructions):
     """Yields what is refused in one function."""
-    for instruction in code.values():
+    code = list(instructions.values())
+    for place, instruction in enumerate(code):
         is_pointer = MAY_READ_POINTER.search(name) and POINTER.match(instruction.operands)
-        if "%fs:" in instruction.operands and not is_pointer:
+        if "%fs:" in instruction.operands and not (is_pointer or makes_a_mark(code, place)):
             yield f"{name}: {instruction.text}: there is no thread-local variable"
         outside = outside_call(instruction.text)
         if outside and outside not in CALLS_ALLOWED:

@@ -61,3 +61,21 @@ foreach(group debugger valgrind sandbox)
     ${CMAKE_CURRENT_SOURCE_DIR}/helper_tools_test.py --group ${group}
     --talus $<TARGET_FILE:talus_shared> --program $<TARGET_FILE:door_helper_idle>)
 endforeach()
+
+add_executable(door_fork_in_handler fork_in_handler.c)
+target_compile_options(door_fork_in_handler PRIVATE -Wall -Wextra -fno-builtin)
+target_link_libraries(door_fork_in_handler PRIVATE talus_shared)
+foreach(case timer locked awaited)
+  helper_test(fork_in_handler_${case} door_fork_in_handler ${case})
+endforeach()
+
+# The same program with libtalus.so, which hears of filters, and with the archive, which does not.
+foreach(kind shared static)
+  add_executable(door_filtered_end_${kind} filtered_end.c)
+  target_compile_options(door_filtered_end_${kind} PRIVATE -Wall -Wextra -fno-builtin)
+  target_link_libraries(door_filtered_end_${kind} PRIVATE talus_${kind})
+  foreach(case prctl twice raw)
+    door_test(filtered_end_${kind}_${case} door_filtered_end_${kind} ${case})
+    set_tests_properties(doors.filtered_end_${kind}_${case} PROPERTIES SKIP_RETURN_CODE 77)
+  endforeach()
+endforeach()

@@ -2,9 +2,10 @@
 // model/lock: the shipped src/sync/lock.hpp under every schedule.
 //
 // Checked: never two threads inside, what was written inside is seen by the next (no data race), no
-// lost wake-up (nobody sleeps for ever), the lock is free at the end. The kernel's side of the
-// futex is model/include/os/os.hpp. The build makes a copy of the header that spins once instead
-// of spins_max times before it sleeps: more rounds of the same add schedules but no states.
+// lost wake-up (nobody sleeps for ever), the word names its holder, the lock is free at the end.
+// The kernel's side of the futex is model/include/os/os.hpp. The build makes a copy of the header
+// that spins once instead of spins_max times before it sleeps: more rounds of the same add
+// schedules but no states.
 #include "memory.hpp"
 
 #include "sync/lock.hpp"
@@ -15,7 +16,7 @@ namespace {
 using model::explorer;
 
 // What a thread does in each of its rounds.
-enum class Round { take, try_take, give_for_a_while };
+enum class Round { take, try_take, give_for_a_while, ask_who_waits };
 
 class Rounds : public model::Scenario {
  public:
@@ -43,6 +44,10 @@ class Rounds : public model::Scenario {
       }
       talus::Locked held{lock_};
       be_inside();
+      if (round == Round::ask_who_waits) {
+        lock_.is_awaited();
+        be_inside();
+      }
       if (round == Round::give_for_a_while) {
         held.give_for_a_while();
         held.take_again();
@@ -55,7 +60,7 @@ class Rounds : public model::Scenario {
     int wanted = 0;
     for (int thread = 0; thread < threads_; thread++) {
       const Round round = thread == 0 ? first_thread_ : others_;
-      wanted += rounds_ * (round == Round::give_for_a_while ? 2 : 1);
+      wanted += rounds_ * (round == Round::take || round == Round::try_take ? 1 : 2);
     }
     if (entries_ + refusals_ != wanted) explorer.violate("%d entries", entries_);
   }
@@ -63,6 +68,7 @@ class Rounds : public model::Scenario {
  private:
   void be_inside() {
     if (++inside_ != 1) explorer.violate("two threads are inside");
+    if (!lock_.is_own()) explorer.violate("the lock does not name its holder");
     guarded_.read("what the lock guards");
     explorer.point();
     guarded_.write("what the lock guards");
@@ -85,6 +91,7 @@ Rounds three_once{3, 1, Round::take, Round::take};
 Rounds three_twice{3, 2, Round::take, Round::take};
 Rounds one_tries{3, 2, Round::try_take, Round::take};
 Rounds one_pauses{3, 1, Round::give_for_a_while, Round::take};
+Rounds one_asks{3, 1, Round::ask_who_waits, Round::take};
 
 }  // namespace
 
@@ -95,8 +102,9 @@ int main(int argc, char** argv) {
       {"three threads, once", &three_once, {4, 1, 1}},
       {"one of three tries only", &one_tries, {3, 1, 0}},
       {"one of three gives for a while", &one_pauses, {3, 1, 1}},
+      {"one of three asks who waits", &one_asks, {3, 1, 1}},
       {"three threads, twice", &three_twice, {3, 1, 1}},
-      {"two threads, twice", &two_twice, {model::unbounded, 1, 0}},
+      {"two threads, twice", &two_twice, {5, 1, 0}},
   };
   return model::verdict(cases, argc, argv);
 }

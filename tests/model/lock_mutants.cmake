@@ -3,28 +3,25 @@
 
 # Nobody is woken.
 mutant(never_wakes
-[==[os::System::futex_wake_one(shared_state_.futex_word());]==] [==[]==])
+[==[if (TALUS_UNLIKELY((shared_state_.exchange_release(free) & contended) != 0)) {
+      os::System::futex_wake_one(shared_state_.futex_word());]==]
+[==[if (TALUS_UNLIKELY((shared_state_.exchange_release(free) & contended) != 0)) {]==])
 
 # A sleeper that does not say so: the holder gives without waking.
 mutant(sleeps_unannounced
-[==[while (shared_state_.exchange_acquire(contended) != free) {  // [E1] as in try_take
-      os::System::futex_wait(shared_state_.futex_word(), contended);]==]
-[==[while (shared_state_.exchange_acquire(held) != free) {
-      os::System::futex_wait(shared_state_.futex_word(), held);]==])
+[==[} else if ((state & contended) != 0 || shared_state_.cas_acquire(state, state | contended)) {
+        os::System::futex_wait(shared_state_.futex_word(), state | contended);]==]
+[==[} else {
+        os::System::futex_wait(shared_state_.futex_word(), state);]==])
 
 # A woken thread takes the lock as if it were alone: a second sleeper is forgotten.
 mutant(forgets_other_sleepers
-[==[while (shared_state_.exchange_acquire(contended) != free) {  // [E1] as in try_take
-      os::System::futex_wait(shared_state_.futex_word(), contended);]==]
-[==[while (!try_take()) {
-      uint32_t expected = held;
-      shared_state_.cas_acquire(expected, contended);
-      os::System::futex_wait(shared_state_.futex_word(), contended);]==])
+[==[os::System::thread_mark() | contended;]==] [==[os::System::thread_mark();]==])
 
 # Giving in two steps: a thread that announces itself in between is not woken.
 mutant(given_in_two_steps
-[==[if (TALUS_UNLIKELY(shared_state_.exchange_release(free) == contended)) {]==]
-[==[const bool is_contended = shared_state_.load_relaxed() == contended;
+[==[if (TALUS_UNLIKELY((shared_state_.exchange_release(free) & contended) != 0)) {]==]
+[==[const bool is_contended = (shared_state_.load_relaxed() & contended) != 0;
     shared_state_.store_release(free);
     if (is_contended) {]==])
 
@@ -37,15 +34,26 @@ mutant(taken_in_two_steps
 
 # Taken whatever it was.
 mutant(does_not_wait
-[==[os::System::futex_wait(shared_state_.futex_word(), contended);]==]
+[==[os::System::futex_wait(shared_state_.futex_word(), state | contended);]==]
 [==[return;]==])
+
+# A waiting thread writes its own mark over the holder's.
+mutant(misnames_the_holder
+[==[shared_state_.cas_acquire(state, state | contended)]==]
+[==[shared_state_.cas_acquire(state, taken)]==])
+
+# Who asks for sleepers makes them be forgotten.
+mutant(asks_without_waking
+[==[if (!shared_state_.cas_acquire(expected, held)) return false;
+    os::System::futex_wake_one(shared_state_.futex_word());]==]
+[==[if (!shared_state_.cas_acquire(expected, held)) return false;]==])
 
 # E1: what was written inside is not seen by the next holder.
 mutant(given_without_release
 [==[shared_state_.exchange_release(free)]==] [==[shared_state_.broken_exchange_relaxed(free)]==])
 mutant(taken_without_acquire
-[==[shared_state_.cas_acquire(expected, held)]==]
-[==[shared_state_.broken_cas_relaxed(expected, held)]==])
+[==[return shared_state_.cas_acquire(expected, held)]==]
+[==[return shared_state_.broken_cas_relaxed(expected, held)]==])
 mutant(taken_slowly_without_acquire
-[==[shared_state_.exchange_acquire(contended)]==]
-[==[shared_state_.broken_exchange_relaxed(contended)]==])
+[==[shared_state_.cas_acquire(state, taken)]==]
+[==[shared_state_.broken_cas_relaxed(state, taken)]==])

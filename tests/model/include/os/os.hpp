@@ -13,6 +13,9 @@
 namespace talus::os {
 
 struct System {
+  static uint32_t thread_mark() noexcept {
+    return static_cast<uint32_t>(model::explorer.current()) * 4 + 2;
+  }
   static void futex_wait(uint32_t* word, uint32_t value) noexcept {
     model::Explorer& explorer = model::explorer;
     explorer.point();

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// process/interrupted_fork: a fork in the handler of a signal that interrupted Talus under a lock.
+//
+// The forking thread would wait for itself. So nothing is locked: parent and child each go on where
+// the signal came, and give the locks that they hold. The background thread must not change the
+// heap while it is copied. It has ended its pass then, or waits for a lock of the forking thread,
+// where it is kept as long as the handler runs.
+// Owns: what such a fork does instead of taking all locks. Invariants: nothing here waits for a
+// lock of the calling thread, or for anything without an end; who holds a lock is in its word
+// (sync/lock.hpp). What the background thread had in its hands in the middle of a pass is lost to
+// the child: slabs whose pages it gave back, at most a batch, and blocks on their way home. Where
+// the program has other threads, they may be in the middle of anything: the child may call what
+// POSIX allows, as in other allocators. Called on: the forking thread.
+#ifndef TALUS_PROCESS_INTERRUPTED_FORK_HPP
+#define TALUS_PROCESS_INTERRUPTED_FORK_HPP
+
+#include "process/helper.hpp"
+#include "process/threads.hpp"
+
+namespace talus {
+
+// Forks of this kind that are under way, each with the mark of its thread, and whether it keeps the
+// background thread from beginning a pass. A handler may interrupt another fork.
+struct InterruptedForks {
+  static constexpr size_t most = 16;
+  static constexpr uint32_t keeps_helper = 1;
+  Atomic<uint32_t> marks[most];
+
+  // False: there are too many just now.
+  bool begin(uint32_t mark) noexcept {
+    for (Atomic<uint32_t>& place : marks) {
+      uint32_t none = 0;
+      if (place.cas_acq_rel(none, mark)) return true;
+    }
+    return false;
+  }
+  // Ends one of the calling thread's. 0: it has none; else what it began with.
+  uint32_t end() noexcept {
+    const uint32_t own = os::System::thread_mark();
+    for (Atomic<uint32_t>& place : marks) {
+      const uint32_t mark = place.load_relaxed();  // [own] others write other marks
+      if ((mark & ~keeps_helper) != own) continue;
+      place.store_release(0);
+      return mark;
+    }
+    return 0;
+  }
+  // In the child.
+  void forget_others() noexcept {
+    const uint32_t own = os::System::thread_mark();
+    for (Atomic<uint32_t>& place : marks) {
+      if ((place.load_relaxed() & ~keeps_helper) != own) place.store_relaxed(0);  // [init]
+    }
+  }
+};
+inline InterruptedForks interrupted_forks;
+
+// The background thread is waited for as long at most: a pass may wait for a slow kernel.
+inline constexpr uint64_t interrupted_patience_ms = 2000;
+
+// Calls visit(lock) for every lock that a fork takes, and for the presence of the thread's cache.
+template <typename Visit>
+void for_each_lock(Visit visit) noexcept {
+  visit(helper.lock);
+  visit(registry.sweeping);
+  visit(thread_end.lock);
+  visit(registry.lock);
+  if (ThreadCache* cache = present_cache()) visit(cache->presence.lock);
+  for_each_heap([&](Heap& heap) noexcept { visit(lock_of(heap)); });
+  for_each_instance_slot([&](InstanceSlot& slot) noexcept { visit(slot.lock); });
+  visit(bounded_registry.lock);
+  for_each_bounded([&](Bounded& instance) noexcept {
+    for (size_t index = 0; index < instance.pool_count; index++) visit(instance.pools[index].lock);
+  });
+  visit(space.lock());
+  visit(statistics_printer.lock);
+}
+
+// Did a signal interrupt this thread under a lock?
+inline bool holds_a_lock() noexcept {
+  bool is_held = false;
+  for_each_lock([&](Lock& lock) noexcept { is_held |= lock.is_own(); });
+  return is_held;
+}
+
+// The background thread waits for this thread, and will while its handler runs.
+inline bool is_helper_kept_waiting() noexcept {
+  bool is_awaited = false;
+  for_each_lock([&](Lock& lock) noexcept {
+    if (lock.is_own()) is_awaited |= lock.is_awaited();
+  });
+  return is_awaited;
+}
+
+// True: it begins no pass until its lock is given.
+inline bool keep_helper() noexcept {
+  if (!may_have_helper() || helper.pass.is_own()) return false;
+  const uint64_t until_ms = os::System::now_ms() + interrupted_patience_ms;
+  is_helper_kept_waiting();  // a lock may still say so of one that came before
+  while (!helper.pass.try_take()) {
+    os::System::sleep_us(50);
+    if (is_helper_kept_waiting() || os::System::now_ms() > until_ms) return false;
+  }
+  return true;
+}
+
+inline void before_interrupted_fork() noexcept {
+  const bool is_kept = keep_helper();
+  const uint32_t mark = os::System::thread_mark() | (is_kept ? InterruptedForks::keeps_helper : 0);
+  while (!interrupted_forks.begin(mark)) os::System::sleep_us(50);
+}
+
+// False: this fork is of another kind.
+inline bool ends_interrupted_fork() noexcept {
+  const uint32_t mark = interrupted_forks.end();
+  if ((mark & InterruptedForks::keeps_helper) != 0) helper.pass.give();
+  return mark != 0;
+}
+
+// The thread's cache was just being emptied by one that does not exist here. Its guarded lists may
+// name blocks that went home already.
+inline void forget_emptying(ThreadCache& cache) noexcept {
+  if (!cache.presence.lock.is_taken() || cache.presence.lock.is_own()) return;
+  for (size_t index = fast_class_count; index < class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    list_of(cache, id).top.store_relaxed(list_bottom(cache, id));  // [init] single thread
+  }
+}
+
+inline void after_interrupted_fork_in_child() noexcept {
+  interrupted_forks.forget_others();
+  if (!registry.sweeping.is_own()) {
+    for_each_heap_and_instance([](Heap& heap) noexcept { heap.purging_count = 0; });
+  }
+  if (ThreadCache* cache = present_cache()) forget_emptying(*cache);
+  for_each_lock([](Lock& lock) noexcept {
+    if (!lock.is_own()) lock.reset_in_child();
+  });
+  if (!helper.pass.is_own()) helper.pass.reset_in_child();
+  if (!space.lock().is_own()) {
+    Locked held{space.lock()};
+    space.take_back_purges(held);  // but those of this thread
+  }
+  thread_end.ending_count.store_relaxed(0);  // [init] who was about to end does not exist here
+  forget_helper_thread();
+  if (!registry.lock.is_own()) leave_other_caches(present_cache());
+  begin_clock_samples();
+  mapped::renew_thread_id();
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PROCESS_INTERRUPTED_FORK_HPP
