@@ -36,6 +36,9 @@ struct BlockRequest {
   size_t offset = 0;
 };
 
+// Where the blocks are that a thread frees by its face: gone, or where they were.
+enum class FreedBlocks : uint8_t { go, stay };
+
 // What a face does that is no plain heap. Entered from slow paths only. What is done to a block
 // that a mode made is the block's own affair (heap/special.hpp): any thread may free it.
 struct FaceOperations {
@@ -48,6 +51,7 @@ struct FaceOperations {
   void* (*allocate)(HeapFace& face, const BlockRequest& request) noexcept = nullptr;
   // A block of `usable` bytes became this one; for modes that count.
   void (*note_resize)(HeapFace& face, size_t usable, void* block, size_t bytes) noexcept = nullptr;
+  FreedBlocks freed_blocks = FreedBlocks::go;
 };
 
 // Classes whose lists the fast paths use; those of larger blocks are closed in every face.

@@ -59,8 +59,15 @@ TALUS_COLD void release_foreign(void* pointer) noexcept {
   report::foreign_pointer(pointer, "free");
 }
 
+// Do blocks that this thread frees stay where they are?
+inline bool keeps_freed_blocks() noexcept {
+  const HeapFace& face = current_face();
+  return face.operations != nullptr && face.operations->freed_blocks == FreedBlocks::stay;
+}
+
 // Takes a block back by way of a cache (null: the thread has none) without telling any mode.
 TALUS_USUAL void release_plain(ThreadCache* cache, void* pointer) noexcept {
+  if (TALUS_UNLIKELY(cache == nullptr) && keeps_freed_blocks()) return;
   const PageWord word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
   if (word.is_large()) return release_large(cache, pointer, word);
   if (is_special(word)) return release_special(pointer);

@@ -16,12 +16,17 @@ namespace talus {
 
 namespace report {
 
+// What the thread does before it calls abort(): it uses its heap no more (modes/reported.hpp).
+// Null: nothing. Set at start.
+inline Atomic<void (*)() noexcept> shared_last_act;
+
 // The program's handler of SIGABRT, if there is one, runs with the locks that are held here: what a
-// fault left half done is nobody's to use. If it needs one of them, to fork or for memory that is
-// not at hand, the process ends nevertheless, a while later (LinuxOs::futex_wait).
+// fault left half done is nobody's to use. It has memory, and may fork. If it needs a lock for
+// something else, the process ends nevertheless, a while later (LinuxOs::futex_wait).
 [[noreturn]] TALUS_COLD void stop(const Text& text) noexcept {
   os::LinuxOs::write_error(text.data(), text.length());
   os::LinuxOs::note_report();
+  if (auto* last_act = shared_last_act.load_relaxed()) last_act();  // [init]
   abort();
 }
 

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "modes/reported.hpp"
 #include "process/cgroup.hpp"
 #include "process/faults.hpp"
 #include "process/fork.hpp"
@@ -123,6 +124,7 @@ TALUS_START void process_starts() noexcept {
   if (has_started.load_relaxed()) return;  // [init] constructors run one after the other
   has_started.store_relaxed(true);         // [init]
   process_started_ns.store_relaxed(os::System::now_ns());  // [init]
+  report::shared_last_act.store_relaxed(&reported::begin);  // [init]
   configure_process();
   find_limits();
   start_provider(warn_once);

@@ -79,3 +79,13 @@ foreach(kind shared static)
     set_tests_properties(doors.filtered_end_${kind}_${case} PROPERTIES SKIP_RETURN_CODE 77)
   endforeach()
 endforeach()
+
+# A crash reporter, beside a background thread and, with the archive, without.
+foreach(kind shared static)
+  add_executable(door_report_handler_${kind} report_handler.c)
+  target_compile_options(door_report_handler_${kind} PRIVATE -Wall -Wextra -fno-builtin)
+  target_link_libraries(door_report_handler_${kind} PRIVATE talus_${kind})
+  foreach(case interior foreign)
+    door_test(report_handler_${kind}_${case} door_report_handler_${kind} ${case})
+  endforeach()
+endforeach()

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// modes/reported: a thread that has reported a fault gets its blocks from pages apart.
+//
+// It runs the program's handler of SIGABRT next, which may write a report, fork, and end the
+// process. Locks that it held when it noticed the fault stay held, and what they guard may be half
+// done. So its blocks come from pages of their own without a lock, and what it frees stays.
+// Owns: these pages, as special blocks (heap/special.hpp). Invariants: no lock is waited for; a
+// block is preceded by its size; nothing is used twice, so each block reads as zero. Called on: the
+// thread that reports, also where several do. Must not know: which fault it was.
+#ifndef TALUS_MODES_REPORTED_HPP
+#define TALUS_MODES_REPORTED_HPP
+
+#include "heap/special.hpp"
+#include "heap/offer.hpp"
+
+namespace talus::reported {
+
+// Pages at the start of which this lies. Larger requests have some of their own.
+struct Chunk {
+  static constexpr size_t usual_bytes = size_t{1} << 20;
+
+  Atomic<size_t> used;
+  size_t bytes = 0;
+};
+inline Atomic<Chunk*> shared_chunk;  // the last one; null: none yet
+
+inline void keep(SpecialBlock&, void*) noexcept {}
+inline size_t usable_bytes(SpecialBlock&, void* pointer, const char*) noexcept {
+  return static_cast<size_t*>(pointer)[-1];
+}
+inline constexpr SpecialOperations block_operations = {keep, usable_bytes};
+inline SpecialBlock every_block;
+
+// Makes the page map know the granules. Its leaf is nearly always there; else another thread might
+// just be making it, under a lock that the calling thread must not wait for.
+inline bool make_known(uintptr_t start, size_t bytes) noexcept {
+  Lock& lock = space.lock();
+  const bool is_taken = lock.try_take();
+  const bool is_covered = page_map.cover(start, bytes);
+  if (is_taken) lock.give();
+  every_block.shared_operations.store_relaxed(&block_operations);  // [init] all write the same
+  if (is_covered) page_map.set_all(start, bytes / granule_bytes, special_word, &every_block);
+  return is_covered;
+}
+
+inline Chunk* make_chunk(size_t bytes) noexcept {
+  void* pages = os::map_aligned(nullptr, bytes, granule_bytes);
+  if (pages == nullptr || !make_known(reinterpret_cast<uintptr_t>(pages), bytes)) return nullptr;
+  auto* chunk = static_cast<Chunk*>(pages);  // zero is what it starts with
+  chunk->used.store_relaxed(sizeof(Chunk));  // [init]
+  chunk->bytes = bytes;
+  return chunk;
+}
+
+// Null: the chunk is full.
+inline void* take(Chunk& chunk, const BlockRequest& request) noexcept {
+  const size_t size = sizeof(size_t) > block_alignment ? sizeof(size_t) : block_alignment;
+  const size_t wanted = size + request.alignment + round_up(request.bytes, block_alignment);
+  const size_t at = chunk.used.fetch_add_relaxed(wanted);  // [own] a part for each
+  if (at > chunk.bytes || wanted > chunk.bytes - at) return nullptr;
+  const uintptr_t first = reinterpret_cast<uintptr_t>(&chunk) + at + size + request.offset;
+  const uintptr_t block = round_up(first, request.alignment) - request.offset;
+  auto* pointer = reinterpret_cast<size_t*>(block);
+  pointer[-1] = request.bytes;
+  return pointer;
+}
+
+inline void* allocate(HeapFace&, const BlockRequest& request) noexcept {
+  if (request.bytes > PTRDIFF_MAX - 4 * Chunk::usual_bytes) return nullptr;
+  if (request.alignment > PTRDIFF_MAX / 4) return nullptr;
+  Chunk* chunk = shared_chunk.load_acquire();
+  if (chunk != nullptr) {
+    if (void* block = take(*chunk, request)) return block;
+  }
+  const size_t most = sizeof(Chunk) + 2 * block_alignment + request.bytes + 2 * request.alignment;
+  const bool is_usual = most <= Chunk::usual_bytes / 4;
+  chunk = make_chunk(is_usual ? Chunk::usual_bytes : round_up(most, granule_bytes));
+  if (chunk == nullptr) return nullptr;
+  void* block = take(*chunk, request);
+  if (is_usual) shared_chunk.store_release(chunk);
+  return block;
+}
+
+inline constexpr FaceOperations face_operations = {no_cache, nullptr, nullptr,
+                                                   allocate, nullptr, FreedBlocks::stay};
+inline HeapFace face;
+
+// The calling thread has reported a fault.
+TALUS_COLD void begin() noexcept {
+  space.relax();
+  offer.is_much.store_relaxed(false);  // [hint] nothing is given back from here
+  close_face(face, face_operations);
+  set_face(face);
+}
+
+}  // namespace talus::reported
+
+#endif  // TALUS_MODES_REPORTED_HPP
