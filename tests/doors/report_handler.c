@@ -3,7 +3,7 @@
  *
  * The fault is noticed in a slow path, with the heap's lock held, which stays so. The handler has
  * memory nevertheless, frees what it had before, and forks a child that does the same; it ends the
- * program itself, soon.
+ * program itself. One that waits for the lock would be ended by SIGABRT.
  *
  *   report_handler interior|foreign
  */
@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "expect.h"
 
@@ -32,7 +31,7 @@ static int is_filled(const char* block, size_t bytes, char with) {
 }
 
 static void uses_memory(void) {
-  for (size_t i = 0; i < 2000; i++) {
+  for (size_t i = 0; i < 500; i++) {
     char* block = malloc(i * 40);
     EXPECT(block != NULL && (uintptr_t)block % 16 == 0 && malloc_usable_size(block) >= i * 40);
     memset(block, (int)i, i * 40);
@@ -59,8 +58,6 @@ static void uses_memory(void) {
 
 static void handler(int number) {
   (void)number;
-  struct timespec before, after;
-  clock_gettime(CLOCK_MONOTONIC, &before);
   const pid_t child = fork();
   if (child == 0) {
     uses_memory();
@@ -69,8 +66,6 @@ static void handler(int number) {
   int status = -1;
   EXPECT(child > 0 && waitpid(child, &status, 0) == child && status == 0);
   uses_memory();
-  clock_gettime(CLOCK_MONOTONIC, &after);
-  EXPECT(after.tv_sec - before.tv_sec < 4);
   _exit(0);
 }
 
