@@ -185,7 +185,7 @@ struct OptionTypeOf<HeapMode> {
   ROW(pressure, bool, false, 0, 1, none, at_start,                                             \
       "while the kernel reports memory pressure (PSI), all free memory goes back at once")     \
   ROW(provider, ProviderChoice, ProviderChoice{}, 0, 0, none, at_start,                        \
-      "where memory comes from: the kernel; so much of it at the start; or a file without a "  \
+      "where memory comes from: the kernel; SIZE bytes, taken at the start; or a file without a "\
       "name in a directory, growing or with all its size at the start")                        \
   ROW(name_mappings, bool, false, 0, 1, none, at_start,                                        \
       "memory from the kernel is [anon:talus] in /proc/PID/maps, where the kernel has names")  \

@@ -75,7 +75,7 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
   ROW(heap, deserted_heaps, gauge, none, "heaps without a thread", "of these, without a thread")\
   ROW(heap, threads, gauge, none, "threads", "threads that have allocated and live")            \
   ROW(heap, left_threads, gauge, none, "threads left by a fork",                                \
-      "caches of threads that a fork left behind and nobody took home yet")                     \
+      "caches of threads that a fork left behind, and that no thread took home yet")            \
   ROW(heap, instances, gauge, none, "instances", "heaps that the program made, beside heaps")   \
   ROW(heap, instance_live_bytes, gauge, bytes, "live, in instances",                            \
       "of live_bytes: the sum of live_bytes of all instances, without what is provided")        \

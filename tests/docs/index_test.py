@@ -3,7 +3,7 @@
 """Tests that docs/README.md lists each page, and that each page says first who it is for.
 
 Owns: the completeness of the index, the first line of pages, the question and the answer at the top
-of decision records, and the length of README.md.
+of decision records, words that no page for readers has, and the length of README.md.
 
     index_test.py ROOT
 """
@@ -13,6 +13,9 @@ from pathlib import Path
 
 README_WORDS_MAX = 1300
 RECORD = re.compile(r"^\*\*Question\.\*\* (?:.+\n)+\n\*\*Answer\.\*\* ", re.MULTILINE)
+# Words of a dialect that no reader of other documentation expects; say which thread, or how many.
+DIALECT = re.compile(r"\b(nobody|anybody|somebody|whoever|whom|so many|so much)\b|(?<=[.:;] )Who ",
+                     re.IGNORECASE)
 TABLE_LINK = re.compile(r"^\| \[[^\]]+\]\(([^)]+\.md)\) \|", re.MULTILINE)
 
 
@@ -42,6 +45,10 @@ def findings(root: Path) -> list:
     found += [f"docs/{page}: write '**Question.** ...' and '**Answer.** ...' at its top"
               for page in sorted(pages) if page.startswith("decisions/")
               and not RECORD.search((docs / page).read_text(encoding="utf-8"))]
+    for page in [root / "README.md", *sorted(docs.glob("*.md")), *sorted(docs.glob("design/*.md"))]:
+        found += [f"{page.relative_to(root)}:{number}: say it without '{match[0]}'"
+                  for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1)
+                  if page.name != "claims.md" and (match := DIALECT.search(line))]
     words = len((root / "README.md").read_text(encoding="utf-8").split())
     if words > README_WORDS_MAX:
         found.append(f"README.md: {words} words, at most {README_WORDS_MAX}")
