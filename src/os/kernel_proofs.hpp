@@ -32,16 +32,18 @@ class KernelProof {
  public:
   // `prove` may answer "unknown", where there is no memory for the proof: it is tried again then.
   bool holds(Verdict (*prove)() noexcept) noexcept { return verdict(prove) == Verdict::holds; }
-  TALUS_USUAL Verdict verdict(Verdict (*prove)() noexcept) noexcept {
-    Verdict found = shared_verdict_.load_relaxed();  // [hint] every thread finds the same
-    if (TALUS_UNLIKELY(found == Verdict::unknown)) {
-      found = prove();
-      if (found != Verdict::unknown) shared_verdict_.store_relaxed(found);  // [hint]
-    }
-    return found;
+  Verdict verdict(Verdict (*prove)() noexcept) noexcept {
+    const Verdict found = shared_verdict_.load_relaxed();  // [hint] every thread finds the same
+    return TALUS_LIKELY(found != Verdict::unknown) ? found : find(prove);
   }
 
  private:
+  TALUS_COLD Verdict find(Verdict (*prove)() noexcept) noexcept {
+    const Verdict found = prove();
+    if (found != Verdict::unknown) shared_verdict_.store_relaxed(found);  // [hint]
+    return found;
+  }
+
   Atomic<Verdict> shared_verdict_;
 };
 

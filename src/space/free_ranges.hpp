@@ -105,8 +105,8 @@ class FreeRanges {
     TALUS_AUDIT_SOUND(dirty_);
   }
 
-  // Adds a free range and joins it with neighbours of the same state.
-  TALUS_USUAL void insert(uintptr_t base, size_t granules, RangeState state) noexcept {
+  // Adds a free range and joins it with neighbours of the same state. Returns what that became.
+  TALUS_USUAL FreeRange& insert(uintptr_t base, size_t granules, RangeState state) noexcept {
     const uintptr_t end = base + granules * granule_bytes;
     FreeRange* before = range_at(base - 1);
     if (before != nullptr && (before->state != state || before->end() != base)) before = nullptr;
@@ -125,12 +125,14 @@ class FreeRanges {
       node.granules = granules;
       node.state = state;
       if (state == RangeState::dirty) age_between(node, newest_, nullptr);
-      return show(node);
+      show(node);
+      return node;
     }
     const bool is_new = keeper->granules < granules;
     if (before != nullptr) base = before->base;
     absorb(*keeper, base, joined, keeper == before ? after : before);
     if (state == RangeState::dirty && is_new) make_newest(*keeper);
+    return *keeper;
   }
 
   // Takes a part of a free range out of the index, to work on it without the lock; with it what is
@@ -156,18 +158,25 @@ class FreeRanges {
     page_map.set_ends(node.base, node.granules, PageWord{}, &node);
     return node;
   }
-  // It is free again; `granules` from `base` on are dirty, the rest is clean.
+  // It is free again; `granules` from `base` on are dirty, and the oldest of all; the rest is clean.
   void put_back(FreeRange& node, uintptr_t base, size_t granules) noexcept {
     const uintptr_t first = node.base, last = node.end();
     page_map.set_ends(first, node.granules, PageWord{}, nullptr);
     recycle(node);
-    if (granules == 0) return insert(first, (last - first) / granule_bytes, RangeState::clean);
+    if (granules == 0) {
+      insert(first, (last - first) / granule_bytes, RangeState::clean);
+      return;
+    }
     const uintptr_t end = base + granules * granule_bytes;
     if (base > first) insert(first, (base - first) / granule_bytes, RangeState::clean);
-    insert(base, granules, RangeState::dirty);
+    make_oldest(insert(base, granules, RangeState::dirty));
     if (end < last) insert(end, (last - end) / granule_bytes, RangeState::clean);
   }
 
+  void make_oldest(FreeRange& node) noexcept {
+    age_remove(node);
+    age_between(node, nullptr, oldest_);
+  }
   // A dirty range counts as just released.
   void make_newest(FreeRange& node) noexcept {
     age_remove(node);
@@ -208,6 +217,7 @@ class FreeRanges {
   }
   // A range that is shown, and loses or gains granules at its ends.
   void reshape(FreeRange& node, uintptr_t base, size_t granules) noexcept {
+    node.refused_in = 0;
     index_of(node.state).resize(node, base, granules);
     page_map.set_ends(base, granules, PageWord{}, &node);
   }

@@ -21,6 +21,11 @@ class GivingBack : public NodeSupply {
  public:
   // Gives dirty ranges back to the kernel until at most `keep_bytes` remain. Returns bytes purged.
   size_t trim(Locked& held, size_t keep_bytes) noexcept {
+    refused_ms_ = 0;  // that is asked for, so the kernel is
+    begin_refusals(os::System::now_ms());
+    return trim_unless_refused(held, keep_bytes);
+  }
+  size_t trim_unless_refused(Locked& held, size_t keep_bytes) noexcept {
     purge_rests_of_huge(held);
     return dirty_bytes() > keep_bytes ? purge(held, dirty_bytes() - keep_bytes, Haste::urgent) : 0;
   }
@@ -114,7 +119,7 @@ class GivingBack : public NodeSupply {
     const size_t soft = soft_limit();
     const size_t given = counters_.given_bytes + granules * granule_bytes;
     if (TALUS_LIKELY(given + dirty_bytes() <= soft)) return;
-    trim(held, given < soft ? soft - given : 0);
+    trim_unless_refused(held, given < soft ? soft - given : 0);
     press();  // slabs may have pages to give, too
   }
   // The same after a range was given; a part of the limit at a time, because each call costs.
@@ -159,16 +164,17 @@ class GivingBack : public NodeSupply {
 
   // Purges at least that much of the dirty ranges if there is, oldest first. Returns bytes purged.
   TALUS_USUAL size_t purge(Locked& held, size_t bytes_wanted, Haste haste) noexcept {
+    const uint64_t begun_ms = os::System::now_ms();
+    if (!arenas_.may_purge() || begun_ms < refused_ms_ + refusal_pause_ms) return 0;
+    if (begun_ms - refusals_since_ms_ >= refusal_memory_ms) begin_refusals(begun_ms);
     size_t purged = 0;
-    if (!arenas_.may_purge() || os::System::now_ms() < refused_ms_ + refusal_pause_ms) return 0;
     // Ranges that are left alone become the newest: stop before meeting them again.
     size_t left_alone = 0, refusals = 0;
     PurgePace pace{haste, os::System::now_ns()};
     while (purged < bytes_wanted && purger_count_ < purgers_max && supply_nodes()) {
       if (oldest() == nullptr) break;
       FreeRange& from = *oldest();
-      const PurgePiece piece =
-          choose_piece(from, bytes_wanted - purged, pace, arenas_.is_huge(from.base));
+      const PurgePiece piece = piece_of(from, bytes_wanted - purged, pace);
       if (piece.base == 0) {
         make_newest(from);
         if (++left_alone > free_range_count()) break;
@@ -176,9 +182,8 @@ class GivingBack : public NodeSupply {
       }
       if (!purge_piece(held, from, piece)) {
         pace.note_refusal(piece);
-        if (++refusals <= refusals_max) continue;
-        if (purged == 0) refused_ms_ = os::System::now_ms();
-        break;
+        if (++refusals > refusals_max) break;
+        continue;
       }
       refusals = 0;
       const size_t bytes = piece.granules * granule_bytes;
@@ -187,6 +192,9 @@ class GivingBack : public NodeSupply {
       count_purged(held, bytes, 1);
       pace.note_call(bytes, os::System::now_ns());
     }
+    if (purged == 0 && (refusals != 0 || left_alone != 0)) refused_ms_ = begun_ms;
+    purged_with_map_ += purged;
+    if (TALUS_UNLIKELY(purged_with_map_ >= map_drop_bytes)) drop_map_of_purged();
     return purged;
   }
 
@@ -200,11 +208,41 @@ class GivingBack : public NodeSupply {
     return soft != 0 ? soft : hard != 0 ? hard : SIZE_MAX;
   }
 
+  // Base 0: the range is better left alone, or was refused just now.
+  PurgePiece piece_of(FreeRange& from, size_t bytes_wanted, const PurgePace& pace) const noexcept {
+    if (from.refused_in == refusals_turn_) return {};
+    if (pace.has_passed_over(from)) {
+      from.refused_in = refusals_turn_;
+      return {};
+    }
+    return choose_piece(from, bytes_wanted, pace, arenas_.is_huge(from.base));
+  }
+  // What the kernel refused before may be asked for again.
+  TALUS_COLD void begin_refusals(uint64_t now_ms) noexcept {
+    refusals_since_ms_ = now_ms;
+    if (++refusals_turn_ == 0) refusals_turn_ = 1;
+  }
+
+  // Each piece that went left its ends in the page map. Where so much went that these are several
+  // pages, the map's pages inside of what the pieces have become go, too.
+  TALUS_COLD void drop_map_of_purged() noexcept {
+    purged_with_map_ = 0;
+    for (FreeRange* range = next_clean(0); range != nullptr; range = next_clean(range->base)) {
+      if (range->bytes() >= map_drop_bytes) {
+        page_map.drop_pages_within(range->base, range->granules);
+      }
+    }
+  }
+  // So many bytes of addresses are known by a page of words, and two of descriptors.
+  static constexpr size_t map_drop_bytes = 64 * mib;
+
   static constexpr size_t purgers_max = 16;  // threads that purge at a time
   // So many pieces one after the other, and the kernel is not asked again for a while: the program
-  // keeps all of its memory locked.
-  static constexpr size_t refusals_max = 8;
+  // may keep all of its memory locked. A granule takes several, and ranges of one lie together.
+  static constexpr size_t refusals_max = 64;
   static constexpr uint64_t refusal_pause_ms = 100;
+  // So long a range that was refused whole is left alone.
+  static constexpr uint64_t refusal_memory_ms = 1000;
 
   // A range that a thread gives back, without the lock.
   struct Purge {
@@ -228,9 +266,12 @@ class GivingBack : public NodeSupply {
 
   Atomic<bool> shared_is_pressed_;
   uint64_t refused_ms_ = 0;
+  uint64_t refusals_since_ms_ = 0;
+  uint8_t refusals_turn_ = 1;
   size_t purging_bytes_ = 0;
   size_t taken_back_bytes_ = 0;
   size_t purger_count_ = 0;
+  size_t purged_with_map_ = 0;  // since pages of the map were looked for
   Purge purges_[purgers_max];
 };
 

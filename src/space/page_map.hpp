@@ -16,7 +16,8 @@
 // Invariants: the root holds the distance from a static zero leaf, and a window without bias holds
 // no address, so all-zero storage is valid: an address that is nobody's reads as word 0. The window
 // is made before any leaf, or never. Words of granules that lie inside a large block or a free
-// range (neither first nor last) are 0.
+// range (neither first nor last) are 0. Pages of the map that know only such granules of large free
+// ranges are given back: what is known costs no memory in proportion to address space.
 // Called on: any thread reads; writes happen under the space lock. Must not know: slabs, heaps.
 #ifndef TALUS_SPACE_PAGE_MAP_HPP
 #define TALUS_SPACE_PAGE_MAP_HPP
@@ -173,8 +174,9 @@ class PageMap {
     if (!is_window_settled_) make_window();
     for (uintptr_t root = start >> root_shift; root <= (start + bytes - 1) >> root_shift; root++) {
       if (has_leaf(root << root_shift)) continue;
-      const void* leaf = os::map_pages(nullptr, leaf_bytes);
+      void* leaf = os::map_pages(nullptr, leaf_bytes);
       if (leaf == nullptr) return false;
+      os::System::advise_small(leaf, leaf_bytes);  // as the window's
       root_[root].store_release(reinterpret_cast<uintptr_t>(leaf) -
                                 reinterpret_cast<uintptr_t>(zero_words_));
     }
@@ -197,8 +199,27 @@ class PageMap {
     if (granules > 1) set(start + (granules - 1) * granule_bytes, word, descriptor);
   }
 
+  // The map's pages that know only granules between the first and the last of a free range have
+  // nothing to say, and lose their memory. Where the kernel refuses, that stays.
+  TALUS_COLD void drop_pages_within(uintptr_t start, size_t granules) noexcept {
+    const uintptr_t end = start + (granules - 1) * granule_bytes;
+    uintptr_t next = 0;
+    for (uintptr_t from = start + granule_bytes; from < end; from = next) {
+      next = round_down(from, uintptr_t{1} << root_shift) + (uintptr_t{1} << root_shift);
+      if (next > end) next = end;
+      const Place first = place_of(from), last = place_of(next - granule_bytes);
+      drop_whole_pages(&first.word_slot(), &last.word_slot() + 1);
+      drop_whole_pages(&first.descriptor_slot(), &last.descriptor_slot() + 1);
+    }
+  }
+
  private:
   static_assert(root_shift == 32, "a cast takes the address in the leaf out");
+  static void drop_whole_pages(void* from, void* end) noexcept {
+    const uintptr_t first = round_up(reinterpret_cast<uintptr_t>(from), os::page_bytes());
+    const uintptr_t last = round_down(reinterpret_cast<uintptr_t>(end), os::page_bytes());
+    if (first < last) os::System::purge(reinterpret_cast<void*>(first), last - first);
+  }
   static constexpr ptrdiff_t index_in_leaf(uintptr_t address) noexcept {
     return static_cast<uint32_t>(address) >> granule_shift;
   }

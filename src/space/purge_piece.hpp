@@ -5,8 +5,8 @@
 // never busy for long, and tears none; urgent purging takes more in one call, and twice as much in
 // the next as long as the kernel finds little to do there: where few pages were ever touched, the
 // calls are what costs. Where the kernel refuses (pages that a program locked in memory, and freed)
-// pieces begin anew with a granule, so that all the rest goes, and one that is refused is passed
-// over.
+// the next piece is half as large, down to a granule, so that all the rest goes. A granule that is
+// refused is passed over. Around it pieces of huge pages go, too: the lock has torn these already.
 // Called on: under the space lock. Must not know: why memory goes.
 #ifndef TALUS_SPACE_PURGE_PIECE_HPP
 #define TALUS_SPACE_PURGE_PIECE_HPP
@@ -28,7 +28,7 @@ class PurgePace {
 
   Haste haste() const noexcept { return haste_; }
   size_t piece_bytes(size_t bytes_wanted) const noexcept {
-    if (haste_ == Haste::patient) return arena_alignment;
+    if (haste_ == Haste::patient) return most_ < arena_alignment ? most_ : arena_alignment;
     const size_t bytes = round_up(bytes_wanted, arena_alignment);
     return bytes < most_ ? bytes : most_;
   }
@@ -42,19 +42,29 @@ class PurgePace {
     last_ns_ = now_ns;
   }
   void note_refusal(const PurgePiece& piece) noexcept {
-    if (piece.granules == 1 || haste_ == Haste::patient) passed_over_ = piece.base;
-    most_ = granule_bytes;
+    refused_ = piece.base;
+    if (piece.granules == 1) passed_over_ = piece.base;
+    most_ = piece.granules > 1 ? piece.granules / 2 * granule_bytes : granule_bytes;
   }
   // Where pieces of this range end.
   uintptr_t end_in(const FreeRange& range) const noexcept {
     return range.base <= passed_over_ && passed_over_ < range.end() ? passed_over_ : range.end();
+  }
+  // The kernel refused all that is left of it.
+  bool has_passed_over(const FreeRange& range) const noexcept {
+    return end_in(range) == range.base;
+  }
+  // Was a piece refused in the place of a huge page that ends a range here?
+  bool was_refused_in_place(uintptr_t end) const noexcept {
+    return round_down(end - 1, arena_alignment) == round_down(refused_, arena_alignment);
   }
 
  private:
   Haste haste_;
   uint64_t last_ns_;
   size_t most_ = urgent_piece_bytes;
-  uintptr_t passed_over_ = 0;  // the kernel refused what begins here; 0: nothing
+  uintptr_t refused_ = 0;      // where the last refused piece began; 0: none was
+  uintptr_t passed_over_ = 0;  // the granule that was refused last
 };
 
 // From the end of the range. `is_huge`: huge pages were asked for where it begins.
@@ -67,7 +77,7 @@ inline PurgePiece choose_piece(const FreeRange& range, size_t bytes_wanted, cons
   uintptr_t base = most < arena_alignment
                        ? end - most
                        : round_down(end - 1, arena_alignment) - (most - arena_alignment);
-  if (haste == Haste::patient && is_huge) {
+  if (haste == Haste::patient && is_huge && !pace.was_refused_in_place(end)) {
     end = round_down(end, arena_alignment);
     base = end - arena_alignment;
     if (end <= range.base || base < range.base) return {};

@@ -31,6 +31,7 @@ struct FreeRange {
   uint32_t granules_most = 0;   // in the treap: of this range and all below
   uint16_t priority = 0;        // in the treap: not below that of its children
   RangeState state = RangeState::unused;
+  uint8_t refused_in = 0;       // dirty: the turn in which the kernel refused all of it; 0: none
 
   uintptr_t end() const noexcept { return base + granules * granule_bytes; }
   size_t bytes() const noexcept { return granules * granule_bytes; }
