@@ -33,18 +33,20 @@ class KernelProof {
   // `prove` may answer "unknown", where there is no memory for the proof: it is tried again then.
   bool holds(Verdict (*prove)() noexcept) noexcept { return verdict(prove) == Verdict::holds; }
   Verdict verdict(Verdict (*prove)() noexcept) noexcept {
-    const Verdict found = shared_verdict_.load_relaxed();  // [hint] every thread finds the same
+    // [hint] every thread finds the same
+    const auto found = static_cast<Verdict>(shared_verdict_.load_relaxed());
     return TALUS_LIKELY(found != Verdict::unknown) ? found : find(prove);
   }
 
  private:
   TALUS_COLD Verdict find(Verdict (*prove)() noexcept) noexcept {
     const Verdict found = prove();
-    if (found != Verdict::unknown) shared_verdict_.store_relaxed(found);  // [hint]
+    // [hint] as above
+    if (found != Verdict::unknown) shared_verdict_.store_relaxed(static_cast<uint8_t>(found));
     return found;
   }
 
-  Atomic<Verdict> shared_verdict_;
+  Atomic<uint8_t> shared_verdict_;  // a Verdict: clang's atomics want a number
 };
 
 struct KernelProofs : WatchedCalls {

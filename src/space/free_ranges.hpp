@@ -158,7 +158,7 @@ class FreeRanges {
     page_map.set_ends(node.base, node.granules, PageWord{}, &node);
     return node;
   }
-  // It is free again; `granules` from `base` on are dirty, and the oldest of all; the rest is clean.
+  // It is free again; `granules` from `base` on are dirty and the oldest of all, the rest is clean.
   void put_back(FreeRange& node, uintptr_t base, size_t granules) noexcept {
     const uintptr_t first = node.base, last = node.end();
     page_map.set_ends(first, node.granules, PageWord{}, nullptr);
