@@ -19,11 +19,13 @@
 //             who has set shared_busy works only in state present;
 //             in state absent a list is nulls, then at most one block and one that was pushed.
 // edges  both sides store and then load (state and this_face against shared_busy and the list). No
-//        fence orders the two on the owner's side, so that it pays nothing; the helper's wait does:
-//        a store leaves the processor, and a load is done, in far less than half of it, or the
-//        thread was interrupted, which does both. The wait counts from the last ask, whoever asked.
-//        ThreadSanitizer sees no time; TALUS_TELL_RELEASE in release() and TALUS_TELL_ACQUIRE in
-//        take_lists_back() tell it.
+//        fence orders the two on the owner's side, so that it pays nothing. Where the kernel has a
+//        barrier for all threads and may be asked for it, the helper makes one between its asks and
+//        its looks (heap/thread_order.hpp), and nothing rests on time. Elsewhere, and for the asks
+//        of other threads, the wait orders: a store leaves the processor, and a load is done, in
+//        far less than half of it, or the thread was interrupted, which does both. The wait counts
+//        from the last ask, whoever asked. ThreadSanitizer sees neither; TALUS_TELL_RELEASE in
+//        release() and TALUS_TELL_ACQUIRE in take_lists_back() tell it.
 // why no ABA: all changes of state are made under the lock.
 // progress: an owner waits for the lock only while its own cache is being emptied (tens of
 //   microseconds, once); the helper never waits for an owner.
@@ -34,6 +36,7 @@
 #define TALUS_HEAP_ATTENDANCE_HPP
 
 #include "heap/registry.hpp"
+#include "heap/thread_order.hpp"
 
 namespace talus {
 
@@ -182,8 +185,10 @@ inline uint64_t activity_of(const ThreadCache& cache) noexcept {
   return mixed * 31 + cache.kept.bytes.load_relaxed();  // [stat]
 }
 
-// present -> asked, if the owner may be at rest. The registry's lock is held.
-inline void ask(Locked&, ThreadCache& cache) noexcept {
+// present -> asked, if the owner may be at rest. `barrier` is the number of the barrier that may
+// come after it (heap/thread_order.hpp). The registry's lock is held.
+inline void ask(Locked&, ThreadCache& cache,
+                uint64_t barrier = ThreadOrder::never) noexcept {
   Presence& presence = cache.presence;
   if (cache.shared_busy.load_acquire() != 0 || !presence.lock.try_take()) return;
   const bool is_present = cache.shared_state.load_relaxed() == Attendance::present;  // [own]
@@ -193,6 +198,7 @@ inline void ask(Locked&, ThreadCache& cache) noexcept {
     cache.shared_state.store_release(Attendance::asked);
     slot->store_release(&presence.away);
     presence.asked_ns = os::System::now_ns();
+    presence.asked_before = barrier;
   }
   presence.lock.give();
 }

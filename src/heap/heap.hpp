@@ -119,7 +119,8 @@ struct Presence {
   // The owner's this_face; null: leave it alone. Others read it to see if the cache is in use. Of a
   // cache that a fork left behind: that of who empties it; under the registry's lock.
   Atomic<Atomic<HeapFace*>*> face_slot;
-  uint64_t asked_ns = 0;  // when it was asked last
+  uint64_t asked_ns = 0;      // when it was asked last
+  uint64_t asked_before = 0;  // the number of the barrier that comes after that ask
   AwayFace away;
   // under the registry's lock
   uint64_t seen_activity = 0;  // when the helper looked last

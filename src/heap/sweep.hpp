@@ -86,19 +86,23 @@ TALUS_USUAL void sweep_heap(Heap& heap, uint64_t turns, SweepTally& tally) noexc
 }
 
 // Threads that did nothing since the last pass are asked for; of those that were asked then and did
-// not come, all is taken back.
+// not come, all is taken back. The barrier comes between the two, and no lock is held meanwhile.
 inline void sweep_caches(SweepTally& tally) noexcept {
+  const uint64_t barrier = thread_order.order();
   visit_caches([&](Locked& held, ThreadCache& cache) noexcept {
     Presence& presence = cache.presence;
     const uint32_t state = cache.shared_state.load_relaxed();  // [hint] decided under a lock
     if (state == Attendance::absent) return;
     if (state == Attendance::asked) {
       tally.left += held_bytes(cache);
-      tally.released += take_back(held, cache);
+      tally.released += take_back(held, cache, barrier);
       return;
     }
     const uint64_t activity = activity_of(cache);
-    if (activity == presence.seen_activity) ask(held, cache);
+    if (activity == presence.seen_activity) {
+      ask(held, cache, thread_order.next());
+      thread_order.note_asked();
+    }
     presence.seen_activity = activity;
     tally.left += held_bytes(cache);
   });

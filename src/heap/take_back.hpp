@@ -14,8 +14,8 @@
 namespace talus {
 
 // Takes up to `count` pointers from a resting owner's list and leaves nulls. The owner stored them
-// with plain stores long ago; that they are visible is known from the wait, which no tool sees but
-// is told of (TALUS_TELL_RELEASE in release()).
+// with plain stores before; that they are visible is known from is_ordered(), which no tool sees
+// but is told of (TALUS_TELL_RELEASE in release()).
 TALUS_NO_RACE_CHECK inline size_t empty_places(void** places, size_t count,
                                                void** taken) noexcept {
   size_t found = 0;
@@ -68,15 +68,23 @@ TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
   return bytes;
 }
 
-// asked -> absent, if the owner did not come. Returns bytes of blocks that went home.
-TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache) noexcept {
+// Was the last ask long enough ago, or ordered by this barrier? The presence's lock is held.
+inline bool is_ordered(const Presence& presence, uint64_t barrier) noexcept {
+  return ThreadOrder::covers(barrier, presence.asked_before) ||
+         os::System::now_ns() - presence.asked_ns >= presence_wait_us * 1000;
+}
+
+// asked -> absent, if the owner did not come. `barrier` is the number of the last that the caller
+// made. Returns bytes of blocks that went home.
+TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache,
+                             uint64_t barrier = ThreadOrder::none) noexcept {
   Presence& presence = cache.presence;
   if (!presence.lock.try_take()) return 0;
   size_t bytes = 0;
   // [own] the lock
   if (cache.shared_state.load_relaxed() == Attendance::asked &&
-      cache.shared_busy.load_acquire() == 0 &&
-      os::System::now_ns() - presence.asked_ns >= presence_wait_us * 1000) {
+      is_ordered(cache.presence, barrier) &&
+      cache.shared_busy.load_acquire() == 0) {
     for (RemoteBatch& batch : cache.batches) {
       if (batch.message != nullptr) bytes += batch.message->bytes.load_relaxed();  // [stat]
       deliver(cache, batch, Newest::go, 0);

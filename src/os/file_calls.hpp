@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "os/clock_calls.hpp"
+#include "os/order_calls.hpp"
 
 #ifndef O_TMPFILE
 #define O_TMPFILE (020000000 | O_DIRECTORY)
@@ -39,7 +39,7 @@ enum class FileSharing : uint8_t { shared, own_copy };
 inline constexpr size_t nodes_max = 1024;
 inline constexpr size_t mapping_name_bytes = 80;
 
-struct FileCalls : ClockCalls {
+struct FileCalls : OrderCalls {
   // A new file in a directory, without a name; negative: refused.
   static long open_unnamed_in(const char* directory) noexcept {
     return call(SYS_openat, AT_FDCWD, to_long(directory), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

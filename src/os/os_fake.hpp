@@ -13,7 +13,7 @@ namespace talus::os {
 
 enum class FakeCall : uint8_t {
   map, unmap, purge, move_pages, renew, allow, withdraw, reserve_room, give_room_back, map_file,
-  prefer_node, name_mapping, set_guards, lift_guards, count
+  prefer_node, name_mapping, set_guards, lift_guards, order_threads, count
 };
 
 struct FakePlan {
@@ -77,6 +77,9 @@ struct FakeOs : LinuxOs {
       permitted++;
     }
     return LinuxOs::purge_runs(runs, permitted);
+  }
+  static bool order_threads() noexcept {
+    return permits(FakeCall::order_threads, nullptr, 0) && LinuxOs::order_threads();
   }
   static bool reserve_room(long file, uint64_t offset, size_t bytes) noexcept {
     return permits(FakeCall::reserve_room, nullptr, bytes) &&

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 // os/rare_calls: may the kernel be asked for what sandboxes usually do not list?
 //
-// Under a filter of system calls a call that it does not know may end the process. Two calls save
-// much work and are not among those that filters usually allow: mincore (space/fill_probe.hpp) and
-// process_madvise (heap/purge_holes.hpp). They are made only where no filter can be: the process
-// began without one, and no part of it has asked for one since (process/helper.hpp finds out).
+// Under a filter of system calls a call that it does not know may end the process. Some calls save
+// much and are not among those that filters usually allow: mincore (space/fill_probe.hpp),
+// process_madvise (heap/purge_holes.hpp) and membarrier (heap/thread_order.hpp). They are made only
+// where no filter can be: the process began without one, and no part of it has asked for one since
+// (process/helper.hpp finds out).
 // Invariant: forbidding wins, for good. Who is about to make such a call asks in a lock for which
-// forbid_rare_calls() waits: the space lock, or registry.sweeping.
+// forbid_rare_calls() waits: the space lock, or registry.sweeping; or is the helper, which has
+// ended before.
 // Called on: any thread. Must not know: how filters are recognised.
 #ifndef TALUS_OS_RARE_CALLS_HPP
 #define TALUS_OS_RARE_CALLS_HPP

@@ -107,6 +107,7 @@ struct Clock {
   static constexpr uint64_t step_ns = talus::presence_wait_us * 1000;
   uint64_t now_ns = 0;
   void (*sleep)() = nullptr;
+  bool (*order)() = nullptr;  // the barrier for all threads; false: there is none
 };
 inline Clock model_clock;
 
@@ -171,8 +172,15 @@ namespace os {
 struct System {
   static uint64_t now_ns() noexcept { return model::attendance::model_clock.now_ns; }
   static void sleep_us(long) noexcept { model::attendance::model_clock.sleep(); }
+  static bool order_threads() noexcept { return model::attendance::model_clock.order(); }
 };
 }  // namespace os
+
+// The world's order() says no where a scenario has no barrier.
+struct RareCalls {
+  static bool are_allowed() noexcept { return true; }
+};
+inline RareCalls rare_calls;
 
 class Lock {
  public:

@@ -3,9 +3,9 @@
 // those that it only calls.
 //
 // Shipped, in copies whose lists consist of places (attendance_places.cmake): face, heap, lists,
-// wide_lists, attendance, take_back, alloc, alloc_slow, free, free_slow, remote, and of list_home,
-// release and sweep what is about caches. Stand-ins: the registry with one heap, slabs, guests,
-// medium and large blocks (there are none) and offers (nothing).
+// wide_lists, thread_order, attendance, take_back, alloc, alloc_slow, free, free_slow, remote, and
+// of list_home, release and sweep what is about caches. Stand-ins: the registry with one heap,
+// slabs, guests, medium and large blocks (there are none) and offers (nothing).
 // Called on: fibers of the explorer; set_up and check_end alone.
 #ifndef TALUS_TESTS_MODEL_ATTENDANCE_HEAP_HPP
 #define TALUS_TESTS_MODEL_ATTENDANCE_HEAP_HPP

@@ -31,6 +31,13 @@ World large_blocks({2, 0, 0, {{pops_large, pushes_large, pops_large}, {trims}}, 
 World taken_back_twice({2, 4, 0, {{pops, pops, pops}, {trims, trims}}});
 World leaves_for_ever({2, 3, 1, {{pops, leaves}, {trims, trims}}});
 World swept({2, 4, 0, {{pops, pops}, {sweeps, rests, sweeps}}});
+// No time passes: what orders is the barrier.
+World swept_with_barrier({2, 4, 0, {{pops, pops}, {sweeps, sweeps}}, 0, false, true});
+World swept_at_once({2, 4, 0, {{pops, pops}, {sweeps, sweeps}}});  // and without one: nothing goes
+World pushes_with_barrier({2, 2, 2, {{pushes, pops}, {sweeps, sweeps}}, 0, false, true});
+// The barrier comes between, but not after what the other asked.
+World trimmed_beside_barrier(
+    {3, 4, 0, {{pops, pops}, {trims}, {sweeps, sweeps}}, 0, false, true});
 // Each of the two waits, but not for what the other asked.
 World trimmed_and_swept({3, 4, 0, {{pops, pops}, {trims}, {sweeps}}});
 World trimmed_by_two({3, 4, 0, {{pops, pops, pops}, {trims}, {trims}}});
@@ -44,6 +51,7 @@ const Expected expected[] = {
     {"refills", refills},        {"large blocks", large_blocks},
     {"leaves", leaves_for_ever}, {"taken back twice", taken_back_twice},
     {"swept", swept},            {"widens", widens},
+    {"swept with a barrier", swept_with_barrier},
 };
 
 // False: nothing of what a scenario is for came to pass.
@@ -69,6 +77,10 @@ int main(int argc, char** argv) {
       {"taken back twice", &taken_back_twice, {2, 3, 0}},
       {"leaves", &leaves_for_ever, {2, 3, 0}},
       {"swept", &swept, {2, 3, 0}},
+      {"swept with a barrier", &swept_with_barrier, {2, 3, 0}},
+      {"pushes with a barrier", &pushes_with_barrier, {2, 3, 0}},
+      {"swept at once", &swept_at_once, {2, 3, 0}},
+      {"trimmed beside a barrier", &trimmed_beside_barrier, {1, 2, 0}},
       {"trimmed and swept", &trimmed_and_swept, {1, 2, 0}},
       {"trimmed by two", &trimmed_by_two, {1, 2, 0}},
       {"one pop", &pops_once, {4, 2, 0}},

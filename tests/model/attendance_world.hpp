@@ -46,6 +46,7 @@ struct Plan {
   Action actions[threads_max - 1][actions_max];
   int large_listed = 0;
   bool has_wide_place = false;  // for the list of small blocks
+  bool has_barrier = false;     // of the kernel, for the helper
 };
 
 class World : public Scenario {
@@ -61,6 +62,8 @@ class World : public Scenario {
     blocks.reset();
     model_clock.now_ns = 0;
     model_clock.sleep = sleep;
+    model_clock.order = order;
+    new (&talus::thread_order) talus::ThreadOrder();
     the_world() = this;
     is_somebody_asleep_ = false;
     others_left_ = plan_.thread_count - helper_thread_min;
@@ -217,6 +220,14 @@ class World : public Scenario {
     explorer.wake_all(&world.is_somebody_asleep_);
     explorer.sleep_on(&world.sleepers_);
   }
+  // The kernel's barrier: a step, in which all threads see what was stored before.
+  static bool order() {
+    World& world = *the_world();
+    if (!world.plan_.has_barrier) return false;
+    explorer.point();
+    world.see_all("barrier");
+    return true;
+  }
   // The fiber of time: who sleeps wakes, in some order with all that others do meanwhile.
   void pass_time() {
     while (others_left_ != 0) {
@@ -226,13 +237,13 @@ class World : public Scenario {
       }
       is_somebody_asleep_ = false;
       model_clock.now_ns += Clock::step_ns;
-      see_all();
+      see_all("time passes");
       explorer.wake_all(&sleepers_);
     }
   }
   // All that was stored until now is seen by all from now on.
-  void see_all() {
-    explorer.note("time passes", nullptr, 0);
+  void see_all(const char* why) {
+    explorer.note(why, nullptr, 0);
     see(cache().shared_state);
     see(cache().shared_busy);
     see(owner_face());

@@ -14,14 +14,13 @@ mutant(takes_the_uppermost
 
 # The owner is at work.
 mutant(ignores_busy
-[==[
-      cache.shared_busy.load_acquire() == 0 &&]==]
-[==[]==])
+[==[ &&
+      cache.shared_busy.load_acquire() == 0) {]==]
+[==[) {]==])
 # Somebody else asked, a moment ago.
 mutant(ignores_when_it_was_asked
-[==[ &&
-      os::System::now_ns() - presence.asked_ns >= presence_wait_us * 1000) {]==]
-[==[) {]==])
+[==[os::System::now_ns() - presence.asked_ns >= presence_wait_us * 1000;]==]
+[==[true;]==])
 mutant(looks_at_busy_without_acquire
 [==[cache.shared_busy.load_acquire() == 0]==] [==[cache.shared_busy.load_relaxed() == 0]==])
 
@@ -36,8 +35,7 @@ mutant(takes_without_the_lock
     struct {
       void give() {}
     } lock;
-    uint64_t asked_ns;
-  } presence{{}, cache.presence.asked_ns};]==])
+  } presence;]==])
 
 # A push or pop that goes on finds another top than it left.
 mutant(top_moved

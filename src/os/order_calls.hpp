@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// os/order_calls: a barrier that all running threads of the process execute.
+//
+// Contract: order_threads() puts a full memory barrier into each thread of the process between two
+// of its instructions, at some time before it returns: what a thread stored before is seen by the
+// caller afterwards, and a thread sees afterwards what the caller stored before. False: the kernel
+// has none (Linux 4.14 or younger has), or refuses. Only where rare_calls.hpp allows it. A process
+// registers once, by the first call, which may take tens of milliseconds beside other threads; so
+// no lock is held. Called on: the helper.
+#ifndef TALUS_OS_ORDER_CALLS_HPP
+#define TALUS_OS_ORDER_CALLS_HPP
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+
+#include "os/clock_calls.hpp"
+
+namespace talus::os {
+
+struct OrderCalls : ClockCalls {
+  TALUS_USUAL static bool order_threads() noexcept {
+    constexpr long not_registered = -1;  // EPERM
+    const long result = order();
+    if (result != not_registered) return result == 0;
+    const long registered =
+        call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+    return registered == 0 && order() == 0;
+  }
+
+ private:
+  static long order() noexcept {
+    return call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  }
+};
+
+}  // namespace talus::os
+
+#endif  // TALUS_OS_ORDER_CALLS_HPP
