@@ -29,7 +29,8 @@ inline Options options;
 // How the user of a range fills such ranges: with blocks that leave few gaps (dense), some
 // (middling) or many (sparse), or as a program pleases (unknown). A block that moves brings what it
 // has along, also what the kernel was advised of it (moved).
-enum class Filling : uint8_t { unknown, moved, sparse, middling, dense };
+// One that is much smaller than its alignment stands apart from the next, which leaves gaps.
+enum class Filling : uint8_t { unknown, moved, apart, sparse, middling, dense };
 constexpr bool is_for_slab(Filling filling) noexcept { return filling >= Filling::sparse; }
 
 enum class PageWish : uint8_t { system, small, huge };
@@ -94,6 +95,7 @@ class Arenas {
                              size_t given_bytes, size_t reserved_bytes,
                              Metadata& metadata) noexcept {
     if (!is_adaptive(given_bytes) || filling == Filling::moved) return;
+    if (filling == Filling::apart) return leave_small(base, end, metadata, reserved_bytes);
     if (is_for_slab(filling) && given_bytes < huge_sparse_bytes_min) {
       note_growth(end - base, os::System::now_ns());
     }
@@ -274,6 +276,22 @@ class Arenas {
     if (pages != PageWish::huge) return;
     if (note_huge(at, bytes, metadata, reserved_bytes)) {
       os::System::advise_huge(reinterpret_cast<void*>(at), bytes);
+    }
+  }
+  // The places of a range get small pages, though huge ones were asked for ahead: the trust in what
+  // was filled before says nothing of a user that leaves gaps.
+  TALUS_COLD void leave_small(uintptr_t base, uintptr_t end, Metadata& metadata,
+                              size_t reserved_bytes) noexcept {
+    for (uintptr_t at = round_down(base, arena_alignment); at < end; at += arena_alignment) {
+      HugePlace* place = huge_;
+      while (place != nullptr && at - place->base >= place->bytes) place = place->next;
+      if (place == nullptr) continue;
+      const uintptr_t behind = at + arena_alignment;
+      const uintptr_t place_end = place->base + place->bytes;
+      place->bytes = at - place->base;
+      // Without memory to remember it, what lies behind is not known as huge.
+      if (behind < place_end) note_huge(behind, place_end - behind, metadata, reserved_bytes);
+      os::System::advise_small(reinterpret_cast<void*>(at), arena_alignment);
     }
   }
   // False: there is no memory to remember it.

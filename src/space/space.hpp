@@ -27,6 +27,15 @@ struct Placing {
   Filling filling = Filling::unknown;
   size_t phase = 0;      // a multiple of a granule, less than the alignment
   bool is_wish = false;  // touched memory may serve wherever it begins
+
+  // Of a range of so many granules: what its neighbours leave of huge pages counts, too.
+  Filling filling_of(size_t granules) const noexcept {
+    const size_t bytes = granules * granule_bytes;
+    if (TALUS_LIKELY(alignment == granule_bytes) || is_wish) return filling;
+    if (filling != Filling::unknown || bytes >= arena_alignment) return filling;
+    const size_t room = round_up(bytes, alignment);
+    return bytes < room - room / 4 ? Filling::apart : filling;
+  }
 };
 
 class Space : public GivingBack {
@@ -36,7 +45,7 @@ class Space : public GivingBack {
   // Takes `granules`. Base 0: no memory, nothing changed.
   TALUS_USUAL Range take(Locked& held, size_t granules, const Placing& placing) noexcept {
     size_t alignment = placing.alignment, phase = placing.phase;
-    const Filling filling = placing.filling;
+    const Filling filling = placing.filling_of(granules);
     const size_t slack = alignment > granule_bytes ? alignment / granule_bytes - 1 : 0;
     const size_t wanted = granules + slack;
     if (!supply_nodes()) return {};

@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstring>
+
 #include "space_fixture.hpp"
 
 namespace talus {
@@ -95,6 +97,28 @@ TEST_F(GivingBackTest, LockedPagesCostTheirGranules) {
     lock_pages(range, stride, false);
     space_.trim(held, 0);
     EXPECT_EQ(space_.dirty_bytes(), 0u) << is_patient;
+  }
+}
+
+// Small ranges at large alignments leave gaps, whatever was filled before, also where huge pages
+// were asked for ahead.
+TEST_F(GivingBackTest, RangesThatStandApartGetSmallPages) {
+  rare_calls.ask_when_needed([]() noexcept { return true; });
+  options.thp = HugePages::adaptive;
+  Locked held{space_.lock()};
+  const size_t granules = arena_alignment / granule_bytes;
+  size_t huge = 0;
+  for (int i = 0; i < 64; i++) {
+    const Range range = space_.take(held, granules, arena_alignment);
+    memset(reinterpret_cast<void*>(range.base), 1, arena_alignment);
+    use(range);
+    huge += space_.is_huge(held, range.base);
+  }
+  EXPECT_GT(huge, 16u) << "what is filled is trusted";
+  for (int i = 0; i < 200; i++) {
+    const Range range = space_.take(held, 1, arena_alignment);
+    use(range);
+    EXPECT_FALSE(space_.is_huge(held, range.base)) << i;
   }
 }
 
