@@ -76,6 +76,8 @@ struct Pool {
   size_t address_bytes = 0;                  // of regions and other slots
   size_t quarantined_bytes = 0;
   size_t quarantined_mappings = 0;
+  size_t room_end = 0;      // up to so many address bytes others are known to have room beside them
+  size_t refused_live = 0;  // blocks that lived when there was no room for others; 0: there is
   bool has_warned = false;
   HeapFace* late_face = nullptr;  // of threads that have no cache any more; made when needed
 
@@ -120,10 +122,30 @@ inline void set_words(uintptr_t slot, size_t granules, PageWord word, void* bloc
   page_map.set_all(slot + (granules - known_granules) * granule_bytes, known_granules, word, block);
 }
 
+// Do the process's other users of addresses, ordinary blocks among them, keep half as many as slots
+// have? The program may limit itself at any time, which nobody asks the kernel for: a reservation
+// tells, from time to time.
+inline bool leaves_room(size_t bytes) noexcept {
+  const size_t wished = pool.address_bytes + bytes;
+  if (wished <= pool.room_end) return true;
+  if (pool.refused_live != 0 && special_pool.live_count > pool.refused_live / 2) return false;
+  const size_t probe = bytes + wished / 2;
+  void* probed = os::reserve_pages(probe);
+  if (probed != nullptr) {
+    os::System::unmap(probed, probe);
+    pool.room_end = wished + wished / 8;
+    pool.refused_live = 0;
+  } else if (bytes <= region_bytes_min) {
+    pool.refused_live = special_pool.live_count;
+  }
+  return probed != nullptr;
+}
+
 // Reserves `bytes` at a multiple of a granule and makes the page map ready; 0: it cannot.
 inline uintptr_t reserve(size_t bytes) noexcept {
   const size_t bound = pool.settings.address_bytes;
   if (bound != 0 && pool.address_bytes + bytes > bound) return 0;
+  if (!leaves_room(bytes)) return 0;
   void* reserved = os::reserve_aligned(bytes, granule_bytes);
   if (reserved == nullptr) {
     leave_mappings();

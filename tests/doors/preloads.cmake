@@ -79,3 +79,9 @@ door_test(kernel_answers_check door_kernel_answers advice $<TARGET_FILE:talus>
   check --lib $<TARGET_FILE:talus_shared> -- ${true_program})
 set_tests_properties(doors.kernel_answers_check PROPERTIES
   PASS_REGULAR_EXPRESSION "MADV_DONTNEED is answered and clears nothing" SKIP_RETURN_CODE 77)
+
+add_executable(door_mapped_room mapped_room.c)
+target_compile_options(door_mapped_room PRIVATE -Wall -Wextra -fno-builtin)
+door_test(mapped_room door_mapped_room)
+set_tests_properties(doors.mapped_room PROPERTIES
+  ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:talus_shared>;TALUS_MODE=mapped")
