@@ -129,7 +129,7 @@ inline bool leaves_room(size_t bytes) noexcept {
   const size_t wished = pool.address_bytes + bytes;
   if (wished <= pool.room_end) return true;
   if (pool.refused_live != 0 && special_pool.live_count > pool.refused_live / 2) return false;
-  const size_t probe = bytes + wished / 2;
+  const size_t probe = round_up(bytes + wished / 2, granule_bytes);
   void* probed = os::reserve_pages(probe);
   if (probed != nullptr) {
     os::System::unmap(probed, probe);
