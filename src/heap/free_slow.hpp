@@ -174,13 +174,20 @@ TALUS_NEXT void release_large_by(HeapFace& face, void* pointer, PageWord word) n
   release_large_slow(static_cast<ThreadCache&>(face), pointer, word);
 }
 
+// Keeps a block of another heap in the list of its class. False: it is of a class or an instance
+// that has no guests, or the list is full.
+TALUS_FAST bool take_in(ThreadList list, void* pointer, ClassId id, PageWord word) noexcept {
+  return may_have_guests(id) && !is_instance(word.owner()) && push_within(list, pointer);
+}
+
 TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageWord word) noexcept {
   {
     const Working working{cache};
     const ClassId id = class_of_tag(word.tag());
     refuse_inside(pointer);
     if (may_have_guests(id)) refuse_just_freed(cache, pointer, id);
-    release_remote(cache, pointer, word);
+    // One beyond the page map's window may be welcome, too: at hand nothing tells if it is a block.
+    if (!take_in(list_of(cache, id), pointer, id, word)) release_remote(cache, pointer, word);
   }
   offer_work();
 }
@@ -198,8 +205,7 @@ TALUS_FAST bool take_in_at_hand(HeapFace& face, void* pointer, PageWord word) no
   if (TALUS_UNLIKELY(block_bytes >= guest_bytes_min)) {
     const ThreadList list = list_of(cache, id);
     if (was_just_freed(list, pointer)) return false;
-    const bool is_welcome = may_have_guests(id) && !is_instance(word.owner());
-    if (is_welcome && push_within(list, pointer)) return true;
+    if (take_in(list, pointer, id, word)) return true;
   }
   return add_if_room(remote_batch(cache, word.owner()), pointer, word.owner(), block_bytes,
                      remote_batch_bytes_max);
