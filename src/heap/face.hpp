@@ -71,6 +71,15 @@ constexpr size_t count_factored_classes() noexcept {
 }
 inline constexpr size_t factored_class_count = count_factored_classes();
 static_assert(factored_class_count >= fast_class_count, "the fast path looks at no slab");
+// Blocks of the other classes start at multiples of this.
+constexpr size_t step_of_other_classes() noexcept {
+  size_t all = granule_bytes;
+  for (size_t index = factored_class_count; index < class_count; index++) {
+    all |= size_class_table.rows[index].block_bytes;
+  }
+  return all & (~all + 1);
+}
+inline constexpr size_t start_step_bytes = step_of_other_classes();
 
 // Is the owner of a face there (heap/attendance.hpp)? Nobody works by a face that is no cache. No
 // enum class: clang's atomics want a number.

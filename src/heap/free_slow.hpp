@@ -31,25 +31,14 @@ TALUS_FAST void refuse_inside(const void* pointer) noexcept {
   static_cast<const Slab*>(page_map.descriptor_of_owned(address))->prove(pointer);
 }
 
-// Reports a block of the cache's heap that is in its slab, which costs a round trip to the lock.
-TALUS_SLOW void refuse_free_in_slab(ThreadCache& cache, const void* pointer) noexcept {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  Locked held{lock_of(cache)};
-  const PageMap::Place place = page_map.place_of(address);
-  if (place.word().owner() != cache.id) return;  // the slab changed hands meanwhile
-  const Slab& slab = *static_cast<const Slab*>(place.descriptor());
-  const uint32_t index = slab.prove(pointer);
-  if (TALUS_UNLIKELY(slab.is_free(index))) report::double_free(pointer, slab.block_bytes);
-}
-
 TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, ClassId id) noexcept {
   refuse_inside(pointer);
   refuse_just_freed(cache, pointer, id);
-  refuse_free_in_slab(cache, pointer);
   if (is_medium(id)) return release_medium(cache, pointer, id);
   if (TALUS_LIKELY(push_on_list(cache, pointer, id))) return;
   if (!is_begun(cache, id)) return release_unlisted(cache, pointer, id);
   flush_some(cache, id);
+  refuse_free_in_slab(cache, pointer);  // which is where a block of a short list has gone
   push_on_list(cache, pointer, id);
 }
 
@@ -112,17 +101,17 @@ TALUS_SLOW void release_to_full(void* pointer, ThreadCache& cache, size_t index)
   offer_work();
 }
 
-// Does a block start at this address, which lies in a slab of the class? Calls nothing, and so does
-// not know beyond the page map's window. False: no, or that takes more.
+// Can a block start at this address, which lies in a slab of the class? Certain up to 16 KiB. Of
+// larger blocks the address is only compared with a step that all of them share, because a look at
+// the slab would fetch a line that free does not touch otherwise; what this misses is noticed when
+// the block leaves its list.
 TALUS_FAST bool is_start_at_hand(const HeapFace& face, const void* pointer,
                                  size_t index) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   if (TALUS_LIKELY(index < factored_class_count)) {
     return is_start_by(face.start_factors[index], address);
   }
-  PageMap::Place place;
-  if (TALUS_UNLIKELY(!page_map.find_near(address, place))) return false;
-  return static_cast<const Slab*>(place.descriptor())->is_start(pointer);
+  return address % start_step_bytes == 0;
 }
 
 // Pushes a block on its guarded list, and calls nothing. False: the list is full, the owner must

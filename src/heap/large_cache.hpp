@@ -181,7 +181,10 @@ TALUS_SLOW void release_medium(ThreadCache& cache, void* pointer, ClassId id) no
   if (push_within(list, pointer)) return;
   while (!has_room_to_keep(cache.kept, bytes) && displace_kept(cache)) {
   }
-  if (enlarge_medium(cache, id) && push_within(list, pointer)) return;
+  if (enlarge_medium(cache, id)) {
+    refuse_free_in_slab(cache, pointer);  // where a block goes that found no room
+    if (push_within(list, pointer)) return;
+  }
   give_past_lists(cache, pointer);
 }
 

@@ -48,6 +48,17 @@ TALUS_USUAL void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
   offer_if_much(*cache.heap);
 }
 
+// Reports a block of the cache's heap that is in its slab, which costs a round trip to the lock.
+TALUS_SLOW void refuse_free_in_slab(ThreadCache& cache, const void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  Locked held{lock_of(cache)};
+  const PageMap::Place place = page_map.place_of(address);
+  if (place.word().owner() != cache.id) return;  // the slab changed hands meanwhile
+  const Slab& slab = *static_cast<const Slab*>(place.descriptor());
+  const uint32_t index = slab.prove(pointer);
+  if (TALUS_UNLIKELY(slab.is_free(index))) report::double_free(pointer, slab.block_bytes);
+}
+
 // A list gets room for one block more, if the thread may keep so much.
 inline bool enlarge_medium(ThreadCache& cache, ClassId id) noexcept {
   const ThreadList list = guarded_list_of(cache, id);

@@ -37,6 +37,23 @@ TEST_F(SmallBlock, FreedTwiceInARowIsFoundAtOnce) {
   });
 }
 
+// Of blocks above 16 KiB free compares the address with 2 KiB alone.
+TEST(MediumBlock, PointerIntoItAtAStep) {
+  for (const size_t wished : {20 * kib, 40 * kib, 256 * kib}) {
+    void* other = api::malloc(wished);
+    void* block = api::malloc(wished);
+    void* inside = hide(static_cast<char*>(block) + start_step_bytes);
+    EXPECT_FAULT(interior_text(inside, block, usable_size(block)), {
+      api::free(other);  // the list has room
+      api::free(api::malloc(wished));
+      api::free(inside);
+      flush_all(own_cache());
+    });
+    api::free(block);
+    api::free(other);
+  }
+}
+
 TEST_F(SmallBlock, FreedTwiceInABatchIsFoundAtOnce) {
   void* blocks[] = {block, other, block};
   EXPECT_FAULT(double_free_text(block, bytes), release_batch(blocks, 3));

@@ -99,6 +99,10 @@ enum class Fit : uint8_t { exact, near };
 inline void* pop_fitting(ThreadCache& cache, ClassId id, Fit fit) noexcept;
 inline BlockMade allocate_medium(ThreadCache*, ClassId, Fit) noexcept { return {}; }
 inline void release_medium(ThreadCache&, void*, ClassId) noexcept {}
+inline void refuse_free_in_slab(ThreadCache& cache, const void* block) noexcept {
+  Locked held{lock_of(cache)};
+  if (Slab::is_free(only_slab.prove(block))) report::double_free(block, only_slab.block_bytes);
+}
 inline void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
   give_blocks(*cache.heap, &pointer, 1);
 }
