@@ -10,7 +10,7 @@ import math
 
 from .allocators import rivals_of
 
-# A rival is fast on a workload if it takes at most so many times what the fastest one takes.
+# A rival is fast on a workload if its time is at most this multiple of the fastest one's.
 FAST_TIMES = 1.5
 
 

@@ -6,8 +6,8 @@
 // (sandboxes, containers) do that early, and have one thread then. So the first free memory goes
 // back at once, by the call that finds that there is much of it.
 //
-// Nobody knows at that moment whether the program will need it again. So the first sign that it
-// does ends this for good: pages were touched anew, or blocks taken from pages that had gone. It
+// Whether the program will need it again is not known at that moment. The first sign that it does
+// ends this for good: pages were touched anew, or blocks taken from pages that had gone. It
 // ends, too, where a helper serves better: much is free at once, much went, or little could go.
 // Owns: how much went this way, and what came of it. Called on: the only thread, without locks.
 // Must not know: whether there may be a helper, and whether there is one thread.

@@ -76,7 +76,7 @@ struct Pool {
   size_t address_bytes = 0;                  // of regions and other slots
   size_t quarantined_bytes = 0;
   size_t quarantined_mappings = 0;
-  size_t room_end = 0;      // up to so many address bytes others are known to have room beside them
+  size_t room_end = 0;      // with this many address bytes here, others were found to have room
   size_t refused_live = 0;  // blocks that lived when there was no room for others; 0: there is
   bool has_warned = false;
   HeapFace* late_face = nullptr;  // of threads that have no cache any more; made when needed
@@ -123,8 +123,8 @@ inline void set_words(uintptr_t slot, size_t granules, PageWord word, void* bloc
 }
 
 // Do the process's other users of addresses, ordinary blocks among them, keep half as many as slots
-// have? The program may limit itself at any time, which nobody asks the kernel for: a reservation
-// tells, from time to time.
+// have? The program may set a limit for itself at any time, and Talus does not see that call. So a
+// reservation is tried from time to time.
 inline bool leaves_room(size_t bytes) noexcept {
   const size_t wished = pool.address_bytes + bytes;
   if (wished <= pool.room_end) return true;

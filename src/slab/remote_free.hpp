@@ -10,7 +10,8 @@
 // is full. A drainer takes the whole inbox at once. A message of blocks of the thread's own heap
 // goes from collected to taken: the thread drains it itself, under the heap's lock. What a list
 // gives away may be of several other heaps (heap/list_home.hpp): the message goes to one of them,
-// whose drainer sends the rest on.
+// whose drainer sends the rest on. A full message leaves its two newest blocks to the thread's next
+// one, under the lock of the collector's heap (heap/remote.hpp).
 // invariants  a message is in at most one inbox at most once; each block in it is freed, in no list
 //             (but one that is about to lose it, under the lock of its heap) and in no slab's
 //             bitmap; what a drainer took is its alone.

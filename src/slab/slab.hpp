@@ -88,12 +88,6 @@ struct Slab {
     TALUS_AUDIT_SOUND(*this);
   }
 
-  TALUS_FAST bool is_start(const void* pointer) const noexcept {
-    const size_t offset = reinterpret_cast<uintptr_t>(pointer) - base;
-    const size_t index = divide_by_reciprocal(offset, reciprocal);
-    return index * block_bytes == offset && index < block_count;
-  }
-
   // Index of the block that starts at `pointer`; anything else is reported.
   TALUS_FAST uint32_t prove(const void* pointer) const noexcept {
     const size_t offset = reinterpret_cast<uintptr_t>(pointer) - base;

@@ -248,7 +248,6 @@ struct Slab {
   uint32_t prove(const void* block) const noexcept {
     return static_cast<uint32_t>(model::attendance::blocks.index_of(block));
   }
-  static bool is_start(const void*) noexcept { return true; }
   static bool is_free(uint32_t index) noexcept { return model::attendance::blocks.is_home[index]; }
 };
 inline Slab only_slab;
