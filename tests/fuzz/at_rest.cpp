@@ -113,13 +113,17 @@ Shadow check_places() {
   return shadow;
 }
 
-// The helper may give memory back meanwhile: a sum counts if the whole stays the same around it.
+// The helper may move memory from one part to another while they are read, so they are read again.
 template <size_t count>
-bool is_sum(const char* whole, const char* const (&parts)[count]) {
-  const long before = statistic(whole);
-  long sum = 0;
-  for (const char* part : parts) sum += statistic(part);
-  return before != statistic(whole) || before == sum;
+void expect_sum(const char* whole, const char* const (&parts)[count]) {
+  for (int tries = 0; tries < 20; tries++) {
+    const long before = statistic(whole);
+    long sum = 0;
+    for (const char* part : parts) sum += statistic(part);
+    if (before == statistic(whole) && before == sum) return;
+    usleep(1000);
+  }
+  fail("the parts of %s", whole);
 }
 
 void check_sums() {
@@ -129,11 +133,8 @@ void check_sums() {
                                                "heap.kept_bytes",       "heap.large_end_bytes"};
   static constexpr const char* space_parts[] = {"space.given_bytes", "space.retained_bytes",
                                                 "space.purging_bytes", "space.clean_bytes"};
-  if (!is_sum("heap.total_bytes", heap_parts)) fail("the parts of heap.total_bytes");
-  for (int tries = 0; !is_sum("space.reserved_bytes", space_parts); tries++) {
-    if (tries > 20) fail("the parts of space.reserved_bytes");
-    usleep(1000);
-  }
+  expect_sum("heap.total_bytes", heap_parts);
+  expect_sum("space.reserved_bytes", space_parts);
 }
 
 void check_live(const Shadow& shadow) {

@@ -55,11 +55,12 @@ const char* free_by_size(const Place& place) {
       called([&] { talus_freezero(place.block, cleared); });
       return "talus_freezero";
     }
-    case 3:
-      called([&] {
-        talus::default_resource()->deallocate(place.block, place.bytes, place.alignment);
-      });
+    case 3: {
+      // The first call of two threads at one time may wait, which leaves its own errno.
+      talus::memory_resource* const resource = talus::default_resource();
+      called([&] { resource->deallocate(place.block, place.bytes, place.alignment); });
       return "talus::memory_resource";
+    }
     default:
       called([&] {
         talus::allocator<char>{}.deallocate(static_cast<char*>(place.block), place.bytes);
