@@ -9,6 +9,7 @@ SPDX-License-Identifier: MIT
 
 import argparse
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # the source folder stays clean
@@ -53,27 +54,34 @@ def outcome_of(programs, probe, library, fault):
     return run.run_probe(programs / probe, environment, TIMEOUT_SECONDS)
 
 
+def judge(programs, library, fault, probe):
+    """Whether the probe passes without the fault and fails with it, and the line that says so."""
+    sound = outcome_of(programs, probe, library, "none")
+    faulty = outcome_of(programs, probe, library, fault)
+    is_good = sound["outcome"] == "passed" and faulty["outcome"] == "failed"
+    reason = (faulty["reasons"] or sound["reasons"] or ["not noticed"])[0]
+    return is_good, (f"{'PASS' if is_good else 'FAIL'} {fault} {probe}: {sound['outcome']} "
+                     f"without, {faulty['outcome']} with: {reason[:90]}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--programs", required=True, help="folder of the built probes")
     parser.add_argument("--only", help="part of a fault's name")
+    parser.add_argument("--jobs", type=int, default=1, help="probes at a time (1)")
     arguments = parser.parse_args()
     programs = Path(arguments.programs).absolute()
     library = programs / "plugins" / "faulty_allocator.so"
     if not library.is_file():
         sys.exit(f"self_test.py: no {library.name} beside the programs")
+    pairs = [(fault, probe) for fault, probes in EXPECTATIONS for probe in probes
+             if not arguments.only or arguments.only in fault]
     passed = failed = 0
-    for fault, probes in EXPECTATIONS:
-        if arguments.only and arguments.only not in fault:
-            continue
-        for probe in probes:
-            sound = outcome_of(programs, probe, library, "none")
-            faulty = outcome_of(programs, probe, library, fault)
-            is_good = sound["outcome"] == "passed" and faulty["outcome"] == "failed"
+    # Most probes wait most of the time.
+    with ThreadPoolExecutor(arguments.jobs) as jobs:
+        for is_good, line in jobs.map(lambda pair: judge(programs, library, *pair), pairs):
             passed, failed = passed + is_good, failed + (not is_good)
-            reason = (faulty["reasons"] or sound["reasons"] or ["not noticed"])[0]
-            print(f"{'PASS' if is_good else 'FAIL'} {fault} {probe}: {sound['outcome']} without, "
-                  f"{faulty['outcome']} with: {reason[:90]}", flush=True)
+            print(line, flush=True)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -8,7 +8,7 @@
 
 #include "api/bounded.hpp"
 
-namespace {
+namespace stress::bounded {
 
 constexpr int thread_count = 6;
 constexpr size_t pools = 12;
@@ -106,9 +106,7 @@ void work(int index, const stress::Deadline& deadline) {
   }
 }
 
-}  // namespace
-
-int main() {
+int run() {
   talus::process_starts();
   shared = make_instance_of(6000);
   const stress::Deadline deadline{0.8};
@@ -130,3 +128,7 @@ int main() {
   STRESS_CHECK(talus::collect_totals().live() == 0, "%zu", talus::collect_totals().live());
   return 0;
 }
+
+const Program program{"bounded", run};
+
+}  // namespace stress::bounded

@@ -8,7 +8,7 @@
 #include "child.hpp"
 #include "footprint.hpp"
 
-namespace {
+namespace stress::fork_storm {
 
 using stress::kib;
 using stress::mib;
@@ -85,9 +85,7 @@ size_t fork_until(const stress::Deadline& deadline) {
   return count;
 }
 
-}  // namespace
-
-int main() {
+int run() {
   talus::process_starts();
   stress::Random random{99};
   keep_some(worker_count, random);
@@ -113,3 +111,7 @@ int main() {
   stress::expect_nothing_live();
   return 0;
 }
+
+const Program program{"fork_storm", run};
+
+}  // namespace stress::fork_storm

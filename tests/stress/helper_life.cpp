@@ -10,7 +10,7 @@
 
 #include "child.hpp"
 
-namespace {
+namespace stress::helper_life {
 
 using namespace stress;
 using talus::Ended;
@@ -96,9 +96,7 @@ struct Work {
   }
 };
 
-}  // namespace
-
-int main() {
+int run() {
   setenv("TALUS_HELPER", "1", 1);
   setenv("TALUS_DECAY_MS", "40", 1);
   talus::process_starts();
@@ -113,4 +111,9 @@ int main() {
   STRESS_CHECK(is_sanitized || comes_true([&] { return thread_count() == alone; }), "%d threads",
                thread_count());
   talus::process_ends();
+  return 0;
 }
+
+const Program program{"helper_life", run};
+
+}  // namespace stress::helper_life

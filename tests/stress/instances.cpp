@@ -5,7 +5,7 @@
 
 #include "api/heaps.hpp"
 
-namespace {
+namespace stress::instances {
 
 constexpr int thread_count = 8;
 stress::Exchange<256> exchange;
@@ -104,9 +104,7 @@ void free_while_deleted() {
   });
 }
 
-}  // namespace
-
-int main() {
+int run() {
   talus::process_starts();
   shared = talus::api::heap_new(nullptr);
   const stress::Deadline deadline{0.7};
@@ -125,3 +123,7 @@ int main() {
   STRESS_CHECK(totals.instance_count == 0, "%zu", totals.instance_count);
   return 0;
 }
+
+const Program program{"instances", run};
+
+}  // namespace stress::instances

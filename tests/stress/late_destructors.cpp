@@ -6,7 +6,7 @@
 // Checked: contents, no drift of what the heap holds over thousands of threads, nothing lost.
 #include "footprint.hpp"
 
-namespace {
+namespace stress::late_destructors {
 
 constexpr int key_count = 3;
 constexpr int rearm_count = 3;
@@ -66,9 +66,7 @@ void run_round(uint64_t first, int threads) {
   }
 }
 
-}  // namespace
-
-int main() {
+int run() {
   if (stress::is_under_tsan) {
     printf("skipped: ThreadSanitizer has left a thread before its last destructors run\n");
     return stress::skipped;
@@ -102,3 +100,7 @@ int main() {
   stress::expect_nothing_live();
   return 0;
 }
+
+const Program program{"late_destructors", run};
+
+}  // namespace stress::late_destructors

@@ -6,7 +6,7 @@
 // though the owner never comes. Then 64 threads free a little and sleep with what they hold.
 #include "footprint.hpp"
 
-namespace {
+namespace stress::pure_free {
 
 using stress::kib;
 using stress::mib;
@@ -94,9 +94,7 @@ void sleepers_hold_little() {
   }
 }
 
-}  // namespace
-
-int main() {
+int run() {
   talus::process_starts();
   const size_t base_rss = stress::resident_bytes();
   {
@@ -117,3 +115,7 @@ int main() {
   stress::expect_nothing_live();
   return 0;
 }
+
+const Program program{"pure_free", run};
+
+}  // namespace stress::pure_free

@@ -6,7 +6,7 @@
 // and that a block which realloc made larger does not share a byte with another.
 #include "footprint.hpp"
 
-namespace {
+namespace stress::realloc_storm {
 
 using stress::kib;
 using stress::mib;
@@ -41,9 +41,7 @@ void work(int index, const stress::Deadline& deadline) {
   }
 }
 
-}  // namespace
-
-int main() {
+int run() {
   talus::process_starts();
   const stress::Deadline deadline;
   stress::run_threads(thread_count, [&deadline](int index) { work(index, deadline); });
@@ -56,3 +54,7 @@ int main() {
          totals.space.given_bytes / kib);
   return 0;
 }
+
+const Program program{"realloc_storm", run};
+
+}  // namespace stress::realloc_storm

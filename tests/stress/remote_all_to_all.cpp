@@ -6,7 +6,7 @@
 // end, with all threads gone, that the heap knows of no live block: nothing was lost on its way.
 #include "footprint.hpp"
 
-namespace {
+namespace stress::remote_all_to_all {
 
 constexpr int thread_count = 6;
 stress::Exchange<4096> exchange;
@@ -29,9 +29,7 @@ void work(int index, const stress::Deadline& deadline) {
   }
 }
 
-}  // namespace
-
-int main() {
+int run() {
   talus::process_starts();
   for (int round = 0; round < 3; round++) {
     const stress::Deadline deadline{1.0 / 3};
@@ -46,3 +44,7 @@ int main() {
          totals.space.given_peak_bytes / stress::kib, totals.space.given_bytes / stress::kib);
   return 0;
 }
+
+const Program program{"remote_all_to_all", run};
+
+}  // namespace stress::remote_all_to_all

@@ -9,7 +9,7 @@
 
 #include "heap/totals.hpp"
 
-namespace {
+namespace stress::shared_heaps {
 
 constexpr int thread_count = 24;
 constexpr uint32_t heap_count = 2;
@@ -31,9 +31,7 @@ void work(int index, const stress::Deadline& deadline) {
   }
 }
 
-}  // namespace
-
-int main() {
+int run() {
   talus::options.heaps = heap_count;
   talus::process_starts();
   for (int round = 0; round < 3; round++) {
@@ -49,3 +47,7 @@ int main() {
   STRESS_CHECK(totals.live() == 0, "%zu", totals.live());
   return 0;
 }
+
+const Program program{"shared_heaps", run};
+
+}  // namespace stress::shared_heaps

@@ -10,7 +10,7 @@
 
 #include "footprint.hpp"
 
-namespace {
+namespace stress::signals {
 
 constexpr int thread_count = 4;
 stress::Exchange<256> exchange;
@@ -53,9 +53,7 @@ void set_timer(long microseconds) {
   setitimer(ITIMER_REAL, &every, nullptr);
 }
 
-}  // namespace
-
-int main() {
+int run() {
   talus::process_starts();
   struct sigaction action {};
   action.sa_handler = on_signal;
@@ -74,3 +72,7 @@ int main() {
   stress::expect_nothing_live();
   return 0;
 }
+
+const Program program{"signals", run};
+
+}  // namespace stress::signals

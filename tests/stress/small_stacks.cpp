@@ -5,7 +5,7 @@
 // the thread's end. Sanitizers need more stack themselves, and get it.
 #include "footprint.hpp"
 
-namespace {
+namespace stress::small_stacks {
 
 stress::Exchange<128> exchange;
 
@@ -30,9 +30,7 @@ void use_every_path(uint64_t seed) {
   if (seed % 16 == 0) (void)talus::collect_totals();
 }
 
-}  // namespace
-
-int main() {
+int run() {
   talus::process_starts();
   const size_t smallest = static_cast<size_t>(PTHREAD_STACK_MIN);
   const size_t stack_bytes = stress::is_sanitized ? 256 * stress::kib : smallest;
@@ -50,3 +48,7 @@ int main() {
   stress::expect_nothing_live();
   return 0;
 }
+
+const Program program{"small_stacks", run};
+
+}  // namespace stress::small_stacks

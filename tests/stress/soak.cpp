@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // stress/soak: hours of changing phases with bounded live memory; resident memory has no slope.
 //
-// Not a registered test: run it as `TALUS_TEST_SECONDS=3600 build/release/tests/stress/stress_soak`
+// Not a registered test: run it as `TALUS_TEST_SECONDS=3600 build/release/tests/stress/stress soak`
 // (target `soak`). Each phase has its own mix of sizes, its own number of threads and its own way
 // of handing blocks on; each ends with the same number of blocks live: about 24 MiB, of which a
 // quarter is replaced. After each phase one line says what is live, held and resident.
@@ -9,7 +9,7 @@
 // slope of resident memory over the second half must be below 1 % of its mean for the whole half.
 #include "footprint.hpp"
 
-namespace {
+namespace stress::soak {
 
 using stress::kib;
 using stress::mib;
@@ -64,9 +64,7 @@ void run_phase(const Phase& phase, uint64_t number, double seconds) {
   exchange.empty();
 }
 
-}  // namespace
-
-int main() {
+int run() {
   talus::process_starts();
   stress::Random random{1};
   for (auto& block : kept) block.store_relaxed(stress::make_filled(random, 16 + random.below(992)));
@@ -102,3 +100,7 @@ int main() {
   stress::expect_nothing_live();
   return 0;
 }
+
+const Program program{"soak", run};
+
+}  // namespace stress::soak

@@ -8,7 +8,7 @@
 
 #include "footprint.hpp"
 
-namespace {
+namespace stress::stopped_threads {
 
 constexpr int thread_count = 32;
 stress::Exchange<1024> exchange;
@@ -49,9 +49,7 @@ void stop_some() {
   must_end.store_release(true);
 }
 
-}  // namespace
-
-int main() {
+int run() {
   talus::process_starts();
   struct sigaction action {};
   action.sa_handler = stop_for_a_while;
@@ -67,3 +65,7 @@ int main() {
   stress::expect_nothing_live();
   return 0;
 }
+
+const Program program{"stopped_threads", run};
+
+}  // namespace stress::stopped_threads

@@ -2,8 +2,8 @@
 // stress: what every stress program uses: its time, checks, contents of blocks, threads, memory.
 //
 // A stress program contains the headers of the core and so has a heap of its own; the C library
-// keeps its malloc. It runs for TALUS_TEST_SECONDS (about 3 by default), checks itself and ends
-// with status 0, or says what it saw and aborts. Bars on resident memory hold without sanitizers
+// keeps its malloc. `stress NAME` runs one for TALUS_TEST_SECONDS (about 3 by default). It checks
+// itself and ends with status 0, or says what it saw and aborts. Bars on resident memory hold without sanitizers
 // only, whose shadow memory is resident too; the heap's own totals are checked in every build.
 // Called on: any thread. Nothing here allocates, but threads.
 #ifndef TALUS_TESTS_STRESS_STRESS_HPP
@@ -56,6 +56,28 @@ constexpr int skipped = 77;
       abort();                                                                             \
     }                                                                                      \
   } while (false)
+
+// One of the programs that main.cpp knows by name. It lives as long as the process.
+class Program {
+ public:
+  Program(const char* name, int (*run)()) : name_{name}, run_{run}, next_{first} { first = this; }
+  static const Program* find(const char* name) {
+    const Program* program = first;
+    while (program != nullptr && strcmp(program->name_, name) != 0) program = program->next_;
+    return program;
+  }
+  template <typename Visit>
+  static void for_each_name(Visit visit) {
+    for (const Program* at = first; at != nullptr; at = at->next_) visit(at->name_);
+  }
+  int run() const { return run_(); }
+
+ private:
+  inline static const Program* first = nullptr;
+  const char* name_;
+  int (*run_)();
+  const Program* next_;
+};
 
 inline double now_seconds() {
   timespec now{};

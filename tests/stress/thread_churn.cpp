@@ -8,7 +8,7 @@
 // many threads however long it takes, fewer under sanitizers.
 #include "footprint.hpp"
 
-namespace {
+namespace stress::thread_churn {
 
 constexpr int thread_total = stress::is_sanitized ? 3000 : 20000;
 constexpr int at_once = 4;
@@ -32,8 +32,6 @@ void live_and_die(uint64_t seed) {
   stress::check_and_release(large);
 }
 
-}  // namespace
-
 // The mean over many moments: what 64 blocks of random sizes pin at one of them is chance.
 class Mean {
  public:
@@ -44,7 +42,7 @@ class Mean {
   size_t sum_ = 0, count_ = 0;
 };
 
-int main() {
+int run() {
   talus::process_starts();
   Mean early_rss, late_rss, early_held, late_held;
   for (int done = 0; done < thread_total; done += at_once) {
@@ -74,3 +72,7 @@ int main() {
   stress::expect_nothing_live();
   return 0;
 }
+
+const Program program{"thread_churn", run};
+
+}  // namespace stress::thread_churn

@@ -6,7 +6,7 @@
 // moment: what heaps have is at most what is reserved.
 #include "footprint.hpp"
 
-namespace {
+namespace stress::trim_while_allocating {
 
 constexpr int worker_count = 4;
 stress::Exchange<512> exchange;
@@ -51,9 +51,7 @@ void live(int index) {
   }
 }
 
-}  // namespace
-
-int main() {
+int run() {
   talus::process_starts();
   {
     stress::Threads<void (*)(int)> threads{worker_count + 2, live};
@@ -72,3 +70,7 @@ int main() {
   STRESS_CHECK(totals.dirty == 0, "%zu bytes stay dirty after a trim", totals.dirty);
   return 0;
 }
+
+const Program program{"trim_while_allocating", run};
+
+}  // namespace stress::trim_while_allocating

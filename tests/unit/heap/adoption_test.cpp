@@ -50,10 +50,14 @@ TEST(Adoption, BlocksOutliveTheirThread) {
 }
 
 TEST(Adoption, EndingThreadLeavesNothingInItsLists) {
+  constexpr size_t thread_count = 3;
   test::own_cache();
-  test::on_threads(3, [](size_t) {
+  Atomic<size_t> arrived;  // all live at one time, so that each has a cache of its own
+  test::on_threads(thread_count, [&arrived](size_t) {
     std::vector<void*> blocks;
     for (size_t i = 0; i < 3000; i++) blocks.push_back(allocate(i * 10));
+    arrived.fetch_add_relaxed(1);
+    while (arrived.load_relaxed() < thread_count) os::System::sleep_us(50);
     for (void* block : blocks) release(block);
   });
   Heap& own = *test::own_cache().heap;
@@ -74,7 +78,7 @@ TEST(Adoption, EndingThreadLeavesNothingInItsLists) {
       EXPECT_EQ(batch.message->count.load_relaxed(), 0u);
     }
   }
-  EXPECT_GE(looked_at, 3u);
+  EXPECT_GE(looked_at, thread_count);
 }
 
 // What a deserted heap holds in partly used slabs serves the threads that are left.

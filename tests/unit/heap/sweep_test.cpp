@@ -23,7 +23,7 @@ size_t dirty_bytes() {
   Locked held{space.lock()};
   return space.dirty_bytes();
 }
-size_t given_bytes() {
+size_t bytes_with_heaps() {
   Locked held{space.lock()};
   return space.counters().given_bytes;
 }
@@ -109,9 +109,9 @@ TEST_F(SweepTest, PagesBetweenSurvivorsLeave) {
   EXPECT_LT(totals.free_in_slabs - totals.purged_in_slabs, mib);
   // What survived is whole, and the holes serve again.
   for (size_t i = 0; i < blocks.size(); i += 1000) ASSERT_EQ(*static_cast<char*>(blocks[i]), 1);
-  const size_t given = given_bytes();
+  const size_t given = bytes_with_heaps();
   const std::vector<void*> again = take(90000, 200);
-  EXPECT_LT(given_bytes() - given, 12 * mib) << "holes are used before new slabs";
+  EXPECT_LT(bytes_with_heaps() - given, 12 * mib) << "holes are used before new slabs";
   give(again);
   for (size_t i = 0; i < blocks.size(); i += 1000) release(blocks[i]);
   EXPECT_EQ(test::live_bytes(), 0u);
@@ -169,7 +169,7 @@ TEST_F(SweepTest, HugePagesOfAProcessThatBecameSmallAreGivenUp) {
     usleep(fast_growth_ns / 1000 + 1000);
   }
   give(blocks, 1000);
-  ASSERT_GT(given_bytes(), huge_proven_bytes_min);
+  ASSERT_GT(bytes_with_heaps(), huge_proven_bytes_min);
   make_passes(14);
   const HeapTotals totals = collect_totals();
   EXPECT_LT(totals.free_in_slabs - totals.purged_in_slabs, mib);
@@ -328,7 +328,7 @@ TEST_F(SweepTest, ReleaseOfSomeBytesTakesTheCheapestFirst) {
 TEST_F(SweepTest, SoftLimitGivesBackBeforeItGrows) {
   give(take(64, 128 * kib));
   ASSERT_GT(dirty_bytes(), 6 * mib);
-  limits.set({given_bytes() + 10 * mib, 0});
+  limits.set({bytes_with_heaps() + 10 * mib, 0});
   void* large = allocate(9 * mib);
   ASSERT_NE(large, nullptr);
   EXPECT_LT(dirty_bytes(), 2 * mib);
@@ -340,12 +340,12 @@ int grants = 0;
 int raise_limit(size_t bytes) {
   asked_for++;
   if (grants-- <= 0) return 0;
-  limits.set({0, given_bytes() + bytes + mib});
+  limits.set({0, bytes_with_heaps() + bytes + mib});
   return 1;
 }
 
 TEST_F(SweepTest, HardLimitRefusesAndAsksTheHandler) {
-  limits.set({0, given_bytes() + 4 * mib});
+  limits.set({0, bytes_with_heaps() + 4 * mib});
   errno = 0;
   EXPECT_EQ(api::malloc(8 * mib), nullptr);
   EXPECT_EQ(errno, ENOMEM);
@@ -374,7 +374,7 @@ TEST_F(SweepTest, HardLimitReleasesFirst) {
     const size_t kept = collect_totals().kept_large;
     ASSERT_GT(kept, 256 * kib);
     usleep(110000);  // else it was tried a moment ago
-    limits.set({0, given_bytes() + 64 * kib});
+    limits.set({0, bytes_with_heaps() + 64 * kib});
     void* large = api::malloc(kept);
     EXPECT_NE(large, nullptr);
     api::free(large);
