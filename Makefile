@@ -9,7 +9,8 @@ PACKAGES := cmake ninja-build g++ python3 libfmt-dev libcli11-dev
 # Behind --optional: what not every release of the system has, and what is done without.
 TEST_PACKAGES := $(PACKAGES) binutils clang libgtest-dev googletest sqlite3 perl git make \
   pkg-config --optional redis-server gdb g++-aarch64-linux-gnu qemu-user-static libjemalloc2 \
-  debootstrap python3-jinja2 valgrind musl-tools faketime torsocks mold lld
+  debootstrap python3-jinja2 valgrind musl-tools faketime torsocks mold lld \
+  clang-format
 PEER_PACKAGES := gcc g++ clang cmake make binutils \
   --optional libjemalloc2 libtcmalloc-minimal4 libtbbmalloc2 libclang-rt-14-dev
 # A cargo from elsewhere (rustup) is as good as the package.

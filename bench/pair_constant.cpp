@@ -30,11 +30,20 @@ int main(int argc, char** argv) {
   const std::size_t count = std::strtoul(argv[2], nullptr, 10);
   void* block = hidden(talus::allocate<64>());  // the process owns a heap before the first pair
   switch (std::atoi(argv[1])) {
-    case 16: run_pairs<16>(count); break;
-    case 64: run_pairs<64>(count); break;
-    case 500: run_pairs<500>(count); break;
-    case 5000: run_pairs<5000>(count); break;
-    default: return 2;
+    case 16:
+      run_pairs<16>(count);
+      break;
+    case 64:
+      run_pairs<64>(count);
+      break;
+    case 500:
+      run_pairs<500>(count);
+      break;
+    case 5000:
+      run_pairs<5000>(count);
+      break;
+    default:
+      return 2;
   }
   talus_free(block);
   return 0;

@@ -34,16 +34,13 @@ static void run_pairs(size_t size, size_t count) {
 }
 
 static void run_empty_pairs(size_t size, size_t count) {
-  for (size_t at = 0; at < count; ++at)
-    ESCAPE(size);
+  for (size_t at = 0; at < count; ++at) ESCAPE(size);
 }
 
 static void run_batches(size_t size, size_t count) {
   for (size_t done = 0; done < count; done += batch) {
-    for (size_t at = 0; at < batch; ++at)
-      blocks[at] = malloc(size);
-    for (size_t at = 0; at < batch; ++at)
-      free(blocks[at]);
+    for (size_t at = 0; at < batch; ++at) blocks[at] = malloc(size);
+    for (size_t at = 0; at < batch; ++at) free(blocks[at]);
   }
 }
 

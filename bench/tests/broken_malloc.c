@@ -31,8 +31,15 @@ enum { page_bytes = 4096, emptied_bytes_min = 16 * page_bytes };
 enum { zeroed_bytes_max = 16 << 20 };
 enum { slow_turns = 3000 };  // about a microsecond
 enum fault {
-  fault_unset, fault_none, fault_overlap, fault_overlap_large, fault_crash, fault_hang, fault_null,
-  fault_slow, fault_overlap_any
+  fault_unset,
+  fault_none,
+  fault_overlap,
+  fault_overlap_large,
+  fault_crash,
+  fault_hang,
+  fault_null,
+  fault_slow,
+  fault_overlap_any
 };
 
 static void* (*next_malloc)(size_t);
@@ -119,16 +126,14 @@ static void* malloc_with_overlap(size_t alignment, size_t bytes) {
 static void* faulty_malloc(size_t alignment, size_t bytes) {
   if (is_overlapping()) return malloc_with_overlap(alignment, bytes);
   if (fault == fault_slow) {
-    for (int turn = 0; turn < slow_turns; ++turn)
-      __asm__ volatile("" ::: "memory");
+    for (int turn = 0; turn < slow_turns; ++turn) __asm__ volatile("" ::: "memory");
     return next_malloc(bytes);
   }
   if (__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) < calls_before_fault) {
     return next_malloc(bytes);
   }
   if (fault == fault_crash) __builtin_trap();
-  while (fault == fault_hang)
-    pause();
+  while (fault == fault_hang) pause();
   errno = ENOMEM;
   return NULL;
 }

@@ -58,8 +58,7 @@ struct SeparateThread {
   void operator()(size_t thread) {
     bench::Random random(thread + 1);
     uint32_t* order = orders[thread];
-    for (size_t slot = 0; slot < slots; ++slot)
-      order[slot] = static_cast<uint32_t>(slot);
+    for (size_t slot = 0; slot < slots; ++slot) order[slot] = static_cast<uint32_t>(slot);
     bench::shuffle(order, slots, random);
     int64_t live = 0;
     int64_t done = 0;
@@ -113,8 +112,7 @@ int main(int argc, char** argv) {
   const double start_s = work.gate.open(threads);
   team.join();
   // A slow thread may have filled slots behind a fast one's last pass.
-  for (size_t slot = 0; slot < work.slots; ++slot)
-    bench::give(work.table[slot].load());
+  for (size_t slot = 0; slot < work.slots; ++slot) bench::give(work.table[slot].load());
   bench::trim(bench::TrimTime::once);
   const double elapsed_s = bench::now_s() - start_s;
 

@@ -110,8 +110,7 @@ void prepare(uint64_t seed) {
   const size_t slots = work.threads * work.slots_per_slice;
   work.slots = bench::take_array<Slot>(slots);
   bench::Random random(seed);
-  for (size_t at = 0; at < slots; ++at)
-    work.fill(work.slots[at], random);
+  for (size_t at = 0; at < slots; ++at) work.fill(work.slots[at], random);
   bench::shuffle(work.slots, slots, random);
   for (size_t step = 0; step < 4 * slots; ++step) {
     Slot& slot = work.slots[random.below(slots)];
@@ -126,8 +125,7 @@ void prepare(uint64_t seed) {
 uint64_t live_bytes() {
   uint64_t sum = 0;
   const size_t slots = work.threads * work.slots_per_slice;
-  for (size_t at = 0; at < slots; ++at)
-    sum += work.slots[at].bytes;
+  for (size_t at = 0; at < slots; ++at) sum += work.slots[at].bytes;
   return sum + slots * sizeof(Slot);
 }
 
@@ -152,8 +150,7 @@ int main(int argc, char** argv) {
   const uint64_t live_at_start = live_bytes();
 
   const double start_s = bench::now_s();
-  for (size_t index = 0; index < work.threads; ++index)
-    start_thread(work.slices[index]);
+  for (size_t index = 0; index < work.threads; ++index) start_thread(work.slices[index]);
   bench::sleep_s(seconds);
   work.shared_is_stopped.store(true, std::memory_order_relaxed);
   while (work.shared_chains_ended.load(std::memory_order_acquire) < work.threads) {

@@ -68,10 +68,8 @@ class Life {
       if (has_chance(25) && used_ > 0) trade(random_.below(used_));
       if (to_allocate % 512 == 0) sample();
     }
-    for (size_t at = 0; at < retained_count_; ++at)
-      give(retained_[at]);
-    for (size_t at = 0; at < used_; ++at)
-      give_at(at);
+    for (size_t at = 0; at < retained_count_; ++at) give(retained_[at]);
+    for (size_t at = 0; at < used_; ++at) give_at(at);
     bench::give(retained_);
     bench::give(array_);
     live_bytes_ -= static_cast<int64_t>((retained_count_ + capacity_) * sizeof(Held));
@@ -105,8 +103,7 @@ class Life {
     work.live_bytes[thread_].set(live_bytes_);
     if (thread_ != 0) return;
     int64_t sum = 0;
-    for (size_t other = 0; other < work.threads; ++other)
-      sum += work.live_bytes[other].get();
+    for (size_t other = 0; other < work.threads; ++other) sum += work.live_bytes[other].get();
     if (sum > work.peak_bytes.get()) work.peak_bytes.set(sum);
   }
 
@@ -119,8 +116,7 @@ class Life {
     }
     const Held held = address | (random_.next() << address_bits);
     const uint64_t cookie = cookie_of(held);
-    for (size_t at = 0; at < words; ++at)
-      block[at] = (words - at) ^ cookie;
+    for (size_t at = 0; at < words; ++at) block[at] = (words - at) ^ cookie;
     live_bytes_ += static_cast<int64_t>(words * sizeof(uint64_t));
     ++ops_;
     return held;
@@ -173,8 +169,8 @@ int main(int argc, char** argv) {
   const double scale = arguments.real("scale", 1);
   work.threads = arguments.threads(bench::cores());
   work.load = arguments.count("load", load_default);
-  const size_t iterations = bench::scaled(
-      static_cast<double>(arguments.count("iterations", iterations_default)), scale);
+  const size_t iterations =
+      bench::scaled(static_cast<double>(arguments.count("iterations", iterations_default)), scale);
   arguments.finish();
 
   bench::Random random(77);

@@ -111,8 +111,7 @@ class Worker {
   explicit Worker(size_t thread)
       : thread_(thread), target_(thread), live_(work.live_bytes[thread].get()) {
     slots_ = bench::take_array<bench::Slot>(work.slots);
-    for (size_t at = 0; at < work.slots; ++at)
-      slots_[at] = {nullptr, 0, 0};
+    for (size_t at = 0; at < work.slots; ++at) slots_[at] = {nullptr, 0, 0};
   }
 
   void run_loops() {
@@ -173,16 +172,14 @@ class Worker {
     node->count = blocks;
     node->blocks = bench::take_array<bench::Slot>(blocks);
     ops_ += 2;
-    for (uint32_t at = 0; at < blocks; ++at)
-      fill(node->blocks[at]);
+    for (uint32_t at = 0; at < blocks; ++at) fill(node->blocks[at]);
     work.inboxes[target_].push(node);
   }
 
   void free_received(Node* node) {
     while (node != nullptr) {
       Node* next = node->next;
-      for (size_t at = 0; at < node->count; ++at)
-        empty(node->blocks[at]);
+      for (size_t at = 0; at < node->count; ++at) empty(node->blocks[at]);
       bench::give(node->blocks);
       bench::give(node);
       ops_ += 2;
@@ -206,8 +203,7 @@ void Rptest::meet(size_t thread) {
   pthread_barrier_wait(&all_met);
   if (thread == 0) {
     int64_t live = static_cast<int64_t>(threads * slots * sizeof(bench::Slot));
-    for (size_t other = 0; other < threads; ++other)
-      live += live_bytes[other].get();
+    for (size_t other = 0; other < threads; ++other) live += live_bytes[other].get();
     const double overhead = static_cast<double>(bench::rss_now_kib()) * 1024 / live - 1;
     if (overhead > overhead_max) overhead_max = overhead;
     if (live > live_peak) live_peak = live;
@@ -234,8 +230,7 @@ int main(int argc, char** argv) {
   bench::Arguments arguments(argc, argv);
   const double scale = arguments.real("scale", 1);
   work.threads = arguments.threads(bench::cores());
-  work.loops =
-      bench::scaled(static_cast<double>(arguments.count("loops", loops_default)), scale);
+  work.loops = bench::scaled(static_cast<double>(arguments.count("loops", loops_default)), scale);
   work.slots = arguments.count("slots", 1000);
   work.cross = arguments.count("cross", 2);
   const size_t ops_per_loop = arguments.count("ops", 100);
@@ -258,8 +253,7 @@ int main(int argc, char** argv) {
     all.timed_s += work.sums[thread].timed_s;
   }
   const double ops_per_s = static_cast<double>(all.ops) / all.timed_s;
-  bench::Result result("B5 rptest", work.threads, ops_per_s, "ops/CPU-s", true, all.ops,
-                       elapsed_s);
+  bench::Result result("B5 rptest", work.threads, ops_per_s, "ops/CPU-s", true, all.ops, elapsed_s);
   result.number("relative_time", 2e6 / ops_per_s);
   result.number("overhead_max", work.overhead_max);
   result.count("peak_requested_bytes", static_cast<uint64_t>(work.live_peak));

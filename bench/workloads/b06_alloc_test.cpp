@@ -56,8 +56,7 @@ class SlotPicker {
   size_t pick(bench::Random& random) const {
     const uint32_t chance = static_cast<uint32_t>(random.next());
     size_t k = 0;
-    while (chance > chance_limit_[k])
-      ++k;
+    while (chance > chance_limit_[k]) ++k;
     // A bucket that is empty, as with very few slots, lends its first neighbour's slot.
     const uint32_t width = first_slot_[k + 1] - first_slot_[k];
     const size_t slot = first_slot_[k] + random.below(width == 0 ? 1 : width);
@@ -96,8 +95,7 @@ struct AllocTest {
 
   static void empty(Slot& slot) {
     uint64_t sum = 0;
-    for (uint32_t at = 0; at < slot.bytes; ++at)
-      sum += slot.block[at];
+    for (uint32_t at = 0; at < slot.bytes; ++at) sum += slot.block[at];
     if (sum != uint64_t{slot.tag} * slot.bytes) {
       bench::leave(bench::exit_wrong_data, "a block holds other bytes than were written");
     }

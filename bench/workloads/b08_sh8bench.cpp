@@ -117,8 +117,7 @@ int main(int argc, char** argv) {
   const size_t squared = threads * threads;
   work.foreign_count = bench::scaled(iterations * foreign_per_iteration / squared, 1) * squared;
   work.foreign = bench::take_array<Foreign>(work.foreign_count);
-  for (size_t at = 0; at < work.foreign_count; ++at)
-    new (&work.foreign[at]) Foreign(nullptr);
+  for (size_t at = 0; at < work.foreign_count; ++at) new (&work.foreign[at]) Foreign(nullptr);
 
   bench::Team<Sh8> team(threads, work);
   const double start_s = work.gate.open(threads);

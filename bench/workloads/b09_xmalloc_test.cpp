@@ -43,8 +43,7 @@ class BatchStack {
   // Waits while full; false when stopped, and then the caller keeps the batch.
   bool push(Batch* batch) {
     pthread_mutex_lock(&mutex_);
-    while (count_ >= batches_max && !is_stopped_)
-      pthread_cond_wait(&has_room_, &mutex_);
+    while (count_ >= batches_max && !is_stopped_) pthread_cond_wait(&has_room_, &mutex_);
     const bool is_taken = !is_stopped_;
     if (is_taken) {
       batch->next = top_;
@@ -63,8 +62,7 @@ class BatchStack {
   Batch* pop(uint64_t freed_bytes) {
     pthread_mutex_lock(&mutex_);
     live_bytes_ -= freed_bytes;
-    while (top_ == nullptr && !is_stopped_)
-      pthread_cond_wait(&has_batch_, &mutex_);
+    while (top_ == nullptr && !is_stopped_) pthread_cond_wait(&has_batch_, &mutex_);
     Batch* batch = is_stopped_ ? nullptr : take_top();
     pthread_cond_signal(&has_room_);
     pthread_mutex_unlock(&mutex_);
@@ -210,8 +208,7 @@ int main(int argc, char** argv) {
   for (size_t thread = 0; thread < 2 * work.pairs; ++thread) {
     freed += static_cast<uint64_t>(work.freed[thread].get());
   }
-  while (Batch* batch = work.stack.take_top())
-    work.free_batch(batch);
+  while (Batch* batch = work.stack.take_top()) work.free_batch(batch);
   if (freed == 0) bench::leave(bench::exit_wrong_data, "no batch passed in the given time");
   const double millions_per_s = static_cast<double>(freed) / elapsed_s / 1e6;
   bench::Result result("B9 xmalloc-test", 2 * work.pairs, millions_per_s, "Mfree/s", true,

@@ -56,8 +56,7 @@ int main(int argc, char** argv) {
     old.release(touch);
   }
   const double elapsed_s = bench::now_s() - start_s;
-  for (size_t at = 0; at < slots_used; ++at)
-    slots[at].release(touch);
+  for (size_t at = 0; at < slots_used; ++at) slots[at].release(touch);
 
   bench::Result result("B11 malloc-large", 1, elapsed_s * 1e6 / static_cast<double>(steps),
                        "us/block", false, 2 * steps, elapsed_s);

@@ -65,8 +65,7 @@ int main(int argc, char** argv) {
   }
   const double elapsed_s = bench::now_s() - start_s;
   const double growth_kib = static_cast<double>(bench::rss_now_kib() - rss_early_kib);
-  for (size_t slot = 0; slot < slots; ++slot)
-    Mleak::release(work.table[slot].load(), slot);
+  for (size_t slot = 0; slot < slots; ++slot) Mleak::release(work.table[slot].load(), slot);
 
   const double started = static_cast<double>(threads * rounds_count);
   bench::Result result("B12 mleak", threads, started / elapsed_s, "threads/s", true,

@@ -35,10 +35,8 @@ double time_batches(Setting& setting, size_t batch) {
   const size_t rounds = setting.ops / batch == 0 ? 1 : setting.ops / batch;
   const double start_s = bench::now_s();
   for (size_t round = 0; round < rounds; ++round) {
-    for (size_t at = 0; at < batch; ++at)
-      blocks[at] = bench::take(setting.block_bytes);
-    for (size_t at = 0; at < batch; ++at)
-      bench::give(blocks[at]);
+    for (size_t at = 0; at < batch; ++at) blocks[at] = bench::take(setting.block_bytes);
+    for (size_t at = 0; at < batch; ++at) bench::give(blocks[at]);
   }
   const double elapsed_s = bench::now_s() - start_s;
   const uint64_t pairs = static_cast<uint64_t>(rounds) * batch;

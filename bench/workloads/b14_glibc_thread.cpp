@@ -36,14 +36,12 @@ struct GlibcThread {
       const double share = static_cast<double>(random.below(1u << 24)) / (1 << 24);
       size = static_cast<uint32_t>(1 / ((1 / size_max - 1 / size_min) * share + 1 / size_min));
     }
-    for (uint32_t& slot : order)
-      slot = random.below(slots_per_thread);
+    for (uint32_t& slot : order) slot = random.below(slots_per_thread);
   }
 
   void operator()(size_t thread) {
     auto* slots = bench::take_array<bench::Slot>(slots_per_thread);
-    for (size_t at = 0; at < slots_per_thread; ++at)
-      slots[at] = {nullptr, 0, 0};
+    for (size_t at = 0; at < slots_per_thread; ++at) slots[at] = {nullptr, 0, 0};
     int64_t live = 0;
     uint64_t step = 0;
     size_t size_at = 0;
@@ -55,8 +53,7 @@ struct GlibcThread {
       slot.fill(sizes[size_at], bench::tag_of((uint64_t{thread} << 40) + step));
       if (++size_at == sizes_count) size_at = 0;
     }
-    for (size_t at = 0; at < slots_per_thread; ++at)
-      slots[at].empty();
+    for (size_t at = 0; at < slots_per_thread; ++at) slots[at].empty();
     bench::give(slots);
     steps[thread].set(static_cast<int64_t>(step));
     live_bytes[thread].set(live);

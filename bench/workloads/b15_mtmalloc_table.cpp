@@ -37,8 +37,7 @@ struct Pairs {
         const size_t limit = round % 2 == 0 ? size_max : 1024;
         slot.fill(random.below(limit + 1), bench::tag_of(random.next()));
       }
-      for (bench::Slot& slot : slots)
-        slot.empty();
+      for (bench::Slot& slot : slots) slot.empty();
     }
   }
 
@@ -77,8 +76,7 @@ int main(int argc, char** argv) {
   // Column after column; --only makes a table of one.
   size_t counts[columns_max];
   size_t columns = 0;
-  for (const size_t threads : thread_counts)
-    counts[columns++] = threads;
+  for (const size_t threads : thread_counts) counts[columns++] = threads;
   if (only != 0) {
     counts[0] = only;
     columns = 1;

@@ -55,16 +55,14 @@ struct Perf01 {
     gate.wait();
     const double start_s = bench::now_s();
     size_t size_at = 0;
-    for (size_t at = 0; at < slots_per_thread; ++at)
-      own[at] = blocks.take(sizes[size_at++]);
+    for (size_t at = 0; at < slots_per_thread; ++at) own[at] = blocks.take(sizes[size_at++]);
     for (size_t round = 0; round < rounds; ++round) {
       for (size_t at = 0; at < slots_per_thread; ++at) {
         blocks.give(own[at]);
         own[at] = blocks.take(sizes[size_at++ % sizes_count]);
       }
     }
-    for (size_t at = 0; at < slots_per_thread; ++at)
-      blocks.give(own[at]);
+    for (size_t at = 0; at < slots_per_thread; ++at) blocks.give(own[at]);
     seconds[thread] = bench::now_s() - start_s;
   }
 };
@@ -81,8 +79,7 @@ int main(int argc, char** argv) {
   work.memory = bench::choose_memory(arguments, setup);
   arguments.finish();
   bench::Random random(1306);
-  for (unsigned char& size : work.sizes)
-    size = static_cast<unsigned char>(16 + random.below(64));
+  for (unsigned char& size : work.sizes) size = static_cast<unsigned char>(16 + random.below(64));
   for (size_t thread = 0; thread < threads; ++thread)
     work.slots[thread] = bench::take_array<void*>(slots_per_thread);
 
@@ -109,8 +106,7 @@ int main(int argc, char** argv) {
   result.number("thread_ops_per_s_max", fastest);
   result.number("thread_ops_per_s_mean", sum / static_cast<double>(threads));
   uint64_t live = 0;
-  for (size_t at = 0; at < slots_per_thread; ++at)
-    live += work.sizes[at] + sizeof(void*);
+  for (size_t at = 0; at < slots_per_thread; ++at) live += work.sizes[at] + sizeof(void*);
   result.count("peak_requested_bytes", live * threads);
   bench::add_bounded_counts(work.memory, result);
   result.print();

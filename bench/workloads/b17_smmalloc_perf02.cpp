@@ -85,8 +85,7 @@ struct Perf02 {
       seconds[thread] += part_s;
       part_ns = part_s * 1e9 / static_cast<double>(ops_per_part);
     }
-    for (size_t left = window; left > 0; --left)
-      ring.pop(blocks);
+    for (size_t left = window; left > 0; --left) ring.pop(blocks);
   }
 };
 
@@ -117,8 +116,7 @@ int main(int argc, char** argv) {
   double variance = 0;
   const size_t samples = parts * work.threads;
   for (size_t thread = 0; thread < work.threads; ++thread) {
-    for (const double part_ns : work.ns[thread])
-      mean += part_ns / static_cast<double>(samples);
+    for (const double part_ns : work.ns[thread]) mean += part_ns / static_cast<double>(samples);
   }
   for (const double part_ns : work.ns[0])
     variance += (part_ns - mean) * (part_ns - mean) / (parts - 1);

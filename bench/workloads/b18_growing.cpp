@@ -37,8 +37,7 @@ struct Growing {
       first.empty();
     }
     const size_t own = (pairs - thread + threads - 1) / threads;
-    for (size_t left = own; left > 0; --left)
-      kept[thread + (left - 1) * threads].empty();
+    for (size_t left = own; left > 0; --left) kept[thread + (left - 1) * threads].empty();
   }
 };
 
@@ -69,8 +68,7 @@ int main(int argc, char** argv) {
   bench::give(work.kept);
 
   uint64_t live = work.pairs * sizeof(bench::Slot);
-  for (size_t pair = 0; pair < work.pairs; ++pair)
-    live += pair * work.step * bytes_per_index;
+  for (size_t pair = 0; pair < work.pairs; ++pair) live += pair * work.step * bytes_per_index;
   const uint64_t ops = 4 * work.pairs * rounds;
   bench::Result result("B18 growing", work.threads, elapsed_s * 1e3 / static_cast<double>(rounds),
                        "ms/round", false, ops, elapsed_s);

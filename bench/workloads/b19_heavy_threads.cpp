@@ -89,10 +89,8 @@ int main(int argc, char** argv) {
   pthread_attr_setstacksize(&work.detached, stack_bytes);
 
   const double start_s = bench::now_s();
-  for (size_t chain = 0; chain < chains; ++chain)
-    start_thread(successors);
-  while (work.shared_chains_ended.load(std::memory_order_acquire) < chains)
-    bench::sleep_s(0.0005);
+  for (size_t chain = 0; chain < chains; ++chain) start_thread(successors);
+  while (work.shared_chains_ended.load(std::memory_order_acquire) < chains) bench::sleep_s(0.0005);
   const double elapsed_s = bench::now_s() - start_s;
   uint64_t live_bytes = 0;
   for (size_t slot = 0; slot < slots; ++slot) {

@@ -71,8 +71,7 @@ struct Loop {
       bytes_left -= buffer.bytes < bytes_left ? buffer.bytes : bytes_left;
       steps[thread].add(1);
     }
-    for (bench::FilledBlock& buffer : buffers)
-      buffer.release(whole);
+    for (bench::FilledBlock& buffer : buffers) buffer.release(whole);
   }
 };
 

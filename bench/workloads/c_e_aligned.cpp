@@ -42,8 +42,7 @@ struct Aligned {
   void operator()(size_t thread) {
     bench::Random random(thread + 5);
     auto* slots = bench::take_array<bench::Slot>(slots_per_thread);
-    for (size_t at = 0; at < slots_per_thread; ++at)
-      fill(slots[at], random);
+    for (size_t at = 0; at < slots_per_thread; ++at) fill(slots[at], random);
     gate.wait();
     for (size_t step = 0; step < steps_per_thread; ++step) {
       bench::Slot& slot = slots[random.below(slots_per_thread)];
@@ -51,14 +50,12 @@ struct Aligned {
       fill(slot, random);
     }
     int64_t live = slots_per_thread * sizeof(bench::Slot);
-    for (size_t at = 0; at < slots_per_thread; ++at)
-      live += slots[at].bytes;
+    for (size_t at = 0; at < slots_per_thread; ++at) live += slots[at].bytes;
     live_bytes[thread].set(live);
     pthread_barrier_wait(&all_done);
     if (thread == 0) rss_kib = bench::rss_now_kib();
     pthread_barrier_wait(&all_done);
-    for (size_t at = 0; at < slots_per_thread; ++at)
-      slots[at].empty();
+    for (size_t at = 0; at < slots_per_thread; ++at) slots[at].empty();
     bench::give(slots);
   }
 };

@@ -66,8 +66,7 @@ struct Calloc {
       slot.empty();
       fill(slot, random);
     }
-    for (size_t at = 0; at < slots_count; ++at)
-      slots[at].empty();
+    for (size_t at = 0; at < slots_count; ++at) slots[at].empty();
     bench::give(slots);
   }
 };
@@ -112,9 +111,9 @@ int main(int argc, char** argv) {
     bench::leave(bench::exit_wrong_arguments, "--mode must be small, recycled or huge");
   }
   const size_t threads = is_huge ? arguments.threads(1) : arguments.threads(bench::cores());
-  const double steps_default = is_huge             ? huge_steps_default
+  const double steps_default = is_huge            ? huge_steps_default
                                : work.is_recycled ? recycled_steps_default
-                                                   : small_steps_default;
+                                                  : small_steps_default;
   const double steps = arguments.real("steps", steps_default) * scale;
   arguments.finish();
 

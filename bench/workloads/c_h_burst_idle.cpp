@@ -57,8 +57,7 @@ struct Burst {
       pthread_barrier_wait(&all_met);
       if (thread == 0) rss_peak_kib = bench::rss_now_kib();
       pthread_barrier_wait(&all_met);
-      for (size_t at = 0; at < count; ++at)
-        tables[thread][at].empty();
+      for (size_t at = 0; at < count; ++at) tables[thread][at].empty();
       ops[thread].add(static_cast<int64_t>(2 * count));
     }
     sem_post(&burst_done);
@@ -97,8 +96,7 @@ int main(int argc, char** argv) {
   bench::Team<Burst> team(threads, work);
   const long base_kib = bench::rss_now_kib();
   const double start_s = work.gate.open(threads);
-  for (size_t thread = 0; thread < threads; ++thread)
-    sem_wait(&work.burst_done);
+  for (size_t thread = 0; thread < threads; ++thread) sem_wait(&work.burst_done);
   const double elapsed_s = bench::now_s() - start_s;
   const long at_once_kib = bench::rss_now_kib();
   bench::sleep_s(idle_s);
@@ -106,8 +104,7 @@ int main(int argc, char** argv) {
   bench::trim(bench::TrimTime::untimed);
   bench::sleep_s(after_trim_s);
   const long trimmed_kib = bench::rss_now_kib();
-  for (size_t thread = 0; thread < threads; ++thread)
-    sem_post(&work.may_end[thread]);
+  for (size_t thread = 0; thread < threads; ++thread) sem_post(&work.may_end[thread]);
   team.join();
 
   uint64_t ops = 0;

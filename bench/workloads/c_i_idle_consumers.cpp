@@ -42,8 +42,7 @@ void* consume(void* argument) {
   auto* self = static_cast<Consumer*>(argument);
   sem_post(&consumer_is_done);
   sem_wait(&self->may_free);
-  for (size_t at = 0; at < handed.count; ++at)
-    handed.blocks[at].empty();
+  for (size_t at = 0; at < handed.count; ++at) handed.blocks[at].empty();
   sem_post(&consumer_is_done);
   sem_wait(&self->may_end);
   return nullptr;
@@ -72,8 +71,7 @@ void start_all(size_t count) {
       bench::leave(bench::exit_no_memory, "pthread_create failed");
     }
   }
-  for (size_t at = 0; at < count; ++at)
-    sem_wait(&consumer_is_done);
+  for (size_t at = 0; at < count; ++at) sem_wait(&consumer_is_done);
 }
 
 }  // namespace
@@ -106,18 +104,15 @@ int main(int argc, char** argv) {
   const long at_once_kib = bench::rss_now_kib();
   bench::sleep_s(idle_s);
   const long idle_kib = bench::rss_now_kib();
-  for (size_t at = 0; at < count; ++at)
-    sem_post(&consumers[at].may_end);
-  for (size_t at = 0; at < count; ++at)
-    pthread_join(consumers[at].id, nullptr);
+  for (size_t at = 0; at < count; ++at) sem_post(&consumers[at].may_end);
+  for (size_t at = 0; at < count; ++at) pthread_join(consumers[at].id, nullptr);
 
   const double per_thread = 1.0 / static_cast<double>(count);
   bench::Result result("Ci idle consumers", count + 1,
                        static_cast<double>(idle_kib - base_kib) * per_thread, "KiB/thread", false,
                        ops, elapsed_s);
   result.number("idle_s", idle_s);
-  result.number("kib_per_thread_at_once",
-                static_cast<double>(at_once_kib - base_kib) * per_thread);
+  result.number("kib_per_thread_at_once", static_cast<double>(at_once_kib - base_kib) * per_thread);
   result.count("peak_requested_bytes", taken_most);
   result.print();
   return 0;

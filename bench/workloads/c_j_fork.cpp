@@ -49,8 +49,7 @@ struct Background {
       fill(slot, random);
       done += 2;
     }
-    for (bench::Slot& slot : slots)
-      slot.empty();
+    for (bench::Slot& slot : slots) slot.empty();
     ops[thread].set(done);
   }
 };
@@ -58,8 +57,7 @@ struct Background {
 // What the child asked for is the same in each: its random numbers start alike.
 uint64_t live_as_child() {
   alarm(hang_s);
-  for (size_t at = 0; at < parent_blocks; at += blocks_per_free)
-    inherited[at].empty();
+  for (size_t at = 0; at < parent_blocks; at += blocks_per_free) inherited[at].empty();
   static bench::Slot own[child_blocks];
   bench::Random random(7);
   uint64_t bytes = 0;
@@ -67,8 +65,7 @@ uint64_t live_as_child() {
     fill(slot, random);
     bytes += slot.bytes;
   }
-  for (bench::Slot& slot : own)
-    slot.empty();
+  for (bench::Slot& slot : own) slot.empty();
   return bytes;
 }
 
@@ -124,13 +121,11 @@ int main(int argc, char** argv) {
   bench::Team<Background> team(threads, work);
   Totals totals;
   const double start_s = bench::now_s();
-  for (size_t at = 0; at < forks; ++at)
-    fork_once(totals);
+  for (size_t at = 0; at < forks; ++at) fork_once(totals);
   const double elapsed_s = bench::now_s() - start_s;
   work.shared_is_stopped.store(true, std::memory_order_relaxed);
   team.join();
-  for (bench::Slot& slot : inherited)
-    slot.empty();
+  for (bench::Slot& slot : inherited) slot.empty();
 
   const double count = static_cast<double>(forks);
   const double fault_kib = static_cast<double>(sysconf(_SC_PAGESIZE)) / 1024;

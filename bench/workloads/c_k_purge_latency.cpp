@@ -49,8 +49,7 @@ class Histogram {
     const double wanted = share * static_cast<double>(total_);
     uint64_t seen = 0;
     size_t bucket = 0;
-    while (bucket + 1 < buckets && static_cast<double>(seen += counts_[bucket]) < wanted)
-      ++bucket;
+    while (bucket + 1 < buckets && static_cast<double>(seen += counts_[bucket]) < wanted) ++bucket;
     return static_cast<double>(end_of(bucket)) / 1e3;
   }
 
@@ -92,8 +91,7 @@ class RoundTails {
   }
 
   void end_round(size_t next_round) {
-    if (current_.total() > 0)
-      tails_us_[count_++] = current_.quantile_us(tail);
+    if (current_.total() > 0) tails_us_[count_++] = current_.quantile_us(tail);
     current_ = Histogram();
     round_ = next_round;
   }
@@ -142,8 +140,7 @@ struct PurgeLatency {
                           bench::tag_of(random.next()));
         taken += large[count].bytes;
       }
-      for (size_t at = 0; at < count; ++at)
-        large[at].empty();
+      for (size_t at = 0; at < count; ++at) large[at].empty();
       bench::trim(bench::TrimTime::each_round);
       large_blocks += count;
       if (taken > live_peak) live_peak = taken;
@@ -172,8 +169,7 @@ struct PurgeLatency {
       }
     }
     tails.end_round(0);
-    for (bench::Slot& slot : small)
-      slot.empty();
+    for (bench::Slot& slot : small) slot.empty();
   }
 
   void operator()(size_t thread) {
@@ -206,8 +202,7 @@ int main(int argc, char** argv) {
   const double elapsed_s = bench::now_s() - start_s;
 
   const double tail_us = work.tails.median_us();
-  const uint64_t pairs =
-      work.requests.total() + work.quiet_requests.total() + work.large_blocks;
+  const uint64_t pairs = work.requests.total() + work.quiet_requests.total() + work.large_blocks;
   bench::Result result("Ck purge latency", 2, tail_us, "us", false, 2 * pairs, elapsed_s);
   result.number("relative_time", tail_us / 1e3);
   result.count("rounds", work.tails.count());

@@ -34,8 +34,7 @@ struct FilledBlock {
     if (data == nullptr) return;
     bool is_intact = data[0] == fill && data[bytes - 1] == fill;
     const size_t stride = touch == Touch::whole ? stamp_stride_bytes : bytes;
-    for (size_t at = stride; at < bytes; at += stride)
-      is_intact = is_intact && data[at] == fill;
+    for (size_t at = stride; at < bytes; at += stride) is_intact = is_intact && data[at] == fill;
     if (!is_intact) leave(exit_wrong_data, "a block lost its fill: blocks overlap");
     give(data);
     data = nullptr;

@@ -16,8 +16,7 @@ class LivePeak {
   void sample(size_t thread, size_t threads, int64_t live) {
     live_bytes_[thread].set(live);
     int64_t sum = 0;
-    for (size_t other = 0; other < threads; ++other)
-      sum += live_bytes_[other].get();
+    for (size_t other = 0; other < threads; ++other) sum += live_bytes_[other].get();
     if (sum > peak_bytes_[thread].get()) peak_bytes_[thread].set(sum);
   }
   // After the threads have ended.

@@ -201,14 +201,12 @@ class StartGate {
   // For the workers: arrive when prepared, return when opened.
   void wait() {
     shared_arrived_.fetch_add(1, std::memory_order_acq_rel);
-    while (!shared_is_open_.load(std::memory_order_acquire))
-      sched_yield();
+    while (!shared_is_open_.load(std::memory_order_acquire)) sched_yield();
   }
 
   // For the starter: waits until all are prepared, opens, and returns the time of opening.
   double open(size_t threads) {
-    while (shared_arrived_.load(std::memory_order_acquire) < threads)
-      sleep_s(0.001);
+    while (shared_arrived_.load(std::memory_order_acquire) < threads) sleep_s(0.001);
     sleep_s(0.010);
     const double opened_s = now_s();
     shared_is_open_.store(true, std::memory_order_release);
@@ -234,8 +232,7 @@ class Team {
   }
 
   void join() {
-    for (size_t index = 0; index < threads_; ++index)
-      pthread_join(ids_[index], nullptr);
+    for (size_t index = 0; index < threads_; ++index) pthread_join(ids_[index], nullptr);
   }
 
  private:
@@ -274,8 +271,7 @@ inline bool after_free_is_wanted = false;
 class Arguments {
  public:
   Arguments(int count, char** values) : count_(count), values_(values) {
-    for (int at = 0; at < options_max; ++at)
-      is_known_[at] = false;
+    for (int at = 0; at < options_max; ++at) is_known_[at] = false;
     if (count > options_max) leave(exit_wrong_arguments, "too many arguments");
     after_free_is_wanted = std::strcmp(text("after-free", "0"), "0") != 0;
   }

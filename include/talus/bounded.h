@@ -61,7 +61,7 @@ typedef struct talus_bounded_options {
   size_t budget_bytes;   /* for each pool, 2^40 at most; not used with `budgets` */
   const size_t* budgets; /* null, or one for each pool; 0: a pool without blocks */
   const talus_bounded_fallback* fallback; /* copied; null: the heap of talus_malloc */
-  unsigned flags;        /* 0 or TALUS_BOUNDED_TOUCH */
+  unsigned flags;                         /* 0 or TALUS_BOUNDED_TOUCH */
 } talus_bounded_options;
 
 /* How many pools have blocks of up to `bytes` bytes, and the block size of one (0: there is none
@@ -137,8 +137,7 @@ TALUS_API void talus_bounded_cache_destroy(talus_bounded_cache* cache) TALUS_NOE
 
 /* As talus_bounded_malloc and talus_bounded_free, by a cache at hand: a few instructions less.
  * The calling thread is the cache's. */
-TALUS_API void* talus_bounded_cache_malloc(talus_bounded_cache* cache,
-                                           size_t bytes) TALUS_NOEXCEPT;
+TALUS_API void* talus_bounded_cache_malloc(talus_bounded_cache* cache, size_t bytes) TALUS_NOEXCEPT;
 TALUS_API void talus_bounded_cache_free(talus_bounded_cache* cache, void* pointer) TALUS_NOEXCEPT;
 
 /* ---- statistics */

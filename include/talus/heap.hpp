@@ -54,8 +54,7 @@ class heap {
     return heap{wishes};
   }
   // In `bytes` bytes of the caller's, 128 KiB at least, that outlive it.
-  [[nodiscard]] static heap in_buffer(void* buffer, std::size_t bytes,
-                                      const char* name = nullptr) {
+  [[nodiscard]] static heap in_buffer(void* buffer, std::size_t bytes, const char* name = nullptr) {
     talus_provider provider{};
     provider.kind = TALUS_PROVIDER_BUFFER;
     provider.buffer = buffer;

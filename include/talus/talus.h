@@ -94,8 +94,7 @@ TALUS_API void* talus_realloc_no_preserve(void* pointer, size_t bytes) TALUS_NOE
 
 /* As talus_realloc; the block is at a multiple of `alignment`, a power of two, whatever it was
  * before. Errors: null, errno EINVAL or ENOMEM, the block is untouched. */
-TALUS_API void* talus_aligned_realloc(void* pointer, size_t alignment,
-                                      size_t bytes) TALUS_NOEXCEPT;
+TALUS_API void* talus_aligned_realloc(void* pointer, size_t alignment, size_t bytes) TALUS_NOEXCEPT;
 
 /* Frees a block. Null is ignored, errno is kept. A pointer that is no live block is reported on
  * standard error and ends the process; option on_foreign_free=ignore leaves out those that are of
@@ -238,10 +237,10 @@ TALUS_API int talus_option_source(const char* name, char* text, size_t bytes) TA
 TALUS_API int talus_get(const char* name, uint64_t* value) TALUS_NOEXCEPT;
 
 enum talus_stats_format {
-  TALUS_STATS_TEXT = 0,        /* for people */
-  TALUS_STATS_JSON = 1,        /* one object on one line */
-  TALUS_STATS_CSV = 2,         /* RFC 4180, a header and one row */
-  TALUS_STATS_OPENMETRICS = 3  /* one exposition, ended by # EOF */
+  TALUS_STATS_TEXT = 0,       /* for people */
+  TALUS_STATS_JSON = 1,       /* one object on one line */
+  TALUS_STATS_CSV = 2,        /* RFC 4180, a header and one row */
+  TALUS_STATS_OPENMETRICS = 3 /* one exposition, ended by # EOF */
 };
 
 /* Writes all statistics to a file descriptor, which may block. Returns 0, or EINVAL for an unknown
@@ -282,11 +281,11 @@ typedef struct talus_provider_calls {
 } talus_provider_calls;
 
 enum talus_provider_kind {
-  TALUS_PROVIDER_OS = 0,        /* the kernel; with `bytes`: in pages of the heap's own */
-  TALUS_PROVIDER_BUFFER = 1,    /* `buffer` of the caller's, from 128 KiB up; nothing else */
-  TALUS_PROVIDER_PREALLOC = 2,  /* memory that is there from the start */
-  TALUS_PROVIDER_FILE = 3,      /* a file without a name in `directory` */
-  TALUS_PROVIDER_CALLBACKS = 4  /* `calls` with `context` */
+  TALUS_PROVIDER_OS = 0,       /* the kernel; with `bytes`: in pages of the heap's own */
+  TALUS_PROVIDER_BUFFER = 1,   /* `buffer` of the caller's, from 128 KiB up; nothing else */
+  TALUS_PROVIDER_PREALLOC = 2, /* memory that is there from the start */
+  TALUS_PROVIDER_FILE = 3,     /* a file without a name in `directory` */
+  TALUS_PROVIDER_CALLBACKS = 4 /* `calls` with `context` */
 };
 /* Flags: a heap that has used up its preallocation goes on with memory of the kernel's; a file gets
  * its room on the disk as it is needed, not at once. */

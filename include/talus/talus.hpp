@@ -211,10 +211,10 @@ template <typename T = void>
 struct deleter {
   constexpr deleter() noexcept = default;
   // To a base class only if its destructor is virtual: then the block's start can be found.
-  template <typename U, typename = std::enable_if_t<std::is_convertible_v<U*, T*> &&
-                                                    (std::has_virtual_destructor_v<T> ||
-                                                     std::is_same_v<std::remove_cv_t<T>,
-                                                                    std::remove_cv_t<U>>)>>
+  template <typename U,
+            typename = std::enable_if_t<std::is_convertible_v<U*, T*> &&
+                                        (std::has_virtual_destructor_v<T> ||
+                                         std::is_same_v<std::remove_cv_t<T>, std::remove_cv_t<U>>)>>
   constexpr deleter(const deleter<U>&) noexcept {}  // NOLINT: conversion is the contract
 
   void operator()(T* pointer) const noexcept {

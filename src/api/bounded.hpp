@@ -89,15 +89,13 @@ inline size_t class_wished(const BoundedRequest& request) noexcept {
 // A block of a pool; null: none has one.
 inline void* take_of_pools(Bounded& instance, const BoundedRequest& request) noexcept {
   const size_t wished = class_wished(request);
-  return wished < instance.pool_count ? take_bounded(instance, wished, request.alignment)
-                                      : nullptr;
+  return wished < instance.pool_count ? take_bounded(instance, wished, request.alignment) : nullptr;
 }
 
 // A block of the fallback; null: it has none. errno is as it was.
 inline void* route(Bounded& instance, const BoundedRequest& request) noexcept {
   const ErrnoKept kept;
-  count_bounded(instance, bounded_cache_of(instance), BoundedEvent::routed,
-                class_wished(request));
+  count_bounded(instance, bounded_cache_of(instance), BoundedEvent::routed, class_wished(request));
   const talus_bounded_fallback& fallback = instance.fallback;
   return fallback.alloc(fallback.context, request.bytes, request.alignment);
 }
@@ -164,8 +162,7 @@ TALUS_FAST void bounded_cache_free(talus_bounded_cache* handle, void* pointer) n
   bounded_cache_free_slow(cache, pointer);
 }
 
-inline void* bounded_aligned_alloc(talus_bounded* handle, size_t alignment,
-                                   size_t bytes) noexcept {
+inline void* bounded_aligned_alloc(talus_bounded* handle, size_t alignment, size_t bytes) noexcept {
   Bounded& instance = bounded_in(handle);
   check_alive(instance, "talus_bounded_aligned_alloc");
   if (!is_power_of_two(alignment)) return invalid_argument();
@@ -230,8 +227,7 @@ inline void* bounded_realloc_routed(talus_bounded* handle, void* pointer,
     return bounded_move(handle, pointer, to, request.bytes);
   }
   const ErrnoKept kept;
-  count_bounded(instance, bounded_cache_of(instance), BoundedEvent::routed,
-                class_wished(request));
+  count_bounded(instance, bounded_cache_of(instance), BoundedEvent::routed, class_wished(request));
   const talus_bounded_fallback& fallback = instance.fallback;
   return fallback.realloc(fallback.context, pointer, request.bytes, request.alignment);
 }
@@ -265,8 +261,8 @@ inline void* bounded_aligned_realloc(talus_bounded* handle, void* pointer, size_
                                      size_t bytes) noexcept {
   check_alive(bounded_in(handle), "talus_bounded_aligned_realloc");
   if (!is_power_of_two(alignment)) return invalid_argument();
-  return bounded_realloc_at(
-      handle, pointer, {bytes, alignment > block_alignment ? alignment : block_alignment});
+  return bounded_realloc_at(handle, pointer,
+                            {bytes, alignment > block_alignment ? alignment : block_alignment});
 }
 
 // ---- life
@@ -278,9 +274,8 @@ inline bool is_sound(const talus_bounded_options& wish) noexcept {
     if (budget_of(wish, index) > bounded_budget_max) return false;
   }
   const talus_bounded_fallback* fallback = wish.fallback;
-  return fallback == nullptr ||
-         (fallback->alloc != nullptr && fallback->free != nullptr &&
-          fallback->realloc != nullptr && fallback->usable_size != nullptr);
+  return fallback == nullptr || (fallback->alloc != nullptr && fallback->free != nullptr &&
+                                 fallback->realloc != nullptr && fallback->usable_size != nullptr);
 }
 
 inline talus_bounded* bounded_new(const talus_bounded_options* wish) noexcept {

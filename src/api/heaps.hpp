@@ -27,9 +27,12 @@ inline bool wants_region(const talus_heap_options& wishes, const RegionWish& wis
 }
 inline int errno_of(RegionRefusal refusal) noexcept {
   switch (refusal) {
-    case RegionRefusal::node: return EINVAL;
-    case RegionRefusal::forbidden: return EPERM;
-    default: return ENOMEM;
+    case RegionRefusal::node:
+      return EINVAL;
+    case RegionRefusal::forbidden:
+      return EPERM;
+    default:
+      return ENOMEM;
   }
 }
 
@@ -67,8 +70,7 @@ inline void* heap_aligned_alloc(talus_heap* heap, size_t alignment, size_t bytes
   if (!is_power_of_two(alignment)) return invalid_argument();
   if (heap == nullptr) return allocate_at(alignment, bytes);
   if (bytes > PTRDIFF_MAX || alignment > PTRDIFF_MAX / 2) return out_of_memory();
-  return or_enomem(
-      allocate_from(handle_in(heap), {bytes, alignment, "talus_heap_aligned_alloc"}));
+  return or_enomem(allocate_from(handle_in(heap), {bytes, alignment, "talus_heap_aligned_alloc"}));
 }
 
 // Whether the block is the heap's; null is the heap of all.
@@ -86,8 +88,8 @@ inline void* realloc_in_nameless(talus_heap* heap, void* pointer, size_t bytes) 
   }
   bool is_at_limit = false;
   const FallBack none = [](uintptr_t, size_t, bool&) noexcept -> void* { return nullptr; };
-  return or_enomem(reallocate_in_region(handle_in(heap), pointer, bytes, "talus_heap_realloc",
-                                        none, is_at_limit));
+  return or_enomem(reallocate_in_region(handle_in(heap), pointer, bytes, "talus_heap_realloc", none,
+                                        is_at_limit));
 }
 
 inline void* heap_realloc(talus_heap* heap, void* pointer, size_t bytes) noexcept {

@@ -84,8 +84,13 @@ inline struct mallinfo mallinfo() noexcept {
 
 template <size_t Capacity>
 void put_xml(TextBuffer<Capacity>& text, const char* type, size_t count, size_t bytes) noexcept {
-  text.put("<total type=\"").put(type).put("\" count=\"").put_number(count).put("\" size=\"")
-      .put_number(bytes).put("\"/>\n");
+  text.put("<total type=\"")
+      .put(type)
+      .put("\" count=\"")
+      .put_number(count)
+      .put("\" size=\"")
+      .put_number(bytes)
+      .put("\"/>\n");
 }
 
 // XML in glibc's vocabulary, one <heap> for each heap of Talus; instances have a name.
@@ -123,9 +128,12 @@ inline int malloc_info(int asked, FILE* stream) noexcept {
   put_xml(text, "mmap", totals.live_large_count, totals.live_large);
   put_xml(text, "retained", 0, totals.dirty);
   put_xml(text, "metadata", 0, totals.metadata);
-  text.put("<system type=\"current\" size=\"").put_number(totals.space.given_bytes)
-      .put("\"/>\n<system type=\"max\" size=\"").put_number(totals.space.given_peak_bytes)
-      .put("\"/>\n<aspace type=\"total\" size=\"").put_number(totals.space.reserved_bytes)
+  text.put("<system type=\"current\" size=\"")
+      .put_number(totals.space.given_bytes)
+      .put("\"/>\n<system type=\"max\" size=\"")
+      .put_number(totals.space.given_peak_bytes)
+      .put("\"/>\n<aspace type=\"total\" size=\"")
+      .put_number(totals.space.reserved_bytes)
       .put("\"/>\n</malloc>\n");
   return fputs(text.data(), stream) == EOF ? EOF : 0;
 }

@@ -35,14 +35,14 @@
 namespace talus::arch {
 
 // VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID, CHILD_CLEARTID.
-inline constexpr long thread_flags = 0x100 | 0x200 | 0x400 | 0x800 | 0x10000 | 0x40000 | 0x80000 |
-                                     0x100000 | 0x200000;
+inline constexpr long thread_flags =
+    0x100 | 0x200 | 0x400 | 0x800 | 0x10000 | 0x40000 | 0x80000 | 0x100000 | 0x200000;
 
 // What a thread pointer points to.
 struct ThreadBlock {
-  void* self;          // x86-64: %fs:0 is the thread pointer itself
+  void* self;  // x86-64: %fs:0 is the thread pointer itself
   void* nothing[4];
-  uintptr_t guard;     // x86-64: %fs:0x28, what the stack protector compares with
+  uintptr_t guard;  // x86-64: %fs:0x28, what the stack protector compares with
   void* nothing_more[2];
 
   // Bytes before and behind that are readable and zero.

@@ -136,7 +136,7 @@ inline constexpr size_t huge_sparse_bytes_min = 96 * mib;
 inline constexpr size_t huge_trusted_bytes = 32 * mib;  // at first
 inline constexpr size_t dense_free_part = 4;
 inline constexpr size_t middling_free_part = 2;
-inline constexpr size_t fast_growth_bytes = mib;          // within less than
+inline constexpr size_t fast_growth_bytes = mib;  // within less than
 inline constexpr uint64_t fast_growth_ns = 2 * 1000 * 1000;
 // Below this much address space all arenas ask for small pages: a huge page would be much of it.
 inline constexpr size_t small_process_bytes_max = 32 * mib;

@@ -45,9 +45,9 @@ struct BoundedTable {
 // The free blocks of one pool that a thread has at hand, last in first out. A push and a pop commit
 // with the one store to top.
 struct BoundedList {
-  Atomic<void**> top;      // owner; the child of a fork and statistics read
-  void** limit = nullptr;  // constant while the cache lives: top when the list is full
-  Atomic<uint64_t> hits;   // owner; requests of this class that were served from here
+  Atomic<void**> top;       // owner; the child of a fork and statistics read
+  void** limit = nullptr;   // constant while the cache lives: top when the list is full
+  Atomic<uint64_t> hits;    // owner; requests of this class that were served from here
   void** bottom = nullptr;  // constant while the cache lives: top when the list is empty
 
   size_t length() const noexcept {
@@ -64,7 +64,7 @@ struct alignas(cache_line_bytes) BoundedCache {
   uint32_t shift = 0;
   size_t pool_count = 0;
   Bounded* instance = nullptr;  // null: dead, or closed
-  void* memory = nullptr;  // of the arrays
+  void* memory = nullptr;       // of the arrays
   size_t memory_bytes = 0;
   BoundedCounts counts;
   // under the registry's lock

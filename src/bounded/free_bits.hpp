@@ -38,9 +38,7 @@ class FreeBits {
       words += bits;
     }
   }
-  bool is_empty() const noexcept {
-    return level_count_ == 0 || *levels_[level_count_ - 1] == 0;
-  }
+  bool is_empty() const noexcept { return level_count_ == 0 || *levels_[level_count_ - 1] == 0; }
   bool has(size_t number) const noexcept {
     return (levels_[0][number / 64] >> (number % 64) & 1) != 0;
   }

@@ -41,8 +41,7 @@ TALUS_DOOR void* talus_bounded_aligned_realloc(talus_bounded* instance, void* po
 TALUS_DOOR void talus_bounded_free(talus_bounded* instance, void* pointer) noexcept {
   talus::api::bounded_free(instance, pointer);
 }
-TALUS_DOOR size_t talus_bounded_usable_size(talus_bounded* instance,
-                                            const void* pointer) noexcept {
+TALUS_DOOR size_t talus_bounded_usable_size(talus_bounded* instance, const void* pointer) noexcept {
   return talus::api::bounded_usable_size(instance, pointer);
 }
 TALUS_DOOR int talus_bounded_pool_of(talus_bounded* instance, const void* pointer) noexcept {

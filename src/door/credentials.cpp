@@ -71,10 +71,11 @@ constexpr unsigned as_it_is = ~0u;  // an id that is not to be changed
 
 // One function of libc: what it throws, its name and parameters, what the kernel does if there is
 // no next definition, and the arguments.
-#define TALUS_GUARDED(throws, name, parameters, last_resort, ...)                             \
-  static Next next_##name{#name, {}};                                                         \
-  extern "C" TALUS_EXPORT int name parameters throws {                                        \
-    return call_without_helper(next_##name, [=] { return ask_kernel last_resort; }, __VA_ARGS__); \
+#define TALUS_GUARDED(throws, name, parameters, last_resort, ...)          \
+  static Next next_##name{#name, {}};                                      \
+  extern "C" TALUS_EXPORT int name parameters throws {                     \
+    return call_without_helper(                                            \
+        next_##name, [=] { return ask_kernel last_resort; }, __VA_ARGS__); \
   }
 
 TALUS_GUARDED(noexcept, setuid, (uid_t id), (SYS_setuid, id), id)

@@ -46,14 +46,13 @@ talus::Atomic<uint8_t> shared_forms;
 TALUS_COLD uint8_t look_at_forms() noexcept {
   const talus::OperatorBindings& bound = operator_bindings;
   const bool is_late = bound.delete_last != &talus_own_delete_last;
-  const bool are_ours = bound.new_one == &talus_own_new &&
-                        bound.new_array == &talus_own_new_array &&
-                        bound.new_aligned == &talus_own_new_aligned &&
-                        bound.new_aligned_array == &talus_own_new_aligned_array &&
-                        bound.delete_one == &talus_own_delete &&
-                        bound.delete_array == &talus_own_delete_array &&
-                        bound.delete_aligned == &talus_own_delete_aligned &&
-                        bound.delete_aligned_array == &talus_own_delete_aligned_array;
+  const bool are_ours =
+      bound.new_one == &talus_own_new && bound.new_array == &talus_own_new_array &&
+      bound.new_aligned == &talus_own_new_aligned &&
+      bound.new_aligned_array == &talus_own_new_aligned_array &&
+      bound.delete_one == &talus_own_delete && bound.delete_array == &talus_own_delete_array &&
+      bound.delete_aligned == &talus_own_delete_aligned &&
+      bound.delete_aligned_array == &talus_own_delete_aligned_array;
   const uint8_t forms = is_late || are_ours ? forms_ours : forms_replaced;
   shared_forms.store_relaxed(forms);  // [init] all threads find the same
   return forms;

@@ -19,7 +19,7 @@ namespace talus {
 // each symbol its hash, whose lowest bit is set in the last one of a bucket.
 struct SymbolTable {
   const uint32_t* hashes = nullptr;
-  const ElfW(Sym)* symbols = nullptr;
+  const ElfW(Sym) * symbols = nullptr;
   const char* names = nullptr;
 
   static uint32_t hash_of(const char* name) noexcept {

@@ -5,7 +5,7 @@
 #include "door/bindings.hpp"
 
 const talus::OperatorBindings talus::operator_bindings = {
-    &::operator new,    &::operator new[],    &::operator new,    &::operator new[],
-    &::operator delete, &::operator delete[], &::operator delete, &::operator delete[],
-    &::operator delete[],
+    &::operator new,    &::operator new[],    &::operator new,
+    &::operator new[],  &::operator delete,   &::operator delete[],
+    &::operator delete, &::operator delete[], &::operator delete[],
 };

@@ -70,8 +70,7 @@ __attribute__((visibility("hidden"))) SystemCall* talus_find_system_call() noexc
   return next;
 }
 
-__attribute__((visibility("hidden"))) SystemCall* talus_prepare_copy(long number,
-                                                                     long a) noexcept {
+__attribute__((visibility("hidden"))) SystemCall* talus_prepare_copy(long number, long a) noexcept {
   // clone3 tells its flags in memory, which is the kernel's to look at.
   if (number != SYS_clone || (a & CLONE_VM) == 0) talus::end_helper_before_copy();
   return talus_next_system_call.load_relaxed();  // [init]

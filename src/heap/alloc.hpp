@@ -27,7 +27,7 @@ TALUS_FAST void* allocate_or(size_t bytes) {
                            ? index_of(class_of(bytes))
                            : face.class_of_units[(bytes + block_alignment - 1) / block_alignment];
   Atomic<void**>& slot = face.tops[index];  // a store by one register is faster than by two
-  void** top = slot.load_relaxed();  // [own]
+  void** top = slot.load_relaxed();         // [own]
   void* block = top[-1];
   if (TALUS_UNLIKELY(block == nullptr)) return Slow(bytes, face);  // leaves: empty, no heap, a mode
   // POINT OF NO RETURN: one store below.

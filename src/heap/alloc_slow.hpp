@@ -155,8 +155,7 @@ TALUS_USUAL void* allocate_aligned_once(size_t alignment, size_t bytes) noexcept
 }
 
 TALUS_SLOW void* allocate_aligned_slower(size_t alignment, size_t bytes) noexcept {
-  return allocate_with(
-      bytes, [=]() noexcept { return allocate_aligned_once(alignment, bytes); });
+  return allocate_with(bytes, [=]() noexcept { return allocate_aligned_once(alignment, bytes); });
 }
 
 // A block at a multiple of `alignment`, a power of two; null: no memory.

@@ -169,7 +169,7 @@ inline void depart(ThreadCache& cache, HeapFace& last) noexcept {
   Presence& presence = cache.presence;
   Locked held{presence.lock};
   become_whole(cache);
-  presence.face_slot.store_relaxed(nullptr);  // [own] the lock
+  presence.face_slot.store_relaxed(nullptr);              // [own] the lock
   cache.shared_state.store_relaxed(Attendance::present);  // [own] the lock
   set_face(last);
 }
@@ -187,8 +187,7 @@ inline uint64_t activity_of(const ThreadCache& cache) noexcept {
 
 // present -> asked, if the owner may be at rest. `barrier` is the number of the barrier that may
 // come after it (heap/thread_order.hpp). The registry's lock is held.
-inline void ask(Locked&, ThreadCache& cache,
-                uint64_t barrier = ThreadOrder::never) noexcept {
+inline void ask(Locked&, ThreadCache& cache, uint64_t barrier = ThreadOrder::never) noexcept {
   Presence& presence = cache.presence;
   if (cache.shared_busy.load_acquire() != 0 || !presence.lock.try_take()) return;
   const bool is_present = cache.shared_state.load_relaxed() == Attendance::present;  // [own]

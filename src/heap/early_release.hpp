@@ -21,10 +21,10 @@ namespace talus {
 // Written by the only thread; a signal's handler may come between, and find a little more or less.
 struct EarlyRelease {
   Atomic<bool> is_over;
-  size_t released = 0;       // bytes given back this way
-  size_t tries = 0;          // calls that gave back; one that found little counts for several
-  size_t touched_then = 0;   // touched_bytes() after the last of them
-  size_t taken_then = 0;     // Space::taken_back_bytes() then
+  size_t released = 0;      // bytes given back this way
+  size_t tries = 0;         // calls that gave back; one that found little counts for several
+  size_t touched_then = 0;  // touched_bytes() after the last of them
+  size_t taken_then = 0;    // Space::taken_back_bytes() then
 };
 inline EarlyRelease early_release;
 

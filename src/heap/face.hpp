@@ -104,9 +104,7 @@ struct alignas(cache_line_bytes) HeapFace {
 
 // The page map's tag of a slab: its class.
 constexpr uint16_t list_tag(ClassId id) noexcept { return static_cast<uint16_t>(index_of(id)); }
-constexpr ClassId class_of_tag(uint16_t tag) noexcept {
-  return ClassId{static_cast<uint8_t>(tag)};
-}
+constexpr ClassId class_of_tag(uint16_t tag) noexcept { return ClassId{static_cast<uint8_t>(tag)}; }
 
 // 2^32 / block_bytes, rounded up. Product of an offset and this, modulo 2^32: at a block's start
 // the rounding errors alone, below the offset; elsewhere at least the factor.

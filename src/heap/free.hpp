@@ -24,12 +24,12 @@ TALUS_FAST void release_as(PageWord word, void* pointer, HeapFace& face) noexcep
   if (TALUS_UNLIKELY(word.owner() != face.id)) return release_other(pointer, face, word);
   const size_t index = word.tag();
   Atomic<void**>& slot = face.tops[index];  // as in alloc.hpp
-  void** top = slot.load_relaxed();  // [own]
+  void** top = slot.load_relaxed();         // [own]
   // leaves: full, a guarded list
   if (TALUS_UNLIKELY(top == face.limits[index])) return release_full(pointer, face, index);
   // leaves: no block starts here
-  if (TALUS_UNLIKELY(!is_start_by(face.start_factors[index],
-                                  reinterpret_cast<uintptr_t>(pointer)))) {
+  if (TALUS_UNLIKELY(
+          !is_start_by(face.start_factors[index], reinterpret_cast<uintptr_t>(pointer)))) {
     return release_full(pointer, face, index);
   }
   // leaves: freed twice

@@ -105,8 +105,7 @@ TALUS_SLOW void release_to_full(void* pointer, ThreadCache& cache, size_t index)
 // larger blocks the address is only compared with a step that all of them share, because a look at
 // the slab would fetch a line that free does not touch otherwise; what this misses is noticed when
 // the block leaves its list.
-TALUS_FAST bool is_start_at_hand(const HeapFace& face, const void* pointer,
-                                 size_t index) noexcept {
+TALUS_FAST bool is_start_at_hand(const HeapFace& face, const void* pointer, size_t index) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   if (TALUS_LIKELY(index < factored_class_count)) {
     return is_start_by(face.start_factors[index], address);

@@ -30,20 +30,20 @@ struct Heap {
   // under the heap's lock
   SlabShelves available[class_count];
   SlabShelves lean[class_count];  // have free blocks, too, but their free pages are given back
-  SlabList full;               // have none; an instance's only, others forget such slabs
-  size_t purging_count = 0;    // slabs whose pages are just being given back
+  SlabList full;                  // have none; an instance's only, others forget such slabs
+  size_t purging_count = 0;       // slabs whose pages are just being given back
   size_t taken_blocks[class_count] = {};   // blocks out of their slabs: lists and program
   uint32_t class_slabs[class_count] = {};  // slabs, in whatever state
   // A line begins with what each refill and flush changes.
   alignas(cache_line_bytes) size_t slab_count = 0;
-  size_t slab_bytes = 0;  // of all its slabs
-  size_t free_bytes = 0;  // of free blocks in them
+  size_t slab_bytes = 0;        // of all its slabs
+  size_t free_bytes = 0;        // of free blocks in them
   uint32_t refills = 0;         // so far; wraps
   uint32_t swept_refills = 0;   // when the helper looked last
-  size_t lean_free_bytes = 0;  // of these, in lean slabs
-  LowMark free_mark;           // of free_bytes - lean_free_bytes
-  size_t away_bytes = 0;       // of free_bytes: pages that were given back, in whatever slab
-  size_t told_free_bytes = 0;  // what address space knows of free_bytes - away_bytes
+  size_t lean_free_bytes = 0;   // of these, in lean slabs
+  LowMark free_mark;            // of free_bytes - lean_free_bytes
+  size_t away_bytes = 0;        // of free_bytes: pages that were given back, in whatever slab
+  size_t told_free_bytes = 0;   // what address space knows of free_bytes - away_bytes
   size_t taken_back_bytes = 0;  // of pages that were away, since it was told last
   RemoteMessage* unused_messages = nullptr;
   uint32_t unused_message_count = 0;
@@ -139,8 +139,8 @@ inline constexpr size_t class_words = divide_up(class_count, 64);
 struct WideLists {
   uint64_t turning_words[class_words] = {};  // a bit a class: it turned since it was last asked
   void*** bottoms = nullptr;  // of each class, where its wide place is; null until there is one
-  size_t bytes = 0;       // of blocks that lists have room for beyond their usual capacity
-  size_t next_asked = 0;  // the class that may have to give up room next
+  size_t bytes = 0;           // of blocks that lists have room for beyond their usual capacity
+  size_t next_asked = 0;      // the class that may have to give up room next
 };
 
 // What a thread has for itself.

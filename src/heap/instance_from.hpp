@@ -79,11 +79,11 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
   if (made.block == nullptr || made.zeroed == Zeroed::yes) return made.block;
   const bool is_in_region =
       region != nullptr && region->holds(reinterpret_cast<uintptr_t>(made.block));
-  const size_t usable = is_in_region ? usable_in_region(*region, made.block, request.call)
-                                     : usable_size(made.block);
+  const size_t usable =
+      is_in_region ? usable_in_region(*region, made.block, request.call) : usable_size(made.block);
   // What pages of a region hold when they are dropped, its provider alone knows.
-  const bool purged = !is_in_region && usable >= calloc_purge_bytes_min &&
-                      drop_pages(made.block, usable);
+  const bool purged =
+      !is_in_region && usable >= calloc_purge_bytes_min && drop_pages(made.block, usable);
   if (!purged) clear_bytes(made.block, usable);
   return made.block;
 }

@@ -152,8 +152,7 @@ inline size_t take_instance_slot(Locked&) noexcept {
   Locked held{space.lock()};
   if (count == 0) part.store_release(spare_instances.slots);
   if (part.load_relaxed() == nullptr) {  // [own] registry's lock
-    void* slots =
-        space.take_metadata(held, InstanceTable::part_slots * sizeof(InstanceSlot));
+    void* slots = space.take_metadata(held, InstanceTable::part_slots * sizeof(InstanceSlot));
     if (slots == nullptr) return 0;
     part.store_release(static_cast<InstanceSlot*>(slots));
   }
@@ -205,9 +204,8 @@ inline uintptr_t make_instance_once(const char* name, size_t limit_bytes,
 // The handle of a new instance; 0: no memory, or too many are alive.
 inline uintptr_t make_instance(const char* name, size_t limit_bytes,
                                RegionHeap* region = nullptr) noexcept {
-  return allocate_with(sizeof(Instance), [=]() noexcept {
-    return make_instance_once(name, limit_bytes, region);
-  });
+  return allocate_with(sizeof(Instance),
+                       [=]() noexcept { return make_instance_once(name, limit_bytes, region); });
 }
 // The same with a region, which is_possible() says of the wish; 0 also for the refusal of one.
 inline uintptr_t make_instance_in(const RegionWish& wish, size_t limit_bytes,
@@ -296,9 +294,8 @@ inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
     Instance& heap = inside.heap();
     end_handle(inside);
     give_ready_back(heap);
-    for_each_slab(heap, [&](Slab& slab) noexcept {
-      slab_of_instance_changes_hands(heap, *taker, slab);
-    });
+    for_each_slab(heap,
+                  [&](Slab& slab) noexcept { slab_of_instance_changes_hands(heap, *taker, slab); });
     forget_slabs(heap);
     large_blocks_change_hands(heap);
     region = leave_region(inside);

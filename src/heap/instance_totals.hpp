@@ -17,16 +17,16 @@ namespace talus {
 
 // All in bytes, but the number and the counts.
 struct InstanceTotals {
-  size_t number = 0;      // from 0 on; stays while the instance lives, is used again later
-  size_t live_small = 0;  // blocks in slabs that the program holds
-  size_t live_large = 0;  // blocks of their own
+  size_t number = 0;       // from 0 on; stays while the instance lives, is used again later
+  size_t live_small = 0;   // blocks in slabs that the program holds
+  size_t live_large = 0;   // blocks of their own
   size_t live_region = 0;  // blocks in memory of the instance's own provider
-  size_t free = 0;        // the rest of that, and free blocks in slabs, ready ones among them
-  size_t slab_ends = 0;   // behind the last blocks of slabs
+  size_t free = 0;         // the rest of that, and free blocks in slabs, ready ones among them
+  size_t slab_ends = 0;    // behind the last blocks of slabs
   size_t slab_bytes = 0;
   size_t region_bytes = 0;  // that the provider backs
-  size_t peak = 0;        // the most that total() ever was; of slabs and of the region, added up
-  size_t limit = 0;       // of total(); 0: none
+  size_t peak = 0;          // the most that total() ever was; of slabs and of the region, added up
+  size_t limit = 0;         // of total(); 0: none
   size_t live_count = 0;
   size_t large_count = 0;  // of these, large ones
   size_t slab_count = 0;

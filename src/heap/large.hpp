@@ -17,8 +17,8 @@ namespace talus {
 // Under the space lock. What caches know better is in their KeptBlocks.
 struct LargePool {
   LargeBlock* unused = nullptr;
-  size_t live_bytes = 0;  // usable bytes of blocks that are live or kept
-  size_t live_count = 0;  // of these blocks
+  size_t live_bytes = 0;   // usable bytes of blocks that are live or kept
+  size_t live_count = 0;   // of these blocks
   size_t moved_count = 0;  // moves by the kernel so far
 };
 inline LargePool large_pool;
@@ -54,8 +54,9 @@ TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t granules, const Placing&
     large_pool.unused = large;
     return nullptr;
   }
-  *large = LargeBlock{range.base, range.granules, usable_bytes_of_large(bytes), LargeState::live,
-                      nullptr, 0, nullptr, nullptr};
+  *large = LargeBlock{range.base,       range.granules, usable_bytes_of_large(bytes),
+                      LargeState::live, nullptr,        0,
+                      nullptr,          nullptr};
   page_map.set_ends(range.base, range.granules, large_word(owner), large);
   large_pool.live_bytes += large->usable_bytes;
   large_pool.live_count++;

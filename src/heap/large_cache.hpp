@@ -51,8 +51,8 @@ TALUS_FAST void large_live_to_kept(KeptBlocks& kept, LargeBlock& large) noexcept
 
 // Takes the uppermost block of a stack that is not empty.
 TALUS_FAST LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcept {
-  LargeBlock& large = *head.load_relaxed();  // [own]
-  head.store_relaxed(large.next);            // [own]
+  LargeBlock& large = *head.load_relaxed();                           // [own]
+  head.store_relaxed(large.next);                                     // [own]
   kept.bytes.own_add_relaxed(~(large.granules * granule_bytes) + 1);  // [own]
   return large;
 }
@@ -137,8 +137,7 @@ TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
 
 // A block of its own range, of one byte at least; block null: no memory. `cache` may be null (no
 // thread to keep for).
-TALUS_SLOW BlockMade allocate_large(ThreadCache* cache, size_t bytes,
-                                    size_t alignment) noexcept {
+TALUS_SLOW BlockMade allocate_large(ThreadCache* cache, size_t bytes, size_t alignment) noexcept {
   if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - granule_bytes)) return {};
   if (TALUS_UNLIKELY(bytes == 0)) bytes = 1;
   const size_t granules = divide_up(bytes, granule_bytes);
@@ -170,8 +169,7 @@ TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageWord word) 
   if (cache == nullptr || large.granules > large_kept_granules) return give_large(large);
   large_live_to_kept(cache->kept, large);
   settle_if_much(cache->kept);
-  while (!has_room_to_keep(cache->kept, 0) && displace_kept(*cache)) {
-  }
+  while (!has_room_to_keep(cache->kept, 0) && displace_kept(*cache)) {}
 }
 
 // A medium block of the cache's heap is kept, in the place of others if need be.
@@ -179,8 +177,7 @@ TALUS_SLOW void release_medium(ThreadCache& cache, void* pointer, ClassId id) no
   const size_t bytes = size_class_row(id).block_bytes;
   const ThreadList list = guarded_list_of(cache, id);
   if (push_within(list, pointer)) return;
-  while (!has_room_to_keep(cache.kept, bytes) && displace_kept(cache)) {
-  }
+  while (!has_room_to_keep(cache.kept, bytes) && displace_kept(cache)) {}
   if (enlarge_medium(cache, id)) {
     refuse_free_in_slab(cache, pointer);  // where a block goes that found no room
     if (push_within(list, pointer)) return;

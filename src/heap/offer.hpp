@@ -59,8 +59,8 @@ inline bool is_much_for_instance(size_t bytes) noexcept {
 inline void offer_if_much(Heap& heap) noexcept {
   if (offer.is_served.load_relaxed()) return;  // [hint]
   const size_t bytes = free_touched_bytes(heap);
-  const bool is_much = is_instance(heap.id) ? is_much_for_instance(bytes)
-                                            : bytes >= offered_heap_bytes_min();
+  const bool is_much =
+      is_instance(heap.id) ? is_much_for_instance(bytes) : bytes >= offered_heap_bytes_min();
   if (!is_much) return;
   offer.is_much.store_relaxed(true);  // [hint]
 }

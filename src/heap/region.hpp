@@ -200,8 +200,7 @@ inline void* take_units(RegionHeap& region, size_t unit, size_t units) noexcept 
 }
 
 inline bool has_room_for(const RegionHeap& region, size_t units) noexcept {
-  return region.limit_bytes == 0 ||
-         (region.live_units + units) * unit_bytes <= region.limit_bytes;
+  return region.limit_bytes == 0 || (region.live_units + units) * unit_bytes <= region.limit_bytes;
 }
 
 // A block of at least one byte; null: there is no room, or no memory.

@@ -262,8 +262,8 @@ inline void release_store(RegionHeap& region) noexcept {
   free_bookkeeping(file);
 }
 inline constexpr RegionSource fixed_file_source = {nullptr, nullptr, release_store, true};
-inline constexpr RegionSource growing_file_source = {commit_in_store, purge_in_store,
-                                                     release_store, true};
+inline constexpr RegionSource growing_file_source = {commit_in_store, purge_in_store, release_store,
+                                                     true};
 
 inline RegionHeap* make_file_region(const talus_provider& wish) noexcept {
   const bool grows = (wish.flags & TALUS_PROVIDER_GROW) != 0;
@@ -346,11 +346,15 @@ inline bool is_possible(const RegionWish& asked) noexcept {
       wish.kind == TALUS_PROVIDER_OS || wish.kind == TALUS_PROVIDER_PREALLOC;
   if (asked.node != 0 && (!has_kernel_pages || asked.node > os::nodes_max)) return false;
   switch (wish.kind) {
-    case TALUS_PROVIDER_OS: is_whole = wish.bytes <= bytes_max; break;
+    case TALUS_PROVIDER_OS:
+      is_whole = wish.bytes <= bytes_max;
+      break;
     case TALUS_PROVIDER_BUFFER:
       is_whole = is_whole && wish.buffer != nullptr && wish.bytes >= buffer_bytes_min;
       break;
-    case TALUS_PROVIDER_PREALLOC: allowed = TALUS_PROVIDER_FALLBACK; break;
+    case TALUS_PROVIDER_PREALLOC:
+      allowed = TALUS_PROVIDER_FALLBACK;
+      break;
     case TALUS_PROVIDER_FILE:
       allowed = TALUS_PROVIDER_GROW;
       is_whole = is_whole && wish.directory != nullptr && wish.directory[0] != '\0';
@@ -359,7 +363,8 @@ inline bool is_possible(const RegionWish& asked) noexcept {
       is_whole = is_whole && wish.calls != nullptr && wish.calls->reserve != nullptr &&
                  wish.bytes % os::page_bytes() == 0;
       break;
-    default: return false;
+    default:
+      return false;
   }
   return is_whole && (wish.flags & ~allowed) == 0;
 }
@@ -368,11 +373,16 @@ inline bool is_possible(const RegionWish& asked) noexcept {
 inline RegionHeap* make_region(const RegionWish& wish, RegionRefusal& refusal) noexcept {
   refusal = RegionRefusal::memory;
   switch (wish.provider.kind) {
-    case TALUS_PROVIDER_OS: return make_kernel_region(wish, refusal);
-    case TALUS_PROVIDER_BUFFER: return make_buffer_region(wish.provider);
-    case TALUS_PROVIDER_PREALLOC: return if_known(make_prealloc_region(wish, refusal));
-    case TALUS_PROVIDER_FILE: return if_known(make_file_region(wish.provider));
-    default: return if_known(make_callback_region(wish.provider));
+    case TALUS_PROVIDER_OS:
+      return make_kernel_region(wish, refusal);
+    case TALUS_PROVIDER_BUFFER:
+      return make_buffer_region(wish.provider);
+    case TALUS_PROVIDER_PREALLOC:
+      return if_known(make_prealloc_region(wish, refusal));
+    case TALUS_PROVIDER_FILE:
+      return if_known(make_file_region(wish.provider));
+    default:
+      return if_known(make_callback_region(wish.provider));
   }
 }
 

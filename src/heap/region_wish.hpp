@@ -32,12 +32,17 @@ inline RegionRefusal prefer_wished_node(void* at, size_t bytes, unsigned wished)
   if (wished == 0) return RegionRefusal::none;
   const size_t node = wished - 1;
   switch (os::System::prefer_node(at, bytes, node)) {
-    case 0: return RegionRefusal::none;
+    case 0:
+      return RegionRefusal::none;
     // A kernel that knows of no nodes has one.
-    case os::System::no_such_call: return node == 0 ? RegionRefusal::none : RegionRefusal::node;
-    case os::System::not_permitted: return RegionRefusal::forbidden;
-    case os::System::no_memory: return RegionRefusal::memory;
-    default: return RegionRefusal::node;
+    case os::System::no_such_call:
+      return node == 0 ? RegionRefusal::none : RegionRefusal::node;
+    case os::System::not_permitted:
+      return RegionRefusal::forbidden;
+    case os::System::no_memory:
+      return RegionRefusal::memory;
+    default:
+      return RegionRefusal::node;
   }
 }
 

@@ -51,23 +51,23 @@ struct RegionHeap : SpecialBlock {
   // constant
   uintptr_t handle = 0;  // of the instance, which may be dead
   const RegionSource* source = nullptr;
-  uintptr_t base = 0;    // of what may be used
+  uintptr_t base = 0;  // of what may be used
   uintptr_t end = 0;
   uintptr_t origin = 0;  // base, rounded down to a granule
   size_t granule_count = 0;
-  size_t limit_bytes = 0;     // of live bytes; 0: none
-  bool falls_back = false;    // what does not fit comes from the kernel
+  size_t limit_bytes = 0;   // of live bytes; 0: none
+  bool falls_back = false;  // what does not fit comes from the kernel
   bool has_page_words = false;
   BitRow taken, starts;
   RegionGranule* granules = nullptr;
   NamedBefore* named_before = nullptr;  // of each granule
   // under the lock
-  size_t lowest_open = 0;  // granules below have no free unit
+  size_t lowest_open = 0;    // granules below have no free unit
   size_t used_granules = 0;  // those from here on never had memory, a block or a word
   size_t live_units = 0;
   size_t live_count = 0;
   size_t committed_bytes = 0;
-  size_t peak_bytes = 0;  // of committed_bytes
+  size_t peak_bytes = 0;      // of committed_bytes
   size_t spare_granules = 0;  // committed, and without blocks
 
   size_t unit_count() const noexcept { return granule_count * granule_units; }

@@ -25,14 +25,14 @@ struct alignas(cache_line_bytes) HeapLock {
 struct Registry {
   Lock sweeping;  // before all others: held while pages of slabs are given back
   Lock lock;
-  ThreadCache* caches = nullptr;    // in use; under the lock
-  ThreadCache* left = nullptr;      // of threads that a fork left behind; under the lock
-  ThreadCache* unused = nullptr;    // under the lock
-  size_t cache_count = 0;           // in use; under the lock
-  size_t cpu_count = 0;             // under the lock; 0: not asked yet
-  uint32_t next_donor = 0;          // under the lock; the heap to ask for a slab next
-  bool has_made_caches = false;     // under the lock; the layout of lists is settled
-  Atomic<uint32_t> shared_count;    // heaps 1 to this exist (zero at start: stays out of the file)
+  ThreadCache* caches = nullptr;  // in use; under the lock
+  ThreadCache* left = nullptr;    // of threads that a fork left behind; under the lock
+  ThreadCache* unused = nullptr;  // under the lock
+  size_t cache_count = 0;         // in use; under the lock
+  size_t cpu_count = 0;           // under the lock; 0: not asked yet
+  uint32_t next_donor = 0;        // under the lock; the heap to ask for a slab next
+  bool has_made_caches = false;   // under the lock; the layout of lists is settled
+  Atomic<uint32_t> shared_count;  // heaps 1 to this exist (zero at start: stays out of the file)
   Atomic<Heap*> shared_heaps[heap_count_max];
   HeapLock locks[heap_count_max];
 };

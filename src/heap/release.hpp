@@ -39,8 +39,7 @@ inline void release_caches() noexcept {
     const Working working{*own};
     flush_all(*own);
   }
-  while (salvage_cache()) {
-  }
+  while (salvage_cache()) {}
   bool has_asked = false;
   visit_caches([&](Locked& held, ThreadCache& cache) noexcept {
     if (&cache == own) return;
@@ -103,7 +102,7 @@ inline size_t excess_in_slabs(Patience patience, size_t bytes_most) noexcept {
 // The last time that giving back what slabs keep found little: live blocks lie everywhere between
 // the free ones.
 struct VainRelief {
-  Atomic<uint64_t> ms;      // when
+  Atomic<uint64_t> ms;    // when
   Atomic<size_t> excess;  // what was too much then
 };
 inline VainRelief vain_relief;

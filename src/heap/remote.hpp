@@ -68,8 +68,8 @@ struct HomeLists {
   size_t wanted = 0;
 
   TALUS_FAST bool push(void* block, ClassId id) const noexcept {
-    const size_t most = id == refilled && wanted != 0 ? wanted
-                                                      : list_most_of(id) / list_remote_part;
+    const size_t most =
+        id == refilled && wanted != 0 ? wanted : list_most_of(id) / list_remote_part;
     refuse_just_freed(*cache, block, id);
     return list_length(*cache, id) < most && push_on_list(*cache, block, id);
   }

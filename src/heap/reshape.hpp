@@ -33,8 +33,8 @@ inline void* allocate_zeroed_whole(size_t alignment, size_t bytes) noexcept {
                               ? size_class_row(class_of_aligned(bytes, alignment)).block_bytes
                               : usable_bytes_of_large(needed);
     const size_t whole = sizes_are_exact() ? needed : usable;
-    void* large = allocate_with(
-        whole, [=]() noexcept { return allocate_zeroed_large(whole, alignment); });
+    void* large =
+        allocate_with(whole, [=]() noexcept { return allocate_zeroed_large(whole, alignment); });
     // An ordinary block instead of one that ends where the request does.
     if (whole != usable && large != nullptr) clear_piece(large, whole, usable_size(large), false);
     return large;
@@ -51,8 +51,7 @@ inline void* reallocate_zeroed(void* pointer, size_t bytes) noexcept {
   void* resized = reallocate(pointer, bytes);
   if (resized == nullptr) return nullptr;
   const BlockFacts after = facts_of(resized, "talus_rezalloc");
-  clear_piece(resized, before < bytes ? before : bytes, after.usable_bytes,
-              after.large != nullptr);
+  clear_piece(resized, before < bytes ? before : bytes, after.usable_bytes, after.large != nullptr);
   return resized;
 }
 
@@ -65,9 +64,8 @@ inline bool resizes_in_place(void* pointer, size_t bytes, const char* call) noex
 
 // False: it cannot hold so many bytes there, and is untouched.
 inline bool expand(void* pointer, size_t bytes) noexcept {
-  return in_place(pointer, bytes, "talus_expand", [bytes](const BlockFacts& facts) noexcept {
-    return expand_to(facts, bytes);
-  });
+  return in_place(pointer, bytes, "talus_expand",
+                  [bytes](const BlockFacts& facts) noexcept { return expand_to(facts, bytes); });
 }
 
 // A block of at least `bytes` bytes (not 0) in the place of another, which is gone. Null: no
@@ -84,8 +82,7 @@ inline void* reallocate_aligned(void* pointer, size_t alignment, size_t bytes) n
   const bool is_aligned = reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
   if (is_aligned && resizes_in_place(pointer, bytes, "talus_aligned_realloc")) return pointer;
   const size_t before = facts_of(pointer, "talus_aligned_realloc").usable_bytes;
-  void* moved =
-      allocate_from(instance_of(pointer), {bytes, alignment, "talus_aligned_realloc"});
+  void* moved = allocate_from(instance_of(pointer), {bytes, alignment, "talus_aligned_realloc"});
   if (moved == nullptr) {
     const bool stays = is_aligned && shrinks_in_place(pointer, bytes, "talus_aligned_realloc");
     return stays ? pointer : nullptr;

@@ -22,7 +22,7 @@ namespace talus {
 
 // In bytes.
 struct ResidentTotals {
-  bool is_known = false;  // the kernel tells the truth
+  bool is_known = false;   // the kernel tells the truth
   size_t taken_small = 0;  // blocks that are not in their slabs
   size_t free_in_slabs = 0;
   size_t live_large = 0;
@@ -148,8 +148,8 @@ inline size_t gather_pieces(uintptr_t& at, uintptr_t end, ArenaPiece* pieces) no
     ArenaPiece piece = piece_at(at);
     if (piece.bytes == 0) piece.bytes = granule_bytes;  // a torn look must get on, too
     if (piece.bytes > end - at) piece.bytes = end - at;
-    const bool is_more = count > 0 && piece.kind == PieceKind::other &&
-                         pieces[count - 1].kind == PieceKind::other;
+    const bool is_more =
+        count > 0 && piece.kind == PieceKind::other && pieces[count - 1].kind == PieceKind::other;
     if (!is_more && count == pieces_at_a_time) break;
     if (is_more) {
       pieces[count - 1].bytes += piece.bytes;
@@ -196,8 +196,8 @@ inline void add_piece(ResidentTotals& totals, PageLook& look, const ArenaPiece& 
   if (piece.kind == PieceKind::live_large) {
     // Of the page that a block begins in the middle of, it has all. A torn look stays in the piece.
     const size_t page = os::page_bytes();
-    const size_t end = piece.end_bytes < piece.bytes ? round_down(piece.end_bytes, page)
-                                                     : piece.bytes;
+    const size_t end =
+        piece.end_bytes < piece.bytes ? round_down(piece.end_bytes, page) : piece.bytes;
     const size_t from = piece.front_bytes < end ? round_down(piece.front_bytes, page) : 0;
     totals.rest += look.bytes_in(piece.base, from);
     totals.live_large += look.bytes_in(piece.base + from, end - from);

@@ -30,8 +30,8 @@ TALUS_USUAL void* allocate_zeroed_large(size_t bytes, size_t alignment = block_a
   if (large.block == nullptr) return nullptr;
   note_allocate(large.block, bytes);
   if (large.zeroed == Zeroed::yes) return large.block;
-  const bool purged = bytes >= calloc_purge_bytes_min &&
-                      drop_pages(large.block, usable_bytes_of_large(bytes));
+  const bool purged =
+      bytes >= calloc_purge_bytes_min && drop_pages(large.block, usable_bytes_of_large(bytes));
   if (!purged) clear_bytes(large.block, bytes);
   return large.block;
 }
@@ -183,8 +183,7 @@ TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, 
     const Request request{bytes, block_alignment, "realloc"};
     moved = allocate_inside_once(handle_of(facts.owner), request, is_at_limit).block;
   } else {
-    const bool is_for_slab =
-        bytes <= medium_bytes_max && !may_grow_on(facts.usable_bytes, bytes);
+    const bool is_for_slab = bytes <= medium_bytes_max && !may_grow_on(facts.usable_bytes, bytes);
     moved = is_for_slab ? allocate_on(cache, class_of(bytes), Fit::exact)
                         : allocate_large(cache, bytes, granule_bytes).block;
   }
@@ -207,8 +206,8 @@ TALUS_USUAL void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit
     }
   }
   // A block of an instance stays in it.
-  void* special = is_instance(facts.owner) ? nullptr
-                                           : allocate_by_mode({bytes, block_alignment, 0});
+  void* special =
+      is_instance(facts.owner) ? nullptr : allocate_by_mode({bytes, block_alignment, 0});
   if (special != nullptr) {
     copy_bytes(special, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
     release_plain(cache, pointer);

@@ -207,8 +207,7 @@ TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
 }
 
 // Blocks were taken from an available slab of which pages are away.
-TALUS_SLOW void slab_gave_away(Heap& heap, Slab& slab, void* const* blocks,
-                               size_t count) noexcept {
+TALUS_SLOW void slab_gave_away(Heap& heap, Slab& slab, void* const* blocks, size_t count) noexcept {
   const size_t before = slab.away_bytes;
   note_away(heap, slab, forget_away(slab, blocks, count, os::page_bytes()));
   // It may be more than before: pages behind the last block count as far as blocks are free, and
@@ -273,8 +272,7 @@ TALUS_FAST Slab& slab_of(HeapId owner, void* pointer) noexcept {
 
 // Puts the first of the blocks, which lies in this slab, back with its neighbours among those that
 // follow. Returns how many. What the heap has free is for the caller to note.
-TALUS_FAST size_t give_to_slab(Heap& heap, Slab& slab, void* const* blocks,
-                               size_t count) noexcept {
+TALUS_FAST size_t give_to_slab(Heap& heap, Slab& slab, void* const* blocks, size_t count) noexcept {
   const uint32_t count_before = slab.free_count;
   const size_t given = slab.give_blocks(blocks, count);
   heap.taken_blocks[index_of(slab.class_id)] -= given;

@@ -68,8 +68,7 @@ TALUS_FAST void* allocate_by_mode(const BlockRequest& request) noexcept {
 
 // The descriptor of an address with a special word. A wrong pointer may find it gone.
 inline SpecialBlock* special_of(const void* pointer) noexcept {
-  return static_cast<SpecialBlock*>(
-      page_map.descriptor_of(reinterpret_cast<uintptr_t>(pointer)));
+  return static_cast<SpecialBlock*>(page_map.descriptor_of(reinterpret_cast<uintptr_t>(pointer)));
 }
 
 inline void release_special(void* pointer) noexcept {

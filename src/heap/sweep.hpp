@@ -48,9 +48,9 @@ inline uint64_t turns_due(uint64_t now_ms) noexcept {
 }
 
 struct SweepTally {
-  size_t released = 0;  // bytes that left, or came nearer to leaving
-  size_t left = 0;      // bytes that may leave later
-  size_t slabs = 0;     // bytes of slabs, less what lean ones gave back
+  size_t released = 0;       // bytes that left, or came nearer to leaving
+  size_t left = 0;           // bytes that may leave later
+  size_t slabs = 0;          // bytes of slabs, less what lean ones gave back
   size_t free_in_slabs = 0;  // of these, free and touched
   size_t surplus = 0;
 };
@@ -134,9 +134,8 @@ inline void relieve_if_much() noexcept {
 
 // Others need the memory more: all that is free goes, but what threads hold.
 inline void sweep_all() noexcept {
-  for_each_heap_and_instance([](Heap& heap) noexcept {
-    purge_holes(heap, SIZE_MAX, SlabAge::any);
-  });
+  for_each_heap_and_instance(
+      [](Heap& heap) noexcept { purge_holes(heap, SIZE_MAX, SlabAge::any); });
   Locked held{space.lock()};
   space.trim(held, 0);
 }

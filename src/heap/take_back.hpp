@@ -16,8 +16,7 @@ namespace talus {
 // Takes up to `count` pointers from a resting owner's list and leaves nulls. The owner stored them
 // with plain stores before; that they are visible is known from is_ordered(), which no tool sees
 // but is told of (TALUS_TELL_RELEASE in release()).
-TALUS_NO_RACE_CHECK inline size_t empty_places(void** places, size_t count,
-                                               void** taken) noexcept {
+TALUS_NO_RACE_CHECK inline size_t empty_places(void** places, size_t count, void** taken) noexcept {
   size_t found = 0;
   for (size_t i = 0; i < count; i++) {
     taken[found] = places[i];
@@ -83,8 +82,7 @@ TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache,
   size_t bytes = 0;
   // [own] the lock
   if (cache.shared_state.load_relaxed() == Attendance::asked &&
-      is_ordered(cache.presence, barrier) &&
-      cache.shared_busy.load_acquire() == 0) {
+      is_ordered(cache.presence, barrier) && cache.shared_busy.load_acquire() == 0) {
     for (RemoteBatch& batch : cache.batches) {
       if (batch.message != nullptr) bytes += batch.message->bytes.load_relaxed();  // [stat]
       deliver(cache, batch, Newest::go, 0);

@@ -29,31 +29,31 @@ struct ClassTotals {
 
 // All in bytes, but the counts.
 struct HeapTotals {
-  size_t live_small = 0;     // blocks in slabs that the program holds
-  size_t live_large = 0;     // blocks of their own
+  size_t live_small = 0;  // blocks in slabs that the program holds
+  size_t live_large = 0;  // blocks of their own
   size_t live_large_count = 0;
-  size_t listed = 0;         // free, in thread lists
-  size_t on_their_way = 0;   // free, remote: in batches or delivered and not yet taken
-  size_t free_in_slabs = 0;  // free, in their slabs
+  size_t listed = 0;           // free, in thread lists
+  size_t on_their_way = 0;     // free, remote: in batches or delivered and not yet taken
+  size_t free_in_slabs = 0;    // free, in their slabs
   size_t purged_in_slabs = 0;  // of these, in slabs whose free pages are given back
-  size_t slab_ends = 0;      // behind the last blocks of slabs
-  size_t kept_large = 0;     // free, kept by threads
-  size_t large_ends = 0;     // of ranges of large blocks, before and behind them
-  size_t total_bytes = 0;    // the sum of these, but for purged_in_slabs
+  size_t slab_ends = 0;        // behind the last blocks of slabs
+  size_t kept_large = 0;       // free, kept by threads
+  size_t large_ends = 0;       // of ranges of large blocks, before and behind them
+  size_t total_bytes = 0;      // the sum of these, but for purged_in_slabs
   size_t slab_count = 0;
   size_t heap_count = 0;
-  size_t deserted_count = 0;   // of these, without a thread
-  size_t instance_count = 0;   // beside these, heaps that the program made
-  size_t instance_live = 0;    // what these have of live()
-  size_t instance_total = 0;   // what these have of total_bytes, without ends of large blocks
-  size_t region_live = 0;      // beside all of these, blocks in memory of providers of instances
-  size_t region_total = 0;     // that these providers back
-  size_t cache_count = 0;    // thread caches in use, or left behind by a fork
-  size_t left_count = 0;     // of these, left behind
+  size_t deserted_count = 0;  // of these, without a thread
+  size_t instance_count = 0;  // beside these, heaps that the program made
+  size_t instance_live = 0;   // what these have of live()
+  size_t instance_total = 0;  // what these have of total_bytes, without ends of large blocks
+  size_t region_live = 0;     // beside all of these, blocks in memory of providers of instances
+  size_t region_total = 0;    // that these providers back
+  size_t cache_count = 0;     // thread caches in use, or left behind by a fork
+  size_t left_count = 0;      // of these, left behind
   size_t metadata = 0;
-  size_t dirty = 0;          // free address space that may hold pages
-  size_t clean = 0;          // free address space that holds none
-  size_t purging = 0;        // free address space whose pages are just being given back
+  size_t dirty = 0;    // free address space that may hold pages
+  size_t clean = 0;    // free address space that holds none
+  size_t purging = 0;  // free address space whose pages are just being given back
   SpaceCounters space;
   ClassTotals classes[class_count];
   size_t live() const noexcept { return live_small + live_large; }
@@ -97,8 +97,8 @@ inline void add_cache(HeapTotals& totals, ThreadCache& cache) noexcept {
   for (const RemoteBatch& batch : cache.batches) {
     if (batch.message != nullptr) add_message(totals, *batch.message);
   }
-  totals.kept_large += cache.kept.bytes.load_relaxed();                   // [stat]
-  totals.live_large -= cache.kept.live_bytes_less.load_relaxed();         // [stat]
+  totals.kept_large += cache.kept.bytes.load_relaxed();                  // [stat]
+  totals.live_large -= cache.kept.live_bytes_less.load_relaxed();        // [stat]
   totals.live_large_count -= cache.kept.live_count_less.load_relaxed();  // [stat]
 }
 

@@ -30,13 +30,13 @@ inline size_t range_of(size_t bytes) noexcept {
 
 // Without a cache: any thread writes.
 struct CountingFace : ModeFace {
-  CountingFace* next = nullptr;                // constant; all faces there are
-  Atomic<uint64_t> allocations[range_count];   // owner writes; statistics read
-  Atomic<uint64_t> frees;                      // as above
-  Atomic<uint64_t> requested_bytes;            // as above
-  Atomic<uint64_t> provided_bytes;             // of the blocks that were given; as above
-  uint64_t untold_bytes = 0;                   // requested, not yet in told_bytes; owner only
-  Atomic<int64_t> live_bytes;                  // not yet in the shared ones; statistics read
+  CountingFace* next = nullptr;               // constant; all faces there are
+  Atomic<uint64_t> allocations[range_count];  // owner writes; statistics read
+  Atomic<uint64_t> frees;                     // as above
+  Atomic<uint64_t> requested_bytes;           // as above
+  Atomic<uint64_t> provided_bytes;            // of the blocks that were given; as above
+  uint64_t untold_bytes = 0;                  // requested, not yet in told_bytes; owner only
+  Atomic<int64_t> live_bytes;                 // not yet in the shared ones; statistics read
 };
 
 struct Shared {
@@ -76,8 +76,7 @@ inline void tell_bytes(CountingFace& face, size_t bytes) noexcept {
 
 inline void raise_peak(int64_t live) noexcept {
   int64_t peak = shared.peak_bytes.load_relaxed();  // [hint] the CAS rechecks
-  while (live > peak && !shared.peak_bytes.cas_acq_rel(peak, live)) {
-  }
+  while (live > peak && !shared.peak_bytes.cas_acq_rel(peak, live)) {}
 }
 
 inline void add_live(CountingFace& face, int64_t bytes) noexcept {

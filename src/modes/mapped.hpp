@@ -37,9 +37,13 @@ TALUS_COLD void warn_once(Locked&) noexcept {
   pool.has_warned = true;
   Text text;
   text.put("talus: no more blocks, mappings or addresses for TALUS_MODE (")
-      .put_number(special_pool.live_count).put(" blocks, at most ")
-      .put_number(pool.settings.blocks).put("; ").put_number(pool.mappings)
-      .put(" mappings, at most ").put_number(pool.mappings_max())
+      .put_number(special_pool.live_count)
+      .put(" blocks, at most ")
+      .put_number(pool.settings.blocks)
+      .put("; ")
+      .put_number(pool.mappings)
+      .put(" mappings, at most ")
+      .put_number(pool.mappings_max())
       .put("): until some are free, blocks are ordinary ones\n");
   os::System::write_error(text.data(), text.length());
 }
@@ -193,8 +197,8 @@ inline void begin(const Settings& settings) noexcept {
     Locked held{space.lock()};
     pool.spare.make();
   }
-  pool.is_on.store_relaxed(true);             // [init]
-  shared_exact_sizes.store_relaxed(true);     // [init]
+  pool.is_on.store_relaxed(true);          // [init]
+  shared_exact_sizes.store_relaxed(true);  // [init]
   HeapFace& face = current_face();
   if (face.operations == nullptr) set_face(face_for(static_cast<ThreadCache&>(face)));
 }

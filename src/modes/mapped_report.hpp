@@ -16,14 +16,14 @@ enum class State : uint8_t { unused, live, freed };
 
 // A block in its own slot of granules. Written under the space lock, but for what is said.
 struct MappedBlock : SpecialBlock {
-  uintptr_t slot = 0;         // its address; constant while the slot exists
-  size_t granules = 0;        // as above
-  uintptr_t start = 0;        // of the block
-  size_t bytes = 0;           // as the program asked
-  uintptr_t pages = 0;        // with access while the block is live
+  uintptr_t slot = 0;   // its address; constant while the slot exists
+  size_t granules = 0;  // as above
+  uintptr_t start = 0;  // of the block
+  size_t bytes = 0;     // as the program asked
+  uintptr_t pages = 0;  // with access while the block is live
   size_t page_bytes = 0;
   MappedBlock* next = nullptr;  // in a queue
-  uint32_t allocated_by = 0;  // thread ids; 0: not known
+  uint32_t allocated_by = 0;    // thread ids; 0: not known
   uint32_t freed_by = 0;
   State state = State::unused;
   bool has_own_mapping = false;  // the slot was mapped for this block alone
@@ -62,7 +62,10 @@ inline void put_block(Line& line, const MappedBlock& block) noexcept {
 // Any other call with a freed block.
 [[noreturn]] TALUS_COLD void report_freed(const MappedBlock& block, const char* call) noexcept {
   Line line;
-  line.put("talus: invalid pointer ").put_hex(block.start).put(" passed to ").put(call)
+  line.put("talus: invalid pointer ")
+      .put_hex(block.start)
+      .put(" passed to ")
+      .put(call)
       .put("() (a freed block of ");
   put_block(line, block);
   report::stop(line.put(")\n"));
@@ -75,7 +78,8 @@ inline void put_block(Line& line, const MappedBlock& block) noexcept {
   line.put("talus: write at ").put_hex(changed).put(", ");
   const bool is_before = changed < block.start;
   line.put_number(is_before ? block.start - changed : changed - block.end())
-      .put(is_before ? " bytes before" : " bytes behind").put(" the block of ");
+      .put(is_before ? " bytes before" : " bytes behind")
+      .put(" the block of ");
   line.put_number(block.bytes).put(" bytes at ").put_hex(block.start);
   put_thread(line, ", allocated by ", block.allocated_by);
   put_thread(line, "; noticed when freed by ", thread);

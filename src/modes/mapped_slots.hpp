@@ -58,19 +58,19 @@ struct Settings {
 };
 
 struct Pool {
-  Settings settings;  // constant from begin() on
+  Settings settings;                              // constant from begin() on
   const SpecialOperations* operations = nullptr;  // of all blocks; as above
   Atomic<bool> is_on;
   // under the space lock
   SpareMappings spare;
   size_t left_bound = 0;  // of mappings, since the kernel refused one; 0: it did not
-  Queue free_slots;  // of one granule
+  Queue free_slots;       // of one granule
   Queue quarantine;
   MappedBlock* unused = nullptr;  // descriptors without a slot
   uintptr_t region_next = 0;      // the rest of the newest region
   uintptr_t region_end = 0;
-  uintptr_t guarded_end = 0;      // slots of it below have guards
-  bool has_guards = true;         // the kernel did not refuse them so far
+  uintptr_t guarded_end = 0;                 // slots of it below have guards
+  bool has_guards = true;                    // the kernel did not refuse them so far
   size_t region_bytes = region_bytes_start;  // of the next one
   size_t mappings = 0;                       // about; of live and freed blocks
   size_t address_bytes = 0;                  // of regions and other slots

@@ -34,8 +34,7 @@ struct ClockCalls : KernelCall {
       if (function == 0) function = clock_is_call;
       shared_clock.store_relaxed(function);  // [init]
     }
-    if (function == clock_is_call ||
-        reinterpret_cast<ClockFunction>(function)(clock, &now) != 0) {
+    if (function == clock_is_call || reinterpret_cast<ClockFunction>(function)(clock, &now) != 0) {
       call(SYS_clock_gettime, clock, to_long(&now));
     }
     return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);

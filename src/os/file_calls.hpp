@@ -192,13 +192,11 @@ struct FileCalls : OrderCalls {
   }
   static void wait_for_letter(long file) noexcept {
     char letter = 0;
-    while (call(SYS_read, file, to_long(&letter), 1) == interrupted) {
-    }
+    while (call(SYS_read, file, to_long(&letter), 1) == interrupted) {}
   }
   static void send_letter(long file) noexcept {
     const char letter = 0;
-    while (call(SYS_write, file, to_long(&letter), 1) == interrupted) {
-    }
+    while (call(SYS_write, file, to_long(&letter), 1) == interrupted) {}
   }
   // Tasks of this process as /proc counts them; 0: it does not say.
   static size_t task_count() noexcept {

@@ -136,8 +136,8 @@ struct KernelProofs : WatchedCalls {
     pages.mark(1) = 2;
     pages.mark(2) = 3;
     const long bytes = static_cast<long>(pages.page_bytes());
-    const long result = call(SYS_mremap, to_long(pages.page(0)), bytes, bytes, move_flags,
-                             to_long(pages.page(2)));
+    const long result =
+        call(SYS_mremap, to_long(pages.page(0)), bytes, bytes, move_flags, to_long(pages.page(2)));
     if (result != to_long(pages.page(2))) return Verdict::broken;
     return verdict_of(pages.mark(0) == 0 && pages.mark(1) == 2 && pages.mark(2) == 1);
   }

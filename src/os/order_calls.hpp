@@ -22,8 +22,7 @@ struct OrderCalls : ClockCalls {
     constexpr long not_registered = -1;  // EPERM
     const long result = order();
     if (result != not_registered) return result == 0;
-    const long registered =
-        call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+    const long registered = call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
     return registered == 0 && order() == 0;
   }
 

@@ -12,21 +12,35 @@
 namespace talus::os {
 
 enum class FakeCall : uint8_t {
-  map, unmap, purge, move_pages, renew, allow, withdraw, reserve_room, give_room_back, map_file,
-  prefer_node, name_mapping, set_guards, lift_guards, order_threads, count
+  map,
+  unmap,
+  purge,
+  move_pages,
+  renew,
+  allow,
+  withdraw,
+  reserve_room,
+  give_room_back,
+  map_file,
+  prefer_node,
+  name_mapping,
+  set_guards,
+  lift_guards,
+  order_threads,
+  count
 };
 
 struct FakePlan {
-  Atomic<uint64_t> calls[static_cast<size_t>(FakeCall::count)];  // made so far, by kind
-  Atomic<uint64_t> refuse_at[static_cast<size_t>(FakeCall::count)];  // this one fails; 0: none
-  Atomic<uint64_t> refuse_from[static_cast<size_t>(FakeCall::count)];  // this and later; 0: none
+  Atomic<uint64_t> calls[static_cast<size_t>(FakeCall::count)];         // made so far, by kind
+  Atomic<uint64_t> refuse_at[static_cast<size_t>(FakeCall::count)];     // this one fails; 0: none
+  Atomic<uint64_t> refuse_from[static_cast<size_t>(FakeCall::count)];   // this and later; 0: none
   Atomic<uint64_t> refuse_every[static_cast<size_t>(FakeCall::count)];  // each k-th; 0: none
-  Atomic<uint64_t> page_bytes;     // 0: the real one
-  Atomic<uint64_t> map_base;       // addresses are handed out upward from here; 0: the kernel's
+  Atomic<uint64_t> page_bytes;                                          // 0: the real one
+  Atomic<uint64_t> map_base;          // addresses are handed out upward from here; 0: the kernel's
   Atomic<uint64_t> misaligned_calls;  // calls whose arguments were no multiples of the page
-  Atomic<bool> keeps_holes;        // room of a file is given back by the answer alone
-  Atomic<uint64_t> nodes;          // that the machine has; 0: as the kernel says
-  Atomic<long> node_answer;        // to each wish for a node; 0: by the above
+  Atomic<bool> keeps_holes;           // room of a file is given back by the answer alone
+  Atomic<uint64_t> nodes;             // that the machine has; 0: as the kernel says
+  Atomic<long> node_answer;           // to each wish for a node; 0: by the above
   // the last wish for a node, and the last name of a mapping
   Atomic<uint64_t> node_at, node_bytes, node_wished, name_at, name_bytes;
   char name[mapping_name_bytes + 1] = {};
@@ -100,8 +114,8 @@ struct FakeOs : LinuxOs {
     fake_plan.node_bytes.store_relaxed(bytes);                         // [stat]
     fake_plan.node_wished.store_relaxed(node);                         // [stat]
     if (!permits(FakeCall::prefer_node, at, bytes)) return no_memory;
-    const long answer = fake_plan.node_answer.load_relaxed();   // [hint]
-    const uint64_t nodes = fake_plan.nodes.load_relaxed();      // [hint]
+    const long answer = fake_plan.node_answer.load_relaxed();  // [hint]
+    const uint64_t nodes = fake_plan.nodes.load_relaxed();     // [hint]
     if (answer != 0) return answer;
     return nodes == 0 ? LinuxOs::prefer_node(at, bytes, node) : node < nodes ? 0 : invalid_argument;
   }

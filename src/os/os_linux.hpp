@@ -90,9 +90,8 @@ struct LinuxOs : KernelProofs {
   }
 
   static void* map(void* hint, size_t bytes) noexcept {
-    const long at =
-        call(SYS_mmap, to_long(hint), static_cast<long>(bytes), PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const long at = call(SYS_mmap, to_long(hint), static_cast<long>(bytes), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return is_error(at) ? nullptr : reinterpret_cast<void*>(at);
   }
   static bool unmap(void* at, size_t bytes) noexcept {
@@ -104,8 +103,8 @@ struct LinuxOs : KernelProofs {
   static size_t purge_runs(const PageRun* runs, size_t count) noexcept {
     if (TALUS_UNLIKELY(page_watch.is_on())) return purge_one_by_one(runs, count);
     if (!is_purge_of_runs_true()) return 0;
-    const long result = call(process_madvise, own_process, to_long(runs),
-                             static_cast<long>(count), MADV_DONTNEED, 0);
+    const long result = call(process_madvise, own_process, to_long(runs), static_cast<long>(count),
+                             MADV_DONTNEED, 0);
     size_t left = is_error(result) ? 0 : static_cast<size_t>(result);
     size_t done = 0;
     for (; done < count && left >= runs[done].bytes; done++) left -= runs[done].bytes;
@@ -236,8 +235,7 @@ struct LinuxOs : KernelProofs {
     return true;
   }
   static long read_link(const char* path, char* buffer, size_t bytes) noexcept {
-    return call(SYS_readlinkat, AT_FDCWD, to_long(path), to_long(buffer),
-                static_cast<long>(bytes));
+    return call(SYS_readlinkat, AT_FDCWD, to_long(path), to_long(buffer), static_cast<long>(bytes));
   }
   static void close_file(long file) noexcept { call(SYS_close, file, 0); }
 
@@ -304,9 +302,7 @@ struct LinuxOs : KernelProofs {
   }
 
   // From here on: not in a process that may be behind a filter of system calls.
-  static uint32_t thread_id() noexcept {
-    return static_cast<uint32_t>(call(SYS_gettid, 0, 0));
-  }
+  static uint32_t thread_id() noexcept { return static_cast<uint32_t>(call(SYS_gettid, 0, 0)); }
   // The calling thread is about to end the process because of a fault.
   static void note_report() noexcept { reporting_thread.store_relaxed(thread_id()); }  // [hint]
   // Sends a signal to the calling thread.
@@ -339,8 +335,7 @@ struct LinuxOs : KernelProofs {
     }
     unsigned long own[1024 / (8 * sizeof(long))] = {}, first[1024 / (8 * sizeof(long))] = {};
     call(SYS_sched_getaffinity, 0, sizeof own, to_long(own));
-    const long bytes =
-        call(SYS_sched_getaffinity, process_id(), sizeof first, to_long(first));
+    const long bytes = call(SYS_sched_getaffinity, process_id(), sizeof first, to_long(first));
     for (size_t word = 0; bytes > 0 && word < sizeof own / sizeof own[0]; word++) {
       if (own[word] == first[word]) continue;
       call(SYS_sched_setaffinity, 0, bytes, to_long(first));

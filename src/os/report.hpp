@@ -39,7 +39,9 @@ inline Text begin(const char* fault, const void* pointer) noexcept {
 // free() of a block that is free already.
 [[noreturn]] TALUS_COLD void double_free(const void* pointer, size_t block_bytes) noexcept {
   stop(begin("double free of", pointer)
-           .put(" (a free block of ").put_number(block_bytes).put(" bytes)\n"));
+           .put(" (a free block of ")
+           .put_number(block_bytes)
+           .put(" bytes)\n"));
 }
 
 // A pointer into a block, but not to its start.
@@ -48,29 +50,40 @@ inline Text begin(const char* fault, const void* pointer) noexcept {
   stop(begin("invalid free of", pointer)
            .put(" (not the start of a block; it points ")
            .put_number(reinterpret_cast<uintptr_t>(pointer) - reinterpret_cast<uintptr_t>(block))
-           .put(" bytes into ").put_number(block_bytes).put(" bytes at ")
-           .put_hex(reinterpret_cast<uintptr_t>(block)).put(")\n"));
+           .put(" bytes into ")
+           .put_number(block_bytes)
+           .put(" bytes at ")
+           .put_hex(reinterpret_cast<uintptr_t>(block))
+           .put(")\n"));
 }
 
 // A pointer that Talus never gave out, or whose memory was given back since.
 [[noreturn]] TALUS_COLD void foreign_pointer(const void* pointer, const char* call) noexcept {
   stop(begin("invalid pointer", pointer)
-           .put(" passed to ").put(call)
+           .put(" passed to ")
+           .put(call)
            .put("() (not a block of this heap: freed twice, or from another allocator)\n"));
 }
 
 // A heap that talus_heap_new never made, or that is gone.
 [[noreturn]] TALUS_COLD void dead_heap(uintptr_t handle, const char* call) noexcept {
   stop(begin("invalid heap", reinterpret_cast<const void*>(handle))
-           .put(" passed to ").put(call).put("() (destroyed, or never made)\n"));
+           .put(" passed to ")
+           .put(call)
+           .put("() (destroyed, or never made)\n"));
 }
 
 }  // namespace report
 
 [[noreturn]] TALUS_HOOK void fatal(const char* expression, const char* file, int line) noexcept {
   Text text;
-  text.put("talus: internal error, please report: ").put(expression).put(" at ").put(file)
-      .put(":").put_number(static_cast<uint64_t>(line)).put("\n");
+  text.put("talus: internal error, please report: ")
+      .put(expression)
+      .put(" at ")
+      .put(file)
+      .put(":")
+      .put_number(static_cast<uint64_t>(line))
+      .put("\n");
   report::stop(text);
 }
 

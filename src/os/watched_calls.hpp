@@ -88,8 +88,8 @@ struct WatchedCalls : FileCalls {
       result = to_long(::mremap(at, bytes, static_cast<size_t>(b), static_cast<int>(c),
                                 reinterpret_cast<void*>(d)));
     } else {
-      result = to_long(::mmap(at, bytes, static_cast<int>(b), static_cast<int>(c),
-                              static_cast<int>(d), e));
+      result = to_long(
+          ::mmap(at, bytes, static_cast<int>(b), static_cast<int>(c), static_cast<int>(d), e));
     }
     if (result == -1) result = -errno;
     errno = errno_before;

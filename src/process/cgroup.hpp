@@ -121,9 +121,8 @@ TALUS_START void read_group(PathBuffer& path, const Tree& tree, Wanted wanted,
 
 TALUS_START bool is_there(PathBuffer& path, const char* mark) noexcept {
   const size_t length = path.length();
-  const long file = path.is_whole() && path.put(mark).is_whole()
-                        ? os::System::open_file(path.data())
-                        : -1;
+  const long file =
+      path.is_whole() && path.put(mark).is_whole() ? os::System::open_file(path.data()) : -1;
   if (file >= 0) os::System::close_file(file);
   path.cut_to(length);
   return file >= 0;
@@ -181,7 +180,7 @@ TALUS_START size_t find_by_custom(PathBuffer& path, const char* mounts, const Tr
 
 // A line: id, parent, device, root, mount point, options, ..., "-", file system, source, options.
 TALUS_START size_t find_by_mount(PathBuffer& path, const char* mount_table, const Tree& tree,
-                            TextPart group) noexcept {
+                                 TextPart group) noexcept {
   FileLines lines{mount_table};
   for (TextPart line; lines.next(line);) {
     for (int skipped = 0; skipped < 3; skipped++) line.take_until(' ');

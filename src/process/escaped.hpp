@@ -88,7 +88,8 @@ TextBuffer<Capacity>& put_escaped(TextBuffer<Capacity>& text, const char* name,
     } else if (word != nullptr) {
       text.put(word);
     } else if (form == NameForm::json && character.code < 0x20) {
-      text.put("\\u00").put_character("01"[character.code >> 4])
+      text.put("\\u00")
+          .put_character("01"[character.code >> 4])
           .put_character("0123456789abcdef"[character.code & 15]);
     } else {
       for (unsigned i = 0; i < character.length; i++) text.put_character(name[i]);

@@ -108,7 +108,7 @@ inline void renew_ids() noexcept {
 inline void after_fork_in_child() noexcept {
   // The thread has another id, and may be the one that reported a fault.
   if (os::reporting_thread.load_relaxed() != 0) os::System::note_report();  // [init]
-  if (forks_alone.load_relaxed()) return renew_ids();  // [own]
+  if (forks_alone.load_relaxed()) return renew_ids();                       // [own]
   file_stores.after_fork_in_child();  // first: from here on the memory is this process's own
   if (ends_interrupted_fork()) return after_interrupted_fork_in_child();
   forget_helper();
@@ -138,8 +138,8 @@ TALUS_START void watch_forks() noexcept {
   if (register_by == nullptr) register_by = __register_atfork;
   // A unit that calls pthread_atfork gets a copy of it at its far end, which would make the pages
   // around that part of every process.
-  if (register_by != nullptr && register_by(before_fork, after_fork_in_parent,
-                                            after_fork_in_child, __dso_handle) == 0) {
+  if (register_by != nullptr &&
+      register_by(before_fork, after_fork_in_parent, after_fork_in_child, __dso_handle) == 0) {
     return;
   }
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

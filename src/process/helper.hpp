@@ -63,11 +63,11 @@ struct HelperState {
 struct Helper {
   Lock lock;
   Lock pass;  // the helper holds it while it may hold others (interrupted_fork.hpp)
-  Atomic<HelperLife*> shared_life;  // null until a helper is needed; written under the lock
-  Atomic<bool> shared_is_allowed;   // may be started at all
-  uint32_t holds = 0;               // who needs a process without a helper just now; by the lock
+  Atomic<HelperLife*> shared_life;   // null until a helper is needed; written under the lock
+  Atomic<bool> shared_is_allowed;    // may be started at all
+  uint32_t holds = 0;                // who needs a process without a helper just now; by the lock
   Atomic<uint64_t> shared_retry_ms;  // not before this time
-  Atomic<uint32_t> process_id;  // of whose memory this is; 0: not known
+  Atomic<uint32_t> process_id;       // of whose memory this is; 0: not known
 };
 inline Helper helper;
 
@@ -142,9 +142,7 @@ inline bool is_place_free(HelperLife& life) noexcept {
 
 // A program that may have few threads counts them, and its children.
 inline constexpr size_t few_threads = 32;
-inline bool may_have_few_threads() noexcept {
-  return os::System::thread_count_max() < few_threads;
-}
+inline bool may_have_few_threads() noexcept { return os::System::thread_count_max() < few_threads; }
 
 // The lock is held.
 TALUS_USUAL void start_locked() noexcept {
@@ -341,7 +339,7 @@ inline void end_helper_for_ever(uint64_t patience_ms) noexcept {
 // In the child of a fork. At once: later it might be a child of vfork that asks. Not asked where a
 // filter was announced, which may forbid it: there is no helper from then on.
 inline void learn_process_id() noexcept {
-  if (helper.process_id.load_relaxed() == 0) return;  // [init]
+  if (helper.process_id.load_relaxed() == 0) return;             // [init]
   const bool may_ask = helper.shared_is_allowed.load_relaxed();  // [init]
   const long id = may_ask ? os::System::process_id() : 0;
   helper.process_id.store_relaxed(static_cast<uint32_t>(id));  // [init]

@@ -31,7 +31,7 @@ struct alignas(cache_line_bytes) HelperLife {
   // Whose memory this is, as far as known. A copy of the process has zero here (clear_in_children);
   // the child of a vfork, which has no memory of its own, its parent's.
   Atomic<uint32_t> process_id;
-  bool kernel_is_open;            // constant for a helper: it may name itself, and the like
+  bool kernel_is_open;  // constant for a helper: it may name itself, and the like
 };
 
 inline constexpr size_t helper_stack_bytes = 40 * kib;
@@ -91,8 +91,7 @@ inline void helper_lives() noexcept;
 inline bool make_helper(HelperLife& life) noexcept {
   const RoomLayout layout = RoomLayout::find();
   bind_functions(&life);
-  auto& block =
-      *reinterpret_cast<arch::ThreadBlock*>(layout.base_of(life) + layout.block_at);
+  auto& block = *reinterpret_cast<arch::ThreadBlock*>(layout.base_of(life) + layout.block_at);
   arch::prepare_thread_block(block);
   uint32_t* id = life.shared_id.futex_word();
   const long made = arch::clone_thread(&life, block, id, helper_enters);

@@ -24,8 +24,7 @@ class OptionLine {
     buffer_[used_] = '\0';
   }
   void add(const char* text) noexcept {
-    for (; *text != '\0'; ++text)
-      add_char(*text);
+    for (; *text != '\0'; ++text) add_char(*text);
   }
   // Text from outside: cut at 64 letters, and what could steer a terminal is shown as '?'.
   void add_foreign(const char* text, std::size_t length) noexcept {
@@ -42,8 +41,7 @@ class OptionLine {
       digits[count++] = static_cast<char>('0' + value % 10);
       value /= 10;
     } while (value != 0);
-    while (count != 0)
-      add_char(digits[--count]);
+    while (count != 0) add_char(digits[--count]);
   }
   std::size_t length() const noexcept { return used_; }
 
@@ -61,8 +59,7 @@ constexpr char option_upper(char letter) noexcept {
 }
 constexpr std::size_t option_length(const char* text) noexcept {
   std::size_t length = 0;
-  while (text[length] != '\0')
-    ++length;
+  while (text[length] != '\0') ++length;
   return length;
 }
 

@@ -60,8 +60,7 @@ inline std::uint64_t meant_factor(OptionUnit unit, const char* word) noexcept {
 }
 
 inline const char* behind_blanks(const char* text) noexcept {
-  while (*text == ' ' || *text == '\t')
-    ++text;
+  while (*text == ' ' || *text == '\t') ++text;
   return text;
 }
 
@@ -76,8 +75,7 @@ inline bool guess_option_number(const OptionRow& row, const char* text,
   if (*whole.end == '.') {
     part = read_digits(whole.end + 1);
     if (part.end - whole.end > 7) return false;
-    for (const char* digit = whole.end + 1; digit != part.end; ++digit)
-      parts *= 10;
+    for (const char* digit = whole.end + 1; digit != part.end; ++digit) parts *= 10;
   }
   char word[16];
   std::size_t length = 0;
@@ -85,8 +83,7 @@ inline bool guess_option_number(const OptionRow& row, const char* text,
     if (length + 1 == sizeof word) return false;
     word[length++] = *letter;
   }
-  while (length != 0 && (word[length - 1] == ' ' || word[length - 1] == '\t'))
-    --length;
+  while (length != 0 && (word[length - 1] == ' ' || word[length - 1] == '\t')) --length;
   word[length] = '\0';
   const std::uint64_t factor = meant_factor(row.unit, word);
   if (factor == 0 || whole.overflow || whole.value > most / factor) return false;

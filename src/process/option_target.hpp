@@ -78,8 +78,7 @@ inline std::size_t option_distance(const char* text, std::size_t length,
   const std::size_t full = option_length(name);
   const std::size_t columns = full < letters_max ? full : letters_max;
   const std::size_t lines = length < letters_max ? length : letters_max;
-  for (std::size_t j = 0; j <= columns; ++j)
-    rows[0][j] = j;
+  for (std::size_t j = 0; j <= columns; ++j) rows[0][j] = j;
   for (std::size_t i = 1; i <= lines; ++i) {
     for (std::size_t j = 0; j <= columns; ++j) {
       rows[2][j] = rows[1][j];

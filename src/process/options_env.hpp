@@ -38,8 +38,7 @@ inline void add_option_env_name(OptionLine& line, const OptionRow& row) noexcept
 inline const OptionRow* find_option_env(const char* name, std::size_t length) noexcept {
   for (const OptionRow& row : option_rows) {
     std::size_t i = 0;
-    while (i < length && row.name[i] != '\0' && name[i] == option_upper(row.name[i]))
-      ++i;
+    while (i < length && row.name[i] != '\0' && name[i] == option_upper(row.name[i])) ++i;
     if (i == length && row.name[i] == '\0') return &row;
   }
   return nullptr;
@@ -93,8 +92,7 @@ TALUS_START OptionsResult read_environment(const char* const* envp, OptionTarget
     const char* name = option_env_name(*envp);
     if (name == nullptr) continue;
     std::size_t length = 0;
-    while (name[length] != '\0' && name[length] != '=')
-      ++length;
+    while (name[length] != '\0' && name[length] != '=') ++length;
     if (name[length] == '\0' || !is_option_env(name, length)) continue;
     const OptionRow* row = find_option_env(name, length);
     char buffer[option_warning_bytes_max];

@@ -42,11 +42,9 @@ inline OptionParse parse_option_word(const OptionRow& row, const char* text,
   const char* word = option_words(row.id);
   for (std::uint64_t index = 0;; ++index) {
     std::size_t end = 0;
-    while (word[end] != '\0' && word[end] != '|')
-      ++end;
+    while (word[end] != '\0' && word[end] != '|') ++end;
     std::size_t i = 0;
-    while (i < end && i < length && option_lower(text[i]) == word[i])
-      ++i;
+    while (i < end && i < length && option_lower(text[i]) == word[i]) ++i;
     if (i == end && i == length) {
       out = index;
       return OptionParse::accepted;
@@ -59,8 +57,7 @@ inline OptionParse parse_option_word(const OptionRow& row, const char* text,
 inline OptionParse parse_option_text(const char* text, OptionText& out) noexcept {
   const std::size_t length = option_length(text);
   if (length >= option_text_bytes_max) return OptionParse::out_of_range;
-  for (std::size_t i = 0; i <= length; ++i)
-    out.bytes[i] = text[i];
+  for (std::size_t i = 0; i <= length; ++i) out.bytes[i] = text[i];
   return OptionParse::accepted;
 }
 
@@ -117,8 +114,7 @@ inline void add_option_index(OptionLine& line, const OptionRow& row, std::uint64
     if (*word == '\0') return;
     if (*word == '|') --index;
   }
-  for (; *word != '\0' && *word != '|'; ++word)
-    line.add_char(*word);
+  for (; *word != '\0' && *word != '|'; ++word) line.add_char(*word);
 }
 
 inline void add_option_field(OptionLine& line, const OptionRow&, const OptionText& field) noexcept {

@@ -12,9 +12,15 @@
 namespace talus {
 
 // What a provider may have.
-inline constexpr OptionRow provider_bytes_row = {
-    OptionId::provider, {}, OptionKind::number, 0, std::uint64_t{1} << 20, std::uint64_t{1} << 47,
-    OptionUnit::bytes, OptionReload::at_start, {}};
+inline constexpr OptionRow provider_bytes_row = {OptionId::provider,
+                                                 {},
+                                                 OptionKind::number,
+                                                 0,
+                                                 std::uint64_t{1} << 20,
+                                                 std::uint64_t{1} << 47,
+                                                 OptionUnit::bytes,
+                                                 OptionReload::at_start,
+                                                 {}};
 
 // `word`=VALUE of a provider, up to a comma or the end, which `text` is moved behind.
 struct ProviderWord {
@@ -27,8 +33,7 @@ constexpr bool take_provider_word(const char*& text, const char* word, ProviderW
     if (option_lower(text[i]) != word[i]) return false;
   }
   const char* end = text + length;
-  while (*end != '\0' && *end != ',')
-    ++end;
+  while (*end != '\0' && *end != ',') ++end;
   out = ProviderWord{text + length, static_cast<std::size_t>(end - text) - length};
   text = *end == ',' ? end + 1 : end;
   return true;
@@ -36,8 +41,7 @@ constexpr bool take_provider_word(const char*& text, const char* word, ProviderW
 inline OptionParse parse_provider_bytes(const ProviderWord& word, std::uint64_t& out) noexcept {
   char digits[32] = {};
   if (word.length >= sizeof digits) return OptionParse::malformed;
-  for (std::size_t i = 0; i < word.length; ++i)
-    digits[i] = word.value[i];
+  for (std::size_t i = 0; i < word.length; ++i) digits[i] = word.value[i];
   return parse_option_number(provider_bytes_row, digits, out);
 }
 constexpr bool parse_provider_switch(const ProviderWord& word, bool& out) noexcept {
@@ -57,8 +61,7 @@ inline bool guess_provider_bytes(const char* text, std::uint64_t& out) noexcept 
     if (!take_provider_word(text, "", word)) return false;
   }
   char digits[32] = {};
-  for (std::size_t i = 0; i < word.length && i + 1 < sizeof digits; ++i)
-    digits[i] = word.value[i];
+  for (std::size_t i = 0; i < word.length && i + 1 < sizeof digits; ++i) digits[i] = word.value[i];
   std::uint64_t known = 0;
   return parse_option_number(provider_bytes_row, digits, known) == OptionParse::malformed &&
          guess_option_number(provider_bytes_row, digits, out);
@@ -74,8 +77,7 @@ inline OptionParse parse_provider(const char* text, ProviderChoice& out) noexcep
   OptionParse parse = OptionParse::accepted;
   if (is_file) {
     if (word.length == 0 || word.length >= sizeof out.directory) return OptionParse::malformed;
-    for (std::size_t i = 0; i < word.length; ++i)
-      out.directory[i] = word.value[i];
+    for (std::size_t i = 0; i < word.length; ++i) out.directory[i] = word.value[i];
   } else {
     parse = parse_provider_bytes(word, out.bytes);
   }

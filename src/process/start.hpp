@@ -58,8 +58,9 @@ inline void say_options() noexcept {
   text.put("\n");
   os::System::write_error(text.data(), text.length());
   if (os::System::is_purge_broken()) {
-    warn("talus: MADV_DONTNEED is answered and clears nothing here (an emulator or a sandbox), so "
-         "no memory is given back");
+    warn(
+        "talus: MADV_DONTNEED is answered and clears nothing here (an emulator or a sandbox), so "
+        "no memory is given back");
   }
   const bool is_share = options.limit_soft.kind == AmountKind::percent ||
                         options.limit_hard.kind == AmountKind::percent;
@@ -123,7 +124,7 @@ TALUS_START void start_clock_samples() noexcept {
 TALUS_START void process_starts() noexcept {
   if (has_started.load_relaxed()) return;  // [init] constructors run one after the other
   has_started.store_relaxed(true);         // [init]
-  process_started_ns.store_relaxed(os::System::now_ns());  // [init]
+  process_started_ns.store_relaxed(os::System::now_ns());   // [init]
   report::shared_last_act.store_relaxed(&reported::begin);  // [init]
   configure_process();
   find_limits();

@@ -221,8 +221,9 @@ inline uint64_t thread_value(const ThreadTotals& thread, size_t field) noexcept 
   return values[field];
 }
 inline uint64_t instance_value(const InstanceTotals& heap, size_t field) noexcept {
-  const size_t values[] = {heap.live(), heap.free,  heap.slab_ends,  heap.total(),     heap.peak,
-                           heap.limit,  heap.live_count, heap.large_count, heap.slab_count};
+  const size_t values[] = {heap.live(),     heap.free,        heap.slab_ends,
+                           heap.total(),    heap.peak,        heap.limit,
+                           heap.live_count, heap.large_count, heap.slab_count};
   static_assert(sizeof values / sizeof values[0] == instance_statistic_count, "one for each row");
   return values[field];
 }

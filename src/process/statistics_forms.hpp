@@ -138,13 +138,16 @@ inline void put_instances(StatisticsOutput& out, const HeapTotals& totals) noexc
     text.put("\n");
   });
   if (totals.instance_count <= instances_in_text_max) return;
-  out.next().put("  and ").put_number(totals.instance_count - instances_in_text_max)
-      .put(" more\n");
+  out.next().put("  and ").put_number(totals.instance_count - instances_in_text_max).put(" more\n");
 }
 
 inline void print(StatisticsOutput& out, const Statistics& all) noexcept {
-  out.next().put("talus ").put(version_text).put(", process ")
-      .put_number(all.values[static_cast<size_t>(StatisticId::process_id)]).put("\n");
+  out.next()
+      .put("talus ")
+      .put(version_text)
+      .put(", process ")
+      .put_number(all.values[static_cast<size_t>(StatisticId::process_id)])
+      .put("\n");
   size_t row = 1;  // the process is named already
   for (const StatisticGroup& group : statistic_groups) {
     bool has_title = false;
@@ -212,7 +215,9 @@ inline void put_instances(StatisticsOutput& out) noexcept {
     put_escaped(text.put("\":{\"name\":\""), heap.name, NameForm::json).put("\"");
     out.next();
     for (size_t field = 0; field < instance_statistic_count; field++) {
-      text.put(",\"").put(instance_statistic_rows[field].field).put("\":")
+      text.put(",\"")
+          .put(instance_statistic_rows[field].field)
+          .put("\":")
           .put_number(instance_value(heap, field));
     }
     text.put("}");
@@ -255,7 +260,10 @@ static_assert(statistic_count * 21 < StatisticsOutput::buffer_bytes, "a row fits
 inline void print(StatisticsOutput& out, const Statistics& all, bool with_header) noexcept {
   if (with_header) {
     for (size_t row = 0; row < statistic_count; row++) {
-      out.next().put(row == 0 ? "" : ",").put(statistic_rows[row].group).put(".")
+      out.next()
+          .put(row == 0 ? "" : ",")
+          .put(statistic_rows[row].group)
+          .put(".")
           .put(statistic_rows[row].field);
     }
     out.next().put("\r\n");
@@ -282,8 +290,7 @@ inline void put_head(StatisticsOutput& out, const StatisticRow& row) noexcept {
   put_name(text.put("# TYPE "), row)
       .put(row.kind == StatisticKind::counter ? " counter\n" : " gauge\n");
   if (row.unit != StatisticUnit::none) {
-    put_name(text.put("# UNIT "), row)
-        .put(row.unit == StatisticUnit::bytes ? " bytes\n" : " ms\n");
+    put_name(text.put("# UNIT "), row).put(row.unit == StatisticUnit::bytes ? " bytes\n" : " ms\n");
   }
   put_name(text.put("# HELP "), row).put(" ").put(row.help).put("\n");
 }
@@ -293,9 +300,12 @@ inline void put_classes(StatisticsOutput& out, const HeapTotals& totals) noexcep
     put_head(out, class_statistic_rows[field]);
     for (size_t index = 0; index < class_count; index++) {
       if (totals.classes[index].slabs == 0) continue;
-      put_name(out.next(), class_statistic_rows[field]).put("{size=\"")
-          .put_number(size_class_table.rows[index].block_bytes).put("\"} ")
-          .put_number(class_value(totals.classes[index], field)).put("\n");
+      put_name(out.next(), class_statistic_rows[field])
+          .put("{size=\"")
+          .put_number(size_class_table.rows[index].block_bytes)
+          .put("\"} ")
+          .put_number(class_value(totals.classes[index], field))
+          .put("\n");
     }
   }
 }
@@ -304,8 +314,12 @@ inline void put_threads(StatisticsOutput& out) noexcept {
   for (size_t field = 0; field < thread_statistic_count; field++) {
     put_head(out, thread_statistic_rows[field]);
     const auto put_thread = [&out, field](size_t number, const ThreadTotals& thread) noexcept {
-      put_name(out.next(), thread_statistic_rows[field]).put("{thread=\"").put_number(number)
-          .put("\"} ").put_number(thread_value(thread, field)).put("\n");
+      put_name(out.next(), thread_statistic_rows[field])
+          .put("{thread=\"")
+          .put_number(number)
+          .put("\"} ")
+          .put_number(thread_value(thread, field))
+          .put("\n");
     };
     visit_threads(threads_told_max, put_thread);
   }
@@ -319,8 +333,10 @@ inline void put_instances(StatisticsOutput& out, const HeapTotals& totals) noexc
     put_head(out, row);
     visit_instances(instances_told_max, [&](const InstanceTotals& heap) noexcept {
       auto& text = put_name(out.next(), row).put("{instance=\"").put_number(heap.number);
-      put_escaped(text.put("\",heap=\""), heap.name, NameForm::openmetrics).put("\"} ")
-          .put_number(instance_value(heap, field)).put("\n");
+      put_escaped(text.put("\",heap=\""), heap.name, NameForm::openmetrics)
+          .put("\"} ")
+          .put_number(instance_value(heap, field))
+          .put("\n");
     });
   }
 }
@@ -330,8 +346,10 @@ inline void print(StatisticsOutput& out, const Statistics& all) noexcept {
     if (!all.is_known[row]) continue;
     put_head(out, statistic_rows[row]);
     const bool is_counter = statistic_rows[row].kind == StatisticKind::counter;
-    put_name(out.next(), statistic_rows[row]).put(is_counter ? "_total " : " ")
-        .put_number(all.values[row]).put("\n");
+    put_name(out.next(), statistic_rows[row])
+        .put(is_counter ? "_total " : " ")
+        .put_number(all.values[row])
+        .put("\n");
   }
   put_classes(out, all.totals);
   put_threads(out);

@@ -15,9 +15,9 @@ namespace talus {
 
 // What a sample does while its reader does not read.
 enum class Reader : uint8_t {
-  waited_for,    // the program called, and waits as for its own writes
-  of_own_file,   // opened by Talus, so that a write never waits: tried again for a while
-  of_programs,   // stdout or stderr, where a write may wait: asked before, for a while
+  waited_for,   // the program called, and waits as for its own writes
+  of_own_file,  // opened by Talus, so that a write never waits: tried again for a while
+  of_programs,  // stdout or stderr, where a write may wait: asked before, for a while
 };
 // A sample waits this long in all. Programs share stdout and stderr with their samples, and a
 // pager is slow to read them.

@@ -36,7 +36,7 @@ inline bool may_be_unloaded() noexcept {
 
 struct ThreadEnd {
   Lock lock;
-  Atomic<bool> has_key;  // set once under the lock, cleared when the library is unloaded
+  Atomic<bool> has_key;           // set once under the lock, cleared when the library is unloaded
   Atomic<uint32_t> ending_count;  // threads inside thread_ends
   pthread_key_t key = 0;
 };

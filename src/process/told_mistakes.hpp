@@ -21,7 +21,7 @@ inline constexpr size_t told_mistakes_max = 16;
 inline constexpr size_t told_hash_letters = 8;
 
 // The variable with its zero, at most.
-using ToldText = TextBuffer<sizeof told_variable + 1 + told_mistakes_max * (told_hash_letters + 1)>;
+using ToldText = TextBuffer<sizeof told_variable + 1 + told_mistakes_max*(told_hash_letters + 1)>;
 
 // FNV-1a.
 constexpr uint32_t hash_of_mistake(const char* line) noexcept {

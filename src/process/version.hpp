@@ -22,8 +22,9 @@ struct VersionNote {
   char text[(sizeof(version_text) + 3) / 4 * 4];
 };
 
-[[gnu::section(".note.talus"), gnu::used, gnu::aligned(4)]] static const VersionNote version_note =
-    {6, sizeof(version_text), 1, "Talus", TALUS_VERSION};
+[[gnu::section(".note.talus"), gnu::used,
+  gnu::aligned(4)]] static const VersionNote version_note = {6, sizeof(version_text), 1, "Talus",
+                                                             TALUS_VERSION};
 
 }  // namespace talus
 

@@ -21,7 +21,7 @@ enum class OptionSource : std::uint8_t {
   xdg_file,     // $XDG_CONFIG_HOME/talus.conf
   named_file,   // the one that TALUS_CONFIG names
   environment,
-  call,         // talus_set_option
+  call,  // talus_set_option
 };
 
 struct OptionOrigin {

@@ -57,10 +57,10 @@ enum class HeapMode : std::uint8_t { none, mapped, mapped_underrun };
 enum class ProviderKind : std::uint8_t { os, prealloc, file };
 struct ProviderChoice {
   ProviderKind kind{ProviderKind::os};
-  bool falls_back{false};      // prealloc: the kernel is asked when all is used
-  bool grows{true};            // file: reserved as it is needed, not at once
-  std::uint64_t bytes{0};      // prealloc, file: so much; 0, for a file that grows: no bound
-  char directory[200]{};       // file; short enough for the whole to be a text
+  bool falls_back{false};  // prealloc: the kernel is asked when all is used
+  bool grows{true};        // file: reserved as it is needed, not at once
+  std::uint64_t bytes{0};  // prealloc, file: so much; 0, for a file that grows: no bound
+  char directory[200]{};   // file; short enough for the whole to be a text
 };
 
 enum class OptionKind : std::uint8_t { number, amount, boolean, text, words, provider };
@@ -133,77 +133,77 @@ struct OptionTypeOf<HeapMode> {
 // ROW(name, type, default, min, max, unit, reload, help)
 // For text min and max are lengths, for booleans and words they are indices, for amounts bytes.
 // The environment name is TALUS_ and the name in upper case.
-#define TALUS_OPTION_ROWS(ROW)                                                                 \
-  ROW(preset, Preset, Preset::usual, 0, 3, none, at_start,                                     \
-      "other defaults for how much memory is kept, and where: the table of presets below")     \
-  ROW(config, OptionText, "", 0, option_text_bytes_max - 1, none, at_start,                    \
-      "the file with options to read instead of /etc/talus.conf and ~/.config/talus.conf; "    \
-      "none: no file; this option counts in the environment only")                             \
-  ROW(print_stats, OptionText, "", 0, option_text_bytes_max - 1, none, at_start,               \
-      "where statistics go: stdout, stderr or a file name, in which %p is the process id; "    \
-      "empty: nowhere")                                                                        \
-  ROW(print_stats_format, StatsFormat, StatsFormat::text, 0, 3, none, at_start,                \
-      "form of the statistics; a file gets them one after the other, but of openmetrics the "  \
-      "last alone")                                                                            \
-  ROW(print_stats_trigger, std::uint64_t, 1, 0, 7, none, at_start,                             \
-      "when statistics are printed, a sum: 0: never, 1: at exit, 2: every print_stats_ms, "    \
-      "also when the program is idle, 4: every print_stats_bytes; 1 and 4 count all calls")    \
-  ROW(print_stats_ms, std::uint64_t, 10000, 10, 86400000, ms, at_start,                        \
-      "time between two samples of trigger 2")                                                 \
-  ROW(print_stats_bytes, std::uint64_t, 1073741824, 4096, std::uint64_t{1} << 60, bytes,       \
-      at_start, "bytes allocated between two samples of trigger 4, to 64 KiB for each thread") \
-  ROW(decay_ms, std::uint64_t, 1000, 0, 3600000, ms, while_running,                            \
-      "free memory unused for that long is returned to the kernel; 0: at once")                \
-  ROW(retain_bytes, std::uint64_t, 67108864, 0, std::uint64_t{1} << 47, bytes, while_running,  \
-      "at most that much free memory that has been touched is kept for reuse, beside what was "\
-      "in use until decay_ms ago; 0: none")                                                    \
-  ROW(list_bytes, std::uint64_t, list_bytes_max, 0, list_bytes_most, bytes, at_start,          \
-      "free blocks of a size class that a thread may hold, four times as much above 4 KiB, 96 "\
-      "times as much of blocks above 32 KiB together; at least 4 and at most 1024 blocks; "    \
-      "four times as many where it takes and frees them in waves, within 128 times as much")   \
-  ROW(arena_bytes, std::uint64_t, 4194304, 1048576, 1073741824, bytes, while_running,          \
-      "size of the first address range taken from the kernel; below 2 MiB none is aligned to " \
-      "huge pages")                                                                            \
-  ROW(heaps, std::uint64_t, 0, 0, 1023, none, at_start,                                        \
-      "heaps that threads share; 0: one for each processor that the process may use")         \
-  ROW(on_foreign_free, ForeignFree, ForeignFree::abort, 0, 1, none, at_start,                  \
-      "what free() does with a pointer that did not come from Talus")                          \
-  ROW(helper, bool, true, 0, 1, none, at_start,                                                \
-      "a thread of Talus' own gives free memory back while the program is idle; 0: only calls "\
-      "of the allocator do")                                                                   \
-  ROW(libc_calls, bool, false, 0, 1, none, at_start,                                           \
-      "pages go by the C library's munmap, madvise and mremap, so that libraries that hook "   \
-      "these see it; there is no helper then; 0: by system calls of Talus' own")               \
-  ROW(limit_soft, OptionAmount, OptionAmount{}, 0, std::uint64_t{1} << 47, bytes, while_running,\
-      "with more memory than that Talus gives free memory back at once; a percentage is one "  \
-      "of the cgroup's memory limit; empty: 7/8 of the cgroup's limit; 0: none")               \
-  ROW(limit_hard, OptionAmount, OptionAmount{}, 0, std::uint64_t{1} << 47, bytes, while_running,\
-      "an allocation with which Talus would have more memory than that fails; a percentage "   \
-      "is one of the cgroup's memory limit; empty or 0: none")                                 \
-  ROW(thp, HugePages, HugePages::adaptive, 0, 2, none, while_running,                          \
+#define TALUS_OPTION_ROWS(ROW)                                                                     \
+  ROW(preset, Preset, Preset::usual, 0, 3, none, at_start,                                         \
+      "other defaults for how much memory is kept, and where: the table of presets below")         \
+  ROW(config, OptionText, "", 0, option_text_bytes_max - 1, none, at_start,                        \
+      "the file with options to read instead of /etc/talus.conf and ~/.config/talus.conf; "        \
+      "none: no file; this option counts in the environment only")                                 \
+  ROW(print_stats, OptionText, "", 0, option_text_bytes_max - 1, none, at_start,                   \
+      "where statistics go: stdout, stderr or a file name, in which %p is the process id; "        \
+      "empty: nowhere")                                                                            \
+  ROW(print_stats_format, StatsFormat, StatsFormat::text, 0, 3, none, at_start,                    \
+      "form of the statistics; a file gets them one after the other, but of openmetrics the "      \
+      "last alone")                                                                                \
+  ROW(print_stats_trigger, std::uint64_t, 1, 0, 7, none, at_start,                                 \
+      "when statistics are printed, a sum: 0: never, 1: at exit, 2: every print_stats_ms, "        \
+      "also when the program is idle, 4: every print_stats_bytes; 1 and 4 count all calls")        \
+  ROW(print_stats_ms, std::uint64_t, 10000, 10, 86400000, ms, at_start,                            \
+      "time between two samples of trigger 2")                                                     \
+  ROW(print_stats_bytes, std::uint64_t, 1073741824, 4096, std::uint64_t{1} << 60, bytes, at_start, \
+      "bytes allocated between two samples of trigger 4, to 64 KiB for each thread")               \
+  ROW(decay_ms, std::uint64_t, 1000, 0, 3600000, ms, while_running,                                \
+      "free memory unused for that long is returned to the kernel; 0: at once")                    \
+  ROW(retain_bytes, std::uint64_t, 67108864, 0, std::uint64_t{1} << 47, bytes, while_running,      \
+      "at most that much free memory that has been touched is kept for reuse, beside what was "    \
+      "in use until decay_ms ago; 0: none")                                                        \
+  ROW(list_bytes, std::uint64_t, list_bytes_max, 0, list_bytes_most, bytes, at_start,              \
+      "free blocks of a size class that a thread may hold, four times as much above 4 KiB, 96 "    \
+      "times as much of blocks above 32 KiB together; at least 4 and at most 1024 blocks; "        \
+      "four times as many where it takes and frees them in waves, within 128 times as much")       \
+  ROW(arena_bytes, std::uint64_t, 4194304, 1048576, 1073741824, bytes, while_running,              \
+      "size of the first address range taken from the kernel; below 2 MiB none is aligned to "     \
+      "huge pages")                                                                                \
+  ROW(heaps, std::uint64_t, 0, 0, 1023, none, at_start,                                            \
+      "heaps that threads share; 0: one for each processor that the process may use")              \
+  ROW(on_foreign_free, ForeignFree, ForeignFree::abort, 0, 1, none, at_start,                      \
+      "what free() does with a pointer that did not come from Talus")                              \
+  ROW(helper, bool, true, 0, 1, none, at_start,                                                    \
+      "a thread of Talus' own gives free memory back while the program is idle; 0: only calls "    \
+      "of the allocator do")                                                                       \
+  ROW(libc_calls, bool, false, 0, 1, none, at_start,                                               \
+      "pages go by the C library's munmap, madvise and mremap, so that libraries that hook "       \
+      "these see it; there is no helper then; 0: by system calls of Talus' own")                   \
+  ROW(limit_soft, OptionAmount, OptionAmount{}, 0, std::uint64_t{1} << 47, bytes, while_running,   \
+      "with more memory than that Talus gives free memory back at once; a percentage is one "      \
+      "of the cgroup's memory limit; empty: 7/8 of the cgroup's limit; 0: none")                   \
+  ROW(limit_hard, OptionAmount, OptionAmount{}, 0, std::uint64_t{1} << 47, bytes, while_running,   \
+      "an allocation with which Talus would have more memory than that fails; a percentage "       \
+      "is one of the cgroup's memory limit; empty or 0: none")                                     \
+  ROW(thp, HugePages, HugePages::adaptive, 0, 2, none, while_running,                              \
       "huge pages are asked for: never, where a large process fills its memory, or always")        \
-  ROW(pressure, bool, false, 0, 1, none, at_start,                                             \
-      "while the kernel reports memory pressure (PSI), all free memory goes back at once")     \
-  ROW(provider, ProviderChoice, ProviderChoice{}, 0, 0, none, at_start,                        \
-      "where memory comes from: the kernel; SIZE bytes, taken at the start; or a file without a "\
-      "name in a directory, growing or with all its size at the start")                        \
-  ROW(name_mappings, bool, false, 0, 1, none, at_start,                                        \
-      "memory from the kernel is [anon:talus] in /proc/PID/maps, where the kernel has names")  \
-  ROW(mode, HeapMode, HeapMode::none, 0, 2, none, at_start,                                    \
-      "none; mapped: each block ends where memory ends, so that an overrun or a use after "    \
-      "free faults at once; mapped-underrun: each begins there")                               \
-  ROW(quarantine_bytes, std::uint64_t, std::uint64_t{4} << 30, 0, std::uint64_t{1} << 46,      \
-      bytes, at_start,                                                                         \
-      "mapped blocks: addresses of freed blocks that stay inaccessible before they are used "  \
-      "again; addresses only, no memory")                                                      \
-  ROW(mapped_mappings, std::uint64_t, 0, 0, 1000000000, none, at_start,                        \
-      "mapped blocks: mappings that they may have, two for each live block above 56 KiB, and " \
-      "for all before Linux 6.13; beyond that blocks are ordinary; 0: three quarters of "      \
-      "vm.max_map_count")                                                                      \
-  ROW(mapped_blocks, std::uint64_t, 262144, 0, std::uint64_t{1} << 40, none, at_start,         \
-      "mapped blocks: live ones at a time, each with a page of memory at least; beyond that "  \
-      "blocks are ordinary")                                                                   \
-  ROW(verbose, bool, false, 0, 1, none, at_start,                                              \
+  ROW(pressure, bool, false, 0, 1, none, at_start,                                                 \
+      "while the kernel reports memory pressure (PSI), all free memory goes back at once")         \
+  ROW(provider, ProviderChoice, ProviderChoice{}, 0, 0, none, at_start,                            \
+      "where memory comes from: the kernel; SIZE bytes, taken at the start; or a file without a "  \
+      "name in a directory, growing or with all its size at the start")                            \
+  ROW(name_mappings, bool, false, 0, 1, none, at_start,                                            \
+      "memory from the kernel is [anon:talus] in /proc/PID/maps, where the kernel has names")      \
+  ROW(mode, HeapMode, HeapMode::none, 0, 2, none, at_start,                                        \
+      "none; mapped: each block ends where memory ends, so that an overrun or a use after "        \
+      "free faults at once; mapped-underrun: each begins there")                                   \
+  ROW(quarantine_bytes, std::uint64_t, std::uint64_t{4} << 30, 0, std::uint64_t{1} << 46, bytes,   \
+      at_start,                                                                                    \
+      "mapped blocks: addresses of freed blocks that stay inaccessible before they are used "      \
+      "again; addresses only, no memory")                                                          \
+  ROW(mapped_mappings, std::uint64_t, 0, 0, 1000000000, none, at_start,                            \
+      "mapped blocks: mappings that they may have, two for each live block above 56 KiB, and "     \
+      "for all before Linux 6.13; beyond that blocks are ordinary; 0: three quarters of "          \
+      "vm.max_map_count")                                                                          \
+  ROW(mapped_blocks, std::uint64_t, 262144, 0, std::uint64_t{1} << 40, none, at_start,             \
+      "mapped blocks: live ones at a time, each with a page of memory at least; beyond that "      \
+      "blocks are ordinary")                                                                       \
+  ROW(verbose, bool, false, 0, 1, none, at_start,                                                  \
       "one line at start with the version, the options in effect and the limits found")
 
 // The values. A default-constructed Options holds the defaults of the table, and is a constant

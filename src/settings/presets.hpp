@@ -24,12 +24,12 @@ struct PresetRow {
 // in large pieces.
 inline constexpr PresetRow preset_rows[] = {
     //                        tiny     small    default     fast
-    {OptionId::decay_ms,     {"0",     "250ms", "1s",       "10s"}},
-    {OptionId::retain_bytes, {"0",     "8MiB",  "64MiB",    "1GiB"}},
-    {OptionId::list_bytes,   {"1KiB",  "4KiB",  "16KiB",    "64KiB"}},
-    {OptionId::arena_bytes,  {"1MiB",  "2MiB",  "4MiB",     "64MiB"}},
-    {OptionId::heaps,        {"1",     "4",     "0",        "0"}},
-    {OptionId::thp,          {"never", "never", "adaptive", "always"}},
+    {OptionId::decay_ms, {"0", "250ms", "1s", "10s"}},
+    {OptionId::retain_bytes, {"0", "8MiB", "64MiB", "1GiB"}},
+    {OptionId::list_bytes, {"1KiB", "4KiB", "16KiB", "64KiB"}},
+    {OptionId::arena_bytes, {"1MiB", "2MiB", "4MiB", "64MiB"}},
+    {OptionId::heaps, {"1", "4", "0", "0"}},
+    {OptionId::thp, {"never", "never", "adaptive", "always"}},
 };
 
 }  // namespace talus

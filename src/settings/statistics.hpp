@@ -22,130 +22,130 @@ enum class StatisticKind : std::uint8_t { gauge, counter };
 enum class StatisticUnit : std::uint8_t { none, bytes, ms };
 
 // ROW(group, field, kind, unit, label, help): label stands in the text form.
-#define TALUS_STATISTIC_ROWS(ROW)                                                               \
-  ROW(process, id, gauge, none, "process", "the process's id")                                  \
-  ROW(process, uptime_ms, gauge, ms, "wall time", "since the process began with Talus")         \
-  ROW(process, user_ms, counter, ms, "user time", "processor time in the program")              \
-  ROW(process, system_ms, counter, ms, "system time", "processor time in the kernel")           \
-  ROW(process, resident_bytes, gauge, bytes, "RSS", "resident memory, as the kernel counts it") \
-  ROW(process, resident_peak_bytes, gauge, bytes, "peak RSS", "the most it ever was")           \
-  ROW(process, minor_faults, counter, none, "minor page faults", "page faults without reading") \
-  ROW(process, major_faults, counter, none, "major page faults", "page faults that read a disk")\
-  ROW(resident, total_bytes, gauge, bytes, "Talus",                                             \
-      "resident memory of Talus: the sum of the parts below, but not_ours")                     \
-  ROW(resident, live_small_bytes, gauge, bytes, "live, small",                                  \
-      "blocks in slabs in use: of blocks out of their slabs the share by bytes")                \
-  ROW(resident, live_large_bytes, gauge, bytes, "live, large", "blocks of their own in use")    \
-  ROW(resident, listed_bytes, gauge, bytes, "free, in thread lists",                            \
-      "free blocks that threads have at hand: of blocks out of their slabs the share by bytes") \
-  ROW(resident, remote_bytes, gauge, bytes, "free, on their way",                               \
-      "blocks freed by other threads and not yet home: the share by bytes")                     \
-  ROW(resident, free_bytes, gauge, bytes, "free, in slabs", "free blocks, as far as resident")  \
-  ROW(resident, kept_bytes, gauge, bytes, "free, kept large blocks",                            \
-      "large blocks that threads freed and keep")                                               \
-  ROW(resident, retained_bytes, gauge, bytes, "free, retained ranges",                          \
-      "free address space that is still resident")                                              \
-  ROW(resident, metadata_bytes, gauge, bytes, "metadata",                                       \
-      "descriptors, heaps, thread caches and the page map")                                     \
-  ROW(resident, rest_bytes, gauge, bytes, "rest",                                               \
-      "ends of slabs and of large blocks, and what changed hands during the look")              \
-  ROW(resident, not_ours_bytes, gauge, bytes, "not Talus'",                                     \
-      "process.resident_bytes less resident.total_bytes: code, stacks, other mappings")         \
-  ROW(heap, total_bytes, gauge, bytes, "all heaps",                                             \
-      "address space that heaps use, resident or not: the sum of the eight parts below")        \
-  ROW(heap, live_small_bytes, gauge, bytes, "live, small", "blocks in slabs in use")            \
-  ROW(heap, live_large_bytes, gauge, bytes, "live, large",                                      \
-      "blocks of their own in use, to the end of their last page")                              \
-  ROW(heap, listed_bytes, gauge, bytes, "free, in thread lists",                                \
-      "free blocks that threads have at hand")                                                  \
-  ROW(heap, remote_bytes, gauge, bytes, "free, on their way",                                   \
-      "freed blocks on their way to their heap, in batches and messages")                       \
-  ROW(heap, free_bytes, gauge, bytes, "free, in slabs", "free blocks in their slabs")           \
-  ROW(heap, slab_end_bytes, gauge, bytes, "ends of slabs", "behind the last block of each slab")\
-  ROW(heap, kept_bytes, gauge, bytes, "free, kept large blocks",                                \
-      "large blocks that threads freed and keep, with their whole ranges")                      \
-  ROW(heap, large_end_bytes, gauge, bytes, "ends of large blocks",                              \
-      "head-room and rounding of large blocks to granules of 64 KiB, before and behind them")   \
-  ROW(heap, live_bytes, gauge, bytes, "live", "live_small_bytes and live_large_bytes")          \
-  ROW(heap, lean_bytes, gauge, bytes, "given back in slabs",                                    \
-      "of free_bytes, in slabs whose free pages went back to the kernel")                       \
-  ROW(heap, large_blocks, gauge, none, "large blocks", "large blocks in use")                   \
-  ROW(heap, slabs, gauge, none, "slabs", "ranges of equal small blocks")                        \
-  ROW(heap, heaps, gauge, none, "heaps", "heaps that there are; threads share them")            \
-  ROW(heap, deserted_heaps, gauge, none, "heaps without a thread", "of these, without a thread")\
-  ROW(heap, threads, gauge, none, "threads", "threads that have allocated and live")            \
-  ROW(heap, left_threads, gauge, none, "threads left by a fork",                                \
-      "caches of threads that a fork left behind, and that no thread took home yet")            \
-  ROW(heap, instances, gauge, none, "instances", "heaps that the program made, beside heaps")   \
-  ROW(heap, instance_live_bytes, gauge, bytes, "live, in instances",                            \
-      "of live_bytes: the sum of live_bytes of all instances, without what is provided")        \
-  ROW(heap, instance_total_bytes, gauge, bytes, "with instances",                               \
-      "of total_bytes: the sum of total_bytes of all instances, without what is provided")      \
-  ROW(heap, provided_live_bytes, gauge, bytes, "live, provided",                                \
-      "blocks in use in memory of instances' own providers, beside live_bytes")                 \
-  ROW(heap, provided_total_bytes, gauge, bytes, "provided",                                     \
-      "what these providers back, beside total_bytes")                                          \
-  ROW(space, reserved_bytes, gauge, bytes, "address space",                                     \
-      "in arenas; the sum of given, retained, purging and clean")                               \
-  ROW(space, given_bytes, gauge, bytes, "with heaps", "equals heap.total_bytes when all rest")  \
-  ROW(space, retained_bytes, gauge, bytes, "free, retained", "free, may still be resident")     \
-  ROW(space, purging_bytes, gauge, bytes, "free, going back", "being given back just now")      \
-  ROW(space, clean_bytes, gauge, bytes, "free, clean", "free and without memory")               \
-  ROW(space, reserved_peak_bytes, gauge, bytes, "address space, peak", "the most it ever was")  \
-  ROW(space, given_peak_bytes, gauge, bytes, "with heaps, peak", "the most it ever was")        \
-  ROW(space, metadata_bytes, gauge, bytes, "metadata",                                          \
-      "handed out for descriptors, heaps and thread caches, touched or not")                    \
-  ROW(space, arenas, gauge, none, "arenas", "reservations of address space")                    \
-  ROW(space, purged_bytes, counter, bytes, "given back to the kernel", "ever, of free pages")   \
-  ROW(space, purges, counter, none, "steps of giving back", "calls of the kernel for that")     \
-  ROW(space, limit_soft_bytes, gauge, bytes, "soft limit", "in effect; 0: none")                \
-  ROW(space, limit_hard_bytes, gauge, bytes, "hard limit", "in effect; 0: none")                \
-  ROW(calls, allocations, counter, none, "allocations", "calls that gave a block")              \
-  ROW(calls, frees, counter, none, "frees", "calls that took one back")                         \
-  ROW(calls, requested_bytes, counter, bytes, "requested in total",                             \
-      "that the program asked for, over all allocations")                                       \
-  ROW(calls, rounding_bytes, counter, bytes, "rounding in total",                               \
-      "that blocks were larger than asked for, over all allocations")                           \
-  ROW(calls, live_bytes, gauge, bytes, "live blocks", "of blocks allocated since counting began")\
-  ROW(calls, live_peak_bytes, gauge, bytes, "peak of live blocks",                              \
-      "the most it ever was, to 64 KiB for each thread")                                        \
-  ROW(calls, up_to_16, counter, none, "of up to 16 B", "allocations of that many bytes")        \
-  ROW(calls, up_to_64, counter, none, "of up to 64 B", "more than that, and up to this")        \
-  ROW(calls, up_to_256, counter, none, "of up to 256 B", "more than that, and up to this")      \
-  ROW(calls, up_to_1024, counter, none, "of up to 1 KiB", "more than that, and up to this")     \
-  ROW(calls, up_to_4096, counter, none, "of up to 4 KiB", "more than that, and up to this")     \
-  ROW(calls, up_to_32768, counter, none, "of up to 32 KiB", "more than that, and up to this")   \
-  ROW(calls, up_to_262144, counter, none, "of up to 256 KiB", "more than that, and up to this") \
-  ROW(calls, up_to_1048576, counter, none, "of up to 1 MiB", "more than that, and up to this")  \
+#define TALUS_STATISTIC_ROWS(ROW)                                                                 \
+  ROW(process, id, gauge, none, "process", "the process's id")                                    \
+  ROW(process, uptime_ms, gauge, ms, "wall time", "since the process began with Talus")           \
+  ROW(process, user_ms, counter, ms, "user time", "processor time in the program")                \
+  ROW(process, system_ms, counter, ms, "system time", "processor time in the kernel")             \
+  ROW(process, resident_bytes, gauge, bytes, "RSS", "resident memory, as the kernel counts it")   \
+  ROW(process, resident_peak_bytes, gauge, bytes, "peak RSS", "the most it ever was")             \
+  ROW(process, minor_faults, counter, none, "minor page faults", "page faults without reading")   \
+  ROW(process, major_faults, counter, none, "major page faults", "page faults that read a disk")  \
+  ROW(resident, total_bytes, gauge, bytes, "Talus",                                               \
+      "resident memory of Talus: the sum of the parts below, but not_ours")                       \
+  ROW(resident, live_small_bytes, gauge, bytes, "live, small",                                    \
+      "blocks in slabs in use: of blocks out of their slabs the share by bytes")                  \
+  ROW(resident, live_large_bytes, gauge, bytes, "live, large", "blocks of their own in use")      \
+  ROW(resident, listed_bytes, gauge, bytes, "free, in thread lists",                              \
+      "free blocks that threads have at hand: of blocks out of their slabs the share by bytes")   \
+  ROW(resident, remote_bytes, gauge, bytes, "free, on their way",                                 \
+      "blocks freed by other threads and not yet home: the share by bytes")                       \
+  ROW(resident, free_bytes, gauge, bytes, "free, in slabs", "free blocks, as far as resident")    \
+  ROW(resident, kept_bytes, gauge, bytes, "free, kept large blocks",                              \
+      "large blocks that threads freed and keep")                                                 \
+  ROW(resident, retained_bytes, gauge, bytes, "free, retained ranges",                            \
+      "free address space that is still resident")                                                \
+  ROW(resident, metadata_bytes, gauge, bytes, "metadata",                                         \
+      "descriptors, heaps, thread caches and the page map")                                       \
+  ROW(resident, rest_bytes, gauge, bytes, "rest",                                                 \
+      "ends of slabs and of large blocks, and what changed hands during the look")                \
+  ROW(resident, not_ours_bytes, gauge, bytes, "not Talus'",                                       \
+      "process.resident_bytes less resident.total_bytes: code, stacks, other mappings")           \
+  ROW(heap, total_bytes, gauge, bytes, "all heaps",                                               \
+      "address space that heaps use, resident or not: the sum of the eight parts below")          \
+  ROW(heap, live_small_bytes, gauge, bytes, "live, small", "blocks in slabs in use")              \
+  ROW(heap, live_large_bytes, gauge, bytes, "live, large",                                        \
+      "blocks of their own in use, to the end of their last page")                                \
+  ROW(heap, listed_bytes, gauge, bytes, "free, in thread lists",                                  \
+      "free blocks that threads have at hand")                                                    \
+  ROW(heap, remote_bytes, gauge, bytes, "free, on their way",                                     \
+      "freed blocks on their way to their heap, in batches and messages")                         \
+  ROW(heap, free_bytes, gauge, bytes, "free, in slabs", "free blocks in their slabs")             \
+  ROW(heap, slab_end_bytes, gauge, bytes, "ends of slabs", "behind the last block of each slab")  \
+  ROW(heap, kept_bytes, gauge, bytes, "free, kept large blocks",                                  \
+      "large blocks that threads freed and keep, with their whole ranges")                        \
+  ROW(heap, large_end_bytes, gauge, bytes, "ends of large blocks",                                \
+      "head-room and rounding of large blocks to granules of 64 KiB, before and behind them")     \
+  ROW(heap, live_bytes, gauge, bytes, "live", "live_small_bytes and live_large_bytes")            \
+  ROW(heap, lean_bytes, gauge, bytes, "given back in slabs",                                      \
+      "of free_bytes, in slabs whose free pages went back to the kernel")                         \
+  ROW(heap, large_blocks, gauge, none, "large blocks", "large blocks in use")                     \
+  ROW(heap, slabs, gauge, none, "slabs", "ranges of equal small blocks")                          \
+  ROW(heap, heaps, gauge, none, "heaps", "heaps that there are; threads share them")              \
+  ROW(heap, deserted_heaps, gauge, none, "heaps without a thread", "of these, without a thread")  \
+  ROW(heap, threads, gauge, none, "threads", "threads that have allocated and live")              \
+  ROW(heap, left_threads, gauge, none, "threads left by a fork",                                  \
+      "caches of threads that a fork left behind, and that no thread took home yet")              \
+  ROW(heap, instances, gauge, none, "instances", "heaps that the program made, beside heaps")     \
+  ROW(heap, instance_live_bytes, gauge, bytes, "live, in instances",                              \
+      "of live_bytes: the sum of live_bytes of all instances, without what is provided")          \
+  ROW(heap, instance_total_bytes, gauge, bytes, "with instances",                                 \
+      "of total_bytes: the sum of total_bytes of all instances, without what is provided")        \
+  ROW(heap, provided_live_bytes, gauge, bytes, "live, provided",                                  \
+      "blocks in use in memory of instances' own providers, beside live_bytes")                   \
+  ROW(heap, provided_total_bytes, gauge, bytes, "provided",                                       \
+      "what these providers back, beside total_bytes")                                            \
+  ROW(space, reserved_bytes, gauge, bytes, "address space",                                       \
+      "in arenas; the sum of given, retained, purging and clean")                                 \
+  ROW(space, given_bytes, gauge, bytes, "with heaps", "equals heap.total_bytes when all rest")    \
+  ROW(space, retained_bytes, gauge, bytes, "free, retained", "free, may still be resident")       \
+  ROW(space, purging_bytes, gauge, bytes, "free, going back", "being given back just now")        \
+  ROW(space, clean_bytes, gauge, bytes, "free, clean", "free and without memory")                 \
+  ROW(space, reserved_peak_bytes, gauge, bytes, "address space, peak", "the most it ever was")    \
+  ROW(space, given_peak_bytes, gauge, bytes, "with heaps, peak", "the most it ever was")          \
+  ROW(space, metadata_bytes, gauge, bytes, "metadata",                                            \
+      "handed out for descriptors, heaps and thread caches, touched or not")                      \
+  ROW(space, arenas, gauge, none, "arenas", "reservations of address space")                      \
+  ROW(space, purged_bytes, counter, bytes, "given back to the kernel", "ever, of free pages")     \
+  ROW(space, purges, counter, none, "steps of giving back", "calls of the kernel for that")       \
+  ROW(space, limit_soft_bytes, gauge, bytes, "soft limit", "in effect; 0: none")                  \
+  ROW(space, limit_hard_bytes, gauge, bytes, "hard limit", "in effect; 0: none")                  \
+  ROW(calls, allocations, counter, none, "allocations", "calls that gave a block")                \
+  ROW(calls, frees, counter, none, "frees", "calls that took one back")                           \
+  ROW(calls, requested_bytes, counter, bytes, "requested in total",                               \
+      "that the program asked for, over all allocations")                                         \
+  ROW(calls, rounding_bytes, counter, bytes, "rounding in total",                                 \
+      "that blocks were larger than asked for, over all allocations")                             \
+  ROW(calls, live_bytes, gauge, bytes, "live blocks", "of blocks allocated since counting began") \
+  ROW(calls, live_peak_bytes, gauge, bytes, "peak of live blocks",                                \
+      "the most it ever was, to 64 KiB for each thread")                                          \
+  ROW(calls, up_to_16, counter, none, "of up to 16 B", "allocations of that many bytes")          \
+  ROW(calls, up_to_64, counter, none, "of up to 64 B", "more than that, and up to this")          \
+  ROW(calls, up_to_256, counter, none, "of up to 256 B", "more than that, and up to this")        \
+  ROW(calls, up_to_1024, counter, none, "of up to 1 KiB", "more than that, and up to this")       \
+  ROW(calls, up_to_4096, counter, none, "of up to 4 KiB", "more than that, and up to this")       \
+  ROW(calls, up_to_32768, counter, none, "of up to 32 KiB", "more than that, and up to this")     \
+  ROW(calls, up_to_262144, counter, none, "of up to 256 KiB", "more than that, and up to this")   \
+  ROW(calls, up_to_1048576, counter, none, "of up to 1 MiB", "more than that, and up to this")    \
   ROW(calls, larger, counter, none, "larger", "allocations of more than a mebibyte")
 
 // Fields of a size class, whose key is the size of its blocks in bytes.
-#define TALUS_CLASS_STATISTIC_ROWS(ROW)                                                         \
-  ROW(class, live_blocks, gauge, none, "live", "blocks in use")                                 \
-  ROW(class, listed_blocks, gauge, none, "listed", "free blocks in thread lists")               \
-  ROW(class, remote_blocks, gauge, none, "remote", "free blocks on their way home")             \
-  ROW(class, free_blocks, gauge, none, "free", "free blocks in slabs")                          \
+#define TALUS_CLASS_STATISTIC_ROWS(ROW)                                             \
+  ROW(class, live_blocks, gauge, none, "live", "blocks in use")                     \
+  ROW(class, listed_blocks, gauge, none, "listed", "free blocks in thread lists")   \
+  ROW(class, remote_blocks, gauge, none, "remote", "free blocks on their way home") \
+  ROW(class, free_blocks, gauge, none, "free", "free blocks in slabs")              \
   ROW(class, slabs, gauge, none, "slabs", "slabs of such blocks")
 
 // Fields of a thread, whose key is its number: 0 is the one that allocated first most lately. They
 // are as old as the thread's last store that has left its processor, and threads change numbers
 // when others begin and end.
-#define TALUS_THREAD_STATISTIC_ROWS(ROW)                                                        \
-  ROW(thread, heap, gauge, none, "heap", "the number of the heap that the thread uses")         \
-  ROW(thread, list_bytes, gauge, bytes, "lists", "free blocks in its lists")                    \
-  ROW(thread, kept_bytes, gauge, bytes, "kept", "large blocks that it freed and keeps")         \
+#define TALUS_THREAD_STATISTIC_ROWS(ROW)                                                \
+  ROW(thread, heap, gauge, none, "heap", "the number of the heap that the thread uses") \
+  ROW(thread, list_bytes, gauge, bytes, "lists", "free blocks in its lists")            \
+  ROW(thread, kept_bytes, gauge, bytes, "kept", "large blocks that it freed and keeps") \
   ROW(thread, remote_bytes, gauge, bytes, "remote", "blocks of others that it collects")
 
 // Fields of an instance, whose key is its number, or its name. All are of one moment.
-#define TALUS_INSTANCE_STATISTIC_ROWS(ROW)                                                      \
-  ROW(instance, live_bytes, gauge, bytes, "live", "blocks in use")                              \
-  ROW(instance, free_bytes, gauge, bytes, "free", "what its blocks do not use")                   \
-  ROW(instance, slab_end_bytes, gauge, bytes, "ends", "behind the last block of each slab")     \
-  ROW(instance, total_bytes, gauge, bytes, "total", "the sum of these three")                   \
-  ROW(instance, peak_bytes, gauge, bytes, "peak", "the most that total_bytes ever was")         \
-  ROW(instance, limit_bytes, gauge, bytes, "limit", "of total_bytes; 0: none")                  \
-  ROW(instance, live_blocks, gauge, none, "blocks", "blocks in use")                            \
-  ROW(instance, large_blocks, gauge, none, "large", "of live_blocks, those above 32 KiB")       \
+#define TALUS_INSTANCE_STATISTIC_ROWS(ROW)                                                  \
+  ROW(instance, live_bytes, gauge, bytes, "live", "blocks in use")                          \
+  ROW(instance, free_bytes, gauge, bytes, "free", "what its blocks do not use")             \
+  ROW(instance, slab_end_bytes, gauge, bytes, "ends", "behind the last block of each slab") \
+  ROW(instance, total_bytes, gauge, bytes, "total", "the sum of these three")               \
+  ROW(instance, peak_bytes, gauge, bytes, "peak", "the most that total_bytes ever was")     \
+  ROW(instance, limit_bytes, gauge, bytes, "limit", "of total_bytes; 0: none")              \
+  ROW(instance, live_blocks, gauge, none, "blocks", "blocks in use")                        \
+  ROW(instance, large_blocks, gauge, none, "large", "of live_blocks, those above 32 KiB")   \
   ROW(instance, slabs, gauge, none, "slabs", "ranges of equal small blocks")
 
 // Names a row of the first table; also its index in statistic_rows.
@@ -157,8 +157,8 @@ enum class StatisticId : std::uint8_t {
 
 // All texts of the tables one behind the other, each group's name once.
 #define TALUS_STATISTIC_GROUPS(GROUP) \
-  GROUP(process) GROUP(resident) GROUP(heap) GROUP(space) GROUP(calls) GROUP(class) GROUP(thread) \
-  GROUP(instance)
+  GROUP(process)                      \
+  GROUP(resident) GROUP(heap) GROUP(space) GROUP(calls) GROUP(class) GROUP(thread) GROUP(instance)
 #define TALUS_ALL_STATISTIC_ROWS(ROW) \
   TALUS_STATISTIC_ROWS(ROW)           \
   TALUS_CLASS_STATISTIC_ROWS(ROW)     \
@@ -166,9 +166,8 @@ enum class StatisticId : std::uint8_t {
   TALUS_INSTANCE_STATISTIC_ROWS(ROW)
 #define TALUS_STATISTIC_GROUP_TEXT(group) #group "\0"
 #define TALUS_STATISTIC_TEXT(group, field, kind, unit, label, help) #field "\0" label "\0" help "\0"
-inline constexpr char statistic_texts[] =
-    "\0" TALUS_STATISTIC_GROUPS(TALUS_STATISTIC_GROUP_TEXT)
-        TALUS_ALL_STATISTIC_ROWS(TALUS_STATISTIC_TEXT);
+inline constexpr char statistic_texts[] = "\0" TALUS_STATISTIC_GROUPS(TALUS_STATISTIC_GROUP_TEXT)
+    TALUS_ALL_STATISTIC_ROWS(TALUS_STATISTIC_TEXT);
 #undef TALUS_STATISTIC_GROUP_TEXT
 #undef TALUS_STATISTIC_TEXT
 
@@ -199,13 +198,13 @@ struct StatisticRow {
   StatisticText help;  // without its full stop
 };
 
-#define TALUS_STATISTIC_ROW(group, field, kind, unit, label, help)            \
-  {StatisticText{offsetof(StatisticPlaces, group_##group)},                   \
-   StatisticText{offsetof(StatisticPlaces, group##_##field##_field)},         \
-   StatisticKind::kind,                                                       \
-   StatisticUnit::unit,                                                       \
-   StatisticText{offsetof(StatisticPlaces, group##_##field##_label)},         \
-   sizeof(label) - 1,                                                         \
+#define TALUS_STATISTIC_ROW(group, field, kind, unit, label, help)    \
+  {StatisticText{offsetof(StatisticPlaces, group_##group)},           \
+   StatisticText{offsetof(StatisticPlaces, group##_##field##_field)}, \
+   StatisticKind::kind,                                               \
+   StatisticUnit::unit,                                               \
+   StatisticText{offsetof(StatisticPlaces, group##_##field##_label)}, \
+   sizeof(label) - 1,                                                 \
    StatisticText{offsetof(StatisticPlaces, group##_##field##_help)}},
 inline constexpr StatisticRow statistic_rows[] = {TALUS_STATISTIC_ROWS(TALUS_STATISTIC_ROW)};
 inline constexpr StatisticRow class_statistic_rows[] = {

@@ -102,7 +102,7 @@ class Inbox {
     shared_backlog_bytes_.fetch_sub_relaxed(bytes);  // [stat]
   }
 
-  bool is_empty() const noexcept { return shared_head_.load_relaxed() == nullptr; }  // [hint]
+  bool is_empty() const noexcept { return shared_head_.load_relaxed() == nullptr; }       // [hint]
   size_t backlog_bytes() const noexcept { return shared_backlog_bytes_.load_relaxed(); }  // [stat]
 
  private:

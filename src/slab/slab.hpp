@@ -29,22 +29,22 @@ enum class SlabState : uint8_t {
 
 struct Slab {
   // constant while the slab has blocks
-  uintptr_t base = 0;        // address of block 0
-  uint64_t reciprocal = 0;   // index of a block = offset * reciprocal >> 40
+  uintptr_t base = 0;       // address of block 0
+  uint64_t reciprocal = 0;  // index of a block = offset * reciprocal >> 40
   uint32_t block_bytes = 0;
   uint32_t block_count = 0;
-  uint32_t least_bytes = 0;       // for fewer, realloc moves a block
-  ClassId class_id{};             // constant for the descriptor's life
-  uint16_t bitmap_words = 0;      // constant for the descriptor's life
+  uint32_t least_bytes = 0;   // for fewer, realloc moves a block
+  ClassId class_id{};         // constant for the descriptor's life
+  uint16_t bitmap_words = 0;  // constant for the descriptor's life
   // under the owner's lock; on a line of its own, because other threads read the constants above
   alignas(cache_line_bytes) SlabState state = SlabState::unused;
   uint32_t free_count = 0;
   uint32_t notice_count = 0;  // with so many free blocks its heap must look at it
-  uint16_t first_word = 0;  // no word of the free bitmap before this one has a set bit
-  uint8_t shelf = 0;        // where it is among the available slabs
-  uint16_t served_at = 0;   // by the heap's clock, when blocks were taken last
-  uint32_t away_bytes = 0;  // of free blocks whose pages were given back
-  Slab* next = nullptr;     // in the heap's list of available slabs, or of unused descriptors
+  uint16_t first_word = 0;    // no word of the free bitmap before this one has a set bit
+  uint8_t shelf = 0;          // where it is among the available slabs
+  uint16_t served_at = 0;     // by the heap's clock, when blocks were taken last
+  uint32_t away_bytes = 0;    // of free blocks whose pages were given back
+  Slab* next = nullptr;       // in the heap's list of available slabs, or of unused descriptors
   Slab* previous = nullptr;
   // Of medium blocks those that are free and read as zero; a part of the free bitmap's first word.
   uint64_t clean_bits = 0;

@@ -153,9 +153,7 @@ class Arenas {
   static bool is_adaptive(size_t given_bytes) noexcept {
     return options.thp == HugePages::adaptive && given_bytes >= huge_proven_bytes_min;
   }
-  bool may_give_up_huge() const noexcept {
-    return has_huge() && options.thp != HugePages::always;
-  }
+  bool may_give_up_huge() const noexcept { return has_huge() && options.thp != HugePages::always; }
   // Lists an arena that will stay. False: it was not listed, and must not stay.
   [[nodiscard]] bool list(const Arena& arena, Metadata& metadata, size_t reserved_bytes) noexcept {
     void* place = metadata.take(sizeof(ListedArena), reserved_bytes);
@@ -323,7 +321,7 @@ class Arenas {
   }
 
   uintptr_t last_ = 0;
-  Atomic<const ListedArena*> shared_listed_;      // written under the space lock
+  Atomic<const ListedArena*> shared_listed_;     // written under the space lock
   Atomic<const PageProvider*> shared_provider_;  // set once, when the process starts
   HugePlace* huge_ = nullptr;
   HugePlace* unused_ = nullptr;

@@ -47,9 +47,8 @@ class FileFork {
   // `may_return`: the child has read the file, and nobody else writes to this memory.
   void in_parent(bool has_waited, bool may_return) noexcept {
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
-      for_each_run(piece->parted, true, piece->all(), [&](GranuleRun run) noexcept {
-        return_granules(*piece, run, may_return);
-      });
+      for_each_run(piece->parted, true, piece->all(),
+                   [&](GranuleRun run) noexcept { return_granules(*piece, run, may_return); });
       piece->parted.set(0, piece->granules, false);
     }
     // Nobody knows when the child has read the file: it stays as it is, and a new one is begun.
@@ -64,9 +63,8 @@ class FileFork {
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
       piece->strange.set(0, piece->granules, true);
       piece->parted.set(0, piece->granules, false);
-      for_each_part_to_copy(*piece, piece->all(), [&](GranuleRun part) noexcept {
-        take_over(*piece, part, has_file);
-      });
+      for_each_part_to_copy(*piece, piece->all(),
+                            [&](GranuleRun part) noexcept { take_over(*piece, part, has_file); });
       // What is mapped of the parent's file would keep that on the disk.
       if (has_file) share_free(*piece, piece->all());
     }

@@ -31,8 +31,8 @@ struct FilePiece {
   // A bit for each granule.
   BitRow reserved;
   BitRow strange;
-  BitRow parted;         // between the two sides of a fork: became the process's own for it
-  size_t own_bytes = 0;  // of the memory that holds this
+  BitRow parted;           // between the two sides of a fork: became the process's own for it
+  size_t own_bytes = 0;    // of the memory that holds this
   void* mapped = nullptr;  // with what lies around it, which nobody may touch
   size_t mapped_bytes = 0;
 

@@ -74,9 +74,8 @@ class FileStore {
     const GranuleRun all = {first, first + bytes / granule_bytes};
     bool is_done = true;
     os::System::announce(reinterpret_cast<void*>(base), bytes);
-    for_each_run(piece->reserved, true, all, [&](GranuleRun run) noexcept {
-      is_done &= give_granules_back(*piece, run);
-    });
+    for_each_run(piece->reserved, true, all,
+                 [&](GranuleRun run) noexcept { is_done &= give_granules_back(*piece, run); });
     return is_done;
   }
   // All of it goes: addresses, file, descriptor. Nobody may use any of it.

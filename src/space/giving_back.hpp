@@ -53,9 +53,7 @@ class GivingBack : public NodeSupply {
   void end_move(Locked&, size_t bytes) noexcept { retention_.end_move(bytes); }
   // In the child of a fork: who moved does not exist.
   void forget_moves(Locked&) noexcept { retention_.forget_moves(); }
-  void note_relief(Locked&, size_t bytes) noexcept {
-    retention_.note_relief(bytes, dirty_bytes());
-  }
+  void note_relief(Locked&, size_t bytes) noexcept { retention_.note_relief(bytes, dirty_bytes()); }
   void note_taken_back(Locked&, size_t bytes) noexcept {
     retention_.note_taken_back(bytes);
     taken_back_bytes_ += bytes;

@@ -21,11 +21,11 @@ enum class Haste : uint8_t { patient, urgent };
 
 // What statistics read; all in bytes but the two counts. Written under the space lock.
 struct SpaceCounters {
-  size_t reserved_bytes = 0;     // address space in arenas
+  size_t reserved_bytes = 0;  // address space in arenas
   size_t reserved_peak_bytes = 0;
-  size_t given_bytes = 0;        // with users
+  size_t given_bytes = 0;  // with users
   size_t given_peak_bytes = 0;
-  size_t purged_bytes = 0;       // ever given back to the kernel
+  size_t purged_bytes = 0;  // ever given back to the kernel
   size_t purge_count = 0;
   size_t arena_count = 0;
 };

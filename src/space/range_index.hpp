@@ -21,17 +21,17 @@ enum class RangeState : uint8_t {
 };
 
 struct FreeRange {
-  uintptr_t base = 0;           // address of the first granule
+  uintptr_t base = 0;  // address of the first granule
   size_t granules = 0;
   FreeRange* left = nullptr;    // in the treap: lower addresses
   FreeRange* right = nullptr;   // higher addresses; also links unused nodes
   FreeRange* parent = nullptr;  // null: the root, or in no treap
   FreeRange* older = nullptr;   // dirty ranges in the order of their release
   FreeRange* newer = nullptr;
-  uint32_t granules_most = 0;   // in the treap: of this range and all below
-  uint16_t priority = 0;        // in the treap: not below that of its children
+  uint32_t granules_most = 0;  // in the treap: of this range and all below
+  uint16_t priority = 0;       // in the treap: not below that of its children
   RangeState state = RangeState::unused;
-  uint8_t refused_in = 0;       // dirty: the turn in which the kernel refused all of it; 0: none
+  uint8_t refused_in = 0;  // dirty: the turn in which the kernel refused all of it; 0: none
 
   uintptr_t end() const noexcept { return base + granules * granule_bytes; }
   size_t bytes() const noexcept { return granules * granule_bytes; }

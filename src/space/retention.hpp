@@ -49,9 +49,7 @@ class Retention {
     regret_.note_given(bytes, bytes + free_in_slabs_ + dirty, os::System::now_ms());
   }
   // ... and blocks were taken from so many that had gone.
-  void note_taken_back(size_t bytes) noexcept {
-    regret_.note_taken(bytes, os::System::now_ms());
-  }
+  void note_taken_back(size_t bytes) noexcept { regret_.note_taken(bytes, os::System::now_ms()); }
 
   // May be kept because giving back was regretted, whatever the bound is.
   size_t regretted() const noexcept {

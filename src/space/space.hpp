@@ -183,8 +183,7 @@ class Space : public GivingBack {
   // Zeroed memory for descriptors; null: none. When the kernel refuses, free ranges serve.
   TALUS_USUAL void* take_metadata(Locked& held, size_t bytes) noexcept {
     if (void* taken = metadata_.take(bytes, counters_.reserved_bytes)) return taken;
-    const Range range =
-        take(held, divide_up(bytes + Metadata::chunk_head_bytes, granule_bytes));
+    const Range range = take(held, divide_up(bytes + Metadata::chunk_head_bytes, granule_bytes));
     if (range.base == 0) return nullptr;
     void* chunk = reinterpret_cast<void*>(range.base);
     if (range.zeroed == Zeroed::no) clear_bytes(chunk, range.granules * granule_bytes);
@@ -228,8 +227,9 @@ class Space : public GivingBack {
   const ListedArena* newest_arena(Locked&) const noexcept { return arenas_.newest(); }
 
   bool is_sound() const noexcept {
-    return indexes_are_sound() && counters_.given_bytes + dirty_bytes() + clean_bytes() +
-                                          purging_bytes() == counters_.reserved_bytes;
+    return indexes_are_sound() &&
+           counters_.given_bytes + dirty_bytes() + clean_bytes() + purging_bytes() ==
+               counters_.reserved_bytes;
   }
 
  private:

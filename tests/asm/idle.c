@@ -14,8 +14,7 @@ int main(void) {
       continue;
     }
     ssize_t end = at + 1;
-    while (end < length && text[end] != '\n')
-      end++;
+    while (end < length && text[end] != '\n') end++;
     return write(1, text + at + 1, (size_t)(end - at)) > 0 ? 0 : 1;
   }
   return 1;

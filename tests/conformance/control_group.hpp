@@ -129,9 +129,9 @@ class ControlGroup {
       char options[300];
       if (is_found) return;
       if (std::sscanf(line, "%*s %399s %15s %299s", mounted, type, options) != 3) return;
-      is_found = controller == nullptr ? std::strcmp(type, "cgroup2") == 0
-                                       : std::strcmp(type, "cgroup") == 0 &&
-                                             has_word(options, controller);
+      is_found = controller == nullptr
+                     ? std::strcmp(type, "cgroup2") == 0
+                     : std::strcmp(type, "cgroup") == 0 && has_word(options, controller);
       if (is_found) std::memcpy(path, mounted, sizeof(mounted));
     });
     return is_found;

@@ -30,8 +30,7 @@ inline double cpu_seconds() {
 
 inline void sleep_ms(long milliseconds) {
   timespec time{milliseconds / 1000, (milliseconds % 1000) * 1000000L};
-  while (nanosleep(&time, &time) != 0) {
-  }
+  while (nanosleep(&time, &time) != 0) {}
 }
 
 // Calls `line` with each line of a text file, ended by zero. Lines longer than 1 KiB are cut.

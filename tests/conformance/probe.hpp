@@ -69,17 +69,16 @@ __attribute__((format(printf, 2, 3))) inline void fail_expected(const char* expe
 }
 
 // The condition goes into the message, so that a bare report still names what was expected.
-#define PROBE_EXPECT(condition, ...)                        \
-  do {                                                      \
-    if (!(condition)) {                                     \
-      probe::fail_expected(#condition, __VA_ARGS__);        \
-    }                                                       \
+#define PROBE_EXPECT(condition, ...)                 \
+  do {                                               \
+    if (!(condition)) {                              \
+      probe::fail_expected(#condition, __VA_ARGS__); \
+    }                                                \
   } while (false)
 
 inline void figure(const char* name, double value, const char* unit) {
   char line[160];
-  const int length =
-      std::snprintf(line, sizeof(line), "figure: %s = %.4g %s\n", name, value, unit);
+  const int length = std::snprintf(line, sizeof(line), "figure: %s = %.4g %s\n", name, value, unit);
   if (length > 0) write_all(STDOUT_FILENO, line, static_cast<std::size_t>(length));
 }
 

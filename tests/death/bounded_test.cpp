@@ -30,8 +30,7 @@ TEST(DeadBounded, IsReportedByEveryCall) {
   EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_free"), api::bounded_free(dead, block));
   EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_usable_size"),
                api::bounded_usable_size(dead, block));
-  EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_pool_of"),
-               api::bounded_pool_of(dead, block));
+  EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_pool_of"), api::bounded_pool_of(dead, block));
   EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_stats"), api::bounded_stats(dead, 0));
   EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_destroy"), api::bounded_destroy(dead));
   EXPECT_FAULT(dead_heap_text(dead, "talus_bounded_cache_new"),

@@ -42,8 +42,7 @@ TEST_F(Batch, APointerOfNobody) {
   std::vector<void*> wrong = blocks;
   int local = 0;
   wrong[4000] = hide(&local);
-  EXPECT_FAULT(foreign_text(wrong[4000], "free"),
-               { api::free_batch(wrong.data(), wrong.size()); });
+  EXPECT_FAULT(foreign_text(wrong[4000], "free"), { api::free_batch(wrong.data(), wrong.size()); });
 }
 
 TEST(ResizingCalls, NameThemselves) {

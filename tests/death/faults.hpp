@@ -75,12 +75,12 @@ inline void leave_no_core_file() {
 }  // namespace talus::test
 
 // The statement ends the process by SIGABRT and says exactly this text, nothing before or after.
-#define EXPECT_FAULT(text, ...)                                    \
-  EXPECT_EXIT(                                                     \
-      {                                                            \
-        talus::test::leave_no_core_file();                         \
-        __VA_ARGS__;                                               \
-      },                                                           \
+#define EXPECT_FAULT(text, ...)            \
+  EXPECT_EXIT(                             \
+      {                                    \
+        talus::test::leave_no_core_file(); \
+        __VA_ARGS__;                       \
+      },                                   \
       testing::KilledBySignal(SIGABRT), testing::Eq(std::string(text)))
 
 #endif  // TALUS_TESTS_DEATH_FAULTS_HPP

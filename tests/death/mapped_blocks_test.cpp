@@ -41,12 +41,12 @@ void begin_mode(HeapMode mode = HeapMode::mapped) {
   start_mapped();
 }
 
-#define EXPECT_DEATH_BY(signal, text, ...)                                                \
-  EXPECT_EXIT(                                                                            \
-      {                                                                                   \
-        begin_mode();                                                                     \
-        __VA_ARGS__;                                                                      \
-      },                                                                                  \
+#define EXPECT_DEATH_BY(signal, text, ...) \
+  EXPECT_EXIT(                             \
+      {                                    \
+        begin_mode();                      \
+        __VA_ARGS__;                       \
+      },                                   \
       testing::KilledBySignal(signal), testing::MatchesRegex(text))
 
 class MappedFault : public testing::Test {
@@ -226,12 +226,11 @@ TEST(MappedBlock, FreedTwice) {
                     api::free(block);
                     on_another_thread([block] { api::free(block); });
                   });
-  EXPECT_DEATH_BY(SIGABRT, "talus: double free of .*",
-                  {
-                    void* blocks[2];
-                    blocks[0] = blocks[1] = api::malloc(100000);
-                    release_batch(blocks, 2);
-                  });
+  EXPECT_DEATH_BY(SIGABRT, "talus: double free of .*", {
+    void* blocks[2];
+    blocks[0] = blocks[1] = api::malloc(100000);
+    release_batch(blocks, 2);
+  });
 }
 
 TEST(MappedBlock, UsedInACallAfterFree) {
@@ -252,32 +251,30 @@ TEST(MappedBlock, UsedInACallAfterFree) {
 
 TEST(MappedBlock, FreedInItsMiddle) {
   EXPECT_DEATH_BY(SIGABRT,
-                  "talus: invalid free of " + at + " \\(not the start of a block; it points 16 "
-                  "bytes into 100 bytes at " + at + "\\)\n",
+                  "talus: invalid free of " + at +
+                      " \\(not the start of a block; it points 16 "
+                      "bytes into 100 bytes at " +
+                      at + "\\)\n",
                   api::free(hide(static_cast<char*>(api::malloc(100)) + 16)));
   EXPECT_DEATH_BY(SIGABRT, "talus: invalid pointer " + at + " passed to free.*",
                   api::free(hide(static_cast<char*>(api::malloc(100)) - 16)));
 }
 
 TEST(MappedBlock, WrittenBehindOrBeforeWherePagesAllowIt) {
-  const std::string noticed = ", allocated by " + thread + "; noticed when freed by " + thread +
-                              "\n";
+  const std::string noticed =
+      ", allocated by " + thread + "; noticed when freed by " + thread + "\n";
   const std::string block = " the block of 100 bytes at " + at;
-  EXPECT_DEATH_BY(SIGABRT,
-                  "talus: write at " + at + ", 3 bytes behind" + block + noticed,
-                  {
-                    volatile char* text = text_of(api::malloc(100));
-                    text[103] = 'x';
-                    api::free(hide(const_cast<char*>(text)));
-                  });
-  EXPECT_DEATH_BY(SIGABRT,
-                  "talus: write at " + at + ", 2 bytes before" + block + noticed,
-                  {
-                    volatile char* text = text_of(api::malloc(100));
-                    text[-2] = 'x';
-                    text[-30] = 'x';
-                    api::free(api::realloc(hide(const_cast<char*>(text)), 200));
-                  });
+  EXPECT_DEATH_BY(SIGABRT, "talus: write at " + at + ", 3 bytes behind" + block + noticed, {
+    volatile char* text = text_of(api::malloc(100));
+    text[103] = 'x';
+    api::free(hide(const_cast<char*>(text)));
+  });
+  EXPECT_DEATH_BY(SIGABRT, "talus: write at " + at + ", 2 bytes before" + block + noticed, {
+    volatile char* text = text_of(api::malloc(100));
+    text[-2] = 'x';
+    text[-30] = 'x';
+    api::free(api::realloc(hide(const_cast<char*>(text)), 200));
+  });
 }
 
 }  // namespace

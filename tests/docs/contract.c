@@ -199,8 +199,8 @@ static void tells_numbers(void) {
 
 static void heaps(void) {
   static char buffer[200000];
-  const talus_provider provider = {TALUS_PROVIDER_BUFFER, 0, sizeof buffer, buffer, NULL, NULL,
-                                   NULL};
+  const talus_provider provider = {
+      TALUS_PROVIDER_BUFFER, 0, sizeof buffer, buffer, NULL, NULL, NULL};
   const struct talus_heap_options options = {"a buffer", 0, 0, &provider, 0};
   talus_heap* heap = talus_heap_new(&options);
   EXPECT(heap != NULL && strcmp(talus_heap_name(heap), "a buffer") == 0);

@@ -11,13 +11,13 @@
 #define EXPECT_TEXT_OF(line) #line
 #define EXPECT_TEXT(line) EXPECT_TEXT_OF(line)
 
-#define EXPECT(condition)                                                            \
-  do {                                                                               \
-    if (!(condition)) {                                                              \
+#define EXPECT(condition)                                                                 \
+  do {                                                                                    \
+    if (!(condition)) {                                                                   \
       static const char text[] = __FILE__ ":" EXPECT_TEXT(__LINE__) ": " #condition "\n"; \
-      if (write(2, text, sizeof text - 1) < 0) _exit(2);                             \
-      _exit(1);                                                                      \
-    }                                                                                \
+      if (write(2, text, sizeof text - 1) < 0) _exit(2);                                  \
+      _exit(1);                                                                           \
+    }                                                                                     \
   } while (0)
 
 #endif /* TALUS_TESTS_DOORS_EXPECT_H */

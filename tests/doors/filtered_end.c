@@ -36,9 +36,9 @@ static void gives_memory_back(void) {
   }
 }
 
-static const int allowed[] = {SYS_mmap,     SYS_munmap,  SYS_mremap,       SYS_brk,
-                              SYS_mprotect, SYS_madvise, SYS_futex,        SYS_write,
-                              SYS_exit,     SYS_prctl,   SYS_rt_sigreturn, SYS_exit_group,
+static const int allowed[] = {SYS_mmap,         SYS_munmap,  SYS_mremap,       SYS_brk,
+                              SYS_mprotect,     SYS_madvise, SYS_futex,        SYS_write,
+                              SYS_exit,         SYS_prctl,   SYS_rt_sigreturn, SYS_exit_group,
                               SYS_clock_gettime};
 enum { allowed_count = sizeof allowed / sizeof allowed[0] };
 
@@ -46,8 +46,8 @@ static struct sock_filter rules[2 * allowed_count + 2];
 
 static struct sock_fprog make_filter(void) {
   unsigned short count = 0;
-  rules[count++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-                                                offsetof(struct seccomp_data, nr));
+  rules[count++] =
+      (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
   for (int i = 0; i < allowed_count; i++) {
     rules[count++] =
         (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)allowed[i], 0, 1);

@@ -20,9 +20,9 @@ namespace {
 using namespace watch;
 
 const unsigned allowed[] = {
-    SYS_mmap,  SYS_munmap,       SYS_mremap,         SYS_madvise,      SYS_mprotect, SYS_futex,
-    SYS_clone, SYS_exit,         SYS_exit_group,     SYS_rt_sigreturn, SYS_read,     SYS_write,
-    SYS_close, SYS_rt_sigprocmask,
+    SYS_mmap,  SYS_munmap, SYS_mremap, SYS_madvise,        SYS_mprotect,
+    SYS_futex, SYS_clone,  SYS_exit,   SYS_exit_group,     SYS_rt_sigreturn,
+    SYS_read,  SYS_write,  SYS_close,  SYS_rt_sigprocmask,
 };
 constexpr size_t allowed_count = sizeof allowed / sizeof allowed[0];
 

@@ -162,16 +162,16 @@ bool ends_well(long child) {
 void copies() {
   using Copy = long();
   Copy* const ways[] = {
-      [] { return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); },
-      [] {
-        unsigned long long with[8] = {0, 0, 0, 0, SIGCHLD, 0, 0, 0};
-        const long child = syscall(SYS_clone3, with, sizeof with);
-        return child == -1 && errno == ENOSYS ? long{_Fork()} : child;  // older ones
-      },
+    [] { return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); },
+    [] {
+      unsigned long long with[8] = {0, 0, 0, 0, SIGCHLD, 0, 0, 0};
+      const long child = syscall(SYS_clone3, with, sizeof with);
+      return child == -1 && errno == ENOSYS ? long{_Fork()} : child;  // older ones
+    },
 #if defined(SYS_fork)
-      [] { return syscall(SYS_fork); },
+    [] { return syscall(SYS_fork); },
 #endif
-      [] { return long{_Fork()}; },
+    [] { return long{_Fork()}; },
   };
   for (Copy* copy : ways) {
     for (int round = 0; round < 5; round++) {

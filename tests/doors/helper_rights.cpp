@@ -353,13 +353,19 @@ struct Case {
   void (*run)();
 };
 constexpr Case cases[] = {
-    {"single_threaded", single_threaded}, {"threaded", threaded},
-    {"capabilities", capabilities},       {"refusals", refusals},
-    {"namespaces", namespaces},           {"child_of_vfork", child_of_vfork},
-    {"at_once", at_once},                 {"no_new_privileges", no_new_privileges},
-    {"refused_thread", refused_thread},   {"raw_namespaces", raw_namespaces},
+    {"single_threaded", single_threaded},
+    {"threaded", threaded},
+    {"capabilities", capabilities},
+    {"refusals", refusals},
+    {"namespaces", namespaces},
+    {"child_of_vfork", child_of_vfork},
+    {"at_once", at_once},
+    {"no_new_privileges", no_new_privileges},
+    {"refused_thread", refused_thread},
+    {"raw_namespaces", raw_namespaces},
     {"own_instruction", own_instruction},
-    {"raw_rights", raw_rights},           {"raw_filters", raw_filters},
+    {"raw_rights", raw_rights},
+    {"raw_filters", raw_filters},
     {"few_threads", few_threads},
 };
 

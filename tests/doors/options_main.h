@@ -18,9 +18,7 @@
 
 const char talus_options[] = "decay_ms=5s; preset=small\npressure=yes";
 
-static void put(const char* text) {
-  EXPECT(write(1, text, strlen(text)) == (ssize_t)strlen(text));
-}
+static void put(const char* text) { EXPECT(write(1, text, strlen(text)) == (ssize_t)strlen(text)); }
 
 static void show(const char* name) {
   char value[300], source[600];

@@ -42,7 +42,7 @@ uintptr_t la_symbind64(Elf64_Sym* symbol, unsigned index, uintptr_t* from, uintp
 
 __attribute__((destructor)) static void say(void) {
   char text[64];
-  const int length = snprintf(text, sizeof text, "audit: %u objects, %u bindings\n", objects,
-                              bindings);
+  const int length =
+      snprintf(text, sizeof text, "audit: %u objects, %u bindings\n", objects, bindings);
   if (write(1, text, (size_t)length) < 0) _exit(1);
 }

@@ -121,8 +121,7 @@ __attribute__((constructor)) static void read_configuration(void) {
   if (file == NULL) return;
   char* line = NULL;
   size_t bytes = 0;
-  while (getline(&line, &bytes, file) > 0) {
-  }
+  while (getline(&line, &bytes, file) > 0) {}
   free(line);
   fclose(file);
 }

@@ -40,8 +40,7 @@ static uint64_t rss(void) {
   FILE* file = fopen("/proc/self/smaps_rollup", "r");
   unsigned long long kib = 0;
   if (file == NULL) exit(77);
-  while (fgets(text, sizeof text, file) != NULL && sscanf(text, "Rss: %llu", &kib) != 1) {
-  }
+  while (fgets(text, sizeof text, file) != NULL && sscanf(text, "Rss: %llu", &kib) != 1) {}
   fclose(file);
   return kib * 1024;
 }
@@ -88,8 +87,8 @@ static void run_threads(int generation, int is_last) {
   pthread_t threads[thread_count];
   struct job jobs[thread_count];
   for (int i = 0; i < thread_count; i++) {
-    jobs[i] = (struct job){(i + generation) % thread_count, (uint32_t)(generation * 10 + i + 1),
-                           is_last};
+    jobs[i] =
+        (struct job){(i + generation) % thread_count, (uint32_t)(generation * 10 + i + 1), is_last};
     EXPECT(pthread_create(&threads[i], NULL, work, &jobs[i]) == 0);
   }
   for (int i = 0; i < thread_count; i++) EXPECT(pthread_join(threads[i], NULL) == 0);
@@ -107,9 +106,8 @@ static struct sides look(void) {
 }
 
 static const char* const heap_parts[] = {
-    "heap.live_small_bytes", "heap.live_large_bytes", "heap.listed_bytes",
-    "heap.remote_bytes",     "heap.free_bytes",       "heap.slab_end_bytes",
-    "heap.kept_bytes",       "heap.large_end_bytes"};
+    "heap.live_small_bytes", "heap.live_large_bytes", "heap.listed_bytes", "heap.remote_bytes",
+    "heap.free_bytes",       "heap.slab_end_bytes",   "heap.kept_bytes",   "heap.large_end_bytes"};
 
 static void check(uint64_t live_before, const char* what) {
   uint64_t expected = live_before, sum = 0;
@@ -120,9 +118,9 @@ static void check(uint64_t live_before, const char* what) {
   }
   EXPECT(sum == value_of("heap.total_bytes"));
   EXPECT(sum == value_of("space.given_bytes"));
-  EXPECT(value_of("space.reserved_bytes") ==
-         sum + value_of("space.retained_bytes") + value_of("space.purging_bytes") +
-             value_of("space.clean_bytes"));
+  EXPECT(value_of("space.reserved_bytes") == sum + value_of("space.retained_bytes") +
+                                                 value_of("space.purging_bytes") +
+                                                 value_of("space.clean_bytes"));
   const struct sides now = look();
   EXPECT(is_near(now.ours + now.not_ours, now.kernel, 3, "both sides together"));
 }

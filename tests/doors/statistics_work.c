@@ -37,7 +37,8 @@ static void* waits(void* argument) {
 /* Two of one name that is hard to print, one that is cut within a character, one without. */
 static void makes_heaps(void) {
   static const char* const names[] = {"<\"&\\\n\t\x1b[1m'>", "<\"&\\\n\t\x1b[1m'>",
-                                      "Fu\xc3\x9f" "gaenger und Radfahrer \xe2\x82\xac\xe2\x82\xac",
+                                      "Fu\xc3\x9f"
+                                      "gaenger und Radfahrer \xe2\x82\xac\xe2\x82\xac",
                                       NULL};
   for (size_t i = 0; i < 4; i++) {
     const struct talus_heap_options options = {.name = names[i], .limit_bytes = 1 << 20};
@@ -59,8 +60,8 @@ static int prints(const char* format) {
   for (int i = 0; i < 20; i++) EXPECT(pthread_create(&threads[i], NULL, waits, &barrier) == 0);
   pthread_barrier_wait(&barrier);
   const int number = atoi(format);
-  const int error = number == 4 ? malloc_info(0, stdout)
-                                : talus_stats_print(1, (enum talus_stats_format)number);
+  const int error =
+      number == 4 ? malloc_info(0, stdout) : talus_stats_print(1, (enum talus_stats_format)number);
   pthread_barrier_wait(&barrier);
   for (int i = 0; i < 20; i++) pthread_join(threads[i], NULL);
   return error;

@@ -67,7 +67,8 @@ void containers() {
   std::deque<int, talus::allocator<int>> deque(1000, 1);
   std::map<int, int, std::less<int>, talus::allocator<std::pair<const int, int>>> map;
   std::unordered_map<int, int, std::hash<int>, std::equal_to<int>,
-                     talus::allocator<std::pair<const int, int>>> hashed;
+                     talus::allocator<std::pair<const int, int>>>
+      hashed;
   for (int i = 0; i < 500; i++) map[i] = hashed[i] = i;
   EXPECT(map.size() == 500 && hashed[499] == 499 && list.size() == 3 && deque.size() == 1000);
   std::basic_string<char, std::char_traits<char>, talus::allocator<char>> text(300, 'x');

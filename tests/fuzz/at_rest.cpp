@@ -198,8 +198,7 @@ void free_all() {
   }
   for (int i = 0; i < instance_count; i++) end_instance(i, End::by_destroy);
   for (int i = 0; i < bounded_count; i++) {
-    for (int tries = 0; tries < 50; tries++)
-      end_bounded(i);  // which it does mostly
+    for (int tries = 0; tries < 50; tries++) end_bounded(i);  // which it does mostly
   }
   for (Thread& thread : threads) {  // which all stand still, or are not in this process
     for (void*& block : thread.signal_blocks) {

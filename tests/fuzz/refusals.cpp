@@ -11,14 +11,14 @@
 #include "thread.hpp"
 
 #if defined(__x86_64__)
-#  include <link.h>
-#  include <linux/filter.h>
-#  include <linux/seccomp.h>
-#  include <string.h>
-#  include <sys/mman.h>
-#  include <sys/prctl.h>
-#  include <sys/syscall.h>
-#  include <ucontext.h>
+#include <link.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
 #endif
 
 namespace fuzz {

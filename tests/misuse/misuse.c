@@ -143,8 +143,8 @@ static int do_blocks_overlap(void) {
   static uintptr_t live[later_count + block_count];
   size_t count = 0;
   for (int i = 0; i < later_count; i++) live[count++] = (uintptr_t)(later[i] = allocate());
-  const int is_inside = strncmp(kind, "plus", 4) == 0 || strcmp(kind, "middle") == 0 ||
-                        strcmp(kind, "local") == 0;
+  const int is_inside =
+      strncmp(kind, "plus", 4) == 0 || strcmp(kind, "middle") == 0 || strcmp(kind, "local") == 0;
   for (int i = 0; i < block_count; i++) {
     const int is_freed = (i == 2 && !is_inside) || (i == 4 && strcmp(kind, "between") == 0);
     if (!is_freed) live[count++] = (uintptr_t)blocks[i];

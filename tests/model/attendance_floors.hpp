@@ -302,7 +302,7 @@ class Space {
   void* take_metadata(Locked&, size_t) noexcept { return nullptr; }
   void* take_spare_metadata(Locked&, size_t bytes) noexcept {
     if (!has_wide_place) return nullptr;
-    if (bytes == class_count * sizeof(Place*)) return new (bottoms_) Place*[class_count] {};
+    if (bytes == class_count * sizeof(Place*)) return new (bottoms_) Place* [class_count] {};
     if (bytes != (list_nulls + wide_places) * sizeof(void*)) return nullptr;
     return new (wide_memory_) Place[list_nulls + wide_places];
   }

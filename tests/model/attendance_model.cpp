@@ -36,8 +36,7 @@ World swept_with_barrier({2, 4, 0, {{pops, pops}, {sweeps, sweeps}}, 0, false, t
 World swept_at_once({2, 4, 0, {{pops, pops}, {sweeps, sweeps}}});  // and without one: nothing goes
 World pushes_with_barrier({2, 2, 2, {{pushes, pops}, {sweeps, sweeps}}, 0, false, true});
 // The barrier comes between, but not after what the other asked.
-World trimmed_beside_barrier(
-    {3, 4, 0, {{pops, pops}, {trims}, {sweeps, sweeps}}, 0, false, true});
+World trimmed_beside_barrier({3, 4, 0, {{pops, pops}, {trims}, {sweeps, sweeps}}, 0, false, true});
 // Each of the two waits, but not for what the other asked.
 World trimmed_and_swept({3, 4, 0, {{pops, pops}, {trims}, {sweeps}}});
 World trimmed_by_two({3, 4, 0, {{pops, pops, pops}, {trims}, {trims}}});
@@ -47,10 +46,14 @@ struct Expected {
   const World& world;
 };
 const Expected expected[] = {
-    {"pops", only_pops},         {"pops and pushes", pops_and_pushes},
-    {"refills", refills},        {"large blocks", large_blocks},
-    {"leaves", leaves_for_ever}, {"taken back twice", taken_back_twice},
-    {"swept", swept},            {"widens", widens},
+    {"pops", only_pops},
+    {"pops and pushes", pops_and_pushes},
+    {"refills", refills},
+    {"large blocks", large_blocks},
+    {"leaves", leaves_for_ever},
+    {"taken back twice", taken_back_twice},
+    {"swept", swept},
+    {"widens", widens},
     {"swept with a barrier", swept_with_barrier},
 };
 

@@ -29,14 +29,14 @@ constexpr int owner_thread = 0;
 
 enum class Action : uint8_t {
   nothing,
-  pops,          // allocates a block, uses it
-  pushes,        // frees one of those that it has
-  pops_large,    // the same with blocks that only slow paths handle
+  pops,        // allocates a block, uses it
+  pushes,      // frees one of those that it has
+  pops_large,  // the same with blocks that only slow paths handle
   pushes_large,
-  leaves,        // ends as a thread; only the last
-  trims,         // asks for all that others hold: asks, waits, takes back
-  sweeps,        // a pass of the helper over the caches
-  rests,         // the time between two passes
+  leaves,  // ends as a thread; only the last
+  trims,   // asks for all that others hold: asks, waits, takes back
+  sweeps,  // a pass of the helper over the caches
+  rests,   // the time between two passes
 };
 
 struct Plan {
@@ -80,15 +80,32 @@ class World : public Scenario {
     if (thread == plan_.thread_count) return pass_time();
     for (const Action action : plan_.actions[thread]) {
       switch (action) {
-        case Action::nothing: break;
-        case Action::pops: pop(0); break;
-        case Action::pushes: push(0); break;
-        case Action::pops_large: pop(1); break;
-        case Action::pushes_large: push(1); break;
-        case Action::leaves: leave(); break;
-        case Action::trims: talus::release_caches(); break;
-        case Action::sweeps: sweep(); break;
-        case Action::rests: sleep(); break;
+        case Action::nothing:
+          break;
+        case Action::pops:
+          pop(0);
+          break;
+        case Action::pushes:
+          push(0);
+          break;
+        case Action::pops_large:
+          pop(1);
+          break;
+        case Action::pushes_large:
+          push(1);
+          break;
+        case Action::leaves:
+          leave();
+          break;
+        case Action::trims:
+          talus::release_caches();
+          break;
+        case Action::sweeps:
+          sweep();
+          break;
+        case Action::rests:
+          sleep();
+          break;
       }
     }
     if (thread == owner_thread) return;

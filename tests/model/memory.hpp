@@ -27,8 +27,8 @@ constexpr int words_max = 24;
 constexpr int stores_max = 120;
 
 struct View {
-  uint8_t seen[words_max] = {};       // by word: the oldest store that may be read
-  uint16_t clock[threads_max] = {};   // by thread: which of its plain accesses happened before
+  uint8_t seen[words_max] = {};      // by word: the oldest store that may be read
+  uint16_t clock[threads_max] = {};  // by thread: which of its plain accesses happened before
   void join(const View& other) {
     for (int i = 0; i < words_max; i++) {
       if (seen[i] < other.seen[i]) seen[i] = other.seen[i];
@@ -145,7 +145,7 @@ inline void store_now(const void* where, uint64_t old_value, uint64_t value, Ord
 }
 
 inline void replace_now(const void* where, uint64_t old_value, uint64_t value, Order order,
-                    const char* what) {
+                        const char* what) {
   const int index = memory.index_of(where, old_value);
   const int newest = memory.word(index).count - 1;
   memory.has_read(index, newest, order);
@@ -154,8 +154,8 @@ inline void replace_now(const void* where, uint64_t old_value, uint64_t value, O
 }
 
 // A compare and swap; true: swapped, else `expected` holds the value that was read.
-inline bool cas_now(const void* where, uint64_t newest_value, uint64_t& expected,
-                    uint64_t desired, Order success, Order failure, bool is_weak) {
+inline bool cas_now(const void* where, uint64_t newest_value, uint64_t& expected, uint64_t desired,
+                    Order success, Order failure, bool is_weak) {
   const int index = memory.index_of(where, newest_value);
   Word& word = memory.word(index);
   const int newest = word.count - 1;

@@ -120,12 +120,23 @@ class World : public Scenario {
       switch (action.kind) {
         case Action::nothing:
         case Action::had:
-        case Action::sent: break;
-        case Action::frees: free_block(cache, action.what); break;
-        case Action::sends: deliver_all(cache); break;
-        case Action::drains: drain(heaps_[action.what]); break;
-        case Action::hands_over: hand_over(action.what, action.heap); break;
-        case Action::forks: fork(); break;
+        case Action::sent:
+          break;
+        case Action::frees:
+          free_block(cache, action.what);
+          break;
+        case Action::sends:
+          deliver_all(cache);
+          break;
+        case Action::drains:
+          drain(heaps_[action.what]);
+          break;
+        case Action::hands_over:
+          hand_over(action.what, action.heap);
+          break;
+        case Action::forks:
+          fork();
+          break;
       }
     }
   }
@@ -370,7 +381,7 @@ class World : public Scenario {
   Cache caches_[threads_max];
   Block blocks_[blocks_max];
   talus::Atomic<uint32_t> owners_[slabs_max];  // by slab; written under the locks of both heaps
-  PlainData slabs_[slabs_max];          // what a heap's lock guards
+  PlainData slabs_[slabs_max];                 // what a heap's lock guards
   RemoteMessage messages_[messages_max];
   Fields fields_[messages_max];
   int made_messages_ = 0;

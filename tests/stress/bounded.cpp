@@ -38,10 +38,9 @@ void check_and_free(talus_bounded* instance, void* block) {
 
 void* make_filled(talus_bounded* instance, stress::Random& random) {
   const size_t bytes = 16 + random.below(250);
-  void* block = random.below(8) == 0
-                    ? talus::api::bounded_aligned_alloc(instance, size_t{16} << random.below(4),
-                                                        bytes)
-                    : talus::api::bounded_malloc(instance, bytes);
+  void* block = random.below(8) == 0 ? talus::api::bounded_aligned_alloc(
+                                           instance, size_t{16} << random.below(4), bytes)
+                                     : talus::api::bounded_malloc(instance, bytes);
   stress::fill(block, bytes, random.next());
   return block;
 }

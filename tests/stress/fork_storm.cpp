@@ -98,9 +98,7 @@ int run() {
     fork_count = fork_until(first);
     const stress::Deadline second{0.4};
     auto body = [&](int) { other_count.fetch_add_relaxed(fork_until(second)); };
-    {
-      stress::Threads<decltype(body)> forkers{2, body};
-    }
+    { stress::Threads<decltype(body)> forkers{2, body}; }
     must_end.store_release(true);
   }
   printf("%zu forks from the main thread, %zu from two others\n", fork_count,

@@ -77,9 +77,9 @@ void use_own_helper() {
   Random random{7};
   free_much(random);
   talus::start_helper();
-  STRESS_CHECK(is_under_tsan || comes_true([] {
-                 return state_of_helper() >= HelperState::running;
-               }), "no helper in a child");
+  STRESS_CHECK(
+      is_under_tsan || comes_true([] { return state_of_helper() >= HelperState::running; }),
+      "no helper in a child");
   talus::end_helper(Ended::held);
   STRESS_CHECK(state_of_helper() == HelperState::absent, "state %u", state_of_helper());
 }

@@ -44,7 +44,9 @@ void live_and_die(uint64_t seed) {
   stress::Random random{seed};
   void* given = exchange.swap(random, nullptr);
   switch (seed % 4) {
-    case 0: stress::check_and_release(given); break;
+    case 0:
+      stress::check_and_release(given);
+      break;
     case 1:
       if (given != nullptr) given = stress::resize_filled(given, 5000, random);
       stress::check_and_release(given);
@@ -53,7 +55,8 @@ void live_and_die(uint64_t seed) {
       if (given != nullptr) STRESS_CHECK(talus::usable_size(given) >= 16, "%p", given);
       stress::check_and_release(given);
       return;  // this thread never allocates
-    default: stress::check_and_release(exchange.swap(random, given));
+    default:
+      stress::check_and_release(exchange.swap(random, given));
   }
   for (int key = 0; key < key_count; key++) arm(key, rearm_count, random);
 }

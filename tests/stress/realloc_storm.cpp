@@ -17,12 +17,18 @@ talus::Atomic<uint64_t> resize_count;
 
 size_t wanted_bytes(stress::Random& random, size_t now) {
   switch (random.below(6)) {
-    case 0: return now + now / 8;
-    case 1: return now * 2;
-    case 2: return now / 2;
-    case 3: return random.size(4 * kib);
-    case 4: return 32 * kib - 100 + random.below(200);
-    default: return 64 * kib + random.below(2 * mib);
+    case 0:
+      return now + now / 8;
+    case 1:
+      return now * 2;
+    case 2:
+      return now / 2;
+    case 3:
+      return random.size(4 * kib);
+    case 4:
+      return 32 * kib - 100 + random.below(200);
+    default:
+      return 64 * kib + random.below(2 * mib);
   }
 }
 

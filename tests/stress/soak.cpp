@@ -26,8 +26,8 @@ struct Phase {
   size_t remote_of_8;  // of eight blocks so many go to another thread
 };
 constexpr Phase phases[] = {
-    {"small", 4, 256, 10000, 2},      {"medium", 3, 8 * kib, 2000, 4},
-    {"large", 2, 32 * kib, 20, 2},    {"remote", 6, 2 * kib, 5000, 8},
+    {"small", 4, 256, 10000, 2},        {"medium", 3, 8 * kib, 2000, 4},
+    {"large", 2, 32 * kib, 20, 2},      {"remote", 6, 2 * kib, 5000, 8},
     {"one thread", 1, 4 * kib, 500, 0}, {"many threads", 32, 1 * kib, 5000, 4},
 };
 
@@ -80,10 +80,11 @@ int run() {
     run_phase(phase, number, phase_seconds);
     const talus::HeapTotals totals = talus::collect_totals();
     const size_t resident = stress::resident_bytes();
-    printf("%8.1f s %-12s live %6zu KiB, given %6zu + dirty %6zu KiB, resident %6zu KiB, "
-           "%zu heaps\n",
-           stress::now_seconds() - start, phase.name, totals.live() / kib,
-           totals.space.given_bytes / kib, totals.dirty / kib, resident / kib, totals.heap_count);
+    printf(
+        "%8.1f s %-12s live %6zu KiB, given %6zu + dirty %6zu KiB, resident %6zu KiB, "
+        "%zu heaps\n",
+        stress::now_seconds() - start, phase.name, totals.live() / kib,
+        totals.space.given_bytes / kib, totals.dirty / kib, resident / kib, totals.heap_count);
     fflush(stdout);
     if (number % phase_count != phase_count - 1) continue;
     if (stress::now_seconds() - start < total / 2) continue;

@@ -46,15 +46,15 @@ constexpr bool is_sanitized = false;
 constexpr int skipped = 77;
 
 // Aborts, so that a debugger or a core file finds the other threads where they were.
-#define STRESS_CHECK(condition, ...)                                                       \
-  do {                                                                                     \
-    if (!(condition)) {                                                                    \
-      fflush(stdout);                                                                      \
-      fprintf(stderr, "%s:%d: %s does not hold: ", __FILE__, __LINE__, #condition);         \
-      fprintf(stderr, __VA_ARGS__);                                                        \
-      fprintf(stderr, "\n");                                                               \
-      abort();                                                                             \
-    }                                                                                      \
+#define STRESS_CHECK(condition, ...)                                                \
+  do {                                                                              \
+    if (!(condition)) {                                                             \
+      fflush(stdout);                                                               \
+      fprintf(stderr, "%s:%d: %s does not hold: ", __FILE__, __LINE__, #condition); \
+      fprintf(stderr, __VA_ARGS__);                                                 \
+      fprintf(stderr, "\n");                                                        \
+      abort();                                                                      \
+    }                                                                               \
   } while (false)
 
 // One of the programs that main.cpp knows by name. It lives as long as the process.

@@ -74,8 +74,7 @@ TEST(Statistics, Quantiles) {
 
 TEST(Statistics, IntervalHoldsTheRatioAndIsTheSameEachTime) {
   std::vector<std::pair<double, double>> rounds;
-  for (int i = 0; i < 9; ++i)
-    rounds.emplace_back(2.0 + 0.01 * (i % 3), 1.0 + 0.02 * (i % 2));
+  for (int i = 0; i < 9; ++i) rounds.emplace_back(2.0 + 0.01 * (i % 3), 1.0 + 0.02 * (i % 2));
   const Interval interval = ratio_interval(rounds);
   EXPECT_LT(interval.low, interval.high);
   EXPECT_GT(interval.low, 1.9);
@@ -98,7 +97,11 @@ TEST(Utf8, OnlyWhatIsNotIsReplaced) {
 
 TEST(Printable, NothingSteersATerminal) {
   EXPECT_EQ(printable("a\x1b[2J\n\x7f"), "a?[2J??");
-  EXPECT_EQ(printable("\xc2\x9b""2J \x9b""2J"), "?2J ?2J") << "one character that is Escape [";
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "2J \x9b"
+                      "2J"),
+            "?2J ?2J")
+      << "one character that is Escape [";
   EXPECT_EQ(printable("\xc3\x9b \xe2\x82\xac \xf0\x9f\x98\x80 \xe4"),
             "\xc3\x9b \xe2\x82\xac \xf0\x9f\x98\x80 \xe4");
 }
@@ -143,8 +146,8 @@ TEST(Judge, AClearDifferenceIsShownAndNoiseIsNot) {
 }
 
 TEST(Judge, ARunThatCrashedIsAFindingAndNoFigure) {
-  Comparison comparison = comparison_of({contender_with("libc", {1, 1, 1, 1, 1}),
-                                         contender_with("broken", {1, 0.01, 1, 1, 1})});
+  Comparison comparison = comparison_of(
+      {contender_with("libc", {1, 1, 1, 1, 1}), contender_with("broken", {1, 0.01, 1, 1, 1})});
   comparison.contenders[1].samples[1].end = {EndKind::signalled, 11};
   const Judgement judgement = judge(comparison);
   EXPECT_EQ(judgement.verdicts[1].counted, 4u);
@@ -200,10 +203,9 @@ TEST(Verdict, SaysWhatTheSamplesShow) {
 }
 
 TEST(Verdict, ARunThatFailedIsSaid) {
-  Comparison comparison = comparison_of({contender_of("libc", calm, 1, 8000),
-                                         contender_of("talus", calm, 1, 8000)});
-  for (Sample& sample : comparison.contenders[1].samples)
-    sample.end = {EndKind::signalled, 11};
+  Comparison comparison =
+      comparison_of({contender_of("libc", calm, 1, 8000), contender_of("talus", calm, 1, 8000)});
+  for (Sample& sample : comparison.contenders[1].samples) sample.end = {EndKind::signalled, 11};
   EXPECT_EQ(judge(comparison).verdict,
             "Talus has no figures: none of its runs did what the program does under the C library. "
             "Not every run was good: see the failures.");
@@ -211,8 +213,8 @@ TEST(Verdict, ARunThatFailedIsSaid) {
 
 TEST(Judge, WhereWallTimeIsNoisyProcessorTimeDecides) {
   const auto judged = [](const std::vector<double>& wall_s, double cpu_s) {
-    return judge(comparison_of({contender_of("libc", noisy, 1, 8000),
-                                contender_of("talus", wall_s, cpu_s, 8000)}));
+    return judge(comparison_of(
+        {contender_of("libc", noisy, 1, 8000), contender_of("talus", wall_s, cpu_s, 8000)}));
   };
   const Judgement judgement = judged({1.90, 0.80, 1.30, 0.75, 0.85}, 0.8);
   EXPECT_EQ(judgement.time.id, measure_cpu);
@@ -224,37 +226,33 @@ TEST(Judge, WhereWallTimeIsNoisyProcessorTimeDecides) {
   EXPECT_EQ(text_of_time(judgement.time).rfind("Processor time decides, since ", 0), 0u);
   EXPECT_EQ(judged({1.90, 0.80, 1.30, 0.75, 0.85}, 0).time.id, measure_wall) << "it only waited";
 
-  const Judgement quiet = judge(comparison_of({contender_of("libc", calm, 1, 8000),
-                                               contender_of("talus", calm, 0.8, 8000)}));
+  const Judgement quiet = judge(
+      comparison_of({contender_of("libc", calm, 1, 8000), contender_of("talus", calm, 0.8, 8000)}));
   EXPECT_EQ(quiet.time.id, measure_wall) << "it waited less, which its user does not notice";
   EXPECT_EQ(text_of_time(quiet.time).rfind("Wall time decides: ", 0), 0u);
 }
 
 TEST(Judge, ABusyMachineIsTold) {
-  Comparison comparison = comparison_of({contender_with("libc", {1, 1, 1, 1, 1}),
-                                         contender_with("other", {1, 1, 1, 1, 1})});
+  Comparison comparison = comparison_of(
+      {contender_with("libc", {1, 1, 1, 1, 1}), contender_with("other", {1, 1, 1, 1, 1})});
   const auto has_note = [&] {
     for (const std::string& note : judge(comparison).notes)
       if (note.rfind("other work on this machine", 0) == 0) return true;
     return false;
   };
-  for (Sample& sample : comparison.contenders[0].samples)
-    sample.user_s = 0.4;
+  for (Sample& sample : comparison.contenders[0].samples) sample.user_s = 0.4;
   EXPECT_FALSE(has_note()) << "it may have waited for a disk";
-  for (Sample& sample : comparison.contenders[0].samples)
-    sample.involuntary = 100;
+  for (Sample& sample : comparison.contenders[0].samples) sample.involuntary = 100;
   EXPECT_TRUE(has_note());
-  for (Sample& sample : comparison.contenders[0].samples)
-    sample.user_s = 0.95;
+  for (Sample& sample : comparison.contenders[0].samples) sample.user_s = 0.95;
   EXPECT_FALSE(has_note());
 }
 
 TEST(Judge, WithoutAnyGoodRunThereIsNoFigure) {
-  Comparison comparison = comparison_of({contender_with("libc", {1, 1}),
-                                         contender_with("other", {1, 1})});
+  Comparison comparison =
+      comparison_of({contender_with("libc", {1, 1}), contender_with("other", {1, 1})});
   for (Contender& contender : comparison.contenders)
-    for (Sample& sample : contender.samples)
-      sample.end = {EndKind::timed_out, 0};
+    for (Sample& sample : contender.samples) sample.end = {EndKind::timed_out, 0};
   const Judgement judgement = judge(comparison);
   EXPECT_EQ(judgement.verdicts[0].counted, 0u);
   EXPECT_EQ(judgement.failures.size(), 1u) << "told once, blamed on none";

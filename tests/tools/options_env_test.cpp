@@ -22,8 +22,7 @@ void gather(const char* line) { lines.emplace_back(line); }
 
 OptionsResult parse(std::initializer_list<std::string> variables, Options& out) {
   std::vector<const char*> envp;
-  for (const std::string& variable : variables)
-    envp.push_back(variable.c_str());
+  for (const std::string& variable : variables) envp.push_back(variable.c_str());
   envp.push_back(nullptr);
   lines.clear();
   return parse_options(envp.data(), out, gather);
@@ -314,8 +313,7 @@ TEST(OptionWarning, foreign_text_cannot_steer_the_terminal_and_is_cut) {
   ASSERT_EQ(lines.size(), 2u);
   for (const std::string& line : lines) {
     EXPECT_LT(line.size(), option_warning_bytes_max - 1);
-    for (const char letter : line)
-      EXPECT_TRUE(letter >= ' ' && letter <= '~');
+    for (const char letter : line) EXPECT_TRUE(letter >= ' ' && letter <= '~');
   }
   EXPECT_NE(lines[1].find("ZZZ...; "), std::string::npos);
 }
@@ -372,8 +370,7 @@ TEST(OptionEnvironment, random_words_never_break_the_rows) {
       }
       variable += '=';
     }
-    for (std::size_t i = random() % 40; i != 0; --i)
-      variable += letters[random() % letters.size()];
+    for (std::size_t i = random() % 40; i != 0; --i) variable += letters[random() % letters.size()];
     Options options;
     const OptionsResult result = parse({variable}, options);
     ASSERT_LE(result.accepted + result.unknown + result.invalid, 1u) << variable;

@@ -17,15 +17,15 @@ int zend_startup_module(void) { return 0; }
 int stand_in_number(void);
 #endif
 #if defined(PROGRAM_OPENS_TALUS) || defined(PROGRAM_OPENS_DEEP)
-#  include <dlfcn.h>
+#include <dlfcn.h>
 #endif
 
 #ifdef PROGRAM_ALLOCATES
-#  include <stdlib.h>
+#include <stdlib.h>
 #endif
 
 #ifdef PROGRAM_OVERWRITES_ENVIRONMENT
-#  include <string.h>
+#include <string.h>
 extern char** environ;
 #endif
 

@@ -54,8 +54,8 @@ inline size_t rounds_of(size_t rounds) {
 
 // A new seed for every run, said on standard output so that it can be given again.
 inline uint64_t seed_of(const char* test) {
-  uint64_t seed = mix_bits(static_cast<uint64_t>(time(nullptr)) << 20 ^
-                           static_cast<uint64_t>(clock()));
+  uint64_t seed =
+      mix_bits(static_cast<uint64_t>(time(nullptr)) << 20 ^ static_cast<uint64_t>(clock()));
   if (const char* text = getenv("TALUS_TEST_SEED")) seed = strtoull(text, nullptr, 0);
   printf("%s: TALUS_TEST_SEED=%llu\n", test, static_cast<unsigned long long>(seed));
   fflush(stdout);

@@ -12,8 +12,8 @@
 namespace talus::test {
 
 inline unsigned char pattern_byte(uint64_t seed, size_t offset) {
-  return static_cast<unsigned char>(
-      (seed * 0xbf58476d1ce4e5b9u + offset * 0x9e3779b97f4a7c15u) >> 24);
+  return static_cast<unsigned char>((seed * 0xbf58476d1ce4e5b9u + offset * 0x9e3779b97f4a7c15u) >>
+                                    24);
 }
 
 // Calls visit(offset) for the places of a block that are written and checked.

@@ -192,8 +192,8 @@ ProcessFacts facts_of_process(const std::string& pid, const ProcessView& view) {
   ProcessFacts facts;
   facts.environment = view.environment;
   const bool has_program = !view.objects.empty() && view.objects.front().path == view.file;
-  facts.program_text = program_text_of(
-      "/proc/" + pid + "/exe", has_program ? view.objects.front().facts : std::nullopt);
+  facts.program_text = program_text_of("/proc/" + pid + "/exe",
+                                       has_program ? view.objects.front().facts : std::nullopt);
   facts.called_as = view.called_as;
   facts.file = view.file;
   facts.root = "/proc/" + pid + "/root";
@@ -249,8 +249,7 @@ int check_program(const std::string& wanted, const std::vector<char*>& words) {
   }
   const ProcessFacts facts = facts_of_program(program);
   if (program.kind == ProgramKind::embedded) {
-    return report({true, *program.facts->talus_version, "embedded", program.image, ""},
-                  facts);
+    return report({true, *program.facts->talus_version, "embedded", program.image, ""}, facts);
   }
   const std::string reason = why_not_preloadable(program);
   if (!reason.empty()) return report({false, "", "", "", reason}, facts);

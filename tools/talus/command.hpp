@@ -49,7 +49,7 @@ struct CompareRequest {
   bool is_quiet = false;
   bool is_output_shown = false;
   std::vector<std::string> command;  // the whole command line, for the record
-  std::vector<char*> program;  // name and arguments, pointers into main's argv
+  std::vector<char*> program;        // name and arguments, pointers into main's argv
 };
 
 // Exit codes: all runs were good, exit_no if one failed or was different, 128 + signal if stopped.

@@ -50,8 +50,7 @@ bool can_stand_in_file(const OptionRow& row, const std::string& value) {
 
 EffectiveOptions find_effective_options(const ProcessFacts& process) {
   std::vector<const char*> variables;
-  for (const std::string& variable : process.environment)
-    variables.push_back(variable.c_str());
+  for (const std::string& variable : process.environment) variables.push_back(variable.c_str());
   variables.push_back(nullptr);
   ConfigurationFacts facts;
   facts.environment = variables.data();
@@ -91,8 +90,7 @@ void print_effective_options(const ProcessFacts& facts) {
     fmt::print("option {}={} ({})\n", option.name, printable(option.value),
                printable(option.source));
   }
-  for (const std::string& warning : found.warnings)
-    fmt::print("warning: {}\n", printable(warning));
+  for (const std::string& warning : found.warnings) fmt::print("warning: {}\n", printable(warning));
 }
 
 }  // namespace talus::tool

@@ -209,8 +209,8 @@ struct SymbolFile {
                                 IsKind is_kind) const {
     const Elf64_Shdr& names_section = sections[table.sh_link];
     const std::vector<char> names = file.read(names_section.sh_offset, names_section.sh_size);
-    for (const Elf64_Sym& symbol : read_table<Elf64_Sym>(file, table.sh_offset,
-                                                         table.sh_size / sizeof(Elf64_Sym))) {
+    for (const Elf64_Sym& symbol :
+         read_table<Elf64_Sym>(file, table.sh_offset, table.sh_size / sizeof(Elf64_Sym))) {
       if (is_kind(ELF64_ST_TYPE(symbol.st_info)) && symbol.st_shndx != SHN_UNDEF &&
           text_at(names, symbol.st_name) == name)
         return symbol;
@@ -268,17 +268,15 @@ FunctionSlots slots_of_function(const std::string& path, const std::string& name
   const auto offset_of = [&](std::int64_t tag) {
     return offset_of_address(segments, dynamic_value(entries, tag));
   };
-  const std::vector<char> names =
-      file.read(offset_of(DT_STRTAB), dynamic_value(entries, DT_STRSZ));
+  const std::vector<char> names = file.read(offset_of(DT_STRTAB), dynamic_value(entries, DT_STRSZ));
   for (const auto& [table, bytes] : {std::pair{DT_JMPREL, DT_PLTRELSZ}, {DT_RELA, DT_RELASZ}}) {
     if (dynamic_value(entries, table) == 0) continue;
-    for (const Elf64_Rela& entry :
-         read_table<Elf64_Rela>(file, offset_of(table),
-                                dynamic_value(entries, bytes) / sizeof(Elf64_Rela))) {
+    for (const Elf64_Rela& entry : read_table<Elf64_Rela>(
+             file, offset_of(table), dynamic_value(entries, bytes) / sizeof(Elf64_Rela))) {
       const std::uint64_t symbol_index = ELF64_R_SYM(entry.r_info);
       if (symbol_index == 0) continue;
-      const auto symbol = read_table<Elf64_Sym>(
-          file, offset_of(DT_SYMTAB) + symbol_index * sizeof(Elf64_Sym), 1);
+      const auto symbol =
+          read_table<Elf64_Sym>(file, offset_of(DT_SYMTAB) + symbol_index * sizeof(Elf64_Sym), 1);
       if (symbol.empty() || text_at(names, symbol.front().st_name) != name) continue;
       slots.addresses.push_back(entry.r_offset);
     }
@@ -294,13 +292,12 @@ std::optional<std::string> read_text_symbol(const std::string& path, const std::
     if (type == SHT_SYMTAB && scope == SymbolScope::exported) break;
     const Elf64_Shdr* const table = symbols.table_of(type);
     if (table == nullptr) continue;
-    const auto found =
-        symbols.find(*table, name, [](unsigned kind) { return kind == STT_OBJECT; });
+    const auto found = symbols.find(*table, name, [](unsigned kind) { return kind == STT_OBJECT; });
     if (!found || found->st_size > text_bytes_max) continue;
     const auto segments =
         read_table<Elf64_Phdr>(symbols.file, symbols.header.e_phoff, symbols.header.e_phnum);
-    return text_at(
-        symbols.file.read(offset_of_address(segments, found->st_value), found->st_size), 0);
+    return text_at(symbols.file.read(offset_of_address(segments, found->st_value), found->st_size),
+                   0);
   }
   return {};
 }

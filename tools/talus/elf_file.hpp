@@ -24,7 +24,7 @@ constexpr std::uint16_t own_machine = EM_X86_64;
 #elif defined(__aarch64__)
 constexpr std::uint16_t own_machine = EM_AARCH64;
 #else
-#  error "the command is built for x86-64 and AArch64"
+#error "the command is built for x86-64 and AArch64"
 #endif
 
 struct ElfFacts {

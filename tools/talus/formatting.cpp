@@ -19,8 +19,8 @@ namespace talus::tool {
 [[gnu::used]] static void (*const keep_vprint_to)(std::FILE*, fmt::string_view,
                                                   fmt::format_args) = &fmt::vprint;
 #if FMT_VERSION >= 110000
-[[gnu::used]] static void (*const keep_vprint_buffered)(
-    std::FILE*, fmt::string_view, fmt::format_args) = &fmt::vprint_buffered;
+[[gnu::used]] static void (*const keep_vprint_buffered)(std::FILE*, fmt::string_view,
+                                                        fmt::format_args) = &fmt::vprint_buffered;
 #endif
 
 }  // namespace talus::tool

@@ -15,16 +15,15 @@ namespace talus::tool {
 
 std::vector<std::string> own_environment() {
   std::vector<std::string> result;
-  for (char** variable = environ; *variable != nullptr; ++variable)
-    result.emplace_back(*variable);
+  for (char** variable = environ; *variable != nullptr; ++variable) result.emplace_back(*variable);
   return result;
 }
 
 std::optional<std::string> program_text_of(const std::string& path,
                                            const std::optional<ElfFacts>& facts) {
   const bool has_talus = facts && facts->talus_version;
-  return read_text_symbol(path, "talus_options", has_talus ? SymbolScope::any
-                                                           : SymbolScope::exported);
+  return read_text_symbol(path, "talus_options",
+                          has_talus ? SymbolScope::any : SymbolScope::exported);
 }
 
 ProcessFacts facts_of_program(const Program& program) {

@@ -42,21 +42,19 @@ LoaderListing list_objects(const Program& program, const std::string& preload) {
   std::string image = program.image;
   char* const arguments[] = {loader.data(), list.data(), image.data(), nullptr};
   std::vector<std::string> variables = own_environment();
-  std::erase_if(variables, [](const std::string& variable) {
-    return variable.rfind("LD_PRELOAD=", 0) == 0;
-  });
+  std::erase_if(variables,
+                [](const std::string& variable) { return variable.rfind("LD_PRELOAD=", 0) == 0; });
   variables.push_back("LD_PRELOAD=" + preload);
   variables.push_back("LD_TRACE_LOADED_OBJECTS=1");  // glibc's, should --list not be enough
   std::vector<char*> environment;
-  for (std::string& variable : variables)
-    environment.push_back(variable.data());
+  for (std::string& variable : variables) environment.push_back(variable.data());
   environment.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
   pid_t child = 0;
-  const int error = ::posix_spawn(&child, loader.c_str(), &actions, nullptr, arguments,
-                                  environment.data());
+  const int error =
+      ::posix_spawn(&child, loader.c_str(), &actions, nullptr, arguments, environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   LoaderListing output;

@@ -32,7 +32,7 @@ struct CommandLine {
 
 bool takes_next_word(std::string_view word) {
   static constexpr std::string_view with_value[] = {
-      "--lib",  "--alloc", "--with", "--only",     "--rounds", "--html",
+      "--lib",  "--alloc", "--with",     "--only",    "--rounds", "--html",
       "--json", "--csv",   "--markdown", "--timeout", "--stdin",  "--warm-up"};
   return std::find(std::begin(with_value), std::end(with_value), word) != std::end(with_value);
 }
@@ -74,11 +74,9 @@ CommandLine cut(const std::vector<char*>& words) {
   if (command == "compare") end = program_of_compare(words);
   CommandLine line;
   line.all.assign(words.begin(), words.end());
-  for (std::size_t i = 1; i < end; ++i)
-    line.ours.emplace_back(words[i]);
+  for (std::size_t i = 1; i < end; ++i) line.ours.emplace_back(words[i]);
   if (end < words.size() && std::string_view(words[end]) == "--") ++end;
-  for (std::size_t i = end; i < words.size(); ++i)
-    line.program.push_back(words[i]);
+  for (std::size_t i = end; i < words.size(); ++i) line.program.push_back(words[i]);
   return line;
 }
 
@@ -133,8 +131,7 @@ void add_compare(CLI::App& app, Answers& answers) {
       ->type_name("NAME=PATH")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  compare
-      ->add_option("--with", wanted.with, "one more row: Talus with these settings; as --alloc")
+  compare->add_option("--with", wanted.with, "one more row: Talus with these settings; as --alloc")
       ->type_name("KEY=VALUE,...")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -256,8 +253,7 @@ int main_of(const std::vector<char*>& words) {
                                                "library");
   version->footer("talus version [--lib PATH]");
   add_library_option(*version, answers);
-  for (CLI::App* const command : app.get_subcommands({}))
-    command->group("Commands");
+  for (CLI::App* const command : app.get_subcommands({})) command->group("Commands");
 
   try {
     app.parse(std::vector<std::string>(line.ours.rbegin(), line.ours.rend()));

@@ -84,9 +84,9 @@ std::vector<std::string> find_other_mallocs(const std::string& pid, const Proces
                       "the other",
                       object.path, server->path));
     } else if (brings_another_malloc(object) && !is_c_library(object)) {
-      lines.push_back(fmt::format(
-          "{} brings a malloc of its own, which the loader finds behind that of Talus",
-          object.path));
+      lines.push_back(
+          fmt::format("{} brings a malloc of its own, which the loader finds behind that of Talus",
+                      object.path));
     }
   }
   return lines;

@@ -112,8 +112,7 @@ void print_preset_table() {
   fmt::print("{}\n{}\n", names, line);
   for (const PresetRow& row : preset_rows) {
     fmt::print("| `{}` |", option_row_of(row.option).name.text());
-    for (const char* value : row.values)
-      fmt::print(" {} |", value);
+    for (const char* value : row.values) fmt::print(" {} |", value);
     fmt::print("\n");
   }
 }

@@ -71,8 +71,8 @@ std::string without_deleted_mark(const std::string& path) {
 
 // Of the program there is a name that leads to the very file without any rights of root.
 MappedObject read_object(const std::string& process, const MapLine& line, bool is_program) {
-  MappedObject object{without_deleted_mark(line.path), has_deleted_mark(line.path), {}, {},
-                      line.inode};
+  MappedObject object{
+      without_deleted_mark(line.path), has_deleted_mark(line.path), {}, {}, line.inode};
   for (const std::string& file :
        {is_program ? process + "/exe" : process + "/map_files/" + line.range,
         process + "/root" + line.path, line.path}) {

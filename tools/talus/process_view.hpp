@@ -27,8 +27,8 @@ struct MappedObject {
   std::string path;  // as the process sees it
   bool is_deleted;   // the file was replaced or removed since
   std::optional<ElfFacts> facts;
-  std::string file;   // where we can read it, if there are facts
-  std::string inode;  // the device, too: no other object has it
+  std::string file;                    // where we can read it, if there are facts
+  std::string inode;                   // the device, too: no other object has it
   std::vector<AddressRange> ranges{};  // by address
   std::optional<std::size_t> turn{};   // when the loader searches it; nothing: never, or not known
 };

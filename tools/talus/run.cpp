@@ -96,8 +96,8 @@ int run_program(const RunRequest& request) {
   warn_of(inspected);
   const auto is_without_extensions = [](const char* word) { return std::string(word) == "-n"; };
   const std::string end = what_ends_it(inspected);
-  if (!end.empty() && std::none_of(request.program.begin() + 1, request.program.end(),
-                                   is_without_extensions)) {
+  if (!end.empty() &&
+      std::none_of(request.program.begin() + 1, request.program.end(), is_without_extensions)) {
     complain("warning: " + end);
   }
   const std::string preload = preload_with(library.path, std::getenv("LD_PRELOAD"));

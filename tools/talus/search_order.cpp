@@ -38,8 +38,7 @@ class Memory {
   template <typename Value>
   std::optional<Value> at(std::uint64_t address) const {
     Value value;
-    const ssize_t got =
-        ::pread(descriptor_, &value, sizeof value, static_cast<off_t>(address));
+    const ssize_t got = ::pread(descriptor_, &value, sizeof value, static_cast<off_t>(address));
     if (got != static_cast<ssize_t>(sizeof value)) return {};
     return value;
   }

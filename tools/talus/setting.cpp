@@ -26,8 +26,7 @@ constexpr std::string_view prefix = "TALUS_";
 
 std::string upper(std::string_view text) {
   std::string result;
-  for (const char letter : text)
-    result += option_upper(letter);
+  for (const char letter : text) result += option_upper(letter);
   return result;
 }
 
@@ -74,8 +73,8 @@ Setting parse_setting(std::string_view word) {
       const bool is_file = row->id == OptionId::config;
       const std::string reason = is_file ? why_not_readable(setting.value) : "";
       if (!reason.empty()) {
-        setting.error = printable(
-            fmt::format("talus: {}={} {}", setting.name, setting.value, reason));
+        setting.error =
+            printable(fmt::format("talus: {}={} {}", setting.name, setting.value, reason));
       }
       return setting;
     }

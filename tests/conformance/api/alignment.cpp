@@ -51,8 +51,8 @@ void check_pair(std::size_t alignment, std::size_t size) {
   seed = 1;
   for (const Block& block : blocks) {
     if (block.address == nullptr) continue;
-    PROBE_EXPECT(probe::is_filled(block.address, size, seed++), "%s(%zu, %zu) overlaps",
-                 block.call, alignment, size);
+    PROBE_EXPECT(probe::is_filled(block.address, size, seed++), "%s(%zu, %zu) overlaps", block.call,
+                 alignment, size);
     free(block.address);
   }
 }

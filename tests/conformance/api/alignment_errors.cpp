@@ -41,8 +41,7 @@ void check_odd_alignment(const char* name, AlignedCall call, std::size_t alignme
   free(block);
 }
 
-void check_too_large(const char* name, AlignedCall call, std::size_t alignment,
-                     std::size_t size) {
+void check_too_large(const char* name, AlignedCall call, std::size_t alignment, std::size_t size) {
   errno = 0;
   void* block = probe::opaque(call(alignment, probe::opaque(size)));
   PROBE_EXPECT(block == nullptr, "%s(%zu, %zu) gives %p", name, alignment, size, block);

@@ -21,9 +21,9 @@ void expect_refused(const char* call, void* block) {
   errno = 0;
 }
 
-#define EXPECT_REFUSED(call)                     \
-  do {                                           \
-    errno = 0;                                   \
+#define EXPECT_REFUSED(call)                    \
+  do {                                          \
+    errno = 0;                                  \
     expect_refused(#call, probe::opaque(call)); \
   } while (false)
 

@@ -14,14 +14,14 @@
 
 static int failures;
 
-static void expect(int condition, const char *what) {
+static void expect(int condition, const char* what) {
   if (condition) return;
   ++failures;
   fprintf(stderr, "expected: %s\n", what);
 }
 
 static void check_strings(void) {
-  char *copy = strdup("allocator");
+  char* copy = strdup("allocator");
   expect(copy != NULL && strcmp(copy, "allocator") == 0, "strdup");
   copy = realloc(copy, 2000);
   expect(copy != NULL && strcmp(copy, "allocator") == 0, "realloc of strdup's block");
@@ -29,22 +29,22 @@ static void check_strings(void) {
   copy = strndup("allocator", 5);
   expect(copy != NULL && strcmp(copy, "alloc") == 0, "strndup");
   free(copy);
-  wchar_t *wide = wcsdup(L"wide");
+  wchar_t* wide = wcsdup(L"wide");
   expect(wide != NULL && wcscmp(wide, L"wide") == 0, "wcsdup");
   free(wide);
-  char *text = NULL;
+  char* text = NULL;
   expect(asprintf(&text, "%01000d", 7) == 1000 && strlen(text) == 1000, "asprintf");
   free(text);
 }
 
 static void check_files(void) {
-  char *path = realpath("/", NULL);
+  char* path = realpath("/", NULL);
   expect(path != NULL && strcmp(path, "/") == 0, "realpath");
   free(path);
-  char *directory = getcwd(NULL, 0);
+  char* directory = getcwd(NULL, 0);
   expect(directory != NULL, "getcwd(NULL, 0)");
   free(directory);
-  struct dirent **names = NULL;
+  struct dirent** names = NULL;
   const int count = scandir("/", &names, NULL, alphasort);
   expect(count > 0, "scandir");
   for (int i = 0; i < count; ++i) free(names[i]);
@@ -52,15 +52,15 @@ static void check_files(void) {
 }
 
 static void check_streams(void) {
-  char *memory = NULL;
+  char* memory = NULL;
   size_t size = 0;
-  FILE *stream = open_memstream(&memory, &size);
+  FILE* stream = open_memstream(&memory, &size);
   for (int i = 0; i < 5000; ++i) fprintf(stream, "line %d\n", i);
   fclose(stream);
   expect(size > 40000 && strncmp(memory, "line 0\n", 7) == 0, "open_memstream");
 
-  FILE *input = fmemopen(memory, size, "r");
-  char *line = malloc(1);
+  FILE* input = fmemopen(memory, size, "r");
+  char* line = malloc(1);
   size_t capacity = 1;
   int lines = 0;
   while (getline(&line, &capacity, input) > 0) ++lines;

@@ -24,8 +24,8 @@ int main() {
   if (preload == nullptr || *preload == 0) probe::skip("no LD_PRELOAD: the libc's own allocator");
   const std::string list(preload);
   const std::string wanted = real_path(list.substr(0, list.find_first_of(": ")).c_str());
-  for (const char* name : {"malloc", "free", "calloc", "realloc", "posix_memalign",
-                           "aligned_alloc", "malloc_usable_size", "_Znwm", "_ZdlPv"}) {
+  for (const char* name : {"malloc", "free", "calloc", "realloc", "posix_memalign", "aligned_alloc",
+                           "malloc_usable_size", "_Znwm", "_ZdlPv"}) {
     Dl_info info{};
     void* address = dlsym(RTLD_DEFAULT, name);
     const bool is_found = address != nullptr && dladdr(address, &info) != 0;

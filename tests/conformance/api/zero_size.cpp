@@ -16,10 +16,18 @@ void check_distinct() {
   void* blocks[100];
   for (int i = 0; i < 100; ++i) {
     switch (i % 4) {
-      case 0: blocks[i] = malloc(probe::opaque(std::size_t{0})); break;
-      case 1: blocks[i] = calloc(0, 8); break;
-      case 2: blocks[i] = calloc(8, 0); break;
-      default: blocks[i] = realloc(nullptr, probe::opaque(std::size_t{0})); break;
+      case 0:
+        blocks[i] = malloc(probe::opaque(std::size_t{0}));
+        break;
+      case 1:
+        blocks[i] = calloc(0, 8);
+        break;
+      case 2:
+        blocks[i] = calloc(8, 0);
+        break;
+      default:
+        blocks[i] = realloc(nullptr, probe::opaque(std::size_t{0}));
+        break;
     }
     PROBE_EXPECT(blocks[i] != nullptr, "request %d for nothing gives null", i % 4);
     for (int j = 0; j < i; ++j) {

@@ -69,8 +69,7 @@ void check_throwing_handler() {
     probe::opaque(::operator new(impossible()));
   } catch (const OutOfRoom&) {
     is_own = true;
-  } catch (const std::bad_alloc&) {
-  }
+  } catch (const std::bad_alloc&) {}
   PROBE_EXPECT(is_own && calls == 1, "the handler's own exception did not arrive");
   void* block = probe::opaque(::operator new(impossible(), std::nothrow));
   PROBE_EXPECT(block == nullptr && calls == 2, "nothrow with a throwing handler gives %p", block);
@@ -88,8 +87,7 @@ void check_handler_makes_room() {
   try {
     ::operator delete(probe::opaque(::operator new(probe::opaque(280 * probe::mib))));
     is_met = true;
-  } catch (const std::bad_alloc&) {
-  }
+  } catch (const std::bad_alloc&) {}
   PROBE_EXPECT(is_met, "the handler freed 300 MiB, but new did not try again");
   PROBE_EXPECT(calls == 1, "the handler was called %d times, not once", calls);
 }

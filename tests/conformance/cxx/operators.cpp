@@ -25,9 +25,9 @@ struct Pair {
   void (*give)(void* block, size_t size, align_val_t alignment);
 };
 
-#define TAKE(name, ...)                                                                  \
-  void* take_##name([[maybe_unused]] size_t n, [[maybe_unused]] align_val_t a) {         \
-    return __VA_ARGS__;                                                                  \
+#define TAKE(name, ...)                                                          \
+  void* take_##name([[maybe_unused]] size_t n, [[maybe_unused]] align_val_t a) { \
+    return __VA_ARGS__;                                                          \
   }
 #define GIVE(name, ...)                                                                  \
   void give_##name(void* p, [[maybe_unused]] size_t n, [[maybe_unused]] align_val_t a) { \

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int main(int count, char **arguments) {
+int main(int count, char** arguments) {
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 64);
   if (length <= 0) return 77;
@@ -21,13 +21,13 @@ int main(int count, char **arguments) {
   strcpy(strrchr(path, '/'), "/plugins/cxx_plugin.so");
   if (count > 1) snprintf(path, sizeof(path), "%s", arguments[1]);
   for (int i = 0; i < 20; ++i) {
-    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void* plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (plugin == NULL) {
       fprintf(stderr, "dlopen: %s\n", dlerror());
       return 1;
     }
-    const char *(*run)(void) = (const char *(*)(void))dlsym(plugin, "run_cxx_plugin");
-    const char *complaint = run != NULL ? run() : "run_cxx_plugin is missing";
+    const char* (*run)(void) = (const char* (*)(void))dlsym(plugin, "run_cxx_plugin");
+    const char* complaint = run != NULL ? run() : "run_cxx_plugin is missing";
     if (complaint != NULL) {
       fprintf(stderr, "plugin: %s\n", complaint);
       return 1;

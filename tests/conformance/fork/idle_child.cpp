@@ -8,7 +8,6 @@
 #include "../relaunch.hpp"
 #include "../retention.hpp"
 
-
 namespace {
 
 constexpr std::size_t burst_bytes = 128 * probe::mib;

@@ -44,8 +44,9 @@ int main() {
     const double seconds = one_at_a_time();
     if (seconds < best) best = seconds;
   }
-  PROBE_EXPECT(best < seconds_max, "20 callocs of 1 GiB take %s%.1f ms",
-               best > give_up_seconds ? "over " : "", best * 1000);
+  PROBE_EXPECT(
+      best<seconds_max, "20 callocs of 1 GiB take %s%.1f ms", best> give_up_seconds ? "over " : "",
+      best * 1000);
   probe::figure("20 callocs of 1 GiB", best * 1000, "ms");
 
   void* blocks[3];

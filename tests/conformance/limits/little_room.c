@@ -34,7 +34,7 @@ static int use_what_is_left(size_t bytes) {
   if (setrlimit(RLIMIT_AS, &limit) != 0) return 3;
   size_t used = 0;
   for (;;) {
-    char *block = malloc(1000);
+    char* block = malloc(1000);
     if (block == NULL) return used >= expected_of(bytes) ? 0 : 1;
     memset(block, 1, 1000);
     used += 1000;

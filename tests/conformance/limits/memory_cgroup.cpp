@@ -55,9 +55,9 @@ int main(int argc, char** argv) {
   int survived[2];
   if (pipe(survived) != 0) return 1;
   const std::size_t rounds = probe::form(25, 100);
-  const probe::Outcome outcome =
-      probe::relaunch("alternate", probe::is_soak() ? 240 : 50,
-                      [&] { return dup2(survived[1], tally) == tally && group.join(); });
+  const probe::Outcome outcome = probe::relaunch("alternate", probe::is_soak() ? 240 : 50, [&] {
+    return dup2(survived[1], tally) == tally && group.join();
+  });
   char marks[128];
   close(survived[1]);
   const ssize_t count = read(survived[0], marks, sizeof(marks));

@@ -107,8 +107,8 @@ int main(int argc, char** argv) {
     const std::size_t large = with[i].resident(role);
     const std::size_t small = without[i].resident(role);
     const double ratio = static_cast<double>(large) / static_cast<double>(small + slack);
-    PROBE_EXPECT(ratio <= ratio_max, "%s: %zu KiB, without huge pages %zu KiB", role,
-                 large / 1024, small / 1024);
+    PROBE_EXPECT(ratio <= ratio_max, "%s: %zu KiB, without huge pages %zu KiB", role, large / 1024,
+                 small / 1024);
     probe::figure(role, ratio, "x without");
   }
   return probe::verdict();

@@ -45,8 +45,8 @@ void push_until_full(probe::Random& random) {
     std::this_thread::yield();
     return;
   }
-  const std::size_t size = random.below(20) == 0 ? random.between(600, 16000)
-                                                 : random.between(16, 600);
+  const std::size_t size =
+      random.below(20) == 0 ? random.between(600, 16000) : random.between(16, 600);
   void* block = probe::opaque(malloc(size));
   probe::fill(block, size, at);
   queue.blocks[at % slots] = block;

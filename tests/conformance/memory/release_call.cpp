@@ -28,8 +28,7 @@ bool blocks_in_read = false;
 void block_until_morning(int round) {
   if (blocks_in_read) {
     char byte = 0;
-    while (read(bell[0], &byte, 1) < 0) {
-    }
+    while (read(bell[0], &byte, 1) < 0) {}
     return;
   }
   pthread_mutex_lock(&mutex);

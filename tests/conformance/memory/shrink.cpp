@@ -46,8 +46,7 @@ void check(const char* name, std::size_t count, std::size_t from, std::size_t to
   const std::size_t limit = base + count * to / 10 * 12 + slack;
   const bool is_given = probe::within(3.0, [&] { return probe::resident_bytes() <= limit; });
   const std::size_t left = probe::saturating_difference(probe::resident_bytes(), base);
-  PROBE_EXPECT(is_given, "%s: %zu KiB resident for %zu KiB", name, left / 1024,
-               count * to / 1024);
+  PROBE_EXPECT(is_given, "%s: %zu KiB resident for %zu KiB", name, left / 1024, count * to / 1024);
   probe::figure(name, static_cast<double>(left) / static_cast<double>(count * to), "x new size");
   for (std::size_t i = 0; i < count; ++i) free(blocks[i]);
 }

@@ -46,12 +46,11 @@ bool ends_in_nothrow_new() {
   handler_calls = 0;
   bool is_null = false;
   try {
-    is_null = ::operator new(impossible(), std::nothrow) == nullptr &&
-              ::operator new[](impossible(), std::nothrow) == nullptr &&
-              ::operator new(impossible(), aligned, std::nothrow) == nullptr &&
-              ::operator new[](impossible(), aligned, std::nothrow) == nullptr;
-  } catch (const std::bad_alloc&) {
-  }
+    is_null = ::operator new(impossible(), std::nothrow) ==
+              nullptr&& ::operator new[](impossible(), std::nothrow) ==
+              nullptr&& ::operator new(impossible(), aligned, std::nothrow) ==
+              nullptr&& ::operator new[](impossible(), aligned, std::nothrow) == nullptr;
+  } catch (const std::bad_alloc&) {}
   std::set_new_handler(nullptr);
   return is_null && handler_calls == 4;
 }

@@ -19,26 +19,61 @@
 #include <time.h>
 #include <unistd.h>
 
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *block, size_t size);
-void *__libc_memalign(size_t alignment, size_t size);
-void __libc_free(void *block);
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* block, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+void __libc_free(void* block);
 
 enum Fault {
-  unread, none, ignores_alignment, dirty_calloc, spoils_errno, null_for_nothing, lies_about_size,
-  loses_contents, dies_after_exit, holds_lock_at_fork, never_frees, slow_fork, leaves_descriptor,
-  reserves_much, splits_mappings, cancellation_point, needs_proc, counts_processors, stalls,
-  hands_out_twice, wrong_answers, deep_stack, spins
+  unread,
+  none,
+  ignores_alignment,
+  dirty_calloc,
+  spoils_errno,
+  null_for_nothing,
+  lies_about_size,
+  loses_contents,
+  dies_after_exit,
+  holds_lock_at_fork,
+  never_frees,
+  slow_fork,
+  leaves_descriptor,
+  reserves_much,
+  splits_mappings,
+  cancellation_point,
+  needs_proc,
+  counts_processors,
+  stalls,
+  hands_out_twice,
+  wrong_answers,
+  deep_stack,
+  spins
 };
 
-static const char *const names[] = {
-  "unread", "none", "ignores_alignment", "dirty_calloc", "spoils_errno", "null_for_nothing",
-  "lies_about_size", "loses_contents", "dies_after_exit", "holds_lock_at_fork", "never_frees",
-  "slow_fork", "leaves_descriptor", "reserves_much", "splits_mappings", "cancellation_point",
-  "needs_proc", "counts_processors", "stalls", "hands_out_twice", "wrong_answers", "deep_stack",
-  "spins"
-};
+static const char* const names[] = {"unread",
+                                    "none",
+                                    "ignores_alignment",
+                                    "dirty_calloc",
+                                    "spoils_errno",
+                                    "null_for_nothing",
+                                    "lies_about_size",
+                                    "loses_contents",
+                                    "dies_after_exit",
+                                    "holds_lock_at_fork",
+                                    "never_frees",
+                                    "slow_fork",
+                                    "leaves_descriptor",
+                                    "reserves_much",
+                                    "splits_mappings",
+                                    "cancellation_point",
+                                    "needs_proc",
+                                    "counts_processors",
+                                    "stalls",
+                                    "hands_out_twice",
+                                    "wrong_answers",
+                                    "deep_stack",
+                                    "spins"};
 
 #ifndef FAULT_DEFAULT
 #define FAULT_DEFAULT none
@@ -52,16 +87,16 @@ static volatile unsigned calls;
 static void note_exit(void) { is_exiting = 1; }
 static void sleep_at_fork(void) { usleep(50000); }
 
-static size_t usable(void *block) {
-  static size_t (*real)(void *);
-  if (real == NULL) real = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
+static size_t usable(void* block) {
+  static size_t (*real)(void*);
+  if (real == NULL) real = (size_t(*)(void*))dlsym(RTLD_NEXT, "malloc_usable_size");
   return real(block);
 }
 
 static enum Fault fault(void) {
   if (chosen != unread) return chosen;
   chosen = FAULT_DEFAULT;
-  const char *name = getenv("CONFORMANCE_FAULT");
+  const char* name = getenv("CONFORMANCE_FAULT");
   for (unsigned i = 0; name != NULL && i < sizeof(names) / sizeof(names[0]); ++i) {
     if (strcmp(name, names[i]) == 0) chosen = (enum Fault)i;
   }
@@ -70,7 +105,9 @@ static enum Fault fault(void) {
 
 __attribute__((constructor)) static void plant(void) {
   switch (fault()) {
-    case leaves_descriptor: (void)!open("/dev/null", O_RDONLY); break;
+    case leaves_descriptor:
+      (void)!open("/dev/null", O_RDONLY);
+      break;
     case reserves_much:
       if (mmap(NULL, (size_t)1 << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                0) == MAP_FAILED) {
@@ -80,8 +117,11 @@ __attribute__((constructor)) static void plant(void) {
     case needs_proc:
       if (access("/proc/self/maps", R_OK) != 0) abort();
       break;
-    case slow_fork: pthread_atfork(sleep_at_fork, NULL, NULL); break;
-    default: break;
+    case slow_fork:
+      pthread_atfork(sleep_at_fork, NULL, NULL);
+      break;
+    default:
+      break;
   }
 }
 
@@ -104,17 +144,16 @@ static void hold_lock(int is_yielding, int turns) {
   while (__atomic_test_and_set(&is_taken, __ATOMIC_ACQUIRE)) {
     if (is_yielding) sched_yield();
   }
-  for (volatile int i = 0; i < turns; ++i) {
-  }
+  for (volatile int i = 0; i < turns; ++i) {}
   __atomic_clear(&is_taken, __ATOMIC_RELEASE);
 }
 
 /* Two threads that look at the same time get the same block; now and then one looks for long. */
-static void *volatile spare;
+static void* volatile spare;
 static unsigned looks;
 
-static void *take_spare(size_t size) {
-  void *block = spare;
+static void* take_spare(size_t size) {
+  void* block = spare;
   if (block == NULL || usable(block) < size) return NULL;
   if (__atomic_add_fetch(&looks, 1, __ATOMIC_RELAXED) % 256 == 0) sched_yield();
   spare = NULL;
@@ -123,14 +162,15 @@ static void *take_spare(size_t size) {
 
 static void sleep_through_signals(void) {
   struct timespec left = {0, 900000000};
-  while (nanosleep(&left, &left) != 0) {
-  }
+  while (nanosleep(&left, &left) != 0) {}
 }
 
 static void before_malloc(void) {
   const unsigned call = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
   switch (fault()) {
-    case holds_lock_at_fork: hold_lock(1, 50000); break;
+    case holds_lock_at_fork:
+      hold_lock(1, 50000);
+      break;
     case stalls:
       pthread_mutex_lock(&lock);
       if (call % 100000 == 99999) sleep_through_signals();
@@ -142,28 +182,33 @@ static void before_malloc(void) {
     case counts_processors:
       if (call % 1000 == 0) check_processor();
       break;
-    case deep_stack: use_deep_stack(); break;
-    case spins: hold_lock(0, 1000); break;
+    case deep_stack:
+      use_deep_stack();
+      break;
+    case spins:
+      hold_lock(0, 1000);
+      break;
     case dies_after_exit:
       /* Handlers run last in, first out: registered late, it comes before the program's own. */
       if (call == 20000) atexit(note_exit);
       if (is_exiting) abort();
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
-void *malloc(size_t size) {
+void* malloc(size_t size) {
   before_malloc();
   if (size == 0 && fault() == null_for_nothing) return NULL;
   if (fault() == hands_out_twice) {
-    void *block = take_spare(size);
+    void* block = take_spare(size);
     if (block != NULL) return block;
   }
   return __libc_malloc(size);
 }
 
-void *calloc(size_t count, size_t size) {
+void* calloc(size_t count, size_t size) {
   before_malloc();
   if (fault() == dirty_calloc && count != 0 && size < SIZE_MAX / count) {
     return __libc_malloc(count * size);
@@ -171,10 +216,10 @@ void *calloc(size_t count, size_t size) {
   return __libc_calloc(count, size);
 }
 
-void *realloc(void *block, size_t size) {
+void* realloc(void* block, size_t size) {
   before_malloc();
   if (fault() == loses_contents && block != NULL && size > 100) {
-    void *moved = __libc_malloc(size);
+    void* moved = __libc_malloc(size);
     if (moved == NULL) return NULL;
     const size_t old = usable(block);
     memset(moved, 0, size);
@@ -185,22 +230,22 @@ void *realloc(void *block, size_t size) {
   return __libc_realloc(block, size);
 }
 
-static void *aligned(size_t alignment, size_t size) {
+static void* aligned(size_t alignment, size_t size) {
   before_malloc();
   if (fault() == ignores_alignment && alignment > 1024) alignment = 1024;
   return __libc_memalign(alignment, size);
 }
 
-void *memalign(size_t alignment, size_t size) { return aligned(alignment, size); }
-void *aligned_alloc(size_t alignment, size_t size) { return aligned(alignment, size); }
+void* memalign(size_t alignment, size_t size) { return aligned(alignment, size); }
+void* aligned_alloc(size_t alignment, size_t size) { return aligned(alignment, size); }
 
-int posix_memalign(void **block, size_t alignment, size_t size) {
+int posix_memalign(void** block, size_t alignment, size_t size) {
   const int is_wrong = fault() == wrong_answers;
-  if (alignment % sizeof(void *) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) {
+  if (alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) {
     if (is_wrong) *block = NULL;
     return EINVAL;
   }
-  void *taken = aligned(alignment, size);
+  void* taken = aligned(alignment, size);
   if (taken == NULL) return ENOMEM;
   *block = taken;
   return 0;
@@ -212,20 +257,21 @@ int mallopt(int parameter, int value) {
   return fault() == wrong_answers ? -1 : 1;
 }
 
-size_t malloc_usable_size(void *block) {
+size_t malloc_usable_size(void* block) {
   if (block == NULL) return 0;
   return usable(block) + (fault() == lies_about_size ? 16 : 0);
 }
 
-static void split_mapping(char *block) {
-  char *page = (char *)(((uintptr_t)block + 4096 + 4095) & ~(uintptr_t)4095);
+static void split_mapping(char* block) {
+  char* page = (char*)(((uintptr_t)block + 4096 + 4095) & ~(uintptr_t)4095);
   if (usable(block) > 3 * 4096) mprotect(page, 4096, PROT_NONE);
 }
 
-void free(void *block) {
+void free(void* block) {
   if (block == NULL) return;
   switch (fault()) {
-    case never_frees: return;
+    case never_frees:
+      return;
     case splits_mappings:
       /* Kept from reuse, or the next owner would meet the protected page. */
       if (usable(block) > 3 * 4096) {
@@ -242,8 +288,11 @@ void free(void *block) {
     case dies_after_exit:
       if (is_exiting) abort();
       break;
-    case spoils_errno: errno = ENOMEM; break;
-    default: break;
+    case spoils_errno:
+      errno = ENOMEM;
+      break;
+    default:
+      break;
   }
   __libc_free(block);
 }

@@ -26,31 +26,31 @@ unsigned long interposer_calls(void) { return __atomic_load_n(&calls, __ATOMIC_R
 static void allocate_inside(void) {
   if (depth != 0) return;
   ++depth;
-  void *volatile block = malloc(123);
+  void* volatile block = malloc(123);
   free(block);
-  void *volatile real = dlsym(RTLD_NEXT, "getppid");
+  void* volatile real = dlsym(RTLD_NEXT, "getppid");
   (void)real;
   --depth;
   __atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
 }
 
-void *mmap(void *address, size_t size, int protection, int flags, int file, off_t offset) {
+void* mmap(void* address, size_t size, int protection, int flags, int file, off_t offset) {
   allocate_inside();
-  return (void *)syscall(SYS_mmap, address, size, protection, flags, file, offset);
+  return (void*)syscall(SYS_mmap, address, size, protection, flags, file, offset);
 }
 
-int munmap(void *address, size_t size) {
+int munmap(void* address, size_t size) {
   allocate_inside();
   return (int)syscall(SYS_munmap, address, size);
 }
 
-int madvise(void *address, size_t size, int advice) {
+int madvise(void* address, size_t size, int advice) {
   allocate_inside();
   return (int)syscall(SYS_madvise, address, size, advice);
 }
 
-int open(const char *path, int flags, ...) {
-  typedef int (*Open)(const char *, int, ...);
+int open(const char* path, int flags, ...) {
+  typedef int (*Open)(const char*, int, ...);
   static Open real_open;
   va_list arguments;
   va_start(arguments, flags);

@@ -5,5 +5,5 @@
  * SPDX-License-Identifier: MIT */
 static _Thread_local char block[TLS_BYTES] __attribute__((tls_model("initial-exec")));
 
-char *tls_block(void);
-char *tls_block(void) { return block; }
+char* tls_block(void);
+char* tls_block(void) { return block; }

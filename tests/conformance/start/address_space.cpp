@@ -39,7 +39,8 @@ std::size_t bytes_on_libc() {
     if (std::strncmp(*variable, "LD_PRELOAD=", 11) != 0) environment.push_back(*variable);
   }
   environment.push_back(nullptr);
-  probe::expect_ok(probe::relaunch("tell", 10, [] { return true; }, environment.data()),
+  probe::expect_ok(probe::relaunch(
+                       "tell", 10, [] { return true; }, environment.data()),
                    "the program on the libc's allocator");
   std::size_t bytes = 0;
   if (pread(shared_file, &bytes, sizeof(bytes), 0) != sizeof(bytes)) bytes = 0;

@@ -95,12 +95,13 @@ int main(int argc, char** argv) {
   const char* preload = getenv("LD_PRELOAD");
   std::string variable = std::string("LD_PRELOAD=") + (preload != nullptr ? preload : "");
   char* const environment[] = {preload != nullptr ? &variable[0] : nullptr, nullptr};
-  probe::expect_ok(probe::relaunch("bare", 10, [] { return true; }, environment),
+  probe::expect_ok(probe::relaunch(
+                       "bare", 10, [] { return true; }, environment),
                    "with an empty environment");
   const fs::path root = make_root();
   const std::string path = root.string();
-  const probe::Outcome outcome =
-      probe::relaunch("bare", 10, [&] { return enter(path); }, environment, "/program");
+  const probe::Outcome outcome = probe::relaunch(
+      "bare", 10, [&] { return enter(path); }, environment, "/program");
   fs::remove_all(root);
   const bool is_refused = outcome.code == probe::exit_not_started;
   if (!is_refused) probe::expect_ok(outcome, "in a bare root");

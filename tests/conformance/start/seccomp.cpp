@@ -24,15 +24,38 @@
 namespace {
 
 const unsigned allowed[] = {
-    SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise, SYS_brk,
-    SYS_futex, SYS_clone,
+    SYS_mmap,
+    SYS_munmap,
+    SYS_mremap,
+    SYS_mprotect,
+    SYS_madvise,
+    SYS_brk,
+    SYS_futex,
+    SYS_clone,
 #ifdef SYS_clone3
     SYS_clone3,
 #endif
-    SYS_exit, SYS_exit_group, SYS_set_robust_list, SYS_rseq, SYS_gettid, SYS_tgkill,
-    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_restart_syscall,
-    SYS_clock_gettime, SYS_clock_nanosleep, SYS_nanosleep, SYS_sched_yield, SYS_sched_getaffinity,
-    SYS_read, SYS_write, SYS_close, SYS_fstat, SYS_newfstatat,
+    SYS_exit,
+    SYS_exit_group,
+    SYS_set_robust_list,
+    SYS_rseq,
+    SYS_gettid,
+    SYS_tgkill,
+    SYS_rt_sigaction,
+    SYS_rt_sigprocmask,
+    SYS_rt_sigreturn,
+    SYS_sigaltstack,
+    SYS_restart_syscall,
+    SYS_clock_gettime,
+    SYS_clock_nanosleep,
+    SYS_nanosleep,
+    SYS_sched_yield,
+    SYS_sched_getaffinity,
+    SYS_read,
+    SYS_write,
+    SYS_close,
+    SYS_fstat,
+    SYS_newfstatat,
 };
 constexpr std::size_t allowed_count = sizeof(allowed) / sizeof(allowed[0]);
 
@@ -65,10 +88,21 @@ void* allocate_a_lot(void* argument) {
     void*& block = blocks[random.below(500)];
     const std::size_t size = i % 200 == 0 ? random.between(1, 3000000) : random.between(1, 3000);
     switch (i % 4) {
-      case 0: block = realloc(block, size); break;
-      case 1: free(block); block = calloc(1, size); break;
-      case 2: free(block); block = aligned_alloc(256, size); break;
-      default: free(block); block = malloc(size); break;
+      case 0:
+        block = realloc(block, size);
+        break;
+      case 1:
+        free(block);
+        block = calloc(1, size);
+        break;
+      case 2:
+        free(block);
+        block = aligned_alloc(256, size);
+        break;
+      default:
+        free(block);
+        block = malloc(size);
+        break;
     }
     if (block == nullptr) probe::fail("no block of %zu bytes", size);
   }

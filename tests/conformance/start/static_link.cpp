@@ -65,8 +65,8 @@ int main() {
   char name[] = "/tmp/conformance-static-XXXXXX";
   if (mkdtemp(name) == nullptr) probe::skip("no temporary folder");
   const fs::path folder = name;
-  const bool is_able = runs(link_command("api/zero_size.cpp", "", folder / "trial") +
-                            " 2>/dev/null");
+  const bool is_able =
+      runs(link_command("api/zero_size.cpp", "", folder / "trial") + " 2>/dev/null");
   if (is_able) {
     PROBE_EXPECT(runs("nm " + shell_word(library) + " 2>/dev/null | grep -q ' [TW] malloc$'"),
                  "%s defines no malloc", library);

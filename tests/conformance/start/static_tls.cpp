@@ -91,8 +91,7 @@ void check_own_tls(const char* library) {
   std::pair<std::string, std::size_t> wanted{library, 0};
   dl_iterate_phdr(find_tls, &wanted);
   probe::figure("TLS of the library", static_cast<double>(wanted.second), "bytes");
-  PROBE_EXPECT(wanted.second <= tls_bytes_max, "the library takes %zu bytes of TLS",
-               wanted.second);
+  PROBE_EXPECT(wanted.second <= tls_bytes_max, "the library takes %zu bytes of TLS", wanted.second);
 }
 
 }  // namespace

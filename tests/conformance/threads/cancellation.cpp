@@ -19,15 +19,14 @@ std::atomic<int> finished{0};
 std::atomic<bool> is_cancelled{false};
 
 void* allocate_while_cancelled(void* argument) {
-  while (!is_cancelled.load()) {
-  }
+  while (!is_cancelled.load()) {}
   probe::Random random(reinterpret_cast<std::size_t>(argument) + 1);
   void* blocks[64] = {};
   for (int i = 0; i < 3000; ++i) {
     void*& block = blocks[random.below(64)];
     free(block);
-    const std::size_t size = random.below(100) == 0 ? random.between(1, 2000000)
-                                                    : random.between(1, 3000);
+    const std::size_t size =
+        random.below(100) == 0 ? random.between(1, 2000000) : random.between(1, 3000);
     block = i % 3 == 0 ? aligned_alloc(64, size) : i % 3 == 1 ? calloc(1, size) : malloc(size);
   }
   for (void* block : blocks) free(realloc(block, 5000));

@@ -35,9 +35,7 @@ std::mutex mutex;
 std::size_t done_count;
 
 // A context switch must be a real call: nothing of the thread may be carried over in registers.
-__attribute__((noinline)) void leave(Fiber& fiber) {
-  swapcontext(&fiber.context, fiber.resumer);
-}
+__attribute__((noinline)) void leave(Fiber& fiber) { swapcontext(&fiber.context, fiber.resumer); }
 
 void run_fiber(unsigned number) {
   Fiber& fiber = fibers[number];

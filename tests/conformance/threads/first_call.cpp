@@ -28,22 +28,37 @@ void* call_first(void* argument) {
   auto* task = static_cast<Task*>(argument);
   void* block = task->block;
   switch (task->kind) {
-    case 0: free(block); block = nullptr; break;
-    case 1: block = realloc(block, task->size * 3); break;
-    case 2: block = realloc(block, task->size / 2 + 1); break;
-    case 3: PROBE_EXPECT(malloc_usable_size(block) >= task->size, "usable size"); break;
-    case 4: free(block); block = calloc(1, task->size); break;
-    case 5: free(nullptr); break;
+    case 0:
+      free(block);
+      block = nullptr;
+      break;
+    case 1:
+      block = realloc(block, task->size * 3);
+      break;
+    case 2:
+      block = realloc(block, task->size / 2 + 1);
+      break;
+    case 3:
+      PROBE_EXPECT(malloc_usable_size(block) >= task->size, "usable size");
+      break;
+    case 4:
+      free(block);
+      block = calloc(1, task->size);
+      break;
+    case 5:
+      free(nullptr);
+      break;
     case 6: {
       void* aligned = nullptr;
       PROBE_EXPECT(posix_memalign(&aligned, 4096, task->size) == 0, "posix_memalign");
       free(aligned);
       break;
     }
-    default: block = reallocarray(block, 5, task->size); break;
+    default:
+      block = reallocarray(block, 5, task->size);
+      break;
   }
-  PROBE_EXPECT(block != nullptr || task->kind == 0, "first call of kind %d gives null",
-               task->kind);
+  PROBE_EXPECT(block != nullptr || task->kind == 0, "first call of kind %d gives null", task->kind);
   task->block = block;
   return nullptr;
 }

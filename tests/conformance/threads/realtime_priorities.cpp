@@ -49,8 +49,8 @@ bool bind_to_one_processor() {
 
 // Mostly small blocks, some large ones; returns how long the two calls took.
 double exchange(probe::Random& random) {
-  const std::size_t size = random.below(100) == 0 ? random.between(40000, 2000000)
-                                                  : random.between(1, 2000);
+  const std::size_t size =
+      random.below(100) == 0 ? random.between(40000, 2000000) : random.between(1, 2000);
   double before = probe::now_seconds();
   auto* block = static_cast<unsigned char*>(malloc(size));
   double took = probe::now_seconds() - before;

@@ -55,16 +55,15 @@ int main() {
   std::size_t least = mapped;
   for (int i = 0; i < 40; ++i) {
     for (void*& block : foreign) block = malloc(24 + static_cast<std::size_t>(i) * 100);
-    auto* stack = static_cast<unsigned char*>(mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
-                                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto* stack = static_cast<unsigned char*>(
+        mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     std::memset(stack, paint, mapped);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     int results = 0;
     pthread_t thread;
-    const bool is_started =
-        pthread_attr_setstack(&attributes, stack, mapped) == 0 &&
-        pthread_create(&thread, &attributes, use_everything, &results) == 0;
+    const bool is_started = pthread_attr_setstack(&attributes, stack, mapped) == 0 &&
+                            pthread_create(&thread, &attributes, use_everything, &results) == 0;
     PROBE_EXPECT(is_started, "a thread with a stack of %zu bytes cannot be made", mapped);
     if (!is_started) break;
     pthread_join(thread, nullptr);

@@ -36,8 +36,8 @@ void* exchange_blocks(void* argument) {
   const auto number = reinterpret_cast<std::size_t>(argument);
   probe::Random random(number + 1);
   while (!is_over.load(std::memory_order_relaxed)) {
-    const std::size_t size = random.below(200) == 0 ? random.between(1, 200000)
-                                                    : random.between(8, 1000);
+    const std::size_t size =
+        random.below(200) == 0 ? random.between(1, 200000) : random.between(8, 1000);
     auto* block = static_cast<unsigned char*>(malloc(size));
     block[0] = block[size - 1] = 1;
     free(shared_slots[random.below(slots)].exchange(block));

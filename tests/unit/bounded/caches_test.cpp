@@ -118,14 +118,18 @@ TEST_F(BoundedCaches, AreNotMadeAfterTheEndOfTheirThread) {
   is_refused = false;
   api::free(api::malloc(1));  // the key of the library comes first
   pthread_key_t key;
-  ASSERT_EQ(pthread_key_create(&key, [](void* rounds) {
-    if (rounds == reinterpret_cast<void*>(1)) {
-      void* block = api::bounded_malloc(used, 16);
-      is_refused = api::bounded_cache_new(used, nullptr, TALUS_BOUNDED_COLD) == nullptr &&
-                   errno == ENOMEM && api::bounded_pool_of(used, block) == 0;
-      api::bounded_free(used, block);
-    }
-  }), 0);
+  ASSERT_EQ(pthread_key_create(&key,
+                               [](void* rounds) {
+                                 if (rounds == reinterpret_cast<void*>(1)) {
+                                   void* block = api::bounded_malloc(used, 16);
+                                   is_refused = api::bounded_cache_new(
+                                                    used, nullptr, TALUS_BOUNDED_COLD) == nullptr &&
+                                                errno == ENOMEM &&
+                                                api::bounded_pool_of(used, block) == 0;
+                                   api::bounded_free(used, block);
+                                 }
+                               }),
+            0);
   std::thread([&] {
     ASSERT_NE(cache(nullptr), nullptr);
     pthread_setspecific(key, reinterpret_cast<void*>(1));

@@ -32,15 +32,15 @@ inline constexpr size_t call_kinds = static_cast<size_t>(os::FakeCall::count);
 
 // What a child leaves behind. Plain data in shared memory.
 struct ChildReport {
-  char wrong[200];              // the first thing that was not as it must be
-  uint64_t calls[call_kinds];   // that the child made, by kind
-  uint64_t refused_count;       // allocations that gave null
-  uint64_t measured[4];         // whatever a test wants to know of its child
+  char wrong[200];             // the first thing that was not as it must be
+  uint64_t calls[call_kinds];  // that the child made, by kind
+  uint64_t refused_count;      // allocations that gave null
+  uint64_t measured[4];        // whatever a test wants to know of its child
 };
 
 inline ChildReport& child_report() {
-  static void* shared = mmap(nullptr, sizeof(ChildReport), PROT_READ | PROT_WRITE,
-                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  static void* shared =
+      mmap(nullptr, sizeof(ChildReport), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   return *static_cast<ChildReport*>(shared);
 }
 

@@ -17,19 +17,22 @@ using os::FakePlan;
 
 enum class Fault { once, lasting, repeated };
 constexpr const char* fault_names[] = {"call", "call and all later", "each multiple of call"};
-constexpr const char* kind_names[] = {"map", "unmap", "purge", "move_pages", "renew", "allow",
-                                      "withdraw", "reserve_room", "give_room_back", "map_file",
-                                      "prefer_node", "name_mapping", "set_guards", "lift_guards",
-                                      "order_threads"};
+constexpr const char* kind_names[] = {
+    "map",         "unmap",        "purge",        "move_pages",     "renew",
+    "allow",       "withdraw",     "reserve_room", "give_room_back", "map_file",
+    "prefer_node", "name_mapping", "set_guards",   "lift_guards",    "order_threads"};
 static_assert(sizeof kind_names / sizeof kind_names[0] == test::call_kinds, "a name for each");
 
 void plan_fault(FakeCall kind, Fault fault, uint64_t call) {
   FakePlan& plan = os::fake_plan;
   const size_t row = test::row_of(kind);
   switch (fault) {
-    case Fault::once: return plan.refuse_at[row].store_relaxed(call);
-    case Fault::lasting: return plan.refuse_from[row].store_relaxed(call);
-    case Fault::repeated: return plan.refuse_every[row].store_relaxed(call);
+    case Fault::once:
+      return plan.refuse_at[row].store_relaxed(call);
+    case Fault::lasting:
+      return plan.refuse_from[row].store_relaxed(call);
+    case Fault::repeated:
+      return plan.refuse_every[row].store_relaxed(call);
   }
 }
 

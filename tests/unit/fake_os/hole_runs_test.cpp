@@ -55,8 +55,10 @@ void make_holes(test::HeldBlocks& held, Pages& pages) {
     pages.note(block, block_bytes);
   }
   for (size_t i = 0; i < block_count; i++) {
-    if (i % kept_one_in == 0) held.hold(blocks[i], block_bytes);
-    else release(blocks[i]);
+    if (i % kept_one_in == 0)
+      held.hold(blocks[i], block_bytes);
+    else
+      release(blocks[i]);
   }
 }
 

@@ -113,8 +113,8 @@ TEST(Mapped, MappingsAreBounded) {
         mapped_count += is_mapped(block) ? 1 : 0;
       }
       const bool is_bounded = kernel == Kernel::without_guards || !has_guards();
-      const bool is_right = is_bounded ? mapped_count >= 40 && mapped_count <= 51
-                                       : mapped_count == 1000;
+      const bool is_right =
+          is_bounded ? mapped_count >= 40 && mapped_count <= 51 : mapped_count == 1000;
       test::require(is_right, "mapped blocks", mapped_count);
     });
     EXPECT_EQ(wrong, "") << static_cast<int>(kernel);

@@ -11,8 +11,8 @@
 namespace talus {
 namespace {
 
-using os::FakeCall;
 using os::fake_plan;
+using os::FakeCall;
 
 talus_heap* heap_on_node(unsigned numa_node, talus_provider_kind kind = TALUS_PROVIDER_OS,
                          const char* name = "a [heap]", size_t bytes = 256 * mib) {
@@ -110,8 +110,8 @@ TEST(OwnPagesAndTheKernel, ARefusedNode) {
     long answer;
     unsigned numa_node;
     int error;  // 0: there is a heap
-  } cases[] = {{0, 4, 0},     {0, 5, EINVAL},   {invalid, 1, EINVAL}, {-14, 1, EINVAL},
-               {-38, 1, 0},   {-38, 2, EINVAL}, {-1, 1, EPERM},       {-12, 1, ENOMEM}};
+  } cases[] = {{0, 4, 0},   {0, 5, EINVAL},   {invalid, 1, EINVAL}, {-14, 1, EINVAL},
+               {-38, 1, 0}, {-38, 2, EINVAL}, {-1, 1, EPERM},       {-12, 1, ENOMEM}};
   for (const auto& one : cases) {
     for (const auto kind : {TALUS_PROVIDER_OS, TALUS_PROVIDER_PREALLOC}) {
       const std::string wrong = test::run_in_child([=] {

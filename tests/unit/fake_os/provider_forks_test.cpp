@@ -49,11 +49,12 @@ TEST_P(ForkOnABadKernel, IsNoSharing) {
   });
   EXPECT_EQ(wrong, "");
 }
-INSTANTIATE_TEST_SUITE_P(
-    Calls, ForkOnABadKernel,
-    testing::Values(std::pair(FakeCall::map_file, false), std::pair(FakeCall::map_file, true),
-                    std::pair(FakeCall::reserve_room, false),
-                    std::pair(FakeCall::reserve_room, true), std::pair(FakeCall::map, true)));
+INSTANTIATE_TEST_SUITE_P(Calls, ForkOnABadKernel,
+                         testing::Values(std::pair(FakeCall::map_file, false),
+                                         std::pair(FakeCall::map_file, true),
+                                         std::pair(FakeCall::reserve_room, false),
+                                         std::pair(FakeCall::reserve_room, true),
+                                         std::pair(FakeCall::map, true)));
 
 // A provider that takes its time to take pages back.
 Atomic<int> slow_phase;  // 1: a purge has begun, 2: it may end
@@ -112,8 +113,8 @@ bool purge_forking(uintptr_t base, size_t bytes) noexcept {
 }
 TEST(Fork, ByWhoGivesARangeBack) {
   const std::string wrong = test::run_in_child([] {
-    static constexpr PageProvider forking = {test::reserve_some, nullptr, purge_forking,
-                                             false, false};
+    static constexpr PageProvider forking = {test::reserve_some, nullptr, purge_forking, false,
+                                             false};
     {
       Locked held{space.lock()};
       test::require(space.use_provider(held, forking, 0), "a provider");

@@ -71,8 +71,7 @@ TEST(BufferOnABadKernel, NeedsNoOtherMemory) {
       test::require(api::heap_stats(heap).live_blocks == 50, "count");
       for (void* block : blocks) api::heap_free(heap, block);
       test::require(api::heap_stats(heap).live_bytes == 0, "all are free");
-      while (api::heap_malloc(heap, 100) != nullptr) {
-      }
+      while (api::heap_malloc(heap, 100) != nullptr) {}
     }
     for (talus_heap* heap : heaps) api::heap_destroy(heap);
     talus_heap* again = heap_on(TALUS_PROVIDER_BUFFER, buffers[4], sizeof buffers[4]);
@@ -89,12 +88,9 @@ size_t run_heaps() {
   constexpr struct {
     talus_provider_kind kind;
     unsigned flags;
-  } kinds[] = {{TALUS_PROVIDER_OS, 0},
-               {TALUS_PROVIDER_BUFFER, 0},
-               {TALUS_PROVIDER_PREALLOC, 0},
-               {TALUS_PROVIDER_PREALLOC, TALUS_PROVIDER_FALLBACK},
-               {TALUS_PROVIDER_FILE, 0},
-               {TALUS_PROVIDER_FILE, TALUS_PROVIDER_GROW}};
+  } kinds[] = {{TALUS_PROVIDER_OS, 0},       {TALUS_PROVIDER_BUFFER, 0},
+               {TALUS_PROVIDER_PREALLOC, 0}, {TALUS_PROVIDER_PREALLOC, TALUS_PROVIDER_FALLBACK},
+               {TALUS_PROVIDER_FILE, 0},     {TALUS_PROVIDER_FILE, TALUS_PROVIDER_GROW}};
   for (const auto& kind : kinds) {
     const size_t bytes = kind.kind == TALUS_PROVIDER_BUFFER ? sizeof buffers[0] : 2 * mib;
     talus_heap* heap = heap_on(kind.kind, buffers[0], bytes, kind.flags);
@@ -169,8 +165,8 @@ size_t use_process_memory() {
     }
     for (size_t i = 0; i < 100; i++) {
       if (blocks[i] == nullptr) continue;
-      test::require(test::has_pattern(blocks[i], i % 20 == 0 ? mib : 300 * i + 1, i),
-                    "contents", i);
+      test::require(test::has_pattern(blocks[i], i % 20 == 0 ? mib : 300 * i + 1, i), "contents",
+                    i);
       api::free(blocks[i]);
     }
     for (int i = 0; i < 2; i++) trim_heaps(0);  // what was refused once is still not zero
@@ -190,7 +186,8 @@ TEST_P(FileOnABadKernel, IsOutOfMemoryAndNoFault) {
   ASSERT_EQ(test::run_in_child([&] {
               begin();
               test::require(use_process_memory() == 0, "refused without a fault");
-            }), "");
+            }),
+            "");
   const uint64_t calls = test::child_report().calls[row];
   ASSERT_GT(calls, 0u);
   const uint64_t step = divide_up(calls, uint64_t{test::rounds_of(6)});
@@ -243,8 +240,8 @@ bool commit_what_is_left(uintptr_t, size_t bytes, size_t) noexcept {
 // A block that grows takes some more than it needs, if there is so much.
 TEST(ScarceMemory, IsEnoughToGrowInPlace) {
   const std::string wrong = test::run_in_child([] {
-    static constexpr PageProvider scarce = {test::reserve_some, commit_what_is_left, nullptr,
-                                            false, false};
+    static constexpr PageProvider scarce = {test::reserve_some, commit_what_is_left, nullptr, false,
+                                            false};
     bytes_left = 64 * mib;
     {
       Locked held{space.lock()};

@@ -189,8 +189,7 @@ inline size_t run_sequence() {
 inline void require_quiet_heap() {
   const HeapTotals totals = quiet_totals();
   require(totals.live() == 0, "bytes that count as live", totals.live());
-  require(totals.live_large_count == 0, "large blocks that count as live",
-          totals.live_large_count);
+  require(totals.live_large_count == 0, "large blocks that count as live", totals.live_large_count);
   require(totals.on_their_way == 0, "bytes on their way", totals.on_their_way);
   require(space_is_sound(), "address space is sound");
 }
@@ -200,8 +199,8 @@ inline void require_quiet_heap() {
 template <typename Run>
 void refuse_each_call_once(Run run) {
   using os::FakeCall;
-  for (const FakeCall kind : {FakeCall::map, FakeCall::purge, FakeCall::move_pages,
-                              FakeCall::renew}) {
+  for (const FakeCall kind :
+       {FakeCall::map, FakeCall::purge, FakeCall::move_pages, FakeCall::renew}) {
     const size_t row = row_of(kind);
     ASSERT_EQ(run_in_child([run] { require(run() == 0, "no fault"); }), "");
     const uint64_t calls = child_report().calls[row] + 1;

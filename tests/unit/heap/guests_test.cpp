@@ -37,9 +37,7 @@ class Guests : public testing::Test {
     return heap.taken_blocks[index_of(class_of(bytes))];
   }
   // Of the calling thread.
-  static size_t listed(size_t bytes) {
-    return list_length(test::own_cache(), class_of(bytes));
-  }
+  static size_t listed(size_t bytes) { return list_length(test::own_cache(), class_of(bytes)); }
   // The calling thread's list has room for some blocks, and none in it.
   static void make_room(size_t bytes) {
     ThreadCache& cache = test::own_cache();

@@ -19,8 +19,7 @@
 namespace talus {
 namespace {
 
-constexpr size_t sizes[] = {0,    1,     16,    64,        100,       1000,
-                            5000, 20000, 32768, 32769, 100000, 3 * mib};
+constexpr size_t sizes[] = {0, 1, 16, 64, 100, 1000, 5000, 20000, 32768, 32769, 100000, 3 * mib};
 
 talus_heap* make_heap_of(const char* name = nullptr, size_t limit_bytes = 0) {
   const talus_heap_options options = {name, limit_bytes, 0, nullptr, 0};
@@ -139,8 +138,8 @@ TEST(Instance, ResizedBlocksStay) {
   test::Random random{test::seed_of("Instance.ResizedBlocksStay")};
   for (size_t round = 0; round < test::rounds_of(3000) + 50; round++) {
     const size_t bytes = 1 + random.of_any_length(22);
-    void* moved = round % 2 == 0 ? api::realloc(block, bytes)
-                                 : api::heap_realloc(heap, block, bytes);
+    void* moved =
+        round % 2 == 0 ? api::realloc(block, bytes) : api::heap_realloc(heap, block, bytes);
     ASSERT_NE(moved, nullptr);
     ASSERT_EQ(api::heap_of(moved), heap);
     ASSERT_TRUE(bytes < held || test::has_pattern(moved, held, 7)) << held << " " << bytes;

@@ -84,8 +84,8 @@ TEST(Lists, MoveABatchWhereTheyGoOnTheSameWay) {
   for (const size_t bytes : {size_t{16}, size_t{64}, size_t{1500}, size_t{4000}, size_t{20000}}) {
     const ClassId id = class_of(bytes);
     const size_t most = list_most_of(id), half = (most + 1) / 2;
-    const size_t batch = bytes > fast_bytes_max ? half
-                                                : std::max(half, std::min(most, list_batch_blocks));
+    const size_t batch =
+        bytes > fast_bytes_max ? half : std::max(half, std::min(most, list_batch_blocks));
     std::vector<void*> blocks;
     // Takes a block, and so many more that the list is empty. Returns how many.
     const auto take_all = [&]() {

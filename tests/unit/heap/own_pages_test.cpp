@@ -46,8 +46,8 @@ bool is_nobodys(const void* address) {
 }
 bool is_mapped_here(const void* address) {
   unsigned char page = 0;
-  void* const at = reinterpret_cast<void*>(
-      round_down(reinterpret_cast<uintptr_t>(address), os::page_bytes()));
+  void* const at =
+      reinterpret_cast<void*>(round_down(reinterpret_cast<uintptr_t>(address), os::page_bytes()));
   return mincore(at, 1, &page) == 0;
 }
 
@@ -122,8 +122,8 @@ TEST(OwnPages, LieOnTheNodeAskedFor) {
       GTEST_SKIP() << "a kernel without nodes";
     }
     ASSERT_EQ(mode, MPOL_PREFERRED) << at;
-    ASSERT_EQ(syscall(SYS_get_mempolicy, &node, nullptr, 0, block + at,
-                      MPOL_F_NODE | MPOL_F_ADDR), 0);
+    ASSERT_EQ(syscall(SYS_get_mempolicy, &node, nullptr, 0, block + at, MPOL_F_NODE | MPOL_F_ADDR),
+              0);
     ASSERT_EQ(node, 0);
   }
   api::heap_destroy(heap);
@@ -245,7 +245,8 @@ TEST_P(LeftBlocks, OfAnEmptyHeapEndAtOnce) {
   EXPECT_TRUE(is_nobodys(block));
   talus_heap* next = begin();
   EXPECT_EQ(index_of(id_in_handle(api::handle_in(next))),
-            index_of(id_in_handle(api::handle_in(heap)))) << "the id is used again";
+            index_of(id_in_handle(api::handle_in(heap))))
+      << "the id is used again";
   api::heap_destroy(next);
 }
 

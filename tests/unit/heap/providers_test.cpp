@@ -75,10 +75,13 @@ void use_heap(talus_heap* heap, uintptr_t from, uintptr_t to) {
     bytes_seen += area.block_bytes;
     blocks_seen++;
   };
-  api::heap_walk(heap, [](const talus_heap_area* area, void* block, void* context) {
-    (*static_cast<decltype(note)*>(context))(*area, block);
-    return 0;
-  }, const_cast<void*>(static_cast<const void*>(&note)));
+  api::heap_walk(
+      heap,
+      [](const talus_heap_area* area, void* block, void* context) {
+        (*static_cast<decltype(note)*>(context))(*area, block);
+        return 0;
+      },
+      const_cast<void*>(static_cast<const void*>(&note)));
   EXPECT_EQ(blocks_seen, blocks.size());
   EXPECT_EQ(api::heap_stats(heap).live_blocks, blocks.size());
   EXPECT_EQ(api::heap_stats(heap).live_bytes, bytes_seen);
@@ -193,12 +196,18 @@ TEST(Provider, ThatIsNotPossible) {
   without_reserve.calls = &none;
   talus_provider without_directory = wish_for(TALUS_PROVIDER_FILE, mib);
   without_directory.directory = nullptr;
-  const talus_provider wrong[] = {
-      buffer_of(at, 128 * kib - 1), buffer_of(nullptr, mib), buffer_of(at, SIZE_MAX),
-      wish_for(TALUS_PROVIDER_OS, SIZE_MAX), wish_for(TALUS_PROVIDER_OS, mib, 1),
-      wish_for(TALUS_PROVIDER_PREALLOC, 0), wish_for(TALUS_PROVIDER_PREALLOC, mib, 4),
-      wish_for(TALUS_PROVIDER_PREALLOC, mib, TALUS_PROVIDER_GROW), without_calls, without_reserve,
-      without_directory, wish_for(static_cast<talus_provider_kind>(7), mib)};
+  const talus_provider wrong[] = {buffer_of(at, 128 * kib - 1),
+                                  buffer_of(nullptr, mib),
+                                  buffer_of(at, SIZE_MAX),
+                                  wish_for(TALUS_PROVIDER_OS, SIZE_MAX),
+                                  wish_for(TALUS_PROVIDER_OS, mib, 1),
+                                  wish_for(TALUS_PROVIDER_PREALLOC, 0),
+                                  wish_for(TALUS_PROVIDER_PREALLOC, mib, 4),
+                                  wish_for(TALUS_PROVIDER_PREALLOC, mib, TALUS_PROVIDER_GROW),
+                                  without_calls,
+                                  without_reserve,
+                                  without_directory,
+                                  wish_for(static_cast<talus_provider_kind>(7), mib)};
   for (const talus_provider& wish : wrong) {
     errno = 0;
     EXPECT_EQ(heap_on(wish), nullptr) << wish.kind;
@@ -308,16 +317,19 @@ TEST(Provider, AWalkIsByAddressWhereItFellBack) {
       const void* last = nullptr;
       size_t blocks = 0;
     } seen;
-    api::heap_walk(heap, [](const talus_heap_area* area, void* block, void* context) {
-      auto& so_far = *static_cast<Seen*>(context);
-      if (block != nullptr) {
-        so_far.blocks++;
-        return 0;
-      }
-      EXPECT_GT(area->base, so_far.last);
-      so_far.last = area->base;
-      return 0;
-    }, &seen);
+    api::heap_walk(
+        heap,
+        [](const talus_heap_area* area, void* block, void* context) {
+          auto& so_far = *static_cast<Seen*>(context);
+          if (block != nullptr) {
+            so_far.blocks++;
+            return 0;
+          }
+          EXPECT_GT(area->base, so_far.last);
+          so_far.last = area->base;
+          return 0;
+        },
+        &seen);
     EXPECT_EQ(seen.blocks, 300u);
   }
   for (talus_heap* heap : heaps) api::heap_destroy(heap);

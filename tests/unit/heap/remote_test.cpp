@@ -85,8 +85,7 @@ TEST(Remote, BlocksOfAMessageComeOutAsTheyWentIn) {
   ThreadCache& cache = test::own_cache();
   const ClassId id = class_of(bytes);
   std::vector<void*> others;  // until the list is long enough for all
-  while (list_capacity(cache, id) < 2 * count ||
-         list_length(cache, id) != 0) {
+  while (list_capacity(cache, id) < 2 * count || list_length(cache, id) != 0) {
     others.push_back(allocate(bytes));
   }
   std::vector<void*> freed;

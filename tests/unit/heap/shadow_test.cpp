@@ -45,9 +45,9 @@ struct Held {
 
 // What holds of every look, whoever is at work meanwhile.
 bool sums_up(const HeapTotals& totals) {
-  const size_t parts = totals.live_small + totals.live_large + totals.listed +
-                       totals.on_their_way + totals.free_in_slabs + totals.slab_ends +
-                       totals.kept_large + totals.large_ends;
+  const size_t parts = totals.live_small + totals.live_large + totals.listed + totals.on_their_way +
+                       totals.free_in_slabs + totals.slab_ends + totals.kept_large +
+                       totals.large_ends;
   size_t live = 0, listed = 0, remote = 0, free = 0, slabs = 0;
   for (size_t i = 0; i < class_count; i++) {
     const SizeClass& row = size_class_table.rows[i];
@@ -65,8 +65,8 @@ bool sums_up(const HeapTotals& totals) {
                        !is_negative(totals.live_large_count) && !is_negative(totals.kept_large) &&
                        !is_negative(totals.large_ends) && !is_negative(free);
   return is_sane && parts == totals.total_bytes && live == totals.live_small &&
-         listed == totals.listed && remote == totals.on_their_way &&
-         free == totals.free_in_slabs && slabs == totals.slab_count &&
+         listed == totals.listed && remote == totals.on_their_way && free == totals.free_in_slabs &&
+         slabs == totals.slab_count &&
          totals.space.given_bytes + totals.dirty + totals.clean + totals.purging ==
              totals.space.reserved_bytes;
 }

@@ -69,9 +69,7 @@ TEST_F(MappedThreadsTest, BlocksAreFreedByOtherThreads) {
   test::on_threads(thread_count, [&](size_t self) {
     for (size_t i = 0; i < each; i++) handed[self * each + i] = allocate(i);
   });
-  test::on_threads(thread_count, [&](size_t self) {
-    release_batch(&handed[self * each], each);
-  });
+  test::on_threads(thread_count, [&](size_t self) { release_batch(&handed[self * each], each); });
   for (void* block : handed) EXPECT_FALSE(is_accessible(block));
 }
 

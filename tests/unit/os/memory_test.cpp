@@ -129,7 +129,7 @@ TEST_F(MovedPages, ArriveAndLeaveZeroBehind) {
     EXPECT_TRUE(test::has_pattern(to, bytes, 7));
     EXPECT_TRUE(test::is_zero(from, bytes));
     from[0] = from[bytes - 1] = 1;  // still mapped
-  } else {  // a kernel before 5.7: nothing moved
+  } else {                          // a kernel before 5.7: nothing moved
     EXPECT_TRUE(test::has_pattern(from, bytes, 7));
     EXPECT_TRUE(test::has_pattern(to, bytes, 8));
   }

@@ -26,8 +26,9 @@ TEST(Text, Words) {
 TEST(Text, NumbersAgreeWithPrintf) {
   test::Random random{test::seed_of("Text.Numbers")};
   for (size_t round = 0; round < test::rounds_of(20000); round++) {
-    const uint64_t number = round == 0 ? 0 : round == 1 ? UINT64_MAX
-                                            : random.next() >> random.below(64);
+    const uint64_t number = round == 0   ? 0
+                            : round == 1 ? UINT64_MAX
+                                         : random.next() >> random.below(64);
     char expected[128];
     snprintf(expected, sizeof expected, "%" PRIu64 "|%12" PRIu64 "|0x%" PRIx64 "|%" PRIu64 ".%03u",
              number, number, number, number / 1000, static_cast<unsigned>(number % 1000));

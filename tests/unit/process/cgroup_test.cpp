@@ -68,10 +68,15 @@ TEST_F(Cgroup, AContainerWithThePathOfItsHost) {
 // The process is in a group of the container, and only mountinfo says what is mounted.
 TEST_F(Cgroup, AGroupInAContainerWithThePathOfItsHost) {
   write_self("cgroup", "0::/docker/0123/inner\n");
-  write_self("mountinfo", "22 1 0:20 / /proc rw shared:1 - proc proc rw\n"
-                          "29 22 0:26 /docker/012 " + folder() + "/wrong ro - cgroup2 cgroup rw\n"
-                          "30 22 0:26 /docker/0123 " + mounts() + " ro,nosuid master:7 shared:3 - "
-                          "cgroup2 cgroup rw,nsdelegate\n");
+  write_self("mountinfo",
+             "22 1 0:20 / /proc rw shared:1 - proc proc rw\n"
+             "29 22 0:26 /docker/012 " +
+                 folder() +
+                 "/wrong ro - cgroup2 cgroup rw\n"
+                 "30 22 0:26 /docker/0123 " +
+                 mounts() +
+                 " ro,nosuid master:7 shared:3 - "
+                 "cgroup2 cgroup rw,nsdelegate\n");
   make_group(folder() + "/wrong3/inner", "5000\n", "");
   make_group(mounts(), "8388608\n", "150000 100000\n");
   make_group(mounts() + "/inner", "6000000\n", "max 100000\n");
@@ -130,9 +135,10 @@ TEST_F(Cgroup, Version1WithTwoControllersInOneMount) {
 
 TEST_F(Cgroup, Version1ContainerWithThePathOfItsHost) {
   write_self("cgroup", "9:memory:/docker/77\n8:cpuacct,cpu:/docker/77/in\n");
-  write_self("mountinfo",
-             "31 22 0:26 /docker/77 " + mounts() + "/memory ro - cgroup cgroup rw,memory\n"
-             "32 22 0:27 /docker/77 " + mounts() + "/cpuacct,cpu ro - cgroup c rw,cpuacct,cpu\n");
+  write_self("mountinfo", "31 22 0:26 /docker/77 " + mounts() +
+                              "/memory ro - cgroup cgroup rw,memory\n"
+                              "32 22 0:27 /docker/77 " +
+                              mounts() + "/cpuacct,cpu ro - cgroup c rw,cpuacct,cpu\n");
   make_memory_group(mounts() + "/memory", "30000000\n");
   make_cpu_group(mounts() + "/cpuacct,cpu", "300000\n");
   make_cpu_group(mounts() + "/cpuacct,cpu/in", "150000\n");
@@ -179,7 +185,7 @@ TEST_F(Cgroup, ProcessorsAreRoundedUp) {
   const struct {
     const char* text;
     size_t processors;
-  } samples[] = {{"1 100000\n", 1},      {"50000 100000\n", 1},   {"100000 100000\n", 1},
+  } samples[] = {{"1 100000\n", 1},      {"50000 100000\n", 1},    {"100000 100000\n", 1},
                  {"100001 100000\n", 2}, {"1600000 100000\n", 16}, {"5000 1000\n", 5}};
   write_self("cgroup", "0::/\n");
   for (const auto& sample : samples) {
@@ -245,8 +251,8 @@ TEST_F(Cgroup, LongPaths) {
   make_group(mounts(), "8388608\n");
   for (size_t length = 900; length < 1100; length++) {
     const std::string parent = "/" + std::string(200, 'a');
-    const std::string group = parent + "/" + std::string(200, 'b') + "/" +
-                              std::string(200, 'c') + "/" + std::string(length - 603, 'd');
+    const std::string group = parent + "/" + std::string(200, 'b') + "/" + std::string(200, 'c') +
+                              "/" + std::string(length - 603, 'd');
     make_group(mounts() + group.substr(0, 250), "4096\n");
     write_self("cgroup", "0::" + group + "\n");
     const size_t found = read().memory_bytes;

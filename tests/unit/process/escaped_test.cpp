@@ -20,11 +20,10 @@ const std::string unknown = "\xef\xbf\xbd";
 TEST(Escaped, EachFormHasItsOwnWay) {
   const std::string name = "a\"b\\c\nd\te&<f>'\x01\x1f\x7f";
   EXPECT_EQ(escaped(name, NameForm::people), "a\"b\\c?d?e&<f>'???");
-  EXPECT_EQ(escaped(name, NameForm::json),
-            "a\\\"b\\\\c\\u000ad\\u0009e&<f>'\\u0001\\u001f\x7f");
+  EXPECT_EQ(escaped(name, NameForm::json), "a\\\"b\\\\c\\u000ad\\u0009e&<f>'\\u0001\\u001f\x7f");
   EXPECT_EQ(escaped(name, NameForm::openmetrics), "a\\\"b\\\\c\\nd\te&<f>'\x01\x1f\x7f");
-  EXPECT_EQ(escaped(name, NameForm::xml), "a&quot;b\\c&#10;d&#9;e&amp;&lt;f&gt;'" + unknown +
-                                              unknown + "\x7f");
+  EXPECT_EQ(escaped(name, NameForm::xml),
+            "a&quot;b\\c&#10;d&#9;e&amp;&lt;f&gt;'" + unknown + unknown + "\x7f");
   EXPECT_EQ(escaped("\r\xef\xbf\xbf", NameForm::xml), "&#13;" + unknown);
 }
 
@@ -36,7 +35,10 @@ TEST(Escaped, WholeCharactersStay) {
       EXPECT_EQ(escaped(name, form), name);
     }
   }
-  EXPECT_EQ(escaped("\xc2\x9b" "31m", NameForm::people), "?31m");  // steers terminals, too
+  EXPECT_EQ(escaped("\xc2\x9b"
+                    "31m",
+                    NameForm::people),
+            "?31m");  // steers terminals, too
 }
 
 // Cut short, out of order, longer than needed, half of a pair, or beyond the last: each byte is
@@ -50,10 +52,18 @@ TEST(Escaped, WhatIsNoUtf8IsMarked) {
   const struct {
     const char* name;
     size_t marked;
-  } cases[] = {{"\x80", 1},         {"\xff", 1},         {"\xc3", 1},
-               {"\xe2\x82", 2},     {"\xf0\x9f\x98", 3}, {"\xc0\x80", 2},
-               {"\xc1\xbf", 2},     {"\xe0\x9f\xbf", 3}, {"\xf0\x8f\xbf\xbf", 4},
-               {"\xed\xa0\x80", 3}, {"\xf4\x90\x80\x80", 4}, {"\xf8\x88\x80\x80\x80", 5}};
+  } cases[] = {{"\x80", 1},
+               {"\xff", 1},
+               {"\xc3", 1},
+               {"\xe2\x82", 2},
+               {"\xf0\x9f\x98", 3},
+               {"\xc0\x80", 2},
+               {"\xc1\xbf", 2},
+               {"\xe0\x9f\xbf", 3},
+               {"\xf0\x8f\xbf\xbf", 4},
+               {"\xed\xa0\x80", 3},
+               {"\xf4\x90\x80\x80", 4},
+               {"\xf8\x88\x80\x80\x80", 5}};
   for (const auto& at : cases) {
     const std::string name = at.name;
     for (const NameForm form : {NameForm::json, NameForm::openmetrics, NameForm::xml}) {

@@ -61,9 +61,8 @@ TEST(LimitsOfTheProcess, TheHandlerIsSeenWithWhatWasPreparedForIt) {
     EXPECT_EQ(handler(100), 142);
   }};
   prepared = 42;
-  talus_set_limit_handler([](size_t wanted_bytes) {
-    return static_cast<int>(wanted_bytes) + prepared;
-  });
+  talus_set_limit_handler(
+      [](size_t wanted_bytes) { return static_cast<int>(wanted_bytes) + prepared; });
   other.join();
   talus_set_limit_handler(nullptr);
   EXPECT_EQ(limit_handler.load_acquire(), nullptr);

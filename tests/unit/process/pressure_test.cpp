@@ -20,11 +20,11 @@ TEST(Pressure, IsReadInHundredths) {
 }
 
 TEST(Pressure, NonsenseIsNone) {
-  for (const char* text : {"", "\n", "some", "some avg10=", "some avg10=5", "some avg10=5 ",
-                           "some avg10=5. ", "some avg10=5.1 ", "some avg10=5.123 ",
-                           "some avg10=-5.12 ", "some avg60=5.12 ", "full avg10=5.12 ",
-                           "some avg10=.12 ", "some avg10=5.12", "some avg10=x.12 ",
-                           "some avg10=99999999999999999999999.12 "}) {
+  for (const char* text :
+       {"", "\n", "some", "some avg10=", "some avg10=5", "some avg10=5 ", "some avg10=5. ",
+        "some avg10=5.1 ", "some avg10=5.123 ", "some avg10=-5.12 ", "some avg60=5.12 ",
+        "full avg10=5.12 ", "some avg10=.12 ", "some avg10=5.12", "some avg10=x.12 ",
+        "some avg10=99999999999999999999999.12 "}) {
     EXPECT_EQ(pressure_in(text), 0u) << text;
   }
 }

@@ -120,7 +120,7 @@ TEST_F(PrintStatistics, ProcessesReplaceAFileAtOnce) {
   constexpr int processes = 8;
   start_printing(processes, 20, StatsFormat::openmetrics);
   int status = 0;
-  for (int ended = 0; ended < processes; ended += waitpid(-1, &status, WNOHANG) > 0 ? 1 : 0) {
+  for (int ended = 0; ended<processes; ended += waitpid(-1, &status, WNOHANG)> 0 ? 1 : 0) {
     EXPECT_EQ(status, 0);
     EXPECT_TRUE(is_whole(content(at("stats"))));
   }

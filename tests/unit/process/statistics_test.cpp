@@ -52,14 +52,34 @@ TEST(Statistics, EachNameOfTheTableHasAValue) {
 
 TEST(Statistics, WhatIsNoNameHasNoValue) {
   uint64_t value = 77;
-  for (const char* name :
-       {"", ".", "heap", "heap.", "heap.live", "heap.live_bytes ", "heap.live_bytes.",
-        ".live_bytes",
-        "Heap.live_bytes", "live_bytes", "class.64", "class.64.", "class..live_blocks",
-        "class.63.live_blocks", "class.064.live_blocks", "class.0.live_blocks", "class.x.slabs",
-        "class.64x.slabs", "class.33792.slabs", "class.99999999999999999999.slabs",
-        "class.live_blocks", "class.64.list_bytes", "thread.list_bytes", "thread.100000.heap",
-        "thread.0.slabs", "thread.-1.heap", "thread..heap", "instance.a.live_bytes"}) {
+  for (const char* name : {"",
+                           ".",
+                           "heap",
+                           "heap.",
+                           "heap.live",
+                           "heap.live_bytes ",
+                           "heap.live_bytes.",
+                           ".live_bytes",
+                           "Heap.live_bytes",
+                           "live_bytes",
+                           "class.64",
+                           "class.64.",
+                           "class..live_blocks",
+                           "class.63.live_blocks",
+                           "class.064.live_blocks",
+                           "class.0.live_blocks",
+                           "class.x.slabs",
+                           "class.64x.slabs",
+                           "class.33792.slabs",
+                           "class.99999999999999999999.slabs",
+                           "class.live_blocks",
+                           "class.64.list_bytes",
+                           "thread.list_bytes",
+                           "thread.100000.heap",
+                           "thread.0.slabs",
+                           "thread.-1.heap",
+                           "thread..heap",
+                           "instance.a.live_bytes"}) {
     EXPECT_EQ(api::get_value(name, &value), ENOENT) << name;
   }
   EXPECT_EQ(api::get_value(nullptr, &value), EINVAL);
@@ -89,8 +109,8 @@ TEST(Statistics, ValuesFollowTheHeap) {
   });
   EXPECT_EQ(value_of("heap.threads"), threads);
   const uint64_t faults = value_of("process.minor_faults");
-  char* pages = static_cast<char*>(mmap(nullptr, mib, PROT_READ | PROT_WRITE,
-                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  char* pages = static_cast<char*>(
+      mmap(nullptr, mib, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   for (size_t at = 0; at < mib; at += 4096) pages[at] = 1;
   EXPECT_GT(value_of("process.minor_faults"), faults);
   munmap(pages, mib);

@@ -75,8 +75,8 @@ TEST_F(RangesBesideEachOther, MakeRoomTogether) {
     for (const size_t granules : {part + 1, 2 * part - 1, 2 * part}) {
       ASSERT_NO_FATAL_FAILURE(lay(held, dirty_first));
       const Range both = space_.take(held, granules);
-      const uintptr_t wanted = dirty_first ? first_
-                                           : first_ + (2 * part - granules) * granule_bytes;
+      const uintptr_t wanted =
+          dirty_first ? first_ : first_ + (2 * part - granules) * granule_bytes;
       EXPECT_EQ(both.base, wanted) << granules;
       EXPECT_EQ(both.granules, granules);
       EXPECT_EQ(both.zeroed, Zeroed::no);
@@ -114,8 +114,8 @@ TEST_F(TwoTouchedRanges, AWishIsWorthNoUntouchedPages) {
   ASSERT_NO_FATAL_FAILURE(lay(held));
   const size_t phase = (upper_ + granule_bytes) % arena_alignment;
   const auto take_placed = [&](bool is_wish) {
-    const Range range = space_.take(
-        held, many, Placing{arena_alignment, Filling::moved, phase, is_wish});
+    const Range range =
+        space_.take(held, many, Placing{arena_alignment, Filling::moved, phase, is_wish});
     use(range);
     return range;
   };

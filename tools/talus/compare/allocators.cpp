@@ -181,8 +181,7 @@ std::string add_row(const std::string& name, const std::vector<std::string>& wor
   Allocator row{name, talus->path, true, {}};
   for (const std::string& word : words) {
     const Setting setting = parse_setting(word);
-    if (!setting.error.empty())
-      return fmt::format("{}: {}", name, without_prefix(setting.error));
+    if (!setting.error.empty()) return fmt::format("{}: {}", name, without_prefix(setting.error));
     row.settings.push_back(setting.name + "=" + setting.value);
   }
   put(allocators, row);
@@ -210,8 +209,7 @@ std::string add_with(const std::string& text, std::vector<Allocator>& allocators
   std::string name(talus_name);
   for (const std::string& word : words) {
     std::string key = word.substr(0, word.find('='));
-    for (char& letter : key)
-      letter = option_lower(letter);
+    for (char& letter : key) letter = option_lower(letter);
     if (key.rfind("talus_", 0) == 0) key.erase(0, 6);
     name += printable("+" + key + word.substr(word.find('=')));
   }

@@ -46,8 +46,7 @@ std::vector<std::string> environment_for(const Allocator& allocator,
   for (char** variable = environ; *variable != nullptr; ++variable)
     if (!is_replaced(*variable)) environment.emplace_back(*variable);
   if (!allocator.path.empty())
-    environment.push_back("LD_PRELOAD=" +
-                          preload_with(allocator.path, std::getenv("LD_PRELOAD")));
+    environment.push_back("LD_PRELOAD=" + preload_with(allocator.path, std::getenv("LD_PRELOAD")));
   environment.insert(environment.end(), more.begin(), more.end());
   return environment;
 }
@@ -130,18 +129,16 @@ class Rounds {
       if (contender.sighting.presence == Presence::absent && is_complete)
         contender.left_out = "the loader did not load " + contender.allocator.path;
     } else {
-      Sample sample =
-          run_once(launch_, environment_for(contender.allocator, {}), signals, {});
+      Sample sample = run_once(launch_, environment_for(contender.allocator, {}), signals, {});
       sample.round = round;
       (round == 0 ? contender.warm_ups : contender.samples).push_back(sample);
     }
     int timeouts = 0;
     for (const auto* const list : {&contender.warm_ups, &contender.samples})
-      for (const Sample& sample : *list)
-        timeouts += sample.end.kind == EndKind::timed_out ? 1 : 0;
+      for (const Sample& sample : *list) timeouts += sample.end.kind == EndKind::timed_out ? 1 : 0;
     if (timeouts >= timeouts_max && contender.left_out.empty())
-      contender.left_out = fmt::format("{} runs took longer than {:g} s", timeouts,
-                                       comparison_.timeout_s);
+      contender.left_out =
+          fmt::format("{} runs took longer than {:g} s", timeouts, comparison_.timeout_s);
   }
 
   void tell_progress(int round, const Contender& contender) const {
@@ -199,8 +196,7 @@ int show(const CompareRequest& request, const Comparison& comparison) {
     std::fputs(table_of(comparison, judgement).c_str(), stdout);
     std::fflush(stdout);
   }
-  for (const std::string& failure : judgement.failures)
-    complain(failure);
+  for (const std::string& failure : judgement.failures) complain(failure);
   bool is_good = true;
   for (const OutputFile& file : output_files)
     is_good = write_file(request.*file.path, file.text_of, comparison, judgement) && is_good;
@@ -242,8 +238,7 @@ int compare_program(const CompareRequest& request) {
     return exit_usage;
   };
   Comparison comparison;
-  for (const char* const word : request.program)
-    comparison.program.emplace_back(word);
+  for (const char* const word : request.program) comparison.program.emplace_back(word);
   const ProgramPath path = find_program(comparison.program.front());
   const std::string obstacle = look_at_program(path, comparison);
   if (!obstacle.empty()) return refuse(obstacle);

@@ -29,8 +29,7 @@ std::vector<const Sample*> runs_of(const Contender& contender) {
 
 std::string last_line(const Sample& sample) {
   std::string text = sample.last_words;
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
-    text.pop_back();
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   const std::size_t start = text.rfind('\n');
   text = printable(start == std::string::npos ? text : text.substr(start + 1));
   return text.empty() ? "" : fmt::format("; it said: {}", text);
@@ -98,9 +97,10 @@ void add_sightings(const Comparison& comparison, Judgement& judgement) {
     const Sighting& sighting = contender.sighting;
     const std::string& name = contender.allocator.name;
     if (sighting.presence == Presence::unknown && !contender.warm_ups.empty())
-      tell_once(fmt::format("{}: could not be seen in the program, so its figures may be the C "
-                            "library's",
-                            name));
+      tell_once(
+          fmt::format("{}: could not be seen in the program, so its figures may be the C "
+                      "library's",
+                      name));
     for (const std::string& program : sighting.without)
       tell_once(printable(program) + ": the allocators do not act there");
     for (const std::string& other : sighting.others) {
@@ -131,10 +131,9 @@ void add_limits_of_figures(const Comparison& comparison, Judgement& judgement) {
                     "program's own may be smaller",
                     floor_kib));
   if (comparison.rounds_done < static_cast<int>(rounds_least) && comparison.rounds_done > 0)
-    judgement.notes.push_back(fmt::format("{} {} only: it takes {} to tell allocators apart",
-                                          comparison.rounds_done,
-                                          comparison.rounds_done == 1 ? "round" : "rounds",
-                                          rounds_least));
+    judgement.notes.push_back(
+        fmt::format("{} {} only: it takes {} to tell allocators apart", comparison.rounds_done,
+                    comparison.rounds_done == 1 ? "round" : "rounds", rounds_least));
   if (comparison.stopped_by != 0)
     judgement.notes.push_back(fmt::format("stopped by signal {} after {} of {} rounds",
                                           comparison.stopped_by, comparison.rounds_done,
@@ -208,8 +207,7 @@ void add_failures(const Comparison& comparison, Judgement& judgement) {
 }
 
 void add_notes(const Comparison& comparison, Judgement& judgement) {
-  judgement.notes.insert(judgement.notes.begin(), comparison.notes.begin(),
-                         comparison.notes.end());
+  judgement.notes.insert(judgement.notes.begin(), comparison.notes.begin(), comparison.notes.end());
   add_sightings(comparison, judgement);
   add_limits_of_figures(comparison, judgement);
   add_busy_machine(comparison, judgement);

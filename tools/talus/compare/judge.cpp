@@ -18,8 +18,8 @@
 namespace talus::tool {
 namespace {
 
-constexpr double noisy_width = 0.05;     // of an interval, as a share of the ratio
-constexpr double cpu_least_s = 0.002;    // below, what starts a program is most of it
+constexpr double noisy_width = 0.05;   // of an interval, as a share of the ratio
+constexpr double cpu_least_s = 0.002;  // below, what starts a program is most of it
 
 std::vector<double> values_of(const Contender& contender, const Measure& measure,
                               const Usual& usual) {
@@ -90,8 +90,7 @@ double width_of_intervals(const Comparison& comparison, const Judgement& judgeme
   for (std::size_t i = 0; i < judgement.verdicts.size(); ++i) {
     const Figure& figure = judgement.verdicts[i].figures[id];
     const bool is_usable = i != comparison.reference && figure.has_ratio &&
-                           figure.ratio.value > 0 &&
-                           judgement.verdicts[i].counted >= rounds_least;
+                           figure.ratio.value > 0 && judgement.verdicts[i].counted >= rounds_least;
     if (is_usable) widths.push_back((figure.ratio.high - figure.ratio.low) / figure.ratio.value);
   }
   return widths.empty() ? -1 : median(widths);
@@ -144,8 +143,8 @@ Usual usual_of(const Contender& reference) {
 }  // namespace
 
 bool has_usual_output(const Sample& sample, const Usual& usual) {
-  return !usual.is_output_known || (sample.output_bytes == usual.output_bytes &&
-                                    sample.output_hash == usual.output_hash);
+  return !usual.is_output_known ||
+         (sample.output_bytes == usual.output_bytes && sample.output_hash == usual.output_hash);
 }
 
 bool is_counted(const Sample& sample, const Usual& usual) {
@@ -165,8 +164,7 @@ Judgement judge(const Comparison& comparison) {
       Figure& figure = verdict.figures[id];
       figure.median = median(values);
       figure.spread = half_spread(values);
-      figure.has_ratio =
-          compare(contender, reference, measures[id], judgement.usual, figure.ratio);
+      figure.has_ratio = compare(contender, reference, measures[id], judgement.usual, figure.ratio);
     }
     judgement.verdicts.push_back(verdict);
   }

@@ -18,9 +18,18 @@
 
 namespace talus::tool {
 
-enum MeasureId { measure_wall, measure_peak, measure_cpu, measure_user, measure_sys,
-                 measure_minor_faults, measure_major_faults, measure_voluntary,
-                 measure_involuntary, measure_count };
+enum MeasureId {
+  measure_wall,
+  measure_peak,
+  measure_cpu,
+  measure_user,
+  measure_sys,
+  measure_minor_faults,
+  measure_major_faults,
+  measure_voluntary,
+  measure_involuntary,
+  measure_count
+};
 
 struct Measure {
   const char* key;  // in JSON
@@ -43,7 +52,7 @@ inline constexpr std::array<Measure, measure_count> measures{{
 // The quotient of an allocator's median and the reference's.
 struct Ratio {
   double value = 1;
-  double low = 1;   // of the 95 % interval
+  double low = 1;  // of the 95 % interval
   double high = 1;
   // The interval leaves 1 out, and the difference is larger than either spread.
   bool is_shown = false;

@@ -62,8 +62,7 @@ class SharedStart {
 
 std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
-  for (const std::string& word : words)
-    pointers.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
   return pointers;
 }

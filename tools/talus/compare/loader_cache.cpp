@@ -93,8 +93,7 @@ std::vector<std::string> loader_libraries() {
   const std::vector<std::string> cached =
       paths_in_cache(text_of_file("/etc/ld.so.cache").value_or(""));
   found.insert(found.end(), cached.begin(), cached.end());
-  for (const char* const folder : standard_folders)
-    add_folder(folder, found);
+  for (const char* const folder : standard_folders) add_folder(folder, found);
   return found;
 }
 

@@ -61,8 +61,7 @@ std::vector<pid_t> children_of(pid_t process) {
   for (auto entry = files::directory_iterator(threads, error);
        !error && entry != files::directory_iterator(); entry.increment(error)) {
     std::ifstream file(entry->path() / "children");
-    for (pid_t child; file >> child;)
-      children.push_back(child);
+    for (pid_t child; file >> child;) children.push_back(child);
   }
   return children;
 }
@@ -70,8 +69,7 @@ std::vector<pid_t> children_of(pid_t process) {
 std::vector<pid_t> tree_of(pid_t process) {
   std::vector<pid_t> tree{process};
   for (std::size_t i = 0; i < tree.size(); ++i) {
-    for (const pid_t child : children_of(tree[i]))
-      tree.push_back(child);
+    for (const pid_t child : children_of(tree[i])) tree.push_back(child);
   }
   return tree;
 }

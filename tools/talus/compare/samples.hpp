@@ -33,13 +33,13 @@ struct Sample {
   double wall_s = 0;
   double user_s = 0;
   double sys_s = 0;
-  double cpu_s = 0;           // user and sys: exact, while the kernel samples how it divides
-  double peak_kib = 0;        // of the largest single process
-  double floor_kib = 0;       // what the kernel counts before the program's first instruction
-  double minor_faults = 0;    // pages mapped without reading a file
-  double major_faults = 0;    // pages read from a file
-  double voluntary = 0;       // switches because a thread waited
-  double involuntary = 0;     // switches because its time was up
+  double cpu_s = 0;         // user and sys: exact, while the kernel samples how it divides
+  double peak_kib = 0;      // of the largest single process
+  double floor_kib = 0;     // what the kernel counts before the program's first instruction
+  double minor_faults = 0;  // pages mapped without reading a file
+  double major_faults = 0;  // pages read from a file
+  double voluntary = 0;     // switches because a thread waited
+  double involuntary = 0;   // switches because its time was up
   std::uint64_t output_bytes = 0;
   std::uint64_t output_hash = 0;  // FNV-1a of standard output
   std::string last_words;         // the end of standard error
@@ -56,10 +56,10 @@ enum class Presence {
 // What was seen of the library during the first warm-up run.
 struct Sighting {
   Presence presence = Presence::unknown;
-  int processes = 0;                  // programs whose start the loader recorded
-  int processes_with = 0;             // of these, programs with the library
-  std::vector<std::string> without;   // programs that ran without the library, each with its reason
-  std::vector<std::string> others;    // other allocators that were loaded at start
+  int processes = 0;                 // programs whose start the loader recorded
+  int processes_with = 0;            // of these, programs with the library
+  std::vector<std::string> without;  // programs that ran without the library, each with its reason
+  std::vector<std::string> others;   // other allocators that were loaded at start
 };
 
 struct Allocator {
@@ -82,7 +82,7 @@ struct Comparison {
   std::vector<std::string> command;      // the whole command line
   std::vector<std::string> environment;  // NAME=value, the options of Talus that were there
   std::string date;                      // of the start: 2026-11-26T21:56:24Z
-  std::string standard_input;  // a file
+  std::string standard_input;            // a file
   int rounds = 0;
   int rounds_done = 0;  // rounds in which everybody ran
   int warm_up = 0;

@@ -37,19 +37,17 @@ std::string csv_ratio(const Figure& figure, bool is_reference) {
 }  // namespace
 
 std::string csv_of(const Comparison& comparison, const Judgement& judgement) {
-  const std::string circumstances =
-      fmt::format("{},{},{},{}\r\n",
-                  csv_field(comparison.contenders[comparison.reference].allocator.name),
-                  csv_field(shell_text(comparison.program)), comparison.date,
-                  csv_field(shell_text(comparison.command)));
+  const std::string circumstances = fmt::format(
+      "{},{},{},{}\r\n", csv_field(comparison.contenders[comparison.reference].allocator.name),
+      csv_field(shell_text(comparison.program)), comparison.date,
+      csv_field(shell_text(comparison.command)));
   std::string text = csv_heads;
   for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
     const Allocator& allocator = comparison.contenders[i].allocator;
     const Verdict& verdict = judgement.verdicts[i];
-    const std::string row =
-        fmt::format("{},{},{},{}", csv_field(allocator.name),
-                    csv_field(shell_text(allocator.settings)), csv_field(allocator.path),
-                    verdict.counted);
+    const std::string row = fmt::format("{},{},{},{}", csv_field(allocator.name),
+                                        csv_field(shell_text(allocator.settings)),
+                                        csv_field(allocator.path), verdict.counted);
     for (std::size_t id = 0; id < measure_count; ++id) {
       const Figure& figure = verdict.figures[id];
       const std::string values =

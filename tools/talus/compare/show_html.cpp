@@ -97,8 +97,7 @@ std::string html_table(const Comparison& comparison, const Judgement& judgement,
       "<div class=\"scroll\"><table>\n<tr><th>allocator</th><th>{}</th><th></th><th>/ {}</th>",
       measures[section.main].title,
       escaped(comparison.contenders[comparison.reference].allocator.name));
-  for (const MeasureId id : section.beside)
-    text += fmt::format("<th>{}</th>", measures[id].title);
+  for (const MeasureId id : section.beside) text += fmt::format("<th>{}</th>", measures[id].title);
   text += "</tr>\n";
   for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
     const Verdict& verdict = judgement.verdicts[i];
@@ -122,9 +121,9 @@ StripPlot plot_of(const Comparison& comparison, const Judgement& judgement, Meas
     const Contender& contender = comparison.contenders[i];
     Strip strip;
     strip.name = escaped(contender.allocator.name);
-    strip.kind = i == comparison.reference             ? "reference"
-                 : contender.allocator.is_talus        ? "own"
-                                                       : "other";
+    strip.kind = i == comparison.reference      ? "reference"
+                 : contender.allocator.is_talus ? "own"
+                                                : "other";
     for (const Sample& sample : contender.samples)
       if (is_counted(sample, judgement.usual))
         strip.dots.push_back({sample.*measures[id].value, sample.round});
@@ -134,12 +133,10 @@ StripPlot plot_of(const Comparison& comparison, const Judgement& judgement, Meas
   return plot;
 }
 
-std::string html_list(const std::vector<std::string>& lines, const char* title,
-                      const char* kind) {
+std::string html_list(const std::vector<std::string>& lines, const char* title, const char* kind) {
   if (lines.empty()) return {};
   std::string text = fmt::format("<h2>{}</h2>\n<ul class=\"{}\">\n", title, kind);
-  for (const std::string& line : lines)
-    text += fmt::format("<li>{}</li>\n", escaped(line));
+  for (const std::string& line : lines) text += fmt::format("<li>{}</li>\n", escaped(line));
   return text + "</ul>\n";
 }
 
@@ -151,9 +148,8 @@ std::string html_allocators(const Comparison& comparison) {
     for (const std::string& setting : allocator.settings)
       settings += fmt::format(", <code>{}</code>", escaped(setting));
     text += fmt::format("<li>{}: {}{}</li>\n", escaped(allocator.name),
-                        allocator.path.empty()
-                            ? "the program's own C library, nothing preloaded"
-                            : "<code>" + escaped(allocator.path) + "</code>",
+                        allocator.path.empty() ? "the program's own C library, nothing preloaded"
+                                               : "<code>" + escaped(allocator.path) + "</code>",
                         settings);
   }
   return text + "</ul>\n";
@@ -173,10 +169,9 @@ std::string html_of(const Comparison& comparison, const Judgement& judgement) {
       "<p class=\"faint\">{} {}. {}, {} processors, {:.0f} MiB, {}. Talus {}.</p>\n"
       "<p class=\"faint\">Made at {} by <code>{}</code></p>\n",
       program, style, escaped(judgement.verdict), escaped(judgement.ranking), program,
-      text_of_time(judgement.time), text_of_rounds(comparison),
-      escaped(machine.processor), machine.processors, machine.memory_kib / 1024,
-      escaped(machine.kernel), TALUS_TOOL_VERSION, comparison.date,
-      escaped(shell_text(comparison.command)));
+      text_of_time(judgement.time), text_of_rounds(comparison), escaped(machine.processor),
+      machine.processors, machine.memory_kib / 1024, escaped(machine.kernel), TALUS_TOOL_VERSION,
+      comparison.date, escaped(shell_text(comparison.command)));
   text += html_list(judgement.failures, "Failures and differences", "wrong");
   for (const Section& section : sections) {
     text += fmt::format("<h2>{}</h2>\n{}<div class=\"scroll\">{}</div>\n",
@@ -184,8 +179,7 @@ std::string html_of(const Comparison& comparison, const Judgement& judgement) {
                         svg_of(plot_of(comparison, judgement, section.main), section.main));
   }
   text += "<p class=\"faint\">";
-  for (const char* const line : legend_lines)
-    text += fmt::format("{}.<br/>\n", line);
+  for (const char* const line : legend_lines) text += fmt::format("{}.<br/>\n", line);
   text += "</p>\n";
   text += html_list(judgement.notes, "Notes", "notes") + html_allocators(comparison);
   return text + "</body>\n</html>\n";

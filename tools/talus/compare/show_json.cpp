@@ -63,10 +63,10 @@ std::string json_of_sample(const Sample& sample, const Usual& usual) {
       bool_word(is_counted(sample, usual)), word_for(sample.end.kind), sample.end.number);
   for (const Measure& measure : measures)
     text += fmt::format(", \"{}\": {}", measure.key, sample.*measure.value);
-  text += fmt::format(", \"rss_floor_kib\": {}, \"output_bytes\": {}, \"output_fnv1a\": "
-                      "\"{:016x}\", \"left_processes\": {}",
-                      sample.floor_kib, sample.output_bytes, sample.output_hash,
-                      bool_word(sample.has_leftovers));
+  text += fmt::format(
+      ", \"rss_floor_kib\": {}, \"output_bytes\": {}, \"output_fnv1a\": "
+      "\"{:016x}\", \"left_processes\": {}",
+      sample.floor_kib, sample.output_bytes, sample.output_hash, bool_word(sample.has_leftovers));
   if (!sample.end.is_success() && !sample.last_words.empty())
     text += ", \"last_words\": " + json_string(sample.last_words);
   return text + "}";
@@ -98,9 +98,9 @@ std::string json_of_contender(const Contender& contender, const Verdict& verdict
       "      \"library\": {{\"presence\": \"{}\", \"programs\": {}, \"programs_with\": {}, "
       "\"without\": {}, \"others\": {}}},\n      \"counted\": {}, \"figures\": {{",
       json_string(contender.allocator.name), json_string(contender.allocator.path),
-      list_of(contender.allocator.settings),
-      json_string(contender.left_out), word_for(seen.presence), seen.processes, seen.processes_with,
-      list_of(seen.without), list_of(seen.others), verdict.counted);
+      list_of(contender.allocator.settings), json_string(contender.left_out),
+      word_for(seen.presence), seen.processes, seen.processes_with, list_of(seen.without),
+      list_of(seen.others), verdict.counted);
   for (std::size_t id = 0; verdict.counted > 0 && id < measure_count; ++id) {
     text += (id == 0 ? "\n        " : ",\n        ") +
             json_of_figure(measures[id], verdict.figures[id]);
@@ -136,8 +136,8 @@ std::string json_of(const Comparison& comparison, const Judgement& judgement) {
       json_string(words_for(judgement.usual.end)), list_of(judgement.failures),
       list_of(judgement.notes));
   for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
-    text += (i == 0 ? "" : ",\n") + json_of_contender(comparison.contenders[i],
-                                                      judgement.verdicts[i], judgement.usual);
+    text += (i == 0 ? "" : ",\n") +
+            json_of_contender(comparison.contenders[i], judgement.verdicts[i], judgement.usual);
   }
   return text + "\n  ]\n}\n";
 }

@@ -48,8 +48,7 @@ std::string markdown_table(const Comparison& comparison, const Judgement& judgem
     text += fmt::format("| {} |", plain(comparison.contenders[i].allocator.name));
     if (verdict.counted == 0) {
       text += " no figure | | |";
-      for (std::size_t k = 0; k < section.beside.size(); ++k)
-        text += " |";
+      for (std::size_t k = 0; k < section.beside.size(); ++k) text += " |";
       text += "\n";
       continue;
     }
@@ -66,20 +65,18 @@ std::string markdown_table(const Comparison& comparison, const Judgement& judgem
 std::string markdown_list(const char* title, const std::vector<std::string>& lines) {
   if (lines.empty()) return {};
   std::string text = fmt::format("{}:\n\n", title);
-  for (const std::string& line : lines)
-    text += fmt::format("- {}\n", plain(line));
+  for (const std::string& line : lines) text += fmt::format("- {}\n", plain(line));
   return text + "\n";
 }
 
 }  // namespace
 
 std::string markdown_of(const Comparison& comparison, const Judgement& judgement) {
-  std::string text = fmt::format("**{}** {}\n\n", plain(judgement.verdict),
-                                 plain(judgement.ranking));
+  std::string text =
+      fmt::format("**{}** {}\n\n", plain(judgement.verdict), plain(judgement.ranking));
   text += code(shell_text(comparison.program));
   text += fmt::format("{}. {}\n\n", text_of_rounds(comparison), text_of_time(judgement.time));
-  for (const Section& section : sections)
-    text += markdown_table(comparison, judgement, section);
+  for (const Section& section : sections) text += markdown_table(comparison, judgement, section);
   std::vector<std::string> legend(std::begin(legend_lines), std::end(legend_lines));
   text += markdown_list("Legend", legend);
   text += markdown_list("Failures and differences", judgement.failures);

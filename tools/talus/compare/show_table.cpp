@@ -37,8 +37,7 @@ std::string aligned(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths;
   for (const Row& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], width_of(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
   }
   std::string text;
   for (const Row& row : rows) {
@@ -63,8 +62,7 @@ std::string block(const Comparison& comparison, const Judgement& judgement,
   const auto& [main, beside] = section;
   const std::string& reference = comparison.contenders[comparison.reference].allocator.name;
   std::vector<Row> rows{{"", measures[main].title, "", "/ " + reference}};
-  for (const MeasureId id : beside)
-    rows[0].push_back(measures[id].title);
+  for (const MeasureId id : beside) rows[0].push_back(measures[id].title);
   for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
     const Verdict& verdict = judgement.verdicts[i];
     Row row{comparison.contenders[i].allocator.name};
@@ -142,12 +140,9 @@ std::string table_of(const Comparison& comparison, const Judgement& judgement) {
   if (!judgement.ranking.empty()) text += judgement.ranking + "\n";
   text += fmt::format("\n{}\n{}\n{}\n\n", shell_text(comparison.program),
                       text_of_rounds(comparison), text_of_time(judgement.time));
-  for (const Section& section : sections)
-    text += block(comparison, judgement, section) + "\n";
-  for (const char* const line : legend_lines)
-    text += fmt::format("{}\n", line);
-  for (const std::string& note : judgement.notes)
-    text += fmt::format("note: {}\n", note);
+  for (const Section& section : sections) text += block(comparison, judgement, section) + "\n";
+  for (const char* const line : legend_lines) text += fmt::format("{}\n", line);
+  for (const std::string& note : judgement.notes) text += fmt::format("note: {}\n", note);
   return text;
 }
 

@@ -82,9 +82,9 @@ std::string strip_of(const Strip& strip, const Scale& scale, double top_of_strip
   }
   if (!strip.dots.empty()) {
     const double x = scale.place(strip.median);
-    text += fmt::format(
-        "<line class=\"median\" x1=\"{:.2f}%\" y1=\"{}\" x2=\"{:.2f}%\" y2=\"{}\"/>\n", x, y - 10,
-        x, y + 10);
+    text +=
+        fmt::format("<line class=\"median\" x1=\"{:.2f}%\" y1=\"{}\" x2=\"{:.2f}%\" y2=\"{}\"/>\n",
+                    x, y - 10, x, y + 10);
   }
   return text + "</g>\n";
 }
@@ -102,9 +102,10 @@ std::string grid_of(const Scale& scale, double bottom, MeasureId id) {
         text_of_value(id, value, scale.step));
   }
   if (scale.from > 0) {
-    text += fmt::format("<text class=\"scale\" x=\"0\" y=\"{}\">The scale begins at {}, not at 0."
-                        "</text>\n",
-                        bottom + 38, text_of_value(id, scale.from, scale.step));
+    text += fmt::format(
+        "<text class=\"scale\" x=\"0\" y=\"{}\">The scale begins at {}, not at 0."
+        "</text>\n",
+        bottom + 38, text_of_value(id, scale.from, scale.step));
   }
   return text;
 }
@@ -115,8 +116,7 @@ std::string svg_of(const StripPlot& plot, MeasureId id) {
   const Scale scale = scale_for(plot, id);
   const double bottom = top + strip_height * static_cast<double>(plot.strips.size());
   std::size_t letters = 0;
-  for (const Strip& strip : plot.strips)
-    letters = std::max(letters, strip.name.size());
+  for (const Strip& strip : plot.strips) letters = std::max(letters, strip.name.size());
   std::string text = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" height=\"{}\" role=\"img\" "
       "style=\"min-width: {}px\">\n<title>{}: every sample</title>\n",

@@ -51,8 +51,7 @@ std::string difference_words(const std::string& one, const std::string& other, M
   const std::string time_part = one + " " + time_words(time, by_time.value, other);
   if (by_time.is_shown && by_peak.is_shown) {
     return fmt::format("{} and{} {}; both differences are clear.", time_part,
-                       time == measure_wall ? " needs" : "",
-                       memory_words(by_peak.value, "its"));
+                       time == measure_wall ? " needs" : "", memory_words(by_peak.value, "its"));
   }
   if (by_time.is_shown)
     return time_part + "; the difference is clear. By memory they cannot be told apart.";
@@ -99,9 +98,10 @@ void add_verdict(const Comparison& comparison, Judgement& judgement) {
   if (judgement.verdicts[comparison.reference].counted == 0) {
     judgement.verdict = fmt::format("There is no verdict: no run under {} counts.", other);
   } else if (verdict.counted == 0) {
-    judgement.verdict = fmt::format("{} has no figures: none of its runs did what the program does "
-                                    "under {}.",
-                                    one, other);
+    judgement.verdict = fmt::format(
+        "{} has no figures: none of its runs did what the program does "
+        "under {}.",
+        one, other);
   } else if (verdict.counted < rounds_least) {
     judgement.verdict =
         fmt::format("{} and {} cannot be told apart by {} {}: it takes at least {}.", one, other,
@@ -113,8 +113,7 @@ void add_verdict(const Comparison& comparison, Judgement& judgement) {
     judgement.verdict += " Not every run was good: see the failures.";
 
   std::size_t compared = 0;
-  for (const Verdict& each : judgement.verdicts)
-    compared += each.counted >= rounds_least ? 1 : 0;
+  for (const Verdict& each : judgement.verdicts) compared += each.counted >= rounds_least ? 1 : 0;
   if (compared > 2) {
     judgement.ranking = fmt::format("Of {} allocators, quickest: {}; least memory: {}.", compared,
                                     best_words(comparison, judgement, judgement.time.id),
@@ -127,9 +126,10 @@ std::string text_of_time(const TimeChoice& time) {
   const double wall = 100 * time.wall_width;
   const double cpu = 100 * time.cpu_width;
   if (time.id == measure_cpu) {
-    return fmt::format("Processor time decides, since wall time is noisy: the intervals of their "
-                       "ratios are {:.1f} % and {:.1f} % wide.",
-                       cpu, wall);
+    return fmt::format(
+        "Processor time decides, since wall time is noisy: the intervals of their "
+        "ratios are {:.1f} % and {:.1f} % wide.",
+        cpu, wall);
   }
   return fmt::format("Wall time decides: the intervals of its ratios are {:.1f} % wide.", wall);
 }

@@ -73,8 +73,7 @@ std::vector<std::string> Witness::variables() const {
 void Witness::watch(pid_t program) {
   const double time_s = now_s();
   if (time_s < next_watch_s_) return;
-  for (const pid_t process : tree_of(program))
-    watch_process(process);
+  for (const pid_t process : tree_of(program)) watch_process(process);
   next_watch_s_ = now_s() + std::min(look_s_max, (now_s() - started_s_) * look_share);
 }
 
@@ -84,8 +83,7 @@ void Witness::watch_process(pid_t process) {
   const std::string program = files::read_symlink(folder / "exe", error).string();
   if (error == std::errc::permission_denied) {
     std::string name = text_of(folder / "comm");
-    while (!name.empty() && name.back() == '\n')
-      name.pop_back();
+    while (!name.empty() && name.back() == '\n') name.pop_back();
     watched_[{process, name}].obstacle = "has gained privileges and may not be looked at";
   }
   if (error || program == own_program_) return;
@@ -131,8 +129,7 @@ void Witness::read_record(const std::string& path, Sighting& sighting) const {
     sighting.processes_with += has_library ? 1 : 0;
     if (!has_library && !library_.empty())
       add_once(sighting.without, program + " was started without LD_PRELOAD");
-    for (const std::string& other : others)
-      add_once(sighting.others, other);
+    for (const std::string& other : others) add_once(sighting.others, other);
     has_library = false;
     others.clear();
   }
@@ -155,10 +152,10 @@ Sighting Witness::testify() const {
       add_once(sighting.without, key.second + " ran without the preloaded library");
     }
   }
-  sighting.presence = library_.empty()           ? Presence::not_needed
-                      : is_seen                  ? Presence::present
-                      : sighting.processes > 0   ? Presence::absent
-                                                 : Presence::unknown;
+  sighting.presence = library_.empty()         ? Presence::not_needed
+                      : is_seen                ? Presence::present
+                      : sighting.processes > 0 ? Presence::absent
+                                               : Presence::unknown;
   return sighting;
 }
 

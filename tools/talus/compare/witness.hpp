@@ -53,7 +53,7 @@ class Witness {
   std::string own_program_;   // constant; what a child is before it becomes the program
   std::string folder_;        // constant; empty: could not be made
   std::map<std::pair<pid_t, std::string>, Watched> watched_;  // by process and program file
-  double started_s_;          // constant
+  double started_s_;                                          // constant
   double next_watch_s_ = 0;
 };
 

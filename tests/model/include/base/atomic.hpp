@@ -64,9 +64,7 @@ class Atomic {
     return cas(expected, desired, model::Order::relaxed, model::Order::relaxed, false);
   }
 
-  void own_add_relaxed(T value) noexcept {
-    store_relaxed(static_cast<T>(load_relaxed() + value));
-  }
+  void own_add_relaxed(T value) noexcept { store_relaxed(static_cast<T>(load_relaxed() + value)); }
   T* futex_word() noexcept { return &value_; }
   // For checks between steps: the newest value, without a step.
   T peek() const noexcept { return value_; }
@@ -119,8 +117,8 @@ class Atomic {
     }
     model::explorer.point();
     uint64_t found = to_bits(expected);
-    const bool swapped = model::cas_now(this, to_bits(value_), found, to_bits(desired), success,
-                                        failure, is_weak);
+    const bool swapped =
+        model::cas_now(this, to_bits(value_), found, to_bits(desired), success, failure, is_weak);
     if (swapped) value_ = desired;
     if (!swapped) expected = from_bits(found);
     return swapped;
