@@ -3,8 +3,9 @@
 //
 // A stress program contains the headers of the core and so has a heap of its own; the C library
 // keeps its malloc. `stress NAME` runs one for TALUS_TEST_SECONDS (about 3 by default). It checks
-// itself and ends with status 0, or says what it saw and aborts. Bars on resident memory hold without sanitizers
-// only, whose shadow memory is resident too; the heap's own totals are checked in every build.
+// itself and ends with status 0, or says what it saw and aborts. Bars on resident memory hold only
+// without sanitizers, whose shadow memory is resident too; the heap's own totals are checked in
+// every build.
 // Called on: any thread. Nothing here allocates, but threads.
 #ifndef TALUS_TESTS_STRESS_STRESS_HPP
 #define TALUS_TESTS_STRESS_STRESS_HPP

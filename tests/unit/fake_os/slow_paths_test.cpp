@@ -167,7 +167,7 @@ TEST(SlowPaths, BlocksOfOthersComeHomeWithoutMessages) {
                   flush_lists(test::own_cache());  // which may have guests
                 });
                 test::require(test::space_is_sound(), "space after remote frees");
-                // They are there for the one who had them: this thread's next blocks come from them.
+                // They are there for this thread: its next blocks come from them.
                 const size_t refused = held.refused_count();
                 for (size_t i = 0; i < 1000; i++) held.hold(allocate(i % 700), i % 700);
                 test::require(held.refused_count() == refused,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/heap/providers: heaps of one's own whose memory comes from a buffer, a preallocation,
-// a file or callbacks.
+// tests/unit/heap/providers: heaps of one's own whose memory comes from a buffer, a preallocation
+// or a file.
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>
@@ -14,11 +14,16 @@
 
 #include "api/heaps.hpp"
 #include "effort.hpp"
+#include "heap_with_provider.hpp"
 #include "pattern.hpp"
 #include "quiet.hpp"
 
 namespace talus {
 namespace {
+
+using test::heap_on;
+using test::use_heap;
+using test::wish_for;
 
 alignas(16) char static_buffers[2][200 * kib + 48];
 
@@ -28,84 +33,6 @@ talus_provider buffer_of(void* at, size_t bytes) {
   wish.buffer = at;
   wish.bytes = bytes;
   return wish;
-}
-talus_provider wish_for(talus_provider_kind kind, size_t bytes, unsigned flags = 0) {
-  talus_provider wish{};
-  wish.kind = kind;
-  wish.bytes = bytes;
-  wish.flags = flags;
-  if (kind == TALUS_PROVIDER_FILE) wish.directory = "/tmp";
-  return wish;
-}
-talus_heap* heap_on(const talus_provider& wish, size_t limit_bytes = 0) {
-  talus_heap_options options{};
-  options.name = "provided";
-  options.limit_bytes = limit_bytes;
-  options.provider = &wish;
-  return api::heap_new(&options);
-}
-
-// Fills a heap with blocks of many sizes, resizes and frees some, and looks at each of them.
-void use_heap(talus_heap* heap, uintptr_t from, uintptr_t to) {
-  constexpr size_t sizes[] = {1, 16, 100, 1000, 3000, 9000, 20000};
-  std::map<void*, size_t> blocks;
-  for (size_t i = 0; i < 60; i++) {
-    const size_t bytes = sizes[i % 7];
-    void* block = i % 3 == 0   ? api::heap_malloc(heap, bytes)
-                  : i % 3 == 1 ? api::heap_calloc(heap, 1, bytes)
-                               : api::heap_aligned_alloc(heap, 64, bytes);
-    if (block == nullptr) continue;
-    const uintptr_t at = reinterpret_cast<uintptr_t>(block);
-    ASSERT_TRUE(at >= from && at + bytes <= to);
-    ASSERT_TRUE(i % 3 != 2 || at % 64 == 0);
-    ASSERT_TRUE(i % 3 != 1 || test::is_zero(block, bytes));
-    ASSERT_EQ(api::heap_of(block), heap);
-    ASSERT_EQ(api::heap_contains(heap, block), 1);
-    ASSERT_EQ(api::heap_contains(heap, static_cast<char*>(block) + 1), 0);
-    ASSERT_GE(usable_size(block), bytes);
-    blocks[block] = bytes;
-    test::fill_pattern(block, bytes, bytes);
-  }
-  ASSERT_GT(blocks.size(), 20u);
-  size_t bytes_seen = 0, blocks_seen = 0, resized_count = 0;
-  const auto note = [&](const talus_heap_area& area, void* block) {
-    if (block == nullptr) return;
-    EXPECT_EQ(area.block_bytes, usable_size(block));
-    EXPECT_EQ(blocks.count(block), 1u);
-    bytes_seen += area.block_bytes;
-    blocks_seen++;
-  };
-  api::heap_walk(
-      heap,
-      [](const talus_heap_area* area, void* block, void* context) {
-        (*static_cast<decltype(note)*>(context))(*area, block);
-        return 0;
-      },
-      const_cast<void*>(static_cast<const void*>(&note)));
-  EXPECT_EQ(blocks_seen, blocks.size());
-  EXPECT_EQ(api::heap_stats(heap).live_blocks, blocks.size());
-  EXPECT_EQ(api::heap_stats(heap).live_bytes, bytes_seen);
-  for (auto& [block, bytes] : blocks) {
-    ASSERT_TRUE(test::has_pattern(block, bytes, bytes));
-    void* resized = api::realloc(block, bytes + 40);
-    if (resized != nullptr) {
-      resized_count++;
-      ASSERT_EQ(api::heap_of(resized), heap) << "it stays where it is";
-      ASSERT_TRUE(test::has_pattern(resized, bytes, bytes));
-    }
-    void* last = resized != nullptr ? resized : block;
-    if (bytes % 2 == 0) {
-      api::free(last);
-    } else {
-      std::thread([last] { api::free(last); }).join();
-    }
-  }
-  EXPECT_GT(resized_count, 10u);
-  EXPECT_EQ(api::heap_stats(heap).live_bytes, 0u);
-  EXPECT_EQ(api::heap_stats(heap).live_blocks, 0u);
-  api::heap_malloc(heap, 5000);
-  api::heap_clear(heap);
-  EXPECT_EQ(api::heap_stats(heap).live_bytes, 0u);
 }
 void use_buffer(char* at, size_t bytes) {
   memset(at, 0xa5, bytes);  // nothing counts on a buffer that is zero
@@ -333,79 +260,6 @@ TEST(Provider, AWalkIsByAddressWhereItFellBack) {
     EXPECT_EQ(seen.blocks, 300u);
   }
   for (talus_heap* heap : heaps) api::heap_destroy(heap);
-}
-
-// Counts what it is asked for, and gives memory only where it was committed.
-struct Caller {
-  size_t reserves = 0, commits = 0, purges = 0, releases = 0;
-  bool refuses = false;
-  char* at = nullptr;
-  size_t bytes = 0;
-
-  static Caller& of(void* context) { return *static_cast<Caller*>(context); }
-  static void* reserve(void* context, size_t bytes) {
-    Caller& self = of(context);
-    self.reserves++;
-    if (self.refuses) return nullptr;
-    void* at = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    self.at = static_cast<char*>(at);
-    self.bytes = bytes;
-    return at;
-  }
-  static int commit(void* context, void* at, size_t bytes) {
-    Caller& self = of(context);
-    if (self.refuses) return ENOMEM;
-    self.commits++;
-    EXPECT_TRUE(at >= self.at && static_cast<char*>(at) + bytes <= self.at + self.bytes);
-    return mprotect(at, bytes, PROT_READ | PROT_WRITE);
-  }
-  static int purge(void* context, void* at, size_t bytes) {
-    of(context).purges++;
-    EXPECT_EQ(madvise(at, bytes, MADV_DONTNEED), 0);
-    return mprotect(at, bytes, PROT_NONE);
-  }
-  static void release(void* context, void* at, size_t bytes) {
-    Caller& self = of(context);
-    self.releases++;
-    EXPECT_EQ(at, self.at);
-    EXPECT_EQ(bytes, self.bytes);
-    munmap(at, bytes);
-  }
-};
-constexpr talus_provider_calls caller_calls = {Caller::reserve, Caller::commit, Caller::purge,
-                                               Caller::release};
-
-TEST(Callbacks, AreAskedBeforeMemoryIsUsed) {
-  Caller caller;
-  talus_provider wish = wish_for(TALUS_PROVIDER_CALLBACKS, 64 * mib);
-  wish.calls = &caller_calls;
-  wish.context = &caller;
-  talus_heap* heap = heap_on(wish);
-  ASSERT_NE(heap, nullptr);
-  EXPECT_EQ(caller.commits, 0u);
-  use_heap(heap, reinterpret_cast<uintptr_t>(caller.at),
-           reinterpret_cast<uintptr_t>(caller.at) + caller.bytes);
-  EXPECT_EQ(api::heap_delete(heap), EINVAL);
-  EXPECT_GT(caller.commits, 0u);
-  void* large = api::heap_malloc(heap, 20 * mib);
-  memset(large, 1, 20 * mib);
-  const size_t purges = caller.purges;
-  api::free(large);
-  EXPECT_GT(caller.purges, purges);
-  caller.refuses = true;
-  errno = 0;
-  EXPECT_EQ(api::heap_malloc(heap, 20 * mib), nullptr);
-  EXPECT_EQ(errno, ENOMEM);
-  caller.refuses = false;
-  EXPECT_NE(api::heap_malloc(heap, 20 * mib), nullptr);
-  EXPECT_EQ(caller.releases, 0u);
-  api::heap_destroy(heap);
-  EXPECT_EQ(caller.reserves, 1u);
-  EXPECT_EQ(caller.releases, 1u);
-  caller.refuses = true;
-  EXPECT_EQ(heap_on(wish), nullptr);
-  EXPECT_EQ(errno, ENOMEM);
-  EXPECT_EQ(caller.releases, 1u);
 }
 
 }  // namespace
