@@ -77,7 +77,7 @@ inline void* memalign_at(size_t alignment, size_t offset, size_t bytes) noexcept
   if (!is_power_of_two(alignment)) return invalid_argument();
   const size_t within = offset % alignment;
   if (within == 0) return allocate_at(alignment, bytes);
-  if (within % block_alignment != 0 || alignment > granule_bytes) return invalid_argument();
+  if (within % block_alignment != 0 || alignment > slice_bytes) return invalid_argument();
   return or_enomem(allocate_aligned_at(AlignedPlace{alignment, within}, bytes));
 }
 

@@ -21,10 +21,10 @@ inline constexpr size_t block_alignment = 16;
 // a store takes away from another core.
 inline constexpr size_t cache_line_bytes = 64;
 
-// Unit of address space: page map words, slabs and large blocks count in granules. 64 KiB is the
+// Unit of address space: page map words, slabs and large blocks count in slices. 64 KiB is the
 // largest page size of the supported CPUs, so one library serves all of them.
-inline constexpr unsigned granule_shift = 16;
-inline constexpr size_t granule_bytes = size_t{1} << granule_shift;
+inline constexpr unsigned slice_shift = 16;
+inline constexpr size_t slice_bytes = size_t{1} << slice_shift;
 // No kernel has smaller pages.
 inline constexpr size_t page_bytes_min = 4 * kib;
 
@@ -215,9 +215,9 @@ inline constexpr size_t shrink_purge_bytes_min = 256 * kib;
 // calloc of a touched span this large drops its pages instead of clearing them.
 inline constexpr size_t calloc_purge_bytes_min = 32 * mib;
 
-// Freed large blocks that a thread keeps for itself: granules of the largest, and bytes of all,
+// Freed large blocks that a thread keeps for itself: slices of the largest, and bytes of all,
 // with the medium blocks in its lists.
-inline constexpr size_t large_kept_granules = 8;
+inline constexpr size_t large_kept_slices = 8;
 inline constexpr size_t large_kept_factor = 96;  // a block of each medium class is 1.4 MiB
 inline constexpr size_t large_kept_bytes_max = large_kept_factor * list_bytes_max;
 // A thread takes so many medium blocks from the list of the next class before the class gets one of
@@ -234,11 +234,11 @@ inline constexpr unsigned file_step_shift = 3;
 // A file's contents are copied in pieces of this much where that needs memory for a moment.
 inline constexpr size_t file_copy_bytes = 1 * mib;
 
-static_assert(granule_bytes % small_bytes_max == 0 && medium_bytes_max % granule_bytes == 0,
-              "slabs lie at multiples of a granule: classes for all alignments up to that");
+static_assert(slice_bytes % small_bytes_max == 0 && medium_bytes_max % slice_bytes == 0,
+              "slabs lie at multiples of a slice: classes for all alignments up to that");
 static_assert(linear_bytes_max == block_alignment << class_spacing_shift,
               "spacing grows smoothly where the linear classes end");
-static_assert(arena_alignment % granule_bytes == 0, "arenas consist of whole granules");
+static_assert(arena_alignment % slice_bytes == 0, "arenas consist of whole slices");
 
 }  // namespace talus
 

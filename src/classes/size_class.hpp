@@ -5,7 +5,7 @@
 // roots in base/config.hpp. Rule: multiples of 16 bytes up to 128, then 8 classes to each doubling
 // up to small_bytes_max, so that rounding wastes at most 1/8 and 1/16 on average; then 4 up to
 // medium_bytes_max, in slabs that are short and have few blocks. Every power of two is a class, so
-// that aligned blocks are block starts (slabs are granule aligned).
+// that aligned blocks are block starts (slabs are slice aligned).
 // Invariant: monotone, complete, minimal; tests/unit/classes proves it for every size.
 #ifndef TALUS_CLASSES_SIZE_CLASS_HPP
 #define TALUS_CLASSES_SIZE_CLASS_HPP
@@ -26,11 +26,11 @@ inline constexpr size_t class_count =
 
 // What is constant for all slabs of one class.
 struct SizeClass {
-  uint64_t reciprocal = 0;     // divide_by_reciprocal(offset, reciprocal) = index of the block
-  uint32_t block_bytes = 0;    // size of each block
-  uint32_t block_count = 0;    // blocks in a slab
-  uint16_t slab_granules = 0;  // granules of a slab
-  uint16_t bitmap_words = 0;   // 64-bit words of a bitmap with one bit a block
+  uint64_t reciprocal = 0;    // divide_by_reciprocal(offset, reciprocal) = index of the block
+  uint32_t block_bytes = 0;   // size of each block
+  uint32_t block_count = 0;   // blocks in a slab
+  uint16_t slab_slices = 0;   // slices of a slab
+  uint16_t bitmap_words = 0;  // 64-bit words of a bitmap with one bit a block
 };
 
 // Bytes of the blocks of a class, by the rule above.
@@ -61,27 +61,27 @@ constexpr size_t list_blocks_of(size_t block_bytes, size_t list_bytes) noexcept 
   return blocks < list_blocks_min ? list_blocks_min : blocks;
 }
 
-// Granules of the slabs of a class.
-constexpr size_t slab_granules_of(size_t block_bytes) noexcept {
+// Slices of the slabs of a class.
+constexpr size_t slab_slices_of(size_t block_bytes) noexcept {
   const bool is_small = block_bytes <= small_bytes_max;
   const size_t bytes_min = is_small ? block_bytes * slab_blocks_min : block_bytes;
-  size_t granules = divide_up(bytes_min, granule_bytes);
-  if (is_small) return granules;
-  while (granules * granule_bytes % block_bytes > granules * granule_bytes / medium_rest_part) {
-    granules++;
+  size_t slices = divide_up(bytes_min, slice_bytes);
+  if (is_small) return slices;
+  while (slices * slice_bytes % block_bytes > slices * slice_bytes / medium_rest_part) {
+    slices++;
   }
-  return granules;
+  return slices;
 }
 
 constexpr SizeClass derive_size_class(size_t index) noexcept {
   SizeClass derived;
   const size_t bytes = class_bytes_by_rule(index);
-  const size_t granules = slab_granules_of(bytes);
-  const size_t blocks = granules * granule_bytes / bytes;
+  const size_t slices = slab_slices_of(bytes);
+  const size_t blocks = slices * slice_bytes / bytes;
   derived.block_bytes = static_cast<uint32_t>(bytes);
   derived.reciprocal = reciprocal_of(bytes);
   derived.block_count = static_cast<uint32_t>(blocks);
-  derived.slab_granules = static_cast<uint16_t>(granules);
+  derived.slab_slices = static_cast<uint16_t>(slices);
   derived.bitmap_words = static_cast<uint16_t>(divide_up(blocks, 64));
   return derived;
 }
@@ -145,11 +145,11 @@ TALUS_FAST constexpr size_t bytes_at_alignment(size_t bytes, size_t alignment) n
   return round_up(bytes + (bytes == 0 ? 1 : 0), alignment);
 }
 
-// Is there a class for such a block that is not much larger? Slabs lie at multiples of a granule,
-// and few bytes at a multiple of that need a page, not a block of a granule.
+// Is there a class for such a block that is not much larger? Slabs lie at multiples of a slice,
+// and few bytes at a multiple of that need a page, not a block of a slice.
 TALUS_FAST constexpr bool has_class(size_t bytes, size_t alignment) noexcept {
   return bytes <= small_bytes_max ? alignment <= small_bytes_max
-                                  : bytes <= medium_bytes_max && alignment <= granule_bytes;
+                                  : bytes <= medium_bytes_max && alignment <= slice_bytes;
 }
 
 // The smallest class whose blocks hold `bytes` and all start at multiples of `alignment` (a power
@@ -219,7 +219,7 @@ constexpr size_t bitmap_words_max() noexcept {
 constexpr size_t slab_bytes_max() noexcept {
   size_t most = 0;
   for (const SizeClass& row : size_class_table.rows) {
-    if (row.slab_granules * granule_bytes > most) most = row.slab_granules * granule_bytes;
+    if (row.slab_slices * slice_bytes > most) most = row.slab_slices * slice_bytes;
   }
   return most;
 }

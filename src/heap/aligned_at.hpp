@@ -5,7 +5,7 @@
 // start at multiples of 16, so the offset is such a multiple, too. In a slab whose size of blocks
 // lets them come by every residue, one block of a few is the right one; the others are for whoever
 // asks for such blocks. Where no class does that, or too few blocks of it are right, the block gets
-// granules of its own and starts some bytes into them.
+// slices of its own and starts some bytes into them.
 // Invariant: what is returned is the start of a block for free() and all other calls.
 // Called on: any thread.
 #ifndef TALUS_HEAP_ALIGNED_AT_HPP
@@ -105,12 +105,12 @@ inline void* allocate_small_at(ThreadCache* cache, AlignedPlace place, size_t by
 }
 
 // A block of its own range that starts a few bytes behind the range; alignment is at most a
-// granule. Null: no memory.
+// slice. Null: no memory.
 inline void* allocate_large_at(AlignedPlace place, size_t bytes) noexcept {
   const size_t front = place.alignment - place.offset;
   Zeroed zeroed = Zeroed::no;
   const size_t whole = front + bytes;
-  LargeBlock* large = take_large(whole, divide_up(whole, granule_bytes), Placing{}, zeroed);
+  LargeBlock* large = take_large(whole, divide_up(whole, slice_bytes), Placing{}, zeroed);
   if (large == nullptr) return nullptr;
   Locked held{space.lock()};
   large_pool.live_bytes -= front;
@@ -131,9 +131,9 @@ inline void* allocate_at_once(AlignedPlace place, size_t bytes) noexcept {
 }
 
 // A block whose address plus the place's offset is a multiple of its alignment, which is at most a
-// granule; null: no memory.
+// slice; null: no memory.
 TALUS_SLOW void* allocate_aligned_at(AlignedPlace place, size_t bytes) noexcept {
-  if (bytes > PTRDIFF_MAX - 2 * granule_bytes) return nullptr;
+  if (bytes > PTRDIFF_MAX - 2 * slice_bytes) return nullptr;
   return allocate_with(bytes, [=]() noexcept { return allocate_at_once(place, bytes); });
 }
 

@@ -95,7 +95,7 @@ TALUS_FAST void* pop_guarded(ClassId id, Fit fit, HeapFace& face) noexcept {
 }
 // A large block that the thread kept, for so many bytes above `more_than`.
 TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, HeapFace& face) noexcept {
-  const bool may_be_kept = bytes > more_than && bytes <= large_kept_granules * granule_bytes;
+  const bool may_be_kept = bytes > more_than && bytes <= large_kept_slices * slice_bytes;
   return may_be_kept ? take_kept_at_hand(face, bytes) : nullptr;
 }
 TALUS_FAST void* take_at_hand(size_t bytes, HeapFace& face) noexcept {
@@ -111,7 +111,7 @@ TALUS_USUAL void* allocate_by_face(size_t bytes, HeapFace& face) noexcept {
   const MaybeWorking working{cache};
   if (void* special = allocate_by_mode({bytes, block_alignment, 0})) return special;
   void* block = bytes <= medium_bytes_max ? allocate_on(cache, class_of(bytes), Fit::near)
-                                          : allocate_large(cache, bytes, granule_bytes).block;
+                                          : allocate_large(cache, bytes, slice_bytes).block;
   note_allocate(block, bytes);
   return block;
 }
@@ -147,7 +147,7 @@ TALUS_USUAL void* allocate_aligned_once(size_t alignment, size_t bytes) noexcept
   if (has_class(bytes, alignment)) {
     block = allocate_on(cache, class_of_aligned(bytes, alignment), Fit::exact);
   } else {
-    const size_t aligned = alignment > granule_bytes ? alignment : granule_bytes;
+    const size_t aligned = alignment > slice_bytes ? alignment : slice_bytes;
     block = allocate_large(cache, bytes, aligned).block;
   }
   note_allocate(block, bytes);
@@ -168,7 +168,7 @@ TALUS_SLOW void* allocate_aligned_slow(size_t alignment, size_t bytes) noexcept 
     const size_t rounded = bytes_at_alignment(bytes, alignment);
     // Of no other class: its blocks may lie elsewhere.
     if (rounded > fast_bytes_max) block = pop_guarded(guarded_class_of(rounded), Fit::exact, face);
-  } else if (alignment <= granule_bytes) {
+  } else if (alignment <= slice_bytes) {
     block = pop_kept_block(bytes, 0, face);
   }
   if (block != nullptr) return block;

@@ -66,7 +66,7 @@ inline size_t allocate_batch_once(size_t bytes, size_t count, void** places) noe
     made += allocate_slab_batch(cache, class_of(bytes), count - made, places + made);
   } else {
     for (; made < count; made++) {
-      places[made] = allocate_large(cache, bytes, granule_bytes).block;
+      places[made] = allocate_large(cache, bytes, slice_bytes).block;
       if (places[made] == nullptr) break;
     }
   }

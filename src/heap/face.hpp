@@ -62,18 +62,18 @@ constexpr size_t count_fast_classes() noexcept {
 }
 inline constexpr size_t fast_class_count = count_fast_classes();
 
-// Classes whose slabs are one granule: an address gives the offset in its slab, and that tells
+// Classes whose slabs are one slice: an address gives the offset in its slab, and that tells
 // whether a block starts there.
 constexpr size_t count_factored_classes() noexcept {
   size_t count = 0;
-  while (count < class_count && size_class_table.rows[count].slab_granules == 1) count++;
+  while (count < class_count && size_class_table.rows[count].slab_slices == 1) count++;
   return count;
 }
 inline constexpr size_t factored_class_count = count_factored_classes();
 static_assert(factored_class_count >= fast_class_count, "the fast path looks at no slab");
 // Blocks of the other classes start at multiples of this.
 constexpr size_t step_of_other_classes() noexcept {
-  size_t all = granule_bytes;
+  size_t all = slice_bytes;
   for (size_t index = factored_class_count; index < class_count; index++) {
     all |= size_class_table.rows[index].block_bytes;
   }
@@ -112,8 +112,8 @@ constexpr uint32_t start_factor_of(size_t block_bytes) noexcept {
   return static_cast<uint32_t>(divide_up(uint64_t{1} << 32, block_bytes));
 }
 TALUS_FAST constexpr bool is_start_by(uint32_t start_factor, uintptr_t address) noexcept {
-  static_assert(start_factor_of(granule_bytes / 4) > 2 * granule_bytes, "the errors are smaller");
-  return static_cast<uint32_t>(address % granule_bytes) * start_factor < granule_bytes;
+  static_assert(start_factor_of(slice_bytes / 4) > 2 * slice_bytes, "the errors are smaller");
+  return static_cast<uint32_t>(address % slice_bytes) * start_factor < slice_bytes;
 }
 
 // A face whose lists hold blocks must know which of them serves a size, and where blocks start.

@@ -76,12 +76,12 @@ enum class LargeState : uint8_t { unused, live, kept };
 // A block of its own range. Descriptors are recycled under the space lock.
 struct LargeBlock {
   uintptr_t base = 0;
-  size_t granules = 0;
+  size_t slices = 0;
   // From the block's start to the end of a page, not 0; what is left behind it is head-room.
   size_t usable_bytes = 0;
   LargeState state = LargeState::unused;
   LargeBlock* next = nullptr;
-  // How many lie between base and the block (heap/aligned_at.hpp): less than a granule.
+  // How many lie between base and the block (heap/aligned_at.hpp): less than a slice.
   size_t front_bytes = 0;
   // In the list of the instance that its page words name, if they name one; under its lock.
   LargeBlock* previous_inside = nullptr;
@@ -97,8 +97,8 @@ struct BlockMade {
 // The large blocks that a thread freed last (heap/large_cache.hpp). The counts are what the pool of
 // large blocks has too many; their owner writes them, statistics read.
 struct KeptBlocks {
-  Atomic<LargeBlock*> of_granules[large_kept_granules];  // stacks; the child of a fork reads, too
-  Atomic<size_t> bytes;                                  // statistics read, too
+  Atomic<LargeBlock*> of_slices[large_kept_slices];  // stacks; the child of a fork reads, too
+  Atomic<size_t> bytes;                              // statistics read, too
   size_t medium_bytes = 0;      // of blocks that the lists of medium classes have room for
   size_t next_displaced = 0;    // a stack, or behind these the list of a medium class
   uint32_t borrowed_count = 0;  // medium blocks that served the class below, of late

@@ -31,7 +31,7 @@ inline size_t ready_wanted(ClassId id) noexcept {
 inline void refill_ready(Instance& heap, ClassId id, bool& is_at_limit) noexcept {
   heap.note_used(id);
   if (choose_slab(heap, id) == nullptr) {
-    is_at_limit = !make_room(heap, size_class_row(id).slab_granules * granule_bytes);
+    is_at_limit = !make_room(heap, size_class_row(id).slab_slices * slice_bytes);
     if (is_at_limit || slab_unused_to_available(heap, id) == nullptr) return;
     heap.note_peak();
   }
@@ -78,13 +78,13 @@ inline BlockMade take_large_inside(InstanceSlot& slot, const Request& request,
                                    bool& is_at_limit) noexcept {
   Instance& heap = *slot.heap;
   const size_t bytes = request.bytes == 0 ? 1 : request.bytes;
-  if (bytes > PTRDIFF_MAX - granule_bytes) return {};
+  if (bytes > PTRDIFF_MAX - slice_bytes) return {};
   is_at_limit = !make_room_at_rest(slot, usable_bytes_of_large(bytes), request.call);
   if (is_at_limit) return {};
-  const size_t alignment = request.alignment > granule_bytes ? request.alignment : granule_bytes;
+  const size_t alignment = request.alignment > slice_bytes ? request.alignment : slice_bytes;
   Zeroed zeroed = Zeroed::no;
   LargeBlock* large =
-      take_large(bytes, divide_up(bytes, granule_bytes), Placing{alignment}, zeroed, heap.id);
+      take_large(bytes, divide_up(bytes, slice_bytes), Placing{alignment}, zeroed, heap.id);
   if (large == nullptr) return {};
   link_large(heap, *large);
   heap.note_peak();
@@ -122,7 +122,7 @@ void* allocate_within_limit(size_t bytes, Attempt attempt) noexcept {
 // A block of the instance; block null: no memory, or its limit. Modes are not told.
 TALUS_SLOW BlockMade allocate_inside(uintptr_t handle, Request request) noexcept {
   BlockMade made;
-  if (request.bytes > PTRDIFF_MAX - granule_bytes) return made;
+  if (request.bytes > PTRDIFF_MAX - slice_bytes) return made;
   allocate_within_limit(request.bytes, [&](bool& is_at_limit) noexcept {
     made = allocate_inside_once(handle, request, is_at_limit);
     return made.block;

@@ -69,7 +69,7 @@ TALUS_FAST void* allocate_from(uintptr_t handle, size_t bytes, const char* call)
 
 // A block that is zero up to its usable size; null: as above.
 inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
-  if (request.bytes > PTRDIFF_MAX - granule_bytes) return nullptr;
+  if (request.bytes > PTRDIFF_MAX - slice_bytes) return nullptr;
   RegionHeap* region = region_of(handle, request.call);
   if (!request.is_small() && region == nullptr) {
     request.bytes = usable_bytes_of_large(request.bytes == 0 ? 1 : request.bytes);

@@ -84,7 +84,7 @@ inline bool release_large_inside(void* pointer, HeapId owner) noexcept {
 // it cannot.
 inline bool resize_large(LargeBlock& large, HeapId owner, size_t bytes) noexcept {
   if (!is_instance(owner)) return resize_large_in_place(large, bytes);
-  if (bytes > PTRDIFF_MAX - granule_bytes) return false;
+  if (bytes > PTRDIFF_MAX - slice_bytes) return false;
   InstanceSlot& slot = instance_slot(owner);
   Locked held{slot.lock};
   Instance& heap = *slot.heap;

@@ -131,10 +131,10 @@ inline void large_blocks_change_hands(Instance& heap) noexcept {
   while (LargeBlock* large = heap.large_blocks) {
     unlink_large(heap, *large);
     const uintptr_t first = large->base;
-    const uintptr_t last = first + (large->granules - 1) * granule_bytes;
+    const uintptr_t last = first + (large->slices - 1) * slice_bytes;
     Locked held{space.lock()};
-    if (last != first) rename_granule(held, last, large_word(HeapId::nobody), large);
-    rename_granule(held, first, large_word(HeapId::nobody), large);
+    if (last != first) rename_slice(held, last, large_word(HeapId::nobody), large);
+    rename_slice(held, first, large_word(HeapId::nobody), large);
   }
 }
 

@@ -81,7 +81,7 @@ inline AreaFacts area_at(uintptr_t handle, uintptr_t base, const char* call) noe
     const LargeBlock& large = *static_cast<LargeBlock*>(page_map.descriptor_of(base));
     if (large.base != base) return area;
     area.base = base;
-    area.bytes = large.granules * granule_bytes;
+    area.bytes = large.slices * slice_bytes;
     area.block_bytes = large.usable_bytes;
     area.block_count = area.live_count = 1;
     area.live_bits[0] = 1;

@@ -147,7 +147,7 @@ inline constexpr SpecialOperations left_region_operations = {release_special_in_
 // ---- looks
 
 // What the page map says of a block, or said before a region lay in it. A buffer that starts with a
-// granule has the region's word there, and whoever holds the buffer may still ask about it; blocks
+// slice has the region's word there, and whoever holds the buffer may still ask about it; blocks
 // of the region are behind its bookkeeping. No pointer is wrong: a region leaves the page map under
 // the space lock before it ends.
 inline NamedBefore named_of_block(const void* pointer) noexcept {
@@ -161,7 +161,7 @@ inline NamedBefore named_of_block(const void* pointer) noexcept {
     if (special.operations().instance == nullptr) break;
     auto& region = static_cast<RegionHeap&>(special);
     if (address >= region.base) break;
-    const NamedBefore before = region.named_before[(address - region.origin) / granule_bytes];
+    const NamedBefore before = region.named_before[(address - region.origin) / slice_bytes];
     if (before.word_bits == 0) break;
     found = before;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// heap/large: blocks of their own range of granules.
+// heap/large: blocks of their own range of slices.
 //
-// Owns: LargeBlock descriptors, growing and moving. Invariants: the first and last granule of a
+// Owns: LargeBlock descriptors, growing and moving. Invariants: the first and last slice of a
 // live or kept block carry PageWord::large() and its descriptor; what lies behind its end was
 // never touched by the program. A block grows into a free neighbour if it can; if not, the kernel
 // moves its pages (no copy, no new pages), and the new range gets head-room, so that a block which
@@ -27,7 +27,7 @@ inline size_t usable_bytes_of_large(size_t bytes) noexcept {
   return round_up(bytes, os::page_bytes());
 }
 
-// The word of a large block's first and last granule says which instance it belongs to, if any.
+// The word of a large block's first and last slice says which instance it belongs to, if any.
 constexpr PageWord large_word(HeapId owner) noexcept {
   return owner == HeapId::nobody ? PageWord::large()
                                  : PageWord::large(static_cast<uint16_t>(owner));
@@ -37,7 +37,7 @@ constexpr HeapId owner_of_large(PageWord word) noexcept {
 }
 
 // A descriptor over a new range; null: no memory.
-TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t granules, const Placing& placing,
+TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t slices, const Placing& placing,
                                    Zeroed& zeroed, HeapId owner = HeapId::nobody) noexcept {
   Locked held{space.lock()};
   LargeBlock* large = large_pool.unused;
@@ -48,16 +48,16 @@ TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t granules, const Placing&
     large_pool.unused = large->next;
   }
   // The descriptor is ours before take(), which may let others in while it purges.
-  const Range range = space.take(held, granules, placing);
+  const Range range = space.take(held, slices, placing);
   if (range.base == 0) {
     large->next = large_pool.unused;
     large_pool.unused = large;
     return nullptr;
   }
-  *large = LargeBlock{range.base,       range.granules, usable_bytes_of_large(bytes),
-                      LargeState::live, nullptr,        0,
+  *large = LargeBlock{range.base,       range.slices, usable_bytes_of_large(bytes),
+                      LargeState::live, nullptr,      0,
                       nullptr,          nullptr};
-  page_map.set_ends(range.base, range.granules, large_word(owner), large);
+  page_map.set_ends(range.base, range.slices, large_word(owner), large);
   large_pool.live_bytes += large->usable_bytes;
   large_pool.live_count++;
   zeroed = range.zeroed;
@@ -74,21 +74,21 @@ struct MovedRange {
 // Gives a range and its descriptor back. The space lock is held.
 TALUS_USUAL void give_large(Locked& held, LargeBlock& large, const MovedRange& moved) noexcept {
   const uintptr_t base = large.base;
-  const size_t granules = large.granules;
-  const size_t clean_granules = moved.gone_bytes / granule_bytes;
+  const size_t slices = large.slices;
+  const size_t clean_slices = moved.gone_bytes / slice_bytes;
   if (large.state == LargeState::live) {
     large_pool.live_bytes -= large.usable_bytes;
     large_pool.live_count--;
   }
   large = LargeBlock{0, 0, 0, LargeState::unused, large_pool.unused, 0, nullptr, nullptr};
   large_pool.unused = &large;
-  page_map.set_ends(base, granules, PageWord{}, nullptr);
+  page_map.set_ends(base, slices, PageWord{}, nullptr);
   if (moved.counted_bytes != 0) space.end_move(held, moved.counted_bytes);
-  if (clean_granules == granules) return space.give(held, base, granules, false);
+  if (clean_slices == slices) return space.give(held, base, slices, false);
   // The clean part first: what may be kept of the rest depends on what is given.
-  const size_t first = clean_granules != 0 && space.can_divide(held) ? clean_granules : 0;
+  const size_t first = clean_slices != 0 && space.can_divide(held) ? clean_slices : 0;
   if (first != 0) space.give_part(held, base, first, false);
-  space.give(held, base + first * granule_bytes, granules - first, true);
+  space.give(held, base + first * slice_bytes, slices - first, true);
   offer_if_dirty(held);
 }
 TALUS_USUAL void give_large(LargeBlock& large, const MovedRange& moved = {}) noexcept {
@@ -123,31 +123,30 @@ inline void set_usable_bytes(LargeBlock& large, size_t bytes) noexcept {
 
 // Makes a large block hold `bytes` (more than small_bytes_max) where it is. False: it cannot.
 TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept {
-  if (bytes > PTRDIFF_MAX - granule_bytes) return false;
+  if (bytes > PTRDIFF_MAX - slice_bytes) return false;
   if (usable_bytes_of_large(bytes) == large.usable_bytes) return true;
-  const size_t needed = divide_up(bytes, granule_bytes);
+  const size_t needed = divide_up(bytes, slice_bytes);
   const PageWord word = page_map.word_of(large.base);
   Locked held{space.lock()};
-  if (needed > large.granules) {
-    const size_t more = needed - large.granules;
-    const uintptr_t end = large.base + large.granules * granule_bytes;
+  if (needed > large.slices) {
+    const size_t more = needed - large.slices;
+    const uintptr_t end = large.base + large.slices * slice_bytes;
     const Range grown = space.take_at(held, end, more, more + (needed >> headroom_shift));
     if (grown.base == 0) return false;
-    page_map.set_ends(large.base, large.granules, PageWord{}, nullptr);
-    large.granules += grown.granules;
-    page_map.set_ends(large.base, large.granules, word, &large);
-  } else if (needed < large.granules - (large.granules >> headroom_shift) &&
-             space.can_divide(held)) {
+    page_map.set_ends(large.base, large.slices, PageWord{}, nullptr);
+    large.slices += grown.slices;
+    page_map.set_ends(large.base, large.slices, word, &large);
+  } else if (needed < large.slices - (large.slices >> headroom_shift) && space.can_divide(held)) {
     // Give back what a shrunken block no longer needs; head-room of a growing one stays.
-    const size_t surplus = large.granules - needed;
-    page_map.set_ends(large.base, large.granules, PageWord{}, nullptr);
-    large.granules = needed;
-    page_map.set_ends(large.base, large.granules, word, &large);
+    const size_t surplus = large.slices - needed;
+    page_map.set_ends(large.base, large.slices, PageWord{}, nullptr);
+    large.slices = needed;
+    page_map.set_ends(large.base, large.slices, word, &large);
     set_usable_bytes(large, bytes);
     // Shrinking by much is a clear word: the pages go back now, not when they have aged.
-    const uintptr_t tail = large.base + needed * granule_bytes;
-    const bool purged = surplus * granule_bytes >= shrink_purge_bytes_min &&
-                        drop_pages(reinterpret_cast<void*>(tail), surplus * granule_bytes);
+    const uintptr_t tail = large.base + needed * slice_bytes;
+    const bool purged = surplus * slice_bytes >= shrink_purge_bytes_min &&
+                        drop_pages(reinterpret_cast<void*>(tail), surplus * slice_bytes);
     space.give_part(held, tail, surplus, !purged);
     offer_if_dirty(held);
     return true;
@@ -165,7 +164,7 @@ inline bool begins_move_of_pages(const LargeBlock& large) noexcept {
   const size_t doublings = large_pool.moved_count / 512;
   if (kept < remap_bytes_min << (doublings < 16 ? doublings : 16)) return false;
   large_pool.moved_count++;
-  space.begin_move(held, large.granules * granule_bytes);
+  space.begin_move(held, large.slices * slice_bytes);
   return true;
 }
 
@@ -173,21 +172,21 @@ inline bool begins_move_of_pages(const LargeBlock& large) noexcept {
 // are where whole ones are moved, and where they end the block may end.
 inline LargeBlock* take_large_to_move(const LargeBlock& from, size_t bytes, bool is_moved,
                                       HeapId owner) noexcept {
-  const size_t needed = divide_up(bytes, granule_bytes);
-  size_t granules = needed + (needed >> headroom_shift);
+  const size_t needed = divide_up(bytes, slice_bytes);
+  size_t slices = needed + (needed >> headroom_shift);
   Placing placing;
   if (is_moved) placing.filling = Filling::moved;
   if (is_moved && from.usable_bytes >= 2 * arena_alignment) {
     placing.alignment = arena_alignment;
     placing.phase = from.base % arena_alignment;
     placing.is_wish = true;
-    const size_t end = round_up(placing.phase + granules * granule_bytes, arena_alignment);
-    granules = (end - placing.phase) / granule_bytes;
+    const size_t end = round_up(placing.phase + slices * slice_bytes, arena_alignment);
+    slices = (end - placing.phase) / slice_bytes;
   }
   Zeroed zeroed = Zeroed::no;
-  LargeBlock* fresh = take_large(bytes, granules, placing, zeroed, owner);
+  LargeBlock* fresh = take_large(bytes, slices, placing, zeroed, owner);
   if (fresh != nullptr) return fresh;
-  return take_large(bytes, needed, Placing{granule_bytes, placing.filling}, zeroed, owner);
+  return take_large(bytes, needed, Placing{slice_bytes, placing.filling}, zeroed, owner);
 }
 
 // A large block on its way to a larger range. What the kernel moves takes no more memory on the
@@ -195,8 +194,7 @@ inline LargeBlock* take_large_to_move(const LargeBlock& from, size_t bytes, bool
 class LargeMove {
  public:
   explicit LargeMove(LargeBlock& from) noexcept
-      : from_{from},
-        counted_bytes_{begins_move_of_pages(from) ? from.granules * granule_bytes : 0} {}
+      : from_{from}, counted_bytes_{begins_move_of_pages(from) ? from.slices * slice_bytes : 0} {}
   LargeMove(const LargeMove&) = delete;
   LargeMove& operator=(const LargeMove&) = delete;
   ~LargeMove() {
@@ -228,8 +226,8 @@ class LargeMove {
       is_filled = space.is_filled(held, range_of(from_));
     }
     // Whole, but no further than there is room: head-room may be less than there was.
-    const size_t granules = from_.granules < to_->granules ? from_.granules : to_->granules;
-    const size_t gone = move_pages(source, granules * granule_bytes, target, kept);
+    const size_t slices = from_.slices < to_->slices ? from_.slices : to_->slices;
+    const size_t gone = move_pages(source, slices * slice_bytes, target, kept);
     Locked held{space.lock()};
     space.note_moved(held, range_of(from_), range_of(*to_), is_filled);
     return {gone, counted_bytes_};
@@ -238,7 +236,7 @@ class LargeMove {
  private:
   bool is_moved() const noexcept { return counted_bytes_ != 0; }  // by the kernel, not copied
   static Range range_of(const LargeBlock& large) noexcept {
-    return Range{large.base, large.granules, Zeroed::no};
+    return Range{large.base, large.slices, Zeroed::no};
   }
 
   LargeBlock& from_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // heap/large_cache: the large blocks that a thread freed lately and may get again.
 //
-// Owns: a stack for each number of granules up to large_kept_granules, all of them together, with
+// Owns: a stack for each number of slices up to large_kept_slices, all of them together, with
 // the medium blocks in lists, bounded in bytes; who makes room there; and what this does to the
 // count of live blocks. Invariants: a kept block has
 // state kept, its page map words and its pages; a push or a pop commits with the store of the
@@ -43,17 +43,17 @@ inline void settle_if_much(KeptBlocks& kept) noexcept {
 TALUS_FAST void large_live_to_kept(KeptBlocks& kept, LargeBlock& large) noexcept {
   large.state = LargeState::kept;
   count_less(kept, large.usable_bytes, 1);
-  kept.bytes.own_add_relaxed(large.granules * granule_bytes);  // [own]
-  Atomic<LargeBlock*>& head = kept.of_granules[large.granules - 1];
+  kept.bytes.own_add_relaxed(large.slices * slice_bytes);  // [own]
+  Atomic<LargeBlock*>& head = kept.of_slices[large.slices - 1];
   large.next = head.load_relaxed();  // [own]
   head.store_release(&large);        // last: a fork finds complete stacks
 }
 
 // Takes the uppermost block of a stack that is not empty.
 TALUS_FAST LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcept {
-  LargeBlock& large = *head.load_relaxed();                           // [own]
-  head.store_relaxed(large.next);                                     // [own]
-  kept.bytes.own_add_relaxed(~(large.granules * granule_bytes) + 1);  // [own]
+  LargeBlock& large = *head.load_relaxed();                       // [own]
+  head.store_relaxed(large.next);                                 // [own]
+  kept.bytes.own_add_relaxed(~(large.slices * slice_bytes) + 1);  // [own]
   return large;
 }
 
@@ -67,7 +67,7 @@ TALUS_FAST void large_kept_to_live(KeptBlocks& kept, LargeBlock& large, size_t b
 
 // A kept block that holds so many bytes, now live; null: none.
 TALUS_FAST void* take_kept(KeptBlocks& kept, size_t bytes) noexcept {
-  Atomic<LargeBlock*>& head = kept.of_granules[divide_up(bytes, granule_bytes) - 1];
+  Atomic<LargeBlock*>& head = kept.of_slices[divide_up(bytes, slice_bytes) - 1];
   if (head.load_relaxed() == nullptr) return nullptr;  // [own]
   LargeBlock& large = pop_kept(kept, head);
   large_kept_to_live(kept, large, bytes);
@@ -88,14 +88,14 @@ TALUS_FAST bool keep_at_hand(HeapFace& face, void* pointer, PageWord word) noexc
   auto& large = *static_cast<LargeBlock*>(page_map.descriptor_of_owned(address));
   const bool is_live = start_of(large) == pointer && large.state == LargeState::live;
   // leaves: no block begins here, and larger than what is kept
-  if (TALUS_UNLIKELY(!is_live) || large.granules > large_kept_granules) return false;
+  if (TALUS_UNLIKELY(!is_live) || large.slices > large_kept_slices) return false;
   const BriefWork work{face};
   // leaves: at rest, no cache
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
   KeptBlocks& kept = static_cast<ThreadCache&>(face).kept;
   // leaves: statistics far off, too much is kept
   if (TALUS_UNLIKELY(is_much_unsettled(kept))) return false;
-  if (!has_room_to_keep(kept, large.granules * granule_bytes)) return false;
+  if (!has_room_to_keep(kept, large.slices * slice_bytes)) return false;
   large_live_to_kept(kept, large);
   return true;
 }
@@ -109,15 +109,15 @@ inline void give_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcept {
 // Gives one block back that the thread keeps: a large one to address space, or a medium one to its
 // slab, of the size whose turn it is. False: it keeps none.
 TALUS_SLOW bool displace_kept(ThreadCache& cache) noexcept {
-  constexpr size_t turns = large_kept_granules + (class_count - small_class_count);
+  constexpr size_t turns = large_kept_slices + (class_count - small_class_count);
   KeptBlocks& kept = cache.kept;
   for (size_t looks = 0; looks < turns; looks++) {
     const size_t turn = kept.next_displaced;
     kept.next_displaced = (turn + 1) % turns;
-    if (turn >= large_kept_granules) {
-      const size_t index = small_class_count + (turn - large_kept_granules);
+    if (turn >= large_kept_slices) {
+      const size_t index = small_class_count + (turn - large_kept_slices);
       if (displace_medium(cache, ClassId{static_cast<uint8_t>(index)})) return true;
-    } else if (Atomic<LargeBlock*>& head = kept.of_granules[turn]; head.load_relaxed() != nullptr) {
+    } else if (Atomic<LargeBlock*>& head = kept.of_slices[turn]; head.load_relaxed() != nullptr) {
       give_kept(kept, head);
       return true;
     }
@@ -128,7 +128,7 @@ TALUS_SLOW bool displace_kept(ThreadCache& cache) noexcept {
 // Gives all kept blocks back, and the pool what the cache counted.
 TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
   KeptBlocks& kept = cache.kept;
-  for (Atomic<LargeBlock*>& head : kept.of_granules) {
+  for (Atomic<LargeBlock*>& head : kept.of_slices) {
     while (head.load_relaxed() != nullptr) give_kept(kept, head);  // [own]
   }
   kept.bytes.store_relaxed(0);  // [own] after a fork the sum may be off by one block
@@ -138,17 +138,17 @@ TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
 // A block of its own range, of one byte at least; block null: no memory. `cache` may be null (no
 // thread to keep for).
 TALUS_SLOW BlockMade allocate_large(ThreadCache* cache, size_t bytes, size_t alignment) noexcept {
-  if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - granule_bytes)) return {};
+  if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - slice_bytes)) return {};
   if (TALUS_UNLIKELY(bytes == 0)) bytes = 1;
-  const size_t granules = divide_up(bytes, granule_bytes);
-  if (cache != nullptr && granules <= large_kept_granules && alignment <= granule_bytes) {
+  const size_t slices = divide_up(bytes, slice_bytes);
+  if (cache != nullptr && slices <= large_kept_slices && alignment <= slice_bytes) {
     if (void* block = take_kept(cache->kept, bytes)) {
       settle_if_much(cache->kept);
       return {block, Zeroed::no};
     }
   }
   Zeroed zeroed = Zeroed::no;
-  LargeBlock* large = take_large(bytes, granules, Placing{alignment}, zeroed);
+  LargeBlock* large = take_large(bytes, slices, Placing{alignment}, zeroed);
   if (large == nullptr) return {};
   return {reinterpret_cast<void*>(large->base), zeroed};
 }
@@ -166,7 +166,7 @@ TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageWord word) 
   const bool is_of_instance = word.bits() != PageWord::large().bits();
   if (TALUS_UNLIKELY(is_of_instance) && release_large_of_instance(pointer, word)) return;
   LargeBlock& large = prove_large(pointer, "free");
-  if (cache == nullptr || large.granules > large_kept_granules) return give_large(large);
+  if (cache == nullptr || large.slices > large_kept_slices) return give_large(large);
   large_live_to_kept(cache->kept, large);
   settle_if_much(cache->kept);
   while (!has_room_to_keep(cache->kept, 0) && displace_kept(*cache)) {}

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // heap/region: blocks of any size in one range of memory that somebody provides.
 //
-//   granules of the region |  0  |  1  |  2  | ...        what lies outside counts as taken
+//   slices of the region |  0  |  1  |  2  | ...        what lies outside counts as taken
 //   taken                  | a bit for each 16 bytes |     in a block, or not the region's
 //   starts                 | a bit for each 16 bytes |     the first 16 bytes of a block
-//   RegionGranule          | units taken, how short its longest free run is, flags |
+//   RegionSlice          | units taken, how short its longest free run is, flags |
 //
 // A slab takes 64 KiB, which is half of a small buffer; here a block takes what it needs, rounded
-// up to 16 bytes, at a low place where it fits. A small block is looked for in one granule at a
-// time, and those that cannot have room are passed over; a larger one across granules.
+// up to 16 bytes, at a low place where it fits. A small block is looked for in one slice at a
+// time, and those that cannot have room are passed over; a larger one across slices.
 // Owns: the two rows of bits and the counts. Invariants: a unit that is free is in no block; a
-// granule was committed before a block lies in it; nothing is written to the region but by its
+// slice was committed before a block lies in it; nothing is written to the region but by its
 // user.
 // Called on: whoever holds the lock of the instance.
 // Must not know: where the memory comes from, instances.
@@ -56,14 +56,14 @@ inline size_t aligned_unit(const RegionHeap& region, size_t unit, size_t alignme
 inline size_t find_between(const RegionHeap& region, size_t from, size_t to, UnitRequest request,
                            size_t& longest) noexcept {
   for (;;) {
-    // Granules without a free unit need not be read.
-    while (from < to && from % granule_units == 0 &&
-           region.granules[from / granule_units].taken_units == granule_units) {
-      from += granule_units;
+    // Slices without a free unit need not be read.
+    while (from < to && from % slice_units == 0 &&
+           region.slices[from / slice_units].taken_units == slice_units) {
+      from += slice_units;
     }
     if (from >= to) return no_unit;
-    const size_t granule_end = round_down(from, granule_units) + granule_units;
-    const size_t stop = granule_end < to ? granule_end : to;
+    const size_t slice_end = round_down(from, slice_units) + slice_units;
+    const size_t stop = slice_end < to ? slice_end : to;
     const size_t free = region.taken.next(from, stop, false);
     if (free == stop) {
       from = stop;
@@ -88,110 +88,109 @@ inline size_t find_between(const RegionHeap& region, size_t from, size_t to, Uni
 
 // The lowest place that may serve; no_unit: there is none.
 inline size_t find_units(RegionHeap& region, UnitRequest request) noexcept {
-  while (region.lowest_open < region.granule_count &&
-         region.granules[region.lowest_open].taken_units == granule_units) {
+  while (region.lowest_open < region.slice_count &&
+         region.slices[region.lowest_open].taken_units == slice_units) {
     region.lowest_open++;
   }
-  // In a small region a block in the middle of a granule may leave no room for a larger one.
-  const bool is_small = region.granule_count <= small_region_granules;
-  if (request.units <= (is_small ? granule_units / 16 : granule_units)) {
-    for (size_t i = region.lowest_open; i < region.granule_count; i++) {
-      RegionGranule& granule = region.granules[i];
-      if (request.units > granule_units - granule.shortfall) continue;
+  // In a small region a block in the middle of a slice may leave no room for a larger one.
+  const bool is_small = region.slice_count <= small_region_slices;
+  if (request.units <= (is_small ? slice_units / 16 : slice_units)) {
+    for (size_t i = region.lowest_open; i < region.slice_count; i++) {
+      RegionSlice& slice = region.slices[i];
+      if (request.units > slice_units - slice.shortfall) continue;
       size_t longest = 0;
-      const size_t from = i * granule_units;
-      const size_t found = find_between(region, from, from + granule_units, request, longest);
+      const size_t from = i * slice_units;
+      const size_t found = find_between(region, from, from + slice_units, request, longest);
       if (found != no_unit) return found;
       // What alignment made too short may still be long.
       if (request.alignment_units == 1) {
-        granule.shortfall = static_cast<uint16_t>(granule_units - longest);
+        slice.shortfall = static_cast<uint16_t>(slice_units - longest);
       }
     }
   }
   size_t longest = 0;
-  return find_between(region, region.lowest_open * granule_units, region.unit_count(), request,
+  return find_between(region, region.lowest_open * slice_units, region.unit_count(), request,
                       longest);
 }
 
-// The same among granules that have memory. find_units has found a place, where there is none.
+// The same among slices that have memory. find_units has found a place, where there is none.
 inline size_t find_committed_units(const RegionHeap& region, UnitRequest request) noexcept {
-  for (size_t i = region.lowest_open; i < region.used_granules; i++) {
-    if (!region.granules[i].is_committed) continue;
+  for (size_t i = region.lowest_open; i < region.used_slices; i++) {
+    if (!region.slices[i].is_committed) continue;
     size_t end = i + 1;
-    while (end < region.used_granules && region.granules[end].is_committed) end++;
+    while (end < region.used_slices && region.slices[end].is_committed) end++;
     size_t longest = 0;
-    const size_t found =
-        find_between(region, i * granule_units, end * granule_units, request, longest);
+    const size_t found = find_between(region, i * slice_units, end * slice_units, request, longest);
     if (found != no_unit) return found;
     i = end;
   }
   return no_unit;
 }
 
-// Calls visit(granule, from, to) for the granules of some units.
+// Calls visit(slice, from, to) for the slices of some units.
 template <typename Visit>
-void for_each_granule_of(size_t from, size_t to, Visit visit) noexcept {
+void for_each_slice_of(size_t from, size_t to, Visit visit) noexcept {
   while (from < to) {
-    const size_t end = round_down(from, granule_units) + granule_units;
-    visit(from / granule_units, from, end < to ? end : to);
+    const size_t end = round_down(from, slice_units) + slice_units;
+    visit(from / slice_units, from, end < to ? end : to);
     from = end;
   }
 }
 
 inline void mark_taken(RegionHeap& region, size_t from, size_t to) noexcept {
   region.taken.set(from, to, true);
-  for_each_granule_of(from, to, [&](size_t index, size_t first, size_t last) noexcept {
-    RegionGranule& granule = region.granules[index];
-    if (granule.taken_units == 0 && granule.is_committed) region.spare_granules--;
-    granule.taken_units = static_cast<uint16_t>(granule.taken_units + (last - first));
+  for_each_slice_of(from, to, [&](size_t index, size_t first, size_t last) noexcept {
+    RegionSlice& slice = region.slices[index];
+    if (slice.taken_units == 0 && slice.is_committed) region.spare_slices--;
+    slice.taken_units = static_cast<uint16_t>(slice.taken_units + (last - first));
   });
 }
 inline void mark_free(RegionHeap& region, size_t from, size_t to) noexcept {
   region.taken.set(from, to, false);
-  for_each_granule_of(from, to, [&](size_t index, size_t first, size_t last) noexcept {
-    RegionGranule& granule = region.granules[index];
-    granule.taken_units = static_cast<uint16_t>(granule.taken_units - (last - first));
-    granule.shortfall = granule.taken_units;
-    if (granule.taken_units == 0 && granule.is_committed) region.spare_granules++;
+  for_each_slice_of(from, to, [&](size_t index, size_t first, size_t last) noexcept {
+    RegionSlice& slice = region.slices[index];
+    slice.taken_units = static_cast<uint16_t>(slice.taken_units - (last - first));
+    slice.shortfall = slice.taken_units;
+    if (slice.taken_units == 0 && slice.is_committed) region.spare_slices++;
     if (index < region.lowest_open) region.lowest_open = index;
   });
 }
 
-// Memory for these granules. False: there is none.
-inline bool commit_granules(RegionHeap& region, size_t first, size_t last) noexcept {
+// Memory for these slices. False: there is none.
+inline bool commit_slices(RegionHeap& region, size_t first, size_t last) noexcept {
   for (size_t i = first; i <= last; i++) {
-    RegionGranule& granule = region.granules[i];
-    if (!granule.is_committed) {
+    RegionSlice& slice = region.slices[i];
+    if (!slice.is_committed) {
       const uintptr_t at = region.from_of(i);
       // One call for all that follows without memory.
       size_t next = i + 1;
-      while (next <= last && !region.granules[next].is_committed) next++;
+      while (next <= last && !region.slices[next].is_committed) next++;
       const uintptr_t to = region.to_of(next - 1);
       size_t room_end = next;
-      while (room_end < region.granule_count && !region.granules[room_end].is_committed) {
-        if (room_end - i >= file_step_bytes_max / granule_bytes) break;
+      while (room_end < region.slice_count && !region.slices[room_end].is_committed) {
+        if (room_end - i >= file_step_bytes_max / slice_bytes) break;
         room_end++;
       }
       const size_t room = region.to_of(room_end - 1) - at;
       const auto commit = region.source->commit;
       if (commit != nullptr && !commit(region, at, to - at, room)) return false;
       for (size_t done = i; done < next; done++) {
-        region.granules[done].is_committed = true;
-        if (region.granules[done].taken_units == 0) region.spare_granules++;
+        region.slices[done].is_committed = true;
+        if (region.slices[done].taken_units == 0) region.spare_slices++;
         region.committed_bytes += region.to_of(done) - region.from_of(done);
       }
       if (region.committed_bytes > region.peak_bytes) region.peak_bytes = region.committed_bytes;
       note_used(region, next);
     }
-    if (region.has_page_words && !granule.is_named) name_granule(region, i);
+    if (region.has_page_words && !slice.is_named) name_slice(region, i);
   }
   return true;
 }
 
 // Free units become a block. Null: there is no memory for them.
 inline void* take_units(RegionHeap& region, size_t unit, size_t units) noexcept {
-  const size_t last = (unit + units - 1) / granule_units;
-  if (!commit_granules(region, unit / granule_units, last)) return nullptr;
+  const size_t last = (unit + units - 1) / slice_units;
+  if (!commit_slices(region, unit / slice_units, last)) return nullptr;
   mark_taken(region, unit, unit + units);
   region.starts.set(unit, unit + 1, true);
   region.live_units += units;
@@ -218,35 +217,35 @@ inline void* take_from_region(RegionHeap& region, size_t bytes, size_t alignment
 }
 
 // Memory without blocks that is kept: an eighth of what the blocks have, and some at least.
-inline size_t spare_granules_max(const RegionHeap& region) noexcept {
-  return (region.live_units * unit_bytes / 8 + mib) / granule_bytes;
+inline size_t spare_slices_max(const RegionHeap& region) noexcept {
+  return (region.live_units * unit_bytes / 8 + mib) / slice_bytes;
 }
-inline bool purge_granule(RegionHeap& region, size_t index) noexcept {
-  RegionGranule& granule = region.granules[index];
+inline bool purge_slice(RegionHeap& region, size_t index) noexcept {
+  RegionSlice& slice = region.slices[index];
   const uintptr_t from = region.from_of(index);
   const size_t bytes = region.to_of(index) - from;
   if (!region.source->purge(region, from, bytes)) return false;
-  granule.is_committed = false;
-  region.spare_granules--;
+  slice.is_committed = false;
+  region.spare_slices--;
   region.committed_bytes -= bytes;
   return true;
 }
-// Gives back all memory without blocks between two granules but so much, or until that is refused.
+// Gives back all memory without blocks between two slices but so much, or until that is refused.
 inline void purge_spare(RegionHeap& region, size_t from, size_t to, size_t kept) noexcept {
   if (region.source->purge == nullptr) return;
-  for (size_t i = to; i-- > from && region.spare_granules > kept;) {
-    const RegionGranule& granule = region.granules[i];
-    const bool is_spare = granule.taken_units == 0 && granule.is_committed;
-    if (is_spare && !purge_granule(region, i)) return;
+  for (size_t i = to; i-- > from && region.spare_slices > kept;) {
+    const RegionSlice& slice = region.slices[i];
+    const bool is_spare = slice.taken_units == 0 && slice.is_committed;
+    if (is_spare && !purge_slice(region, i)) return;
   }
 }
 
 // Units between these became free: memory that is not kept goes back.
 inline void purge_beyond_kept(RegionHeap& region, size_t from, size_t to) noexcept {
-  const size_t kept = spare_granules_max(region);
-  purge_spare(region, from / granule_units, (to - 1) / granule_units + 1, kept);
+  const size_t kept = spare_slices_max(region);
+  purge_spare(region, from / slice_units, (to - 1) / slice_units + 1, kept);
   // Seldom, because most of what is found goes.
-  if (region.spare_granules > 2 * kept) purge_spare(region, 0, region.used_granules, kept);
+  if (region.spare_slices > 2 * kept) purge_spare(region, 0, region.used_slices, kept);
 }
 
 // A block of so many units ends.
@@ -269,7 +268,7 @@ inline bool resize_in_region(RegionHeap& region, void* pointer, size_t units,
     const size_t end = unit + wanted;
     if (end > region.end_unit() || !has_room_for(region, wanted - units)) return false;
     if (region.taken.next(unit + units, end, true) != end) return false;
-    if (!commit_granules(region, (unit + units) / granule_units, (end - 1) / granule_units)) {
+    if (!commit_slices(region, (unit + units) / slice_units, (end - 1) / slice_units)) {
       return false;
     }
     mark_taken(region, unit + units, end);
@@ -284,7 +283,7 @@ inline bool resize_in_region(RegionHeap& region, void* pointer, size_t units,
 // Calls visit(block, units) for each block from this unit on; false ends it.
 template <typename Visit>
 void for_each_block_of(const RegionHeap& region, size_t from, Visit visit) noexcept {
-  const size_t used_end = region.used_granules * granule_units;
+  const size_t used_end = region.used_slices * slice_units;
   const size_t end = used_end < region.end_unit() ? used_end : region.end_unit();
   for (size_t unit = region.starts.next(from, end, true); unit < end;) {
     void* block = region.at(unit);
@@ -303,7 +302,7 @@ inline void empty_region(RegionHeap& region) noexcept {
     return true;
   });
   region.live_units = region.live_count = 0;
-  purge_spare(region, 0, region.used_granules, mib / granule_bytes);
+  purge_spare(region, 0, region.used_slices, mib / slice_bytes);
 }
 
 }  // namespace talus

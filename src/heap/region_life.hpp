@@ -40,29 +40,29 @@ struct CallbackRegion : RegionHeap {
   size_t reserved_bytes = 0;
 };
 
-// What the bookkeeping of a region of so many granules takes, behind a descriptor of this size.
-constexpr size_t bookkeeping_bytes(size_t descriptor_bytes, size_t granules) noexcept {
+// What the bookkeeping of a region of so many slices takes, behind a descriptor of this size.
+constexpr size_t bookkeeping_bytes(size_t descriptor_bytes, size_t slices) noexcept {
   return round_up(descriptor_bytes, cache_line_bytes) +
-         granules * (2 * row_bytes_a_granule + sizeof(NamedBefore)) +
-         round_up(granules * sizeof(RegionGranule), unit_bytes);
+         slices * (2 * row_bytes_a_slice + sizeof(NamedBefore)) +
+         round_up(slices * sizeof(RegionSlice), unit_bytes);
 }
 
-inline size_t granules_of(uintptr_t base, uintptr_t end) noexcept {
-  return divide_up(end - round_down(base, granule_bytes), granule_bytes);
+inline size_t slices_of(uintptr_t base, uintptr_t end) noexcept {
+  return divide_up(end - round_down(base, slice_bytes), slice_bytes);
 }
 
 // A region without addresses yet, with bookkeeping in zeroed memory.
 template <typename Region>
-Region* begin_region(void* memory, size_t granules) noexcept {
+Region* begin_region(void* memory, size_t slices) noexcept {
   auto* region = new (memory) Region{};
-  region->granule_count = granules;
+  region->slice_count = slices;
   char* at = static_cast<char*>(memory) + round_up(sizeof(Region), cache_line_bytes);
-  const size_t row_bytes = granules * row_bytes_a_granule;
+  const size_t row_bytes = slices * row_bytes_a_slice;
   region->taken = BitRow{reinterpret_cast<uint64_t*>(at)};
   region->starts = BitRow{reinterpret_cast<uint64_t*>(at + row_bytes)};
   region->named_before = reinterpret_cast<NamedBefore*>(at + 2 * row_bytes);
-  region->granules =
-      reinterpret_cast<RegionGranule*>(at + 2 * row_bytes + granules * sizeof(NamedBefore));
+  region->slices =
+      reinterpret_cast<RegionSlice*>(at + 2 * row_bytes + slices * sizeof(NamedBefore));
   return region;
 }
 // The kernel unmaps addresses before it maps them for another thread; ThreadSanitizer must be told.
@@ -73,11 +73,11 @@ inline void order_reuse_of_addresses() noexcept {
 }
 // The same with bookkeeping from the kernel; null: it has no memory for that.
 template <typename Region>
-Region* begin_region_aside(size_t granules) noexcept {
-  const size_t bytes = bookkeeping_bytes(sizeof(Region), granules);
+Region* begin_region_aside(size_t slices) noexcept {
+  const size_t bytes = bookkeeping_bytes(sizeof(Region), slices);
   void* memory = os::map_pages(nullptr, round_up(bytes, os::page_bytes()));
   order_reuse_of_addresses();
-  return memory == nullptr ? nullptr : begin_region<Region>(memory, granules);
+  return memory == nullptr ? nullptr : begin_region<Region>(memory, slices);
 }
 // It lies between these addresses.
 inline void place_region(RegionHeap& region, uintptr_t base, uintptr_t end,
@@ -85,7 +85,7 @@ inline void place_region(RegionHeap& region, uintptr_t base, uintptr_t end,
   region.source = &source;
   region.base = round_up(base, unit_bytes);
   region.end = round_down(end, unit_bytes);
-  region.origin = round_down(base, granule_bytes);
+  region.origin = round_down(base, slice_bytes);
   mark_taken(region, 0, (region.base - region.origin) / unit_bytes);
   mark_taken(region, (region.end - region.origin) / unit_bytes, region.unit_count());
   Locked held{space.lock()};
@@ -94,7 +94,7 @@ inline void place_region(RegionHeap& region, uintptr_t base, uintptr_t end,
 }
 template <typename Region>
 void free_bookkeeping(Region& region) noexcept {
-  const size_t bytes = bookkeeping_bytes(sizeof(Region), region.granule_count);
+  const size_t bytes = bookkeeping_bytes(sizeof(Region), region.slice_count);
   order_reuse_of_addresses();
   os::unmap_or_purge(&region, round_up(bytes, os::page_bytes()));
 }
@@ -106,23 +106,23 @@ inline void leave_out(RegionHeap& region, uintptr_t from, uintptr_t to) noexcept
   (from == region.base ? region.base : region.end) = from == region.base ? to : from;
 }
 
-// Names a granule that lies in memory from `from` to `to`. One of which only a part does, and that
+// Names a slice that lies in memory from `from` to `to`. One of which only a part does, and that
 // has a word already, stays another's, and the part is not used.
-inline void claim_granule(RegionHeap& region, size_t index, uintptr_t from, uintptr_t to) noexcept {
-  const uintptr_t at = region.origin + index * granule_bytes;
-  const bool is_whole = from <= at && at + granule_bytes <= to;
+inline void claim_slice(RegionHeap& region, size_t index, uintptr_t from, uintptr_t to) noexcept {
+  const uintptr_t at = region.origin + index * slice_bytes;
+  const bool is_whole = from <= at && at + slice_bytes <= to;
   bool is_free = true;
   if (!is_whole) {
     Locked held{space.lock()};
     is_free = page_map.word_of(at).is_nobody() && page_map.descriptor_of(at) == nullptr;
   }
-  if (is_free) return name_granule(region, index);
+  if (is_free) return name_slice(region, index);
   leave_out(region, region.from_of(index), region.to_of(index));
 }
 
 // Nothing of the region is left. No lock is held.
 inline void end_region(RegionHeap& region) noexcept {
-  unname_granules(region);
+  unname_slices(region);
   if (region.source->release != nullptr) region.source->release(region);
 }
 
@@ -176,7 +176,7 @@ inline RegionHeap* make_kernel_region_of(size_t bytes, const RegionWish& wish,
   if (refusal == RegionRefusal::none) {
     if (options.thp == HugePages::always) os::System::advise_huge(at, bytes);
     if (options.thp == HugePages::never) os::System::advise_small(at, bytes);
-    region = begin_region_aside<KernelRegion>(bytes / granule_bytes);
+    region = begin_region_aside<KernelRegion>(bytes / slice_bytes);
     if (region == nullptr) refusal = RegionRefusal::memory;
   }
   if (region == nullptr) {
@@ -190,7 +190,7 @@ inline RegionHeap* make_kernel_region_of(size_t bytes, const RegionWish& wish,
   return if_known(region);
 }
 inline RegionHeap* make_kernel_region(const RegionWish& wish, RegionRefusal& refusal) noexcept {
-  const size_t said = round_up(wish.provider.bytes, granule_bytes);
+  const size_t said = round_up(wish.provider.bytes, slice_bytes);
   size_t bytes = said != 0 ? said : kernel_region_bytes;
   for (;; bytes /= 4) {
     RegionHeap* region = make_kernel_region_of(bytes, wish, refusal);
@@ -208,15 +208,15 @@ inline RegionHeap* make_buffer_region(const talus_provider& wish) noexcept {
   const uintptr_t base = reinterpret_cast<uintptr_t>(wish.buffer);
   const uintptr_t end = base + wish.bytes;
   if (wish.buffer == nullptr || wish.bytes < buffer_bytes_min || end < base) return nullptr;
-  const size_t granules = granules_of(base, end);
-  const size_t bytes = bookkeeping_bytes(sizeof(RegionHeap), granules);
+  const size_t slices = slices_of(base, end);
+  const size_t bytes = bookkeeping_bytes(sizeof(RegionHeap), slices);
   const uintptr_t header = round_up(base, cache_line_bytes);
   clear_bytes(reinterpret_cast<void*>(header), bytes);
-  auto* region = begin_region<RegionHeap>(reinterpret_cast<void*>(header), granules);
+  auto* region = begin_region<RegionHeap>(reinterpret_cast<void*>(header), slices);
   place_region(*region, base, end, buffer_source);
   leave_out(*region, region->base, round_up(header + bytes, unit_bytes));
-  for (size_t i = 0; region->has_page_words && i < granules; i++) {
-    claim_granule(*region, i, base, end);
+  for (size_t i = 0; region->has_page_words && i < slices; i++) {
+    claim_slice(*region, i, base, end);
   }
   return region;
 }
@@ -226,8 +226,8 @@ inline RegionHeap* make_buffer_region(const talus_provider& wish) noexcept {
 inline constexpr RegionSource prealloc_source = {nullptr, nullptr, release_pages<RegionHeap>, true};
 
 inline RegionHeap* make_prealloc_region(const RegionWish& wish, RegionRefusal& refusal) noexcept {
-  const size_t bytes = round_up(wish.provider.bytes, granule_bytes);
-  void* at = os::map_aligned(nullptr, bytes, granule_bytes);
+  const size_t bytes = round_up(wish.provider.bytes, slice_bytes);
+  void* at = os::map_aligned(nullptr, bytes, slice_bytes);
   if (at == nullptr) return nullptr;
   const uintptr_t base = reinterpret_cast<uintptr_t>(at);
   RegionHeap* region = nullptr;
@@ -235,7 +235,7 @@ inline RegionHeap* make_prealloc_region(const RegionWish& wish, RegionRefusal& r
   if (refusal == RegionRefusal::none) {
     refusal = RegionRefusal::memory;
     if (os::System::populate(at, bytes, os::page_bytes())) {
-      region = begin_region_aside<RegionHeap>(bytes / granule_bytes);
+      region = begin_region_aside<RegionHeap>(bytes / slice_bytes);
     }
   }
   if (region == nullptr) {
@@ -267,9 +267,9 @@ inline constexpr RegionSource growing_file_source = {commit_in_store, purge_in_s
 
 inline RegionHeap* make_file_region(const talus_provider& wish) noexcept {
   const bool grows = (wish.flags & TALUS_PROVIDER_GROW) != 0;
-  const size_t bytes = round_up(wish.bytes, granule_bytes);
+  const size_t bytes = round_up(wish.bytes, slice_bytes);
   const RegionSource& source = grows ? growing_file_source : fixed_file_source;
-  auto* region = begin_region_aside<FileRegion>(bytes / granule_bytes);
+  auto* region = begin_region_aside<FileRegion>(bytes / slice_bytes);
   if (region == nullptr) return nullptr;
   ProvidedRange range;
   const bool is_open = region->store.open(wish.directory, bytes, grows);
@@ -319,7 +319,7 @@ inline RegionHeap* make_callback_region(const talus_provider& wish) noexcept {
   // Whole pages, so that commit and purge get whole pages.
   CallbackRegion* region = nullptr;
   if (base % os::page_bytes() == 0) {
-    region = begin_region_aside<CallbackRegion>(granules_of(base, end));
+    region = begin_region_aside<CallbackRegion>(slices_of(base, end));
   }
   if (region == nullptr) {
     if (calls.release != nullptr) calls.release(wish.context, at, wish.bytes);
@@ -331,8 +331,8 @@ inline RegionHeap* make_callback_region(const talus_provider& wish) noexcept {
   region->reserved = at;
   region->reserved_bytes = wish.bytes;
   if (!region->has_page_words) return region;
-  claim_granule(*region, 0, base, end);
-  if (region->granule_count > 1) claim_granule(*region, region->granule_count - 1, base, end);
+  claim_slice(*region, 0, base, end);
+  if (region->slice_count > 1) claim_slice(*region, region->slice_count - 1, base, end);
   return region;
 }
 

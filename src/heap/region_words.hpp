@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// heap/region_words: what a region is, and what the page map says of its granules.
+// heap/region_words: what a region is, and what the page map says of its slices.
 //
 //   the page map        | slab 7 | region | region | slab 7 |   a buffer in a block of slab 7
 //   named_before                 | slab 7 | slab 7 |            put back when the region ends
 //
 // Owns: the region's descriptor, and its words. Invariant: where a region lies in a block, nobody
-// but the region writes words of granules that are all its own; whose the block is then changes in
+// but the region writes words of slices that are all its own; whose the block is then changes in
 // what the region will put back.
 // Called on: any thread; words are written under the space lock, a region's counts under the lock
 // of its instance. Must not know: where the memory comes from, which of it is free.
@@ -17,12 +17,12 @@
 namespace talus {
 
 inline constexpr size_t unit_bytes = block_alignment;
-inline constexpr size_t granule_units = granule_bytes / unit_bytes;
-inline constexpr size_t row_bytes_a_granule = granule_units / 8;
-inline constexpr size_t small_region_granules = 64;
+inline constexpr size_t slice_units = slice_bytes / unit_bytes;
+inline constexpr size_t row_bytes_a_slice = slice_units / 8;
+inline constexpr size_t small_region_slices = 64;
 
-// Zero: free, and never used. No free run in it is longer than granule_units - shortfall.
-struct RegionGranule {
+// Zero: free, and never used. No free run in it is longer than slice_units - shortfall.
+struct RegionSlice {
   uint16_t taken_units = 0;
   uint16_t shortfall = 0;
   bool is_committed = false;
@@ -53,73 +53,73 @@ struct RegionHeap : SpecialBlock {
   const RegionSource* source = nullptr;
   uintptr_t base = 0;  // of what may be used
   uintptr_t end = 0;
-  uintptr_t origin = 0;  // base, rounded down to a granule
-  size_t granule_count = 0;
+  uintptr_t origin = 0;  // base, rounded down to a slice
+  size_t slice_count = 0;
   size_t limit_bytes = 0;   // of live bytes; 0: none
   bool falls_back = false;  // what does not fit comes from the kernel
   bool has_page_words = false;
   BitRow taken, starts;
-  RegionGranule* granules = nullptr;
-  NamedBefore* named_before = nullptr;  // of each granule
+  RegionSlice* slices = nullptr;
+  NamedBefore* named_before = nullptr;  // of each slice
   // under the lock
-  size_t lowest_open = 0;    // granules below have no free unit
-  size_t used_granules = 0;  // those from here on never had memory, a block or a word
+  size_t lowest_open = 0;  // slices below have no free unit
+  size_t used_slices = 0;  // those from here on never had memory, a block or a word
   size_t live_units = 0;
   size_t live_count = 0;
   size_t committed_bytes = 0;
-  size_t peak_bytes = 0;      // of committed_bytes
-  size_t spare_granules = 0;  // committed, and without blocks
+  size_t peak_bytes = 0;    // of committed_bytes
+  size_t spare_slices = 0;  // committed, and without blocks
 
-  size_t unit_count() const noexcept { return granule_count * granule_units; }
+  size_t unit_count() const noexcept { return slice_count * slice_units; }
   size_t end_unit() const noexcept { return (end - origin) / unit_bytes; }
   bool holds(uintptr_t address) const noexcept { return address >= base && address < end; }
   void* at(size_t unit) const noexcept {
     return reinterpret_cast<void*>(origin + unit * unit_bytes);
   }
-  // The part of a granule, or of several, that is the region's.
-  uintptr_t from_of(size_t granule) const noexcept {
-    const uintptr_t from = origin + granule * granule_bytes;
+  // The part of a slice, or of several, that is the region's.
+  uintptr_t from_of(size_t slice) const noexcept {
+    const uintptr_t from = origin + slice * slice_bytes;
     return from > base ? from : base;
   }
-  uintptr_t to_of(size_t granule) const noexcept {
-    const uintptr_t to = origin + (granule + 1) * granule_bytes;
+  uintptr_t to_of(size_t slice) const noexcept {
+    const uintptr_t to = origin + (slice + 1) * slice_bytes;
     return to < end ? to : end;
   }
 };
 
-inline void note_used(RegionHeap& region, size_t granules) noexcept {
-  if (granules > region.used_granules) region.used_granules = granules;
+inline void note_used(RegionHeap& region, size_t slices) noexcept {
+  if (slices > region.used_slices) region.used_slices = slices;
 }
 
-// The granule's page word is the region's from here on. One that somebody else has stays, unless
-// the whole granule is the region's.
-inline void name_granule(RegionHeap& region, size_t index) noexcept {
-  const uintptr_t at = region.origin + index * granule_bytes;
+// The slice's page word is the region's from here on. One that somebody else has stays, unless
+// the whole slice is the region's.
+inline void name_slice(RegionHeap& region, size_t index) noexcept {
+  const uintptr_t at = region.origin + index * slice_bytes;
   Locked held{space.lock()};
   region.named_before[index] = {page_map.descriptor_of(at), page_map.word_of(at).bits()};
   page_map.set(at, special_word, &region);
-  region.granules[index].is_named = true;
+  region.slices[index].is_named = true;
   note_used(region, index + 1);
 }
 
-inline void unname_granules(RegionHeap& region) noexcept {
+inline void unname_slices(RegionHeap& region) noexcept {
   Locked held{space.lock()};
-  for (size_t i = 0; i < region.used_granules; i++) {
-    if (!region.granules[i].is_named) continue;
+  for (size_t i = 0; i < region.used_slices; i++) {
+    if (!region.slices[i].is_named) continue;
     const NamedBefore& before = region.named_before[i];
-    page_map.set(region.origin + i * granule_bytes, PageWord::from_bits(before.word_bits),
+    page_map.set(region.origin + i * slice_bytes, PageWord::from_bits(before.word_bits),
                  before.descriptor);
   }
 }
 
-// A granule of a block that lives becomes somebody else's. Where regions lie in the block, the
+// A slice of a block that lives becomes somebody else's. Where regions lie in the block, the
 // first of them will put it back so. The space lock is held.
-inline void rename_granule(Locked&, uintptr_t at, PageWord word, void* descriptor) noexcept {
+inline void rename_slice(Locked&, uintptr_t at, PageWord word, void* descriptor) noexcept {
   NamedBefore found{page_map.descriptor_of(at), page_map.word_of(at).bits()};
   NamedBefore* before = nullptr;
   while (found.word_bits == special_word.bits()) {
     auto& region = *static_cast<RegionHeap*>(static_cast<SpecialBlock*>(found.descriptor));
-    before = &region.named_before[(at - region.origin) / granule_bytes];
+    before = &region.named_before[(at - region.origin) / slice_bytes];
     found = *before;
   }
   if (before == nullptr) return page_map.set(at, word, descriptor);

@@ -166,7 +166,7 @@ TALUS_HOOK void relieve() noexcept {
 // Called when an allocation failed. First all that is free is released, if that was not tried a
 // moment ago; then the program's handler is asked, if it has set one.
 TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept {
-  if (bytes > PTRDIFF_MAX - granule_bytes) return false;
+  if (bytes > PTRDIFF_MAX - slice_bytes) return false;
   if (attempt == 0) {
     static Atomic<uint64_t> tried_ms;
     const uint64_t now = os::System::now_ms();

@@ -25,7 +25,7 @@ inline void clear_piece(void* block, size_t from, size_t to, bool is_large) noex
 
 // A block that is zero up to its usable size; null: no memory. `alignment` is a power of two.
 inline void* allocate_zeroed_whole(size_t alignment, size_t bytes) noexcept {
-  if (bytes > PTRDIFF_MAX - granule_bytes || alignment > PTRDIFF_MAX / 2) return nullptr;
+  if (bytes > PTRDIFF_MAX - slice_bytes || alignment > PTRDIFF_MAX / 2) return nullptr;
   if (alignment < block_alignment) alignment = block_alignment;
   if (bytes > small_bytes_max || alignment > small_bytes_max) {
     const size_t needed = bytes == 0 ? 1 : bytes;

@@ -106,12 +106,12 @@ struct ArenaPiece {
   PieceKind kind = PieceKind::other;
 };
 
-// What begins at this granule; `other`, one granule, if nothing does. The space lock is held, but
+// What begins at this slice; `other`, one slice, if nothing does. The space lock is held, but
 // owners change the state of their large blocks without it.
 TALUS_NO_RACE_CHECK inline ArenaPiece piece_at(uintptr_t at) noexcept {
   ArenaPiece piece;
   piece.base = at;
-  piece.bytes = granule_bytes;
+  piece.bytes = slice_bytes;
   const void* found = page_map.descriptor_of(at);
   if (found == nullptr) return piece;
   const PageWord word = page_map.word_of(at);
@@ -126,14 +126,14 @@ TALUS_NO_RACE_CHECK inline ArenaPiece piece_at(uintptr_t at) noexcept {
     const auto* large = static_cast<const LargeBlock*>(found);
     if (large->base != at) return piece;
     piece.kind = large->state == LargeState::kept ? PieceKind::kept_large : PieceKind::live_large;
-    piece.bytes = large->granules * granule_bytes;
+    piece.bytes = large->slices * slice_bytes;
     piece.front_bytes = large->front_bytes;
     piece.end_bytes = piece.front_bytes + large->usable_bytes;
   } else {
     const auto* range = static_cast<const FreeRange*>(found);
     if (range->base != at) return piece;
     piece.kind = PieceKind::free_range;
-    piece.bytes = range->granules * granule_bytes;
+    piece.bytes = range->slices * slice_bytes;
   }
   return piece;
 }
@@ -146,7 +146,7 @@ inline size_t gather_pieces(uintptr_t& at, uintptr_t end, ArenaPiece* pieces) no
   size_t count = 0;
   while (at < end) {
     ArenaPiece piece = piece_at(at);
-    if (piece.bytes == 0) piece.bytes = granule_bytes;  // a torn look must get on, too
+    if (piece.bytes == 0) piece.bytes = slice_bytes;  // a torn look must get on, too
     if (piece.bytes > end - at) piece.bytes = end - at;
     const bool is_more =
         count > 0 && piece.kind == PieceKind::other && pieces[count - 1].kind == PieceKind::other;

@@ -16,7 +16,7 @@ namespace talus {
 // memory. One of both must be more than small_bytes_max.
 inline BlockMade allocate_above_small(ThreadCache* cache, size_t bytes, size_t alignment) noexcept {
   if (!has_class(bytes, alignment)) {
-    return allocate_large(cache, bytes, alignment > granule_bytes ? alignment : granule_bytes);
+    return allocate_large(cache, bytes, alignment > slice_bytes ? alignment : slice_bytes);
   }
   return allocate_medium(cache, class_of_aligned(bytes, alignment), Fit::exact);
 }
@@ -174,7 +174,7 @@ TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, 
   if (resize_in_place(facts, bytes)) return pointer;
   const bool is_inside = is_instance(facts.owner);
   const bool may_move_pages = facts.large != nullptr && facts.large->front_bytes == 0;
-  if (may_move_pages && bytes > small_bytes_max && bytes < PTRDIFF_MAX - granule_bytes) {
+  if (may_move_pages && bytes > small_bytes_max && bytes < PTRDIFF_MAX - slice_bytes) {
     return is_inside ? move_large_inside(*facts.large, facts.owner, bytes, is_at_limit)
                      : move_large(*facts.large, bytes);
   }
@@ -185,7 +185,7 @@ TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, 
   } else {
     const bool is_for_slab = bytes <= medium_bytes_max && !may_grow_on(facts.usable_bytes, bytes);
     moved = is_for_slab ? allocate_on(cache, class_of(bytes), Fit::exact)
-                        : allocate_large(cache, bytes, granule_bytes).block;
+                        : allocate_large(cache, bytes, slice_bytes).block;
   }
   if (moved == nullptr) return nullptr;
   copy_bytes(moved, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);

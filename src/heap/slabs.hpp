@@ -27,10 +27,10 @@ inline Atomic<uint16_t> sweep_clock;
 
 // A slab joins (+1) or leaves (-1) its heap, with what is free in it.
 inline void count_slab(Heap& heap, const Slab& slab, ptrdiff_t sign) noexcept {
-  const ptrdiff_t granules = size_class_row(slab.class_id).slab_granules;
+  const ptrdiff_t slices = size_class_row(slab.class_id).slab_slices;
   heap.slab_count += static_cast<size_t>(sign);
   heap.class_slabs[index_of(slab.class_id)] += static_cast<uint32_t>(sign);
-  heap.slab_bytes += static_cast<size_t>(sign * granules * ptrdiff_t{granule_bytes});
+  heap.slab_bytes += static_cast<size_t>(sign * slices * ptrdiff_t{slice_bytes});
   heap.free_bytes += static_cast<size_t>(sign * ptrdiff_t{slab.free_count} * slab.block_bytes);
   heap.away_bytes += static_cast<size_t>(sign * ptrdiff_t{slab.away_bytes});
 }
@@ -66,14 +66,14 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
     unused = slab->next;
   }
   // The descriptor is ours before take(), which may let others in while it purges.
-  const Range range = space.take(held, row.slab_granules, granule_bytes, filling_of(heap, id));
+  const Range range = space.take(held, row.slab_slices, slice_bytes, filling_of(heap, id));
   if (range.base == 0) {
     slab->next = unused;
     unused = slab;
     return nullptr;
   }
   slab->begin(range.base, range.zeroed);
-  page_map.set_all(range.base, range.granules, PageWord{heap.id, list_tag(id)}, slab);
+  page_map.set_all(range.base, range.slices, PageWord{heap.id, list_tag(id)}, slab);
   heap.available[index_of(id)].add(*slab, SlabState::available);
   count_slab(heap, *slab, +1);
   return slab;
@@ -82,7 +82,7 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
 // Gives the range of an empty slab back that is in no list.
 TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
   const size_t index = index_of(slab.class_id);
-  const size_t granules = size_class_row(slab.class_id).slab_granules;
+  const size_t slices = size_class_row(slab.class_id).slab_slices;
   const uintptr_t base = slab.base;
   count_slab(heap, slab, -1);
   slab.enter(SlabState::unused);
@@ -90,8 +90,8 @@ TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
   Locked held{space.lock()};
   slab.next = descriptor_pool.unused[index];
   descriptor_pool.unused[index] = &slab;
-  page_map.set_all(base, granules, PageWord{}, nullptr);
-  space.give(held, base, granules, true);
+  page_map.set_all(base, slices, PageWord{}, nullptr);
+  space.give(held, base, slices, true);
   offer_if_dirty(held);
 }
 inline void slab_available_to_unused(Heap& heap, Slab& slab) noexcept {
@@ -124,7 +124,7 @@ inline bool is_in_huge_pages(const Slab& slab) noexcept {
 
 // One empty slab of a class stays for the next refill, but not a large one, and not for nobody.
 inline bool may_keep_empty(const Heap& heap, ClassId id) noexcept {
-  return size_class_row(id).slab_granules == 1 &&
+  return size_class_row(id).slab_slices == 1 &&
          !heap.is_deserted();  // a stale answer keeps a slab, no more
 }
 
@@ -158,13 +158,13 @@ inline Slab* choose_slab(Heap& heap, ClassId id) noexcept {
   return lean;
 }
 
-// The slab's granules name the heap. Regions may lie in its blocks.
+// The slab's slices name the heap. Regions may lie in its blocks.
 inline void rename_slab(const Heap& taker, Slab& slab) noexcept {
-  const size_t granules = size_class_row(slab.class_id).slab_granules;
+  const size_t slices = size_class_row(slab.class_id).slab_slices;
   const PageWord word{taker.id, list_tag(slab.class_id)};
   Locked held{space.lock()};
-  for (size_t i = 0; i < granules; i++) {
-    rename_granule(held, slab.base + i * granule_bytes, word, &slab);
+  for (size_t i = 0; i < slices; i++) {
+    rename_slice(held, slab.base + i * slice_bytes, word, &slab);
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // heap/special: blocks that a mode or a region (heap/region.hpp) makes in its own way.
 //
-// Owns: how the heap meets them. Their granules carry special_word, which names no owner, so that
+// Owns: how the heap meets them. Their slices carry special_word, which names no owner, so that
 // no fast path knows them, and a descriptor that begins with SpecialBlock: whoever frees or resizes
 // such a block, in whatever mode its thread is, asks the block and not the thread.
 // Invariant: a thread without a mode pays for none of this but one comparison in slow paths.

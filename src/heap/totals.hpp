@@ -168,8 +168,8 @@ inline void settle_blocks(HeapTotals& totals) noexcept {
     totals.on_their_way += blocks.remote * row.block_bytes;
     totals.free_in_slabs += blocks.free * row.block_bytes;
     totals.slab_count += blocks.slabs;
-    totals.slab_ends += blocks.slabs * (row.slab_granules * granule_bytes -
-                                        size_t{row.block_count} * row.block_bytes);
+    totals.slab_ends +=
+        blocks.slabs * (row.slab_slices * slice_bytes - size_t{row.block_count} * row.block_bytes);
   }
 }
 

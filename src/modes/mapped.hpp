@@ -52,7 +52,7 @@ TALUS_COLD void warn_once(Locked&) noexcept {
 inline MappedBlock* make_block(Locked& held, const BlockRequest& request, size_t page,
                                uint32_t thread) noexcept {
   if (special_pool.live_count >= pool.settings.blocks) return nullptr;
-  const bool may_have_guards = pool.has_guards && slot_bytes_for(request, page) == granule_bytes;
+  const bool may_have_guards = pool.has_guards && slot_bytes_for(request, page) == slice_bytes;
   if (!has_mappings() && !may_have_guards) return nullptr;
   MappedBlock* block = find_slot(held, request, page);
   if (block == nullptr) return nullptr;
@@ -145,7 +145,7 @@ inline void release_mapped(SpecialBlock& special, void* pointer) noexcept {
   // Pages that cannot be taken away stay with nobody.
   if (block.page_bytes != 0 && !close_pages(block)) return;
   pool.quarantine.push(block);
-  pool.quarantined_bytes += block.granules * granule_bytes;
+  pool.quarantined_bytes += block.slices * slice_bytes;
   if (block.has_own_mapping) pool.quarantined_mappings++;
   keep_quarantine_in_bounds();
 }

@@ -33,7 +33,7 @@ constexpr bool is_possible(const BlockRequest& request) noexcept {
 
 // Bytes of a slot in which every placement finds room.
 constexpr size_t slot_bytes_for(const BlockRequest& request, size_t page) noexcept {
-  return round_up(request.bytes + request.alignment + 2 * page, granule_bytes);
+  return round_up(request.bytes + request.alignment + 2 * page, slice_bytes);
 }
 
 // The place of a block in a slot of at least slot_bytes_for(request) bytes at whole pages.

@@ -14,10 +14,10 @@ namespace talus::mapped {
 
 enum class State : uint8_t { unused, live, freed };
 
-// A block in its own slot of granules. Written under the space lock, but for what is said.
+// A block in its own slot of slices. Written under the space lock, but for what is said.
 struct MappedBlock : SpecialBlock {
   uintptr_t slot = 0;   // its address; constant while the slot exists
-  size_t granules = 0;  // as above
+  size_t slices = 0;    // as above
   uintptr_t start = 0;  // of the block
   size_t bytes = 0;     // as the program asked
   uintptr_t pages = 0;  // with access while the block is live
@@ -104,10 +104,10 @@ inline const MappedBlock* block_of_slot(uintptr_t address,
 }
 
 // The block that an address without access was most likely meant for: the nearest of the one in
-// its slot and the ones a granule before and behind. Null: the address is far from mapped blocks.
+// its slot and the ones a slice before and behind. Null: the address is far from mapped blocks.
 inline const MappedBlock* block_near(uintptr_t address,
                                      const SpecialOperations& operations) noexcept {
-  const uintptr_t looks[] = {address, address - granule_bytes, address + granule_bytes};
+  const uintptr_t looks[] = {address, address - slice_bytes, address + slice_bytes};
   const MappedBlock* nearest = nullptr;
   for (const uintptr_t look : looks) {
     const MappedBlock* block = block_of_slot(look, operations);

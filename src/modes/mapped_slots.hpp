@@ -6,7 +6,7 @@
 //
 // Where the kernel has guards (pages without access in one mapping with others), the used part of a
 // region is one mapping, whatever lives in it.
-// Owns: regions, whose slots of one granule are used again in the order of their frees; larger
+// Owns: regions, whose slots of one slice are used again in the order of their frees; larger
 // slots, mapped and unmapped one by one; and the quarantine, in which the addresses of freed blocks
 // stay for a while. Invariants: a slot is in one place: with the program, in the quarantine, or in
 // free_slots; all but the pages of live blocks is without access; a live block costs at most two
@@ -64,7 +64,7 @@ struct Pool {
   // under the space lock
   SpareMappings spare;
   size_t left_bound = 0;  // of mappings, since the kernel refused one; 0: it did not
-  Queue free_slots;       // of one granule
+  Queue free_slots;       // of one slice
   Queue quarantine;
   MappedBlock* unused = nullptr;  // descriptors without a slot
   uintptr_t region_next = 0;      // the rest of the newest region
@@ -112,14 +112,14 @@ inline bool has_mappings() noexcept {
   return pool.mappings + live_mappings <= pool.mappings_max();
 }
 
-// So many granules at each end of a slot know their block; the middle of a larger one does not,
+// So many slices at each end of a slot know their block; the middle of a larger one does not,
 // and a late access there is not explained.
-inline constexpr size_t known_granules = 1024;
+inline constexpr size_t known_slices = 1024;
 
-inline void set_words(uintptr_t slot, size_t granules, PageWord word, void* block) noexcept {
-  if (granules <= 2 * known_granules) return page_map.set_all(slot, granules, word, block);
-  page_map.set_all(slot, known_granules, word, block);
-  page_map.set_all(slot + (granules - known_granules) * granule_bytes, known_granules, word, block);
+inline void set_words(uintptr_t slot, size_t slices, PageWord word, void* block) noexcept {
+  if (slices <= 2 * known_slices) return page_map.set_all(slot, slices, word, block);
+  page_map.set_all(slot, known_slices, word, block);
+  page_map.set_all(slot + (slices - known_slices) * slice_bytes, known_slices, word, block);
 }
 
 // Do the process's other users of addresses, ordinary blocks among them, keep half as many as slots
@@ -129,7 +129,7 @@ inline bool leaves_room(size_t bytes) noexcept {
   const size_t wished = pool.address_bytes + bytes;
   if (wished <= pool.room_end) return true;
   if (pool.refused_live != 0 && special_pool.live_count > pool.refused_live / 2) return false;
-  const size_t probe = round_up(bytes + wished / 2, granule_bytes);
+  const size_t probe = round_up(bytes + wished / 2, slice_bytes);
   void* probed = os::reserve_pages(probe);
   if (probed != nullptr) {
     os::System::unmap(probed, probe);
@@ -141,12 +141,12 @@ inline bool leaves_room(size_t bytes) noexcept {
   return probed != nullptr;
 }
 
-// Reserves `bytes` at a multiple of a granule and makes the page map ready; 0: it cannot.
+// Reserves `bytes` at a multiple of a slice and makes the page map ready; 0: it cannot.
 inline uintptr_t reserve(size_t bytes) noexcept {
   const size_t bound = pool.settings.address_bytes;
   if (bound != 0 && pool.address_bytes + bytes > bound) return 0;
   if (!leaves_room(bytes)) return 0;
-  void* reserved = os::reserve_aligned(bytes, granule_bytes);
+  void* reserved = os::reserve_aligned(bytes, slice_bytes);
   if (reserved == nullptr) {
     leave_mappings();
     return 0;
@@ -205,7 +205,7 @@ inline void give_descriptor(MappedBlock& block) noexcept {
   pool.unused = &block;
 }
 
-// A slot of one granule; null: no addresses or no memory.
+// A slot of one slice; null: no addresses or no memory.
 inline MappedBlock* take_slot(Locked& held) noexcept {
   if (MappedBlock* block = pool.free_slots.pop()) return block;
   MappedBlock* block = take_descriptor(held);  // first: others may be let in meanwhile
@@ -217,10 +217,10 @@ inline MappedBlock* take_slot(Locked& held) noexcept {
     return nullptr;
   }
   block->slot = pool.region_next;
-  block->granules = 1;
+  block->slices = 1;
   block->has_own_mapping = false;
   block->has_guards = block->slot < pool.guarded_end;
-  pool.region_next += granule_bytes;
+  pool.region_next += slice_bytes;
   set_words(block->slot, 1, special_word, block);
   return block;
 }
@@ -237,12 +237,12 @@ inline MappedBlock* map_slot(Locked& held, const BlockRequest& request, size_t p
   }
   // A large alignment asks for more addresses than the block keeps.
   const Place place = place_in(base, bytes, request, page, pool.settings.guard);
-  const uintptr_t from = round_down(place.pages - page, granule_bytes);
-  const uintptr_t to = round_up(place.pages + place.page_bytes + page, granule_bytes);
+  const uintptr_t from = round_down(place.pages - page, slice_bytes);
+  const uintptr_t to = round_up(place.pages + place.page_bytes + page, slice_bytes);
   if (from != base) os::System::unmap(to_pointer(base), from - base);
   if (to != base + bytes) os::System::unmap(to_pointer(to), base + bytes - to);
   block->slot = from;
-  block->granules = (to - from) / granule_bytes;
+  block->slices = (to - from) / slice_bytes;
   block->has_own_mapping = true;
   block->has_guards = false;
   pool.address_bytes += to - from;
@@ -250,7 +250,7 @@ inline MappedBlock* map_slot(Locked& held, const BlockRequest& request, size_t p
   block->pages = place.pages;
   block->page_bytes = place.page_bytes;
   pool.mappings++;
-  set_words(from, block->granules, special_word, block);
+  set_words(from, block->slices, special_word, block);
   return block;
 }
 
@@ -284,9 +284,9 @@ inline bool close_pages(MappedBlock& block) noexcept {
 // A slot leaves the quarantine, or was never used. Its pages have no access and read as zero.
 inline void give_slot(MappedBlock& block) noexcept {
   if (!block.has_own_mapping) return pool.free_slots.push(block);
-  set_words(block.slot, block.granules, PageWord{}, nullptr);
-  os::System::unmap(to_pointer(block.slot), block.granules * granule_bytes);
-  pool.address_bytes -= block.granules * granule_bytes;
+  set_words(block.slot, block.slices, PageWord{}, nullptr);
+  os::System::unmap(to_pointer(block.slot), block.slices * slice_bytes);
+  pool.address_bytes -= block.slices * slice_bytes;
   pool.mappings--;
   give_descriptor(block);
 }
@@ -295,7 +295,7 @@ inline void give_slot(MappedBlock& block) noexcept {
 inline bool evict() noexcept {
   MappedBlock* block = pool.quarantine.pop();
   if (block == nullptr) return false;
-  pool.quarantined_bytes -= block->granules * granule_bytes;
+  pool.quarantined_bytes -= block->slices * slice_bytes;
   if (block->has_own_mapping) pool.quarantined_mappings--;
   give_slot(*block);
   return true;
@@ -313,7 +313,7 @@ inline void keep_quarantine_in_bounds() noexcept {
 // early when there are no others.
 inline MappedBlock* find_slot(Locked& held, const BlockRequest& request, size_t page) noexcept {
   const size_t slot_bytes = slot_bytes_for(request, page);
-  const bool is_small = slot_bytes == granule_bytes;
+  const bool is_small = slot_bytes == slice_bytes;
   for (int evictions = 0;; evictions++) {
     MappedBlock* block = is_small ? take_slot(held) : map_slot(held, request, page);
     if (block == nullptr) {
@@ -322,7 +322,7 @@ inline MappedBlock* find_slot(Locked& held, const BlockRequest& request, size_t 
       return nullptr;
     }
     if (is_small) {
-      const Place place = place_in(block->slot, granule_bytes, request, page, pool.settings.guard);
+      const Place place = place_in(block->slot, slice_bytes, request, page, pool.settings.guard);
       block->start = place.start;
       block->pages = place.pages;
       block->page_bytes = place.page_bytes;

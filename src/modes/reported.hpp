@@ -31,7 +31,7 @@ inline size_t usable_bytes(SpecialBlock&, void* pointer, const char*) noexcept {
 inline constexpr SpecialOperations block_operations = {keep, usable_bytes};
 inline SpecialBlock every_block;
 
-// Makes the page map know the granules. Its leaf is nearly always there; else another thread might
+// Makes the page map know the slices. Its leaf is nearly always there; else another thread might
 // just be making it, under a lock that the calling thread must not wait for.
 inline bool make_known(uintptr_t start, size_t bytes) noexcept {
   Lock& lock = space.lock();
@@ -39,12 +39,12 @@ inline bool make_known(uintptr_t start, size_t bytes) noexcept {
   const bool is_covered = page_map.cover(start, bytes);
   if (is_taken) lock.give();
   every_block.shared_operations.store_relaxed(&block_operations);  // [init] all write the same
-  if (is_covered) page_map.set_all(start, bytes / granule_bytes, special_word, &every_block);
+  if (is_covered) page_map.set_all(start, bytes / slice_bytes, special_word, &every_block);
   return is_covered;
 }
 
 inline Chunk* make_chunk(size_t bytes) noexcept {
-  void* pages = os::map_aligned(nullptr, bytes, granule_bytes);
+  void* pages = os::map_aligned(nullptr, bytes, slice_bytes);
   if (pages == nullptr || !make_known(reinterpret_cast<uintptr_t>(pages), bytes)) return nullptr;
   auto* chunk = static_cast<Chunk*>(pages);  // zero is what it starts with
   chunk->used.store_relaxed(sizeof(Chunk));  // [init]
@@ -74,7 +74,7 @@ inline void* allocate(HeapFace&, const BlockRequest& request) noexcept {
   }
   const size_t most = sizeof(Chunk) + 2 * block_alignment + request.bytes + 2 * request.alignment;
   const bool is_usual = most <= Chunk::usual_bytes / 4;
-  chunk = make_chunk(is_usual ? Chunk::usual_bytes : round_up(most, granule_bytes));
+  chunk = make_chunk(is_usual ? Chunk::usual_bytes : round_up(most, slice_bytes));
   if (chunk == nullptr) return nullptr;
   void* block = take(*chunk, request);
   if (is_usual) shared_chunk.store_release(chunk);

@@ -25,12 +25,12 @@ using System = LinuxOs;
 
 inline Atomic<size_t> shared_page_bytes;
 
-// The kernel's page size: 4, 16 or 64 KiB, never more than a granule.
+// The kernel's page size: 4, 16 or 64 KiB, never more than a slice.
 TALUS_USUAL size_t page_bytes() noexcept {
   size_t bytes = shared_page_bytes.load_relaxed();  // [init] every thread computes the same value
   if (TALUS_UNLIKELY(bytes == 0)) {
     bytes = System::page_bytes();
-    TALUS_CHECK(is_power_of_two(bytes) && bytes <= granule_bytes);
+    TALUS_CHECK(is_power_of_two(bytes) && bytes <= slice_bytes);
     shared_page_bytes.store_relaxed(bytes);  // [init]
   }
   return bytes;

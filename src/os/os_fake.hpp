@@ -57,7 +57,7 @@ struct FakeOs : LinuxOs {
     if (!permits(FakeCall::map, hint, bytes)) return nullptr;
     const uint64_t base = fake_plan.map_base.load_relaxed();  // [hint]
     if (base == 0) return aligned_map(hint, bytes);
-    const uint64_t at = fake_plan.map_base.fetch_add_relaxed(bytes + granule_bytes);  // [stat]
+    const uint64_t at = fake_plan.map_base.fetch_add_relaxed(bytes + slice_bytes);  // [stat]
     if (at >> address_bits != 0) return nullptr;  // what os.hpp does with such an address
     return LinuxOs::map(reinterpret_cast<void*>(at), bytes);
   }

@@ -56,7 +56,7 @@ inline bool use_prealloc(void* at, size_t bytes) noexcept {
 }
 inline bool start_prealloc(size_t wished) noexcept {
   const size_t bytes = round_up(wished, arena_alignment);
-  // Not next to any other arena: with a granule on both sides that is nobody's.
+  // Not next to any other arena: with a slice on both sides that is nobody's.
   const size_t wide_bytes = bytes + 2 * arena_alignment;
   auto* wide = static_cast<char*>(os::map_aligned(nullptr, wide_bytes, arena_alignment));
   if (wide == nullptr) return false;

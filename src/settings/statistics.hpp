@@ -65,7 +65,7 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
   ROW(heap, kept_bytes, gauge, bytes, "free, kept large blocks",                                  \
       "large blocks that threads freed and keep, with their whole ranges")                        \
   ROW(heap, large_end_bytes, gauge, bytes, "ends of large blocks",                                \
-      "head-room and rounding of large blocks to granules of 64 KiB, before and behind them")     \
+      "head-room and rounding of large blocks to slices of 64 KiB, before and behind them")       \
   ROW(heap, live_bytes, gauge, bytes, "live", "live_small_bytes and live_large_bytes")            \
   ROW(heap, lean_bytes, gauge, bytes, "given back in slabs",                                      \
       "of free_bytes, in slabs whose free pages went back to the kernel")                         \

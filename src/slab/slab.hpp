@@ -56,7 +56,7 @@ struct Slab {
   const uint64_t* free_bits() const noexcept { return first_bits; }
   bool is_empty() const noexcept { return free_count == block_count; }
   // All of its range, with what lies behind the last block.
-  size_t bytes() const noexcept { return size_class_row(class_id).slab_granules * granule_bytes; }
+  size_t bytes() const noexcept { return size_class_row(class_id).slab_slices * slice_bytes; }
 
   // Whatever becomes of blocks that are given now, the heap is to look at the slab.
   void enter(SlabState entered) noexcept {

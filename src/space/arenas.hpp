@@ -56,7 +56,7 @@ class Arenas {
   TALUS_USUAL Arena reserve(size_t needed_bytes, Filling filling, size_t reserved_bytes,
                             Metadata& metadata, size_t bytes_most) noexcept {
     const bool is_small = options.arena_bytes < arena_alignment;
-    const size_t alignment = is_small ? granule_bytes : arena_alignment;
+    const size_t alignment = is_small ? slice_bytes : arena_alignment;
     const size_t needed = round_up(needed_bytes, alignment);
     size_t bytes = reserved_bytes >> arena_growth_shift;
     if (bytes < options.arena_bytes) bytes = options.arena_bytes;
@@ -65,7 +65,7 @@ class Arenas {
     if (bytes > bytes_most) bytes = round_down(bytes_most, alignment);
     if (bytes < needed) bytes = needed;
     if (const PageProvider* from = provider()) {
-      const ProvidedRange range = from->reserve(round_up(needed_bytes, granule_bytes), bytes);
+      const ProvidedRange range = from->reserve(round_up(needed_bytes, slice_bytes), bytes);
       if (range.base != 0) return Arena{range.base, range.bytes, from};
       if (!from->falls_back) return {};
     }
@@ -81,10 +81,10 @@ class Arenas {
       bytes = bytes / 2 > needed ? round_up(bytes / 2, alignment) : needed;
     }
     // When addresses are scarce, alignment to huge pages is the first thing to give up.
-    const size_t least = round_up(needed_bytes, granule_bytes);
-    bytes = bytes_most < alignment ? round_down(bytes_most, granule_bytes) : least;
+    const size_t least = round_up(needed_bytes, slice_bytes);
+    bytes = bytes_most < alignment ? round_down(bytes_most, slice_bytes) : least;
     if (bytes < least) bytes = least;
-    void* at = os::map_aligned(nullptr, bytes, granule_bytes);
+    void* at = os::map_aligned(nullptr, bytes, slice_bytes);
     return at == nullptr ? Arena{} : note(at, bytes, PageWish::system);
   }
 

@@ -9,12 +9,12 @@
 // A mapping of a file that both sides share would let the child write into the parent's heap, which
 // libc does before any handler runs there (it makes the locks of streams anew). Private mappings do
 // not. A parent with other threads cannot go back at once: one might write between the look and the
-// new mapping. It keeps its copies ("strange" granules) until they are free, and then uses the
+// new mapping. It keeps its copies ("strange" slices) until they are free, and then uses the
 // file again. Where the child can make no file, its memory is the kernel's. What lies in a file
 // that was lost can be no private mapping of it: a parent without other threads copies it before
 // the fork; else both sides have the same until the child has copied it.
 // Owns: the list of stores, and the pipe by which the parent waits. Invariants: the parent's file
-// does not change until the child has read it; the granules around the stack that this runs on are
+// does not change until the child has read it; the slices around the stack that this runs on are
 // never exchanged. Called on: the forking thread; all locks of address space are held.
 #ifndef TALUS_SPACE_FILE_FORK_HPP
 #define TALUS_SPACE_FILE_FORK_HPP
@@ -36,8 +36,8 @@ class FileFork {
     if (store_.has_lost_ && is_alone()) leave_lost_file();
     if (store_.file_ == FileStore::none) return;
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
-      for_each_run(piece->strange, false, piece->all(), [&](GranuleRun run) noexcept {
-        if (store_.map_granules(*piece, run, os::FileSharing::own_copy)) {
+      for_each_run(piece->strange, false, piece->all(), [&](SliceRun run) noexcept {
+        if (store_.map_slices(*piece, run, os::FileSharing::own_copy)) {
           piece->parted.set(run.from, run.to, true);
         }
       });
@@ -48,8 +48,8 @@ class FileFork {
   void in_parent(bool has_waited, bool may_return) noexcept {
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
       for_each_run(piece->parted, true, piece->all(),
-                   [&](GranuleRun run) noexcept { return_granules(*piece, run, may_return); });
-      piece->parted.set(0, piece->granules, false);
+                   [&](SliceRun run) noexcept { return_slices(*piece, run, may_return); });
+      piece->parted.set(0, piece->slices, false);
     }
     // Nobody knows when the child has read the file: it stays as it is, and a new one is begun.
     if (!has_waited) store_.close_file();
@@ -61,32 +61,31 @@ class FileFork {
     store_.close_file();
     const bool has_file = store_.open_file();
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
-      piece->strange.set(0, piece->granules, true);
-      piece->parted.set(0, piece->granules, false);
+      piece->strange.set(0, piece->slices, true);
+      piece->parted.set(0, piece->slices, false);
       for_each_part_to_copy(*piece, piece->all(),
-                            [&](GranuleRun part) noexcept { take_over(*piece, part, has_file); });
+                            [&](SliceRun part) noexcept { take_over(*piece, part, has_file); });
       // What is mapped of the parent's file would keep that on the disk.
       if (has_file) share_free(*piece, piece->all());
     }
   }
 
  private:
-  // Calls visit(part) for all granules in use, in pieces that are copied at a time.
+  // Calls visit(part) for all slices in use, in pieces that are copied at a time.
   template <typename Visit>
-  static void for_each_part_to_copy(const FilePiece& piece, GranuleRun within,
-                                    Visit visit) noexcept {
-    constexpr size_t most = file_copy_bytes / granule_bytes;
-    for_each_run(piece.reserved, true, within, [&visit](GranuleRun run) noexcept {
+  static void for_each_part_to_copy(const FilePiece& piece, SliceRun within, Visit visit) noexcept {
+    constexpr size_t most = file_copy_bytes / slice_bytes;
+    for_each_run(piece.reserved, true, within, [&visit](SliceRun run) noexcept {
       for (; run.to - run.from > most; run.from += most) {
-        visit(GranuleRun{run.from, run.from + most});
+        visit(SliceRun{run.from, run.from + most});
       }
       visit(run);
     });
   }
-  // Granules that nobody uses are the file's.
-  void share_free(FilePiece& piece, GranuleRun within) noexcept {
-    for_each_run(piece.reserved, false, within, [&](GranuleRun run) noexcept {
-      store_.map_granules(piece, run, os::FileSharing::shared);
+  // Slices that nobody uses are the file's.
+  void share_free(FilePiece& piece, SliceRun within) noexcept {
+    for_each_run(piece.reserved, false, within, [&](SliceRun run) noexcept {
+      store_.map_slices(piece, run, os::FileSharing::shared);
     });
   }
 
@@ -96,8 +95,8 @@ class FileFork {
     const uint64_t mask = os::System::block_signals();
     bool is_left = true;
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
-      for_each_run(piece->strange, true, piece->all(), [&](GranuleRun run) noexcept {
-        for_each_part_to_copy(*piece, run, [&](GranuleRun part) noexcept {
+      for_each_run(piece->strange, true, piece->all(), [&](SliceRun run) noexcept {
+        for_each_part_to_copy(*piece, run, [&](SliceRun part) noexcept {
           const bool is_own =
               !is_near_stack(*piece, part) && copy_to_memory(piece->at(part.from), part.bytes());
           is_left = is_left && is_own;
@@ -117,26 +116,26 @@ class FileFork {
     return false;
   }
 
-  // Do these granules hold the stack that this runs on?
-  static bool is_near_stack(const FilePiece& piece, GranuleRun run) noexcept {
+  // Do these slices hold the stack that this runs on?
+  static bool is_near_stack(const FilePiece& piece, SliceRun run) noexcept {
     const char here = 0;
     const uintptr_t stack = reinterpret_cast<uintptr_t>(&here);
-    return stack + granule_bytes >= reinterpret_cast<uintptr_t>(piece.at(run.from)) &&
-           stack - granule_bytes < reinterpret_cast<uintptr_t>(piece.at(run.to));
+    return stack + slice_bytes >= reinterpret_cast<uintptr_t>(piece.at(run.from)) &&
+           stack - slice_bytes < reinterpret_cast<uintptr_t>(piece.at(run.to));
   }
 
-  // Parent: the granules are the file's again, or stay strange where that cannot be.
-  void return_granules(FilePiece& piece, GranuleRun run, bool may_return) noexcept {
+  // Parent: the slices are the file's again, or stay strange where that cannot be.
+  void return_slices(FilePiece& piece, SliceRun run, bool may_return) noexcept {
     piece.strange.set(run.from, run.to, true);
     share_free(piece, run);
     if (!may_return) return;
-    for_each_part_to_copy(piece, run, [&](GranuleRun part) noexcept {
+    for_each_part_to_copy(piece, run, [&](SliceRun part) noexcept {
       if (is_near_stack(piece, part) || !write_back(piece, part)) return;
-      store_.map_granules(piece, part, os::FileSharing::shared);
+      store_.map_slices(piece, part, os::FileSharing::shared);
     });
   }
   // What differs from the file becomes the file's. False: the file cannot be mapped again.
-  bool write_back(FilePiece& piece, GranuleRun run) noexcept {
+  bool write_back(FilePiece& piece, SliceRun run) noexcept {
     const size_t bytes = run.bytes();
     char* file = os::System::map_file_again(bytes, store_.file_, piece.offset_of(run.from));
     if (file == nullptr) return false;
@@ -156,15 +155,15 @@ class FileFork {
     return differing == 0;
   }
 
-  // Child: the granules are its own afterwards, in its file or in memory.
-  void take_over(FilePiece& piece, GranuleRun run, bool has_file) noexcept {
+  // Child: the slices are its own afterwards, in its file or in memory.
+  void take_over(FilePiece& piece, SliceRun run, bool has_file) noexcept {
     void* const at = piece.at(run.from);
     const size_t bytes = run.bytes();
     if (is_near_stack(piece, run)) return touch(at, bytes);
     const uint64_t offset = piece.offset_of(run.from);
     if (has_file && os::System::reserve_room(store_.file_, offset, bytes) &&
         os::System::write_at(store_.file_, at, bytes, offset) &&
-        store_.map_granules(piece, run, os::FileSharing::shared)) {
+        store_.map_slices(piece, run, os::FileSharing::shared)) {
       return;
     }
     if (!copy_to_memory(at, bytes)) touch(at, bytes);

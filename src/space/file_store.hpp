@@ -3,9 +3,9 @@
 //
 //   FileStore -> FilePiece -> FilePiece    the file is as long as all of them
 //
-// The file has no name, so it is gone with the process, and belongs to no other. A granule has room
+// The file has no name, so it is gone with the process, and belongs to no other. A slice has room
 // on the disk before anybody gets it, so that a full disk is "no memory" and never a signal.
-// Owns: the file, what of it is reserved, and its descriptor. Invariants: a reserved granule can be
+// Owns: the file, what of it is reserved, and its descriptor. Invariants: a reserved slice can be
 // written to; a program that closes the descriptor (or all that it finds) loses nothing but the way
 // to more of this file: a new one is begun then. The descriptor is looked at before each use, so
 // that a stranger's file is never touched. What a fork does is space/file_fork.hpp's.
@@ -38,7 +38,7 @@ class FileStore {
     Locked held{lock_};
     size_t bytes = bytes_wished;
     if (bytes_max_ != 0 && bytes > bytes_max_ - length_) bytes = bytes_max_ - length_;
-    bytes = round_down(bytes, granule_bytes);
+    bytes = round_down(bytes, slice_bytes);
     if (bytes < bytes_min || !is_usable()) return {};
     const uint64_t length_max = os::System::length_max();
     if (length_max < length_ + bytes_min) return {};
@@ -54,15 +54,15 @@ class FileStore {
     FilePiece* piece = piece_of(base);
     if (piece == nullptr) return false;
     const size_t first = piece->index_of(base);
-    const GranuleRun needed = {first, first + bytes / granule_bytes};
+    const SliceRun needed = {first, first + bytes / slice_bytes};
     if (piece->reserved.next(needed.from, needed.to, false) == needed.to) return true;
     size_t step = reserved_bytes_ >> file_step_shift;
     if (step < file_step_bytes_min) step = file_step_bytes_min;
     if (step > file_step_bytes_max) step = file_step_bytes_max;
     if (step < bytes) step = bytes;
     if (step > room_bytes) step = room_bytes;
-    const GranuleRun wished = {first, first + step / granule_bytes};
-    const auto reserve_run = [&](GranuleRun run) noexcept { return reserve_granules(*piece, run); };
+    const SliceRun wished = {first, first + step / slice_bytes};
+    const auto reserve_run = [&](SliceRun run) noexcept { return reserve_slices(*piece, run); };
     return try_each_run(piece->reserved, false, wished, reserve_run) ||
            try_each_run(piece->reserved, false, needed, reserve_run);
   }
@@ -71,11 +71,11 @@ class FileStore {
     FilePiece* piece = piece_of(base);
     if (piece == nullptr || !is_usable()) return false;
     const size_t first = piece->index_of(base);
-    const GranuleRun all = {first, first + bytes / granule_bytes};
+    const SliceRun all = {first, first + bytes / slice_bytes};
     bool is_done = true;
     os::System::announce(reinterpret_cast<void*>(base), bytes);
     for_each_run(piece->reserved, true, all,
-                 [&](GranuleRun run) noexcept { is_done &= give_granules_back(*piece, run); });
+                 [&](SliceRun run) noexcept { is_done &= give_slices_back(*piece, run); });
     return is_done;
   }
   // All of it goes: addresses, file, descriptor. Nobody may use any of it.
@@ -153,28 +153,28 @@ class FileStore {
   void lose_file() noexcept {
     file_ = none;
     for (FilePiece* piece = pieces_; piece != nullptr; piece = piece->next) {
-      if (piece->strange.next(0, piece->granules, false) != piece->granules) has_lost_ = true;
-      piece->strange.set(0, piece->granules, true);
+      if (piece->strange.next(0, piece->slices, false) != piece->slices) has_lost_ = true;
+      piece->strange.set(0, piece->slices, true);
     }
   }
 
   FilePiece* piece_of(uintptr_t address) noexcept {
     for (FilePiece* piece = pieces_; piece != nullptr; piece = piece->next) {
-      if (address - piece->base < piece->granules * granule_bytes) return piece;
+      if (address - piece->base < piece->slices * slice_bytes) return piece;
     }
     return nullptr;
   }
 
   ProvidedRange reserve_exactly(size_t bytes) noexcept {
-    // A granule without access on both sides: nothing is its neighbour.
+    // A slice without access on both sides: nothing is its neighbour.
     const size_t around = bytes + 2 * arena_alignment;
     auto* wide = static_cast<char*>(os::reserve_pages(around));
     if (wide == nullptr) return {};
     const uintptr_t start = reinterpret_cast<uintptr_t>(wide);
-    const uintptr_t base = round_up(start + granule_bytes, arena_alignment);
-    const uintptr_t end = base + bytes + granule_bytes;
+    const uintptr_t base = round_up(start + slice_bytes, arena_alignment);
+    const uintptr_t end = base + bytes + slice_bytes;
     const uint64_t offset = length_;
-    FilePiece* piece = make_piece(base, bytes / granule_bytes, offset);
+    FilePiece* piece = make_piece(base, bytes / slice_bytes, offset);
     const bool is_there =
         piece != nullptr && os::System::set_length(file_, offset + bytes) &&
         os::System::map_file(piece->at(0), bytes, file_, offset, os::FileSharing::shared);
@@ -191,11 +191,11 @@ class FileStore {
     length_ = offset + bytes;
     piece->next = pieces_;
     pieces_ = piece;
-    if (!grows_ && !reserve_granules(*piece, piece->all())) return {};
+    if (!grows_ && !reserve_slices(*piece, piece->all())) return {};
     return ProvidedRange{base, bytes};
   }
 
-  bool reserve_granules(FilePiece& piece, GranuleRun run) noexcept {
+  bool reserve_slices(FilePiece& piece, SliceRun run) noexcept {
     if (!is_usable()) return false;
     if (!os::System::reserve_room(file_, piece.offset_of(run.from), run.bytes())) return false;
     if (!map_strange(piece, run)) return false;
@@ -204,7 +204,7 @@ class FileStore {
     return true;
   }
   // False: something may lie there still, so it is reserved as before, and will be asked for again.
-  bool give_granules_back(FilePiece& piece, GranuleRun run) noexcept {
+  bool give_slices_back(FilePiece& piece, SliceRun run) noexcept {
     if (holes_ == os::Verdict::broken || !map_strange(piece, run)) return false;
     const bool is_proof = holes_ == os::Verdict::unknown;
     volatile char& first = *static_cast<char*>(piece.at(run.from));
@@ -225,12 +225,12 @@ class FileStore {
     os::System::give_room_back(file_, offset, page_bytes);
   }
   // Memory of the process's own, or of a lost file, goes with its mapping.
-  bool map_strange(FilePiece& piece, GranuleRun run) noexcept {
-    return try_each_run(piece.strange, true, run, [&](GranuleRun part) noexcept {
-      return map_granules(piece, part, os::FileSharing::shared);
+  bool map_strange(FilePiece& piece, SliceRun run) noexcept {
+    return try_each_run(piece.strange, true, run, [&](SliceRun part) noexcept {
+      return map_slices(piece, part, os::FileSharing::shared);
     });
   }
-  bool map_granules(FilePiece& piece, GranuleRun run, os::FileSharing sharing) noexcept {
+  bool map_slices(FilePiece& piece, SliceRun run, os::FileSharing sharing) noexcept {
     if (!os::System::map_file(piece.at(run.from), run.bytes(), file_, piece.offset_of(run.from),
                               sharing)) {
       return false;
@@ -244,7 +244,7 @@ class FileStore {
 
   Lock lock_;
   bool grows_ = false;
-  bool has_lost_ = false;  // strange granules may be shared parts of a file that was lost
+  bool has_lost_ = false;  // strange slices may be shared parts of a file that was lost
   long file_ = 0;  // zero at the start, as all of it; a store that is not open is never asked
   os::Verdict holes_ = os::Verdict::unknown;  // do they read as zero?
   os::FileIdentity identity_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// space/free_ranges: which ranges of granules are free, joined with their neighbours.
+// space/free_ranges: which ranges of slices are free, joined with their neighbours.
 //
 // Owns: the nodes, two indexes (dirty: the ranges keep their pages; clean: they read as zero), and
 // the order in which dirty ranges became free. Invariants: free ranges of one state are never
@@ -30,39 +30,39 @@ class FreeRanges {
   size_t free_range_count() const noexcept { return dirty_.count() + clean_.count(); }
 
  protected:
-  FreeRange* find_dirty(size_t granules) const noexcept { return dirty_.highest_fit(granules); }
-  FreeRange* find_clean(size_t granules) const noexcept { return clean_.highest_fit(granules); }
+  FreeRange* find_dirty(size_t slices) const noexcept { return dirty_.highest_fit(slices); }
+  FreeRange* find_clean(size_t slices) const noexcept { return clean_.highest_fit(slices); }
   FreeRange* oldest() const noexcept { return oldest_; }
-  // One of those released last in which so many granules begin `phase` bytes behind a multiple of
+  // One of those released last in which so many slices begin `phase` bytes behind a multiple of
   // `alignment`, whatever lies before and behind them.
-  FreeRange* find_aligned(size_t granules, size_t alignment, size_t phase) const noexcept {
+  FreeRange* find_aligned(size_t slices, size_t alignment, size_t phase) const noexcept {
     FreeRange* dirty = newest_;
     for (size_t looks = 0; dirty != nullptr && looks < pair_looks; looks++, dirty = dirty->older) {
       const uintptr_t base = round_up(dirty->base - phase, alignment) + phase;
-      if (base + granules * granule_bytes <= dirty->end()) return dirty;
+      if (base + slices * slice_bytes <= dirty->end()) return dirty;
     }
     return nullptr;
   }
-  // Room for so many granules of which at least half were touched; among those released last.
-  RangePair find_pair(size_t granules) const noexcept {
+  // Room for so many slices of which at least half were touched; among those released last.
+  RangePair find_pair(size_t slices) const noexcept {
     FreeRange* dirty = newest_;
     for (size_t looks = 0; dirty != nullptr && looks < pair_looks; looks++, dirty = dirty->older) {
-      if (dirty->granules < granules / 2 || dirty->granules >= granules) continue;
-      const size_t missing = granules - dirty->granules;
+      if (dirty->slices < slices / 2 || dirty->slices >= slices) continue;
+      const size_t missing = slices - dirty->slices;
       const auto fits = [missing](const FreeRange* clean) noexcept {
-        return clean != nullptr && clean->granules >= missing;
+        return clean != nullptr && clean->slices >= missing;
       };
       FreeRange* after = clean_range_at(dirty->end());
       if (fits(after)) return {dirty, after, dirty->base};
       FreeRange* before = clean_range_at(dirty->base - 1);
-      if (fits(before)) return {dirty, before, dirty->base - missing * granule_bytes};
+      if (fits(before)) return {dirty, before, dirty->base - missing * slice_bytes};
     }
     return {};
   }
   // The first untouched range that begins above this address.
   FreeRange* next_clean(uintptr_t address) const noexcept { return clean_.next_above(address); }
 
-  // The free range that has this address as its first or last granule, or null.
+  // The free range that has this address as its first or last slice, or null.
   TALUS_USUAL static FreeRange* range_at(uintptr_t address) noexcept {
     if (!PageMap::covers(address) || !page_map.word_of(address).is_nobody()) return nullptr;
     return static_cast<FreeRange*>(page_map.descriptor_of(address));
@@ -76,28 +76,28 @@ class FreeRanges {
   // Bytes of the untouched range that begins at this address; 0: none does.
   static size_t clean_bytes_at(uintptr_t address) noexcept {
     const FreeRange* range = clean_range_at(address);
-    return range != nullptr && range->base == address ? range->granules * granule_bytes : 0;
+    return range != nullptr && range->base == address ? range->slices * slice_bytes : 0;
   }
 
-  // Cuts [base, base + granules) out of a free range; what is left of it stays free, and as old.
-  TALUS_USUAL void carve(FreeRange& from, uintptr_t base, size_t granules) noexcept {
+  // Cuts [base, base + slices) out of a free range; what is left of it stays free, and as old.
+  TALUS_USUAL void carve(FreeRange& from, uintptr_t base, size_t slices) noexcept {
     const uintptr_t start = from.base, end = from.end();
-    const uintptr_t taken_end = base + granules * granule_bytes;
-    const size_t granules_before = (base - start) / granule_bytes;
-    const size_t granules_behind = (end - taken_end) / granule_bytes;
-    page_map.set_ends(base, granules, PageWord{}, nullptr);
-    if (granules_before > 0) {
-      reshape(from, start, granules_before);
-      if (granules_behind > 0) {
+    const uintptr_t taken_end = base + slices * slice_bytes;
+    const size_t slices_before = (base - start) / slice_bytes;
+    const size_t slices_behind = (end - taken_end) / slice_bytes;
+    page_map.set_ends(base, slices, PageWord{}, nullptr);
+    if (slices_before > 0) {
+      reshape(from, start, slices_before);
+      if (slices_behind > 0) {
         FreeRange& rest = new_node();
         rest.base = taken_end;
-        rest.granules = granules_behind;
+        rest.slices = slices_behind;
         rest.state = from.state;
         if (from.state == RangeState::dirty) age_between(rest, &from, from.newer);
         show(rest);
       }
-    } else if (granules_behind > 0) {
-      reshape(from, taken_end, granules_behind);
+    } else if (slices_behind > 0) {
+      reshape(from, taken_end, slices_behind);
     } else {
       hide(from);
       forget(from);
@@ -106,29 +106,29 @@ class FreeRanges {
   }
 
   // Adds a free range and joins it with neighbours of the same state. Returns what that became.
-  TALUS_USUAL FreeRange& insert(uintptr_t base, size_t granules, RangeState state) noexcept {
-    const uintptr_t end = base + granules * granule_bytes;
+  TALUS_USUAL FreeRange& insert(uintptr_t base, size_t slices, RangeState state) noexcept {
+    const uintptr_t end = base + slices * slice_bytes;
     FreeRange* before = range_at(base - 1);
     if (before != nullptr && (before->state != state || before->end() != base)) before = nullptr;
     FreeRange* after = range_at(end);
     if (after != nullptr && (after->state != state || after->base != end)) after = nullptr;
-    const size_t joined = granules + (before != nullptr ? before->granules : 0) +
-                          (after != nullptr ? after->granules : 0);
+    const size_t joined =
+        slices + (before != nullptr ? before->slices : 0) + (after != nullptr ? after->slices : 0);
     // The largest of the three keeps its place in the order of age.
     FreeRange* keeper = before;
-    if (after != nullptr && (keeper == nullptr || after->granules > keeper->granules)) {
+    if (after != nullptr && (keeper == nullptr || after->slices > keeper->slices)) {
       keeper = after;
     }
     if (keeper == nullptr) {
       FreeRange& node = new_node();
       node.base = base;
-      node.granules = granules;
+      node.slices = slices;
       node.state = state;
       if (state == RangeState::dirty) age_between(node, newest_, nullptr);
       show(node);
       return node;
     }
-    const bool is_new = keeper->granules < granules;
+    const bool is_new = keeper->slices < slices;
     if (before != nullptr) base = before->base;
     absorb(*keeper, base, joined, keeper == before ? after : before);
     if (state == RangeState::dirty && is_new) make_newest(*keeper);
@@ -137,10 +137,9 @@ class FreeRanges {
 
   // Takes a part of a free range out of the index, to work on it without the lock; with it what is
   // untouched around it in the places of `place_bytes` at its ends, if these are then free whole.
-  FreeRange& take_out(FreeRange& from, uintptr_t base, size_t granules,
-                      size_t place_bytes) noexcept {
-    carve(from, base, granules);
-    const uintptr_t end = base + granules * granule_bytes;
+  FreeRange& take_out(FreeRange& from, uintptr_t base, size_t slices, size_t place_bytes) noexcept {
+    carve(from, base, slices);
+    const uintptr_t end = base + slices * slice_bytes;
     FreeRange* before = clean_range_at(base - 1);
     FreeRange* after = clean_range_at(end);
     const uintptr_t least = before != nullptr ? before->base : base;
@@ -149,28 +148,28 @@ class FreeRanges {
     const uintptr_t last = round_up(end, place_bytes);
     const bool reaches_down = first != base && first >= least && first + place_bytes <= most;
     const bool reaches_up = last != end && last <= most && last - place_bytes >= least;
-    if (reaches_down) carve(*before, first, (base - first) / granule_bytes);
-    if (reaches_up) carve(*after, end, (last - end) / granule_bytes);
+    if (reaches_down) carve(*before, first, (base - first) / slice_bytes);
+    if (reaches_up) carve(*after, end, (last - end) / slice_bytes);
     FreeRange& node = new_node();
     node.base = reaches_down ? first : base;
-    node.granules = ((reaches_up ? last : end) - node.base) / granule_bytes;
+    node.slices = ((reaches_up ? last : end) - node.base) / slice_bytes;
     node.state = RangeState::purging;
-    page_map.set_ends(node.base, node.granules, PageWord{}, &node);
+    page_map.set_ends(node.base, node.slices, PageWord{}, &node);
     return node;
   }
-  // It is free again; `granules` from `base` on are dirty and the oldest of all, the rest is clean.
-  void put_back(FreeRange& node, uintptr_t base, size_t granules) noexcept {
+  // It is free again; `slices` from `base` on are dirty and the oldest of all, the rest is clean.
+  void put_back(FreeRange& node, uintptr_t base, size_t slices) noexcept {
     const uintptr_t first = node.base, last = node.end();
-    page_map.set_ends(first, node.granules, PageWord{}, nullptr);
+    page_map.set_ends(first, node.slices, PageWord{}, nullptr);
     recycle(node);
-    if (granules == 0) {
-      insert(first, (last - first) / granule_bytes, RangeState::clean);
+    if (slices == 0) {
+      insert(first, (last - first) / slice_bytes, RangeState::clean);
       return;
     }
-    const uintptr_t end = base + granules * granule_bytes;
-    if (base > first) insert(first, (base - first) / granule_bytes, RangeState::clean);
-    make_oldest(insert(base, granules, RangeState::dirty));
-    if (end < last) insert(end, (last - end) / granule_bytes, RangeState::clean);
+    const uintptr_t end = base + slices * slice_bytes;
+    if (base > first) insert(first, (base - first) / slice_bytes, RangeState::clean);
+    make_oldest(insert(base, slices, RangeState::dirty));
+    if (end < last) insert(end, (last - end) / slice_bytes, RangeState::clean);
   }
 
   void make_oldest(FreeRange& node) noexcept {
@@ -192,7 +191,7 @@ class FreeRanges {
     if (spare_nodes_left_ > 0) {
       FreeRange& holder = fresh[--count];
       holder.left = spare_nodes_;
-      holder.granules = spare_nodes_left_;
+      holder.slices = spare_nodes_left_;
       holder.right = holder_;
       holder_ = &holder;
     }
@@ -207,23 +206,23 @@ class FreeRanges {
     return state == RangeState::dirty ? dirty_ : clean_;
   }
   TALUS_USUAL void show(FreeRange& node) noexcept {
-    page_map.set_ends(node.base, node.granules, PageWord{}, &node);
+    page_map.set_ends(node.base, node.slices, PageWord{}, &node);
     index_of(node.state).insert(node);
   }
   // The node keeps its place in the order of age.
   TALUS_USUAL void hide(FreeRange& node) noexcept {
     index_of(node.state).remove(node);
-    page_map.set_ends(node.base, node.granules, PageWord{}, nullptr);
+    page_map.set_ends(node.base, node.slices, PageWord{}, nullptr);
   }
-  // A range that is shown, and loses or gains granules at its ends.
-  void reshape(FreeRange& node, uintptr_t base, size_t granules) noexcept {
+  // A range that is shown, and loses or gains slices at its ends.
+  void reshape(FreeRange& node, uintptr_t base, size_t slices) noexcept {
     node.refused_in = 0;
-    index_of(node.state).resize(node, base, granules);
-    page_map.set_ends(base, granules, PageWord{}, &node);
+    index_of(node.state).resize(node, base, slices);
+    page_map.set_ends(base, slices, PageWord{}, &node);
   }
   // A range takes in what lies beside it, and its neighbour there, if that is free, too.
   void absorb(FreeRange& keeper, uintptr_t base, size_t joined, FreeRange* neighbour) noexcept {
-    page_map.set_ends(keeper.base, keeper.granules, PageWord{}, nullptr);
+    page_map.set_ends(keeper.base, keeper.slices, PageWord{}, nullptr);
     if (neighbour != nullptr) {
       hide(*neighbour);
       forget(*neighbour);
@@ -260,7 +259,7 @@ class FreeRanges {
     FreeRange& holder = *holder_;
     holder_ = holder.right;
     spare_nodes_ = holder.left;
-    spare_nodes_left_ = holder.granules;
+    spare_nodes_left_ = holder.slices;
     holder = FreeRange{};
     return holder;
   }

@@ -102,7 +102,7 @@ class GivingBack : public NodeSupply {
       if (purge.range == nullptr || purge.thread == caller) continue;
       FreeRange& range = *purge.range;
       end_purge(purge);
-      put_back(range, range.base, range.granules);
+      put_back(range, range.base, range.slices);
     }
   }
 
@@ -113,9 +113,9 @@ class GivingBack : public NodeSupply {
     if (dirty_bytes() > most) purge(held, dirty_bytes() - most, Haste::urgent);
   }
   // Above the soft limit, pages are given back before new ones are touched.
-  void keep_soft_limit(Locked& held, size_t granules) noexcept {
+  void keep_soft_limit(Locked& held, size_t slices) noexcept {
     const size_t soft = soft_limit();
-    const size_t given = counters_.given_bytes + granules * granule_bytes;
+    const size_t given = counters_.given_bytes + slices * slice_bytes;
     if (TALUS_LIKELY(given + dirty_bytes() <= soft)) return;
     trim_unless_refused(held, given < soft ? soft - given : 0);
     press();  // slabs may have pages to give, too
@@ -126,9 +126,9 @@ class GivingBack : public NodeSupply {
     if (dirty_bytes() > soft / 32 && is_above_soft_limit(held)) keep_soft_limit(held, 0);
   }
   // What whoever is about to take so much untouched memory does first. Others may be let in.
-  TALUS_USUAL void make_way(Locked& held, size_t granules) noexcept {
-    keep_soft_limit(held, granules);
-    keep_bound(held, counters_.given_bytes + granules * granule_bytes);
+  TALUS_USUAL void make_way(Locked& held, size_t slices) noexcept {
+    keep_soft_limit(held, slices);
+    keep_bound(held, counters_.given_bytes + slices * slice_bytes);
   }
   // Purges a part of a free range, outside the lock; there are nodes. False: the kernel refused, or
   // did a part of it; it is dirty.
@@ -136,14 +136,14 @@ class GivingBack : public NodeSupply {
   // by piece keeps its table of small pages, and is touched by small pages from then on. Linux
   // drops an empty table in a call that covers all of it, from 6.14 on.
   TALUS_USUAL bool purge_piece(Locked& held, FreeRange& from, const PurgePiece& piece) noexcept {
-    const size_t place_bytes = arenas_.provider() == nullptr ? arena_alignment : granule_bytes;
-    FreeRange& node = take_out(from, piece.base, piece.granules, place_bytes);
+    const size_t place_bytes = arenas_.provider() == nullptr ? arena_alignment : slice_bytes;
+    FreeRange& node = take_out(from, piece.base, piece.slices, place_bytes);
     Purge& purge = begin_purge(node);
     held.give_for_a_while();
     const bool done = arenas_.purge(node.base, node.bytes());
     held.take_again();
     end_purge(purge);
-    put_back(node, piece.base, done ? 0 : piece.granules);
+    put_back(node, piece.base, done ? 0 : piece.slices);
     return done;
   }
 
@@ -154,8 +154,8 @@ class GivingBack : public NodeSupply {
       FreeRange* range = next_clean(base);
       if (range == nullptr) return;
       base = range->base;
-      size_t rest = (round_up(base, arena_alignment) - base) / granule_bytes;
-      if (rest > range->granules) rest = range->granules;
+      size_t rest = (round_up(base, arena_alignment) - base) / slice_bytes;
+      if (rest > range->slices) rest = range->slices;
       if (rest != 0 && arenas_.is_huge(base)) purge_piece(held, *range, PurgePiece{base, rest});
     }
   }
@@ -184,7 +184,7 @@ class GivingBack : public NodeSupply {
         continue;
       }
       refusals = 0;
-      const size_t bytes = piece.granules * granule_bytes;
+      const size_t bytes = piece.slices * slice_bytes;
       purged += bytes;
       retention_.give_away(bytes);
       count_purged(held, bytes, 1);
@@ -227,7 +227,7 @@ class GivingBack : public NodeSupply {
     purged_with_map_ = 0;
     for (FreeRange* range = next_clean(0); range != nullptr; range = next_clean(range->base)) {
       if (range->bytes() >= map_drop_bytes) {
-        page_map.drop_pages_within(range->base, range->granules);
+        page_map.drop_pages_within(range->base, range->slices);
       }
     }
   }
@@ -236,7 +236,7 @@ class GivingBack : public NodeSupply {
 
   static constexpr size_t purgers_max = 16;  // threads that purge at a time
   // So many pieces one after the other, and the kernel is not asked again for a while: the program
-  // may keep all of its memory locked. A granule takes several, and ranges of one lie together.
+  // may keep all of its memory locked. A slice takes several, and ranges of one lie together.
   static constexpr size_t refusals_max = 64;
   static constexpr uint64_t refusal_pause_ms = 100;
   // So long a range that was refused whole is left alone.

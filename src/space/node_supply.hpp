@@ -24,7 +24,7 @@ class NodeSupply : public FreeRanges {
   const SpaceCounters& counters() const noexcept { return counters_; }
 
  protected:
-  // Sets aside what the invariant asks for. False: there is no memory. May take a granule out of a
+  // Sets aside what the invariant asks for. False: there is no memory. May take a slice out of a
   // free range; setting aside touches nothing.
   TALUS_USUAL bool supply_nodes() noexcept {
     const size_t needed = given_count_ + reserve;
@@ -45,16 +45,16 @@ class NodeSupply : public FreeRanges {
   size_t given_count_ = 0;  // ranges with users, at least
 
  private:
-  // Without the kernel: one granule of a free range becomes nodes. Needs no node itself.
+  // Without the kernel: one slice of a free range becomes nodes. Needs no node itself.
   FreeRange* nodes_from_range(size_t& nodes) noexcept {
     FreeRange* range = find_clean(1);
     if (range == nullptr) range = find_dirty(1);
     if (range == nullptr) return nullptr;
-    if (!arenas_.commit(range->base, granule_bytes, range->end())) return nullptr;
+    if (!arenas_.commit(range->base, slice_bytes, range->end())) return nullptr;
     auto* fresh = reinterpret_cast<FreeRange*>(range->base);
-    if (range->state == RangeState::dirty) clear_bytes(fresh, granule_bytes);
-    nodes = granule_bytes / sizeof(FreeRange);
-    counters_.given_bytes += granule_bytes;
+    if (range->state == RangeState::dirty) clear_bytes(fresh, slice_bytes);
+    nodes = slice_bytes / sizeof(FreeRange);
+    counters_.given_bytes += slice_bytes;
     carve(*range, range->base, 1);
     return fresh;
   }

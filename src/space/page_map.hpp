@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // space/page_map: from any address to who owns it.
 //
-// Owns: for every granule a word that free() reads (owner and a tag) and a descriptor pointer that
-// slow paths read. A leaf has these for granules that follow each other:
+// Owns: for every slice a word that free() reads (owner and a tag) and a descriptor pointer that
+// slow paths read. A leaf has these for slices that follow each other:
 //
 //   leaf      | words of 4 bytes | descriptors of 8 bytes |
-//   address   | unused 16 | root index 16 | granule in leaf 16 | offset in granule 16 |
+//   address   | unused 16 | root index 16 | slice in leaf 16 | offset in slice 16 |
 //
 // The window is one leaf for 32 GiB of addresses around its own, which is where the kernel has
 // arenas, too. It is found without a look at the root: a block's address tells the processor where
@@ -15,8 +15,8 @@
 //
 // Invariants: the root holds the distance from a static zero leaf, and a window without bias holds
 // no address, so all-zero storage is valid: an address that is nobody's reads as word 0. The window
-// is made before any leaf, or never. Words of granules that lie inside a large block or a free
-// range (neither first nor last) are 0. Pages of the map that know only such granules of large free
+// is made before any leaf, or never. Words of slices that lie inside a large block or a free
+// range (neither first nor last) are 0. Pages of the map that know only such slices of large free
 // ranges are given back: what is known costs no memory in proportion to address space.
 // Called on: any thread reads; writes happen under the space lock. Must not know: slabs, heaps.
 #ifndef TALUS_SPACE_PAGE_MAP_HPP
@@ -57,16 +57,16 @@ class PageWord {
 
 class PageMap {
  public:
-  static constexpr unsigned leaf_shift = 16;  // granules of a leaf, as a power of two
-  static constexpr size_t leaf_granules = size_t{1} << leaf_shift;
-  static constexpr unsigned root_shift = leaf_shift + granule_shift;
+  static constexpr unsigned leaf_shift = 16;  // slices of a leaf, as a power of two
+  static constexpr size_t leaf_slices = size_t{1} << leaf_shift;
+  static constexpr unsigned root_shift = leaf_shift + slice_shift;
   static constexpr size_t root_count = size_t{1} << (address_bits - root_shift);
-  static constexpr size_t granule_row_bytes = sizeof(uint32_t) + sizeof(void*);
-  static constexpr size_t leaf_bytes = leaf_granules * granule_row_bytes;
+  static constexpr size_t slice_row_bytes = sizeof(uint32_t) + sizeof(void*);
+  static constexpr size_t leaf_bytes = leaf_slices * slice_row_bytes;
   // The kernel gives addresses downwards, so most of the window lies below its own.
   static constexpr size_t window_roots = 8, window_roots_above = 1;
-  static constexpr size_t window_granules = window_roots * leaf_granules;
-  static constexpr size_t window_bytes = window_granules * granule_row_bytes;
+  static constexpr size_t window_slices = window_roots * leaf_slices;
+  static constexpr size_t window_bytes = window_slices * slice_row_bytes;
   // A process that may have fewer addresses than these has no window, which would be much of them.
   static constexpr size_t window_room_min = 128 * mib;
 
@@ -119,11 +119,11 @@ class PageMap {
     // ends at address 0 is none. What is handed out comes after the window; only while the first
     // arena is made could another thread see its bias before its memory, with a pointer that is
     // nobody's and a processor that reorders loads.
-    const size_t index = (address >> granule_shift) + window_bias_.load_relaxed();  // [hint] Place
-    if (TALUS_UNLIKELY(index < ~window_granules + 1)) return false;
+    const size_t index = (address >> slice_shift) + window_bias_.load_relaxed();  // [hint] Place
+    if (TALUS_UNLIKELY(index < ~window_slices + 1)) return false;
     char* words_end = window_words_end_.load_relaxed();  // [hint] as Place
-    place = Place{words_end, words_end + window_granules * sizeof(void*),
-                  static_cast<ptrdiff_t>(index)};
+    place =
+        Place{words_end, words_end + window_slices * sizeof(void*), static_cast<ptrdiff_t>(index)};
     return true;
   }
   TALUS_FAST Place place_of(uintptr_t address) const noexcept {
@@ -141,7 +141,7 @@ class PageMap {
     return covers(address) ? far_place_of(address).word() : PageWord{};
   }
 
-  // What was registered for the granule of this address, or null.
+  // What was registered for the slice of this address, or null.
   TALUS_USUAL void* descriptor_of(uintptr_t address) const noexcept {
     Place place;
     if (TALUS_LIKELY(find_near(address, place))) return place.descriptor();
@@ -157,7 +157,7 @@ class PageMap {
   Piece window() const noexcept {
     const char* words_end = window_words_end_.load_relaxed();  // [stat]
     if (words_end == nullptr) return {};
-    return {words_end - window_granules * sizeof(uint32_t), window_bytes};
+    return {words_end - window_slices * sizeof(uint32_t), window_bytes};
   }
   Piece leaf_of(uintptr_t address) const noexcept {
     if (is_near(address) || !has_far_leaf(address)) return {};
@@ -183,31 +183,31 @@ class PageMap {
     return true;
   }
 
-  // Sets one granule of a covered range.
+  // Sets one slice of a covered range.
   TALUS_USUAL void set(uintptr_t address, PageWord word, void* descriptor) noexcept {
     const Place place = place_of(address);
     place.descriptor_slot().store_relaxed(descriptor);  // [init] published with the block
     place.word_slot().store_relaxed(word.bits());       // [init] as above
   }
-  void set_all(uintptr_t start, size_t granules, PageWord word, void* descriptor) noexcept {
-    for (size_t i = 0; i < granules; i++) set(start + i * granule_bytes, word, descriptor);
+  void set_all(uintptr_t start, size_t slices, PageWord word, void* descriptor) noexcept {
+    for (size_t i = 0; i < slices; i++) set(start + i * slice_bytes, word, descriptor);
   }
-  // First and last granule only: what large blocks and free ranges need.
-  TALUS_USUAL void set_ends(uintptr_t start, size_t granules, PageWord word,
+  // First and last slice only: what large blocks and free ranges need.
+  TALUS_USUAL void set_ends(uintptr_t start, size_t slices, PageWord word,
                             void* descriptor) noexcept {
     set(start, word, descriptor);
-    if (granules > 1) set(start + (granules - 1) * granule_bytes, word, descriptor);
+    if (slices > 1) set(start + (slices - 1) * slice_bytes, word, descriptor);
   }
 
-  // The map's pages that know only granules between the first and the last of a free range have
+  // The map's pages that know only slices between the first and the last of a free range have
   // nothing to say, and lose their memory. Where the kernel refuses, that stays.
-  TALUS_COLD void drop_pages_within(uintptr_t start, size_t granules) noexcept {
-    const uintptr_t end = start + (granules - 1) * granule_bytes;
+  TALUS_COLD void drop_pages_within(uintptr_t start, size_t slices) noexcept {
+    const uintptr_t end = start + (slices - 1) * slice_bytes;
     uintptr_t next = 0;
-    for (uintptr_t from = start + granule_bytes; from < end; from = next) {
+    for (uintptr_t from = start + slice_bytes; from < end; from = next) {
       next = round_down(from, uintptr_t{1} << root_shift) + (uintptr_t{1} << root_shift);
       if (next > end) next = end;
-      const Place first = place_of(from), last = place_of(next - granule_bytes);
+      const Place first = place_of(from), last = place_of(next - slice_bytes);
       drop_whole_pages(&first.word_slot(), &last.word_slot() + 1);
       drop_whole_pages(&first.descriptor_slot(), &last.descriptor_slot() + 1);
     }
@@ -221,7 +221,7 @@ class PageMap {
     if (first < last) os::System::purge(reinterpret_cast<void*>(first), last - first);
   }
   static constexpr ptrdiff_t index_in_leaf(uintptr_t address) noexcept {
-    return static_cast<uint32_t>(address) >> granule_shift;
+    return static_cast<uint32_t>(address) >> slice_shift;
   }
   bool is_near(uintptr_t address) const noexcept {
     Place place;
@@ -237,7 +237,7 @@ class PageMap {
   }
   Place far_place_of(uintptr_t address) const noexcept {
     char* leaf = far_leaf_of(address);
-    return Place{leaf, leaf + leaf_granules * sizeof(uint32_t), index_in_leaf(address)};
+    return Place{leaf, leaf + leaf_slices * sizeof(uint32_t), index_in_leaf(address)};
   }
 
   // Without memory for it, or room, all addresses are far.
@@ -250,15 +250,15 @@ class PageMap {
     const uintptr_t root = reinterpret_cast<uintptr_t>(window) >> root_shift;
     uintptr_t end = root + window_roots_above + 1;
     if (end < window_roots) end = window_roots;
-    window_words_end_.store_relaxed(window + window_granules * sizeof(uint32_t));  // [init]
+    window_words_end_.store_relaxed(window + window_slices * sizeof(uint32_t));  // [init]
     window_bias_.store_release(~(end << leaf_shift) + 1);  // last: from here on it is looked into
   }
 
-  Atomic<size_t> window_bias_;  // less the number of the granule behind its last; 0: no window
+  Atomic<size_t> window_bias_;  // less the number of the slice behind its last; 0: no window
   Atomic<char*> window_words_end_;
   bool is_window_settled_ = false;  // there is one, or there will be none
   Atomic<uintptr_t> root_[root_count];
-  uint32_t zero_words_[leaf_granules] = {};
+  uint32_t zero_words_[leaf_slices] = {};
 };
 
 }  // namespace talus

@@ -17,7 +17,7 @@ struct ProvidedRange {
   size_t bytes = 0;
 };
 
-// All of it is constant. Bases and bytes are multiples of a granule.
+// All of it is constant. Bases and bytes are multiples of a slice.
 struct PageProvider {
   // Addresses for at least `bytes_min` and, if it can, `bytes_wished`, at a multiple of
   // arena_alignment; no two ranges touch each other, or any other arena.

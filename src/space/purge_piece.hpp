@@ -5,7 +5,7 @@
 // never busy for long, and tears none; urgent purging takes more in one call, and twice as much in
 // the next as long as the kernel finds little to do there: where few pages were ever touched, the
 // calls are what costs. Where the kernel refuses (pages that a program locked in memory, and freed)
-// the next piece is half as large, down to a granule, so that all the rest goes. A granule that is
+// the next piece is half as large, down to a slice, so that all the rest goes. A slice that is
 // refused is passed over. Around it pieces of huge pages go, too: the lock has torn these already.
 // Called on: under the space lock. Must not know: why memory goes.
 #ifndef TALUS_SPACE_PURGE_PIECE_HPP
@@ -18,7 +18,7 @@ namespace talus {
 
 struct PurgePiece {
   uintptr_t base = 0;  // 0: the range is better left alone
-  size_t granules = 0;
+  size_t slices = 0;
 };
 
 // How much one call may take.
@@ -43,8 +43,8 @@ class PurgePace {
   }
   void note_refusal(const PurgePiece& piece) noexcept {
     refused_ = piece.base;
-    if (piece.granules == 1) passed_over_ = piece.base;
-    most_ = piece.granules > 1 ? piece.granules / 2 * granule_bytes : granule_bytes;
+    if (piece.slices == 1) passed_over_ = piece.base;
+    most_ = piece.slices > 1 ? piece.slices / 2 * slice_bytes : slice_bytes;
   }
   // Where pieces of this range end.
   uintptr_t end_in(const FreeRange& range) const noexcept {
@@ -64,7 +64,7 @@ class PurgePace {
   uint64_t last_ns_;
   size_t most_ = urgent_piece_bytes;
   uintptr_t refused_ = 0;      // where the last refused piece began; 0: none was
-  uintptr_t passed_over_ = 0;  // the granule that was refused last
+  uintptr_t passed_over_ = 0;  // the slice that was refused last
 };
 
 // From the end of the range. `is_huge`: huge pages were asked for where it begins.
@@ -85,9 +85,9 @@ inline PurgePiece choose_piece(const FreeRange& range, size_t bytes_wanted, cons
     if (base < range.base || base > end) base = range.base;
     // Patient purging leaves what is in use; urgent purging saves calls.
     const bool is_exact = haste == Haste::patient && end - base > bytes_wanted;
-    if (is_exact) base = end - round_up(bytes_wanted, granule_bytes);
+    if (is_exact) base = end - round_up(bytes_wanted, slice_bytes);
   }
-  return PurgePiece{base, (end - base) / granule_bytes};
+  return PurgePiece{base, (end - base) / slice_bytes};
 }
 
 }  // namespace talus

@@ -12,7 +12,7 @@ namespace talus {
 // A range that was given out. `base` 0 means there was no memory.
 struct Range {
   uintptr_t base = 0;
-  size_t granules = 0;
+  size_t slices = 0;
   Zeroed zeroed = Zeroed::no;  // all its bytes read as zero
 };
 

@@ -3,7 +3,7 @@
 // enough is found quickly.
 //
 // Owns: a treap (Seidel and Aragon 1996) of FreeRange nodes ordered by base, where each node knows
-// the largest range of those below it and its own. A range that loses or gains granules at an end
+// the largest range of those below it and its own. A range that loses or gains slices at an end
 // keeps its place. Priorities are mixed addresses, so the shape is balanced in expectation.
 // Invariant: is_sound(). Called on: under the space lock. Must not know: pages or the kernel.
 #ifndef TALUS_SPACE_RANGE_INDEX_HPP
@@ -21,34 +21,34 @@ enum class RangeState : uint8_t {
 };
 
 struct FreeRange {
-  uintptr_t base = 0;  // address of the first granule
-  size_t granules = 0;
+  uintptr_t base = 0;  // address of the first slice
+  size_t slices = 0;
   FreeRange* left = nullptr;    // in the treap: lower addresses
   FreeRange* right = nullptr;   // higher addresses; also links unused nodes
   FreeRange* parent = nullptr;  // null: the root, or in no treap
   FreeRange* older = nullptr;   // dirty ranges in the order of their release
   FreeRange* newer = nullptr;
-  uint32_t granules_most = 0;  // in the treap: of this range and all below
-  uint16_t priority = 0;       // in the treap: not below that of its children
+  uint32_t slices_most = 0;  // in the treap: of this range and all below
+  uint16_t priority = 0;     // in the treap: not below that of its children
   RangeState state = RangeState::unused;
   uint8_t refused_in = 0;  // dirty: the turn in which the kernel refused all of it; 0: none
 
-  uintptr_t end() const noexcept { return base + granules * granule_bytes; }
-  size_t bytes() const noexcept { return granules * granule_bytes; }
+  uintptr_t end() const noexcept { return base + slices * slice_bytes; }
+  size_t bytes() const noexcept { return slices * slice_bytes; }
 };
 static_assert(sizeof(FreeRange) == cache_line_bytes, "a range is one line");
-static_assert(address_bits - granule_shift <= 32, "granules of a range fit 32 bits");
+static_assert(address_bits - slice_shift <= 32, "slices of a range fit 32 bits");
 
 class RangeIndex {
  public:
-  // The range of at least this many granules at the highest address; null: none.
-  TALUS_USUAL FreeRange* highest_fit(size_t granules) const noexcept {
-    if (most_of(root_) < granules) return nullptr;
+  // The range of at least this many slices at the highest address; null: none.
+  TALUS_USUAL FreeRange* highest_fit(size_t slices) const noexcept {
+    if (most_of(root_) < slices) return nullptr;
     FreeRange* at = root_;
     for (;;) {
-      if (most_of(at->right) >= granules) {
+      if (most_of(at->right) >= slices) {
         at = at->right;
-      } else if (at->granules >= granules) {
+      } else if (at->slices >= slices) {
         return at;
       } else {
         at = at->left;
@@ -71,19 +71,19 @@ class RangeIndex {
   }
 
   void insert(FreeRange& node) noexcept {
-    const auto granules = static_cast<uint32_t>(node.granules);
+    const auto slices = static_cast<uint32_t>(node.slices);
     node.priority = static_cast<uint16_t>(mix_bits(node.base));
-    node.granules_most = granules;
+    node.slices_most = slices;
     FreeRange** link = &root_;
     while (*link != nullptr) {
       FreeRange& above = **link;
-      if (above.granules_most < granules) above.granules_most = granules;
+      if (above.slices_most < slices) above.slices_most = slices;
       node.parent = &above;
       link = node.base < above.base ? &above.left : &above.right;
     }
     *link = &node;
     while (node.parent != nullptr && node.parent->priority < node.priority) rise(node);
-    granules_ += granules;
+    slices_ += slices;
     count_++;
   }
 
@@ -96,36 +96,36 @@ class RangeIndex {
     if (child != nullptr) child->parent = node.parent;
     refresh_from(node.parent);
     node.left = node.right = node.parent = nullptr;
-    granules_ -= node.granules;
+    slices_ -= node.slices;
     count_--;
   }
 
   // A range begins and ends elsewhere now, but between the same neighbours.
-  void resize(FreeRange& node, uintptr_t base, size_t granules) noexcept {
-    granules_ += granules - node.granules;
+  void resize(FreeRange& node, uintptr_t base, size_t slices) noexcept {
+    slices_ += slices - node.slices;
     node.base = base;
-    node.granules = granules;
+    node.slices = slices;
     refresh_from(&node);
   }
 
-  size_t bytes() const noexcept { return granules_ * granule_bytes; }
+  size_t bytes() const noexcept { return slices_ * slice_bytes; }
   size_t count() const noexcept { return count_; }
 
   // Order and heap property hold everywhere, what nodes know of those below is true, and the totals
   // are those of the nodes.
   bool is_sound() const noexcept {
-    size_t granules = 0, count = 0;
-    return is_sound_below(root_, nullptr, 0, UINTPTR_MAX, granules, count) &&
-           granules == granules_ && count == count_;
+    size_t slices = 0, count = 0;
+    return is_sound_below(root_, nullptr, 0, UINTPTR_MAX, slices, count) && slices == slices_ &&
+           count == count_;
   }
 
  private:
   static uint32_t most_of(const FreeRange* tree) noexcept {
-    return tree == nullptr ? 0 : tree->granules_most;
+    return tree == nullptr ? 0 : tree->slices_most;
   }
   static uint32_t most_at(const FreeRange& node) noexcept {
     const uint32_t left = most_of(node.left), right = most_of(node.right);
-    const auto own = static_cast<uint32_t>(node.granules);
+    const auto own = static_cast<uint32_t>(node.slices);
     const uint32_t below = left > right ? left : right;
     return own > below ? own : below;
   }
@@ -133,8 +133,8 @@ class RangeIndex {
   static void refresh_from(FreeRange* at) noexcept {
     for (; at != nullptr; at = at->parent) {
       const uint32_t most = most_at(*at);
-      if (most == at->granules_most) return;
-      at->granules_most = most;
+      if (most == at->slices_most) return;
+      at->slices_most = most;
     }
   }
   FreeRange*& link_to(const FreeRange& node) noexcept {
@@ -151,24 +151,24 @@ class RangeIndex {
     inner = &above;
     node.parent = above.parent;
     above.parent = &node;
-    node.granules_most = above.granules_most;
-    above.granules_most = most_at(above);
+    node.slices_most = above.slices_most;
+    above.slices_most = most_at(above);
   }
 
   static bool is_sound_below(const FreeRange* node, const FreeRange* parent, uintptr_t low,
-                             uintptr_t high, size_t& granules, size_t& count) noexcept {
+                             uintptr_t high, size_t& slices, size_t& count) noexcept {
     if (node == nullptr) return true;
-    granules += node->granules;
+    slices += node->slices;
     count++;
     const bool is_placed = node->parent == parent && low <= node->base && node->end() <= high;
     const bool is_balanced = parent == nullptr || parent->priority >= node->priority;
-    return is_placed && is_balanced && node->granules_most == most_at(*node) &&
-           is_sound_below(node->left, node, low, node->base, granules, count) &&
-           is_sound_below(node->right, node, node->end(), high, granules, count);
+    return is_placed && is_balanced && node->slices_most == most_at(*node) &&
+           is_sound_below(node->left, node, low, node->base, slices, count) &&
+           is_sound_below(node->right, node, node->end(), high, slices, count);
   }
 
   FreeRange* root_ = nullptr;
-  size_t granules_ = 0;
+  size_t slices_ = 0;
   size_t count_ = 0;
 };
 

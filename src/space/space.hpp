@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// space: the face of address space. Gives ranges of granules to heaps and takes them back.
+// space: the face of address space. Gives ranges of slices to heaps and takes them back.
 //
 // Owns: arenas (reserved from the kernel, never returned), the page map, free ranges and metadata.
 // A request takes the dirty range at the highest address, where arenas are oldest, else one with a
@@ -7,7 +7,7 @@
 // as hundreds of fast paths, so touched memory is reused before untouched, and what is used stays
 // together. What is free and touched goes back to the kernel, oldest first, when it is surplus or
 // exceeds a bound (space/retention.hpp), or the soft limit.
-// Invariant: a granule belongs to one free range or to one user; what is given never exceeds the
+// Invariant: a slice belongs to one free range or to one user; what is given never exceeds the
 // hard limit. Called on: any thread, under the one lock; the kernel is mostly entered outside it.
 // Must not know: slabs, heaps, threads.
 #ifndef TALUS_SPACE_SPACE_HPP
@@ -23,15 +23,15 @@ namespace talus {
 
 // Where a range is to begin, `phase` bytes behind a multiple of `alignment`, and how it is filled.
 struct Placing {
-  size_t alignment = granule_bytes;
+  size_t alignment = slice_bytes;
   Filling filling = Filling::unknown;
-  size_t phase = 0;      // a multiple of a granule, less than the alignment
+  size_t phase = 0;      // a multiple of a slice, less than the alignment
   bool is_wish = false;  // touched memory may serve wherever it begins
 
-  // Of a range of so many granules: what its neighbours leave of huge pages counts, too.
-  Filling filling_of(size_t granules) const noexcept {
-    const size_t bytes = granules * granule_bytes;
-    if (TALUS_LIKELY(alignment == granule_bytes) || is_wish) return filling;
+  // Of a range of so many slices: what its neighbours leave of huge pages counts, too.
+  Filling filling_of(size_t slices) const noexcept {
+    const size_t bytes = slices * slice_bytes;
+    if (TALUS_LIKELY(alignment == slice_bytes) || is_wish) return filling;
     if (filling != Filling::unknown || bytes >= arena_alignment) return filling;
     const size_t room = round_up(bytes, alignment);
     return bytes < room - room / 4 ? Filling::apart : filling;
@@ -42,56 +42,55 @@ class Space : public GivingBack {
  public:
   Lock& lock() noexcept { return lock_; }
 
-  // Takes `granules`. Base 0: no memory, nothing changed.
-  TALUS_USUAL Range take(Locked& held, size_t granules, const Placing& placing) noexcept {
+  // Takes `slices`. Base 0: no memory, nothing changed.
+  TALUS_USUAL Range take(Locked& held, size_t slices, const Placing& placing) noexcept {
     size_t alignment = placing.alignment, phase = placing.phase;
-    const Filling filling = placing.filling_of(granules);
-    const size_t slack = alignment > granule_bytes ? alignment / granule_bytes - 1 : 0;
-    const size_t wanted = granules + slack;
+    const Filling filling = placing.filling_of(slices);
+    const size_t slack = alignment > slice_bytes ? alignment / slice_bytes - 1 : 0;
+    const size_t wanted = slices + slack;
     if (!supply_nodes()) return {};
-    if (wanted < granules || wanted > (size_t{1} << (address_bits - granule_shift))) return {};
-    if (!is_within_limit(granules)) return {};
+    if (wanted < slices || wanted > (size_t{1} << (address_bits - slice_shift))) return {};
+    if (!is_within_limit(slices)) return {};
     FreeRange* fit = find_dirty(wanted);
-    if (fit == nullptr && slack != 0) fit = find_aligned(granules, alignment, phase);
+    if (fit == nullptr && slack != 0) fit = find_aligned(slices, alignment, phase);
     // What would only be good to have is worth no untouched pages.
-    if (fit == nullptr && placing.is_wish && (fit = find_dirty(granules)) != nullptr) {
-      alignment = granule_bytes;
+    if (fit == nullptr && placing.is_wish && (fit = find_dirty(slices)) != nullptr) {
+      alignment = slice_bytes;
       phase = 0;
     }
     if (fit == nullptr) {
-      make_way(held, granules);
-      const bool is_anywhere = alignment == granule_bytes || placing.is_wish;
+      make_way(held, slices);
+      const bool is_anywhere = alignment == slice_bytes || placing.is_wish;
       if (is_anywhere && arenas_.provider() == nullptr) {
-        if (!supply_nodes() || !is_within_limit(granules)) return {};  // as below
-        const RangePair pair = find_pair(granules);
-        if (pair.dirty != nullptr) return take_pair(pair, granules, filling);
+        if (!supply_nodes() || !is_within_limit(slices)) return {};  // as below
+        const RangePair pair = find_pair(slices);
+        if (pair.dirty != nullptr) return take_pair(pair, slices, filling);
       }
       fit = find(wanted);
       // Ranges that only differ in their pages may make room together.
       if (fit == nullptr && !grow(wanted, filling)) purge(held, dirty_bytes(), Haste::urgent);
       // The lock was given up in between: others may have used what was set aside. Before find(),
       // because setting aside may itself take from a free range.
-      if (!supply_nodes() || !is_within_limit(granules)) return {};
+      if (!supply_nodes() || !is_within_limit(slices)) return {};
       fit = find(wanted);
       if (fit == nullptr) return {};
     }
     const Zeroed zeroed = fit->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
     // Slabs stand together at the upper end; what is not known to fill may grow, upwards.
-    const bool is_from_end =
-        is_for_slab(filling) && zeroed == Zeroed::no && fit->granules >= wanted;
-    uintptr_t first = is_from_end ? fit->end() - wanted * granule_bytes : fit->base;
+    const bool is_from_end = is_for_slab(filling) && zeroed == Zeroed::no && fit->slices >= wanted;
+    uintptr_t first = is_from_end ? fit->end() - wanted * slice_bytes : fit->base;
     Taker taker;
     if (zeroed == Zeroed::yes && arenas_.has_huge()) {
       taker = Taker::caller();
-      first = fresh_pages_.choose(first, fit->end(), wanted * granule_bytes, counters_.given_bytes,
+      first = fresh_pages_.choose(first, fit->end(), wanted * slice_bytes, counters_.given_bytes,
                                   taker, clean_bytes_at);
       if (first < fit->base || first >= fit->end()) fit = range_at(first);
     }
     const uintptr_t base = round_up(first - phase, alignment) + phase;
-    const uintptr_t end = base + granules * granule_bytes;
+    const uintptr_t end = base + slices * slice_bytes;
     const uintptr_t clean_end = fit->end();
     if (!arenas_.commit(base, end - base, clean_end)) return {};
-    take_from(*fit, base, granules);
+    take_from(*fit, base, slices);
     if (zeroed == Zeroed::yes && arenas_.provider() == nullptr) {
       arenas_.begin_use(base, end, clean_end, filling, counters_.given_bytes,
                         counters_.reserved_bytes, metadata_);
@@ -100,68 +99,68 @@ class Space : public GivingBack {
       }
     }
     given_count_++;
-    return Range{base, granules, zeroed};
+    return Range{base, slices, zeroed};
   }
   // The same at a multiple of `alignment` bytes.
-  TALUS_USUAL Range take(Locked& held, size_t granules, size_t alignment = granule_bytes,
+  TALUS_USUAL Range take(Locked& held, size_t slices, size_t alignment = slice_bytes,
                          Filling filling = Filling::unknown) noexcept {
-    return take(held, granules, Placing{alignment, filling});
+    return take(held, slices, Placing{alignment, filling});
   }
 
-  // Takes up to `granules` (at least `granules_min`) that start at `base`, if they are free: how a
+  // Takes up to `slices` (at least `slices_min`) that start at `base`, if they are free: how a
   // block grows in place. Returns what it took; `zeroed` as in take(). May enter the kernel, as
   // take() does before it takes untouched memory.
-  Range take_at(Locked& held, uintptr_t base, size_t granules_min, size_t granules) noexcept {
-    FreeRange* at = free_at(base, granules_min);
+  Range take_at(Locked& held, uintptr_t base, size_t slices_min, size_t slices) noexcept {
+    FreeRange* at = free_at(base, slices_min);
     if (at != nullptr && at->state == RangeState::clean) {
-      const size_t more = at->granules < granules ? at->granules : granules;
+      const size_t more = at->slices < slices ? at->slices : slices;
       make_way(held, more);
-      at = free_at(base, granules_min);  // others may have taken it meanwhile
+      at = free_at(base, slices_min);  // others may have taken it meanwhile
     }
     if (at == nullptr) return {};
-    if (at->granules < granules) granules = at->granules;
+    if (at->slices < slices) slices = at->slices;
     const auto may_have = [this, base, at](size_t count) noexcept {
-      return is_within_limit(count) && arenas_.commit(base, count * granule_bytes, at->end());
+      return is_within_limit(count) && arenas_.commit(base, count * slice_bytes, at->end());
     };
-    if (!may_have(granules)) {
-      granules = granules_min;
-      if (!may_have(granules)) return {};
+    if (!may_have(slices)) {
+      slices = slices_min;
+      if (!may_have(slices)) return {};
     }
     const Zeroed zeroed = at->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
     const uintptr_t free_end = at->end();
-    take_from(*at, base, granules);
+    take_from(*at, base, slices);
     if (zeroed == Zeroed::yes && arenas_.provider() == nullptr) {
-      arenas_.begin_use(base, base + granules * granule_bytes, free_end, Filling::unknown,
+      arenas_.begin_use(base, base + slices * slice_bytes, free_end, Filling::unknown,
                         counters_.given_bytes, counters_.reserved_bytes, metadata_);
     }
-    return Range{base, granules, zeroed};
+    return Range{base, slices, zeroed};
   }
 
   // Contents were moved from one range with users to another, as in space/arenas.hpp.
   void note_moved(Locked&, const Range& from, const Range& to, bool is_filled) noexcept {
-    arenas_.note_moved(from.base, from.base + from.granules * granule_bytes, to.base,
-                       to.base + to.granules * granule_bytes, is_filled, counters_.given_bytes,
+    arenas_.note_moved(from.base, from.base + from.slices * slice_bytes, to.base,
+                       to.base + to.slices * slice_bytes, is_filled, counters_.given_bytes,
                        counters_.reserved_bytes, metadata_);
   }
   // Does the program fill a user's range with small pages, as far as its start tells, which is of a
   // huge page's size? The kernel is only asked where something follows from it.
   bool is_filled(Locked&, const Range& range) noexcept {
     if (!Arenas::is_adaptive(counters_.given_bytes)) return false;
-    const uintptr_t end = range.base + range.granules * granule_bytes;
+    const uintptr_t end = range.base + range.slices * slice_bytes;
     if (arenas_.has_huge_within(range.base, end)) return false;
     return FillProbe::is_filled(range.base);
   }
 
   // Takes a range back whose page map words are still its user's. `touched` says if any of its
   // pages may hold memory. May enter the kernel to keep the retention bounds.
-  TALUS_USUAL void give(Locked& held, uintptr_t base, size_t granules, bool touched) noexcept {
-    page_map.set_ends(base, granules, PageWord{}, nullptr);
-    counters_.given_bytes -= granules * granule_bytes;
+  TALUS_USUAL void give(Locked& held, uintptr_t base, size_t slices, bool touched) noexcept {
+    page_map.set_ends(base, slices, PageWord{}, nullptr);
+    counters_.given_bytes -= slices * slice_bytes;
     if (given_count_ > 0) given_count_--;
     const size_t surplus =
         touched ? retention_.turn_if_late(counters_.given_bytes, dirty_bytes()) : 0;
-    arenas_.end_use(base, base + granules * granule_bytes, touched);
-    insert(base, granules, touched ? RangeState::dirty : RangeState::clean);
+    arenas_.end_use(base, base + slices * slice_bytes, touched);
+    insert(base, slices, touched ? RangeState::dirty : RangeState::clean);
     if (!touched) return;
     if (surplus != 0) purge(held, surplus, Haste::patient);
     keep_bound(held, counters_.given_bytes);
@@ -172,9 +171,9 @@ class Space : public GivingBack {
   bool can_divide(Locked&) noexcept { return supply_nodes(); }
   // Gives only one end of a range back, right after can_divide(); as give(). The user keeps the
   // rest.
-  void give_part(Locked& held, uintptr_t base, size_t granules, bool touched) noexcept {
+  void give_part(Locked& held, uintptr_t base, size_t slices, bool touched) noexcept {
     given_count_++;
-    give(held, base, granules, touched);
+    give(held, base, slices, touched);
   }
 
   // Pages within a given range that hold nothing may go.
@@ -183,11 +182,11 @@ class Space : public GivingBack {
   // Zeroed memory for descriptors; null: none. When the kernel refuses, free ranges serve.
   TALUS_USUAL void* take_metadata(Locked& held, size_t bytes) noexcept {
     if (void* taken = metadata_.take(bytes, counters_.reserved_bytes)) return taken;
-    const Range range = take(held, divide_up(bytes + Metadata::chunk_head_bytes, granule_bytes));
+    const Range range = take(held, divide_up(bytes + Metadata::chunk_head_bytes, slice_bytes));
     if (range.base == 0) return nullptr;
     void* chunk = reinterpret_cast<void*>(range.base);
-    if (range.zeroed == Zeroed::no) clear_bytes(chunk, range.granules * granule_bytes);
-    metadata_.add_chunk(chunk, range.granules * granule_bytes);
+    if (range.zeroed == Zeroed::no) clear_bytes(chunk, range.slices * slice_bytes);
+    metadata_.add_chunk(chunk, range.slices * slice_bytes);
     return metadata_.take(bytes, counters_.reserved_bytes);
   }
 
@@ -201,18 +200,18 @@ class Space : public GivingBack {
   bool use_provider(Locked& held, const PageProvider& from, size_t all_bytes) noexcept {
     if (!supply_nodes()) return false;
     while (FreeRange* clean = find_clean(1)) {
-      counters_.reserved_bytes -= clean->granules * granule_bytes;
-      carve(*clean, clean->base, clean->granules);
+      counters_.reserved_bytes -= clean->slices * slice_bytes;
+      carve(*clean, clean->base, clean->slices);
     }
     arenas_.set_provider(from);
-    if (all_bytes != 0 && !grow(all_bytes / granule_bytes, Filling::unknown)) {
+    if (all_bytes != 0 && !grow(all_bytes / slice_bytes, Filling::unknown)) {
       arenas_.forget_provider();
       return false;
     }
     if (!from.holds_descriptors) return true;
-    const Range range = take(held, meta_chunk_bytes / granule_bytes);
+    const Range range = take(held, meta_chunk_bytes / slice_bytes);
     if (range.base == 0) return true;
-    metadata_.add_chunk(reinterpret_cast<void*>(range.base), range.granules * granule_bytes);
+    metadata_.add_chunk(reinterpret_cast<void*>(range.base), range.slices * slice_bytes);
     metadata_.stop_asking();
     return true;
   }
@@ -233,22 +232,22 @@ class Space : public GivingBack {
   }
 
  private:
-  FreeRange* find(size_t granules) const noexcept {
-    FreeRange* fit = find_dirty(granules);
-    return fit != nullptr ? fit : find_clean(granules);
+  FreeRange* find(size_t slices) const noexcept {
+    FreeRange* fit = find_dirty(slices);
+    return fit != nullptr ? fit : find_clean(slices);
   }
 
   // The range that begins there, if so much of it is free; else null. What is on its way to the
   // kernel is in no index until its pages are gone.
-  FreeRange* free_at(uintptr_t base, size_t granules_min) const noexcept {
+  FreeRange* free_at(uintptr_t base, size_t slices_min) const noexcept {
     FreeRange* at = range_at(base);
-    if (at == nullptr || at->base != base || at->granules < granules_min) return nullptr;
+    if (at == nullptr || at->base != base || at->slices < slices_min) return nullptr;
     return at->state == RangeState::purging ? nullptr : at;
   }
 
-  TALUS_USUAL void take_from(FreeRange& from, uintptr_t base, size_t granules) noexcept {
-    carve(from, base, granules);
-    counters_.given_bytes += granules * granule_bytes;
+  TALUS_USUAL void take_from(FreeRange& from, uintptr_t base, size_t slices) noexcept {
+    carve(from, base, slices);
+    counters_.given_bytes += slices * slice_bytes;
     retention_.note(counters_.given_bytes, dirty_bytes());
     if (counters_.given_bytes > counters_.given_peak_bytes) {
       counters_.given_peak_bytes = counters_.given_bytes;
@@ -256,28 +255,28 @@ class Space : public GivingBack {
   }
 
   // The dirty range and as much of the untouched one as is missing.
-  Range take_pair(const RangePair& pair, size_t granules, Filling filling) noexcept {
-    const uintptr_t end = pair.base + granules * granule_bytes;
+  Range take_pair(const RangePair& pair, size_t slices, Filling filling) noexcept {
+    const uintptr_t end = pair.base + slices * slice_bytes;
     const uintptr_t clean_base = pair.base < pair.dirty->base ? pair.base : pair.dirty->end();
     const uintptr_t clean_end = pair.base < pair.dirty->base ? pair.dirty->base : end;
     const uintptr_t clean_last = pair.clean->end();
-    take_from(*pair.dirty, pair.dirty->base, pair.dirty->granules);
-    take_from(*pair.clean, clean_base, (clean_end - clean_base) / granule_bytes);
+    take_from(*pair.dirty, pair.dirty->base, pair.dirty->slices);
+    take_from(*pair.clean, clean_base, (clean_end - clean_base) / slice_bytes);
     arenas_.begin_use(clean_base, clean_end, clean_last, filling, counters_.given_bytes,
                       counters_.reserved_bytes, metadata_);
     given_count_++;
-    return Range{pair.base, granules, Zeroed::no};
+    return Range{pair.base, slices, Zeroed::no};
   }
 
-  TALUS_USUAL bool is_within_limit(size_t granules) const noexcept {
+  TALUS_USUAL bool is_within_limit(size_t slices) const noexcept {
     const size_t hard = limits.hard_bytes.load_relaxed();  // [hint] may change at any time
-    return hard == 0 || counters_.given_bytes + granules * granule_bytes <= hard;
+    return hard == 0 || counters_.given_bytes + slices * slice_bytes <= hard;
   }
 
   // An arena that holds at least this much, and what is known of it has a place; base 0: the kernel
   // refused. Where addresses are scarce a large one may leave no room for that.
-  TALUS_USUAL Arena reserve_covered(size_t granules, Filling filling) noexcept {
-    const size_t bytes = granules * granule_bytes;
+  TALUS_USUAL Arena reserve_covered(size_t slices, Filling filling) noexcept {
+    const size_t bytes = slices * slice_bytes;
     Arena arena;
     for (size_t most = SIZE_MAX;; most = arena.bytes / 2) {
       arena = arenas_.reserve(bytes, filling, counters_.reserved_bytes, metadata_, most);
@@ -293,15 +292,15 @@ class Space : public GivingBack {
     }
   }
   // False: there is no memory.
-  TALUS_USUAL bool grow(size_t granules, Filling filling) noexcept {
-    const Arena arena = reserve_covered(granules, filling);
+  TALUS_USUAL bool grow(size_t slices, Filling filling) noexcept {
+    const Arena arena = reserve_covered(slices, filling);
     if (arena.base == 0) return false;
     counters_.arena_count++;
     counters_.reserved_bytes += arena.bytes;
     if (counters_.reserved_bytes > counters_.reserved_peak_bytes) {
       counters_.reserved_peak_bytes = counters_.reserved_bytes;
     }
-    insert(arena.base, arena.bytes / granule_bytes, RangeState::clean);
+    insert(arena.base, arena.bytes / slice_bytes, RangeState::clean);
     return true;
   }
 

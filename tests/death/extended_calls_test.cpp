@@ -59,7 +59,7 @@ TEST(ResizingCalls, NameThemselves) {
 // The block's start is what counts, not that of its range.
 TEST(StartInsideARange, OtherAddressesAreNoBlock) {
   char* block = static_cast<char*>(api::memalign_at(4096, 48, 300 * kib));
-  const size_t front = reinterpret_cast<uintptr_t>(block) % granule_bytes;
+  const size_t front = reinterpret_cast<uintptr_t>(block) % slice_bytes;
   ASSERT_NE(front, 0u);
   void* range = hide(block - front);
   EXPECT_FAULT(foreign_text(range, "free"), { api::free(range); });

@@ -12,8 +12,8 @@ using namespace test;
 
 constexpr size_t kept_bytes = 320 * kib;
 constexpr size_t given_bytes = 3 * mib;
-static_assert(kept_bytes <= large_kept_granules * granule_bytes &&
-              given_bytes > large_kept_granules * granule_bytes);
+static_assert(kept_bytes <= large_kept_slices * slice_bytes &&
+              given_bytes > large_kept_slices * slice_bytes);
 
 struct Large {
   void* block;

@@ -166,7 +166,7 @@ TEST_F(SmallBlock, MisalignedPointerIntoIt) {
 TEST_F(SmallBlock, PointerBehindTheLastBlockOfASlab) {
   const Slab& slab = slab_of(cache.id, block);
   const size_t used = slab.block_count * size_t{slab.block_bytes};
-  const size_t room = size_class_row(slab.class_id).slab_granules * granule_bytes;
+  const size_t room = size_class_row(slab.class_id).slab_slices * slice_bytes;
   ASSERT_LT(used, room) << "choose a size that leaves a rest";
   void* behind = reinterpret_cast<void*>(slab.base + used);
   EXPECT_FAULT(foreign_text(behind, "free"), {

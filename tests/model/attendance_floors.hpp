@@ -123,7 +123,7 @@ inline constexpr size_t class_count = 2;
 inline constexpr size_t small_class_count = class_count;  // the others have guarded lists, too
 struct SizeClass {
   size_t block_bytes;
-  uint16_t slab_granules;
+  uint16_t slab_slices;
 };
 struct SizeClassTable {
   SizeClass rows[class_count];

@@ -97,7 +97,7 @@ TEST(Batch, TakesFewerRoundTripsThanSingleCalls) {
   blocks = batch_of(64, count);
   const uint32_t batched = cache.heap->refills - before;
   EXPECT_LT(batched, single);
-  EXPECT_LE(batched, count / batch_blocks_max + count * 64 / granule_bytes + 4);
+  EXPECT_LE(batched, count / batch_blocks_max + count * 64 / slice_bytes + 4);
   api::free_batch(blocks.data(), count);
   EXPECT_EQ(test::live_bytes(), 0u);
 }

@@ -126,7 +126,7 @@ TEST(AlignedRealloc, KeepsContentsAndAlignment) {
 }
 
 TEST(AlignedAt, EveryPlaceThatBlocksCanHave) {
-  for (size_t alignment = 1; alignment <= granule_bytes; alignment *= 2) {
+  for (size_t alignment = 1; alignment <= slice_bytes; alignment *= 2) {
     size_t smallest_offset = alignment < block_alignment ? alignment : block_alignment;
     for (size_t offset = 0; offset <= 2 * alignment; offset += smallest_offset) {
       for (const size_t bytes : {size_t{0}, size_t{20}, size_t{200}, size_t{3000}, 70 * kib}) {
@@ -156,7 +156,7 @@ TEST(AlignedAt, SmallBlocksLieInSlabs) {
     test::fill_pattern(blocks.back(), 100, i);
   }
   EXPECT_EQ(collect_totals().live_large, 0u);
-  EXPECT_LE(collect_totals().slab_count, 4 * 1000 * 112 / granule_bytes + 2) << "one of 4 is right";
+  EXPECT_LE(collect_totals().slab_count, 4 * 1000 * 112 / slice_bytes + 2) << "one of 4 is right";
   EXPECT_EQ((std::set<void*>{blocks.begin(), blocks.end()}).size(), blocks.size());
   for (size_t i = 0; i < blocks.size(); i++) {
     EXPECT_TRUE(test::has_pattern(blocks[i], 100, i));
@@ -172,7 +172,7 @@ TEST(AlignedAt, BlocksWithABeginningOfTheirOwn) {
   for (const size_t wanted : {size_t{50}, size_t{5000}, 100 * kib, 900 * kib}) {
     char* block = static_cast<char*>(api::memalign_at(4096, 48, 300 * kib));
     ASSERT_NE(block, nullptr);
-    ASSERT_NE(reinterpret_cast<uintptr_t>(block) % granule_bytes, 0u);
+    ASSERT_NE(reinterpret_cast<uintptr_t>(block) % slice_bytes, 0u);
     const size_t usable = usable_size(block);
     ASSERT_GE(usable, 300 * kib);
     memset(block, 1, usable);
@@ -187,7 +187,7 @@ TEST(AlignedAt, BlocksWithABeginningOfTheirOwn) {
   // One that was kept by the thread is given out with its beginning at the front again.
   release(api::memalign_at(4096, 48, 40000));
   void* next = api::malloc(40000);
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(next) % granule_bytes, 0u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(next) % slice_bytes, 0u);
   EXPECT_EQ(usable_size(next), api::malloc_good_size(40000));
   release(next);
   EXPECT_EQ(test::live_bytes(), 0u);
@@ -198,11 +198,11 @@ TEST(AlignedAt, BlocksWithABeginningOfTheirOwn) {
 TEST(AlignedAt, OnlyTheBlockCounts) {
   test::live_bytes();
   for (const size_t bytes : {100 * kib, 2 * mib}) {
-    void* block = api::memalign_at(granule_bytes, 48, bytes);
+    void* block = api::memalign_at(slice_bytes, 48, bytes);
     ASSERT_NE(block, nullptr);
     const HeapTotals totals = collect_totals();
     EXPECT_EQ(totals.live_large, usable_size(block));
-    EXPECT_GE(totals.large_ends, granule_bytes - 48) << "what lies before it";
+    EXPECT_GE(totals.large_ends, slice_bytes - 48) << "what lies before it";
     release(block);
     EXPECT_EQ(collect_totals().live_large, 0u);
   }
@@ -217,11 +217,11 @@ TEST(AlignedAt, Errors) {
   };
   EXPECT_EQ(error_of(48, 0, 10), EINVAL);
   EXPECT_EQ(error_of(64, 8, 10), EINVAL);
-  EXPECT_EQ(error_of(2 * granule_bytes, 16, 10), EINVAL);
+  EXPECT_EQ(error_of(2 * slice_bytes, 16, 10), EINVAL);
   EXPECT_EQ(error_of(64, 16, SIZE_MAX), ENOMEM);
   EXPECT_EQ(error_of(64, 16, PTRDIFF_MAX), ENOMEM);
-  void* block = api::memalign_at(2 * granule_bytes, 4 * granule_bytes, 10);
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % (2 * granule_bytes), 0u);
+  void* block = api::memalign_at(2 * slice_bytes, 4 * slice_bytes, 10);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % (2 * slice_bytes), 0u);
   release(block);
 }
 

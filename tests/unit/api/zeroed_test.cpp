@@ -33,13 +33,13 @@ void leave_dirty(size_t bytes) {
 
 TEST(Zeroed, WholeBlocksAreZero) {
   for (const size_t bytes : {size_t{0}, size_t{1}, size_t{33}, size_t{1000}, size_t{5000},
-                             small_bytes_max, small_bytes_max + 1, 3 * granule_bytes + 5}) {
+                             small_bytes_max, small_bytes_max + 1, 3 * slice_bytes + 5}) {
     leave_dirty(bytes);
     void* block = api::calloc_whole(block_alignment, 1, bytes);
     ASSERT_NE(block, nullptr);
     EXPECT_TRUE(is_all_zero(block, 0, usable_size(block))) << bytes;
     release(block);
-    for (const size_t alignment : {size_t{1}, size_t{64}, size_t{4096}, 2 * granule_bytes}) {
+    for (const size_t alignment : {size_t{1}, size_t{64}, size_t{4096}, 2 * slice_bytes}) {
       leave_dirty(bytes);
       block = api::calloc_whole(alignment, bytes, 1);
       ASSERT_NE(block, nullptr);

@@ -64,7 +64,7 @@ TEST(SizeClass, EveryPowerOfTwoIsAClass) {
 }
 
 TEST(SizeClass, AlignedClassServesEverySizeAtEveryAlignment) {
-  for (size_t alignment = 1; alignment <= 2 * granule_bytes; alignment *= 2) {
+  for (size_t alignment = 1; alignment <= 2 * slice_bytes; alignment *= 2) {
     for (size_t size = 0; size <= medium_bytes_max + 1; size++) {
       if (!has_class(size, alignment)) continue;
       const ClassId id = class_of_aligned(size, alignment);
@@ -84,10 +84,10 @@ TEST(SizeClass, AlignedClassServesEverySizeAtEveryAlignment) {
 TEST(SizeClass, WhatHasAClassAtAnAlignment) {
   EXPECT_TRUE(has_class(0, 1));
   EXPECT_TRUE(has_class(small_bytes_max, small_bytes_max));
-  EXPECT_FALSE(has_class(small_bytes_max, granule_bytes)) << "a block of twice the size";
-  EXPECT_TRUE(has_class(small_bytes_max + 1, granule_bytes));
-  EXPECT_TRUE(has_class(medium_bytes_max, granule_bytes));
-  EXPECT_FALSE(has_class(medium_bytes_max, 2 * granule_bytes)) << "slabs lie at any granule";
+  EXPECT_FALSE(has_class(small_bytes_max, slice_bytes)) << "a block of twice the size";
+  EXPECT_TRUE(has_class(small_bytes_max + 1, slice_bytes));
+  EXPECT_TRUE(has_class(medium_bytes_max, slice_bytes));
+  EXPECT_FALSE(has_class(medium_bytes_max, 2 * slice_bytes)) << "slabs lie at any slice";
   EXPECT_FALSE(has_class(medium_bytes_max + 1, 1));
   EXPECT_FALSE(has_class(SIZE_MAX, 1));
 }
@@ -95,7 +95,7 @@ TEST(SizeClass, WhatHasAClassAtAnAlignment) {
 TEST(SizeClass, SlabsHoldTheirBlocksAndWasteLittle) {
   for (size_t index = 0; index < class_count; index++) {
     const SizeClass& row = size_class_row(class_at(index));
-    const size_t slab_bytes = row.slab_granules * granule_bytes;
+    const size_t slab_bytes = row.slab_slices * slice_bytes;
     EXPECT_GE(row.block_count, index < small_class_count ? slab_blocks_min : 1);
     EXPECT_LE(size_t{row.block_count} * row.block_bytes, slab_bytes);
     EXPECT_GT(size_t{row.block_count + 1} * row.block_bytes, slab_bytes);
@@ -110,7 +110,7 @@ TEST(SizeClass, SlabsHoldTheirBlocksAndWasteLittle) {
 TEST(SizeClass, DivisionIsExactForEveryOffsetOfEverySlab) {
   for (size_t index = 0; index < class_count; index++) {
     const SizeClass& row = size_class_row(class_at(index));
-    const size_t slab_bytes = row.slab_granules * granule_bytes;
+    const size_t slab_bytes = row.slab_slices * slice_bytes;
     size_t quotient = 0, rest = 0;
     for (size_t offset = 0; offset < slab_bytes; offset++) {
       if (divide_by_reciprocal(offset, row.reciprocal) != quotient) {
@@ -125,8 +125,8 @@ TEST(SizeClass, SumsAndMaximaAreThoseOfTheTable) {
   size_t words = 0, slab_bytes = 0;
   for (const SizeClass& row : size_class_table.rows) {
     if (row.bitmap_words > words) words = row.bitmap_words;
-    if (row.slab_granules * granule_bytes > slab_bytes) {
-      slab_bytes = row.slab_granules * granule_bytes;
+    if (row.slab_slices * slice_bytes > slab_bytes) {
+      slab_bytes = row.slab_slices * slice_bytes;
     }
   }
   EXPECT_EQ(bitmap_words_max(), words);

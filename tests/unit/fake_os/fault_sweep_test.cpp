@@ -40,7 +40,7 @@ void plan_fault(FakeCall kind, Fault fault, uint64_t call) {
 // the kernel's own might happen to be aligned, and AddressSanitizer has its shadow at 2^38.
 void use_crooked_addresses() {
   const uint64_t base = uint64_t{1} << (test::under_asan ? 45 : 38);
-  os::fake_plan.map_base.store_relaxed(base + granule_bytes);
+  os::fake_plan.map_base.store_relaxed(base + slice_bytes);
 }
 
 // In the child: the sequence under the fault, and again without.

@@ -194,7 +194,7 @@ TEST(OwnPagesAndTheKernel, NobodyGetsAHeapWhoseBlocksAreUnknown) {
     // Addresses and bookkeeping; then a leaf of the page map, which more addresses than the window
     // has need.
     fake_plan.refuse_at[test::row_of(FakeCall::map)].store_relaxed(made + 3);
-    constexpr size_t bytes = 2 * PageMap::window_granules * granule_bytes;
+    constexpr size_t bytes = 2 * PageMap::window_slices * slice_bytes;
     errno = 0;
     test::require(heap_on_node(0, TALUS_PROVIDER_OS, "unknown", bytes) == nullptr, "a heap");
     test::require(errno == ENOMEM, "errno", static_cast<size_t>(errno));

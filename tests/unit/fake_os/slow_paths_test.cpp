@@ -316,14 +316,14 @@ TEST(SlowPaths, CountingBegins) {
             "");
 }
 
-// Most free ranges that can be: every other granule, half of them purged, neighbours of every
+// Most free ranges that can be: every other slice, half of them purged, neighbours of every
 // state. None of it may need a node that is not there.
 TEST(SlowPaths, AsManyFreeRangesAsThereCanBe) {
   EXPECT_EQ(test::run_in_child([] {
               options.arena_bytes = 64 * mib;
               options.decay_ms = 3600000;
               std::vector<void*> blocks;
-              while (blocks.size() < 900) blocks.push_back(allocate_aligned(granule_bytes, 1));
+              while (blocks.size() < 900) blocks.push_back(allocate_aligned(slice_bytes, 1));
               leave_nothing();
               auto release_those = [&blocks](size_t step, size_t first) {
                 for (size_t i = first; i < blocks.size(); i += step) {
@@ -357,9 +357,9 @@ TEST(SlowPaths, ManyBlocksWhereFewWere) {
               test::require(held.count() > 250, "blocks of a MiB", held.count());
               held.release_every(1);
               std::vector<void*> blocks;
-              while (void* block = allocate_aligned(granule_bytes, 1)) blocks.push_back(block);
+              while (void* block = allocate_aligned(slice_bytes, 1)) blocks.push_back(block);
               test::child_report().measured[0] = blocks.size();
-              test::require(blocks.size() > 256 * 16 * 9 / 10, "blocks of a granule in 256 MiB",
+              test::require(blocks.size() > 256 * 16 * 9 / 10, "blocks of a slice in 256 MiB",
                             blocks.size());
               for (void* block : blocks) release(block);
               expect_all_is_well();

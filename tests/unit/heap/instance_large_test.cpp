@@ -69,7 +69,7 @@ TEST(InstanceLarge, AMoveThatAForkCutShortCountsAsTwo) {
 // A range of its own for its alignment holds a page, and stays.
 TEST(InstanceLarge, ExpandsWithinAPage) {
   talus_heap* heap = heap_with_limit(0);
-  void* block = api::heap_aligned_alloc(heap, granule_bytes, 100);
+  void* block = api::heap_aligned_alloc(heap, slice_bytes, 100);
   const size_t usable = usable_size(block);
   EXPECT_TRUE(expand(block, usable));
   EXPECT_EQ(usable_size(block), usable);

@@ -200,7 +200,7 @@ TEST(Instance, ShrinksAtItsLimit) {
   EXPECT_TRUE(test::has_pattern(large, 100, 5));
   EXPECT_EQ(usable_size(large), usable_bytes_of_large(small_bytes_max + 1));
   api::heap_free(heap, large);
-  void* aligned = api::heap_aligned_alloc(heap, granule_bytes, 5000);
+  void* aligned = api::heap_aligned_alloc(heap, slice_bytes, 5000);
   void* all = api::heap_malloc(heap, limit - usable_size(aligned));
   EXPECT_EQ(api::heap_realloc(heap, aligned, 50), aligned);
   api::heap_free(heap, all);

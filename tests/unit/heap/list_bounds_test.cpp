@@ -104,7 +104,7 @@ TEST(ListBounds, BoundMediumAndLargeBlocksThatAThreadKeepsAsWell) {
         std::vector<void*> blocks;
         for (size_t i = 0; i < 20; i++) {
           blocks.push_back(allocate(40 * kib));
-          blocks.push_back(allocate_aligned(granule_bytes, 100));  // with a range of its own
+          blocks.push_back(allocate_aligned(slice_bytes, 100));  // with a range of its own
         }
         for (void* block : blocks) {
           release(block);

@@ -308,7 +308,7 @@ TEST(Lists, AlignedBlocksAtEveryAlignment) {
   EXPECT_EQ(test::live_bytes(), 0u);
   EXPECT_EQ(allocate_aligned(size_t{1} << 47, 1), nullptr);
   EXPECT_EQ(allocate_aligned(4096, PTRDIFF_MAX), nullptr);
-  for (size_t less = 0; less < 2 * granule_bytes; less = 2 * less + 1) {
+  for (size_t less = 0; less < 2 * slice_bytes; less = 2 * less + 1) {
     release(allocate(1));  // the lists have something to give: a size that wraps is no small one
     EXPECT_EQ(allocate_aligned(64, ~size_t{0} - less), nullptr) << less;
     EXPECT_EQ(allocate_aligned(size_t{1} << 63, less), nullptr);

@@ -92,8 +92,8 @@ TEST(Medium, AFreedBlockServesTheNextOfItsSizeAndALittleLess) {
   release(first);
   void* smaller = allocate(40 * kib);
   EXPECT_NE(smaller, first) << "half of it would be wasted";
-  void* aligned = allocate_aligned(granule_bytes, 60 * kib);
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(aligned) % granule_bytes, 0u);
+  void* aligned = allocate_aligned(slice_bytes, 60 * kib);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(aligned) % slice_bytes, 0u);
   release(smaller);
   release(aligned);
   EXPECT_EQ(test::live_bytes(), 0u);
@@ -106,15 +106,15 @@ TEST(Medium, AClassThatOftenBorrowsGetsABlockOfItsOwn) {
     test::live_bytes();  // lists are empty
     if (!may_keep_more) {
       // With these and the larger block there is no room for the other one.
-      constexpr size_t most = large_kept_granules * granule_bytes;
-      size_t left = kept_bytes_most() - 2 * granule_bytes;
+      constexpr size_t most = large_kept_slices * slice_bytes;
+      size_t left = kept_bytes_most() - 2 * slice_bytes;
       std::vector<void*> blocks;
       for (; left > medium_bytes_max; left -= std::min(left, most)) {
         blocks.push_back(allocate(std::min(left, most)));
       }
       for (void* block : blocks) release(block);
-      ASSERT_EQ(cache.kept.bytes.load_relaxed(), kept_bytes_most() - 2 * granule_bytes - left);
-      ASSERT_LE(left, granule_bytes);
+      ASSERT_EQ(cache.kept.bytes.load_relaxed(), kept_bytes_most() - 2 * slice_bytes - left);
+      ASSERT_LE(left, slice_bytes);
     }
     void* larger = allocate(80 * kib);
     release(larger);
@@ -156,7 +156,7 @@ TEST(Medium, AlignedBlocksAreAligned) {
   std::vector<void*> blocks;
   for (size_t round = 0; round < 2; round++) {
     for (size_t bytes = small_bytes_max / 2; bytes <= 300 * kib; bytes += 5555) {
-      for (size_t alignment = 16; alignment <= 2 * granule_bytes; alignment *= 2) {
+      for (size_t alignment = 16; alignment <= 2 * slice_bytes; alignment *= 2) {
         void* block = allocate_aligned(alignment, bytes);
         ASSERT_EQ(reinterpret_cast<uintptr_t>(block) % alignment, 0u) << bytes;
         ASSERT_GE(usable_size(block), bytes);

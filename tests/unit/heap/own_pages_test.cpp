@@ -78,7 +78,7 @@ TEST(OwnPages, GrowAndGoBack) {
   }
   EXPECT_GE(region.committed_bytes, bytes / 3);
   for (char* block : blocks) api::free(block);
-  EXPECT_LE(region.committed_bytes, mib + granule_bytes);
+  EXPECT_LE(region.committed_bytes, mib + slice_bytes);
   auto* again = static_cast<char*>(api::heap_malloc(heap, bytes / 3));
   EXPECT_TRUE(test::is_zero(again + 2 * mib, 4 * mib)) << "its memory was given back";
   api::heap_destroy(heap);

@@ -61,7 +61,7 @@ TEST(Callbacks, AreAskedBeforeMemoryIsUsed) {
   ASSERT_NE(heap, nullptr);
   EXPECT_EQ(caller.commits, 0u);
   test::use_heap(heap, reinterpret_cast<uintptr_t>(caller.at),
-           reinterpret_cast<uintptr_t>(caller.at) + caller.bytes);
+                 reinterpret_cast<uintptr_t>(caller.at) + caller.bytes);
   EXPECT_EQ(api::heap_delete(heap), EINVAL);
   EXPECT_GT(caller.commits, 0u);
   void* large = api::heap_malloc(heap, 20 * mib);

@@ -44,11 +44,11 @@ void use_buffer(char* at, size_t bytes) {
   api::heap_destroy(heap);
 }
 
-// What the page map knows of all granules that the buffer touches.
+// What the page map knows of all slices that the buffer touches.
 std::vector<std::pair<uint32_t, void*>> words_of(const char* at, size_t bytes) {
   std::vector<std::pair<uint32_t, void*>> words;
-  const uintptr_t from = round_down(reinterpret_cast<uintptr_t>(at), granule_bytes);
-  for (uintptr_t to = from; to < reinterpret_cast<uintptr_t>(at) + bytes; to += granule_bytes) {
+  const uintptr_t from = round_down(reinterpret_cast<uintptr_t>(at), slice_bytes);
+  for (uintptr_t to = from; to < reinterpret_cast<uintptr_t>(at) + bytes; to += slice_bytes) {
     words.emplace_back(page_map.word_of(to).bits(), page_map.descriptor_of(to));
   }
   return words;
@@ -86,7 +86,7 @@ TEST(Buffer, IsNobodysAfterwards) {
   }
 }
 
-// They may have a granule in common.
+// They may have a slice in common.
 TEST(Buffer, HasNeighbours) {
   talus_heap* heaps[2];
   for (int i = 0; i < 2; i++) heaps[i] = heap_on(buffer_of(static_buffers[i], 200 * kib));

@@ -88,13 +88,13 @@ TEST(RegionInBlock, StaysItsOwnInARegionInABlock) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-// The page map names the heap in it instead, wherever a granule of the block is a whole one.
+// The page map names the heap in it instead, wherever a slice of the block is a whole one.
 TEST(RegionInBlock, LeavesTheBlockKnownToWhoHasIt) {
   talus_heap* outer = api::heap_new(nullptr);
   for (talus_heap* owner : {static_cast<talus_heap*>(nullptr), outer}) {
     for (const size_t bytes : {medium_bytes, medium_bytes * 8 / 5, large_bytes}) {
       SCOPED_TRACE(bytes);
-      std::vector<void*> buffers;  // some of the medium ones start with a granule
+      std::vector<void*> buffers;  // some of the medium ones start with a slice
       for (int i = 0; i < 5; i++) buffers.push_back(api::heap_malloc(owner, bytes));
       for (void* buffer : buffers) {
         const size_t usable = usable_size(buffer);
@@ -115,7 +115,7 @@ TEST(RegionInBlock, LeavesTheBlockKnownToWhoHasIt) {
 TEST(RegionInBlock, LeavesABlockOfARegionKnownToWhoHasIt) {
   void* buffer = allocate(large_bytes);
   talus_heap* middle = test::heap_in(buffer, large_bytes);
-  void* inner_buffer = api::heap_aligned_alloc(middle, granule_bytes, large_bytes / 2);
+  void* inner_buffer = api::heap_aligned_alloc(middle, slice_bytes, large_bytes / 2);
   ASSERT_NE(inner_buffer, nullptr);
   Inner inner{inner_buffer, large_bytes / 2};
   EXPECT_EQ(api::malloc_usable_size(inner_buffer), large_bytes / 2);

@@ -56,7 +56,7 @@ class Region : public testing::Test {
   void begin(size_t region_bytes) {
     bytes = region_bytes;
     books = Books{};
-    region = begin_region_aside<RegionHeap>(granules_of(base, base + bytes));
+    region = begin_region_aside<RegionHeap>(slices_of(base, base + bytes));
     ASSERT_NE(region, nullptr);
     place_region(*region, base, base + bytes, source);
     region->has_page_words = false;
@@ -185,7 +185,7 @@ TEST_F(Region, GivesMemoryBackBeyondAnEighth) {
   EXPECT_LE(region->committed_bytes, 24 * mib);
   EXPECT_GT(books.purges, 0u);
   for (size_t i = 1; i < 32; i += 2) give_to_region(*region, blocks[i], units);
-  EXPECT_LE(region->committed_bytes, 2 * mib + granule_bytes);
+  EXPECT_LE(region->committed_bytes, 2 * mib + slice_bytes);
   expect_sound(*region, {});
 }
 
@@ -194,7 +194,7 @@ TEST_F(Region, GivesBackWhatABlockNoLongerNeeds) {
   void* block = take_from_region(*region, 32 * mib, 16);
   EXPECT_GE(region->committed_bytes, 32 * mib);
   ASSERT_TRUE(resize_in_region(*region, block, 32 * mib / unit_bytes, 1000));
-  EXPECT_LE(region->committed_bytes, mib + 2 * granule_bytes);
+  EXPECT_LE(region->committed_bytes, mib + 2 * slice_bytes);
   expect_sound(*region, {{reinterpret_cast<uintptr_t>(block), 1008}});
 }
 
@@ -205,7 +205,7 @@ TEST_F(Region, BearsRefusals) {
   EXPECT_EQ(take_from_region(*region, mib, 16), nullptr);
   EXPECT_FALSE(resize_in_region(*region, first, units_of(*region, first), mib));
   EXPECT_EQ(bytes_of(*region, first), 112u);
-  EXPECT_NE(take_from_region(*region, 1000, 16), nullptr) << "that granule has memory";
+  EXPECT_NE(take_from_region(*region, 1000, 16), nullptr) << "that slice has memory";
   books.refuses_commits = false;
   books.refuses_purges = true;
   void* large = take_from_region(*region, 5 * mib, 16);
@@ -215,7 +215,7 @@ TEST_F(Region, BearsRefusals) {
   books.refuses_purges = false;
   empty_region(*region);
   expect_sound(*region, {});
-  EXPECT_LE(region->committed_bytes, mib + granule_bytes);
+  EXPECT_LE(region->committed_bytes, mib + slice_bytes);
 }
 
 // The lowest place may have had its memory taken back, and others not.

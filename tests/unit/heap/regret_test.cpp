@@ -84,7 +84,7 @@ TEST_F(ReliefTest, LeavesWhatIsTakenBackAtOnce) {
 TEST_F(ReliefTest, DoesNotTakeWhatCameHomeForWhatWent) {
   constexpr size_t bytes = 12 * kib;
   const SizeClass& row = size_class_row(class_of(bytes));
-  ASSERT_GE(row.slab_granules * granule_bytes - row.block_count * bytes, os::page_bytes());
+  ASSERT_GE(row.slab_slices * slice_bytes - row.block_count * bytes, os::page_bytes());
   ThreadCache& cache = test::own_cache();
   flush_all(cache);
   trim_heaps(0);

@@ -49,8 +49,8 @@ TEST(Resident, WhatLiesBeforeABlockIsNotTheBlocks) {
   test::live_bytes();
   const size_t page = os::page_bytes();
   const ResidentTotals before = collect_resident();
-  auto* block = static_cast<char*>(allocate_aligned_at({granule_bytes, page}, mib));
-  const size_t front = granule_bytes - page, usable = usable_size(block);
+  auto* block = static_cast<char*>(allocate_aligned_at({slice_bytes, page}, mib));
+  const size_t front = slice_bytes - page, usable = usable_size(block);
   memset(block - front, 1, front + usable);
   const ResidentTotals after = collect_resident();
   EXPECT_EQ(after.live_large - before.live_large, usable);

@@ -69,7 +69,7 @@ TEST(Resize, GrowsIntoAFreeNeighbour) {
 // A block that keeps its pages is answered without a lock; each border of that.
 TEST(Resize, LargeStaysWhileItNeedsTheSamePages) {
   const size_t page_bytes = os::page_bytes();
-  const size_t usable = round_up(400 * kib, granule_bytes) - granule_bytes + 2 * page_bytes;
+  const size_t usable = round_up(400 * kib, slice_bytes) - slice_bytes + 2 * page_bytes;
   void* at = allocate(usable - 7);
   void* wall = allocate(usable);
   test::fill_pattern(at, usable - 7, 3);
@@ -79,8 +79,8 @@ TEST(Resize, LargeStaysWhileItNeedsTheSamePages) {
     EXPECT_EQ(usable_size(at), usable);
     EXPECT_EQ(collect_totals().live_large, live);
   }
-  if (page_bytes < granule_bytes) {
-    EXPECT_EQ(reallocate(at, usable + 1), at) << "the granule has room";
+  if (page_bytes < slice_bytes) {
+    EXPECT_EQ(reallocate(at, usable + 1), at) << "the slice has room";
   } else {
     at = reallocate(at, usable + 1);
   }
@@ -90,9 +90,9 @@ TEST(Resize, LargeStaysWhileItNeedsTheSamePages) {
   EXPECT_EQ(reallocate(at, usable - page_bytes), at);
   EXPECT_EQ(usable_size(at), usable - page_bytes);
   EXPECT_EQ(collect_totals().live_large, live - page_bytes);
-  at = reallocate(at, usable + granule_bytes);  // more granules, here or elsewhere
-  EXPECT_EQ(usable_size(at), usable + granule_bytes);
-  EXPECT_EQ(collect_totals().live_large, live + granule_bytes);
+  at = reallocate(at, usable + slice_bytes);  // more slices, here or elsewhere
+  EXPECT_EQ(usable_size(at), usable + slice_bytes);
+  EXPECT_EQ(collect_totals().live_large, live + slice_bytes);
   EXPECT_TRUE(test::has_kept_pattern(at, usable - 7, usable - page_bytes, 3));
   EXPECT_TRUE(test::space_is_sound());
   release(at);
@@ -102,7 +102,7 @@ TEST(Resize, LargeStaysWhileItNeedsTheSamePages) {
 
 TEST(Resize, LargeBlocksOfFewBytesBecomeSmall) {
   test::live_bytes();
-  void* at = allocate_aligned(granule_bytes, 100);  // has pages of its own
+  void* at = allocate_aligned(slice_bytes, 100);  // has pages of its own
   test::fill_pattern(at, 100, 4);
   EXPECT_EQ(usable_size(at), os::page_bytes());
   at = reallocate(at, os::page_bytes() - 8 < small_bytes_max ? os::page_bytes() - 8 : 3000);
@@ -113,9 +113,9 @@ TEST(Resize, LargeBlocksOfFewBytesBecomeSmall) {
 }
 
 TEST(Resize, BlocksWithoutBytesDoNotBecomeEndless) {
-  void* at = allocate_aligned(2 * granule_bytes, 0);
+  void* at = allocate_aligned(2 * slice_bytes, 0);
   EXPECT_EQ(usable_size(at), os::page_bytes());
-  for (size_t less = 0; less < 2 * granule_bytes; less = 2 * less + 1) {
+  for (size_t less = 0; less < 2 * slice_bytes; less = 2 * less + 1) {
     EXPECT_EQ(reallocate(at, ~size_t{0} - less), nullptr) << less;
   }
   EXPECT_EQ(usable_size(at), os::page_bytes());
@@ -213,22 +213,22 @@ TEST(Resize, GrowthKeepsTheBound) {
 
 // A block that shrank a little has more room than the one that it moves to.
 TEST(Resize, AMoveEndsWhereTheNewRangeEnds) {
-  constexpr size_t granules = 48;
+  constexpr size_t slices = 48;
   LargeBlock* from = nullptr;
   {
     Zeroed zeroed = Zeroed::no;
-    from = take_large(granules * granule_bytes, granules, Placing{}, zeroed);
+    from = take_large(slices * slice_bytes, slices, Placing{}, zeroed);
     ASSERT_NE(from, nullptr);
   }
-  const size_t kept = granules * granule_bytes * 3 / 4 + granule_bytes;
+  const size_t kept = slices * slice_bytes * 3 / 4 + slice_bytes;
   ASSERT_TRUE(resize_large_in_place(*from, kept));
-  ASSERT_EQ(from->granules, granules);
+  ASSERT_EQ(from->slices, slices);
   test::fill_pattern(start_of(*from), kept, 5);
   LargeMove move{*from};
-  ASSERT_TRUE(move.take_room(kept + granule_bytes, HeapId::nobody));
+  ASSERT_TRUE(move.take_room(kept + slice_bytes, HeapId::nobody));
   LargeBlock& to = move.to();
-  ASSERT_LT(to.granules, granules) << "or this shows nothing";
-  const uintptr_t end = to.base + to.granules * granule_bytes;
+  ASSERT_LT(to.slices, slices) << "or this shows nothing";
+  const uintptr_t end = to.base + to.slices * slice_bytes;
   Range behind;
   {
     Locked held{space.lock()};
@@ -237,10 +237,10 @@ TEST(Resize, AMoveEndsWhereTheNewRangeEnds) {
     page_map.set_ends(behind.base, 1, PageWord::large(), from);
   }
   void* const other = reinterpret_cast<void*>(end);
-  test::fill_pattern(other, granule_bytes, 7);
+  test::fill_pattern(other, slice_bytes, 7);
   give_large(*from, move.move());
   EXPECT_TRUE(test::has_pattern(start_of(to), kept, 5));
-  EXPECT_TRUE(test::has_pattern(other, granule_bytes, 7)) << "who lies behind it";
+  EXPECT_TRUE(test::has_pattern(other, slice_bytes, 7)) << "who lies behind it";
   {
     Locked held{space.lock()};
     space.give(held, end, 1, true);

@@ -48,10 +48,10 @@ TEST(MappedPlace, EachRequestHasOne) {
   }
 }
 
-TEST(MappedPlace, SmallBlocksNeedOneGranule) {
-  EXPECT_EQ(slot_bytes_for({0, 16, 0}, 4096), granule_bytes);
-  EXPECT_EQ(slot_bytes_for({32 * kib, 16, 0}, 4096), granule_bytes);
-  EXPECT_EQ(slot_bytes_for({4096, 4096, 0}, 4096), granule_bytes);
+TEST(MappedPlace, SmallBlocksNeedOneSlice) {
+  EXPECT_EQ(slot_bytes_for({0, 16, 0}, 4096), slice_bytes);
+  EXPECT_EQ(slot_bytes_for({32 * kib, 16, 0}, 4096), slice_bytes);
+  EXPECT_EQ(slot_bytes_for({4096, 4096, 0}, 4096), slice_bytes);
 }
 
 TEST(MappedPlace, WhatIsTooLargeIsRefused) {

@@ -81,7 +81,7 @@ TEST_F(MappedTest, EveryCallGivesSuchBlocks) {
 }
 
 TEST_F(MappedTest, PlacesInsideAreAligned) {
-  for (size_t alignment = 32; alignment <= granule_bytes; alignment *= 2) {
+  for (size_t alignment = 32; alignment <= slice_bytes; alignment *= 2) {
     for (size_t offset : {size_t{16}, alignment / 2, alignment - 16}) {
       void* block = api::memalign_at(alignment, offset, 1000);
       ASSERT_TRUE(is_mapped(block));
@@ -140,7 +140,7 @@ TEST_F(MappedTest, BlocksFromBeforeTheModeAreFreedAndResized) {
 }
 
 TEST_F(MappedTest, AddressesAreUsedAgainWhenManyOthersWereFreed) {
-  const size_t slots = mapped::pool.settings.quarantine_bytes / granule_bytes;
+  const size_t slots = mapped::pool.settings.quarantine_bytes / slice_bytes;
   std::set<void*> seen;
   void* first = nullptr;
   for (size_t i = 0; i < 10 * slots; i++) {

@@ -71,9 +71,9 @@ TEST(Os, RunsOfPagesGoTogether) {
 TEST(Os, MapAlignedKeepsNothingButItsRange) {
   // The first look may itself map something.
   if (mapped_pages() < 0) GTEST_SKIP() << "no /proc";
-  for (size_t alignment = granule_bytes; alignment <= 64 * mib; alignment *= 2) {
-    for (size_t granules = 1; granules <= 64; granules *= 4) {
-      const size_t bytes = granules * granule_bytes;
+  for (size_t alignment = slice_bytes; alignment <= 64 * mib; alignment *= 2) {
+    for (size_t slices = 1; slices <= 64; slices *= 4) {
+      const size_t bytes = slices * slice_bytes;
       const long before = mapped_pages();
       void* at = os::map_aligned(nullptr, bytes, alignment);
       ASSERT_NE(at, nullptr);
@@ -101,7 +101,7 @@ TEST(Os, MapAlignedTriesTheHintFirst) {
 TEST(Os, ImpossibleSizesAreRefused) {
   EXPECT_EQ(os::map_pages(nullptr, size_t{1} << 60), nullptr);
   EXPECT_EQ(os::map_aligned(nullptr, size_t{1} << 50, 2 * mib), nullptr);
-  EXPECT_EQ(os::map_aligned(nullptr, granule_bytes, size_t{1} << 50), nullptr);
+  EXPECT_EQ(os::map_aligned(nullptr, slice_bytes, size_t{1} << 50), nullptr);
 }
 
 class MovedPages : public testing::Test {

@@ -25,7 +25,7 @@ struct AnySlab {
 
 // Page by page: is there a live block that reaches into it?
 std::vector<bool> pages_without_blocks(const Slab& slab, size_t page_bytes) {
-  const size_t bytes = size_class_row(slab.class_id).slab_granules * granule_bytes;
+  const size_t bytes = size_class_row(slab.class_id).slab_slices * slice_bytes;
   std::vector<bool> is_hole(bytes / page_bytes, true);
   for (uint32_t block = 0; block < slab.block_count; block++) {
     if (slab.is_free(block)) continue;

@@ -121,7 +121,7 @@ Given give_indexes(const std::vector<size_t>& indexes) {
   }
   size_t count = 0;
   while (count < pointers.size() && slab.base <= reinterpret_cast<uintptr_t>(pointers[count]) &&
-         reinterpret_cast<uintptr_t>(pointers[count]) < slab.base + granule_bytes) {
+         reinterpret_cast<uintptr_t>(pointers[count]) < slab.base + slice_bytes) {
     count += slab.give_blocks(pointers.data() + count, pointers.size() - count);
   }
   EXPECT_EQ(slab.free_count, count);
@@ -130,7 +130,7 @@ Given give_indexes(const std::vector<size_t>& indexes) {
 }
 
 TEST(Slab, TakesSingleBlocksBackInAnyOrder) {
-  const Given given = give_indexes({0, 3, 63, 64, granule_bytes / 64, 1});
+  const Given given = give_indexes({0, 3, 63, 64, slice_bytes / 64, 1});
   EXPECT_EQ(given.count, 4u) << "the fifth lies behind the slab";
   EXPECT_EQ(given.free, (std::set<size_t>{0, 3, 63, 64}));
 }
@@ -150,7 +150,7 @@ TEST(Slab, TakesNeighboursBackInBothDirectionsAndAcrossWords) {
 }
 
 TEST(Slab, NeighboursEndWithTheSlab) {
-  const size_t count = granule_bytes / 64;
+  const size_t count = slice_bytes / 64;
   const Given behind = give_indexes({count - 2, count - 1, count, count + 1});
   EXPECT_EQ(behind.count, 2u);
   EXPECT_EQ(behind.free, (std::set<size_t>{count - 2, count - 1}));

@@ -27,7 +27,7 @@ class ArenasTest : public testing::Test {
   // A slab of 64 KiB is taken at this offset, when all behind it is untouched.
   void take(size_t offset, Filling filling, size_t given_bytes) {
     const uintptr_t base = arena_.base + offset;
-    arenas_.begin_use(base, base + granule_bytes, arena_.base + arena_.bytes, filling, given_bytes,
+    arenas_.begin_use(base, base + slice_bytes, arena_.base + arena_.bytes, filling, given_bytes,
                       arena_.bytes, metadata_);
   }
   bool is_huge(size_t offset) const { return arenas_.is_huge(arena_.base + offset); }
@@ -46,14 +46,14 @@ TEST_F(ArenasTest, AskWhereAHugePageBeginsInALargeDenseHeap) {
 }
 
 TEST_F(ArenasTest, LeaveAHugePageAloneThatIsInUseAlready) {
-  take(granule_bytes, Filling::dense, large_process);
-  EXPECT_FALSE(is_huge(granule_bytes));
+  take(slice_bytes, Filling::dense, large_process);
+  EXPECT_FALSE(is_huge(slice_bytes));
   EXPECT_FALSE(is_huge(huge)) << "not yet taken";
-  take(huge - granule_bytes, Filling::dense, large_process);
+  take(huge - slice_bytes, Filling::dense, large_process);
   EXPECT_FALSE(is_huge(huge));
   take(huge, Filling::dense, large_process);
   EXPECT_TRUE(is_huge(huge));
-  EXPECT_FALSE(is_huge(granule_bytes));
+  EXPECT_FALSE(is_huge(slice_bytes));
 }
 
 TEST_F(ArenasTest, AskForNothingInSmallOrSparseHeapsNorForLargeBlocks) {
@@ -72,7 +72,7 @@ TEST_F(ArenasTest, AskEarlierWhereSlabsGrowFast) {
   take(0, Filling::dense, half_large);
   EXPECT_FALSE(arenas_.has_huge()) << "who grows slowly is too small, or not dense enough";
   const uint64_t now = os::System::now_ns();
-  arenas_.note_growth(granule_bytes, now);
+  arenas_.note_growth(slice_bytes, now);
   arenas_.note_growth(fast_growth_bytes, now);
   take(0, Filling::sparse, half_large);
   EXPECT_FALSE(arenas_.has_huge()) << "half of a sparse heap is gaps";
@@ -100,7 +100,7 @@ TEST(GrowthPaceTest, IsFastWhileAMibTakesLessThanItsTime) {
   EXPECT_FALSE(grow(fast_growth_ns * 20));
   grow(fast_growth_ns / 2);
   EXPECT_TRUE(grow(fast_growth_ns / 2));
-  pace.note(granule_bytes, now += 100 * fast_growth_ns);
+  pace.note(slice_bytes, now += 100 * fast_growth_ns);
   EXPECT_FALSE(pace.is_fast()) << "long ago";
 }
 
@@ -118,10 +118,10 @@ TEST_F(ArenasTest, AskForLargeBlocksOnceTheOnesBeforeWereFilled) {
 
 TEST_F(ArenasTest, AskOnlyForWholeHugePagesThatAreUntouched) {
   const uintptr_t base = arena_.base;
-  arenas_.begin_use(base, base + granule_bytes, base + huge - granule_bytes, Filling::dense,
+  arenas_.begin_use(base, base + slice_bytes, base + huge - slice_bytes, Filling::dense,
                     large_process, arena_.bytes, metadata_);
   EXPECT_FALSE(arenas_.has_huge());
-  arenas_.begin_use(base, base + granule_bytes, base + 2 * huge - granule_bytes, Filling::dense,
+  arenas_.begin_use(base, base + slice_bytes, base + 2 * huge - slice_bytes, Filling::dense,
                     64 * large_process, arena_.bytes, metadata_);
   EXPECT_TRUE(is_huge(0));
   EXPECT_FALSE(is_huge(huge));
@@ -133,15 +133,15 @@ TEST_F(ArenasTest, ObeyTheOption) {
   EXPECT_FALSE(arenas_.has_huge());
 }
 
-// Contents that moved from one half of the arena to the other, with a granule before them.
+// Contents that moved from one half of the arena to the other, with a slice before them.
 class MovedContents : public ArenasTest {
  protected:
   static constexpr size_t bytes = 4 * huge, to = 8 * huge;
 
   void move(bool is_filled, size_t given_bytes = large_process) {
-    const uintptr_t from = arena_.base + granule_bytes;
-    const uintptr_t target = arena_.base + to + granule_bytes;
-    arenas_.note_moved(from, from + bytes, target, target + bytes + huge - granule_bytes, is_filled,
+    const uintptr_t from = arena_.base + slice_bytes;
+    const uintptr_t target = arena_.base + to + slice_bytes;
+    arenas_.note_moved(from, from + bytes, target, target + bytes + huge - slice_bytes, is_filled,
                        given_bytes, arena_.bytes, metadata_);
   }
 };
@@ -202,15 +202,15 @@ TEST_F(ArenasTest, GiveHugePagesUpAndMayAskAgain) {
 
 TEST_F(ArenasTest, SmallOnesAreAskedForWithoutRoomForHugePages) {
   options.arena_bytes = 1 * mib;
-  Arena arena = arenas_.reserve(granule_bytes, Filling::sparse, 0, metadata_, SIZE_MAX);
+  Arena arena = arenas_.reserve(slice_bytes, Filling::sparse, 0, metadata_, SIZE_MAX);
   EXPECT_EQ(arena.bytes, 1 * mib);
-  EXPECT_EQ(arena.base % granule_bytes, 0u);
+  EXPECT_EQ(arena.base % slice_bytes, 0u);
   os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
   arena = arenas_.reserve(3 * mib + 1, Filling::unknown, 0, metadata_, SIZE_MAX);
-  EXPECT_EQ(arena.bytes, 3 * mib + granule_bytes);
+  EXPECT_EQ(arena.bytes, 3 * mib + slice_bytes);
   os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
   options.arena_bytes = 2 * mib;
-  arena = arenas_.reserve(granule_bytes, Filling::sparse, 0, metadata_, SIZE_MAX);
+  arena = arenas_.reserve(slice_bytes, Filling::sparse, 0, metadata_, SIZE_MAX);
   EXPECT_EQ(arena.bytes, 2 * mib);
   EXPECT_EQ(arena.base % arena_alignment, 0u);
   os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);

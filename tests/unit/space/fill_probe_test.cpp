@@ -97,7 +97,7 @@ TEST_F(FillProbeTest, TrustsMoreEachTimeUpToHalfOfWhatIsUsed) {
 TEST_F(FillProbeTest, JudgesWhatItsUserGivesBack) {
   judge();
   fill(16);
-  probe_.end_use(begun_, begun_ + granule_bytes, true);
+  probe_.end_use(begun_, begun_ + slice_bytes, true);
   os::System::purge(reinterpret_cast<void*>(begun_), place_bytes);
   EXPECT_TRUE(judge());
 }

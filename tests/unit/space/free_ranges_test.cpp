@@ -20,11 +20,11 @@ class Ranges : public FreeRanges {
  public:
   using FreeRanges::add_nodes;
   using FreeRanges::nodes_left;
-  Ranges() { EXPECT_TRUE(page_map.cover(apart, 2 * ranges_most * granule_bytes)); }
+  Ranges() { EXPECT_TRUE(page_map.cover(apart, 2 * ranges_most * slice_bytes)); }
   ~Ranges() {
     for (; used_ > 0; used_--) {
       FreeRange& range = *range_at(base_of(used_ - 1));
-      carve(range, range.base, range.granules);
+      carve(range, range.base, range.slices);
     }
   }
   // One more range that touches no other.
@@ -35,12 +35,12 @@ class Ranges : public FreeRanges {
 
  private:
   static constexpr size_t ranges_most = 100;
-  static uintptr_t base_of(size_t number) { return apart + 2 * number * granule_bytes; }
+  static uintptr_t base_of(size_t number) { return apart + 2 * number * slice_bytes; }
   size_t used_ = 0;
 };
 
 bool is_untouched(const FreeRange& node) {
-  return node.base == 0 && node.granules == 0 && node.left == nullptr && node.right == nullptr;
+  return node.base == 0 && node.slices == 0 && node.left == nullptr && node.right == nullptr;
 }
 
 // On a large heap there are many more nodes than ranges: what is never used takes no memory.
@@ -62,7 +62,7 @@ TEST(FreeRanges, WhatIsLeftOfASupplyStaysUntouchedAndServesLater) {
   while (used.size() < supplied * supplies) ASSERT_TRUE(used.insert(ranges.use_node()).second);
 }
 
-// Two places of four granules, and what lies before and behind them; d: touched and free, c: free
+// Two places of four slices, and what lies before and behind them; d: touched and free, c: free
 // and untouched, u: somebody's. What is taken out is marked X.
 struct Taken {
   const char* before;
@@ -73,10 +73,10 @@ struct Taken {
 class TakeOut : public testing::TestWithParam<Taken>, public FreeRanges {
  protected:
   static constexpr size_t place = 4, count = 4 * place;
-  static constexpr uintptr_t base = apart + place * granule_bytes * 64;
+  static constexpr uintptr_t base = apart + place * slice_bytes * 64;
 
   TakeOut() {
-    EXPECT_TRUE(page_map.cover(base, count * granule_bytes));
+    EXPECT_TRUE(page_map.cover(base, count * slice_bytes));
     add_nodes(nodes_.data(), nodes_.size());
     for (size_t i = 0; i < count; i++) {
       const char state = GetParam().before[i];
@@ -86,24 +86,24 @@ class TakeOut : public testing::TestWithParam<Taken>, public FreeRanges {
   }
   ~TakeOut() override {
     for (size_t i = 0; i < count; i++) {
-      if (FreeRange* range = range_at(address(i))) carve(*range, range->base, range->granules);
+      if (FreeRange* range = range_at(address(i))) carve(*range, range->base, range->slices);
     }
   }
-  static uintptr_t address(size_t i) { return base + i * granule_bytes; }
-  static size_t number(uintptr_t at) { return (at - base) / granule_bytes; }
+  static uintptr_t address(size_t i) { return base + i * slice_bytes; }
+  static size_t number(uintptr_t at) { return (at - base) / slice_bytes; }
 
   static size_t first_wanted() { return std::string{GetParam().taken_out}.find('X'); }
-  static size_t wanted_granules() {
+  static size_t wanted_slices() {
     const std::string wanted = GetParam().taken_out;
     return static_cast<size_t>(std::count(wanted.begin(), wanted.end(), 'X'));
   }
   FreeRange& take_out_wanted() {
-    // The range that it is a part of begins behind the last granule of another kind.
+    // The range that it is a part of begins behind the last slice of another kind.
     const char* before = GetParam().before;
     size_t from = first_wanted();
     while (from > 0 && before[from - 1] == before[first_wanted()]) from--;
-    return take_out(*range_at(address(from)), address(first_wanted()), wanted_granules(),
-                    place * granule_bytes);
+    return take_out(*range_at(address(from)), address(first_wanted()), wanted_slices(),
+                    place * slice_bytes);
   }
 
   std::vector<FreeRange> nodes_ = std::vector<FreeRange>(32);
@@ -114,22 +114,22 @@ TEST_P(TakeOut, WithWhatIsUntouchedAroundItInItsPlaces) {
   FreeRange& node = take_out_wanted();
   EXPECT_EQ(node.state, RangeState::purging);
   std::string after = before;
-  std::fill_n(after.begin() + static_cast<ptrdiff_t>(number(node.base)), node.granules, 'X');
+  std::fill_n(after.begin() + static_cast<ptrdiff_t>(number(node.base)), node.slices, 'X');
   EXPECT_EQ(after, GetParam().after);
   EXPECT_TRUE(indexes_are_sound());
   const auto left = [&](char kind) { return std::count(after.begin(), after.end(), kind); };
-  EXPECT_EQ(dirty_bytes() / granule_bytes, static_cast<size_t>(left('d')));
-  EXPECT_EQ(clean_bytes() / granule_bytes, static_cast<size_t>(left('c')));
+  EXPECT_EQ(dirty_bytes() / slice_bytes, static_cast<size_t>(left('d')));
+  EXPECT_EQ(clean_bytes() / slice_bytes, static_cast<size_t>(left('c')));
   put_back(node, 0, 0);
   EXPECT_TRUE(indexes_are_sound());
-  EXPECT_EQ(dirty_bytes() / granule_bytes, static_cast<size_t>(left('d')));
+  EXPECT_EQ(dirty_bytes() / slice_bytes, static_cast<size_t>(left('d')));
 }
 
 // The kernel refused: what was untouched still is.
 TEST_P(TakeOut, AndComesBackAsItWas) {
   const size_t dirty = dirty_bytes(), clean = clean_bytes(), ranges = free_range_count();
   FreeRange& node = take_out_wanted();
-  put_back(node, address(first_wanted()), wanted_granules());
+  put_back(node, address(first_wanted()), wanted_slices());
   EXPECT_TRUE(indexes_are_sound());
   EXPECT_EQ(dirty_bytes(), dirty);
   EXPECT_EQ(clean_bytes(), clean);

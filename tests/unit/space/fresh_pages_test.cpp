@@ -48,70 +48,70 @@ class FreshPagesTest : public testing::Test {
 };
 
 TEST_F(FreshPagesTest, WhoBeganAPageHasItAtFirst) {
-  EXPECT_EQ(take(1, granule_bytes), page(0));
-  EXPECT_EQ(take(2, granule_bytes), page(1));
-  EXPECT_EQ(take(3, granule_bytes), page(2));
-  EXPECT_EQ(take(1, granule_bytes), page(0) + granule_bytes);
-  EXPECT_EQ(take(2, granule_bytes), page(1) + granule_bytes);
+  EXPECT_EQ(take(1, slice_bytes), page(0));
+  EXPECT_EQ(take(2, slice_bytes), page(1));
+  EXPECT_EQ(take(3, slice_bytes), page(2));
+  EXPECT_EQ(take(1, slice_bytes), page(0) + slice_bytes);
+  EXPECT_EQ(take(2, slice_bytes), page(1) + slice_bytes);
 }
 
 TEST_F(FreshPagesTest, OthersGoOnInIt) {
-  take(1, granule_bytes);
-  take(2, granule_bytes);
+  take(1, slice_bytes);
+  take(2, slice_bytes);
   now_ns_ += FreshPages::begin_ns;
-  EXPECT_EQ(take(3, granule_bytes), page(0) + granule_bytes);
-  EXPECT_EQ(take(3, page_bytes - 2 * granule_bytes), page(0) + 2 * granule_bytes);
-  EXPECT_EQ(take(3, granule_bytes), page(1) + granule_bytes) << "before a third is begun";
+  EXPECT_EQ(take(3, slice_bytes), page(0) + slice_bytes);
+  EXPECT_EQ(take(3, page_bytes - 2 * slice_bytes), page(0) + 2 * slice_bytes);
+  EXPECT_EQ(take(3, slice_bytes), page(1) + slice_bytes) << "before a third is begun";
 }
 
 TEST_F(FreshPagesTest, WhatDoesNotFitTheRestLeavesIt) {
-  take(1, page_bytes - granule_bytes);
-  take(2, granule_bytes);
-  EXPECT_EQ(take(1, 2 * granule_bytes), page(2)) << "the second is not there yet";
-  EXPECT_EQ(take(1, granule_bytes), page(1) - granule_bytes);
-  EXPECT_EQ(take(1, granule_bytes), page(2) + 2 * granule_bytes);
+  take(1, page_bytes - slice_bytes);
+  take(2, slice_bytes);
+  EXPECT_EQ(take(1, 2 * slice_bytes), page(2)) << "the second is not there yet";
+  EXPECT_EQ(take(1, slice_bytes), page(1) - slice_bytes);
+  EXPECT_EQ(take(1, slice_bytes), page(2) + 2 * slice_bytes);
 }
 
 TEST_F(FreshPagesTest, OneThreadLeavesNothingOut) {
   uintptr_t expected = first;
-  for (const size_t granules : {1, 5, 40, 3, 64, 1, 31, 2}) {
-    EXPECT_EQ(take(1, granules * granule_bytes), expected);
-    expected += granules * granule_bytes;
+  for (const size_t slices : {1, 5, 40, 3, 64, 1, 31, 2}) {
+    EXPECT_EQ(take(1, slices * slice_bytes), expected);
+    expected += slices * slice_bytes;
     now_ns_ += FreshPages::begin_ns / 4;
   }
 }
 
 TEST_F(FreshPagesTest, WithoutRoomForAnotherTheySharePages) {
-  carve(page(0) + 2 * granule_bytes, page(8));
-  take(1, granule_bytes);
-  EXPECT_EQ(take(2, granule_bytes), page(0) + granule_bytes);
+  carve(page(0) + 2 * slice_bytes, page(8));
+  take(1, slice_bytes);
+  EXPECT_EQ(take(2, slice_bytes), page(0) + slice_bytes);
 }
 
 TEST_F(FreshPagesTest, SmallProcessesHaveNoRoomForMany) {
   given_bytes_ = 16 * page_bytes;
-  EXPECT_EQ(take(1, granule_bytes), page(0));
-  EXPECT_EQ(take(2, granule_bytes), page(1));
-  EXPECT_EQ(take(3, granule_bytes), page(1) + granule_bytes) << "two were begun";
-  EXPECT_EQ(take(2, page_bytes - 2 * granule_bytes), page(1) + 2 * granule_bytes);
-  EXPECT_EQ(take(3, granule_bytes), page(2)) << "one is left";
+  EXPECT_EQ(take(1, slice_bytes), page(0));
+  EXPECT_EQ(take(2, slice_bytes), page(1));
+  EXPECT_EQ(take(3, slice_bytes), page(1) + slice_bytes) << "two were begun";
+  EXPECT_EQ(take(2, page_bytes - 2 * slice_bytes), page(1) + 2 * slice_bytes);
+  EXPECT_EQ(take(3, slice_bytes), page(2)) << "one is left";
 }
 
 TEST_F(FreshPagesTest, ManyPagesAtOnceForgetTheFirst) {
   free_ = {{first, first + 64 * page_bytes}};
-  for (size_t i = 0; i < 40; i++) EXPECT_EQ(take(i + 1, granule_bytes), page(i));
-  EXPECT_EQ(take(40, granule_bytes), page(39) + granule_bytes);
+  for (size_t i = 0; i < 40; i++) EXPECT_EQ(take(i + 1, slice_bytes), page(i));
+  EXPECT_EQ(take(40, slice_bytes), page(39) + slice_bytes);
 }
 
 // Two threads that take for slabs by turns, in a process that asks for huge pages.
 TEST_F(SpaceTest, ThreadsBeginHugePagesOfTheirOwn) {
   Locked held{space_.lock()};
   // Makes the process large enough, and takes the untouched addresses that are there already.
-  std::vector<Range> small{space_.take(held, 64 * mib / granule_bytes)};
+  std::vector<Range> small{space_.take(held, 64 * mib / slice_bytes)};
   while (space_.clean_bytes() > 0) small.push_back(space_.take(held, 1));
   options.thp = HugePages::always;
   options.arena_bytes = 8 * mib;
   const auto take_one = [&] {
-    const Range range = space_.take(held, 1, granule_bytes, Filling::dense);
+    const Range range = space_.take(held, 1, slice_bytes, Filling::dense);
     EXPECT_EQ(range.zeroed, Zeroed::yes);
     use(range);
     return range.base;
@@ -129,11 +129,11 @@ TEST_F(SpaceTest, ThreadsBeginHugePagesOfTheirOwn) {
     EXPECT_NE(other / page_bytes, mine / page_bytes);
   }
   const uintptr_t next = take_one();
-  const bool is_behind_other = is_late() && next == other + granule_bytes;
-  EXPECT_TRUE(next == mine + granule_bytes || is_behind_other) << "no third page was begun";
+  const bool is_behind_other = is_late() && next == other + slice_bytes;
+  EXPECT_TRUE(next == mine + slice_bytes || is_behind_other) << "no third page was begun";
   for (const Range& range : small) {
-    page_map.set_ends(range.base, range.granules, PageWord::large(), this);
-    space_.give(held, range.base, range.granules, range.zeroed == Zeroed::no);
+    page_map.set_ends(range.base, range.slices, PageWord::large(), this);
+    space_.give(held, range.base, range.slices, range.zeroed == Zeroed::no);
   }
 }
 

@@ -29,7 +29,7 @@ size_t resident_pages_of_map(const Range& range) {
     return pages_there(reinterpret_cast<uintptr_t>(piece.base), piece.bytes);
   };
   size_t resident = page_map.window().base != nullptr ? pages_of(page_map.window()) : 0;
-  const uintptr_t end = range.base + range.granules * granule_bytes;
+  const uintptr_t end = range.base + range.slices * slice_bytes;
   for (uintptr_t at = range.base; at < end; at += size_t{1} << PageMap::root_shift) {
     const PageMap::Piece leaf = page_map.leaf_of(at);
     if (leaf.base != nullptr) resident += pages_of(leaf);
@@ -41,18 +41,18 @@ class GivingBackTest : public SpaceTest {
  protected:
   // A user of many addresses who touched little; gone again.
   Range take_and_give(Locked& held, size_t bytes) {
-    const Range range = space_.take(held, bytes / granule_bytes);
+    const Range range = space_.take(held, bytes / slice_bytes);
     EXPECT_NE(range.base, 0u);
-    page_map.set_ends(range.base, range.granules, PageWord::large(), this);
+    page_map.set_ends(range.base, range.slices, PageWord::large(), this);
     word_at(range.base) = 1;
-    space_.give(held, range.base, range.granules, true);
+    space_.give(held, range.base, range.slices, true);
     return range;
   }
-  // Pages of every stride-th granule of a range are locked in memory.
+  // Pages of every stride-th slice of a range are locked in memory.
   static void lock_pages(const Range& range, size_t stride, bool is_locked) {
-    for (size_t i = stride / 2; i < range.granules; i += stride) {
-      void* at = reinterpret_cast<void*>(range.base + i * granule_bytes);
-      EXPECT_EQ(is_locked ? mlock(at, granule_bytes / 2) : munlock(at, granule_bytes / 2), 0);
+    for (size_t i = stride / 2; i < range.slices; i += stride) {
+      void* at = reinterpret_cast<void*>(range.base + i * slice_bytes);
+      EXPECT_EQ(is_locked ? mlock(at, slice_bytes / 2) : munlock(at, slice_bytes / 2), 0);
     }
   }
 };
@@ -75,17 +75,17 @@ TEST_F(GivingBackTest, ManyAddressesLeaveNoMapBehind) {
   EXPECT_LE(before, 64u);
 }
 
-// Locked pages cost their granules, whoever gives back, and go when they are locked no longer.
-TEST_F(GivingBackTest, LockedPagesCostTheirGranules) {
+// Locked pages cost their slices, whoever gives back, and go when they are locked no longer.
+TEST_F(GivingBackTest, LockedPagesCostTheirSlices) {
   Locked held{space_.lock()};
-  const size_t granules = 2048, stride = 20;
+  const size_t slices = 2048, stride = 20;
   for (const bool is_patient : {true, false}) {
-    const Range range = space_.take(held, granules);
+    const Range range = space_.take(held, slices);
     use(range);
     lock_pages(range, stride, true);
     users_.erase(range.base);
-    granules_ -= range.granules;
-    space_.give(held, range.base, range.granules, true);
+    slices_ -= range.slices;
+    space_.give(held, range.base, range.slices, true);
     if (is_patient) {
       for (int pass = 0; pass < 4; pass++) {
         space_.give_back_surplus(held, LowMark::turns_kept + 1);
@@ -93,7 +93,7 @@ TEST_F(GivingBackTest, LockedPagesCostTheirGranules) {
     } else {
       space_.trim(held, 0);
     }
-    EXPECT_LE(space_.dirty_bytes(), (granules / stride + 2) * granule_bytes) << is_patient;
+    EXPECT_LE(space_.dirty_bytes(), (slices / stride + 2) * slice_bytes) << is_patient;
     lock_pages(range, stride, false);
     space_.trim(held, 0);
     EXPECT_EQ(space_.dirty_bytes(), 0u) << is_patient;
@@ -106,10 +106,10 @@ TEST_F(GivingBackTest, RangesThatStandApartGetSmallPages) {
   rare_calls.ask_when_needed([]() noexcept { return true; });
   options.thp = HugePages::adaptive;
   Locked held{space_.lock()};
-  const size_t granules = arena_alignment / granule_bytes;
+  const size_t slices = arena_alignment / slice_bytes;
   size_t huge = 0;
   for (int i = 0; i < 64; i++) {
-    const Range range = space_.take(held, granules, arena_alignment);
+    const Range range = space_.take(held, slices, arena_alignment);
     memset(reinterpret_cast<void*>(range.base), 1, arena_alignment);
     use(range);
     huge += space_.is_huge(held, range.base);

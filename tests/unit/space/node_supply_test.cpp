@@ -20,19 +20,19 @@ TEST_F(SpaceTest, IslandsMayBeManyMoreThanUsers) {
   size_t ranges_most = 0;
   for (size_t round = 0; round < 20000; round++) {
     Range& slot = slots[random.below(slots.size())];
-    if (slot.base != 0) space_.give(held, slot.base, slot.granules, true);
-    const size_t alignment = granule_bytes << (1 + random.below(4));
+    if (slot.base != 0) space_.give(held, slot.base, slot.slices, true);
+    const size_t alignment = slice_bytes << (1 + random.below(4));
     slot = space_.take(held, 1 + random.below(2), alignment);
     ASSERT_NE(slot.base, 0u);
     ASSERT_EQ(slot.base % alignment, 0u);
-    page_map.set_ends(slot.base, slot.granules, PageWord::large(), this);
+    page_map.set_ends(slot.base, slot.slices, PageWord::large(), this);
     ranges_most = std::max(ranges_most, space_.free_range_count());
     if (round % 256 != 0) continue;
     ASSERT_TRUE(space_.is_sound());
   }
   EXPECT_GT(ranges_most, 3 * slots.size()) << "or this shows nothing";
   for (const Range& slot : slots) {
-    if (slot.base != 0) space_.give(held, slot.base, slot.granules, true);
+    if (slot.base != 0) space_.give(held, slot.base, slot.slices, true);
   }
 }
 
@@ -43,10 +43,10 @@ TEST_F(SpaceTest, PartsOfOneRangeMayBeMany) {
   Locked held{space_.lock()};
   const Range range = space_.take(held, parts + 1);
   ASSERT_NE(range.base, 0u);
-  page_map.set_ends(range.base, range.granules, PageWord::large(), this);
+  page_map.set_ends(range.base, range.slices, PageWord::large(), this);
   for (size_t left = parts; left > 0; left--) {
     ASSERT_TRUE(space_.can_divide(held));
-    space_.give_part(held, range.base + left * granule_bytes, 1, left % 2 == 0);
+    space_.give_part(held, range.base + left * slice_bytes, 1, left % 2 == 0);
   }
   EXPECT_GE(space_.free_range_count(), parts);
   EXPECT_TRUE(space_.is_sound());
@@ -55,21 +55,21 @@ TEST_F(SpaceTest, PartsOfOneRangeMayBeMany) {
 
 // An aligned range that was given back serves the next one, though nothing lies free around it.
 TEST_F(SpaceTest, AlignedRangesAreUsedAgain) {
-  constexpr size_t granules = arena_alignment / granule_bytes;
+  constexpr size_t slices = arena_alignment / slice_bytes;
   Locked held{space_.lock()};
-  const Range first = space_.take(held, granules, arena_alignment);
+  const Range first = space_.take(held, slices, arena_alignment);
   use(first);
   give(held, first.base);
-  for (const size_t wanted : {granules, granules / 2, size_t{1}}) {
+  for (const size_t wanted : {slices, slices / 2, size_t{1}}) {
     const Range again = space_.take(held, wanted, arena_alignment);
     EXPECT_EQ(again.base, first.base);
     EXPECT_EQ(again.zeroed, Zeroed::no);
     use(again);
     give(held, again.base);
   }
-  const Placing behind{arena_alignment, Filling::unknown, granule_bytes};
-  const Range second = space_.take(held, granules - 1, behind);
-  EXPECT_EQ(second.base, first.base + granule_bytes);
+  const Placing behind{arena_alignment, Filling::unknown, slice_bytes};
+  const Range second = space_.take(held, slices - 1, behind);
+  EXPECT_EQ(second.base, first.base + slice_bytes);
   use(second);
 }
 

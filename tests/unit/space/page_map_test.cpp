@@ -45,27 +45,27 @@ TEST(PageMap, UncoveredAddressesAreNobodys) {
   EXPECT_EQ(empty.descriptor_of(~uintptr_t{0}), nullptr);
 }
 
-TEST(PageMap, RemembersEachGranuleAcrossLeaves) {
+TEST(PageMap, RemembersEachSliceAcrossLeaves) {
   test::Random random{test::seed_of("PageMap.Random")};
   const uintptr_t four_gib = uintptr_t{1} << PageMap::root_shift;
   // Straddles two leaves, and the last leaf there is.
-  const uintptr_t starts[] = {5 * four_gib - 100 * granule_bytes,
-                              (uintptr_t{1} << address_bits) - 200 * granule_bytes};
+  const uintptr_t starts[] = {5 * four_gib - 100 * slice_bytes,
+                              (uintptr_t{1} << address_bits) - 200 * slice_bytes};
   std::map<uintptr_t, std::pair<uint32_t, void*>> model;
-  for (uintptr_t start : starts) ASSERT_TRUE(map_under_test.cover(start, 200 * granule_bytes));
+  for (uintptr_t start : starts) ASSERT_TRUE(map_under_test.cover(start, 200 * slice_bytes));
   for (int round = 0; round < 20000; round++) {
-    const uintptr_t granule = starts[random.below(2)] + random.below(200) * granule_bytes;
+    const uintptr_t slice = starts[random.below(2)] + random.below(200) * slice_bytes;
     const PageWord word = PageWord::from_bits(static_cast<uint32_t>(random.next()));
     void* descriptor = reinterpret_cast<void*>(random.next());
-    map_under_test.set(granule, word, descriptor);
-    model[granule] = {word.bits(), descriptor};
+    map_under_test.set(slice, word, descriptor);
+    model[slice] = {word.bits(), descriptor};
   }
   for (uintptr_t start : starts) {
     for (size_t i = 0; i < 200; i++) {
-      const uintptr_t granule = start + i * granule_bytes;
-      const uintptr_t inside = granule + random.below(granule_bytes);
-      ASSERT_EQ(map_under_test.word_of(inside).bits(), model[granule].first);
-      ASSERT_EQ(map_under_test.descriptor_of(inside), model[granule].second);
+      const uintptr_t slice = start + i * slice_bytes;
+      const uintptr_t inside = slice + random.below(slice_bytes);
+      ASSERT_EQ(map_under_test.word_of(inside).bits(), model[slice].first);
+      ASSERT_EQ(map_under_test.descriptor_of(inside), model[slice].second);
     }
   }
   EXPECT_TRUE(map_under_test.word_of(4 * four_gib).is_nobody());
@@ -76,7 +76,7 @@ TEST(PageMap, TheWindowEndsWhereLeavesBegin) {
   static PageMap map;
   const uintptr_t four_gib = uintptr_t{1} << PageMap::root_shift;
   EXPECT_EQ(map.window().base, nullptr);
-  ASSERT_TRUE(map.cover(77 * granule_bytes, granule_bytes));
+  ASSERT_TRUE(map.cover(77 * slice_bytes, slice_bytes));
   const auto own = reinterpret_cast<uintptr_t>(map.window().base);
   ASSERT_NE(own, 0u);
   const uintptr_t end = round_down(own, four_gib) + (1 + PageMap::window_roots_above) * four_gib;
@@ -93,18 +93,18 @@ TEST(PageMap, TheWindowEndsWhereLeavesBegin) {
   int owner = 0;
   const PageWord word{HeapId{7}, 9};
   for (const uintptr_t border : {begin, end}) {
-    const uintptr_t start = border - 2 * granule_bytes;
-    ASSERT_TRUE(map.cover(start, 4 * granule_bytes));
+    const uintptr_t start = border - 2 * slice_bytes;
+    ASSERT_TRUE(map.cover(start, 4 * slice_bytes));
     map.set_all(start, 4, word, &owner);
     for (size_t i = 0; i < 4; i++) {
-      const uintptr_t inside = start + i * granule_bytes + 17;
+      const uintptr_t inside = start + i * slice_bytes + 17;
       EXPECT_EQ(map.word_of(inside).bits(), word.bits());
       EXPECT_EQ(map.place_of(inside).descriptor(), &owner);
       const bool is_below = i < 2;
       EXPECT_EQ(map.leaf_of(inside).base == nullptr, is_below == (border == end));
     }
     EXPECT_TRUE(map.word_of(start - 1).is_nobody());
-    EXPECT_TRUE(map.word_of(start + 4 * granule_bytes).is_nobody());
+    EXPECT_TRUE(map.word_of(start + 4 * slice_bytes).is_nobody());
   }
 }
 
@@ -116,12 +116,12 @@ TEST(PageMap, EndsAndWholes) {
   map_under_test.set_ends(start, 10, word, &owner);
   for (size_t i = 0; i < 11; i++) {
     const bool is_end = i == 0 || i == 9;
-    EXPECT_EQ(map_under_test.word_of(start + i * granule_bytes).is_nobody(), !is_end);
-    EXPECT_EQ(map_under_test.descriptor_of(start + i * granule_bytes), is_end ? &owner : nullptr);
+    EXPECT_EQ(map_under_test.word_of(start + i * slice_bytes).is_nobody(), !is_end);
+    EXPECT_EQ(map_under_test.descriptor_of(start + i * slice_bytes), is_end ? &owner : nullptr);
   }
   map_under_test.set_all(start, 10, word, &owner);
   for (size_t i = 0; i < 11; i++) {
-    EXPECT_EQ(map_under_test.word_of(start + i * granule_bytes).is_slab(), i < 10);
+    EXPECT_EQ(map_under_test.word_of(start + i * slice_bytes).is_slab(), i < 10);
   }
   map_under_test.set_ends(start + mib / 2, 1, PageWord::large(), &owner);
   EXPECT_TRUE(map_under_test.word_of(start + mib / 2).is_large());

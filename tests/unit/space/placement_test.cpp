@@ -5,7 +5,7 @@
 namespace talus {
 namespace {
 
-// Touched free ranges between users: one of exactly a few granules, and above it a larger one.
+// Touched free ranges between users: one of exactly a few slices, and above it a larger one.
 class TwoTouchedRanges : public SpaceTest {
  protected:
   static constexpr size_t few = 2, many = 5;
@@ -14,16 +14,16 @@ class TwoTouchedRanges : public SpaceTest {
     const Range whole = space_.take(held, few + many + 2);
     ASSERT_NE(whole.base, 0u);
     lower_ = whole.base;
-    upper_ = whole.base + (few + 1) * granule_bytes;
+    upper_ = whole.base + (few + 1) * slice_bytes;
     use(Range{lower_, few, Zeroed::no});
-    use(Range{lower_ + few * granule_bytes, 1, Zeroed::no});
+    use(Range{lower_ + few * slice_bytes, 1, Zeroed::no});
     use(Range{upper_, many, Zeroed::no});
-    use(Range{upper_ + many * granule_bytes, 1, Zeroed::no});
+    use(Range{upper_ + many * slice_bytes, 1, Zeroed::no});
     give(held, lower_);
     give(held, upper_);
   }
-  uintptr_t take(Locked& held, size_t granules, Filling filling) {
-    const Range range = space_.take(held, granules, granule_bytes, filling);
+  uintptr_t take(Locked& held, size_t slices, Filling filling) {
+    const Range range = space_.take(held, slices, slice_bytes, filling);
     EXPECT_EQ(range.zeroed, Zeroed::no);
     use(range);
     return range.base;
@@ -36,34 +36,34 @@ TEST_F(TwoTouchedRanges, TheUpperServesThoughTheLowerFits) {
   Locked held{space_.lock()};
   ASSERT_NO_FATAL_FAILURE(lay(held));
   EXPECT_EQ(take(held, few, Filling::unknown), upper_);
-  EXPECT_EQ(take(held, many - few, Filling::unknown), upper_ + few * granule_bytes);
+  EXPECT_EQ(take(held, many - few, Filling::unknown), upper_ + few * slice_bytes);
   EXPECT_EQ(take(held, few, Filling::unknown), lower_) << "only when the upper one is used up";
 }
 
 TEST_F(TwoTouchedRanges, SlabsTakeTheUpperEndAndLeaveRoomBelow) {
   Locked held{space_.lock()};
   ASSERT_NO_FATAL_FAILURE(lay(held));
-  EXPECT_EQ(take(held, 1, Filling::sparse), upper_ + (many - 1) * granule_bytes);
-  EXPECT_EQ(take(held, 1, Filling::dense), upper_ + (many - 2) * granule_bytes);
+  EXPECT_EQ(take(held, 1, Filling::sparse), upper_ + (many - 1) * slice_bytes);
+  EXPECT_EQ(take(held, 1, Filling::dense), upper_ + (many - 2) * slice_bytes);
   EXPECT_EQ(take(held, 1, Filling::unknown), upper_) << "may grow to where the slabs begin";
 }
 
-// Free ranges of touched and of untouched granules beside each other, between two users.
+// Free ranges of touched and of untouched slices beside each other, between two users.
 class RangesBesideEachOther : public SpaceTest {
  protected:
-  static constexpr size_t part = 8;  // granules of the touched range, and of each user
+  static constexpr size_t part = 8;  // slices of the touched range, and of each user
 
   void lay(Locked& held, bool dirty_first, size_t clean = part) {
     const Range whole = space_.take(held, 3 * part + clean);
     ASSERT_NE(whole.base, 0u);
-    first_ = whole.base + part * granule_bytes;
-    const uintptr_t dirty = dirty_first ? first_ : first_ + clean * granule_bytes;
+    first_ = whole.base + part * slice_bytes;
+    const uintptr_t dirty = dirty_first ? first_ : first_ + clean * slice_bytes;
     use(Range{whole.base, part, Zeroed::no});
-    use(Range{first_ + (part + clean) * granule_bytes, part, Zeroed::no});
+    use(Range{first_ + (part + clean) * slice_bytes, part, Zeroed::no});
     use(Range{dirty, part, Zeroed::no});
-    space_.give_part(held, dirty_first ? first_ + part * granule_bytes : first_, clean, false);
+    space_.give_part(held, dirty_first ? first_ + part * slice_bytes : first_, clean, false);
     give(held, dirty);
-    ASSERT_EQ(space_.dirty_bytes(), part * granule_bytes);
+    ASSERT_EQ(space_.dirty_bytes(), part * slice_bytes);
   }
 
   uintptr_t first_ = 0;  // address of the first of them
@@ -72,13 +72,12 @@ class RangesBesideEachOther : public SpaceTest {
 TEST_F(RangesBesideEachOther, MakeRoomTogether) {
   Locked held{space_.lock()};
   for (const bool dirty_first : {true, false}) {
-    for (const size_t granules : {part + 1, 2 * part - 1, 2 * part}) {
+    for (const size_t slices : {part + 1, 2 * part - 1, 2 * part}) {
       ASSERT_NO_FATAL_FAILURE(lay(held, dirty_first));
-      const Range both = space_.take(held, granules);
-      const uintptr_t wanted =
-          dirty_first ? first_ : first_ + (2 * part - granules) * granule_bytes;
-      EXPECT_EQ(both.base, wanted) << granules;
-      EXPECT_EQ(both.granules, granules);
+      const Range both = space_.take(held, slices);
+      const uintptr_t wanted = dirty_first ? first_ : first_ + (2 * part - slices) * slice_bytes;
+      EXPECT_EQ(both.base, wanted) << slices;
+      EXPECT_EQ(both.slices, slices);
       EXPECT_EQ(both.zeroed, Zeroed::no);
       EXPECT_EQ(space_.dirty_bytes(), 0u);
       EXPECT_TRUE(space_.is_sound());
@@ -93,17 +92,17 @@ TEST_F(RangesBesideEachOther, AreLeftToOthersWhereMostIsUntouched) {
   const Range other = space_.take(held, 2 * part + 2);
   EXPECT_EQ(other.zeroed, Zeroed::yes);
   use(other);
-  EXPECT_EQ(space_.dirty_bytes(), part * granule_bytes);
+  EXPECT_EQ(space_.dirty_bytes(), part * slice_bytes);
 }
 
 TEST_F(SpaceTest, RangesBeginWhereTheyAreWished) {
   Locked held{space_.lock()};
-  for (size_t phase = 0; phase < arena_alignment; phase += 5 * granule_bytes) {
+  for (size_t phase = 0; phase < arena_alignment; phase += 5 * slice_bytes) {
     const Range range =
         space_.take(held, 40, Placing{arena_alignment, Filling::unknown, phase, false});
     ASSERT_NE(range.base, 0u);
     EXPECT_EQ(range.base % arena_alignment, phase);
-    ASSERT_NO_FATAL_FAILURE(check(range, granule_bytes));
+    ASSERT_NO_FATAL_FAILURE(check(range, slice_bytes));
     use(range);
     EXPECT_TRUE(space_.is_sound());
   }
@@ -112,7 +111,7 @@ TEST_F(SpaceTest, RangesBeginWhereTheyAreWished) {
 TEST_F(TwoTouchedRanges, AWishIsWorthNoUntouchedPages) {
   Locked held{space_.lock()};
   ASSERT_NO_FATAL_FAILURE(lay(held));
-  const size_t phase = (upper_ + granule_bytes) % arena_alignment;
+  const size_t phase = (upper_ + slice_bytes) % arena_alignment;
   const auto take_placed = [&](bool is_wish) {
     const Range range =
         space_.take(held, many, Placing{arena_alignment, Filling::moved, phase, is_wish});

@@ -12,14 +12,14 @@ namespace talus {
 namespace {
 
 // Ranges begin somewhere in the lower half of places of this length, so that they can grow.
-constexpr size_t place_granules = 128;
+constexpr size_t place_slices = 128;
 
-using Model = std::map<uintptr_t, size_t>;  // granules by base
+using Model = std::map<uintptr_t, size_t>;  // slices by base
 
-// The slow way to the highest range of so many granules.
-Model::const_iterator highest_in(const Model& model, size_t granules) {
+// The slow way to the highest range of so many slices.
+Model::const_iterator highest_in(const Model& model, size_t slices) {
   for (auto at = model.end(); at != model.begin();) {
-    if ((--at)->second >= granules) return at;
+    if ((--at)->second >= slices) return at;
   }
   return model.end();
 }
@@ -29,14 +29,14 @@ class RangeIndexTest : public ::testing::Test {
   static constexpr size_t node_count = 300;
 
   void choose_ends(FreeRange& to, size_t which) {
-    to.base = (which + 1) * place_granules * granule_bytes + random_.below(64) * granule_bytes;
-    to.granules = 1 + random_.of_any_length(5);  // many of the same length
+    to.base = (which + 1) * place_slices * slice_bytes + random_.below(64) * slice_bytes;
+    to.slices = 1 + random_.of_any_length(5);  // many of the same length
   }
   void insert(FreeRange& node, size_t which) {
     node = FreeRange{};
     choose_ends(node, which);
     index_.insert(node);
-    model_[node.base] = node.granules;
+    model_[node.base] = node.slices;
   }
   void remove(FreeRange& node) {
     index_.remove(node);
@@ -46,8 +46,8 @@ class RangeIndexTest : public ::testing::Test {
     EXPECT_EQ(model_.erase(node.base), 1u);
     FreeRange ends;
     choose_ends(ends, which);
-    index_.resize(node, ends.base, ends.granules);
-    model_[node.base] = node.granules;
+    index_.resize(node, ends.base, ends.slices);
+    model_[node.base] = node.slices;
   }
   void expect_same(size_t wanted) {
     const FreeRange* found = index_.highest_fit(wanted);
@@ -87,9 +87,9 @@ TEST_F(RangeIndexTest, AgreesWithAnOrderedMap) {
     if (HasFatalFailure()) return;
     if (round % 100 != 0) continue;
     ASSERT_TRUE(index_.is_sound());
-    size_t granules = 0;
-    for (const auto& range : model_) granules += range.second;
-    ASSERT_EQ(index_.bytes(), granules * granule_bytes);
+    size_t slices = 0;
+    for (const auto& range : model_) slices += range.second;
+    ASSERT_EQ(index_.bytes(), slices * slice_bytes);
   }
   for (size_t which = 0; which < node_count; which++) {
     if (inside[which]) remove(nodes[which]);
@@ -105,8 +105,8 @@ TEST(RangeIndex, StaysShallowWhenFilledInOrder) {
   std::vector<FreeRange> nodes(node_count);
   RangeIndex index;
   for (size_t i = 0; i < node_count; i++) {
-    nodes[i].base = (2 * i + 1) * granule_bytes;
-    nodes[i].granules = 1;
+    nodes[i].base = (2 * i + 1) * slice_bytes;
+    nodes[i].slices = 1;
     index.insert(nodes[i]);
   }
   size_t deepest = 0;
@@ -123,8 +123,8 @@ class BrokenIndex : public ::testing::Test {
  protected:
   BrokenIndex() {
     for (size_t i = 0; i < 3; i++) {
-      nodes_[i].base = (4 * i + 1) * granule_bytes;
-      nodes_[i].granules = i + 1;
+      nodes_[i].base = (4 * i + 1) * slice_bytes;
+      nodes_[i].slices = i + 1;
       index_.insert(nodes_[i]);
     }
     EXPECT_TRUE(index_.is_sound());
@@ -134,7 +134,7 @@ class BrokenIndex : public ::testing::Test {
 };
 
 TEST_F(BrokenIndex, SoundnessNoticesARangeThatGrewUnnoticed) {
-  nodes_[1].granules = 3;
+  nodes_[1].slices = 3;
   EXPECT_FALSE(index_.is_sound());
 }
 
@@ -144,7 +144,7 @@ TEST_F(BrokenIndex, SoundnessNoticesRangesThatOverlap) {
 }
 
 TEST_F(BrokenIndex, SoundnessNoticesAWrongLargest) {
-  nodes_[0].granules_most = 9;
+  nodes_[0].slices_most = 9;
   EXPECT_FALSE(index_.is_sound());
 }
 

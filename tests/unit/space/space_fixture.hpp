@@ -12,7 +12,7 @@
 namespace talus {
 
 struct Shadow {
-  size_t granules = 0;
+  size_t slices = 0;
   uint64_t mark = 0;
 };
 
@@ -44,29 +44,29 @@ class SpaceTest : public testing::Test {
   // What every user does: marks the ends in the page map and writes its memory.
   void use(const Range& range) {
     const uint64_t mark = ++marks_;
-    page_map.set_ends(range.base, range.granules, PageWord::large(), this);
-    for (size_t i = 0; i < range.granules; i++) {
-      word_at(range.base + i * granule_bytes) = mark;
-      word_at(range.base + (i + 1) * granule_bytes - 8) = mark;
+    page_map.set_ends(range.base, range.slices, PageWord::large(), this);
+    for (size_t i = 0; i < range.slices; i++) {
+      word_at(range.base + i * slice_bytes) = mark;
+      word_at(range.base + (i + 1) * slice_bytes - 8) = mark;
     }
-    users_[range.base] = Shadow{range.granules, mark};
-    granules_ += range.granules;
+    users_[range.base] = Shadow{range.slices, mark};
+    slices_ += range.slices;
   }
 
   bool overlaps(const Range& range) const {
     auto after = users_.lower_bound(range.base);
-    const uintptr_t end = range.base + range.granules * granule_bytes;
+    const uintptr_t end = range.base + range.slices * slice_bytes;
     if (after != users_.end() && after->first < end) return true;
     if (after == users_.begin()) return false;
     --after;
-    return after->first + after->second.granules * granule_bytes > range.base;
+    return after->first + after->second.slices * slice_bytes > range.base;
   }
 
   void check(const Range& range, size_t alignment) {
     ASSERT_EQ(range.base % alignment, 0u);
     ASSERT_FALSE(overlaps(range));
     if (range.zeroed == Zeroed::no) return;
-    for (uintptr_t at = range.base; at < range.base + range.granules * granule_bytes; at += 2048) {
+    for (uintptr_t at = range.base; at < range.base + range.slices * slice_bytes; at += 2048) {
       ASSERT_EQ(word_at(at), 0u) << "said to be zero";
       ASSERT_EQ(word_at(at + 2040), 0u) << "said to be zero";
     }
@@ -74,18 +74,18 @@ class SpaceTest : public testing::Test {
 
   void give(Locked& held, uintptr_t base) {
     const Shadow shadow = users_[base];
-    for (size_t i = 0; i < shadow.granules; i++) {
-      ASSERT_EQ(word_at(base + i * granule_bytes), shadow.mark);
-      ASSERT_EQ(word_at(base + (i + 1) * granule_bytes - 8), shadow.mark);
+    for (size_t i = 0; i < shadow.slices; i++) {
+      ASSERT_EQ(word_at(base + i * slice_bytes), shadow.mark);
+      ASSERT_EQ(word_at(base + (i + 1) * slice_bytes - 8), shadow.mark);
     }
-    space_.give(held, base, shadow.granules, true);
+    space_.give(held, base, shadow.slices, true);
     users_.erase(base);
-    granules_ -= shadow.granules;
+    slices_ -= shadow.slices;
   }
 
   Space& space_ = only_space;
   std::map<uintptr_t, Shadow> users_;
-  size_t granules_ = 0;
+  size_t slices_ = 0;
   uint64_t marks_ = 0;
   Options before_;
 };

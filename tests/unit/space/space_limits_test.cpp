@@ -28,11 +28,11 @@ class SpaceLimits : public SpaceTest {
 TEST_F(SpaceLimits, AHardLimitAloneBoundsWhatIsFreeAsWell) {
   limits.hard_bytes.store_relaxed(most);
   Locked held{space_.lock()};
-  const Range first = space_.take(held, most / 2 / granule_bytes);
+  const Range first = space_.take(held, most / 2 / slice_bytes);
   use(first);
   give(held, first.base);
   EXPECT_EQ(space_.dirty_bytes(), most / 2);
-  const Range second = space_.take(held, most * 3 / 4 / granule_bytes);
+  const Range second = space_.take(held, most * 3 / 4 / slice_bytes);
   ASSERT_NE(second.base, 0u);
   use(second);
   EXPECT_LE(touched_bytes(), most);
@@ -42,7 +42,7 @@ TEST_F(SpaceLimits, FreeMemoryGoesAtOnceAboveTheSoftLimit) {
   limits.soft_bytes.store_relaxed(most);
   Locked held{space_.lock()};
   Range ranges[8];
-  for (Range& range : ranges) use(range = space_.take(held, most / 4 / granule_bytes));
+  for (Range& range : ranges) use(range = space_.take(held, most / 4 / slice_bytes));
   for (const Range& range : ranges) {
     give(held, range.base);
     EXPECT_LE(touched_bytes(), std::max(most, space_.counters().given_bytes + most / 32));
@@ -52,17 +52,17 @@ TEST_F(SpaceLimits, FreeMemoryGoesAtOnceAboveTheSoftLimit) {
 
 // Pages that a program locked in memory, and freed: wherever they lie, the rest goes.
 TEST_F(SpaceLimits, WhatTheKernelRefusesKeepsNothingElse) {
-  constexpr size_t granules = 32 * mib / granule_bytes, page = 4 * kib;
+  constexpr size_t slices = 32 * mib / slice_bytes, page = 4 * kib;
   Locked held{space_.lock()};
   for (const size_t place : {size_t{0}, 16 * mib - page, 16 * mib, 32 * mib - page}) {
-    const Range range = space_.take(held, granules), wall = space_.take(held, 1);
-    const Range other = space_.take(held, granules / 2);
+    const Range range = space_.take(held, slices), wall = space_.take(held, 1);
+    const Range other = space_.take(held, slices / 2);
     for (const Range& user : {range, wall, other}) use(user);
     void* const locked = reinterpret_cast<void*>(round_down(range.base + place, os::page_bytes()));
     if (mlock(locked, 1) != 0) GTEST_SKIP() << "no page may be locked";
     for (const Range& user : {range, other}) give(held, user.base);
     space_.trim(held, 0);
-    EXPECT_LE(space_.dirty_bytes(), granule_bytes) << "with one at " << place;
+    EXPECT_LE(space_.dirty_bytes(), slice_bytes) << "with one at " << place;
     munlock(locked, 1);
     space_.trim(held, 0);
     EXPECT_EQ(space_.dirty_bytes(), 0u);

@@ -21,25 +21,25 @@ TEST_F(SpaceTest, RandomUsersGetWhatIsNobodys) {
   size_t most = 0;
   for (size_t round = 0; round < test::rounds_of(20000); round++) {
     const size_t what = random.below(100);
-    if (what < 45 && granules_ < 2000) {
+    if (what < 45 && slices_ < 2000) {
       const bool is_aligned = random.below(4) == 0;
-      const size_t alignment = is_aligned ? granule_bytes << random.below(7) : granule_bytes;
-      const size_t granules = 1 + random.of_any_length(5);
+      const size_t alignment = is_aligned ? slice_bytes << random.below(7) : slice_bytes;
+      const size_t slices = 1 + random.of_any_length(5);
       const Filling filling = random.below(2) == 0 ? Filling::sparse : Filling::unknown;
-      const Range range = space_.take(held, granules, alignment, filling);
+      const Range range = space_.take(held, slices, alignment, filling);
       ASSERT_NE(range.base, 0u);
-      ASSERT_EQ(range.granules, granules);
+      ASSERT_EQ(range.slices, slices);
       ASSERT_NO_FATAL_FAILURE(check(range, alignment));
       use(range);
     } else if (what < 60 && !users_.empty()) {
       auto user = users_.lower_bound(random.below(2) == 0 ? 0 : users_.rbegin()->first);
-      const uintptr_t end = user->first + user->second.granules * granule_bytes;
+      const uintptr_t end = user->first + user->second.slices * slice_bytes;
       const size_t least = 1 + random.below(4);
       const Range range = space_.take_at(held, end, least, least + random.below(8));
       if (range.base != 0) {
         ASSERT_EQ(range.base, end);
-        ASSERT_GE(range.granules, least);
-        ASSERT_NO_FATAL_FAILURE(check(range, granule_bytes));
+        ASSERT_GE(range.slices, least);
+        ASSERT_NO_FATAL_FAILURE(check(range, slice_bytes));
         use(range);
       }
     } else if (what < 99 && !users_.empty()) {
@@ -47,14 +47,14 @@ TEST_F(SpaceTest, RandomUsersGetWhatIsNobodys) {
       std::advance(user, random.below(users_.size() < 50 ? users_.size() : 50));
       ASSERT_NO_FATAL_FAILURE(give(held, user->first));
       ASSERT_LE(space_.dirty_bytes(),
-                std::max<size_t>(options.retain_bytes, (most - granules_) * granule_bytes));
+                std::max<size_t>(options.retain_bytes, (most - slices_) * slice_bytes));
     } else {
       const size_t keep = random.below(8) * mib;
       space_.trim(held, keep);
       ASSERT_LE(space_.dirty_bytes(), keep);
     }
-    ASSERT_EQ(space_.counters().given_bytes, granules_ * granule_bytes);
-    most = std::max(most, granules_);
+    ASSERT_EQ(space_.counters().given_bytes, slices_ * slice_bytes);
+    most = std::max(most, slices_);
     if (round % 64 != 0) continue;
     ASSERT_TRUE(space_.is_sound());
   }
@@ -95,8 +95,8 @@ TEST_F(SpaceTest, TouchedMemoryIsReusedBeforeUntouched) {
 TEST_F(SpaceTest, UntouchedMemoryStaysZero) {
   Locked held{space_.lock()};
   const Range first = space_.take(held, 4);
-  page_map.set_ends(first.base, first.granules, PageWord::large(), this);
-  space_.give(held, first.base, first.granules, false);
+  page_map.set_ends(first.base, first.slices, PageWord::large(), this);
+  space_.give(held, first.base, first.slices, false);
   EXPECT_EQ(space_.dirty_bytes(), 0u);
   const Range second = space_.take(held, 4);
   EXPECT_EQ(second.zeroed, Zeroed::yes);
@@ -122,22 +122,22 @@ class HugePlaces : public SpaceTest {
     }
   }
   void shrink(Locked& held) {
-    for (const Range& range : others_) space_.give(held, range.base, range.granules, false);
+    for (const Range& range : others_) space_.give(held, range.base, range.slices, false);
   }
   // With every page written, as a program fills it.
   Range take_filled(Locked& held, Filling filling) {
-    const Range range = space_.take(held, place_granules, arena_alignment, filling);
+    const Range range = space_.take(held, place_slices, arena_alignment, filling);
     memset(reinterpret_cast<void*>(range.base), 1, arena_alignment);
     use(range);
     return range;
   }
 
  private:
-  static constexpr size_t place_granules = arena_alignment / granule_bytes;
+  static constexpr size_t place_slices = arena_alignment / slice_bytes;
 
   void take_other(Locked& held) {
-    const Range range = space_.take(held, place_granules);
-    page_map.set_ends(range.base, range.granules, PageWord::large(), this);
+    const Range range = space_.take(held, place_slices);
+    page_map.set_ends(range.base, range.slices, PageWord::large(), this);
     others_.push_back(range);
   }
 
@@ -175,7 +175,7 @@ TEST_F(HugePlaces, HaveRestsThatTrimFinds) {
   shrink(held);
   if (pages * page_bytes_min < arena_alignment) GTEST_SKIP() << "no huge page was to be had";
   space_.trim(held, 0);
-  EXPECT_LE(resident_pages(slab.base, arena_alignment) * page_bytes_min, granule_bytes);
+  EXPECT_LE(resident_pages(slab.base, arena_alignment) * page_bytes_min, slice_bytes);
   EXPECT_TRUE(space_.is_sound());
 }
 
@@ -194,17 +194,17 @@ bool kernel_drops_empty_tables() {
 
 TEST_F(SpaceTest, APlaceThatWentPieceByPieceIsAHugePageAgain) {
   if (!kernel_drops_empty_tables()) GTEST_SKIP() << "this kernel keeps tables, or has none to give";
-  constexpr size_t half = arena_alignment / granule_bytes / 2;
+  constexpr size_t half = arena_alignment / slice_bytes / 2;
   Locked held{space_.lock()};
   const Range place = space_.take(held, 2 * half, arena_alignment);
   ASSERT_NE(place.base, 0u);
   os::System::advise_small(reinterpret_cast<void*>(place.base), arena_alignment);
   use(Range{place.base, half, Zeroed::no});
-  use(Range{place.base + half * granule_bytes, half, Zeroed::no});
+  use(Range{place.base + half * slice_bytes, half, Zeroed::no});
   os::System::advise_huge(reinterpret_cast<void*>(place.base), arena_alignment);
   give(held, place.base);
   space_.trim(held, 0);
-  give(held, place.base + half * granule_bytes);
+  give(held, place.base + half * slice_bytes);
   space_.trim(held, 0);
   word_at(place.base) = 1;
   EXPECT_EQ(resident_pages(place.base, arena_alignment) * page_bytes_min, arena_alignment);
@@ -223,7 +223,7 @@ TEST_F(SpaceTest, RetentionIsBoundedInBytes) {
   // Only every second one, so that they cannot join. All of them were in use together.
   for (size_t i = 0; i < 64; i += 2) give(held, ranges[i].base);
   EXPECT_EQ(space_.counters().purged_bytes, purged);
-  EXPECT_EQ(space_.dirty_bytes(), 32 * 4 * granule_bytes);
+  EXPECT_EQ(space_.dirty_bytes(), 32 * 4 * slice_bytes);
   // They go as far as as much is in use without them.
   Range larger[20];
   for (Range& range : larger) use(range = space_.take(held, 8));
@@ -231,7 +231,7 @@ TEST_F(SpaceTest, RetentionIsBoundedInBytes) {
   size_t used_lately = 0;
   for (const Range& range : larger) {
     give(held, range.base);
-    used_lately += 8 * granule_bytes;
+    used_lately += 8 * slice_bytes;
     ASSERT_LE(space_.dirty_bytes(), std::max<size_t>(options.retain_bytes, used_lately));
   }
 }
@@ -239,11 +239,11 @@ TEST_F(SpaceTest, RetentionIsBoundedInBytes) {
 TEST_F(SpaceTest, WhatComesAndGoesInLargeStepsStays) {
   options.retain_bytes = 1 * mib;
   options.decay_ms = 1000000;
-  constexpr size_t granules = 32 * mib / granule_bytes;
+  constexpr size_t slices = 32 * mib / slice_bytes;
   Locked held{space_.lock()};
   const size_t purged = space_.counters().purged_bytes;
   for (int step = 0; step < 10; step++) {
-    const Range range = space_.take(held, granules);
+    const Range range = space_.take(held, slices);
     ASSERT_NE(range.base, 0u);
     EXPECT_EQ(range.zeroed == Zeroed::no, step != 0);
     use(range);
@@ -259,25 +259,25 @@ TEST_F(SpaceTest, WhatComesAndGoesInLargeStepsStays) {
 TEST_F(SpaceTest, GrowingInPlaceKeepsTheBound) {
   options.retain_bytes = 1 * mib;
   options.decay_ms = 1000000;
-  constexpr size_t granules = 32 * mib / granule_bytes;
+  constexpr size_t slices = 32 * mib / slice_bytes;
   Locked held{space_.lock()};
-  const Range other = space_.take(held, granules);
+  const Range other = space_.take(held, slices);
   use(other);
-  const Range room = space_.take(held, 1 + granules);
+  const Range room = space_.take(held, 1 + slices);
   ASSERT_NE(room.base, 0u);
   use(Range{room.base, 1, room.zeroed});
-  const uintptr_t neighbour = room.base + granule_bytes;
-  space_.give_part(held, neighbour, granules, false);
+  const uintptr_t neighbour = room.base + slice_bytes;
+  space_.give_part(held, neighbour, slices, false);
   // That both were given at once is forgotten, also by the program's own threads.
   space_.give_back_surplus(held, LowMark::turns_kept + 1);
   space_.give_back_surplus(held, 1);
   give(held, other.base);
   EXPECT_EQ(space_.dirty_bytes(), 32 * mib);
-  const Range grown = space_.take_at(held, neighbour, granules, granules);
-  ASSERT_EQ(grown.granules, granules);
+  const Range grown = space_.take_at(held, neighbour, slices, slices);
+  ASSERT_EQ(grown.slices, slices);
   EXPECT_EQ(grown.zeroed, Zeroed::yes);
   EXPECT_LE(space_.dirty_bytes(), options.retain_bytes);
-  space_.give(held, neighbour, granules, false);
+  space_.give(held, neighbour, slices, false);
 }
 
 TEST_F(SpaceTest, NothingStaysWhereNothingMay) {
@@ -292,10 +292,10 @@ TEST_F(SpaceTest, NothingStaysWhereNothingMay) {
 TEST_F(SpaceTest, MuchIsGivenBackInFewCalls) {
   constexpr size_t bytes = 512 * mib;
   Locked held{space_.lock()};
-  const Range range = space_.take(held, bytes / granule_bytes);
+  const Range range = space_.take(held, bytes / slice_bytes);
   ASSERT_NE(range.base, 0u);
   const SpaceCounters before = space_.counters();
-  space_.give(held, range.base, range.granules, true);
+  space_.give(held, range.base, range.slices, true);
   space_.trim(held, options.retain_bytes);
   EXPECT_GE(space_.counters().purged_bytes - before.purged_bytes, bytes - options.retain_bytes);
   EXPECT_LE(space_.counters().purge_count - before.purge_count, 1 + bytes / urgent_piece_bytes);
@@ -316,7 +316,7 @@ TEST(PurgePace, TakesTwiceAsMuchWhileTheKernelIsQuick) {
   }
   EXPECT_EQ(pass(0), light_piece_bytes_max);
   EXPECT_EQ(pass(light_purge_ns), urgent_piece_bytes) << "there was much to do";
-  pace.note_call(granule_bytes, ++now);
+  pace.note_call(slice_bytes, ++now);
   EXPECT_EQ(pace.piece_bytes(SIZE_MAX / 2), urgent_piece_bytes) << "a small piece says nothing";
   pace = PurgePace{Haste::patient, now};
   EXPECT_EQ(pass(1), arena_alignment);
@@ -332,10 +332,10 @@ TEST_F(SpaceTest, RetentionIsBoundedInTime) {
   use(wall);
   use(last);
   give(held, first.base);
-  EXPECT_EQ(space_.dirty_bytes(), 16 * granule_bytes);
+  EXPECT_EQ(space_.dirty_bytes(), 16 * slice_bytes);
   usleep(80000);
   give(held, last.base);  // any later give looks at the clock
-  EXPECT_EQ(space_.dirty_bytes(), granule_bytes);
+  EXPECT_EQ(space_.dirty_bytes(), slice_bytes);
 }
 
 TEST_F(SpaceTest, ImpossibleRequestsChangeNothing) {
@@ -343,13 +343,13 @@ TEST_F(SpaceTest, ImpossibleRequestsChangeNothing) {
   use(space_.take(held, 1));
   const size_t reserved = space_.counters().reserved_bytes;
   EXPECT_EQ(space_.take(held, ~size_t{0}).base, 0u);
-  EXPECT_EQ(space_.take(held, ~size_t{0} - 3, 4 * granule_bytes).base, 0u);
+  EXPECT_EQ(space_.take(held, ~size_t{0} - 3, 4 * slice_bytes).base, 0u);
   EXPECT_EQ(space_.take(held, size_t{1} << 40).base, 0u);
   EXPECT_EQ(space_.take(held, 1, size_t{1} << 60).base, 0u);
   EXPECT_EQ(space_.counters().reserved_bytes, reserved);
   EXPECT_TRUE(space_.is_sound());
   use(space_.take(held, 1));
-  EXPECT_EQ(space_.counters().given_bytes, 2 * granule_bytes);
+  EXPECT_EQ(space_.counters().given_bytes, 2 * slice_bytes);
 }
 
 TEST_F(SpaceTest, MetadataIsZeroAlignedAndDistinct) {
