@@ -39,7 +39,7 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Program:
-    """A row whose program is not ours; has the face of workloads.Workload."""
+    """A row whose program is not ours; has the context of workloads.Workload."""
     name: str
     find: Callable[[], str]                      # its path, or Missing
     prepare: Callable[[str, Path, float], list[str]]  # path, folder, scale: the command

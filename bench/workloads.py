@@ -2,7 +2,7 @@
 #
 # Owns: which program runs with which arguments under which name. A new benchmark is one new
 # program in workloads/ and one row here; nothing else in the runner knows a workload. Rows of
-# installed programs (programs.py, redis.py) have the same face.
+# installed programs (programs.py, redis.py) have the same context.
 # Invariant: row names are unique and start with the benchmark's number, which --only matches.
 # Each row belongs to one group; --set names one, or "full" for all. The first set stays as it is,
 # so that results can be laid beside older ones.

@@ -27,12 +27,12 @@ TALUS_FAST void* or_enomem(void* block) noexcept {
   return TALUS_LIKELY(block != nullptr) ? block : out_of_memory();
 }
 
-TALUS_SLOW void* allocate_slower_or_errno(size_t bytes, HeapFace& face) noexcept {
-  return or_enomem(allocate_slower(bytes, face));
+TALUS_SLOW void* allocate_slower_or_errno(size_t bytes, ThreadContext& context) noexcept {
+  return or_enomem(allocate_slower(bytes, context));
 }
-TALUS_NEXT void* allocate_slow_or_errno(size_t bytes, HeapFace& face) noexcept {
-  if (void* block = take_at_hand(bytes, face)) return block;
-  return allocate_slower_or_errno(bytes, face);
+TALUS_NEXT void* allocate_slow_or_errno(size_t bytes, ThreadContext& context) noexcept {
+  if (void* block = take_at_hand(bytes, context)) return block;
+  return allocate_slower_or_errno(bytes, context);
 }
 
 TALUS_FAST void* malloc(size_t bytes) noexcept {

@@ -118,8 +118,8 @@ TALUS_COLD void* new_slow(size_t alignment, size_t bytes, const void* caller) {
 }
 
 // The fast path jumps here and to the aligned one: the way back is into who called new.
-TALUS_NEXT void* allocate_slow_or_throw(size_t bytes, HeapFace& face) {
-  void* block = allocate_slow(bytes, face);
+TALUS_NEXT void* allocate_slow_or_throw(size_t bytes, ThreadContext& context) {
+  void* block = allocate_slow(bytes, context);
   if (TALUS_LIKELY(block != nullptr)) return block;
   return new_slow(block_alignment, bytes, __builtin_return_address(0));
 }

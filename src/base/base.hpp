@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// base: the face of floor 1, the language and nothing else. Other floors include this file, not
+// base: the context of floor 1, the language and nothing else. Other floors include this file, not
 // its parts. It owns no state and knows nothing of memory, threads or the operating system.
 #ifndef TALUS_BASE_BASE_HPP
 #define TALUS_BASE_BASE_HPP

@@ -179,7 +179,7 @@ struct ListBounds {
   uint32_t places = 0;                     // of all lists
 };
 
-// The nulls below the first block of each list (heap/face.hpp).
+// The nulls below the first block of each list (heap/context.hpp).
 inline constexpr size_t list_nulls = 2;
 
 constexpr uint16_t take_places(ListBounds& bounds, size_t blocks) noexcept {

@@ -120,7 +120,7 @@ inline void* allocate_large_at(AlignedPlace place, size_t bytes) noexcept {
 }
 
 inline void* allocate_at_once(AlignedPlace place, size_t bytes) noexcept {
-  ThreadCache* cache = cache_behind(current_face());
+  ThreadCache* cache = cache_behind(current_context());
   const MaybeWorking working{cache};
   void* special = allocate_by_mode({bytes, place.alignment, place.offset});
   if (special != nullptr) return special;

@@ -2,7 +2,8 @@
 // heap/alloc: the way of a block out of the heap.
 //
 // allocate_or<slow>(bytes)           here        table, load, pop
-//   -> allocate_slow(bytes, face)    alloc_slow  a face that is no heap: first use, dead, a mode
+//   -> allocate_slow(bytes, context)    alloc_slow  a context that is no heap: first use, dead, a
+//   mode
 //        -> refill(heap, class)                  drain the inbox, available slab, new slab
 //        -> allocate_large(...)      large       kept block, range, new address space
 // pop_aligned(alignment, bytes)      here        round up, table, load, pop
@@ -15,21 +16,24 @@
 namespace talus {
 
 // What to do when no block can be popped; the doors that set errno or throw have their own.
-using SlowAllocate = void* (*)(size_t bytes, HeapFace& face);
+using SlowAllocate = void* (*)(size_t bytes, ThreadContext& context);
 
 // A block of at least `bytes` bytes at a multiple of 16; else whatever Slow makes of it.
 template <SlowAllocate Slow>
 TALUS_FAST void* allocate_or(size_t bytes) {
-  HeapFace& face = current_face();  // never null: starts at empty_face
-  if (TALUS_UNLIKELY(bytes > fast_bytes_max)) return Slow(bytes, face);  // leaves: guarded, large
+  ThreadContext& context = current_context();  // never null: starts at first_context
+  if (TALUS_UNLIKELY(bytes > fast_bytes_max))
+    return Slow(bytes, context);  // leaves: guarded, large
   // Zero bytes map to class 0. What the compiler knows costs nothing.
-  const size_t index = __builtin_constant_p(bytes)
-                           ? index_of(class_of(bytes))
-                           : face.class_of_units[(bytes + block_alignment - 1) / block_alignment];
-  Atomic<void**>& slot = face.tops[index];  // a store by one register is faster than by two
-  void** top = slot.load_relaxed();         // [own]
+  const size_t index =
+      __builtin_constant_p(bytes)
+          ? index_of(class_of(bytes))
+          : context.class_of_units[(bytes + block_alignment - 1) / block_alignment];
+  Atomic<void**>& slot = context.tops[index];  // a store by one register is faster than by two
+  void** top = slot.load_relaxed();            // [own]
   void* block = top[-1];
-  if (TALUS_UNLIKELY(block == nullptr)) return Slow(bytes, face);  // leaves: empty, no heap, a mode
+  if (TALUS_UNLIKELY(block == nullptr))
+    return Slow(bytes, context);  // leaves: empty, no heap, a mode
   // POINT OF NO RETURN: one store below.
   slot.store_relaxed(top - 1);  // [own]
   return block;
@@ -41,11 +45,11 @@ TALUS_FAST void* allocate(size_t bytes) noexcept { return allocate_or<allocate_s
 // A block at a multiple of `alignment`, a power of two, if that is one of a list; null: it is not,
 // or the list is empty, and allocate_aligned knows more. Sizes and alignments may be any.
 TALUS_FAST void* pop_aligned(size_t alignment, size_t bytes) noexcept {
-  HeapFace& face = current_face();
+  ThreadContext& context = current_context();
   // bytes_at_alignment less 1. Zero bytes wrap, and are as little for here as large ones.
   const size_t last = (bytes - 1) | (alignment - 1);
   if (TALUS_UNLIKELY(last >= fast_bytes_max)) return nullptr;
-  Atomic<void**>& slot = face.tops[face.class_of_units[last / block_alignment + 1]];
+  Atomic<void**>& slot = context.tops[context.class_of_units[last / block_alignment + 1]];
   void** top = slot.load_relaxed();  // [own]
   void* block = top[-1];
   if (TALUS_LIKELY(block != nullptr)) slot.store_relaxed(top - 1);  // [own]

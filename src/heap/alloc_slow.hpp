@@ -63,9 +63,9 @@ TALUS_USUAL void* allocate_on(ThreadCache* cache, ClassId id, Fit fit) noexcept 
 
 // Tells the mode of the calling thread, if there is one; a first call may just have got it.
 inline void note_allocate(void* block, size_t bytes) noexcept {
-  HeapFace& face = current_face();
-  if (face.operations == nullptr || face.operations->note_allocate == nullptr) return;
-  if (block != nullptr) face.operations->note_allocate(face, block, bytes);
+  ThreadContext& context = current_context();
+  if (context.operations == nullptr || context.operations->note_allocate == nullptr) return;
+  if (block != nullptr) context.operations->note_allocate(context, block, bytes);
 }
 
 // Defined in heap/release.hpp: there was no memory for `bytes`; does it make sense to try again?
@@ -85,29 +85,29 @@ TALUS_FAST auto allocate_with(size_t bytes, Attempt attempt) noexcept {
 }
 
 // Blocks that a thread has at hand though the fast paths do not reach them; null: there is none,
-// the owner must come back, or the face is no cache. These call nothing, so that no register is
+// the owner must come back, or the context is no cache. These call nothing, so that no register is
 // saved for a call.
 // The block of a guarded list that was freed last, or what serves as well.
-TALUS_FAST void* pop_guarded(ClassId id, Fit fit, HeapFace& face) noexcept {
-  const BriefWork work{face};
+TALUS_FAST void* pop_guarded(ClassId id, Fit fit, ThreadContext& context) noexcept {
+  const BriefWork work{context};
   if (TALUS_UNLIKELY(!work.may_begin)) return nullptr;
-  return pop_fitting(static_cast<ThreadCache&>(face), id, fit);
+  return pop_fitting(static_cast<ThreadCache&>(context), id, fit);
 }
 // A large block that the thread kept, for so many bytes above `more_than`.
-TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, HeapFace& face) noexcept {
+TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, ThreadContext& context) noexcept {
   const bool may_be_kept = bytes > more_than && bytes <= large_kept_slices * slice_bytes;
-  return may_be_kept ? take_kept_at_hand(face, bytes) : nullptr;
+  return may_be_kept ? take_kept_at_hand(context, bytes) : nullptr;
 }
-TALUS_FAST void* take_at_hand(size_t bytes, HeapFace& face) noexcept {
+TALUS_FAST void* take_at_hand(size_t bytes, ThreadContext& context) noexcept {
   if (TALUS_LIKELY(bytes - fast_bytes_max - 1 < medium_bytes_max - fast_bytes_max)) {
-    return pop_guarded(guarded_class_of(bytes), Fit::near, face);
+    return pop_guarded(guarded_class_of(bytes), Fit::near, context);
   }
-  return pop_kept_block(bytes, medium_bytes_max, face);
+  return pop_kept_block(bytes, medium_bytes_max, context);
 }
 
-// By way of any face; the list of the class may have blocks.
-TALUS_USUAL void* allocate_by_face(size_t bytes, HeapFace& face) noexcept {
-  ThreadCache* cache = cache_behind(face);
+// By way of any context; the list of the class may have blocks.
+TALUS_USUAL void* allocate_by_context(size_t bytes, ThreadContext& context) noexcept {
+  ThreadCache* cache = cache_behind(context);
   const MaybeWorking working{cache};
   if (void* special = allocate_by_mode({bytes, block_alignment, 0})) return special;
   void* block = bytes <= medium_bytes_max ? allocate_on(cache, class_of(bytes), Fit::near)
@@ -116,31 +116,32 @@ TALUS_USUAL void* allocate_by_face(size_t bytes, HeapFace& face) noexcept {
   return block;
 }
 
-// By way of the face whose list of the class was found empty.
-inline void* allocate_first(size_t bytes, HeapFace& face) noexcept {
-  if (face.operations != nullptr || bytes > fast_bytes_max) return allocate_by_face(bytes, face);
-  auto& cache = static_cast<ThreadCache&>(face);
+// By way of the context whose list of the class was found empty.
+inline void* allocate_first(size_t bytes, ThreadContext& context) noexcept {
+  if (context.operations != nullptr || bytes > fast_bytes_max)
+    return allocate_by_context(bytes, context);
+  auto& cache = static_cast<ThreadCache&>(context);
   const Working working{cache};
   return refill(cache, class_of(bytes));
 }
 
-TALUS_SLOW void* allocate_slower(size_t bytes, HeapFace& face) noexcept {
-  void* block = allocate_first(bytes, face);
+TALUS_SLOW void* allocate_slower(size_t bytes, ThreadContext& context) noexcept {
+  void* block = allocate_first(bytes, context);
   for (unsigned made = 0; TALUS_UNLIKELY(block == nullptr) && find_memory(bytes, made); made++) {
-    block = allocate_by_face(bytes, current_face());  // which may be another by now
+    block = allocate_by_context(bytes, current_context());  // which may be another by now
   }
   offer_work();
   return block;
 }
 
-TALUS_SLOW void* allocate_slow(size_t bytes, HeapFace& face) noexcept {
-  if (void* block = take_at_hand(bytes, face)) return block;
-  return allocate_slower(bytes, face);
+TALUS_SLOW void* allocate_slow(size_t bytes, ThreadContext& context) noexcept {
+  if (void* block = take_at_hand(bytes, context)) return block;
+  return allocate_slower(bytes, context);
 }
 
 TALUS_USUAL void* allocate_aligned_once(size_t alignment, size_t bytes) noexcept {
-  HeapFace& face = current_face();
-  ThreadCache* cache = cache_behind(face);
+  ThreadContext& context = current_context();
+  ThreadCache* cache = cache_behind(context);
   const MaybeWorking working{cache};
   if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;
   void* block = nullptr;
@@ -160,16 +161,17 @@ TALUS_SLOW void* allocate_aligned_slower(size_t alignment, size_t bytes) noexcep
 
 // A block at a multiple of `alignment`, a power of two; null: no memory.
 TALUS_SLOW void* allocate_aligned_slow(size_t alignment, size_t bytes) noexcept {
-  HeapFace& face = current_face();
+  ThreadContext& context = current_context();
   // Not allocate_slow, which counts on an empty list: the list may have blocks for zero bytes.
   if (alignment < block_alignment) alignment = block_alignment;
   void* block = nullptr;
   if (has_class(bytes, alignment)) {
     const size_t rounded = bytes_at_alignment(bytes, alignment);
     // Of no other class: its blocks may lie elsewhere.
-    if (rounded > fast_bytes_max) block = pop_guarded(guarded_class_of(rounded), Fit::exact, face);
+    if (rounded > fast_bytes_max)
+      block = pop_guarded(guarded_class_of(rounded), Fit::exact, context);
   } else if (alignment <= slice_bytes) {
-    block = pop_kept_block(bytes, 0, face);
+    block = pop_kept_block(bytes, 0, context);
   }
   if (block != nullptr) return block;
   return allocate_aligned_slower(alignment, bytes);

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: MIT
 // heap/attendance: is a thread there? What a resting thread holds can be taken back without it.
 //
-// PROTOCOL attendance       words: HeapFace::shared_state, shared_busy, the owner's this_face
+// PROTOCOL attendance       words: ThreadContext::shared_state, shared_busy, the owner's
+// this_context
 //   state    meaning                               left by                 to       order
-//   present  the owner uses its face               helper's ask            asked    under the lock
-//   asked    the away face lies in its place       owner's come_back       present  under the lock
+//   present  the owner uses its context               helper's ask            asked    under the
+//   lock
+//   asked    the away context lies in its place       owner's come_back       present  under the
+//   lock
 //            the owner was not seen for a while    helper's take_back      absent   under the lock
 //   absent   lists were emptied from below         owner's come_back       present  under the lock
-//   nobody   the face is no cache; never another
-// The helper asks by putting the cache's away face, which owns no blocks and has empty lists, in
-// the place of the thread's face, and looks again when presence_wait_us have passed. An owner that
-// allocates or frees meanwhile falls into a slow path, which is where the away face leads, and
-// comes back. One that did not is at rest, or stopped in the middle of one call that had loaded
-// its face before; a slow path says so in shared_busy, a fast one goes unseen. So take_back leaves
-// what such a call may still do: pop the uppermost block, or push one above it. It takes the blocks
-// below, leaves nulls in their places (which a list reads as its end) and does not move `top`.
+//   nobody   the context is no cache; never another
+// The helper asks by putting the cache's away context, which owns no blocks and has empty lists, in
+// the place of the thread's context, and looks again when presence_wait_us have passed. An owner
+// that allocates or frees meanwhile falls into a slow path, which is where the away context leads,
+// and comes back. One that did not is at rest, or stopped in the middle of one call that had loaded
+// its context before; a slow path says so in shared_busy, a fast one goes unseen. So take_back
+// leaves what such a call may still do: pop the uppermost block, or push one above it. It takes the
+// blocks below, leaves nulls in their places (which a list reads as its end) and does not move
+// `top`.
 // invariants  take_back runs only in state asked, under the lock, with shared_busy 0;
 //             who has set shared_busy works only in state present;
 //             in state absent a list is nulls, then at most one block and one that was pushed.
-// edges  both sides store and then load (state and this_face against shared_busy and the list). No
+// edges  both sides store and then load (state and this_context against shared_busy and the list).
+// No
 //        fence orders the two on the owner's side, so that it pays nothing. Where the kernel has a
 //        barrier for all threads and may be asked for it, the helper makes one between its asks and
 //        its looks (heap/thread_order.hpp), and nothing rests on time. Elsewhere, and for the asks
@@ -62,13 +67,13 @@ TALUS_USUAL void become_whole(ThreadCache& cache) noexcept {
   cache.shared_state.store_relaxed(Attendance::asked);  // [own] as above
 }
 
-// The owner is there: it gets its face back.
+// The owner is there: it gets its context back.
 TALUS_SLOW void come_back(ThreadCache& cache) noexcept {
   Presence& presence = cache.presence;
   Locked held{presence.lock};
   if (cache.shared_state.load_relaxed() == Attendance::present) return;  // [own] the lock
   become_whole(cache);
-  set_face(*presence.away.before);
+  set_context(*presence.away.before);
   cache.shared_state.store_relaxed(Attendance::present);  // [own] the lock
 }
 
@@ -89,22 +94,22 @@ TALUS_FAST void end_work(ThreadCache& cache) noexcept {
   busy.store_release(busy.load_relaxed() - 1);  // [own]
 }
 
-// The same for work that calls nothing: it knows how deep the owner was. By any face: one that is
-// no cache has nobody to work, and who is busy with it does not matter to anyone.
+// The same for work that calls nothing: it knows how deep the owner was. By any context: one that
+// is no cache has nobody to work, and who is busy with it does not matter to anyone.
 class BriefWork {
  public:
-  TALUS_FAST explicit BriefWork(HeapFace& face) noexcept
-      : busy_{face.shared_busy}, depth_{busy_.load_relaxed()} {  // [own]
-    busy_.store_relaxed(depth_ + 1);                             // [own]
+  TALUS_FAST explicit BriefWork(ThreadContext& context) noexcept
+      : busy_{context.shared_busy}, depth_{busy_.load_relaxed()} {  // [own]
+    busy_.store_relaxed(depth_ + 1);                                // [own]
     compiler_fence();
     // [hint] the lock decides
-    may_begin = face.shared_state.load_relaxed() == Attendance::present;
+    may_begin = context.shared_state.load_relaxed() == Attendance::present;
   }
   TALUS_FAST ~BriefWork() { busy_.store_release(depth_); }  // [own]
   BriefWork(const BriefWork&) = delete;
   BriefWork& operator=(const BriefWork&) = delete;
 
-  bool may_begin;  // the face is a cache; else, or if not, the owner must come back first
+  bool may_begin;  // the context is a cache; else, or if not, the owner must come back first
 
  private:
   Atomic<uint32_t>& busy_;
@@ -138,40 +143,40 @@ class MaybeWorking {
   ThreadCache* cache_;
 };
 
-// What the away face does: it leads back.
-inline ThreadCache* cache_of_away(HeapFace& face) noexcept {
-  ThreadCache* cache = static_cast<AwayFace&>(face).cache;
+// What the away context does: it leads back.
+inline ThreadCache* cache_of_probe(ThreadContext& context) noexcept {
+  ThreadCache* cache = static_cast<ProbeContext&>(context).cache;
   come_back(*cache);
   return cache;
 }
-inline void* allocate_by_away(HeapFace& face, const BlockRequest& request) noexcept {
-  cache_of_away(face);
-  HeapFace& own = current_face();
+inline void* allocate_by_probe(ThreadContext& context, const BlockRequest& request) noexcept {
+  cache_of_probe(context);
+  ThreadContext& own = current_context();
   const bool has_mode = own.operations != nullptr && own.operations->allocate != nullptr;
   return has_mode ? own.operations->allocate(own, request) : nullptr;
 }
-inline constexpr FaceOperations away_operations = {cache_of_away, nullptr, nullptr,
-                                                   allocate_by_away};
+inline constexpr ContextOperations probe_operations = {cache_of_probe, nullptr, nullptr,
+                                                       allocate_by_probe};
 
-// The calling thread begins to use this cache by way of its current face.
+// The calling thread begins to use this cache by way of its current context.
 inline void attend(ThreadCache& cache) noexcept {
-  AwayFace& away = cache.presence.away;
+  ProbeContext& away = cache.presence.away;
   if (away.cache == nullptr) {  // else it is as the cache's last owner left it
-    close_face(away, away_operations);
+    close_context(away, probe_operations);
     away.cache = &cache;
   }
   Locked held{cache.presence.lock};
-  cache.presence.face_slot.store_relaxed(&this_face);  // [own] the lock
+  cache.presence.context_slot.store_relaxed(&this_context);  // [own] the lock
 }
 
-// The owner leaves for ever, with the face that it is to have from now on.
-inline void depart(ThreadCache& cache, HeapFace& last) noexcept {
+// The owner leaves for ever, with the context that it is to have from now on.
+inline void depart(ThreadCache& cache, ThreadContext& last) noexcept {
   Presence& presence = cache.presence;
   Locked held{presence.lock};
   become_whole(cache);
-  presence.face_slot.store_relaxed(nullptr);              // [own] the lock
+  presence.context_slot.store_relaxed(nullptr);           // [own] the lock
   cache.shared_state.store_relaxed(Attendance::present);  // [own] the lock
-  set_face(last);
+  set_context(last);
 }
 
 // Something that changes when the owner allocates or frees.
@@ -191,7 +196,7 @@ inline void ask(Locked&, ThreadCache& cache, uint64_t barrier = ThreadOrder::nev
   Presence& presence = cache.presence;
   if (cache.shared_busy.load_acquire() != 0 || !presence.lock.try_take()) return;
   const bool is_present = cache.shared_state.load_relaxed() == Attendance::present;  // [own]
-  Atomic<HeapFace*>* slot = presence.face_slot.load_relaxed();  // [own] the lock
+  Atomic<ThreadContext*>* slot = presence.context_slot.load_relaxed();  // [own] the lock
   if (slot != nullptr && is_present) {
     presence.away.before = slot->load_relaxed();  // [own] the lock
     cache.shared_state.store_release(Attendance::asked);

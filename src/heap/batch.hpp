@@ -53,7 +53,7 @@ inline size_t allocate_slab_batch(ThreadCache* cache, ClassId id, size_t count,
 }
 
 inline size_t allocate_batch_once(size_t bytes, size_t count, void** places) noexcept {
-  ThreadCache* cache = cache_behind(current_face());
+  ThreadCache* cache = cache_behind(current_context());
   const MaybeWorking working{cache};
   size_t special = 0;  // blocks of a mode come first
   while (special < count) {
@@ -70,7 +70,7 @@ inline size_t allocate_batch_once(size_t bytes, size_t count, void** places) noe
       if (places[made] == nullptr) break;
     }
   }
-  if (TALUS_LIKELY(current_face().operations == nullptr)) return made;
+  if (TALUS_LIKELY(current_context().operations == nullptr)) return made;
   for (size_t i = special; i < made; i++) note_allocate(places[i], bytes);
   return made;
 }
@@ -131,10 +131,10 @@ TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t c
 
 // Takes `count` blocks back, of any sizes and heaps; null ones are nothing.
 TALUS_SLOW void release_batch(void* const* blocks, size_t count) noexcept {
-  ThreadCache* cache = cache_behind(current_face());
+  ThreadCache* cache = cache_behind(current_context());
   {
     const MaybeWorking working{cache};
-    const bool is_plain = cache != nullptr && current_face().operations == nullptr;
+    const bool is_plain = cache != nullptr && current_context().operations == nullptr;
     for (size_t done = 0; done < count;) {
       if (TALUS_LIKELY(is_plain)) {
         done += release_some(*cache, blocks + done, count - done);

@@ -50,8 +50,8 @@ TALUS_COLD void release_foreign(void* pointer) noexcept {
 
 // Do blocks that this thread frees stay where they are?
 inline bool keeps_freed_blocks() noexcept {
-  const HeapFace& face = current_face();
-  return face.operations != nullptr && face.operations->freed_blocks == FreedBlocks::stay;
+  const ThreadContext& context = current_context();
+  return context.operations != nullptr && context.operations->freed_blocks == FreedBlocks::stay;
 }
 
 // Takes a block back by way of a cache (null: the thread has none) without telling any mode.
@@ -69,9 +69,9 @@ TALUS_USUAL void release_plain(ThreadCache* cache, void* pointer) noexcept {
 }
 
 inline void note_free(void* pointer) noexcept {
-  HeapFace& face = current_face();
-  if (face.operations == nullptr || face.operations->note_free == nullptr) return;
-  face.operations->note_free(face, pointer);
+  ThreadContext& context = current_context();
+  if (context.operations == nullptr || context.operations->note_free == nullptr) return;
+  context.operations->note_free(context, pointer);
 }
 
 // Is there nothing to free: null, or an address that is nobody's, which is answered?
@@ -82,12 +82,12 @@ inline bool is_no_block(void* pointer) noexcept {
   return true;
 }
 
-TALUS_SLOW void release_slow(void* pointer, HeapFace& face) noexcept {
+TALUS_SLOW void release_slow(void* pointer, ThreadContext& context) noexcept {
   if (is_no_block(pointer)) return;
-  ThreadCache* cache = cache_behind(face);
+  ThreadCache* cache = cache_behind(context);
   {
     const MaybeWorking working{cache};
-    if (face.operations != nullptr) note_free(pointer);
+    if (context.operations != nullptr) note_free(pointer);
     release_plain(cache, pointer);
   }
   offer_work();
@@ -105,10 +105,11 @@ TALUS_SLOW void release_to_full(void* pointer, ThreadCache& cache, size_t index)
 // larger blocks the address is only compared with a step that all of them share, because a look at
 // the slab would fetch a line that free does not touch otherwise; what this misses is noticed when
 // the block leaves its list.
-TALUS_FAST bool is_start_at_hand(const HeapFace& face, const void* pointer, size_t index) noexcept {
+TALUS_FAST bool is_start_at_hand(const ThreadContext& context, const void* pointer,
+                                 size_t index) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   if (TALUS_LIKELY(index < factored_class_count)) {
-    return is_start_by(face.start_factors[index], address);
+    return is_start_by(context.start_factors[index], address);
   }
   return address % start_step_bytes == 0;
 }
@@ -137,10 +138,10 @@ TALUS_FAST bool collect_unlisted(ThreadCache& cache, void* pointer, size_t index
   return add_if_room(own_batch(cache), pointer, cache.id, block_bytes, own_batch_bytes_max);
 }
 
-// A pointer into the face's own heap whose list, with this index, is full or guarded, or that is no
-// block, or one that was just freed. Such a face is a thread's cache.
-TALUS_NEXT void release_full(void* pointer, HeapFace& face, size_t index) noexcept {
-  auto& cache = static_cast<ThreadCache&>(face);
+// A pointer into the context's own heap whose list, with this index, is full or guarded, or that is
+// no block, or one that was just freed. Such a context is a thread's cache.
+TALUS_NEXT void release_full(void* pointer, ThreadContext& context, size_t index) noexcept {
+  auto& cache = static_cast<ThreadCache&>(context);
   const bool is_guarded = index >= fast_class_count;
   if (TALUS_LIKELY(is_guarded && push_guarded(cache, pointer, index - fast_class_count))) return;
   const ClassId id{static_cast<uint8_t>(index)};
@@ -156,10 +157,10 @@ TALUS_SLOW void release_large_slow(ThreadCache& cache, void* pointer, PageWord w
   offer_work();
 }
 
-TALUS_NEXT void release_large_by(HeapFace& face, void* pointer, PageWord word) noexcept {
-  if (TALUS_LIKELY(keep_at_hand(face, pointer, word))) return offer_work();
-  if (TALUS_UNLIKELY(face.operations != nullptr)) return release_slow(pointer, face);
-  release_large_slow(static_cast<ThreadCache&>(face), pointer, word);
+TALUS_NEXT void release_large_by(ThreadContext& context, void* pointer, PageWord word) noexcept {
+  if (TALUS_LIKELY(keep_at_hand(context, pointer, word))) return offer_work();
+  if (TALUS_UNLIKELY(context.operations != nullptr)) return release_slow(pointer, context);
+  release_large_slow(static_cast<ThreadCache&>(context), pointer, word);
 }
 
 // Keeps a block of another heap in the list of its class. False: it is of a class or an instance
@@ -183,12 +184,12 @@ TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageWord 
 // Keeps a block of another heap, or adds it to its owner's batch, if that takes nothing but a few
 // stores, and calls nothing. What is kept will be handed out here, where it is in the processor's
 // cache.
-TALUS_FAST bool take_in_at_hand(HeapFace& face, void* pointer, PageWord word) noexcept {
-  const BriefWork work{face};
+TALUS_FAST bool take_in_at_hand(ThreadContext& context, void* pointer, PageWord word) noexcept {
+  const BriefWork work{context};
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
-  auto& cache = static_cast<ThreadCache&>(face);
+  auto& cache = static_cast<ThreadCache&>(context);
   const ClassId id = class_of_tag(word.tag());
-  if (TALUS_UNLIKELY(!is_start_at_hand(face, pointer, index_of(id)))) return false;
+  if (TALUS_UNLIKELY(!is_start_at_hand(context, pointer, index_of(id)))) return false;
   const size_t block_bytes = size_class_row(id).block_bytes;
   if (TALUS_UNLIKELY(block_bytes >= guest_bytes_min)) {
     const ThreadList list = list_of(cache, id);
@@ -199,14 +200,15 @@ TALUS_FAST bool take_in_at_hand(HeapFace& face, void* pointer, PageWord word) no
                      remote_batch_bytes_max);
 }
 
-// A pointer whose page word names another owner than the face.
-TALUS_NEXT void release_other(void* pointer, HeapFace& face, PageWord word) noexcept {
+// A pointer whose page word names another owner than the context.
+TALUS_NEXT void release_other(void* pointer, ThreadContext& context, PageWord word) noexcept {
   if (TALUS_UNLIKELY(!word.is_slab())) {
-    return word.is_large() ? release_large_by(face, pointer, word) : release_slow(pointer, face);
+    return word.is_large() ? release_large_by(context, pointer, word)
+                           : release_slow(pointer, context);
   }
-  if (TALUS_LIKELY(take_in_at_hand(face, pointer, word))) return;
-  if (TALUS_UNLIKELY(face.operations != nullptr)) return release_slow(pointer, face);
-  release_remote_slow(static_cast<ThreadCache&>(face), pointer, word);
+  if (TALUS_LIKELY(take_in_at_hand(context, pointer, word))) return;
+  if (TALUS_UNLIKELY(context.operations != nullptr)) return release_slow(pointer, context);
+  release_remote_slow(static_cast<ThreadCache&>(context), pointer, word);
 }
 
 // Everything a thread holds goes back: lists, batches, kept blocks; lists are short again. The

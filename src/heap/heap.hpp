@@ -2,7 +2,7 @@
 // heap: what threads allocate from. A heap owns slabs and is used under its lock; a thread works on
 // its own cache in front of one heap, and threads that are many share heaps.
 //
-//   ThreadCache | HeapFace | heap | remote batches | kept large blocks | arrays of the lists |
+//   ThreadCache | ThreadContext | heap | remote batches | kept large blocks | arrays of the lists |
 //   Heap        | id | slabs by class | unused messages | inbox |
 //
 // A heap for each thread would make memory grow with threads: each would hold partly used slabs of
@@ -14,7 +14,7 @@
 #ifndef TALUS_HEAP_HEAP_HPP
 #define TALUS_HEAP_HEAP_HPP
 
-#include "heap/face.hpp"
+#include "heap/context.hpp"
 #include "slab/remote_free.hpp"
 #include "slab/slab.hpp"
 #include "space/space.hpp"
@@ -106,22 +106,22 @@ struct KeptBlocks {
   Atomic<size_t> live_count_less;
 };
 
-// The face that a thread finds in the place of its own when it comes back (heap/attendance.hpp).
-struct AwayFace : HeapFace {
-  ThreadCache* cache = nullptr;  // whose it is
-  HeapFace* before = nullptr;    // the face that was there
+// The context that a thread finds in the place of its own when it comes back (heap/attendance.hpp).
+struct ProbeContext : ThreadContext {
+  ThreadCache* cache = nullptr;     // whose it is
+  ThreadContext* before = nullptr;  // the context that was there
 };
 
 // What others know of the thread that uses a cache, beside shared_state and shared_busy.
 struct Presence {
   Lock lock;
   // under the lock
-  // The owner's this_face; null: leave it alone. Others read it to see if the cache is in use. Of a
-  // cache that a fork left behind: that of who empties it; under the registry's lock.
-  Atomic<Atomic<HeapFace*>*> face_slot;
+  // The owner's this_context; null: leave it alone. Others read it to see if the cache is in use.
+  // Of a cache that a fork left behind: that of who empties it; under the registry's lock.
+  Atomic<Atomic<ThreadContext*>*> context_slot;
   uint64_t asked_ns = 0;      // when it was asked last
   uint64_t asked_before = 0;  // the number of the barrier that comes after that ask
-  AwayFace away;
+  ProbeContext away;
   // under the registry's lock
   uint64_t seen_activity = 0;  // when the helper looked last
 
@@ -129,7 +129,7 @@ struct Presence {
   // whole by who takes the cache home.
   void lose_owner() noexcept {
     lock.reset_in_child();
-    face_slot.store_relaxed(nullptr);  // [init] single thread
+    context_slot.store_relaxed(nullptr);  // [init] single thread
   }
 };
 
@@ -144,7 +144,7 @@ struct WideLists {
 };
 
 // What a thread has for itself.
-struct ThreadCache : HeapFace {
+struct ThreadCache : ThreadContext {
   // owner only
   Heap* heap = nullptr;  // the one that id names; changes only between two threads
   // Lists of the large classes, which are used in slow paths only.
@@ -159,7 +159,7 @@ struct ThreadCache : HeapFace {
   RemoteBatch batches[remote_owners + 1];  // the last one is for the thread's own heap
   KeptBlocks kept;
   Presence presence;
-  HeapFace* mode_face = nullptr;  // of the process's mode, made when first asked for
+  ThreadContext* mode_context = nullptr;  // of the process's mode, made when first asked for
   // under the registry's lock
   ThreadCache* next = nullptr;      // among those in use, or unused
   ThreadCache* previous = nullptr;  // among those in use
@@ -167,19 +167,19 @@ struct ThreadCache : HeapFace {
   alignas(cache_line_bytes) void* storage[list_places_most] = {};
 };
 
-// The cache behind a face; null: the thread has none.
-inline ThreadCache* cache_behind(HeapFace& face) noexcept {
-  return face.operations == nullptr ? static_cast<ThreadCache*>(&face)
-                                    : face.operations->cache_of(face);
+// The cache behind a context; null: the thread has none.
+inline ThreadCache* cache_behind(ThreadContext& context) noexcept {
+  return context.operations == nullptr ? static_cast<ThreadCache*>(&context)
+                                       : context.operations->cache_of(context);
 }
-// Is this the face of a thread that has not allocated? Whoever asks for its cache makes one.
-inline bool is_of_new_thread(const HeapFace& face) noexcept {
-  return face.operations == &birth_operations;
+// Is this the context of a thread that has not allocated? Whoever asks for its cache makes one.
+inline bool is_of_new_thread(const ThreadContext& context) noexcept {
+  return context.operations == &birth_operations;
 }
 // The calling thread's cache; null: it has none, and none is made.
 inline ThreadCache* present_cache() noexcept {
-  HeapFace& face = current_face();
-  return is_of_new_thread(face) ? nullptr : cache_behind(face);
+  ThreadContext& context = current_context();
+  return is_of_new_thread(context) ? nullptr : cache_behind(context);
 }
 
 }  // namespace talus

@@ -162,7 +162,7 @@ TALUS_FAST void release_inside(uintptr_t handle, void* pointer, const char* call
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const RegionHeap* region = region_of(handle, call);
   if (TALUS_UNLIKELY(region != nullptr) && region->holds(address)) {
-    if (current_face().operations != nullptr && region->has_page_words) {
+    if (current_context().operations != nullptr && region->has_page_words) {
       prove_inside(handle, pointer, call);
       tell(pointer);
     }

@@ -30,9 +30,9 @@ inline uintptr_t instance_of(const void* pointer) noexcept {
 // The cache of a thread whose mode is to be told of an instance's blocks; where calls are counted,
 // a new thread gets one, and so its mode, before the first. Null: it has none. No lock is held.
 inline ThreadCache* cache_to_tell() noexcept {
-  HeapFace& face = current_face();
-  if (is_of_new_thread(face) && !shared_counts_calls.load_relaxed()) return nullptr;  // [init]
-  return cache_behind(face);
+  ThreadContext& context = current_context();
+  if (is_of_new_thread(context) && !shared_counts_calls.load_relaxed()) return nullptr;  // [init]
+  return cache_behind(context);
 }
 
 // Tells of a block that was made, if there is one.
@@ -50,7 +50,7 @@ TALUS_SLOW void* allocate_from(uintptr_t handle, Request request) noexcept {
                : allocate_aligned(request.alignment, request.bytes);
   }
   void* block = allocate_inside(handle, request).block;
-  if (current_face().operations != nullptr) note_made(handle, block, request);
+  if (current_context().operations != nullptr) note_made(handle, block, request);
   return block;
 }
 
@@ -58,7 +58,7 @@ TALUS_SLOW void* allocate_from(uintptr_t handle, Request request) noexcept {
 TALUS_FAST void* allocate_from(uintptr_t handle, size_t bytes, const char* call) noexcept {
   if (TALUS_LIKELY(handle != 0 && bytes <= small_bytes_max)) {
     if (void* block = allocate_small_inside(handle, bytes, call)) {
-      if (TALUS_UNLIKELY(current_face().operations != nullptr)) {
+      if (TALUS_UNLIKELY(current_context().operations != nullptr)) {
         note_made(handle, block, {bytes, block_alignment, call});
       }
       return block;
@@ -75,7 +75,7 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
     request.bytes = usable_bytes_of_large(request.bytes == 0 ? 1 : request.bytes);
   }
   const BlockMade made = allocate_inside(handle, request);
-  if (current_face().operations != nullptr) note_made(handle, made.block, request);
+  if (current_context().operations != nullptr) note_made(handle, made.block, request);
   if (made.block == nullptr || made.zeroed == Zeroed::yes) return made.block;
   const bool is_in_region =
       region != nullptr && region->holds(reinterpret_cast<uintptr_t>(made.block));
@@ -96,7 +96,7 @@ TALUS_SLOW void release_and_tell(uintptr_t handle, void* pointer, const char* ca
 // Takes a block of the instance back; any other pointer is reported.
 TALUS_FAST void release_from(uintptr_t handle, void* pointer, const char* call) noexcept {
   if (TALUS_UNLIKELY(handle == 0)) return release(pointer);
-  if (TALUS_UNLIKELY(current_face().operations != nullptr)) {
+  if (TALUS_UNLIKELY(current_context().operations != nullptr)) {
     return release_and_tell(handle, pointer, call);
   }
   release_inside(handle, pointer, call, [](void*) noexcept {});

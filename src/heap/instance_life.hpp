@@ -68,8 +68,8 @@ void for_each_block_out(const Slab& slab, Visit visit) noexcept {
 
 // The mode of the calling thread is told of all blocks that are about to go.
 inline bool is_told_of_frees() noexcept {
-  const HeapFace& face = current_face();
-  return face.operations != nullptr && face.operations->note_free != nullptr;
+  const ThreadContext& context = current_context();
+  return context.operations != nullptr && context.operations->note_free != nullptr;
 }
 inline void note_all_free(Instance& heap) noexcept {
   if (!is_told_of_frees()) return;
@@ -281,7 +281,7 @@ inline RegionHeap* leave_region(const InsideWhole& inside) noexcept {
 
 // False: there is no heap that could take the blocks, and no memory for one; nothing changed.
 inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
-  ThreadCache* cache = cache_behind(current_face());
+  ThreadCache* cache = cache_behind(current_context());
   Heap* taker = cache != nullptr ? cache->heap : heap_of_nobody();
   if (taker == nullptr) return false;
   RegionHeap* region = nullptr;

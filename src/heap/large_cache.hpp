@@ -75,13 +75,13 @@ TALUS_FAST void* take_kept(KeptBlocks& kept, size_t bytes) noexcept {
 }
 
 // Two short ways that call nothing. Null and false: it takes more, and nothing was done.
-TALUS_FAST void* take_kept_at_hand(HeapFace& face, size_t bytes) noexcept {
-  const BriefWork work{face};
+TALUS_FAST void* take_kept_at_hand(ThreadContext& context, size_t bytes) noexcept {
+  const BriefWork work{context};
   if (TALUS_UNLIKELY(!work.may_begin)) return nullptr;
-  KeptBlocks& kept = static_cast<ThreadCache&>(face).kept;
+  KeptBlocks& kept = static_cast<ThreadCache&>(context).kept;
   return TALUS_UNLIKELY(is_much_unsettled(kept)) ? nullptr : take_kept(kept, bytes);
 }
-TALUS_FAST bool keep_at_hand(HeapFace& face, void* pointer, PageWord word) noexcept {
+TALUS_FAST bool keep_at_hand(ThreadContext& context, void* pointer, PageWord word) noexcept {
   // leaves: one of an instance
   if (TALUS_UNLIKELY(word.bits() != PageWord::large().bits())) return false;
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
@@ -89,10 +89,10 @@ TALUS_FAST bool keep_at_hand(HeapFace& face, void* pointer, PageWord word) noexc
   const bool is_live = start_of(large) == pointer && large.state == LargeState::live;
   // leaves: no block begins here, and larger than what is kept
   if (TALUS_UNLIKELY(!is_live) || large.slices > large_kept_slices) return false;
-  const BriefWork work{face};
+  const BriefWork work{context};
   // leaves: at rest, no cache
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
-  KeptBlocks& kept = static_cast<ThreadCache&>(face).kept;
+  KeptBlocks& kept = static_cast<ThreadCache&>(context).kept;
   // leaves: statistics far off, too much is kept
   if (TALUS_UNLIKELY(is_much_unsettled(kept))) return false;
   if (!has_room_to_keep(kept, large.slices * slice_bytes)) return false;

@@ -5,7 +5,7 @@
 // Lists of some classes may hold blocks of other heaps, too: guests. Invariants: the capacity of a
 // list of small blocks only grows while its thread lives, up to what list_bounds says, and beyond
 // it as heap/wide_lists.hpp says; a list's blocks lie between its bottom and its top
-// (heap/face.hpp); it begins in its first place, and moves only while it is empty and the heap's
+// (heap/context.hpp); it begins in its first place, and moves only while it is empty and the heap's
 // lock is held. Called on: the thread whose cache it is, or whoever has the cache. Must not
 // know: slabs.
 #ifndef TALUS_HEAP_LISTS_HPP

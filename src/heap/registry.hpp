@@ -228,7 +228,7 @@ inline void leave_other_caches(ThreadCache* own) noexcept {
     }
   }
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {
-    if (cache->presence.face_slot.load_relaxed() != &this_face) lose_owner(*cache);
+    if (cache->presence.context_slot.load_relaxed() != &this_context) lose_owner(*cache);
   }
   *link = registry.left;
   registry.left = registry.caches;
@@ -242,9 +242,9 @@ inline void leave_other_caches(ThreadCache* own) noexcept {
 inline ThreadCache* take_left_cache() noexcept {
   Locked held{registry.lock};
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {
-    Atomic<Atomic<HeapFace*>*>& taker = cache->presence.face_slot;
+    Atomic<Atomic<ThreadContext*>*>& taker = cache->presence.context_slot;
     if (taker.load_relaxed() != nullptr) continue;  // [own] registry lock
-    taker.store_relaxed(&this_face);                // [own] as above
+    taker.store_relaxed(&this_context);             // [own] as above
     return cache;
   }
   return nullptr;
@@ -253,7 +253,7 @@ inline void retire_left_cache(Locked& held, ThreadCache& cache) noexcept {
   ThreadCache** link = &registry.left;
   while (*link != &cache) link = &(*link)->next;
   *link = cache.next;
-  cache.presence.face_slot.store_relaxed(nullptr);  // [own] registry lock
+  cache.presence.context_slot.store_relaxed(nullptr);  // [own] registry lock
   retire_cache(held, cache);
 }
 

@@ -23,7 +23,7 @@ inline BlockMade allocate_above_small(ThreadCache* cache, size_t bytes, size_t a
 
 // A zeroed medium or large block; null: no memory.
 TALUS_USUAL void* allocate_zeroed_large(size_t bytes, size_t alignment = block_alignment) noexcept {
-  ThreadCache* cache = cache_behind(current_face());
+  ThreadCache* cache = cache_behind(current_context());
   const MaybeWorking working{cache};
   if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;  // which are zero
   const BlockMade large = allocate_above_small(cache, bytes, alignment);
@@ -109,9 +109,9 @@ TALUS_FAST size_t usable_size_at_hand(void* pointer) noexcept {
 
 // Tells the mode of the calling thread of a resize that did not fail.
 inline void note_resize(size_t usable, void* block, size_t bytes) noexcept {
-  HeapFace& face = current_face();
-  if (face.operations == nullptr || face.operations->note_resize == nullptr) return;
-  if (block != nullptr) face.operations->note_resize(face, usable, block, bytes);
+  ThreadContext& context = current_context();
+  if (context.operations == nullptr || context.operations->note_resize == nullptr) return;
+  if (block != nullptr) context.operations->note_resize(context, usable, block, bytes);
 }
 
 // Does a block of `usable` bytes in a slab serve `bytes` without wasting much of itself?
@@ -150,7 +150,7 @@ bool in_place(void* pointer, size_t bytes, const char* call, Resize resize) noex
   const BlockFacts facts = facts_of(pointer, call);
   bool fits = false;
   {
-    const MaybeWorking working{cache_behind(current_face())};
+    const MaybeWorking working{cache_behind(current_context())};
     fits = resize(facts);
     if (fits) note_resize(facts.usable_bytes, pointer, bytes);
   }
@@ -195,7 +195,7 @@ TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, 
 
 TALUS_USUAL void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit) noexcept {
   const BlockFacts facts = facts_of(pointer, "realloc");
-  ThreadCache* cache = cache_behind(current_face());
+  ThreadCache* cache = cache_behind(current_context());
   const MaybeWorking working{cache};
   if (TALUS_UNLIKELY(facts.is_special)) {
     SpecialBlock& block = *special_of(pointer);
@@ -257,10 +257,10 @@ using ReallocateSlow = void* (*)(void* pointer, size_t bytes);
 template <ReallocateSmall Small, ReallocateSlow Slow>
 TALUS_FAST void* reallocate_or(void* pointer, size_t bytes) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  const HeapFace& face = current_face();
+  const ThreadContext& context = current_context();
   PageMap::Place place;
-  // leaves: a face that is no heap; beyond the page map's window, or no address of ours
-  if (TALUS_UNLIKELY(face.operations != nullptr || !page_map.find_near(address, place))) {
+  // leaves: a context that is no heap; beyond the page map's window, or no address of ours
+  if (TALUS_UNLIKELY(context.operations != nullptr || !page_map.find_near(address, place))) {
     return Slow(pointer, bytes);
   }
   const PageWord word = place.word();
@@ -268,7 +268,7 @@ TALUS_FAST void* reallocate_or(void* pointer, size_t bytes) noexcept {
     const Slab& slab = *static_cast<Slab*>(place.descriptor());
     slab.prove(pointer);  // a copy from the middle of a block would read behind its end
     if (bytes <= slab.block_bytes && bytes >= slab.least_bytes) return pointer;
-    if (bytes <= small_bytes_max && word.owner() == face.id) {
+    if (bytes <= small_bytes_max && word.owner() == context.id) {
       return Small(pointer, slab.block_bytes, bytes);
     }
   } else if (word.bits() == PageWord::large().bits()) {

@@ -9,7 +9,7 @@
 #ifndef TALUS_HEAP_SPECIAL_HPP
 #define TALUS_HEAP_SPECIAL_HPP
 
-#include "heap/face.hpp"
+#include "heap/context.hpp"
 #include "space/space.hpp"
 
 namespace talus {
@@ -60,10 +60,10 @@ inline bool sizes_are_exact() noexcept { return shared_exact_sizes.load_relaxed(
 // What the calling thread's mode makes of a request; null: it leaves that to the heap, or there is
 // no mode. A new block reads as zero.
 TALUS_FAST void* allocate_by_mode(const BlockRequest& request) noexcept {
-  HeapFace& face = current_face();
-  if (TALUS_LIKELY(face.operations == nullptr)) return nullptr;
-  if (face.operations->allocate == nullptr) return nullptr;
-  return face.operations->allocate(face, request);
+  ThreadContext& context = current_context();
+  if (TALUS_LIKELY(context.operations == nullptr)) return nullptr;
+  if (context.operations->allocate == nullptr) return nullptr;
+  return context.operations->allocate(context, request);
 }
 
 // The descriptor of an address with a special word. A wrong pointer may find it gone.

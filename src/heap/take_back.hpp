@@ -106,7 +106,7 @@ TALUS_USUAL void visit_caches(Visit visit) noexcept {
   for (size_t done = 0;; done += at_a_time) {
     Locked held{registry.lock};
     ThreadCache* cache = registry.caches;
-    if (last != nullptr && last->presence.face_slot.load_relaxed() != nullptr) {
+    if (last != nullptr && last->presence.context_slot.load_relaxed() != nullptr) {
       cache = last->next;  // it is still in the list
     } else {
       for (size_t i = 0; i < done && cache != nullptr; i++) cache = cache->next;

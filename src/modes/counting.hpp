@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // modes/counting: counts every call, for the statistics of TALUS_PRINT_STATS.
 //
-// Owns: a face for each thread cache whose lists stay empty and whose id matches nothing, so that
-// every malloc and free takes the slow path, is counted, and goes on to the cache behind it. Who
-// does not ask for them pays nothing. Invariants: a face's counters have one writer, its
+// Owns: a context for each thread cache whose lists stay empty and whose id matches nothing, so
+// that every malloc and free takes the slow path, is counted, and goes on to the cache behind it.
+// Who does not ask for them pays nothing. Invariants: a context's counters have one writer, its
 // thread; they survive the thread, the next one that gets the cache goes on counting. Threads that
-// have no cache any more, in late destructors, share one face.
+// have no cache any more, in late destructors, share one context.
 // Live bytes are block sizes. They are gathered per thread and added up in steps, so the peak is
 // right to within step_bytes for each thread. Bytes asked for are gathered in the same way; who
 // wants to know when there were so many of them is told on the thread that reached the number,
@@ -14,7 +14,7 @@
 #define TALUS_MODES_COUNTING_HPP
 
 #include "heap/resize.hpp"
-#include "modes/mode_face.hpp"
+#include "modes/mode_context.hpp"
 
 namespace talus::counting {
 
@@ -30,7 +30,7 @@ inline size_t range_of(size_t bytes) noexcept {
 
 // Without a cache: any thread writes.
 struct CountingFace : ModeFace {
-  CountingFace* next = nullptr;               // constant; all faces there are
+  CountingFace* next = nullptr;               // constant; all contexts there are
   Atomic<uint64_t> allocations[range_count];  // owner writes; statistics read
   Atomic<uint64_t> frees;                     // as above
   Atomic<uint64_t> requested_bytes;           // as above
@@ -40,8 +40,8 @@ struct CountingFace : ModeFace {
 };
 
 struct Shared {
-  Atomic<CountingFace*> faces;
-  CountingFace* late_face = nullptr;  // of threads without a cache; under the space lock
+  Atomic<CountingFace*> contexts;
+  CountingFace* late_context = nullptr;  // of threads without a cache; under the space lock
   Atomic<int64_t> live_bytes;
   Atomic<int64_t> peak_bytes;
   // For who wants to know; constant once threads begin, but for the two counts.
@@ -59,13 +59,13 @@ inline void tell_each(uint64_t each, void (*tell)() noexcept) noexcept {
   shared.on_bytes = tell;
 }
 
-inline void tell_bytes(CountingFace& face, size_t bytes) noexcept {
-  if (face.cache != nullptr) {
+inline void tell_bytes(CountingFace& context, size_t bytes) noexcept {
+  if (context.cache != nullptr) {
     const auto step = static_cast<uint64_t>(step_bytes);
-    face.untold_bytes += bytes;
-    if (face.untold_bytes < (shared.on_bytes_each < step ? shared.on_bytes_each : step)) return;
-    bytes = face.untold_bytes;
-    face.untold_bytes = 0;
+    context.untold_bytes += bytes;
+    if (context.untold_bytes < (shared.on_bytes_each < step ? shared.on_bytes_each : step)) return;
+    bytes = context.untold_bytes;
+    context.untold_bytes = 0;
   }
   const uint64_t told = shared.told_bytes.fetch_add_relaxed(bytes) + bytes;  // [stat]
   uint64_t next = shared.next_told_bytes.load_relaxed();  // [hint] the CAS rechecks
@@ -79,79 +79,81 @@ inline void raise_peak(int64_t live) noexcept {
   while (live > peak && !shared.peak_bytes.cas_acq_rel(peak, live)) {}
 }
 
-inline void add_live(CountingFace& face, int64_t bytes) noexcept {
+inline void add_live(CountingFace& context, int64_t bytes) noexcept {
   int64_t gathered = bytes;
-  if (face.cache != nullptr) {
-    gathered += face.live_bytes.load_relaxed();  // [own]
+  if (context.cache != nullptr) {
+    gathered += context.live_bytes.load_relaxed();  // [own]
     const bool is_much = gathered >= step_bytes || gathered <= -step_bytes;
-    face.live_bytes.store_relaxed(is_much ? 0 : gathered);  // [own]
+    context.live_bytes.store_relaxed(is_much ? 0 : gathered);  // [own]
     if (!is_much) return;
   }
   raise_peak(shared.live_bytes.fetch_add_relaxed(gathered) + gathered);  // [stat]
 }
 
-inline void count(CountingFace& face, Atomic<uint64_t>& calls, uint64_t more) noexcept {
-  if (face.cache == nullptr) {
+inline void count(CountingFace& context, Atomic<uint64_t>& calls, uint64_t more) noexcept {
+  if (context.cache == nullptr) {
     calls.fetch_add_relaxed(more);  // [stat]
   } else {
     calls.own_add_relaxed(more);  // [own]
   }
 }
 
-inline void count_allocate(HeapFace& slow, void* block, size_t bytes) noexcept {
-  auto& face = static_cast<CountingFace&>(slow);
-  count(face, face.allocations[range_of(bytes)], 1);
-  count(face, face.requested_bytes, bytes);
+inline void count_allocate(ThreadContext& slow, void* block, size_t bytes) noexcept {
+  auto& context = static_cast<CountingFace&>(slow);
+  count(context, context.allocations[range_of(bytes)], 1);
+  count(context, context.requested_bytes, bytes);
   const size_t usable = facts_of(block, "malloc").usable_bytes;
-  count(face, face.provided_bytes, usable);
-  add_live(face, static_cast<int64_t>(usable));
-  if (shared.on_bytes != nullptr) tell_bytes(face, bytes);
+  count(context, context.provided_bytes, usable);
+  add_live(context, static_cast<int64_t>(usable));
+  if (shared.on_bytes != nullptr) tell_bytes(context, bytes);
 }
-inline void count_free(HeapFace& slow, void* block) noexcept {
-  auto& face = static_cast<CountingFace&>(slow);
-  count(face, face.frees, 1);
-  add_live(face, -static_cast<int64_t>(facts_of(block, "free").usable_bytes));
+inline void count_free(ThreadContext& slow, void* block) noexcept {
+  auto& context = static_cast<CountingFace&>(slow);
+  count(context, context.frees, 1);
+  add_live(context, -static_cast<int64_t>(facts_of(block, "free").usable_bytes));
 }
-inline void count_resize(HeapFace& slow, size_t usable, void* block, size_t bytes) noexcept {
-  auto& face = static_cast<CountingFace&>(slow);
-  count(face, face.frees, 1);
-  add_live(face, -static_cast<int64_t>(usable));
+inline void count_resize(ThreadContext& slow, size_t usable, void* block, size_t bytes) noexcept {
+  auto& context = static_cast<CountingFace&>(slow);
+  count(context, context.frees, 1);
+  add_live(context, -static_cast<int64_t>(usable));
   count_allocate(slow, block, bytes);
 }
-inline constexpr FaceOperations operations = {cache_of_mode_face, count_allocate, count_free,
-                                              nullptr, count_resize};
+inline constexpr ContextOperations operations = {cache_of_mode_context, count_allocate, count_free,
+                                                 nullptr, count_resize};
 
-inline void enlist(CountingFace& face) noexcept {
-  CountingFace* head = shared.faces.load_relaxed();  // [hint] the CAS rechecks
+inline void enlist(CountingFace& context) noexcept {
+  CountingFace* head = shared.contexts.load_relaxed();  // [hint] the CAS rechecks
   do {
-    face.next = head;
-  } while (!shared.faces.cas_weak_release(head, &face));
+    context.next = head;
+  } while (!shared.contexts.cas_weak_release(head, &context));
 }
 
-// The counting face of a cache, made when first asked for; the cache itself if there is no memory.
-inline HeapFace& face_for(ThreadCache& cache) noexcept {
-  CountingFace* face = shared.faces.load_acquire();
-  for (; face != nullptr; face = face->next) {
-    if (face->cache == &cache) return *face;
+// The counting context of a cache, made when first asked for; the cache itself if there is no
+// memory.
+inline ThreadContext& context_for(ThreadCache& cache) noexcept {
+  CountingFace* context = shared.contexts.load_acquire();
+  for (; context != nullptr; context = context->next) {
+    if (context->cache == &cache) return *context;
   }
   {
     Locked held{space.lock()};
-    face = make_mode_face<CountingFace>(held, operations, &cache);
+    context = make_mode_context<CountingFace>(held, operations, &cache);
   }
-  if (face == nullptr) return cache;
-  enlist(*face);
-  return *face;
+  if (context == nullptr) return cache;
+  enlist(*context);
+  return *context;
 }
 
-// The face of threads that have no cache any more; one that does not count if there is no memory.
-inline HeapFace& late_face() noexcept {
+// The context of threads that have no cache any more; one that does not count if there is no
+// memory.
+inline ThreadContext& late_context() noexcept {
   Locked held{space.lock()};
-  if (shared.late_face == nullptr) {
-    shared.late_face = make_mode_face<CountingFace>(held, operations, nullptr);
-    if (shared.late_face == nullptr) return dead_face;
-    enlist(*shared.late_face);
+  if (shared.late_context == nullptr) {
+    shared.late_context = make_mode_context<CountingFace>(held, operations, nullptr);
+    if (shared.late_context == nullptr) return ended_context;
+    enlist(*shared.late_context);
   }
-  return *shared.late_face;
+  return *shared.late_context;
 }
 
 struct Counts {
@@ -167,16 +169,17 @@ struct Counts {
 inline Counts collect() noexcept {
   Counts counts;
   counts.live_bytes = shared.live_bytes.load_relaxed();  // [stat]
-  for (CountingFace* face = shared.faces.load_acquire(); face != nullptr; face = face->next) {
+  for (CountingFace* context = shared.contexts.load_acquire(); context != nullptr;
+       context = context->next) {
     for (size_t range = 0; range < range_count; range++) {
-      const uint64_t calls = face->allocations[range].load_relaxed();  // [stat]
+      const uint64_t calls = context->allocations[range].load_relaxed();  // [stat]
       counts.allocations[range] += calls;
       counts.allocation_sum += calls;
     }
-    counts.frees += face->frees.load_relaxed();                      // [stat]
-    counts.requested_bytes += face->requested_bytes.load_relaxed();  // [stat]
-    counts.provided_bytes += face->provided_bytes.load_relaxed();    // [stat]
-    counts.live_bytes += face->live_bytes.load_relaxed();            // [stat]
+    counts.frees += context->frees.load_relaxed();                      // [stat]
+    counts.requested_bytes += context->requested_bytes.load_relaxed();  // [stat]
+    counts.provided_bytes += context->provided_bytes.load_relaxed();    // [stat]
+    counts.live_bytes += context->live_bytes.load_relaxed();            // [stat]
   }
   raise_peak(counts.live_bytes);
   counts.peak_bytes = shared.peak_bytes.load_relaxed();  // [stat]

@@ -5,16 +5,16 @@
 // the culprit; a freed block loses its pages and keeps its addresses for a while, so a use after
 // free does, too. What alignment leaves free beside a block holds a pattern, looked at when the
 // block is freed.
-// Owns: making and freeing such blocks, and the faces of threads. Invariants: a block that the mode
-// cannot make is an ordinary one, and the program is told once; blocks of either kind are freed by
-// threads with and without the mode. Called on: any thread, from slow paths. Must not know: signals
-// (process/faults.hpp).
+// Owns: making and freeing such blocks, and the contexts of threads. Invariants: a block that the
+// mode cannot make is an ordinary one, and the program is told once; blocks of either kind are
+// freed by threads with and without the mode. Called on: any thread, from slow paths. Must not
+// know: signals (process/faults.hpp).
 #ifndef TALUS_MODES_MAPPED_HPP
 #define TALUS_MODES_MAPPED_HPP
 
 #include "heap/heap.hpp"
 #include "modes/mapped_slots.hpp"
-#include "modes/mode_face.hpp"
+#include "modes/mode_context.hpp"
 
 namespace talus::mapped {
 
@@ -23,8 +23,8 @@ inline constexpr unsigned char pattern = 0xb5;
 struct MappedFace : ModeFace {
   uint32_t thread = 0;  // id of the thread that uses the cache; owner writes
 };
-inline uint32_t thread_of(const MappedFace& face) noexcept {
-  return face.cache != nullptr ? face.thread : os::System::thread_id();
+inline uint32_t thread_of(const MappedFace& context) noexcept {
+  return context.cache != nullptr ? context.thread : os::System::thread_id();
 }
 
 inline void release_mapped(SpecialBlock& special, void* pointer) noexcept;
@@ -90,13 +90,13 @@ inline uintptr_t find_damage(const MappedBlock& block) noexcept {
   return 0;
 }
 
-inline void* allocate_mapped(HeapFace& face, const BlockRequest& request) noexcept {
+inline void* allocate_mapped(ThreadContext& context, const BlockRequest& request) noexcept {
   if (!is_possible(request)) return nullptr;
   const size_t page = os::page_bytes();
   MappedBlock* block = nullptr;
   {
     Locked held{space.lock()};
-    block = make_block(held, request, page, thread_of(static_cast<MappedFace&>(face)));
+    block = make_block(held, request, page, thread_of(static_cast<MappedFace&>(context)));
     if (block == nullptr) {
       warn_once(held);
       return nullptr;
@@ -107,13 +107,14 @@ inline void* allocate_mapped(HeapFace& face, const BlockRequest& request) noexce
   return to_pointer(block->start);
 }
 
-inline constexpr FaceOperations face_operations = {cache_of_mode_face, nullptr, nullptr,
-                                                   allocate_mapped};
+inline constexpr ContextOperations context_operations = {cache_of_mode_context, nullptr, nullptr,
+                                                         allocate_mapped};
 
 // 0: the thread is not in this mode, and is not asked.
 inline uint32_t this_thread() noexcept {
-  HeapFace& face = current_face();
-  return face.operations == &face_operations ? thread_of(static_cast<MappedFace&>(face)) : 0;
+  ThreadContext& context = current_context();
+  return context.operations == &context_operations ? thread_of(static_cast<MappedFace&>(context))
+                                                   : 0;
 }
 
 // Reports a pointer that is not the start of a block of this slot.
@@ -160,32 +161,32 @@ inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
 
 // --- threads -------------------------------------------------------------------------------------
 
-// The face of a cache whose thread begins to use it, made when first asked for; the cache itself if
-// there is no memory.
-inline HeapFace& face_for(ThreadCache& cache) noexcept {
-  if (cache.mode_face == nullptr) {
+// The context of a cache whose thread begins to use it, made when first asked for; the cache itself
+// if there is no memory.
+inline ThreadContext& context_for(ThreadCache& cache) noexcept {
+  if (cache.mode_context == nullptr) {
     Locked held{space.lock()};
-    cache.mode_face = make_mode_face<MappedFace>(held, face_operations, &cache);
-    if (cache.mode_face == nullptr) return cache;
+    cache.mode_context = make_mode_context<MappedFace>(held, context_operations, &cache);
+    if (cache.mode_context == nullptr) return cache;
   }
-  static_cast<MappedFace*>(cache.mode_face)->thread = os::System::thread_id();
-  return *cache.mode_face;
+  static_cast<MappedFace*>(cache.mode_context)->thread = os::System::thread_id();
+  return *cache.mode_context;
 }
 
-// The face of threads that have no cache any more; one without the mode if there is no memory.
-inline HeapFace& late_face() noexcept {
+// The context of threads that have no cache any more; one without the mode if there is no memory.
+inline ThreadContext& late_context() noexcept {
   Locked held{space.lock()};
-  if (pool.late_face == nullptr) {
-    pool.late_face = make_mode_face<MappedFace>(held, face_operations, nullptr);
+  if (pool.late_context == nullptr) {
+    pool.late_context = make_mode_context<MappedFace>(held, context_operations, nullptr);
   }
-  return pool.late_face != nullptr ? *pool.late_face : dead_face;
+  return pool.late_context != nullptr ? *pool.late_context : ended_context;
 }
 
 // In the child of a fork: the thread has another id.
 inline void renew_thread_id() noexcept {
-  HeapFace& face = current_face();
-  if (face.operations != &face_operations) return;
-  static_cast<MappedFace&>(face).thread = os::System::thread_id();
+  ThreadContext& context = current_context();
+  if (context.operations != &context_operations) return;
+  static_cast<MappedFace&>(context).thread = os::System::thread_id();
 }
 
 // From here on threads that begin are in this mode, and the calling thread is. Once, before other
@@ -199,8 +200,8 @@ inline void begin(const Settings& settings) noexcept {
   }
   pool.is_on.store_relaxed(true);          // [init]
   shared_exact_sizes.store_relaxed(true);  // [init]
-  HeapFace& face = current_face();
-  if (face.operations == nullptr) set_face(face_for(static_cast<ThreadCache&>(face)));
+  ThreadContext& context = current_context();
+  if (context.operations == nullptr) set_context(context_for(static_cast<ThreadCache&>(context)));
 }
 
 inline bool is_on() noexcept { return pool.is_on.load_relaxed(); }  // [init]

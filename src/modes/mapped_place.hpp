@@ -12,7 +12,7 @@
 #ifndef TALUS_MODES_MAPPED_PLACE_HPP
 #define TALUS_MODES_MAPPED_PLACE_HPP
 
-#include "heap/face.hpp"
+#include "heap/context.hpp"
 
 namespace talus::mapped {
 

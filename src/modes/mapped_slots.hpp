@@ -79,7 +79,8 @@ struct Pool {
   size_t room_end = 0;      // with this many address bytes here, others were found to have room
   size_t refused_live = 0;  // blocks that lived when there was no room for others; 0: there is
   bool has_warned = false;
-  HeapFace* late_face = nullptr;  // of threads that have no cache any more; made when needed
+  ThreadContext* late_context =
+      nullptr;  // of threads that have no cache any more; made when needed
 
   size_t mappings_max() const noexcept {
     return left_bound != 0 && left_bound < settings.mappings ? left_bound : settings.mappings;

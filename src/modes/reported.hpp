@@ -65,7 +65,7 @@ inline void* take(Chunk& chunk, const BlockRequest& request) noexcept {
   return pointer;
 }
 
-inline void* allocate(HeapFace&, const BlockRequest& request) noexcept {
+inline void* allocate(ThreadContext&, const BlockRequest& request) noexcept {
   if (request.bytes > PTRDIFF_MAX - 4 * Chunk::usual_bytes) return nullptr;
   if (request.alignment > PTRDIFF_MAX / 4) return nullptr;
   Chunk* chunk = shared_chunk.load_acquire();
@@ -81,16 +81,16 @@ inline void* allocate(HeapFace&, const BlockRequest& request) noexcept {
   return block;
 }
 
-inline constexpr FaceOperations face_operations = {no_cache, nullptr, nullptr,
-                                                   allocate, nullptr, FreedBlocks::stay};
-inline HeapFace face;
+inline constexpr ContextOperations context_operations = {no_cache, nullptr, nullptr,
+                                                         allocate, nullptr, FreedBlocks::stay};
+inline ThreadContext context;
 
 // The calling thread has reported a fault.
 TALUS_COLD void begin() noexcept {
   space.relax();
   offer.is_much.store_relaxed(false);  // [hint] nothing is given back from here
-  close_face(face, face_operations);
-  set_face(face);
+  close_context(context, context_operations);
+  set_context(context);
 }
 
 }  // namespace talus::reported

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// os: the face of floor 3. Picks the operating system, real or fake, and adds what holds for both.
+// os: the context of floor 3. Picks the operating system, real or fake, and adds what holds for
+// both.
 //
 // Owns: the page size, read once. Invariant: an address above the page map's reach is refused
 // here, so no floor above ever sees one. Called on: any thread, before libc is ready.

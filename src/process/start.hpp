@@ -78,9 +78,9 @@ inline void find_limits() noexcept {
 // From here on every thread counts; the calling thread at once, others when they begin.
 inline void start_counting() noexcept {
   shared_counts_calls.store_relaxed(true);  // [init]
-  HeapFace& face = current_face();
-  if (face.operations == nullptr) {
-    set_face(counting::face_for(static_cast<ThreadCache&>(face)));
+  ThreadContext& context = current_context();
+  if (context.operations == nullptr) {
+    set_context(counting::context_for(static_cast<ThreadCache&>(context)));
   }
 }
 

@@ -4,7 +4,7 @@
 // Owns: how the end of a thread becomes known. libtalus.so and programs, never unloaded, have a
 // key: its destructor runs after those of the program's own thread-locals. Any other object that
 // carries Talus asks libc to call it as a thread-local's destructor: libc then keeps the object
-// mapped as long as such a thread lives. Invariants: this_face is set before anything that might
+// mapped as long as such a thread lives. Invariants: this_context is set before anything that might
 // allocate is called; a thread that ended once never gets a cache again (late destructors work on
 // slabs, under locks). Called on: the thread itself.
 #ifndef TALUS_PROCESS_THREADS_HPP
@@ -43,10 +43,10 @@ struct ThreadEnd {
 inline ThreadEnd thread_end;
 
 // What a thread sees whose cache has ended: late destructors, and libc's own.
-inline HeapFace& face_after_end() noexcept {
-  if (mapped::is_on()) return mapped::late_face();
-  if (shared_counts_calls.load_relaxed()) return counting::late_face();  // [init]
-  return dead_face;
+inline ThreadContext& context_after_end() noexcept {
+  if (mapped::is_on()) return mapped::late_context();
+  if (shared_counts_calls.load_relaxed()) return counting::late_context();  // [init]
+  return ended_context;
 }
 
 // The last act of a thread as far as it has a cache.
@@ -54,13 +54,13 @@ TALUS_USUAL void thread_ends(void* value) noexcept {
   thread_end.ending_count.fetch_add_relaxed(1);  // [hint] forget_threads waits for it to fall
   auto& cache = *static_cast<ThreadCache*>(value);
   end_bounded_thread();
-  depart(cache, face_after_end());
+  depart(cache, context_after_end());
   end_cache(cache);
   thread_end.ending_count.fetch_sub_relaxed(1);  // [hint] as above
 }
 
 // Makes the calling thread's end known. False: it cannot, so that its cache is not reused, and
-// nobody may reach for its face: memory is lost to others, nothing breaks.
+// nobody may reach for its context: memory is lost to others, nothing breaks.
 TALUS_USUAL bool watch_thread(ThreadCache& cache) noexcept {
   if (may_be_unloaded() && &__cxa_thread_atexit_impl != nullptr) {
     return __cxa_thread_atexit_impl(thread_ends, &cache, &__dso_handle) == 0;
@@ -76,18 +76,18 @@ TALUS_USUAL bool watch_thread(ThreadCache& cache) noexcept {
 }
 
 // What a thread that has this cache sees: the cache itself, or the mode of the process before it.
-inline HeapFace& face_before(ThreadCache& cache) noexcept {
-  if (mapped::is_on()) return mapped::face_for(cache);
-  if (shared_counts_calls.load_relaxed()) return counting::face_for(cache);  // [init]
+inline ThreadContext& context_before(ThreadCache& cache) noexcept {
+  if (mapped::is_on()) return mapped::context_for(cache);
+  if (shared_counts_calls.load_relaxed()) return counting::context_for(cache);  // [init]
   return cache;
 }
 
-TALUS_HOOK ThreadCache* cache_of_new_thread(HeapFace&) noexcept {
+TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
   if (environ != nullptr) configure_process();
   salvage_cache();  // a fork may have left some behind; each new thread cares for one
   ThreadCache* cache = attach_cache();
   if (cache == nullptr) return nullptr;
-  set_face(face_before(*cache));
+  set_context(context_before(*cache));
   if (watch_thread(*cache)) attend(*cache);
   offer_caches();
   return cache;

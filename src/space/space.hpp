@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// space: the face of address space. Gives ranges of slices to heaps and takes them back.
+// space: the context of address space. Gives ranges of slices to heaps and takes them back.
 //
 // Owns: arenas (reserved from the kernel, never returned), the page map, free ranges and metadata.
 // A request takes the dirty range at the highest address, where arenas are oldest, else one with a

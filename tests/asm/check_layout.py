@@ -21,13 +21,13 @@ START = ("14process_startsEv", "12process_endsEv", "13Configuration4readEv",
          "19read_machine_limitsERKNS_11CgroupRootsE", "12allow_helperEv", "14forget_threadsEv",
          "talus_register_forks", "11SymbolTable4findEPKc")
 USUAL = ("malloc", "free", "realloc",
-         "6refillERNS_11ThreadCacheENS_7ClassIdE", "13allocate_slowEmRNS_8HeapFaceE",
+         "6refillERNS_11ThreadCacheENS_7ClassIdE", "13allocate_slowEmRNS_13ThreadContextE",
          "11take_blocksERNS_4HeapENS_7ClassIdEPPvm", "11give_blocksERNS_4HeapEPKPvm",
          "24slab_unused_to_availableERNS_4HeapENS_7ClassIdE",
          "5Space4takeERNS_6LockedEmRKNS_7PlacingE", "6Arenas7reserveEmNS_7FillingEmRNS_8MetadataEm",
          "7PageMap5coverEmm",
-         "12release_slowEPvRNS_8HeapFaceE", "12release_fullEPvRNS_8HeapFaceEm",
-         "11release_farEPvRNS_8HeapFaceE", "11thread_endsEPv", "_Znwm", "_ZdlPv", "_ZdlPvm")
+         "12release_slowEPvRNS_13ThreadContextE", "12release_fullEPvRNS_13ThreadContextEm",
+         "11release_farEPvRNS_13ThreadContextE", "11thread_endsEPv", "_Znwm", "_ZdlPv", "_ZdlPvm")
 WINDOW_BYTES = 64 * 1024
 OTHER_WINDOW_BYTES = 112 * 1024  # with what is usual in larger processes among it
 # The first two segments: what a process that does nothing touches of the file. One that allocates

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # What it owns: the proof that modes cost nothing: the fast paths of malloc and free name no data
-# but the thread's face and the page map, so they cannot ask whether there is a mode; and each way
-# out of them leads to a function that is no mode's. Together with check_budget.py, which counts
+# but the thread's context and the page map, so they cannot ask whether there is a mode; and each
+# way out of them leads to a function that is no mode's. Together with check_budget.py, which counts
 # their instructions, this is how "a mode costs nothing to whoever does not use it" is held.
 # It must not know how a path is found (fast_path.py) nor its budget. x86-64 only: else it exits 77.
 # SPDX-License-Identifier: MIT
@@ -15,8 +15,8 @@ import fast_path
 import report
 
 NAMES = ("malloc", "free", "talus_malloc", "talus_free")
-# A word of the global offset table (the place of the thread's face), and the page map.
-DATA_ALLOWED = re.compile(r"_GLOBAL_OFFSET_TABLE_|_ZN5talus8page_mapE|_ZN5talus9this_faceE")
+# A word of the global offset table (the place of the thread's context), and the page map.
+DATA_ALLOWED = re.compile(r"_GLOBAL_OFFSET_TABLE_|_ZN5talus8page_mapE|_ZN5talus12this_contextE")
 MODE = re.compile(r"mapped|counting|mode", re.IGNORECASE)
 
 

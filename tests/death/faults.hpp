@@ -51,7 +51,7 @@ inline std::string dead_heap_text(const void* handle, const char* call) {
 // The cache of this thread, made if there is none yet.
 inline ThreadCache& own_cache() {
   api::free(api::malloc(1));
-  return *cache_behind(current_face());
+  return *cache_behind(current_context());
 }
 
 // A pointer the compiler knows nothing about, so that it warns of none of the faults.

@@ -41,9 +41,9 @@ TEST_F(RemoteBlock, FreedAgainAfterDelivery) {
   EXPECT_FAULT(double_free_text(block, remote_bytes), {
     on_another_thread([&] {
       api::free(block);
-      flush_all(*cache_behind(current_face()));
+      flush_all(*cache_behind(current_context()));
       api::free(block);
-      flush_all(*cache_behind(current_face()));
+      flush_all(*cache_behind(current_context()));
     });
     flush_all(cache);
   });
@@ -121,8 +121,8 @@ TEST_F(RemoteBlock, NothingIsSaidOnTheWay) {
           api::free(first);
           api::free(second);
           api::free(block);
-          for (RemoteBatch& batch : cache_behind(current_face())->batches) {
-            deliver(*cache_behind(current_face()), batch, Newest::go);
+          for (RemoteBatch& batch : cache_behind(current_context())->batches) {
+            deliver(*cache_behind(current_context()), batch, Newest::go);
           }
           _exit(0);  // the end of the thread would bring them home
         });

@@ -2,7 +2,7 @@
 // model/attendance_heap: the shipped files of src/heap that attendance is about, and stand-ins for
 // those that it only calls.
 //
-// Shipped, in copies whose lists consist of places (attendance_places.cmake): face, heap, lists,
+// Shipped, in copies whose lists consist of places (attendance_places.cmake): context, heap, lists,
 // wide_lists, thread_order, attendance, take_back, alloc, alloc_slow, free, free_slow, remote, and
 // of list_home, release and sweep what is about caches. Stand-ins: the registry with one heap,
 // slabs, guests, medium and large blocks (there are none) and offers (nothing).
@@ -49,7 +49,7 @@ inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
 inline bool retire_cache(Locked&, ThreadCache&) noexcept { return false; }
 inline void retire_left_cache(Locked&, ThreadCache&) noexcept {}
 
-TALUS_HOOK ThreadCache* cache_of_new_thread(HeapFace&) noexcept {
+TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
   model::explorer.violate("a thread is born in the middle of a run");
 }
 
@@ -108,8 +108,8 @@ inline void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
 }
 
 // No large blocks.
-inline void* take_kept_at_hand(HeapFace&, size_t) noexcept { return nullptr; }
-inline bool keep_at_hand(HeapFace&, void*, PageWord) noexcept { return false; }
+inline void* take_kept_at_hand(ThreadContext&, size_t) noexcept { return nullptr; }
+inline bool keep_at_hand(ThreadContext&, void*, PageWord) noexcept { return false; }
 inline BlockMade allocate_large(ThreadCache*, size_t, size_t) noexcept { return {}; }
 inline void release_large(ThreadCache*, void*, PageWord) noexcept {}
 inline void release_kept(ThreadCache&) noexcept {}

@@ -12,7 +12,7 @@ class Working {]==])
 mutant(working_does_not_look
 [==[TALUS_LIKELY(cache.shared_state.load_relaxed() == Attendance::present)]==] [==[true]==])
 mutant(brief_work_does_not_look
-[==[may_begin = face.shared_state.load_relaxed() == Attendance::present;]==]
+[==[may_begin = context.shared_state.load_relaxed() == Attendance::present;]==]
 [==[may_begin = true;]==])
 mutant(looks_before_it_says_so
 [==[  cache.shared_busy.own_add_relaxed(1);  // [own]
@@ -41,12 +41,12 @@ mutant(close_gaps_forgotten
 ]==] [==[]==])
 mutant(come_back_leaves_gaps
 [==[  become_whole(cache);
-  set_face(*presence.away.before);]==]
-[==[  set_face(*presence.away.before);]==])
+  set_context(*presence.away.before);]==]
+[==[  set_context(*presence.away.before);]==])
 mutant(depart_leaves_gaps
 [==[  become_whole(cache);
-  presence.face_slot.store_relaxed(nullptr);  // [own] the lock]==]
-[==[  presence.face_slot.store_relaxed(nullptr);  // [own] the lock]==])
+  presence.context_slot.store_relaxed(nullptr);  // [own] the lock]==]
+[==[  presence.context_slot.store_relaxed(nullptr);  // [own] the lock]==])
 mutant(gaps_closed_without_top
 [==[cache.tops[index].store_relaxed(end);]==] [==[]==])
 
@@ -58,14 +58,14 @@ mutant(gaps_closed_without_lock
   Locked held{none};
   close_gaps(held, cache);]==])
 
-# The helper reaches for the face, or for the blocks, of a thread that is gone.
+# The helper reaches for the context, or for the blocks, of a thread that is gone.
 mutant(depart_does_not_clear_the_slot
-[==[  presence.face_slot.store_relaxed(nullptr);  // [own] the lock
+[==[  presence.context_slot.store_relaxed(nullptr);  // [own] the lock
 ]==] [==[]==])
 mutant(depart_leaves_it_asked
 [==[  cache.shared_state.store_relaxed(Attendance::present);  // [own] the lock
-  set_face(last);]==]
-[==[  set_face(last);]==])
+  set_context(last);]==]
+[==[  set_context(last);]==])
 mutant(depart_without_lock
 [==[  Locked held{presence.lock};
   become_whole(cache);]==]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Writes a copy of a shipped header of src/heap in which what the model of attendance must see is
-# visible: places of lists are steps of the model, every fiber has a face of its own.
+# visible: places of lists are steps of the model, every fiber has a context of its own.
 #
 # INPUT: the shipped header. OUTPUT: the copy. FUNCTIONS: what the copy consists of; empty: of all.
 # Where the text that is to change is no longer there, the copy does not compile.
@@ -32,8 +32,8 @@ string(REPLACE "void* no_blocks[" "Place no_blocks[" text "${text}")
 string(REPLACE "Place* taken" "void** taken" text "${text}")
 
 # A thread-local is one for each fiber, and one for set_up and check_end.
-string(REPLACE "inline TALUS_THREAD_LOCAL Atomic<HeapFace*> this_face{&empty_face};"
-[==[inline Atomic<HeapFace*> faces_of_threads[model::threads_max + 1];
-#define this_face (faces_of_threads[model::explorer.current() + 1])]==] text "${text}")
+string(REPLACE "inline TALUS_THREAD_LOCAL Atomic<ThreadContext*> this_context{&first_context};"
+[==[inline Atomic<ThreadContext*> contexts_of_threads[model::threads_max + 1];
+#define this_context (contexts_of_threads[model::explorer.current() + 1])]==] text "${text}")
 
 file(WRITE "${OUTPUT}" "${text}")

@@ -5,7 +5,7 @@
 // release_caches and sweep_caches; time; and all checks. Whenever the heap's lock is free, which is
 // when a fork may come, each block is in one place: home, in the program's hands or in a list; one
 // may be on its way. A list has no gaps but in state absent. At the end nothing is lost, and after
-// the owner left nobody touches its face or takes its blocks.
+// the owner left nobody touches its context or takes its blocks.
 // Time: a sleeper wakes after the fiber of time has run. At one moment in between, all that was
 // stored before is seen by all from then on; that is all the model grants to who waits. A load that
 // was done before keeps what it saw, and a thread in the middle of a call stays there as long as
@@ -71,7 +71,7 @@ class World : public Scenario {
     new (&talus::registry) talus::Registry();
     talus::space.has_wide_place = plan_.has_wide_place;
     for (const int index : {0, 1}) talus::page_map.tags[index] = talus::list_tag(class_id(index));
-    for (auto& face : talus::faces_of_threads) face.store_relaxed(&talus::empty_face);
+    for (auto& context : talus::contexts_of_threads) context.store_relaxed(&talus::first_context);
     set_up_cache();
     name_words();
   }
@@ -114,8 +114,8 @@ class World : public Scenario {
   }
 
   void check_step() override {
-    if (blocks.has_owner_left && owner_face().peek() != &talus::dead_face) {
-      explorer.violate("the face of a thread that has left was changed");
+    if (blocks.has_owner_left && owner_context().peek() != &talus::ended_context) {
+      explorer.violate("the context of a thread that has left was changed");
     }
     if (!talus::registry.heap_lock.is_taken()) check_places(1);
   }
@@ -126,7 +126,7 @@ class World : public Scenario {
     runs_widened_ += is_wide() ? 1 : 0;
     if (cache().shared_busy.peek() != 0) explorer.violate("the owner is busy for ever");
     if (!blocks.has_owner_left) {
-      talus::depart(cache(), talus::dead_face);
+      talus::depart(cache(), talus::ended_context);
       talus::flush_all(cache());
     }
     check_places(0);
@@ -147,8 +147,8 @@ class World : public Scenario {
     return world;
   }
   talus::ThreadCache& cache() { return *reinterpret_cast<talus::ThreadCache*>(cache_memory_); }
-  talus::Atomic<talus::HeapFace*>& owner_face() {
-    return talus::faces_of_threads[owner_thread + 1];
+  talus::Atomic<talus::ThreadContext*>& owner_context() {
+    return talus::contexts_of_threads[owner_thread + 1];
   }
   talus::ThreadList list(int index) { return talus::list_of(cache(), class_id(index)); }
   bool is_wide() { return talus::is_wide(cache(), class_id(0)); }
@@ -172,16 +172,17 @@ class World : public Scenario {
     }
     cache().wide.turning_words[0] = plan_.has_wide_place ? 1 : 0;  // it turned before
     for (int i = 0; i < plan_.in_hand; i++) blocks.come_to_hand(blocks.leave_home(0));
-    talus::attend(cache());  // which prepares the away face
+    talus::attend(cache());  // which prepares the away context
     talus::attend(cache());
-    cache().presence.face_slot.store_relaxed(&owner_face());  // not that of nobody, who just called
-    owner_face().store_relaxed(&cache());
+    cache().presence.context_slot.store_relaxed(
+        &owner_context());  // not that of nobody, who just called
+    owner_context().store_relaxed(&cache());
     cache().presence.seen_activity = talus::activity_of(cache());
   }
   void name_words() {
     explorer.call_it(&cache().shared_state, "state");
     explorer.call_it(&cache().shared_busy, "busy");
-    explorer.call_it(&owner_face(), "face");
+    explorer.call_it(&owner_context(), "context");
     explorer.call_it(&list(0).top, "top");
     explorer.call_it(&list(1).top, "large top");
     explorer.call_it(&cache().presence.away.tops[0], "away top");
@@ -200,7 +201,7 @@ class World : public Scenario {
   // What threads do.
 
   void pop(int index) {
-    const bool was_away = owner_face().peek() != &cache();
+    const bool was_away = owner_context().peek() != &cache();
     void* block = talus::allocate(bytes_of_class[index]);
     if (block == nullptr) explorer.violate("there is no memory");
     blocks.come_to_hand(block);
@@ -216,7 +217,7 @@ class World : public Scenario {
   }
   // As process/threads.hpp does it.
   void leave() {
-    talus::depart(cache(), talus::dead_face);
+    talus::depart(cache(), talus::ended_context);
     blocks.has_owner_left = true;
     talus::end_cache(cache());
   }
@@ -263,7 +264,7 @@ class World : public Scenario {
     explorer.note(why, nullptr, 0);
     see(cache().shared_state);
     see(cache().shared_busy);
-    see(owner_face());
+    see(owner_context());
     for (const int index : {0, 1}) {
       see(list(index).top);
       // Of a wide list only what may have been used: the model has no more words.

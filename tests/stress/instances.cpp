@@ -73,7 +73,7 @@ void look() {
 }
 
 void work(int index, const stress::Deadline& deadline) {
-  if (index == 1) talus::set_face(talus::dead_face);
+  if (index == 1) talus::set_context(talus::ended_context);
   stress::Random random{static_cast<uint64_t>(index)};
   while (!deadline.is_over()) {
     for (int i = 0; i < 20; i++) use_shared(random);

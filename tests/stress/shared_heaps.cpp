@@ -16,7 +16,7 @@ constexpr uint32_t heap_count = 2;
 stress::Exchange<256> exchange;
 
 void work(int index, const stress::Deadline& deadline) {
-  if (index % 4 == 0) talus::set_face(talus::dead_face);
+  if (index % 4 == 0) talus::set_context(talus::ended_context);
   stress::Random random{static_cast<uint64_t>(index)};
   while (!deadline.is_over()) {
     const size_t bytes = random.size(random.below(200) == 0 ? stress::mib : 4 * stress::kib);

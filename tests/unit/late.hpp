@@ -36,7 +36,7 @@ class LateInAThread {
  private:
   static void run(void* value) {
     auto& late = *static_cast<LateInAThread*>(value);
-    if (cache_behind(current_face()) != nullptr) {  // the cache's own destructor comes first
+    if (cache_behind(current_context()) != nullptr) {  // the cache's own destructor comes first
       pthread_setspecific(late.key_, value);
       return;
     }

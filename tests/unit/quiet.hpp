@@ -31,7 +31,7 @@ inline bool space_is_sound() {
 // The cache of this thread, made if there is none yet.
 inline ThreadCache& own_cache() {
   release(allocate(1));
-  return *cache_behind(current_face());
+  return *cache_behind(current_context());
 }
 
 // Where there is one processor, all threads have one heap.

@@ -57,7 +57,7 @@ struct WatchedFallback {
     errno = EIO;
     return of(context).live.at(pointer);
   }
-  talus_bounded_fallback face() { return {alloc, free, realloc, usable_size, this}; }
+  talus_bounded_fallback context() { return {alloc, free, realloc, usable_size, this}; }
 };
 
 class BoundedTest : public testing::Test {
@@ -66,8 +66,8 @@ class BoundedTest : public testing::Test {
   talus_bounded* instance = nullptr;
 
   talus_bounded* make(size_t pools, size_t budget_bytes) {
-    const talus_bounded_fallback face = fallback.face();
-    const talus_bounded_options options{pools, budget_bytes, nullptr, &face, 0};
+    const talus_bounded_fallback context = fallback.context();
+    const talus_bounded_options options{pools, budget_bytes, nullptr, &context, 0};
     return api::bounded_new(&options);
   }
   void TearDown() override {

@@ -24,8 +24,8 @@ TEST(BoundedOptions, AreChecked) {
     return api::bounded_new(options) == nullptr && errno == EINVAL;
   };
   test::WatchedFallback watched;
-  talus_bounded_fallback face = watched.face();
-  talus_bounded_options options{1, 100, nullptr, &face, 0};
+  talus_bounded_fallback context = watched.context();
+  talus_bounded_options options{1, 100, nullptr, &context, 0};
   EXPECT_TRUE(refused(nullptr));
   options.pools = 0;
   EXPECT_TRUE(refused(&options));
@@ -38,9 +38,9 @@ TEST(BoundedOptions, AreChecked) {
   options.budget_bytes = bounded_budget_max + 1;
   EXPECT_TRUE(refused(&options));
   options.budget_bytes = 100;
-  face.usable_size = nullptr;
+  context.usable_size = nullptr;
   EXPECT_TRUE(refused(&options));
-  face = watched.face();
+  context = watched.context();
   talus_bounded* instance = api::bounded_new(&options);
   ASSERT_NE(instance, nullptr);
   EXPECT_EQ(api::bounded_stats(instance, 0).blocks, 6u);

@@ -202,7 +202,7 @@ TEST(SlowPaths, ThreadsWithoutACache) {
               hold_some(held);
               leave_no_block(held);
               test::on_threads(1, [&held](size_t) {
-                test::require(cache_behind(current_face()) == nullptr, "a cache");
+                test::require(cache_behind(current_context()) == nullptr, "a cache");
                 held.release_every(2);
                 test::HeldBlocks own;
                 try_every_allocation(own);
@@ -292,7 +292,7 @@ TEST(SlowPaths, Fork) {
             "");
 }
 
-// A mode is switched on: there is no memory for its faces, so some threads are not counted.
+// A mode is switched on: there is no memory for its contexts, so some threads are not counted.
 TEST(SlowPaths, CountingBegins) {
   EXPECT_EQ(test::run_in_child([] {
               test::HeldBlocks held;
@@ -304,7 +304,7 @@ TEST(SlowPaths, CountingBegins) {
                 try_every_allocation(held);
                 neighbour.run([&held] { held.release_every(2); });
                 test::on_threads(1, [&held](size_t) { held.release_every(2); });
-                test::require(current_face().operations == nullptr, "a face to count in");
+                test::require(current_context().operations == nullptr, "a context to count in");
                 const int sink = open("/dev/null", O_WRONLY);
                 test::require(print_statistics(sink, StatsFormat::json) == 0,
                               "statistics all the same");

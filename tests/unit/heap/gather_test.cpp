@@ -20,7 +20,7 @@ constexpr size_t gathered_bytes = 128;
 
 ThreadCache& own_cache() {
   release(allocate(1));  // the thread has one from here on
-  return *cache_behind(current_face());
+  return *cache_behind(current_context());
 }
 void send_lists_home() {
   ThreadCache& cache = own_cache();
@@ -29,7 +29,7 @@ void send_lists_home() {
 }
 // Asks without a call that might send lists home.
 size_t listed_blocks(size_t bytes) {
-  return list_length(*cache_behind(current_face()), class_of(bytes));
+  return list_length(*cache_behind(current_context()), class_of(bytes));
 }
 size_t purge_count() {
   Locked held{space.lock()};

@@ -342,7 +342,7 @@ TEST(InstanceLife, ForksWhileThreadsUseThem) {
 // Blocks that end with their heap are freed, too, as far as the counting mode is concerned.
 TEST(InstanceLife, ModesAreTold) {
   test::on_threads(1, [](size_t) {
-    set_face(counting::face_for(test::own_cache()));
+    set_context(counting::context_for(test::own_cache()));
     const counting::Counts before = counting::collect();
     talus_heap* heap = api::heap_new(nullptr);
     for (size_t i = 0; i < 100; i++) api::heap_malloc(heap, 1000);

@@ -337,7 +337,7 @@ TEST(Instance, OtherThreadsFree) {
   }
   test::on_threads(3, [&](size_t self) {
     for (size_t i = self; i < blocks.size(); i += 3) {
-      if (self == 2) set_face(dead_face);  // as a thread whose end has been
+      if (self == 2) set_context(ended_context);  // as a thread whose end has been
       self == 0 ? api::heap_free(heap, blocks[i]) : api::free(blocks[i]);
     }
   });

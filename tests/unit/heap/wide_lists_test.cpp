@@ -26,7 +26,7 @@ class Tide {
 
   // Frees blocks until the list was full.
   void fill() {
-    ThreadCache& cache = *cache_behind(current_face());
+    ThreadCache& cache = *cache_behind(current_context());
     size_t before;
     do {
       before = list_length(cache, id_);
@@ -35,7 +35,7 @@ class Tide {
     } while (list_length(cache, id_) > before);
   }
   void turn(int times) {
-    ThreadCache& cache = *cache_behind(current_face());
+    ThreadCache& cache = *cache_behind(current_context());
     for (; times > 0; times--) {
       fill();
       while (list_length(cache, id_) > 0) blocks_.push_back(allocate(bytes_));

@@ -130,10 +130,10 @@ TEST_F(CountingTest, PeakIsRightToAStepAThread) {
   const int64_t live_before = counting::collect().live_bytes;
   void* block = allocate(64 * mib);
   release(block);
-  // Every face of this process, ended threads' too, may hold back up to a step.
-  const auto faces = static_cast<int64_t>(collect_totals().cache_count + 64);
+  // Every context of this process, ended threads' too, may hold back up to a step.
+  const auto contexts = static_cast<int64_t>(collect_totals().cache_count + 64);
   EXPECT_GE(counting::collect().peak_bytes,
-            live_before + int64_t{64 * mib} - faces * counting::step_bytes);
+            live_before + int64_t{64 * mib} - contexts * counting::step_bytes);
 }
 
 // Neither a resize that fails nor one that was only tried in place.

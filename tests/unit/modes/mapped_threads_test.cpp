@@ -75,16 +75,16 @@ TEST_F(MappedThreadsTest, BlocksAreFreedByOtherThreads) {
 
 // As threads whose thread-locals are gone, and those that were there before the mode.
 TEST_F(MappedThreadsTest, ThreadsWithoutTheModeFreeAndResizeSuchBlocks) {
-  HeapFace& own = current_face();
+  ThreadContext& own = current_context();
   ThreadCache& cache = *cache_behind(own);
   void* blocks[6] = {};
   for (void*& block : blocks) {
     block = allocate(300);
     test::fill_all(block, 300, 5);
   }
-  HeapFace* const others[] = {&dead_face, &cache};
+  ThreadContext* const others[] = {&ended_context, &cache};
   for (size_t i = 0; i < 2; i++) {
-    set_face(*others[i]);
+    set_context(*others[i]);
     release(blocks[3 * i]);
     void* moved = reallocate(blocks[3 * i + 1], 400);
     EXPECT_FALSE(is_mapped(moved));
@@ -93,7 +93,7 @@ TEST_F(MappedThreadsTest, ThreadsWithoutTheModeFreeAndResizeSuchBlocks) {
     release_batch(&blocks[3 * i + 2], 1);
     EXPECT_EQ(mapped::this_thread(), 0u);
   }
-  set_face(own);
+  set_context(own);
   for (void* block : blocks) EXPECT_FALSE(is_accessible(block));
 }
 
@@ -111,25 +111,25 @@ TEST_F(MappedThreadsTest, ThreadsKeepTheModeAfterTheEndOfTheirCaches) {
   }};
 }
 
-// What the helper puts in the place of a resting thread's face leads back to the mode.
+// What the helper puts in the place of a resting thread's context leads back to the mode.
 TEST_F(MappedThreadsTest, AThreadThatWasAskedComesBackToTheMode) {
-  HeapFace& own = current_face();
+  ThreadContext& own = current_context();
   ThreadCache& cache = *cache_behind(own);
   {
     Locked held{registry.lock};
     ask(held, cache);
   }
-  ASSERT_NE(&current_face(), &own) << "the helper did not ask";
+  ASSERT_NE(&current_context(), &own) << "the helper did not ask";
   void* block = allocate(100);
   EXPECT_TRUE(is_mapped(block));
-  EXPECT_EQ(&current_face(), &own);
+  EXPECT_EQ(&current_context(), &own);
   release(block);
-  // It may be asked between a slow path's first look at its face and the next.
+  // It may be asked between a slow path's first look at its context and the next.
   {
     Locked held{registry.lock};
     ask(held, cache);
   }
-  ASSERT_NE(&current_face(), &own) << "the helper did not ask";
+  ASSERT_NE(&current_context(), &own) << "the helper did not ask";
   block = allocate_by_mode({100, block_alignment, 0});
   ASSERT_NE(block, nullptr);
   EXPECT_TRUE(is_mapped(block));
