@@ -304,7 +304,7 @@ inline void bounded_destroy(talus_bounded* handle) noexcept {
 inline bool is_thread_watched() noexcept { return cache_behind(current_context()) != nullptr; }
 // Whether that end has been, and the end of the thread's caches here with it.
 inline bool is_past_end() noexcept {
-  return !is_of_new_thread(current_context()) && present_cache() == nullptr;
+  return !is_of_new_thread(current_context()) && existing_cache() == nullptr;
 }
 
 inline talus_bounded_cache* bounded_cache_new(talus_bounded* handle, const size_t* capacities,

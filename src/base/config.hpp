@@ -67,7 +67,7 @@ inline constexpr size_t wide_total_factor = 128;
 inline constexpr size_t list_blocks_max = 1024;
 inline constexpr size_t list_blocks_min = 4;
 // Blocks up to this size are handed out by the fast paths. What a thread leaves behind when it
-// rests can be taken back but for the uppermost block of each such list (heap/attendance.hpp), so
+// rests can be taken back but for the uppermost block of each such list (heap/idle_caches.hpp), so
 // lists of larger blocks are guarded: used in slow paths only, some dozens of instructions beside a
 // block of that size.
 inline constexpr size_t fast_bytes_max = 4 * kib;
@@ -193,9 +193,9 @@ inline constexpr size_t caches_visited_max = 100000;
 // A heap that lasting leaves this part of its slabs free is sparse, if that is much, and large
 // pages are given up.
 inline constexpr size_t sparse_free_part = 8;
-// How long an owner that is asked for its presence is waited for, at least. Stores leave a
-// processor within microseconds (heap/attendance.hpp).
-inline constexpr uint64_t presence_wait_us = 2000;
+// How long an owner that is asked for its idle probe is waited for, at least. Stores leave a
+// processor within microseconds (heap/idle_caches.hpp).
+inline constexpr uint64_t idle_probe_wait_us = 2000;
 
 // Blocks that a batch takes from slabs, or gives to them, while it holds the heap's lock: a few
 // microseconds.

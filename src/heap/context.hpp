@@ -84,10 +84,10 @@ constexpr size_t step_of_other_classes() noexcept {
 }
 inline constexpr size_t start_step_bytes = step_of_other_classes();
 
-// Is the owner of a context there (heap/attendance.hpp)? Nobody works by a context that is no
+// Is the owner of a context there (heap/idle_caches.hpp)? Nobody works by a context that is no
 // cache. No enum class: clang's atomics want a number.
-struct Attendance {
-  static constexpr uint32_t present = 0, asked = 1, absent = 2, nobody = 3;
+struct OwnerState {
+  static constexpr uint32_t active = 0, asked = 1, idle = 2, none = 3;
 };
 
 struct alignas(cache_line_bytes) ThreadContext {
@@ -96,7 +96,7 @@ struct alignas(cache_line_bytes) ThreadContext {
   HeapId id = owns_nothing;                       // whose blocks free pushes on the lists
   Atomic<uint32_t> shared_busy;                   // owner writes: how deep it is in slow paths
   const ContextOperations* operations = nullptr;  // constant; null: a ThreadCache
-  Atomic<uint32_t> shared_state;                  // of a cache: written under the presence's lock
+  Atomic<uint32_t> shared_state;                  // of a cache: written under the idle probe's lock
   // Which list a request of n bytes pops from: [(n + 15) / 16]. All zero where lists are closed.
   uint8_t class_of_units[fast_bytes_max / block_alignment + 1] = {};
   // What tells a block's start from another address in its slab; see is_start_by().
@@ -140,7 +140,7 @@ inline void close_list(ThreadContext& context, size_t index) noexcept {
 inline void close_context(ThreadContext& context, const ContextOperations& operations) noexcept {
   context.id = ThreadContext::owns_nothing;
   context.operations = &operations;
-  context.shared_state.store_relaxed(Attendance::nobody);  // [init]
+  context.shared_state.store_relaxed(OwnerState::none);  // [init]
   for (size_t index = 0; index < class_count; index++) close_list(context, index);
 }
 
@@ -167,7 +167,7 @@ constexpr ThreadContext make_slow_context(const ContextOperations* does, Indices
       ThreadContext::owns_nothing,
       {},
       does,
-      Atomic<uint32_t>{Attendance::nobody},
+      Atomic<uint32_t>{OwnerState::none},
       {},
       {}};
 }
@@ -182,7 +182,7 @@ TALUS_CONSTINIT inline ThreadContext ended_context =
 inline Atomic<bool> shared_counts_calls;
 
 // Atomic because the helper may put another context in the place of one whose thread rests
-// (heap/attendance.hpp).
+// (heap/idle_caches.hpp).
 inline TALUS_THREAD_LOCAL Atomic<ThreadContext*> this_context{&first_context};
 
 TALUS_FAST ThreadContext& current_context() noexcept {

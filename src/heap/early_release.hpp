@@ -63,7 +63,7 @@ inline size_t release_all_by_call() noexcept {
     Locked held{space.lock()};
     before = space.counters().purged_bytes;
   }
-  if (ThreadCache* own = present_cache()) {
+  if (ThreadCache* own = existing_cache()) {
     const Working working{*own};
     release_kept(*own);
     flush_lists(*own);

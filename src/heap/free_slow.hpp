@@ -265,7 +265,7 @@ TALUS_USUAL bool salvage_cache() noexcept {
   ThreadCache* cache = take_left_cache();
   if (cache == nullptr) return false;
   become_whole(*cache);
-  cache->shared_state.store_relaxed(Attendance::present);  // [own] nobody's
+  cache->shared_state.store_relaxed(OwnerState::active);  // [own] nobody's
   flush_all(*cache);
   Locked held{registry.lock};
   retire_left_cache(held, *cache);

@@ -106,14 +106,15 @@ struct KeptBlocks {
   Atomic<size_t> live_count_less;
 };
 
-// The context that a thread finds in the place of its own when it comes back (heap/attendance.hpp).
+// The context that a thread finds in the place of its own when it comes back
+// (heap/idle_caches.hpp).
 struct ProbeContext : ThreadContext {
   ThreadCache* cache = nullptr;     // whose it is
   ThreadContext* before = nullptr;  // the context that was there
 };
 
 // What others know of the thread that uses a cache, beside shared_state and shared_busy.
-struct Presence {
+struct IdleProbe {
   Lock lock;
   // under the lock
   // The owner's this_context; null: leave it alone. Others read it to see if the cache is in use.
@@ -121,7 +122,7 @@ struct Presence {
   Atomic<Atomic<ThreadContext*>*> context_slot;
   uint64_t asked_ns = 0;      // when it was asked last
   uint64_t asked_before = 0;  // the number of the barrier that comes after that ask
-  ProbeContext away;
+  ProbeContext context;
   // under the registry's lock
   uint64_t seen_activity = 0;  // when the helper looked last
 
@@ -151,14 +152,14 @@ struct ThreadCache : ThreadContext {
   Atomic<void**> guarded_tops[class_count - fast_class_count];
   void** guarded_limits[class_count - fast_class_count];
   // Where the first block of each list lies. It changes under the heap's lock; others read it
-  // there, or while the owner is at rest (heap/attendance.hpp).
+  // there, or while the owner is at rest (heap/idle_caches.hpp).
   void** bottoms[class_count];
   // A bit a class: the list ran empty, and was not full since.
   uint64_t growing_words[class_words];
   WideLists wide;
   RemoteBatch batches[remote_owners + 1];  // the last one is for the thread's own heap
   KeptBlocks kept;
-  Presence presence;
+  IdleProbe idle_probe;
   ThreadContext* mode_context = nullptr;  // of the process's mode, made when first asked for
   // under the registry's lock
   ThreadCache* next = nullptr;      // among those in use, or unused
@@ -177,7 +178,7 @@ inline bool is_of_new_thread(const ThreadContext& context) noexcept {
   return context.operations == &birth_operations;
 }
 // The calling thread's cache; null: it has none, and none is made.
-inline ThreadCache* present_cache() noexcept {
+inline ThreadCache* existing_cache() noexcept {
   ThreadContext& context = current_context();
   return is_of_new_thread(context) ? nullptr : cache_behind(context);
 }

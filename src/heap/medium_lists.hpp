@@ -13,7 +13,7 @@
 #ifndef TALUS_HEAP_MEDIUM_LISTS_HPP
 #define TALUS_HEAP_MEDIUM_LISTS_HPP
 
-#include "heap/attendance.hpp"
+#include "heap/idle_caches.hpp"
 #include "heap/remote.hpp"
 #include "os/bytes.hpp"
 

@@ -6,9 +6,9 @@
 // touches few pages. Invariants: ids are given once, from 1 upward; an entry never changes after it
 // was set; an unused cache is empty; a heap's shared_thread_count counts the caches before it that
 // are in use or left behind.
-// Lock order: sweeping, registry, presence of a cache, heap (by id, two at once only before a fork
-// and where an instance's blocks become a thread's heap's; else the second is tried), space. Called
-// on: any thread. Must not know: when threads begin and end.
+// Lock order: sweeping, registry, idle probe of a cache, heap (by id, two at once only before a
+// fork and where an instance's blocks become a thread's heap's; else the second is tried), space.
+// Called on: any thread. Must not know: when threads begin and end.
 #ifndef TALUS_HEAP_REGISTRY_HPP
 #define TALUS_HEAP_REGISTRY_HPP
 
@@ -212,7 +212,7 @@ inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
 
 inline void lose_owner(ThreadCache& cache) noexcept {
   cache.shared_busy.store_relaxed(0);  // [init] single thread
-  cache.presence.lose_owner();
+  cache.idle_probe.lose_owner();
 }
 
 // The child of a fork has one thread: all caches but its own are left behind, blocks and all, and
@@ -228,7 +228,7 @@ inline void leave_other_caches(ThreadCache* own) noexcept {
     }
   }
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {
-    if (cache->presence.context_slot.load_relaxed() != &this_context) lose_owner(*cache);
+    if (cache->idle_probe.context_slot.load_relaxed() != &this_context) lose_owner(*cache);
   }
   *link = registry.left;
   registry.left = registry.caches;
@@ -242,7 +242,7 @@ inline void leave_other_caches(ThreadCache* own) noexcept {
 inline ThreadCache* take_left_cache() noexcept {
   Locked held{registry.lock};
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {
-    Atomic<Atomic<ThreadContext*>*>& taker = cache->presence.context_slot;
+    Atomic<Atomic<ThreadContext*>*>& taker = cache->idle_probe.context_slot;
     if (taker.load_relaxed() != nullptr) continue;  // [own] registry lock
     taker.store_relaxed(&this_context);             // [own] as above
     return cache;
@@ -253,7 +253,7 @@ inline void retire_left_cache(Locked& held, ThreadCache& cache) noexcept {
   ThreadCache** link = &registry.left;
   while (*link != &cache) link = &(*link)->next;
   *link = cache.next;
-  cache.presence.context_slot.store_relaxed(nullptr);  // [own] registry lock
+  cache.idle_probe.context_slot.store_relaxed(nullptr);  // [own] registry lock
   retire_cache(held, cache);
 }
 

@@ -34,7 +34,7 @@ inline void wait_us(uint64_t microseconds) noexcept {
 
 // What the calling thread and all others hold goes to its slabs.
 inline void release_caches() noexcept {
-  ThreadCache* own = present_cache();
+  ThreadCache* own = existing_cache();
   if (own != nullptr) {
     const Working working{*own};
     flush_all(*own);
@@ -47,7 +47,7 @@ inline void release_caches() noexcept {
     has_asked = true;
   });
   if (!has_asked) return;
-  wait_us(presence_wait_us);
+  wait_us(idle_probe_wait_us);
   visit_caches([&](Locked& held, ThreadCache& cache) noexcept { take_back(held, cache); });
 }
 
@@ -153,7 +153,7 @@ TALUS_USUAL void gather_blocks() noexcept {
   const uint64_t now_ms = os::System::now_ms();
   if (now_ms < gathered_ms.load_relaxed() + relieve_pause_ms) return;  // [hint]
   gathered_ms.store_relaxed(now_ms);                                   // [hint]
-  if (ThreadCache* cache = present_cache()) {
+  if (ThreadCache* cache = existing_cache()) {
     const Working working{*cache};
     flush_lists(*cache);
   }

@@ -6,7 +6,7 @@
 //     -> space.give_back_surplus    space         touched ranges that stayed free
 //     -> sweep_heap(heap)           here          what was delivered and not fetched, empty slabs
 //          -> purge_holes           purge_holes   pages without blocks in partly used slabs
-//     -> ask, take_back             attendance    what resting threads hold
+//     -> ask, take_back             idle-cache reclaim    what resting threads hold
 //
 // Owns: when a pass is due, what is surplus, and when there is nothing left to do. Invariant: no
 // lock is held while the kernel works, but registry.sweeping, which only forks and other releases
@@ -90,20 +90,20 @@ TALUS_USUAL void sweep_heap(Heap& heap, uint64_t turns, SweepTally& tally) noexc
 inline void sweep_caches(SweepTally& tally) noexcept {
   const uint64_t barrier = thread_order.order();
   visit_caches([&](Locked& held, ThreadCache& cache) noexcept {
-    Presence& presence = cache.presence;
+    IdleProbe& idle_probe = cache.idle_probe;
     const uint32_t state = cache.shared_state.load_relaxed();  // [hint] decided under a lock
-    if (state == Attendance::absent) return;
-    if (state == Attendance::asked) {
+    if (state == OwnerState::idle) return;
+    if (state == OwnerState::asked) {
       tally.left += held_bytes(cache);
       tally.released += take_back(held, cache, barrier);
       return;
     }
     const uint64_t activity = activity_of(cache);
-    if (activity == presence.seen_activity) {
+    if (activity == idle_probe.seen_activity) {
       ask(held, cache, thread_order.next());
       thread_order.note_asked();
     }
-    presence.seen_activity = activity;
+    idle_probe.seen_activity = activity;
     tally.left += held_bytes(cache);
   });
 }

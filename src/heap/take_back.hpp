@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // heap/take_back: what a resting thread holds goes home without its help.
 //
-// Owns: the second half of the attendance protocol (attendance.hpp). What is left to the thread is
-// the uppermost block of each list, which it may be about to take. Called on: the helper, or a
-// thread that asked for a release; the registry's lock is held.
+// Owns: the second half of the idle-cache reclaim protocol (idle_caches.hpp). What is left to the
+// thread is the uppermost block of each list, which it may be about to take. Called on: the helper,
+// or a thread that asked for a release; the registry's lock is held.
 #ifndef TALUS_HEAP_TAKE_BACK_HPP
 #define TALUS_HEAP_TAKE_BACK_HPP
 
-#include "heap/attendance.hpp"
+#include "heap/idle_caches.hpp"
 #include "heap/large_cache.hpp"
 #include "heap/list_home.hpp"
 
@@ -54,7 +54,7 @@ TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
       {
         Locked held{lock_of(cache)};
         // [own] From the first block on, the list has gaps. A fork sees both or neither.
-        cache.shared_state.store_relaxed(Attendance::absent);
+        cache.shared_state.store_relaxed(OwnerState::idle);
         const size_t found = empty_places(place, part, blocks);
         owner = give_with_guests(held, *cache.heap, blocks, found);
         bytes += found * size_class_row(id).block_bytes;
@@ -67,22 +67,22 @@ TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
   return bytes;
 }
 
-// Was the last ask long enough ago, or ordered by this barrier? The presence's lock is held.
-inline bool is_ordered(const Presence& presence, uint64_t barrier) noexcept {
-  return ThreadOrder::covers(barrier, presence.asked_before) ||
-         os::System::now_ns() - presence.asked_ns >= presence_wait_us * 1000;
+// Was the last ask long enough ago, or ordered by this barrier? The idle probe's lock is held.
+inline bool is_ordered(const IdleProbe& idle_probe, uint64_t barrier) noexcept {
+  return ThreadOrder::covers(barrier, idle_probe.asked_before) ||
+         os::System::now_ns() - idle_probe.asked_ns >= idle_probe_wait_us * 1000;
 }
 
 // asked -> absent, if the owner did not come. `barrier` is the number of the last that the caller
 // made. Returns bytes of blocks that went home.
 TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache,
                              uint64_t barrier = ThreadOrder::none) noexcept {
-  Presence& presence = cache.presence;
-  if (!presence.lock.try_take()) return 0;
+  IdleProbe& idle_probe = cache.idle_probe;
+  if (!idle_probe.lock.try_take()) return 0;
   size_t bytes = 0;
   // [own] the lock
-  if (cache.shared_state.load_relaxed() == Attendance::asked &&
-      is_ordered(cache.presence, barrier) && cache.shared_busy.load_acquire() == 0) {
+  if (cache.shared_state.load_relaxed() == OwnerState::asked &&
+      is_ordered(cache.idle_probe, barrier) && cache.shared_busy.load_acquire() == 0) {
     for (RemoteBatch& batch : cache.batches) {
       if (batch.message != nullptr) bytes += batch.message->bytes.load_relaxed();  // [stat]
       deliver(cache, batch, Newest::go, 0);
@@ -91,9 +91,9 @@ TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache,
     release_kept(cache);
     bytes += take_guarded_lists_back(cache);
     bytes += take_lists_back(cache);
-    cache.shared_state.store_relaxed(Attendance::absent);  // [own] the lock
+    cache.shared_state.store_relaxed(OwnerState::idle);  // [own] the lock
   }
-  presence.lock.give();
+  idle_probe.lock.give();
   return bytes;
 }
 
@@ -106,7 +106,7 @@ TALUS_USUAL void visit_caches(Visit visit) noexcept {
   for (size_t done = 0;; done += at_a_time) {
     Locked held{registry.lock};
     ThreadCache* cache = registry.caches;
-    if (last != nullptr && last->presence.context_slot.load_relaxed() != nullptr) {
+    if (last != nullptr && last->idle_probe.context_slot.load_relaxed() != nullptr) {
       cache = last->next;  // it is still in the list
     } else {
       for (size_t i = 0; i < done && cache != nullptr; i++) cache = cache->next;

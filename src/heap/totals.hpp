@@ -70,7 +70,7 @@ TALUS_NO_RACE_CHECK inline size_t count_places(void** places, size_t length) noe
 inline size_t listed_blocks(ThreadCache& cache, ClassId id) noexcept {
   const size_t length = list_length(cache, id);
   // [stat]
-  if (cache.shared_state.load_relaxed() != Attendance::absent) return length;
+  if (cache.shared_state.load_relaxed() != OwnerState::idle) return length;
   return count_places(list_bottom(cache, id), length);
 }
 

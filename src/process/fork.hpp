@@ -124,7 +124,7 @@ inline void after_fork_in_child() noexcept {
     forget_moves(slot);
   });
   leave_bounded_caches();
-  leave_other_caches(present_cache());
+  leave_other_caches(existing_cache());
   mapped::renew_thread_id();
 }
 

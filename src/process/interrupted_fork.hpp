@@ -58,14 +58,14 @@ inline InterruptedForks interrupted_forks;
 // The background thread is waited for as long at most: a pass may wait for a slow kernel.
 inline constexpr uint64_t interrupted_patience_ms = 2000;
 
-// Calls visit(lock) for every lock that a fork takes, and for the presence of the thread's cache.
+// Calls visit(lock) for every lock that a fork takes, and for the idle probe of the thread's cache.
 template <typename Visit>
 void for_each_lock(Visit visit) noexcept {
   visit(helper.lock);
   visit(registry.sweeping);
   visit(thread_end.lock);
   visit(registry.lock);
-  if (ThreadCache* cache = present_cache()) visit(cache->presence.lock);
+  if (ThreadCache* cache = existing_cache()) visit(cache->idle_probe.lock);
   for_each_heap([&](Heap& heap) noexcept { visit(lock_of(heap)); });
   for_each_instance_slot([&](InstanceSlot& slot) noexcept { visit(slot.lock); });
   visit(bounded_registry.lock);
@@ -120,7 +120,7 @@ inline bool ends_interrupted_fork() noexcept {
 // The thread's cache was just being emptied by one that does not exist here. Its guarded lists may
 // name blocks that went home already.
 inline void forget_emptying(ThreadCache& cache) noexcept {
-  if (!cache.presence.lock.is_taken() || cache.presence.lock.is_own()) return;
+  if (!cache.idle_probe.lock.is_taken() || cache.idle_probe.lock.is_own()) return;
   for (size_t index = fast_class_count; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     list_of(cache, id).top.store_relaxed(list_bottom(cache, id));  // [init] single thread
@@ -132,7 +132,7 @@ inline void after_interrupted_fork_in_child() noexcept {
   if (!registry.sweeping.is_own()) {
     for_each_heap_and_instance([](Heap& heap) noexcept { heap.purging_count = 0; });
   }
-  if (ThreadCache* cache = present_cache()) forget_emptying(*cache);
+  if (ThreadCache* cache = existing_cache()) forget_emptying(*cache);
   for_each_lock([](Lock& lock) noexcept {
     if (!lock.is_own()) lock.reset_in_child();
   });
@@ -143,7 +143,7 @@ inline void after_interrupted_fork_in_child() noexcept {
   }
   thread_end.ending_count.store_relaxed(0);  // [init] who was about to end does not exist here
   forget_helper_thread();
-  if (!registry.lock.is_own()) leave_other_caches(present_cache());
+  if (!registry.lock.is_own()) leave_other_caches(existing_cache());
   begin_clock_samples();
   mapped::renew_thread_id();
 }

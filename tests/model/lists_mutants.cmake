@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the model of attendance must notice of src/heap/lists.hpp; the form is that of
+# What the model of idle-cache reclaim must notice of src/heap/lists.hpp; the form is that of
 # remote_free_mutants.cmake.
 
 # The list begins where it did, and ends in its other place.

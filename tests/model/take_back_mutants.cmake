@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# What the model of attendance must notice of src/heap/take_back.hpp; the form is that of
-# remote_free_mutants.cmake. Lists are places here (attendance_places.cmake), batches of two
-# (attendance_heap.hpp).
+# What the model of idle-cache reclaim must notice of src/heap/take_back.hpp; the form is that of
+# remote_free_mutants.cmake. Lists are places here (idle_caches_places.cmake), batches of two
+# (idle_caches_heap.hpp).
 
 # The block that a stopped pop may be about to take.
 mutant(takes_the_uppermost
@@ -19,27 +19,27 @@ mutant(ignores_busy
 [==[) {]==])
 # Somebody else asked, a moment ago.
 mutant(ignores_when_it_was_asked
-[==[os::System::now_ns() - presence.asked_ns >= presence_wait_us * 1000;]==]
+[==[os::System::now_ns() - idle_probe.asked_ns >= idle_probe_wait_us * 1000;]==]
 [==[true;]==])
 mutant(looks_at_busy_without_acquire
 [==[cache.shared_busy.load_acquire() == 0]==] [==[cache.shared_busy.load_relaxed() == 0]==])
 
 # The owner is there.
 mutant(takes_in_state_present
-[==[cache.shared_state.load_relaxed() == Attendance::asked &&]==]
-[==[cache.shared_state.load_relaxed() != Attendance::absent &&]==])
+[==[cache.shared_state.load_relaxed() == OwnerState::asked &&]==]
+[==[cache.shared_state.load_relaxed() != OwnerState::idle &&]==])
 mutant(takes_without_the_lock
-[==[  Presence& presence = cache.presence;
-  if (!presence.lock.try_take()) return 0;]==]
+[==[  IdleProbe& idle_probe = cache.idle_probe;
+  if (!idle_probe.lock.try_take()) return 0;]==]
 [==[  struct Unlocked {
     struct {
       void give() {}
     } lock;
-  } presence;]==])
+  } idle_probe;]==])
 
 # A push or pop that goes on finds another top than it left.
 mutant(top_moved
-[==[    cache.shared_state.store_relaxed(Attendance::absent);  // [own] the lock]==]
+[==[    cache.shared_state.store_relaxed(OwnerState::idle);  // [own] the lock]==]
 [==[    for (size_t index = 0; index < class_count; index++) {
       const ClassId id{static_cast<uint8_t>(index)};
       Place* bottom = list_bottom(cache, id);
@@ -49,7 +49,7 @@ mutant(top_moved
         cache.tops[index].store_relaxed(bottom + 1);
       }
     }
-    cache.shared_state.store_relaxed(Attendance::absent);]==])
+    cache.shared_state.store_relaxed(OwnerState::idle);]==])
 
 # Blocks that went home stay in the list.
 mutant(leaves_no_nulls
@@ -58,7 +58,7 @@ mutant(leaves_no_nulls
 
 # A fork, or the owner, takes a list with gaps for a whole one.
 mutant(gaps_before_absent
-[==[        cache.shared_state.store_relaxed(Attendance::absent);
+[==[        cache.shared_state.store_relaxed(OwnerState::idle);
 ]==] [==[]==])
 
 # A fork between the two finds neither list nor slab to have the blocks.

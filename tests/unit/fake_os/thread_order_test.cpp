@@ -60,12 +60,12 @@ TEST(ThreadOrder, WhereItIsRefusedTimeOrders) {
               order.note_asked();
               const uint64_t made = order.order();
               test::require(made == ThreadOrder::none, "no barrier", made);
-              Presence presence;
-              presence.asked_before = asked;
-              presence.asked_ns = os::System::now_ns();
-              test::require(!is_ordered(presence, made), "asked just now", 0);
-              presence.asked_ns -= presence_wait_us * 1000;
-              test::require(is_ordered(presence, made), "asked long ago", 0);
+              IdleProbe idle_probe;
+              idle_probe.asked_before = asked;
+              idle_probe.asked_ns = os::System::now_ns();
+              test::require(!is_ordered(idle_probe, made), "asked just now", 0);
+              idle_probe.asked_ns -= idle_probe_wait_us * 1000;
+              test::require(is_ordered(idle_probe, made), "asked long ago", 0);
               test::end_faults();
             }),
             "");

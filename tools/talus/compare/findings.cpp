@@ -96,7 +96,7 @@ void add_sightings(const Comparison& comparison, Judgement& judgement) {
   for (const Contender& contender : comparison.contenders) {
     const Sighting& sighting = contender.sighting;
     const std::string& name = contender.allocator.name;
-    if (sighting.presence == Presence::unknown && !contender.warm_ups.empty())
+    if (sighting.idle_probe == IdleProbe::unknown && !contender.warm_ups.empty())
       tell_once(
           fmt::format("{}: could not be seen in the program, so its figures may be the C "
                       "library's",
@@ -104,7 +104,7 @@ void add_sightings(const Comparison& comparison, Judgement& judgement) {
     for (const std::string& program : sighting.without)
       tell_once(printable(program) + ": the allocators do not act there");
     for (const std::string& other : sighting.others) {
-      if (sighting.presence == Presence::not_needed) {
+      if (sighting.idle_probe == IdleProbe::not_needed) {
         tell_once(fmt::format("{} is linked to the program: '{}' stands for that one here",
                               printable(other), name));
       }

@@ -46,7 +46,7 @@ struct Sample {
   bool has_leftovers = false;     // it left processes behind, which were ended
 };
 
-enum class Presence {
+enum class IdleProbe {
   not_needed,  // the C library, which is always there
   present,     // seen in the program
   absent,      // the loader ran and did not load it
@@ -55,7 +55,7 @@ enum class Presence {
 
 // What was seen of the library during the first warm-up run.
 struct Sighting {
-  Presence presence = Presence::unknown;
+  IdleProbe idle_probe = IdleProbe::unknown;
   int processes = 0;                 // programs whose start the loader recorded
   int processes_with = 0;            // of these, programs with the library
   std::vector<std::string> without;  // programs that ran without the library, each with its reason

@@ -26,15 +26,15 @@ std::string list_of(const std::vector<std::string>& words) {
 
 const char* bool_word(bool is_true) { return is_true ? "true" : "false"; }
 
-const char* word_for(Presence presence) {
-  switch (presence) {
-    case Presence::not_needed:
+const char* word_for(IdleProbe idle_probe) {
+  switch (idle_probe) {
+    case IdleProbe::not_needed:
       return "not needed";
-    case Presence::present:
+    case IdleProbe::present:
       return "present";
-    case Presence::absent:
+    case IdleProbe::absent:
       return "absent";
-    case Presence::unknown:
+    case IdleProbe::unknown:
       return "unknown";
   }
   return "";
@@ -95,11 +95,11 @@ std::string json_of_contender(const Contender& contender, const Verdict& verdict
   const Sighting& seen = contender.sighting;
   std::string text = fmt::format(
       "    {{\"name\": {}, \"path\": {}, \"settings\": {}, \"left_out\": {},\n"
-      "      \"library\": {{\"presence\": \"{}\", \"programs\": {}, \"programs_with\": {}, "
+      "      \"library\": {{\"idle_probe\": \"{}\", \"programs\": {}, \"programs_with\": {}, "
       "\"without\": {}, \"others\": {}}},\n      \"counted\": {}, \"figures\": {{",
       json_string(contender.allocator.name), json_string(contender.allocator.path),
       list_of(contender.allocator.settings), json_string(contender.left_out),
-      word_for(seen.presence), seen.processes, seen.processes_with, list_of(seen.without),
+      word_for(seen.idle_probe), seen.processes, seen.processes_with, list_of(seen.without),
       list_of(seen.others), verdict.counted);
   for (std::size_t id = 0; verdict.counted > 0 && id < measure_count; ++id) {
     text += (id == 0 ? "\n        " : ",\n        ") +

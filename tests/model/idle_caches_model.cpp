@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// model/attendance: the shipped src/heap/attendance.hpp and take_back.hpp under every schedule.
+// model/idle-cache reclaim: the shipped src/heap/idle_caches.hpp and take_back.hpp under every
+// schedule.
 //
 // A thread pops, pushes, refills, flushes and leaves by the shipped fast and slow paths, while
 // others ask for it, wait and take back what it holds. What is checked stands in
-// attendance_world.hpp, what lies below in attendance_floors.hpp and attendance_heap.hpp; here are
-// the scenarios, how far each is searched, and that each of them is about something: in some
+// idle_caches_world.hpp, what lies below in idle_caches_floors.hpp and idle_caches_heap.hpp; here
+// are the scenarios, how far each is searched, and that each of them is about something: in some
 // schedules blocks are taken back, and the owner finds that when it comes back.
-#include "attendance_world.hpp"
+#include "idle_caches_world.hpp"
 #include "verdict.hpp"
 
 namespace {
 
-using namespace model::attendance;
+using namespace model::idle_caches;
 
 constexpr Action pops = Action::pops, pushes = Action::pushes, leaves = Action::leaves;
 constexpr Action pops_large = Action::pops_large, pushes_large = Action::pushes_large;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# What the model of attendance must notice of src/heap/attendance.hpp, or of those who call it; the
-# form is that of remote_free_mutants.cmake. Lists are places here (attendance_places.cmake).
+# What the model of idle-cache reclaim must notice of src/heap/idle_caches.hpp, or of those who call
+# it; the form is that of remote_free_mutants.cmake. Lists are places here
+# (idle_caches_places.cmake).
 
 # Who asks does not wait before it takes back.
 mutant(helper_does_not_wait
@@ -10,22 +11,22 @@ class Working {]==])
 
 # The owner works on its lists while they are emptied.
 mutant(working_does_not_look
-[==[TALUS_LIKELY(cache.shared_state.load_relaxed() == Attendance::present)]==] [==[true]==])
+[==[TALUS_LIKELY(cache.shared_state.load_relaxed() == OwnerState::active)]==] [==[true]==])
 mutant(brief_work_does_not_look
-[==[may_begin = context.shared_state.load_relaxed() == Attendance::present;]==]
+[==[may_begin = context.shared_state.load_relaxed() == OwnerState::active;]==]
 [==[may_begin = true;]==])
 mutant(looks_before_it_says_so
 [==[  cache.shared_busy.own_add_relaxed(1);  // [own]
   compiler_fence();
   // [hint] the lock decides
-  return TALUS_LIKELY(cache.shared_state.load_relaxed() == Attendance::present);]==]
-[==[  const bool is_present = cache.shared_state.load_relaxed() == Attendance::present;
+  return TALUS_LIKELY(cache.shared_state.load_relaxed() == OwnerState::active);]==]
+[==[  const bool is_present = cache.shared_state.load_relaxed() == OwnerState::active;
   cache.shared_busy.own_add_relaxed(1);
   return is_present;]==])
 mutant(does_not_wait_for_who_empties
-[==[  Locked held{presence.lock};
-  if (cache.shared_state.load_relaxed() == Attendance::present) return;]==]
-[==[  if (cache.shared_state.load_relaxed() == Attendance::present) return;]==])
+[==[  Locked held{idle_probe.lock};
+  if (cache.shared_state.load_relaxed() == OwnerState::active) return;]==]
+[==[  if (cache.shared_state.load_relaxed() == OwnerState::active) return;]==])
 
 # What the owner did in a slow path is not seen by who finds that it has left it.
 mutant(leaves_without_release
@@ -41,12 +42,12 @@ mutant(close_gaps_forgotten
 ]==] [==[]==])
 mutant(come_back_leaves_gaps
 [==[  become_whole(cache);
-  set_context(*presence.away.before);]==]
-[==[  set_context(*presence.away.before);]==])
+  set_context(*idle_probe.context.before);]==]
+[==[  set_context(*idle_probe.context.before);]==])
 mutant(depart_leaves_gaps
 [==[  become_whole(cache);
-  presence.context_slot.store_relaxed(nullptr);  // [own] the lock]==]
-[==[  presence.context_slot.store_relaxed(nullptr);  // [own] the lock]==])
+  idle_probe.context_slot.store_relaxed(nullptr);  // [own] the lock]==]
+[==[  idle_probe.context_slot.store_relaxed(nullptr);  // [own] the lock]==])
 mutant(gaps_closed_without_top
 [==[cache.tops[index].store_relaxed(end);]==] [==[]==])
 
@@ -60,13 +61,13 @@ mutant(gaps_closed_without_lock
 
 # The helper reaches for the context, or for the blocks, of a thread that is gone.
 mutant(depart_does_not_clear_the_slot
-[==[  presence.context_slot.store_relaxed(nullptr);  // [own] the lock
+[==[  idle_probe.context_slot.store_relaxed(nullptr);  // [own] the lock
 ]==] [==[]==])
 mutant(depart_leaves_it_asked
-[==[  cache.shared_state.store_relaxed(Attendance::present);  // [own] the lock
+[==[  cache.shared_state.store_relaxed(OwnerState::active);  // [own] the lock
   set_context(last);]==]
 [==[  set_context(last);]==])
 mutant(depart_without_lock
-[==[  Locked held{presence.lock};
+[==[  Locked held{idle_probe.lock};
   become_whole(cache);]==]
 [==[  become_whole(cache);]==])

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// heap/attendance: is a thread there? What a resting thread holds can be taken back without it.
+// heap/idle-cache reclaim: is a thread there? What a resting thread holds can be taken back without
+// it.
 //
-// PROTOCOL attendance       words: ThreadContext::shared_state, shared_busy, the owner's
+// PROTOCOL idle-cache reclaim       words: ThreadContext::shared_state, shared_busy, the owner's
 // this_context
 //   state    meaning                               left by                 to       order
 //   present  the owner uses its context               helper's ask            asked    under the
 //   lock
-//   asked    the away context lies in its place       owner's come_back       present  under the
+//   asked    the probe context lies in its place       owner's come_back       present  under the
 //   lock
 //            the owner was not seen for a while    helper's take_back      absent   under the lock
 //   absent   lists were emptied from below         owner's come_back       present  under the lock
 //   nobody   the context is no cache; never another
-// The helper asks by putting the cache's away context, which owns no blocks and has empty lists, in
-// the place of the thread's context, and looks again when presence_wait_us have passed. An owner
-// that allocates or frees meanwhile falls into a slow path, which is where the away context leads,
+// The helper asks by putting the cache's probe context, which owns no blocks and has empty lists, in
+// the place of the thread's context, and looks again when idle_probe_wait_us have passed. An owner
+// that allocates or frees meanwhile falls into a slow path, which is where the probe context leads,
 // and comes back. One that did not is at rest, or stopped in the middle of one call that had loaded
 // its context before; a slow path says so in shared_busy, a fast one goes unseen. So take_back
 // leaves what such a call may still do: pop the uppermost block, or push one above it. It takes the
@@ -36,9 +37,9 @@
 //   microseconds, once); the helper never waits for an owner.
 // fork: state changes to and from absent under the lock of the cache's heap.
 // tests: tests/unit/heap/sweep_test, tests/stress/trim_while_allocating; model:
-// tests/model/attendance
-#ifndef TALUS_HEAP_ATTENDANCE_HPP
-#define TALUS_HEAP_ATTENDANCE_HPP
+// tests/model/idle-cache reclaim
+#ifndef TALUS_HEAP_IDLE_CACHES_HPP
+#define TALUS_HEAP_IDLE_CACHES_HPP
 
 #include "heap/registry.hpp"
 #include "heap/thread_order.hpp"
@@ -61,20 +62,20 @@ inline void close_gaps(Locked&, ThreadCache& cache) noexcept {
 
 // The lists are whole again, whatever was taken from below. As above.
 TALUS_USUAL void become_whole(ThreadCache& cache) noexcept {
-  if (cache.shared_state.load_relaxed() != Attendance::absent) return;  // [own] or its lock
+  if (cache.shared_state.load_relaxed() != OwnerState::idle) return;  // [own] or its lock
   Locked held{lock_of(cache)};
   close_gaps(held, cache);
-  cache.shared_state.store_relaxed(Attendance::asked);  // [own] as above
+  cache.shared_state.store_relaxed(OwnerState::asked);  // [own] as above
 }
 
 // The owner is there: it gets its context back.
 TALUS_SLOW void come_back(ThreadCache& cache) noexcept {
-  Presence& presence = cache.presence;
-  Locked held{presence.lock};
-  if (cache.shared_state.load_relaxed() == Attendance::present) return;  // [own] the lock
+  IdleProbe& idle_probe = cache.idle_probe;
+  Locked held{idle_probe.lock};
+  if (cache.shared_state.load_relaxed() == OwnerState::active) return;  // [own] the lock
   become_whole(cache);
-  set_context(*presence.away.before);
-  cache.shared_state.store_relaxed(Attendance::present);  // [own] the lock
+  set_context(*idle_probe.context.before);
+  cache.shared_state.store_relaxed(OwnerState::active);  // [own] the lock
 }
 
 // Says that the owner is in a slow path. False: it must come back before it works.
@@ -82,7 +83,7 @@ TALUS_FAST bool say_busy(ThreadCache& cache) noexcept {
   cache.shared_busy.own_add_relaxed(1);  // [own]
   compiler_fence();
   // [hint] the lock decides
-  return TALUS_LIKELY(cache.shared_state.load_relaxed() == Attendance::present);
+  return TALUS_LIKELY(cache.shared_state.load_relaxed() == OwnerState::active);
 }
 
 // The owner is in a slow path: what it does with its cache is not to be disturbed.
@@ -103,7 +104,7 @@ class BriefWork {
     busy_.store_relaxed(depth_ + 1);                                // [own]
     compiler_fence();
     // [hint] the lock decides
-    may_begin = context.shared_state.load_relaxed() == Attendance::present;
+    may_begin = context.shared_state.load_relaxed() == OwnerState::active;
   }
   TALUS_FAST ~BriefWork() { busy_.store_release(depth_); }  // [own]
   BriefWork(const BriefWork&) = delete;
@@ -143,7 +144,7 @@ class MaybeWorking {
   ThreadCache* cache_;
 };
 
-// What the away context does: it leads back.
+// What the probe context does: it leads back.
 inline ThreadCache* cache_of_probe(ThreadContext& context) noexcept {
   ThreadCache* cache = static_cast<ProbeContext&>(context).cache;
   come_back(*cache);
@@ -160,22 +161,22 @@ inline constexpr ContextOperations probe_operations = {cache_of_probe, nullptr, 
 
 // The calling thread begins to use this cache by way of its current context.
 inline void attend(ThreadCache& cache) noexcept {
-  ProbeContext& away = cache.presence.away;
-  if (away.cache == nullptr) {  // else it is as the cache's last owner left it
-    close_context(away, probe_operations);
-    away.cache = &cache;
+  ProbeContext& probe = cache.idle_probe.context;
+  if (probe.cache == nullptr) {  // else it is as the cache's last owner left it
+    close_context(probe, probe_operations);
+    probe.cache = &cache;
   }
-  Locked held{cache.presence.lock};
-  cache.presence.context_slot.store_relaxed(&this_context);  // [own] the lock
+  Locked held{cache.idle_probe.lock};
+  cache.idle_probe.context_slot.store_relaxed(&this_context);  // [own] the lock
 }
 
 // The owner leaves for ever, with the context that it is to have from now on.
 inline void depart(ThreadCache& cache, ThreadContext& last) noexcept {
-  Presence& presence = cache.presence;
-  Locked held{presence.lock};
+  IdleProbe& idle_probe = cache.idle_probe;
+  Locked held{idle_probe.lock};
   become_whole(cache);
-  presence.context_slot.store_relaxed(nullptr);           // [own] the lock
-  cache.shared_state.store_relaxed(Attendance::present);  // [own] the lock
+  idle_probe.context_slot.store_relaxed(nullptr);        // [own] the lock
+  cache.shared_state.store_relaxed(OwnerState::active);  // [own] the lock
   set_context(last);
 }
 
@@ -193,20 +194,20 @@ inline uint64_t activity_of(const ThreadCache& cache) noexcept {
 // present -> asked, if the owner may be at rest. `barrier` is the number of the barrier that may
 // come after it (heap/thread_order.hpp). The registry's lock is held.
 inline void ask(Locked&, ThreadCache& cache, uint64_t barrier = ThreadOrder::never) noexcept {
-  Presence& presence = cache.presence;
-  if (cache.shared_busy.load_acquire() != 0 || !presence.lock.try_take()) return;
-  const bool is_present = cache.shared_state.load_relaxed() == Attendance::present;  // [own]
-  Atomic<ThreadContext*>* slot = presence.context_slot.load_relaxed();  // [own] the lock
+  IdleProbe& idle_probe = cache.idle_probe;
+  if (cache.shared_busy.load_acquire() != 0 || !idle_probe.lock.try_take()) return;
+  const bool is_present = cache.shared_state.load_relaxed() == OwnerState::active;  // [own]
+  Atomic<ThreadContext*>* slot = idle_probe.context_slot.load_relaxed();  // [own] the lock
   if (slot != nullptr && is_present) {
-    presence.away.before = slot->load_relaxed();  // [own] the lock
-    cache.shared_state.store_release(Attendance::asked);
-    slot->store_release(&presence.away);
-    presence.asked_ns = os::System::now_ns();
-    presence.asked_before = barrier;
+    idle_probe.context.before = slot->load_relaxed();  // [own] the lock
+    cache.shared_state.store_release(OwnerState::asked);
+    slot->store_release(&idle_probe.context);
+    idle_probe.asked_ns = os::System::now_ns();
+    idle_probe.asked_before = barrier;
   }
-  presence.lock.give();
+  idle_probe.lock.give();
 }
 
 }  // namespace talus
 
-#endif  // TALUS_HEAP_ATTENDANCE_HPP
+#endif  // TALUS_HEAP_IDLE_CACHES_HPP

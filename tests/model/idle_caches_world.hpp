@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// model/attendance_world: a thread that allocates and frees, others who take back what it holds.
+// model/idle_caches_world: a thread that allocates and frees, others who take back what it holds.
 //
 // Owns: what the threads of a scenario do, by calls of the shipped allocate, release, depart,
 // release_caches and sweep_caches; time; and all checks. Whenever the heap's lock is free, which is
@@ -12,14 +12,14 @@
 // the schedule wants. (A store takes some time until it is seen. What is waited for must be twice
 // that, so that the moment can lie in its middle; it is a thousand times that.)
 // Called on: fibers of the explorer; set_up and check_end alone.
-#ifndef TALUS_TESTS_MODEL_ATTENDANCE_WORLD_HPP
-#define TALUS_TESTS_MODEL_ATTENDANCE_WORLD_HPP
+#ifndef TALUS_TESTS_MODEL_IDLE_CACHES_WORLD_HPP
+#define TALUS_TESTS_MODEL_IDLE_CACHES_WORLD_HPP
 
-#include "attendance_heap.hpp"
+#include "idle_caches_heap.hpp"
 
-namespace model::attendance {
+namespace model::idle_caches {
 
-// Mutants of the callers (attendance_mutants.cmake).
+// Mutants of the callers (idle_caches_mutants.cmake).
 #ifndef TALUS_MODEL_NO_WAIT
 #define TALUS_MODEL_NO_WAIT 0
 #endif
@@ -172,12 +172,12 @@ class World : public Scenario {
     }
     cache().wide.turning_words[0] = plan_.has_wide_place ? 1 : 0;  // it turned before
     for (int i = 0; i < plan_.in_hand; i++) blocks.come_to_hand(blocks.leave_home(0));
-    talus::attend(cache());  // which prepares the away context
+    talus::attend(cache());  // which prepares the probe context
     talus::attend(cache());
-    cache().presence.context_slot.store_relaxed(
+    cache().idle_probe.context_slot.store_relaxed(
         &owner_context());  // not that of nobody, who just called
     owner_context().store_relaxed(&cache());
-    cache().presence.seen_activity = talus::activity_of(cache());
+    cache().idle_probe.seen_activity = talus::activity_of(cache());
   }
   void name_words() {
     explorer.call_it(&cache().shared_state, "state");
@@ -185,10 +185,10 @@ class World : public Scenario {
     explorer.call_it(&owner_context(), "context");
     explorer.call_it(&list(0).top, "top");
     explorer.call_it(&list(1).top, "large top");
-    explorer.call_it(&cache().presence.away.tops[0], "away top");
-    explorer.call_it(&cache().presence.away.tops[1], "away top");
+    explorer.call_it(&cache().idle_probe.context.tops[0], "probe top");
+    explorer.call_it(&cache().idle_probe.context.tops[1], "probe top");
     explorer.call_it(&cache().kept.bytes, "kept bytes");
-    explorer.call_it(&cache().presence.lock, "presence");
+    explorer.call_it(&cache().idle_probe.lock, "idle_probe");
     explorer.call_it(&talus::registry.heap_lock, "heap");
     explorer.call_it(&talus::registry.lock, "registry");
     static const char* const names[] = {"place 0", "place 1", "place 2", "place 3"};
@@ -299,7 +299,7 @@ class World : public Scenario {
   // Each block in one place, but for some that are on their way.
   void check_places(int on_their_way_max) {
     int places[blocks_max] = {};
-    const bool is_absent = cache().shared_state.peek() == talus::Attendance::absent;
+    const bool is_absent = cache().shared_state.peek() == talus::OwnerState::idle;
     for (const int index : {0, 1}) {
       const talus::Place* top = list(index).top.peek();
       if (top < bottom(index) || top > bottom(index) + places_of(index)) {
@@ -334,6 +334,6 @@ class World : public Scenario {
   uint64_t runs_widened_ = 0;
 };
 
-}  // namespace model::attendance
+}  // namespace model::idle_caches
 
-#endif  // TALUS_TESTS_MODEL_ATTENDANCE_WORLD_HPP
+#endif  // TALUS_TESTS_MODEL_IDLE_CACHES_WORLD_HPP

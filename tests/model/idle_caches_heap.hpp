@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// model/attendance_heap: the shipped files of src/heap that attendance is about, and stand-ins for
-// those that it only calls.
+// model/idle_caches_heap: the shipped files of src/heap that idle-cache reclaim is about, and
+// stand-ins for those that it only calls.
 //
-// Shipped, in copies whose lists consist of places (attendance_places.cmake): context, heap, lists,
-// wide_lists, thread_order, attendance, take_back, alloc, alloc_slow, free, free_slow, remote, and
-// of list_home, release and sweep what is about caches. Stand-ins: the registry with one heap,
-// slabs, guests, medium and large blocks (there are none) and offers (nothing).
+// Shipped, in copies whose lists consist of places (idle_caches_places.cmake): context, heap,
+// lists, wide_lists, thread_order, idle-cache reclaim, take_back, alloc, alloc_slow, free,
+// free_slow, remote, and of list_home, release and sweep what is about caches. Stand-ins: the
+// registry with one heap, slabs, guests, medium and large blocks (there are none) and offers
+// (nothing).
 // Called on: fibers of the explorer; set_up and check_end alone.
-#ifndef TALUS_TESTS_MODEL_ATTENDANCE_HEAP_HPP
-#define TALUS_TESTS_MODEL_ATTENDANCE_HEAP_HPP
+#ifndef TALUS_TESTS_MODEL_IDLE_CACHES_HEAP_HPP
+#define TALUS_TESTS_MODEL_IDLE_CACHES_HEAP_HPP
 
 #include <new>
 
-#include "attendance_floors.hpp"
+#include "idle_caches_floors.hpp"
 
 #include "heap/lists.hpp"
 #include "os/bytes.hpp"
@@ -60,7 +61,7 @@ template <typename Places>
 size_t take_blocks(Heap&, ClassId id, Places* places, size_t wanted) noexcept {
   size_t taken = 0;
   for (; taken < wanted; taken++) {
-    void* block = model::attendance::blocks.leave_home(static_cast<int>(index_of(id)));
+    void* block = model::idle_caches::blocks.leave_home(static_cast<int>(index_of(id)));
     if (block == nullptr) break;
     places[taken] = block;
   }
@@ -71,7 +72,7 @@ void give_blocks(Heap&, Places* places, size_t count) noexcept {
   for (size_t i = 0; i < count; i++) {
     void* block = places[i];
     if (block == nullptr) model::explorer.violate("a gap of a list is taken for a block");
-    model::attendance::blocks.come_home(block);
+    model::idle_caches::blocks.come_home(block);
   }
 }
 template <typename Places>
@@ -131,7 +132,7 @@ struct SweepTally {
 
 }  // namespace talus
 
-#include "heap/attendance.hpp"
+#include "heap/idle_caches.hpp"
 #include "heap/remote.hpp"
 #include "heap/take_back.hpp"
 
@@ -144,4 +145,4 @@ inline void* talus::pop_fitting(ThreadCache& cache, ClassId id, Fit) noexcept {
 #include "heap/release.hpp"
 #include "heap/sweep.hpp"
 
-#endif  // TALUS_TESTS_MODEL_ATTENDANCE_HEAP_HPP
+#endif  // TALUS_TESTS_MODEL_IDLE_CACHES_HEAP_HPP

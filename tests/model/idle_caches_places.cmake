@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Writes a copy of a shipped header of src/heap in which what the model of attendance must see is
-# visible: places of lists are steps of the model, every fiber has a context of its own.
+# Writes a copy of a shipped header of src/heap in which what the model of idle-cache reclaim must
+# see is visible: places of lists are steps of the model, every fiber has a context of its own.
 #
 # INPUT: the shipped header. OUTPUT: the copy. FUNCTIONS: what the copy consists of; empty: of all.
 # Where the text that is to change is no longer there, the copy does not compile.

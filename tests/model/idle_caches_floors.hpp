@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// model/attendance_floors: what lies below src/heap, as small as the model of attendance needs it.
+// model/idle_caches_floors: what lies below src/heap, as small as the model of idle-cache reclaim
+// needs it.
 //
 // Stands in for classes, os, sync, slab and space: one class of blocks with lists of four places
 // for the fast paths and one of large blocks for the slow ones, a lock that is right by
@@ -8,8 +9,8 @@
 // slab, in the program's hands, or neither), with the checks at each change.
 // The shipped files of src/heap lie on top. Invariant: a stand-in has the names and the contract of
 // what it replaces and no shared words of its own. Called on: fibers, and alone between runs.
-#ifndef TALUS_TESTS_MODEL_ATTENDANCE_FLOORS_HPP
-#define TALUS_TESTS_MODEL_ATTENDANCE_FLOORS_HPP
+#ifndef TALUS_TESTS_MODEL_IDLE_CACHES_FLOORS_HPP
+#define TALUS_TESTS_MODEL_IDLE_CACHES_FLOORS_HPP
 
 #include <new>
 
@@ -26,7 +27,7 @@
 #define TALUS_SLAB_SLAB_HPP
 #define TALUS_SPACE_SPACE_HPP
 
-namespace model::attendance {
+namespace model::idle_caches {
 
 constexpr int small_blocks = 8;  // and from there on large ones
 constexpr int blocks_max = 12;
@@ -104,14 +105,14 @@ inline Blocks blocks;
 
 // Time passes for those who sleep, and only then; the world says what that means to the memory.
 struct Clock {
-  static constexpr uint64_t step_ns = talus::presence_wait_us * 1000;
+  static constexpr uint64_t step_ns = talus::idle_probe_wait_us * 1000;
   uint64_t now_ns = 0;
   void (*sleep)() = nullptr;
   bool (*order)() = nullptr;  // the barrier for all threads; false: there is none
 };
 inline Clock model_clock;
 
-}  // namespace model::attendance
+}  // namespace model::idle_caches
 
 namespace talus {
 
@@ -132,7 +133,7 @@ struct SizeClassTable {
 constexpr SizeClassTable make_size_class_table() noexcept {
   SizeClassTable table{};
   for (size_t index = 0; index < class_count; index++) {
-    table.rows[index] = {model::attendance::bytes_of_class[index], 1};
+    table.rows[index] = {model::idle_caches::bytes_of_class[index], 1};
   }
   for (uint8_t& index : table.class_of_units) index = 1;
   table.class_of_units[0] = table.class_of_units[1] = 0;
@@ -143,7 +144,7 @@ constexpr const SizeClass& size_class_row(ClassId id) noexcept {
   return size_class_table.rows[index_of(id)];
 }
 constexpr ClassId class_of(size_t bytes) noexcept {
-  return ClassId{static_cast<uint8_t>(bytes > model::attendance::bytes_of_class[0] ? 1 : 0)};
+  return ClassId{static_cast<uint8_t>(bytes > model::idle_caches::bytes_of_class[0] ? 1 : 0)};
 }
 constexpr ClassId small_class_of(size_t bytes) noexcept { return class_of(bytes); }
 constexpr ClassId guarded_class_of(size_t bytes) noexcept { return class_of(bytes); }
@@ -158,11 +159,11 @@ struct ListBounds {
   uint16_t usual_start[class_count];
 };
 inline constexpr size_t list_places_most =
-    model::attendance::list_places[0] + model::attendance::list_places[1] + 2 * class_count;
+    model::idle_caches::list_places[0] + model::idle_caches::list_places[1] + 2 * class_count;
 inline constexpr size_t list_nulls = 2;
 constexpr ListBounds derive_list_bounds(size_t) noexcept {
-  const uint16_t small = model::attendance::list_places[0];
-  const uint16_t large = model::attendance::list_places[1];
+  const uint16_t small = model::idle_caches::list_places[0];
+  const uint16_t large = model::idle_caches::list_places[1];
   return {{small, large}, {small, large}, {2, static_cast<uint16_t>(small + 4)}, {0, 0}};
 }
 
@@ -170,9 +171,9 @@ constexpr ListBounds derive_list_bounds(size_t) noexcept {
 
 namespace os {
 struct System {
-  static uint64_t now_ns() noexcept { return model::attendance::model_clock.now_ns; }
-  static void sleep_us(long) noexcept { model::attendance::model_clock.sleep(); }
-  static bool order_threads() noexcept { return model::attendance::model_clock.order(); }
+  static uint64_t now_ns() noexcept { return model::idle_caches::model_clock.now_ns; }
+  static void sleep_us(long) noexcept { model::idle_caches::model_clock.sleep(); }
+  static bool order_threads() noexcept { return model::idle_caches::model_clock.order(); }
 };
 }  // namespace os
 
@@ -246,9 +247,9 @@ inline constexpr HeapId only_heap{1};
 struct Slab {
   size_t block_bytes = block_alignment;
   uint32_t prove(const void* block) const noexcept {
-    return static_cast<uint32_t>(model::attendance::blocks.index_of(block));
+    return static_cast<uint32_t>(model::idle_caches::blocks.index_of(block));
   }
-  static bool is_free(uint32_t index) noexcept { return model::attendance::blocks.is_home[index]; }
+  static bool is_free(uint32_t index) noexcept { return model::idle_caches::blocks.is_home[index]; }
 };
 inline Slab only_slab;
 
@@ -256,9 +257,9 @@ struct PageMap {
   static bool covers(uintptr_t) noexcept { return true; }
   PageWord word_of(uintptr_t address) const noexcept {
     const auto* block = reinterpret_cast<const void*>(address);
-    if (!model::attendance::blocks.has(block)) return {};
-    const int index = model::attendance::blocks.index_of(block);
-    return {only_heap, tags[model::attendance::class_of_block(index)]};
+    if (!model::idle_caches::blocks.has(block)) return {};
+    const int index = model::idle_caches::blocks.index_of(block);
+    return {only_heap, tags[model::idle_caches::class_of_block(index)]};
   }
   PageWord word_anywhere(uintptr_t address) const noexcept { return word_of(address); }
   struct Place {
@@ -296,7 +297,7 @@ class Place {
 // Metadata is for a wide place of the class of small blocks, where a scenario has one.
 class Space {
  public:
-  static constexpr int wide_places = 4 * model::attendance::list_places[0];
+  static constexpr int wide_places = 4 * model::idle_caches::list_places[0];
 
   Lock& lock() noexcept { return lock_; }
   void* take_metadata(Locked&, size_t) noexcept { return nullptr; }
@@ -324,4 +325,4 @@ inline void move_bytes(Place* to, const Place* from, size_t bytes) noexcept {
 
 }  // namespace talus
 
-#endif  // TALUS_TESTS_MODEL_ATTENDANCE_FLOORS_HPP
+#endif  // TALUS_TESTS_MODEL_IDLE_CACHES_FLOORS_HPP
