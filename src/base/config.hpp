@@ -96,7 +96,7 @@ inline constexpr size_t own_batch_bytes_max = 16 * kib;
 inline constexpr size_t line_taken_bytes_max = 1 * kib;
 // Blocks of other heaps from this size on may stay with the thread that frees them: they share no
 // cache line with other blocks, so whoever gets them here slows nobody else down.
-inline constexpr size_t guest_bytes_min = 512;
+inline constexpr size_t foreign_bytes_min = 512;
 // Blocks that come home fill a list up to this part of what its class may have.
 inline constexpr size_t list_remote_part = 8;
 // Delivered blocks wait for so many bytes while their heap has others to hand out.

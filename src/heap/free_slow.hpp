@@ -164,9 +164,9 @@ TALUS_NEXT void release_large_by(ThreadContext& context, void* pointer, PageWord
 }
 
 // Keeps a block of another heap in the list of its class. False: it is of a class or an instance
-// that has no guests, or the list is full.
+// that has no foreign blocks, or the list is full.
 TALUS_FAST bool take_in(ThreadList list, void* pointer, ClassId id, PageWord word) noexcept {
-  return may_have_guests(id) && !is_instance(word.owner()) && push_within(list, pointer);
+  return may_have_foreign(id) && !is_instance(word.owner()) && push_within(list, pointer);
 }
 
 TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageWord word) noexcept {
@@ -174,7 +174,7 @@ TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageWord 
     const Working working{cache};
     const ClassId id = class_of_tag(word.tag());
     refuse_inside(pointer);
-    if (may_have_guests(id)) refuse_just_freed(cache, pointer, id);
+    if (may_have_foreign(id)) refuse_just_freed(cache, pointer, id);
     // One beyond the page map's window may be welcome, too: at hand nothing tells if it is a block.
     if (!take_in(list_of(cache, id), pointer, id, word)) release_remote(cache, pointer, word);
   }
@@ -191,7 +191,7 @@ TALUS_FAST bool take_in_at_hand(ThreadContext& context, void* pointer, PageWord 
   const ClassId id = class_of_tag(word.tag());
   if (TALUS_UNLIKELY(!is_start_at_hand(context, pointer, index_of(id)))) return false;
   const size_t block_bytes = size_class_row(id).block_bytes;
-  if (TALUS_UNLIKELY(block_bytes >= guest_bytes_min)) {
+  if (TALUS_UNLIKELY(block_bytes >= foreign_bytes_min)) {
     const ThreadList list = list_of(cache, id);
     if (was_just_freed(list, pointer)) return false;
     if (take_in(list, pointer, id, word)) return true;

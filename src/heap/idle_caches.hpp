@@ -12,14 +12,14 @@
 //            the owner was not seen for a while    helper's take_back      absent   under the lock
 //   absent   lists were emptied from below         owner's come_back       present  under the lock
 //   nobody   the context is no cache; never another
-// The helper asks by putting the cache's probe context, which owns no blocks and has empty lists, in
-// the place of the thread's context, and looks again when idle_probe_wait_us have passed. An owner
-// that allocates or frees meanwhile falls into a slow path, which is where the probe context leads,
-// and comes back. One that did not is at rest, or stopped in the middle of one call that had loaded
-// its context before; a slow path says so in shared_busy, a fast one goes unseen. So take_back
-// leaves what such a call may still do: pop the uppermost block, or push one above it. It takes the
-// blocks below, leaves nulls in their places (which a list reads as its end) and does not move
-// `top`.
+// The helper asks by putting the cache's probe context, which owns no blocks and has empty lists,
+// in the place of the thread's context, and looks again when idle_probe_wait_us have passed. An
+// owner that allocates or frees meanwhile falls into a slow path, which is where the probe context
+// leads, and comes back. One that did not is at rest, or stopped in the middle of one call that had
+// loaded its context before; a slow path says so in shared_busy, a fast one goes unseen. So
+// take_back leaves what such a call may still do: pop the uppermost block, or push one above it. It
+// takes the blocks below, leaves nulls in their places (which a list reads as its end) and does not
+// move `top`.
 // invariants  take_back runs only in state asked, under the lock, with shared_busy 0;
 //             who has set shared_busy works only in state present;
 //             in state absent a list is nulls, then at most one block and one that was pushed.

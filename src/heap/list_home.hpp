@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // heap/list_home: blocks of a thread's lists go home.
 //
-// Owns: the way of blocks from a list to their slabs, and of guests to their heaps. Invariant: the
-// lock of the cache's heap is held where a block leaves a list, so that a fork finds it in one
-// place (but where there is no memory for a message). Called on: the thread whose cache it is, or
-// whoever has the cache.
+// Owns: the way of blocks from a list to their slabs, and of foreign blocks to their heaps.
+// Invariant: the lock of the cache's heap is held where a block leaves a list, so that a fork finds
+// it in one place (but where there is no memory for a message). Called on: the thread whose cache
+// it is, or whoever has the cache.
 #ifndef TALUS_HEAP_LIST_HOME_HPP
 #define TALUS_HEAP_LIST_HOME_HPP
 
@@ -14,14 +14,14 @@
 
 namespace talus {
 
-// Blocks of a list that may have guests, which go home at a time.
-inline constexpr size_t guests_at_a_time = RemoteMessage::blocks_max;
+// Blocks of a list that may have foreign blocks, which go home at a time.
+inline constexpr size_t foreign_at_a_time = RemoteMessage::blocks_max;
 
-// Puts blocks that were listed into their slabs, but for guests: these are sent home in one
+// Puts blocks that were listed into their slabs, but for foreign blocks: these are sent home in one
 // message, to the heap that is returned (nobody: there was none) and may have to be helped. `held`
-// is the lock of this heap; at most guests_at_a_time blocks.
-TALUS_USUAL HeapId give_with_guests(Locked& held, Heap& heap, void* const* blocks,
-                                    size_t count) noexcept {
+// is the lock of this heap; at most foreign_at_a_time blocks.
+TALUS_USUAL HeapId flush_with_foreign(Locked& held, Heap& heap, void* const* blocks,
+                                      size_t count) noexcept {
   RemoteMessage* message = nullptr;
   HeapId owner = HeapId::nobody;
   for (size_t done = 0; done < count;) {
@@ -51,8 +51,8 @@ TALUS_USUAL HeapId give_with_guests(Locked& held, Heap& heap, void* const* block
   return owner;
 }
 
-// The oldest blocks of a list go home; the younger ones stay. Owners of guests are helped where so
-// many bytes wait for them.
+// The oldest blocks of a list go home; the younger ones stay. Owners of foreign blocks are helped
+// where so many bytes wait for them.
 TALUS_USUAL void send_home(ThreadCache& cache, ClassId id, size_t count,
                            size_t backlog_max) noexcept {
   Heap& heap = *cache.heap;
@@ -63,9 +63,9 @@ TALUS_USUAL void send_home(ThreadCache& cache, ClassId id, size_t count,
     {
       Locked held{lock_of(cache)};
       const size_t length = list_length(cache, id);
-      if (may_have_guests(id)) {
-        if (part > guests_at_a_time) part = guests_at_a_time;
-        owner = give_with_guests(held, heap, bottom, part);
+      if (may_have_foreign(id)) {
+        if (part > foreign_at_a_time) part = foreign_at_a_time;
+        owner = flush_with_foreign(held, heap, bottom, part);
       } else {
         give_blocks(heap, bottom, part);
       }

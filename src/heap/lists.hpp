@@ -2,11 +2,11 @@
 // heap/lists: the lists of free blocks that a thread holds, one for each class.
 //
 // Owns: where they lie in a cache, how many blocks they may have, and how many move at a time.
-// Lists of some classes may hold blocks of other heaps, too: guests. Invariants: the capacity of a
-// list of small blocks only grows while its thread lives, up to what list_bounds says, and beyond
-// it as heap/wide_lists.hpp says; a list's blocks lie between its bottom and its top
-// (heap/context.hpp); it begins in its first place, and moves only while it is empty and the heap's
-// lock is held. Called on: the thread whose cache it is, or whoever has the cache. Must not
+// Lists of some classes may hold blocks of other heaps, too: foreign blocks. Invariants: the
+// capacity of a list of small blocks only grows while its thread lives, up to what list_bounds
+// says, and beyond it as heap/wide_lists.hpp says; a list's blocks lie between its bottom and its
+// top (heap/context.hpp); it begins in its first place, and moves only while it is empty and the
+// heap's lock is held. Called on: the thread whose cache it is, or whoever has the cache. Must not
 // know: slabs.
 #ifndef TALUS_HEAP_LISTS_HPP
 #define TALUS_HEAP_LISTS_HPP
@@ -21,18 +21,19 @@ inline ListBounds list_bounds = derive_list_bounds(list_bytes_max);
 
 inline size_t list_most_of(ClassId id) noexcept { return list_bounds.blocks_max[index_of(id)]; }
 
-// May lists of this class hold guests?
-inline constexpr size_t guest_class_first = index_of(class_of(guest_bytes_min));
-TALUS_FAST bool may_have_guests(ClassId id) noexcept {
-  return index_of(id) - guest_class_first < small_class_count - guest_class_first;
+// May lists of this class hold foreign blocks?
+inline constexpr size_t foreign_class_first = index_of(class_of(foreign_bytes_min));
+TALUS_FAST bool may_have_foreign(ClassId id) noexcept {
+  return index_of(id) - foreign_class_first < small_class_count - foreign_class_first;
 }
-constexpr bool guests_share_no_line() noexcept {
-  for (size_t index = guest_class_first; index < small_class_count; index++) {
+constexpr bool foreign_blocks_share_no_line() noexcept {
+  for (size_t index = foreign_class_first; index < small_class_count; index++) {
     if (size_class_table.rows[index].block_bytes % cache_line_bytes != 0) return false;
   }
   return true;
 }
-static_assert(guests_share_no_line(), "two processors may use blocks that lie beside each other");
+static_assert(foreign_blocks_share_no_line(),
+              "two processors may use blocks that lie beside each other");
 
 // A bit of each class.
 TALUS_FAST uint64_t class_bit(ClassId id) noexcept { return uint64_t{1} << (index_of(id) % 64); }

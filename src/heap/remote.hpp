@@ -83,8 +83,8 @@ TALUS_FAST size_t block_bytes_of(PageWord word) noexcept {
 // Brings the blocks of one message home: to lists as far as those have room, the rest to their
 // slabs. Blocks follow a slab that changed hands meanwhile.
 TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& message) noexcept {
-  void* strays[RemoteMessage::blocks_max];
-  uint32_t stray_count = 0;
+  void* moved_blocks[RemoteMessage::blocks_max];
+  uint32_t moved_count = 0;
   uint64_t full_words[BitRow::bytes_for(class_count) / sizeof(uint64_t)] = {};
   BitRow full_classes{full_words};  // whose lists have enough, or get none
   full_classes.set(small_class_count, class_count, true);
@@ -98,7 +98,7 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
     if (TALUS_UNLIKELY(word.owner() != heap.id)) {
       // Slabs change hands between threads' heaps only.
       if (!word.is_slab() || is_instance(word.owner())) report::foreign_pointer(block, "free");
-      strays[stray_count++] = block;
+      moved_blocks[moved_count++] = block;
       i++;
       continue;
     }
@@ -116,11 +116,11 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
   }
   note_free_bytes(heap);
   message.clear();
-  if (TALUS_LIKELY(stray_count == 0)) return keep_message(heap, message);
+  if (TALUS_LIKELY(moved_count == 0)) return keep_message(heap, message);
   PageWord word;
-  for (uint32_t i = 0; i < stray_count; i++) {
-    word = page_map.word_of(reinterpret_cast<uintptr_t>(strays[i]));
-    message.add(strays[i], block_bytes_of(word));
+  for (uint32_t i = 0; i < moved_count; i++) {
+    word = page_map.word_of(reinterpret_cast<uintptr_t>(moved_blocks[i]));
+    message.add(moved_blocks[i], block_bytes_of(word));
   }
   heap_with(word.owner()).inbox.push(message);  // which sends on what is not its own
 }

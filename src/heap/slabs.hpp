@@ -185,7 +185,7 @@ inline void slab_changes_hands(Heap& giver, Heap& taker, Slab& slab) noexcept {
 // Looks among a few heaps without threads for a slab of this class with free blocks and takes it
 // over: what ended threads left is used before new memory. False: none. `heap`'s lock is held. The
 // registry's lock keeps threads from arriving there, so none holds blocks of such a slab in a list,
-// but as a guest, which goes to whose it is when it goes.
+// but as a foreign block, which goes to whose it is when it goes.
 TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
   const uint32_t count = registry.shared_count.load_relaxed();  // [hint] later ones do not matter
   if (count == 1 || !registry.lock.try_take()) return false;

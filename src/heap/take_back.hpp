@@ -40,7 +40,7 @@ inline size_t take_guarded_lists_back(ThreadCache& cache) noexcept {
 
 // All but the uppermost block of each list. Returns bytes.
 TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
-  constexpr size_t batch = guests_at_a_time;
+  constexpr size_t batch = foreign_at_a_time;
   size_t bytes = 0;
   for (size_t index = 0; index < fast_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
@@ -56,7 +56,7 @@ TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
         // [own] From the first block on, the list has gaps. A fork sees both or neither.
         cache.shared_state.store_relaxed(OwnerState::idle);
         const size_t found = empty_places(place, part, blocks);
-        owner = give_with_guests(held, *cache.heap, blocks, found);
+        owner = flush_with_foreign(held, *cache.heap, blocks, found);
         bytes += found * size_class_row(id).block_bytes;
       }
       if (owner != HeapId::nobody) drain_for_owner(heap_with(owner), 0);

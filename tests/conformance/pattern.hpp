@@ -1,7 +1,7 @@
 // Recognisable contents for blocks, and the small random numbers probes draw.
 //
 // A block filled from a seed can be checked later without remembering its bytes: overlap with
-// another block, a lost copy or a stray write shows as a mismatch. Blocks are written at both ends
+// another block, a lost copy or a moved write shows as a mismatch. Blocks are written at both ends
 // and once per page, so that checking megabytes stays cheap but every page is touched.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -159,32 +159,32 @@ TEST_F(RemoteBlock, FreedTwiceWhileItsThreadIsGone) {
 }
 
 // A block that another heap's thread keeps.
-class GuestBlock : public testing::Test {
+class ForeignBlock : public testing::Test {
  protected:
   static constexpr size_t bytes = 1024;
   ThreadCache& cache = own_cache();
-  void* guest = api::malloc(bytes);
-  ~GuestBlock() override { api::free(guest); }
+  void* foreign = api::malloc(bytes);
+  ~ForeignBlock() override { api::free(foreign); }
 
   void take_in() const {
     api::free(api::malloc(bytes));  // whose list has room now
-    api::free(guest);
+    api::free(foreign);
   }
 };
 
-TEST_F(GuestBlock, FreedTwiceInARow) {
-  EXPECT_FAULT(double_free_text(guest, bytes), {
+TEST_F(ForeignBlock, FreedTwiceInARow) {
+  EXPECT_FAULT(double_free_text(foreign, bytes), {
     on_another_thread([&] {
       take_in();
-      api::free(guest);
+      api::free(foreign);
     });
   });
 }
 
-TEST_F(GuestBlock, FreedByItsOwnThread) {
-  EXPECT_FAULT(double_free_text(guest, bytes), {
+TEST_F(ForeignBlock, FreedByItsOwnThread) {
+  EXPECT_FAULT(double_free_text(foreign, bytes), {
     on_another_thread([&] { take_in(); });
-    api::free(guest);
+    api::free(foreign);
     flush_all(cache);
   });
 }

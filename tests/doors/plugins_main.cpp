@@ -53,11 +53,11 @@ struct Plugin {
 // Everyone waits until all are there.
 class Meeting {
  public:
-  explicit Meeting(size_t guests) : guests_(guests) {}
+  explicit Meeting(size_t foreign) : foreign_(foreign) {}
   void wait() {
     std::unique_lock<std::mutex> held{mutex_};
     const size_t round = round_;
-    if (++present_ == guests_) {
+    if (++present_ == foreign_) {
       present_ = 0;
       round_++;
       all_here_.notify_all();
@@ -67,7 +67,7 @@ class Meeting {
   }
 
  private:
-  const size_t guests_;
+  const size_t foreign_;
   size_t present_ = 0, round_ = 0;
   std::mutex mutex_;
   std::condition_variable all_here_;

@@ -5,8 +5,8 @@
 // Shipped, in copies whose lists consist of places (idle_caches_places.cmake): context, heap,
 // lists, wide_lists, thread_order, idle-cache reclaim, take_back, alloc, alloc_slow, free,
 // free_slow, remote, and of list_home, release and sweep what is about caches. Stand-ins: the
-// registry with one heap, slabs, guests, medium and large blocks (there are none) and offers
-// (nothing).
+// registry with one heap, slabs, foreign blocks, medium and large blocks (there are none) and
+// offers (nothing).
 // Called on: fibers of the explorer; set_up and check_end alone.
 #ifndef TALUS_TESTS_MODEL_IDLE_CACHES_HEAP_HPP
 #define TALUS_TESTS_MODEL_IDLE_CACHES_HEAP_HPP
@@ -82,10 +82,10 @@ size_t give_to_slab(Heap& heap, Slab&, Places* places, size_t) noexcept {
 }
 inline void release_empty_slabs(Heap&) noexcept {}
 
-// No guests; two batches for a full list.
-inline constexpr size_t guests_at_a_time = 2;
+// No foreign blocks; two batches for a full list.
+inline constexpr size_t foreign_at_a_time = 2;
 template <typename Places>
-HeapId give_with_guests(Locked&, Heap& heap, Places* places, size_t count) noexcept {
+HeapId flush_with_foreign(Locked&, Heap& heap, Places* places, size_t count) noexcept {
   give_blocks(heap, places, count);
   return HeapId::nobody;
 }

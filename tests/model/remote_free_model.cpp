@@ -52,9 +52,9 @@ World sent_there_and_back({3,
                             {has(0), sends()},
                             {has(2), sends()}}});
 World forked({3, {1, 1, 1}, {{frees(0), frees(1), sends()}, {drains(1)}, {forks()}}});
-World forked_beside_strays({3,
-                            {0, 1, 1},
-                            {{hands_over(0, 1), drains(0)}, {has(0), sends()}, {forks()}}});
+World forked_beside_moved_blocks({3,
+                                  {0, 1, 1},
+                                  {{hands_over(0, 1), drains(0)}, {has(0), sends()}, {forks()}}});
 
 }  // namespace
 
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   const model::Case cases[] = {
       {"two deliverers", &two_deliverers, {3, 2, 1}},
       {"a fork in between", &forked, {3, 1, 0}},
-      {"a fork beside strays", &forked_beside_strays, {3, 1, 0}},
+      {"a fork beside moved_blocks", &forked_beside_moved_blocks, {3, 1, 0}},
       {"recycled through another heap", &recycled, {2, 2, 1}},
       {"collected in the run", &collects, {5, 1, 0}},
       {"two drainers", &two_drainers, {3, 2, 0}},

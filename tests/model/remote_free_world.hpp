@@ -283,25 +283,25 @@ class World : public Scenario {
   }
   void bring_home(Heap& heap, RemoteMessage& message, size_t message_bytes) {
     fields_of(message).blocks.write("the blocks of a taken message");
-    void* strays[blocks_max];
-    int stray_count = 0;
+    void* moved_blocks[blocks_max];
+    int moved_count = 0;
     const uint32_t count = message.count.load_relaxed();
     for (uint32_t i = 0; i < count; i++) {
       void* block = message.newest()[i];
       message_bytes -= bytes_of(index_of(block));
       if (&heaps_[owner_of(block)] != &heap) {
-        strays[stray_count++] = block;
+        moved_blocks[moved_count++] = block;
       } else {
         come_home(index_of(block));
       }
     }
     if (message_bytes != 0) explorer.violate("the bytes of a message are not its blocks'");
     message.clear();
-    if (stray_count == 0) return keep_message(heap, message);
+    if (moved_count == 0) return keep_message(heap, message);
     int owner = 0;
-    for (int i = 0; i < stray_count; i++) {
-      owner = owner_of(strays[i]);
-      message.add(strays[i], bytes_of(index_of(strays[i])));
+    for (int i = 0; i < moved_count; i++) {
+      owner = owner_of(moved_blocks[i]);
+      message.add(moved_blocks[i], bytes_of(index_of(moved_blocks[i])));
     }
     push(heaps_[owner], message);
   }

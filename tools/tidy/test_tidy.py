@@ -136,9 +136,9 @@ class House(Tree):
         self.expect(("src/heap/bad.hpp", 4, "atomics"), ("src/heap/bad.hpp", 6, "atomics"))
 
     def test_place(self):
-        self.write("src/stray.hpp", HEAD)
+        self.write("src/moved.hpp", HEAD)
         self.write("src/attic/old.hpp", HEAD)
-        self.expect(("src/attic/old.hpp", 1, "place"), ("src/stray.hpp", 1, "place"))
+        self.expect(("src/attic/old.hpp", 1, "place"), ("src/moved.hpp", 1, "place"))
 
     def test_exception_silences_one_rule_of_one_file(self):
         self.except_for("| arrow | src/space/up.hpp | the reason |")

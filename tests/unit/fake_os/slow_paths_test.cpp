@@ -164,7 +164,7 @@ TEST(SlowPaths, BlocksOfOthersComeHomeWithoutMessages) {
                 leave_nothing();
                 neighbour.run([&held] {
                   held.release_every(2);
-                  flush_lists(test::own_cache());  // which may have guests
+                  flush_lists(test::own_cache());  // which may have foreign blocks
                 });
                 test::require(test::space_is_sound(), "space after remote frees");
                 // They are there for this thread: its next blocks come from them.

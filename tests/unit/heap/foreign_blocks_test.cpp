@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/heap/guests: blocks of other heaps in the lists of the thread that freed them.
+// tests/unit/heap/foreign blocks: blocks of other heaps in the lists of the thread that freed them.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -11,15 +11,15 @@
 namespace talus {
 namespace {
 
-constexpr size_t guest_bytes = 1000;
+constexpr size_t foreign_bytes = 1000;
 
-class Guests : public testing::Test {
+class ForeignBlocks : public testing::Test {
  protected:
   void SetUp() override {
     if (!test::has_two_heaps()) GTEST_SKIP() << "all threads have one heap";
     test::own_cache();
   }
-  ~Guests() override {
+  ~ForeignBlocks() override {
     for (void* block : blocks_) release(block);
     EXPECT_EQ(test::live_bytes(), 0u);
   }
@@ -54,9 +54,9 @@ class Guests : public testing::Test {
   test::Neighbour neighbour_;
 };
 
-TEST_F(Guests, AreHandedOutWhereTheyWereFreed) {
-  for (const size_t bytes : {size_t{guest_bytes_min}, guest_bytes, 3 * guest_bytes, 5 * guest_bytes,
-                             size_t{small_bytes_max}}) {
+TEST_F(ForeignBlocks, AreHandedOutWhereTheyWereFreed) {
+  for (const size_t bytes : {size_t{foreign_bytes_min}, foreign_bytes, 3 * foreign_bytes,
+                             5 * foreign_bytes, size_t{small_bytes_max}}) {
     void* block = make(bytes);
     void* again = nullptr;
     neighbour_.run([&] {
@@ -71,8 +71,8 @@ TEST_F(Guests, AreHandedOutWhereTheyWereFreed) {
 }
 
 // Of two blocks in one cache line, one would be used here and one there.
-TEST_F(Guests, AreNotTakenInWhereTheyWouldShareALine) {
-  const size_t bytes = guest_bytes_min - 32;
+TEST_F(ForeignBlocks, AreNotTakenInWhereTheyWouldShareALine) {
+  const size_t bytes = foreign_bytes_min - 32;
   void* block = make(bytes);
   neighbour_.run([&] {
     make_room(bytes);
@@ -81,93 +81,93 @@ TEST_F(Guests, AreNotTakenInWhereTheyWouldShareALine) {
   });
 }
 
-TEST_F(Guests, AreNotTakenInByWhoOnlyFrees) {
+TEST_F(ForeignBlocks, AreNotTakenInByWhoOnlyFrees) {
   constexpr size_t count = 100;
-  for (size_t i = 0; i < count; i++) blocks_.push_back(make(2 * guest_bytes));
+  for (size_t i = 0; i < count; i++) blocks_.push_back(make(2 * foreign_bytes));
   neighbour_.run([&] {
     for (void* block : blocks_) release(block);
-    EXPECT_EQ(listed(2 * guest_bytes), 0u);
+    EXPECT_EQ(listed(2 * foreign_bytes), 0u);
   });
   blocks_.clear();
 }
 
-TEST_F(Guests, GoHomeWhereTheListIsFull) {
+TEST_F(ForeignBlocks, GoHomeWhereTheListIsFull) {
   constexpr size_t count = 300;
-  for (size_t i = 0; i < count; i++) blocks_.push_back(make(guest_bytes));
+  for (size_t i = 0; i < count; i++) blocks_.push_back(make(foreign_bytes));
   neighbour_.run([&] {
-    make_room(guest_bytes);
+    make_room(foreign_bytes);
     for (void* block : blocks_) release(block);
-    EXPECT_GT(listed(guest_bytes), 0u);
-    EXPECT_LE(listed(guest_bytes), list_most_of(class_of(guest_bytes)));
-    // Blocks of its own push the guests out.
+    EXPECT_GT(listed(foreign_bytes), 0u);
+    EXPECT_LE(listed(foreign_bytes), list_most_of(class_of(foreign_bytes)));
+    // Blocks of its own push the foreign blocks out.
     std::vector<void*> own;
     flush_lists(test::own_cache());
-    for (size_t i = 0; i < count; i++) own.push_back(allocate(guest_bytes));
+    for (size_t i = 0; i < count; i++) own.push_back(allocate(foreign_bytes));
     for (void* block : own) release(block);
     for (RemoteBatch& batch : test::own_cache().batches) {
       deliver(test::own_cache(), batch, Newest::go);
     }
   });
   blocks_.clear();
-  EXPECT_EQ(taken(guest_bytes), listed(guest_bytes));
+  EXPECT_EQ(taken(foreign_bytes), listed(foreign_bytes));
 }
 
-TEST_F(Guests, GoHomeWithTheirHost) {
-  std::vector<void*> guests;
-  for (size_t i = 0; i < 4; i++) guests.push_back(make(guest_bytes));
-  const size_t before = taken(guest_bytes);
+TEST_F(ForeignBlocks, GoHomeWithTheirHost) {
+  std::vector<void*> foreign;
+  for (size_t i = 0; i < 4; i++) foreign.push_back(make(foreign_bytes));
+  const size_t before = taken(foreign_bytes);
   {
     test::Neighbour other;  // of a heap of its own, or of the neighbour's
     other.run([&] {
-      make_room(guest_bytes);
-      for (void* block : guests) release(block);
+      make_room(foreign_bytes);
+      for (void* block : foreign) release(block);
       flush_all(test::own_cache());
     });
   }
-  EXPECT_EQ(taken(guest_bytes), before - guests.size());
+  EXPECT_EQ(taken(foreign_bytes), before - foreign.size());
 }
 
 // One after the other, between blocks of the host's own.
-TEST_F(Guests, GoHomeFromAmongOthers) {
+TEST_F(ForeignBlocks, GoHomeFromAmongOthers) {
   constexpr size_t count = 24;
-  std::vector<void*> guests;
-  for (size_t i = 0; i < count; i++) guests.push_back(make(guest_bytes_min));
-  const size_t before = taken(guest_bytes_min);
+  std::vector<void*> foreign;
+  for (size_t i = 0; i < count; i++) foreign.push_back(make(foreign_bytes_min));
+  const size_t before = taken(foreign_bytes_min);
   neighbour_.run([&] {
     ThreadCache& cache = test::own_cache();
-    const ClassId id = class_of(guest_bytes_min);
+    const ClassId id = class_of(foreign_bytes_min);
     std::vector<void*> own;
     const auto has_all_room = [&] {
       return list_of(cache, id).limit == list_bottom(cache, id) + list_most_of(id);
     };
-    while (own.size() < count || !has_all_room()) own.push_back(allocate(guest_bytes_min));
+    while (own.size() < count || !has_all_room()) own.push_back(allocate(foreign_bytes_min));
     flush_lists(cache);
     for (size_t i = 0; i < count; i++) {
-      release(guests[i]);
+      release(foreign[i]);
       if (i % 3 == 0) {
         release(own.back());
         own.pop_back();
       }
     }
-    EXPECT_GE(listed(guest_bytes_min), count);
+    EXPECT_GE(listed(foreign_bytes_min), count);
     flush_lists(cache);
-    EXPECT_EQ(listed(guest_bytes_min), 0u);
+    EXPECT_EQ(listed(foreign_bytes_min), 0u);
     for (void* block : own) release(block);
   });
-  EXPECT_EQ(taken(guest_bytes_min), before - count);
+  EXPECT_EQ(taken(foreign_bytes_min), before - count);
 }
 
 // All but the uppermost of a list that fast paths use.
-TEST_F(Guests, AreTakenBackFromAHostThatSleeps) {
+TEST_F(ForeignBlocks, AreTakenBackFromAHostThatSleeps) {
   constexpr size_t count = 4;
-  for (const size_t bytes : {guest_bytes, 5 * guest_bytes}) {
-    std::vector<void*> guests;
-    for (size_t i = 0; i < count; i++) guests.push_back(make(bytes));
+  for (const size_t bytes : {foreign_bytes, 5 * foreign_bytes}) {
+    std::vector<void*> foreign;
+    for (size_t i = 0; i < count; i++) foreign.push_back(make(bytes));
     flush_lists(test::own_cache());
     const size_t before = taken(bytes);
     neighbour_.run([&] {
       make_room(bytes);
-      for (void* block : guests) release(block);
+      for (void* block : foreign) release(block);
       EXPECT_EQ(listed(bytes), count);
     });
     trim_heaps(0);
@@ -176,7 +176,7 @@ TEST_F(Guests, AreTakenBackFromAHostThatSleeps) {
   }
 }
 
-TEST_F(Guests, OfMediumSizesGoToTheirSlabs) {
+TEST_F(ForeignBlocks, OfMediumSizesGoToTheirSlabs) {
   void* block = make(40 * kib);
   const size_t before = taken(40 * kib);
   neighbour_.run([&] {
