@@ -53,13 +53,13 @@ inline constexpr size_t medium_rest_part = 16;
 inline constexpr uint32_t donor_looks = 16;
 
 // Bytes of blocks that one thread list may hold, and how many blocks at most and at least.
-// 16 KiB of small blocks make batches long enough to hide the lock of a refill; of guarded lists
+// 16 KiB of small blocks make batches long enough to hide the lock of a refill; of slow lists
 // (below) nothing stays with a thread that rests, so they may hold more.
-// An option may choose others up to list_bytes_most; guarded lists have guarded_list_factor times
+// An option may choose others up to list_bytes_most; slow lists have slow_list_factor times
 // as much, and kept large blocks large_kept_factor times.
 inline constexpr size_t list_bytes_max = 16 * kib;
 inline constexpr size_t list_bytes_most = 64 * kib;
-inline constexpr size_t guarded_list_factor = 4;
+inline constexpr size_t slow_list_factor = 4;
 // A list that runs empty and full in turn may get so many times as much, also in blocks, and all
 // such lists of a thread together so many times the bytes of one.
 inline constexpr size_t wide_list_factor = 4;

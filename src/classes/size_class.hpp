@@ -54,7 +54,7 @@ constexpr size_t least_bytes_of(size_t block_bytes) noexcept {
 // blocks are bounded together with large ones (heap/medium_lists.hpp): one class may have all that.
 constexpr size_t list_blocks_of(size_t block_bytes, size_t list_bytes) noexcept {
   const size_t factor = block_bytes <= fast_bytes_max    ? 1
-                        : block_bytes <= small_bytes_max ? guarded_list_factor
+                        : block_bytes <= small_bytes_max ? slow_list_factor
                                                          : large_kept_factor;
   const size_t blocks = list_bytes * factor / block_bytes;
   if (blocks > list_blocks_max) return list_blocks_max;
@@ -121,13 +121,13 @@ TALUS_FAST constexpr ClassId small_class_of(size_t bytes) noexcept {
 }
 // Class that serves a request of more than fast_bytes_max and at most medium_bytes_max bytes: one
 // way for all of them, because nothing can guess on which side of a bound the next size lies.
-TALUS_FAST constexpr ClassId guarded_class_of(size_t bytes) noexcept {
+TALUS_FAST constexpr ClassId slow_class_of(size_t bytes) noexcept {
   return ClassId{
       size_class_table.class_of_steps[(bytes + class_step_bytes - 1) / class_step_bytes]};
 }
 // Class that serves a request of at most medium_bytes_max bytes.
 TALUS_FAST constexpr ClassId class_of(size_t bytes) noexcept {
-  return bytes <= fast_bytes_max ? small_class_of(bytes) : guarded_class_of(bytes);
+  return bytes <= fast_bytes_max ? small_class_of(bytes) : slow_class_of(bytes);
 }
 TALUS_FAST constexpr bool is_medium(ClassId id) noexcept {
   return index_of(id) >= small_class_count;

@@ -87,8 +87,8 @@ TALUS_FAST auto allocate_with(size_t bytes, Attempt attempt) noexcept {
 // Blocks that a thread has at hand though the fast paths do not reach them; null: there is none,
 // the owner must come back, or the context is no cache. These call nothing, so that no register is
 // saved for a call.
-// The block of a guarded list that was freed last, or what serves as well.
-TALUS_FAST void* pop_guarded(ClassId id, Fit fit, ThreadContext& context) noexcept {
+// The block of a slow list that was freed last, or what serves as well.
+TALUS_FAST void* pop_slow(ClassId id, Fit fit, ThreadContext& context) noexcept {
   const BriefWork work{context};
   if (TALUS_UNLIKELY(!work.may_begin)) return nullptr;
   return pop_fitting(static_cast<ThreadCache&>(context), id, fit);
@@ -100,7 +100,7 @@ TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, ThreadContext& c
 }
 TALUS_FAST void* take_at_hand(size_t bytes, ThreadContext& context) noexcept {
   if (TALUS_LIKELY(bytes - fast_bytes_max - 1 < medium_bytes_max - fast_bytes_max)) {
-    return pop_guarded(guarded_class_of(bytes), Fit::near, context);
+    return pop_slow(slow_class_of(bytes), Fit::near, context);
   }
   return pop_kept_block(bytes, medium_bytes_max, context);
 }
@@ -168,8 +168,7 @@ TALUS_SLOW void* allocate_aligned_slow(size_t alignment, size_t bytes) noexcept 
   if (has_class(bytes, alignment)) {
     const size_t rounded = bytes_at_alignment(bytes, alignment);
     // Of no other class: its blocks may lie elsewhere.
-    if (rounded > fast_bytes_max)
-      block = pop_guarded(guarded_class_of(rounded), Fit::exact, context);
+    if (rounded > fast_bytes_max) block = pop_slow(slow_class_of(rounded), Fit::exact, context);
   } else if (alignment <= slice_bytes) {
     block = pop_kept_block(bytes, 0, context);
   }

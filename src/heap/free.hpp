@@ -6,7 +6,7 @@
 //   -> release_other(..., word)      free_slow   a block of another heap: add it to a message
 //   -> release_full(..., index)      free_slow   the list is full, or one for slow paths only; or
 //                                                no block starts here, or it was just freed
-//        -> push_guarded(...)                    the latter: a push that calls nothing
+//        -> push_slow(...)                    the latter: a push that calls nothing
 //        -> flush_some(cache, class)             half of it back to its slabs, or more
 //   -> release_slow(pointer, context)   free_slow   null, large, a context that is no cache
 //        -> release_remote(...)                  a block of another heap: batch, deliver
@@ -25,7 +25,7 @@ TALUS_FAST void release_as(PageWord word, void* pointer, ThreadContext& context)
   const size_t index = word.tag();
   Atomic<void**>& slot = context.tops[index];  // as in alloc.hpp
   void** top = slot.load_relaxed();            // [own]
-  // leaves: full, a guarded list
+  // leaves: full, a slow list
   if (TALUS_UNLIKELY(top == context.limits[index])) return release_full(pointer, context, index);
   // leaves: no block starts here
   if (TALUS_UNLIKELY(

@@ -114,15 +114,15 @@ TALUS_FAST bool is_start_at_hand(const ThreadContext& context, const void* point
   return address % start_step_bytes == 0;
 }
 
-// Pushes a block on its guarded list, and calls nothing. False: the list is full, the owner must
+// Pushes a block on its slow list, and calls nothing. False: the list is full, the owner must
 // come back, or this is no block, or one that was freed twice.
-TALUS_FAST bool push_guarded(ThreadCache& cache, void* pointer, size_t guarded) noexcept {
+TALUS_FAST bool push_slow(ThreadCache& cache, void* pointer, size_t guarded) noexcept {
   const BriefWork work{cache};
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
-  Atomic<void**>& slot = cache.guarded_tops[guarded];
+  Atomic<void**>& slot = cache.slow_tops[guarded];
   void** top = slot.load_relaxed();  // [own]
   if (TALUS_UNLIKELY(is_uppermost(top, pointer))) return false;
-  if (TALUS_UNLIKELY(top == cache.guarded_limits[guarded])) return false;
+  if (TALUS_UNLIKELY(top == cache.slow_limits[guarded])) return false;
   if (TALUS_UNLIKELY(!is_start_at_hand(cache, pointer, fast_class_count + guarded))) return false;
   *top = pointer;
   slot.store_relaxed(top + 1);  // [own]
@@ -142,10 +142,10 @@ TALUS_FAST bool collect_unlisted(ThreadCache& cache, void* pointer, size_t index
 // no block, or one that was just freed. Such a context is a thread's cache.
 TALUS_NEXT void release_full(void* pointer, ThreadContext& context, size_t index) noexcept {
   auto& cache = static_cast<ThreadCache&>(context);
-  const bool is_guarded = index >= fast_class_count;
-  if (TALUS_LIKELY(is_guarded && push_guarded(cache, pointer, index - fast_class_count))) return;
+  const bool is_slow_list = index >= fast_class_count;
+  if (TALUS_LIKELY(is_slow_list && push_slow(cache, pointer, index - fast_class_count))) return;
   const ClassId id{static_cast<uint8_t>(index)};
-  if (!is_guarded && !is_begun(cache, id) && collect_unlisted(cache, pointer, index)) return;
+  if (!is_slow_list && !is_begun(cache, id) && collect_unlisted(cache, pointer, index)) return;
   release_to_full(pointer, cache, index);  // parameters stay where they are
 }
 

@@ -149,8 +149,8 @@ struct ThreadCache : ThreadContext {
   // owner only
   Heap* heap = nullptr;  // the one that id names; changes only between two threads
   // Lists of the large classes, which are used in slow paths only.
-  Atomic<void**> guarded_tops[class_count - fast_class_count];
-  void** guarded_limits[class_count - fast_class_count];
+  Atomic<void**> slow_tops[class_count - fast_class_count];
+  void** slow_limits[class_count - fast_class_count];
   // Where the first block of each list lies. It changes under the heap's lock; others read it
   // there, or while the owner is at rest (heap/idle_caches.hpp).
   void** bottoms[class_count];

@@ -187,7 +187,7 @@ inline uint64_t activity_of(const ThreadCache& cache) noexcept {
     mixed = mixed * 31 + reinterpret_cast<uintptr_t>(top.load_relaxed());  // [stat]
   };
   for (const Atomic<void**>& top : cache.tops) mix(top);
-  for (const Atomic<void**>& top : cache.guarded_tops) mix(top);
+  for (const Atomic<void**>& top : cache.slow_tops) mix(top);
   return mixed * 31 + cache.kept.bytes.load_relaxed();  // [stat]
 }
 

@@ -175,7 +175,7 @@ TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageWord word) 
 // A medium block of the cache's heap is kept, in the place of others if need be.
 TALUS_SLOW void release_medium(ThreadCache& cache, void* pointer, ClassId id) noexcept {
   const size_t bytes = size_class_row(id).block_bytes;
-  const ThreadList list = guarded_list_of(cache, id);
+  const ThreadList list = slow_list_of(cache, id);
   if (push_within(list, pointer)) return;
   while (!has_room_to_keep(cache.kept, bytes) && displace_kept(cache)) {}
   if (enlarge_medium(cache, id)) {

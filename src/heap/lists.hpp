@@ -50,14 +50,14 @@ inline bool is_wide(ThreadCache& cache, ClassId id) noexcept {
   return wide.bottoms != nullptr && list_bottom(cache, id) == wide.bottoms[index_of(id)];
 }
 // Of a class that the fast paths do not use.
-TALUS_FAST ThreadList guarded_list_of(ThreadCache& cache, ClassId id) noexcept {
+TALUS_FAST ThreadList slow_list_of(ThreadCache& cache, ClassId id) noexcept {
   const size_t guarded = index_of(id) - fast_class_count;
-  return ThreadList{cache.guarded_tops[guarded], cache.guarded_limits[guarded]};
+  return ThreadList{cache.slow_tops[guarded], cache.slow_limits[guarded]};
 }
 TALUS_FAST ThreadList list_of(ThreadCache& cache, ClassId id) noexcept {
   const size_t index = index_of(id);
   if (index < fast_class_count) return ThreadList{cache.tops[index], cache.limits[index]};
-  return guarded_list_of(cache, id);
+  return slow_list_of(cache, id);
 }
 inline size_t list_length(ThreadCache& cache, ClassId id) noexcept {
   // [stat] for other threads; [own] for the owner
@@ -181,12 +181,12 @@ TALUS_FAST bool turn_list(ThreadCache& cache, ClassId id, Trend trend) noexcept 
 
 // How many blocks to move between slabs and a list of this capacity, which ran empty or is full: a
 // half, so that it may go on either way. One that did the same the last time moves a batch, as far
-// as there is room: the way to the slabs costs more than a block. Not so guarded lists, which hold
+// as there is room: the way to the slabs costs more than a block. Not so slow lists, which hold
 // four times as many bytes: what they move would be much memory.
 TALUS_FAST size_t blocks_to_move(ClassId id, size_t capacity, bool has_turned) noexcept {
   const size_t half = (capacity + 1) / 2;
-  const bool is_guarded = index_of(id) >= fast_class_count;
-  if (has_turned || is_guarded || half >= list_batch_blocks) return half;
+  const bool is_slow_list = index_of(id) >= fast_class_count;
+  if (has_turned || is_slow_list || half >= list_batch_blocks) return half;
   return capacity < list_batch_blocks ? capacity : list_batch_blocks;
 }
 

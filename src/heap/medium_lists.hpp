@@ -3,7 +3,7 @@
 // that keep some of those that it freed.
 //
 // Owns: how much a thread may have in lists of medium classes, and what is known of zeroes in their
-// slabs. A push and a pop are as in other guarded lists; what is bounded is the sum of what these
+// slabs. A push and a pop are as in other slow lists; what is bounded is the sum of what these
 // lists have room for (KeptBlocks::medium_bytes), together with the large blocks that the thread
 // keeps: at most kept_bytes_most(). A list begins without room and gets some, one block at a time,
 // when it is full; where there is no more, another list or a large block yields (displace_kept).
@@ -31,12 +31,12 @@ enum class Fit : uint8_t { exact, near };
 // A block above fast_bytes_max that was freed; instead of a medium one the next larger, if that
 // may serve: it has been touched. Null: neither, or that was done often enough.
 TALUS_FAST void* pop_fitting(ThreadCache& cache, ClassId id, Fit fit) noexcept {
-  void* block = pop_from_list(guarded_list_of(cache, id));
+  void* block = pop_from_list(slow_list_of(cache, id));
   const bool has_next = fit == Fit::near && is_medium(id) && index_of(id) + 1 < class_count;
   if (TALUS_LIKELY(block != nullptr) || !has_next) return block;
   uint32_t& borrowed = cache.kept.borrowed_count;
   if (TALUS_UNLIKELY(borrowed == borrowed_count_most)) return nullptr;
-  block = pop_from_list(guarded_list_of(cache, ClassId{static_cast<uint8_t>(index_of(id) + 1)}));
+  block = pop_from_list(slow_list_of(cache, ClassId{static_cast<uint8_t>(index_of(id) + 1)}));
   borrowed += block != nullptr ? 1 : 0;
   return block;
 }
@@ -61,7 +61,7 @@ TALUS_SLOW void refuse_free_in_slab(ThreadCache& cache, const void* pointer) noe
 
 // A list gets room for one block more, if the thread may keep so much.
 inline bool enlarge_medium(ThreadCache& cache, ClassId id) noexcept {
-  const ThreadList list = guarded_list_of(cache, id);
+  const ThreadList list = slow_list_of(cache, id);
   const size_t bytes = size_class_row(id).block_bytes;
   if (list_capacity(cache, id) >= list_most_of(id)) return false;
   if (!has_room_to_keep(cache.kept, bytes)) return false;
@@ -73,7 +73,7 @@ inline bool enlarge_medium(ThreadCache& cache, ClassId id) noexcept {
 // A list gives up room for one block, the one that was freed first if it is full. False: it has
 // none.
 inline bool displace_medium(ThreadCache& cache, ClassId id) noexcept {
-  const ThreadList list = guarded_list_of(cache, id);
+  const ThreadList list = slow_list_of(cache, id);
   void** bottom = list_bottom(cache, id);
   if (list.limit == bottom) return false;
   void** top = list.top.load_relaxed();  // [own]

@@ -27,7 +27,7 @@ TALUS_NO_RACE_CHECK inline size_t empty_places(void** places, size_t count, void
 }
 
 // All of the lists of large classes, which their owner uses only where it says that it is busy.
-inline size_t take_guarded_lists_back(ThreadCache& cache) noexcept {
+inline size_t take_slow_lists_back(ThreadCache& cache) noexcept {
   size_t bytes = 0;
   for (size_t index = fast_class_count; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
@@ -89,7 +89,7 @@ TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache,
     }
     bytes += cache.kept.bytes.load_relaxed();  // [own] the lock
     release_kept(cache);
-    bytes += take_guarded_lists_back(cache);
+    bytes += take_slow_lists_back(cache);
     bytes += take_lists_back(cache);
     cache.shared_state.store_relaxed(OwnerState::idle);  // [own] the lock
   }

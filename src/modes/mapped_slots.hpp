@@ -69,7 +69,7 @@ struct Pool {
   MappedBlock* unused = nullptr;  // descriptors without a slot
   uintptr_t region_next = 0;      // the rest of the newest region
   uintptr_t region_end = 0;
-  uintptr_t guarded_end = 0;                 // slots of it below have guards
+  uintptr_t slow_end = 0;                    // slots of it below have guards
   bool has_guards = true;                    // the kernel did not refuse them so far
   size_t region_bytes = region_bytes_start;  // of the next one
   size_t mappings = 0;                       // about; of live and freed blocks
@@ -165,7 +165,7 @@ inline bool reserve_region() noexcept {
   if (base == 0) return false;
   pool.region_next = base;
   pool.region_end = base + bytes;
-  pool.guarded_end = base;
+  pool.slow_end = base;
   pool.address_bytes += bytes;
   pool.region_bytes = bytes < region_bytes_max ? 2 * bytes : bytes;
   pool.mappings++;
@@ -176,14 +176,14 @@ inline bool reserve_region() noexcept {
 // refuses is not asked again.
 inline void guard_next_slots() noexcept {
   if (!pool.has_guards) return;
-  const size_t left = pool.region_end - pool.guarded_end;
+  const size_t left = pool.region_end - pool.slow_end;
   const size_t bytes = left < guard_step_bytes ? left : guard_step_bytes;
-  void* const at = to_pointer(pool.guarded_end);
+  void* const at = to_pointer(pool.slow_end);
   pool.has_guards = os::System::allow(at, bytes);
   if (!pool.has_guards) return;
   pool.has_guards = os::System::set_guards(at, bytes);
   if (pool.has_guards) {
-    pool.guarded_end += bytes;
+    pool.slow_end += bytes;
   } else if (!os::System::withdraw(at, bytes)) {
     pool.region_next = pool.region_end;  // all of it can be touched: nobody gets it
   }
@@ -212,7 +212,7 @@ inline MappedBlock* take_slot(Locked& held) noexcept {
   MappedBlock* block = take_descriptor(held);  // first: others may be let in meanwhile
   if (block == nullptr) return nullptr;
   const bool has_region = pool.region_next != pool.region_end || reserve_region();
-  if (has_region && pool.region_next == pool.guarded_end) guard_next_slots();
+  if (has_region && pool.region_next == pool.slow_end) guard_next_slots();
   if (!has_region || pool.region_next == pool.region_end) {
     give_descriptor(*block);
     return nullptr;
@@ -220,7 +220,7 @@ inline MappedBlock* take_slot(Locked& held) noexcept {
   block->slot = pool.region_next;
   block->slices = 1;
   block->has_own_mapping = false;
-  block->has_guards = block->slot < pool.guarded_end;
+  block->has_guards = block->slot < pool.slow_end;
   pool.region_next += slice_bytes;
   set_words(block->slot, 1, special_word, block);
   return block;

@@ -117,7 +117,7 @@ inline bool ends_interrupted_fork() noexcept {
   return mark != 0;
 }
 
-// The thread's cache was just being emptied by one that does not exist here. Its guarded lists may
+// The thread's cache was just being emptied by one that does not exist here. Its slow lists may
 // name blocks that went home already.
 inline void forget_emptying(ThreadCache& cache) noexcept {
   if (!cache.idle_probe.lock.is_taken() || cache.idle_probe.lock.is_own()) return;

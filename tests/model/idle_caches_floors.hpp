@@ -121,7 +121,7 @@ inline void compiler_fence() noexcept {}
 // classes
 
 inline constexpr size_t class_count = 2;
-inline constexpr size_t small_class_count = class_count;  // the others have guarded lists, too
+inline constexpr size_t small_class_count = class_count;  // the others have slow lists, too
 struct SizeClass {
   size_t block_bytes;
   uint16_t slab_slices;
@@ -147,7 +147,7 @@ constexpr ClassId class_of(size_t bytes) noexcept {
   return ClassId{static_cast<uint8_t>(bytes > model::idle_caches::bytes_of_class[0] ? 1 : 0)};
 }
 constexpr ClassId small_class_of(size_t bytes) noexcept { return class_of(bytes); }
-constexpr ClassId guarded_class_of(size_t bytes) noexcept { return class_of(bytes); }
+constexpr ClassId slow_class_of(size_t bytes) noexcept { return class_of(bytes); }
 constexpr bool is_medium(ClassId) noexcept { return false; }
 constexpr bool has_class(size_t, size_t) noexcept { return true; }
 constexpr size_t bytes_at_alignment(size_t bytes, size_t) noexcept { return bytes; }

@@ -137,7 +137,7 @@ struct SweepTally {
 #include "heap/take_back.hpp"
 
 inline void* talus::pop_fitting(ThreadCache& cache, ClassId id, Fit) noexcept {
-  return pop_from_list(guarded_list_of(cache, id));
+  return pop_from_list(slow_list_of(cache, id));
 }
 
 #include "heap/alloc.hpp"

@@ -231,7 +231,7 @@ TEST(Lists, HaveRoomForAFewBlocksWhereAThreadMostlyFrees) {
   for (size_t index = 0; index < small_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     const size_t bytes = size_class_row(id).block_bytes;
-    const bool is_guarded = index >= fast_class_count;
+    const bool is_slow_list = index >= fast_class_count;
     EXPECT_LE(list_over_of(id) * bytes, list_bytes_max) << index;
     std::vector<void*> blocks;
     for (size_t i = 0; i < 3 * list_over_of(id) + 8; i++) blocks.push_back(allocate(bytes));
@@ -242,7 +242,7 @@ TEST(Lists, HaveRoomForAFewBlocksWhereAThreadMostlyFrees) {
       release(block);
       most = std::max(most, list_length(cache, id));
     }
-    EXPECT_GE(most, is_guarded ? size_t{1} : list_blocks_min) << index;
+    EXPECT_GE(most, is_slow_list ? size_t{1} : list_blocks_min) << index;
     EXPECT_LE(most, std::max(list_over_of(id), list_first_of(id))) << index;
   }
 }

@@ -19,7 +19,7 @@ char* bytes_of(void* block) { return static_cast<char*>(block); }
 
 // A new block of `bytes` bytes: special, zero, writable to its end, and not beyond the next
 // multiple of its alignment.
-void expect_guarded(void* block, size_t bytes, size_t alignment = block_alignment) {
+void expect_slow_list(void* block, size_t bytes, size_t alignment = block_alignment) {
   ASSERT_NE(block, nullptr);
   ASSERT_TRUE(is_mapped(block)) << bytes;
   EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % alignment, 0u) << bytes;
@@ -39,7 +39,7 @@ TEST_F(MappedTest, EachSizeEndsAtAGuard) {
   for (size_t i = 0; i < 600; i++) {
     const size_t bytes = i < 100 ? i : random.of_any_length(19);
     void* block = allocate(bytes);
-    expect_guarded(block, bytes);
+    expect_slow_list(block, bytes);
     release(block);
     EXPECT_FALSE(is_accessible(block));
   }
@@ -51,22 +51,22 @@ TEST_F(MappedTest, EveryCallGivesSuchBlocks) {
                           api::calloc_whole(block_alignment, 1, bytes),
                           api::realloc(nullptr, bytes), api::rezalloc(nullptr, bytes)};
     for (void* block : made) {
-      expect_guarded(block, bytes);
+      expect_slow_list(block, bytes);
       api::free(block);
     }
     void* paged = api::valloc(bytes);
-    expect_guarded(paged, bytes, os::page_bytes());
+    expect_slow_list(paged, bytes, os::page_bytes());
     api::free(paged);
     for (size_t alignment = 16; alignment <= 4 * mib; alignment *= 4) {
       for (void* block : {api::memalign(alignment, bytes), api::aligned_alloc(alignment, bytes),
                           api::calloc_whole(alignment, 1, bytes)}) {
-        expect_guarded(block, bytes, alignment);
+        expect_slow_list(block, bytes, alignment);
         api::free_aligned_sized(block, alignment, bytes);
       }
     }
     void* blocks[7] = {};
     ASSERT_EQ(api::malloc_batch(bytes, 7, blocks), 7u);
-    for (void* block : blocks) expect_guarded(block, bytes);
+    for (void* block : blocks) expect_slow_list(block, bytes);
     api::free_batch(blocks, 7);
     EXPECT_FALSE(is_accessible(blocks[0]));
     EXPECT_EQ(api::malloc_good_size(bytes), bytes);
@@ -108,7 +108,7 @@ TEST_F(MappedTest, ResizingMovesAndKeepsContents) {
   EXPECT_EQ(api::expand_in_place(block, 18), nullptr);
   EXPECT_EQ(api::expand_in_place(block, 17), block);
   block = api::realloc_no_preserve(block, 800);
-  expect_guarded(block, 800);
+  expect_slow_list(block, 800);
   block = api::aligned_realloc(block, 512, 900);
   EXPECT_TRUE(is_mapped(block));
   EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % 512, 0u);
