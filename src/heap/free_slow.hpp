@@ -250,25 +250,25 @@ inline void release_unused(Heap& heap) noexcept {
 inline void end_cache(ThreadCache& cache) noexcept {
   flush_all(cache);
   Heap& heap = *cache.heap;
-  bool is_deserted = false;
+  bool is_abandoned = false;
   {
     Locked held{registry.lock};
     remove_from_use(held, cache);
-    is_deserted = retire_cache(held, cache);
+    is_abandoned = retire_cache(held, cache);
   }
-  if (is_deserted) release_unused(heap);
+  if (is_abandoned) release_unused(heap);
   offer_work();
 }
 
 // What threads had that a fork left behind goes home. Returns whether there was such a cache.
 TALUS_USUAL bool salvage_cache() noexcept {
-  ThreadCache* cache = take_left_cache();
+  ThreadCache* cache = take_orphaned_cache();
   if (cache == nullptr) return false;
   become_whole(*cache);
   cache->shared_state.store_relaxed(OwnerState::active);  // [own] nobody's
   flush_all(*cache);
   Locked held{registry.lock};
-  retire_left_cache(held, *cache);
+  retire_orphaned_cache(held, *cache);
   return true;
 }
 

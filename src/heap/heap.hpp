@@ -51,7 +51,7 @@ struct Heap {
   alignas(cache_line_bytes) Inbox inbox;
   Atomic<uint32_t> shared_thread_count;  // caches in front of it; written under registry's lock
 
-  bool is_deserted() const noexcept { return shared_thread_count.load_relaxed() == 0; }  // [hint]
+  bool is_abandoned() const noexcept { return shared_thread_count.load_relaxed() == 0; }  // [hint]
 };
 
 // Bytes of free blocks that have their pages and might be given back.

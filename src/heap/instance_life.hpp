@@ -188,7 +188,7 @@ inline uintptr_t make_instance_once(const char* name, size_t limit_bytes,
   copy_name(heap, name);
   heap.limit_bytes = limit_bytes;
   heap.peak_bytes = 0;
-  heap.shared_thread_count.store_relaxed(1);  // [own] the program: it is not deserted
+  heap.shared_thread_count.store_relaxed(1);  // [own] the program: it is not abandoned
   const uintptr_t handle = ++slot.generation << 16 | id;
   slot.region = region;
   if (region != nullptr) {

@@ -197,12 +197,12 @@ TALUS_USUAL ThreadCache* attach_cache() noexcept {
 }
 
 // A cache that stands before no thread waits for the next one. It must be empty, and in no list.
-// Returns whether its heap is deserted now.
+// Returns whether its heap is abandoned now.
 inline bool retire_cache(Locked&, ThreadCache& cache) noexcept {
   cache.heap->shared_thread_count.own_add_relaxed(~uint32_t{0});  // [own] registry lock
   cache.next = registry.unused;
   registry.unused = &cache;
-  return cache.heap->is_deserted();
+  return cache.heap->is_abandoned();
 }
 inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
   (cache.previous != nullptr ? cache.previous->next : registry.caches) = cache.next;
@@ -239,7 +239,7 @@ inline void leave_other_caches(ThreadCache* own) noexcept {
 
 // One cache that a fork left behind, for the caller to empty; null: none. It stays where another
 // fork finds it, until it is retired.
-inline ThreadCache* take_left_cache() noexcept {
+inline ThreadCache* take_orphaned_cache() noexcept {
   Locked held{registry.lock};
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {
     Atomic<Atomic<ThreadContext*>*>& taker = cache->idle_probe.context_slot;
@@ -249,7 +249,7 @@ inline ThreadCache* take_left_cache() noexcept {
   }
   return nullptr;
 }
-inline void retire_left_cache(Locked& held, ThreadCache& cache) noexcept {
+inline void retire_orphaned_cache(Locked& held, ThreadCache& cache) noexcept {
   ThreadCache** link = &registry.left;
   while (*link != &cache) link = &(*link)->next;
   *link = cache.next;

@@ -152,7 +152,7 @@ inline bool is_time_to_drain(const Heap& heap, ClassId id) noexcept {
 // somebody is at it, that is waited for only if very much piles up.
 TALUS_USUAL void drain_for_owner(Heap& owner, size_t backlog_max) noexcept {
   const size_t backlog = owner.inbox.backlog_bytes();
-  if (!owner.is_deserted() && backlog < backlog_max) return;
+  if (!owner.is_abandoned() && backlog < backlog_max) return;
   if (backlog >= remote_backlog_bytes_most) {
     lock_of(owner).take();
   } else if (!lock_of(owner).try_take()) {

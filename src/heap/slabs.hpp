@@ -125,7 +125,7 @@ inline bool is_in_huge_pages(const Slab& slab) noexcept {
 // One empty slab of a class stays for the next refill, but not a large one, and not for nobody.
 inline bool may_keep_empty(const Heap& heap, ClassId id) noexcept {
   return size_class_row(id).slab_slices == 1 &&
-         !heap.is_deserted();  // a stale answer keeps a slab, no more
+         !heap.is_abandoned();  // a stale answer keeps a slab, no more
 }
 
 // So many blocks came home to a slab that it is in the wrong place now.
@@ -194,7 +194,7 @@ TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
   for (uint32_t looks = 0; looks < donor_looks && looks < count && !adopted; looks++) {
     number = number % count + 1;
     Heap& donor = heap_number(number);
-    if (!donor.is_deserted() || !lock_of(donor).try_take()) continue;
+    if (!donor.is_abandoned() || !lock_of(donor).try_take()) continue;
     if (Slab* slab = choose_slab(donor, id)) {
       slab_changes_hands(donor, heap, *slab);
       adopted = true;

@@ -42,14 +42,14 @@ struct HeapTotals {
   size_t total_bytes = 0;      // the sum of these, but for purged_in_slabs
   size_t slab_count = 0;
   size_t heap_count = 0;
-  size_t deserted_count = 0;  // of these, without a thread
-  size_t instance_count = 0;  // beside these, heaps that the program made
-  size_t instance_live = 0;   // what these have of live()
-  size_t instance_total = 0;  // what these have of total_bytes, without ends of large blocks
-  size_t region_live = 0;     // beside all of these, blocks in memory of providers of instances
-  size_t region_total = 0;    // that these providers back
-  size_t cache_count = 0;     // thread caches in use, or left behind by a fork
-  size_t left_count = 0;      // of these, left behind
+  size_t abandoned_count = 0;  // of these, without a thread
+  size_t instance_count = 0;   // beside these, heaps that the program made
+  size_t instance_live = 0;    // what these have of live()
+  size_t instance_total = 0;   // what these have of total_bytes, without ends of large blocks
+  size_t region_live = 0;      // beside all of these, blocks in memory of providers of instances
+  size_t region_total = 0;     // that these providers back
+  size_t cache_count = 0;      // thread caches in use, or left behind by a fork
+  size_t left_count = 0;       // of these, left behind
   size_t metadata = 0;
   size_t dirty = 0;    // free address space that may hold pages
   size_t clean = 0;    // free address space that holds none
@@ -122,7 +122,7 @@ inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noex
   }
   totals.purged_in_slabs += heap.lean_free_bytes;
   totals.heap_count++;
-  totals.deserted_count += heap.is_deserted() ? 1u : 0u;
+  totals.abandoned_count += heap.is_abandoned() ? 1u : 0u;
 }
 
 // What is ready in an instance is as if it lay in a list. Otherwise as add_heap.

@@ -123,9 +123,9 @@ inline void add_heap_values(Statistics& all) noexcept {
   all.set(Id::heap_large_blocks, totals.live_large_count);
   all.set(Id::heap_slabs, totals.slab_count);
   all.set(Id::heap_heaps, totals.heap_count);
-  all.set(Id::heap_deserted_heaps, totals.deserted_count);
+  all.set(Id::heap_abandoned_heaps, totals.abandoned_count);
   all.set(Id::heap_threads, totals.cache_count - totals.left_count);
-  all.set(Id::heap_left_threads, totals.left_count);
+  all.set(Id::heap_orphaned_caches, totals.left_count);
   all.set(Id::heap_instances, totals.instance_count);
   all.set(Id::heap_instance_live_bytes, totals.instance_live);
   all.set(Id::heap_instance_total_bytes, totals.instance_total);

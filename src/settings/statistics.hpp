@@ -72,9 +72,9 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
   ROW(heap, large_blocks, gauge, none, "large blocks", "large blocks in use")                     \
   ROW(heap, slabs, gauge, none, "slabs", "ranges of equal small blocks")                          \
   ROW(heap, heaps, gauge, none, "heaps", "heaps that there are; threads share them")              \
-  ROW(heap, deserted_heaps, gauge, none, "heaps without a thread", "of these, without a thread")  \
+  ROW(heap, abandoned_heaps, gauge, none, "heaps without a thread", "of these, without a thread") \
   ROW(heap, threads, gauge, none, "threads", "threads that have allocated and live")              \
-  ROW(heap, left_threads, gauge, none, "threads left by a fork",                                  \
+  ROW(heap, orphaned_caches, gauge, none, "threads left by a fork",                               \
       "caches of threads that a fork left behind, and that no thread took home yet")              \
   ROW(heap, instances, gauge, none, "instances", "heaps that the program made, beside heaps")     \
   ROW(heap, instance_live_bytes, gauge, bytes, "live, in instances",                              \

@@ -42,13 +42,13 @@ inline Lock& lock_of(const Heap&) noexcept { return registry.heap_lock; }
 inline Lock& lock_of(const ThreadCache&) noexcept { return registry.heap_lock; }
 inline Heap& heap_with(HeapId) noexcept { return registry.heap; }
 inline Heap* heap_of_nobody() noexcept { return &registry.heap; }
-inline ThreadCache* take_left_cache() noexcept { return nullptr; }
+inline ThreadCache* take_orphaned_cache() noexcept { return nullptr; }
 inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
   (cache.previous != nullptr ? cache.previous->next : registry.caches) = cache.next;
   if (cache.next != nullptr) cache.next->previous = cache.previous;
 }
 inline bool retire_cache(Locked&, ThreadCache&) noexcept { return false; }
-inline void retire_left_cache(Locked&, ThreadCache&) noexcept {}
+inline void retire_orphaned_cache(Locked&, ThreadCache&) noexcept {}
 
 TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
   model::explorer.violate("a thread is born in the middle of a run");

@@ -25,7 +25,7 @@ TEST(Adoption, HeapsAndCachesAreReusedByLaterThreads) {
   for (int round = 0; round < 200; round++) test::on_threads(1, work);
   const HeapTotals after = collect_totals();
   EXPECT_EQ(after.heap_count, before.heap_count);
-  EXPECT_EQ(after.deserted_count, before.deserted_count);
+  EXPECT_EQ(after.abandoned_count, before.abandoned_count);
   EXPECT_EQ(after.cache_count, before.cache_count);
   EXPECT_EQ(after.metadata, before.metadata) << "thread churn must not cost metadata";
 }
@@ -46,7 +46,7 @@ TEST(Adoption, BlocksOutliveTheirThread) {
     release(blocks[i]);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
-  EXPECT_EQ(collect_totals().slab_count, 0u) << "a deserted heap's slabs went back, too";
+  EXPECT_EQ(collect_totals().slab_count, 0u) << "a abandoned heap's slabs went back, too";
 }
 
 TEST(Adoption, EndingThreadLeavesNothingInItsLists) {
@@ -63,7 +63,7 @@ TEST(Adoption, EndingThreadLeavesNothingInItsLists) {
   Heap& own = *test::own_cache().heap;
   for_each_heap([&own](Heap& heap) noexcept {
     if (&heap == &own) return;
-    EXPECT_TRUE(heap.is_deserted());
+    EXPECT_TRUE(heap.is_abandoned());
     EXPECT_EQ(heap.slab_count, 0u);
   });
   size_t looked_at = 0;
@@ -81,8 +81,8 @@ TEST(Adoption, EndingThreadLeavesNothingInItsLists) {
   EXPECT_GE(looked_at, thread_count);
 }
 
-// What a deserted heap holds in partly used slabs serves the threads that are left.
-TEST(Adoption, SlabsOfDesertedHeapsAreUsedBeforeNewOnes) {
+// What a abandoned heap holds in partly used slabs serves the threads that are left.
+TEST(Adoption, SlabsOfAbandonedHeapsAreUsedBeforeNewOnes) {
   constexpr size_t thread_count = 4, each = 600, bytes = 640;
   std::vector<void*> left_behind[thread_count];
   Atomic<size_t> ready_count;

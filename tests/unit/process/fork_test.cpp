@@ -193,12 +193,12 @@ TEST(Fork, GrandchildSalvagesWhatWasBeingSalvaged) {
     ThreadCache* taken = nullptr;
     Atomic<int> phase;
     std::thread other{[&] {
-      taken = take_left_cache();  // and now it waits for a lock
+      taken = take_orphaned_cache();  // and now it waits for a lock
       phase.store_release(1);
       while (phase.load_acquire() != 2) usleep(1000);
       flush_all(*taken);
       Locked held{registry.lock};
-      retire_left_cache(held, *taken);
+      retire_orphaned_cache(held, *taken);
     }};
     while (phase.load_acquire() != 1) usleep(1000);
     int result = taken != nullptr && collect_totals().left_count == left_before + 1 ? 0 : 1;
