@@ -93,7 +93,7 @@ inline constexpr size_t newest_kept_bytes_max = 8 * kib;
 inline constexpr size_t own_batch_bytes_max = 16 * kib;
 // Small blocks of other heaps have their first line taken by who frees them (heap/remote.hpp).
 // Larger ones may lie in pages that nobody touched.
-inline constexpr size_t line_taken_bytes_max = 1 * kib;
+inline constexpr size_t prefetched_bytes_max = 1 * kib;
 // Blocks of other heaps from this size on may stay with the thread that frees them: they share no
 // cache line with other blocks, so whoever gets them here slows nobody else down.
 inline constexpr size_t foreign_bytes_min = 512;

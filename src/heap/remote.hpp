@@ -7,7 +7,7 @@
 // heap/lists.hpp); a full message wakes nobody, a thread of its heap finds it at a refill, when it
 // is time (is_time_to_drain); what waits is bounded: a deliverer who finds too much of it, or a
 // heap without threads, drains it, and waits for that if need be. A block is written to for the
-// last time before it enters a message (take_line). Called on: any thread.
+// last time before it enters a message (prefetch_for_write). Called on: any thread.
 #ifndef TALUS_HEAP_REMOTE_HPP
 #define TALUS_HEAP_REMOTE_HPP
 
@@ -233,17 +233,17 @@ TALUS_SLOW void release_to_slab(void* pointer) noexcept {
 }
 
 // Blocks of other heaps up to this size have their first line taken; none once the process forked.
-inline Atomic<size_t> line_taken_bytes{line_taken_bytes_max};
+inline Atomic<size_t> prefetched_bytes{prefetched_bytes_max};
 // A write would copy a page that another process shares.
-inline void take_no_more_lines() noexcept {
-  if (line_taken_bytes.load_relaxed() != 0) line_taken_bytes.store_relaxed(0);  // [hint]
+inline void stop_prefetching() noexcept {
+  if (prefetched_bytes.load_relaxed() != 0) prefetched_bytes.store_relaxed(0);  // [hint]
 }
 
 // The first line of a small block that is about to go home becomes this processor's own. A thread
 // that only read it would leave it shared with the owner's processor, which then waits at its
 // next write and cannot fetch lines ahead. What the block holds stays as it is.
-TALUS_FAST void take_line(void* block, size_t block_bytes) noexcept {
-  if (TALUS_UNLIKELY(block_bytes > line_taken_bytes.load_relaxed())) return;  // [hint]
+TALUS_FAST void prefetch_for_write(void* block, size_t block_bytes) noexcept {
+  if (TALUS_UNLIKELY(block_bytes > prefetched_bytes.load_relaxed())) return;  // [hint]
   auto* byte = static_cast<volatile char*>(block);
   *byte = *byte;
 }
@@ -254,7 +254,7 @@ TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* point
                              size_t block_bytes, size_t bytes_most) noexcept {
   RemoteMessage& message = *batch.message;
   if (TALUS_UNLIKELY(message.is_among_newest(pointer))) report::double_free(pointer, block_bytes);
-  take_line(pointer, block_bytes);
+  prefetch_for_write(pointer, block_bytes);
   message.add(pointer, block_bytes);
   // [own]
   if (TALUS_LIKELY(!message.is_full() && message.bytes.load_relaxed() < bytes_most)) return;
@@ -309,7 +309,7 @@ TALUS_FAST bool add_if_room(const RemoteBatch& batch, void* pointer, HeapId owne
   if (TALUS_UNLIKELY(count + 1 == RemoteMessage::blocks_max)) return false;
   if (bytes + block_bytes >= bytes_most) return false;
   if (TALUS_UNLIKELY(message.is_among_newest(pointer))) return false;
-  take_line(pointer, block_bytes);
+  prefetch_for_write(pointer, block_bytes);
   message.add_to(count, bytes, pointer, block_bytes);
   return true;
 }

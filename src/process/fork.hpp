@@ -51,7 +51,7 @@ inline Atomic<bool> forks_alone;
 
 // Memory in files is copied under the locks, or by a thread that holds some of them.
 inline void before_fork() noexcept {
-  take_no_more_lines();
+  stop_prefetching();
   const bool was_alone = forks_alone.load_relaxed();  // [own] where it changes there is one thread
   bool is_alone = is_single_threaded() && file_stores.is_empty();
   // A fork that took all locks may be what the signal interrupted.
