@@ -66,7 +66,7 @@ struct Rptest {
   uint32_t size_table[sizes_count];
   uint32_t allocate_table[allocation_counts];
   uint32_t free_table[free_counts];
-  Inbox inboxes[bench::threads_max];
+  Inbox remote_queues[bench::threads_max];
   bench::PaddedCounter live_bytes[bench::threads_max];  // may be negative: blocks are sent
   Sums sums[bench::threads_max];
   bench::StartGate gate;
@@ -116,7 +116,7 @@ class Worker {
 
   void run_loops() {
     for (size_t loop = 0; loop < work.loops; ++loop) {
-      Node* received = work.inboxes[thread_].take_all();
+      Node* received = work.remote_queues[thread_].take_all();
       const double start_s = bench::now_s();
       const uint32_t frees = work.free_table[loop_ % free_counts];
       for (uint32_t step = 0; step < frees; ++step) {
@@ -139,7 +139,7 @@ class Worker {
 
   void finish() {
     const double start_s = bench::now_s();
-    free_received(work.inboxes[thread_].take_all());
+    free_received(work.remote_queues[thread_].take_all());
     for (size_t at = 0; at < work.slots; ++at) {
       if (slots_[at].block != nullptr) empty(slots_[at]);
     }
@@ -173,7 +173,7 @@ class Worker {
     node->blocks = bench::take_array<bench::Slot>(blocks);
     ops_ += 2;
     for (uint32_t at = 0; at < blocks; ++at) fill(node->blocks[at]);
-    work.inboxes[target_].push(node);
+    work.remote_queues[target_].push(node);
   }
 
   void free_received(Node* node) {

@@ -4,7 +4,8 @@
 // allocate_or<slow>(bytes)           here        table, load, pop
 //   -> allocate_slow(bytes, context)    alloc_slow  a context that is no heap: first use, dead, a
 //   mode
-//        -> refill(heap, class)                  drain the inbox, available slab, new slab
+//        -> refill(heap, class)                  drain the remote-free queue, available slab, new
+//        slab
 //        -> allocate_large(...)      large       kept block, range, new address space
 // pop_aligned(alignment, bytes)      here        round up, table, load, pop
 //   -> allocate_aligned_slow(...)    alloc_slow  guarded, large, zero bytes; as allocate_slow

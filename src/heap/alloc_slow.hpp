@@ -34,7 +34,7 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
     bottom = widen_list(held, cache, id, wider);
   }
   if (is_time_to_drain(heap, id)) {
-    drain_inbox(heap, {&cache, id, wanted});
+    drain_remote_queue(heap, {&cache, id, wanted});
     if (void* block = pop_from_list(list)) return block;
   }
   const size_t taken = take_blocks(heap, id, bottom, wanted);
@@ -48,7 +48,7 @@ inline void* allocate_shared(ClassId id) noexcept {
   Heap* heap = heap_of_nobody();
   if (heap == nullptr) return nullptr;
   Locked held{lock_of(*heap)};
-  if (!heap->inbox.is_empty()) drain_inbox(*heap);
+  if (!heap->remote_queue.is_empty()) drain_remote_queue(*heap);
   void* block = nullptr;
   return take_blocks(*heap, id, &block, 1) == 1 ? block : nullptr;
 }

@@ -35,7 +35,7 @@ inline size_t take_many(Heap& heap, ClassId id, void** places, size_t wanted) no
     const size_t end = taken + (left < batch_blocks_max ? left : batch_blocks_max);
     Locked held{lock_of(heap)};
     while (taken < end) {
-      if (is_time_to_drain(heap, id)) drain_inbox(heap);
+      if (is_time_to_drain(heap, id)) drain_remote_queue(heap);
       const size_t more = take_blocks(heap, id, places + taken, end - taken);
       if (more == 0) return taken;
       taken += more;

@@ -227,7 +227,7 @@ TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
   for (uint64_t& word : cache.wide.turning_words) word = 0;
   cache.wide.bytes = 0;
   Locked held{lock_of(cache)};
-  drain_inbox(*cache.heap);
+  drain_remote_queue(*cache.heap);
 }
 
 // Small blocks of all lists go home; the lists stay as long as they were. The thread is at work.
@@ -241,7 +241,7 @@ TALUS_USUAL void flush_lists(ThreadCache& cache) noexcept {
 // Leaves a heap only the slabs that hold blocks.
 inline void release_unused(Heap& heap) noexcept {
   Locked held{lock_of(heap)};
-  drain_inbox(heap);
+  drain_remote_queue(heap);
   rest_heap(heap);
   release_empty_slabs(heap);
 }

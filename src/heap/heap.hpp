@@ -3,7 +3,7 @@
 // its own cache in front of one heap, and threads that are many share heaps.
 //
 //   ThreadCache | ThreadContext | heap | remote batches | kept large blocks | arrays of the lists |
-//   Heap        | id | slabs by class | unused messages | inbox |
+//   Heap        | id | slabs by class | unused messages | remote-free queue |
 //
 // A heap for each thread would make memory grow with threads: each would hold partly used slabs of
 // every class. So there are a few heaps for each processor (docs/decisions/0004).
@@ -48,7 +48,7 @@ struct Heap {
   RemoteMessage* unused_messages = nullptr;
   uint32_t unused_message_count = 0;
   // shared
-  alignas(cache_line_bytes) Inbox inbox;
+  alignas(cache_line_bytes) Inbox remote_queue;
   Atomic<uint32_t> shared_thread_count;  // caches in front of it; written under registry's lock
 
   bool is_abandoned() const noexcept { return shared_thread_count.load_relaxed() == 0; }  // [hint]

@@ -46,7 +46,7 @@ TALUS_USUAL HeapId flush_with_foreign(Locked& held, Heap& heap, void* const* blo
     }
     done++;
   }
-  if (message != nullptr) heap_with(owner).inbox.push(*message);
+  if (message != nullptr) heap_with(owner).remote_queue.push(*message);
   note_free_bytes(heap);
   return owner;
 }

@@ -116,7 +116,7 @@ TALUS_USUAL BlockMade take_medium(Heap& heap, ClassId id, Fit fit) noexcept {
 // The list is empty. One block is all that is taken: what lies in a list counts as touched.
 TALUS_SLOW BlockMade refill_medium(Heap& heap, ClassId id, Fit fit) noexcept {
   Locked held{lock_of(heap)};
-  if (!heap.inbox.is_empty()) drain_inbox(heap);
+  if (!heap.remote_queue.is_empty()) drain_remote_queue(heap);
   return take_medium(heap, id, fit);
 }
 

@@ -122,16 +122,16 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
     word = page_map.word_of(reinterpret_cast<uintptr_t>(moved_blocks[i]));
     message.add(moved_blocks[i], block_bytes_of(word));
   }
-  heap_with(word.owner()).inbox.push(message);  // which sends on what is not its own
+  heap_with(word.owner()).remote_queue.push(message);  // which sends on what is not its own
 }
 
 // Brings home what was delivered. The heap's lock is held; a thread of that heap names its lists.
-TALUS_USUAL void drain_inbox(Heap& heap, const HomeLists& lists = {}) noexcept {
-  RemoteMessage* message = heap.inbox.take_all();
+TALUS_USUAL void drain_remote_queue(Heap& heap, const HomeLists& lists = {}) noexcept {
+  RemoteMessage* message = heap.remote_queue.take_all();
   if (message == nullptr) return;
   do {
     RemoteMessage* next = message->next;
-    heap.inbox.count_taken(message->bytes.load_relaxed());  // [own]
+    heap.remote_queue.count_taken(message->bytes.load_relaxed());  // [own]
     bring_home(heap, lists, *message);
     message = next;
   } while (message != nullptr);
@@ -140,10 +140,11 @@ TALUS_USUAL void drain_inbox(Heap& heap, const HomeLists& lists = {}) noexcept {
 
 // Is it time for a thread of this heap that needs blocks of a class to bring home what was
 // delivered? As long as slabs have such blocks it pays to wait: what another processor freed a
-// moment ago is still in its cache, and dear to fetch, and so is the inbox itself if both use it
-// all the time. Before a new slab is begun nothing waits, so that no memory is used for it.
+// moment ago is still in its cache, and dear to fetch, and so is the remote-free queue itself if
+// both use it all the time. Before a new slab is begun nothing waits, so that no memory is used for
+// it.
 inline bool is_time_to_drain(const Heap& heap, ClassId id) noexcept {
-  const size_t backlog = heap.inbox.backlog_bytes();
+  const size_t backlog = heap.remote_queue.backlog_bytes();
   if (backlog >= remote_wait_bytes) return true;
   return backlog != 0 && heap.available[index_of(id)].fullest() == nullptr;
 }
@@ -151,14 +152,14 @@ inline bool is_time_to_drain(const Heap& heap, ClassId id) noexcept {
 // Does the owner's work if `backlog_max` bytes or more wait for it, or if it has no thread. Where
 // somebody is at it, that is waited for only if very much piles up.
 TALUS_USUAL void drain_for_owner(Heap& owner, size_t backlog_max) noexcept {
-  const size_t backlog = owner.inbox.backlog_bytes();
+  const size_t backlog = owner.remote_queue.backlog_bytes();
   if (!owner.is_abandoned() && backlog < backlog_max) return;
   if (backlog >= remote_backlog_bytes_most) {
     lock_of(owner).take();
   } else if (!lock_of(owner).try_take()) {
     return;
   }
-  drain_inbox(owner);
+  drain_remote_queue(owner);
   lock_of(owner).give();
 }
 
@@ -198,7 +199,7 @@ TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch, Newest newest,
       bring_home(owner, {}, full);
       offer_if_much(owner);
     } else {
-      owner.inbox.push(full);
+      owner.remote_queue.push(full);
     }
     batch.message = next;
     if (next == nullptr) batch.owner = HeapId::nobody;

@@ -63,7 +63,7 @@ TALUS_USUAL void sweep_heap(Heap& heap, uint64_t turns, SweepTally& tally) noexc
   }
   // Nobody refilled since the last pass, so nobody will fetch what waits soon.
   if (heap.swept_refills == heap.refills) {
-    if (!heap.inbox.is_empty()) drain_inbox(heap);
+    if (!heap.remote_queue.is_empty()) drain_remote_queue(heap);
     rest_heap(heap);
   }
   heap.swept_refills = heap.refills;

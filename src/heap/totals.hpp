@@ -74,8 +74,8 @@ inline size_t listed_blocks(ThreadCache& cache, ClassId id) noexcept {
   return count_places(list_bottom(cache, id), length);
 }
 
-// Adds the blocks of a message that somebody collects, or that waits in an inbox. A collector may
-// be adding, or hand it over: then it holds others of the same kind by now.
+// Adds the blocks of a message that somebody collects, or that waits in an remote_queue. A
+// collector may be adding, or hand it over: then it holds others of the same kind by now.
 TALUS_NO_RACE_CHECK inline void add_message(HeapTotals& totals,
                                             const RemoteMessage& message) noexcept {
   const uint32_t count = message.count.load_acquire();
@@ -110,7 +110,7 @@ inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noex
     if (cache.heap == &heap) add_cache(totals, cache);
   });
   // Drainers hold the heap's lock, so that nobody takes these away.
-  for (const RemoteMessage* at = heap.inbox.newest(); at != nullptr; at = at->next) {
+  for (const RemoteMessage* at = heap.remote_queue.newest(); at != nullptr; at = at->next) {
     add_message(totals, *at);
   }
   for (size_t index = 0; index < class_count; index++) {

@@ -4,20 +4,22 @@
 // PROTOCOL remote_free      words: Inbox::shared_head, RemoteMessage::next
 //   state      meaning                            left by              to         order
 //   collected  a thread's own, it adds blocks     its deliver          delivered, taken  E1 release
-//   delivered  in the inbox of the blocks' heap   a drainer's take_all taken      E1 acquire
+//   delivered  in the remote-free queue of the blocks' heap   a drainer's take_all taken      E1
+//   acquire
 //   taken      a drainer's own                    the drainer          reused, or delivered on
-// A thread gathers blocks of one other heap in a message and pushes it on that heap's inbox when it
-// is full. A drainer takes the whole inbox at once. A message of blocks of the thread's own heap
-// goes from collected to taken: the thread drains it itself, under the heap's lock. What a list
-// gives away may be of several other heaps (heap/list_home.hpp): the message goes to one of them,
-// whose drainer sends the rest on. A full message leaves its two newest blocks to the thread's next
-// one, under the lock of the collector's heap (heap/remote.hpp).
-// invariants  a message is in at most one inbox at most once; each block in it is freed, in no list
+// A thread gathers blocks of one other heap in a message and pushes it on that heap's remote-free
+// queue when it is full. A drainer takes the whole remote-free queue at once. A message of blocks
+// of the thread's own heap goes from collected to taken: the thread drains it itself, under the
+// heap's lock. What a list gives away may be of several other heaps (heap/list_home.hpp): the
+// message goes to one of them, whose drainer sends the rest on. A full message leaves its two
+// newest blocks to the thread's next one, under the lock of the collector's heap (heap/remote.hpp).
+// invariants  a message is in at most one remote-free queue at most once; each block in it is
+// freed, in no list
 //             (but one that is about to lose it, under the lock of its heap) and in no slab's
 //             bitmap; what a drainer took is its alone.
 // edges  E1 push.release -> take.acquire   publishes the message, its link, and the last use of
 //        each of its blocks. Pushes between the two are read-modify-writes and hand the edge on.
-// why no ABA: nobody removes a single message; a drainer takes the whole inbox.
+// why no ABA: nobody removes a single message; a drainer takes the whole remote_queue.
 // lifetime: messages live for ever; an empty one is reused by whoever drained it.
 // progress: a push is lock-free (only the CAS retries), taking is wait-free. What has piled up to
 //   remote_backlog_bytes_most makes deliverers wait for the lock of the heap that it is for.
@@ -37,7 +39,7 @@ namespace talus {
 // Two nulls lie behind the last place, so that the two newest can always be looked at.
 struct alignas(cache_line_bytes) RemoteMessage {
   static constexpr uint32_t blocks_max = 123;
-  RemoteMessage* next = nullptr;  // in an inbox or among unused ones
+  RemoteMessage* next = nullptr;  // in an remote-free queue or among unused ones
   Atomic<size_t> bytes;           // of the blocks; collector writes, statistics read
   Atomic<uint32_t> count;         // blocks in it; collector writes, the child of a fork reads
   void* blocks[blocks_max + 2] = {};

@@ -2,9 +2,9 @@
 // tests/death/remote_blocks: blocks of one thread that other threads free wrongly.
 //
 // Owns: nothing. Such a block travels in a message: first with the thread that frees it, then in
-// the inbox of its heap. Nobody looks at it there. What is wrong with it is noticed when a drain
-// puts it into its slab: when a thread of its heap flushes, when somebody trims, or when it is
-// delivered to a heap without threads.
+// the remote-free queue of its heap. Nobody looks at it there. What is wrong with it is noticed
+// when a drain puts it into its slab: when a thread of its heap flushes, when somebody trims, or
+// when it is delivered to a heap without threads.
 #include <unistd.h>
 
 #include "faults.hpp"

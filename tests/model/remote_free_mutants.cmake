@@ -32,14 +32,14 @@ mutant(linked_after_the_push
     (void)shared_head_.load_relaxed();
     message.next = head;]==])
 
-# The inbox is emptied in two steps: what is pushed in between is lost.
+# The remote-free queue is emptied in two steps: what is pushed in between is lost.
 mutant(taken_in_two_steps
 [==[return shared_head_.exchange_acquire(nullptr);]==]
 [==[RemoteMessage* all = shared_head_.load_acquire();
     shared_head_.store_release(nullptr);
     return all;]==])
 
-# The messages stay in the inbox: the next drainer takes them again.
+# The messages stay in the remote-free queue: the next drainer takes them again.
 mutant(taken_and_left
 [==[return shared_head_.exchange_acquire(nullptr);]==] [==[return shared_head_.load_acquire();]==])
 

@@ -2,9 +2,9 @@
 // model/remote_free_world: heaps, caches, blocks and messages for the model of remote_free.
 //
 // Owns: what heaps do around the protocol, re-made step by step as src/heap/remote.hpp does it
-// (deliver, take_message, keep_message, bring_home, drain_inbox), and all checks: no block is lost
-// and none comes home twice; its last use is ordered before its reuse; the plain fields of a
-// message (its link, its blocks) are ordered by E1; each message is in one place; no backlog ever
+// (deliver, take_message, keep_message, bring_home, drain_remote_queue), and all checks: no block
+// is lost and none comes home twice; its last use is ordered before its reuse; the plain fields of
+// a message (its link, its blocks) are ordered by E1; each message is in one place; no backlog ever
 // falls below zero, and each ends at exactly zero; a fork finds each block in one place.
 // Called on: fibers of the explorer; set_up and check_end alone.
 #ifndef TALUS_TESTS_MODEL_REMOTE_FREE_WORLD_HPP
@@ -64,7 +64,7 @@ struct Plan {
 // A heap, and what a thread has before it, as far as messages are concerned.
 struct Heap {
   Mutex lock;
-  talus::Inbox inbox;
+  talus::Inbox remote_queue;
   RemoteMessage* unused_messages = nullptr;  // under the lock
 };
 struct Cache {
@@ -141,7 +141,7 @@ class World : public Scenario {
     }
   }
 
-  // A message lies in one inbox at most, once, and no sum is below zero.
+  // A message lies in one remote-free queue at most, once, and no sum is below zero.
   void check_step() override {
     int seen[messages_max] = {};
     for (int heap = 0; heap < plan_.thread_count; heap++) {
@@ -159,7 +159,7 @@ class World : public Scenario {
       for (Heap& heap : heaps_) drain_locked(heap);
     }
     for (int i = 0; i < heaps_max; i++) {
-      if (head_of(i).peek() != nullptr) explorer.violate("an inbox is not empty");
+      if (head_of(i).peek() != nullptr) explorer.violate("an remote_queue is not empty");
       if (backlog_of(i).peek() != 0) explorer.violate("a backlog does not end at zero");
     }
     for (const Block& block : blocks_) {
@@ -169,13 +169,13 @@ class World : public Scenario {
   }
 
  private:
-  // The words of an inbox in their order, for looks that are no steps.
+  // The words of an remote-free queue in their order, for looks that are no steps.
   using Head = talus::Atomic<RemoteMessage*>;
   using Backlog = talus::Atomic<size_t>;
   static_assert(std::is_standard_layout_v<talus::Inbox> &&
                 sizeof(talus::Inbox) == sizeof(Head) + sizeof(Backlog));
   const Head& head_of(int heap) const {
-    return *reinterpret_cast<const Head*>(&heaps_[heap].inbox);
+    return *reinterpret_cast<const Head*>(&heaps_[heap].remote_queue);
   }
   const Backlog& backlog_of(int heap) const {
     return *reinterpret_cast<const Backlog*>(&head_of(heap) + 1);
@@ -228,7 +228,7 @@ class World : public Scenario {
   }
   void push(Heap& owner, RemoteMessage& message) {
     fields_of(message).next.write("the link of a message");
-    owner.inbox.push(message);
+    owner.remote_queue.push(message);
   }
 
   // Freeing and delivering.
@@ -271,12 +271,12 @@ class World : public Scenario {
     unlock(heap);
   }
   void drain_locked(Heap& heap) {
-    RemoteMessage* message = heap.inbox.take_all();
+    RemoteMessage* message = heap.remote_queue.take_all();
     while (message != nullptr) {
       fields_of(*message).next.read("the link of a taken message");
       RemoteMessage* next = message->next;
       const size_t bytes = message->bytes.load_relaxed();
-      heap.inbox.count_taken(bytes);
+      heap.remote_queue.count_taken(bytes);
       bring_home(heap, *message, bytes);
       message = TALUS_MODEL_LINK_READ_LATE ? message->next : next;
     }
@@ -325,8 +325,8 @@ class World : public Scenario {
     unlock(first);
   }
 
-  // Under all locks each block that was freed is in one place: with its collector, in an inbox, or
-  // home. Of a block that is being freed this moment there may be no trace.
+  // Under all locks each block that was freed is in one place: with its collector, in an
+  // remote-free queue, or home. Of a block that is being freed this moment there may be no trace.
   void fork() {
     for (int heap = 0; heap < plan_.thread_count; heap++) lock(heaps_[heap]);
     int seen[blocks_max] = {};

@@ -183,7 +183,7 @@ TEST(Batch, BringsDeliveredBlocksHome) {
   }};
   while (!is_freed.load_acquire()) std::this_thread::yield();
   std::vector<void*> more = batch_of(1000, 2000);
-  EXPECT_TRUE(heap.inbox.is_empty());
+  EXPECT_TRUE(heap.remote_queue.is_empty());
   may_end.store_release(true);
   other.join();
   api::free_batch(more.data(), more.size());
@@ -212,10 +212,10 @@ TEST(Batch, BringsDeliveredBlocksHomeBeforeANewSlab) {
   }};
   while (!is_freed.load_acquire()) std::this_thread::yield();
   EXPECT_NE(available.fullest(), nullptr);
-  EXPECT_FALSE(heap.inbox.is_empty());
+  EXPECT_FALSE(heap.remote_queue.is_empty());
   const size_t slabs_before = heap.slab_count;
   std::vector<void*> more = batch_of(bytes, 10 * few);
-  EXPECT_TRUE(heap.inbox.is_empty());
+  EXPECT_TRUE(heap.remote_queue.is_empty());
   EXPECT_EQ(heap.slab_count, slabs_before);
   may_end.store_release(true);
   other.join();

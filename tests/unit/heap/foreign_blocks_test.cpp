@@ -33,7 +33,7 @@ class ForeignBlocks : public testing::Test {
   static size_t taken(size_t bytes) {
     Heap& heap = *test::own_cache().heap;
     Locked held{lock_of(heap)};
-    drain_inbox(heap);
+    drain_remote_queue(heap);
     return heap.taken_blocks[index_of(class_of(bytes))];
   }
   // Of the calling thread.

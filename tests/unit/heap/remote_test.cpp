@@ -145,23 +145,23 @@ TEST(Remote, WhatWasDeliveredWaitsWhileSlabsHaveOthers) {
   take_all(blocks, bytes);
   blocks.push_back(allocate(bytes));  // of a new slab, which has more
   while_other_freed(few, [&] {
-    EXPECT_EQ(heap.inbox.backlog_bytes(), (few - stay) * bytes);
+    EXPECT_EQ(heap.remote_queue.backlog_bytes(), (few - stay) * bytes);
     const size_t slabs_before = heap.slab_count;
     take_all(blocks, bytes);
-    EXPECT_EQ(heap.inbox.backlog_bytes(), (few - stay) * bytes);
+    EXPECT_EQ(heap.remote_queue.backlog_bytes(), (few - stay) * bytes);
     EXPECT_EQ(heap.slab_count, slabs_before);
     blocks.push_back(allocate(bytes));  // before a new slab is begun nothing waits
-    EXPECT_EQ(heap.inbox.backlog_bytes(), 0u);
+    EXPECT_EQ(heap.remote_queue.backlog_bytes(), 0u);
     EXPECT_EQ(heap.slab_count, slabs_before);
   });
   take_all(blocks, bytes);
   blocks.push_back(allocate(bytes));
   while_other_freed(remote_wait_bytes / bytes + RemoteMessage::blocks_max, [&] {
-    EXPECT_GE(heap.inbox.backlog_bytes(), remote_wait_bytes);
+    EXPECT_GE(heap.remote_queue.backlog_bytes(), remote_wait_bytes);
     while (list_length(cache, id) != 0) blocks.push_back(allocate(bytes));
     EXPECT_NE(heap.available[index_of(id)].fullest(), nullptr);
     blocks.push_back(allocate(bytes));
-    EXPECT_EQ(heap.inbox.backlog_bytes(), 0u);
+    EXPECT_EQ(heap.remote_queue.backlog_bytes(), 0u);
   });
   for (void* block : blocks) release(block);
   EXPECT_EQ(test::live_bytes(), 0u);
@@ -203,10 +203,10 @@ TEST(Remote, WhatWaitsIsBoundedWhileTheOwnersLockIsHeld) {
       freed++;
     }
   }};
-  while (heap.inbox.backlog_bytes() < remote_backlog_bytes_most) std::this_thread::yield();
+  while (heap.remote_queue.backlog_bytes() < remote_backlog_bytes_most) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   const size_t freed_before = freed;
-  const size_t backlog = heap.inbox.backlog_bytes();
+  const size_t backlog = heap.remote_queue.backlog_bytes();
   lock_of(heap).give();
   thread.join();
   EXPECT_LT(freed_before, blocks.size());

@@ -41,7 +41,7 @@ TEST(Totals, LiveIsExactlyWhatTheProgramHolds) {
 }
 
 // Free, listed and on their way: an ended thread delivered all, so the owner's numbers are exact
-// even before it has looked into its inbox.
+// even before it has looked into its remote_queue.
 TEST(Totals, DeliveredBlocksAreNotLive) {
   test::live_bytes();
   std::vector<void*> blocks;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // tests/unit/slab/remote_free: messages with blocks that other threads free arrive, each exactly
-// once and whole, and the inbox knows how many bytes are on their way.
+// once and whole, and the remote-free queue knows how many bytes are on their way.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -73,21 +73,21 @@ TEST(RemoteMessage, IsUsedAgainWhenCleared) {
 
 TEST(Inbox, IsTakenAsAWholeTheNewestFirst) {
   RemoteMessage first, second, third;
-  Inbox inbox;
-  EXPECT_TRUE(inbox.is_empty());
-  EXPECT_EQ(inbox.take_all(), nullptr);
-  inbox.push(first);
-  EXPECT_FALSE(inbox.is_empty());
-  inbox.push(second);
-  EXPECT_EQ(inbox.take_all(), &second);
+  Inbox remote_queue;
+  EXPECT_TRUE(remote_queue.is_empty());
+  EXPECT_EQ(remote_queue.take_all(), nullptr);
+  remote_queue.push(first);
+  EXPECT_FALSE(remote_queue.is_empty());
+  remote_queue.push(second);
+  EXPECT_EQ(remote_queue.take_all(), &second);
   EXPECT_EQ(second.next, &first);
   EXPECT_EQ(first.next, nullptr);
-  EXPECT_TRUE(inbox.is_empty());
-  EXPECT_EQ(inbox.take_all(), nullptr);
+  EXPECT_TRUE(remote_queue.is_empty());
+  EXPECT_EQ(remote_queue.take_all(), nullptr);
   // What was taken is not reached from a later message, and a message may come again.
-  inbox.push(third);
-  inbox.push(first);
-  EXPECT_EQ(inbox.take_all(), &first);
+  remote_queue.push(third);
+  remote_queue.push(first);
+  EXPECT_EQ(remote_queue.take_all(), &first);
   EXPECT_EQ(first.next, &third);
   EXPECT_EQ(third.next, nullptr);
 }
@@ -96,9 +96,9 @@ TEST(Inbox, LeavesTheBlocksOfAMessageAlone) {
   RemoteMessage message;
   for (size_t i = 0; i < 5; i++) message.add(block_at(i), 64);
   const std::vector<void*> added = blocks_of(message);
-  Inbox inbox;
-  inbox.push(message);
-  EXPECT_EQ(blocks_of(*inbox.take_all()), added);
+  Inbox remote_queue;
+  remote_queue.push(message);
+  EXPECT_EQ(blocks_of(*remote_queue.take_all()), added);
   EXPECT_EQ(message.bytes.load_relaxed(), 5 * 64u);
 }
 
@@ -107,18 +107,18 @@ TEST(Inbox, KnowsTheBytesThatAreOnTheirWay) {
   small.add(block_at(1), 16);
   large.add(block_at(2), 1024);
   large.add(block_at(3), 1024);
-  Inbox inbox;
-  EXPECT_EQ(inbox.backlog_bytes(), 0u);
-  inbox.push(small);
-  EXPECT_EQ(inbox.backlog_bytes(), 16u);
-  inbox.push(large);
-  EXPECT_EQ(inbox.backlog_bytes(), 2064u);
-  ASSERT_EQ(inbox.take_all(), &large);
-  EXPECT_EQ(inbox.backlog_bytes(), 2064u) << "taken, but not brought home yet";
-  inbox.count_taken(large.bytes.load_relaxed());
-  EXPECT_EQ(inbox.backlog_bytes(), 16u);
-  inbox.count_taken(small.bytes.load_relaxed());
-  EXPECT_EQ(inbox.backlog_bytes(), 0u);
+  Inbox remote_queue;
+  EXPECT_EQ(remote_queue.backlog_bytes(), 0u);
+  remote_queue.push(small);
+  EXPECT_EQ(remote_queue.backlog_bytes(), 16u);
+  remote_queue.push(large);
+  EXPECT_EQ(remote_queue.backlog_bytes(), 2064u);
+  ASSERT_EQ(remote_queue.take_all(), &large);
+  EXPECT_EQ(remote_queue.backlog_bytes(), 2064u) << "taken, but not brought home yet";
+  remote_queue.count_taken(large.bytes.load_relaxed());
+  EXPECT_EQ(remote_queue.backlog_bytes(), 16u);
+  remote_queue.count_taken(small.bytes.load_relaxed());
+  EXPECT_EQ(remote_queue.backlog_bytes(), 0u);
 }
 
 // Nobody looks at the blocks of a message on their way: the slab notices when they are put in.
@@ -135,11 +135,11 @@ TEST(RemoteFreeDeathTest, ABlockThatComesTwiceIsReportedByItsSlab) {
   twice.add(block, 64);
   once.add(block, 64);
   again.add(block, 64);
-  Inbox inbox;
-  inbox.push(once);
-  inbox.push(again);
+  Inbox remote_queue;
+  remote_queue.push(once);
+  remote_queue.push(again);
   EXPECT_EXIT(give(slab, twice), aborts, text);
-  RemoteMessage* newest = inbox.take_all();
+  RemoteMessage* newest = remote_queue.take_all();
   give(slab, *newest);
   EXPECT_EXIT(give(slab, *newest->next), aborts, text);
 }
@@ -180,7 +180,7 @@ class Traffic : public testing::Test {
         message->add(block_at(number), bytes_of(number));
         number++;
       }
-      inbox_.push(*message);
+      remote_queue_.push(*message);
     }
     delivered_.fetch_add_relaxed(1);
   }
@@ -188,7 +188,7 @@ class Traffic : public testing::Test {
   void drain() {
     Locked held{heap_lock_};
     size_t drained = 0;
-    for (RemoteMessage* message = inbox_.take_all(); message != nullptr;) {
+    for (RemoteMessage* message = remote_queue_.take_all(); message != nullptr;) {
       if (++drained > message_count) {  // they form a circle
         wrong_.fetch_add_relaxed(1);
         return;
@@ -203,7 +203,7 @@ class Traffic : public testing::Test {
       }
       if (sum != bytes) wrong_.fetch_add_relaxed(1);
       bytes_arrived_.fetch_add_relaxed(bytes);
-      inbox_.count_taken(bytes);
+      remote_queue_.count_taken(bytes);
       message->clear();
       keep(*message);
       message = next;
@@ -214,12 +214,12 @@ class Traffic : public testing::Test {
     constexpr size_t most = message_count * message_blocks_max * block_bytes_max;
     while (delivered_.load_relaxed() < deliverer_count) {
       drain();
-      if (inbox_.backlog_bytes() > most) wrong_.fetch_add_relaxed(1);
+      if (remote_queue_.backlog_bytes() > most) wrong_.fetch_add_relaxed(1);
     }
   }
 
   const size_t pushes_ = test::rounds_of(20000);  // blocks of each deliverer
-  Inbox inbox_;
+  Inbox remote_queue_;
   std::deque<RemoteMessage> messages_{message_count};
   Lock unused_lock_;
   RemoteMessage* unused_ = nullptr;
@@ -246,8 +246,8 @@ TEST_F(Traffic, NothingIsLostOrDoubled) {
   }
   EXPECT_EQ(bytes_arrived_.load_relaxed(), bytes_sent);
   EXPECT_EQ(wrong_.load_relaxed(), 0u);
-  EXPECT_TRUE(inbox_.is_empty());
-  EXPECT_EQ(inbox_.backlog_bytes(), 0u);
+  EXPECT_TRUE(remote_queue_.is_empty());
+  EXPECT_EQ(remote_queue_.backlog_bytes(), 0u);
   size_t unused_count = 0;
   while (unused_count <= message_count && take() != nullptr) unused_count++;
   EXPECT_EQ(unused_count, message_count);
