@@ -90,7 +90,7 @@ inline constexpr size_t remote_batch_bytes_max = 32 * kib;
 inline constexpr size_t newest_kept_bytes_max = 8 * kib;
 // The same for blocks of the thread's own heap whose class it does not allocate: it brings them
 // home itself, and waits for no other processor.
-inline constexpr size_t own_batch_bytes_max = 16 * kib;
+inline constexpr size_t return_batch_bytes_max = 16 * kib;
 // Small blocks of other heaps have their first line taken by who frees them (heap/remote.hpp).
 // Larger ones may lie in pages that nobody touched.
 inline constexpr size_t prefetched_bytes_max = 1 * kib;

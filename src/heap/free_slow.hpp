@@ -135,7 +135,7 @@ TALUS_FAST bool collect_unlisted(ThreadCache& cache, void* pointer, size_t index
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
   if (TALUS_UNLIKELY(!is_start_at_hand(cache, pointer, index))) return false;
   const size_t block_bytes = size_class_table.rows[index].block_bytes;
-  return add_if_room(own_batch(cache), pointer, cache.id, block_bytes, own_batch_bytes_max);
+  return add_if_room(return_batch(cache), pointer, cache.id, block_bytes, return_batch_bytes_max);
 }
 
 // A pointer into the context's own heap whose list, with this index, is full or guarded, or that is

@@ -288,15 +288,15 @@ TALUS_FAST void release_remote(ThreadCache& cache, void* pointer, PageWord word)
 
 // A small block of the cache's heap, of a class that the thread takes none of: a list would hold
 // it, and others of each class, for nobody.
-TALUS_FAST RemoteBatch& own_batch(ThreadCache& cache) noexcept {
+TALUS_FAST RemoteBatch& return_batch(ThreadCache& cache) noexcept {
   return cache.batches[remote_owners];
 }
 TALUS_USUAL void release_unlisted(ThreadCache& cache, void* pointer, ClassId id) noexcept {
-  RemoteBatch& batch = own_batch(cache);
+  RemoteBatch& batch = return_batch(cache);
   if (TALUS_UNLIKELY(batch.owner != cache.id) && !begin_batch(cache, batch, cache.id)) {
     return release_to_slab(pointer);
   }
-  add_to_batch(cache, batch, pointer, size_class_row(id).block_bytes, own_batch_bytes_max);
+  add_to_batch(cache, batch, pointer, size_class_row(id).block_bytes, return_batch_bytes_max);
 }
 
 // Adds a block to a batch, if that takes nothing but a few stores: the batch has begun for the

@@ -208,18 +208,18 @@ TEST(Lists, LeaveItToABatchWhereAThreadOnlyFrees) {
   }
   flush_all(cache);
   const auto collected = [&cache] {
-    const RemoteMessage* message = own_batch(cache).message;
+    const RemoteMessage* message = return_batch(cache).message;
     return message == nullptr ? 0 : message->bytes.load_relaxed();
   };
   size_t deliveries = 0;
   for (void* block : blocks) {
     const size_t before = collected();
     release(block);
-    ASSERT_LT(collected(), own_batch_bytes_max);
+    ASSERT_LT(collected(), return_batch_bytes_max);
     deliveries += collected() < before;
   }
-  EXPECT_GE(deliveries, bytes / (own_batch_bytes_max + kib));
-  const size_t by_bytes = bytes / (own_batch_bytes_max - kib);
+  EXPECT_GE(deliveries, bytes / (return_batch_bytes_max + kib));
+  const size_t by_bytes = bytes / (return_batch_bytes_max - kib);
   EXPECT_LE(deliveries, by_bytes + blocks.size() / RemoteMessage::blocks_max);
   EXPECT_EQ(collect_totals().on_their_way, collected()) << "they are free, and known";
   EXPECT_EQ(test::live_bytes(), 0u);
