@@ -178,12 +178,12 @@ inline constexpr size_t light_piece_bytes_max = 64 * mib;
 // take a fraction of a millisecond. Where that finds little, it is tried again after this long.
 inline constexpr size_t relieve_bytes_max = 512 * kib;
 inline constexpr uint64_t relieve_pause_ms = 20;
-// Giving back is regretted where blocks were taken from this part of what went within a moment, if
-// that was much; more may be kept for a while then (space/regret.hpp).
-inline constexpr uint64_t regret_moment_ms = 100;
-inline constexpr size_t regret_part = 2;
-inline constexpr size_t regret_bytes_min = 4 * mib;
-inline constexpr uint64_t regret_ms = 1000;
+// Giving back is refaulted where blocks were taken from this part of what went within a moment, if
+// that was much; more may be kept for a while then (space/refault.hpp).
+inline constexpr uint64_t refault_moment_ms = 100;
+inline constexpr size_t refault_part = 2;
+inline constexpr size_t refault_bytes_min = 4 * mib;
+inline constexpr uint64_t refault_ms = 1000;
 // A heap tells address space when what it has free and resident changed by this much.
 inline constexpr size_t free_told_bytes = 256 * kib;
 // Slabs that a pass looks at, at most, while it holds the heap's lock.

@@ -42,7 +42,7 @@ class GivingBack : public NodeSupply {
   // What is free and touched, and nobody needed lately.
   size_t surplus_bytes(Locked&) const noexcept { return retention_.surplus(); }
 
-  size_t regretted_bytes(Locked&) const noexcept { return retention_.regretted(); }
+  size_t refaulted_bytes(Locked&) const noexcept { return retention_.refaulted(); }
 
   // Slabs keep so many bytes more free and touched, which count as retained, too; wraps.
   void add_free_in_slabs(Locked&, size_t bytes) noexcept {

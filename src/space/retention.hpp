@@ -8,14 +8,14 @@
 // touched anew in each step, and while it stays there is no more memory than there just was. What
 // slabs keep free is not in use, though slabs are given: it counts as retained beside the dirty.
 // What moves from one range to another is in use once, though both are given.
-// Where the program takes back what had to go for that, more may stay (space/regret.hpp).
+// Where the program takes back what had to go for that, more may stay (space/refault.hpp).
 // Called on: under the space lock. Must not know: where the memory lies.
 #ifndef TALUS_SPACE_RETENTION_HPP
 #define TALUS_SPACE_RETENTION_HPP
 
 #include "os/os.hpp"
 #include "settings/options.hpp"
-#include "space/regret.hpp"
+#include "space/refault.hpp"
 
 namespace talus {
 
@@ -46,14 +46,14 @@ class Retention {
 
   // Of what slabs kept, so many bytes went because they were too much ...
   void note_relief(size_t bytes, size_t dirty) noexcept {
-    regret_.note_given(bytes, bytes + free_in_slabs_ + dirty, os::System::now_ms());
+    refault_.note_given(bytes, bytes + free_in_slabs_ + dirty, os::System::now_ms());
   }
   // ... and blocks were taken from so many that had gone.
-  void note_taken_back(size_t bytes) noexcept { regret_.note_taken(bytes, os::System::now_ms()); }
+  void note_taken_back(size_t bytes) noexcept { refault_.note_taken(bytes, os::System::now_ms()); }
 
-  // May be kept because giving back was regretted, whatever the bound is.
-  size_t regretted() const noexcept {
-    return TALUS_LIKELY(!regret_.is_any()) ? 0 : regret_.may_keep(os::System::now_ms());
+  // May be kept because giving back was refaulted, whatever the bound is.
+  size_t refaulted() const noexcept {
+    return TALUS_LIKELY(!refault_.is_any()) ? 0 : refault_.may_keep(os::System::now_ms());
   }
   // What is free and touched, and nobody needed lately.
   size_t surplus() const noexcept { return dirty_mark_.surplus(); }
@@ -113,10 +113,10 @@ class Retention {
     if (patience == Patience::of_program) most = Greater::of(most, most_before_turn_);
     return most > now ? most - now : 0;
   }
-  // What may be kept, whatever the bound is. Where nothing may, nothing is regretted.
+  // What may be kept, whatever the bound is. Where nothing may, nothing is refaulted.
   size_t wider_bound(size_t given, Patience patience) const noexcept {
     const size_t used = used_lately(given, patience);
-    return keeps_nothing() ? used : Greater::of(used, regretted());
+    return keeps_nothing() ? used : Greater::of(used, refaulted());
   }
   // Where slabs keep much, threads hold some of it in their lists, and the first touch of a huge
   // page made more of it resident than was given: that is part of the bound, too.
@@ -124,7 +124,7 @@ class Retention {
     return free_in_slabs_ > bound / 8 ? bound / 8 + bound / 16 : 0;
   }
 
-  Regret regret_;
+  Refault refault_;
   LowMark dirty_mark_;
   HighMark use_mark_;
   size_t most_before_turn_ = 0;  // of use_mark_

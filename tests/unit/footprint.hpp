@@ -33,13 +33,13 @@ class Footprint {
     return space.counters().given_bytes + space.dirty_bytes();
   }
   // As much as was in use at the same time when it was asked, or what is, with what may stay (more
-  // where giving back was regretted, which is a matter of time); and a little, for what slabs have
+  // where giving back was refaulted, which is a matter of time); and a little, for what slabs have
   // free.
   size_t most() {
     Locked held{space.lock()};
     const size_t given = space.counters().given_bytes;
     most_given_ = std::max(most_given_, given);
-    most_kept_ = std::max({most_kept_, options.retain_bytes, space.regretted_bytes(held)});
+    most_kept_ = std::max({most_kept_, options.retain_bytes, space.refaulted_bytes(held)});
     return std::max(most_given_, given + most_kept_) + 1 * mib;
   }
 

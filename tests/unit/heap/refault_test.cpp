@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/heap/regret: a program that takes back what it freed a moment ago keeps its pages from
-// then on.
+// tests/unit/heap/refault: a program that takes back what it freed a moment ago keeps its pages
+// from then on.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,7 +75,7 @@ class ReliefTest : public testing::Test {
 };
 
 TEST_F(ReliefTest, LeavesWhatIsTakenBackAtOnce) {
-  ASSERT_GT(run_phases(2), regret_bytes_min) << "nothing had to go";
+  ASSERT_GT(run_phases(2), refault_bytes_min) << "nothing had to go";
   EXPECT_LT(run_phases(8), full_bytes / 8);
 }
 
