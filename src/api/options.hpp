@@ -36,7 +36,7 @@ inline int set_option(const char* name, const char* value) noexcept {
       break;
   }
   const bool is_limit = row->id == OptionId::limit_soft || row->id == OptionId::limit_hard;
-  // Both: one that the other had pressed down comes back with it.
+  // Both: one that the other had asked_to_reclaim down comes back with it.
   if (is_limit) limits.set(effective_limits(options, machine));
   return 0;
 }

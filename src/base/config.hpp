@@ -176,8 +176,8 @@ inline constexpr uint64_t light_purge_ns = 100'000;
 inline constexpr size_t light_piece_bytes_max = 64 * mib;
 // What slabs keep is given back under pressure at once, by who allocates or frees in pieces that
 // take a fraction of a millisecond. Where that finds little, it is tried again after this long.
-inline constexpr size_t relieve_bytes_max = 512 * kib;
-inline constexpr uint64_t relieve_pause_ms = 20;
+inline constexpr size_t reclaim_bytes_max = 512 * kib;
+inline constexpr uint64_t reclaim_pause_ms = 20;
 // Giving back is refaulted where blocks were taken from this part of what went within a moment, if
 // that was much; more may be kept for a while then (space/refault.hpp).
 inline constexpr uint64_t refault_moment_ms = 100;

@@ -16,7 +16,7 @@ namespace talus {
 TALUS_HOOK void start_helper() noexcept;
 // Defined in heap/release.hpp: too much is free and touched, or the soft limit is near: gives back
 // what slabs keep. No lock is held.
-TALUS_HOOK void relieve() noexcept;
+TALUS_HOOK void reclaim() noexcept;
 
 struct Offer {
   Atomic<bool> is_much;    // there is enough to give back to start a helper
@@ -37,7 +37,7 @@ TALUS_SLOW void tell_free_bytes(Heap& heap) noexcept {
     heap.taken_back_bytes = 0;
   }
   if (!is_more) return;
-  if (space.excess_bytes(held, Patience::of_program) >= surplus_bytes_min) space.press();
+  if (space.excess_bytes(held, Patience::of_program) >= surplus_bytes_min) space.ask_to_reclaim();
 }
 // The same when it became much more or much less.
 TALUS_FAST void note_free_bytes(Heap& heap) noexcept {
@@ -68,7 +68,7 @@ inline void offer_if_much(Heap& heap) noexcept {
 // Under the space lock, after a range was given.
 inline void offer_if_dirty(Locked& held) noexcept {
   if (space.dirty_bytes() < offer_bytes_min) return;
-  if (space.excess_bytes(held, Patience::of_program) >= surplus_bytes_min) space.press();
+  if (space.excess_bytes(held, Patience::of_program) >= surplus_bytes_min) space.ask_to_reclaim();
   if (!offer.is_served.load_relaxed()) offer.is_much.store_relaxed(true);  // [hint]
 }
 
@@ -81,7 +81,7 @@ TALUS_USUAL void offer_caches() noexcept {
 
 // At the end of slow paths, outside all locks.
 TALUS_FAST void offer_work() noexcept {
-  if (TALUS_UNLIKELY(space.is_pressed())) relieve();
+  if (TALUS_UNLIKELY(space.is_asked_to_reclaim())) reclaim();
   if (TALUS_LIKELY(!offer.is_much.load_relaxed())) return;  // [hint]
   if (!offer.is_served.load_relaxed()) start_helper();      // [hint]
 }

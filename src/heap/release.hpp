@@ -94,7 +94,7 @@ inline size_t release_bytes(size_t bytes) noexcept {
 inline size_t excess_in_slabs(Patience patience, size_t bytes_most) noexcept {
   Locked held{space.lock()};
   if (space.excess_bytes(held, patience) >= surplus_bytes_min) {
-    space.relieve_ranges(held, patience, bytes_most);
+    space.reclaim_ranges(held, patience, bytes_most);
   }
   return space.is_above_soft_limit(held) ? SIZE_MAX : space.excess_bytes(held, patience);
 }
@@ -105,17 +105,17 @@ struct VainRelief {
   Atomic<uint64_t> ms;    // when
   Atomic<size_t> excess;  // what was too much then
 };
-inline VainRelief vain_relief;
+inline VainRelief futile_reclaim;
 
 // Was it in vain a moment ago, and nothing has come since that would make it worth another try?
 inline bool is_in_vain(size_t excess, uint64_t now_ms) noexcept {
-  const size_t before = vain_relief.excess.load_relaxed();  // [hint]
-  const bool is_more = excess > before && excess - before >= relieve_bytes_max;
-  return !is_more && now_ms < vain_relief.ms.load_relaxed() + relieve_pause_ms;  // [hint]
+  const size_t before = futile_reclaim.excess.load_relaxed();  // [hint]
+  const bool is_more = excess > before && excess - before >= reclaim_bytes_max;
+  return !is_more && now_ms < futile_reclaim.ms.load_relaxed() + reclaim_pause_ms;  // [hint]
 }
 
 // Gives back what slabs keep beyond the bound, at most about `bytes_most`. Was it too much?
-inline bool relieve_slabs(Patience patience, size_t bytes_most) noexcept {
+inline bool reclaim_slabs(Patience patience, size_t bytes_most) noexcept {
   space.relax();
   const size_t excess = excess_in_slabs(patience, bytes_most);
   if (excess < surplus_bytes_min) return false;
@@ -127,20 +127,20 @@ inline bool relieve_slabs(Patience patience, size_t bytes_most) noexcept {
     if (purged < wanted) purged += purge_holes(heap, wanted - purged, SlabAge::any);
   });
   Locked held{space.lock()};
-  space.note_relief(held, purged);
+  space.note_reclaim(held, purged);
   if (purged < wanted / 2) {
     if (space.may_give_up_huge(held)) {
       // Much of it lies in huge pages. Who keeps beyond the bound what was not in use of late does
-      // not fill them; the next relief finds their holes.
+      // not fill them; the next reclaim finds their holes.
       space.give_up_huge(held);
-      space.press();
+      space.ask_to_reclaim();
       return true;
     }
-    vain_relief.excess.store_relaxed(excess);  // [hint]
-    vain_relief.ms.store_relaxed(now);         // [hint]
+    futile_reclaim.excess.store_relaxed(excess);  // [hint]
+    futile_reclaim.ms.store_relaxed(now);         // [hint]
     space.trim(held, SIZE_MAX);  // where huge pages stay, what was never handed out of them
   } else if (patience == Patience::of_program && excess > purged) {
-    space.press();
+    space.ask_to_reclaim();
   }
   return true;
 }
@@ -151,7 +151,7 @@ inline bool relieve_slabs(Patience patience, size_t bytes_most) noexcept {
 TALUS_USUAL void gather_blocks() noexcept {
   static Atomic<uint64_t> gathered_ms;
   const uint64_t now_ms = os::System::now_ms();
-  if (now_ms < gathered_ms.load_relaxed() + relieve_pause_ms) return;  // [hint]
+  if (now_ms < gathered_ms.load_relaxed() + reclaim_pause_ms) return;  // [hint]
   gathered_ms.store_relaxed(now_ms);                                   // [hint]
   if (ThreadCache* cache = existing_cache()) {
     const Working working{*cache};
@@ -159,8 +159,8 @@ TALUS_USUAL void gather_blocks() noexcept {
   }
 }
 
-TALUS_HOOK void relieve() noexcept {
-  if (relieve_slabs(Patience::of_program, relieve_bytes_max)) gather_blocks();
+TALUS_HOOK void reclaim() noexcept {
+  if (reclaim_slabs(Patience::of_program, reclaim_bytes_max)) gather_blocks();
 }
 
 // Called when an allocation failed. First all that is free is released, if that was not tried a

@@ -123,13 +123,13 @@ inline void judge_huge_pages(const SweepTally& tally) noexcept {
 }
 
 // What is free and touched beyond the bound goes at once, from slabs that still change, too.
-inline void relieve_if_much() noexcept {
+inline void reclaim_if_much() noexcept {
   {
     Locked held{space.lock()};
     const size_t excess = space.excess_bytes(held, Patience::of_helper);
-    if (excess < surplus_bytes_min && !space.is_pressed()) return;
+    if (excess < surplus_bytes_min && !space.is_asked_to_reclaim()) return;
   }
-  relieve_slabs(Patience::of_helper, SIZE_MAX);
+  reclaim_slabs(Patience::of_helper, SIZE_MAX);
 }
 
 // Others need the memory more: all that is free goes, but what threads hold.
@@ -150,7 +150,7 @@ TALUS_USUAL void sweep_once(uint64_t turns, SweepTally& tally) noexcept {
   for_each_heap_and_instance([&](Heap& heap) noexcept { sweep_heap(heap, turns, tally); });
   sweep_caches(tally);
   judge_huge_pages(tally);
-  relieve_if_much();
+  reclaim_if_much();
   tally.left += tally.free_in_slabs;
   Locked held{space.lock()};
   tally.left += space.dirty_bytes();

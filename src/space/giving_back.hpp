@@ -53,7 +53,9 @@ class GivingBack : public NodeSupply {
   void end_move(Locked&, size_t bytes) noexcept { retention_.end_move(bytes); }
   // In the child of a fork: who moved does not exist.
   void forget_moves(Locked&) noexcept { retention_.forget_moves(); }
-  void note_relief(Locked&, size_t bytes) noexcept { retention_.note_relief(bytes, dirty_bytes()); }
+  void note_reclaim(Locked&, size_t bytes) noexcept {
+    retention_.note_reclaim(bytes, dirty_bytes());
+  }
   void note_taken_back(Locked&, size_t bytes) noexcept {
     retention_.note_taken_back(bytes);
     taken_back_bytes_ += bytes;
@@ -61,7 +63,7 @@ class GivingBack : public NodeSupply {
   // So far, blocks were taken from so many bytes of slabs that had gone.
   size_t taken_back_bytes(Locked&) const noexcept { return taken_back_bytes_; }
   // Gives back what may not be kept of the dirty ranges, at most about `bytes_most`.
-  void relieve_ranges(Locked& held, Patience patience, size_t bytes_most) noexcept {
+  void reclaim_ranges(Locked& held, Patience patience, size_t bytes_most) noexcept {
     const size_t most = retention_.dirty_bytes_max(counters_.given_bytes, patience);
     if (dirty_bytes() <= most) return;
     const size_t excess = dirty_bytes() - most;
@@ -76,9 +78,11 @@ class GivingBack : public NodeSupply {
     return counters_.given_bytes + dirty_bytes() > soft_limit();
   }
   // Somebody met the soft limit, or too much is kept.
-  bool is_pressed() const noexcept { return shared_is_pressed_.load_relaxed(); }  // [hint]
-  void press() noexcept { shared_is_pressed_.store_relaxed(true); }               // [hint]
-  void relax() noexcept { shared_is_pressed_.store_relaxed(false); }              // [hint]
+  bool is_asked_to_reclaim() const noexcept {
+    return shared_is_asked_to_reclaim_.load_relaxed();
+  }                                                                                    // [hint]
+  void ask_to_reclaim() noexcept { shared_is_asked_to_reclaim_.store_relaxed(true); }  // [hint]
+  void relax() noexcept { shared_is_asked_to_reclaim_.store_relaxed(false); }          // [hint]
 
   bool may_give_up_huge(Locked&) const noexcept { return arenas_.may_give_up_huge(); }
   // What lies free behind the users of huge pages goes; it could not be told from clean ranges
@@ -118,7 +122,7 @@ class GivingBack : public NodeSupply {
     const size_t given = counters_.given_bytes + slices * slice_bytes;
     if (TALUS_LIKELY(given + dirty_bytes() <= soft)) return;
     trim_unless_refused(held, given < soft ? soft - given : 0);
-    press();  // slabs may have pages to give, too
+    ask_to_reclaim();  // slabs may have pages to give, too
   }
   // The same after a range was given; a part of the limit at a time, because each call costs.
   void keep_soft_limit_nearly(Locked& held) noexcept {
@@ -262,7 +266,7 @@ class GivingBack : public NodeSupply {
     purge.range = nullptr;
   }
 
-  Atomic<bool> shared_is_pressed_;
+  Atomic<bool> shared_is_asked_to_reclaim_;
   uint64_t refused_ms_ = 0;
   uint64_t refusals_since_ms_ = 0;
   uint8_t refusals_turn_ = 1;

@@ -45,7 +45,7 @@ class Retention {
   }
 
   // Of what slabs kept, so many bytes went because they were too much ...
-  void note_relief(size_t bytes, size_t dirty) noexcept {
+  void note_reclaim(size_t bytes, size_t dirty) noexcept {
     refault_.note_given(bytes, bytes + free_in_slabs_ + dirty, os::System::now_ms());
   }
   // ... and blocks were taken from so many that had gone.

@@ -119,12 +119,12 @@ TEST_F(GatherTest, ListsGoHomeBeyondTheBoundAndNotAgainAtOnce) {
     if (i % 8 != 0) release(blocks[i]);
   }
   release(allocate(64));
-  usleep(2 * relieve_pause_ms * 1000);
+  usleep(2 * reclaim_pause_ms * 1000);
   ASSERT_GT(listed_blocks(64), 0u);
-  relieve();
+  reclaim();
   EXPECT_EQ(listed_blocks(64), 0u);
   release(allocate(64));
-  relieve();
+  reclaim();
   EXPECT_GT(listed_blocks(64), 0u);
   for (size_t i = 0; i < blocks.size(); i += 8) release(blocks[i]);
 }

@@ -210,33 +210,33 @@ TEST_F(SweepTest, WhatOthersFreedIsOfferedByThem) {
   neighbour.run([&] {
     give(blocks, 64);  // no slab becomes empty
     EXPECT_TRUE(offer.is_much.load_relaxed());
-    space.press();
+    space.ask_to_reclaim();
     for (size_t i = 0; i < blocks.size(); i += 64) release(blocks[i]);
-    EXPECT_FALSE(space.is_pressed()) << "who delivers looks if there is something to do";
+    EXPECT_FALSE(space.is_asked_to_reclaim()) << "who delivers looks if there is something to do";
   });
 }
 
 // Runs call(), which takes a slow path, after it became known that too much is free.
 template <typename Call>
-auto after_press(const char* name, Call call) {
-  space.press();
+auto after_asking(const char* name, Call call) {
+  space.ask_to_reclaim();
   const auto answer = call();
-  EXPECT_FALSE(space.is_pressed()) << name;
+  EXPECT_FALSE(space.is_asked_to_reclaim()) << name;
   return answer;
 }
 
 TEST_F(SweepTest, EverySlowPathLooksIfTooMuchIsFree) {
   constexpr size_t large = 3 * mib;
-  void* zeroed = after_press("calloc", [] { return api::calloc(1, large); });
-  void* whole = after_press("calloc_whole", [] { return api::calloc_whole(16, 1, large); });
-  void* aligned = after_press("aligned_alloc", [] { return api::aligned_alloc(4096, large); });
-  void* at = after_press("memalign_at", [] { return api::memalign_at(4096, 16, large); });
-  zeroed = after_press("grows", [=] { return api::realloc(zeroed, 4 * large); });
-  zeroed = after_press("becomes small", [=] { return api::realloc(zeroed, 100); });
-  at = after_press("moves", [=] { return api::aligned_realloc(at, 8192, large); });
-  after_press("shrinks in place", [=] { return api::expand_in_place(whole, large / 2); });
-  talus_heap* heap = after_press("heap_new", [] { return api::heap_new(nullptr); });
-  after_press("heap_malloc", [=] { return api::heap_malloc(heap, 100); });
+  void* zeroed = after_asking("calloc", [] { return api::calloc(1, large); });
+  void* whole = after_asking("calloc_whole", [] { return api::calloc_whole(16, 1, large); });
+  void* aligned = after_asking("aligned_alloc", [] { return api::aligned_alloc(4096, large); });
+  void* at = after_asking("memalign_at", [] { return api::memalign_at(4096, 16, large); });
+  zeroed = after_asking("grows", [=] { return api::realloc(zeroed, 4 * large); });
+  zeroed = after_asking("becomes small", [=] { return api::realloc(zeroed, 100); });
+  at = after_asking("moves", [=] { return api::aligned_realloc(at, 8192, large); });
+  after_asking("shrinks in place", [=] { return api::expand_in_place(whole, large / 2); });
+  talus_heap* heap = after_asking("heap_new", [] { return api::heap_new(nullptr); });
+  after_asking("heap_malloc", [=] { return api::heap_malloc(heap, 100); });
   api::heap_destroy(heap);
   for (void* block : {zeroed, whole, aligned, at}) release(block);
   EXPECT_EQ(test::live_bytes(), 0u);
