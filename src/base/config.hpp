@@ -168,7 +168,7 @@ inline constexpr size_t surplus_bytes_min = 64 * kib;
 // handler that always says "again" is believed so many times.
 inline constexpr uint64_t find_memory_pause_ms = 100;
 inline constexpr unsigned find_memory_attempts = 1000;
-// The most that urgent purging gives to the kernel in one call. While that lasts, another thread's
+// The most that forced purging gives to the kernel in one call. While that lasts, another thread's
 // malloc_trim does not find these bytes and returns before they are gone.
 inline constexpr size_t urgent_piece_bytes = 4 * mib;
 // ... unless the calls before were that quick: then twice as much, and so on up to this.

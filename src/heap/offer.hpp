@@ -37,7 +37,7 @@ TALUS_SLOW void tell_free_bytes(Heap& heap) noexcept {
     heap.taken_back_bytes = 0;
   }
   if (!is_more) return;
-  if (space.excess_bytes(held, Patience::of_program) >= surplus_bytes_min) space.ask_to_reclaim();
+  if (space.excess_bytes(held, Reclaimer::caller) >= surplus_bytes_min) space.ask_to_reclaim();
 }
 // The same when it became much more or much less.
 TALUS_FAST void note_free_bytes(Heap& heap) noexcept {
@@ -68,7 +68,7 @@ inline void offer_if_much(Heap& heap) noexcept {
 // Under the space lock, after a range was given.
 inline void offer_if_dirty(Locked& held) noexcept {
   if (space.dirty_bytes() < offer_bytes_min) return;
-  if (space.excess_bytes(held, Patience::of_program) >= surplus_bytes_min) space.ask_to_reclaim();
+  if (space.excess_bytes(held, Reclaimer::caller) >= surplus_bytes_min) space.ask_to_reclaim();
   if (!offer.is_served.load_relaxed()) offer.is_much.store_relaxed(true);  // [hint]
 }
 

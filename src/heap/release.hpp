@@ -91,12 +91,12 @@ inline size_t release_bytes(size_t bytes) noexcept {
 
 // What is free and touched beyond the bound, or beyond the soft limit (then all of it), after
 // ranges went as far as they may not stay.
-inline size_t excess_in_slabs(Patience patience, size_t bytes_most) noexcept {
+inline size_t excess_in_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
   Locked held{space.lock()};
-  if (space.excess_bytes(held, patience) >= surplus_bytes_min) {
-    space.reclaim_ranges(held, patience, bytes_most);
+  if (space.excess_bytes(held, reclaimer) >= surplus_bytes_min) {
+    space.reclaim_ranges(held, reclaimer, bytes_most);
   }
-  return space.is_above_soft_limit(held) ? SIZE_MAX : space.excess_bytes(held, patience);
+  return space.is_above_soft_limit(held) ? SIZE_MAX : space.excess_bytes(held, reclaimer);
 }
 
 // The last time that giving back what slabs keep found little: live blocks lie everywhere between
@@ -115,9 +115,9 @@ inline bool is_in_vain(size_t excess, uint64_t now_ms) noexcept {
 }
 
 // Gives back what slabs keep beyond the bound, at most about `bytes_most`. Was it too much?
-inline bool reclaim_slabs(Patience patience, size_t bytes_most) noexcept {
+inline bool reclaim_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
   space.relax();
-  const size_t excess = excess_in_slabs(patience, bytes_most);
+  const size_t excess = excess_in_slabs(reclaimer, bytes_most);
   if (excess < surplus_bytes_min) return false;
   const uint64_t now = os::System::now_ms();
   if (is_in_vain(excess, now)) return true;
@@ -139,7 +139,7 @@ inline bool reclaim_slabs(Patience patience, size_t bytes_most) noexcept {
     futile_reclaim.excess.store_relaxed(excess);  // [hint]
     futile_reclaim.ms.store_relaxed(now);         // [hint]
     space.trim(held, SIZE_MAX);  // where huge pages stay, what was never handed out of them
-  } else if (patience == Patience::of_program && excess > purged) {
+  } else if (reclaimer == Reclaimer::caller && excess > purged) {
     space.ask_to_reclaim();
   }
   return true;
@@ -160,7 +160,7 @@ TALUS_USUAL void gather_blocks() noexcept {
 }
 
 TALUS_HOOK void reclaim() noexcept {
-  if (reclaim_slabs(Patience::of_program, reclaim_bytes_max)) gather_blocks();
+  if (reclaim_slabs(Reclaimer::caller, reclaim_bytes_max)) gather_blocks();
 }
 
 // Called when an allocation failed. First all that is free is released, if that was not tried a

@@ -126,10 +126,10 @@ inline void judge_huge_pages(const SweepTally& tally) noexcept {
 inline void reclaim_if_much() noexcept {
   {
     Locked held{space.lock()};
-    const size_t excess = space.excess_bytes(held, Patience::of_helper);
+    const size_t excess = space.excess_bytes(held, Reclaimer::background);
     if (excess < surplus_bytes_min && !space.is_asked_to_reclaim()) return;
   }
-  reclaim_slabs(Patience::of_helper, SIZE_MAX);
+  reclaim_slabs(Reclaimer::background, SIZE_MAX);
 }
 
 // Others need the memory more: all that is free goes, but what threads hold.

@@ -27,16 +27,17 @@ class GivingBack : public NodeSupply {
   }
   size_t trim_unless_refused(Locked& held, size_t keep_bytes) noexcept {
     purge_rests_of_huge(held);
-    return dirty_bytes() > keep_bytes ? purge(held, dirty_bytes() - keep_bytes, Haste::urgent) : 0;
+    return dirty_bytes() > keep_bytes ? purge(held, dirty_bytes() - keep_bytes, PurgeMode::forced)
+                                      : 0;
   }
 
   // The same with all of them, and huge pages keep what is resident behind their users.
-  void give_back_dirty(Locked& held) noexcept { purge(held, dirty_bytes(), Haste::urgent); }
+  void give_back_dirty(Locked& held) noexcept { purge(held, dirty_bytes(), PurgeMode::forced); }
 
   // What the helper does each time: gives surplus back. Returns bytes purged.
   size_t give_back_surplus(Locked& held, uint64_t turns) noexcept {
     const size_t surplus = retention_.turn(turns, counters_.given_bytes, dirty_bytes());
-    return surplus != 0 ? purge(held, surplus, Haste::patient) : 0;
+    return surplus != 0 ? purge(held, surplus, PurgeMode::background) : 0;
   }
 
   // What is free and touched, and nobody needed lately.
@@ -63,15 +64,15 @@ class GivingBack : public NodeSupply {
   // So far, blocks were taken from so many bytes of slabs that had gone.
   size_t taken_back_bytes(Locked&) const noexcept { return taken_back_bytes_; }
   // Gives back what may not be kept of the dirty ranges, at most about `bytes_most`.
-  void reclaim_ranges(Locked& held, Patience patience, size_t bytes_most) noexcept {
-    const size_t most = retention_.dirty_bytes_max(counters_.given_bytes, patience);
+  void reclaim_ranges(Locked& held, Reclaimer reclaimer, size_t bytes_most) noexcept {
+    const size_t most = retention_.dirty_bytes_max(counters_.given_bytes, reclaimer);
     if (dirty_bytes() <= most) return;
     const size_t excess = dirty_bytes() - most;
-    purge(held, excess < bytes_most ? excess : bytes_most, Haste::urgent);
+    purge(held, excess < bytes_most ? excess : bytes_most, PurgeMode::forced);
   }
   // So much more is free and touched than may be.
-  size_t excess_bytes(Locked&, Patience patience) const noexcept {
-    return retention_.excess_bytes(counters_.given_bytes, dirty_bytes(), patience);
+  size_t excess_bytes(Locked&, Reclaimer reclaimer) const noexcept {
+    return retention_.excess_bytes(counters_.given_bytes, dirty_bytes(), reclaimer);
   }
   // Does the soft limit ask for all that is free?
   bool is_above_soft_limit(Locked&) const noexcept {
@@ -113,8 +114,8 @@ class GivingBack : public NodeSupply {
  protected:
   // Gives back what is more than may be kept while so much is given.
   TALUS_USUAL void keep_bound(Locked& held, size_t given) noexcept {
-    const size_t most = retention_.dirty_bytes_max(given, Patience::of_program);
-    if (dirty_bytes() > most) purge(held, dirty_bytes() - most, Haste::urgent);
+    const size_t most = retention_.dirty_bytes_max(given, Reclaimer::caller);
+    if (dirty_bytes() > most) purge(held, dirty_bytes() - most, PurgeMode::forced);
   }
   // Above the soft limit, pages are given back before new ones are touched.
   void keep_soft_limit(Locked& held, size_t slices) noexcept {
@@ -165,14 +166,14 @@ class GivingBack : public NodeSupply {
   }
 
   // Purges at least that much of the dirty ranges if there is, oldest first. Returns bytes purged.
-  TALUS_USUAL size_t purge(Locked& held, size_t bytes_wanted, Haste haste) noexcept {
+  TALUS_USUAL size_t purge(Locked& held, size_t bytes_wanted, PurgeMode mode) noexcept {
     const uint64_t begun_ms = os::System::now_ms();
     if (!arenas_.may_purge() || begun_ms < refused_ms_ + refusal_pause_ms) return 0;
     if (begun_ms - refusals_since_ms_ >= refusal_memory_ms) begin_refusals(begun_ms);
     size_t purged = 0;
     // Ranges that are left alone become the newest: stop before meeting them again.
     size_t left_alone = 0, refusals = 0;
-    PurgePace pace{haste, os::System::now_ns()};
+    PurgePace pace{mode, os::System::now_ns()};
     while (purged < bytes_wanted && purger_count_ < purgers_max && supply_nodes()) {
       if (oldest() == nullptr) break;
       FreeRange& from = *oldest();

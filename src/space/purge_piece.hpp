@@ -2,7 +2,7 @@
 // space/purge_piece: what of a dirty range to give to the kernel next.
 //
 // Owns: the sizes of the pieces. Patient purging takes a huge page or less, so that the kernel is
-// never busy for long, and tears none; urgent purging takes more in one call, and twice as much in
+// never busy for long, and tears none; forced purging takes more in one call, and twice as much in
 // the next as long as the kernel finds little to do there: where few pages were ever touched, the
 // calls are what costs. Where the kernel refuses (pages that a program locked in memory, and freed)
 // the next piece is half as large, down to a slice, so that all the rest goes. A slice that is
@@ -24,11 +24,11 @@ struct PurgePiece {
 // How much one call may take.
 class PurgePace {
  public:
-  PurgePace(Haste haste, uint64_t now_ns) noexcept : haste_{haste}, last_ns_{now_ns} {}
+  PurgePace(PurgeMode mode, uint64_t now_ns) noexcept : mode_{mode}, last_ns_{now_ns} {}
 
-  Haste haste() const noexcept { return haste_; }
+  PurgeMode mode() const noexcept { return mode_; }
   size_t piece_bytes(size_t bytes_wanted) const noexcept {
-    if (haste_ == Haste::patient) return most_ < arena_alignment ? most_ : arena_alignment;
+    if (mode_ == PurgeMode::background) return most_ < arena_alignment ? most_ : arena_alignment;
     const size_t bytes = round_up(bytes_wanted, arena_alignment);
     return bytes < most_ ? bytes : most_;
   }
@@ -60,7 +60,7 @@ class PurgePace {
   }
 
  private:
-  Haste haste_;
+  PurgeMode mode_;
   uint64_t last_ns_;
   size_t most_ = urgent_piece_bytes;
   uintptr_t refused_ = 0;      // where the last refused piece began; 0: none was
@@ -72,19 +72,19 @@ inline PurgePiece choose_piece(const FreeRange& range, size_t bytes_wanted, cons
                                bool is_huge) noexcept {
   uintptr_t end = pace.end_in(range);
   if (end == range.base) return {};
-  const Haste haste = pace.haste();
+  const PurgeMode mode = pace.mode();
   const size_t most = pace.piece_bytes(bytes_wanted);
   uintptr_t base = most < arena_alignment
                        ? end - most
                        : round_down(end - 1, arena_alignment) - (most - arena_alignment);
-  if (haste == Haste::patient && is_huge && !pace.was_refused_in_place(end)) {
+  if (mode == PurgeMode::background && is_huge && !pace.was_refused_in_place(end)) {
     end = round_down(end, arena_alignment);
     base = end - arena_alignment;
     if (end <= range.base || base < range.base) return {};
   } else {
     if (base < range.base || base > end) base = range.base;
-    // Patient purging leaves what is in use; urgent purging saves calls.
-    const bool is_exact = haste == Haste::patient && end - base > bytes_wanted;
+    // Patient purging leaves what is in use; forced purging saves calls.
+    const bool is_exact = mode == PurgeMode::background && end - base > bytes_wanted;
     if (is_exact) base = end - round_up(bytes_wanted, slice_bytes);
   }
   return PurgePiece{base, (end - base) / slice_bytes};

@@ -16,8 +16,8 @@ struct Range {
   Zeroed zeroed = Zeroed::no;  // all its bytes read as zero
 };
 
-// Patient purging leaves parts of huge pages alone; urgent purging takes all it finds.
-enum class Haste : uint8_t { patient, urgent };
+// Patient purging leaves parts of huge pages alone; forced purging takes all it finds.
+enum class PurgeMode : uint8_t { background, forced };
 
 // What statistics read; all in bytes but the two counts. Written under the space lock.
 struct SpaceCounters {

@@ -21,7 +21,7 @@ namespace talus {
 
 // Who asks what is too much. What is too much only because time passed is for the helper to give
 // back at first; a turn later the program's own threads do, where they allocate or free.
-enum class Patience : uint8_t { of_helper, of_program };
+enum class Reclaimer : uint8_t { background, caller };
 
 // "Given" are bytes with users, "dirty" those that are free and may be resident. "In use" is what
 // is given, less what slabs have free and what is given twice.
@@ -79,16 +79,16 @@ class Retention {
   }
 
   // Dirty bytes that may be kept. Slabs take their part of it, but for the last sixteenth.
-  size_t dirty_bytes_max(size_t given, Patience patience) const noexcept {
+  size_t dirty_bytes_max(size_t given, Reclaimer reclaimer) const noexcept {
     if (keeps_nothing()) return 0;
     const size_t most = options.retain_bytes - uncounted(options.retain_bytes);
-    const size_t bound = Greater::of(most, wider_bound(given, patience));
+    const size_t bound = Greater::of(most, wider_bound(given, reclaimer));
     return Greater::of(bound > free_in_slabs_ ? bound - free_in_slabs_ : 0, most / 16);
   }
   // So much more is free and touched than may be. Large heaps may keep an eighth in slabs.
-  size_t excess_bytes(size_t given, size_t dirty, Patience patience) const noexcept {
+  size_t excess_bytes(size_t given, size_t dirty, Reclaimer reclaimer) const noexcept {
     const size_t bound = Greater::of(options.retain_bytes, given / 8);
-    const size_t most = Greater::of(bound - uncounted(bound), wider_bound(given, patience));
+    const size_t most = Greater::of(bound - uncounted(bound), wider_bound(given, reclaimer));
     const size_t kept = free_in_slabs_ + dirty;
     return kept > most ? kept - most : 0;
   }
@@ -107,15 +107,15 @@ class Retention {
     return used + (free_in_slabs_ < used / 8 ? free_in_slabs_ : used / 8);
   }
   // Bytes that were in use at the same time as those that are now.
-  size_t used_lately(size_t given, Patience patience) const noexcept {
+  size_t used_lately(size_t given, Reclaimer reclaimer) const noexcept {
     const size_t now = in_use(given);
     size_t most = use_mark_.most();
-    if (patience == Patience::of_program) most = Greater::of(most, most_before_turn_);
+    if (reclaimer == Reclaimer::caller) most = Greater::of(most, most_before_turn_);
     return most > now ? most - now : 0;
   }
   // What may be kept, whatever the bound is. Where nothing may, nothing is refaulted.
-  size_t wider_bound(size_t given, Patience patience) const noexcept {
-    const size_t used = used_lately(given, patience);
+  size_t wider_bound(size_t given, Reclaimer reclaimer) const noexcept {
+    const size_t used = used_lately(given, reclaimer);
     return keeps_nothing() ? used : Greater::of(used, refaulted());
   }
   // Where slabs keep much, threads hold some of it in their lists, and the first touch of a huge

@@ -68,7 +68,7 @@ class Space : public GivingBack {
       }
       fit = find(wanted);
       // Ranges that only differ in their pages may make room together.
-      if (fit == nullptr && !grow(wanted, filling)) purge(held, dirty_bytes(), Haste::urgent);
+      if (fit == nullptr && !grow(wanted, filling)) purge(held, dirty_bytes(), PurgeMode::forced);
       // The lock was given up in between: others may have used what was set aside. Before find(),
       // because setting aside may itself take from a free range.
       if (!supply_nodes() || !is_within_limit(slices)) return {};
@@ -162,7 +162,7 @@ class Space : public GivingBack {
     arenas_.end_use(base, base + slices * slice_bytes, touched);
     insert(base, slices, touched ? RangeState::dirty : RangeState::clean);
     if (!touched) return;
-    if (surplus != 0) purge(held, surplus, Haste::patient);
+    if (surplus != 0) purge(held, surplus, PurgeMode::background);
     keep_bound(held, counters_.given_bytes);
     keep_soft_limit_nearly(held);
   }

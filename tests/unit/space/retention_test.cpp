@@ -24,12 +24,12 @@ TEST_F(RetentionTest, WhatSlabsKeepIsNotInUse) {
   retention.note(64 * mib, 0);
   retention.add_free_in_slabs(128 * mib, 192 * mib);
   retention.note(192 * mib, 0);
-  EXPECT_EQ(retention.excess_bytes(192 * mib, 0, Patience::of_program), (128 - 52) * mib);
-  EXPECT_LT(retention.dirty_bytes_max(192 * mib, Patience::of_program), 4 * mib);
+  EXPECT_EQ(retention.excess_bytes(192 * mib, 0, Reclaimer::caller), (128 - 52) * mib);
+  EXPECT_LT(retention.dirty_bytes_max(192 * mib, Reclaimer::caller), 4 * mib);
   // They become free ranges: these were not in use a moment ago either.
   retention.add_free_in_slabs(0 - 128 * mib, 64 * mib);
-  EXPECT_EQ(retention.dirty_bytes_max(64 * mib, Patience::of_program), 64 * mib);
-  EXPECT_EQ(retention.excess_bytes(64 * mib, 128 * mib, Patience::of_program), 64 * mib);
+  EXPECT_EQ(retention.dirty_bytes_max(64 * mib, Reclaimer::caller), 64 * mib);
+  EXPECT_EQ(retention.excess_bytes(64 * mib, 128 * mib, Reclaimer::caller), 64 * mib);
 }
 
 // The kernel moves 100 MiB to a range of 125: never were more than 125 in use.
@@ -39,10 +39,10 @@ TEST_F(RetentionTest, WhatMovesIsInUseOnce) {
   retention.note(100 * mib, 0);
   retention.begin_move(100 * mib);
   retention.note(225 * mib, 0);
-  EXPECT_EQ(retention.dirty_bytes_max(225 * mib, Patience::of_program), 16 * mib);
+  EXPECT_EQ(retention.dirty_bytes_max(225 * mib, Reclaimer::caller), 16 * mib);
   retention.end_move(100 * mib);
-  EXPECT_EQ(retention.dirty_bytes_max(125 * mib, Patience::of_program), 16 * mib);
-  EXPECT_EQ(retention.dirty_bytes_max(50 * mib, Patience::of_program), 75 * mib);
+  EXPECT_EQ(retention.dirty_bytes_max(125 * mib, Reclaimer::caller), 16 * mib);
+  EXPECT_EQ(retention.dirty_bytes_max(50 * mib, Reclaimer::caller), 75 * mib);
 }
 
 // What is too much only because time passed is the helper's for one turn.
@@ -51,13 +51,13 @@ TEST_F(RetentionTest, TheHelperComesFirst) {
   Retention retention;
   retention.note(512 * mib, 0);
   for (size_t turn = 0; turn <= LowMark::turns_kept; turn++) {
-    EXPECT_EQ(retention.excess_bytes(0, 512 * mib, Patience::of_helper), 0u) << turn;
+    EXPECT_EQ(retention.excess_bytes(0, 512 * mib, Reclaimer::background), 0u) << turn;
     retention.turn(1, 0, 512 * mib);
   }
-  EXPECT_EQ(retention.excess_bytes(0, 512 * mib, Patience::of_helper), 448 * mib);
-  EXPECT_EQ(retention.excess_bytes(0, 512 * mib, Patience::of_program), 0u);
+  EXPECT_EQ(retention.excess_bytes(0, 512 * mib, Reclaimer::background), 448 * mib);
+  EXPECT_EQ(retention.excess_bytes(0, 512 * mib, Reclaimer::caller), 0u);
   retention.turn(1, 0, 512 * mib);
-  EXPECT_EQ(retention.excess_bytes(0, 512 * mib, Patience::of_program), 448 * mib);
+  EXPECT_EQ(retention.excess_bytes(0, 512 * mib, Reclaimer::caller), 448 * mib);
 }
 
 }  // namespace

@@ -302,7 +302,7 @@ TEST_F(SpaceTest, MuchIsGivenBackInFewCalls) {
 }
 
 TEST(PurgePace, TakesTwiceAsMuchWhileTheKernelIsQuick) {
-  PurgePace pace{Haste::urgent, 1000};
+  PurgePace pace{PurgeMode::forced, 1000};
   uint64_t now = 1000;
   const auto pass = [&](uint64_t ns) {
     now += ns;
@@ -318,7 +318,7 @@ TEST(PurgePace, TakesTwiceAsMuchWhileTheKernelIsQuick) {
   EXPECT_EQ(pass(light_purge_ns), urgent_piece_bytes) << "there was much to do";
   pace.note_call(slice_bytes, ++now);
   EXPECT_EQ(pace.piece_bytes(SIZE_MAX / 2), urgent_piece_bytes) << "a small piece says nothing";
-  pace = PurgePace{Haste::patient, now};
+  pace = PurgePace{PurgeMode::background, now};
   EXPECT_EQ(pass(1), arena_alignment);
 }
 
