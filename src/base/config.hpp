@@ -110,7 +110,7 @@ inline constexpr size_t remote_backlog_bytes_max = 256 * kib;
 inline constexpr size_t remote_backlog_bytes_most = 2 * mib;
 
 // Ids of heaps for threads end below this; from here on they are those of instances, up to the last
-// one that fits a page word and is no context's.
+// one that fits a page-map entry and is no context's.
 inline constexpr size_t heap_count_max = size_t{1} << 10;
 inline constexpr size_t instance_id_max = 0xfffe;
 // Blocks that an instance has ready at most for each class, and their bytes.

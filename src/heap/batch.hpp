@@ -86,8 +86,8 @@ TALUS_SLOW size_t allocate_batch(size_t bytes, size_t count, void** places) noex
   return made;
 }
 
-// How many of the blocks, from the first on, have this page word: same heap, same class.
-inline size_t run_of(PageWord word, void* const* blocks, size_t count) noexcept {
+// How many of the blocks, from the first on, have this page-map entry: same heap, same class.
+inline size_t run_of(PageEntry word, void* const* blocks, size_t count) noexcept {
   if (count > batch_blocks_max) count = batch_blocks_max;
   size_t run = 0;
   for (; run < count; run++) {
@@ -109,7 +109,7 @@ inline void release_one_of(ThreadCache* cache, void* pointer) noexcept {
 TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t count) noexcept {
   void* const first = blocks[0];
   const uintptr_t address = reinterpret_cast<uintptr_t>(first);
-  const PageWord word = page_map.word_anywhere(address);
+  const PageEntry word = page_map.word_anywhere(address);
   if (TALUS_UNLIKELY(word.owner() != cache.id)) {
     release_one_of(&cache, first);
     return 1;

@@ -4,9 +4,9 @@
 //   ThreadContext  | tops of lists | limits of lists | id | operations | class of each size |
 //
 // this_context is never null. It starts at first_context, whose lists are empty and whose id no
-// page word holds: "not initialised" is thus the same test as "list empty" and "owner is another".
-// The same holds for a thread that has died (ended_context) and for a mode: a context with
-// operations.
+// page-map entry holds: "not initialised" is thus the same test as "list empty" and "owner is
+// another". The same holds for a thread that has died (ended_context) and for a mode: a context
+// with operations.
 // Owns: the layout of contexts. Invariant: a context's lists are written by one thread only.
 // Must not know: how threads are born and die (process/ fills in cache_of_new_thread).
 #ifndef TALUS_HEAP_CONTEXT_HPP
@@ -102,7 +102,7 @@ struct alignas(cache_line_bytes) ThreadContext {
   // What tells a block's start from another address in its slab; see is_start_by().
   uint32_t start_factors[factored_class_count] = {};
 
-  static constexpr HeapId owns_nothing = HeapId{0xffff};  // never in a page word
+  static constexpr HeapId owns_nothing = HeapId{0xffff};  // never in a page-map entry
 };
 
 // The page map's tag of a slab: its class.
@@ -163,7 +163,7 @@ template <size_t... Is>
 constexpr ThreadContext make_slow_context(const ContextOperations* does, Indices<Is...>) noexcept {
   return ThreadContext{
       {((void)Is, Atomic<void**>{&no_blocks[2]})...},
-      {},  // read of a context whose id a page word holds; these would be written at start
+      {},  // read of a context whose id a page-map entry holds; these would be written at start
       ThreadContext::owns_nothing,
       {},
       does,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // heap/free: the way of a block back into the heap.
 //
-// release(pointer)                   here        page word, compare owner, push
+// release(pointer)                   here        page-map entry, compare owner, push
 //   -> release_far(pointer, context)    here        null is nothing; beyond the window as above
 //   -> release_other(..., word)      free_slow   a block of another heap: add it to a message
 //   -> release_full(..., index)      free_slow   the list is full, or one for slow paths only; or
@@ -18,8 +18,8 @@
 
 namespace talus {
 
-// Takes back what has this page word.
-TALUS_FAST void release_as(PageWord word, void* pointer, ThreadContext& context) noexcept {
+// Takes back what has this page-map entry.
+TALUS_FAST void release_as(PageEntry word, void* pointer, ThreadContext& context) noexcept {
   // leaves: null, remote, large, nobody's, uninitialised, dead, a mode
   if (TALUS_UNLIKELY(word.owner() != context.id)) return release_other(pointer, context, word);
   const size_t index = word.tag();

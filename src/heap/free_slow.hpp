@@ -25,7 +25,7 @@ TALUS_SLOW void flush_some(ThreadCache& cache, ClassId id) noexcept {
   send_home(cache, id, flushed, remote_backlog_bytes_max);
 }
 
-// Reports what starts no block of its slab, with the slab's page word.
+// Reports what starts no block of its slab, with the slab's page-map entry.
 TALUS_FAST void refuse_inside(const void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   static_cast<const Slab*>(page_map.descriptor_of_owned(address))->prove(pointer);
@@ -57,7 +57,7 @@ inline bool keeps_freed_blocks() noexcept {
 // Takes a block back by way of a cache (null: the thread has none) without telling any mode.
 TALUS_USUAL void release_plain(ThreadCache* cache, void* pointer) noexcept {
   if (TALUS_UNLIKELY(cache == nullptr) && keeps_freed_blocks()) return;
-  const PageWord word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
+  const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
   if (word.is_large()) return release_large(cache, pointer, word);
   if (is_special(word)) return release_special(pointer);
   if (cache == nullptr) return release_to_slab(pointer);
@@ -149,7 +149,7 @@ TALUS_NEXT void release_full(void* pointer, ThreadContext& context, size_t index
   release_to_full(pointer, cache, index);  // parameters stay where they are
 }
 
-TALUS_SLOW void release_large_slow(ThreadCache& cache, void* pointer, PageWord word) noexcept {
+TALUS_SLOW void release_large_slow(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
   {
     const Working working{cache};
     release_large(&cache, pointer, word);
@@ -157,7 +157,7 @@ TALUS_SLOW void release_large_slow(ThreadCache& cache, void* pointer, PageWord w
   offer_work();
 }
 
-TALUS_NEXT void release_large_by(ThreadContext& context, void* pointer, PageWord word) noexcept {
+TALUS_NEXT void release_large_by(ThreadContext& context, void* pointer, PageEntry word) noexcept {
   if (TALUS_LIKELY(keep_at_hand(context, pointer, word))) return offer_work();
   if (TALUS_UNLIKELY(context.operations != nullptr)) return release_slow(pointer, context);
   release_large_slow(static_cast<ThreadCache&>(context), pointer, word);
@@ -165,11 +165,11 @@ TALUS_NEXT void release_large_by(ThreadContext& context, void* pointer, PageWord
 
 // Keeps a block of another heap in the list of its class. False: it is of a class or an instance
 // that has no foreign blocks, or the list is full.
-TALUS_FAST bool take_in(ThreadList list, void* pointer, ClassId id, PageWord word) noexcept {
+TALUS_FAST bool take_in(ThreadList list, void* pointer, ClassId id, PageEntry word) noexcept {
   return may_have_foreign(id) && !is_instance(word.owner()) && push_within(list, pointer);
 }
 
-TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageWord word) noexcept {
+TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
   {
     const Working working{cache};
     const ClassId id = class_of_tag(word.tag());
@@ -184,7 +184,7 @@ TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageWord 
 // Keeps a block of another heap, or adds it to its owner's batch, if that takes nothing but a few
 // stores, and calls nothing. What is kept will be handed out here, where it is in the processor's
 // cache.
-TALUS_FAST bool take_in_at_hand(ThreadContext& context, void* pointer, PageWord word) noexcept {
+TALUS_FAST bool take_in_at_hand(ThreadContext& context, void* pointer, PageEntry word) noexcept {
   const BriefWork work{context};
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
   auto& cache = static_cast<ThreadCache&>(context);
@@ -200,8 +200,8 @@ TALUS_FAST bool take_in_at_hand(ThreadContext& context, void* pointer, PageWord 
                      remote_batch_bytes_max);
 }
 
-// A pointer whose page word names another owner than the context.
-TALUS_NEXT void release_other(void* pointer, ThreadContext& context, PageWord word) noexcept {
+// A pointer whose page-map entry names another owner than the context.
+TALUS_NEXT void release_other(void* pointer, ThreadContext& context, PageEntry word) noexcept {
   if (TALUS_UNLIKELY(!word.is_slab())) {
     return word.is_large() ? release_large_by(context, pointer, word)
                            : release_slow(pointer, context);

@@ -83,7 +83,7 @@ struct LargeBlock {
   LargeBlock* next = nullptr;
   // How many lie between base and the block (heap/aligned_at.hpp): less than a slice.
   size_t front_bytes = 0;
-  // In the list of the instance that its page words name, if they name one; under its lock.
+  // In the list of the instance that its page-map entry name, if they name one; under its lock.
   LargeBlock* previous_inside = nullptr;
   LargeBlock* next_inside = nullptr;
 };

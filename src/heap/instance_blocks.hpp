@@ -162,7 +162,7 @@ TALUS_FAST void release_inside(uintptr_t handle, void* pointer, const char* call
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const RegionHeap* region = region_of(handle, call);
   if (TALUS_UNLIKELY(region != nullptr) && region->holds(address)) {
-    if (current_context().operations != nullptr && region->has_page_words) {
+    if (current_context().operations != nullptr && region->has_page_entries) {
       prove_inside(handle, pointer, call);
       tell(pointer);
     }
@@ -171,7 +171,7 @@ TALUS_FAST void release_inside(uintptr_t handle, void* pointer, const char* call
   {
     const Inside inside{handle, call};
     Instance& heap = inside.heap();
-    const PageWord word = page_map.word_anywhere(address);
+    const PageEntry word = page_map.word_anywhere(address);
     if (TALUS_LIKELY(word.owner() == heap.id)) {
       tell(pointer);
       give_block(heap, *static_cast<Slab*>(page_map.descriptor_of_owned(address)), pointer);

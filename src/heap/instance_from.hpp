@@ -13,10 +13,10 @@ namespace talus {
 // The handle of the instance that a block belongs to; 0: none, or it is no block.
 inline uintptr_t instance_of(const void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  PageWord word = page_map.word_anywhere(address);
+  PageEntry word = page_map.word_anywhere(address);
   if (TALUS_UNLIKELY(is_special(word))) {
     const NamedBefore found = named_of_block(pointer);
-    word = PageWord::from_bits(found.word_bits);
+    word = PageEntry::from_bits(found.word_bits);
     if (is_special(word)) {
       auto* block = static_cast<SpecialBlock*>(found.descriptor);
       const bool has_one = block != nullptr && block->operations().instance != nullptr;

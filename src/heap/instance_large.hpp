@@ -66,7 +66,7 @@ inline void forget_moves(InstanceSlot& slot) noexcept {
 }
 
 // Does the word name a large block of the instance?
-inline bool is_large_of(HeapId owner, PageWord word) noexcept {
+inline bool is_large_of(HeapId owner, PageEntry word) noexcept {
   return word.bits() == large_word(owner).bits();
 }
 

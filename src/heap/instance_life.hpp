@@ -235,7 +235,7 @@ inline void retire_instance(HeapId id) noexcept {
 // The same of a region's, without its lock, which looking at a block takes.
 inline void note_region_free(uintptr_t handle, const char* call) noexcept {
   const RegionHeap* region = region_of(handle, call);
-  if (region == nullptr || !region->has_page_words || !is_told_of_frees()) return;
+  if (region == nullptr || !region->has_page_entries || !is_told_of_frees()) return;
   walk_region(handle, call, [](void* block, size_t) noexcept {
     note_free(block);
     return true;

@@ -68,7 +68,7 @@ inline AreaFacts area_at(uintptr_t handle, uintptr_t base, const char* call) noe
   AreaFacts area;
   const Inside inside{handle, call};
   Instance& heap = inside.heap();
-  const PageWord word = page_map.word_of(base);
+  const PageEntry word = page_map.word_of(base);
   if (word.owner() == heap.id) {
     give_ready_back(heap);
     // The slab may have been emptied by that.
@@ -145,7 +145,7 @@ inline bool instance_contains(uintptr_t handle, const void* pointer, const char*
   const RegionHeap* region = inside.slot().region;
   if (region != nullptr && region->holds(address)) return units_of(*region, pointer) != 0;
   const NamedBefore found = named_of_block(pointer);
-  const PageWord word = PageWord::from_bits(found.word_bits);
+  const PageEntry word = PageEntry::from_bits(found.word_bits);
   if (word.owner() == heap.id) {
     const Slab& slab = *static_cast<Slab*>(found.descriptor);
     const size_t offset = address - slab.base;

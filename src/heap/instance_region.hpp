@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // heap/instance_region: instances whose memory a region provides.
 //
-//   free, realloc ...  -> page word: special -> SpecialOperations -> the region, in its instance
+//   free, realloc ...  -> page-map entry: special -> SpecialOperations -> the region, in its
+//   instance
 //   talus_heap_*       -> handle -> slot -> the region
 //
 // A region may outlive its instance (talus_heap_delete): its blocks go on living, and it ends with
@@ -27,7 +28,7 @@ TALUS_FAST RegionHeap* region_of(uintptr_t handle, const char* call) noexcept {
 // heap alone, so modes are told of none.
 inline bool is_nameless(uintptr_t handle, const void* pointer, const char* call) noexcept {
   const RegionHeap* region = region_of(handle, call);
-  return region != nullptr && !region->has_page_words &&
+  return region != nullptr && !region->has_page_entries &&
          region->holds(reinterpret_cast<uintptr_t>(pointer));
 }
 
@@ -111,7 +112,7 @@ inline void* reallocate_in_region(uintptr_t handle, void* pointer, size_t bytes,
   return fresh;
 }
 
-// ---- by the page word
+// ---- by the page-map entry
 
 inline uintptr_t handle_of_region(SpecialBlock& block) noexcept {
   return static_cast<RegionHeap&>(block).handle;

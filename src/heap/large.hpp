@@ -2,7 +2,7 @@
 // heap/large: blocks of their own range of slices.
 //
 // Owns: LargeBlock descriptors, growing and moving. Invariants: the first and last slice of a
-// live or kept block carry PageWord::large() and its descriptor; what lies behind its end was
+// live or kept block carry PageEntry::large() and its descriptor; what lies behind its end was
 // never touched by the program. A block grows into a free neighbour if it can; if not, the kernel
 // moves its pages (no copy, no new pages), and the new range gets head-room, so that a block which
 // keeps growing moves a logarithmic number of times. Called on: any thread. Must not know: slabs.
@@ -28,12 +28,12 @@ inline size_t usable_bytes_of_large(size_t bytes) noexcept {
 }
 
 // The word of a large block's first and last slice says which instance it belongs to, if any.
-constexpr PageWord large_word(HeapId owner) noexcept {
-  return owner == HeapId::nobody ? PageWord::large()
-                                 : PageWord::large(static_cast<uint16_t>(owner));
+constexpr PageEntry large_word(HeapId owner) noexcept {
+  return owner == HeapId::nobody ? PageEntry::large()
+                                 : PageEntry::large(static_cast<uint16_t>(owner));
 }
-constexpr HeapId owner_of_large(PageWord word) noexcept {
-  return word.bits() == PageWord::large().bits() ? HeapId::nobody : HeapId(word.tag());
+constexpr HeapId owner_of_large(PageEntry word) noexcept {
+  return word.bits() == PageEntry::large().bits() ? HeapId::nobody : HeapId(word.tag());
 }
 
 // A descriptor over a new range; null: no memory.
@@ -82,7 +82,7 @@ TALUS_USUAL void give_large(Locked& held, LargeBlock& large, const MovedRange& m
   }
   large = LargeBlock{0, 0, 0, LargeState::unused, large_pool.unused, 0, nullptr, nullptr};
   large_pool.unused = &large;
-  page_map.set_ends(base, slices, PageWord{}, nullptr);
+  page_map.set_ends(base, slices, PageEntry{}, nullptr);
   if (moved.counted_bytes != 0) space.end_move(held, moved.counted_bytes);
   if (clean_slices == slices) return space.give(held, base, slices, false);
   // The clean part first: what may be kept of the rest depends on what is given.
@@ -126,20 +126,20 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
   if (bytes > PTRDIFF_MAX - slice_bytes) return false;
   if (usable_bytes_of_large(bytes) == large.usable_bytes) return true;
   const size_t needed = divide_up(bytes, slice_bytes);
-  const PageWord word = page_map.word_of(large.base);
+  const PageEntry word = page_map.word_of(large.base);
   Locked held{space.lock()};
   if (needed > large.slices) {
     const size_t more = needed - large.slices;
     const uintptr_t end = large.base + large.slices * slice_bytes;
     const Range grown = space.take_at(held, end, more, more + (needed >> headroom_shift));
     if (grown.base == 0) return false;
-    page_map.set_ends(large.base, large.slices, PageWord{}, nullptr);
+    page_map.set_ends(large.base, large.slices, PageEntry{}, nullptr);
     large.slices += grown.slices;
     page_map.set_ends(large.base, large.slices, word, &large);
   } else if (needed < large.slices - (large.slices >> headroom_shift) && space.can_divide(held)) {
     // Give back what a shrunken block no longer needs; head-room of a growing one stays.
     const size_t surplus = large.slices - needed;
-    page_map.set_ends(large.base, large.slices, PageWord{}, nullptr);
+    page_map.set_ends(large.base, large.slices, PageEntry{}, nullptr);
     large.slices = needed;
     page_map.set_ends(large.base, large.slices, word, &large);
     set_usable_bytes(large, bytes);

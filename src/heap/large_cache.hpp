@@ -81,9 +81,9 @@ TALUS_FAST void* take_kept_at_hand(ThreadContext& context, size_t bytes) noexcep
   KeptBlocks& kept = static_cast<ThreadCache&>(context).kept;
   return TALUS_UNLIKELY(is_much_unsettled(kept)) ? nullptr : take_kept(kept, bytes);
 }
-TALUS_FAST bool keep_at_hand(ThreadContext& context, void* pointer, PageWord word) noexcept {
+TALUS_FAST bool keep_at_hand(ThreadContext& context, void* pointer, PageEntry word) noexcept {
   // leaves: one of an instance
-  if (TALUS_UNLIKELY(word.bits() != PageWord::large().bits())) return false;
+  if (TALUS_UNLIKELY(word.bits() != PageEntry::large().bits())) return false;
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   auto& large = *static_cast<LargeBlock*>(page_map.descriptor_of_owned(address));
   const bool is_live = start_of(large) == pointer && large.state == LargeState::live;
@@ -154,7 +154,7 @@ TALUS_SLOW BlockMade allocate_large(ThreadCache* cache, size_t bytes, size_t ali
 }
 
 // False: the instance that the word names is gone, and the block is one like others.
-TALUS_SLOW bool release_large_of_instance(void* pointer, PageWord word) noexcept {
+TALUS_SLOW bool release_large_of_instance(void* pointer, PageEntry word) noexcept {
   if (release_large_inside(pointer, owner_of_large(word))) return true;
   word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
   if (!word.is_large()) report::foreign_pointer(pointer, "free");
@@ -162,8 +162,8 @@ TALUS_SLOW bool release_large_of_instance(void* pointer, PageWord word) noexcept
 }
 
 // `word` is the block's, as it was a moment ago.
-TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageWord word) noexcept {
-  const bool is_of_instance = word.bits() != PageWord::large().bits();
+TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageEntry word) noexcept {
+  const bool is_of_instance = word.bits() != PageEntry::large().bits();
   if (TALUS_UNLIKELY(is_of_instance) && release_large_of_instance(pointer, word)) return;
   LargeBlock& large = prove_large(pointer, "free");
   if (cache == nullptr || large.slices > large_kept_slices) return give_large(large);

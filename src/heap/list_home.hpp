@@ -27,7 +27,7 @@ TALUS_USUAL HeapId flush_with_foreign(Locked& held, Heap& heap, void* const* blo
   for (size_t done = 0; done < count;) {
     void* block = blocks[done];
     const PageMap::Place place = page_map.place_of(reinterpret_cast<uintptr_t>(block));
-    const PageWord word = place.word();
+    const PageEntry word = place.word();
     if (word.owner() == heap.id) {
       auto& slab = *static_cast<Slab*>(place.descriptor());
       done += give_to_slab(heap, slab, blocks + done, count - done);

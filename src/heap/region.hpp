@@ -182,7 +182,7 @@ inline bool commit_slices(RegionHeap& region, size_t first, size_t last) noexcep
       if (region.committed_bytes > region.peak_bytes) region.peak_bytes = region.committed_bytes;
       note_used(region, next);
     }
-    if (region.has_page_words && !slice.is_named) name_slice(region, i);
+    if (region.has_page_entries && !slice.is_named) name_slice(region, i);
   }
   return true;
 }

@@ -89,7 +89,7 @@ inline void place_region(RegionHeap& region, uintptr_t base, uintptr_t end,
   mark_taken(region, 0, (region.base - region.origin) / unit_bytes);
   mark_taken(region, (region.end - region.origin) / unit_bytes, region.unit_count());
   Locked held{space.lock()};
-  region.has_page_words =
+  region.has_page_entries =
       PageMap::covers(end - 1) && page_map.cover(region.origin, end - region.origin);
 }
 template <typename Region>
@@ -128,7 +128,7 @@ inline void end_region(RegionHeap& region) noexcept {
 
 // Any function may be called with its blocks, or there is no such region: null, and it has ended.
 inline RegionHeap* if_known(RegionHeap* region) noexcept {
-  if (region == nullptr || region->has_page_words) return region;
+  if (region == nullptr || region->has_page_entries) return region;
   end_region(*region);
   return nullptr;
 }
@@ -215,7 +215,7 @@ inline RegionHeap* make_buffer_region(const talus_provider& wish) noexcept {
   auto* region = begin_region<RegionHeap>(reinterpret_cast<void*>(header), slices);
   place_region(*region, base, end, buffer_source);
   leave_out(*region, region->base, round_up(header + bytes, unit_bytes));
-  for (size_t i = 0; region->has_page_words && i < slices; i++) {
+  for (size_t i = 0; region->has_page_entries && i < slices; i++) {
     claim_slice(*region, i, base, end);
   }
   return region;
@@ -330,7 +330,7 @@ inline RegionHeap* make_callback_region(const talus_provider& wish) noexcept {
   region->context = wish.context;
   region->reserved = at;
   region->reserved_bytes = wish.bytes;
-  if (!region->has_page_words) return region;
+  if (!region->has_page_entries) return region;
   claim_slice(*region, 0, base, end);
   if (region->slice_count > 1) claim_slice(*region, region->slice_count - 1, base, end);
   return region;

@@ -57,7 +57,7 @@ struct RegionHeap : SpecialBlock {
   size_t slice_count = 0;
   size_t limit_bytes = 0;   // of live bytes; 0: none
   bool falls_back = false;  // what does not fit comes from the kernel
-  bool has_page_words = false;
+  bool has_page_entries = false;
   BitRow taken, starts;
   RegionSlice* slices = nullptr;
   NamedBefore* named_before = nullptr;  // of each slice
@@ -91,7 +91,7 @@ inline void note_used(RegionHeap& region, size_t slices) noexcept {
   if (slices > region.used_slices) region.used_slices = slices;
 }
 
-// The slice's page word is the region's from here on. One that somebody else has stays, unless
+// The slice's page-map entry is the region's from here on. One that somebody else has stays, unless
 // the whole slice is the region's.
 inline void name_slice(RegionHeap& region, size_t index) noexcept {
   const uintptr_t at = region.origin + index * slice_bytes;
@@ -107,14 +107,14 @@ inline void unname_slices(RegionHeap& region) noexcept {
   for (size_t i = 0; i < region.used_slices; i++) {
     if (!region.slices[i].is_named) continue;
     const NamedBefore& before = region.named_before[i];
-    page_map.set(region.origin + i * slice_bytes, PageWord::from_bits(before.word_bits),
+    page_map.set(region.origin + i * slice_bytes, PageEntry::from_bits(before.word_bits),
                  before.descriptor);
   }
 }
 
 // A slice of a block that lives becomes somebody else's. Where regions lie in the block, the
 // first of them will put it back so. The space lock is held.
-inline void rename_slice(Locked&, uintptr_t at, PageWord word, void* descriptor) noexcept {
+inline void rename_slice(Locked&, uintptr_t at, PageEntry word, void* descriptor) noexcept {
   NamedBefore found{page_map.descriptor_of(at), page_map.word_of(at).bits()};
   NamedBefore* before = nullptr;
   while (found.word_bits == special_word.bits()) {

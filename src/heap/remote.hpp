@@ -75,8 +75,8 @@ struct HomeLists {
   }
 };
 
-// Bytes of the blocks of the slab that a page word names.
-TALUS_FAST size_t block_bytes_of(PageWord word) noexcept {
+// Bytes of the blocks of the slab that a page-map entry names.
+TALUS_FAST size_t block_bytes_of(PageEntry word) noexcept {
   return size_class_row(class_of_tag(word.tag())).block_bytes;
 }
 
@@ -94,7 +94,7 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
     void* block = blocks[i];
     const uintptr_t address = reinterpret_cast<uintptr_t>(block);
     const PageMap::Place place = page_map.place_of(address);
-    const PageWord word = place.word();
+    const PageEntry word = place.word();
     if (TALUS_UNLIKELY(word.owner() != heap.id)) {
       // Slabs change hands between threads' heaps only.
       if (!word.is_slab() || is_instance(word.owner())) report::foreign_pointer(block, "free");
@@ -117,7 +117,7 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
   note_free_bytes(heap);
   message.clear();
   if (TALUS_LIKELY(moved_count == 0)) return keep_message(heap, message);
-  PageWord word;
+  PageEntry word;
   for (uint32_t i = 0; i < moved_count; i++) {
     word = page_map.word_of(reinterpret_cast<uintptr_t>(moved_blocks[i]));
     message.add(moved_blocks[i], block_bytes_of(word));
@@ -223,7 +223,7 @@ TALUS_SLOW bool begin_batch(ThreadCache& cache, RemoteBatch& batch, HeapId owner
 TALUS_SLOW void release_to_slab(void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   for (;;) {
-    const PageWord word = page_map.word_of(address);
+    const PageEntry word = page_map.word_of(address);
     if (!word.is_slab()) report::foreign_pointer(pointer, "free");
     Heap& owner = heap_with(word.owner());
     Locked held{lock_of(owner)};
@@ -263,7 +263,7 @@ TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* point
 }
 
 TALUS_SLOW void release_remote_anew(ThreadCache& cache, RemoteBatch& batch, void* pointer,
-                                    PageWord word) noexcept {
+                                    PageEntry word) noexcept {
   if (is_instance(word.owner())) {  // which a message might outlive
     if (!release_small_inside(pointer, word.owner())) release_to_slab(pointer);
     return;
@@ -277,8 +277,8 @@ TALUS_FAST RemoteBatch& remote_batch(ThreadCache& cache, HeapId owner) noexcept 
   return cache.batches[index_of(owner) % remote_owners];
 }
 
-// A block of another heap's slab, with its page word.
-TALUS_FAST void release_remote(ThreadCache& cache, void* pointer, PageWord word) noexcept {
+// A block of another heap's slab, with its page-map entry.
+TALUS_FAST void release_remote(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
   RemoteBatch& batch = remote_batch(cache, word.owner());
   if (TALUS_UNLIKELY(batch.owner != word.owner())) {
     return release_remote_anew(cache, batch, pointer, word);

@@ -114,7 +114,7 @@ TALUS_NO_RACE_CHECK inline ArenaPiece piece_at(uintptr_t at) noexcept {
   piece.bytes = slice_bytes;
   const void* found = page_map.descriptor_of(at);
   if (found == nullptr) return piece;
-  const PageWord word = page_map.word_of(at);
+  const PageEntry word = page_map.word_of(at);
   if (is_special(word)) return piece;  // a region in a large block
   if (word.is_slab()) {
     const auto* slab = static_cast<const Slab*>(found);

@@ -58,7 +58,7 @@ struct BlockFacts {
 
 TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  const PageWord word = page_map.word_anywhere(address);
+  const PageEntry word = page_map.word_anywhere(address);
   if (word.is_slab()) {
     const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(address));
     slab.prove(pointer);  // a copy from the middle of a block would read behind its end
@@ -74,10 +74,10 @@ TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
 TALUS_SLOW size_t usable_size(void* pointer) noexcept {
   constexpr const char* call = "malloc_usable_size";
   if (pointer == nullptr) return 0;
-  const PageWord now = page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer));
+  const PageEntry now = page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer));
   if (TALUS_LIKELY(!is_special(now))) return facts_of(pointer, call).usable_bytes;
   const NamedBefore found = named_of_block(pointer);
-  const PageWord word = PageWord::from_bits(found.word_bits);
+  const PageEntry word = PageEntry::from_bits(found.word_bits);
   if (word.is_slab()) {
     const Slab& slab = *static_cast<Slab*>(found.descriptor);
     slab.prove(pointer);
@@ -263,7 +263,7 @@ TALUS_FAST void* reallocate_or(void* pointer, size_t bytes) noexcept {
   if (TALUS_UNLIKELY(context.operations != nullptr || !page_map.find_near(address, place))) {
     return Slow(pointer, bytes);
   }
-  const PageWord word = place.word();
+  const PageEntry word = place.word();
   if (TALUS_LIKELY(word.is_slab())) {
     const Slab& slab = *static_cast<Slab*>(place.descriptor());
     slab.prove(pointer);  // a copy from the middle of a block would read behind its end
@@ -271,7 +271,7 @@ TALUS_FAST void* reallocate_or(void* pointer, size_t bytes) noexcept {
     if (bytes <= small_bytes_max && word.owner() == context.id) {
       return Small(pointer, slab.block_bytes, bytes);
     }
-  } else if (word.bits() == PageWord::large().bits()) {
+  } else if (word.bits() == PageEntry::large().bits()) {
     const auto& large = *static_cast<LargeBlock*>(place.descriptor());
     if (stays_as_it_is(large, address, bytes)) return pointer;
   }

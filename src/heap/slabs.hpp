@@ -73,7 +73,7 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
     return nullptr;
   }
   slab->begin(range.base, range.zeroed);
-  page_map.set_all(range.base, range.slices, PageWord{heap.id, list_tag(id)}, slab);
+  page_map.set_all(range.base, range.slices, PageEntry{heap.id, list_tag(id)}, slab);
   heap.available[index_of(id)].add(*slab, SlabState::available);
   count_slab(heap, *slab, +1);
   return slab;
@@ -90,7 +90,7 @@ TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
   Locked held{space.lock()};
   slab.next = descriptor_pool.unused[index];
   descriptor_pool.unused[index] = &slab;
-  page_map.set_all(base, slices, PageWord{}, nullptr);
+  page_map.set_all(base, slices, PageEntry{}, nullptr);
   space.give(held, base, slices, true);
   offer_if_dirty(held);
 }
@@ -161,7 +161,7 @@ inline Slab* choose_slab(Heap& heap, ClassId id) noexcept {
 // The slab's slices name the heap. Regions may lie in its blocks.
 inline void rename_slab(const Heap& taker, Slab& slab) noexcept {
   const size_t slices = size_class_row(slab.class_id).slab_slices;
-  const PageWord word{taker.id, list_tag(slab.class_id)};
+  const PageEntry word{taker.id, list_tag(slab.class_id)};
   Locked held{space.lock()};
   for (size_t i = 0; i < slices; i++) {
     rename_slice(held, slab.base + i * slice_bytes, word, &slab);

@@ -40,11 +40,11 @@ struct SpecialBlock {
 };
 
 // Beside the two words that space knows (space/page_map.hpp).
-inline constexpr PageWord special_word{HeapId::nobody, 2};
+inline constexpr PageEntry special_word{HeapId::nobody, 2};
 static_assert(!special_word.is_nobody() && !special_word.is_large() && !special_word.is_slab(),
               "a special block is nothing else");
 
-TALUS_FAST bool is_special(PageWord word) noexcept { return word.bits() == special_word.bits(); }
+TALUS_FAST bool is_special(PageEntry word) noexcept { return word.bits() == special_word.bits(); }
 
 // Under the space lock.
 struct SpecialPool {

@@ -83,7 +83,7 @@ TALUS_NO_RACE_CHECK inline void add_message(HeapTotals& totals,
     const void* block = message.blocks[RemoteMessage::place_of(i)];
     const uintptr_t address = reinterpret_cast<uintptr_t>(block);
     if (!PageMap::covers(address)) continue;
-    const PageWord word = page_map.word_of(address);
+    const PageEntry word = page_map.word_of(address);
     if (word.is_slab()) totals.classes[index_of(class_of_tag(word.tag()))].remote++;
   }
 }

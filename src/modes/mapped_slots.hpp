@@ -117,7 +117,7 @@ inline bool has_mappings() noexcept {
 // and a late access there is not explained.
 inline constexpr size_t known_slices = 1024;
 
-inline void set_words(uintptr_t slot, size_t slices, PageWord word, void* block) noexcept {
+inline void set_words(uintptr_t slot, size_t slices, PageEntry word, void* block) noexcept {
   if (slices <= 2 * known_slices) return page_map.set_all(slot, slices, word, block);
   page_map.set_all(slot, known_slices, word, block);
   page_map.set_all(slot + (slices - known_slices) * slice_bytes, known_slices, word, block);
@@ -285,7 +285,7 @@ inline bool close_pages(MappedBlock& block) noexcept {
 // A slot leaves the quarantine, or was never used. Its pages have no access and read as zero.
 inline void give_slot(MappedBlock& block) noexcept {
   if (!block.has_own_mapping) return pool.free_slots.push(block);
-  set_words(block.slot, block.slices, PageWord{}, nullptr);
+  set_words(block.slot, block.slices, PageEntry{}, nullptr);
   os::System::unmap(to_pointer(block.slot), block.slices * slice_bytes);
   pool.address_bytes -= block.slices * slice_bytes;
   pool.mappings--;

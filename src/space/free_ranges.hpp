@@ -85,7 +85,7 @@ class FreeRanges {
     const uintptr_t taken_end = base + slices * slice_bytes;
     const size_t slices_before = (base - start) / slice_bytes;
     const size_t slices_behind = (end - taken_end) / slice_bytes;
-    page_map.set_ends(base, slices, PageWord{}, nullptr);
+    page_map.set_ends(base, slices, PageEntry{}, nullptr);
     if (slices_before > 0) {
       reshape(from, start, slices_before);
       if (slices_behind > 0) {
@@ -154,13 +154,13 @@ class FreeRanges {
     node.base = reaches_down ? first : base;
     node.slices = ((reaches_up ? last : end) - node.base) / slice_bytes;
     node.state = RangeState::purging;
-    page_map.set_ends(node.base, node.slices, PageWord{}, &node);
+    page_map.set_ends(node.base, node.slices, PageEntry{}, &node);
     return node;
   }
   // It is free again; `slices` from `base` on are dirty and the oldest of all, the rest is clean.
   void put_back(FreeRange& node, uintptr_t base, size_t slices) noexcept {
     const uintptr_t first = node.base, last = node.end();
-    page_map.set_ends(first, node.slices, PageWord{}, nullptr);
+    page_map.set_ends(first, node.slices, PageEntry{}, nullptr);
     recycle(node);
     if (slices == 0) {
       insert(first, (last - first) / slice_bytes, RangeState::clean);
@@ -206,23 +206,23 @@ class FreeRanges {
     return state == RangeState::dirty ? dirty_ : clean_;
   }
   TALUS_USUAL void show(FreeRange& node) noexcept {
-    page_map.set_ends(node.base, node.slices, PageWord{}, &node);
+    page_map.set_ends(node.base, node.slices, PageEntry{}, &node);
     index_of(node.state).insert(node);
   }
   // The node keeps its place in the order of age.
   TALUS_USUAL void hide(FreeRange& node) noexcept {
     index_of(node.state).remove(node);
-    page_map.set_ends(node.base, node.slices, PageWord{}, nullptr);
+    page_map.set_ends(node.base, node.slices, PageEntry{}, nullptr);
   }
   // A range that is shown, and loses or gains slices at its ends.
   void reshape(FreeRange& node, uintptr_t base, size_t slices) noexcept {
     node.refused_in = 0;
     index_of(node.state).resize(node, base, slices);
-    page_map.set_ends(base, slices, PageWord{}, &node);
+    page_map.set_ends(base, slices, PageEntry{}, &node);
   }
   // A range takes in what lies beside it, and its neighbour there, if that is free, too.
   void absorb(FreeRange& keeper, uintptr_t base, size_t joined, FreeRange* neighbour) noexcept {
-    page_map.set_ends(keeper.base, keeper.slices, PageWord{}, nullptr);
+    page_map.set_ends(keeper.base, keeper.slices, PageEntry{}, nullptr);
     if (neighbour != nullptr) {
       hide(*neighbour);
       forget(*neighbour);

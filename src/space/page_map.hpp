@@ -28,18 +28,18 @@ namespace talus {
 
 // What free() learns from one load: | tag 16 | owner 16 |. The tag is the heap floor's business
 // (where the owner keeps its list); a large block has no owner, but tag 1 or that of an instance.
-class PageWord {
+class PageEntry {
  public:
-  constexpr PageWord() noexcept = default;
-  constexpr PageWord(HeapId owner, uint16_t tag) noexcept
+  constexpr PageEntry() noexcept = default;
+  constexpr PageEntry(HeapId owner, uint16_t tag) noexcept
       : bits_{static_cast<uint32_t>(owner) | uint32_t{tag} << 16} {}
-  static constexpr PageWord from_bits(uint32_t bits) noexcept {
-    PageWord word;
+  static constexpr PageEntry from_bits(uint32_t bits) noexcept {
+    PageEntry word;
     word.bits_ = bits;
     return word;
   }
-  static constexpr PageWord large(uint16_t tag = 1) noexcept {
-    return PageWord{HeapId::nobody, tag};
+  static constexpr PageEntry large(uint16_t tag = 1) noexcept {
+    return PageEntry{HeapId::nobody, tag};
   }
 
   TALUS_FAST constexpr HeapId owner() const noexcept { return HeapId(bits_ & 0xffff); }
@@ -86,8 +86,8 @@ class PageMap {
    public:
     // [hint] the word of a live block was written before the block was handed out, and whoever
     // frees it got it from there; for any other pointer every answer is equally good
-    TALUS_FAST PageWord word() const noexcept {
-      return PageWord::from_bits(word_slot().load_relaxed());  // [hint] as above
+    TALUS_FAST PageEntry word() const noexcept {
+      return PageEntry::from_bits(word_slot().load_relaxed());  // [hint] as above
     }
     // Only if the word names somebody.
     TALUS_FAST void* descriptor() const noexcept {
@@ -132,13 +132,15 @@ class PageMap {
   }
 
   // The word of an address that covers() accepts.
-  TALUS_FAST PageWord word_of(uintptr_t address) const noexcept { return place_of(address).word(); }
+  TALUS_FAST PageEntry word_of(uintptr_t address) const noexcept {
+    return place_of(address).word();
+  }
 
   // The word of any address: nobody's beyond the map.
-  TALUS_FAST PageWord word_anywhere(uintptr_t address) const noexcept {
+  TALUS_FAST PageEntry word_anywhere(uintptr_t address) const noexcept {
     Place place;
     if (TALUS_LIKELY(find_near(address, place))) return place.word();
-    return covers(address) ? far_place_of(address).word() : PageWord{};
+    return covers(address) ? far_place_of(address).word() : PageEntry{};
   }
 
   // What was registered for the slice of this address, or null.
@@ -184,16 +186,16 @@ class PageMap {
   }
 
   // Sets one slice of a covered range.
-  TALUS_USUAL void set(uintptr_t address, PageWord word, void* descriptor) noexcept {
+  TALUS_USUAL void set(uintptr_t address, PageEntry word, void* descriptor) noexcept {
     const Place place = place_of(address);
     place.descriptor_slot().store_relaxed(descriptor);  // [init] published with the block
     place.word_slot().store_relaxed(word.bits());       // [init] as above
   }
-  void set_all(uintptr_t start, size_t slices, PageWord word, void* descriptor) noexcept {
+  void set_all(uintptr_t start, size_t slices, PageEntry word, void* descriptor) noexcept {
     for (size_t i = 0; i < slices; i++) set(start + i * slice_bytes, word, descriptor);
   }
   // First and last slice only: what large blocks and free ranges need.
-  TALUS_USUAL void set_ends(uintptr_t start, size_t slices, PageWord word,
+  TALUS_USUAL void set_ends(uintptr_t start, size_t slices, PageEntry word,
                             void* descriptor) noexcept {
     set(start, word, descriptor);
     if (slices > 1) set(start + (slices - 1) * slice_bytes, word, descriptor);

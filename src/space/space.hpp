@@ -154,7 +154,7 @@ class Space : public GivingBack {
   // Takes a range back whose page map words are still its user's. `touched` says if any of its
   // pages may hold memory. May enter the kernel to keep the retention bounds.
   TALUS_USUAL void give(Locked& held, uintptr_t base, size_t slices, bool touched) noexcept {
-    page_map.set_ends(base, slices, PageWord{}, nullptr);
+    page_map.set_ends(base, slices, PageEntry{}, nullptr);
     counters_.given_bytes -= slices * slice_bytes;
     if (given_count_ > 0) given_count_--;
     const size_t surplus =

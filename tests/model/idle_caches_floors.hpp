@@ -225,10 +225,10 @@ struct SlabShelves {
   const void* fullest() const noexcept { return nullptr; }
 };
 
-class PageWord {
+class PageEntry {
  public:
-  constexpr PageWord(HeapId owner, uint16_t tag) noexcept : owner_{owner}, tag_{tag} {}
-  constexpr PageWord() noexcept = default;
+  constexpr PageEntry(HeapId owner, uint16_t tag) noexcept : owner_{owner}, tag_{tag} {}
+  constexpr PageEntry() noexcept = default;
   HeapId owner() const noexcept { return owner_; }
   uint16_t tag() const noexcept { return tag_; }
   uint32_t bits() const noexcept { return static_cast<uint32_t>(owner_) | uint32_t{tag_} << 16; }
@@ -255,16 +255,16 @@ inline Slab only_slab;
 
 struct PageMap {
   static bool covers(uintptr_t) noexcept { return true; }
-  PageWord word_of(uintptr_t address) const noexcept {
+  PageEntry word_of(uintptr_t address) const noexcept {
     const auto* block = reinterpret_cast<const void*>(address);
     if (!model::idle_caches::blocks.has(block)) return {};
     const int index = model::idle_caches::blocks.index_of(block);
     return {only_heap, tags[model::idle_caches::class_of_block(index)]};
   }
-  PageWord word_anywhere(uintptr_t address) const noexcept { return word_of(address); }
+  PageEntry word_anywhere(uintptr_t address) const noexcept { return word_of(address); }
   struct Place {
-    PageWord found;
-    PageWord word() const noexcept { return found; }
+    PageEntry found;
+    PageEntry word() const noexcept { return found; }
     void* descriptor() const noexcept { return &only_slab; }
   };
   Place place_of(uintptr_t address) const noexcept { return {word_of(address)}; }

@@ -91,7 +91,7 @@ HeapId flush_with_foreign(Locked&, Heap& heap, Places* places, size_t count) noe
 }
 
 // No modes.
-inline bool is_special(PageWord) noexcept { return false; }
+inline bool is_special(PageEntry) noexcept { return false; }
 inline void release_special(void*) noexcept {}
 inline void* allocate_by_mode(const BlockRequest&) noexcept { return nullptr; }
 
@@ -110,9 +110,9 @@ inline void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
 
 // No large blocks.
 inline void* take_kept_at_hand(ThreadContext&, size_t) noexcept { return nullptr; }
-inline bool keep_at_hand(ThreadContext&, void*, PageWord) noexcept { return false; }
+inline bool keep_at_hand(ThreadContext&, void*, PageEntry) noexcept { return false; }
 inline BlockMade allocate_large(ThreadCache*, size_t, size_t) noexcept { return {}; }
-inline void release_large(ThreadCache*, void*, PageWord) noexcept {}
+inline void release_large(ThreadCache*, void*, PageEntry) noexcept {}
 inline void release_kept(ThreadCache&) noexcept {}
 
 // Nothing to offer.

@@ -59,7 +59,7 @@ class Region : public testing::Test {
     region = begin_region_aside<RegionHeap>(slices_of(base, base + bytes));
     ASSERT_NE(region, nullptr);
     place_region(*region, base, base + bytes, source);
-    region->has_page_words = false;
+    region->has_page_entries = false;
   }
   void TearDown() override {
     if (region != nullptr) free_bookkeeping(*region);

@@ -234,7 +234,7 @@ TEST(Resize, AMoveEndsWhereTheNewRangeEnds) {
     Locked held{space.lock()};
     behind = space.take_at(held, end, 1, 1);
     ASSERT_NE(behind.base, 0u);
-    page_map.set_ends(behind.base, 1, PageWord::large(), from);
+    page_map.set_ends(behind.base, 1, PageEntry::large(), from);
   }
   void* const other = reinterpret_cast<void*>(end);
   test::fill_pattern(other, slice_bytes, 7);

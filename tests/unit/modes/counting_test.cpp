@@ -203,7 +203,7 @@ TEST_F(CountingTest, BlocksThatTheirHeapAloneKnowsAreNotCounted) {
   options.flags = TALUS_HEAP_OWN_PAGES;
   talus_heap* heap = api::heap_new(&options);
   ASSERT_NE(heap, nullptr);
-  region_of(api::handle_in(heap), "test")->has_page_words = false;
+  region_of(api::handle_in(heap), "test")->has_page_entries = false;
   void* block = api::heap_malloc(heap, 100);
   ASSERT_NE(block, nullptr);
   EXPECT_EQ(api::heap_of(block), nullptr);

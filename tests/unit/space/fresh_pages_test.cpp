@@ -132,7 +132,7 @@ TEST_F(SpaceTest, ThreadsBeginHugePagesOfTheirOwn) {
   const bool is_behind_other = is_late() && next == other + slice_bytes;
   EXPECT_TRUE(next == mine + slice_bytes || is_behind_other) << "no third page was begun";
   for (const Range& range : small) {
-    page_map.set_ends(range.base, range.slices, PageWord::large(), this);
+    page_map.set_ends(range.base, range.slices, PageEntry::large(), this);
     space_.give(held, range.base, range.slices, range.zeroed == Zeroed::no);
   }
 }

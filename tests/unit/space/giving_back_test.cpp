@@ -43,7 +43,7 @@ class GivingBackTest : public SpaceTest {
   Range take_and_give(Locked& held, size_t bytes) {
     const Range range = space_.take(held, bytes / slice_bytes);
     EXPECT_NE(range.base, 0u);
-    page_map.set_ends(range.base, range.slices, PageWord::large(), this);
+    page_map.set_ends(range.base, range.slices, PageEntry::large(), this);
     word_at(range.base) = 1;
     space_.give(held, range.base, range.slices, true);
     return range;

@@ -25,7 +25,7 @@ TEST_F(SpaceTest, IslandsMayBeManyMoreThanUsers) {
     slot = space_.take(held, 1 + random.below(2), alignment);
     ASSERT_NE(slot.base, 0u);
     ASSERT_EQ(slot.base % alignment, 0u);
-    page_map.set_ends(slot.base, slot.slices, PageWord::large(), this);
+    page_map.set_ends(slot.base, slot.slices, PageEntry::large(), this);
     ranges_most = std::max(ranges_most, space_.free_range_count());
     if (round % 256 != 0) continue;
     ASSERT_TRUE(space_.is_sound());
@@ -43,7 +43,7 @@ TEST_F(SpaceTest, PartsOfOneRangeMayBeMany) {
   Locked held{space_.lock()};
   const Range range = space_.take(held, parts + 1);
   ASSERT_NE(range.base, 0u);
-  page_map.set_ends(range.base, range.slices, PageWord::large(), this);
+  page_map.set_ends(range.base, range.slices, PageEntry::large(), this);
   for (size_t left = parts; left > 0; left--) {
     ASSERT_TRUE(space_.can_divide(held));
     space_.give_part(held, range.base + left * slice_bytes, 1, left % 2 == 0);

@@ -14,17 +14,17 @@ namespace {
 PageMap map_under_test;
 
 TEST(PageMap, WordsPackOwnerAndTag) {
-  const PageWord word{HeapId{0x1234}, 0xabcd};
+  const PageEntry word{HeapId{0x1234}, 0xabcd};
   EXPECT_EQ(word.owner(), HeapId{0x1234});
   EXPECT_EQ(word.tag(), 0xabcd);
   EXPECT_TRUE(word.is_slab());
   EXPECT_FALSE(word.is_large());
   EXPECT_FALSE(word.is_nobody());
-  EXPECT_EQ(PageWord::from_bits(word.bits()).bits(), word.bits());
-  EXPECT_TRUE(PageWord::large().is_large());
-  EXPECT_FALSE(PageWord::large().is_slab());
-  EXPECT_FALSE(PageWord::large().is_nobody());
-  EXPECT_TRUE(PageWord{}.is_nobody());
+  EXPECT_EQ(PageEntry::from_bits(word.bits()).bits(), word.bits());
+  EXPECT_TRUE(PageEntry::large().is_large());
+  EXPECT_FALSE(PageEntry::large().is_slab());
+  EXPECT_FALSE(PageEntry::large().is_nobody());
+  EXPECT_TRUE(PageEntry{}.is_nobody());
 }
 
 TEST(PageMap, CoversWhatItCanIndex) {
@@ -55,7 +55,7 @@ TEST(PageMap, RemembersEachSliceAcrossLeaves) {
   for (uintptr_t start : starts) ASSERT_TRUE(map_under_test.cover(start, 200 * slice_bytes));
   for (int round = 0; round < 20000; round++) {
     const uintptr_t slice = starts[random.below(2)] + random.below(200) * slice_bytes;
-    const PageWord word = PageWord::from_bits(static_cast<uint32_t>(random.next()));
+    const PageEntry word = PageEntry::from_bits(static_cast<uint32_t>(random.next()));
     void* descriptor = reinterpret_cast<void*>(random.next());
     map_under_test.set(slice, word, descriptor);
     model[slice] = {word.bits(), descriptor};
@@ -91,7 +91,7 @@ TEST(PageMap, TheWindowEndsWhereLeavesBegin) {
   EXPECT_FALSE(map.has_leaf(end));
   // Ranges that lie half in the window.
   int owner = 0;
-  const PageWord word{HeapId{7}, 9};
+  const PageEntry word{HeapId{7}, 9};
   for (const uintptr_t border : {begin, end}) {
     const uintptr_t start = border - 2 * slice_bytes;
     ASSERT_TRUE(map.cover(start, 4 * slice_bytes));
@@ -111,7 +111,7 @@ TEST(PageMap, TheWindowEndsWhereLeavesBegin) {
 TEST(PageMap, EndsAndWholes) {
   const uintptr_t start = uintptr_t{9} << PageMap::root_shift;
   int owner = 0;
-  const PageWord word{HeapId{3}, 5};
+  const PageEntry word{HeapId{3}, 5};
   ASSERT_TRUE(map_under_test.cover(start, mib));
   map_under_test.set_ends(start, 10, word, &owner);
   for (size_t i = 0; i < 11; i++) {
@@ -123,7 +123,7 @@ TEST(PageMap, EndsAndWholes) {
   for (size_t i = 0; i < 11; i++) {
     EXPECT_EQ(map_under_test.word_of(start + i * slice_bytes).is_slab(), i < 10);
   }
-  map_under_test.set_ends(start + mib / 2, 1, PageWord::large(), &owner);
+  map_under_test.set_ends(start + mib / 2, 1, PageEntry::large(), &owner);
   EXPECT_TRUE(map_under_test.word_of(start + mib / 2).is_large());
 }
 

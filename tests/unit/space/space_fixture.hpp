@@ -44,7 +44,7 @@ class SpaceTest : public testing::Test {
   // What every user does: marks the ends in the page map and writes its memory.
   void use(const Range& range) {
     const uint64_t mark = ++marks_;
-    page_map.set_ends(range.base, range.slices, PageWord::large(), this);
+    page_map.set_ends(range.base, range.slices, PageEntry::large(), this);
     for (size_t i = 0; i < range.slices; i++) {
       word_at(range.base + i * slice_bytes) = mark;
       word_at(range.base + (i + 1) * slice_bytes - 8) = mark;

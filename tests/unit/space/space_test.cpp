@@ -95,7 +95,7 @@ TEST_F(SpaceTest, TouchedMemoryIsReusedBeforeUntouched) {
 TEST_F(SpaceTest, UntouchedMemoryStaysZero) {
   Locked held{space_.lock()};
   const Range first = space_.take(held, 4);
-  page_map.set_ends(first.base, first.slices, PageWord::large(), this);
+  page_map.set_ends(first.base, first.slices, PageEntry::large(), this);
   space_.give(held, first.base, first.slices, false);
   EXPECT_EQ(space_.dirty_bytes(), 0u);
   const Range second = space_.take(held, 4);
@@ -137,7 +137,7 @@ class HugePlaces : public SpaceTest {
 
   void take_other(Locked& held) {
     const Range range = space_.take(held, place_slices);
-    page_map.set_ends(range.base, range.slices, PageWord::large(), this);
+    page_map.set_ends(range.base, range.slices, PageEntry::large(), this);
     others_.push_back(range);
   }
 
