@@ -34,7 +34,7 @@ struct AlignedPlace {
 
 // Neighbours of which one is right lie within so many bytes, or else the block gets its own pages.
 inline constexpr size_t place_period_bytes_max = 8 * kib;
-// Slabs that are looked at on each shelf before a new one is made.
+// Slabs that are looked at on each bin before a new one is made.
 inline constexpr size_t place_looks_max = 16;
 
 // The bits of right blocks in each word of a slab's bitmap, if their period is at most a word.
@@ -63,9 +63,9 @@ inline void* take_right_block(Slab& slab, uint64_t right) noexcept {
 // Looks for a right block where most blocks are free first. The slab is told of what it lost by
 // the caller.
 inline void* find_right_block(Heap& heap, ClassId id, uint64_t right, Slab*& slab) noexcept {
-  SlabShelves& shelves = heap.available[index_of(id)];
-  for (size_t shelf = SlabShelves::count; shelf-- > 0;) {
-    slab = shelves.shelves[shelf].first;
+  SlabBins& bins = heap.available[index_of(id)];
+  for (size_t bin = SlabBins::count; bin-- > 0;) {
+    slab = bins.bins[bin].first;
     for (size_t looks = 0; looks < place_looks_max && slab != nullptr; looks++) {
       if (void* found = take_right_block(*slab, right)) return found;
       slab = slab->next;

@@ -28,10 +28,10 @@ constexpr bool is_instance(HeapId id) noexcept { return index_of(id) >= heap_cou
 struct Heap {
   HeapId id{};  // constant
   // under the heap's lock
-  SlabShelves available[class_count];
-  SlabShelves lean[class_count];  // have free blocks, too, but their free pages are given back
-  SlabList full;                  // have none; an instance's only, others forget such slabs
-  size_t purging_count = 0;       // slabs whose pages are just being given back
+  SlabBins available[class_count];
+  SlabBins lean[class_count];  // have free blocks, too, but their free pages are given back
+  SlabList full;               // have none; an instance's only, others forget such slabs
+  size_t purging_count = 0;    // slabs whose pages are just being given back
   size_t taken_blocks[class_count] = {};   // blocks out of their slabs: lists and program
   uint32_t class_slabs[class_count] = {};  // slabs, in whatever state
   // A line begins with what each refill and flush changes.

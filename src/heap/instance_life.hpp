@@ -51,8 +51,8 @@ void for_each_slab(Instance& heap, Visit visit) noexcept {
     }
   };
   for_each_used_class(heap, [&](ClassId id) noexcept {
-    for (const SlabList& shelf : heap.available[index_of(id)].shelves) visit_list(shelf);
-    for (const SlabList& shelf : heap.lean[index_of(id)].shelves) visit_list(shelf);
+    for (const SlabList& bin : heap.available[index_of(id)].bins) visit_list(bin);
+    for (const SlabList& bin : heap.lean[index_of(id)].bins) visit_list(bin);
   });
   visit_list(heap.full);
 }

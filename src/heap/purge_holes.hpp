@@ -146,31 +146,31 @@ inline void slabs_purging_to_lean(Heap& heap, HoleBatch& batch) noexcept {
   tell_free_bytes(heap);
 }
 
-// A shelf of a class, the emptiest shelves of all classes first: few calls give much there.
-inline SlabList& nth_shelf(Heap& heap, size_t number) noexcept {
-  const size_t shelf = SlabShelves::count - 1 - number / class_count;
-  return heap.available[number % class_count].shelves[shelf];
+// A bin of a class, the emptiest bins of all classes first: few calls give much there.
+inline SlabList& nth_bin(Heap& heap, size_t number) noexcept {
+  const size_t bin = SlabBins::count - 1 - number / class_count;
+  return heap.available[number % class_count].bins[bin];
 }
 
 // Gives back pages of a heap's slabs until that was `bytes_wanted`. Returns how much it was.
 TALUS_USUAL size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noexcept {
-  constexpr size_t shelves = class_count * SlabShelves::count;
+  constexpr size_t bins = class_count * SlabBins::count;
   HoleBatch batch;
   size_t steps_counted = 0;
   // Other threads may bring blocks to lean slabs as fast as these are made.
-  size_t rounds = shelves;
+  size_t rounds = bins;
   {
     Locked held{lock_of(heap)};
     rounds += 2 * heap.slab_count / HoleBatch::slabs_max;
   }
   size_t number = 0;
-  for (; number < shelves && batch.bytes < bytes_wanted && rounds > 0; rounds--) {
+  for (; number < bins && batch.bytes < bytes_wanted && rounds > 0; rounds--) {
     Locked sweeping{registry.sweeping};
     {
       Locked held{lock_of(heap)};
       size_t looks = 0;
-      while (number < shelves && batch.bytes < bytes_wanted && looks < slab_sweep_looks) {
-        collect_slabs(heap, nth_shelf(heap, number), age, batch, looks);
+      while (number < bins && batch.bytes < bytes_wanted && looks < slab_sweep_looks) {
+        collect_slabs(heap, nth_bin(heap, number), age, batch, looks);
         if (batch.count == HoleBatch::slabs_max) break;
         number++;  // no more in this list
       }

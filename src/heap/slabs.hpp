@@ -130,19 +130,19 @@ inline bool may_keep_empty(const Heap& heap, ClassId id) noexcept {
 
 // So many blocks came home to a slab that it is in the wrong place now.
 TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noexcept {
-  SlabShelves& shelves = heap.available[index_of(slab.class_id)];
+  SlabBins& bins = heap.available[index_of(slab.class_id)];
   if (TALUS_LIKELY(slab.state == SlabState::available)) {
-    shelves.refit(slab);
+    bins.refit(slab);
   } else if (slab.state == SlabState::full) {
     if (is_instance(heap.id)) heap.full.remove(slab);
-    shelves.add(slab, SlabState::available);
+    bins.add(slab, SlabState::available);
   } else if (slab.state == SlabState::lean) {
     slab_lean_to_available(heap, slab, count_before);
   } else {
     return;  // who gives its pages back looks at it then
   }
   if (!slab.is_empty()) return;
-  const bool is_kept = shelves.holds_only(slab) && may_keep_empty(heap, slab.class_id);
+  const bool is_kept = bins.holds_only(slab) && may_keep_empty(heap, slab.class_id);
   if (!is_kept) slab_available_to_unused(heap, slab);
 }
 
@@ -153,7 +153,7 @@ inline Slab* choose_slab(Heap& heap, ClassId id) noexcept {
   Slab* slab = heap.available[index_of(id)].fullest();
   if (TALUS_LIKELY(heap.lean_free_bytes == 0)) return slab;  // all have their pages
   Slab* lean = heap.lean[index_of(id)].fullest();
-  if (lean == nullptr || (slab != nullptr && slab->shelf <= lean->shelf)) return slab;
+  if (lean == nullptr || (slab != nullptr && slab->bin <= lean->bin)) return slab;
   slab_lean_to_available(heap, *lean, lean->free_count);
   return lean;
 }
@@ -293,8 +293,8 @@ TALUS_USUAL void give_blocks(Heap& heap, void* const* blocks, size_t count) noex
 
 // Releases the empty slabs that are kept for reuse.
 TALUS_USUAL void release_empty_slabs(Heap& heap) noexcept {
-  for (SlabShelves& shelves : heap.available) {
-    for (Slab* slab = shelves.shelves[SlabShelves::count - 1].first; slab != nullptr;) {
+  for (SlabBins& bins : heap.available) {
+    for (Slab* slab = bins.bins[SlabBins::count - 1].first; slab != nullptr;) {
       Slab* next = slab->next;
       if (slab->is_empty()) slab_available_to_unused(heap, *slab);
       slab = next;

@@ -41,7 +41,7 @@ struct Slab {
   uint32_t free_count = 0;
   uint32_t notice_count = 0;  // with so many free blocks its heap must look at it
   uint16_t first_word = 0;    // no word of the free bitmap before this one has a set bit
-  uint8_t shelf = 0;          // where it is among the available slabs
+  uint8_t bin = 0;            // where it is among the available slabs
   uint16_t served_at = 0;     // by the heap's clock, when blocks were taken last
   uint32_t away_bytes = 0;    // of free blocks whose pages were given back
   Slab* next = nullptr;       // in the heap's list of available slabs, or of unused descriptors
@@ -258,21 +258,21 @@ struct SlabList {
 // fullest, so that the others become empty: what is left of a class that is hardly used any more
 // then gathers in few slabs. The fewer blocks of a slab are taken, the finer is the order: one with
 // a dozen survivors must not be filled up before one with two. Under the heap's lock.
-struct SlabShelves {
+struct SlabBins {
   static constexpr uint32_t count = 6;
   // In order: at least 3/4, 1/2, 1/4, 1/16, 1/64 of the blocks are taken, or fewer. A
-  // slab of few blocks skips the last shelves, but for the very last when it is empty.
-  SlabList shelves[count];
+  // slab of few blocks skips the last bins, but for the very last when it is empty.
+  SlabList bins[count];
 
-  // With fewer taken than this, a slab belongs behind that shelf.
-  static uint32_t taken_least(uint32_t block_count, uint32_t shelf) noexcept {
+  // With fewer taken than this, a slab belongs behind that bin.
+  static uint32_t taken_least(uint32_t block_count, uint32_t bin) noexcept {
     const uint32_t quarter = block_count / 4;
-    if (shelf < 3) return block_count - (shelf + 1) * quarter;
-    const uint32_t part = block_count >> (2 * shelf - 2);
+    if (bin < 3) return block_count - (bin + 1) * quarter;
+    const uint32_t part = block_count >> (2 * bin - 2);
     return part == 0 ? 1 : part;
   }
-  // No loop: of each shelf the compiler knows how its bound comes about.
-  static uint8_t shelf_of(const Slab& slab) noexcept {
+  // No loop: of each bin the compiler knows how its bound comes about.
+  static uint8_t bin_of(const Slab& slab) noexcept {
     const uint32_t blocks = slab.block_count, taken = blocks - slab.free_count;
     if (taken >= taken_least(blocks, 0)) return 0;
     if (taken >= taken_least(blocks, 1)) return 1;
@@ -281,30 +281,30 @@ struct SlabShelves {
     return taken >= taken_least(blocks, 4) ? 4 : 5;
   }
   TALUS_USUAL void add(Slab& slab, SlabState state) noexcept {
-    slab.shelf = shelf_of(slab);
-    shelves[slab.shelf].add(slab, state);
+    slab.bin = bin_of(slab);
+    bins[slab.bin].add(slab, state);
     if (state != SlabState::available) return;  // it is looked at when any block comes home
-    slab.notice_count = slab.shelf == count - 1
+    slab.notice_count = slab.bin == count - 1
                             ? slab.block_count
-                            : slab.block_count - taken_least(slab.block_count, slab.shelf) + 1;
+                            : slab.block_count - taken_least(slab.block_count, slab.bin) + 1;
   }
-  void remove(Slab& slab) noexcept { shelves[slab.shelf].remove(slab); }
+  void remove(Slab& slab) noexcept { bins[slab.bin].remove(slab); }
   // Its number of free blocks changed.
   TALUS_FAST void refit(Slab& slab) noexcept {
-    if (TALUS_LIKELY(shelf_of(slab) == slab.shelf)) return;
+    if (TALUS_LIKELY(bin_of(slab) == slab.bin)) return;
     remove(slab);
     add(slab, SlabState::available);
   }
   // One of the fullest, the last that came; null: there is none.
   Slab* fullest() const noexcept {
-    for (const SlabList& shelf : shelves) {
-      if (shelf.first != nullptr) return shelf.first;
+    for (const SlabList& bin : bins) {
+      if (bin.first != nullptr) return bin.first;
     }
     return nullptr;
   }
   bool holds_only(const Slab& slab) const noexcept {
-    for (const SlabList& shelf : shelves) {
-      if (shelf.first != nullptr && (shelf.first != &slab || slab.next != nullptr)) return false;
+    for (const SlabList& bin : bins) {
+      if (bin.first != nullptr && (bin.first != &slab || slab.next != nullptr)) return false;
     }
     return true;
   }

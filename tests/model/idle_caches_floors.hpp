@@ -220,7 +220,7 @@ class [[nodiscard]] Locked {
 // slab and space
 
 struct SlabList {};
-struct SlabShelves {
+struct SlabBins {
   // None has any, so that what was delivered is brought home at each refill.
   const void* fullest() const noexcept { return nullptr; }
 };

@@ -197,7 +197,7 @@ TEST(Batch, BringsDeliveredBlocksHomeBeforeANewSlab) {
   if (!test::has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
   ThreadCache& cache = test::own_cache();
   Heap& heap = *cache.heap;
-  const SlabShelves& available = heap.available[index_of(class_of(bytes))];
+  const SlabBins& available = heap.available[index_of(class_of(bytes))];
   std::vector<void*> blocks = batch_of(bytes, freed);
   std::vector<void*> own = batch_of(bytes, few);
   while (available.fullest() != nullptr) own.push_back(batch_of(bytes, 1)[0]);

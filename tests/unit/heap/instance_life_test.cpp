@@ -241,10 +241,10 @@ TEST(InstanceLife, AnEndWaitsForPurges) {
   registry.sweeping.take();
   {
     Locked held{lock_of(inside)};
-    for (SlabShelves& shelves : inside.available) {
-      for (SlabList& shelf : shelves.shelves) {
+    for (SlabBins& bins : inside.available) {
+      for (SlabList& bin : bins.bins) {
         size_t looks = 0;
-        collect_slabs(inside, shelf, SlabAge::any, batch, looks);
+        collect_slabs(inside, bin, SlabAge::any, batch, looks);
       }
     }
   }

@@ -242,8 +242,8 @@ TEST(Instance, WaitsForItsSlabsAtItsLimit) {
       {
         Locked held{lock_of(inside)};
         size_t looks = 0;
-        for (size_t i = 0; i < class_count * SlabShelves::count; i++) {
-          collect_slabs(inside, nth_shelf(inside, i), SlabAge::any, batch, looks);
+        for (size_t i = 0; i < class_count * SlabBins::count; i++) {
+          collect_slabs(inside, nth_bin(inside, i), SlabAge::any, batch, looks);
         }
       }
       ASSERT_GT(batch.count, 0u);

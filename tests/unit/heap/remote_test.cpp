@@ -20,7 +20,7 @@ namespace {
 void take_all(std::vector<void*>& blocks, size_t bytes) {
   ThreadCache& cache = test::own_cache();
   const ClassId id = class_of(bytes);
-  const SlabShelves& available = cache.heap->available[index_of(id)];
+  const SlabBins& available = cache.heap->available[index_of(id)];
   do {
     blocks.push_back(allocate(bytes));
   } while (list_length(cache, id) != 0 || available.fullest() != nullptr);

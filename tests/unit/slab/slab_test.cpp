@@ -207,44 +207,44 @@ TEST(SlabList, AddsInFrontAndRemovesAnywhere) {
   EXPECT_EQ(list.first, nullptr);
 }
 
-TEST(SlabShelves, TheFullestComesFirstAndSlabsMoveAsTheyEmpty) {
-  SlabShelves shelves;
+TEST(SlabBins, TheFullestComesFirstAndSlabsMoveAsTheyEmpty) {
+  SlabBins bins;
   Slab slabs[3];
   const uint32_t free_counts[] = {61, 5, 40};  // of 64
   for (int i = 0; i < 3; i++) {
     slabs[i].block_count = 64;
     slabs[i].free_count = free_counts[i];
-    shelves.add(slabs[i], SlabState::available);
+    bins.add(slabs[i], SlabState::available);
   }
-  EXPECT_EQ(shelves.fullest(), &slabs[1]);
+  EXPECT_EQ(bins.fullest(), &slabs[1]);
   slabs[1].free_count = 61;
-  shelves.refit(slabs[1]);
-  EXPECT_EQ(shelves.fullest(), &slabs[2]);
-  EXPECT_FALSE(shelves.holds_only(slabs[2]));
-  shelves.remove(slabs[2]);
-  EXPECT_EQ(shelves.fullest(), &slabs[1]) << "the last that came to the shelf";
-  shelves.remove(slabs[1]);
-  EXPECT_TRUE(shelves.holds_only(slabs[0]));
+  bins.refit(slabs[1]);
+  EXPECT_EQ(bins.fullest(), &slabs[2]);
+  EXPECT_FALSE(bins.holds_only(slabs[2]));
+  bins.remove(slabs[2]);
+  EXPECT_EQ(bins.fullest(), &slabs[1]) << "the last that came to the bin";
+  bins.remove(slabs[1]);
+  EXPECT_TRUE(bins.holds_only(slabs[0]));
   slabs[0].free_count = 1;
-  shelves.refit(slabs[0]);
-  EXPECT_EQ(shelves.fullest(), &slabs[0]);
-  shelves.remove(slabs[0]);
-  EXPECT_EQ(shelves.fullest(), nullptr);
+  bins.refit(slabs[0]);
+  EXPECT_EQ(bins.fullest(), &slabs[0]);
+  bins.remove(slabs[0]);
+  EXPECT_EQ(bins.fullest(), nullptr);
 }
 
-// Shelves follow each other as blocks come home, also those of slabs of few blocks.
-TEST(SlabShelves, OfEveryClassAreInOrder) {
+// Bins follow each other as blocks come home, also those of slabs of few blocks.
+TEST(SlabBins, OfEveryClassAreInOrder) {
   for (const SizeClass& row : size_class_table.rows) {
     Slab slab;
     slab.block_count = row.block_count;
     uint8_t before = 0;
     for (slab.free_count = 1; slab.free_count <= slab.block_count; slab.free_count++) {
-      const uint8_t shelf = SlabShelves::shelf_of(slab);
-      ASSERT_GE(shelf, before);
-      ASSERT_LT(shelf, SlabShelves::count);
-      before = shelf;
+      const uint8_t bin = SlabBins::bin_of(slab);
+      ASSERT_GE(bin, before);
+      ASSERT_LT(bin, SlabBins::count);
+      before = bin;
     }
-    ASSERT_EQ(before, SlabShelves::count - 1) << "an empty slab is on the last one";
+    ASSERT_EQ(before, SlabBins::count - 1) << "an empty slab is on the last one";
   }
 }
 
