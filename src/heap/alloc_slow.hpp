@@ -20,10 +20,10 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   const size_t before = list_capacity(cache, id), first = list_first_of(id);
   const bool has_begun = before != 0;
   const size_t capacity = has_begun ? before : first;
-  const bool has_turned = turn_list(cache, id, Trend::grows);
-  const size_t wanted = blocks_to_move(id, capacity, has_turned);
+  const bool has_reversed = turn_list(cache, id, Trend::grows);
+  const size_t wanted = blocks_to_move(id, capacity, has_reversed);
   const bool is_long = capacity >= list_most_of(id);
-  const size_t wider = is_long && has_turned ? find_room_to_widen(cache, id) : 0;
+  const size_t wider = is_long && has_reversed ? find_room_to_grow(cache, id) : 0;
   Locked held{lock_of(heap)};
   void** bottom = list_bottom(cache, id);
   if (!has_begun) {
@@ -31,7 +31,7 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   } else if (!is_long) {
     bottom = lengthen_list(held, cache, id, larger_capacity(capacity, list_most_of(id)));
   } else if (TALUS_UNLIKELY(wider != 0)) {
-    bottom = widen_list(held, cache, id, wider);
+    bottom = grow_list(held, cache, id, wider);
   }
   if (is_time_to_drain(heap, id)) {
     drain_remote_queue(heap, {&cache, id, wanted});

@@ -15,11 +15,11 @@ namespace talus {
 // Gives the oldest blocks of a full list back to their slabs. The younger ones stay: they are in
 // the processor's cache.
 TALUS_SLOW void flush_some(ThreadCache& cache, ClassId id) noexcept {
-  const bool has_turned = turn_list(cache, id, Trend::shrinks);
+  const bool has_reversed = turn_list(cache, id, Trend::shrinks);
   const size_t length = list_length(cache, id);
-  size_t flushed = blocks_to_move(id, length, has_turned);
-  if (TALUS_UNLIKELY(!has_turned && is_wide(cache, id))) {
-    const size_t left = narrow_list(cache, id) / 2;
+  size_t flushed = blocks_to_move(id, length, has_reversed);
+  if (TALUS_UNLIKELY(!has_reversed && is_wide(cache, id))) {
+    const size_t left = shrink_list(cache, id) / 2;
     if (flushed + left < length) flushed = length - left;
   }
   send_home(cache, id, flushed, remote_backlog_bytes_max);

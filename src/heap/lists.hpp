@@ -174,19 +174,19 @@ enum class Trend : uint8_t { shrinks, grows };
 TALUS_FAST bool turn_list(ThreadCache& cache, ClassId id, Trend trend) noexcept {
   uint64_t& word = cache.growing_words[index_of(id) / 64];
   const uint64_t bit = class_bit(id);
-  const bool has_turned = ((word & bit) != 0) != (trend == Trend::grows);
+  const bool has_reversed = ((word & bit) != 0) != (trend == Trend::grows);
   word = trend == Trend::grows ? word | bit : word & ~bit;
-  return has_turned;
+  return has_reversed;
 }
 
 // How many blocks to move between slabs and a list of this capacity, which ran empty or is full: a
 // half, so that it may go on either way. One that did the same the last time moves a batch, as far
 // as there is room: the way to the slabs costs more than a block. Not so slow lists, which hold
 // four times as many bytes: what they move would be much memory.
-TALUS_FAST size_t blocks_to_move(ClassId id, size_t capacity, bool has_turned) noexcept {
+TALUS_FAST size_t blocks_to_move(ClassId id, size_t capacity, bool has_reversed) noexcept {
   const size_t half = (capacity + 1) / 2;
   const bool is_slow_list = index_of(id) >= fast_class_count;
-  if (has_turned || is_slow_list || half >= list_batch_blocks) return half;
+  if (has_reversed || is_slow_list || half >= list_batch_blocks) return half;
   return capacity < list_batch_blocks ? capacity : list_batch_blocks;
 }
 

@@ -21,9 +21,9 @@ namespace talus {
 
 // What the helper knows from its last pass. Its own, but for the clock that others read.
 struct Sweep {
-  uint64_t turned_ms = 0;   // when the last turn of the low marks ended
-  size_t quiet_passes = 0;  // in a row in which nothing was given back
-  size_t left = 0;          // bytes that might have been, then
+  uint64_t reversed_ms = 0;  // when the last turn of the low marks ended
+  size_t quiet_passes = 0;   // in a row in which nothing was given back
+  size_t left = 0;           // bytes that might have been, then
 };
 inline Sweep sweep_state;
 
@@ -42,8 +42,8 @@ inline uint64_t turn_ms() noexcept {
 // Turns that ended since the last pass.
 inline uint64_t turns_due(uint64_t now_ms) noexcept {
   const uint64_t length_ms = turn_ms();
-  const uint64_t turns = (now_ms - sweep_state.turned_ms) / length_ms;
-  sweep_state.turned_ms += turns * length_ms;
+  const uint64_t turns = (now_ms - sweep_state.reversed_ms) / length_ms;
+  sweep_state.reversed_ms += turns * length_ms;
   return turns <= LowMark::turns_kept ? turns : LowMark::turns_kept + 1;
 }
 

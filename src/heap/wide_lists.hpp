@@ -4,9 +4,9 @@
 // Such a list carries the same blocks to their slabs and back again; one that only runs empty, or
 // only is full, would hold more for nothing.
 //
-// Owns: when a list widens and narrows, where it lies then, and what all wide lists of a thread may
+// Owns: when a list grows and shrinks, where it lies then, and what all wide lists of a thread may
 // hold (ThreadCache::wide). A wide place is metadata of its own, which stays with the cache.
-// Invariant: medium lists do not widen.
+// Invariant: medium lists do not grow.
 // Called on: the thread whose cache it is, or whoever has the cache.
 #ifndef TALUS_HEAP_WIDE_LISTS_HPP
 #define TALUS_HEAP_WIDE_LISTS_HPP
@@ -23,7 +23,7 @@ inline size_t wide_bytes_most() noexcept { return wide_total_factor * options.li
 
 // A list may have no more blocks than others from here on; it stays where it is. The caller sees
 // to it that it has no more than so many, which are returned.
-TALUS_SLOW size_t narrow_list(ThreadCache& cache, ClassId id) noexcept {
+TALUS_SLOW size_t shrink_list(ThreadCache& cache, ClassId id) noexcept {
   const size_t usual = list_most_of(id);
   const size_t capacity = list_capacity(cache, id);
   if (capacity <= usual) return usual;
@@ -41,10 +41,10 @@ TALUS_SLOW void ask_for_room(ThreadCache& cache) noexcept {
   wide.next_asked = (wide.next_asked + 1) % small_class_count;
   if (!is_wide(cache, id)) return;
   uint64_t& word = wide.turning_words[index_of(id) / 64];
-  const bool has_turned = (word & class_bit(id)) != 0;
+  const bool has_reversed = (word & class_bit(id)) != 0;
   word &= ~class_bit(id);
-  if (has_turned) return;
-  const size_t usual = narrow_list(cache, id);
+  if (has_reversed) return;
+  const size_t usual = shrink_list(cache, id);
   const size_t length = list_length(cache, id);
   if (length > usual) send_home(cache, id, length - usual, remote_backlog_bytes_max);
 }
@@ -69,12 +69,12 @@ TALUS_SLOW bool has_wide_place(ThreadCache& cache, ClassId id) noexcept {
 
 // A list that has what is usual for its class, or more, turned. Returns how many blocks it may have
 // now, twice as many as before; 0: it did so for the first time, has enough, or others have.
-TALUS_SLOW size_t find_room_to_widen(ThreadCache& cache, ClassId id) noexcept {
+TALUS_SLOW size_t find_room_to_grow(ThreadCache& cache, ClassId id) noexcept {
   WideLists& wide = cache.wide;
   uint64_t& word = wide.turning_words[index_of(id) / 64];
-  const bool has_turned_before = (word & class_bit(id)) != 0;
+  const bool has_reversed_before = (word & class_bit(id)) != 0;
   word |= class_bit(id);
-  if (!has_turned_before) return 0;
+  if (!has_reversed_before) return 0;
   const size_t capacity = list_capacity(cache, id);
   const size_t most = list_wide_of(id);
   if (capacity >= most) return 0;
@@ -88,8 +88,8 @@ TALUS_SLOW size_t find_room_to_widen(ThreadCache& cache, ClassId id) noexcept {
 
 // An empty list gets its wide place, and so much room. Returns where it begins. The heap's lock is
 // held.
-TALUS_SLOW void** widen_list(Locked& held, ThreadCache& cache, ClassId id,
-                             size_t capacity) noexcept {
+TALUS_SLOW void** grow_list(Locked& held, ThreadCache& cache, ClassId id,
+                            size_t capacity) noexcept {
   return move_list(held, cache, id, cache.wide.bottoms[index_of(id)], capacity);
 }
 

@@ -60,7 +60,7 @@ class Retention {
 
   // Lets time pass; returns the surplus.
   size_t turn(uint64_t turns, size_t given, size_t dirty) noexcept {
-    turned_ms_ = os::System::now_ms();
+    reversed_ms_ = os::System::now_ms();
     most_before_turn_ = use_mark_.most();
     // The turn that ends first may hold an old mark; more than all others tell nothing new.
     if (turns > LowMark::turns_kept + 1) turns = LowMark::turns_kept + 1;
@@ -73,7 +73,7 @@ class Retention {
   // For who gives back: lets time pass where no helper did; returns the surplus, 0 if it is early.
   size_t turn_if_late(size_t given, size_t dirty) noexcept {
     const uint64_t turn_ms = options.decay_ms / LowMark::turns_kept;
-    const uint64_t late_ms = os::System::now_ms() - turned_ms_;
+    const uint64_t late_ms = os::System::now_ms() - reversed_ms_;
     if (late_ms <= 2 * turn_ms) return 0;
     return turn(turn_ms == 0 ? late_ms : late_ms / turn_ms, given, dirty);
   }
@@ -128,7 +128,7 @@ class Retention {
   LowMark dirty_mark_;
   HighMark use_mark_;
   size_t most_before_turn_ = 0;  // of use_mark_
-  uint64_t turned_ms_ = 0;
+  uint64_t reversed_ms_ = 0;
   size_t free_in_slabs_ = 0;  // as heaps told (heap/offer.hpp)
   size_t moving_ = 0;
 };

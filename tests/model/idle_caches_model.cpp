@@ -26,8 +26,8 @@ World refills({2, 1, 0, {{pops, pops, pushes, pops}, {trims}}});
 World flushes({2, 4, 1, {{pushes}, {trims}}});
 World flushes_and_goes_on({2, 4, 2, {{pushes, pushes, pops}, {trims}}});
 // The list runs empty as if it had been full before, and goes on in its wide place.
-World widens({2, 0, 0, {{pops, pushes, pops, pops}, {trims}}, 0, true});
-World widens_and_leaves({2, 0, 0, {{pops, pushes, leaves}, {trims}}, 0, true});
+World grows({2, 0, 0, {{pops, pushes, pops, pops}, {trims}}, 0, true});
+World grows_and_leaves({2, 0, 0, {{pops, pushes, leaves}, {trims}}, 0, true});
 World large_blocks({2, 0, 0, {{pops_large, pushes_large, pops_large}, {trims}}, 2});
 World taken_back_twice({2, 4, 0, {{pops, pops, pops}, {trims, trims}}});
 World leaves_for_ever({2, 3, 1, {{pops, leaves}, {trims, trims}}});
@@ -54,7 +54,7 @@ const Expected expected[] = {
     {"leaves", leaves_for_ever},
     {"taken back twice", taken_back_twice},
     {"swept", swept},
-    {"widens", widens},
+    {"grows", grows},
     {"swept with a barrier", swept_with_barrier},
 };
 
@@ -74,8 +74,8 @@ int main(int argc, char** argv) {
       {"pops and pushes", &pops_and_pushes, {2, 3, 0}},
       {"refills", &refills, {2, 3, 0}},
       {"flushes", &flushes, {2, 3, 0}},
-      {"widens", &widens, {2, 3, 0}},
-      {"widens and leaves", &widens_and_leaves, {2, 3, 0}},
+      {"grows", &grows, {2, 3, 0}},
+      {"grows and leaves", &grows_and_leaves, {2, 3, 0}},
       {"flushes and goes on", &flushes_and_goes_on, {2, 3, 0}},
       {"large blocks", &large_blocks, {2, 3, 0}},
       {"taken back twice", &taken_back_twice, {2, 3, 0}},
@@ -96,6 +96,6 @@ int main(int argc, char** argv) {
   if (status != 0 || argc != 1) return status;
   bool are_about_something = true;
   for (const Expected& one : expected) are_about_something &= has_come_to_pass(one);
-  are_about_something &= widens.runs_widened() != 0;
+  are_about_something &= grows.runs_grown() != 0;
   return are_about_something ? 0 : 1;
 }

@@ -56,7 +56,7 @@ class World : public Scenario {
 
   uint64_t runs_taken_back() const { return runs_taken_back_; }
   uint64_t runs_missed() const { return runs_missed_; }
-  uint64_t runs_widened() const { return runs_widened_; }
+  uint64_t runs_grown() const { return runs_grown_; }
 
   void set_up() override {
     blocks.reset();
@@ -123,7 +123,7 @@ class World : public Scenario {
   // The owner ends now if it did not yet, and what it held goes home.
   void check_end() override {
     check_places(0);
-    runs_widened_ += is_wide() ? 1 : 0;
+    runs_grown_ += is_wide() ? 1 : 0;
     if (cache().shared_busy.peek() != 0) explorer.violate("the owner is busy for ever");
     if (!blocks.has_owner_left) {
       talus::depart(cache(), talus::ended_context);
@@ -331,7 +331,7 @@ class World : public Scenario {
   bool has_missed_ = false;
   uint64_t runs_taken_back_ = 0;
   uint64_t runs_missed_ = 0;
-  uint64_t runs_widened_ = 0;
+  uint64_t runs_grown_ = 0;
 };
 
 }  // namespace model::idle_caches

@@ -30,8 +30,8 @@ void use_all_classes(const ListBounds& bounds) {
     for (size_t index = 0; index < class_count; index++) {
       const ClassId id{static_cast<uint8_t>(index)};
       const size_t bytes = size_class_row(id).block_bytes;
-      const bool may_widen = round >= 2;
-      if (!may_widen) {  // as if no list had turned before
+      const bool may_grow = round >= 2;
+      if (!may_grow) {  // as if no list had turned before
         for (uint64_t& word : cache.wide.turning_words) word = 0;
       }
       std::vector<void*> blocks;
@@ -42,11 +42,11 @@ void use_all_classes(const ListBounds& bounds) {
       for (size_t i = 0; i < blocks.size(); i++) {
         expect(test::has_pattern(blocks[i], bytes, i), "a block was changed");
         release(blocks[i]);
-        const size_t most = may_widen ? list_wide_of(id) : bounds.blocks_max[index];
+        const size_t most = may_grow ? list_wide_of(id) : bounds.blocks_max[index];
         expect(list_length(cache, id) <= most, "a list is too long");
       }
       const bool is_full = list_capacity(cache, id) == bounds.blocks_max[index];
-      expect(is_full || is_medium(id) || (may_widen && is_wide(cache, id)), "another capacity");
+      expect(is_full || is_medium(id) || (may_grow && is_wide(cache, id)), "another capacity");
     }
   }
   // Every list is where it was, and full of blocks of its own.
