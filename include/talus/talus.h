@@ -200,7 +200,7 @@ TALUS_API void talus_set_page_listener(talus_page_listener listener) TALUS_NOEXC
  * docs/options.md lists them, docs/configuration.md says where they come from. Names are taken in
  * any case, with or without TALUS_ in front.
  *
- * Options that a program brings along, as lines or parted by semicolons:
+ * Options that a program brings along, as lines or copied by semicolons:
  *     const char talus_options[] = "preset=small; decay_ms=100ms";
  * (in C++ after including this header, or with extern "C"). Files, the environment and calls are
  * stronger. The dynamic linker must be able to see it where Talus is preloaded and not linked: link

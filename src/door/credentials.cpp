@@ -106,7 +106,7 @@ extern "C" TALUS_EXPORT int prctl(int option, ...) noexcept {
   va_start(rest, option);
   for (size_t& value : values) value = va_arg(rest, size_t);  // registers that may hold anything
   va_end(rest);
-  if (talus::is_farewell(option, values[0])) talus::end_helper_before_filter();
+  if (talus::enters_sandbox(option, values[0])) talus::end_helper_before_filter();
   if (auto* function = next_prctl.find<int(int, size_t, size_t, size_t, size_t)>()) {
     return function(option, values[0], values[1], values[2], values[3]);
   }

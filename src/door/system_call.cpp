@@ -49,8 +49,8 @@ constexpr GuardedNumbers guarded_numbers() noexcept {
 #endif
   return table;
 }
-bool is_farewell(long number, long a, long b) noexcept {
-  if (number == SYS_prctl) return talus::is_farewell(a, static_cast<size_t>(b));
+bool enters_sandbox(long number, long a, long b) noexcept {
+  if (number == SYS_prctl) return talus::enters_sandbox(a, static_cast<size_t>(b));
   return a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER;
 }
 
@@ -81,7 +81,7 @@ __attribute__((visibility("hidden"))) long talus_call_guarded(long number, long 
   SystemCall* const next = talus_next_system_call.load_relaxed();  // [init]
   const Guarded kind = talus_guarded_calls.row[number];
   if (kind == Guarded::filter) {
-    if (is_farewell(number, a, b)) talus::end_helper_before_filter();
+    if (enters_sandbox(number, a, b)) talus::end_helper_before_filter();
   } else if (kind == Guarded::process || !talus::has_other_threads()) {
     talus::WithoutHelper without;
     return next(number, a, b, c, d, e, f);

@@ -39,7 +39,7 @@ class WithoutHelper {
 };
 
 // Does prctl with this option say that the process is about to allow itself few calls?
-inline bool is_farewell(long option, size_t value) noexcept {
+inline bool enters_sandbox(long option, size_t value) noexcept {
   return option == PR_SET_SECCOMP || (option == PR_SET_NO_NEW_PRIVS && value != 0);
 }
 // The process is about to allow itself few calls: there is no helper from here on, and nobody

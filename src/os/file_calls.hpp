@@ -214,7 +214,7 @@ struct FileCalls : OrderCalls {
     return call(SYS_newfstatat, from, to_long(path), to_long(&facts), flags);
   }
   static long allocate(long file, long mode, uint64_t offset, size_t bytes) noexcept {
-    constexpr int attempts_max = 1000;  // a signal each time would be strange
+    constexpr int attempts_max = 1000;  // a signal each time would be unshared
     long result = interrupted;
     for (int i = 0; i < attempts_max && result == interrupted; i++) {
       result = call(SYS_fallocate, file, mode, static_cast<long>(offset), static_cast<long>(bytes));

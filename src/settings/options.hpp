@@ -250,7 +250,7 @@ struct OptionRow {
   OptionRowText help;  // a sentence without its full stop
 };
 
-// The allowed words, parted by '|'; else empty.
+// The allowed words, copied by '|'; else empty.
 TALUS_START constexpr const char* option_words(OptionId id) noexcept {
 #define TALUS_OPTION_WORDS(name, type, value, min, max, unit, reload, help) \
   if (id == OptionId::name) return OptionTypeOf<type>::words;

@@ -9,7 +9,7 @@
 // A mapping of a file that both sides share would let the child write into the parent's heap, which
 // libc does before any handler runs there (it makes the locks of streams anew). Private mappings do
 // not. A parent with other threads cannot go back at once: one might write between the look and the
-// new mapping. It keeps its copies ("strange" slices) until they are free, and then uses the
+// new mapping. It keeps its copies ("unshared" slices) until they are free, and then uses the
 // file again. Where the child can make no file, its memory is the kernel's. What lies in a file
 // that was lost can be no private mapping of it: a parent without other threads copies it before
 // the fork; else both sides have the same until the child has copied it.
@@ -36,9 +36,9 @@ class FileFork {
     if (store_.has_lost_ && is_alone()) leave_lost_file();
     if (store_.file_ == FileStore::none) return;
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
-      for_each_run(piece->strange, false, piece->all(), [&](SliceRun run) noexcept {
+      for_each_run(piece->unshared, false, piece->all(), [&](SliceRun run) noexcept {
         if (store_.map_slices(*piece, run, os::FileSharing::own_copy)) {
-          piece->parted.set(run.from, run.to, true);
+          piece->copied.set(run.from, run.to, true);
         }
       });
     }
@@ -47,9 +47,9 @@ class FileFork {
   // `may_return`: the child has read the file, and nobody else writes to this memory.
   void in_parent(bool has_waited, bool may_return) noexcept {
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
-      for_each_run(piece->parted, true, piece->all(),
+      for_each_run(piece->copied, true, piece->all(),
                    [&](SliceRun run) noexcept { return_slices(*piece, run, may_return); });
-      piece->parted.set(0, piece->slices, false);
+      piece->copied.set(0, piece->slices, false);
     }
     // Nobody knows when the child has read the file: it stays as it is, and a new one is begun.
     if (!has_waited) store_.close_file();
@@ -61,8 +61,8 @@ class FileFork {
     store_.close_file();
     const bool has_file = store_.open_file();
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
-      piece->strange.set(0, piece->slices, true);
-      piece->parted.set(0, piece->slices, false);
+      piece->unshared.set(0, piece->slices, true);
+      piece->copied.set(0, piece->slices, false);
       for_each_part_to_copy(*piece, piece->all(),
                             [&](SliceRun part) noexcept { take_over(*piece, part, has_file); });
       // What is mapped of the parent's file would keep that on the disk.
@@ -95,7 +95,7 @@ class FileFork {
     const uint64_t mask = os::System::block_signals();
     bool is_left = true;
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
-      for_each_run(piece->strange, true, piece->all(), [&](SliceRun run) noexcept {
+      for_each_run(piece->unshared, true, piece->all(), [&](SliceRun run) noexcept {
         for_each_part_to_copy(*piece, run, [&](SliceRun part) noexcept {
           const bool is_own =
               !is_near_stack(*piece, part) && copy_to_memory(piece->at(part.from), part.bytes());
@@ -124,9 +124,9 @@ class FileFork {
            stack - slice_bytes < reinterpret_cast<uintptr_t>(piece.at(run.to));
   }
 
-  // Parent: the slices are the file's again, or stay strange where that cannot be.
+  // Parent: the slices are the file's again, or stay unshared where that cannot be.
   void return_slices(FilePiece& piece, SliceRun run, bool may_return) noexcept {
-    piece.strange.set(run.from, run.to, true);
+    piece.unshared.set(run.from, run.to, true);
     share_free(piece, run);
     if (!may_return) return;
     for_each_part_to_copy(piece, run, [&](SliceRun part) noexcept {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // space/file_pieces: which slices of the memory that lies in a file have room on its disk.
 //
-//   FilePiece | addresses, and where they lie in the file | bits: reserved, strange, parted |
+//   FilePiece | addresses, and where they lie in the file | bits: reserved, unshared, copied |
 //
-// Owns: the layout. A slice is strange when what is mapped there is no shared part of the file as
+// Owns: the layout. A slice is unshared when what is mapped there is no shared part of the file as
 // it is now: a fork made it the process's own, or the file was lost. Its contents are memory of the
 // kernel's until it is free again. Called on: under the lock of the store whose pieces they are.
 #ifndef TALUS_SPACE_FILE_PIECES_HPP
@@ -30,8 +30,8 @@ struct FilePiece {
   uint64_t offset = 0;
   // A bit for each slice.
   BitRow reserved;
-  BitRow strange;
-  BitRow parted;           // between the two sides of a fork: became the process's own for it
+  BitRow unshared;
+  BitRow copied;           // between the two sides of a fork: became the process's own for it
   size_t own_bytes = 0;    // of the memory that holds this
   void* mapped = nullptr;  // with what lies around it, which nobody may touch
   size_t mapped_bytes = 0;
@@ -57,8 +57,8 @@ inline FilePiece* make_piece(uintptr_t base, size_t slices, uint64_t offset) noe
   piece->slices = slices;
   piece->offset = offset;
   piece->reserved = BitRow{words};
-  piece->strange = BitRow{words + row_words};
-  piece->parted = BitRow{words + 2 * row_words};
+  piece->unshared = BitRow{words + row_words};
+  piece->copied = BitRow{words + 2 * row_words};
   piece->own_bytes = bytes;
   return piece;
 }

@@ -153,8 +153,8 @@ class FileStore {
   void lose_file() noexcept {
     file_ = none;
     for (FilePiece* piece = pieces_; piece != nullptr; piece = piece->next) {
-      if (piece->strange.next(0, piece->slices, false) != piece->slices) has_lost_ = true;
-      piece->strange.set(0, piece->slices, true);
+      if (piece->unshared.next(0, piece->slices, false) != piece->slices) has_lost_ = true;
+      piece->unshared.set(0, piece->slices, true);
     }
   }
 
@@ -198,14 +198,14 @@ class FileStore {
   bool reserve_slices(FilePiece& piece, SliceRun run) noexcept {
     if (!is_usable()) return false;
     if (!os::System::reserve_room(file_, piece.offset_of(run.from), run.bytes())) return false;
-    if (!map_strange(piece, run)) return false;
+    if (!map_unshared(piece, run)) return false;
     piece.reserved.set(run.from, run.to, true);
     reserved_bytes_ += run.bytes();
     return true;
   }
   // False: something may lie there still, so it is reserved as before, and will be asked for again.
   bool give_slices_back(FilePiece& piece, SliceRun run) noexcept {
-    if (holes_ == os::Verdict::broken || !map_strange(piece, run)) return false;
+    if (holes_ == os::Verdict::broken || !map_unshared(piece, run)) return false;
     const bool is_proof = holes_ == os::Verdict::unknown;
     volatile char& first = *static_cast<char*>(piece.at(run.from));
     if (is_proof) first = 1;
@@ -225,8 +225,8 @@ class FileStore {
     os::System::give_room_back(file_, offset, page_bytes);
   }
   // Memory of the process's own, or of a lost file, goes with its mapping.
-  bool map_strange(FilePiece& piece, SliceRun run) noexcept {
-    return try_each_run(piece.strange, true, run, [&](SliceRun part) noexcept {
+  bool map_unshared(FilePiece& piece, SliceRun run) noexcept {
+    return try_each_run(piece.unshared, true, run, [&](SliceRun part) noexcept {
       return map_slices(piece, part, os::FileSharing::shared);
     });
   }
@@ -235,7 +235,7 @@ class FileStore {
                               sharing)) {
       return false;
     }
-    if (sharing == os::FileSharing::shared) piece.strange.set(run.from, run.to, false);
+    if (sharing == os::FileSharing::shared) piece.unshared.set(run.from, run.to, false);
     return true;
   }
 
@@ -244,7 +244,7 @@ class FileStore {
 
   Lock lock_;
   bool grows_ = false;
-  bool has_lost_ = false;  // strange slices may be shared parts of a file that was lost
+  bool has_lost_ = false;  // unshared slices may be shared parts of a file that was lost
   long file_ = 0;  // zero at the start, as all of it; a store that is not open is never asked
   os::Verdict holes_ = os::Verdict::unknown;  // do they read as zero?
   os::FileIdentity identity_;

@@ -109,7 +109,7 @@ class ControlGroup {
     return nullptr;
   }
 
-  // Whether `word` is one of the words of `list`, which are parted by commas or spaces.
+  // Whether `word` is one of the words of `list`, which are copied by commas or spaces.
   static bool has_word(const char* list, const char* word) {
     const std::size_t length = std::strlen(word);
     for (const char* at = list; (at = std::strstr(at, word)) != nullptr; at += length) {

@@ -208,7 +208,7 @@ def parse_arguments():
     parser.add_argument("--peers", default="build/peers",
                         help="folder of the built peers, for --retention (default %(default)s)")
     parser.add_argument("--skip", default="", metavar="NAMES",
-                        help="columns to leave out, parted by commas")
+                        help="columns to leave out, copied by commas")
     parser.add_argument("--soak", action="store_true", help="the full forms of the probes")
     parser.add_argument("--out", help="the file to write (conformance.md, retention.md)")
     return parser.parse_args()
