@@ -146,7 +146,7 @@ inline constexpr size_t pair_looks = 16;
 
 // A helper starts when this much free memory has pages (in one heap: its share of this), and ends
 // when less than a quarter of this is left.
-inline constexpr size_t offer_bytes_min = 2 * mib;
+inline constexpr size_t purge_request_bytes_min = 2 * mib;
 // A process of one thread gives such memory back by its own calls as long as this is not much at
 // once and in all, few calls did it, and little of it was touched again (heap/early_release.hpp).
 inline constexpr size_t early_free_bytes_max = 16 * mib;
@@ -154,7 +154,7 @@ inline constexpr size_t early_bytes_max = 32 * mib;
 inline constexpr size_t early_tries_max = 32;
 inline constexpr size_t early_reused_bytes_max = mib / 2;
 // So many threads more make a helper look after what they hold.
-inline constexpr size_t caches_offered = 8;
+inline constexpr size_t caches_requested = 8;
 // A slab has rested when no block was taken from it during so many passes of the helper. Blocks may
 // have come home: slabs that blocks only come home to are those that need no pages.
 inline constexpr uint16_t rested_passes = 2;

@@ -73,7 +73,7 @@ inline void note_allocate(void* block, size_t bytes) noexcept {
 TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept;
 
 // Allocates by way of attempt(), and again as long as that makes sense. What it gives is a block or
-// a handle; null or zero: no memory. For slow paths, which need not offer work themselves.
+// a handle; null or zero: no memory. For slow paths, which need not purge request work themselves.
 template <typename Attempt>
 TALUS_FAST auto allocate_with(size_t bytes, Attempt attempt) noexcept {
   auto made = attempt();

@@ -125,7 +125,7 @@ TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t c
   const size_t run = run_of(word, blocks, count);
   Locked held{lock_of(cache)};
   give_blocks(*cache.heap, blocks, run);
-  offer_if_much(*cache.heap);
+  request_purge_if_much(*cache.heap);
   return run;
 }
 

@@ -75,7 +75,7 @@ inline size_t release_all_by_call() noexcept {
       Locked held{lock_of(heap)};
       in_slabs = free_touched_bytes(heap);
     }
-    if (in_slabs >= offered_heap_bytes_min()) purge_holes(heap, SIZE_MAX, SlabAge::any);
+    if (in_slabs >= requested_heap_bytes_min()) purge_holes(heap, SIZE_MAX, SlabAge::any);
   });
   Locked held{space.lock()};
   space.give_back_dirty(held);
@@ -86,7 +86,7 @@ inline size_t release_all_by_call() noexcept {
 TALUS_COLD bool release_early() noexcept {
   EarlyRelease& early = early_release;
   if (early.is_over.load_relaxed()) return false;  // [hint]
-  offer.is_much.store_relaxed(false);              // [hint]
+  purge_request.is_much.store_relaxed(false);      // [hint]
   const TouchedBytes now = look_at_touched();
   if (now.free > early_free_bytes_max || early.released + now.free > early_bytes_max ||
       early.tries >= early_tries_max || reused_since_release(now) >= early_reused_bytes_max) {
@@ -95,7 +95,7 @@ TALUS_COLD bool release_early() noexcept {
   }
   const size_t released = release_all_by_call();
   early.released += released;
-  early.tries += released >= offer_bytes_min / 4 ? 1 : early_tries_max / 4;
+  early.tries += released >= purge_request_bytes_min / 4 ? 1 : early_tries_max / 4;
   const TouchedBytes left = look_at_touched();
   early.touched_then = left.all;
   early.taken_then = left.taken_back;

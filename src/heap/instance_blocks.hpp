@@ -182,7 +182,7 @@ TALUS_FAST void release_inside(uintptr_t handle, void* pointer, const char* call
     } else if (options.on_foreign_free != ForeignFree::ignore) {
       report::foreign_pointer(pointer, call);
     }
-    offer_if_much(heap);
+    request_purge_if_much(heap);
   }
   offer_work();
 }

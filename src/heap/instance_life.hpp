@@ -301,7 +301,7 @@ inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
     region = leave_region(inside);
     is_over = inside.slot().region == nullptr;
     note_free_bytes(*taker);
-    offer_if_much(*taker);
+    request_purge_if_much(*taker);
   }
   if (region != nullptr) end_region(*region);
   count_instance_dead();

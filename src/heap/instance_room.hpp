@@ -26,7 +26,7 @@ TALUS_SLOW bool release_small_inside(void* pointer, HeapId owner) noexcept {
     Locked held{slot.lock};
     if (page_map.word_of(address).owner() != owner) return false;
     give_block(*slot.heap, *static_cast<Slab*>(page_map.descriptor_of_owned(address)), pointer);
-    offer_if_much(*slot.heap);
+    request_purge_if_much(*slot.heap);
   }
   offer_work();
   return true;

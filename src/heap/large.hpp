@@ -10,7 +10,7 @@
 #define TALUS_HEAP_LARGE_HPP
 
 #include "heap/move_pages.hpp"
-#include "heap/offer.hpp"
+#include "heap/purge_request.hpp"
 
 namespace talus {
 
@@ -89,7 +89,7 @@ TALUS_USUAL void give_large(Locked& held, LargeBlock& large, const MovedRange& m
   const size_t first = clean_slices != 0 && space.can_divide(held) ? clean_slices : 0;
   if (first != 0) space.give_part(held, base, first, false);
   space.give(held, base + first * slice_bytes, slices - first, true);
-  offer_if_dirty(held);
+  request_purge_if_dirty(held);
 }
 TALUS_USUAL void give_large(LargeBlock& large, const MovedRange& moved = {}) noexcept {
   Locked held{space.lock()};
@@ -148,7 +148,7 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
     const bool purged = surplus * slice_bytes >= shrink_purge_bytes_min &&
                         drop_pages(reinterpret_cast<void*>(tail), surplus * slice_bytes);
     space.give_part(held, tail, surplus, !purged);
-    offer_if_dirty(held);
+    request_purge_if_dirty(held);
     return true;
   }
   set_usable_bytes(large, bytes);

@@ -8,7 +8,7 @@
 #ifndef TALUS_HEAP_LIST_HOME_HPP
 #define TALUS_HEAP_LIST_HOME_HPP
 
-#include "heap/offer.hpp"
+#include "heap/purge_request.hpp"
 #include "heap/remote.hpp"
 #include "os/bytes.hpp"
 
@@ -69,7 +69,7 @@ TALUS_USUAL void send_home(ThreadCache& cache, ClassId id, size_t count,
       } else {
         give_blocks(heap, bottom, part);
       }
-      offer_if_much(heap);
+      request_purge_if_much(heap);
       move_bytes(bottom, bottom + part, (length - part) * sizeof(void*));
       list_of(cache, id).top.store_relaxed(bottom + length - part);  // [own] in the lock
     }

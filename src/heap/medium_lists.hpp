@@ -45,7 +45,7 @@ TALUS_FAST void* pop_fitting(ThreadCache& cache, ClassId id, Fit fit) noexcept {
 TALUS_USUAL void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
   Locked held{lock_of(cache)};
   give_blocks(*cache.heap, &pointer, 1);
-  offer_if_much(*cache.heap);
+  request_purge_if_much(*cache.heap);
 }
 
 // Reports a block of the cache's heap that is in its slab, which costs a round trip to the lock.
@@ -80,7 +80,7 @@ inline bool displace_medium(ThreadCache& cache, ClassId id) noexcept {
   if (top == list.limit) {
     Locked held{lock_of(cache)};
     give_blocks(*cache.heap, bottom, 1);
-    offer_if_much(*cache.heap);
+    request_purge_if_much(*cache.heap);
     move_bytes(bottom, bottom + 1, static_cast<size_t>(top - bottom - 1) * sizeof(void*));
     list.top.store_relaxed(top - 1);  // [own] in the lock
   }

@@ -135,7 +135,7 @@ TALUS_USUAL void drain_remote_queue(Heap& heap, const HomeLists& lists = {}) noe
     bring_home(heap, lists, *message);
     message = next;
   } while (message != nullptr);
-  offer_if_much(heap);
+  request_purge_if_much(heap);
 }
 
 // Is it time for a thread of this heap that needs blocks of a class to bring home what was
@@ -197,7 +197,7 @@ TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch, Newest newest,
     if (next != nullptr && newest == Newest::stay) keep_newest(full, *next);
     if (is_own) {
       bring_home(owner, {}, full);
-      offer_if_much(owner);
+      request_purge_if_much(owner);
     } else {
       owner.remote_queue.push(full);
     }
@@ -229,7 +229,7 @@ TALUS_SLOW void release_to_slab(void* pointer) noexcept {
     Locked held{lock_of(owner)};
     if (page_map.word_of(address).owner() != owner.id) continue;  // it changed hands meanwhile
     give_blocks(owner, &pointer, 1);
-    return offer_if_much(owner);
+    return request_purge_if_much(owner);
   }
 }
 

@@ -9,7 +9,7 @@
 #ifndef TALUS_HEAP_SLABS_HPP
 #define TALUS_HEAP_SLABS_HPP
 
-#include "heap/offer.hpp"
+#include "heap/purge_request.hpp"
 #include "heap/region_words.hpp"
 #include "slab/away.hpp"
 
@@ -92,7 +92,7 @@ TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
   descriptor_pool.unused[index] = &slab;
   page_map.set_all(base, slices, PageEntry{}, nullptr);
   space.give(held, base, slices, true);
-  offer_if_dirty(held);
+  request_purge_if_dirty(held);
 }
 inline void slab_available_to_unused(Heap& heap, Slab& slab) noexcept {
   heap.available[index_of(slab.class_id)].remove(slab);

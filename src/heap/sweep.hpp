@@ -58,7 +58,7 @@ struct SweepTally {
 TALUS_USUAL void sweep_heap(Heap& heap, uint64_t turns, SweepTally& tally) noexcept {
   size_t surplus = 0;
   if (!lock_of(heap).try_take()) {
-    tally.left += offer_bytes_min;
+    tally.left += purge_request_bytes_min;
     return;
   }
   // Nobody refilled since the last pass, so nobody will fetch what waits soon.
@@ -162,9 +162,9 @@ enum class Pressure : uint8_t { none, high };
 // One pass. Returns the milliseconds until the next is due; 0: there is nothing left to do.
 TALUS_USUAL uint32_t sweep_pass(Pressure pressure = Pressure::none) noexcept {
   const uint64_t now = os::System::now_ms();
-  if (!offer.is_served.load_relaxed()) {  // [own] only the helper writes it: its first pass
-    offer.is_served.store_relaxed(true);  // [own]
-    offer.is_much.store_relaxed(false);   // [hint]
+  if (!purge_request.is_served.load_relaxed()) {  // [own] only the helper writes it: its first pass
+    purge_request.is_served.store_relaxed(true);  // [own]
+    purge_request.is_much.store_relaxed(false);   // [hint]
     sweep_state = Sweep{now, 0, 0};
     return static_cast<uint32_t>(turn_ms());
   }
@@ -172,17 +172,17 @@ TALUS_USUAL uint32_t sweep_pass(Pressure pressure = Pressure::none) noexcept {
   SweepTally tally;
   sweep_once(turns_due(now), tally);
   if (pressure == Pressure::high) sweep_all();
-  const bool has_grown = tally.left > sweep_state.left + offer_bytes_min / 4;
+  const bool has_grown = tally.left > sweep_state.left + purge_request_bytes_min / 4;
   sweep_state.left = tally.left;
   const bool is_quiet = tally.released == 0 && !has_grown;
   sweep_state.quiet_passes = is_quiet ? sweep_state.quiet_passes + 1 : 0;
-  if (tally.left < offer_bytes_min / 4 && sweep_state.quiet_passes >= passes_before_end) {
+  if (tally.left < purge_request_bytes_min / 4 && sweep_state.quiet_passes >= passes_before_end) {
     // From here on others call for a helper; what they freed before is looked for once more.
-    offer.is_served.store_release(false);
+    purge_request.is_served.store_release(false);
     SweepTally last;
     sweep_once(0, last);
-    if (last.left < offer_bytes_min) return 0;
-    offer.is_served.store_relaxed(true);  // [own]
+    if (last.left < purge_request_bytes_min) return 0;
+    purge_request.is_served.store_relaxed(true);  // [own]
   }
   // What is in use again and again is looked at less often.
   const bool is_calm = sweep_state.quiet_passes > passes_before_calm;

@@ -11,7 +11,7 @@
 #define TALUS_MODES_REPORTED_HPP
 
 #include "heap/special.hpp"
-#include "heap/offer.hpp"
+#include "heap/purge_request.hpp"
 
 namespace talus::reported {
 
@@ -88,7 +88,7 @@ inline ThreadContext context;
 // The calling thread has reported a fault.
 TALUS_COLD void begin() noexcept {
   space.relax();
-  offer.is_much.store_relaxed(false);  // [hint] nothing is given back from here
+  purge_request.is_much.store_relaxed(false);  // [hint] nothing is given back from here
   close_context(context, context_operations);
   set_context(context);
 }

@@ -9,20 +9,21 @@
 //   running   it makes passes and sleeps         helper, nothing was left         ending
 //                                                ender, in the lock               stopping
 //   ending    it sleeps a last time              helper, nothing was offered      leaving
-//                                                helper, or who offers work       running
+//                                                helper, or who purge requests work       running
 //                                                ender, in the lock               stopping
 //   stopping  it was told to end                 helper                           leaving
 //   leaving   it does not touch the heap again   starter or ender, in the lock,
 //                                                once the kernel cleared its id   absent
 // invariants  at most one helper in the process; it holds no lock while it sleeps; who starts,
-//             ends or forks holds the lock, and no other; no offer is lost: one that finds
-//             `running` was said before (Offer::is_much), which is looked at after the last sleep;
-//             one that finds `ending` makes it `running`; one that finds less starts a helper.
+//             ends or forks holds the lock, and no other; no purge request is lost: one that finds
+//             `running` was said before (PurgeRequest::is_much), which is looked at after the last
+//             sleep; one that finds `ending` makes it `running`; one that finds less starts a
+//             helper.
 // edges  E1 begin.release -> offerer.acquire   publishes nothing but the word itself
 //        E2 stop.release -> helper.acquire     publishes nothing but the word itself
 //        E3 the helper's end -> join.acquire   by way of the kernel: its stack may be used again
 // why no ABA: a helper that leaves keeps its id until the kernel has removed it.
-// progress: an offer is a few loads unless a thread must be made; starts are at least
+// progress: an purge request is a few loads unless a thread must be made; starts are at least
 //   helper_linger_ms apart; an end takes as long as the rest of a pass.
 // fork: prepare takes the lock; the room of the child reads as zero: absent.
 //
@@ -77,8 +78,8 @@ inline bool lingers_and_leaves(Atomic<uint32_t>& state) noexcept {
   state.cas_acq_rel(now, HelperState::ending);
   os::System::futex_wait_ms(state.futex_word(), HelperState::ending, helper_linger_ms);
   now = HelperState::ending;
-  // An offer that found `running` has said so before, and long ago.
-  const bool is_needed = offer.is_much.load_relaxed();  // [hint]
+  // An purge request that found `running` has said so before, and long ago.
+  const bool is_needed = purge_request.is_much.load_relaxed();  // [hint]
   const uint32_t next = is_needed ? HelperState::running : HelperState::leaving;
   return state.cas_acq_rel(now, next) && !is_needed;
 }
@@ -98,7 +99,8 @@ inline uint32_t helper_pass() noexcept {
   const bool is_printing = has_clock_samples();
   uint64_t wait_ms = 0;
   // [own] [hint]
-  if (!is_printing || offer.is_served.load_relaxed() || offer.is_much.load_relaxed()) {
+  if (!is_printing || purge_request.is_served.load_relaxed() ||
+      purge_request.is_much.load_relaxed()) {
     wait_ms = sweep_pass(pressure_now());
   }
   if (!is_printing) return static_cast<uint32_t>(wait_ms);
@@ -127,7 +129,7 @@ TALUS_USUAL void helper_lives() noexcept {
     }
     is_on = state.load_acquire() != HelperState::stopping;  // [E2]
   }
-  offer.is_served.store_release(false);
+  purge_request.is_served.store_release(false);
   state.store_release(HelperState::leaving);  // [E3]
 }
 
@@ -347,7 +349,7 @@ inline void learn_process_id() noexcept {
 
 // The child of a fork has no helper.
 inline void forget_helper_thread() noexcept {
-  offer.is_served.store_relaxed(false);  // [init]
+  purge_request.is_served.store_relaxed(false);  // [init]
   // ThreadSanitizer cannot make threads in the child of a process that has threads.
   if constexpr (TALUS_UNDER_TSAN != 0) helper.shared_is_allowed.store_relaxed(false);  // [init]
   learn_process_id();

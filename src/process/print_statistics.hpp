@@ -226,7 +226,7 @@ TALUS_START void begin_clock_samples() noexcept {
   if (!is_trigger_on(each_time)) return;
   const uint64_t first_ms = os::System::now_ms() + options.print_stats_ms;
   statistics_printer.next_ms.store_relaxed(first_ms);  // [init]
-  offer.is_much.store_relaxed(true);                   // [init]
+  purge_request.is_much.store_relaxed(true);           // [init]
 }
 
 inline void reset_printer_in_child() noexcept {

@@ -89,7 +89,7 @@ TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
   if (cache == nullptr) return nullptr;
   set_context(context_before(*cache));
   if (watch_thread(*cache)) attend(*cache);
-  offer_caches();
+  request_cache_purge();
   return cache;
 }
 

@@ -129,7 +129,7 @@ class Retention {
   HighMark use_mark_;
   size_t most_before_turn_ = 0;  // of use_mark_
   uint64_t reversed_ms_ = 0;
-  size_t free_in_slabs_ = 0;  // as heaps told (heap/offer.hpp)
+  size_t free_in_slabs_ = 0;  // as heaps told (heap/purge_request.hpp)
   size_t moving_ = 0;
 };
 

@@ -6,7 +6,7 @@
 // lists, wide_lists, thread_order, idle-cache reclaim, take_back, alloc, alloc_slow, free,
 // free_slow, remote, and of list_home, release and sweep what is about caches. Stand-ins: the
 // registry with one heap, slabs, foreign blocks, medium and large blocks (there are none) and
-// offers (nothing).
+// purge requests (nothing).
 // Called on: fibers of the explorer; set_up and check_end alone.
 #ifndef TALUS_TESTS_MODEL_IDLE_CACHES_HEAP_HPP
 #define TALUS_TESTS_MODEL_IDLE_CACHES_HEAP_HPP
@@ -115,9 +115,9 @@ inline BlockMade allocate_large(ThreadCache*, size_t, size_t) noexcept { return 
 inline void release_large(ThreadCache*, void*, PageEntry) noexcept {}
 inline void release_kept(ThreadCache&) noexcept {}
 
-// Nothing to offer.
+// Nothing to purge_request.
 inline void note_free_bytes(Heap&) noexcept {}
-inline void offer_if_much(Heap&) noexcept {}
+inline void request_purge_if_much(Heap&) noexcept {}
 inline void offer_work() noexcept {}
 
 // No instances.

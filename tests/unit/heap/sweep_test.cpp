@@ -48,8 +48,8 @@ class SweepTest : public testing::Test {
     trim_heaps(0);
   }
   ~SweepTest() override {
-    offer.is_served.store_relaxed(false);
-    offer.is_much.store_relaxed(false);
+    purge_request.is_served.store_relaxed(false);
+    purge_request.is_much.store_relaxed(false);
     limits.set({0, 0});
     limit_handler.store_release(nullptr);
     options = before_;
@@ -205,11 +205,11 @@ TEST_F(SweepTest, PagesThatWentCountAgainWhenBlocksAreTaken) {
 TEST_F(SweepTest, WhatOthersFreedIsOfferedByThem) {
   if (!test::has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
   const std::vector<void*> blocks = take(32 * mib / 256, 256);
-  offer.is_much.store_relaxed(false);
+  purge_request.is_much.store_relaxed(false);
   test::Neighbour neighbour;
   neighbour.run([&] {
     give(blocks, 64);  // no slab becomes empty
-    EXPECT_TRUE(offer.is_much.load_relaxed());
+    EXPECT_TRUE(purge_request.is_much.load_relaxed());
     space.ask_to_reclaim();
     for (size_t i = 0; i < blocks.size(); i += 64) release(blocks[i]);
     EXPECT_FALSE(space.is_asked_to_reclaim()) << "who delivers looks if there is something to do";
@@ -244,12 +244,12 @@ TEST_F(SweepTest, EverySlowPathLooksIfTooMuchIsFree) {
 
 TEST_F(SweepTest, WhatShrinkingLeavesIsOffered) {
   const std::vector<void*> blocks = take(32, 384 * kib);
-  offer.is_much.store_relaxed(false);
+  purge_request.is_much.store_relaxed(false);
   for (void* block : blocks) {
     ASSERT_EQ(reallocate(block, 192 * kib), block);  // too little to go at once
   }
-  ASSERT_GT(dirty_bytes(), offer_bytes_min);
-  EXPECT_TRUE(offer.is_much.load_relaxed());
+  ASSERT_GT(dirty_bytes(), purge_request_bytes_min);
+  EXPECT_TRUE(purge_request.is_much.load_relaxed());
   give(blocks);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// heap/offer: who frees memory notices here that there is something to give back.
+// heap/purge request: who frees memory notices here that there is something to give back.
 //
 // Owns: the word that says so, and whether a helper is at work already. Invariant: noticing costs
 // the slow paths two loads and two branches; the helper is started outside all locks. A helper
 // that ends says so before it looks for the last time, so that nothing is missed in between.
 // Called on: any thread.
-#ifndef TALUS_HEAP_OFFER_HPP
-#define TALUS_HEAP_OFFER_HPP
+#ifndef TALUS_HEAP_PURGE_REQUEST_HPP
+#define TALUS_HEAP_PURGE_REQUEST_HPP
 
 #include "heap/registry.hpp"
 
@@ -18,11 +18,11 @@ TALUS_HOOK void start_helper() noexcept;
 // what slabs keep. No lock is held.
 TALUS_HOOK void reclaim() noexcept;
 
-struct Offer {
+struct PurgeRequest {
   Atomic<bool> is_much;    // there is enough to give back to start a helper
   Atomic<bool> is_served;  // a helper is at work
 };
-inline Offer offer;
+inline PurgeRequest purge_request;
 
 // Tells address space, which bounds what all slabs and free ranges keep together. The heap's lock
 // is held, the space lock is not.
@@ -46,46 +46,48 @@ TALUS_FAST void note_free_bytes(Heap& heap) noexcept {
 }
 
 // Free memory with pages that one heap may have before a helper is called for it.
-inline size_t offered_heap_bytes_min() noexcept {
+inline size_t requested_heap_bytes_min() noexcept {
   const uint32_t heaps = registry.shared_count.load_relaxed();  // [hint]
-  return heaps > 1 ? offer_bytes_min / heaps : offer_bytes_min;
+  return heaps > 1 ? purge_request_bytes_min / heaps : purge_request_bytes_min;
 }
 
 inline bool is_much_for_instance(size_t bytes) noexcept {
-  return bytes * instance_table.shared_live_count.load_relaxed() >= offer_bytes_min;  // [hint]
+  return bytes * instance_table.shared_live_count.load_relaxed() >=
+         purge_request_bytes_min;  // [hint]
 }
 
 // Under the heap's lock, after blocks came home.
-inline void offer_if_much(Heap& heap) noexcept {
-  if (offer.is_served.load_relaxed()) return;  // [hint]
+inline void request_purge_if_much(Heap& heap) noexcept {
+  if (purge_request.is_served.load_relaxed()) return;  // [hint]
   const size_t bytes = free_touched_bytes(heap);
   const bool is_much =
-      is_instance(heap.id) ? is_much_for_instance(bytes) : bytes >= offered_heap_bytes_min();
+      is_instance(heap.id) ? is_much_for_instance(bytes) : bytes >= requested_heap_bytes_min();
   if (!is_much) return;
-  offer.is_much.store_relaxed(true);  // [hint]
+  purge_request.is_much.store_relaxed(true);  // [hint]
 }
 
 // Under the space lock, after a range was given.
-inline void offer_if_dirty(Locked& held) noexcept {
-  if (space.dirty_bytes() < offer_bytes_min) return;
+inline void request_purge_if_dirty(Locked& held) noexcept {
+  if (space.dirty_bytes() < purge_request_bytes_min) return;
   if (space.excess_bytes(held, Reclaimer::caller) >= surplus_bytes_min) space.ask_to_reclaim();
-  if (!offer.is_served.load_relaxed()) offer.is_much.store_relaxed(true);  // [hint]
+  if (!purge_request.is_served.load_relaxed()) purge_request.is_much.store_relaxed(true);  // [hint]
 }
 
 // After one more thread got a cache: what many threads hold is much.
-TALUS_USUAL void offer_caches() noexcept {
-  if (offer.is_served.load_relaxed()) return;  // [hint]
+TALUS_USUAL void request_cache_purge() noexcept {
+  if (purge_request.is_served.load_relaxed()) return;  // [hint]
   Locked held{registry.lock};
-  if (registry.cache_count % caches_offered == 0) offer.is_much.store_relaxed(true);  // [hint]
+  if (registry.cache_count % caches_requested == 0)
+    purge_request.is_much.store_relaxed(true);  // [hint]
 }
 
 // At the end of slow paths, outside all locks.
 TALUS_FAST void offer_work() noexcept {
   if (TALUS_UNLIKELY(space.is_asked_to_reclaim())) reclaim();
-  if (TALUS_LIKELY(!offer.is_much.load_relaxed())) return;  // [hint]
-  if (!offer.is_served.load_relaxed()) start_helper();      // [hint]
+  if (TALUS_LIKELY(!purge_request.is_much.load_relaxed())) return;  // [hint]
+  if (!purge_request.is_served.load_relaxed()) start_helper();      // [hint]
 }
 
 }  // namespace talus
 
-#endif  // TALUS_HEAP_OFFER_HPP
+#endif  // TALUS_HEAP_PURGE_REQUEST_HPP
