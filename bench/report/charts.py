@@ -12,7 +12,7 @@ from . import (chart_curves, chart_means, chart_scatter, chart_strips, heat, not
 from .figures import FIGURES, RSS, TIME, Figures, counted_workloads
 
 FOLDER = Path(__file__).resolve().parent / "template"
-WORDS = {TIME: ("time", "faster", "slower"), RSS: ("peak memory", "leaner", "larger")}
+WORDS = {TIME: ("time", "faster", "slower"), RSS: ("peak memory", "smaller", "larger")}
 
 
 def rules() -> str:

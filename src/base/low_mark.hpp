@@ -27,7 +27,7 @@ class LowMark : public TurnMark<Lesser> {
     return surplus();
   }
   // That much of the surplus was given away.
-  void give_away(size_t bytes) noexcept {
+  void subtract_purged(size_t bytes) noexcept {
     now_ = less(now_, bytes);
     for (size_t& least : closed_) least = less(least, bytes);
   }

@@ -29,22 +29,23 @@ struct Heap {
   HeapId id{};  // constant
   // under the heap's lock
   SlabBins available[class_count];
-  SlabBins lean[class_count];  // have free blocks, too, but their free pages are given back
-  SlabList full;               // have none; an instance's only, others forget such slabs
-  size_t purging_count = 0;    // slabs whose pages are just being given back
+  SlabBins
+      partly_purged[class_count];  // have free blocks, too, but their free pages are given back
+  SlabList full;                   // have none; an instance's only, others forget such slabs
+  size_t purging_count = 0;        // slabs whose pages are just being given back
   size_t taken_blocks[class_count] = {};   // blocks out of their slabs: lists and program
   uint32_t class_slabs[class_count] = {};  // slabs, in whatever state
   // A line begins with what each refill and flush changes.
   alignas(cache_line_bytes) size_t slab_count = 0;
-  size_t slab_bytes = 0;        // of all its slabs
-  size_t free_bytes = 0;        // of free blocks in them
-  uint32_t refills = 0;         // so far; wraps
-  uint32_t swept_refills = 0;   // when the helper looked last
-  size_t lean_free_bytes = 0;   // of these, in lean slabs
-  LowMark free_mark;            // of free_bytes - lean_free_bytes
-  size_t away_bytes = 0;        // of free_bytes: pages that were given back, in whatever slab
-  size_t told_free_bytes = 0;   // what address space knows of free_bytes - away_bytes
-  size_t taken_back_bytes = 0;  // of pages that were away, since it was told last
+  size_t slab_bytes = 0;                // of all its slabs
+  size_t free_bytes = 0;                // of free blocks in them
+  uint32_t refills = 0;                 // so far; wraps
+  uint32_t swept_refills = 0;           // when the helper looked last
+  size_t partly_purged_free_bytes = 0;  // of these, in partly_purged slabs
+  LowMark free_mark;                    // of free_bytes - partly_purged_free_bytes
+  size_t purged_page_bytes = 0;  // of free_bytes: pages that were given back, in whatever slab
+  size_t told_free_bytes = 0;    // what address space knows of free_bytes - purged_page_bytes
+  size_t taken_back_bytes = 0;   // of pages that were away, since it was told last
   RemoteMessage* unused_messages = nullptr;
   uint32_t unused_message_count = 0;
   // shared
@@ -56,11 +57,11 @@ struct Heap {
 
 // Bytes of free blocks that have their pages and might be given back.
 inline size_t free_touched_bytes(const Heap& heap) noexcept {
-  return heap.free_bytes - heap.lean_free_bytes;
+  return heap.free_bytes - heap.partly_purged_free_bytes;
 }
 // ... and those that cannot be, because pages hold live blocks, too.
 inline size_t free_resident_bytes(const Heap& heap) noexcept {
-  return heap.free_bytes - heap.away_bytes;
+  return heap.free_bytes - heap.purged_page_bytes;
 }
 
 // Blocks freed here that belong to one other heap, or to the thread's own where it does not

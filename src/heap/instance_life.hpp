@@ -52,7 +52,7 @@ void for_each_slab(Instance& heap, Visit visit) noexcept {
   };
   for_each_used_class(heap, [&](ClassId id) noexcept {
     for (const SlabList& bin : heap.available[index_of(id)].bins) visit_list(bin);
-    for (const SlabList& bin : heap.lean[index_of(id)].bins) visit_list(bin);
+    for (const SlabList& bin : heap.partly_purged[index_of(id)].bins) visit_list(bin);
   });
   visit_list(heap.full);
 }
@@ -85,7 +85,7 @@ inline void slab_of_instance_to_unused(Instance& heap, Slab& slab) noexcept {
   if (slab.state == SlabState::full) {
     heap.full.remove(slab);
   } else {
-    heap.lean[index_of(slab.class_id)].remove(slab);
+    heap.partly_purged[index_of(slab.class_id)].remove(slab);
   }
   slab_to_unused(heap, slab);
 }
@@ -97,7 +97,7 @@ inline void forget_slabs(Instance& heap) noexcept {
     heap.ready[index_of(id)].count = 0;
   });
   for (uint64_t& bits : heap.used_classes) bits = 0;
-  heap.lean_free_bytes = 0;
+  heap.partly_purged_free_bytes = 0;
   heap.free_mark = LowMark{};
   tell_free_bytes(heap);
   TALUS_ASSERT(heap.slab_count == 0 && heap.free_bytes == 0);
@@ -111,9 +111,10 @@ inline void empty_instance(Instance& heap) noexcept {
   while (heap.large_blocks != nullptr) give_large_of(heap, *heap.large_blocks);
 }
 
-// From full, lean or available, with its blocks, under the locks of both heaps.
+// From full, partly_purged or available, with its blocks, under the locks of both heaps.
 inline void slab_of_instance_changes_hands(Instance& giver, Heap& taker, Slab& slab) noexcept {
-  if (slab.state == SlabState::lean) slab_lean_to_available(giver, slab, slab.free_count);
+  if (slab.state == SlabState::partly_purged)
+    slab_partly_purged_to_available(giver, slab, slab.free_count);
   if (slab.state == SlabState::available) {
     if (slab.is_empty()) return slab_available_to_unused(giver, slab);
     return slab_changes_hands(giver, taker, slab);

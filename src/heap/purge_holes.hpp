@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // heap/purge_holes: pages of partly used slabs whose blocks are all free go back to the kernel.
 //
-// Owns: the way of a slab from available to lean. Invariants: a slab whose pages are being given
-// back is in no list, so none of its blocks is handed out meanwhile, though blocks come home to it;
-// the kernel is entered without the heap's lock; a lean slab has not changed since. Slabs that
-// served lately may be left alone; those in arenas of huge pages are, because these would be torn.
+// Owns: the way of a slab from available to partly_purged. Invariants: a slab whose pages are being
+// given back is in no list, so none of its blocks is handed out meanwhile, though blocks come home
+// to it; the kernel is entered without the heap's lock; a partly_purged slab has not changed since.
+// Slabs that served lately may be left alone; those in arenas of huge pages are, because these
+// would be torn.
 // Called on: the helper, or a thread that asked for a release, under registry.sweeping.
 #ifndef TALUS_HEAP_PURGE_HOLES_HPP
 #define TALUS_HEAP_PURGE_HOLES_HPP
@@ -18,8 +19,8 @@ namespace talus {
 struct HoleBatch {
   static constexpr size_t slabs_max = 16;
   Slab* slabs[slabs_max];
-  bool has_more[slabs_max];      // of each: than was given back before
-  size_t away_bytes[slabs_max];  // of each: given back then and now
+  bool has_more[slabs_max];             // of each: than was given back before
+  size_t purged_page_bytes[slabs_max];  // of each: given back then and now
   size_t count = 0;
   size_t bytes = 0;  // given back so far, or freed as whole slabs
   size_t steps = 0;
@@ -34,7 +35,7 @@ inline bool has_rested(const Slab& slab) noexcept {
 
 // Is there a page or more of free blocks that was not given back yet?
 inline bool has_more_to_give(const Slab& slab) noexcept {
-  return slab.free_count * size_t{slab.block_bytes} >= slab.away_bytes + os::page_bytes();
+  return slab.free_count * size_t{slab.block_bytes} >= slab.purged_page_bytes + os::page_bytes();
 }
 
 // Takes slabs from the old end of a list until the batch is full. The heap's lock is held.
@@ -52,7 +53,7 @@ inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& ba
         slab->enter(SlabState::purging);
         heap.purging_count++;
         batch.has_more[batch.count] = has_more_to_give(*slab);
-        batch.away_bytes[batch.count] = slab->away_bytes;
+        batch.purged_page_bytes[batch.count] = slab->purged_page_bytes;
         batch.slabs[batch.count++] = slab;
       }
     }
@@ -98,8 +99,9 @@ class HoleRuns {
     const uintptr_t at = reinterpret_cast<uintptr_t>(runs_[i].at);
     const size_t bytes = runs_[i].bytes;
     slab.note_clean(at, bytes);
-    slab.away_units |= away_units_within(slab, at, bytes, away_unit_shift(slab, os::page_bytes()));
-    batch_.away_bytes[slabs_[i]] += bytes;
+    slab.purged_units |=
+        purged_units_within(slab, at, bytes, purged_unit_shift(slab, os::page_bytes()));
+    batch_.purged_page_bytes[slabs_[i]] += bytes;
   }
 
   inline static Atomic<bool> is_unknown;  // the kernel does not know this call
@@ -115,11 +117,11 @@ inline void purge_batch(HoleBatch& batch) noexcept {
   for (size_t i = 0; i < batch.count; i++) {
     if (!batch.has_more[i]) continue;
     Slab& slab = *batch.slabs[i];
-    batch.away_bytes[i] = 0;
-    const unsigned shift = away_unit_shift(slab, os::page_bytes());
+    batch.purged_page_bytes[i] = 0;
+    const unsigned shift = purged_unit_shift(slab, os::page_bytes());
     visit_holes(slab, os::page_bytes(), [&](uintptr_t at, size_t bytes) noexcept {
-      if (is_away(slab, at, bytes, shift)) {
-        batch.away_bytes[i] += bytes;
+      if (is_purged_page(slab, at, bytes, shift)) {
+        batch.purged_page_bytes[i] += bytes;
       } else {
         runs.add(i, at, bytes);
       }
@@ -128,18 +130,18 @@ inline void purge_batch(HoleBatch& batch) noexcept {
   runs.purge();
 }
 
-inline void slabs_purging_to_lean(Heap& heap, HoleBatch& batch) noexcept {
+inline void slabs_purging_to_partly_purged(Heap& heap, HoleBatch& batch) noexcept {
   heap.purging_count -= batch.count;
   for (size_t i = 0; i < batch.count; i++) {
     Slab& slab = *batch.slabs[i];
     // What was away before was no gain; blocks that came home meanwhile count as they did.
-    const size_t before = slab.away_bytes;
-    note_away(heap, slab, batch.away_bytes[i]);
-    if (slab.away_bytes > before) batch.bytes += slab.away_bytes - before;
+    const size_t before = slab.purged_page_bytes;
+    note_purged_units(heap, slab, batch.purged_page_bytes[i]);
+    if (slab.purged_page_bytes > before) batch.bytes += slab.purged_page_bytes - before;
     if (slab.is_empty()) {
       slab_to_unused(heap, slab);
     } else {
-      slab_purging_to_lean(heap, slab);
+      slab_purging_to_partly_purged(heap, slab);
     }
   }
   batch.count = 0;
@@ -157,7 +159,7 @@ TALUS_USUAL size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noe
   constexpr size_t bins = class_count * SlabBins::count;
   HoleBatch batch;
   size_t steps_counted = 0;
-  // Other threads may bring blocks to lean slabs as fast as these are made.
+  // Other threads may bring blocks to partly_purged slabs as fast as these are made.
   size_t rounds = bins;
   {
     Locked held{lock_of(heap)};
@@ -180,7 +182,7 @@ TALUS_USUAL size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noe
     purge_batch(batch);
     {
       Locked held{lock_of(heap)};
-      slabs_purging_to_lean(heap, batch);
+      slabs_purging_to_partly_purged(heap, batch);
     }
     Locked held{space.lock()};
     space.count_purged(held, batch.bytes - bytes_before, batch.steps - steps_counted);

@@ -11,7 +11,7 @@
 
 #include "heap/purge_request.hpp"
 #include "heap/region_words.hpp"
-#include "slab/away.hpp"
+#include "slab/purged.hpp"
 
 namespace talus {
 
@@ -32,15 +32,15 @@ inline void count_slab(Heap& heap, const Slab& slab, ptrdiff_t sign) noexcept {
   heap.class_slabs[index_of(slab.class_id)] += static_cast<uint32_t>(sign);
   heap.slab_bytes += static_cast<size_t>(sign * slices * ptrdiff_t{slice_bytes});
   heap.free_bytes += static_cast<size_t>(sign * ptrdiff_t{slab.free_count} * slab.block_bytes);
-  heap.away_bytes += static_cast<size_t>(sign * ptrdiff_t{slab.away_bytes});
+  heap.purged_page_bytes += static_cast<size_t>(sign * ptrdiff_t{slab.purged_page_bytes});
 }
 
 // So much of the slab's free blocks has no pages now.
-inline void note_away(Heap& heap, Slab& slab, size_t bytes) noexcept {
+inline void note_purged_units(Heap& heap, Slab& slab, size_t bytes) noexcept {
   const size_t free_bytes = size_t{slab.free_count} * slab.block_bytes;
   if (bytes > free_bytes) bytes = free_bytes;  // what lies behind the last block is no block
-  heap.away_bytes += bytes - slab.away_bytes;
-  slab.away_bytes = static_cast<uint32_t>(bytes);
+  heap.purged_page_bytes += bytes - slab.purged_page_bytes;
+  slab.purged_page_bytes = static_cast<uint32_t>(bytes);
 }
 
 // Does the heap fill its slabs? Then the next ones will be full soon, too. Medium blocks are like
@@ -105,14 +105,15 @@ inline void slab_available_to_full(Heap& heap, Slab& slab) noexcept {
   slab.enter(SlabState::full);
 }
 
-inline void slab_purging_to_lean(Heap& heap, Slab& slab) noexcept {
-  heap.lean[index_of(slab.class_id)].add(slab, SlabState::lean);
-  heap.lean_free_bytes += size_t{slab.free_count} * slab.block_bytes;
+inline void slab_purging_to_partly_purged(Heap& heap, Slab& slab) noexcept {
+  heap.partly_purged[index_of(slab.class_id)].add(slab, SlabState::partly_purged);
+  heap.partly_purged_free_bytes += size_t{slab.free_count} * slab.block_bytes;
 }
-// Blocks come from a lean slab, or back to it: it is like any other from here on.
-TALUS_SLOW void slab_lean_to_available(Heap& heap, Slab& slab, uint32_t free_count) noexcept {
-  heap.lean[index_of(slab.class_id)].remove(slab);
-  heap.lean_free_bytes -= size_t{free_count} * slab.block_bytes;
+// Blocks come from a partly_purged slab, or back to it: it is like any other from here on.
+TALUS_SLOW void slab_partly_purged_to_available(Heap& heap, Slab& slab,
+                                                uint32_t free_count) noexcept {
+  heap.partly_purged[index_of(slab.class_id)].remove(slab);
+  heap.partly_purged_free_bytes -= size_t{free_count} * slab.block_bytes;
   heap.available[index_of(slab.class_id)].add(slab, SlabState::available);
 }
 
@@ -136,8 +137,8 @@ TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noe
   } else if (slab.state == SlabState::full) {
     if (is_instance(heap.id)) heap.full.remove(slab);
     bins.add(slab, SlabState::available);
-  } else if (slab.state == SlabState::lean) {
-    slab_lean_to_available(heap, slab, count_before);
+  } else if (slab.state == SlabState::partly_purged) {
+    slab_partly_purged_to_available(heap, slab, count_before);
   } else {
     return;  // who gives its pages back looks at it then
   }
@@ -151,11 +152,11 @@ TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noe
 // would be spread over all slabs that blocks come home to.
 inline Slab* choose_slab(Heap& heap, ClassId id) noexcept {
   Slab* slab = heap.available[index_of(id)].fullest();
-  if (TALUS_LIKELY(heap.lean_free_bytes == 0)) return slab;  // all have their pages
-  Slab* lean = heap.lean[index_of(id)].fullest();
-  if (lean == nullptr || (slab != nullptr && slab->bin <= lean->bin)) return slab;
-  slab_lean_to_available(heap, *lean, lean->free_count);
-  return lean;
+  if (TALUS_LIKELY(heap.partly_purged_free_bytes == 0)) return slab;  // all have their pages
+  Slab* partly_purged = heap.partly_purged[index_of(id)].fullest();
+  if (partly_purged == nullptr || (slab != nullptr && slab->bin <= partly_purged->bin)) return slab;
+  slab_partly_purged_to_available(heap, *partly_purged, partly_purged->free_count);
+  return partly_purged;
 }
 
 // The slab's slices name the heap. Regions may lie in its blocks.
@@ -207,18 +208,19 @@ TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
 }
 
 // Blocks were taken from an available slab of which pages are away.
-TALUS_SLOW void slab_gave_away(Heap& heap, Slab& slab, void* const* blocks, size_t count) noexcept {
-  const size_t before = slab.away_bytes;
-  note_away(heap, slab, forget_away(slab, blocks, count, os::page_bytes()));
+TALUS_SLOW void slab_purged_pages(Heap& heap, Slab& slab, void* const* blocks,
+                                  size_t count) noexcept {
+  const size_t before = slab.purged_page_bytes;
+  note_purged_units(heap, slab, forget_purged(slab, blocks, count, os::page_bytes()));
   // It may be more than before: pages behind the last block count as far as blocks are free, and
   // some may have come home meanwhile.
-  if (slab.away_bytes < before) heap.taken_back_bytes += before - slab.away_bytes;
+  if (slab.purged_page_bytes < before) heap.taken_back_bytes += before - slab.purged_page_bytes;
 }
 // Blocks were taken from an available slab.
 TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab, void* const* blocks,
                                  size_t count) noexcept {
   slab.served_at = sweep_clock.load_relaxed();  // [hint]
-  if (TALUS_UNLIKELY(slab.away_bytes != 0)) slab_gave_away(heap, slab, blocks, count);
+  if (TALUS_UNLIKELY(slab.purged_page_bytes != 0)) slab_purged_pages(heap, slab, blocks, count);
   if (slab.free_count == 0) {
     slab_available_to_full(heap, slab);
   } else {

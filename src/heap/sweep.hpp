@@ -50,7 +50,7 @@ inline uint64_t turns_due(uint64_t now_ms) noexcept {
 struct SweepTally {
   size_t released = 0;       // bytes that left, or came nearer to leaving
   size_t left = 0;           // bytes that may leave later
-  size_t slabs = 0;          // bytes of slabs, less what lean ones gave back
+  size_t slabs = 0;          // bytes of slabs, less what partly_purged ones gave back
   size_t free_in_slabs = 0;  // of these, free and touched
   size_t surplus = 0;
 };
@@ -69,13 +69,13 @@ TALUS_USUAL void sweep_heap(Heap& heap, uint64_t turns, SweepTally& tally) noexc
   heap.swept_refills = heap.refills;
   for (; turns > 0; turns--) heap.free_mark.turn(free_touched_bytes(heap));
   surplus = heap.free_mark.surplus();
-  const size_t slab_bytes = heap.slab_bytes - heap.lean_free_bytes;
+  const size_t slab_bytes = heap.slab_bytes - heap.partly_purged_free_bytes;
   lock_of(heap).give();
   size_t released = 0;
   if (surplus >= surplus_bytes_min) {
     released = purge_holes(heap, surplus, SlabAge::rested);
     Locked held{lock_of(heap)};
-    heap.free_mark.give_away(released);
+    heap.free_mark.subtract_purged(released);
   }
   Locked held{lock_of(heap)};
   tally.slabs += slab_bytes;

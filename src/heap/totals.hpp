@@ -120,7 +120,7 @@ inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noex
     blocks.free += heap.class_slabs[index] * size_t{size_class_table.rows[index].block_count} -
                    heap.taken_blocks[index];
   }
-  totals.purged_in_slabs += heap.lean_free_bytes;
+  totals.purged_in_slabs += heap.partly_purged_free_bytes;
   totals.heap_count++;
   totals.abandoned_count += heap.is_abandoned() ? 1u : 0u;
 }
@@ -139,7 +139,7 @@ inline void add_instance(HeapTotals& totals, Heap& base) noexcept {
     blocks.free += heap.class_slabs[index] * size_t{size_class_table.rows[index].block_count} -
                    heap.taken_blocks[index];
   });
-  totals.purged_in_slabs += heap.lean_free_bytes;
+  totals.purged_in_slabs += heap.partly_purged_free_bytes;
   totals.instance_count++;
   InstanceTotals numbers;
   read_instance(instance_slot(heap.id), numbers);

@@ -119,7 +119,7 @@ inline void add_heap_values(Statistics& all) noexcept {
   all.set(Id::heap_kept_bytes, totals.kept_large);
   all.set(Id::heap_large_end_bytes, totals.large_ends);
   all.set(Id::heap_live_bytes, totals.live());
-  all.set(Id::heap_lean_bytes, totals.purged_in_slabs);
+  all.set(Id::heap_partly_purged_bytes, totals.purged_in_slabs);
   all.set(Id::heap_large_blocks, totals.live_large_count);
   all.set(Id::heap_slabs, totals.slab_count);
   all.set(Id::heap_heaps, totals.heap_count);

@@ -67,7 +67,7 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
   ROW(heap, large_end_bytes, gauge, bytes, "ends of large blocks",                                \
       "head-room and rounding of large blocks to slices of 64 KiB, before and behind them")       \
   ROW(heap, live_bytes, gauge, bytes, "live", "live_small_bytes and live_large_bytes")            \
-  ROW(heap, lean_bytes, gauge, bytes, "given back in slabs",                                      \
+  ROW(heap, partly_purged_bytes, gauge, bytes, "given back in slabs",                             \
       "of free_bytes, in slabs whose free pages went back to the kernel")                         \
   ROW(heap, large_blocks, gauge, none, "large blocks", "large blocks in use")                     \
   ROW(heap, slabs, gauge, none, "slabs", "ranges of equal small blocks")                          \

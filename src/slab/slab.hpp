@@ -20,11 +20,11 @@
 namespace talus {
 
 enum class SlabState : uint8_t {
-  unused,     // a descriptor without blocks
-  available,  // has free blocks, is in its heap's list
-  full,       // has none, is in no list
-  purging,    // has free blocks whose pages are just being given back, is in no list
-  lean,       // has free blocks without pages of their own, is in its heap's list of such slabs
+  unused,         // a descriptor without blocks
+  available,      // has free blocks, is in its heap's list
+  full,           // has none, is in no list
+  purging,        // has free blocks whose pages are just being given back, is in no list
+  partly_purged,  // has free blocks without pages of their own, is in its heap's list of such slabs
 };
 
 struct Slab {
@@ -39,16 +39,16 @@ struct Slab {
   // under the owner's lock; on a line of its own, because other threads read the constants above
   alignas(cache_line_bytes) SlabState state = SlabState::unused;
   uint32_t free_count = 0;
-  uint32_t notice_count = 0;  // with so many free blocks its heap must look at it
-  uint16_t first_word = 0;    // no word of the free bitmap before this one has a set bit
-  uint8_t bin = 0;            // where it is among the available slabs
-  uint16_t served_at = 0;     // by the heap's clock, when blocks were taken last
-  uint32_t away_bytes = 0;    // of free blocks whose pages were given back
-  Slab* next = nullptr;       // in the heap's list of available slabs, or of unused descriptors
+  uint32_t notice_count = 0;       // with so many free blocks its heap must look at it
+  uint16_t first_word = 0;         // no word of the free bitmap before this one has a set bit
+  uint8_t bin = 0;                 // where it is among the available slabs
+  uint16_t served_at = 0;          // by the heap's clock, when blocks were taken last
+  uint32_t purged_page_bytes = 0;  // of free blocks whose pages were given back
+  Slab* next = nullptr;  // in the heap's list of available slabs, or of unused descriptors
   Slab* previous = nullptr;
   // Of medium blocks those that are free and read as zero; a part of the free bitmap's first word.
   uint64_t clean_bits = 0;
-  uint64_t away_units = 0;  // the pages that were given back (slab/away.hpp)
+  uint64_t purged_units = 0;  // the pages that were given back (slab/purged.hpp)
 
   uint64_t first_bits[1] = {};  // the free bitmap: bitmap_words of them
 
@@ -78,8 +78,8 @@ struct Slab {
     block_count = row.block_count;
     least_bytes = static_cast<uint32_t>(least_bytes_of(block_bytes));
     free_count = block_count;
-    away_bytes = 0;
-    away_units = 0;
+    purged_page_bytes = 0;
+    purged_units = 0;
     first_word = 0;
     for (size_t word = 0; word < bitmap_words; word++) {
       free_bits()[word] = low_bits(block_count - word * 64);

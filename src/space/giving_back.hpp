@@ -191,7 +191,7 @@ class GivingBack : public NodeSupply {
       refusals = 0;
       const size_t bytes = piece.slices * slice_bytes;
       purged += bytes;
-      retention_.give_away(bytes);
+      retention_.subtract_purged(bytes);
       count_purged(held, bytes, 1);
       pace.note_call(bytes, os::System::now_ns());
     }

@@ -37,7 +37,7 @@ class Retention {
   void end_move(size_t bytes) noexcept { moving_ -= bytes < moving_ ? bytes : moving_; }
   void forget_moves() noexcept { moving_ = 0; }
   // That much of the surplus went back to the kernel.
-  void give_away(size_t bytes) noexcept { dirty_mark_.give_away(bytes); }
+  void subtract_purged(size_t bytes) noexcept { dirty_mark_.subtract_purged(bytes); }
   // Slabs keep so many bytes free and touched that were not before; wraps where they are fewer.
   void add_free_in_slabs(size_t bytes, size_t given) noexcept {
     free_in_slabs_ += bytes;

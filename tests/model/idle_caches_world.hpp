@@ -201,11 +201,11 @@ class World : public Scenario {
   // What threads do.
 
   void pop(int index) {
-    const bool was_away = owner_context().peek() != &cache();
+    const bool was_purged = owner_context().peek() != &cache();
     void* block = talus::allocate(bytes_of_class[index]);
     if (block == nullptr) explorer.violate("there is no memory");
     blocks.come_to_hand(block);
-    has_missed_ = has_missed_ || (was_away && blocks.taken_back != 0);
+    has_missed_ = has_missed_ || (was_purged && blocks.taken_back != 0);
   }
   void push(int index) {
     for (int i = 0; i < blocks_max; i++) {

@@ -24,13 +24,13 @@ TEST(LowMark, WhatIsReusedOnceATurnIsNoSurplus) {
   EXPECT_EQ(mark.surplus(), 100u);
 }
 
-TEST(LowMark, WhatIsGivenAwayIsNotGivenAwayTwice) {
+TEST(LowMark, WhatIsPurgedIsSubtractedOnce) {
   LowMark mark;
   for (unsigned turn = 0; turn < 10; turn++) mark.turn(1000);
-  mark.give_away(400);
+  mark.subtract_purged(400);
   EXPECT_EQ(mark.surplus(), 600u);
   EXPECT_EQ(mark.turn(600), 600u);
-  mark.give_away(10000);  // more than there was: none is left, not a wrapped number
+  mark.subtract_purged(10000);  // more than there was: none is left, not a wrapped number
   EXPECT_EQ(mark.surplus(), 0u);
 }
 

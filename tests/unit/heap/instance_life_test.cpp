@@ -115,7 +115,7 @@ TEST(InstanceLife, AWalkSeesExactlyTheLiveBlocks) {
       live.erase(found);
     }
   }
-  trim_heaps(0);  // some slabs are lean then
+  trim_heaps(0);  // some slabs are partly_purged then
   for (int i = 0; i < 3; i++) {
     void* block = api::heap_malloc(heap, 300);
     live[block] = usable_size(block);
@@ -257,7 +257,7 @@ TEST(InstanceLife, AnEndWaitsForPurges) {
   EXPECT_FALSE(has_ended.load_relaxed());
   {
     Locked held{lock_of(inside)};
-    slabs_purging_to_lean(inside, batch);
+    slabs_purging_to_partly_purged(inside, batch);
   }
   registry.sweeping.give();
   ender.join();

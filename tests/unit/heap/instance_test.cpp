@@ -251,7 +251,7 @@ TEST(Instance, WaitsForItsSlabsAtItsLimit) {
       other = std::thread{[&] { block = api::heap_malloc(heap, is_large ? limit : 4000); }};
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       Locked held{lock_of(inside)};
-      slabs_purging_to_lean(inside, batch);
+      slabs_purging_to_partly_purged(inside, batch);
     }
     other.join();
     EXPECT_NE(block, nullptr) << is_large;
@@ -312,7 +312,7 @@ TEST(Instance, DeleteMovesLiveBlocks) {
       }
     }
   }
-  // Some of its slabs are lean by now, others full.
+  // Some of its slabs are partly_purged by now, others full.
   trim_heaps(0);
   ASSERT_EQ(api::heap_stats(heap).live_blocks, blocks.size());
   const size_t live_before = test::live_bytes();

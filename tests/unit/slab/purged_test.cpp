@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/slab/away: the units of a slab whose pages were given back, against a byte for each
+// tests/unit/slab/purged: the units of a slab whose pages were given back, against a byte for each
 // page that says whether a block touched it since, for every size class and page size.
 #include <gtest/gtest.h>
 
@@ -7,67 +7,67 @@
 
 #include "effort.hpp"
 #include "made_up_slab.hpp"
-#include "slab/away.hpp"
+#include "slab/purged.hpp"
 #include "slab/holes.hpp"
 
 namespace talus {
 namespace {
 
-class AwayPages {
+class PurgedPages {
  public:
-  AwayPages(Slab& slab, size_t page_bytes)
-      : slab_{slab}, page_bytes_{page_bytes}, is_away_(slab.bytes() / page_bytes, false) {}
+  PurgedPages(Slab& slab, size_t page_bytes)
+      : slab_{slab}, page_bytes_{page_bytes}, is_purged_(slab.bytes() / page_bytes, false) {}
 
   // What a purge does, for all holes.
   void purge() {
-    const unsigned shift = away_unit_shift(slab_, page_bytes_);
+    const unsigned shift = purged_unit_shift(slab_, page_bytes_);
     visit_holes(slab_, page_bytes_, [&](uintptr_t at, size_t bytes) {
       const size_t first = (at - slab_.base) / page_bytes_;
-      if (is_away(slab_, at, bytes, shift)) {
+      if (is_purged_page(slab_, at, bytes, shift)) {
         for (size_t page = first; page < first + bytes / page_bytes_; page++) {
-          ASSERT_TRUE(is_away_[page]) << "page " << page << " would not be given back";
+          ASSERT_TRUE(is_purged_[page]) << "page " << page << " would not be given back";
         }
         return;
       }
-      slab_.away_units |= away_units_within(slab_, at, bytes, shift);
-      for (size_t page = first; page < first + bytes / page_bytes_; page++) is_away_[page] = true;
+      slab_.purged_units |= purged_units_within(slab_, at, bytes, shift);
+      for (size_t page = first; page < first + bytes / page_bytes_; page++) is_purged_[page] = true;
     });
     ASSERT_NO_FATAL_FAILURE(check());
   }
 
   void take(void* block) {
-    const size_t away_bytes = forget_away(slab_, &block, 1, page_bytes_);
+    const size_t purged_page_bytes = forget_purged(slab_, &block, 1, page_bytes_);
     const size_t from = reinterpret_cast<uintptr_t>(block) - slab_.base;
     for (size_t page = from / page_bytes_; page * page_bytes_ < from + slab_.block_bytes; page++) {
-      is_away_[page] = false;
+      is_purged_[page] = false;
     }
-    size_t pages_away = 0;
-    for (const bool is_away_now : is_away_) pages_away += is_away_now;
-    ASSERT_LE(away_bytes, pages_away * page_bytes_);
+    size_t purged_pages = 0;
+    for (const bool is_purged_now : is_purged_) purged_pages += is_purged_now;
+    ASSERT_LE(purged_page_bytes, purged_pages * page_bytes_);
     ASSERT_NO_FATAL_FAILURE(check());
   }
 
  private:
   // A unit that says so is away with all its pages. Where units are pages, the reverse holds, too.
   void check() const {
-    const unsigned shift = away_unit_shift(slab_, page_bytes_);
-    for (size_t page = 0; page < is_away_.size(); page++) {
-      const bool is_told = (slab_.away_units >> (page * page_bytes_ >> shift) & 1) != 0;
+    const unsigned shift = purged_unit_shift(slab_, page_bytes_);
+    for (size_t page = 0; page < is_purged_.size(); page++) {
+      const bool is_told = (slab_.purged_units >> (page * page_bytes_ >> shift) & 1) != 0;
       if (is_told || size_t{1} << shift == page_bytes_) {
-        ASSERT_EQ(is_told, is_away_[page]) << "page " << page;
+        ASSERT_EQ(is_told, is_purged_[page]) << "page " << page;
       }
     }
   }
 
   Slab& slab_;
   size_t page_bytes_;
-  std::vector<bool> is_away_;
+  std::vector<bool> is_purged_;
 };
 
 void take_and_give_at_random(ClassId id, size_t page_bytes, test::Random& random) {
   test::MadeUpSlab made{id};
   Slab& slab = made.slab();
-  AwayPages pages{slab, page_bytes};
+  PurgedPages pages{slab, page_bytes};
   std::vector<void*> taken(slab.block_count);
   ASSERT_EQ(slab.take_blocks(taken.data(), taken.size()), taken.size());
   size_t count = taken.size();
@@ -84,8 +84,8 @@ void take_and_give_at_random(ClassId id, size_t page_bytes, test::Random& random
   }
 }
 
-TEST(Away, AgreesWithWhatEachPageSawForEveryClass) {
-  test::Random random{test::seed_of("Away.Random")};
+TEST(Purged, AgreesWithWhatEachPageSawForEveryClass) {
+  test::Random random{test::seed_of("Purged.Random")};
   for (size_t index = 0; index < class_count; index++) {
     for (const size_t page_bytes : {size_t{4096}, size_t{16384}, size_t{65536}}) {
       ASSERT_NO_FATAL_FAILURE(
