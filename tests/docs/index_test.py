@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tests that docs/README.md lists each page, and that each page says first who it is for.
 
-Owns: the completeness of the index, the first line of pages, the question and the answer at the top
+Owns: the completeness of the index, the first line of pages, the question and the result at the top
 of decision records, words that no page for readers has, and the length of README.md.
 
     index_test.py ROOT
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 README_WORDS_MAX = 1300
-RECORD = re.compile(r"^\*\*Question\.\*\* (?:.+\n)+\n\*\*Answer\.\*\* ", re.MULTILINE)
+RECORD = re.compile(r"^\*\*Question\.\*\* (?:.+\n)+\n\*\*Result\.\*\* ", re.MULTILINE)
 # Words of a dialect that no reader of other documentation expects; say which thread, or how many.
 DIALECT = re.compile(r"\b(nobody|anybody|somebody|whoever|whom|so many|so much)\b|(?<=[.:;] )Who ",
                      re.IGNORECASE)
@@ -42,7 +42,7 @@ def findings(root: Path) -> list:
     found += [f"docs/{page}: the line behind the title begins with 'For ', not with "
               f"{first_line(docs / page)[:40]!r}" for page in sorted(pages)
               if not first_line(docs / page).startswith("For ")]
-    found += [f"docs/{page}: write '**Question.** ...' and '**Answer.** ...' at its top"
+    found += [f"docs/{page}: write '**Question.** ...' and '**Result.** ...' at its top"
               for page in sorted(pages) if page.startswith("decisions/")
               and not RECORD.search((docs / page).read_text(encoding="utf-8"))]
     for page in [root / "README.md", *sorted(docs.glob("*.md")), *sorted(docs.glob("design/*.md"))]:
