@@ -160,7 +160,7 @@ inline constexpr size_t caches_requested = 8;
 inline constexpr uint16_t rested_passes = 2;
 // The helper's passes: the shortest time between two; how many without a gain make it end when
 // little is left, or look less often; and what is not worth a look.
-inline constexpr uint64_t sweep_ms_min = 10;
+inline constexpr uint64_t decay_ms_min = 10;
 inline constexpr size_t passes_before_end = 4;
 inline constexpr size_t passes_before_calm = 16;
 inline constexpr size_t surplus_bytes_min = 64 * kib;
@@ -187,7 +187,7 @@ inline constexpr uint64_t refault_ms = 1000;
 // A heap tells address space when what it has free and resident changed by this much.
 inline constexpr size_t free_told_bytes = 256 * kib;
 // Slabs that a pass looks at, at most, while it holds the heap's lock.
-inline constexpr size_t slab_sweep_looks = 1024;
+inline constexpr size_t slab_decay_looks = 1024;
 // Thread caches that a pass visits at most.
 inline constexpr size_t caches_visited_max = 100000;
 // A heap that lasting leaves this part of its slabs free is sparse, if that is much, and large

@@ -36,7 +36,7 @@
 // progress: an owner waits for the lock only while its own cache is being emptied (tens of
 //   microseconds, once); the helper never waits for an owner.
 // fork: state changes to and from absent under the lock of the cache's heap.
-// tests: tests/unit/heap/sweep_test, tests/stress/trim_while_allocating; model:
+// tests: tests/unit/heap/decay_test, tests/stress/trim_while_allocating; model:
 // tests/model/idle-cache reclaim
 #ifndef TALUS_HEAP_IDLE_CACHES_HPP
 #define TALUS_HEAP_IDLE_CACHES_HPP

@@ -25,7 +25,7 @@ class [[nodiscard]] InsideWhole {
   InsideWhole(uintptr_t handle, const char* call) noexcept : inside_{handle, call} {
     while (inside_.heap().purging_count != 0) {
       inside_.slot().lock.give();
-      { Locked waiting{registry.sweeping}; }
+      { Locked waiting{registry.decaying}; }
       inside_.slot().lock.take();
       if (inside_.slot().shared_handle.load_relaxed() != handle) {  // [own] the lock
         inside_.slot().lock.give();
@@ -289,7 +289,7 @@ inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
   bool is_over = false;
   {
     // Nobody may begin to purge while the other heap's lock is held already.
-    Locked sweeping{registry.sweeping};
+    Locked decaying{registry.decaying};
     Locked taker_held{lock_of(*taker)};
     const InsideWhole inside{handle, call};
     Instance& heap = inside.heap();

@@ -60,14 +60,14 @@ class [[nodiscard]] AtRest {
   AtRest(InstanceSlot& slot, const char* call) noexcept {
     const uintptr_t handle = slot.shared_handle.load_relaxed();  // [own] the lock
     slot.lock.give();
-    registry.sweeping.take();
+    registry.decaying.take();
     slot.lock.take();
     if (slot.shared_handle.load_relaxed() == handle) return;  // [own] the lock
     slot.lock.give();
-    registry.sweeping.give();
+    registry.decaying.give();
     report::dead_heap(handle, call);
   }
-  ~AtRest() { registry.sweeping.give(); }
+  ~AtRest() { registry.decaying.give(); }
   AtRest(const AtRest&) = delete;
   AtRest& operator=(const AtRest&) = delete;
 };

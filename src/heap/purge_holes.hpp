@@ -6,7 +6,7 @@
 // to it; the kernel is entered without the heap's lock; a partly_purged slab has not changed since.
 // Slabs that served lately may be left alone; those in arenas of huge pages are, because these
 // would be torn.
-// Called on: the helper, or a thread that asked for a release, under registry.sweeping.
+// Called on: the helper, or a thread that asked for a release, under registry.decaying.
 #ifndef TALUS_HEAP_PURGE_HOLES_HPP
 #define TALUS_HEAP_PURGE_HOLES_HPP
 
@@ -29,7 +29,7 @@ struct HoleBatch {
 enum class SlabAge : uint8_t { rested, any };
 
 inline bool has_rested(const Slab& slab) noexcept {
-  const uint16_t now = sweep_clock.load_relaxed();  // [hint]
+  const uint16_t now = decay_clock.load_relaxed();  // [hint]
   return static_cast<uint16_t>(now - slab.served_at) >= rested_passes;
 }
 
@@ -42,7 +42,7 @@ inline bool has_more_to_give(const Slab& slab) noexcept {
 inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& batch,
                           size_t& looks) noexcept {
   for (Slab* slab = list.last; slab != nullptr && batch.count < HoleBatch::slabs_max;) {
-    if (++looks > slab_sweep_looks) return;
+    if (++looks > slab_decay_looks) return;
     Slab* previous = slab->previous;
     if (age == SlabAge::any || has_rested(*slab)) {
       if (slab->is_empty()) {
@@ -111,7 +111,7 @@ class HoleRuns {
   size_t count_ = 0;
 };
 
-// Gives the pages back. No lock but registry.sweeping is held.
+// Gives the pages back. No lock but registry.decaying is held.
 inline void purge_batch(HoleBatch& batch) noexcept {
   HoleRuns runs{batch};
   for (size_t i = 0; i < batch.count; i++) {
@@ -167,11 +167,11 @@ TALUS_USUAL size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noe
   }
   size_t number = 0;
   for (; number < bins && batch.bytes < bytes_wanted && rounds > 0; rounds--) {
-    Locked sweeping{registry.sweeping};
+    Locked decaying{registry.decaying};
     {
       Locked held{lock_of(heap)};
       size_t looks = 0;
-      while (number < bins && batch.bytes < bytes_wanted && looks < slab_sweep_looks) {
+      while (number < bins && batch.bytes < bytes_wanted && looks < slab_decay_looks) {
         collect_slabs(heap, nth_bin(heap, number), age, batch, looks);
         if (batch.count == HoleBatch::slabs_max) break;
         number++;  // no more in this list

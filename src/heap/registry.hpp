@@ -6,7 +6,7 @@
 // touches few pages. Invariants: ids are given once, from 1 upward; an entry never changes after it
 // was set; an unused cache is empty; a heap's shared_thread_count counts the caches before it that
 // are in use or left behind.
-// Lock order: sweeping, registry, idle probe of a cache, heap (by id, two at once only before a
+// Lock order: decaying, registry, idle probe of a cache, heap (by id, two at once only before a
 // fork and where an instance's blocks become a thread's heap's; else the second is tried), space.
 // Called on: any thread. Must not know: when threads begin and end.
 #ifndef TALUS_HEAP_REGISTRY_HPP
@@ -23,7 +23,7 @@ struct alignas(cache_line_bytes) HeapLock {
 };
 
 struct Registry {
-  Lock sweeping;  // before all others: held while pages of slabs are given back
+  Lock decaying;  // before all others: held while pages of slabs are given back
   Lock lock;
   ThreadCache* caches = nullptr;  // in use; under the lock
   ThreadCache* left = nullptr;    // of threads that a fork left behind; under the lock

@@ -23,7 +23,7 @@ struct DescriptorPool {
 inline DescriptorPool descriptor_pool;
 
 // Counts the passes of the helper, and wraps: the age of a slab is measured in these.
-inline Atomic<uint16_t> sweep_clock;
+inline Atomic<uint16_t> decay_clock;
 
 // A slab joins (+1) or leaves (-1) its heap, with what is free in it.
 inline void count_slab(Heap& heap, const Slab& slab, ptrdiff_t sign) noexcept {
@@ -219,7 +219,7 @@ TALUS_SLOW void slab_purged_pages(Heap& heap, Slab& slab, void* const* blocks,
 // Blocks were taken from an available slab.
 TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab, void* const* blocks,
                                  size_t count) noexcept {
-  slab.served_at = sweep_clock.load_relaxed();  // [hint]
+  slab.served_at = decay_clock.load_relaxed();  // [hint]
   if (TALUS_UNLIKELY(slab.purged_page_bytes != 0)) slab_purged_pages(heap, slab, blocks, count);
   if (slab.free_count == 0) {
     slab_available_to_full(heap, slab);

@@ -7,7 +7,7 @@
 // where no filter can be: the process began without one, and no part of it has asked for one since
 // (process/helper.hpp finds out).
 // Invariant: forbidding wins, for good. Who is about to make such a call asks in a lock for which
-// forbid_rare_calls() waits: the space lock, or registry.sweeping; or is the helper, which has
+// forbid_rare_calls() waits: the space lock, or registry.decaying; or is the helper, which has
 // ended before.
 // Called on: any thread. Must not know: how filters are recognised.
 #ifndef TALUS_OS_RARE_CALLS_HPP

@@ -63,7 +63,7 @@ inline void before_fork() noexcept {
     return file_stores.before_fork(is_only_thread);
   }
   helper.lock.take();
-  registry.sweeping.take();
+  registry.decaying.take();
   thread_end.lock.take();
   registry.lock.take();
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).take(); });
@@ -83,7 +83,7 @@ inline void after_fork_in_parent() noexcept {
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).give(); });
   registry.lock.give();
   thread_end.lock.give();
-  registry.sweeping.give();
+  registry.decaying.give();
   helper.lock.give();
 }
 
@@ -113,7 +113,7 @@ inline void after_fork_in_child() noexcept {
   if (ends_interrupted_fork()) return after_interrupted_fork_in_child();
   forget_helper();
   reset_printer_in_child();
-  registry.sweeping.reset_in_child();
+  registry.decaying.reset_in_child();
   take_space_over();
   registry.lock.reset_in_child();
   thread_end.lock.reset_in_child();

@@ -36,7 +36,7 @@
 #include <sys/auxv.h>
 
 #include "heap/early_release.hpp"
-#include "heap/sweep.hpp"
+#include "heap/decay.hpp"
 #include "process/helper_thread.hpp"
 #include "process/library_parts.hpp"
 #include "process/pressure.hpp"
@@ -101,7 +101,7 @@ inline uint32_t helper_pass() noexcept {
   // [own] [hint]
   if (!is_printing || purge_request.is_served.load_relaxed() ||
       purge_request.is_much.load_relaxed()) {
-    wait_ms = sweep_pass(pressure_now());
+    wait_ms = decay_pass(pressure_now());
   }
   if (!is_printing) return static_cast<uint32_t>(wait_ms);
   if (wait_ms == 0) wait_ms = helper_look_ms;
@@ -294,7 +294,7 @@ inline void wait_for_holder(Lock& lock) noexcept {
 inline void forbid_rare_calls() noexcept {
   rare_calls.forbid();
   wait_for_holder(space.lock());
-  wait_for_holder(registry.sweeping);
+  wait_for_holder(registry.decaying);
 }
 
 inline void release_helper() noexcept {

@@ -62,7 +62,7 @@ inline constexpr uint64_t interrupted_patience_ms = 2000;
 template <typename Visit>
 void for_each_lock(Visit visit) noexcept {
   visit(helper.lock);
-  visit(registry.sweeping);
+  visit(registry.decaying);
   visit(thread_end.lock);
   visit(registry.lock);
   if (ThreadCache* cache = existing_cache()) visit(cache->idle_probe.lock);
@@ -129,7 +129,7 @@ inline void forget_emptying(ThreadCache& cache) noexcept {
 
 inline void after_interrupted_fork_in_child() noexcept {
   interrupted_forks.forget_others();
-  if (!registry.sweeping.is_own()) {
+  if (!registry.decaying.is_own()) {
     for_each_heap_and_instance([](Heap& heap) noexcept { heap.purging_count = 0; });
   }
   if (ThreadCache* cache = existing_cache()) forget_emptying(*cache);

@@ -4,7 +4,7 @@
 //
 // Shipped, in copies whose lists consist of places (idle_caches_places.cmake): context, heap,
 // lists, wide_lists, thread_order, idle-cache reclaim, take_back, alloc, alloc_slow, free,
-// free_slow, remote, and of list_home, release and sweep what is about caches. Stand-ins: the
+// free_slow, remote, and of list_home, release and decay pass what is about caches. Stand-ins: the
 // registry with one heap, slabs, foreign blocks, medium and large blocks (there are none) and
 // purge requests (nothing).
 // Called on: fibers of the explorer; set_up and check_end alone.
@@ -124,8 +124,8 @@ inline void offer_work() noexcept {}
 inline void rest_heap(Heap&) noexcept {}
 inline bool release_small_inside(void*, HeapId) noexcept { return false; }
 
-// What the copy of sweep.hpp counts in.
-struct SweepTally {
+// What the copy of decay.hpp counts in.
+struct DecayTally {
   size_t released = 0;
   size_t left = 0;
 };
@@ -143,6 +143,6 @@ inline void* talus::pop_fitting(ThreadCache& cache, ClassId id, Fit) noexcept {
 #include "heap/alloc.hpp"
 #include "heap/free.hpp"
 #include "heap/release.hpp"
-#include "heap/sweep.hpp"
+#include "heap/decay.hpp"
 
 #endif  // TALUS_TESTS_MODEL_IDLE_CACHES_HEAP_HPP

@@ -16,7 +16,7 @@ using namespace model::idle_caches;
 
 constexpr Action pops = Action::pops, pushes = Action::pushes, leaves = Action::leaves;
 constexpr Action pops_large = Action::pops_large, pushes_large = Action::pushes_large;
-constexpr Action trims = Action::trims, sweeps = Action::sweeps, rests = Action::rests;
+constexpr Action trims = Action::trims, decay_passes = Action::decay_passes, rests = Action::rests;
 
 World pops_once({2, 2, 0, {{pops}, {trims}}});
 World only_pops({2, 4, 0, {{pops, pops, pops}, {trims}}});
@@ -31,15 +31,18 @@ World grows_and_leaves({2, 0, 0, {{pops, pushes, leaves}, {trims}}, 0, true});
 World large_blocks({2, 0, 0, {{pops_large, pushes_large, pops_large}, {trims}}, 2});
 World taken_back_twice({2, 4, 0, {{pops, pops, pops}, {trims, trims}}});
 World leaves_for_ever({2, 3, 1, {{pops, leaves}, {trims, trims}}});
-World swept({2, 4, 0, {{pops, pops}, {sweeps, rests, sweeps}}});
+World swept({2, 4, 0, {{pops, pops}, {decay_passes, rests, decay_passes}}});
 // No time passes: what orders is the barrier.
-World swept_with_barrier({2, 4, 0, {{pops, pops}, {sweeps, sweeps}}, 0, false, true});
-World swept_at_once({2, 4, 0, {{pops, pops}, {sweeps, sweeps}}});  // and without one: nothing goes
-World pushes_with_barrier({2, 2, 2, {{pushes, pops}, {sweeps, sweeps}}, 0, false, true});
+World swept_with_barrier({2, 4, 0, {{pops, pops}, {decay_passes, decay_passes}}, 0, false, true});
+World swept_at_once(
+    {2, 4, 0, {{pops, pops}, {decay_passes, decay_passes}}});  // and without one: nothing goes
+World pushes_with_barrier(
+    {2, 2, 2, {{pushes, pops}, {decay_passes, decay_passes}}, 0, false, true});
 // The barrier comes between, but not after what the other asked.
-World trimmed_beside_barrier({3, 4, 0, {{pops, pops}, {trims}, {sweeps, sweeps}}, 0, false, true});
+World trimmed_beside_barrier(
+    {3, 4, 0, {{pops, pops}, {trims}, {decay_passes, decay_passes}}, 0, false, true});
 // Each of the two waits, but not for what the other asked.
-World trimmed_and_swept({3, 4, 0, {{pops, pops}, {trims}, {sweeps}}});
+World trimmed_and_swept({3, 4, 0, {{pops, pops}, {trims}, {decay_passes}}});
 World trimmed_by_two({3, 4, 0, {{pops, pops, pops}, {trims}, {trims}}});
 
 struct Expected {

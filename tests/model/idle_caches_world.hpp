@@ -2,7 +2,7 @@
 // model/idle_caches_world: a thread that allocates and frees, others who take back what it holds.
 //
 // Owns: what the threads of a scenario do, by calls of the shipped allocate, release, depart,
-// release_caches and sweep_caches; time; and all checks. Whenever the heap's lock is free, which is
+// release_caches and decay_caches; time; and all checks. Whenever the heap's lock is free, which is
 // when a fork may come, each block is in one place: home, in the program's hands or in a list; one
 // may be on its way. A list has no gaps but in state absent. At the end nothing is lost, and after
 // the owner left nobody touches its context or takes its blocks.
@@ -33,10 +33,10 @@ enum class Action : uint8_t {
   pushes,      // frees one of those that it has
   pops_large,  // the same with blocks that only slow paths handle
   pushes_large,
-  leaves,  // ends as a thread; only the last
-  trims,   // asks for all that others hold: asks, waits, takes back
-  sweeps,  // a pass of the helper over the caches
-  rests,   // the time between two passes
+  leaves,        // ends as a thread; only the last
+  trims,         // asks for all that others hold: asks, waits, takes back
+  decay_passes,  // a pass of the helper over the caches
+  rests,         // the time between two passes
 };
 
 struct Plan {
@@ -100,8 +100,8 @@ class World : public Scenario {
         case Action::trims:
           talus::release_caches();
           break;
-        case Action::sweeps:
-          sweep();
+        case Action::decay_passes:
+          decay();
           break;
         case Action::rests:
           sleep();
@@ -221,9 +221,9 @@ class World : public Scenario {
     blocks.has_owner_left = true;
     talus::end_cache(cache());
   }
-  static void sweep() {
-    talus::SweepTally tally;
-    talus::sweep_caches(tally);
+  static void decay() {
+    talus::DecayTally tally;
+    talus::decay_caches(tally);
   }
 
   // Time.

@@ -71,7 +71,7 @@ void count_calls(FakeCall kind, uint64_t (&calls)[test::call_kinds]) {
 }
 
 // Runs all cases of a kind. Where code is slow, only some of the calls.
-void sweep(FakeCall kind) {
+void decay(FakeCall kind) {
   const size_t row = test::row_of(kind);
   uint64_t calls[test::call_kinds] = {};
   count_calls(kind, calls);
@@ -107,13 +107,13 @@ void sweep(FakeCall kind) {
          static_cast<unsigned long long>(calls[row]), cases, cases_with_refusals);
 }
 
-TEST(FaultSweep, Map) { sweep(FakeCall::map); }
-TEST(FaultSweep, Unmap) { sweep(FakeCall::unmap); }
-TEST(FaultSweep, Purge) { sweep(FakeCall::purge); }
-TEST(FaultSweep, MovePages) { sweep(FakeCall::move_pages); }
+TEST(FaultSweep, Map) { decay(FakeCall::map); }
+TEST(FaultSweep, Unmap) { decay(FakeCall::unmap); }
+TEST(FaultSweep, Purge) { decay(FakeCall::purge); }
+TEST(FaultSweep, MovePages) { decay(FakeCall::move_pages); }
 TEST(FaultSweep, Renew) {
   if (TALUS_COPY_ONLY != 0) GTEST_SKIP() << "nothing is moved, so nothing is mapped anew";
-  sweep(FakeCall::renew);
+  decay(FakeCall::renew);
 }
 
 // A kernel that does nothing at all, ever: every answer is null, and null is all that happens.

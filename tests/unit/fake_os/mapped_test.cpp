@@ -68,7 +68,7 @@ bool has_guards() {
   return has;
 }
 
-void sweep(FakeCall kind, uint64_t first, uint64_t last, Kernel kernel) {
+void decay(FakeCall kind, uint64_t first, uint64_t last, Kernel kernel) {
   const size_t row = test::row_of(kind);
   for (uint64_t call = first; call <= last; call += 1 + call / 4) {
     const std::string wrong = test::run_in_child([=] {
@@ -87,17 +87,17 @@ void sweep(FakeCall kind, uint64_t first, uint64_t last, Kernel kernel) {
   }
 }
 
-TEST(Mapped, PagesAreNotAllowed) { sweep(FakeCall::allow, 1, 200, Kernel::without_guards); }
-TEST(Mapped, PagesAreNotWithdrawn) { sweep(FakeCall::withdraw, 1, 60, Kernel::without_guards); }
-TEST(Mapped, AddressesAreNotUnmapped) { sweep(FakeCall::unmap, 1, 20, Kernel::newest); }
-TEST(Mapped, AddressesAreNotMapped) { sweep(FakeCall::map, 1, 20, Kernel::newest); }
+TEST(Mapped, PagesAreNotAllowed) { decay(FakeCall::allow, 1, 200, Kernel::without_guards); }
+TEST(Mapped, PagesAreNotWithdrawn) { decay(FakeCall::withdraw, 1, 60, Kernel::without_guards); }
+TEST(Mapped, AddressesAreNotUnmapped) { decay(FakeCall::unmap, 1, 20, Kernel::newest); }
+TEST(Mapped, AddressesAreNotMapped) { decay(FakeCall::map, 1, 20, Kernel::newest); }
 TEST(Mapped, GuardsAreNotSet) {
   if (!has_guards()) GTEST_SKIP() << "a kernel without guards";
-  sweep(FakeCall::set_guards, 1, 60, Kernel::newest);
+  decay(FakeCall::set_guards, 1, 60, Kernel::newest);
 }
 TEST(Mapped, GuardsAreNotLifted) {
   if (!has_guards()) GTEST_SKIP() << "a kernel without guards";
-  sweep(FakeCall::lift_guards, 1, 200, Kernel::newest);
+  decay(FakeCall::lift_guards, 1, 200, Kernel::newest);
 }
 
 // Live blocks have mappings only where the kernel has no guards, and then as many as they may.

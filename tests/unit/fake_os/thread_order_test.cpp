@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_os/sequence.hpp"
-#include "heap/sweep.hpp"
+#include "heap/decay.hpp"
 
 namespace talus {
 namespace {
@@ -76,12 +76,12 @@ TEST(ThreadOrder, PassesMakeOneWhereAThreadWasAsked) {
   ASSERT_EQ(test::run_in_child([] {
               allow();
               release(allocate(100));
-              SweepTally tally;
-              for (int pass = 0; pass < 2; pass++) sweep_caches(tally);  // looks, asks
+              DecayTally tally;
+              for (int pass = 0; pass < 2; pass++) decay_caches(tally);  // looks, asks
               test::require(barriers() == 0, "nobody was asked before", barriers());
-              sweep_caches(tally);
+              decay_caches(tally);
               test::require(barriers() == 1, "one for the ask", barriers());
-              for (int pass = 0; pass < 3; pass++) sweep_caches(tally);
+              for (int pass = 0; pass < 3; pass++) decay_caches(tally);
               test::require(barriers() == 1, "the thread is away", barriers());
               release(allocate(100));
               test::require_quiet_heap();

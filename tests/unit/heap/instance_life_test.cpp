@@ -13,7 +13,7 @@
 
 #include "api/heaps.hpp"
 #include "effort.hpp"
-#include "heap/sweep.hpp"
+#include "heap/decay.hpp"
 #include "modes/counting.hpp"
 #include "pattern.hpp"
 #include "quiet.hpp"
@@ -186,15 +186,15 @@ TEST(InstanceLife, FreePagesGoBack) {
 }
 
 // An instance that rests while the helper looks keeps nothing ready, and its pages go back.
-TEST(InstanceLife, TheHelperSweeps) {
+TEST(InstanceLife, TheHelperDecays) {
   talus_heap* heap = api::heap_new(nullptr);
   void* block = api::heap_malloc(heap, 16);
   const Instance& inside = *slot_of_handle(api::handle_in(heap), "test").heap;
   const size_t index = index_of(class_of(16));
   EXPECT_NE(inside.ready[index].count, 0u);
-  SweepTally tally;
-  sweep_once(1, tally);
-  sweep_once(1, tally);
+  DecayTally tally;
+  decay_once(1, tally);
+  decay_once(1, tally);
   EXPECT_EQ(inside.ready[index].count, 0u);
   EXPECT_TRUE(api::heap_contains(heap, block));
   api::heap_destroy(heap);
@@ -238,7 +238,7 @@ TEST(InstanceLife, AnEndWaitsForPurges) {
   Instance& inside = *slot_of_handle(api::handle_in(heap), "test").heap;
   Atomic<bool> has_ended;
   HoleBatch batch;
-  registry.sweeping.take();
+  registry.decaying.take();
   {
     Locked held{lock_of(inside)};
     for (SlabBins& bins : inside.available) {
@@ -259,7 +259,7 @@ TEST(InstanceLife, AnEndWaitsForPurges) {
     Locked held{lock_of(inside)};
     slabs_purging_to_partly_purged(inside, batch);
   }
-  registry.sweeping.give();
+  registry.decaying.give();
   ender.join();
   EXPECT_EQ(test::live_bytes(), 0u);
 }

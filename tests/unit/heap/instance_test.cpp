@@ -238,7 +238,7 @@ TEST(Instance, WaitsForItsSlabsAtItsLimit) {
     std::thread other;
     void* block = nullptr;
     {
-      Locked sweeping{registry.sweeping};
+      Locked decaying{registry.decaying};
       {
         Locked held{lock_of(inside)};
         size_t looks = 0;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "api/entry.hpp"
-#include "heap/sweep.hpp"
+#include "heap/decay.hpp"
 #include "quiet.hpp"
 
 namespace talus {

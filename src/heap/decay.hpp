@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// heap/sweep: what the helper does each time it wakes: finds what nobody needed lately, and gives
-// it back to the kernel.
+// heap/decay pass: what the helper does each time it wakes: finds what nobody needed lately, and
+// gives it back to the kernel.
 //
-//   sweep_pass()
+//   decay_pass()
 //     -> space.give_back_surplus    space         touched ranges that stayed free
-//     -> sweep_heap(heap)           here          what was delivered and not fetched, empty slabs
+//     -> decay_heap(heap)           here          what was delivered and not fetched, empty slabs
 //          -> purge_holes           purge_holes   pages without blocks in partly used slabs
 //     -> ask, take_back             idle-cache reclaim    what resting threads hold
 //
 // Owns: when a pass is due, what is surplus, and when there is nothing left to do. Invariant: no
-// lock is held while the kernel works, but registry.sweeping, which only forks and other releases
+// lock is held while the kernel works, but registry.decaying, which only forks and other releases
 // wait for. Called on: the helper, one pass at a time.
-#ifndef TALUS_HEAP_SWEEP_HPP
-#define TALUS_HEAP_SWEEP_HPP
+#ifndef TALUS_HEAP_DECAY_HPP
+#define TALUS_HEAP_DECAY_HPP
 
 #include "heap/purge_holes.hpp"
 #include "heap/release.hpp"
@@ -20,12 +20,12 @@
 namespace talus {
 
 // What the helper knows from its last pass. Its own, but for the clock that others read.
-struct Sweep {
+struct Decay {
   uint64_t reversed_ms = 0;  // when the last turn of the low marks ended
   size_t quiet_passes = 0;   // in a row in which nothing was given back
   size_t left = 0;           // bytes that might have been, then
 };
-inline Sweep sweep_state;
+inline Decay decay_state;
 
 // The program may change it.
 inline uint64_t decay_ms() noexcept {
@@ -36,18 +36,18 @@ inline uint64_t decay_ms() noexcept {
 // Turns of the low marks take this long.
 inline uint64_t turn_ms() noexcept {
   const uint64_t wished = decay_ms() / LowMark::turns_kept;
-  return wished < sweep_ms_min ? sweep_ms_min : wished;
+  return wished < decay_ms_min ? decay_ms_min : wished;
 }
 
 // Turns that ended since the last pass.
 inline uint64_t turns_due(uint64_t now_ms) noexcept {
   const uint64_t length_ms = turn_ms();
-  const uint64_t turns = (now_ms - sweep_state.reversed_ms) / length_ms;
-  sweep_state.reversed_ms += turns * length_ms;
+  const uint64_t turns = (now_ms - decay_state.reversed_ms) / length_ms;
+  decay_state.reversed_ms += turns * length_ms;
   return turns <= LowMark::turns_kept ? turns : LowMark::turns_kept + 1;
 }
 
-struct SweepTally {
+struct DecayTally {
   size_t released = 0;       // bytes that left, or came nearer to leaving
   size_t left = 0;           // bytes that may leave later
   size_t slabs = 0;          // bytes of slabs, less what partly_purged ones gave back
@@ -55,7 +55,7 @@ struct SweepTally {
   size_t surplus = 0;
 };
 
-TALUS_USUAL void sweep_heap(Heap& heap, uint64_t turns, SweepTally& tally) noexcept {
+TALUS_USUAL void decay_heap(Heap& heap, uint64_t turns, DecayTally& tally) noexcept {
   size_t surplus = 0;
   if (!lock_of(heap).try_take()) {
     tally.left += purge_request_bytes_min;
@@ -87,7 +87,7 @@ TALUS_USUAL void sweep_heap(Heap& heap, uint64_t turns, SweepTally& tally) noexc
 
 // Threads that did nothing since the last pass are asked for; of those that were asked then and did
 // not come, all is taken back. The barrier comes between the two, and no lock is held meanwhile.
-inline void sweep_caches(SweepTally& tally) noexcept {
+inline void decay_caches(DecayTally& tally) noexcept {
   const uint64_t barrier = thread_order.order();
   visit_caches([&](Locked& held, ThreadCache& cache) noexcept {
     IdleProbe& idle_probe = cache.idle_probe;
@@ -110,7 +110,7 @@ inline void sweep_caches(SweepTally& tally) noexcept {
 
 // What heaps and ranges have free for good in huge pages cannot leave piece by piece. If that is
 // much, or the process became small, the huge pages are given up as such.
-inline void judge_huge_pages(const SweepTally& tally) noexcept {
+inline void judge_huge_pages(const DecayTally& tally) noexcept {
   Locked held{space.lock()};
   if (!space.may_give_up_huge(held)) return;
   const auto is_much = [](size_t surplus, size_t used) noexcept {
@@ -133,22 +133,22 @@ inline void reclaim_if_much() noexcept {
 }
 
 // Others need the memory more: all that is free goes, but what threads hold.
-inline void sweep_all() noexcept {
+inline void decay_all() noexcept {
   for_each_heap_and_instance(
       [](Heap& heap) noexcept { purge_holes(heap, SIZE_MAX, SlabAge::any); });
   Locked held{space.lock()};
   space.trim(held, 0);
 }
 
-inline size_t sweep_space(uint64_t turns) noexcept {
+inline size_t decay_space(uint64_t turns) noexcept {
   Locked held{space.lock()};
   return space.give_back_surplus(held, turns);
 }
 
-TALUS_USUAL void sweep_once(uint64_t turns, SweepTally& tally) noexcept {
-  tally.released += sweep_space(turns);
-  for_each_heap_and_instance([&](Heap& heap) noexcept { sweep_heap(heap, turns, tally); });
-  sweep_caches(tally);
+TALUS_USUAL void decay_once(uint64_t turns, DecayTally& tally) noexcept {
+  tally.released += decay_space(turns);
+  for_each_heap_and_instance([&](Heap& heap) noexcept { decay_heap(heap, turns, tally); });
+  decay_caches(tally);
   judge_huge_pages(tally);
   reclaim_if_much();
   tally.left += tally.free_in_slabs;
@@ -160,35 +160,35 @@ TALUS_USUAL void sweep_once(uint64_t turns, SweepTally& tally) noexcept {
 enum class Pressure : uint8_t { none, high };
 
 // One pass. Returns the milliseconds until the next is due; 0: there is nothing left to do.
-TALUS_USUAL uint32_t sweep_pass(Pressure pressure = Pressure::none) noexcept {
+TALUS_USUAL uint32_t decay_pass(Pressure pressure = Pressure::none) noexcept {
   const uint64_t now = os::System::now_ms();
   if (!purge_request.is_served.load_relaxed()) {  // [own] only the helper writes it: its first pass
     purge_request.is_served.store_relaxed(true);  // [own]
     purge_request.is_much.store_relaxed(false);   // [hint]
-    sweep_state = Sweep{now, 0, 0};
+    decay_state = Decay{now, 0, 0};
     return static_cast<uint32_t>(turn_ms());
   }
-  sweep_clock.store_relaxed(static_cast<uint16_t>(sweep_clock.load_relaxed() + 1));  // [own]
-  SweepTally tally;
-  sweep_once(turns_due(now), tally);
-  if (pressure == Pressure::high) sweep_all();
-  const bool has_grown = tally.left > sweep_state.left + purge_request_bytes_min / 4;
-  sweep_state.left = tally.left;
+  decay_clock.store_relaxed(static_cast<uint16_t>(decay_clock.load_relaxed() + 1));  // [own]
+  DecayTally tally;
+  decay_once(turns_due(now), tally);
+  if (pressure == Pressure::high) decay_all();
+  const bool has_grown = tally.left > decay_state.left + purge_request_bytes_min / 4;
+  decay_state.left = tally.left;
   const bool is_quiet = tally.released == 0 && !has_grown;
-  sweep_state.quiet_passes = is_quiet ? sweep_state.quiet_passes + 1 : 0;
-  if (tally.left < purge_request_bytes_min / 4 && sweep_state.quiet_passes >= passes_before_end) {
+  decay_state.quiet_passes = is_quiet ? decay_state.quiet_passes + 1 : 0;
+  if (tally.left < purge_request_bytes_min / 4 && decay_state.quiet_passes >= passes_before_end) {
     // From here on others call for a helper; what they freed before is looked for once more.
     purge_request.is_served.store_release(false);
-    SweepTally last;
-    sweep_once(0, last);
+    DecayTally last;
+    decay_once(0, last);
     if (last.left < purge_request_bytes_min) return 0;
     purge_request.is_served.store_relaxed(true);  // [own]
   }
   // What is in use again and again is looked at less often.
-  const bool is_calm = sweep_state.quiet_passes > passes_before_calm;
+  const bool is_calm = decay_state.quiet_passes > passes_before_calm;
   return static_cast<uint32_t>(is_calm ? 2 * turn_ms() : turn_ms());
 }
 
 }  // namespace talus
 
-#endif  // TALUS_HEAP_SWEEP_HPP
+#endif  // TALUS_HEAP_DECAY_HPP

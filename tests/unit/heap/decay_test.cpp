@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/heap/sweep: what the helper's passes give back, and what they leave; releases that a
-// program asks for; limits. The passes are made by the test: the helper itself is off here.
+// tests/unit/heap/decay pass: what the helper's passes give back, and what they leave; releases
+// that a program asks for; limits. The passes are made by the test: the helper itself is off here.
 #include <gtest/gtest.h>
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "api/heaps.hpp"
 #include "heap/resident.hpp"
-#include "heap/sweep.hpp"
+#include "heap/decay.hpp"
 #include "neighbour.hpp"
 #include "quiet.hpp"
 
@@ -35,19 +35,19 @@ size_t purged_bytes() {
 // Passes follow each other as fast as their clock turns.
 void make_passes(int count, Pressure pressure = Pressure::none) {
   for (int i = 0; i < count; i++) {
-    sweep_pass(pressure);
+    decay_pass(pressure);
     usleep(12000);
   }
 }
 
-class SweepTest : public testing::Test {
+class DecayTest : public testing::Test {
  protected:
-  SweepTest() : before_{options} {
+  DecayTest() : before_{options} {
     options.helper = false;
     options.decay_ms = 40;  // a turn is the least there is
     trim_heaps(0);
   }
-  ~SweepTest() override {
+  ~DecayTest() override {
     purge_request.is_served.store_relaxed(false);
     purge_request.is_much.store_relaxed(false);
     limits.set({0, 0});
@@ -72,14 +72,14 @@ void give(const std::vector<void*>& blocks, size_t keep_each = SIZE_MAX) {
   }
 }
 
-TEST_F(SweepTest, WhatNobodyNeedsLeaves) {
+TEST_F(DecayTest, WhatNobodyNeedsLeaves) {
   give(take(128, 128 * kib));
   ASSERT_GT(dirty_bytes(), 8 * mib);
   make_passes(14);
   EXPECT_EQ(dirty_bytes(), 0u);
 }
 
-TEST_F(SweepTest, WhatIsReusedStays) {
+TEST_F(DecayTest, WhatIsReusedStays) {
   give(take(64, 128 * kib));
   make_passes(3);
   size_t purged = 0;
@@ -100,7 +100,7 @@ TEST_F(SweepTest, WhatIsReusedStays) {
   EXPECT_LT(purged, mib);
 }
 
-TEST_F(SweepTest, PagesBetweenSurvivorsLeave) {
+TEST_F(DecayTest, PagesBetweenSurvivorsLeave) {
   const std::vector<void*> blocks = take(100000, 200);
   give(blocks, 1000);
   make_passes(14);
@@ -161,7 +161,7 @@ void expect_bound_while_sizes_change(HugePages thp) {
 
 // Filled slowly, so that it had huge pages from 16 MiB on: little lies in them, but all of it is a
 // large part of a process of 7 MiB.
-TEST_F(SweepTest, HugePagesOfAProcessThatBecameSmallAreGivenUp) {
+TEST_F(DecayTest, HugePagesOfAProcessThatBecameSmallAreGivenUp) {
   std::vector<void*> blocks;
   for (int step = 0; step < 20; step++) {
     const std::vector<void*> more = take(5000, 200);
@@ -176,15 +176,15 @@ TEST_F(SweepTest, HugePagesOfAProcessThatBecameSmallAreGivenUp) {
   for (size_t i = 0; i < blocks.size(); i += 1000) release(blocks[i]);
 }
 
-TEST_F(SweepTest, TheBoundHoldsWhileSizesChange) {
+TEST_F(DecayTest, TheBoundHoldsWhileSizesChange) {
   expect_bound_while_sizes_change(HugePages::never);
 }
-TEST_F(SweepTest, TheBoundHoldsInHugePagesToo) {
+TEST_F(DecayTest, TheBoundHoldsInHugePagesToo) {
   expect_bound_while_sizes_change(HugePages::adaptive);
 }
 
 // Blocks that come home do not make pages out of those that went; blocks that are taken may.
-TEST_F(SweepTest, PagesThatWentCountAgainWhenBlocksAreTaken) {
+TEST_F(DecayTest, PagesThatWentCountAgainWhenBlocksAreTaken) {
   const size_t before = kept_bytes();
   const std::vector<void*> blocks = take(16 * mib / 256, 256);
   give(blocks, 64);
@@ -202,7 +202,7 @@ TEST_F(SweepTest, PagesThatWentCountAgainWhenBlocksAreTaken) {
 }
 
 // The owner calls nothing any more: nobody else would notice.
-TEST_F(SweepTest, WhatOthersFreedIsOfferedByThem) {
+TEST_F(DecayTest, WhatOthersFreedIsOfferedByThem) {
   if (!test::has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
   const std::vector<void*> blocks = take(32 * mib / 256, 256);
   purge_request.is_much.store_relaxed(false);
@@ -225,7 +225,7 @@ auto after_asking(const char* name, Call call) {
   return answer;
 }
 
-TEST_F(SweepTest, EverySlowPathLooksIfTooMuchIsFree) {
+TEST_F(DecayTest, EverySlowPathLooksIfTooMuchIsFree) {
   constexpr size_t large = 3 * mib;
   void* zeroed = after_asking("calloc", [] { return api::calloc(1, large); });
   void* whole = after_asking("calloc_whole", [] { return api::calloc_whole(16, 1, large); });
@@ -242,7 +242,7 @@ TEST_F(SweepTest, EverySlowPathLooksIfTooMuchIsFree) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-TEST_F(SweepTest, WhatShrinkingLeavesIsOffered) {
+TEST_F(DecayTest, WhatShrinkingLeavesIsOffered) {
   const std::vector<void*> blocks = take(32, 384 * kib);
   purge_request.is_much.store_relaxed(false);
   for (void* block : blocks) {
@@ -253,12 +253,12 @@ TEST_F(SweepTest, WhatShrinkingLeavesIsOffered) {
   give(blocks);
 }
 
-TEST_F(SweepTest, PressureDoesNotWait) {
+TEST_F(DecayTest, PressureDoesNotWait) {
   give(take(64, 128 * kib));
   const std::vector<void*> blocks = take(20000, 200);
   give(blocks, 1000);
-  sweep_pass();  // the first one only begins
-  sweep_pass(Pressure::high);
+  decay_pass();  // the first one only begins
+  decay_pass(Pressure::high);
   EXPECT_EQ(dirty_bytes(), 0u);
   EXPECT_LT(collect_totals().free_in_slabs - collect_totals().purged_in_slabs, 256 * kib);
   for (size_t i = 0; i < blocks.size(); i += 1000) release(blocks[i]);
@@ -290,7 +290,7 @@ class Sleeper {
   std::thread thread_;
 };
 
-TEST_F(SweepTest, WhatASleepingThreadHoldsIsTakenBack) {
+TEST_F(DecayTest, WhatASleepingThreadHoldsIsTakenBack) {
   {
     const Sleeper sleeper;
     ASSERT_GT(collect_totals().listed, 16 * kib);
@@ -303,7 +303,7 @@ TEST_F(SweepTest, WhatASleepingThreadHoldsIsTakenBack) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-TEST_F(SweepTest, ReleaseReachesSleepingThreads) {
+TEST_F(DecayTest, ReleaseReachesSleepingThreads) {
   {
     const Sleeper sleeper;
     ASSERT_GT(collect_totals().listed, 16 * kib);
@@ -315,7 +315,7 @@ TEST_F(SweepTest, ReleaseReachesSleepingThreads) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-TEST_F(SweepTest, ReleaseOfSomeBytesTakesTheCheapestFirst) {
+TEST_F(DecayTest, ReleaseOfSomeBytesTakesTheCheapestFirst) {
   give(take(64, 128 * kib));
   const size_t dirty = dirty_bytes();
   ASSERT_GT(dirty, 6 * mib);
@@ -325,7 +325,7 @@ TEST_F(SweepTest, ReleaseOfSomeBytesTakesTheCheapestFirst) {
   EXPECT_EQ(release_bytes(0), 0u);
 }
 
-TEST_F(SweepTest, SoftLimitGivesBackBeforeItGrows) {
+TEST_F(DecayTest, SoftLimitGivesBackBeforeItGrows) {
   give(take(64, 128 * kib));
   ASSERT_GT(dirty_bytes(), 6 * mib);
   limits.set({bytes_with_heaps() + 10 * mib, 0});
@@ -344,7 +344,7 @@ int raise_limit(size_t bytes) {
   return 1;
 }
 
-TEST_F(SweepTest, HardLimitRefusesAndAsksTheHandler) {
+TEST_F(DecayTest, HardLimitRefusesAndAsksTheHandler) {
   limits.set({0, bytes_with_heaps() + 4 * mib});
   errno = 0;
   EXPECT_EQ(api::malloc(8 * mib), nullptr);
@@ -368,7 +368,7 @@ TEST_F(SweepTest, HardLimitRefusesAndAsksTheHandler) {
 }
 
 // What is free when the limit is met is released before anybody is told.
-TEST_F(SweepTest, HardLimitReleasesFirst) {
+TEST_F(DecayTest, HardLimitReleasesFirst) {
   {
     const Sleeper sleeper;  // which keeps large blocks
     const size_t kept = collect_totals().kept_large;
