@@ -79,7 +79,7 @@ struct BoundedRequest {
 };
 
 // The class whose pool should serve it; small_class_count: none, whatever pools there are.
-inline size_t class_wished(const BoundedRequest& request) noexcept {
+inline size_t class_requested(const BoundedRequest& request) noexcept {
   if (request.bytes > small_bytes_max || request.alignment > TALUS_BOUNDED_ALIGNMENT_MAX) {
     return small_class_count;
   }
@@ -88,14 +88,16 @@ inline size_t class_wished(const BoundedRequest& request) noexcept {
 
 // A block of a pool; null: none has one.
 inline void* take_of_pools(Bounded& instance, const BoundedRequest& request) noexcept {
-  const size_t wished = class_wished(request);
-  return wished < instance.pool_count ? take_bounded(instance, wished, request.alignment) : nullptr;
+  const size_t requested = class_requested(request);
+  return requested < instance.pool_count ? take_bounded(instance, requested, request.alignment)
+                                         : nullptr;
 }
 
 // A block of the fallback; null: it has none. errno is as it was.
 inline void* route(Bounded& instance, const BoundedRequest& request) noexcept {
   const ErrnoKept kept;
-  count_bounded(instance, bounded_cache_of(instance), BoundedEvent::routed, class_wished(request));
+  count_bounded(instance, bounded_cache_of(instance), BoundedEvent::routed,
+                class_requested(request));
   const talus_bounded_fallback& fallback = instance.fallback;
   return fallback.alloc(fallback.context, request.bytes, request.alignment);
 }
@@ -184,7 +186,7 @@ inline void* bounded_calloc(talus_bounded* handle, size_t count, size_t bytes) n
     block = take_of_pools(instance, {total, block_alignment});
     if (block == nullptr) {
       count_bounded(instance, bounded_cache_of(instance), BoundedEvent::routed,
-                    class_wished({total, block_alignment}));
+                    class_requested({total, block_alignment}));
       return api::calloc(1, total);
     }
   }
@@ -227,7 +229,8 @@ inline void* bounded_realloc_routed(talus_bounded* handle, void* pointer,
     return bounded_move(handle, pointer, to, request.bytes);
   }
   const ErrnoKept kept;
-  count_bounded(instance, bounded_cache_of(instance), BoundedEvent::routed, class_wished(request));
+  count_bounded(instance, bounded_cache_of(instance), BoundedEvent::routed,
+                class_requested(request));
   const talus_bounded_fallback& fallback = instance.fallback;
   return fallback.realloc(fallback.context, pointer, request.bytes, request.alignment);
 }
@@ -267,29 +270,29 @@ inline void* bounded_aligned_realloc(talus_bounded* handle, void* pointer, size_
 
 // ---- life
 
-inline bool is_sound(const talus_bounded_options& wish) noexcept {
-  if (wish.pools == 0 || wish.pools > small_class_count) return false;
-  if ((wish.flags & ~unsigned{TALUS_BOUNDED_TOUCH}) != 0) return false;
-  for (size_t index = 0; index < wish.pools; index++) {
-    if (budget_of(wish, index) > bounded_budget_max) return false;
+inline bool is_sound(const talus_bounded_options& request) noexcept {
+  if (request.pools == 0 || request.pools > small_class_count) return false;
+  if ((request.flags & ~unsigned{TALUS_BOUNDED_TOUCH}) != 0) return false;
+  for (size_t index = 0; index < request.pools; index++) {
+    if (budget_of(request, index) > bounded_budget_max) return false;
   }
-  const talus_bounded_fallback* fallback = wish.fallback;
+  const talus_bounded_fallback* fallback = request.fallback;
   return fallback == nullptr || (fallback->alloc != nullptr && fallback->free != nullptr &&
                                  fallback->realloc != nullptr && fallback->usable_size != nullptr);
 }
 
-inline talus_bounded* bounded_new(const talus_bounded_options* wish) noexcept {
-  if (wish == nullptr || !is_sound(*wish)) {
+inline talus_bounded* bounded_new(const talus_bounded_options* request) noexcept {
+  if (request == nullptr || !is_sound(*request)) {
     errno = EINVAL;
     return nullptr;
   }
   Bounded* instance =
-      make_bounded(*wish, wish->fallback != nullptr ? *wish->fallback : heap_for_bounded);
+      make_bounded(*request, request->fallback != nullptr ? *request->fallback : heap_for_bounded);
   if (instance == nullptr) {
     errno = ENOMEM;
     return nullptr;
   }
-  if ((wish->flags & TALUS_BOUNDED_TOUCH) != 0) touch_pools(*instance);
+  if ((request->flags & TALUS_BOUNDED_TOUCH) != 0) touch_pools(*instance);
   return bounded_for(instance);
 }
 

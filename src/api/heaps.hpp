@@ -21,15 +21,16 @@ TALUS_FAST talus_heap* heap_for(uintptr_t handle) noexcept {
 }
 
 // Does the heap have a region, instead of slabs in the address space of all heaps?
-inline bool wants_region(const talus_heap_options& wishes, const RegionWish& wish) noexcept {
-  return wish.provider.kind != TALUS_PROVIDER_OS || wish.provider.bytes != 0 || wish.node != 0 ||
-         (wishes.flags & TALUS_HEAP_OWN_PAGES) != 0;
+inline bool wants_region(const talus_heap_options& requests,
+                         const RegionRequest& request) noexcept {
+  return request.provider.kind != TALUS_PROVIDER_OS || request.provider.bytes != 0 ||
+         request.node != 0 || (requests.flags & TALUS_HEAP_OWN_PAGES) != 0;
 }
-inline int errno_of(RegionRefusal refusal) noexcept {
+inline int errno_of(RegionError refusal) noexcept {
   switch (refusal) {
-    case RegionRefusal::node:
+    case RegionError::node:
       return EINVAL;
-    case RegionRefusal::forbidden:
+    case RegionError::forbidden:
       return EPERM;
     default:
       return ENOMEM;
@@ -37,19 +38,19 @@ inline int errno_of(RegionRefusal refusal) noexcept {
 }
 
 inline talus_heap* heap_new(const talus_heap_options* asked) noexcept {
-  const talus_heap_options wishes = asked != nullptr ? *asked : talus_heap_options{};
-  RegionWish wish;
-  if (wishes.provider != nullptr) wish.provider = *wishes.provider;
-  wish.name = wishes.name;
-  wish.node = wishes.numa_node;
-  if ((wishes.flags & ~TALUS_HEAP_OWN_PAGES) != 0 || !is_possible(wish)) {
+  const talus_heap_options requests = asked != nullptr ? *asked : talus_heap_options{};
+  RegionRequest request;
+  if (requests.provider != nullptr) request.provider = *requests.provider;
+  request.name = requests.name;
+  request.node = requests.numa_node;
+  if ((requests.flags & ~TALUS_HEAP_OWN_PAGES) != 0 || !is_possible(request)) {
     errno = EINVAL;
     return nullptr;
   }
-  RegionRefusal refusal = RegionRefusal::memory;
-  const uintptr_t handle = wants_region(wishes, wish)
-                               ? make_instance_in(wish, wishes.limit_bytes, refusal)
-                               : make_instance(wishes.name, wishes.limit_bytes);
+  RegionError refusal = RegionError::memory;
+  const uintptr_t handle = wants_region(requests, request)
+                               ? make_instance_in(request, requests.limit_bytes, refusal)
+                               : make_instance(requests.name, requests.limit_bytes);
   if (handle == 0) errno = errno_of(refusal);
   return heap_for(handle);
 }

@@ -28,8 +28,8 @@ namespace talus {
 struct Bounded;
 struct BoundedCache;
 
-// What became of requests, by the class that they wished for. In a cache its thread alone writes;
-// in an instance anybody.
+// What became of requests, by the class that they requested for. In a cache its thread alone
+// writes; in an instance anybody.
 struct BoundedCounts {
   Atomic<uint64_t> misses[small_class_count];
   Atomic<uint64_t> overflows[small_class_count];

@@ -19,8 +19,8 @@
 
 namespace talus {
 
-inline size_t budget_of(const talus_bounded_options& wish, size_t index) noexcept {
-  return wish.budgets != nullptr ? wish.budgets[index] : wish.budget_bytes;
+inline size_t budget_of(const talus_bounded_options& request, size_t index) noexcept {
+  return request.budgets != nullptr ? request.budgets[index] : request.budget_bytes;
 }
 
 // A descriptor that is dead, or one more; null: no memory, or all are alive.
@@ -59,21 +59,21 @@ inline size_t pool_range_bytes(const Pool& pool) noexcept {
 }
 
 // Addresses, and the right to use those within budgets. False: the kernel refused.
-inline bool map_pools(Bounded& instance, const talus_bounded_options& wish) noexcept {
+inline bool map_pools(Bounded& instance, const talus_bounded_options& request) noexcept {
   size_t stride = os::page_bytes();
-  for (size_t index = 0; index < wish.pools; index++) {
-    while (stride < budget_of(wish, index)) stride *= 2;
+  for (size_t index = 0; index < request.pools; index++) {
+    while (stride < budget_of(request, index)) stride *= 2;
   }
-  const size_t bytes = stride * wish.pools;
+  const size_t bytes = stride * request.pools;
   void* base = os::reserve_pages(bytes);
   if (base == nullptr) return false;
   instance.base = reinterpret_cast<uintptr_t>(base);
   instance.shift = highest_bit(stride);
   instance.reserved_bytes = bytes;
   bool is_allowed = true;
-  for (size_t index = 0; index < wish.pools && is_allowed; index++) {
+  for (size_t index = 0; index < request.pools && is_allowed; index++) {
     Pool& pool = instance.pools[index];
-    begin_pool(pool, index, instance.base + index * stride, budget_of(wish, index));
+    begin_pool(pool, index, instance.base + index * stride, budget_of(request, index));
     const size_t range_bytes = pool_range_bytes(pool);
     if (range_bytes == 0) continue;
     is_allowed = os::System::allow(reinterpret_cast<void*>(pool.base), range_bytes);
@@ -110,20 +110,20 @@ inline void forget_counts(BoundedCounts& counts) noexcept {
   counts.routed[small_class_count].store_relaxed(0);  // [init]
 }
 
-// Null: no memory, or too many are alive. The wish is sound.
-inline Bounded* make_bounded(const talus_bounded_options& wish,
+// Null: no memory, or too many are alive. The request is sound.
+inline Bounded* make_bounded(const talus_bounded_options& request,
                              const talus_bounded_fallback& fallback) noexcept {
   Locked held{bounded_registry.lock};
   Bounded* instance = take_bounded_descriptor(held);
-  if (instance == nullptr || !map_pools(*instance, wish)) return nullptr;
-  if (!map_bits(*instance, wish.pools)) {
+  if (instance == nullptr || !map_pools(*instance, request)) return nullptr;
+  if (!map_bits(*instance, request.pools)) {
     os::System::unmap(reinterpret_cast<void*>(instance->base), instance->reserved_bytes);
     return nullptr;
   }
   forget_counts(instance->gone);
   for (Atomic<uint64_t>& hits : instance->gone_hits) hits.store_relaxed(0);  // [init]
   instance->fallback = fallback;
-  instance->pool_count = wish.pools;
+  instance->pool_count = request.pools;
   return instance;
 }
 
@@ -174,14 +174,14 @@ inline BoundedCache* take_bounded_cache(Locked&) noexcept {
 // What the lists of a cache hold, made sound.
 class BoundedCapacities {
  public:
-  BoundedCapacities(const Bounded& instance, const size_t* wishes) noexcept
-      : instance_{instance}, wishes_{wishes} {}
+  BoundedCapacities(const Bounded& instance, const size_t* requests) noexcept
+      : instance_{instance}, wishes_{requests} {}
   size_t operator[](size_t index) const noexcept {
     const ClassId id{static_cast<uint8_t>(index)};
     const size_t usual = list_blocks_of(size_class_row(id).block_bytes, list_bytes_max);
-    const size_t wish = wishes_ != nullptr ? wishes_[index] : usual;
+    const size_t request = wishes_ != nullptr ? wishes_[index] : usual;
     const size_t most = instance_.pools[index].block_count;
-    return wish < most ? wish : most;
+    return request < most ? request : most;
   }
   // Of all arrays, each over a null.
   size_t memory_bytes() const noexcept {
@@ -214,13 +214,13 @@ inline bool has_bounded_cache(const Bounded& instance) noexcept {
 }
 
 // A cache of the calling thread, which has none before this instance; null: no memory.
-inline BoundedCache* make_bounded_cache(Bounded& instance, const size_t* wishes) noexcept {
+inline BoundedCache* make_bounded_cache(Bounded& instance, const size_t* requests) noexcept {
   Locked held{bounded_registry.lock};
   if (instance.caches != nullptr) end_orphans(held, instance);
   BoundedTable* table = own_bounded_table(held);
   BoundedCache* cache = table == nullptr ? nullptr : take_bounded_cache(held);
   if (cache == nullptr) return nullptr;
-  const BoundedCapacities capacities{instance, wishes};
+  const BoundedCapacities capacities{instance, requests};
   cache->memory_bytes = capacities.memory_bytes();
   cache->memory = os::map_pages(nullptr, cache->memory_bytes);
   if (cache->memory == nullptr) {

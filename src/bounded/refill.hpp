@@ -30,21 +30,21 @@ inline void* take_from_pool(Pool& pool, BoundedList& list) noexcept {
   return block;
 }
 
-inline void* take_once(Bounded& instance, size_t wished, size_t alignment) noexcept {
+inline void* take_once(Bounded& instance, size_t requested, size_t alignment) noexcept {
   BoundedCache& cache = bounded_cache_of(instance);
   unsigned tried = 0;
-  for (size_t index = wished; index < instance.pool_count; index++) {
+  for (size_t index = requested; index < instance.pool_count; index++) {
     Pool& pool = instance.pools[index];
     if ((pool.block_bytes & (alignment - 1)) != 0) continue;
-    const bool is_wished = index == wished;
+    const bool is_wished = index == requested;
     BoundedList& list = cache.lists[index];
     if (void* block = pop_bounded(list, is_wished)) {
-      if (!is_wished) count_bounded(instance, cache, BoundedEvent::overflow, wished);
+      if (!is_wished) count_bounded(instance, cache, BoundedEvent::overflow, requested);
       return block;
     }
     if (void* block = take_from_pool(pool, list)) {
       count_bounded(instance, cache, is_wished ? BoundedEvent::miss : BoundedEvent::overflow,
-                    wished);
+                    requested);
       return block;
     }
     if (++tried > TALUS_BOUNDED_OVERFLOW_POOLS) break;
@@ -54,12 +54,12 @@ inline void* take_once(Bounded& instance, size_t wished, size_t alignment) noexc
 
 // A block of the class or, where its pool is used up, of a larger one; null: these are, too. The
 // class's blocks are multiples of the alignment.
-inline void* take_bounded(Bounded& instance, size_t wished, size_t alignment) noexcept {
-  void* block = take_once(instance, wished, alignment);
+inline void* take_bounded(Bounded& instance, size_t requested, size_t alignment) noexcept {
+  void* block = take_once(instance, requested, alignment);
   if (block != nullptr) return block;
   if (instance.shared_orphan_count.load_relaxed() == 0) return nullptr;  // [hint]
   take_orphans_home(instance);
-  return take_once(instance, wished, alignment);
+  return take_once(instance, requested, alignment);
 }
 
 // To the list if there is one, and to the pool what has no room in it.

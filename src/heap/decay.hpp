@@ -35,8 +35,8 @@ inline uint64_t decay_ms() noexcept {
 
 // Turns of the low marks take this long.
 inline uint64_t turn_ms() noexcept {
-  const uint64_t wished = decay_ms() / LowMark::turns_kept;
-  return wished < decay_ms_min ? decay_ms_min : wished;
+  const uint64_t requested = decay_ms() / LowMark::turns_kept;
+  return requested < decay_ms_min ? decay_ms_min : requested;
 }
 
 // Turns that ended since the last pass.

@@ -208,13 +208,13 @@ inline uintptr_t make_instance(const char* name, size_t limit_bytes,
   return allocate_with(sizeof(Instance),
                        [=]() noexcept { return make_instance_once(name, limit_bytes, region); });
 }
-// The same with a region, which is_possible() says of the wish; 0 also for the refusal of one.
-inline uintptr_t make_instance_in(const RegionWish& wish, size_t limit_bytes,
-                                  RegionRefusal& refusal) noexcept {
-  RegionHeap* region = make_region(wish, refusal);
+// The same with a region, which is_possible() says of the request; 0 also for the refusal of one.
+inline uintptr_t make_instance_in(const RegionRequest& request, size_t limit_bytes,
+                                  RegionError& refusal) noexcept {
+  RegionHeap* region = make_region(request, refusal);
   if (region == nullptr) return 0;
-  const uintptr_t handle = make_instance(wish.name, limit_bytes, region);
-  refusal = handle == 0 ? RegionRefusal::memory : RegionRefusal::none;
+  const uintptr_t handle = make_instance(request.name, limit_bytes, region);
+  refusal = handle == 0 ? RegionError::memory : RegionError::none;
   if (handle == 0) end_region(*region);
   return handle;
 }

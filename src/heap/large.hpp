@@ -179,7 +179,7 @@ inline LargeBlock* take_large_to_move(const LargeBlock& from, size_t bytes, bool
   if (is_moved && from.usable_bytes >= 2 * arena_alignment) {
     placing.alignment = arena_alignment;
     placing.phase = from.base % arena_alignment;
-    placing.is_wish = true;
+    placing.is_request = true;
     const size_t end = round_up(placing.phase + slices * slice_bytes, arena_alignment);
     slices = (end - placing.phase) / slice_bytes;
   }

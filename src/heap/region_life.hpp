@@ -141,12 +141,12 @@ inline bool commit_kernel(RegionHeap& region, uintptr_t at, size_t bytes, size_t
   const uintptr_t from = kernel.allowed_end;
   const uintptr_t needed_end = at + bytes;
   if (needed_end <= from) return true;
-  uintptr_t wished_end = from + (from - region.base < mib ? mib : from - region.base);
-  if (wished_end < needed_end) wished_end = needed_end;
-  if (wished_end > region.end) wished_end = region.end;
+  uintptr_t requested_end = from + (from - region.base < mib ? mib : from - region.base);
+  if (requested_end < needed_end) requested_end = needed_end;
+  if (requested_end > region.end) requested_end = region.end;
   void* const first = reinterpret_cast<void*>(from);
-  if (os::System::allow(first, wished_end - from)) {
-    kernel.allowed_end = wished_end;
+  if (os::System::allow(first, requested_end - from)) {
+    kernel.allowed_end = requested_end;
   } else if (os::System::allow(first, needed_end - from)) {
     kernel.allowed_end = needed_end;
   }
@@ -166,18 +166,18 @@ void release_pages(RegionHeap& region) noexcept {
 inline constexpr RegionSource kernel_source = {commit_kernel, purge_kernel,
                                                release_pages<KernelRegion>, true};
 
-inline RegionHeap* make_kernel_region_of(size_t bytes, const RegionWish& wish,
-                                         RegionRefusal& refusal) noexcept {
-  refusal = RegionRefusal::memory;
+inline RegionHeap* make_kernel_region_of(size_t bytes, const RegionRequest& request,
+                                         RegionError& refusal) noexcept {
+  refusal = RegionError::memory;
   void* at = os::reserve_aligned(bytes, arena_alignment);
   if (at == nullptr) return nullptr;
   KernelRegion* region = nullptr;
-  refusal = ask_for_pages(at, bytes, wish);
-  if (refusal == RegionRefusal::none) {
+  refusal = ask_for_pages(at, bytes, request);
+  if (refusal == RegionError::none) {
     if (options.thp == HugePages::always) os::System::advise_huge(at, bytes);
     if (options.thp == HugePages::never) os::System::advise_small(at, bytes);
     region = begin_region_aside<KernelRegion>(bytes / slice_bytes);
-    if (region == nullptr) refusal = RegionRefusal::memory;
+    if (region == nullptr) refusal = RegionError::memory;
   }
   if (region == nullptr) {
     os::System::unmap(at, bytes);
@@ -186,16 +186,16 @@ inline RegionHeap* make_kernel_region_of(size_t bytes, const RegionWish& wish,
   const uintptr_t base = reinterpret_cast<uintptr_t>(at);
   place_region(*region, base, base + bytes, kernel_source);
   region->allowed_end = base;
-  refusal = RegionRefusal::memory;
+  refusal = RegionError::memory;
   return if_known(region);
 }
-inline RegionHeap* make_kernel_region(const RegionWish& wish, RegionRefusal& refusal) noexcept {
-  const size_t said = round_up(wish.provider.bytes, slice_bytes);
+inline RegionHeap* make_kernel_region(const RegionRequest& request, RegionError& refusal) noexcept {
+  const size_t said = round_up(request.provider.bytes, slice_bytes);
   size_t bytes = said != 0 ? said : kernel_region_bytes;
   for (;; bytes /= 4) {
-    RegionHeap* region = make_kernel_region_of(bytes, wish, refusal);
+    RegionHeap* region = make_kernel_region_of(bytes, request, refusal);
     const bool is_last = said != 0 || bytes / 4 < kernel_region_bytes_min;
-    if (region != nullptr || refusal != RegionRefusal::memory || is_last) return region;
+    if (region != nullptr || refusal != RegionError::memory || is_last) return region;
   }
 }
 
@@ -204,10 +204,10 @@ inline RegionHeap* make_kernel_region(const RegionWish& wish, RegionRefusal& ref
 inline constexpr RegionSource buffer_source = {nullptr, nullptr, nullptr, false};
 
 // Null: it is too small.
-inline RegionHeap* make_buffer_region(const talus_provider& wish) noexcept {
-  const uintptr_t base = reinterpret_cast<uintptr_t>(wish.buffer);
-  const uintptr_t end = base + wish.bytes;
-  if (wish.buffer == nullptr || wish.bytes < buffer_bytes_min || end < base) return nullptr;
+inline RegionHeap* make_buffer_region(const talus_provider& request) noexcept {
+  const uintptr_t base = reinterpret_cast<uintptr_t>(request.buffer);
+  const uintptr_t end = base + request.bytes;
+  if (request.buffer == nullptr || request.bytes < buffer_bytes_min || end < base) return nullptr;
   const size_t slices = slices_of(base, end);
   const size_t bytes = bookkeeping_bytes(sizeof(RegionHeap), slices);
   const uintptr_t header = round_up(base, cache_line_bytes);
@@ -225,15 +225,16 @@ inline RegionHeap* make_buffer_region(const talus_provider& wish) noexcept {
 
 inline constexpr RegionSource prealloc_source = {nullptr, nullptr, release_pages<RegionHeap>, true};
 
-inline RegionHeap* make_prealloc_region(const RegionWish& wish, RegionRefusal& refusal) noexcept {
-  const size_t bytes = round_up(wish.provider.bytes, slice_bytes);
+inline RegionHeap* make_prealloc_region(const RegionRequest& request,
+                                        RegionError& refusal) noexcept {
+  const size_t bytes = round_up(request.provider.bytes, slice_bytes);
   void* at = os::map_aligned(nullptr, bytes, slice_bytes);
   if (at == nullptr) return nullptr;
   const uintptr_t base = reinterpret_cast<uintptr_t>(at);
   RegionHeap* region = nullptr;
-  refusal = ask_for_pages(at, bytes, wish);
-  if (refusal == RegionRefusal::none) {
-    refusal = RegionRefusal::memory;
+  refusal = ask_for_pages(at, bytes, request);
+  if (refusal == RegionError::none) {
+    refusal = RegionError::memory;
     if (os::System::populate(at, bytes, os::page_bytes())) {
       region = begin_region_aside<RegionHeap>(bytes / slice_bytes);
     }
@@ -243,7 +244,7 @@ inline RegionHeap* make_prealloc_region(const RegionWish& wish, RegionRefusal& r
     return nullptr;
   }
   place_region(*region, base, base + bytes, prealloc_source);
-  region->falls_back = (wish.provider.flags & TALUS_PROVIDER_FALLBACK) != 0;
+  region->falls_back = (request.provider.flags & TALUS_PROVIDER_FALLBACK) != 0;
   return region;
 }
 
@@ -265,14 +266,14 @@ inline constexpr RegionSource fixed_file_source = {nullptr, nullptr, release_sto
 inline constexpr RegionSource growing_file_source = {commit_in_store, purge_in_store, release_store,
                                                      true};
 
-inline RegionHeap* make_file_region(const talus_provider& wish) noexcept {
-  const bool grows = (wish.flags & TALUS_PROVIDER_GROW) != 0;
-  const size_t bytes = round_up(wish.bytes, slice_bytes);
+inline RegionHeap* make_file_region(const talus_provider& request) noexcept {
+  const bool grows = (request.flags & TALUS_PROVIDER_GROW) != 0;
+  const size_t bytes = round_up(request.bytes, slice_bytes);
   const RegionSource& source = grows ? growing_file_source : fixed_file_source;
   auto* region = begin_region_aside<FileRegion>(bytes / slice_bytes);
   if (region == nullptr) return nullptr;
   ProvidedRange range;
-  const bool is_open = region->store.open(wish.directory, bytes, grows);
+  const bool is_open = region->store.open(request.directory, bytes, grows);
   if (is_open) range = region->store.reserve(bytes, bytes);
   if (range.base == 0) {
     region->store.close();
@@ -309,27 +310,27 @@ inline constexpr RegionSource call_sources[4] = {
     {commit_by_call, purge_by_call, release_by_call, false},
 };
 
-inline RegionHeap* make_callback_region(const talus_provider& wish) noexcept {
-  const talus_provider_calls& calls = *wish.calls;
-  void* at = calls.reserve(wish.context, wish.bytes);
+inline RegionHeap* make_callback_region(const talus_provider& request) noexcept {
+  const talus_provider_calls& calls = *request.calls;
+  void* at = calls.reserve(request.context, request.bytes);
   if (at == nullptr) return nullptr;
   const size_t which = (calls.commit != nullptr ? 1u : 0u) + (calls.purge != nullptr ? 2u : 0u);
   const uintptr_t base = reinterpret_cast<uintptr_t>(at);
-  const uintptr_t end = base + wish.bytes;
+  const uintptr_t end = base + request.bytes;
   // Whole pages, so that commit and purge get whole pages.
   CallbackRegion* region = nullptr;
   if (base % os::page_bytes() == 0) {
     region = begin_region_aside<CallbackRegion>(slices_of(base, end));
   }
   if (region == nullptr) {
-    if (calls.release != nullptr) calls.release(wish.context, at, wish.bytes);
+    if (calls.release != nullptr) calls.release(request.context, at, request.bytes);
     return nullptr;
   }
   place_region(*region, base, end, call_sources[which]);
   region->calls = calls;
-  region->context = wish.context;
+  region->context = request.context;
   region->reserved = at;
-  region->reserved_bytes = wish.bytes;
+  region->reserved_bytes = request.bytes;
   if (!region->has_page_entries) return region;
   claim_slice(*region, 0, base, end);
   if (region->slice_count > 1) claim_slice(*region, region->slice_count - 1, base, end);
@@ -337,52 +338,52 @@ inline RegionHeap* make_callback_region(const talus_provider& wish) noexcept {
 }
 
 // Is this something that a region can be made of?
-inline bool is_possible(const RegionWish& asked) noexcept {
+inline bool is_possible(const RegionRequest& asked) noexcept {
   constexpr size_t bytes_max = size_t{1} << (address_bits - 2);
-  const talus_provider& wish = asked.provider;
+  const talus_provider& request = asked.provider;
   unsigned allowed = 0;
-  bool is_whole = wish.bytes > 0 && wish.bytes <= bytes_max;
+  bool is_whole = request.bytes > 0 && request.bytes <= bytes_max;
   const bool has_kernel_pages =
-      wish.kind == TALUS_PROVIDER_OS || wish.kind == TALUS_PROVIDER_PREALLOC;
+      request.kind == TALUS_PROVIDER_OS || request.kind == TALUS_PROVIDER_PREALLOC;
   if (asked.node != 0 && (!has_kernel_pages || asked.node > os::nodes_max)) return false;
-  switch (wish.kind) {
+  switch (request.kind) {
     case TALUS_PROVIDER_OS:
-      is_whole = wish.bytes <= bytes_max;
+      is_whole = request.bytes <= bytes_max;
       break;
     case TALUS_PROVIDER_BUFFER:
-      is_whole = is_whole && wish.buffer != nullptr && wish.bytes >= buffer_bytes_min;
+      is_whole = is_whole && request.buffer != nullptr && request.bytes >= buffer_bytes_min;
       break;
     case TALUS_PROVIDER_PREALLOC:
       allowed = TALUS_PROVIDER_FALLBACK;
       break;
     case TALUS_PROVIDER_FILE:
       allowed = TALUS_PROVIDER_GROW;
-      is_whole = is_whole && wish.directory != nullptr && wish.directory[0] != '\0';
+      is_whole = is_whole && request.directory != nullptr && request.directory[0] != '\0';
       break;
     case TALUS_PROVIDER_CALLBACKS:
-      is_whole = is_whole && wish.calls != nullptr && wish.calls->reserve != nullptr &&
-                 wish.bytes % os::page_bytes() == 0;
+      is_whole = is_whole && request.calls != nullptr && request.calls->reserve != nullptr &&
+                 request.bytes % os::page_bytes() == 0;
       break;
     default:
       return false;
   }
-  return is_whole && (wish.flags & ~allowed) == 0;
+  return is_whole && (request.flags & ~allowed) == 0;
 }
 
-// For a wish that is possible. Null: refused.
-inline RegionHeap* make_region(const RegionWish& wish, RegionRefusal& refusal) noexcept {
-  refusal = RegionRefusal::memory;
-  switch (wish.provider.kind) {
+// For a request that is possible. Null: refused.
+inline RegionHeap* make_region(const RegionRequest& request, RegionError& refusal) noexcept {
+  refusal = RegionError::memory;
+  switch (request.provider.kind) {
     case TALUS_PROVIDER_OS:
-      return make_kernel_region(wish, refusal);
+      return make_kernel_region(request, refusal);
     case TALUS_PROVIDER_BUFFER:
-      return make_buffer_region(wish.provider);
+      return make_buffer_region(request.provider);
     case TALUS_PROVIDER_PREALLOC:
-      return if_known(make_prealloc_region(wish, refusal));
+      return if_known(make_prealloc_region(request, refusal));
     case TALUS_PROVIDER_FILE:
-      return if_known(make_file_region(wish.provider));
+      return if_known(make_file_region(request.provider));
     default:
-      return if_known(make_callback_region(wish.provider));
+      return if_known(make_callback_region(request.provider));
   }
 }
 

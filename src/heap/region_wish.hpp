@@ -2,8 +2,8 @@
 // heap/region_wish: what a program asks of a region, and of the kernel for its pages: a node of the
 // machine, and a name in /proc/PID/maps.
 //
-// Owns: what becomes of a wish that the kernel refuses. A node is one that is preferred and not the
-// only one allowed: when it is full, memory of others is better than none, which would end the
+// Owns: what becomes of a request that the kernel refuses. A node is one that is preferred and not
+// the only one allowed: when it is full, memory of others is better than none, which would end the
 // process. Invariants: both are asked for before any page has memory; nobody is told of a name that
 // was refused. Called on: any thread, without locks. Must not know: what lies in the pages.
 #ifndef TALUS_HEAP_REGION_WISH_HPP
@@ -14,35 +14,35 @@
 
 namespace talus {
 
-struct RegionWish {
+struct RegionRequest {
   talus_provider provider{};
   const char* name = nullptr;
   unsigned node = 0;  // one more than the node's number; 0: whichever
 };
 
 // Why there is no region.
-enum class RegionRefusal : uint8_t {
+enum class RegionError : uint8_t {
   none,
   memory,     // there is none, or no file
   node,       // there is no such node, or the process may not use it
   forbidden,  // the process may not say on which node its memory lies
 };
 
-inline RegionRefusal prefer_wished_node(void* at, size_t bytes, unsigned wished) noexcept {
-  if (wished == 0) return RegionRefusal::none;
-  const size_t node = wished - 1;
+inline RegionError prefer_wished_node(void* at, size_t bytes, unsigned requested) noexcept {
+  if (requested == 0) return RegionError::none;
+  const size_t node = requested - 1;
   switch (os::System::prefer_node(at, bytes, node)) {
     case 0:
-      return RegionRefusal::none;
+      return RegionError::none;
     // A kernel that knows of no nodes has one.
     case os::System::no_such_call:
-      return node == 0 ? RegionRefusal::none : RegionRefusal::node;
+      return node == 0 ? RegionError::none : RegionError::node;
     case os::System::not_permitted:
-      return RegionRefusal::forbidden;
+      return RegionError::forbidden;
     case os::System::no_memory:
-      return RegionRefusal::memory;
+      return RegionError::memory;
     default:
-      return RegionRefusal::node;
+      return RegionError::node;
   }
 }
 
@@ -69,12 +69,12 @@ class MappingName {
 };
 
 // Asks for node and name of pages that have no memory yet.
-inline RegionRefusal ask_for_pages(void* at, size_t bytes, const RegionWish& wish) noexcept {
-  const RegionRefusal refusal = prefer_wished_node(at, bytes, wish.node);
-  if (refusal != RegionRefusal::none || wish.name == nullptr || wish.name[0] == '\0') {
+inline RegionError ask_for_pages(void* at, size_t bytes, const RegionRequest& request) noexcept {
+  const RegionError refusal = prefer_wished_node(at, bytes, request.node);
+  if (refusal != RegionError::none || request.name == nullptr || request.name[0] == '\0') {
     return refusal;
   }
-  os::System::name_mapping(at, bytes, MappingName{wish.name}.text());
+  os::System::name_mapping(at, bytes, MappingName{request.name}.text());
   return refusal;
 }
 

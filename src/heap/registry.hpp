@@ -138,15 +138,15 @@ inline size_t cache_bytes(Locked&) noexcept {
 // Lists may hold `list_bytes` from now on. Where there are caches already, their layout stays, and
 // only lower bounds count.
 inline void bound_lists(size_t list_bytes) noexcept {
-  const ListBounds wished = derive_list_bounds(list_bytes);
+  const ListBounds requested = derive_list_bounds(list_bytes);
   Locked held{registry.lock};
   if (!registry.has_made_caches) {
-    list_bounds = wished;
+    list_bounds = requested;
     return;
   }
   for (size_t index = 0; index < class_count; index++) {
     uint16_t& most = list_bounds.blocks_max[index];
-    if (wished.blocks_max[index] < most) most = wished.blocks_max[index];
+    if (requested.blocks_max[index] < most) most = requested.blocks_max[index];
   }
 }
 

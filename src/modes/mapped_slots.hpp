@@ -127,14 +127,14 @@ inline void set_words(uintptr_t slot, size_t slices, PageEntry word, void* block
 // have? The program may set a limit for itself at any time, and Talus does not see that call. So a
 // reservation is tried from time to time.
 inline bool leaves_room(size_t bytes) noexcept {
-  const size_t wished = pool.address_bytes + bytes;
-  if (wished <= pool.room_end) return true;
+  const size_t requested = pool.address_bytes + bytes;
+  if (requested <= pool.room_end) return true;
   if (pool.refused_live != 0 && special_pool.live_count > pool.refused_live / 2) return false;
-  const size_t probe = round_up(bytes + wished / 2, slice_bytes);
+  const size_t probe = round_up(bytes + requested / 2, slice_bytes);
   void* probed = os::reserve_pages(probe);
   if (probed != nullptr) {
     os::System::unmap(probed, probe);
-    pool.room_end = wished + wished / 8;
+    pool.room_end = requested + requested / 8;
     pool.refused_live = 0;
   } else if (bytes <= region_bytes_min) {
     pool.refused_live = special_pool.live_count;

@@ -40,8 +40,8 @@ struct FakePlan {
   Atomic<uint64_t> misaligned_calls;  // calls whose arguments were no multiples of the page
   Atomic<bool> keeps_holes;           // room of a file is given back by the answer alone
   Atomic<uint64_t> nodes;             // that the machine has; 0: as the kernel says
-  Atomic<long> node_answer;           // to each wish for a node; 0: by the above
-  // the last wish for a node, and the last name of a mapping
+  Atomic<long> node_answer;           // to each request for a node; 0: by the above
+  // the last request for a node, and the last name of a mapping
   Atomic<uint64_t> node_at, node_bytes, node_wished, name_at, name_bytes;
   char name[mapping_name_bytes + 1] = {};
 };

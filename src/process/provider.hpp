@@ -28,8 +28,8 @@ inline ProvidedRange take_prealloc(size_t bytes_min, size_t) noexcept {
 inline constexpr PageProvider prealloc_alone = {take_prealloc, nullptr, nullptr, false, true};
 inline constexpr PageProvider prealloc_first = {take_prealloc, nullptr, nullptr, true, false};
 
-inline ProvidedRange take_from_file(size_t bytes_min, size_t bytes_wished) noexcept {
-  return process_memory.file.reserve(bytes_min, bytes_wished);
+inline ProvidedRange take_from_file(size_t bytes_min, size_t bytes_requested) noexcept {
+  return process_memory.file.reserve(bytes_min, bytes_requested);
 }
 inline bool commit_in_file(uintptr_t base, size_t bytes, size_t room_bytes) noexcept {
   return process_memory.file.commit(base, bytes, room_bytes);
@@ -54,8 +54,8 @@ inline bool use_prealloc(void* at, size_t bytes) noexcept {
   const bool is_alone = !options.provider.falls_back;
   return space.use_provider(held, is_alone ? prealloc_alone : prealloc_first, bytes);
 }
-inline bool start_prealloc(size_t wished) noexcept {
-  const size_t bytes = round_up(wished, arena_alignment);
+inline bool start_prealloc(size_t requested) noexcept {
+  const size_t bytes = round_up(requested, arena_alignment);
   // Not next to any other arena: with a slice on both sides that is nobody's.
   const size_t wide_bytes = bytes + 2 * arena_alignment;
   auto* wide = static_cast<char*>(os::map_aligned(nullptr, wide_bytes, arena_alignment));
@@ -66,14 +66,14 @@ inline bool start_prealloc(size_t wished) noexcept {
   return false;
 }
 
-inline bool start_file(const ProviderChoice& wish) noexcept {
+inline bool start_file(const ProviderChoice& request) noexcept {
   FileStore& file = process_memory.file;
-  const size_t bytes = round_up(wish.bytes, arena_alignment);
-  if (!file.open(wish.directory, bytes, wish.grows)) return false;
+  const size_t bytes = round_up(request.bytes, arena_alignment);
+  if (!file.open(request.directory, bytes, request.grows)) return false;
   // A fork, which waits for this lock, knows the file from the moment that it is used.
   Locked held{space.lock()};
-  const bool is_set = wish.grows ? space.use_provider(held, growing_file, 0)
-                                 : space.use_provider(held, whole_file, bytes);
+  const bool is_set = request.grows ? space.use_provider(held, growing_file, 0)
+                                    : space.use_provider(held, whole_file, bytes);
   if (is_set) {
     file_stores.add(file);
   } else {
@@ -85,19 +85,19 @@ inline bool start_file(const ProviderChoice& wish) noexcept {
 // After the options are known. `warn` takes a line.
 template <typename Warn>
 TALUS_START void start_provider(Warn warn) noexcept {
-  ProviderChoice& wish = options.provider;
-  if (wish.kind == ProviderKind::os) return;
-  const bool is_file = wish.kind == ProviderKind::file;
-  if (!(is_file ? start_file(wish) : start_prealloc(wish.bytes))) {
+  ProviderChoice& request = options.provider;
+  if (request.kind == ProviderKind::os) return;
+  const bool is_file = request.kind == ProviderKind::file;
+  if (!(is_file ? start_file(request) : start_prealloc(request.bytes))) {
     TextBuffer<2 * option_text_bytes_max> line;
     line.put("talus: TALUS_PROVIDER: ");
     if (is_file) {
-      line.put("no file with room for it can be made in ").put(wish.directory);
+      line.put("no file with room for it can be made in ").put(request.directory);
     } else {
       line.put("there is not so much memory");
     }
     warn(line.put("; keeping os").data());
-    wish = ProviderChoice{};
+    request = ProviderChoice{};
   }
 }
 

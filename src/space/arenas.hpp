@@ -33,13 +33,13 @@ inline Options options;
 enum class Filling : uint8_t { unknown, moved, apart, sparse, middling, dense };
 constexpr bool is_for_slab(Filling filling) noexcept { return filling >= Filling::sparse; }
 
-enum class PageWish : uint8_t { system, small, huge };
+enum class PageRequest : uint8_t { system, small, huge };
 
 struct Arena {
   uintptr_t base = 0;  // 0: the kernel refused
   size_t bytes = 0;
   const PageProvider* provider = nullptr;  // null: the kernel's own
-  PageWish wish = PageWish::system;
+  PageRequest request = PageRequest::system;
 };
 
 // An arena in the list of all; constant, and never freed. One of the kernel's is not listed if
@@ -73,8 +73,8 @@ class Arenas {
       // The kernel places mappings downward: below the last arena it is often free and joins it.
       void* hint = last_ > bytes ? reinterpret_cast<void*>(last_ - bytes) : nullptr;
       if (void* at = os::map_aligned(hint, bytes, alignment)) {
-        const PageWish pages = wish_for_arena(filling, reserved_bytes);
-        wish(reinterpret_cast<uintptr_t>(at), bytes, pages, metadata, reserved_bytes);
+        const PageRequest pages = wish_for_arena(filling, reserved_bytes);
+        request(reinterpret_cast<uintptr_t>(at), bytes, pages, metadata, reserved_bytes);
         return note(at, bytes, pages);
       }
       if (bytes == needed) break;
@@ -85,7 +85,7 @@ class Arenas {
     bytes = bytes_most < alignment ? round_down(bytes_most, slice_bytes) : least;
     if (bytes < least) bytes = least;
     void* at = os::map_aligned(nullptr, bytes, slice_bytes);
-    return at == nullptr ? Arena{} : note(at, bytes, PageWish::system);
+    return at == nullptr ? Arena{} : note(at, bytes, PageRequest::system);
   }
 
   // Untouched addresses [base, end) are taken; untouched are also those up to `clean_end`. If what
@@ -112,7 +112,7 @@ class Arenas {
     if (bytes < ahead) bytes = ahead;
     if (bytes > last - first) bytes = last - first;
     probe_.trust(bytes);
-    wish(first, bytes, PageWish::huge, metadata, reserved_bytes);
+    request(first, bytes, PageRequest::huge, metadata, reserved_bytes);
   }
   // Contents of [from, from_end) were moved to where [to, to_end) begins, with what the kernel was
   // advised of them. The old range was mapped anew, and is to be what it was; the new one asks for
@@ -236,7 +236,7 @@ class Arenas {
   // Addresses that were mapped anew, of one arena, get the name and the advice that they had.
   void advise_anew(uintptr_t base, uintptr_t end) const noexcept {
     name(reinterpret_cast<void*>(base), end - base);
-    if (wish_at(base) == PageWish::small) {
+    if (wish_at(base) == PageRequest::small) {
       os::System::advise_small(reinterpret_cast<void*>(base), end - base);
     }
     for (const HugePlace* place = huge_; place != nullptr; place = place->next) {
@@ -245,11 +245,11 @@ class Arenas {
       if (first < last) os::System::advise_huge(reinterpret_cast<void*>(first), last - first);
     }
   }
-  PageWish wish_at(uintptr_t address) const noexcept {
+  PageRequest wish_at(uintptr_t address) const noexcept {
     for (const ListedArena* at = newest(); at != nullptr; at = at->next) {
-      if (address - at->arena.base < at->arena.bytes) return at->arena.wish;
+      if (address - at->arena.base < at->arena.bytes) return at->arena.request;
     }
-    return PageWish::system;
+    return PageRequest::system;
   }
   // Who grows slowly is an interpreter, say, and may stop soon; who fills large blocks is known.
   size_t enough_for(Filling filling) const noexcept {
@@ -261,17 +261,17 @@ class Arenas {
     if (filling == Filling::dense || given_bytes >= huge_sparse_bytes_min) return true;
     return filling == Filling::middling && pace_.is_fast();
   }
-  static PageWish wish_for_arena(Filling filling, size_t reserved) noexcept {
-    if (options.thp == HugePages::never) return PageWish::small;
-    if (options.thp == HugePages::always) return PageWish::huge;
+  static PageRequest wish_for_arena(Filling filling, size_t reserved) noexcept {
+    if (options.thp == HugePages::never) return PageRequest::small;
+    if (options.thp == HugePages::always) return PageRequest::huge;
     const bool is_small = is_for_slab(filling) || reserved < small_process_bytes_max;
-    return is_small ? PageWish::small : PageWish::system;
+    return is_small ? PageRequest::small : PageRequest::system;
   }
 
-  void wish(uintptr_t at, size_t bytes, PageWish pages, Metadata& metadata,
-            size_t reserved_bytes) noexcept {
-    if (pages == PageWish::small) os::System::advise_small(reinterpret_cast<void*>(at), bytes);
-    if (pages != PageWish::huge) return;
+  void request(uintptr_t at, size_t bytes, PageRequest pages, Metadata& metadata,
+               size_t reserved_bytes) noexcept {
+    if (pages == PageRequest::small) os::System::advise_small(reinterpret_cast<void*>(at), bytes);
+    if (pages != PageRequest::huge) return;
     if (note_huge(at, bytes, metadata, reserved_bytes)) {
       os::System::advise_huge(reinterpret_cast<void*>(at), bytes);
     }
@@ -314,7 +314,7 @@ class Arenas {
   static void name(void* at, size_t bytes) noexcept {
     if (TALUS_UNLIKELY(options.name_mappings)) os::System::name_mapping(at, bytes, "talus");
   }
-  Arena note(void* at, size_t bytes, PageWish pages) noexcept {
+  Arena note(void* at, size_t bytes, PageRequest pages) noexcept {
     name(at, bytes);
     last_ = reinterpret_cast<uintptr_t>(at);
     return Arena{last_, bytes, nullptr, pages};

@@ -34,9 +34,9 @@ class FileStore {
   bool grows() const noexcept { return grows_; }
 
   // Addresses in the file; base 0: there is no more, or no addresses for it.
-  ProvidedRange reserve(size_t bytes_min, size_t bytes_wished) noexcept {
+  ProvidedRange reserve(size_t bytes_min, size_t bytes_requested) noexcept {
     Locked held{lock_};
-    size_t bytes = bytes_wished;
+    size_t bytes = bytes_requested;
     if (bytes_max_ != 0 && bytes > bytes_max_ - length_) bytes = bytes_max_ - length_;
     bytes = round_down(bytes, slice_bytes);
     if (bytes < bytes_min || !is_usable()) return {};
@@ -61,9 +61,9 @@ class FileStore {
     if (step > file_step_bytes_max) step = file_step_bytes_max;
     if (step < bytes) step = bytes;
     if (step > room_bytes) step = room_bytes;
-    const SliceRun wished = {first, first + step / slice_bytes};
+    const SliceRun requested = {first, first + step / slice_bytes};
     const auto reserve_run = [&](SliceRun run) noexcept { return reserve_slices(*piece, run); };
-    return try_each_run(piece->reserved, false, wished, reserve_run) ||
+    return try_each_run(piece->reserved, false, requested, reserve_run) ||
            try_each_run(piece->reserved, false, needed, reserve_run);
   }
   bool purge(uintptr_t base, size_t bytes) noexcept {

@@ -29,8 +29,8 @@ class Metadata {
   // arenas, which could be one range otherwise; they cost addresses, no memory.
   TALUS_USUAL void* take(size_t bytes, size_t reserved_bytes) noexcept {
     bytes = round_up(bytes, cache_line_bytes);
-    const size_t wished = reserved_bytes >> meta_chunk_shift;
-    if (bytes > left_bytes_ && !map_chunk(bytes, wished)) return nullptr;
+    const size_t requested = reserved_bytes >> meta_chunk_shift;
+    if (bytes > left_bytes_ && !map_chunk(bytes, requested)) return nullptr;
     char* taken = cursor_;
     cursor_ += bytes;
     left_bytes_ -= bytes;
@@ -54,11 +54,11 @@ class Metadata {
     left_bytes_ = bytes - chunk_head_bytes;
     used_bytes_ += chunk_head_bytes;
   }
-  bool map_chunk(size_t bytes_min, size_t bytes_wished) noexcept {
+  bool map_chunk(size_t bytes_min, size_t bytes_requested) noexcept {
     if (is_closed_) return false;
     bytes_min += chunk_head_bytes;
     if (bytes_min < meta_chunk_bytes) bytes_min = meta_chunk_bytes;
-    size_t bytes = round_up(bytes_wished, os::page_bytes());
+    size_t bytes = round_up(bytes_requested, os::page_bytes());
     void* chunk = bytes > bytes_min ? os::map_pages(nullptr, bytes) : nullptr;
     if (chunk == nullptr) {
       bytes = round_up(bytes_min, os::page_bytes());

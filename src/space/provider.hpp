@@ -19,9 +19,9 @@ struct ProvidedRange {
 
 // All of it is constant. Bases and bytes are multiples of a slice.
 struct PageProvider {
-  // Addresses for at least `bytes_min` and, if it can, `bytes_wished`, at a multiple of
+  // Addresses for at least `bytes_min` and, if it can, `bytes_requested`, at a multiple of
   // arena_alignment; no two ranges touch each other, or any other arena.
-  ProvidedRange (*reserve)(size_t bytes_min, size_t bytes_wished) noexcept;
+  ProvidedRange (*reserve)(size_t bytes_min, size_t bytes_requested) noexcept;
   // The range has memory from here on; what never had any, or was purged, reads as zero. Up to
   // `room_bytes` from its start are free and may get memory along. False: there is none. Null: what
   // is reserved has memory.

@@ -25,13 +25,13 @@ namespace talus {
 struct Placing {
   size_t alignment = slice_bytes;
   Filling filling = Filling::unknown;
-  size_t phase = 0;      // a multiple of a slice, less than the alignment
-  bool is_wish = false;  // touched memory may serve wherever it begins
+  size_t phase = 0;         // a multiple of a slice, less than the alignment
+  bool is_request = false;  // touched memory may serve wherever it begins
 
   // Of a range of so many slices: what its neighbours leave of huge pages counts, too.
   Filling filling_of(size_t slices) const noexcept {
     const size_t bytes = slices * slice_bytes;
-    if (TALUS_LIKELY(alignment == slice_bytes) || is_wish) return filling;
+    if (TALUS_LIKELY(alignment == slice_bytes) || is_request) return filling;
     if (filling != Filling::unknown || bytes >= arena_alignment) return filling;
     const size_t room = round_up(bytes, alignment);
     return bytes < room - room / 4 ? Filling::apart : filling;
@@ -54,13 +54,13 @@ class Space : public GivingBack {
     FreeRange* fit = find_dirty(wanted);
     if (fit == nullptr && slack != 0) fit = find_aligned(slices, alignment, phase);
     // What would only be good to have is worth no untouched pages.
-    if (fit == nullptr && placing.is_wish && (fit = find_dirty(slices)) != nullptr) {
+    if (fit == nullptr && placing.is_request && (fit = find_dirty(slices)) != nullptr) {
       alignment = slice_bytes;
       phase = 0;
     }
     if (fit == nullptr) {
       make_way(held, slices);
-      const bool is_anywhere = alignment == slice_bytes || placing.is_wish;
+      const bool is_anywhere = alignment == slice_bytes || placing.is_request;
       if (is_anywhere && arenas_.provider() == nullptr) {
         if (!supply_nodes() || !is_within_limit(slices)) return {};  // as below
         const RangePair pair = find_pair(slices);

@@ -9,12 +9,12 @@ namespace talus::test {
 
 // Null: the buffer is too small.
 inline talus_heap* heap_in(void* buffer, size_t bytes) {
-  talus_provider wish{};
-  wish.kind = TALUS_PROVIDER_BUFFER;
-  wish.buffer = buffer;
-  wish.bytes = bytes;
+  talus_provider request{};
+  request.kind = TALUS_PROVIDER_BUFFER;
+  request.buffer = buffer;
+  request.bytes = bytes;
   talus_heap_options options{};
-  options.provider = &wish;
+  options.provider = &request;
   return api::heap_new(&options);
 }
 

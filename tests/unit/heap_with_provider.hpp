@@ -13,19 +13,19 @@
 
 namespace talus::test {
 
-inline talus_provider wish_for(talus_provider_kind kind, size_t bytes, unsigned flags = 0) {
-  talus_provider wish{};
-  wish.kind = kind;
-  wish.bytes = bytes;
-  wish.flags = flags;
-  if (kind == TALUS_PROVIDER_FILE) wish.directory = "/tmp";
-  return wish;
+inline talus_provider request_for(talus_provider_kind kind, size_t bytes, unsigned flags = 0) {
+  talus_provider request{};
+  request.kind = kind;
+  request.bytes = bytes;
+  request.flags = flags;
+  if (kind == TALUS_PROVIDER_FILE) request.directory = "/tmp";
+  return request;
 }
-inline talus_heap* heap_on(const talus_provider& wish, size_t limit_bytes = 0) {
+inline talus_heap* heap_on(const talus_provider& request, size_t limit_bytes = 0) {
   talus_heap_options options{};
   options.name = "provided";
   options.limit_bytes = limit_bytes;
-  options.provider = &wish;
+  options.provider = &request;
   return api::heap_new(&options);
 }
 

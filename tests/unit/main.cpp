@@ -35,16 +35,16 @@ std::string filter_of_file(std::string_view file) {
 
 int main(int argument_count, char** arguments) {
   testing::InitGoogleTest(&argument_count, arguments);
-  const char* wish = std::getenv("GTEST_FILTER");
+  const char* request = std::getenv("GTEST_FILTER");
   const bool has_file = argument_count > 1;
-  const bool leaves_out = wish != nullptr && wish[0] == '-';
-  if (has_file && (wish == nullptr || leaves_out)) {
+  const bool leaves_out = request != nullptr && request[0] == '-';
+  if (has_file && (request == nullptr || leaves_out)) {
     const std::string filter = filter_of_file(std::string("/") + arguments[1]);
     if (filter.empty()) {
       std::fprintf(stderr, "%s: no test is declared in %s\n", arguments[0], arguments[1]);
       return 1;
     }
-    testing::GTEST_FLAG(filter) = filter + (leaves_out ? wish : "");
+    testing::GTEST_FLAG(filter) = filter + (leaves_out ? request : "");
   }
   return RUN_ALL_TESTS();
 }

@@ -19,10 +19,10 @@ class ForkOnABadKernel : public testing::TestWithParam<std::pair<FakeCall, bool>
 TEST_P(ForkOnABadKernel, IsNoSharing) {
   const auto [kind, is_lasting] = GetParam();
   const std::string wrong = test::run_in_child([kind = kind, is_lasting = is_lasting] {
-    ProviderChoice wish;
-    wish.kind = ProviderKind::file;
-    memcpy(wish.directory, "/tmp", 5);
-    test::require(start_file(wish), "a file in /tmp");
+    ProviderChoice request;
+    request.kind = ProviderKind::file;
+    memcpy(request.directory, "/tmp", 5);
+    test::require(start_file(request), "a file in /tmp");
     watch_forks();
     char* blocks[40];
     for (size_t i = 0; i < 40; i++) {

@@ -15,14 +15,14 @@ using os::FakeCall;
 alignas(64) char buffers[5][128 * kib];
 
 talus_heap* heap_on(talus_provider_kind kind, void* buffer, size_t bytes, unsigned flags = 0) {
-  talus_provider wish{};
-  wish.kind = kind;
-  wish.buffer = buffer;
-  wish.bytes = bytes;
-  wish.flags = flags;
-  wish.directory = "/tmp";
+  talus_provider request{};
+  request.kind = kind;
+  request.buffer = buffer;
+  request.bytes = bytes;
+  request.flags = flags;
+  request.directory = "/tmp";
   talus_heap_options options{};
-  options.provider = &wish;
+  options.provider = &request;
   return api::heap_new(&options);
 }
 
@@ -178,10 +178,10 @@ class FileOnABadKernel : public testing::TestWithParam<FakeCall> {};
 TEST_P(FileOnABadKernel, IsOutOfMemoryAndNoFault) {
   const size_t row = test::row_of(GetParam());
   const auto begin = [] {
-    ProviderChoice wish;
-    wish.kind = ProviderKind::file;
-    memcpy(wish.directory, "/tmp", 5);
-    test::require(start_file(wish), "a file in /tmp");
+    ProviderChoice request;
+    request.kind = ProviderKind::file;
+    memcpy(request.directory, "/tmp", 5);
+    test::require(start_file(request), "a file in /tmp");
   };
   ASSERT_EQ(test::run_in_child([&] {
               begin();
@@ -213,10 +213,10 @@ INSTANTIATE_TEST_SUITE_P(Calls, FileOnABadKernel,
 // A file whose holes are answered and not made: what was there is never taken for zero.
 TEST(FileWithoutHoles, KeepsItsMemory) {
   EXPECT_EQ(test::run_in_child([] {
-              ProviderChoice wish;
-              wish.kind = ProviderKind::file;
-              memcpy(wish.directory, "/tmp", 5);
-              test::require(start_file(wish), "a file in /tmp");
+              ProviderChoice request;
+              request.kind = ProviderKind::file;
+              memcpy(request.directory, "/tmp", 5);
+              test::require(start_file(request), "a file in /tmp");
               os::fake_plan.keeps_holes.store_relaxed(true);
               for (int round = 0; round < 3; round++) {
                 test::require(use_process_memory() == 0, "refused");

@@ -21,13 +21,13 @@ namespace talus {
 namespace {
 
 talus_heap* heap_in_file(unsigned flags) {
-  talus_provider wish{};
-  wish.kind = TALUS_PROVIDER_FILE;
-  wish.bytes = 4 * mib;
-  wish.flags = flags;
-  wish.directory = "/tmp";
+  talus_provider request{};
+  request.kind = TALUS_PROVIDER_FILE;
+  request.bytes = 4 * mib;
+  request.flags = flags;
+  request.directory = "/tmp";
   talus_heap_options options{};
-  options.provider = &wish;
+  options.provider = &request;
   return api::heap_new(&options);
 }
 

@@ -54,10 +54,10 @@ constexpr talus_provider_calls caller_calls = {Caller::reserve, Caller::commit, 
 
 TEST(Callbacks, AreAskedBeforeMemoryIsUsed) {
   Caller caller;
-  talus_provider wish = test::wish_for(TALUS_PROVIDER_CALLBACKS, 64 * mib);
-  wish.calls = &caller_calls;
-  wish.context = &caller;
-  talus_heap* heap = test::heap_on(wish);
+  talus_provider request = test::request_for(TALUS_PROVIDER_CALLBACKS, 64 * mib);
+  request.calls = &caller_calls;
+  request.context = &caller;
+  talus_heap* heap = test::heap_on(request);
   ASSERT_NE(heap, nullptr);
   EXPECT_EQ(caller.commits, 0u);
   test::use_heap(heap, reinterpret_cast<uintptr_t>(caller.at),
@@ -80,7 +80,7 @@ TEST(Callbacks, AreAskedBeforeMemoryIsUsed) {
   EXPECT_EQ(caller.reserves, 1u);
   EXPECT_EQ(caller.releases, 1u);
   caller.refuses = true;
-  EXPECT_EQ(test::heap_on(wish), nullptr);
+  EXPECT_EQ(test::heap_on(request), nullptr);
   EXPECT_EQ(errno, ENOMEM);
   EXPECT_EQ(caller.releases, 1u);
 }

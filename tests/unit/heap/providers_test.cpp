@@ -22,17 +22,17 @@ namespace talus {
 namespace {
 
 using test::heap_on;
+using test::request_for;
 using test::use_heap;
-using test::wish_for;
 
 alignas(16) char static_buffers[2][200 * kib + 48];
 
 talus_provider buffer_of(void* at, size_t bytes) {
-  talus_provider wish{};
-  wish.kind = TALUS_PROVIDER_BUFFER;
-  wish.buffer = at;
-  wish.bytes = bytes;
-  return wish;
+  talus_provider request{};
+  request.kind = TALUS_PROVIDER_BUFFER;
+  request.buffer = at;
+  request.bytes = bytes;
+  return request;
 }
 void use_buffer(char* at, size_t bytes) {
   memset(at, 0xa5, bytes);  // nothing counts on a buffer that is zero
@@ -118,46 +118,46 @@ TEST(Buffer, OfTheLeastSizeIsMostlyBlocks) {
 TEST(Provider, ThatIsNotPossible) {
   char* at = static_buffers[0];
   const talus_provider_calls none{};
-  talus_provider without_calls = wish_for(TALUS_PROVIDER_CALLBACKS, mib);
+  talus_provider without_calls = request_for(TALUS_PROVIDER_CALLBACKS, mib);
   talus_provider without_reserve = without_calls;
   without_reserve.calls = &none;
-  talus_provider without_directory = wish_for(TALUS_PROVIDER_FILE, mib);
+  talus_provider without_directory = request_for(TALUS_PROVIDER_FILE, mib);
   without_directory.directory = nullptr;
   const talus_provider wrong[] = {buffer_of(at, 128 * kib - 1),
                                   buffer_of(nullptr, mib),
                                   buffer_of(at, SIZE_MAX),
-                                  wish_for(TALUS_PROVIDER_OS, SIZE_MAX),
-                                  wish_for(TALUS_PROVIDER_OS, mib, 1),
-                                  wish_for(TALUS_PROVIDER_PREALLOC, 0),
-                                  wish_for(TALUS_PROVIDER_PREALLOC, mib, 4),
-                                  wish_for(TALUS_PROVIDER_PREALLOC, mib, TALUS_PROVIDER_GROW),
+                                  request_for(TALUS_PROVIDER_OS, SIZE_MAX),
+                                  request_for(TALUS_PROVIDER_OS, mib, 1),
+                                  request_for(TALUS_PROVIDER_PREALLOC, 0),
+                                  request_for(TALUS_PROVIDER_PREALLOC, mib, 4),
+                                  request_for(TALUS_PROVIDER_PREALLOC, mib, TALUS_PROVIDER_GROW),
                                   without_calls,
                                   without_reserve,
                                   without_directory,
-                                  wish_for(static_cast<talus_provider_kind>(7), mib)};
-  for (const talus_provider& wish : wrong) {
+                                  request_for(static_cast<talus_provider_kind>(7), mib)};
+  for (const talus_provider& request : wrong) {
     errno = 0;
-    EXPECT_EQ(heap_on(wish), nullptr) << wish.kind;
-    EXPECT_EQ(errno, EINVAL) << wish.kind;
+    EXPECT_EQ(heap_on(request), nullptr) << request.kind;
+    EXPECT_EQ(errno, EINVAL) << request.kind;
   }
-  talus_provider nowhere = wish_for(TALUS_PROVIDER_FILE, mib);
+  talus_provider nowhere = request_for(TALUS_PROVIDER_FILE, mib);
   nowhere.directory = "/proc/self/no-directory";
   errno = 0;
   EXPECT_EQ(heap_on(nowhere), nullptr);
   EXPECT_EQ(errno, ENOMEM);
-  talus_heap* plain = heap_on(wish_for(TALUS_PROVIDER_OS, 0));
+  talus_heap* plain = heap_on(request_for(TALUS_PROVIDER_OS, 0));
   EXPECT_NE(plain, nullptr);
   api::heap_destroy(plain);
 }
 
 TEST(Provider, OfTheKernelAndFilesWork) {
-  const talus_provider wishes[] = {wish_for(TALUS_PROVIDER_OS, 3 * mib),
-                                   wish_for(TALUS_PROVIDER_PREALLOC, 3 * mib),
-                                   wish_for(TALUS_PROVIDER_FILE, 3 * mib),
-                                   wish_for(TALUS_PROVIDER_FILE, 3 * mib, TALUS_PROVIDER_GROW)};
-  for (const talus_provider& wish : wishes) {
+  const talus_provider requests[] = {
+      request_for(TALUS_PROVIDER_OS, 3 * mib), request_for(TALUS_PROVIDER_PREALLOC, 3 * mib),
+      request_for(TALUS_PROVIDER_FILE, 3 * mib),
+      request_for(TALUS_PROVIDER_FILE, 3 * mib, TALUS_PROVIDER_GROW)};
+  for (const talus_provider& request : requests) {
     for (int round = 0; round < 3; round++) {
-      talus_heap* heap = heap_on(wish);
+      talus_heap* heap = heap_on(request);
       ASSERT_NE(heap, nullptr);
       use_heap(heap, 0, UINTPTR_MAX);
       size_t blocks = 0;
@@ -176,7 +176,7 @@ TEST(Provider, OfTheKernelAndFilesWork) {
 TEST(Provider, LargeZeroedBlocksAreZeroInAFile) {
   constexpr size_t bytes = calloc_purge_bytes_min + mib;
   for (const unsigned flags : {0u, TALUS_PROVIDER_GROW}) {
-    talus_heap* heap = heap_on(wish_for(TALUS_PROVIDER_FILE, bytes + mib, flags));
+    talus_heap* heap = heap_on(request_for(TALUS_PROVIDER_FILE, bytes + mib, flags));
     ASSERT_NE(heap, nullptr);
     void* block = api::heap_malloc(heap, bytes);
     ASSERT_NE(block, nullptr);
@@ -190,7 +190,7 @@ TEST(Provider, LargeZeroedBlocksAreZeroInAFile) {
 }
 
 TEST(Provider, FallsBackWhereItMay) {
-  talus_heap* heap = heap_on(wish_for(TALUS_PROVIDER_PREALLOC, mib, TALUS_PROVIDER_FALLBACK));
+  talus_heap* heap = heap_on(request_for(TALUS_PROVIDER_PREALLOC, mib, TALUS_PROVIDER_FALLBACK));
   std::vector<void*> blocks;
   for (size_t i = 0; i < 3000; i++) {
     blocks.push_back(api::heap_malloc(heap, 1000));
@@ -213,7 +213,7 @@ TEST(Provider, FallsBackWhereItMay) {
 
 // A block that grows counts for what it has more, also where it has to move.
 TEST(Provider, AMoveCountsOnceForTheLimit) {
-  talus_heap* heap = heap_on(wish_for(TALUS_PROVIDER_OS, 8 * mib), mib);
+  talus_heap* heap = heap_on(request_for(TALUS_PROVIDER_OS, 8 * mib), mib);
   void* block = api::heap_malloc(heap, 600 * kib);
   void* wall = api::heap_malloc(heap, 16);
   test::fill_pattern(block, 600 * kib, 3);
@@ -235,7 +235,7 @@ TEST(Provider, AMoveCountsOnceForTheLimit) {
 TEST(Provider, AWalkIsByAddressWhereItFellBack) {
   std::vector<talus_heap*> heaps;
   for (int round = 0; round < 8; round++) {
-    talus_heap* heap = heap_on(wish_for(TALUS_PROVIDER_PREALLOC, mib, TALUS_PROVIDER_FALLBACK));
+    talus_heap* heap = heap_on(request_for(TALUS_PROVIDER_PREALLOC, mib, TALUS_PROVIDER_FALLBACK));
     heaps.push_back(heap);
     for (size_t i = 0; i < 300; i++) {
       ASSERT_NE(api::heap_malloc(heap, i % 10 == 0 ? 50000 : 10000), nullptr);

@@ -135,12 +135,12 @@ TEST_F(WideLists, BecomeNarrowWhereTheyAreFullTwice) {
 
 // All classes in turn would have several times what a thread may have.
 TEST_F(WideLists, AreBoundedTogether) {
-  size_t wished = 0;
+  size_t requested = 0;
   for (size_t index = 0; index < small_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
-    wished += (list_wide_of(id) - list_most_of(id)) * size_class_row(id).block_bytes;
+    requested += (list_wide_of(id) - list_most_of(id)) * size_class_row(id).block_bytes;
   }
-  ASSERT_GT(wished, wide_bytes_most());
+  ASSERT_GT(requested, wide_bytes_most());
   for (int round = 0; round < 3; round++) {
     for (size_t index = 0; index < small_class_count; index++) {
       Tide{size_class_table.rows[index].block_bytes}.turn(6);

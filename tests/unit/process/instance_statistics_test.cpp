@@ -45,10 +45,10 @@ std::string info_of_malloc() {
 }
 
 talus_heap* heap_named(const char* name, size_t most = 0) {
-  talus_heap_options wishes{};
-  wishes.name = name;
-  wishes.limit_bytes = most;
-  return api::heap_new(&wishes);
+  talus_heap_options requests{};
+  requests.name = name;
+  requests.limit_bytes = most;
+  return api::heap_new(&requests);
 }
 
 std::string number_of(talus_heap* heap) {
@@ -162,13 +162,13 @@ TEST(InstanceStatistics, PartsSumToTotals) {
 // Memory from elsewhere is in an instance's own values, and in nothing that is of address space.
 TEST(InstanceStatistics, WhatIsProvidedIsBesideTheTotals) {
   const size_t base = test::live_bytes();
-  talus_provider wish{};
-  wish.kind = TALUS_PROVIDER_PREALLOC;
-  wish.bytes = 4 * mib;
-  talus_heap_options wishes{};
-  wishes.name = "provided";
-  wishes.provider = &wish;
-  talus_heap* heap = api::heap_new(&wishes);
+  talus_provider request{};
+  request.kind = TALUS_PROVIDER_PREALLOC;
+  request.bytes = 4 * mib;
+  talus_heap_options requests{};
+  requests.name = "provided";
+  requests.provider = &request;
+  talus_heap* heap = api::heap_new(&requests);
   ASSERT_NE(heap, nullptr);
   talus_heap* other = heap_named("beside");
   void* beside = api::heap_malloc(other, 1000);

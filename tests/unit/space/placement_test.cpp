@@ -112,9 +112,9 @@ TEST_F(TwoTouchedRanges, AWishIsWorthNoUntouchedPages) {
   Locked held{space_.lock()};
   ASSERT_NO_FATAL_FAILURE(lay(held));
   const size_t phase = (upper_ + slice_bytes) % arena_alignment;
-  const auto take_placed = [&](bool is_wish) {
+  const auto take_placed = [&](bool is_request) {
     const Range range =
-        space_.take(held, many, Placing{arena_alignment, Filling::moved, phase, is_wish});
+        space_.take(held, many, Placing{arena_alignment, Filling::moved, phase, is_request});
     use(range);
     return range;
   };
