@@ -1,6 +1,6 @@
 // pair_constant: the loop of pair_loop.c with blocks of a constant size, compiled into the program.
 //
-// Owns: pairs of talus::allocate<Bytes>() and talus_free by the header-only door. README.md says
+// Owns: pairs of talus::allocate<Bytes>() and talus_free by the header-only entry. README.md says
 // how callgrind counts them: the difference of two runs leaves the pairs and the loop around them.
 //
 // usage: pair_constant 16|64|500|5000 COUNT

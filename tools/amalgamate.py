@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ENTRY = ROOT / "src" / "door" / "header_only.hpp"
+ENTRY = ROOT / "src" / "entry" / "header_only.hpp"
 TYPES = ROOT / "include" / "talus" / "talus.hpp"
 ONE_HEADER = "talus/talus.hpp"
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')

@@ -30,9 +30,9 @@ struct alignas(128) Slice {
   uint64_t threads_started;
 };
 
-// The sized doors of C++, looked up in the preloaded library: this program's own runtime is linked
-// in and its operators know nothing but malloc and free.
-struct SizedDoors {
+// The sized entry points of C++, looked up in the preloaded library: this program's own runtime is
+// linked in and its operators know nothing but malloc and free.
+struct SizedEntry {
   void* (*take)(size_t) = nullptr;
   void (*give)(void*, size_t) = nullptr;
 
@@ -51,7 +51,7 @@ struct Larson {
   size_t size_min;
   size_t size_max;
   bool is_sized;
-  SizedDoors sized;
+  SizedEntry sized;
   Slot* slots;
   Slice slices[bench::threads_max];
   pthread_attr_t detached;
@@ -172,7 +172,7 @@ int main(int argc, char** argv) {
   bench::Result result(is_sized ? "B3s larson sized" : "B3 larson", work.threads, throughput,
                        "allocations/s", true, 2 * replaced, elapsed_s);
   result.number("relative_time", 1e9 / throughput);
-  if (is_sized) result.count("has_sized_doors", work.is_sized);
+  if (is_sized) result.count("has_sized_entry", work.is_sized);
   result.count("threads_started", threads_started);
   result.count("peak_requested_bytes", live_at_end > live_at_start ? live_at_end : live_at_start);
   result.print();

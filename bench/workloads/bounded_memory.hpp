@@ -28,7 +28,7 @@ struct BoundedSetup {
 };
 
 // The instance of the process, and the functions as the preloaded library has them.
-struct BoundedDoor {
+struct BoundedEntry {
   decltype(&talus_bounded_malloc) malloc;
   decltype(&talus_bounded_free) free;
   decltype(&talus_bounded_cache_malloc) cache_malloc;
@@ -67,7 +67,7 @@ struct BoundedDoor {
     if (function == nullptr) leave(exit_wrong_arguments, "the library has no bounded instances");
   }
 };
-inline BoundedDoor bounded_door;
+inline BoundedEntry bounded_entry;
 
 inline void* escape(void* block) {
   __asm__ volatile("" : "+r"(block) : : "memory");
@@ -77,20 +77,20 @@ inline void* escape(void* block) {
 
 // One for each thread, made on it; the cache ends with the thread.
 struct BoundedMemory {
-  BoundedMemory() { bounded_door.new_cache(); }
-  void* take(size_t bytes) { return escape(bounded_door.malloc(bounded_door.instance, bytes)); }
+  BoundedMemory() { bounded_entry.new_cache(); }
+  void* take(size_t bytes) { return escape(bounded_entry.malloc(bounded_entry.instance, bytes)); }
   void give(void* block) {
     __asm__ volatile("" : "+r"(block) : : "memory");
-    bounded_door.free(bounded_door.instance, block);
+    bounded_entry.free(bounded_entry.instance, block);
   }
 };
 struct CacheMemory {
-  talus_bounded_cache* cache = bounded_door.new_cache();
+  talus_bounded_cache* cache = bounded_entry.new_cache();
 
-  void* take(size_t bytes) { return escape(bounded_door.cache_malloc(cache, bytes)); }
+  void* take(size_t bytes) { return escape(bounded_entry.cache_malloc(cache, bytes)); }
   void give(void* block) {
     __asm__ volatile("" : "+r"(block) : : "memory");
-    bounded_door.cache_free(cache, block);
+    bounded_entry.cache_free(cache, block);
   }
 };
 
@@ -104,7 +104,7 @@ inline Memory choose_memory(Arguments& arguments, const BoundedSetup& setup) {
   if (!is_cache && std::strcmp(name, "bounded") != 0) {
     leave(exit_wrong_arguments, "--memory: heap, bounded or cache");
   }
-  bounded_door.open(setup);
+  bounded_entry.open(setup);
   return is_cache ? Memory::cache : Memory::bounded;
 }
 
@@ -127,7 +127,7 @@ void run_with(Memory memory, Work& work, size_t thread) {
 template <class Report>
 void add_bounded_counts(Memory memory, Report& result) {
   if (memory == Memory::heap) return;
-  const talus_bounded_numbers numbers = bounded_door.stats(bounded_door.instance, SIZE_MAX);
+  const talus_bounded_numbers numbers = bounded_entry.stats(bounded_entry.instance, SIZE_MAX);
   result.count("bounded_hits", numbers.hits);
   result.count("bounded_misses", numbers.misses);
   result.count("bounded_overflows", numbers.overflows);

@@ -57,7 +57,7 @@ inline void give(void* block) {
   std::free(block);
 }
 
-// The other doors of an allocator, for the workloads that are about them.
+// The other entry points of an allocator, for the workloads that are about them.
 inline void* take_zeroed(size_t bytes) {
   void* block = std::calloc(1, bytes);
   __asm__ volatile("" : "+r"(block) : : "memory");

@@ -2,8 +2,8 @@
 // api/entry: the contracts of the C library, C23, BSD and POSIX, on top of the heap.
 //
 // Owns: errno and argument checks; nothing else sets errno. Each function is what one exported
-// name does; the doors only give them their names. Invariants: a failing call leaves its arguments
-// alone and sets errno to ENOMEM, or EINVAL for a wrong alignment; free keeps errno.
+// name does; the entry points only give them their names. Invariants: a failing call leaves its
+// arguments alone and sets errno to ENOMEM, or EINVAL for a wrong alignment; free keeps errno.
 // Called on: any thread. Sources: ISO C23 7.24.3, POSIX.1-2024, the manual pages of glibc 2.36
 // (memalign, valloc, malloc_usable_size) and OpenBSD (recallocarray, freezero).
 #ifndef TALUS_API_ENTRY_HPP

@@ -4,7 +4,7 @@
 // Owns: the loop of the new handler and what happens when it gives up. The C++ runtime of the
 // program, if it has one, is met through two weak names; one that came with a plugin is looked for,
 // last in the plugin itself, which may have been linked with all of it. A program without one
-// cannot call operator new. Invariant: new never returns null (nothrow new: door/new.cpp). Called
+// cannot call operator new. Invariant: new never returns null (nothrow new: entry/new.cpp). Called
 // on: any thread.
 // These functions let exceptions pass: they are compiled with unwind tables and are not noexcept.
 // Source: ISO C++17 [new.delete].

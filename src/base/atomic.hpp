@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// base/atomic: Atomic<T>, the only door to shared words.
+// base/atomic: Atomic<T>, the only entry point to shared words.
 //
 // Owns: names for atomic operations that always state their order. Invariant: no operation has a
 // default order, and every type is lock free, so libatomic can never be needed. Called on: any

@@ -9,7 +9,7 @@
 // A function on the path of every malloc and free: part of its caller, always.
 #define TALUS_FAST [[gnu::always_inline]] inline
 // A function that nearly every process runs, at its start or now and then. These lie together in
-// the library, so that a process maps few pages of it; door/layout.ld names those that come first.
+// the library, so that a process maps few pages of it; entry/layout.ld names those that come first.
 #define TALUS_USUAL [[gnu::hot]] inline
 // A function that only the start and the end of a process run. These lie together, before the usual
 // ones, and are compiled for size: a process that does nothing else maps few pages.
@@ -18,8 +18,8 @@
 // further cost 7 % of a program that does little else (B16).
 #define TALUS_AT_LINE __attribute__((aligned(64)))
 // The same two for functions that are not inline.
-#define TALUS_USUAL_DOOR __attribute__((hot)) TALUS_AT_LINE
-#define TALUS_START_DOOR __attribute__((section(".text.startup")))
+#define TALUS_USUAL_ENTRY __attribute__((hot)) TALUS_AT_LINE
+#define TALUS_START_ENTRY __attribute__((section(".text.startup")))
 // A function that must stay out of line, so that its caller keeps its registers and its size. Most
 // of them are usual ones, and lie with these.
 #define TALUS_SLOW [[gnu::noinline, gnu::hot]] inline
@@ -71,7 +71,7 @@
 #endif
 // And for an order that follows from time: what was written before the first is seen behind the
 // second, by whoever says the same address. These are the sanitizer's, not hidden with all that the
-// header-only door declares.
+// header-only entry point declares.
 #if TALUS_UNDER_TSAN
 extern "C" __attribute__((visibility("default"))) void __tsan_release(void* address);
 extern "C" __attribute__((visibility("default"))) void __tsan_acquire(void* address);

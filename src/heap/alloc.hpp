@@ -16,7 +16,7 @@
 
 namespace talus {
 
-// What to do when no block can be popped; the doors that set errno or throw have their own.
+// What to do when no block can be popped; the entry points that set errno or throw have their own.
 using SlowAllocate = void* (*)(size_t bytes, ThreadContext& context);
 
 // A block of at least `bytes` bytes at a multiple of 16; else whatever Slow makes of it.

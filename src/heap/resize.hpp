@@ -248,7 +248,8 @@ TALUS_FAST bool stays_as_it_is(const LargeBlock& large, uintptr_t address, size_
          large.front_bytes == 0;
 }
 
-// What to do with a block that cannot stay as it is; the doors that set errno have their own.
+// What to do with a block that cannot stay as it is; the entry points that set errno have their
+// own.
 using ReallocateSmall = void* (*)(void* pointer, size_t usable, size_t bytes);
 using ReallocateSlow = void* (*)(void* pointer, size_t bytes);
 

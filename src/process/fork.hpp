@@ -130,7 +130,7 @@ inline void after_fork_in_child() noexcept {
 
 inline Atomic<bool> has_watched_forks;
 
-// At start, or before the first handlers of others (door/fork_order.cpp). Acts once.
+// At start, or before the first handlers of others (entry/fork_order.cpp). Acts once.
 TALUS_START void watch_forks() noexcept {
   if (has_watched_forks.load_relaxed()) return;  // [init] constructors run one after the other
   has_watched_forks.store_relaxed(true);         // [init]

@@ -28,7 +28,7 @@
 // fork: prepare takes the lock; the room of the child reads as zero: absent.
 //
 // The helper inherits the signal mask and the credentials of who starts it: all signals are blocked
-// meanwhile, and a change of credentials ends it before (door/credentials.cpp). It runs Talus' own
+// meanwhile, and a change of credentials ends it before (entry/credentials.cpp). It runs Talus' own
 // code and system calls only: nothing of libc but what copies bytes, and no thread-local variable.
 #ifndef TALUS_PROCESS_HELPER_HPP
 #define TALUS_PROCESS_HELPER_HPP
@@ -311,8 +311,8 @@ inline bool may_have_helper() noexcept {
 // This is the child of a vfork: the memory, and the helper, are its parent's.
 inline bool is_memory_borrowed() noexcept { return !owns_memory() && may_have_helper(); }
 
-// At start. Doors that do not learn of a change of credentials have no helper where root may be
-// about to give up its rights, unless it is asked for.
+// At start. Entry points that do not learn of a change of credentials have no helper where root may
+// be about to give up its rights, unless it is asked for.
 TALUS_START void allow_helper() noexcept {
   if (talus_library_parts.guards_credentials) rare_calls.ask_when_needed(is_kernel_open);
   const bool is_root = getauxval(AT_UID) == 0 || getauxval(AT_EUID) == 0;

@@ -2,7 +2,7 @@
 // process/library_parts: what libtalus.so has and no other object with this code in it.
 //
 // Owns: nothing. There is one constant, weak and with nothing in it where process/threads.hpp is
-// compiled, and not in libtalus.so (door/library_parts.cpp). Not told by names that libtalus.so
+// compiled, and not in libtalus.so (entry/library_parts.cpp). Not told by names that libtalus.so
 // alone defines: some linkers (gold) give such a weak name an address in programs without it.
 // Called on: any thread, at any time.
 #ifndef TALUS_PROCESS_LIBRARY_PARTS_HPP
@@ -31,7 +31,7 @@ struct LibraryParts {
 
 extern "C" {
 extern TALUS_HIDDEN const talus::LibraryParts talus_library_parts;
-// In libtalus.so alone (door/fork_order.cpp).
+// In libtalus.so alone (entry/fork_order.cpp).
 TALUS_HIDDEN talus::RegisterForks talus_register_forks;
 }
 

@@ -4,7 +4,7 @@
 # a start that is scattered over the library makes all of it resident in each process that does
 # nothing; and a page that the loader writes addresses to is each process's own.
 # It must not know what these functions do, nor how compiler and linker are told
-# (base/attributes.hpp, door/layout.ld).
+# (base/attributes.hpp, entry/layout.ld).
 # SPDX-License-Identifier: MIT
 """Checks that what a process touches of a libtalus.so lies in few windows of pages."""
 

@@ -16,7 +16,7 @@
 #include <thread>
 
 #include "api/entry.hpp"
-#include "door/life.hpp"
+#include "entry/life.hpp"
 #include "heap/totals.hpp"
 
 namespace talus::test {

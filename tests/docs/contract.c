@@ -5,7 +5,7 @@
  * bytes and what is cleared. docs/claims.md names this test beside such statements. Silent, exit
  * status 0 when all is well.
  */
-#include "../doors/expect.h"
+#include "../entry/expect.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -19,7 +19,7 @@ ROOT, CTEST, BUILD = Path(sys.argv[1]), sys.argv[4], sys.argv[5]
 ROWS_MIN = 120
 CELL = re.compile(r"(?<!\\)\|")
 CASE = re.compile(r"^\s*TEST(?:_F|_P)?\((\w+), (\w+)\)", re.MULTILINE)
-OPTIONAL = ("doors.musl_", "asm.")  # asm: x86-64 alone
+OPTIONAL = ("entry.musl_", "asm.")  # asm: x86-64 alone
 # A comment and the declaration right behind it, of a public function or a type of the header.
 FUNCTION = re.compile(r"/\*((?:[^*]|\*(?!/))*)\*/\n(?:typedef [^;]*;\n)?TALUS_API", re.MULTILINE)
 

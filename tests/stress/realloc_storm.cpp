@@ -2,8 +2,8 @@
 // stress/realloc_storm: large blocks grow, shrink and move between threads.
 //
 // Growth takes free neighbours, the kernel moves pages, shrinking gives pages back, all while
-// other threads take and give ranges next door. Checked: contents up to the smaller size each time,
-// and that a block which realloc made larger does not share a byte with another.
+// other threads take and give ranges next entry. Checked: contents up to the smaller size each
+// time, and that a block which realloc made larger does not share a byte with another.
 #include "footprint.hpp"
 
 namespace stress::realloc_storm {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Owns: the tests of `talus check`: every door in a live process, every kind of program that is not
-started, the options in effect, and the exit codes 0, 1 and 2.
+"""Owns: the tests of `talus check`: every entry point in a live process, every kind of program that
+is not started, the options in effect, and the exit codes 0, 1 and 2.
 """
 
 import contextlib
@@ -30,11 +30,11 @@ class Live:
 
 
 class Process(unittest.TestCase):
-    def assert_active(self, pid, door, carrier, version=STAND_IN_VERSION):
+    def assert_active(self, pid, entry, carrier, version=STAND_IN_VERSION):
         result = talus("check", pid)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         lines = result.stdout.splitlines()
-        self.assertEqual(lines[:4], ["active: yes", f"version: {version}", f"door: {door}",
+        self.assertEqual(lines[:4], ["active: yes", f"version: {version}", f"entry: {entry}",
                                      f"object: {carrier}"])
         return result.stdout
 
@@ -152,16 +152,16 @@ class Process(unittest.TestCase):
         user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         command = shutil.copy(COMMAND, f"{folder}/talus")
         is_root = os.getuid() == 0 and shutil.which("setpriv")
-        for name, door in (("program_embedded", "embedded"), ("program_plain", "preload")):
-            for before in [[]] + ([user] if is_root and door == "embedded" else []):
+        for name, entry in (("program_embedded", "embedded"), ("program_plain", "preload")):
+            for before in [[]] + ([user] if is_root and entry == "embedded" else []):
                 shutil.copy(program(name), f"{folder}/old")
-                preload = STAND_IN if door == "preload" else ""
+                preload = STAND_IN if entry == "preload" else ""
                 with Live([*before, f"{folder}/link"], LD_PRELOAD=preload,
                           TALUS_CONFIG=f"{folder}/named.conf") as pid:
                     os.remove(f"{folder}/old")
                     result = subprocess.run([*before, command, "check", pid], timeout=60,
                                             stdout=subprocess.PIPE, text=True, check=False)
-                self.assertIn(f"active: yes\nversion: {STAND_IN_VERSION}\ndoor: {door}\n",
+                self.assertIn(f"active: yes\nversion: {STAND_IN_VERSION}\ndoor: {entry}\n",
                               result.stdout)
                 self.assertIn(f"option heaps=3 ({folder}/named.conf:2)\n", result.stdout)
 
@@ -172,7 +172,7 @@ class Process(unittest.TestCase):
                 self.assertNotIn(b"LD_PRELOAD", file.read())
             result = talus("check", pid)
         self.assertEqual(result.returncode, 0, result.stdout)
-        self.assertIn("door: preload\n", result.stdout)
+        self.assertIn("entry: preload\n", result.stdout)
         self.assertIn("was overwritten by it", result.stdout)
         self.assertNotIn("option ", result.stdout)
 
@@ -199,7 +199,7 @@ class Process(unittest.TestCase):
         with Live([COMMAND, "run", program("program_plain")]) as pid:
             result = talus("check", pid)
         self.assertEqual(result.returncode, 0, result.stdout)
-        self.assertIn("door: preload\n", result.stdout)
+        self.assertIn("entry: preload\n", result.stdout)
 
     @unittest.skipUnless(REAL, "the library is not part of this build")
     def test_libraries_with_another_malloc_are_named(self):
@@ -225,7 +225,7 @@ class Process(unittest.TestCase):
             result = talus("check", pid)
             statistics = talus("run", "print_stats=stderr", program("program_musl"), input="")
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertIn("door: preload\n", result.stdout)
+        self.assertIn("entry: preload\n", result.stdout)
         self.assertRegex(statistics.stderr, r"allocations +1\n")
 
 
@@ -254,7 +254,7 @@ class Program(unittest.TestCase):
         result = self.check("touch", self.mark)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.splitlines()[:4],
-                         ["active: yes", f"version: {STAND_IN_VERSION}", "door: preload",
+                         ["active: yes", f"version: {STAND_IN_VERSION}", "entry: preload",
                           f"object: {STAND_IN}"])
 
     def test_options_come_from_the_environment(self):
@@ -264,10 +264,10 @@ class Program(unittest.TestCase):
     def test_linked_and_embedded(self):
         result = self.check(program("program_linked"))
         self.assertEqual(result.returncode, 0)
-        self.assertIn("door: linked\n", result.stdout)
+        self.assertIn("entry: linked\n", result.stdout)
         result = self.check(program("program_embedded"))
         self.assertEqual(result.returncode, 0)
-        self.assertIn("door: embedded\n", result.stdout)
+        self.assertIn("entry: embedded\n", result.stdout)
 
     def test_a_program_that_brings_malloc(self):
         result = self.check(program("program_malloc"))
@@ -326,7 +326,7 @@ class Program(unittest.TestCase):
         for first_line in ("just words", "#!", ""):
             result = self.check(self.script("words", first_line))
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertIn("door: preload\n", result.stdout)
+            self.assertIn("entry: preload\n", result.stdout)
 
     @unittest.skipUnless(os.path.exists(program("program_musl")), "musl-gcc is not installed")
     def test_a_program_on_musl(self):
@@ -334,7 +334,7 @@ class Program(unittest.TestCase):
         for name in (path, self.script("script", f"#!{path}")):
             result = self.check(name)
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertIn(f"door: preload\nobject: {STAND_IN}\n", result.stdout)
+            self.assertIn(f"entry: preload\nobject: {STAND_IN}\n", result.stdout)
 
     def test_a_program_whose_musl_is_not_there(self):
         result = self.check(program("program_musl_lost"))

@@ -41,7 +41,7 @@ class Build(unittest.TestCase):
             f'add_test([=[bench_kept]=] "/usr/bin/python3" "-m" "unittest")\n'
             f'set_tests_properties([=[bench_kept]=] PROPERTIES  ENVIRONMENT '
             f'"PROGRAMS={self.build}/bench")\n'
-            f'add_test([=[doors.installed]=] "/usr/bin/cmake" "--install" "{self.build}")\n'
+            f'add_test([=[entry.installed]=] "/usr/bin/cmake" "--install" "{self.build}")\n'
             f'subdirs("unit")\n')
         (self.build / "unit/CTestTestfile.cmake").write_text(
             f'add_test([=[unit.heap]=] "{self.build}/unit/unit_heap")\n'
@@ -75,7 +75,7 @@ class Build(unittest.TestCase):
 
     def test_a_folder_means_all_that_is_built_there(self):
         self.assertIn("--quiet bench/all ", self.run_it("bench_kept")[1][0])
-        self.assertIn("--quiet all ", self.run_it("doors.installed")[1][-2])
+        self.assertIn("--quiet all ", self.run_it("entry.installed")[1][-2])
 
     def test_a_script_builds_nothing(self):
         self.assertEqual(["ctest"], [call.split()[0] for call in self.run_it("tidy.tree")[1]])

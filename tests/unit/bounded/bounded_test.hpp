@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "api/bounded.hpp"
-#include "door/life.hpp"
+#include "entry/life.hpp"
 
 namespace talus::test {
 

@@ -4,7 +4,7 @@
 #define TALUS_HEADER_ONLY
 #define TALUS_ONE_HEADER
 
-#include "door/header_only.hpp"
+#include "entry/header_only.hpp"
 
 #include <gtest/gtest.h>
 

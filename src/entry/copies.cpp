@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// entry/copies: _Fork, which copies the process without the handlers of fork.
+//
+// Owns: the name in libtalus.so, which stands before libc. The child of a process of one thread may
+// allocate; so the helper, a second thread of which the program does not know, is ended before.
+// Called on: any thread, also in handlers of signals and in children of vfork.
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+
+#include "entry/next_definition.hpp"
+#include "entry/without_helper.hpp"
+
+namespace {
+
+using Fork = pid_t();
+
+talus::Atomic<Fork*> shared_next_copy;  // null: not looked up yet
+
+// Where libc has none, nobody asks for it but by our name.
+pid_t copy_by_kernel() {
+  return static_cast<pid_t>(
+      talus::answer_of_kernel(talus::arch::system_call(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0)));
+}
+
+TALUS_COLD Fork* find_next_copy() noexcept {
+  const uintptr_t found = talus::next_definition("_Fork", &shared_next_copy);
+  auto* next = found != 0 ? reinterpret_cast<Fork*>(found) : &copy_by_kernel;
+  shared_next_copy.store_relaxed(next);  // [init] all threads find the same
+  return next;
+}
+
+}  // namespace
+
+extern "C" TALUS_EXPORT pid_t talus_fork_alone() noexcept asm("_Fork");
+pid_t talus_fork_alone() noexcept {
+  talus::end_helper_before_copy();
+  Fork* const known = shared_next_copy.load_relaxed();  // [init]
+  const pid_t child = known != nullptr ? known() : find_next_copy()();
+  // As after fork: a helper that the child will have is its own.
+  if (child == 0) talus::helper.process_id.store_relaxed(0);  // [init]
+  return child;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// entry/fork_order: Talus' handlers of forks come before all others that a program registers.
+//
+// Handlers that were registered later run earlier before a fork, and later after it. So those of
+// others allocate while nothing is locked, and a lock that they take is taken before Talus' own, in
+// the order of a program that allocates inside it. The constructors of libraries that begin before
+// this one would come first: they register by this name, which stands before libc's.
+// Owns: the name in libtalus.so, and the next function of that name, which is looked up once in
+// each process that starts. Other entry points, and C libraries without that name, register at
+// start and no earlier. Called on: any thread; first on the one that runs constructors.
+#include <errno.h>
+
+#include "entry/next_definition.hpp"
+#include "process/fork.hpp"
+
+extern "C" {
+[[gnu::weak]] void* dlsym(void* library, const char* name) noexcept;
+}
+
+namespace {
+
+using talus::RegisterForks;
+
+constexpr char register_name[] = "__register_atfork";
+talus::Atomic<RegisterForks*> shared_next_register;  // null: not looked up yet
+
+// libc lies in front of a library that was opened late. Null: the loader knows of none.
+TALUS_START_ENTRY RegisterForks* find_register() noexcept {
+  uintptr_t found = talus::next_definition(register_name, register_name);
+  if (found == 0) found = talus::first_definition(register_name);
+  auto* function = reinterpret_cast<RegisterForks*>(found);
+  if (function != nullptr && function != __register_atfork) return function;
+  void* const after_this = reinterpret_cast<void*>(-1l);  // RTLD_NEXT
+  if (&dlsym == nullptr) return nullptr;
+  return reinterpret_cast<RegisterForks*>(dlsym(after_this, register_name));
+}
+
+}  // namespace
+
+extern "C" TALUS_START_ENTRY int talus_register_forks(void (*before)(), void (*in_parent)(),
+                                                      void (*in_child)(), void* object) {
+  RegisterForks* next = shared_next_register.load_relaxed();  // [init] all threads find the same
+  if (next == nullptr) {
+    next = find_register();
+    shared_next_register.store_relaxed(next);  // [init]
+  }
+  return next == nullptr ? ENOMEM : next(before, in_parent, in_child, object);
+}
+
+extern "C" TALUS_EXPORT TALUS_START_ENTRY int __register_atfork(void (*before)(),
+                                                                void (*in_parent)(),
+                                                                void (*in_child)(),
+                                                                void* object) noexcept {
+  talus::watch_forks();
+  return talus_register_forks(before, in_parent, in_child, object);
+}

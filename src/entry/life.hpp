@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// entry/life: the start and the end of a unit that carries Talus.
+//
+// Owns: a constructor and a destructor in each unit that includes it, so that no entry point comes
+// without them. The steps behind them run once. They run after libc's and before the program's, in
+// reverse at the end; allocation works before and after.
+#ifndef TALUS_ENTRY_LIFE_HPP
+#define TALUS_ENTRY_LIFE_HPP
+
+#include "process/start.hpp"
+
+namespace talus {
+namespace {
+[[gnu::constructor, gnu::used]] TALUS_START_ENTRY void unit_starts() { process_starts(); }
+[[gnu::destructor, gnu::used]] TALUS_START_ENTRY void unit_ends() { process_ends(); }
+}  // namespace
+}  // namespace talus
+
+#endif  // TALUS_ENTRY_LIFE_HPP

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+// entry/malloc_bindings: the table of the C library's names (entry/bindings.hpp).
+//
+// Owns: the table. Must not define: any of them.
+#include "entry/bindings.hpp"
+
+#include <stdlib.h>
+
+const talus::MallocBindings talus::malloc_bindings = {&::calloc, &::realloc, &::free,
+                                                      &::reallocarray};

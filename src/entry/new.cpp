@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// entry/new: the 20 forms of operator new and delete.
+//
+// Owns: their names, the catching of what a new handler throws in nothrow new, and which form calls
+// which, where a program replaces some of them. This one file is compiled with exceptions; the
+// runtime it then needs is named weakly, so a C program neither needs nor loads it: without a C++
+// runtime nothing can be thrown. Source: ISO C++17 [new.delete].
+#include "api/new.hpp"
+#include "entry/bindings.hpp"
+#include "entry/life.hpp"
+
+asm(".weak __gxx_personality_v0\n"
+    ".weak __cxa_begin_catch\n"
+    ".weak __cxa_end_catch\n"
+    ".weak __cxa_call_terminate\n"
+    ".weak _Unwind_Resume\n"
+    ".weak _ZSt9terminatev\n"
+    ".weak __clang_call_terminate\n");
+extern "C" [[gnu::weak]] unsigned __gxx_personality_v0(int, int, unsigned long long, void*, void*);
+
+using talus::operator_bindings;
+using Alignment = std::align_val_t;
+
+// Our own, whatever their names are bound to.
+#define TALUS_OWN(name) TALUS_HIDDEN __attribute__((hot, alias(#name)))
+#define TALUS_OWN_NEW(name) [[gnu::malloc, gnu::alloc_size(1)]] TALUS_OWN(name)
+extern "C" {
+TALUS_OWN_NEW(_Znwm) void* talus_own_new(size_t);
+TALUS_OWN_NEW(_Znam) void* talus_own_new_array(size_t);
+TALUS_OWN_NEW(_ZnwmSt11align_val_t) void* talus_own_new_aligned(size_t, Alignment);
+TALUS_OWN_NEW(_ZnamSt11align_val_t) void* talus_own_new_aligned_array(size_t, Alignment);
+TALUS_OWN(_ZdlPv) void talus_own_delete(void*) noexcept;
+TALUS_OWN(_ZdaPv) void talus_own_delete_array(void*) noexcept;
+TALUS_OWN(_ZdlPvSt11align_val_t) void talus_own_delete_aligned(void*, Alignment) noexcept;
+TALUS_OWN(_ZdaPvSt11align_val_t) void talus_own_delete_aligned_array(void*, Alignment) noexcept;
+TALUS_OWN(_ZdaPvSt11align_val_tRKSt9nothrow_t)
+void talus_own_delete_last(void*, Alignment, const std::nothrow_t&) noexcept;
+}
+
+namespace {
+
+// Who has the forms that others are built on: not looked at yet; we have all; somebody has some.
+constexpr uint8_t forms_unknown = 0, forms_ours = 1, forms_replaced = 2;
+talus::Atomic<uint8_t> shared_forms;
+
+TALUS_COLD uint8_t look_at_forms() noexcept {
+  const talus::OperatorBindings& bound = operator_bindings;
+  const bool is_late = bound.delete_last != &talus_own_delete_last;
+  const bool are_ours =
+      bound.new_one == &talus_own_new && bound.new_array == &talus_own_new_array &&
+      bound.new_aligned == &talus_own_new_aligned &&
+      bound.new_aligned_array == &talus_own_new_aligned_array &&
+      bound.delete_one == &talus_own_delete && bound.delete_array == &talus_own_delete_array &&
+      bound.delete_aligned == &talus_own_delete_aligned &&
+      bound.delete_aligned_array == &talus_own_delete_aligned_array;
+  const uint8_t forms = is_late || are_ours ? forms_ours : forms_replaced;
+  shared_forms.store_relaxed(forms);  // [init] all threads find the same
+  return forms;
+}
+TALUS_FAST bool are_forms_ours() noexcept {
+  return TALUS_LIKELY(shared_forms.load_relaxed() == forms_ours);  // [init]
+}
+
+// The runtime that a plugin brought into a C program after us does not know of our `catch`. Its own
+// form has one, and is built on our new. Null: no runtime is found, so there is no handler either.
+TALUS_COLD void* nothrow_in_runtime(size_t alignment, size_t bytes, const void* caller) noexcept {
+  const bool is_plain = alignment <= talus::block_alignment;
+  const char* name = is_plain ? "_ZnwmRKSt9nothrow_t" : "_ZnwmSt11align_val_tRKSt9nothrow_t";
+  void* found = talus::api::find_in_runtime(name);
+  if (found == nullptr) found = talus::api::find_in_caller(caller, name);
+  if (found == nullptr) return nullptr;
+  const std::nothrow_t nothrow{};
+  using New = void* (*)(size_t, const std::nothrow_t&) noexcept;
+  using NewAligned = void* (*)(size_t, Alignment, const std::nothrow_t&) noexcept;
+  return is_plain ? reinterpret_cast<New>(found)(bytes, nothrow)
+                  : reinterpret_cast<NewAligned>(found)(bytes, Alignment{alignment}, nothrow);
+}
+
+// A new handler that throws ends the attempt with null, as the standard says for nothrow new.
+void* nothrow_slow(size_t alignment, size_t bytes, const void* caller) noexcept {
+  if (&__gxx_personality_v0 == nullptr) return nothrow_in_runtime(alignment, bytes, caller);
+  try {
+    for (;;) {
+      void* block = alignment <= talus::block_alignment ? talus::api::malloc(bytes)
+                                                        : talus::api::allocate_at(alignment, bytes);
+      if (block != nullptr || !talus::api::call_new_handler()) return block;
+    }
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void* nothrow_new(size_t bytes) noexcept {
+  void* block = talus::api::malloc(bytes);
+  if (TALUS_LIKELY(block != nullptr)) return block;
+  return nothrow_slow(talus::block_alignment, bytes, __builtin_return_address(0));
+}
+
+void* nothrow_new(size_t bytes, Alignment alignment) noexcept {
+  const size_t wanted = static_cast<size_t>(alignment);
+  void* block = talus::pop_aligned(wanted, bytes);
+  if (TALUS_LIKELY(block != nullptr)) return block;
+  block = talus::api::allocate_at_slow(wanted, bytes);
+  if (TALUS_LIKELY(block != nullptr)) return block;
+  return nothrow_slow(wanted, bytes, __builtin_return_address(0));
+}
+
+// The forms that others are built on, by their names, where not all forms are ours.
+bool are_forms_replaced() noexcept {
+  const uint8_t known = shared_forms.load_relaxed();  // [init]
+  return (known == forms_unknown ? look_at_forms() : known) == forms_replaced;
+}
+template <typename Function>
+Function* chosen(Function* bound, Function* own) noexcept {
+  return are_forms_replaced() ? bound : own;
+}
+
+TALUS_COLD void* named_new(size_t n) {
+  return chosen(operator_bindings.new_one, &talus_own_new)(n);
+}
+TALUS_COLD void* named_new_array(size_t n) {
+  return chosen(operator_bindings.new_array, &talus_own_new_array)(n);
+}
+TALUS_COLD void* named_new(size_t n, Alignment a) {
+  return chosen(operator_bindings.new_aligned, &talus_own_new_aligned)(n, a);
+}
+TALUS_COLD void* named_new_array(size_t n, Alignment a) {
+  return chosen(operator_bindings.new_aligned_array, &talus_own_new_aligned_array)(n, a);
+}
+TALUS_COLD void named_delete(void* p) noexcept {
+  chosen(operator_bindings.delete_one, &talus_own_delete)(p);
+}
+TALUS_COLD void named_delete_array(void* p) noexcept {
+  chosen(operator_bindings.delete_array, &talus_own_delete_array)(p);
+}
+TALUS_COLD void named_delete(void* p, Alignment a) noexcept {
+  chosen(operator_bindings.delete_aligned, &talus_own_delete_aligned)(p, a);
+}
+TALUS_COLD void named_delete_array(void* p, Alignment a) noexcept {
+  chosen(operator_bindings.delete_aligned_array, &talus_own_delete_aligned_array)(p, a);
+}
+
+// Nothrow new is built on the form that throws.
+template <typename... At>
+TALUS_COLD void* named_nothrow_new(size_t n, At... at) noexcept {
+  if (!are_forms_replaced()) return nothrow_new(n, at...);
+  try {
+    return named_new(n, at...);
+  } catch (...) {
+    return nullptr;
+  }
+}
+template <typename... At>
+TALUS_COLD void* named_nothrow_new_array(size_t n, At... at) noexcept {
+  if (!are_forms_replaced()) return nothrow_new(n, at...);
+  try {
+    return named_new_array(n, at...);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+#define TALUS_OPERATOR TALUS_EXPORT TALUS_USUAL_ENTRY
+
+// What others are built on, and a program may replace.
+TALUS_OPERATOR void* operator new(size_t n) { return talus::api::new_block(n); }
+TALUS_OPERATOR void* operator new(size_t n, Alignment a) { return talus::api::new_aligned(n, a); }
+TALUS_OPERATOR void operator delete(void* p) noexcept { talus::api::free(p); }
+TALUS_OPERATOR void operator delete(void* p, Alignment) noexcept { talus::api::free(p); }
+
+// The others.
+TALUS_OPERATOR void* operator new[](size_t n) {
+  return are_forms_ours() ? talus::api::new_block(n) : named_new(n);
+}
+TALUS_OPERATOR void* operator new(size_t n, const std::nothrow_t&) noexcept {
+  return are_forms_ours() ? nothrow_new(n) : named_nothrow_new(n);
+}
+TALUS_OPERATOR void* operator new[](size_t n, const std::nothrow_t&) noexcept {
+  return are_forms_ours() ? nothrow_new(n) : named_nothrow_new_array(n);
+}
+TALUS_OPERATOR void* operator new[](size_t n, Alignment a) {
+  return are_forms_ours() ? talus::api::new_aligned(n, a) : named_new(n, a);
+}
+TALUS_OPERATOR void* operator new(size_t n, Alignment a, const std::nothrow_t&) noexcept {
+  return are_forms_ours() ? nothrow_new(n, a) : named_nothrow_new(n, a);
+}
+TALUS_OPERATOR void* operator new[](size_t n, Alignment a, const std::nothrow_t&) noexcept {
+  return are_forms_ours() ? nothrow_new(n, a) : named_nothrow_new_array(n, a);
+}
+
+TALUS_OPERATOR void operator delete[](void* p) noexcept {
+  are_forms_ours() ? talus::api::free(p) : named_delete(p);
+}
+TALUS_OPERATOR void operator delete(void* p, const std::nothrow_t&) noexcept {
+  are_forms_ours() ? talus::api::free(p) : named_delete(p);
+}
+TALUS_OPERATOR void operator delete[](void* p, const std::nothrow_t&) noexcept {
+  are_forms_ours() ? talus::api::free(p) : named_delete_array(p);
+}
+TALUS_OPERATOR void operator delete(void* p, size_t) noexcept {
+  are_forms_ours() ? talus::api::free(p) : named_delete(p);
+}
+TALUS_OPERATOR void operator delete[](void* p, size_t) noexcept {
+  are_forms_ours() ? talus::api::free(p) : named_delete_array(p);
+}
+TALUS_OPERATOR void operator delete[](void* p, Alignment a) noexcept {
+  are_forms_ours() ? talus::api::free(p) : named_delete(p, a);
+}
+TALUS_OPERATOR void operator delete(void* p, size_t, Alignment a) noexcept {
+  are_forms_ours() ? talus::api::free(p) : named_delete(p, a);
+}
+TALUS_OPERATOR void operator delete[](void* p, size_t, Alignment a) noexcept {
+  are_forms_ours() ? talus::api::free(p) : named_delete_array(p, a);
+}
+TALUS_OPERATOR void operator delete(void* p, Alignment a, const std::nothrow_t&) noexcept {
+  are_forms_ours() ? talus::api::free(p) : named_delete(p, a);
+}
+TALUS_OPERATOR void operator delete[](void* p, Alignment a, const std::nothrow_t&) noexcept {
+  are_forms_ours() ? talus::api::free(p) : named_delete_array(p, a);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// entry/system_call: syscall(), for programs that ask the kernel without libc's functions.
+//
+// Sandboxes do, chromium's among them: unshare of a user namespace fails in a process of two
+// threads, and the helper would be the second one; a filter that all threads get would bind it.
+// Owns: the name in libtalus.so, which stands before libc. Calls that credentials.cpp guards as
+// functions are guarded here, too; all others go on by a jump, as if this function was not there:
+// what lies on the stack, in the registers and in errno is the next function's to see and to set.
+// Credentials set this way are the calling thread's alone, so they are guarded only as long as
+// there is no other. A copy of the process is made by that jump, too: its stack may be another one.
+// Called on: any thread, also in handlers of signals and in children of vfork.
+#include <errno.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sys/syscall.h>
+
+#include "entry/next_definition.hpp"
+#include "entry/without_helper.hpp"
+
+namespace {
+
+using SystemCall = long(long number, long a, long b, long c, long d, long e, long f);
+
+long call_kernel(long number, long a, long b, long c, long d, long e, long f) noexcept {
+  return talus::answer_of_kernel(talus::arch::system_call(number, a, b, c, d, e, f));
+}
+
+enum class Guarded : unsigned char { no, copy, rights, process, filter };
+
+// The numbers of a kernel are few hundred, the guarded ones below these bounds.
+constexpr size_t numbers_end = 448;
+static_assert(SYS_seccomp < numbers_end && SYS_setns < numbers_end && SYS_clone3 < numbers_end,
+              "each guarded number is in the table");
+
+struct GuardedNumbers {
+  Guarded row[numbers_end] = {};
+};
+constexpr GuardedNumbers guarded_numbers() noexcept {
+  GuardedNumbers table;
+  for (const long number : {SYS_setuid, SYS_setgid, SYS_setreuid, SYS_setregid, SYS_setresuid,
+                            SYS_setresgid, SYS_setgroups, SYS_capset}) {
+    table.row[number] = Guarded::rights;
+  }
+  table.row[SYS_unshare] = table.row[SYS_setns] = Guarded::process;
+  table.row[SYS_seccomp] = table.row[SYS_prctl] = Guarded::filter;
+  table.row[SYS_clone] = table.row[SYS_clone3] = Guarded::copy;
+#if defined(SYS_fork)
+  table.row[SYS_fork] = Guarded::copy;
+#endif
+  return table;
+}
+bool enters_sandbox(long number, long a, long b) noexcept {
+  if (number == SYS_prctl) return talus::enters_sandbox(a, static_cast<size_t>(b));
+  return a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER;
+}
+
+}  // namespace
+
+// What the jump below needs by name.
+extern "C" {
+extern const GuardedNumbers talus_guarded_calls __attribute__((visibility("hidden")));
+extern talus::Atomic<SystemCall*> talus_next_system_call __attribute__((visibility("hidden")));
+constexpr GuardedNumbers talus_guarded_calls = guarded_numbers();
+talus::Atomic<SystemCall*> talus_next_system_call;  // null: not looked up yet
+
+__attribute__((visibility("hidden"))) SystemCall* talus_find_system_call() noexcept {
+  const uintptr_t found = talus::next_definition("syscall", &talus_guarded_calls);
+  auto* next = found != 0 ? reinterpret_cast<SystemCall*>(found) : &call_kernel;
+  talus_next_system_call.store_relaxed(next);  // [init] all threads find the same
+  return next;
+}
+
+__attribute__((visibility("hidden"))) SystemCall* talus_prepare_copy(long number, long a) noexcept {
+  // clone3 tells its flags in memory, which is the kernel's to look at.
+  if (number != SYS_clone || (a & CLONE_VM) == 0) talus::end_helper_before_copy();
+  return talus_next_system_call.load_relaxed();  // [init]
+}
+
+__attribute__((visibility("hidden"))) long talus_call_guarded(long number, long a, long b, long c,
+                                                              long d, long e, long f) noexcept {
+  SystemCall* const next = talus_next_system_call.load_relaxed();  // [init]
+  const Guarded kind = talus_guarded_calls.row[number];
+  if (kind == Guarded::filter) {
+    if (enters_sandbox(number, a, b)) talus::end_helper_before_filter();
+  } else if (kind == Guarded::process || !talus::has_other_threads()) {
+    talus::WithoutHelper without;
+    return next(number, a, b, c, d, e, f);
+  }
+  return next(number, a, b, c, d, e, f);
+}
+}
+
+// The last argument lies on the caller's stack, or something of the caller's lies there, which
+// other threads may be writing to: it is read for a guarded call only, and never written. In C++
+// compilers are free to do both.
+#if defined(__x86_64__)
+static_assert(numbers_end == 448 && Guarded::copy == Guarded{1}, "the numbers below");
+asm(R"(
+  .macro call_beside_arguments function
+  .irp argument, rdi, rsi, rdx, rcx, r8, r9
+  pushq %\argument
+  .cfi_adjust_cfa_offset 8
+  .endr
+  subq $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  call \function
+  addq $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  .irp argument, r9, r8, rcx, rdx, rsi, rdi
+  popq %\argument
+  .cfi_adjust_cfa_offset -8
+  .endr
+  .endm
+
+  .pushsection .text
+  .globl syscall
+  .type syscall, @function
+  .p2align 4
+syscall:
+  .cfi_startproc
+  endbr64
+1:
+  movq talus_next_system_call(%rip), %r11
+  testq %r11, %r11
+  jz 3f
+  cmpq $448, %rdi
+  jae 2f
+  leaq talus_guarded_calls(%rip), %r10
+  cmpb $1, (%r10,%rdi)
+  jae 4f
+2:
+  jmp *%r11
+3:
+  call_beside_arguments talus_find_system_call
+  jmp 1b
+4:
+  je 5f
+  pushq 8(%rsp)
+  .cfi_adjust_cfa_offset 8
+  call talus_call_guarded
+  addq $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  ret
+5:
+  call_beside_arguments talus_prepare_copy
+  jmp *%rax
+  .cfi_endproc
+  .size syscall, . - syscall
+  .popsection
+  .purgem call_beside_arguments
+)");
+#else
+// All arguments lie in registers.
+extern "C" TALUS_EXPORT long talus_system_call(long number, long a, long b, long c, long d, long e,
+                                               long f) noexcept asm("syscall");
+long talus_system_call(long number, long a, long b, long c, long d, long e, long f) noexcept {
+  SystemCall* next = talus_next_system_call.load_relaxed();  // [init]
+  if (TALUS_UNLIKELY(next == nullptr)) next = talus_find_system_call();
+  const Guarded kind = static_cast<unsigned long>(number) < numbers_end
+                           ? talus_guarded_calls.row[number]
+                           : Guarded::no;
+  if (kind == Guarded::copy) next = talus_prepare_copy(number, a);
+  if (kind > Guarded::copy) return talus_call_guarded(number, a, b, c, d, e, f);
+  return next(number, a, b, c, d, e, f);
+}
+#endif

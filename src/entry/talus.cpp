@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+// entry/talus: the talus_* functions of the compiled library.
+//
+// Owns: their visibility; the bodies are those of the header-only entry.
+#include "entry/life.hpp"
+
+#define TALUS_ENTRY extern "C" TALUS_EXPORT
+#include "entry/talus_names.hpp"

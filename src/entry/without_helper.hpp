@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// entry/without_helper: a call of the kernel that the helper must not see, and where it goes then.
+//
+// Owns: the pieces from which libtalus.so makes its guards (credentials.cpp, system_call.cpp,
+// copies.cpp).
+// Invariant: errno is that of the next function. Called on: any thread, also in the child of a
+// vfork, whose memory, and helper, are its parent's. Must not know: which calls are guarded.
+#ifndef TALUS_ENTRY_WITHOUT_HELPER_HPP
+#define TALUS_ENTRY_WITHOUT_HELPER_HPP
+
+#include <errno.h>
+#include <sys/prctl.h>
+
+#include "entry/life.hpp"
+
+namespace talus {
+
+inline bool has_other_threads() noexcept {
+  const char* const single_threaded = talus_library_parts.single_threaded;
+  return single_threaded != nullptr && *single_threaded == 0;
+}
+
+// Keeps the helper away as long as it lives; not the parent's, in the child of a vfork.
+class WithoutHelper {
+ public:
+  WithoutHelper() noexcept : is_needed_{!is_without_helper() && !is_memory_borrowed()} {
+    if (!is_needed_) return;
+    end_helper(Ended::held);
+    wait_until_helper_is_gone();
+  }
+  ~WithoutHelper() {
+    if (is_needed_) release_helper();
+  }
+  WithoutHelper(const WithoutHelper&) = delete;
+  WithoutHelper& operator=(const WithoutHelper&) = delete;
+
+ private:
+  const bool is_needed_;
+};
+
+// Does prctl with this option say that the process is about to allow itself few calls?
+inline bool enters_sandbox(long option, size_t value) noexcept {
+  return option == PR_SET_SECCOMP || (option == PR_SET_NO_NEW_PRIVS && value != 0);
+}
+// The process is about to allow itself few calls: there is no helper from here on, and nobody
+// makes a call that filters seldom list.
+inline void end_helper_before_filter() noexcept {
+  if (rare_calls.are_forbidden() && is_without_helper()) return;  // a filter may be there already
+  if (is_memory_borrowed()) return;
+  forbid_rare_calls();
+  end_helper(Ended::for_ever);
+  wait_until_helper_is_gone();
+}
+
+// Handlers of signals may copy the process, too. A helper that is still there after this long waits
+// for a lock that the interrupted thread holds; the child of such a handler may not allocate.
+inline constexpr uint64_t copy_patience_ms = 1000;
+
+// The process is about to be copied without the handlers of fork: the child of a process of one
+// thread may allocate, so the helper must be in the middle of nothing. No other thread is there
+// that could start one until the copy is made. Who holds the lock is this thread, interrupted.
+inline void end_helper_before_copy() noexcept {
+  HelperLife* life = helper.shared_life.load_acquire();
+  if (life == nullptr || life->shared_state.load_acquire() == HelperState::absent) return;
+  if (has_other_threads() || is_memory_borrowed()) return;
+  const uint64_t mask = os::System::block_signals();
+  if (helper.lock.try_take()) {
+    end_locked(*life, copy_patience_ms);
+    helper.lock.give();
+  }
+  os::System::restore_signals(mask);
+}
+
+// The kernel's answer, as libc gives it on.
+inline long answer_of_kernel(long result) noexcept {
+  if (static_cast<unsigned long>(result) < static_cast<unsigned long>(-4095l)) return result;
+  errno = static_cast<int>(-result);
+  return -1;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_ENTRY_WITHOUT_HELPER_HPP

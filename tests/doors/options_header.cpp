@@ -1,5 +1,0 @@
-// SPDX-License-Identifier: MIT
-// tests/doors/options_header: options_main with Talus included as a header.
-#include <talus/talus.hpp>
-
-#include "options_main.h"
