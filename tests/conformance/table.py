@@ -145,9 +145,10 @@ INTRODUCTION = """# Conformance
 
 For readers who compare how allocators follow the standards.
 
-What a program may expect of its allocator, asked of several. Each row is a small program of
-`tests/conformance`, run with the allocator preloaded; the head of its source says what it asks and
-how. The file is written by `tests/conformance/table.py` and is not edited by hand."""
+The sentences below say how many probes each allocator fails. Each row is a small program of
+`tests/conformance` that checks what a program may expect of its allocator. It runs with the allocator
+preloaded, and the head of its source says what it checks and how. `tests/conformance/table.py` writes
+this file; do not edit it by hand."""
 
 ENDING = """\
 Skips are calls a library does not have, or a probe that needs what was not given: an archive for
