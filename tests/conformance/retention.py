@@ -96,12 +96,13 @@ INTRODUCTION = """# Retained memory
 
 For readers who compare which allocators give memory back.
 
-Free memory must go back to the kernel, and hot memory must stay. The last row of the table says how
-many of these promises each allocator keeps. Each row is one promise with its bar. A small program of
-`tests/conformance` checks it with the allocator preloaded; the head of its source says how. Each cell
-says whether the promise was kept, and has the figures that decide it. jemalloc is 5.3, mimalloc is 3,
-TCMalloc is Google's; all run with their defaults. A skip means that this machine cannot run the
-program. `tests/conformance/table.py --retention` writes this file; do not edit it by hand."""
+Free memory must go back to the kernel, and hot memory must stay. The last row of the table says
+how many of these promises each allocator keeps. Each row is one promise with its bar. A small
+program of `tests/conformance` checks it with the allocator preloaded; the head of its source
+says how. Each cell says whether the promise was kept, and has the figures that decide it.
+jemalloc is 5.3, mimalloc is 3, TCMalloc is Google's; all run with their defaults. A skip means
+that this machine cannot run the program. `tests/conformance/table.py --retention` writes this
+file; do not edit it by hand."""
 
 
 def columns(packaged, peers):

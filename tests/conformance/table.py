@@ -146,9 +146,9 @@ INTRODUCTION = """# Conformance
 For readers who compare how allocators follow the standards.
 
 The sentences below say how many probes each allocator fails. Each row is a small program of
-`tests/conformance` that checks what a program may expect of its allocator. It runs with the allocator
-preloaded, and the head of its source says what it checks and how. `tests/conformance/table.py` writes
-this file; do not edit it by hand."""
+`tests/conformance` that checks what a program may expect of its allocator. It runs with the
+allocator preloaded, and the head of its source says what it checks and how.
+`tests/conformance/table.py` writes this file; do not edit it by hand."""
 
 ENDING = """\
 Skips are calls a library does not have, or a probe that needs what was not given: an archive for
