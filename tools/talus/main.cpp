@@ -30,53 +30,41 @@ struct CommandLine {
   std::vector<std::string> all;
 };
 
-bool takes_next_word(std::string_view word) {
-  static constexpr std::string_view with_value[] = {
-      "--lib",  "--alloc", "--with",     "--only",    "--rounds", "--html",
-      "--json", "--csv",   "--markdown", "--timeout", "--stdin",  "--warm-up"};
-  return std::find(std::begin(with_value), std::end(with_value), word) != std::end(with_value);
+// Whether the word after `word` is its value. The declaration of the option says so.
+bool takes_next_word(const CLI::App& command, const std::string& word) {
+  const CLI::Option* const option =
+      word.substr(0, 1) == "-" ? command.get_option_no_throw(word) : nullptr;
+  return option != nullptr && option->get_items_expected_min() > 0;
 }
 
-// `run [options and KEY=VALUE] [--] program args...`, and `options` likewise: the program is the
-// first word that is neither an option of ours nor a setting.
-std::size_t program_of_run(const std::vector<char*>& words) {
-  for (std::size_t i = 2; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    if (word == "--" || (word.substr(0, 1) != "-" && !looks_like_setting(word))) return i;
-    if (word == "--lib") ++i;  // `options --json` has no value, unlike that of `compare`
+// `run [options and KEY=VALUE] [--] program args...` and `compare [options] [--] program args...`:
+// the program is the first word that is neither an option nor a setting. Only a command that
+// declares settings has any. In `check [options] PID | -- program args...`, only "--" ends our words.
+size_t program_of(const CLI::App& command, const std::vector<char*>& words) {
+  const bool has_settings = command.get_option_no_throw("settings") != nullptr;
+  const bool needs_parting = command.get_option_no_throw("pid") != nullptr;
+  for (size_t i = 2; i < words.size(); i++) {
+    const std::string word = words[i];
+    if (word == "--") return i;
+    const bool is_ours =
+        needs_parting || word.substr(0, 1) == "-" || (has_settings && looks_like_setting(word));
+    if (!is_ours) return i;
+    if (takes_next_word(command, word)) i++;
   }
   return words.size();
 }
 
-// `compare [options] [--] program args...`: the program is the first word that is no option.
-std::size_t program_of_compare(const std::vector<char*>& words) {
-  for (std::size_t i = 2; i < words.size(); ++i) {
-    if (std::string_view(words[i]) == "--" || words[i][0] != '-') return i;
-    if (takes_next_word(words[i])) ++i;
+CommandLine cut(const CLI::App& app, const std::vector<char*>& words) {
+  const std::string name = words.size() > 1 ? words[1] : "";
+  size_t end = words.size();
+  if (name == "run" || name == "options" || name == "check" || name == "compare") {
+    end = program_of(*app.get_subcommand(name), words);
   }
-  return words.size();
-}
-
-// `check [options] PID | -- program args...`
-std::size_t program_of_check(const std::vector<char*>& words) {
-  for (std::size_t i = 2; i < words.size(); ++i) {
-    if (std::string_view(words[i]) == "--") return i;
-    if (takes_next_word(words[i])) ++i;
-  }
-  return words.size();
-}
-
-CommandLine cut(const std::vector<char*>& words) {
-  const std::string_view command = words.size() > 1 ? words[1] : "";
-  std::size_t end = words.size();
-  if (command == "run" || command == "options") end = program_of_run(words);
-  if (command == "check") end = program_of_check(words);
-  if (command == "compare") end = program_of_compare(words);
   CommandLine line;
   line.all.assign(words.begin(), words.end());
-  for (std::size_t i = 1; i < end; ++i) line.ours.emplace_back(words[i]);
-  if (end < words.size() && std::string_view(words[end]) == "--") ++end;
-  for (std::size_t i = end; i < words.size(); ++i) line.program.push_back(words[i]);
+  for (size_t i = 1; i < end; i++) line.ours.emplace_back(words[i]);
+  if (end < words.size() && std::string_view(words[end]) == "--") end++;
+  for (size_t i = end; i < words.size(); i++) line.program.push_back(words[i]);
   return line;
 }
 
@@ -215,7 +203,6 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
 }
 
 int main_of(const std::vector<char*>& words) {
-  const CommandLine line = cut(words);
   Answers answers;
   CLI::App app("Runs programs on the Talus memory allocator, and tells whether they do.", "talus");
   app.formatter(std::make_shared<HelpPage>());
@@ -255,6 +242,7 @@ int main_of(const std::vector<char*>& words) {
   add_library_option(*version, answers);
   for (CLI::App* const command : app.get_subcommands({})) command->group("Commands");
 
+  const CommandLine line = cut(app, words);
   try {
     app.parse(std::vector<std::string>(line.ours.rbegin(), line.ours.rend()));
   } catch (const CLI::ParseError& error) {
