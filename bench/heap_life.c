@@ -42,10 +42,10 @@ static int find_calls(struct heap_calls* calls) {
 }
 
 static int run(const struct heap_calls* calls, long heaps, long blocks) {
-  for (long at = 0; at < heaps; ++at) {
+  for (long at = 0; at < heaps; at++) {
     void* heap = calls->make(NULL);
     if (heap == NULL) return 0;
-    for (long block = 0; block < blocks; ++block) {
+    for (long block = 0; block < blocks; block++) {
       char* taken = calls->take(heap, block_bytes);
       if (taken == NULL) return 0;
       *(volatile char*)taken = 1;
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   double least_s = 1e9;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < rounds; round++) {
     const double start_s = now_s();
     if (!run(&calls, heaps, blocks)) return 1;
     const double taken_s = now_s() - start_s;

@@ -65,7 +65,7 @@ static double mean_rss_kib_until_end(pid_t child) {
     int ready = poll(&ended, 1, sample_ms);
     if (ready > 0 || (ready < 0 && errno != EINTR)) break;
     sum_kib += (double)rss_kib_of(child);
-    ++samples;
+    samples++;
   }
   close(ended.fd);
   return samples > 0 ? sum_kib / (double)samples : 0;

@@ -18,16 +18,16 @@ void* hidden(void* pointer) {
   return pointer;
 }
 
-template <std::size_t Bytes>
-__attribute__((noinline)) void run_pairs(std::size_t count) {
-  for (std::size_t at = 0; at < count; ++at) talus_free(hidden(talus::allocate<Bytes>()));
+template <size_t Bytes>
+__attribute__((noinline)) void run_pairs(size_t count) {
+  for (size_t at = 0; at < count; at++) talus_free(hidden(talus::allocate<Bytes>()));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  const std::size_t count = std::strtoul(argv[2], nullptr, 10);
+  const size_t count = std::strtoul(argv[2], nullptr, 10);
   void* block = hidden(talus::allocate<64>());  // the process owns a heap before the first pair
   switch (std::atoi(argv[1])) {
     case 16:

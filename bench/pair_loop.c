@@ -26,7 +26,7 @@ static void* blocks[batch];
 #define ESCAPE(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
 
 static void run_pairs(size_t size, size_t count) {
-  for (size_t at = 0; at < count; ++at) {
+  for (size_t at = 0; at < count; at++) {
     void* block = malloc(size);
     ESCAPE(block);
     free(block);
@@ -34,24 +34,24 @@ static void run_pairs(size_t size, size_t count) {
 }
 
 static void run_empty_pairs(size_t size, size_t count) {
-  for (size_t at = 0; at < count; ++at) ESCAPE(size);
+  for (size_t at = 0; at < count; at++) ESCAPE(size);
 }
 
 static void run_batches(size_t size, size_t count) {
   for (size_t done = 0; done < count; done += batch) {
-    for (size_t at = 0; at < batch; ++at) blocks[at] = malloc(size);
-    for (size_t at = 0; at < batch; ++at) free(blocks[at]);
+    for (size_t at = 0; at < batch; at++) blocks[at] = malloc(size);
+    for (size_t at = 0; at < batch; at++) free(blocks[at]);
   }
 }
 
 static void run_empty_batches(size_t size, size_t count) {
   for (size_t done = 0; done < count; done += batch) {
-    for (size_t at = 0; at < batch; ++at) {
+    for (size_t at = 0; at < batch; at++) {
       void* block = (void*)size;
       ESCAPE(block);
       blocks[at] = block;
     }
-    for (size_t at = 0; at < batch; ++at) {
+    for (size_t at = 0; at < batch; at++) {
       void* block = blocks[at];
       ESCAPE(block);
     }
@@ -69,7 +69,7 @@ static const struct {
 int main(int argc, char** argv) {
   const size_t size = argc == 4 ? strtoul(argv[2], NULL, 10) : 0;
   const size_t count = argc == 4 ? strtoul(argv[3], NULL, 10) : 0;
-  for (size_t at = 0; argc == 4 && at < sizeof patterns / sizeof patterns[0]; ++at) {
+  for (size_t at = 0; argc == 4 && at < sizeof patterns / sizeof patterns[0]; at++) {
     if (strcmp(argv[1], patterns[at].name) != 0) continue;
     void* block = malloc(size);  // the process owns a heap before the first pair
     ESCAPE(block);

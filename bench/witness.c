@@ -52,7 +52,7 @@ static void tell(int record, const char* name) {
   ssize_t length = 0;
   if (maps < 0) return;
   while ((length = read(maps, part, sizeof part)) > 0) {
-    for (ssize_t at = 0; at < length; ++at) {
+    for (ssize_t at = 0; at < length; at++) {
       if (part[at] != '\n') {
         if (used + 1 < sizeof line) line[used++] = part[at];
         continue;

@@ -71,7 +71,7 @@ static void check_mark(const unsigned char* block, size_t size, size_t seed) {
 
 static void* allocate_blocks(void* argument) {
   unsigned char** blocks = argument;
-  for (size_t i = 0; i < block_count; ++i) {
+  for (size_t i = 0; i < block_count; i++) {
     const size_t size = size_of(i);
     void* block = NULL;
     if (i % 4 == 0) {
@@ -97,7 +97,7 @@ static void* allocate_blocks(void* argument) {
 /* Runs in another thread than the allocations. */
 static void* check_and_free_blocks(void* argument) {
   unsigned char** blocks = argument;
-  for (size_t i = 0; i < block_count; ++i) {
+  for (size_t i = 0; i < block_count; i++) {
     const size_t size = size_of(i);
     check_mark(blocks[i], size, i);
     if (i % 3 == 0) {
@@ -113,21 +113,21 @@ static void* check_and_free_blocks(void* argument) {
 
 static void run_threads(void* (*work)(void*), unsigned char** blocks) {
   pthread_t threads[thread_count];
-  for (size_t i = 0; i < thread_count; ++i) {
+  for (size_t i = 0; i < thread_count; i++) {
     if (pthread_create(&threads[i], NULL, work, blocks + i * block_count) != 0) {
       fail("pthread_create", "refused");
     }
   }
-  for (size_t i = 0; i < thread_count; ++i) pthread_join(threads[i], NULL);
+  for (size_t i = 0; i < thread_count; i++) pthread_join(threads[i], NULL);
 }
 
 int main(int argc, char** argv) {
   if (argc < 3) fail("usage", "probe LIBRARY NAME...");
-  for (int i = 2; i < argc; ++i) check_name(argv[i], argv[1]);
+  for (int i = 2; i < argc; i++) check_name(argv[i], argv[1]);
   check_mapped(argv[1]);
   unsigned char** blocks = calloc(thread_count * block_count, sizeof *blocks);
   if (blocks == NULL) fail("calloc", "refused");
-  for (int round = 0; round < 2; ++round) {
+  for (int round = 0; round < 2; round++) {
     run_threads(allocate_blocks, blocks);
     run_threads(check_and_free_blocks, blocks);
   }

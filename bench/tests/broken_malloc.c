@@ -71,7 +71,7 @@ static enum fault fault_of_environment(void) {
 static int note_program(struct dl_phdr_info* object, size_t size, void* context) {
   (void)size;
   (void)context;
-  for (int at = 0; at < object->dlpi_phnum; ++at) {
+  for (int at = 0; at < object->dlpi_phnum; at++) {
     const ElfW(Phdr)* segment = &object->dlpi_phdr[at];
     if (segment->p_type != PT_LOAD || (segment->p_flags & PF_X) == 0) continue;
     program_start = object->dlpi_addr + segment->p_vaddr;
@@ -126,7 +126,7 @@ static void* malloc_with_overlap(size_t alignment, size_t bytes) {
 static void* faulty_malloc(size_t alignment, size_t bytes) {
   if (is_overlapping()) return malloc_with_overlap(alignment, bytes);
   if (fault == fault_slow) {
-    for (int turn = 0; turn < slow_turns; ++turn) __asm__ volatile("" ::: "memory");
+    for (int turn = 0; turn < slow_turns; turn++) __asm__ volatile("" ::: "memory");
     return next_malloc(bytes);
   }
   if (__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) < calls_before_fault) {

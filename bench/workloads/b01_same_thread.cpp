@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   work.sizes = bench::take_array<uint32_t>(work.blocks);
   bench::Random random(0);
   uint64_t requested = work.blocks * (sizeof(void*) + sizeof(uint32_t));
-  for (size_t index = 0; index < work.blocks; ++index) {
+  for (size_t index = 0; index < work.blocks; index++) {
     work.pointers[index] = nullptr;
     work.sizes[index] = random.below(size_max + 1);
     requested += work.sizes[index];

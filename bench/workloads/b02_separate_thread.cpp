@@ -36,13 +36,13 @@ struct SeparateThread {
     const size_t bytes = sizes[slot];
     void* block = bench::take(bytes);
     bench::stamp(block, bytes, bench::tag_of(slot));
-    ++done;
+    done++;
     void* expected = nullptr;
     if (table[slot].compare_exchange_strong(expected, block, std::memory_order_acq_rel)) {
       live += static_cast<int64_t>(bytes);
     } else {
       bench::give(block);
-      ++done;
+      done++;
     }
   }
 
@@ -51,21 +51,21 @@ struct SeparateThread {
     if (block == nullptr) return;
     bench::check_stamp(block, sizes[slot], bench::tag_of(slot));
     bench::give(block);
-    ++done;
+    done++;
     live -= static_cast<int64_t>(sizes[slot]);
   }
 
   void operator()(size_t thread) {
     bench::Random random(thread + 1);
     uint32_t* order = orders[thread];
-    for (size_t slot = 0; slot < slots; ++slot) order[slot] = static_cast<uint32_t>(slot);
+    for (size_t slot = 0; slot < slots; slot++) order[slot] = static_cast<uint32_t>(slot);
     bench::shuffle(order, slots, random);
     int64_t live = 0;
     int64_t done = 0;
     gate.wait();
-    for (size_t pass = 0; pass <= passes; ++pass) {
+    for (size_t pass = 0; pass <= passes; pass++) {
       const bool is_last = pass == passes;
-      for (size_t step = 0; step < slots; ++step) {
+      for (size_t step = 0; step < slots; step++) {
         const size_t slot = order[step];
         if (table[slot].load(std::memory_order_relaxed) != nullptr) {
           empty(slot, live, done);
@@ -100,11 +100,11 @@ int main(int argc, char** argv) {
   work.table = bench::take_array<std::atomic<void*>>(work.slots);
   work.sizes = bench::take_array<uint32_t>(work.slots);
   bench::Random random(0);
-  for (size_t slot = 0; slot < work.slots; ++slot) {
+  for (size_t slot = 0; slot < work.slots; slot++) {
     new (&work.table[slot]) std::atomic<void*>(nullptr);
     work.sizes[slot] = random.below(size_max + 1) + 4;
   }
-  for (size_t thread = 0; thread < threads; ++thread) {
+  for (size_t thread = 0; thread < threads; thread++) {
     work.orders[thread] = bench::take_array<uint32_t>(work.slots);
   }
 
@@ -112,12 +112,12 @@ int main(int argc, char** argv) {
   const double start_s = work.gate.open(threads);
   team.join();
   // A slow thread may have filled slots behind a fast one's last pass.
-  for (size_t slot = 0; slot < work.slots; ++slot) bench::give(work.table[slot].load());
+  for (size_t slot = 0; slot < work.slots; slot++) bench::give(work.table[slot].load());
   bench::trim(bench::TrimTime::once);
   const double elapsed_s = bench::now_s() - start_s;
 
   uint64_t ops = 0;
-  for (size_t thread = 0; thread < threads; ++thread)
+  for (size_t thread = 0; thread < threads; thread++)
     ops += static_cast<uint64_t>(work.ops[thread].get());
   const uint64_t tables = work.slots * (sizeof(void*) + sizeof(uint32_t) * (1 + threads));
   bench::Result result("B2 separate thread", threads, static_cast<double>(ops) / elapsed_s, "ops/s",

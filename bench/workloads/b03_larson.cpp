@@ -85,7 +85,7 @@ void* serve(void* argument) {
   const size_t steps = work.rounds * work.slots_per_slice;
   size_t step = 0;
   // The stop flag is looked at between steps too, so that slow allocators stop in time.
-  for (; step < steps && !work.shared_is_stopped.load(std::memory_order_relaxed); ++step) {
+  for (; step < steps && !work.shared_is_stopped.load(std::memory_order_relaxed); step++) {
     Slot& slot = slice.slots[random.below(work.slots_per_slice)];
     work.empty(slot);
     work.fill(slot, random);
@@ -110,14 +110,14 @@ void prepare(uint64_t seed) {
   const size_t slots = work.threads * work.slots_per_slice;
   work.slots = bench::take_array<Slot>(slots);
   bench::Random random(seed);
-  for (size_t at = 0; at < slots; ++at) work.fill(work.slots[at], random);
+  for (size_t at = 0; at < slots; at++) work.fill(work.slots[at], random);
   bench::shuffle(work.slots, slots, random);
-  for (size_t step = 0; step < 4 * slots; ++step) {
+  for (size_t step = 0; step < 4 * slots; step++) {
     Slot& slot = work.slots[random.below(slots)];
     work.empty(slot);
     work.fill(slot, random);
   }
-  for (size_t index = 0; index < work.threads; ++index) {
+  for (size_t index = 0; index < work.threads; index++) {
     work.slices[index] = {work.slots + index * work.slots_per_slice, seed + (index << 32), 0, 0};
   }
 }
@@ -125,7 +125,7 @@ void prepare(uint64_t seed) {
 uint64_t live_bytes() {
   uint64_t sum = 0;
   const size_t slots = work.threads * work.slots_per_slice;
-  for (size_t at = 0; at < slots; ++at) sum += work.slots[at].bytes;
+  for (size_t at = 0; at < slots; at++) sum += work.slots[at].bytes;
   return sum + slots * sizeof(Slot);
 }
 
@@ -150,7 +150,7 @@ int main(int argc, char** argv) {
   const uint64_t live_at_start = live_bytes();
 
   const double start_s = bench::now_s();
-  for (size_t index = 0; index < work.threads; ++index) start_thread(work.slices[index]);
+  for (size_t index = 0; index < work.threads; index++) start_thread(work.slices[index]);
   bench::sleep_s(seconds);
   work.shared_is_stopped.store(true, std::memory_order_relaxed);
   while (work.shared_chains_ended.load(std::memory_order_acquire) < work.threads) {
@@ -161,11 +161,11 @@ int main(int argc, char** argv) {
   const uint64_t live_at_end = live_bytes();
   uint64_t replaced = 0;
   uint64_t threads_started = 0;
-  for (size_t index = 0; index < work.threads; ++index) {
+  for (size_t index = 0; index < work.threads; index++) {
     replaced += work.slices[index].replaced;
     threads_started += work.slices[index].threads_started;
   }
-  for (size_t at = 0; at < work.threads * work.slots_per_slice; ++at) {
+  for (size_t at = 0; at < work.threads * work.slots_per_slice; at++) {
     work.empty(work.slots[at]);
   }
   const double throughput = static_cast<double>(replaced) / elapsed_s;

@@ -57,19 +57,19 @@ class Life {
     live_bytes_ += static_cast<int64_t>(to_retain * sizeof(Held));
     while (to_allocate > 0 || to_retain > 0) {
       if (to_retain == 0 || (to_allocate > 0 && has_chance(50))) {
-        --to_allocate;
+        to_allocate--;
         if (used_ == capacity_) grow();
         array_[used_++] = take(size_t{1} << random_.below(5));
       } else {
-        --to_retain;
+        to_retain--;
         retained_[retained_count_++] = take(size_t{1} << random_.below(7));
       }
       if (has_chance(66) && used_ > 0) give_at(random_.below(used_));
       if (has_chance(25) && used_ > 0) trade(random_.below(used_));
       if (to_allocate % 512 == 0) sample();
     }
-    for (size_t at = 0; at < retained_count_; ++at) give(retained_[at]);
-    for (size_t at = 0; at < used_; ++at) give_at(at);
+    for (size_t at = 0; at < retained_count_; at++) give(retained_[at]);
+    for (size_t at = 0; at < used_; at++) give_at(at);
     bench::give(retained_);
     bench::give(array_);
     live_bytes_ -= static_cast<int64_t>((retained_count_ + capacity_) * sizeof(Held));
@@ -82,13 +82,13 @@ class Life {
     const uint64_t cookie = cookie_of(held);
     const uint64_t count = words[0] ^ cookie;
     bool is_intact = count >= 1 && count <= words_max;
-    for (uint64_t at = 0; is_intact && at < count; ++at) {
+    for (uint64_t at = 0; is_intact && at < count; at++) {
       is_intact = (words[at] ^ cookie) == count - at;
     }
     if (!is_intact) bench::leave(bench::exit_wrong_data, "a word lost its value: blocks overlap");
     bench::give(words);
     live_bytes_ -= static_cast<int64_t>(count * sizeof(uint64_t));
-    ++ops_;
+    ops_++;
   }
 
   // At most, not below: the model's chance of 1 is two in a hundred.
@@ -103,7 +103,7 @@ class Life {
     work.live_bytes[thread_].set(live_bytes_);
     if (thread_ != 0) return;
     int64_t sum = 0;
-    for (size_t other = 0; other < work.threads; ++other) sum += work.live_bytes[other].get();
+    for (size_t other = 0; other < work.threads; other++) sum += work.live_bytes[other].get();
     if (sum > work.peak_bytes.get()) work.peak_bytes.set(sum);
   }
 
@@ -116,9 +116,9 @@ class Life {
     }
     const Held held = address | (random_.next() << address_bits);
     const uint64_t cookie = cookie_of(held);
-    for (size_t at = 0; at < words; ++at) block[at] = (words - at) ^ cookie;
+    for (size_t at = 0; at < words; at++) block[at] = (words - at) ^ cookie;
     live_bytes_ += static_cast<int64_t>(words * sizeof(uint64_t));
-    ++ops_;
+    ops_++;
     return held;
   }
 
@@ -126,7 +126,7 @@ class Life {
     capacity_ += array_growth;
     live_bytes_ += static_cast<int64_t>(array_growth * sizeof(Held));
     array_ = static_cast<Held*>(bench::resize(array_, capacity_ * sizeof(Held)));
-    ++ops_;
+    ops_++;
   }
 
   void give_at(size_t at) {
@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
 
   bench::Random random(77);
   const double start_s = bench::now_s();
-  for (work.iteration = 0; work.iteration < iterations; ++work.iteration) {
+  for (work.iteration = 0; work.iteration < iterations; work.iteration++) {
     Iteration others;
     bench::Team<Iteration> team(work.threads - 1, others);
     Life(0).run();
@@ -185,7 +185,7 @@ int main(int argc, char** argv) {
   const double elapsed_s = bench::now_s() - start_s;
 
   uint64_t ops = 0;
-  for (size_t thread = 0; thread < work.threads; ++thread)
+  for (size_t thread = 0; thread < work.threads; thread++)
     ops += static_cast<uint64_t>(work.ops[thread].get());
   bench::Result result("B4 mstress", work.threads, elapsed_s, "s", false, ops, elapsed_s);
   result.count("iterations", iterations);

@@ -48,9 +48,9 @@ struct alignas(128) Sums {
 };
 
 size_t prime_stride(size_t slots, size_t above) {
-  for (size_t candidate = above + 1;; ++candidate) {
+  for (size_t candidate = above + 1;; candidate++) {
     bool is_prime = true;
-    for (size_t divisor = 2; divisor * divisor <= candidate; ++divisor)
+    for (size_t divisor = 2; divisor * divisor <= candidate; divisor++)
       is_prime = is_prime && candidate % divisor != 0;
     if (is_prime && slots % candidate != 0) return candidate;
   }
@@ -111,28 +111,28 @@ class Worker {
   explicit Worker(size_t thread)
       : thread_(thread), target_(thread), live_(work.live_bytes[thread].get()) {
     slots_ = bench::take_array<bench::Slot>(work.slots);
-    for (size_t at = 0; at < work.slots; ++at) slots_[at] = {nullptr, 0, 0};
+    for (size_t at = 0; at < work.slots; at++) slots_[at] = {nullptr, 0, 0};
   }
 
   void run_loops() {
-    for (size_t loop = 0; loop < work.loops; ++loop) {
+    for (size_t loop = 0; loop < work.loops; loop++) {
       Node* received = work.remote_queues[thread_].take_all();
       const double start_s = bench::now_s();
       const uint32_t frees = work.free_table[loop_ % free_counts];
-      for (uint32_t step = 0; step < frees; ++step) {
+      for (uint32_t step = 0; step < frees; step++) {
         if (slots_[free_at_].block != nullptr) empty(slots_[free_at_]);
         free_at_ = (free_at_ + work.free_stride) % work.slots;
       }
       free_received(received);
       const uint32_t allocations = work.allocate_table[loop_ % allocation_counts];
-      for (uint32_t step = 0; step < allocations; ++step) {
+      for (uint32_t step = 0; step < allocations; step++) {
         if (slots_[at_].block != nullptr) empty(slots_[at_]);
         fill(slots_[at_]);
         at_ = (at_ + work.stride) % work.slots;
       }
       if (work.threads > 1 && loop_ % work.cross == 0) send(allocations);
       timed_s_ += bench::now_s() - start_s;
-      ++loop_;
+      loop_++;
     }
     work.live_bytes[thread_].set(live_);
   }
@@ -140,7 +140,7 @@ class Worker {
   void finish() {
     const double start_s = bench::now_s();
     free_received(work.remote_queues[thread_].take_all());
-    for (size_t at = 0; at < work.slots; ++at) {
+    for (size_t at = 0; at < work.slots; at++) {
       if (slots_[at].block != nullptr) empty(slots_[at]);
     }
     timed_s_ += bench::now_s() - start_s;
@@ -161,7 +161,7 @@ class Worker {
   void empty(bench::Slot& slot) {
     live_ -= slot.bytes;
     slot.empty();
-    ++ops_;
+    ops_++;
   }
 
   void send(uint32_t blocks) {
@@ -172,14 +172,14 @@ class Worker {
     node->count = blocks;
     node->blocks = bench::take_array<bench::Slot>(blocks);
     ops_ += 2;
-    for (uint32_t at = 0; at < blocks; ++at) fill(node->blocks[at]);
+    for (uint32_t at = 0; at < blocks; at++) fill(node->blocks[at]);
     work.remote_queues[target_].push(node);
   }
 
   void free_received(Node* node) {
     while (node != nullptr) {
       Node* next = node->next;
-      for (size_t at = 0; at < node->count; ++at) empty(node->blocks[at]);
+      for (size_t at = 0; at < node->count; at++) empty(node->blocks[at]);
       bench::give(node->blocks);
       bench::give(node);
       ops_ += 2;
@@ -203,7 +203,7 @@ void Rptest::meet(size_t thread) {
   pthread_barrier_wait(&all_met);
   if (thread == 0) {
     int64_t live = static_cast<int64_t>(threads * slots * sizeof(bench::Slot));
-    for (size_t other = 0; other < threads; ++other) live += live_bytes[other].get();
+    for (size_t other = 0; other < threads; other++) live += live_bytes[other].get();
     const double overhead = static_cast<double>(bench::rss_now_kib()) * 1024 / live - 1;
     if (overhead > overhead_max) overhead_max = overhead;
     if (live > live_peak) live_peak = live;
@@ -213,9 +213,9 @@ void Rptest::meet(size_t thread) {
 
 void Rptest::operator()(size_t thread) {
   gate.wait();
-  for (size_t repeat = 0; repeat < repeats; ++repeat) {
+  for (size_t repeat = 0; repeat < repeats; repeat++) {
     Worker worker(thread);
-    for (size_t meeting = 0; meeting < meetings; ++meeting) {
+    for (size_t meeting = 0; meeting < meetings; meeting++) {
       worker.run_loops();
       meet(thread);
     }
@@ -248,7 +248,7 @@ int main(int argc, char** argv) {
   const double elapsed_s = bench::now_s() - start_s;
 
   Sums all{};
-  for (size_t thread = 0; thread < work.threads; ++thread) {
+  for (size_t thread = 0; thread < work.threads; thread++) {
     all.ops += work.sums[thread].ops;
     all.timed_s += work.sums[thread].timed_s;
   }

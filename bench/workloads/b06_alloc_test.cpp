@@ -36,11 +36,11 @@ class SlotPicker {
     double chance_sum = 0;
     double share_sum = 0;
     double choose = 1;
-    for (size_t k = 0; k < buckets; ++k) {
+    for (size_t k = 0; k < buckets; k++) {
       first_slot_[k] = static_cast<uint32_t>(share_sum * static_cast<double>(slots));
       double chance = choose;
       double share = choose;
-      for (size_t factor = 0; factor < nesting; ++factor) {
+      for (size_t factor = 0; factor < nesting; factor++) {
         chance *= factor < k ? 0.2 : 0.8;
         share *= factor < k ? 0.8 : 0.2;
       }
@@ -56,7 +56,7 @@ class SlotPicker {
   size_t pick(bench::Random& random) const {
     const uint32_t chance = static_cast<uint32_t>(random.next());
     size_t k = 0;
-    while (chance > chance_limit_[k]) ++k;
+    while (chance > chance_limit_[k]) k++;
     // A bucket that is empty, as with very few slots, lends its first neighbour's slot.
     const uint32_t width = first_slot_[k + 1] - first_slot_[k];
     const size_t slot = first_slot_[k] + random.below(width == 0 ? 1 : width);
@@ -95,7 +95,7 @@ struct AllocTest {
 
   static void empty(Slot& slot) {
     uint64_t sum = 0;
-    for (uint32_t at = 0; at < slot.bytes; ++at) sum += slot.block[at];
+    for (uint32_t at = 0; at < slot.bytes; at++) sum += slot.block[at];
     if (sum != uint64_t{slot.tag} * slot.bytes) {
       bench::leave(bench::exit_wrong_data, "a block holds other bytes than were written");
     }
@@ -110,14 +110,14 @@ struct AllocTest {
     int64_t live = 0;
     int64_t done = 0;
     gate.wait();
-    for (size_t at = 0; at < slots_per_thread; ++at) {
+    for (size_t at = 0; at < slots_per_thread; at++) {
       own[at].block = nullptr;
       if ((random.next() & 1) == 0) continue;
       fill(own[at], random);
       live += own[at].bytes;
-      ++done;
+      done++;
     }
-    for (size_t step = 0; step < steps_per_thread; ++step) {
+    for (size_t step = 0; step < steps_per_thread; step++) {
       Slot& slot = own[picker.pick(random)];
       if (slot.block == nullptr) {
         fill(slot, random);
@@ -129,10 +129,10 @@ struct AllocTest {
       if (step % steps_per_sample == 0) peak.sample(thread, threads, live);
     }
     done += static_cast<int64_t>(steps_per_thread);
-    for (size_t at = 0; at < slots_per_thread; ++at) {
+    for (size_t at = 0; at < slots_per_thread; at++) {
       if (own[at].block == nullptr) continue;
       empty(own[at]);
-      ++done;
+      done++;
     }
     ops[thread].set(done);
   }
@@ -155,7 +155,7 @@ int main(int argc, char** argv) {
   if (work.exponent < 4 || work.exponent > 30) {
     bench::leave(bench::exit_wrong_arguments, "--exponent must be in 4..30");
   }
-  for (size_t thread = 0; thread < work.threads; ++thread) {
+  for (size_t thread = 0; thread < work.threads; thread++) {
     work.slots[thread] = bench::take_array<Slot>(work.slots_per_thread);
   }
 
@@ -165,7 +165,7 @@ int main(int argc, char** argv) {
   const double elapsed_s = bench::now_s() - start_s;
 
   uint64_t ops = 0;
-  for (size_t thread = 0; thread < work.threads; ++thread)
+  for (size_t thread = 0; thread < work.threads; thread++)
     ops += static_cast<uint64_t>(work.ops[thread].get());
   const uint64_t tables = work.threads * work.slots_per_thread * sizeof(Slot);
   bench::Result result("B6 alloc-test", work.threads, elapsed_s, "s", false, ops, elapsed_s);

@@ -35,10 +35,10 @@ struct Sh6 {
     gate.wait();
     bench::KeptFifth buffer(slots);
     uint64_t identity = uint64_t{thread} << 40;
-    for (size_t round = 0; round < rounds; ++round) {
+    for (size_t round = 0; round < rounds; round++) {
       for (size_t base = 1; base < base_end; base = base * 3 / 2 + 1) {
         for (size_t bytes = base; bytes > 0; bytes /= 2) {
-          for (size_t left = run_length(bytes); left > 0; --left)
+          for (size_t left = run_length(bytes); left > 0; left--)
             buffer.add(bytes, bench::tag_of(++identity));
         }
       }
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
 
   uint64_t blocks = 0;
   uint64_t peak = 0;
-  for (size_t thread = 0; thread < threads; ++thread) {
+  for (size_t thread = 0; thread < threads; thread++) {
     blocks += static_cast<uint64_t>(work.blocks[thread].get());
     peak += static_cast<uint64_t>(work.peak_bytes[thread].get());
   }

@@ -45,7 +45,7 @@ struct Sh8 {
   bench::StartGate gate;
 
   void supply() const {
-    for (size_t at = 0; at < foreign_count; ++at) {
+    for (size_t at = 0; at < foreign_count; at++) {
       void* block = bench::take(sizeof(void*));
       const Foreign* address = &foreign[at];
       std::memcpy(block, &address, sizeof address);
@@ -78,17 +78,17 @@ struct Sh8 {
     uint64_t identity = uint64_t{thread} << 40;
     const size_t foreign_end = foreign_count / threads;
     size_t foreign_done = 0;
-    for (size_t iteration = 0; iteration < iterations; ++iteration) {
+    for (size_t iteration = 0; iteration < iterations; iteration++) {
       while (foreign_done < foreign_end && try_free_foreign(foreign_index(thread, foreign_done)))
-        ++foreign_done;
+        foreign_done++;
       const Entry& entry = histogram[iteration % histogram_count];
-      for (uint32_t left = entry.count; left > 0; --left)
+      for (uint32_t left = entry.count; left > 0; left--)
         buffer.add(entry.bytes, bench::tag_of(++identity));
     }
     buffer.free_all();
     while (foreign_done < foreign_end) {
       if (try_free_foreign(foreign_index(thread, foreign_done))) {
-        ++foreign_done;
+        foreign_done++;
       } else {
         sched_yield();
       }
@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   const size_t squared = threads * threads;
   work.foreign_count = bench::scaled(iterations * foreign_per_iteration / squared, 1) * squared;
   work.foreign = bench::take_array<Foreign>(work.foreign_count);
-  for (size_t at = 0; at < work.foreign_count; ++at) new (&work.foreign[at]) Foreign(nullptr);
+  for (size_t at = 0; at < work.foreign_count; at++) new (&work.foreign[at]) Foreign(nullptr);
 
   bench::Team<Sh8> team(threads, work);
   const double start_s = work.gate.open(threads);
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
 
   uint64_t blocks = work.foreign_count;
   uint64_t peak = work.foreign_count * sizeof(Foreign);  // foreign blocks themselves come and go
-  for (size_t thread = 0; thread < threads; ++thread) {
+  for (size_t thread = 0; thread < threads; thread++) {
     blocks += static_cast<uint64_t>(work.blocks[thread].get());
     peak += static_cast<uint64_t>(work.peak_bytes[thread].get());
   }

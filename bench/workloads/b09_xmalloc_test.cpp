@@ -48,7 +48,7 @@ class BatchStack {
     if (is_taken) {
       batch->next = top_;
       top_ = batch;
-      ++count_;
+      count_++;
       live_bytes_ += batch->bytes;
       if (live_bytes_ > live_bytes_peak_) live_bytes_peak_ = live_bytes_;
       pthread_cond_signal(&has_batch_);
@@ -82,7 +82,7 @@ class BatchStack {
     Batch* batch = top_;
     if (batch != nullptr) {
       top_ = batch->next;
-      --count_;
+      count_--;
     }
     return batch;
   }
@@ -119,7 +119,7 @@ struct XmallocTest {
     auto* batch = static_cast<Batch*>(bench::take(sizeof(Batch)));
     batch->tag = tag;
     batch->bytes = sizeof(Batch);
-    for (size_t index = 0; index < blocks_per_batch; ++index) {
+    for (size_t index = 0; index < blocks_per_batch; index++) {
       const size_t bytes = size_of(tag, index);
       void* block = bench::take(bytes);
       std::memset(block, fill_of(tag), touched(bytes));
@@ -132,7 +132,7 @@ struct XmallocTest {
   }
 
   void free_batch(Batch* batch) {
-    for (size_t index = 0; index < blocks_per_batch; ++index) {
+    for (size_t index = 0; index < blocks_per_batch; index++) {
       const auto* block = static_cast<const unsigned char*>(batch->blocks[index]);
       const size_t bytes = size_of(batch->tag, index);
       const Label label{batch->tag ^ static_cast<uint32_t>(index)};
@@ -205,7 +205,7 @@ int main(int argc, char** argv) {
   const double elapsed_s = bench::now_s() - start_s;
 
   uint64_t freed = 0;
-  for (size_t thread = 0; thread < 2 * work.pairs; ++thread) {
+  for (size_t thread = 0; thread < 2 * work.pairs; thread++) {
     freed += static_cast<uint64_t>(work.freed[thread].get());
   }
   while (Batch* batch = work.stack.take_top()) work.free_batch(batch);

@@ -33,9 +33,9 @@ struct CacheLines {
   // Threads write different values at the same time, so that a shared byte is noticed.
   unsigned char write_and_read(volatile unsigned char* bytes, size_t times, size_t thread) const {
     unsigned char value = 0;
-    for (size_t repetition = 0; repetition < times; ++repetition) {
+    for (size_t repetition = 0; repetition < times; repetition++) {
       value = static_cast<unsigned char>(repetition * 2 + thread);
-      for (size_t at = 0; at < object_bytes; ++at) {
+      for (size_t at = 0; at < object_bytes; at++) {
         bytes[at] = value;
         if (bytes[at] != value) refuse();
       }
@@ -48,8 +48,8 @@ struct CacheLines {
   // that costs a time slice, which becomes the figure.
   void look_again(volatile unsigned char* bytes, unsigned char value) const {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    for (size_t look = 0; look < looks_after_fence; ++look) {
-      for (size_t at = 0; at < object_bytes; ++at) {
+    for (size_t look = 0; look < looks_after_fence; look++) {
+      for (size_t at = 0; at < object_bytes; at++) {
         if (bytes[at] != value) refuse();
       }
     }
@@ -58,7 +58,7 @@ struct CacheLines {
   void operator()(size_t thread) {
     gate.wait();
     if (handed[thread] != nullptr) bench::give(handed[thread]);
-    for (size_t iteration = 0; iteration < iterations; ++iteration) {
+    for (size_t iteration = 0; iteration < iterations; iteration++) {
       void* object = bench::take(object_bytes);
       auto* bytes = static_cast<volatile unsigned char*>(object);
       for (size_t left = repetitions; left > 0;) {
@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
   if (!is_scratch && std::strcmp(mode, "thrash") != 0) {
     bench::leave(bench::exit_wrong_arguments, "--mode must be scratch or thrash");
   }
-  for (size_t thread = 0; thread < work.threads; ++thread) {
+  for (size_t thread = 0; thread < work.threads; thread++) {
     work.handed[thread] = is_scratch ? bench::take(work.object_bytes) : nullptr;
   }
 

@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   uint64_t live = 0;
   uint64_t live_peak = 0;
   const double start_s = bench::now_s();
-  for (size_t step = 0; step < steps; ++step) {
+  for (size_t step = 0; step < steps; step++) {
     bench::FilledBlock& slot = slots[random.below(slots_used)];
     bench::FilledBlock old = slot;
     slot.make(min + random.below(max - min + 1), static_cast<unsigned char>(random.below(256)),
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     old.release(touch);
   }
   const double elapsed_s = bench::now_s() - start_s;
-  for (size_t at = 0; at < slots_used; ++at) slots[at].release(touch);
+  for (size_t at = 0; at < slots_used; at++) slots[at].release(touch);
 
   bench::Result result("B11 malloc-large", 1, elapsed_s * 1e6 / static_cast<double>(steps),
                        "us/block", false, 2 * steps, elapsed_s);

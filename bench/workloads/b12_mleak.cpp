@@ -24,7 +24,7 @@ struct Mleak {
 
   static void release(uint64_t* block, size_t slot) {
     if (block == nullptr) return;
-    for (size_t at = 0; at < words; ++at) {
+    for (size_t at = 0; at < words; at++) {
       if (block[at] == bench::tag_of(slot) + at) continue;
       bench::leave(bench::exit_wrong_data, "a word lost its value: blocks overlap");
     }
@@ -35,7 +35,7 @@ struct Mleak {
     bench::Random random((round << 10) + thread);
     const size_t slot = random.below(slots);
     auto* block = static_cast<uint64_t*>(bench::take_zeroed(words * sizeof(uint64_t)));
-    for (size_t at = 0; at < words; ++at) {
+    for (size_t at = 0; at < words; at++) {
       if (block[at] != 0) bench::leave(bench::exit_wrong_data, "a zeroed block is not zero");
       block[at] = bench::tag_of(slot) + at;
     }
@@ -58,14 +58,14 @@ int main(int argc, char** argv) {
 
   long rss_early_kib = 0;
   const double start_s = bench::now_s();
-  for (work.round = 0; work.round < rounds_count; ++work.round) {
+  for (work.round = 0; work.round < rounds_count; work.round++) {
     if (work.round == rounds_count / 10) rss_early_kib = bench::rss_now_kib();
     bench::Team<Mleak> team(threads, work);
     team.join();
   }
   const double elapsed_s = bench::now_s() - start_s;
   const double growth_kib = static_cast<double>(bench::rss_now_kib() - rss_early_kib);
-  for (size_t slot = 0; slot < slots; ++slot) Mleak::release(work.table[slot].load(), slot);
+  for (size_t slot = 0; slot < slots; slot++) Mleak::release(work.table[slot].load(), slot);
 
   const double started = static_cast<double>(threads * rounds_count);
   bench::Result result("B12 mleak", threads, started / elapsed_s, "threads/s", true,

@@ -34,9 +34,9 @@ void* blocks[batch_max];
 double time_batches(Setting& setting, size_t batch) {
   const size_t rounds = setting.ops / batch == 0 ? 1 : setting.ops / batch;
   const double start_s = bench::now_s();
-  for (size_t round = 0; round < rounds; ++round) {
-    for (size_t at = 0; at < batch; ++at) blocks[at] = bench::take(setting.block_bytes);
-    for (size_t at = 0; at < batch; ++at) bench::give(blocks[at]);
+  for (size_t round = 0; round < rounds; round++) {
+    for (size_t at = 0; at < batch; at++) blocks[at] = bench::take(setting.block_bytes);
+    for (size_t at = 0; at < batch; at++) bench::give(blocks[at]);
   }
   const double elapsed_s = bench::now_s() - start_s;
   const uint64_t pairs = static_cast<uint64_t>(rounds) * batch;
@@ -46,12 +46,12 @@ double time_batches(Setting& setting, size_t batch) {
 }
 
 void warm_up_and_check(const Setting& setting) {
-  for (size_t round = 0; round < 16; ++round) {
-    for (size_t at = 0; at < batch_max; ++at) {
+  for (size_t round = 0; round < 16; round++) {
+    for (size_t at = 0; at < batch_max; at++) {
       blocks[at] = bench::take(setting.block_bytes);
       bench::stamp(blocks[at], setting.block_bytes, bench::tag_of(at));
     }
-    for (size_t at = 0; at < batch_max; ++at) {
+    for (size_t at = 0; at < batch_max; at++) {
       bench::check_stamp(blocks[at], setting.block_bytes, bench::tag_of(at));
       bench::give(blocks[at]);
     }
@@ -70,7 +70,7 @@ struct SecondThread {
 
   void operator()(size_t) {
     warm_up_and_check(*setting);
-    for (size_t at = 0; at < batch_sizes_count; ++at) {
+    for (size_t at = 0; at < batch_sizes_count; at++) {
       figures->thread[at] = time_batches(*setting, batch_sizes[at]);
     }
   }
@@ -89,13 +89,13 @@ int main(int argc, char** argv) {
 
   Figures figures{};
   warm_up_and_check(setting);
-  for (size_t at = 0; at < batch_sizes_count; ++at) {
+  for (size_t at = 0; at < batch_sizes_count; at++) {
     figures.main_single[at] = time_batches(setting, batch_sizes[at]);
   }
   SecondThread second{&setting, &figures};
   bench::Team<SecondThread> team(1, second);
   team.join();
-  for (size_t at = 0; at < batch_sizes_count; ++at) {
+  for (size_t at = 0; at < batch_sizes_count; at++) {
     figures.main_multi[at] = time_batches(setting, batch_sizes[at]);
   }
 
@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
                 {"main_arena_mt_allocs", figures.main_multi},
                 {"thread_arena__allocs", figures.thread}};
   for (const auto& group : groups) {
-    for (size_t at = 0; at < batch_sizes_count; ++at) {
+    for (size_t at = 0; at < batch_sizes_count; at++) {
       char key[64];
       std::snprintf(key, sizeof key, "%s_%04zu_time", group.prefix, batch_sizes[at]);
       result.number(key, group.values[at]);

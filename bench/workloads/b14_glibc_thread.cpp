@@ -41,19 +41,19 @@ struct GlibcThread {
 
   void operator()(size_t thread) {
     auto* slots = bench::take_array<bench::Slot>(slots_per_thread);
-    for (size_t at = 0; at < slots_per_thread; ++at) slots[at] = {nullptr, 0, 0};
+    for (size_t at = 0; at < slots_per_thread; at++) slots[at] = {nullptr, 0, 0};
     int64_t live = 0;
     uint64_t step = 0;
     size_t size_at = 0;
     gate.wait();
-    for (; !shared_is_stopped.load(std::memory_order_relaxed); ++step) {
+    for (; !shared_is_stopped.load(std::memory_order_relaxed); step++) {
       bench::Slot& slot = slots[order[step % order_count]];
       live += static_cast<int64_t>(sizes[size_at]) - slot.bytes;
       slot.empty();
       slot.fill(sizes[size_at], bench::tag_of((uint64_t{thread} << 40) + step));
       if (++size_at == sizes_count) size_at = 0;
     }
-    for (size_t at = 0; at < slots_per_thread; ++at) slots[at].empty();
+    for (size_t at = 0; at < slots_per_thread; at++) slots[at].empty();
     bench::give(slots);
     steps[thread].set(static_cast<int64_t>(step));
     live_bytes[thread].set(live);
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
 
   uint64_t steps = 0;
   uint64_t live = work.threads * slots_per_thread * sizeof(bench::Slot);
-  for (size_t thread = 0; thread < work.threads; ++thread) {
+  for (size_t thread = 0; thread < work.threads; thread++) {
     steps += static_cast<uint64_t>(work.steps[thread].get());
     live += static_cast<uint64_t>(work.live_bytes[thread].get());
   }

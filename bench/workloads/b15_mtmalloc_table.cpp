@@ -32,7 +32,7 @@ struct Pairs {
   void fill_and_check(size_t thread) const {
     bench::Slot slots[checked_blocks];
     bench::Random random(seed + thread);
-    for (size_t round = 0; round < checked_rounds; ++round) {
+    for (size_t round = 0; round < checked_rounds; round++) {
       for (bench::Slot& slot : slots) {
         const size_t limit = round % 2 == 0 ? size_max : 1024;
         slot.fill(random.below(limit + 1), bench::tag_of(random.next()));
@@ -45,7 +45,7 @@ struct Pairs {
     if (thread < checking_threads) fill_and_check(thread);
     bench::Random random(seed);
     gate.wait();
-    for (size_t left = pairs_per_thread; left > 0; --left)
+    for (size_t left = pairs_per_thread; left > 0; left--)
       bench::give(bench::take(random.below(size_max + 1)));
   }
 };
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   double ns[columns_max];
   double elapsed_s = 0;
   double ns_sum = 0;
-  for (size_t column = 0; column < columns; ++column) {
+  for (size_t column = 0; column < columns; column++) {
     const size_t busy = counts[column] < cores ? counts[column] : cores;
     const double seconds = run(counts[column], size_max, pairs);
     ns[column] = seconds * 1e9 * static_cast<double>(busy) / pairs;
@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
   const size_t threads_most = counts[columns - 1];
   bench::Result result("B15 mtmalloc table", threads_most, ns_sum / static_cast<double>(columns),
                        "ns/pair", false, static_cast<uint64_t>(2 * pairs) * columns, elapsed_s);
-  for (size_t column = 0; column < columns; ++column) {
+  for (size_t column = 0; column < columns; column++) {
     char key[16];
     std::snprintf(key, sizeof key, "ns_t%02zu", counts[column]);
     result.number(key, ns[column]);

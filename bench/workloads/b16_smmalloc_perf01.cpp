@@ -36,11 +36,11 @@ struct Perf01 {
   void fill_and_check(Blocks& blocks, size_t thread) {
     const auto tag_at = [thread](size_t at) { return bench::tag_of((thread << 32) + at); };
     void** own = slots[thread];
-    for (size_t at = 0; at < slots_per_thread; ++at) {
+    for (size_t at = 0; at < slots_per_thread; at++) {
       own[at] = blocks.take(sizes[at]);
       bench::stamp(own[at], sizes[at], tag_at(at));
     }
-    for (size_t at = 0; at < slots_per_thread; ++at) {
+    for (size_t at = 0; at < slots_per_thread; at++) {
       bench::check_stamp(own[at], sizes[at], tag_at(at));
       blocks.give(own[at]);
     }
@@ -55,14 +55,14 @@ struct Perf01 {
     gate.wait();
     const double start_s = bench::now_s();
     size_t size_at = 0;
-    for (size_t at = 0; at < slots_per_thread; ++at) own[at] = blocks.take(sizes[size_at++]);
-    for (size_t round = 0; round < rounds; ++round) {
-      for (size_t at = 0; at < slots_per_thread; ++at) {
+    for (size_t at = 0; at < slots_per_thread; at++) own[at] = blocks.take(sizes[size_at++]);
+    for (size_t round = 0; round < rounds; round++) {
+      for (size_t at = 0; at < slots_per_thread; at++) {
         blocks.give(own[at]);
         own[at] = blocks.take(sizes[size_at++ % sizes_count]);
       }
     }
-    for (size_t at = 0; at < slots_per_thread; ++at) blocks.give(own[at]);
+    for (size_t at = 0; at < slots_per_thread; at++) blocks.give(own[at]);
     seconds[thread] = bench::now_s() - start_s;
   }
 };
@@ -80,7 +80,7 @@ int main(int argc, char** argv) {
   arguments.finish();
   bench::Random random(1306);
   for (unsigned char& size : work.sizes) size = static_cast<unsigned char>(16 + random.below(64));
-  for (size_t thread = 0; thread < threads; ++thread)
+  for (size_t thread = 0; thread < threads; thread++)
     work.slots[thread] = bench::take_array<void*>(slots_per_thread);
 
   bench::Team<Perf01> team(threads, work);
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   double slowest = 0;
   double fastest = 0;
   double sum = 0;
-  for (size_t thread = 0; thread < threads; ++thread) {
+  for (size_t thread = 0; thread < threads; thread++) {
     const double ops_per_s = ops_each / work.seconds[thread];
     if (thread == 0 || ops_per_s < slowest) slowest = ops_per_s;
     if (ops_per_s > fastest) fastest = ops_per_s;
@@ -106,7 +106,7 @@ int main(int argc, char** argv) {
   result.number("thread_ops_per_s_max", fastest);
   result.number("thread_ops_per_s_mean", sum / static_cast<double>(threads));
   uint64_t live = 0;
-  for (size_t at = 0; at < slots_per_thread; ++at) live += work.sizes[at] + sizeof(void*);
+  for (size_t at = 0; at < slots_per_thread; at++) live += work.sizes[at] + sizeof(void*);
   result.count("peak_requested_bytes", live * threads);
   bench::add_bounded_counts(work.memory, result);
   result.print();

@@ -76,7 +76,7 @@ struct Perf02 {
     if (threads != 1) gate.wait();
     for (double& part_ns : ns[thread]) {
       const double start_s = bench::now_s();
-      for (size_t left = ops_per_part; left > 0; --left) {
+      for (size_t left = ops_per_part; left > 0; left--) {
         const uint64_t draw = random.next();
         ring.push(blocks, size_min + ((draw >> 32) * sizes >> 32), static_cast<uint32_t>(draw));
         ring.pop(blocks);
@@ -85,7 +85,7 @@ struct Perf02 {
       seconds[thread] += part_s;
       part_ns = part_s * 1e9 / static_cast<double>(ops_per_part);
     }
-    for (size_t left = window; left > 0; --left) ring.pop(blocks);
+    for (size_t left = window; left > 0; left--) ring.pop(blocks);
   }
 };
 
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
   double mean = 0;
   double variance = 0;
   const size_t samples = parts * work.threads;
-  for (size_t thread = 0; thread < work.threads; ++thread) {
+  for (size_t thread = 0; thread < work.threads; thread++) {
     for (const double part_ns : work.ns[thread]) mean += part_ns / static_cast<double>(samples);
   }
   for (const double part_ns : work.ns[0])

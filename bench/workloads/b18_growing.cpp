@@ -37,7 +37,7 @@ struct Growing {
       first.empty();
     }
     const size_t own = (pairs - thread + threads - 1) / threads;
-    for (size_t left = own; left > 0; --left) kept[thread + (left - 1) * threads].empty();
+    for (size_t left = own; left > 0; left--) kept[thread + (left - 1) * threads].empty();
   }
 };
 
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   work.kept = bench::take_array<bench::Slot>(work.pairs);
 
   double elapsed_s = 0;
-  for (size_t round = 0; round < rounds; ++round) {
+  for (size_t round = 0; round < rounds; round++) {
     bench::StartGate gate;
     work.gate = &gate;
     bench::Team<Growing> team(work.threads, work);
@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
   bench::give(work.kept);
 
   uint64_t live = work.pairs * sizeof(bench::Slot);
-  for (size_t pair = 0; pair < work.pairs; ++pair) live += pair * work.step * bytes_per_index;
+  for (size_t pair = 0; pair < work.pairs; pair++) live += pair * work.step * bytes_per_index;
   const uint64_t ops = 4 * work.pairs * rounds;
   bench::Result result("B18 growing", work.threads, elapsed_s * 1e3 / static_cast<double>(rounds),
                        "ms/round", false, ops, elapsed_s);

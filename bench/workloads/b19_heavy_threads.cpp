@@ -34,20 +34,20 @@ struct HeavyThreads {
 
   void walk() {
     uint64_t ops = 0;
-    for (size_t slot = 0; slot < slots; ++slot) {
+    for (size_t slot = 0; slot < slots; slot++) {
       void* block = table[slot].exchange(nullptr, std::memory_order_acq_rel);
       if (block != nullptr) {
         release(block, slot);
-        ++ops;
+        ops++;
         continue;
       }
       block = bench::take(bytes_of(slot));
       bench::stamp(block, bytes_of(slot), bench::tag_of(slot));
       void* expected = nullptr;
-      ++ops;
+      ops++;
       if (table[slot].compare_exchange_strong(expected, block, std::memory_order_acq_rel)) continue;
       release(block, slot);
-      ++ops;
+      ops++;
     }
     shared_ops.fetch_add(ops, std::memory_order_relaxed);
   }
@@ -89,11 +89,11 @@ int main(int argc, char** argv) {
   pthread_attr_setstacksize(&work.detached, stack_bytes);
 
   const double start_s = bench::now_s();
-  for (size_t chain = 0; chain < chains; ++chain) start_thread(successors);
+  for (size_t chain = 0; chain < chains; chain++) start_thread(successors);
   while (work.shared_chains_ended.load(std::memory_order_acquire) < chains) bench::sleep_s(0.0005);
   const double elapsed_s = bench::now_s() - start_s;
   uint64_t live_bytes = 0;
-  for (size_t slot = 0; slot < slots; ++slot) {
+  for (size_t slot = 0; slot < slots; slot++) {
     void* block = work.table[slot].load();
     if (block != nullptr) HeavyThreads::release(block, slot);
     live_bytes += HeavyThreads::bytes_of(slot);

@@ -41,7 +41,7 @@ using List = std::list<uint32_t, PlainMalloc<uint32_t>>;
 void check(const List& list, size_t count, uint32_t first) {
   auto at = list.begin();
   bool is_intact = list.size() == count;
-  for (size_t index = 0; is_intact && index < count; ++index, ++at)
+  for (size_t index = 0; is_intact && index < count; index++, at++)
     is_intact = at != list.end() && *at == first + index;
   if (!is_intact || at != list.end()) {
     bench::leave(bench::exit_wrong_data, "a list lost its numbers: nodes overlap");
@@ -49,7 +49,7 @@ void check(const List& list, size_t count, uint32_t first) {
 }
 
 void fill(List& list, size_t count, uint32_t first) {
-  for (size_t index = 0; index < count; ++index)
+  for (size_t index = 0; index < count; index++)
     list.push_back(static_cast<uint32_t>(first + index));
 }
 
@@ -60,7 +60,7 @@ struct ShortLists {
   void operator()(size_t thread) {
     bench::Random random(thread);
     gate.wait();
-    for (size_t round = 0; round < rounds; ++round) {
+    for (size_t round = 0; round < rounds; round++) {
       const uint32_t first = static_cast<uint32_t>(random.next());
       List list;
       fill(list, short_list, first);
@@ -81,7 +81,7 @@ struct Owners {
 
   void operator()(size_t thread) {
     gate.wait();
-    for (size_t round = 0; round < rounds; ++round) {
+    for (size_t round = 0; round < rounds; round++) {
       const uint32_t first = static_cast<uint32_t>(round * 17);
       if (thread == 0) fill(list, length, first);
       pthread_barrier_wait(&handed_over);

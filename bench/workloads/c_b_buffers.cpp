@@ -83,7 +83,7 @@ Totals run_loop(size_t threads, double mib_written) {
   team.join();
   Totals totals{};
   totals.elapsed_s = bench::now_s() - start_s;
-  for (size_t thread = 0; thread < threads; ++thread) {
+  for (size_t thread = 0; thread < threads; thread++) {
     totals.ops += 2 * static_cast<uint64_t>(work.steps[thread].get());
     totals.live_peak += static_cast<uint64_t>(work.live_peak[thread].get());
   }
@@ -97,7 +97,7 @@ Totals run_sweep(double mib_per_size) {
   Totals totals{};
   totals.unit = "ratio";
   double cost_before = 0;
-  for (size_t at = 0; at < sweep_sizes; ++at) {
+  for (size_t at = 0; at < sweep_sizes; at++) {
     const double share = static_cast<double>(at) / (sweep_sizes - 1);
     const size_t bytes =
         static_cast<size_t>(sweep_bytes_min * std::pow(sweep_bytes_max / sweep_bytes_min, share));
@@ -106,7 +106,7 @@ Totals run_sweep(double mib_per_size) {
     bench::FilledBlock buffer;
     held.make(bytes, 0x5A, whole);
     double start_s = 0;
-    for (size_t turn = 0; turn <= turns; ++turn) {
+    for (size_t turn = 0; turn <= turns; turn++) {
       if (turn == 1) start_s = bench::now_s();
       buffer.make(bytes, static_cast<unsigned char>(turn), whole);
       buffer.release(whole);

@@ -34,25 +34,25 @@ class Array {
   // Writes the first new number, the last one, and one in each page between.
   void grow_to(size_t count, Totals& totals) {
     auto* moved = static_cast<uint64_t*>(bench::resize(numbers_, count * sizeof(uint64_t)));
-    ++totals.resizes;
+    totals.resizes++;
     if (count_ > 0) check_at(moved, count_ - 1);
-    if (moved != numbers_) ++totals.moves;
+    if (moved != numbers_) totals.moves++;
     numbers_ = moved;
     for (size_t at = count_; at < count; at = next_written(at, count)) numbers_[at] = value_at(at);
     grown_from_[growths_ % growths_kept] = count_;
-    ++growths_;
+    growths_++;
     count_ = count;
   }
 
   // All numbers: each of them must have been written, that is the array grew one by one.
   void check_all() const {
-    for (size_t at = 0; at < count_; ++at) check(at);
+    for (size_t at = 0; at < count_; at++) check(at);
   }
 
   // The numbers written in the last growths.
   void check_growths() const {
     size_t end = count_;
-    for (size_t back = 1; back <= growths_ && back <= growths_kept; ++back) {
+    for (size_t back = 1; back <= growths_ && back <= growths_kept; back++) {
       const size_t first = grown_from_[(growths_ - back) % growths_kept];
       for (size_t at = first; at < end; at = next_written(at, end)) check(at);
       end = first;
@@ -94,16 +94,16 @@ class Array {
 
 void note_peak(Totals& totals, const Array* both) {
   uint64_t bytes = 0;
-  for (size_t at = 0; at < arrays; ++at) bytes += both[at].count() * sizeof(uint64_t);
+  for (size_t at = 0; at < arrays; at++) bytes += both[at].count() * sizeof(uint64_t);
   if (bytes > totals.bytes_peak) totals.bytes_peak = bytes;
 }
 
 void grow_by_one(Array* both, size_t numbers, Totals& totals) {
-  for (size_t count = 1; count <= numbers; ++count) {
-    for (size_t at = 0; at < arrays; ++at) both[at].grow_to(count, totals);
+  for (size_t count = 1; count <= numbers; count++) {
+    for (size_t at = 0; at < arrays; at++) both[at].grow_to(count, totals);
   }
   note_peak(totals, both);
-  for (size_t at = 0; at < arrays; ++at) {
+  for (size_t at = 0; at < arrays; at++) {
     both[at].check_all();
     both[at].release();
   }
@@ -111,10 +111,10 @@ void grow_by_one(Array* both, size_t numbers, Totals& totals) {
 
 void grow_by_half(Array* both, size_t numbers, Totals& totals) {
   for (size_t count = half_numbers_first; count < numbers * 3 / 2; count = count * 3 / 2) {
-    for (size_t at = 0; at < arrays; ++at) both[at].grow_to(count, totals);
+    for (size_t at = 0; at < arrays; at++) both[at].grow_to(count, totals);
   }
   note_peak(totals, both);
-  for (size_t at = 0; at < arrays; ++at) {
+  for (size_t at = 0; at < arrays; at++) {
     both[at].check_growths();
     both[at].release();
   }
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
   Totals totals;
   Array both[arrays] = {Array(1), Array(2)};
   const double start_s = bench::now_s();
-  for (size_t round = 0; round < rounds; ++round) {
+  for (size_t round = 0; round < rounds; round++) {
     if (is_add8) {
       grow_by_one(both, numbers, totals);
     } else {

@@ -42,20 +42,20 @@ struct Aligned {
   void operator()(size_t thread) {
     bench::Random random(thread + 5);
     auto* slots = bench::take_array<bench::Slot>(slots_per_thread);
-    for (size_t at = 0; at < slots_per_thread; ++at) fill(slots[at], random);
+    for (size_t at = 0; at < slots_per_thread; at++) fill(slots[at], random);
     gate.wait();
-    for (size_t step = 0; step < steps_per_thread; ++step) {
+    for (size_t step = 0; step < steps_per_thread; step++) {
       bench::Slot& slot = slots[random.below(slots_per_thread)];
       slot.empty();
       fill(slot, random);
     }
     int64_t live = slots_per_thread * sizeof(bench::Slot);
-    for (size_t at = 0; at < slots_per_thread; ++at) live += slots[at].bytes;
+    for (size_t at = 0; at < slots_per_thread; at++) live += slots[at].bytes;
     live_bytes[thread].set(live);
     pthread_barrier_wait(&all_done);
     if (thread == 0) rss_kib = bench::rss_now_kib();
     pthread_barrier_wait(&all_done);
-    for (size_t at = 0; at < slots_per_thread; ++at) slots[at].empty();
+    for (size_t at = 0; at < slots_per_thread; at++) slots[at].empty();
     bench::give(slots);
   }
 };
@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
   const double elapsed_s = bench::now_s() - start_s;
 
   uint64_t live = 0;
-  for (size_t thread = 0; thread < work.threads; ++thread)
+  for (size_t thread = 0; thread < work.threads; thread++)
     live += static_cast<uint64_t>(work.live_bytes[thread].get());
   const double pairs = static_cast<double>(work.steps_per_thread);
   bench::Result result("Ce aligned", work.threads, elapsed_s * 1e9 / pairs, "ns/pair", false,

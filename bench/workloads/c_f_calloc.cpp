@@ -55,18 +55,18 @@ struct Calloc {
     bench::Random random(thread + 9);
     auto* slots = bench::take_array<bench::Slot>(slots_count);
     int64_t live = static_cast<int64_t>(slots_count * sizeof(bench::Slot));
-    for (size_t at = 0; at < slots_count; ++at) {
+    for (size_t at = 0; at < slots_count; at++) {
       fill(slots[at], random);
       live += slots[at].bytes;
     }
     live_bytes[thread].set(live);
     gate.wait();
-    for (size_t step = 0; step < steps_per_thread; ++step) {
+    for (size_t step = 0; step < steps_per_thread; step++) {
       bench::Slot& slot = slots[random.below(slots_count)];
       slot.empty();
       fill(slot, random);
     }
-    for (size_t at = 0; at < slots_count; ++at) slots[at].empty();
+    for (size_t at = 0; at < slots_count; at++) slots[at].empty();
     bench::give(slots);
   }
 };
@@ -77,7 +77,7 @@ double run_huge(size_t steps) {
   const double start_s = bench::now_s();
   unsigned char* held = nullptr;
   unsigned char held_mark = 0;
-  for (size_t step = 0; step <= steps; ++step) {
+  for (size_t step = 0; step <= steps; step++) {
     // The last turn frees what is held.
     const bool is_last = step == steps;
     auto* block = is_last ? nullptr : static_cast<unsigned char*>(bench::take_zeroed(huge_bytes));
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
     team.join();
     elapsed_s = bench::now_s() - start_s;
     live = 0;
-    for (size_t thread = 0; thread < threads; ++thread)
+    for (size_t thread = 0; thread < threads; thread++)
       live += static_cast<uint64_t>(work.live_bytes[thread].get());
   }
   const char* name = is_huge            ? "Cf calloc huge"

@@ -40,7 +40,7 @@ struct Burst {
     bench::Slot* slots = tables[thread];
     size_t count = 0;
     size_t bytes = 0;
-    for (; bytes < bytes_per_thread && count < slots_per_thread; ++count) {
+    for (; bytes < bytes_per_thread && count < slots_per_thread; count++) {
       const uint64_t draw = random.next();
       slots[count].fill(size_min + (draw >> 40) % (size_max - size_min), bench::tag_of(draw));
       bytes += slots[count].bytes;
@@ -52,12 +52,12 @@ struct Burst {
   void operator()(size_t thread) {
     bench::Random random(thread + 3);
     gate.wait();
-    for (size_t burst = 0; burst < bursts; ++burst) {
+    for (size_t burst = 0; burst < bursts; burst++) {
       const size_t count = fill(thread, random);
       pthread_barrier_wait(&all_met);
       if (thread == 0) rss_peak_kib = bench::rss_now_kib();
       pthread_barrier_wait(&all_met);
-      for (size_t at = 0; at < count; ++at) tables[thread][at].empty();
+      for (size_t at = 0; at < count; at++) tables[thread][at].empty();
       ops[thread].add(static_cast<int64_t>(2 * count));
     }
     sem_post(&burst_done);
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
   arguments.finish();
   // The tables are no part of the burst: static, touched before the base is read.
   work.slots_per_thread = work.bytes_per_thread / ((size_min + size_max) / 2) * 11 / 10 + 64;
-  for (size_t thread = 0; thread < threads; ++thread) {
+  for (size_t thread = 0; thread < threads; thread++) {
     work.tables[thread] = bench::take_array<bench::Slot>(work.slots_per_thread);
     std::memset(static_cast<void*>(work.tables[thread]), 0,
                 work.slots_per_thread * sizeof(bench::Slot));
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
   bench::Team<Burst> team(threads, work);
   const long base_kib = bench::rss_now_kib();
   const double start_s = work.gate.open(threads);
-  for (size_t thread = 0; thread < threads; ++thread) sem_wait(&work.burst_done);
+  for (size_t thread = 0; thread < threads; thread++) sem_wait(&work.burst_done);
   const double elapsed_s = bench::now_s() - start_s;
   const long at_once_kib = bench::rss_now_kib();
   bench::sleep_s(idle_s);
@@ -104,12 +104,12 @@ int main(int argc, char** argv) {
   bench::trim(bench::TrimTime::untimed);
   bench::sleep_s(after_trim_s);
   const long trimmed_kib = bench::rss_now_kib();
-  for (size_t thread = 0; thread < threads; ++thread) sem_post(&work.may_end[thread]);
+  for (size_t thread = 0; thread < threads; thread++) sem_post(&work.may_end[thread]);
   team.join();
 
   uint64_t ops = 0;
   uint64_t live = 0;
-  for (size_t thread = 0; thread < threads; ++thread) {
+  for (size_t thread = 0; thread < threads; thread++) {
     ops += static_cast<uint64_t>(work.ops[thread].get());
     live += static_cast<uint64_t>(work.live_bytes[thread].get());
     live += work.slots_per_thread * sizeof(bench::Slot);

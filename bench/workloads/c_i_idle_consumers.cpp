@@ -42,7 +42,7 @@ void* consume(void* argument) {
   auto* self = static_cast<Consumer*>(argument);
   sem_post(&consumer_is_done);
   sem_wait(&self->may_free);
-  for (size_t at = 0; at < handed.count; ++at) handed.blocks[at].empty();
+  for (size_t at = 0; at < handed.count; at++) handed.blocks[at].empty();
   sem_post(&consumer_is_done);
   sem_wait(&self->may_end);
   return nullptr;
@@ -50,7 +50,7 @@ void* consume(void* argument) {
 
 size_t take_blocks(size_t bytes, bench::Random& random) {
   size_t taken = 0;
-  for (handed.count = 0; taken < bytes && handed.count < blocks_max; ++handed.count) {
+  for (handed.count = 0; taken < bytes && handed.count < blocks_max; handed.count++) {
     const uint64_t draw = random.next();
     bench::Slot& slot = handed.blocks[handed.count];
     slot.fill(size_min + (draw >> 40) % (size_max - size_min), bench::tag_of(draw));
@@ -64,14 +64,14 @@ void start_all(size_t count) {
   pthread_attr_init(&small_stack);
   pthread_attr_setstacksize(&small_stack, stack_bytes);
   sem_init(&consumer_is_done, 0, 0);
-  for (size_t at = 0; at < count; ++at) {
+  for (size_t at = 0; at < count; at++) {
     sem_init(&consumers[at].may_free, 0, 0);
     sem_init(&consumers[at].may_end, 0, 0);
     if (pthread_create(&consumers[at].id, &small_stack, &consume, &consumers[at]) != 0) {
       bench::leave(bench::exit_no_memory, "pthread_create failed");
     }
   }
-  for (size_t at = 0; at < count; ++at) sem_wait(&consumer_is_done);
+  for (size_t at = 0; at < count; at++) sem_wait(&consumer_is_done);
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   uint64_t ops = 0;
   size_t taken_most = 0;
   const double start_s = bench::now_s();
-  for (size_t at = 0; at < count; ++at) {
+  for (size_t at = 0; at < count; at++) {
     const size_t taken = take_blocks(bytes, random);
     if (taken > taken_most) taken_most = taken;
     ops += 2 * handed.count;
@@ -104,8 +104,8 @@ int main(int argc, char** argv) {
   const long at_once_kib = bench::rss_now_kib();
   bench::sleep_s(idle_s);
   const long idle_kib = bench::rss_now_kib();
-  for (size_t at = 0; at < count; ++at) sem_post(&consumers[at].may_end);
-  for (size_t at = 0; at < count; ++at) pthread_join(consumers[at].id, nullptr);
+  for (size_t at = 0; at < count; at++) sem_post(&consumers[at].may_end);
+  for (size_t at = 0; at < count; at++) pthread_join(consumers[at].id, nullptr);
 
   const double per_thread = 1.0 / static_cast<double>(count);
   bench::Result result("Ci idle consumers", count + 1,

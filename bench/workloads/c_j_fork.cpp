@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
   bench::Team<Background> team(threads, work);
   Totals totals;
   const double start_s = bench::now_s();
-  for (size_t at = 0; at < forks; ++at) fork_once(totals);
+  for (size_t at = 0; at < forks; at++) fork_once(totals);
   const double elapsed_s = bench::now_s() - start_s;
   work.shared_is_stopped.store(true, std::memory_order_relaxed);
   team.join();
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
   const double fault_kib = static_cast<double>(sysconf(_SC_PAGESIZE)) / 1024;
   uint64_t asked = 0;
   bench::Random child_random(7);
-  for (size_t at = 0; at < child_blocks; ++at)
+  for (size_t at = 0; at < child_blocks; at++)
     asked += size_min + (child_random.next() >> 40) % (size_max - size_min);
   bench::Result result("Cj fork", threads + 1, totals.whole_s * 1e3 / count, "ms/fork", false,
                        forks * 2 * child_blocks, elapsed_s);

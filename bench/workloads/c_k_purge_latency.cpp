@@ -39,8 +39,8 @@ constexpr size_t small_slots = 1000;
 class Histogram {
  public:
   void add(uint64_t ns) {
-    ++counts_[bucket_of(ns)];
-    ++total_;
+    counts_[bucket_of(ns)]++;
+    total_++;
     if (ns > max_) max_ = ns;
   }
 
@@ -49,7 +49,7 @@ class Histogram {
     const double wanted = share * static_cast<double>(total_);
     uint64_t seen = 0;
     size_t bucket = 0;
-    while (bucket + 1 < buckets && static_cast<double>(seen += counts_[bucket]) < wanted) ++bucket;
+    while (bucket + 1 < buckets && static_cast<double>(seen += counts_[bucket]) < wanted) bucket++;
     return static_cast<double>(end_of(bucket)) / 1e3;
   }
 
@@ -130,17 +130,17 @@ struct PurgeLatency {
   void release_repeatedly() {
     bench::Random random(754);
     bench::sleep_s(quiet_s);
-    for (size_t round = 0; round < rounds; ++round) {
+    for (size_t round = 0; round < rounds; round++) {
       const double begun_s = bench::now_s();
       shared_rounds_begun.store(round + 1, std::memory_order_relaxed);
       size_t count = 0;
       uint64_t taken = 0;
-      for (; taken < bytes && count < large_slots; ++count) {
+      for (; taken < bytes && count < large_slots; count++) {
         large[count].fill(large_min + random.below(large_max - large_min),
                           bench::tag_of(random.next()));
         taken += large[count].bytes;
       }
-      for (size_t at = 0; at < count; ++at) large[at].empty();
+      for (size_t at = 0; at < count; at++) large[at].empty();
       bench::trim(bench::TrimTime::each_round);
       large_blocks += count;
       if (taken > live_peak) live_peak = taken;

@@ -52,10 +52,10 @@ struct Survivors {
   // The sum of twelve uniform numbers less six is normal enough for sizes.
   void make_sizes() {
     bench::Random random(1740);
-    for (size_t phase = 0; phase < means_count; ++phase) {
+    for (size_t phase = 0; phase < means_count; phase++) {
       for (uint32_t& size : sizes[phase]) {
         double normal = -6;
-        for (int term = 0; term < 12; ++term)
+        for (int term = 0; term < 12; term++)
           normal += static_cast<double>(random.below(1u << 20)) / (1 << 20);
         const double drawn = means[phase] * std::exp(spread * normal - spread * spread / 2);
         size = drawn < 1 ? 1 : drawn > size_max ? size_max : static_cast<uint32_t>(drawn);
@@ -81,7 +81,7 @@ class Heap {
       const uint64_t draw = random_.next();
       slots()[count_].fill(sizes[draw % sizes_count], bench::tag_of(draw));
       live_ += slots()[count_++].bytes;
-      ++ops_;
+      ops_++;
     }
     note();
   }
@@ -89,7 +89,7 @@ class Heap {
   // Each block is kept with the chance of kept in of, and moves down to close the gap.
   void drop_all_but(uint32_t kept, uint32_t of) {
     size_t next = 0;
-    for (size_t at = 0; at < count_; ++at) {
+    for (size_t at = 0; at < count_; at++) {
       bench::Slot& slot = slots()[at];
       if (random_.below(of) < kept) {
         slots()[next++] = slot;
@@ -97,7 +97,7 @@ class Heap {
       }
       live_ -= slot.bytes;
       slot.empty();
-      ++ops_;
+      ops_++;
     }
     count_ = next;
     note();
@@ -123,7 +123,7 @@ void Survivors::meet(size_t thread, size_t phase) {
   if (thread == 0) {
     const long rss_kib = bench::rss_now_kib();
     uint64_t live = 0;
-    for (size_t other = 0; other < threads; ++other)
+    for (size_t other = 0; other < threads; other++)
       live += static_cast<uint64_t>(live_bytes[other].get());
     // The table is resident in every phase, and no part of the heap's live blocks.
     ratio_last = static_cast<double>(rss_kib - table_kib) * 1024 / static_cast<double>(live);
@@ -138,7 +138,7 @@ void Survivors::meet(size_t thread, size_t phase) {
 void Survivors::operator()(size_t thread) {
   Heap heap(thread);
   gate.wait();
-  for (size_t phase = 0; phase < phases; ++phase) {
+  for (size_t phase = 0; phase < phases; phase++) {
     heap.run_phase(phase);
     meet(thread, phase);
   }
@@ -167,7 +167,7 @@ int main(int argc, char** argv) {
   work.slots_per_thread = work.bytes_per_thread / mean_bytes_min + 64;
   pthread_barrier_init(&work.all_met, nullptr, static_cast<unsigned>(work.threads));
   const long base_kib = bench::rss_now_kib();
-  for (size_t thread = 0; thread < work.threads; ++thread) {
+  for (size_t thread = 0; thread < work.threads; thread++) {
     work.slots[thread] = bench::take_array<bench::Slot>(work.slots_per_thread);
     std::memset(static_cast<void*>(work.slots[thread]), 0,
                 work.slots_per_thread * sizeof(bench::Slot));
@@ -180,7 +180,7 @@ int main(int argc, char** argv) {
   const double elapsed_s = bench::now_s() - start_s;
 
   uint64_t ops = 0;
-  for (size_t thread = 0; thread < work.threads; ++thread) {
+  for (size_t thread = 0; thread < work.threads; thread++) {
     ops += static_cast<uint64_t>(work.ops[thread].get());
     bench::give(work.slots[thread]);
   }

@@ -29,9 +29,9 @@ class KeptFifth {
 
   void free_all() {
     note_peak();
-    for (size_t at = 0; at < next_; ++at) free_slot(at);
+    for (size_t at = 0; at < next_; at++) free_slot(at);
     // When next_ has not yet come by the kept ones they are still there.
-    for (size_t at = kept_start_; next_ < kept_start_ && at < kept_end_; ++at) free_slot(at);
+    for (size_t at = kept_start_; next_ < kept_start_ && at < kept_end_; at++) free_slot(at);
     give(slots_);
   }
 
@@ -42,7 +42,7 @@ class KeptFifth {
   void free_slot(size_t at) {
     live_bytes_ -= slots_[at].bytes;
     slots_[at].empty();
-    ++freed_;
+    freed_++;
   }
 
   void note_peak() {
@@ -54,8 +54,8 @@ class KeptFifth {
     kept_start_ = kept_end_ == capacity_ ? 0 : kept_end_;
     const size_t room = capacity_ - kept_start_;
     kept_end_ = kept_start_ + (capacity_ / 5 < room ? capacity_ / 5 : room);
-    for (size_t at = 0; at < kept_start_; ++at) free_slot(at);
-    for (size_t at = capacity_; at > kept_end_; --at) free_slot(at - 1);
+    for (size_t at = 0; at < kept_start_; at++) free_slot(at);
+    for (size_t at = capacity_; at > kept_end_; at--) free_slot(at - 1);
     next_ = kept_start_ == 0 ? kept_end_ : 0;
   }
 

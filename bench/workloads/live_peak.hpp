@@ -16,13 +16,13 @@ class LivePeak {
   void sample(size_t thread, size_t threads, int64_t live) {
     live_bytes_[thread].set(live);
     int64_t sum = 0;
-    for (size_t other = 0; other < threads; ++other) sum += live_bytes_[other].get();
+    for (size_t other = 0; other < threads; other++) sum += live_bytes_[other].get();
     if (sum > peak_bytes_[thread].get()) peak_bytes_[thread].set(sum);
   }
   // After the threads have ended.
   uint64_t bytes(size_t threads) const {
     int64_t peak = 0;
-    for (size_t thread = 0; thread < threads; ++thread)
+    for (size_t thread = 0; thread < threads; thread++)
       if (peak_bytes_[thread].get() > peak) peak = peak_bytes_[thread].get();
     return static_cast<uint64_t>(peak);
   }

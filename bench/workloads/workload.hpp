@@ -113,7 +113,7 @@ class Random {
 
 template <class Element>
 void shuffle(Element* elements, size_t count, Random& random) {
-  for (size_t left = count; left > 1; --left) {
+  for (size_t left = count; left > 1; left--) {
     const size_t other = random.below(left);
     const Element kept = elements[left - 1];
     elements[left - 1] = elements[other];
@@ -223,7 +223,7 @@ template <class Body>
 class Team {
  public:
   Team(size_t threads, Body& body) : threads_(threads) {
-    for (size_t index = 0; index < threads_; ++index) {
+    for (size_t index = 0; index < threads_; index++) {
       members_[index] = {&body, index};
       if (pthread_create(&ids_[index], nullptr, &Team::enter, &members_[index]) != 0) {
         leave(exit_no_memory, "pthread_create failed");
@@ -232,7 +232,7 @@ class Team {
   }
 
   void join() {
-    for (size_t index = 0; index < threads_; ++index) pthread_join(ids_[index], nullptr);
+    for (size_t index = 0; index < threads_; index++) pthread_join(ids_[index], nullptr);
   }
 
  private:
@@ -271,7 +271,7 @@ inline bool after_free_is_wanted = false;
 class Arguments {
  public:
   Arguments(int count, char** values) : count_(count), values_(values) {
-    for (int at = 0; at < options_max; ++at) is_known_[at] = false;
+    for (int at = 0; at < options_max; at++) is_known_[at] = false;
     if (count > options_max) leave(exit_wrong_arguments, "too many arguments");
     after_free_is_wanted = std::strcmp(text("after-free", "0"), "0") != 0;
   }

@@ -54,7 +54,7 @@ bool is_library_name(const std::string& path) {
 // True if one of the entries of an LD_PRELOAD value names that file.
 bool is_preloaded(std::string_view preload, const std::string& path) {
   while (!preload.empty()) {
-    const std::size_t end = preload.find_first_of(": ");
+    const size_t end = preload.find_first_of(": ");
     const std::string entry(preload.substr(0, end));
     std::error_code error;
     if (entry == path || (entry.find('/') == std::string::npos && entry == file_name(path)) ||

@@ -18,8 +18,8 @@ namespace talus::tool {
 // Beside the controls of ASCII those of Latin-1, as UTF-8 (0xc2 in front) and as bare bytes.
 std::string printable(std::string text) {
   std::string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = std::max<std::size_t>(utf8_length(text.substr(at, 4)), 1);
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = std::max<size_t>(utf8_length(text.substr(at, 4)), 1);
     const unsigned char byte = static_cast<unsigned char>(text[at]);
     const unsigned char last = static_cast<unsigned char>(text[at + length - 1]);
     const bool is_high_control = last >= 0x80 && last < 0xa0 && (length == 1 || byte == 0xc2);

@@ -19,7 +19,7 @@
 namespace talus::tool {
 namespace {
 
-constexpr std::uint64_t part_bytes_max = std::uint64_t{64} << 20;
+constexpr uint64_t part_bytes_max = uint64_t{64} << 20;
 
 // A file opened for reading pieces at given offsets.
 class FilePieces {
@@ -29,7 +29,7 @@ class FilePieces {
       : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status;
     if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) return;
-    if (S_ISREG(status.st_mode)) bytes_ = static_cast<std::uint64_t>(status.st_size);
+    if (S_ISREG(status.st_mode)) bytes_ = static_cast<uint64_t>(status.st_size);
   }
   FilePieces(const FilePieces&) = delete;
   FilePieces& operator=(const FilePieces&) = delete;
@@ -38,27 +38,27 @@ class FilePieces {
   }
 
   // All of [offset, offset + bytes), or nothing.
-  std::vector<char> read(std::uint64_t offset, std::uint64_t bytes) const {
+  std::vector<char> read(uint64_t offset, uint64_t bytes) const {
     if (bytes > part_bytes_max || offset > bytes_ || bytes > bytes_ - offset) return {};
     std::vector<char> piece(bytes);
-    std::size_t done = 0;
+    size_t done = 0;
     while (done < bytes) {
       const ssize_t got = ::pread(descriptor_, piece.data() + done, bytes - done,
                                   static_cast<off_t>(offset + done));
       if (got <= 0) return {};
-      done += static_cast<std::size_t>(got);
+      done += static_cast<size_t>(got);
     }
     return piece;
   }
 
  private:
-  int descriptor_;          // constant; -1: could not be opened
-  std::uint64_t bytes_{0};  // constant; 0 if this is no plain file
+  int descriptor_;     // constant; -1: could not be opened
+  uint64_t bytes_{0};  // constant; 0 if this is no plain file
 };
 
 // `count` entries of a table, or none of them.
 template <typename Entry>
-std::vector<Entry> read_table(const FilePieces& file, std::uint64_t offset, std::size_t count) {
+std::vector<Entry> read_table(const FilePieces& file, uint64_t offset, size_t count) {
   const std::vector<char> piece = file.read(offset, count * sizeof(Entry));
   std::vector<Entry> table(piece.size() / sizeof(Entry));
   if (!table.empty()) std::memcpy(table.data(), piece.data(), table.size() * sizeof(Entry));
@@ -66,25 +66,25 @@ std::vector<Entry> read_table(const FilePieces& file, std::uint64_t offset, std:
 }
 
 // The zero-terminated text at `offset` of a piece; empty if it does not end inside.
-std::string text_at(const std::vector<char>& piece, std::uint64_t offset) {
+std::string text_at(const std::vector<char>& piece, uint64_t offset) {
   if (offset >= piece.size()) return {};
   const std::string_view rest(piece.data() + offset, piece.size() - offset);
-  const std::size_t end = rest.find('\0');
+  const size_t end = rest.find('\0');
   return end == std::string_view::npos ? std::string{} : std::string(rest.substr(0, end));
 }
 
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
+constexpr uint64_t round_up(uint64_t value, uint64_t step) {
   return (value + step - 1) / step * step;
 }
 
 // The version in a run of notes that are padded to `step` bytes each.
-std::optional<std::string> find_talus_note(const std::vector<char>& notes, std::uint64_t step) {
-  std::uint64_t at = 0;
+std::optional<std::string> find_talus_note(const std::vector<char>& notes, uint64_t step) {
+  uint64_t at = 0;
   while (at + sizeof(Elf64_Nhdr) <= notes.size()) {
     Elf64_Nhdr header;
     std::memcpy(&header, notes.data() + at, sizeof header);
-    const std::uint64_t name = at + sizeof header;
-    const std::uint64_t body = round_up(name + header.n_namesz, step);
+    const uint64_t name = at + sizeof header;
+    const uint64_t body = round_up(name + header.n_namesz, step);
     if (body > notes.size() || header.n_descsz > notes.size() - body) return {};
     if (header.n_type == 1 && header.n_namesz == sizeof "Talus" &&
         std::memcmp(notes.data() + name, "Talus", sizeof "Talus") == 0) {
@@ -96,7 +96,7 @@ std::optional<std::string> find_talus_note(const std::vector<char>& notes, std::
   return {};
 }
 
-constexpr std::uint64_t note_step(std::uint64_t alignment) { return alignment == 8 ? 8 : 4; }
+constexpr uint64_t note_step(uint64_t alignment) { return alignment == 8 ? 8 : 4; }
 
 void read_segment_notes(const FilePieces& file, const std::vector<Elf64_Phdr>& segments,
                         ElfFacts& facts) {
@@ -122,14 +122,14 @@ void read_section_notes(const FilePieces& file, const Elf64_Ehdr& header, ElfFac
 }
 
 // Where an address of the loaded image lies in the file; the file's end and beyond if nowhere.
-std::uint64_t offset_of_address(const std::vector<Elf64_Phdr>& segments, std::uint64_t address) {
+uint64_t offset_of_address(const std::vector<Elf64_Phdr>& segments, uint64_t address) {
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
     if (address - segment.p_vaddr < segment.p_filesz) {
       return segment.p_offset + (address - segment.p_vaddr);
     }
   }
-  return ~std::uint64_t{0};
+  return ~uint64_t{0};
 }
 
 void read_dynamic(const FilePieces& file, const std::vector<Elf64_Phdr>& segments,
@@ -139,8 +139,8 @@ void read_dynamic(const FilePieces& file, const std::vector<Elf64_Phdr>& segment
     if (segment.p_type != PT_DYNAMIC) continue;
     entries = read_table<Elf64_Dyn>(file, segment.p_offset, segment.p_filesz / sizeof(Elf64_Dyn));
   }
-  std::uint64_t strings_address = 0;
-  std::uint64_t strings_bytes = 0;
+  uint64_t strings_address = 0;
+  uint64_t strings_bytes = 0;
   for (const Elf64_Dyn& entry : entries) {
     if (entry.d_tag == DT_STRTAB) strings_address = entry.d_un.d_ptr;
     if (entry.d_tag == DT_STRSZ) strings_bytes = entry.d_un.d_val;
@@ -196,7 +196,7 @@ struct SymbolFile {
   }
 
   // The first section of symbols of this type; null: there is none.
-  const Elf64_Shdr* table_of(std::uint32_t type) const {
+  const Elf64_Shdr* table_of(uint32_t type) const {
     for (const Elf64_Shdr& section : sections) {
       if (section.sh_type == type && section.sh_link < sections.size()) return &section;
     }
@@ -237,7 +237,7 @@ std::optional<bool> defines_function(const std::string& path, const std::string&
 namespace {
 
 // What the dynamic section says of a kind; 0: nothing.
-std::uint64_t dynamic_value(const std::vector<Elf64_Dyn>& entries, std::int64_t tag) {
+uint64_t dynamic_value(const std::vector<Elf64_Dyn>& entries, int64_t tag) {
   for (const Elf64_Dyn& entry : entries) {
     if (entry.d_tag == DT_NULL) break;
     if (entry.d_tag == tag) return entry.d_un.d_val;
@@ -265,7 +265,7 @@ FunctionSlots slots_of_function(const std::string& path, const std::string& name
     if (segment.p_type != PT_DYNAMIC) continue;
     entries = read_table<Elf64_Dyn>(file, segment.p_offset, segment.p_filesz / sizeof(Elf64_Dyn));
   }
-  const auto offset_of = [&](std::int64_t tag) {
+  const auto offset_of = [&](int64_t tag) {
     return offset_of_address(segments, dynamic_value(entries, tag));
   };
   const std::vector<char> names = file.read(offset_of(DT_STRTAB), dynamic_value(entries, DT_STRSZ));
@@ -273,7 +273,7 @@ FunctionSlots slots_of_function(const std::string& path, const std::string& name
     if (dynamic_value(entries, table) == 0) continue;
     for (const Elf64_Rela& entry : read_table<Elf64_Rela>(
              file, offset_of(table), dynamic_value(entries, bytes) / sizeof(Elf64_Rela))) {
-      const std::uint64_t symbol_index = ELF64_R_SYM(entry.r_info);
+      const uint64_t symbol_index = ELF64_R_SYM(entry.r_info);
       if (symbol_index == 0) continue;
       const auto symbol =
           read_table<Elf64_Sym>(file, offset_of(DT_SYMTAB) + symbol_index * sizeof(Elf64_Sym), 1);
@@ -286,9 +286,9 @@ FunctionSlots slots_of_function(const std::string& path, const std::string& name
 
 std::optional<std::string> read_text_symbol(const std::string& path, const std::string& name,
                                             SymbolScope scope) {
-  constexpr std::uint64_t text_bytes_max = 64 << 10;
+  constexpr uint64_t text_bytes_max = 64 << 10;
   const SymbolFile symbols(path);
-  for (const std::uint32_t type : {SHT_DYNSYM, SHT_SYMTAB}) {
+  for (const uint32_t type : {SHT_DYNSYM, SHT_SYMTAB}) {
     if (type == SHT_SYMTAB && scope == SymbolScope::exported) break;
     const Elf64_Shdr* const table = symbols.table_of(type);
     if (table == nullptr) continue;

@@ -20,17 +20,17 @@
 namespace talus::tool {
 
 #if defined(__x86_64__)
-constexpr std::uint16_t own_machine = EM_X86_64;
+constexpr uint16_t own_machine = EM_X86_64;
 #elif defined(__aarch64__)
-constexpr std::uint16_t own_machine = EM_AARCH64;
+constexpr uint16_t own_machine = EM_AARCH64;
 #else
 #error "the command is built for x86-64 and AArch64"
 #endif
 
 struct ElfFacts {
   bool is_64_bit = false;
-  std::uint16_t machine = 0;  // EM_*
-  std::string interpreter;    // the loader it asks for; empty: static, or a library
+  uint16_t machine = 0;     // EM_*
+  std::string interpreter;  // the loader it asks for; empty: static, or a library
   std::vector<std::string> needed;
   std::string soname;
   std::optional<std::string> talus_version;  // of the Talus inside, if there is one
@@ -46,8 +46,8 @@ std::optional<bool> defines_function(const std::string& path, const std::string&
 
 // Where a loaded file keeps the addresses of a function that the loader looked up for it.
 struct FunctionSlots {
-  std::uint64_t first_address = 0;       // of the first page, before it was moved
-  std::vector<std::uint64_t> addresses;  // before they were moved
+  uint64_t first_address = 0;       // of the first page, before it was moved
+  std::vector<uint64_t> addresses;  // before they were moved
 };
 
 // No slots where the file is damaged, or calls no function `name` of others.

@@ -15,7 +15,7 @@ namespace talus::tool {
 
 std::vector<std::string> own_environment() {
   std::vector<std::string> result;
-  for (char** variable = environ; *variable != nullptr; ++variable) result.emplace_back(*variable);
+  for (char** variable = environ; *variable != nullptr; variable++) result.emplace_back(*variable);
   return result;
 }
 

@@ -28,7 +28,7 @@ class HelpPage : public CLI::Formatter {
 
   std::string make_footer(const CLI::App* app) const override {
     const std::string footer = app->get_footer();
-    const std::size_t end = footer.find(parting);
+    const size_t end = footer.find(parting);
     return end == std::string::npos ? "" : footer.substr(end + 2) + "\n";
   }
 

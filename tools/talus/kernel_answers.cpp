@@ -13,7 +13,7 @@ namespace {
 
 // True as well where there is no page to look at.
 bool is_purge_true() {
-  const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
   void* const page = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (page == MAP_FAILED) return true;

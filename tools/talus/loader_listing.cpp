@@ -63,7 +63,7 @@ LoaderListing list_objects(const Program& program, const std::string& preload) {
     const ssize_t got = ::read(ends[0], piece, sizeof piece);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
-    output.text.append(piece, static_cast<std::size_t>(got));
+    output.text.append(piece, static_cast<size_t>(got));
   }
   ::close(ends[0]);
   int status = 0;

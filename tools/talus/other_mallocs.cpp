@@ -25,8 +25,8 @@ class Words {
   ~Words() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
-  std::uint64_t at(std::uint64_t address) const {
-    std::uint64_t value = 0;
+  uint64_t at(uint64_t address) const {
+    uint64_t value = 0;
     const ssize_t got = ::pread(descriptor_, &value, sizeof value, static_cast<off_t>(address));
     return got == static_cast<ssize_t>(sizeof value) ? value : 0;
   }
@@ -35,7 +35,7 @@ class Words {
   int descriptor_;  // constant; -1: could not be opened
 };
 
-bool is_within(const MappedObject& object, std::uint64_t address) {
+bool is_within(const MappedObject& object, uint64_t address) {
   return std::any_of(object.ranges.begin(), object.ranges.end(), [&](const AddressRange& range) {
     return range.begin <= address && address < range.end;
   });
@@ -47,9 +47,9 @@ const MappedObject* server_of(const Words& words, const ProcessView& view,
                               const MappedObject& object, const MappedObject& talus) {
   if (!object.facts || object.ranges.empty()) return nullptr;
   const FunctionSlots slots = slots_of_function(object.file, "malloc");
-  const std::uint64_t moved_by = object.ranges.front().begin - slots.first_address;
-  for (const std::uint64_t slot : slots.addresses) {
-    const std::uint64_t target = words.at(moved_by + slot);
+  const uint64_t moved_by = object.ranges.front().begin - slots.first_address;
+  for (const uint64_t slot : slots.addresses) {
+    const uint64_t target = words.at(moved_by + slot);
     if (target == 0 || is_within(talus, target) || is_within(object, target)) continue;
     for (const MappedObject& other : view.objects) {
       if (is_within(other, target)) return &other;

@@ -19,13 +19,13 @@ namespace talus::tool {
 namespace {
 
 void print_text(const EffectiveOptions& found) {
-  std::size_t width = 0;
+  size_t width = 0;
   std::vector<std::string> settings;
   for (const EffectiveOption& option : found.options) {
     settings.push_back(printable(fmt::format("{} = {}", option.name, option.value)));
-    width = std::max(width, std::min<std::size_t>(settings.back().size(), 40));
+    width = std::max(width, std::min<size_t>(settings.back().size(), 40));
   }
-  for (std::size_t i = 0; i < settings.size(); ++i) {
+  for (size_t i = 0; i < settings.size(); i++) {
     const bool is_comment = !found.options[i].is_for_files;
     fmt::print("{}{:<{}}  # {}\n", is_comment ? "# " : "", settings[i],
                is_comment ? width - 2 : width, printable(found.options[i].source));

@@ -102,7 +102,7 @@ void print_text() {
 void print_preset_table() {
   std::string names = "| Option |";
   std::string line = "|---|";
-  for (std::size_t preset = 0; preset < preset_count; ++preset) {
+  for (size_t preset = 0; preset < preset_count; preset++) {
     char name[32];
     OptionLine word(name, sizeof name);
     add_option_index(word, option_row_of(OptionId::preset), preset);
@@ -171,7 +171,7 @@ void print_json() {
     if (words[0] != '\0') fmt::print("\"words\": {}, ", json_string(words));
     fmt::print("\"unit\": {}, \"read\": {}, \"help\": {}}}{}\n", json_string(unit_of(row)),
                json_string(reload_of(row)), json_string(row.help.text()),
-               static_cast<std::size_t>(row.id) + 1 == option_count ? "" : ",");
+               static_cast<size_t>(row.id) + 1 == option_count ? "" : ",");
   }
   fmt::print("]\n");
 }

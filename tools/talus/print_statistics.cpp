@@ -59,10 +59,10 @@ void print_rows(std::string_view title, std::span<const StatisticRow> rows, std:
 
 int print_statistics(StatisticsFormat format) {
   for (const StatisticGroup& group : statistic_groups) {
-    std::size_t first = 0;
-    while (!is_same_name(statistic_rows[first].group, group.name)) ++first;
-    std::size_t end = first;
-    while (end < statistic_count && is_same_name(statistic_rows[end].group, group.name)) ++end;
+    size_t first = 0;
+    while (!is_same_name(statistic_rows[first].group, group.name)) first++;
+    size_t end = first;
+    while (end < statistic_count && is_same_name(statistic_rows[end].group, group.name)) end++;
     std::string title = group.title;
     title[0] = static_cast<char>(title[0] - 'a' + 'A');
     print_rows(title, std::span(statistic_rows).subspan(first, end - first), "", format);

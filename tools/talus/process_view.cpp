@@ -33,7 +33,7 @@ namespace {
 std::string without_escapes(const std::string& text) {
   static constexpr std::string_view escape = "\\012";
   std::string result;
-  for (std::size_t at = 0; at < text.size();) {
+  for (size_t at = 0; at < text.size();) {
     const bool is_escape = text.compare(at, escape.size(), escape) == 0;
     result += is_escape ? '\n' : text[at];
     at += is_escape ? escape.size() : 1;
@@ -86,9 +86,9 @@ MappedObject read_object(const std::string& process, const MapLine& line, bool i
 
 std::vector<std::string> split_at_zeros(const std::string& text) {
   std::vector<std::string> parts;
-  std::size_t at = 0;
+  size_t at = 0;
   while (at < text.size()) {
-    const std::size_t end = text.find('\0', at);
+    const size_t end = text.find('\0', at);
     parts.push_back(text.substr(at, end - at));
     if (end == std::string::npos) break;
     at = end + 1;
@@ -97,14 +97,14 @@ std::vector<std::string> split_at_zeros(const std::string& text) {
 }
 
 bool is_variable(const std::string& text) {
-  const std::size_t end = text.find('=');
+  const size_t end = text.find('=');
   return end != std::string::npos && end != 0;
 }
 
 // What the kernel told the process when it was started; 0: nothing of this kind.
-std::uint64_t auxiliary_value(const std::string& auxiliary, std::uint64_t type) {
+uint64_t auxiliary_value(const std::string& auxiliary, uint64_t type) {
   Elf64_auxv_t entry;
-  for (std::size_t at = 0; at + sizeof entry <= auxiliary.size(); at += sizeof entry) {
+  for (size_t at = 0; at + sizeof entry <= auxiliary.size(); at += sizeof entry) {
     std::memcpy(&entry, auxiliary.data() + at, sizeof entry);
     if (entry.a_type == type) return entry.a_un.a_val;
   }
@@ -112,7 +112,7 @@ std::uint64_t auxiliary_value(const std::string& auxiliary, std::uint64_t type) 
 }
 
 // A text in the memory of the process; empty if it cannot be read, or does not end soon.
-std::string text_in_memory(const std::string& process, std::uint64_t address) {
+std::string text_in_memory(const std::string& process, uint64_t address) {
   if (address == 0) return {};
   std::ifstream memory(process + "/mem", std::ios::binary);
   if (!memory.seekg(static_cast<std::streamoff>(address))) return {};
@@ -123,7 +123,7 @@ std::string text_in_memory(const std::string& process, std::uint64_t address) {
 }
 
 // Adds the line's range to its object, which has its turn if the loader noted an address in there.
-void note_range(const std::vector<std::uint64_t>& order, const MapLine& line,
+void note_range(const std::vector<uint64_t>& order, const MapLine& line,
                 std::vector<MappedObject>& objects) {
   AddressRange range{0, 0};
   char dash = 0;
@@ -132,10 +132,10 @@ void note_range(const std::vector<std::uint64_t>& order, const MapLine& line,
                                    [&](auto& other) { return other.inode == line.inode; });
   if (object == objects.end()) return;
   object->ranges.push_back(range);
-  const auto place = std::find_if(order.begin(), order.end(), [&](std::uint64_t address) {
+  const auto place = std::find_if(order.begin(), order.end(), [&](uint64_t address) {
     return range.begin <= address && address < range.end;
   });
-  if (place != order.end()) object->turn = static_cast<std::size_t>(place - order.begin());
+  if (place != order.end()) object->turn = static_cast<size_t>(place - order.begin());
 }
 
 unsigned effective_user(const std::string& process) {
@@ -170,8 +170,8 @@ ProcessView view_process(const std::string& pid) {
   std::error_code error;
   const std::string program = std::filesystem::read_symlink(process + "/exe", error).string();
   const std::string auxiliary = text_of_file(process + "/auxv").value_or("");
-  const std::vector<std::uint64_t> order = search_order(
-      process, auxiliary_value(auxiliary, AT_PHDR), auxiliary_value(auxiliary, AT_PHNUM));
+  const std::vector<uint64_t> order = search_order(process, auxiliary_value(auxiliary, AT_PHDR),
+                                                   auxiliary_value(auxiliary, AT_PHNUM));
   std::set<std::string> seen;
   std::istringstream lines(*maps);
   for (std::string text; std::getline(lines, text);) {

@@ -19,8 +19,8 @@
 namespace talus::tool {
 
 struct AddressRange {
-  std::uint64_t begin;
-  std::uint64_t end;
+  uint64_t begin;
+  uint64_t end;
 };
 
 struct MappedObject {
@@ -30,7 +30,7 @@ struct MappedObject {
   std::string file;                    // where we can read it, if there are facts
   std::string inode;                   // the device, too: no other object has it
   std::vector<AddressRange> ranges{};  // by address
-  std::optional<std::size_t> turn{};   // when the loader searches it; nothing: never, or not known
+  std::optional<size_t> turn{};        // when the loader searches it; nothing: never, or not known
 };
 
 struct ProcessView {

@@ -43,7 +43,7 @@ Interpreter script_interpreter(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   char start[256] = {};
   file.read(start, sizeof start - 1);
-  const std::string text(start, static_cast<std::size_t>(file.gcount()));
+  const std::string text(start, static_cast<size_t>(file.gcount()));
   if (text.rfind("#!", 0) != 0) return {};
   std::istringstream words(text.substr(2, text.find('\n') - 2));
   Interpreter interpreter;
@@ -122,7 +122,7 @@ ProgramPath find_program(const std::string& name) {
   std::string_view folders = path != nullptr ? path : "/bin:/usr/bin";
   ProgramPath result{ProgramSearch::missing, name};
   for (;;) {
-    const std::size_t end = folders.find(':');
+    const size_t end = folders.find(':');
     const std::string folder(folders.substr(0, end));
     const std::string candidate = folder.empty() ? "./" + name : folder + "/" + name;
     const ProgramSearch search = look_at(candidate);
@@ -142,7 +142,7 @@ ProgramPath find_program(const std::string& name) {
 Program inspect_program(const std::string& path) {
   constexpr int interpreters_max = 5;  // the kernel's bound
   Program program{ProgramKind::unknown, path, path, {}};
-  for (int i = 0; i <= interpreters_max; ++i) {
+  for (int i = 0; i <= interpreters_max; i++) {
     program.facts = read_elf(program.image);
     if (program.facts || !is_readable(program.image)) break;
     const Interpreter interpreter = script_interpreter(program.image);

@@ -16,12 +16,12 @@
 namespace talus::tool {
 namespace {
 
-constexpr std::uint64_t segments_max = 256;
-constexpr std::uint64_t entries_max = 4096;
-constexpr std::size_t objects_max = 65536;
+constexpr uint64_t segments_max = 256;
+constexpr uint64_t entries_max = 4096;
+constexpr size_t objects_max = 65536;
 
-std::uint64_t address_of(const void* pointer) {
-  return reinterpret_cast<std::uint64_t>(pointer);  // of the other process: a number here
+uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<uint64_t>(pointer);  // of the other process: a number here
 }
 
 // The memory of a process, read by its own addresses.
@@ -36,7 +36,7 @@ class Memory {
   }
 
   template <typename Value>
-  std::optional<Value> at(std::uint64_t address) const {
+  std::optional<Value> at(uint64_t address) const {
     Value value;
     const ssize_t got = ::pread(descriptor_, &value, sizeof value, static_cast<off_t>(address));
     if (got != static_cast<ssize_t>(sizeof value)) return {};
@@ -48,10 +48,10 @@ class Memory {
 };
 
 // Where the program's dynamic section lies; 0: it has none, or does not tell where it was loaded.
-std::uint64_t dynamic_section(const Memory& memory, std::uint64_t headers, std::uint64_t count) {
-  std::optional<std::uint64_t> moved_by;
-  std::uint64_t dynamic = 0;
-  for (std::uint64_t i = 0; i < count && i < segments_max; ++i) {
+uint64_t dynamic_section(const Memory& memory, uint64_t headers, uint64_t count) {
+  std::optional<uint64_t> moved_by;
+  uint64_t dynamic = 0;
+  for (uint64_t i = 0; i < count && i < segments_max; i++) {
     const auto segment = memory.at<Elf64_Phdr>(headers + i * sizeof(Elf64_Phdr));
     if (!segment) return 0;
     if (segment->p_type == PT_PHDR) moved_by = headers - segment->p_vaddr;
@@ -61,8 +61,8 @@ std::uint64_t dynamic_section(const Memory& memory, std::uint64_t headers, std::
 }
 
 // What the loader shows to debuggers; 0: it has not begun, or there is none.
-std::uint64_t debug_page(const Memory& memory, std::uint64_t dynamic) {
-  for (std::uint64_t i = 0; i < entries_max; ++i) {
+uint64_t debug_page(const Memory& memory, uint64_t dynamic) {
+  for (uint64_t i = 0; i < entries_max; i++) {
     const auto entry = memory.at<Elf64_Dyn>(dynamic + i * sizeof(Elf64_Dyn));
     if (!entry || entry->d_tag == DT_NULL) return 0;
     if (entry->d_tag == DT_DEBUG) return entry->d_un.d_ptr;
@@ -72,15 +72,14 @@ std::uint64_t debug_page(const Memory& memory, std::uint64_t dynamic) {
 
 }  // namespace
 
-std::vector<std::uint64_t> search_order(const std::string& process, std::uint64_t headers,
-                                        std::uint64_t count) {
+std::vector<uint64_t> search_order(const std::string& process, uint64_t headers, uint64_t count) {
   if (headers == 0) return {};
   const Memory memory(process);
-  const std::uint64_t dynamic = dynamic_section(memory, headers, count);
-  const std::uint64_t page = dynamic != 0 ? debug_page(memory, dynamic) : 0;
+  const uint64_t dynamic = dynamic_section(memory, headers, count);
+  const uint64_t page = dynamic != 0 ? debug_page(memory, dynamic) : 0;
   const auto debug = page != 0 ? memory.at<r_debug>(page) : std::nullopt;
-  std::vector<std::uint64_t> order;
-  std::uint64_t next = debug ? address_of(debug->r_map) : 0;
+  std::vector<uint64_t> order;
+  uint64_t next = debug ? address_of(debug->r_map) : 0;
   while (next != 0 && order.size() < objects_max) {
     const auto object = memory.at<link_map>(next);
     if (!object) break;

@@ -18,8 +18,7 @@ namespace talus::tool {
 
 // An address within each object, in the loader's order; empty where the list cannot be read.
 // `headers` and `count` are what the kernel told of the program's segments (AT_PHDR, AT_PHNUM).
-std::vector<std::uint64_t> search_order(const std::string& process, std::uint64_t headers,
-                                        std::uint64_t count);
+std::vector<uint64_t> search_order(const std::string& process, uint64_t headers, uint64_t count);
 
 }  // namespace talus::tool
 

@@ -44,7 +44,7 @@ std::string why_not_readable(const std::string& name) {
 }  // namespace
 
 bool looks_like_setting(std::string_view word) {
-  const std::size_t end = word.find('=');
+  const size_t end = word.find('=');
   if (end == std::string_view::npos || end == 0) return false;
   if (word[0] >= '0' && word[0] <= '9') return false;
   for (const char letter : word.substr(0, end)) {
@@ -56,7 +56,7 @@ bool looks_like_setting(std::string_view word) {
 }
 
 Setting parse_setting(std::string_view word) {
-  const std::size_t end = word.find('=');
+  const size_t end = word.find('=');
   std::string key = upper(word.substr(0, end));
   if (key.rfind(prefix, 0) == 0) key.erase(0, prefix.size());
   Setting setting{std::string(prefix) + key, std::string(word.substr(end + 1)), {}};

@@ -14,7 +14,7 @@
 namespace talus::tool {
 
 // The length of the valid sequence that `text` starts with; 0: there is none.
-std::size_t utf8_length(std::string_view text);
+size_t utf8_length(std::string_view text);
 
 // Each byte that fits no sequence becomes U+FFFD.
 std::string as_utf8(std::string_view text);

@@ -56,19 +56,19 @@ constexpr KnownAllocator known_allocators[] = {
 
 // Digits compare as numbers, so that version 10 is newer than version 9.
 bool is_older(std::string_view one, std::string_view other) {
-  std::size_t i = 0, k = 0;
+  size_t i = 0, k = 0;
   const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
   while (i < one.size() && k < other.size()) {
     if (is_digit(one[i]) && is_digit(other[k])) {
       unsigned long long left = 0, right = 0;
-      for (; i < one.size() && is_digit(one[i]); ++i)
+      for (; i < one.size() && is_digit(one[i]); i++)
         left = left * 10 + static_cast<unsigned>(one[i] - '0');
-      for (; k < other.size() && is_digit(other[k]); ++k)
+      for (; k < other.size() && is_digit(other[k]); k++)
         right = right * 10 + static_cast<unsigned>(other[k] - '0');
       if (left != right) return left < right;
     } else {
       if (one[i] != other[k]) return one[i] < other[k];
-      ++i, ++k;
+      i++, k++;
     }
   }
   return one.size() - i < other.size() - k;
@@ -144,7 +144,7 @@ void put(std::vector<Allocator>& allocators, const Allocator& allocator) {
 
 // An empty text, or what is wrong with one NAME=PATH word.
 std::string add_named(const std::string& word, std::vector<Allocator>& allocators) {
-  const std::size_t end = word.find('=');
+  const size_t end = word.find('=');
   const std::string name = word.substr(0, end);
   if (end == std::string::npos || !is_good_name(name))
     return fmt::format("--alloc {}: write NAME=PATH or talus-PRESET", word);
@@ -267,10 +267,10 @@ std::string keep_only(const std::string& only, std::set<std::string> wanted,
 
 std::string known_allocator(const std::string& path) {
   const std::string name = files::path(path).filename().string();
-  const std::size_t end = name.find(".so");
+  const size_t end = name.find(".so");
   if (end == std::string::npos) return {};
   std::string stem = name.substr(0, end);
-  const std::size_t machine = stem.find("standalone-");  // the clang runtime carries its machine
+  const size_t machine = stem.find("standalone-");  // the clang runtime carries its machine
   if (machine != std::string::npos) stem.resize(machine + std::string_view("standalone").size());
   for (const KnownAllocator& known : known_allocators)
     if (stem == known.stem) return known.name;

@@ -43,7 +43,7 @@ std::vector<std::string> environment_for(const Allocator& allocator,
     return std::any_of(more.begin(), more.end(),
                        [&](auto& other) { return other.rfind(name, 0) == 0; });
   };
-  for (char** variable = environ; *variable != nullptr; ++variable)
+  for (char** variable = environ; *variable != nullptr; variable++)
     if (!is_replaced(*variable)) environment.emplace_back(*variable);
   if (!allocator.path.empty())
     environment.push_back("LD_PRELOAD=" + preload_with(allocator.path, std::getenv("LD_PRELOAD")));
@@ -56,7 +56,7 @@ std::string allocator_in_preload() {
   const char* const variable = std::getenv("LD_PRELOAD");
   std::string_view entries = variable != nullptr ? variable : "";
   while (!entries.empty()) {
-    const std::size_t end = entries.find_first_of(": ");
+    const size_t end = entries.find_first_of(": ");
     const std::string entry(entries.substr(0, end));
     const bool brings = defines_function(entry, "malloc").value_or(false);
     if (!entry.empty() && (brings || !known_allocator(entry).empty())) return entry;
@@ -95,9 +95,9 @@ class Rounds {
 
   void run_all() {
     SignalGate signals;
-    for (int i = 0; i < comparison_.warm_up && signals.stopped_by() == 0; ++i)
+    for (int i = 0; i < comparison_.warm_up && signals.stopped_by() == 0; i++)
       run_round(0, i, signals);
-    for (int i = 1; i <= comparison_.rounds && signals.stopped_by() == 0; ++i) {
+    for (int i = 1; i <= comparison_.rounds && signals.stopped_by() == 0; i++) {
       run_round(i, comparison_.warm_up + i - 1, signals);
       if (signals.stopped_by() == 0) comparison_.rounds_done = i;
     }
@@ -107,9 +107,9 @@ class Rounds {
 
  private:
   void run_round(int round, int turn, SignalGate& signals) {
-    const std::size_t count = comparison_.contenders.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      Contender& contender = comparison_.contenders[(i + static_cast<std::size_t>(turn)) % count];
+    const size_t count = comparison_.contenders.size();
+    for (size_t i = 0; i < count; i++) {
+      Contender& contender = comparison_.contenders[(i + static_cast<size_t>(turn)) % count];
       if (!contender.left_out.empty()) continue;
       tell_progress(round, contender);
       run_one(contender, round, signals);
@@ -213,7 +213,7 @@ void record_circumstances(const CompareRequest& request, Comparison& comparison)
   std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", ::gmtime_r(&now, &parts));
   comparison.date = date;
   comparison.command = request.command;
-  for (char** variable = environ; *variable != nullptr; ++variable)
+  for (char** variable = environ; *variable != nullptr; variable++)
     if (std::string_view(*variable).rfind("TALUS_", 0) == 0)
       comparison.environment.emplace_back(*variable);
   for (const std::string& variable : comparison.environment)
@@ -222,10 +222,10 @@ void record_circumstances(const CompareRequest& request, Comparison& comparison)
 }
 
 // The C library; without it the first that is not Talus.
-std::size_t reference_of(const std::vector<Contender>& contenders) {
-  for (std::size_t i = 0; i < contenders.size(); ++i)
+size_t reference_of(const std::vector<Contender>& contenders) {
+  for (size_t i = 0; i < contenders.size(); i++)
     if (contenders[i].allocator.path.empty()) return i;
-  for (std::size_t i = 0; i < contenders.size(); ++i)
+  for (size_t i = 0; i < contenders.size(); i++)
     if (!contenders[i].allocator.is_talus) return i;
   return 0;
 }

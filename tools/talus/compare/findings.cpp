@@ -30,7 +30,7 @@ std::vector<const Sample*> runs_of(const Contender& contender) {
 std::string last_line(const Sample& sample) {
   std::string text = sample.last_words;
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  const std::size_t start = text.rfind('\n');
+  const size_t start = text.rfind('\n');
   text = printable(start == std::string::npos ? text : text.substr(start + 1));
   return text.empty() ? "" : fmt::format("; it said: {}", text);
 }
@@ -74,11 +74,11 @@ void add_outputs(const Comparison& comparison, Judgement& judgement) {
                     "not be compared",
                     reference));
   for (const Contender& contender : comparison.contenders) {
-    std::size_t usual_ends = 0;
-    std::size_t wrong = 0;
+    size_t usual_ends = 0;
+    size_t wrong = 0;
     for (const Sample* const run : runs_of(contender)) {
       if (run->end != usual.end) continue;
-      ++usual_ends;
+      usual_ends++;
       wrong += has_usual_output(*run, usual) ? 0 : 1;
     }
     if (wrong > 0)
@@ -116,7 +116,7 @@ void add_sightings(const Comparison& comparison, Judgement& judgement) {
 void add_limits_of_figures(const Comparison& comparison, Judgement& judgement) {
   bool has_leftovers = false;
   double floor_kib = 0;
-  for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
+  for (size_t i = 0; i < comparison.contenders.size(); i++) {
     for (const Sample* const run : runs_of(comparison.contenders[i])) {
       has_leftovers = has_leftovers || run->has_leftovers;
       if (run->peak_kib <= run->floor_kib) floor_kib = std::max(floor_kib, run->floor_kib);
@@ -155,12 +155,12 @@ void add_busy_machine(const Comparison& comparison, Judgement& judgement) {
 
 void add_what_is_not_shown(const Comparison& comparison, Judgement& judgement) {
   for (const MeasureId id : {judgement.time.id, measure_peak}) {
-    std::size_t compared = 0;
-    std::size_t shown = 0;
-    for (std::size_t i = 0; i < judgement.verdicts.size(); ++i) {
+    size_t compared = 0;
+    size_t shown = 0;
+    for (size_t i = 0; i < judgement.verdicts.size(); i++) {
       const Figure& figure = judgement.verdicts[i].figures[id];
       if (i == comparison.reference || !figure.has_ratio) continue;
-      ++compared;
+      compared++;
       shown += figure.ratio.is_shown ? 1 : 0;
     }
     if (compared > 0 && shown == 0)

@@ -66,16 +66,16 @@ bool compare(const Contender& one, const Contender& other, const Measure& measur
 // One star at most: the lowest median, if it is told apart from every other.
 void mark_best(const Comparison& comparison, MeasureId id, Judgement& judgement) {
   const auto& contenders = comparison.contenders;
-  std::size_t best = contenders.size();
-  std::size_t candidates = 0;
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
+  size_t best = contenders.size();
+  size_t candidates = 0;
+  for (size_t i = 0; i < contenders.size(); i++) {
     if (judgement.verdicts[i].counted == 0) continue;
-    ++candidates;
+    candidates++;
     const double value = judgement.verdicts[i].figures[id].median;
     if (best == contenders.size() || value < judgement.verdicts[best].figures[id].median) best = i;
   }
   if (candidates < 2) return;
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
+  for (size_t i = 0; i < contenders.size(); i++) {
     if (i == best || judgement.verdicts[i].counted == 0) continue;
     Ratio ratio;
     compare(contenders[i], contenders[best], measures[id], judgement.usual, ratio);
@@ -87,7 +87,7 @@ void mark_best(const Comparison& comparison, MeasureId id, Judgement& judgement)
 // Median over the allocators of the intervals' widths; negative if there is none.
 double width_of_intervals(const Comparison& comparison, const Judgement& judgement, MeasureId id) {
   std::vector<double> widths;
-  for (std::size_t i = 0; i < judgement.verdicts.size(); ++i) {
+  for (size_t i = 0; i < judgement.verdicts.size(); i++) {
     const Figure& figure = judgement.verdicts[i].figures[id];
     const bool is_usable = i != comparison.reference && figure.has_ratio &&
                            figure.ratio.value > 0 && judgement.verdicts[i].counted >= rounds_least;
@@ -157,7 +157,7 @@ Judgement judge(const Comparison& comparison) {
   judgement.usual = usual_of(reference);
   for (const Contender& contender : comparison.contenders) {
     Verdict verdict;
-    for (std::size_t id = 0; id < measure_count; ++id) {
+    for (size_t id = 0; id < measure_count; id++) {
       const std::vector<double> values = values_of(contender, measures[id], judgement.usual);
       verdict.counted = values.size();
       if (values.empty()) break;

@@ -60,7 +60,7 @@ struct Ratio {
 
 // With 3 rounds one comparison of two equal samples in five shows a difference, with 5 or more one
 // in twenty, as a 95 % interval promises.
-constexpr std::size_t rounds_least = 5;
+constexpr size_t rounds_least = 5;
 
 struct Figure {
   double median = 0;
@@ -71,7 +71,7 @@ struct Figure {
 };
 
 struct Verdict {
-  std::size_t counted = 0;  // samples behind the figures; 0: there are none
+  size_t counted = 0;  // samples behind the figures; 0: there are none
   std::array<Figure, measure_count> figures;
 };
 
@@ -79,8 +79,8 @@ struct Verdict {
 struct Usual {
   End end;
   bool is_output_known = false;  // all of the reference's runs wrote the same
-  std::uint64_t output_bytes = 0;
-  std::uint64_t output_hash = 0;
+  uint64_t output_bytes = 0;
+  uint64_t output_hash = 0;
 };
 
 // Which measure of time decides. Wall time is what a user waits for; where other work on the

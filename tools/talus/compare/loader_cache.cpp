@@ -25,9 +25,9 @@ namespace {
 namespace files = std::filesystem;
 
 constexpr std::string_view cache_mark = "glibc-ld.so.cache1.1";
-constexpr std::size_t header_bytes = 48;
-constexpr std::size_t entry_bytes = 24;
-constexpr std::size_t path_offset = 8;  // in an entry
+constexpr size_t header_bytes = 48;
+constexpr size_t entry_bytes = 24;
+constexpr size_t path_offset = 8;  // in an entry
 
 constexpr const char* standard_folders[] = {
 #ifdef TALUS_MULTIARCH
@@ -42,8 +42,8 @@ constexpr const char* standard_folders[] = {
     "/lib",
     "/usr/lib"};
 
-std::uint32_t number_at(std::string_view bytes, std::size_t offset) {
-  std::uint32_t number = 0;
+uint32_t number_at(std::string_view bytes, size_t offset) {
+  uint32_t number = 0;
   std::memcpy(&number, bytes.data() + offset, sizeof number);
   return number;
 }
@@ -62,17 +62,17 @@ void add_folder(const files::path& folder, std::vector<std::string>& found) {
 }  // namespace
 
 std::vector<std::string> paths_in_cache(std::string_view cache) {
-  const std::size_t start = cache.find(cache_mark);
+  const size_t start = cache.find(cache_mark);
   if (start == std::string_view::npos) return {};
   cache.remove_prefix(start);
   if (cache.size() < header_bytes) return {};
-  const std::size_t count = number_at(cache, cache_mark.size());
+  const size_t count = number_at(cache, cache_mark.size());
   if (count > (cache.size() - header_bytes) / entry_bytes) return {};
   std::vector<std::string> paths;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t at = number_at(cache, header_bytes + i * entry_bytes + path_offset);
+  for (size_t i = 0; i < count; i++) {
+    const size_t at = number_at(cache, header_bytes + i * entry_bytes + path_offset);
     if (at >= cache.size()) continue;
-    const std::size_t end = cache.find('\0', at);
+    const size_t end = cache.find('\0', at);
     if (end == std::string_view::npos || cache[at] != '/') continue;
     paths.emplace_back(cache.substr(at, end - at));
   }
@@ -84,7 +84,7 @@ std::vector<std::string> loader_libraries() {
   const char* const variable = std::getenv("LD_LIBRARY_PATH");
   std::string_view folders = variable != nullptr ? variable : "";
   while (!folders.empty()) {
-    const std::size_t end = folders.find_first_of(":;");
+    const size_t end = folders.find_first_of(":;");
     const std::string_view folder = folders.substr(0, end);
     if (!folder.empty()) add_folder(folder, found);
     if (end == std::string_view::npos) break;

@@ -21,7 +21,7 @@ Machine this_machine() {
     machine.kernel = std::string(name.sysname) + " " + name.release + " " + name.machine;
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; machine.processor.empty() && std::getline(file, line);) {
-    const std::size_t value = line.find(": ");
+    const size_t value = line.find(": ");
     if (line.rfind("model name", 0) == 0 && value != std::string::npos)
       machine.processor = line.substr(value + 2);
   }

@@ -20,10 +20,10 @@
 namespace talus::tool {
 namespace {
 
-constexpr std::uint64_t fnv_start = 14695981039346656037u;
-constexpr std::uint64_t fnv_factor = 1099511628211u;
+constexpr uint64_t fnv_start = 14695981039346656037u;
+constexpr uint64_t fnv_factor = 1099511628211u;
 constexpr int pipe_bytes = 1 << 20;
-constexpr std::size_t last_words_bytes_max = 400;
+constexpr size_t last_words_bytes_max = 400;
 
 void close_one(int& descriptor) {
   if (descriptor >= 0) ::close(descriptor);
@@ -31,13 +31,13 @@ void close_one(int& descriptor) {
 }
 
 // False: nobody reads it any more, which must not end the comparison.
-bool write_all(int descriptor, const char* text, std::size_t bytes) {
+bool write_all(int descriptor, const char* text, size_t bytes) {
   while (bytes > 0) {
     const ssize_t done = ::write(descriptor, text, bytes);
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) return false;
     text += done;
-    bytes -= static_cast<std::size_t>(done);
+    bytes -= static_cast<size_t>(done);
   }
   return true;
 }
@@ -74,9 +74,9 @@ void Output::close_ends_of_child() {
   close_one(error_.childs);
 }
 
-void Output::hash_more(const char* text, std::size_t bytes) {
-  std::uint64_t hash = hash_;
-  for (std::size_t i = 0; i < bytes; ++i)
+void Output::hash_more(const char* text, size_t bytes) {
+  uint64_t hash = hash_;
+  for (size_t i = 0; i < bytes; i++)
     hash = (hash ^ static_cast<unsigned char>(text[i])) * fnv_factor;
   hash_ = hash;
   bytes_ += bytes;
@@ -90,7 +90,7 @@ void Output::take(Pipe& pipe, bool is_error) {
     close_one(pipe.ours);
     return;
   }
-  const std::size_t bytes = static_cast<std::size_t>(got);
+  const size_t bytes = static_cast<size_t>(got);
   if (is_error) {
     last_words_.append(piece, bytes);
     if (last_words_.size() > last_words_bytes_max)

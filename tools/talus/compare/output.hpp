@@ -33,8 +33,8 @@ class Output {
   // Takes what is left, until both pipes have ended or the clock says so.
   void drain(double deadline_s);
 
-  std::uint64_t bytes() const { return bytes_; }
-  std::uint64_t hash() const { return hash_; }
+  uint64_t bytes() const { return bytes_; }
+  uint64_t hash() const { return hash_; }
   const std::string& last_words() const { return last_words_; }
 
  private:
@@ -44,13 +44,13 @@ class Output {
     int shown_at = -1;  // our own descriptor that the output goes on to
   };
   void take(Pipe& pipe, bool is_error);
-  void hash_more(const char* text, std::size_t bytes);
+  void hash_more(const char* text, size_t bytes);
 
   bool is_shown_;  // constant
   Pipe standard_;
   Pipe error_;
-  std::uint64_t bytes_ = 0;
-  std::uint64_t hash_;
+  uint64_t bytes_ = 0;
+  uint64_t hash_;
   std::string last_words_;
 };
 

@@ -26,7 +26,7 @@ namespace files = std::filesystem;
 // The fourth word of /proc/PID/stat; the second is the name in brackets and may hold anything.
 pid_t parent_of(const files::path& process) {
   const std::string text = text_of_file(process / "stat").value_or("");
-  const std::size_t end = text.rfind(')');
+  const size_t end = text.rfind(')');
   if (end == std::string::npos) return -1;
   std::istringstream words(text.substr(end + 1));
   std::string state;
@@ -68,7 +68,7 @@ std::vector<pid_t> children_of(pid_t process) {
 
 std::vector<pid_t> tree_of(pid_t process) {
   std::vector<pid_t> tree{process};
-  for (std::size_t i = 0; i < tree.size(); ++i) {
+  for (size_t i = 0; i < tree.size(); i++) {
     for (const pid_t child : children_of(tree[i])) tree.push_back(child);
   }
   return tree;

@@ -40,10 +40,10 @@ struct Sample {
   double major_faults = 0;  // pages read from a file
   double voluntary = 0;     // switches because a thread waited
   double involuntary = 0;   // switches because its time was up
-  std::uint64_t output_bytes = 0;
-  std::uint64_t output_hash = 0;  // FNV-1a of standard output
-  std::string last_words;         // the end of standard error
-  bool has_leftovers = false;     // it left processes behind, which were ended
+  uint64_t output_bytes = 0;
+  uint64_t output_hash = 0;    // FNV-1a of standard output
+  std::string last_words;      // the end of standard error
+  bool has_leftovers = false;  // it left processes behind, which were ended
 };
 
 enum class IdleProbe {
@@ -88,7 +88,7 @@ struct Comparison {
   int warm_up = 0;
   double timeout_s = 0;
   int stopped_by = 0;  // the signal that ended the comparison early
-  std::size_t reference = 0;
+  size_t reference = 0;
   std::vector<Contender> contenders;
   std::vector<std::string> notes;  // about the program, known before the first run
 };

@@ -42,13 +42,13 @@ std::string csv_of(const Comparison& comparison, const Judgement& judgement) {
       csv_field(shell_text(comparison.program)), comparison.date,
       csv_field(shell_text(comparison.command)));
   std::string text = csv_heads;
-  for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
+  for (size_t i = 0; i < comparison.contenders.size(); i++) {
     const Allocator& allocator = comparison.contenders[i].allocator;
     const Verdict& verdict = judgement.verdicts[i];
     const std::string row = fmt::format("{},{},{},{}", csv_field(allocator.name),
                                         csv_field(shell_text(allocator.settings)),
                                         csv_field(allocator.path), verdict.counted);
-    for (std::size_t id = 0; id < measure_count; ++id) {
+    for (size_t id = 0; id < measure_count; id++) {
       const Figure& figure = verdict.figures[id];
       const std::string values =
           verdict.counted == 0 ? "," : fmt::format("{},{}", figure.median, figure.spread);

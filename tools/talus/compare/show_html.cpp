@@ -53,7 +53,7 @@ ul { padding-left: 1.2rem; }
 // XML has no word for U+FFFE and U+FFFF.
 std::string without_no_characters(std::string text) {
   for (const char* const no_character : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
-    for (std::size_t at = text.find(no_character); at != std::string::npos;
+    for (size_t at = text.find(no_character); at != std::string::npos;
          at = text.find(no_character, at))
       text.replace(at, 3, "\xef\xbf\xbd");
   }
@@ -99,7 +99,7 @@ std::string html_table(const Comparison& comparison, const Judgement& judgement,
       escaped(comparison.contenders[comparison.reference].allocator.name));
   for (const MeasureId id : section.beside) text += fmt::format("<th>{}</th>", measures[id].title);
   text += "</tr>\n";
-  for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
+  for (size_t i = 0; i < comparison.contenders.size(); i++) {
     const Verdict& verdict = judgement.verdicts[i];
     text += fmt::format("<tr><td>{}</td>", escaped(comparison.contenders[i].allocator.name));
     if (verdict.counted == 0) {
@@ -117,7 +117,7 @@ std::string html_table(const Comparison& comparison, const Judgement& judgement,
 
 StripPlot plot_of(const Comparison& comparison, const Judgement& judgement, MeasureId id) {
   StripPlot plot{measures[id].title, {}};
-  for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
+  for (size_t i = 0; i < comparison.contenders.size(); i++) {
     const Contender& contender = comparison.contenders[i];
     Strip strip;
     strip.name = escaped(contender.allocator.name);

@@ -101,7 +101,7 @@ std::string json_of_contender(const Contender& contender, const Verdict& verdict
       list_of(contender.allocator.settings), json_string(contender.left_out),
       word_for(seen.idle_probe), seen.processes, seen.processes_with, list_of(seen.without),
       list_of(seen.others), verdict.counted);
-  for (std::size_t id = 0; verdict.counted > 0 && id < measure_count; ++id) {
+  for (size_t id = 0; verdict.counted > 0 && id < measure_count; id++) {
     text += (id == 0 ? "\n        " : ",\n        ") +
             json_of_figure(measures[id], verdict.figures[id]);
   }
@@ -135,7 +135,7 @@ std::string json_of(const Comparison& comparison, const Judgement& judgement) {
       json_string(comparison.contenders[comparison.reference].allocator.name),
       json_string(words_for(judgement.usual.end)), list_of(judgement.failures),
       list_of(judgement.notes));
-  for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
+  for (size_t i = 0; i < comparison.contenders.size(); i++) {
     text += (i == 0 ? "" : ",\n") +
             json_of_contender(comparison.contenders[i], judgement.verdicts[i], judgement.usual);
   }

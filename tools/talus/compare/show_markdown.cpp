@@ -42,13 +42,13 @@ std::string markdown_table(const Comparison& comparison, const Judgement& judgem
     line += "--:|";
   }
   std::string text = heads + "\n" + line + "\n";
-  for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
+  for (size_t i = 0; i < comparison.contenders.size(); i++) {
     const Verdict& verdict = judgement.verdicts[i];
     const Figure& figure = verdict.figures[section.main];
     text += fmt::format("| {} |", plain(comparison.contenders[i].allocator.name));
     if (verdict.counted == 0) {
       text += " no figure | | |";
-      for (std::size_t k = 0; k < section.beside.size(); ++k) text += " |";
+      for (size_t k = 0; k < section.beside.size(); k++) text += " |";
       text += "\n";
       continue;
     }

@@ -24,8 +24,8 @@ std::string three_digits(double value, double step) {
   return fmt::format("{:.{}f}", value, std::max(usual, fine));
 }
 
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char letter) {
+size_t width_of(const std::string& text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char letter) {
     return (static_cast<unsigned char>(letter) & 0xc0) != 0x80;
   }));
 }
@@ -34,15 +34,15 @@ using Row = std::vector<std::string>;
 
 // The first column stands left, the others right.
 std::string aligned(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths;
+  std::vector<size_t> widths;
   for (const Row& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+    for (size_t i = 0; i < row.size(); i++) widths[i] = std::max(widths[i], width_of(row[i]));
   }
   std::string text;
   for (const Row& row : rows) {
     std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
+    for (size_t i = 0; i < row.size(); i++) {
       const std::string padding(widths[i] - width_of(row[i]), ' ');
       line += i == 0 ? row[i] + padding : "  " + padding + row[i];
     }
@@ -63,7 +63,7 @@ std::string block(const Comparison& comparison, const Judgement& judgement,
   const std::string& reference = comparison.contenders[comparison.reference].allocator.name;
   std::vector<Row> rows{{"", measures[main].title, "", "/ " + reference}};
   for (const MeasureId id : beside) rows[0].push_back(measures[id].title);
-  for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
+  for (size_t i = 0; i < comparison.contenders.size(); i++) {
     const Verdict& verdict = judgement.verdicts[i];
     Row row{comparison.contenders[i].allocator.name};
     if (verdict.counted == 0) {

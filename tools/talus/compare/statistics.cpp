@@ -17,8 +17,8 @@ namespace talus::tool {
 double quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   const double place = share * static_cast<double>(values.size() - 1);
-  const std::size_t below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
+  const size_t below = static_cast<size_t>(place);
+  const size_t above = std::min(below + 1, values.size() - 1);
   return std::lerp(values[below], values[above], place - static_cast<double>(below));
 }
 
@@ -32,8 +32,8 @@ Interval ratio_interval(const std::vector<std::pair<double, double>>& rounds) {
   std::mt19937_64 random(bootstrap_seed);
   std::vector<double> ratios;
   std::vector<double> first(rounds.size()), second(rounds.size());
-  for (int i = 0; i < bootstrap_resamples; ++i) {
-    for (std::size_t k = 0; k < rounds.size(); ++k) {
+  for (int i = 0; i < bootstrap_resamples; i++) {
+    for (size_t k = 0; k < rounds.size(); k++) {
       // The remainder favours small indexes by less than one part in 2^50: standard distributions
       // would give other numbers with another library.
       const auto& [one, other] = rounds[random() % rounds.size()];

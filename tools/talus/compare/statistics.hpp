@@ -15,7 +15,7 @@
 
 namespace talus::tool {
 
-constexpr std::uint64_t bootstrap_seed = 20261121;
+constexpr uint64_t bootstrap_seed = 20261121;
 constexpr int bootstrap_resamples = 4000;
 
 // The value below which the share of the values lies, straight lines between neighbours; values

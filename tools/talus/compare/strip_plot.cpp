@@ -92,7 +92,7 @@ std::string strip_of(const Strip& strip, const Scale& scale, double top_of_strip
 // A line for each step and what it stands for. Narrow screens have room for every second label.
 std::string grid_of(const Scale& scale, double bottom, MeasureId id) {
   std::string text;
-  for (int i = 0; i <= scale.steps; ++i) {
+  for (int i = 0; i <= scale.steps; i++) {
     const double value = scale.from + scale.step * i;
     const double x = scale.place(value);
     text += fmt::format(
@@ -115,7 +115,7 @@ std::string grid_of(const Scale& scale, double bottom, MeasureId id) {
 std::string svg_of(const StripPlot& plot, MeasureId id) {
   const Scale scale = scale_for(plot, id);
   const double bottom = top + strip_height * static_cast<double>(plot.strips.size());
-  std::size_t letters = 0;
+  size_t letters = 0;
   for (const Strip& strip : plot.strips) letters = std::max(letters, strip.name.size());
   std::string text = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%\" height=\"{}\" role=\"img\" "
@@ -123,7 +123,7 @@ std::string svg_of(const StripPlot& plot, MeasureId id) {
       bottom + (scale.from > 0 ? foot_with_words : foot),
       static_cast<double>(letters) * letter_width, plot.title);
   text += grid_of(scale, bottom, id);
-  for (std::size_t i = 0; i < plot.strips.size(); ++i)
+  for (size_t i = 0; i < plot.strips.size(); i++)
     text += strip_of(plot.strips[i], scale, top + strip_height * static_cast<double>(i), id);
   return text + "</svg>\n";
 }

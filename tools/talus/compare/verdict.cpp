@@ -64,7 +64,7 @@ std::string difference_words(const std::string& one, const std::string& other, M
 }
 
 std::string best_words(const Comparison& comparison, const Judgement& judgement, MeasureId id) {
-  for (std::size_t i = 0; i < judgement.verdicts.size(); ++i)
+  for (size_t i = 0; i < judgement.verdicts.size(); i++)
     if (judgement.verdicts[i].figures[id].is_best)
       return name_of(comparison.contenders[i].allocator);
   return "the first cannot be told from the next";
@@ -72,13 +72,13 @@ std::string best_words(const Comparison& comparison, const Judgement& judgement,
 
 }  // namespace
 
-std::size_t subject_of(const Comparison& comparison, const Judgement& judgement) {
+size_t subject_of(const Comparison& comparison, const Judgement& judgement) {
   const auto& contenders = comparison.contenders;
-  std::size_t subject = comparison.reference;
-  for (std::size_t i = 0; i < contenders.size(); ++i) {
+  size_t subject = comparison.reference;
+  for (size_t i = 0; i < contenders.size(); i++) {
     if (i == comparison.reference) continue;
     if (contenders[i].allocator.is_talus) return i;
-    const auto time_of = [&](std::size_t row) {
+    const auto time_of = [&](size_t row) {
       return judgement.verdicts[row].figures[judgement.time.id].median;
     };
     const bool is_better = subject == comparison.reference ||
@@ -91,7 +91,7 @@ std::size_t subject_of(const Comparison& comparison, const Judgement& judgement)
 }
 
 void add_verdict(const Comparison& comparison, Judgement& judgement) {
-  const std::size_t subject = subject_of(comparison, judgement);
+  const size_t subject = subject_of(comparison, judgement);
   const std::string one = name_of(comparison.contenders[subject].allocator);
   const std::string other = name_of(comparison.contenders[comparison.reference].allocator);
   const Verdict& verdict = judgement.verdicts[subject];
@@ -112,7 +112,7 @@ void add_verdict(const Comparison& comparison, Judgement& judgement) {
   if (!judgement.failures.empty())
     judgement.verdict += " Not every run was good: see the failures.";
 
-  std::size_t compared = 0;
+  size_t compared = 0;
   for (const Verdict& each : judgement.verdicts) compared += each.counted >= rounds_least ? 1 : 0;
   if (compared > 2) {
     judgement.ranking = fmt::format("Of {} allocators, quickest: {}; least memory: {}.", compared,

@@ -17,7 +17,7 @@ namespace talus::tool {
 
 // The row that the verdict is about: the first of Talus, else the quickest; the reference's index
 // if there is no other.
-std::size_t subject_of(const Comparison& comparison, const Judgement& judgement);
+size_t subject_of(const Comparison& comparison, const Judgement& judgement);
 
 // Writes judgement.verdict and judgement.ranking; figures and failures are there.
 void add_verdict(const Comparison& comparison, Judgement& judgement);

@@ -112,9 +112,9 @@ void Witness::read_record(const std::string& path, Sighting& sighting) const {
   bool has_library = false;
   std::vector<std::string> others;
   for (std::string line; std::getline(file, line);) {
-    const std::size_t mapped = line.find(mapped_mark);
+    const size_t mapped = line.find(mapped_mark);
     if (mapped != std::string::npos && line.find("generating link map") != std::string::npos) {
-      const std::size_t from = mapped + mapped_mark.size();
+      const size_t from = mapped + mapped_mark.size();
       const std::string name = line.substr(from, line.rfind(" [") - from);
       if (is_library(name)) {
         has_library = true;
@@ -122,10 +122,10 @@ void Witness::read_record(const std::string& path, Sighting& sighting) const {
         others.push_back(name);
       }
     }
-    const std::size_t ready = line.find(ready_mark);
+    const size_t ready = line.find(ready_mark);
     if (ready == std::string::npos) continue;
     const std::string program = line.substr(ready + ready_mark.size());
-    ++sighting.processes;
+    sighting.processes++;
     sighting.processes_with += has_library ? 1 : 0;
     if (!has_library && !library_.empty())
       add_once(sighting.without, program + " was started without LD_PRELOAD");
