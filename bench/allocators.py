@@ -15,10 +15,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from .peers import library_table
+
 SUBJECT = "talus"
-# What Talus' best rival is chosen from, as far as a run has measured it.
-PEERS = ("glibc", "jemalloc", "jemalloc-tikv", "mimalloc3", "mimalloc2", "snmalloc", "tcmalloc",
-         "gperftools", "tbbmalloc", "rpmalloc", "scudo", "hardened", "hardened-light")
+# The best rival of Talus is one of these, as far as a run has measured them.
+PEERS = ("glibc", *library_table.peers())
 # "talus-fast" is Talus with preset=fast, and so on: told apart by name, and no rival of any other.
 PRESETS = ("tiny", "small", "fast")
 # What is measured unless told otherwise: all peers would take four times as long.

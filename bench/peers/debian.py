@@ -11,6 +11,7 @@ import platform
 import re
 from pathlib import Path
 
+import library_table
 from building import Build, PeerMissing
 
 PACKAGED = ["as packaged by the distribution"]
@@ -35,16 +36,17 @@ def package_version(build: Build, package: str) -> str:
     return re.sub(r"-[^-]*$", "", full.partition(":")[2] or full)
 
 
-def find_packaged(build: Build, soname: str, package: str, licence: str) -> dict:
+def find_packaged(build: Build, peer: str, licence: str) -> dict:
+    row = library_table.of_peer(peer)
     return {
-        "path": library_in_cache(build, soname, package),
-        "version": package_version(build, package), "flags": PACKAGED,
-        "source": f"distribution, package {package}", "licence": licence,
+        "path": library_in_cache(build, row.soname, row.package),
+        "version": package_version(build, row.package), "flags": PACKAGED,
+        "source": f"distribution, package {row.package}", "licence": licence,
     }
 
 
 def find_jemalloc(build: Build) -> dict:
-    entry = find_packaged(build, "libjemalloc.so.2", "libjemalloc2", "BSD-2-Clause")
+    entry = find_packaged(build, "jemalloc", "BSD-2-Clause")
     # jemalloc keeps its version as text of the form 5.3.0-0-g<commit>.
     found = re.search(rb"(\d+\.\d+\.\d+)-\d+-g[0-9a-f]{8,}", Path(entry["path"]).read_bytes())
     return {**entry, "version": found.group(1).decode() if found else entry["version"]}
@@ -52,19 +54,18 @@ def find_jemalloc(build: Build) -> dict:
 
 def find_gperftools(build: Build) -> dict:
     """The variant without heap checker and profiler, which is the one for speed."""
-    return find_packaged(build, "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4",
-                         "BSD-3-Clause")
+    return find_packaged(build, "gperftools", "BSD-3-Clause")
 
 
 def find_tbbmalloc(build: Build) -> dict:
     """The proxy holds the libc names and loads libtbbmalloc.so.2, which holds the allocator."""
-    return find_packaged(build, "libtbbmalloc_proxy.so.2", "libtbbmalloc2", "Apache-2.0")
+    return find_packaged(build, "tbbmalloc", "Apache-2.0")
 
 
 def find_scudo(build: Build) -> dict:
     """The newest of the installed LLVM versions."""
     newest = (0, None)
-    name = f"libclang_rt.scudo_standalone-{platform.machine()}.so"
+    name = f"{library_table.of_peer('scudo').library}-{platform.machine()}.so"
     for path in Path("/usr/lib").glob(f"llvm-*/lib/clang/*/lib/linux/{name}"):
         major = int(re.search(r"/llvm-(\d+)/", str(path)).group(1))
         newest = max(newest, (major, str(path)))

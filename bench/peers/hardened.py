@@ -11,6 +11,7 @@
 from pathlib import Path
 
 import crates
+import library_table
 from building import Build
 
 FLAGS = [
@@ -29,7 +30,7 @@ def settings(configuration: Path) -> list[str]:
     return [f"-D{line}" for line in lines if line and not line.startswith("#")]
 
 
-def build_variant(build: Build, variant: str, name: str) -> dict:
+def build_variant(build: Build, variant: str, peer: str) -> dict:
     crate = crates.find(build, "hardened-malloc-sys")
     source = crate.folder / "vendor/hardened-malloc"
     chosen = settings(crate.folder / f"config-{variant}.conf")
@@ -38,7 +39,7 @@ def build_variant(build: Build, variant: str, name: str) -> dict:
     # One compiler for both languages, so that link-time optimisation sees them alike.
     objects = build.compile(build.cc, [*flags, *C_LANGUAGE], [source / file for file in C_FILES])
     objects += build.compile(build.cc, [*flags, *CXX_LANGUAGE], [source / "new.cc"])
-    library = build.work / name
+    library = build.work / library_table.of_peer(peer).file
     build.run([build.cc, *FLAGS, *LINK_FLAGS, "-shared", *objects, "-lstdc++", "-o", library])
     return {
         "version": crate.version.rpartition(".")[2], "path": build.put_in_place(library),
@@ -48,8 +49,8 @@ def build_variant(build: Build, variant: str, name: str) -> dict:
 
 
 def build_default(build: Build) -> dict:
-    return build_variant(build, "default", "libhardened_malloc.so")
+    return build_variant(build, "default", "hardened")
 
 
 def build_light(build: Build) -> dict:
-    return build_variant(build, "light", "libhardened_malloc-light.so")
+    return build_variant(build, "light", "hardened-light")

@@ -10,6 +10,7 @@ import re
 import shutil
 
 import crates
+import library_table
 from building import Build
 
 OPTIONS = ["--enable-doc=no", "--enable-static=no"]
@@ -32,7 +33,7 @@ def build(build: Build) -> dict:
               {"CC": build.cc, "CXX": build.cxx})
     build.run(["make", f"-j{build.jobs}", "build_lib_shared"], folder)
     built = folder / "lib/libjemalloc.so.2"
-    library = built.rename(folder / "libjemalloc-tikv.so")
+    library = built.rename(folder / library_table.of_peer("jemalloc-tikv").file)
     return {
         "version": release.partition("-")[0], "path": build.put_in_place(library),
         "flags": OPTIONS + flags_chosen((folder / "Makefile").read_text()),

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 import crates
+import library_table
 from building import Build, PeerMissing
 
 FLAGS = [
@@ -36,7 +37,7 @@ def find_source(crate: Path, major: str) -> tuple[Path, str]:
 def build_major(build: Build, major: str) -> dict:
     crate = crates.find(build, "libmimalloc-sys", crates.QUICK_MANIFEST)
     source, version = find_source(crate.folder, major)
-    library = build.work / f"libmimalloc{major}.so"
+    library = build.work / library_table.of_peer(f"mimalloc{major}").file
     build.run([build.cc, *FLAGS, "-shared", f"-I{source / 'include'}", f"-I{source / 'src'}",
                source / "src/static.c", "-o", library, *LIBRARIES])
     return {

@@ -9,6 +9,7 @@
 import re
 
 import crates
+import library_table
 from building import Build, PeerMissing
 
 FLAGS = [
@@ -27,7 +28,7 @@ def build(build: Build) -> dict:
     compiler = build.clang()
     source = crate.folder / "rpmalloc/rpmalloc"
     objects = build.compile(compiler, [*FLAGS, f"-I{source}"], [source / "rpmalloc.c"])
-    library = build.work / "librpmallocwrap.so"
+    library = build.work / library_table.of_peer("rpmalloc").file
     build.run([compiler, *LINK_FLAGS, "-o", library, *objects, *LIBRARIES])
     log = (crate.folder / "rpmalloc/CHANGELOG").read_text()
     found = re.match(r"\s*(\d+\.\d+\.\d+)", log)

@@ -10,6 +10,7 @@ import json
 import shlex
 
 import crates
+import library_table
 from building import Build, PeerMissing
 
 OPTIONS = ["-DCMAKE_BUILD_TYPE=Release", "-DSNMALLOC_BUILD_TESTING=OFF"]
@@ -32,8 +33,9 @@ def build(build: Build) -> dict:
     build.run(["cmake", "-S", crate.folder / "upstream", "-B", folder, *OPTIONS,
                f"-DCMAKE_CXX_COMPILER={compiler}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"])
     build.run(["cmake", "--build", folder, "-j", build.jobs, "--target", "snmallocshim"])
+    library = folder / library_table.of_peer("snmalloc").file
     return {
-        "version": crate.version, "path": build.put_in_place(folder / "libsnmallocshim.so"),
+        "version": crate.version, "path": build.put_in_place(library),
         "flags": OPTIONS + flags_used((folder / "compile_commands.json").read_text()),
         "compiler": build.version_of(compiler), "source": crate.describe(), "licence": "MIT",
     }

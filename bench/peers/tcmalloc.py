@@ -13,8 +13,10 @@ import re
 from pathlib import Path
 
 import crates
+import library_table
 from building import Build, PeerMissing
 
+LIBRARY = library_table.of_peer("tcmalloc")
 FLAGS = [
     "-O2", "-DNDEBUG", "-DTCMALLOC_INTERNAL_8K_PAGES", "-fPIC", "-fno-omit-frame-pointer",
     "-fstack-protector", "-ffunction-sections", "-fdata-sections", "-U_FORTIFY_SOURCE",
@@ -22,7 +24,6 @@ FLAGS = [
 ]
 LANGUAGE = ["-std=c++17", "-w"]
 LINK_FLAGS = ["-Wl,--gc-sections", "-Wl,-z,relro,-z,now", "-pthread"]
-ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
 
 
 def source_files(crate: Path) -> list[Path]:
@@ -52,11 +53,11 @@ def build(build: Build) -> dict:
     objects = build.compile(compiler, [*FLAGS, *LANGUAGE, *includes],
                             [file for file in files if file not in assembly])
     objects += build.compile(compiler, [*FLAGS, *includes], assembly)
-    library = build.work / "libtcmalloc.so"
+    library = build.work / LIBRARY.file
     build.run([compiler, "-shared", "-o", library, *objects, *LINK_FLAGS])
     return {
         "version": release_day(crate.folder, crate.version),
         "path": build.put_in_place(library), "flags": FLAGS + LANGUAGE + LINK_FLAGS,
         "compiler": build.version_of(compiler), "source": crate.describe(),
-        "licence": "Apache-2.0", "environment": ENVIRONMENT,
+        "licence": "Apache-2.0", "environment": LIBRARY.environment,
     }

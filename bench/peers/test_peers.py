@@ -15,6 +15,7 @@ from pathlib import Path
 
 import build_peers
 import hardened
+import library_table
 from building import Build, PeerMissing
 from probing import Probe
 
@@ -126,6 +127,12 @@ class PeersTest(unittest.TestCase):
         self.assertEqual(["present"], [peer["name"] for peer in first["peers"]])
         self.assertEqual([{"name": "absent", "reason": "not to be had"}], first["missing"])
         self.assertEqual(first, json.loads((self.output / "peers.json").read_text()))
+
+    def test_each_peer_of_the_table_has_a_maker(self):
+        self.assertLessEqual(set(library_table.peers()), set(build_peers.MAKERS))
+        self.assertEqual(len(library_table.peers()), len(set(library_table.peers())))
+        self.assertEqual({"GLIBC_TUNABLES": "glibc.pthread.rseq=0"},
+                         library_table.of_peer("tcmalloc").environment)
 
     def test_settings_leave_comments_out(self):
         configuration = self.work / "some.conf"

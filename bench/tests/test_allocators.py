@@ -10,6 +10,7 @@ import unittest
 from pathlib import Path
 
 from bench import __main__ as runner, allocators
+from bench.report import palette
 
 
 class Choice(unittest.TestCase):
@@ -44,6 +45,11 @@ class Choice(unittest.TestCase):
         for wrong in ("talus-none", "fast", "glibc-fast"):
             with self.assertRaises(ValueError):
                 allocators.select(wrong, self.known, {})
+
+
+class Table(unittest.TestCase):
+    def test_each_peer_has_a_mark_of_its_own_in_the_report(self):
+        self.assertEqual(set(allocators.PEERS), set(palette.KNOWN))
 
 
 class Rivals(unittest.TestCase):

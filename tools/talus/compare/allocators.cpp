@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the table of known allocators and the search for them, see allocators.hpp.
+// Owns: the search for known allocators, see allocators.hpp.
 // Invariant: a library is taken for an allocator by its name only if it also defines malloc, so a
 // package that splits differently cannot slip a library in that does nothing.
 // Must not know: the program that will run.
@@ -21,6 +21,7 @@
 #include "../elf_file.hpp"
 #include "../library.hpp"
 #include "../setting.hpp"
+#include "known_allocators.hpp"
 #include "loader_cache.hpp"
 #include "process/options_env.hpp"
 
@@ -31,28 +32,6 @@ namespace files = std::filesystem;
 
 constexpr const char* talus_name = "talus";
 constexpr std::string_view preset_prefix = "talus-";
-
-// Names of files up to ".so": several for one allocator where packagers disagree.
-struct KnownAllocator {
-  const char* name;
-  const char* stem;
-};
-constexpr KnownAllocator known_allocators[] = {
-    {"talus", "libtalus"},
-    {"jemalloc", "libjemalloc"},
-    {"mimalloc", "libmimalloc"},
-    {"tcmalloc", "libtcmalloc"},
-    {"tcmalloc_minimal", "libtcmalloc_minimal"},
-    {"tbbmalloc", "libtbbmalloc_proxy"},
-    {"snmalloc", "libsnmallocshim"},
-    {"snmalloc", "libsnmalloc"},
-    {"rpmalloc", "librpmallocwrap"},
-    {"rpmalloc", "librpmalloc"},
-    {"hoard", "libhoard"},
-    {"hardened_malloc", "libhardened_malloc"},
-    {"scudo", "libclang_rt.scudo_standalone"},
-    {"scudo", "libscudo"},
-};
 
 // Digits compare as numbers, so that version 10 is newer than version 9.
 bool is_older(std::string_view one, std::string_view other) {
