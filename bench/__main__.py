@@ -10,10 +10,10 @@ import signal
 import sys
 from pathlib import Path
 
-from . import (allocators, instructions, machine, measuring, record, rounds, self_check, summary,
-               table, workloads)
+from . import (allocators, command_line, instructions, machine, measuring, record, rounds,
+               self_check, summary, table, workloads)
+from .command_line import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 ROUNDS = 3
 WARM_MIB = 1024  # what the largest workloads have resident at scale 1
 QUICK_SCALE = 0.2
@@ -21,16 +21,6 @@ QUICK_ROUNDS = 5
 QUICK_BUDGET_S = 240
 SELF_ROUNDS = 7
 THREADS_MAX = 16
-
-
-def thread_list(text: str) -> list[int]:
-    try:
-        numbers = [int(part) for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if not numbers or min(numbers) < 1 or max(numbers) > 256:
-        raise argparse.ArgumentTypeError("a number from 1 to 256, or a comma list of these")
-    return list(dict.fromkeys(numbers))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -48,27 +38,21 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--after-free", action="store_true",
                         help="one more round that tells what is resident after the last free")
     parser.add_argument("--set", choices=workloads.SETS, help="which workloads (default first)")
-    parser.add_argument("--only", help="comma list of workloads, as B1 or B1/500; of any set")
-    parser.add_argument("--alloc", help="comma list of allocators, or name=library for others")
-    parser.add_argument("--repeat", type=int, help=f"rounds (default {ROUNDS}, with --quick "
-                        f"{QUICK_ROUNDS}, with --self {SELF_ROUNDS})")
-    parser.add_argument("--threads", type=thread_list, metavar="N[,N...]",
-                        help="T of the workloads (default: all cores); a list gives a row for "
-                        "each to " + ", ".join(workloads.CURVES))
-    parser.add_argument("--scale", type=float, help="multiplies the work of each program")
-    parser.add_argument("--out", type=Path, help="JSON file (default BUILD/bench/result.json)")
-    parser.add_argument("--talus", type=Path, help="libtalus.so (default BUILD/libtalus.so)")
-    parser.add_argument("--build", type=Path, default=ROOT / "build/release",
-                        help="build folder (default build/release)")
-    parser.add_argument("--peers", type=Path, default=ROOT / "build/peers/peers.json",
-                        help="what build_peers.py wrote (default build/peers/peers.json)")
-    parser.add_argument("--timeout", type=float, default=90, help="seconds per run (default 90)")
-    parser.add_argument("--max-foreign", type=float, default=0.15, metavar="CORES",
-                        help="a run beside more foreign work is noisy and repeated")
+    command_line.add(parser, "--only")
+    parser.add_argument("--alloc", help="comma list of allocators; name=library for others")
+    command_line.add(parser, "--repeat", help=f"number of rounds (default {ROUNDS}, with --quick "
+                     f"{QUICK_ROUNDS}, with --self {SELF_ROUNDS})")
+    command_line.add(parser, "--threads",
+                     help="T of the workloads (default: all cores); a list gives a row for "
+                     "each to " + ", ".join(workloads.CURVES))
+    command_line.add(parser, "--scale")
+    command_line.add(parser, "--out", help="JSON file (default BUILD/bench/result.json)")
+    for name in ("--talus", "--build", "--peers", "--timeout", "--max-foreign"):
+        command_line.add(parser, name)
     parser.add_argument("--warm", type=int, default=WARM_MIB, metavar="MIB",
                         help=f"memory made ready before each run (default {WARM_MIB}, 0: none)")
     parser.add_argument("--retries", type=int,
-                        help="how often a noisy run is repeated (default 2, with --quick 1)")
+                        help="repetitions of a noisy run (default 2, with --quick 1)")
     parser.add_argument("--list", action="store_true", help="list workloads and allocators")
     return parser
 

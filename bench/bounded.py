@@ -12,20 +12,11 @@ import argparse
 import json
 import statistics
 import sys
-from pathlib import Path
 
-from . import allocators, machine, measuring, workloads
+from . import allocators, command_line, machine, measuring, workloads
 
-ROOT = Path(__file__).resolve().parent.parent
 MEMORIES = ("heap", "bounded", "cache")
 PROGRAMS = {"B16": "bench_b16_smmalloc_perf01", "B17": "bench_b17_smmalloc_perf02"}
-
-
-def thread_list(text: str) -> list[int]:
-    numbers = [int(part) for part in text.split(",")]
-    if min(numbers) < 1 or max(numbers) > 256:
-        raise argparse.ArgumentTypeError("numbers from 1 to 256")
-    return numbers
 
 
 def rate(sample: dict) -> float:
@@ -94,15 +85,11 @@ def print_rates(rates: dict, threads: list[int]) -> None:
 def main(given: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python3 -m bench.bounded",
                                      description="B16 and B17 on bounded instances.")
-    parser.add_argument("--threads", type=thread_list, default=[1, 2, 3, 4, 5],
-                        metavar="N[,N...]")
-    parser.add_argument("--repeat", type=int, default=5, help="rounds (default 5)")
-    parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--build", type=Path, default=ROOT / "build/release")
-    parser.add_argument("--talus", type=Path, help="default BUILD/libtalus.so")
-    parser.add_argument("--out", type=Path, help="JSON file with all samples")
-    parser.add_argument("--timeout", type=float, default=90)
-    parser.add_argument("--max-foreign", type=float, default=0.15, metavar="CORES")
+    command_line.add(parser, "--threads", default=[1, 2, 3, 4, 5])
+    command_line.add(parser, "--repeat", default=5, help="number of rounds (default 5)")
+    command_line.add(parser, "--scale", default=1.0)
+    for name in ("--build", "--talus", "--out", "--timeout", "--max-foreign"):
+        command_line.add(parser, name)
     arguments = parser.parse_args(given)
     try:
         talus = allocators.from_path(allocators.SUBJECT,

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import __main__ as runner
-from . import allocators, intervals, kept, measuring, record, rounds, summary, table
+from . import allocators, command_line, intervals, kept, measuring, record, rounds, summary, table
 from .intervals import Estimate
 
 TIME_LIMIT = 1.10
@@ -149,20 +149,17 @@ def newest_reference(folder: Path) -> Path | None:
 
 
 def parse_arguments(given: list[str] | None) -> argparse.Namespace:
-    root = runner.ROOT
     parser = argparse.ArgumentParser(prog="python3 -m bench.gate", description=(
         "Fail if Talus got slower by 10 % or larger by 5 %, beyond the measured noise."))
     parser.add_argument("--base-lib", type=Path, help="libtalus.so of the build to compare with")
     parser.add_argument("--reference", type=Path,
                         help="JSON of a run (default: the newest of bench/results)")
-    parser.add_argument("--build", type=Path, default=root / "build/release")
-    parser.add_argument("--talus", type=Path, help="the library to check")
-    parser.add_argument("--peers", type=Path, default=root / "build/peers/peers.json")
-    parser.add_argument("--only", help="some workloads")
-    parser.add_argument("--repeat", type=int, default=runner.QUICK_ROUNDS)
-    parser.add_argument("--scale", type=float, help="only with --base-lib")
-    parser.add_argument("--max-foreign", type=float, default=0.15, metavar="CORES")
-    parser.add_argument("--out", type=Path, help="JSON file (default BUILD/bench/check.json)")
+    for name in ("--build", "--talus", "--peers", "--only", "--max-foreign"):
+        command_line.add(parser, name)
+    command_line.add(parser, "--repeat", default=runner.QUICK_ROUNDS,
+                     help=f"number of rounds (default {runner.QUICK_ROUNDS})")
+    command_line.add(parser, "--scale", help="factor for the work; only with --base-lib")
+    command_line.add(parser, "--out", help="JSON file (default BUILD/bench/check.json)")
     return parser.parse_args(given)
 
 
