@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: `talus check`: is Talus active in a live process, or would it be in a program started by
-// `talus run`; which version, by which door, with which options.
-// Invariant: looking never runs the program: a live process is read through /proc, and of a
-// program only the loader is started, in its listing mode.
+// Owns: `talus check`. It tells whether Talus is active in a live process, or would be active in a
+// program that `talus run` starts. It also tells the version, the way Talus came in and the
+// options.
+// Invariant: a check never runs the program. It reads a live process through /proc. For a program
+// it starts the loader alone, in its listing mode.
 // Must not know: how an option is parsed.
 
 #include <fmt/format.h>
@@ -32,7 +33,7 @@ struct Finding {
   std::string version;
   std::string door;    // preload, linked or embedded
   std::string object;  // the file that carries Talus
-  std::string reason;  // why not, if it is not active
+  std::string reason;  // why Talus is not active
 };
 
 void print_finding(const Finding& finding) {
@@ -51,7 +52,7 @@ bool is_library_name(const std::string& path) {
   return file_name(path).rfind("libtalus.so", 0) == 0;
 }
 
-// True if one of the entries of an LD_PRELOAD value names that file.
+// True if an LD_PRELOAD value names the file.
 bool is_preloaded(std::string_view preload, const std::string& path) {
   while (!preload.empty()) {
     const size_t end = preload.find_first_of(": ");
@@ -88,7 +89,7 @@ bool is_needed_by_any(const ProcessView& view, const MappedObject& library) {
                      [&](const MappedObject& object) { return needs(object, library); });
 }
 
-// Only what came with the program stands before what the program needs: dlopen adds at the end.
+// Only objects that came with the program stand before the needed libraries: dlopen appends.
 bool comes_before_what_is_needed(const ProcessView& view, const MappedObject& library) {
   const MappedObject& front = view.objects.front();
   return library.turn && front.path == view.file &&
@@ -105,11 +106,11 @@ bool is_preloaded_everywhere(const std::string& path) {
   return false;
 }
 
-// A library that nobody preloaded and nobody needs came by dlopen: the program's malloc was bound
-// before it arrived. The names in LD_PRELOAD are those of the process's own folders, links among
-// them, and need not lead to the library from here: then its turn tells. Where the environment is
-// lost, preload is the likely door. Addresses tell nothing: a late library may fill a hole above
-// libc (tried, and refused by a test).
+// A library that is neither preloaded nor needed came by dlopen. The program's malloc was bound
+// before it arrived. The names in LD_PRELOAD belong to the folders of the process, which may
+// contain links. They need not lead to the library from here, so the search order decides. Without
+// an environment, preload is the most likely way. Addresses decide nothing: a late library may fill
+// a hole above libc (tried, and refuted by a test).
 std::string door_of(const ProcessView& view, const MappedObject& object) {
   const bool is_in_environment = is_preloaded(preload_of(view.environment), object.path);
   if (is_in_environment && !view.is_secure) return "preload";
@@ -122,8 +123,8 @@ std::string door_of(const ProcessView& view, const MappedObject& object) {
   return view.is_environment_intact ? "dlopen" : "preload";
 }
 
-// The object whose malloc the loader finds before it comes to `library`; null: there is none. Where
-// the order is not known, the program itself is still known to be the first.
+// The object whose malloc the loader finds before `library`; null: there is none. The program comes
+// first even where the order is not known.
 const MappedObject* server_before(const ProcessView& view, const MappedObject& library) {
   const MappedObject& front = view.objects.front();
   if (&front != &library && front.path == view.file && brings_another_malloc(front)) return &front;
@@ -145,7 +146,7 @@ Finding find_in_process(const ProcessView& view) {
     const std::string version =
         has_note ? *object.facts->talus_version : "unknown (the file cannot be read any more)";
     const std::string door = door_of(view, object);
-    // What is embedded may serve its carrier alone, whatever the others are bound to.
+    // An embedded Talus may serve its own object alone, whatever the others are bound to.
     const MappedObject* const server = door == "embedded" ? nullptr : server_before(view, object);
     if (door != "dlopen" && server == nullptr) return {true, version, door, object.path, ""};
     if (door != "dlopen") {
@@ -187,7 +188,7 @@ int report(const Finding& finding, const ProcessFacts& facts) {
   return finding.is_active ? exit_yes : exit_no;
 }
 
-// Files are looked for where the process sees them.
+// Paths of files are resolved where the process sees them.
 ProcessFacts facts_of_process(const std::string& pid, const ProcessView& view) {
   ProcessFacts facts;
   facts.environment = view.environment;
@@ -199,7 +200,8 @@ ProcessFacts facts_of_process(const std::string& pid, const ProcessView& view) {
   facts.root = "/proc/" + pid + "/root";
   facts.user_id = view.user_id;
   facts.is_secure = view.is_secure;
-  // A relative name of a file begins where the process is; if it cannot be followed, here.
+  // A relative file name starts at the folder of the process. If that folder cannot be entered, it
+  // starts here.
   static_cast<void>(::chdir(("/proc/" + pid + "/cwd").c_str()) == 0);
   return facts;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the subcommands as functions, and the exit codes they share. One source file each.
-// Invariant: what a subcommand was asked for goes to stdout, every complaint to stderr, as one
-// line that starts with "talus: ".
-// Must not know: how the command line was read (main.cpp does).
+// Owns: the subcommands as functions, one source file each, and their exit codes.
+// Invariant: results go to stdout. Every complaint goes to stderr, as one line that starts with
+// "talus: ".
+// Must not know: how main.cpp reads the command line.
 
 #ifndef TALUS_TOOLS_TALUS_COMMAND_HPP
 #define TALUS_TOOLS_TALUS_COMMAND_HPP
@@ -16,7 +16,7 @@ namespace talus::tool {
 enum ExitCode : int {
   exit_yes = 0,
   exit_no = 1,                // `check`: Talus is not active; `compare`: a run failed or differed
-  exit_usage = 2,             // wrong command line, or what was asked cannot be read
+  exit_usage = 2,             // wrong command line, or unreadable input
   exit_not_executable = 126,  // as in a shell
   exit_not_found = 127        // as in a shell
 };
@@ -27,7 +27,7 @@ struct RunRequest {
   std::vector<char*> program;         // name and arguments, pointers into main's argv
 };
 
-// Becomes the program; returns an exit code only if it could not.
+// Replaces this process with the program. Returns an exit code only on failure.
 int run_program(const RunRequest& request);
 
 int check_process(const std::string& pid);
@@ -37,11 +37,11 @@ struct CompareRequest {
   std::string library;                  // --lib; empty: search
   std::vector<std::string> allocators;  // --alloc: NAME=PATH or talus-PRESET
   std::vector<std::string> with;        // --with: KEY=VALUE,KEY=VALUE
-  std::string only;                     // --only: names with commas; empty: all
+  std::string only;                     // --only: names separated by commas; empty: all
   int rounds = 5;
-  int warm_up = 1;         // rounds; the first of them proves that libraries are loaded
+  int warm_up = 1;         // rounds; the first one proves that libraries are loaded
   double timeout_s = 600;  // for one run
-  std::string html;        // files to write; empty: none
+  std::string html;        // output files; empty: none
   std::string json;
   std::string csv;
   std::string markdown;
@@ -52,7 +52,8 @@ struct CompareRequest {
   std::vector<char*> program;        // name and arguments, pointers into main's argv
 };
 
-// Exit codes: all runs were good, exit_no if one failed or was different, 128 + signal if stopped.
+// Returns exit_yes if all runs were good, exit_no if one failed or differed, 128 + signal if
+// stopped.
 int compare_program(const CompareRequest& request);
 
 enum class OptionsFormat { text, markdown, json };
@@ -62,22 +63,22 @@ int print_presets();
 struct EffectiveRequest {
   std::vector<std::string> settings;  // KEY=VALUE
   bool is_json = false;
-  std::vector<char*> program;  // name and arguments; none: any program
+  std::vector<char*> program;  // name and arguments; empty: any program
 };
 
-// The options that a program would get, each with its source.
+// Prints the options that a program would get, each with its source.
 int print_effective(const EffectiveRequest& request);
 
 enum class StatisticsFormat { text, markdown };
 int print_statistics(StatisticsFormat format);
 
-// The command's version, and the library's if it is found.
+// Prints the version of the command, and the library's version if it is found.
 int print_version(const std::string& library);
 
-// Text of another process or file, with '?' for what could steer the terminal.
+// Text of another process or file. '?' replaces characters that could control the terminal.
 std::string printable(std::string text);
 
-// One line to stderr, made printable, with the "talus: " in front.
+// Writes one printable line to stderr, with "talus: " in front.
 void complain(const std::string& line);
 
 }  // namespace talus::tool

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the one way in which the command complains, and the cleaning of text that others wrote.
-// Invariants: a complaint is one line, and nothing in it can steer a terminal; where nobody can
-// read it, nothing else changes.
+// Owns: complaints, and the cleaning of foreign text.
+// Invariants: a complaint is one line and contains no control character. A closed stderr changes
+// nothing else.
 // Must not know: which subcommand runs.
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 
 namespace talus::tool {
 
-// Beside the controls of ASCII those of Latin-1, as UTF-8 (0xc2 in front) and as bare bytes.
+// Replaces the control characters of ASCII and of Latin-1, as UTF-8 (after 0xc2) and as bare bytes.
 std::string printable(std::string text) {
   std::string result;
   for (size_t at = 0; at < text.size();) {

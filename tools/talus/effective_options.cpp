@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the call of the library's own code for another process, see effective_options.hpp.
-// Invariant: nothing here decides which place is stronger.
+// Owns: the call of the library's own option code for another process, see effective_options.hpp.
+// Invariant: nothing here decides which source of an option takes precedence.
 // Must not know: processes.
 
 #include "effective_options.hpp"
@@ -14,7 +14,7 @@
 namespace talus::tool {
 namespace {
 
-// The sink is a plain function, so its lines gather here; only main's thread exists.
+// The sink is a plain function, so it collects its lines here. Only the main thread exists.
 std::vector<std::string> warnings;
 
 void gather_warning(const char* line) { warnings.emplace_back(line); }
@@ -39,7 +39,7 @@ void add_file(std::vector<LookedAtFile>& files, const std::string& path, OptionF
   if (state != OptionFile::not_asked) files.push_back({path, state_of(state)});
 }
 
-// Of a text a file may lose an end: a comment, blanks, or what is no text at all.
+// A file can lose the end of a text value: a comment, blanks, or bytes that are not text.
 bool can_stand_in_file(const OptionRow& row, const std::string& value) {
   const TextPart whole{value.data(), value.size()};
   return row.id != OptionId::config && printable(value) == value &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the walk through an ELF64 file. Notes are looked for twice, in the note segments (they
-// survive a stripped section table) and in the sections (they survive a linker that left the
-// section out of every segment); libraries are read from the dynamic segment, as the loader does.
-// Invariant: see elf_file.hpp; nothing larger than part_bytes_max is ever read into memory.
+// Owns: the walk through an ELF64 file. It looks for notes in the note segments, which survive a
+// stripped section table. It also looks in the sections, which survive a linker that left the note
+// out of every segment. Libraries are read from the dynamic segment, as the loader does.
+// Invariant: see elf_file.hpp; no read is larger than part_bytes_max.
 // Must not know: the running process.
 
 #include "elf_file.hpp"
@@ -21,11 +21,12 @@ namespace {
 
 constexpr uint64_t part_bytes_max = uint64_t{64} << 20;
 
-// A file opened for reading pieces at given offsets.
+// A file open for reads at given offsets.
 class FilePieces {
  public:
   explicit FilePieces(const std::string& path)
-      // O_NONBLOCK: a path from a process map may have become a pipe, which must not hold us up.
+      // O_NONBLOCK: a path from a process map may have become a pipe, and opening it must not
+      // block.
       : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status;
     if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) return;
@@ -37,7 +38,7 @@ class FilePieces {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
-  // All of [offset, offset + bytes), or nothing.
+  // Returns all of [offset, offset + bytes), or nothing.
   std::vector<char> read(uint64_t offset, uint64_t bytes) const {
     if (bytes > part_bytes_max || offset > bytes_ || bytes > bytes_ - offset) return {};
     std::vector<char> piece(bytes);
@@ -53,10 +54,10 @@ class FilePieces {
 
  private:
   int descriptor_;     // constant; -1: could not be opened
-  uint64_t bytes_{0};  // constant; 0 if this is no plain file
+  uint64_t bytes_{0};  // constant; 0: not a regular file
 };
 
-// `count` entries of a table, or none of them.
+// Returns all `count` entries of a table, or none.
 template <typename Entry>
 std::vector<Entry> read_table(const FilePieces& file, uint64_t offset, size_t count) {
   const std::vector<char> piece = file.read(offset, count * sizeof(Entry));
@@ -65,7 +66,7 @@ std::vector<Entry> read_table(const FilePieces& file, uint64_t offset, size_t co
   return table;
 }
 
-// The zero-terminated text at `offset` of a piece; empty if it does not end inside.
+// The zero-terminated text at `offset` of a piece; empty if it has no end inside.
 std::string text_at(const std::vector<char>& piece, uint64_t offset) {
   if (offset >= piece.size()) return {};
   const std::string_view rest(piece.data() + offset, piece.size() - offset);
@@ -77,7 +78,7 @@ constexpr uint64_t round_up(uint64_t value, uint64_t step) {
   return (value + step - 1) / step * step;
 }
 
-// The version in a run of notes that are padded to `step` bytes each.
+// The version in a run of notes that are padded to `step` bytes.
 std::optional<std::string> find_talus_note(const std::vector<char>& notes, uint64_t step) {
   uint64_t at = 0;
   while (at + sizeof(Elf64_Nhdr) <= notes.size()) {
@@ -121,7 +122,8 @@ void read_section_notes(const FilePieces& file, const Elf64_Ehdr& header, ElfFac
   }
 }
 
-// Where an address of the loaded image lies in the file; the file's end and beyond if nowhere.
+// The file offset of an address of the loaded image. Unmapped addresses give an offset past the
+// end.
 uint64_t offset_of_address(const std::vector<Elf64_Phdr>& segments, uint64_t address) {
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
@@ -164,7 +166,7 @@ std::optional<ElfFacts> read_elf(const std::string& path) {
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
 
   ElfFacts facts;
-  facts.machine = header.e_machine;  // the same place in 32-bit files
+  facts.machine = header.e_machine;  // at the same offset in 32-bit files
   facts.is_64_bit = header.e_ident[EI_CLASS] == ELFCLASS64;
   if (!facts.is_64_bit || header.e_ident[EI_DATA] != ELFDATA2LSB) return facts;
   if (header.e_phentsize != sizeof(Elf64_Phdr) && header.e_phnum != 0) return facts;
@@ -182,7 +184,7 @@ std::optional<ElfFacts> read_elf(const std::string& path) {
 
 namespace {
 
-// A file of this class and byte order with a section table; nothing else has symbols to look up.
+// A file of this class and byte order with a section table. Other files have no symbols to look up.
 struct SymbolFile {
   explicit SymbolFile(const std::string& path) : file(path) {
     const std::vector<char> start = file.read(0, sizeof(Elf64_Ehdr));
@@ -195,7 +197,7 @@ struct SymbolFile {
     sections = read_table<Elf64_Shdr>(file, header.e_shoff, header.e_shnum);
   }
 
-  // The first section of symbols of this type; null: there is none.
+  // The first symbol section of this type; null: there is none.
   const Elf64_Shdr* table_of(uint32_t type) const {
     for (const Elf64_Shdr& section : sections) {
       if (section.sh_type == type && section.sh_link < sections.size()) return &section;
@@ -203,7 +205,7 @@ struct SymbolFile {
     return nullptr;
   }
 
-  // A defined symbol of this name of which is_kind says yes.
+  // The defined symbol of this name that is_kind accepts.
   template <typename IsKind>
   std::optional<Elf64_Sym> find(const Elf64_Shdr& table, const std::string& name,
                                 IsKind is_kind) const {
@@ -236,7 +238,7 @@ std::optional<bool> defines_function(const std::string& path, const std::string&
 
 namespace {
 
-// What the dynamic section says of a kind; 0: nothing.
+// The value of a tag of the dynamic section; 0: absent.
 uint64_t dynamic_value(const std::vector<Elf64_Dyn>& entries, int64_t tag) {
   for (const Elf64_Dyn& entry : entries) {
     if (entry.d_tag == DT_NULL) break;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: what the command needs to know about an ELF file: which loader it asks for, which
-// libraries, and whether it carries Talus, told by a note (section .note.talus, owner "Talus",
-// type 1, descriptor: the version string with its zero).
-// Invariant: the file is never trusted: each offset and size is checked against the file before it
-// is followed, and a damaged part reads as absent.
-// Must not know: processes, environments, or why somebody asks.
+// Owns: the facts about an ELF file that the command needs: its loader, its libraries, and the
+// Talus note. The note is section .note.talus, owner "Talus", type 1. Its descriptor is the version
+// string with its terminating zero.
+// Invariant: the file is not trusted. Each offset and size is checked against the file before use,
+// and a damaged part reads as absent.
+// Must not know: processes, environments, or why a file is read.
 
 #ifndef TALUS_TOOLS_TALUS_ELF_FILE_HPP
 #define TALUS_TOOLS_TALUS_ELF_FILE_HPP
@@ -30,38 +30,38 @@ constexpr uint16_t own_machine = EM_AARCH64;
 struct ElfFacts {
   bool is_64_bit = false;
   uint16_t machine = 0;     // EM_*
-  std::string interpreter;  // the loader it asks for; empty: static, or a library
+  std::string interpreter;  // the loader; empty: a static program or a library
   std::vector<std::string> needed;
   std::string soname;
-  std::optional<std::string> talus_version;  // of the Talus inside, if there is one
+  std::optional<std::string> talus_version;  // of the embedded Talus, if any
 };
 
-// Nothing if the file cannot be read or is no ELF file. Of a 32-bit or big-endian file only the
-// class and the machine are told.
+// Nothing if the file cannot be read or is not an ELF file. A 32-bit or big-endian file has only
+// its class and its machine.
 std::optional<ElfFacts> read_elf(const std::string& path);
 
-// Whether other objects can bind to a function `name` that this file defines; nothing where the
-// file has no section table to look it up in.
+// Whether the file defines a function `name` that other objects can bind to. Nothing if the file
+// has no section table.
 std::optional<bool> defines_function(const std::string& path, const std::string& name);
 
-// Where a loaded file keeps the addresses of a function that the loader looked up for it.
+// The places where a loaded file keeps the addresses of a function that the loader resolved.
 struct FunctionSlots {
-  uint64_t first_address = 0;       // of the first page, before it was moved
-  std::vector<uint64_t> addresses;  // before they were moved
+  uint64_t first_address = 0;       // of the first page, before relocation
+  std::vector<uint64_t> addresses;  // before relocation
 };
 
-// No slots where the file is damaged, or calls no function `name` of others.
+// No slots if the file is damaged or does not import the function `name`.
 FunctionSlots slots_of_function(const std::string& path, const std::string& name);
 
-// Which symbols count: those that other objects can bind to, or all that the file still lists.
+// Which symbols count: those that other objects can bind to, or all in the file's tables.
 enum class SymbolScope { exported, any };
 
-// The zero-terminated text that an object `name`, an array of char, begins with; nothing where the
-// file defines none, or none that is listed.
+// The zero-terminated text at the start of the char array `name`. Nothing if the file does not
+// define or does not list it.
 std::optional<std::string> read_text_symbol(const std::string& path, const std::string& name,
                                             SymbolScope scope);
 
-// A shared library of this machine that, as far as can be told, brings malloc.
+// A shared library for this machine that seems to provide malloc.
 bool is_preloadable_allocator(const std::string& path);
 
 }  // namespace talus::tool

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the reading of a whole file, see file_text.hpp.
-// Invariant: a text is told only if its end was reached.
+// Invariant: a text is returned only if the read reached its end.
 // Must not know: what the text means.
 
 #include "file_text.hpp"
@@ -17,7 +17,8 @@ std::optional<std::string> text_of_file(const std::string& path) {
   if (!file) return {};
   try {
     return std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  } catch (const std::ios_base::failure&) {  // the iterators read past the stream that would catch
+  } catch (
+      const std::ios_base::failure&) {  // the iterators bypass the stream, which would catch it
     return {};
   }
 }

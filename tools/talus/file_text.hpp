@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the reading of a whole file whose size is not known beforehand, as those of /proc.
-// Invariant: a file that goes away while it is read, as the process behind it ends, reads as
-// absent; the standard streams throw there.
+// Owns: the reading of a whole file of unknown size, such as a file in /proc.
+// Invariant: a file that disappears during the read, as its process ends, reads as absent. The
+// standard streams throw in this case.
 // Must not know: what the text means.
 
 #ifndef TALUS_TOOLS_TALUS_FILE_TEXT_HPP

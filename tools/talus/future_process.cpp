@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the facts about a program that is not yet started, see future_process.hpp.
-// Invariant: names are those that the kernel will tell the process.
+// Invariant: names are those that the kernel will pass to the process.
 // Must not know: what options mean.
 
 #include "future_process.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: what a program that is not yet started will be as a process, as far as options care: its
-// environment, its names, the options it brings along.
-// Invariant: looks only; starts nothing.
+// Owns: the properties of a future process that decide its options: its environment, its names and
+// its built-in options.
+// Invariant: only reads; starts nothing.
 // Must not know: what options mean.
 
 #ifndef TALUS_TOOLS_TALUS_FUTURE_PROCESS_HPP
@@ -16,15 +16,15 @@
 
 namespace talus::tool {
 
-// Our own environment.
+// The environment of this command.
 std::vector<std::string> own_environment();
 
-// The text that a program names talus_options; only what the dynamic linker sees, unless Talus is
-// linked into it.
+// The text of the program's symbol talus_options. Only symbols visible to the dynamic linker count,
+// unless Talus is linked into the program.
 std::optional<std::string> program_text_of(const std::string& path,
                                            const std::optional<ElfFacts>& facts);
 
-// `program` is what inspect_program said.
+// `program` is a result of inspect_program.
 ProcessFacts facts_of_program(const Program& program);
 
 }  // namespace talus::tool

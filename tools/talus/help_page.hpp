@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the page that --help prints. A command's footer holds its usage lines, an empty line, and
-// its notes; the page shows the usage lines on top and the notes at the end.
-// Invariant: a page has one usage text, and no word of the parser's own: no "OPTIONS", no types.
-// Must not know: which commands there are.
+// its notes. The page shows the usage lines at the top and the notes at the end.
+// Invariant: a page has one usage text and none of the parser's own words ("OPTIONS", types).
+// Must not know: which commands exist.
 
 #ifndef TALUS_TOOLS_TALUS_HELP_PAGE_HPP
 #define TALUS_TOOLS_TALUS_HELP_PAGE_HPP
@@ -50,7 +50,7 @@ class HelpPage : public CLI::Formatter {
  private:
   static constexpr const char* parting = "\n\n";
 
-  // The name that was given to the value. Behind a colon the parser says what it checks.
+  // The name given to the value. The parser adds a colon and its checks.
   static std::string value_name(const CLI::Option* option) {
     const std::string name = option->get_type_name();
     return name.substr(0, name.find(':'));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the escapes that JSON asks for.
-// Invariant: letters beyond ASCII stay as they are.
-// Must not know: who prints.
+// Owns: the escapes that JSON requires.
+// Invariant: characters outside ASCII stay unchanged.
+// Must not know: which command prints.
 
 #include "json_text.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: how a text stands in JSON, for each command that prints some.
-// Invariant: the result is a valid JSON string whatever bytes the text holds.
-// Must not know: what the text says.
+// Owns: the JSON form of a text, for each command that prints JSON.
+// Invariant: the result is a valid JSON string for any bytes.
+// Must not know: what the text means.
 
 #ifndef TALUS_TOOLS_TALUS_JSON_TEXT_HPP
 #define TALUS_TOOLS_TALUS_JSON_TEXT_HPP
@@ -12,7 +12,7 @@
 
 namespace talus::tool {
 
-// With its quotes; bytes that are no UTF-8 become U+FFFD.
+// Includes the quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string json_string(std::string_view text);
 
 }  // namespace talus::tool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// One page of this command is purged, and looked at.
+// Purges one page of this command and reads it.
 
 #include "kernel_answers.hpp"
 
@@ -11,7 +11,7 @@
 namespace talus::tool {
 namespace {
 
-// True as well where there is no page to look at.
+// Also true if no page can be mapped.
 bool is_purge_true() {
   const auto bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS;

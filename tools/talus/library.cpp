@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the search for libtalus.so, see library.hpp. The command's own place is asked of the
-// kernel (/proc/self/exe), not of argv[0], so a symbolic link to the command works as well.
-// Invariants: a path with a colon or a space is refused: LD_PRELOAD is parted at both and cannot
-// be quoted, so the loader would try two halves; one with a dollar as well, behind which the loader
-// reads names of its own. The folder is the kernel's name of it (what .. means behind a link only
-// the kernel knows), the file's own name stays.
+// Owns: the search for libtalus.so, see library.hpp. The kernel tells the command's own place
+// (/proc/self/exe), so a symbolic link to the command works as well.
+// Invariants: a path with a colon or a space is refused. LD_PRELOAD is split at both and has no
+// quotes, so the loader would try two halves. A dollar sign is refused too: the loader expands
+// names after it. The folder is the kernel's name, since only the kernel resolves .. after a link.
+// The file keeps its own name.
 // Must not know: options.
 
 #include "library.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 namespace files = std::filesystem;
 
-// Tried in this order, from the folder of the command.
+// Tried in this order, relative to the folder of the command.
 constexpr const char* folders[] = {
     ".",
     "../lib",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the start of a loader in its listing mode, see loader_listing.hpp.
-// Invariant: a loader that knows no listing mode is not asked: it could end up running the program.
-// Must not know: what the list is for.
+// Invariant: a loader without a known listing mode is not started, since it might run the program.
+// Must not know: the purpose of the list.
 
 #include "loader_listing.hpp"
 
@@ -45,7 +45,7 @@ LoaderListing list_objects(const Program& program, const std::string& preload) {
   std::erase_if(variables,
                 [](const std::string& variable) { return variable.rfind("LD_PRELOAD=", 0) == 0; });
   variables.push_back("LD_PRELOAD=" + preload);
-  variables.push_back("LD_TRACE_LOADED_OBJECTS=1");  // glibc's, should --list not be enough
+  variables.push_back("LD_TRACE_LOADED_OBJECTS=1");  // for glibc, in case --list has no effect
   std::vector<char*> environment;
   for (std::string& variable : variables) environment.push_back(variable.data());
   environment.push_back(nullptr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the question to a program's own loader: which objects would it load, and could it?
-// Invariant: the program is not started; the loader is, by its own name.
+// Owns: the question to a program's own loader: which objects would it load, and do they load?
+// Invariant: the command starts the loader by its own name and never starts the program.
 // Must not know: which of the objects is Talus.
 
 #ifndef TALUS_TOOLS_TALUS_LOADER_LISTING_HPP
@@ -13,14 +13,14 @@
 
 namespace talus::tool {
 
-// Whether the loader has a listing mode that we know: glibc's and musl's have.
+// Whether the loader has a known listing mode. The loaders of glibc and musl have one.
 bool has_listing_loader(const Program& program);
 
 bool has_musl_loader(const Program& program);
 
 struct LoaderListing {
   bool is_good = false;  // all objects were found and fit together
-  std::string text;      // a line each
+  std::string text;      // one line for each object
 };
 
 // `preload` is the value of LD_PRELOAD.

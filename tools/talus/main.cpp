@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the command line of `talus`: which words are ours and which are the program's.
-// Invariant: from the program's name on, no word is interpreted, whatever it looks like. That is
-// why the line is cut by hand before CLI11 sees it: it gets our words only.
-// Must not know: how a subcommand does its work.
+// Owns: the command line of `talus`: which words belong to the command and which to the program.
+// Invariant: no word after the program's name is interpreted. The line is therefore cut before
+// CLI11 sees it, and CLI11 gets the command's words only.
+// Must not know: how a subcommand works.
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ struct CommandLine {
   std::vector<std::string> all;
 };
 
-// Whether the word after `word` is its value. The declaration of the option says so.
+// Whether the word after `word` is its value, according to the option's declaration.
 bool takes_next_word(const CLI::App& command, const std::string& word) {
   const CLI::Option* const option =
       word.substr(0, 1) == "-" ? command.get_option_no_throw(word) : nullptr;
@@ -38,8 +38,9 @@ bool takes_next_word(const CLI::App& command, const std::string& word) {
 }
 
 // `run [options and KEY=VALUE] [--] program args...` and `compare [options] [--] program args...`:
-// the program is the first word that is neither an option nor a setting. Only a command that
-// declares settings has any. In `check [options] PID | -- program args...`, only "--" ends our words.
+// the program is the first word that is neither an option nor a setting. Settings exist only in
+// commands that declare them. In `check [options] PID
+// -- program args...`, only "--" ends the command's words.
 size_t program_of(const CLI::App& command, const std::vector<char*>& words) {
   const bool has_settings = command.get_option_no_throw("settings") != nullptr;
   const bool needs_parting = command.get_option_no_throw("pid") != nullptr;
@@ -251,7 +252,8 @@ int main_of(const std::vector<char*>& words) {
   }
   try {
     return dispatch(app, answers, line);
-  } catch (const std::exception& error) {  // the working folder was removed, no memory is left
+  } catch (const std::exception&
+               error) {  // for example, the working folder was removed or memory ran out
     complain(error.what());
     return exit_usage;
   }
@@ -262,7 +264,7 @@ int main_of(const std::vector<char*>& words) {
 
 int main(int argc, char** argv) {
   const int code = talus::tool::main_of(std::vector<char*>(argv, argv + argc));
-  // An answer that did not reach its reader, for instance because a disk is full, is no answer.
+  // A result that could not be written, for instance to a full disk, is a failure.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   talus::tool::complain("the output cannot be written");
   return talus::tool::exit_usage;

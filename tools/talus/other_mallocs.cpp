@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the look at the slots in which the loader notes where malloc is, see other_mallocs.hpp.
+// Owns: the reading of the slots in which the loader stores the address of malloc, see
+// other_mallocs.hpp.
 // Invariant: see other_mallocs.hpp.
-// Must not know: what is said about the process otherwise.
+// Must not know: the other findings about the process.
 
 #include "other_mallocs.hpp"
 
@@ -15,7 +16,7 @@
 namespace talus::tool {
 namespace {
 
-// The memory of a process, a word at a time.
+// The memory of a process, read one word at a time.
 class Words {
  public:
   explicit Words(const std::string& pid)
@@ -41,8 +42,8 @@ bool is_within(const MappedObject& object, uint64_t address) {
   });
 }
 
-// The object to which one of the slots leads, when it is neither Talus nor, for a call that was not
-// made so far, the object itself. Null: there is none.
+// The object that one of the slots leads to, unless it is Talus. An unbound call leads to its own
+// object and is skipped too. Null: there is none.
 const MappedObject* server_of(const Words& words, const ProcessView& view,
                               const MappedObject& object, const MappedObject& talus) {
   if (!object.facts || object.ranges.empty()) return nullptr;

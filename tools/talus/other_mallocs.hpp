@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: which objects of a process on Talus have another malloc: their calls were bound to it, as
-// RTLD_DEEPBIND does, or they bring one.
-// Invariant: only what can be read is told; a call that was not bound so far is no finding.
+// Owns: which objects of a process on Talus use another malloc. Their calls were bound to it, as
+// RTLD_DEEPBIND does, or they define one.
+// Invariant: only readable facts are reported. An unbound call is not a finding.
 // Must not know: how Talus came into the process.
 
 #ifndef TALUS_TOOLS_TALUS_OTHER_MALLOCS_HPP
@@ -15,10 +15,11 @@
 
 namespace talus::tool {
 
-// Of the loader's own malloc, which older ones have, nobody else gets anything.
+// Older loaders have a malloc of their own, which serves no other object.
 bool brings_another_malloc(const MappedObject& object);
 
-// A line for each such object, in the order of addresses. `talus` carries Talus.
+// One line for each such object, in the order of addresses. `talus` is the object that contains
+// Talus.
 std::vector<std::string> find_other_mallocs(const std::string& pid, const ProcessView& view,
                                             const MappedObject& talus);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: `talus options --effective`: what a program would get if `talus run` started it with these
-// settings now, as text that can stand in a configuration file, and as JSON.
-// Invariant: the program is not started; nothing is printed if a setting is wrong.
+// Owns: `talus options --effective`. It prints the options that `talus run` with these settings
+// would give a program now, as text for a configuration file or as JSON.
+// Invariant: the program is not started. A wrong setting suppresses all output.
 // Must not know: where options come from.
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: `talus options` (the table for people, as Markdown for docs/options.md, as JSON for
-// programs) and `talus version`.
-// Invariant: every word about an option comes from its row in settings/options.hpp.
+// Owns: `talus options` (a table, Markdown for docs/options.md, or JSON for programs) and `talus
+// version`.
+// Invariant: all text about an option comes from its row in settings/options.hpp.
 // Must not know: values in effect, processes.
 
 #include <fmt/format.h>
@@ -80,7 +80,7 @@ std::string_view reload_of(const OptionRow& row) {
   return "";
 }
 
-// A vertical bar would end the cell of a Markdown table, also inside a code span.
+// A vertical bar would end a Markdown table cell, even inside a code span.
 std::string cell(std::string_view text) {
   std::string result;
   for (const char letter : text) {
@@ -98,7 +98,7 @@ void print_text() {
   }
 }
 
-// One row for each option that presets set.
+// One row for each option that a preset sets.
 void print_preset_table() {
   std::string names = "| Option |";
   std::string line = "|---|";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: `talus statistics`: the names of all statistics, for people, and as the Markdown tables of
+// Owns: `talus statistics`: the names of all statistics, as text and as the Markdown tables of
 // docs/statistics.md.
-// Invariant: every word comes from the tables of settings/statistics.hpp.
+// Invariant: all text comes from the tables of settings/statistics.hpp.
 // Must not know: values, processes.
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 namespace talus::tool {
 namespace {
 
-// Full name, with what stands for the key of such a group.
+// The full name, with a placeholder for the key of a keyed group.
 std::string full_name(const StatisticRow& row, std::string_view key) {
   if (key.empty()) return fmt::format("{}.{}", row.group.text(), row.field.text());
   return fmt::format("{}.{}.{}", row.group.text(), key, row.field.text());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the reading of /proc/PID, see process_view.hpp. A mapped file is opened through map_files
-// where the kernel allows it, because that reaches the very file that is mapped even after an
-// upgrade replaced it; else through the process' own root, for containers. Which object the loader
-// searches before which is found by an address that the loader has noted of each.
-// Invariant: each object is told once, however many ranges of it are mapped.
+// where the kernel allows it. This reaches the mapped file even after an upgrade replaced it.
+// Otherwise the file is opened through the root of the process, for containers. The loader stores
+// an address within each object, and these addresses give the search order.
+// Invariant: each object is reported once, whatever the number of its mapped ranges.
 // Must not know: options.
 
 #include "process_view.hpp"
@@ -29,7 +29,7 @@
 namespace talus::tool {
 namespace {
 
-// The kernel writes a newline in a file name as \012; all other bytes stand as they are.
+// The kernel writes a newline in a file name as \012. All other bytes are unchanged.
 std::string without_escapes(const std::string& text) {
   static constexpr std::string_view escape = "\\012";
   std::string result;
@@ -42,7 +42,7 @@ std::string without_escapes(const std::string& text) {
 }
 
 struct MapLine {
-  std::string range;  // start-end, the name in map_files
+  std::string range;  // start-end, the file name in map_files
   std::string inode;
   std::string path;
 };
@@ -69,7 +69,7 @@ std::string without_deleted_mark(const std::string& path) {
   return path.substr(0, path.size() - (has_deleted_mark(path) ? deleted_mark.size() : 0));
 }
 
-// Of the program there is a name that leads to the very file without any rights of root.
+// The program has a name that leads to the mapped file without root rights.
 MappedObject read_object(const std::string& process, const MapLine& line, bool is_program) {
   MappedObject object{
       without_deleted_mark(line.path), has_deleted_mark(line.path), {}, {}, line.inode};
@@ -78,7 +78,7 @@ MappedObject read_object(const std::string& process, const MapLine& line, bool i
         process + "/root" + line.path, line.path}) {
     object.facts = read_elf(file);
     object.file = file;
-    // A file that took a deleted one's name is another file: not read.
+    // The deleted file's name may lead to another file, which is not read.
     if (object.facts || object.is_deleted) break;
   }
   return object;
@@ -101,7 +101,7 @@ bool is_variable(const std::string& text) {
   return end != std::string::npos && end != 0;
 }
 
-// What the kernel told the process when it was started; 0: nothing of this kind.
+// A value that the kernel passed to the process at its start; 0: no such value.
 uint64_t auxiliary_value(const std::string& auxiliary, uint64_t type) {
   Elf64_auxv_t entry;
   for (size_t at = 0; at + sizeof entry <= auxiliary.size(); at += sizeof entry) {
@@ -111,7 +111,7 @@ uint64_t auxiliary_value(const std::string& auxiliary, uint64_t type) {
   return 0;
 }
 
-// A text in the memory of the process; empty if it cannot be read, or does not end soon.
+// A text in the memory of the process. Empty if it cannot be read or has no end nearby.
 std::string text_in_memory(const std::string& process, uint64_t address) {
   if (address == 0) return {};
   std::ifstream memory(process + "/mem", std::ios::binary);
@@ -122,7 +122,8 @@ std::string text_in_memory(const std::string& process, uint64_t address) {
   return text;
 }
 
-// Adds the line's range to its object, which has its turn if the loader noted an address in there.
+// Adds the line's range to its object. The object gets its turn if the loader stored an address
+// inside.
 void note_range(const std::vector<uint64_t>& order, const MapLine& line,
                 std::vector<MappedObject>& objects) {
   AddressRange range{0, 0};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the PATH search and the look at a program's first bytes, see program.hpp. The search is
-// ours and not execvp's because the program must be inspected before it is started.
-// Invariant: exit-relevant answers are those of a POSIX shell: a file that may not be executed is
-// remembered but does not end the search.
+// Owns: the PATH search and the reading of a program's first bytes, see program.hpp. The command
+// does its own search instead of execvp's, because it inspects the program before the start.
+// Invariant: answers that decide the exit status match a POSIX shell. A file without execute
+// permission is remembered but does not end the search.
 // Must not know: what is done with the answer.
 
 #include "program.hpp"
@@ -34,11 +34,11 @@ ProgramSearch look_at(const std::string& path) {
 }
 
 struct Interpreter {
-  std::string path;      // empty: the file is no script
-  std::string argument;  // one word of it at most
+  std::string path;      // empty: the file is not a script
+  std::string argument;  // at most one word
 };
 
-// What a first line "#! path argument" names.
+// The interpreter in a first line "#! path argument".
 Interpreter script_interpreter(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   char start[256] = {};
@@ -51,7 +51,7 @@ Interpreter script_interpreter(const std::string& path) {
   return interpreter;
 }
 
-// `#! /usr/bin/env python3` becomes python3 as the PATH has it.
+// `#! /usr/bin/env python3` becomes python3 as found in the PATH.
 std::string program_of_env(const Interpreter& interpreter) {
   const bool is_env = std::filesystem::path(interpreter.path).filename() == "env";
   const std::string& name = interpreter.argument;
@@ -60,7 +60,7 @@ std::string program_of_env(const Interpreter& interpreter) {
   return found.search == ProgramSearch::found ? found.path : "";
 }
 
-// The loader itself is a program without an interpreter that still honours LD_PRELOAD.
+// A loader has no interpreter but honours LD_PRELOAD when it is run as a program.
 bool is_loader(const ElfFacts& facts) { return facts.soname.rfind("ld-", 0) == 0; }
 
 ProgramKind kind_of_image(const std::string& path, const std::optional<ElfFacts>& facts) {
@@ -104,7 +104,7 @@ bool is_readable(const std::string& path) { return ::access(path.c_str(), R_OK) 
 
 }  // namespace
 
-// A set-user-ID program of our own user gains nothing.
+// A set-user-ID program of the current user gains no privileges.
 bool gains_privileges(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) return false;
@@ -127,7 +127,7 @@ ProgramPath find_program(const std::string& name) {
     const std::string candidate = folder.empty() ? "./" + name : folder + "/" + name;
     const ProgramSearch search = look_at(candidate);
     if (search == ProgramSearch::found) return {search, candidate};
-    // A folder of that name, or one that may not be entered, is nothing the user meant.
+    // A folder, or a file in a folder without search permission, is not the wanted program.
     std::error_code error;
     if (search == ProgramSearch::not_executable &&
         std::filesystem::is_regular_file(candidate, error)) {
@@ -138,9 +138,10 @@ ProgramPath find_program(const std::string& name) {
   }
 }
 
-// As the kernel does it, and for what the kernel refuses as no program, `talus run`.
+// Follows the kernel's rules. For files that the kernel refuses it follows the rules of `talus
+// run`.
 Program inspect_program(const std::string& path) {
-  constexpr int interpreters_max = 5;  // the kernel's bound
+  constexpr int interpreters_max = 5;  // the kernel's limit
   Program program{ProgramKind::unknown, path, path, {}};
   for (int i = 0; i <= interpreters_max; i++) {
     program.facts = read_elf(program.image);
@@ -185,14 +186,14 @@ std::string why_not_preloadable(const Program& program) {
   return {};
 }
 
-// A loader that is the program itself has no interpreter; older ones have a malloc for themselves.
+// A loader that is the program itself has no interpreter. Older loaders have a malloc of their own.
 std::string why_passed_over(const Program& program) {
   if (program.kind != ProgramKind::dynamic || program.facts->interpreter.empty()) return {};
   if (defines_function(program.image, "malloc") != true) return {};
   return program.image + " brings a malloc of its own, which goes before any preloaded one";
 }
 
-// php's own functions tell it from others, whatever its file is called.
+// The functions that php exports identify it, whatever its file is called.
 std::string what_ends_it(const Program& program) {
   const bool is_php = program.kind == ProgramKind::dynamic &&
                       defines_function(program.image, "zend_startup_module") == true;

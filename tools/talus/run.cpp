@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: `talus run`: checks the settings, puts the library in front of LD_PRELOAD and replaces
-// this process by the program. No shell and no child stand between, so quoting, exit status,
-// signals and the process id are the program's own.
-// Invariant: argv of the program is the very array given to us; nothing is started if anything
-// about the settings or the library is wrong.
+// Owns: `talus run`. It checks the settings, puts the library first in LD_PRELOAD and replaces this
+// process with the program. It starts no shell and no child, so quoting, exit status, signals and
+// the process id are the program's own.
+// Invariant: the program's argv is the array that the command got. Nothing starts if a setting or
+// the library is wrong.
 // Must not know: what the options do.
 
 #include <fmt/format.h>
@@ -26,8 +26,7 @@
 namespace talus::tool {
 namespace {
 
-// execve, and for a file that is neither ELF nor a script with #! what every shell does: sh reads
-// it.
+// Calls execve. A file that is neither ELF nor a script with #! is run by sh, as in every shell.
 int execute(const std::string& path, bool is_elf, std::vector<char*> arguments) {
   arguments.push_back(nullptr);
   ::execve(path.c_str(), arguments.data(), environ);
@@ -43,14 +42,15 @@ int execute(const std::string& path, bool is_elf, std::vector<char*> arguments) 
   return error == ENOENT ? exit_not_found : exit_not_executable;
 }
 
-// The loader only grumbles at another file, and the program would run without Talus.
+// For another file the loader only prints a warning, and the program would run without Talus.
 bool is_talus_library(const std::string& path) {
   const std::optional<ElfFacts> facts = read_elf(path);
   return facts && facts->is_64_bit && facts->machine == own_machine && facts->talus_version &&
          !facts->soname.empty();
 }
 
-// What hinders Talus without hindering the program. What cannot be read may still run.
+// Warns of obstacles to Talus that do not stop the program. A file that cannot be read may still
+// run.
 void warn_of(const Program& program) {
   if (program.kind == ProgramKind::unknown || program.kind == ProgramKind::script) return;
   const bool is_embedded = program.facts && program.facts->talus_version;
@@ -63,7 +63,7 @@ void warn_of(const Program& program) {
   }
 }
 
-// glibc's loader leaves out what it cannot preload; musl's ends the program.
+// glibc's loader skips a library that it cannot preload; musl's loader ends the program.
 bool is_loadable(const Program& program, const std::string& preload) {
   if (program.kind != ProgramKind::dynamic || !has_musl_loader(program)) return true;
   return list_objects(program, preload).is_good;

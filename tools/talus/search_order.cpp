@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the walk from the program's segments to the loader's list, see search_order.hpp.
-// Invariant: a page that cannot be read ends the walk, a list in a ring ends at objects_max.
+// Invariant: an unreadable page ends the walk. A circular list ends at objects_max.
 // Must not know: which object is which.
 
 #include "search_order.hpp"
@@ -21,10 +21,10 @@ constexpr uint64_t entries_max = 4096;
 constexpr size_t objects_max = 65536;
 
 uint64_t address_of(const void* pointer) {
-  return reinterpret_cast<uint64_t>(pointer);  // of the other process: a number here
+  return reinterpret_cast<uint64_t>(pointer);  // an address in the other process, used as a number
 }
 
-// The memory of a process, read by its own addresses.
+// The memory of a process, read at its own addresses.
 class Memory {
  public:
   explicit Memory(const std::string& process)
@@ -47,7 +47,7 @@ class Memory {
   int descriptor_;  // constant; -1: could not be opened
 };
 
-// Where the program's dynamic section lies; 0: it has none, or does not tell where it was loaded.
+// The address of the program's dynamic section; 0: absent, or the load address is not known.
 uint64_t dynamic_section(const Memory& memory, uint64_t headers, uint64_t count) {
   std::optional<uint64_t> moved_by;
   uint64_t dynamic = 0;
@@ -60,7 +60,7 @@ uint64_t dynamic_section(const Memory& memory, uint64_t headers, uint64_t count)
   return moved_by && dynamic != 0 ? *moved_by + dynamic : 0;
 }
 
-// What the loader shows to debuggers; 0: it has not begun, or there is none.
+// The loader's structure for debuggers; 0: absent, or the loader has not started.
 uint64_t debug_page(const Memory& memory, uint64_t dynamic) {
   for (uint64_t i = 0; i < entries_max; i++) {
     const auto entry = memory.at<Elf64_Dyn>(dynamic + i * sizeof(Elf64_Dyn));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the reading of one KEY=VALUE word, see setting.hpp.
-// Invariant: the value is passed on untouched; only the key is rewritten to the option's name.
+// Owns: the parsing of one KEY=VALUE word, see setting.hpp.
+// Invariant: the value stays unchanged; only the key becomes the option's name.
 // Must not know: anything but the table of options, its parser, and whether a file can be read.
 
 #include "setting.hpp"
@@ -30,7 +30,8 @@ std::string upper(std::string_view text) {
   return result;
 }
 
-// Why a process could not read the file that CONFIG names; empty: it can, or none is named.
+// The reason why a process could not read the file that CONFIG names. Empty: it can, or CONFIG
+// names no file.
 std::string why_not_readable(const std::string& name) {
   if (name.empty() || option_is_word(name.data(), name.size(), "none")) return {};
   const int file = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

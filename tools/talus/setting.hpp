@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the KEY=VALUE words of the command line, judged by the very parser that runs inside
-// libtalus.so, so that what is accepted here is accepted there.
-// Invariant: a word either becomes an environment variable with the option's exact name, or one
-// line that says what is wrong; nothing is guessed.
+// Owns: the KEY=VALUE words of the command line. The parser of libtalus.so judges them, so the
+// command and the library accept the same words.
+// Invariant: a word becomes an environment variable with the option's exact name, or one line that
+// states the mistake. Nothing is guessed.
 // Must not know: which program the settings are for.
 
 #ifndef TALUS_TOOLS_TALUS_SETTING_HPP
@@ -21,15 +21,15 @@ struct Setting {
   std::string error;  // one line; empty: the setting is good
 };
 
-// A letter or underscore, letters, digits and underscores, then '='. Anything else before the
-// program is the program: `./a=b` has a slash and is a path.
+// A letter or underscore, then letters, digits and underscores, then '='. Other words before the
+// program are the program: `./a=b` has a slash and is a path.
 bool looks_like_setting(std::string_view word);
 
-// KEY in any case, with or without TALUS_.
+// Accepts KEY in any case, with or without TALUS_.
 Setting parse_setting(std::string_view word);
 
-// Puts settings into our own environment, for what is started or asked about next. All mistakes are
-// told, not only the first; false: there was one.
+// Puts settings into this command's environment, for the program or query that follows. Reports all
+// mistakes; returns false if there was one.
 bool apply_settings(const std::vector<std::string>& words);
 
 }  // namespace talus::tool

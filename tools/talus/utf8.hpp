@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: making any bytes fit for a JSON or HTML file: arguments and paths may hold bytes that are
-// no UTF-8, and neither format can carry those.
-// Invariant: valid UTF-8 without control characters stays as it is.
-// Must not know: quoting, which each format does its own way.
+// Owns: making any bytes fit for a JSON or HTML file. Arguments and paths may hold bytes that are
+// not UTF-8, and neither format allows these.
+// Invariant: valid UTF-8 without control characters stays unchanged.
+// Must not know: quoting, which differs between the formats.
 
 #ifndef TALUS_TOOLS_TALUS_UTF8_HPP
 #define TALUS_TOOLS_TALUS_UTF8_HPP

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the search for known allocators, see allocators.hpp.
-// Invariant: a library is taken for an allocator by its name only if it also defines malloc, so a
-// package that splits differently cannot slip a library in that does nothing.
+// Invariant: a library file with a known name counts only if it defines malloc. A package may split
+// its libraries in another way, and a file without malloc would have no effect.
 // Must not know: the program that will run.
 
 #include "allocators.hpp"
@@ -33,7 +33,7 @@ namespace files = std::filesystem;
 constexpr const char* talus_name = "talus";
 constexpr std::string_view preset_prefix = "talus-";
 
-// Digits compare as numbers, so that version 10 is newer than version 9.
+// Compares digits as numbers, so that version 10 is newer than version 9.
 bool is_older(std::string_view one, std::string_view other) {
   size_t i = 0, k = 0;
   const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
@@ -53,7 +53,7 @@ bool is_older(std::string_view one, std::string_view other) {
   return one.size() - i < other.size() - k;
 }
 
-// Compilers keep their runtime libraries where no loader looks: below lib/clang/VERSION/lib.
+// Compilers keep runtime libraries in lib/clang/VERSION/lib, where no loader looks.
 void add_compiler_runtimes(std::vector<std::string>& found) {
   std::vector<files::path> roots{"/usr/lib/clang", "/usr/lib64/clang"};
   std::error_code error;
@@ -75,8 +75,8 @@ void add_compiler_runtimes(std::vector<std::string>& found) {
   found.insert(found.end(), here.begin(), here.end());
 }
 
-// The library of each known allocator; the loader's first choice, and of several versions of one
-// folder the newest.
+// The library of each known allocator: the loader's first choice. If a folder has several versions,
+// the newest.
 std::map<std::string, std::string> find_known() {
   std::vector<std::string> libraries = loader_libraries();
   add_compiler_runtimes(libraries);
@@ -121,7 +121,7 @@ void put(std::vector<Allocator>& allocators, const Allocator& allocator) {
   }
 }
 
-// An empty text, or what is wrong with one NAME=PATH word.
+// Adds one NAME=PATH word. Returns an empty text, or the mistake.
 std::string add_named(const std::string& word, std::vector<Allocator>& allocators) {
   const size_t end = word.find('=');
   const std::string name = word.substr(0, end);
@@ -145,13 +145,13 @@ bool is_preset_row(const std::string& name) {
   return name.rfind(preset_prefix, 0) == 0 && name.find('=') == std::string::npos;
 }
 
-// The parser's line is one of the library's own, which begins with its name.
+// The parser's line comes from the library and begins with its name.
 std::string without_prefix(const std::string& line) {
   static constexpr std::string_view prefix = "talus: ";
   return line.rfind(prefix, 0) == 0 ? line.substr(prefix.size()) : line;
 }
 
-// One more row of the same library, with settings of its own; or what is wrong.
+// Adds a row: the same library with settings of its own. Returns an empty text, or the mistake.
 std::string add_row(const std::string& name, const std::vector<std::string>& words,
                     std::vector<Allocator>& allocators) {
   const auto talus = std::find_if(allocators.begin(), allocators.end(),
@@ -171,8 +171,8 @@ std::string add_preset(const std::string& name, std::vector<Allocator>& allocato
   return add_row(name, {"preset=" + name.substr(preset_prefix.size())}, allocators);
 }
 
-// `talus+decay_ms=0+thp=never` for `--with decay_ms=0,TALUS_THP=never`. A comma that no KEY=
-// follows belongs to the value.
+// Names the row `talus+decay_ms=0+thp=never` for `--with decay_ms=0,TALUS_THP=never`. A comma
+// without a KEY= after it belongs to the value.
 std::string add_with(const std::string& text, std::vector<Allocator>& allocators,
                      std::set<std::string>& asked) {
   std::vector<std::string> words;
@@ -196,7 +196,7 @@ std::string add_with(const std::string& text, std::vector<Allocator>& allocators
   return add_row(name, words, allocators);
 }
 
-// What --alloc and --with ask for, and the presets that --only names.
+// Adds the rows of --alloc and --with, and the presets that --only names.
 std::string add_asked(const AllocatorWishes& wishes, std::vector<Allocator>& allocators,
                       std::set<std::string>& asked) {
   std::vector<std::string> presets;
@@ -225,8 +225,8 @@ std::string add_asked(const AllocatorWishes& wishes, std::vector<Allocator>& all
   return {};
 }
 
-// Keeps what was asked for and what --only names, in its order of finding; or says which name is
-// not there.
+// Keeps the requested rows and those of --only, in the order of the list. Returns an error for a
+// name that is not there.
 std::string keep_only(const std::string& only, std::set<std::string> wanted,
                       std::vector<Allocator>& allocators) {
   std::string there;
@@ -249,7 +249,7 @@ std::string known_allocator(const std::string& path) {
   const size_t end = name.find(".so");
   if (end == std::string::npos) return {};
   std::string stem = name.substr(0, end);
-  const size_t machine = stem.find("standalone-");  // the clang runtime carries its machine
+  const size_t machine = stem.find("standalone-");  // the clang runtime's name contains its machine
   if (machine != std::string::npos) stem.resize(machine + std::string_view("standalone").size());
   for (const KnownAllocator& known : known_allocators)
     if (stem == known.stem) return known.name;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: which allocators there are to compare: Talus, the C library, the known ones that the loader
-// would find on this machine, and those named by the user.
-// Invariant: each name stands for one library that exists, is built for this machine and brings
-// malloc, and for one list of settings; two names found here never stand for the same file.
+// Owns: the list of allocators to compare: Talus, the C library, known allocators that the loader
+// would find on this machine, and allocators that the user names. The benchmarks read the same
+// table of library files (tools/allocators.csv), but they measure builds of their own.
+// Invariant: each name stands for one list of settings and one library. The library exists, is
+// built for this machine and defines malloc. Two known names never stand for the same file.
 // Must not know: the program that will run.
 
 #ifndef TALUS_TOOLS_TALUS_COMPARE_ALLOCATORS_HPP
@@ -20,19 +21,19 @@ struct AllocatorWishes {
   std::string library;             // --lib: the libtalus.so to use; empty: search
   std::vector<std::string> named;  // --alloc: NAME=PATH or talus-PRESET
   std::vector<std::string> with;   // --with: KEY=VALUE,KEY=VALUE
-  std::string only;                // --only: names with commas between them; empty: all
+  std::string only;                // --only: names separated by commas; empty: all
 };
 
 struct AllocatorChoice {
-  std::vector<Allocator> allocators;  // those of Talus first, then the C library
-  std::string error;                  // one line; empty: all is well
+  std::vector<Allocator> allocators;  // Talus rows first, then the C library
+  std::string error;                  // one line; empty: success
 };
 
 constexpr const char* c_library_name = "libc";
 
 AllocatorChoice choose_allocators(const AllocatorWishes& wishes);
 
-// The name of the known allocator that a library file is called like; empty if of none.
+// The name of the known allocator whose file name the path has; empty: none.
 std::string known_allocator(const std::string& path);
 
 }  // namespace talus::tool

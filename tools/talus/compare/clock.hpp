@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the time that runs are measured with: it never jumps, and it is the same in all processes.
-// Invariant: seconds since an unknown moment; only differences mean anything.
+// Owns: the clock of the measurements. It never jumps and is the same in all processes.
+// Invariant: seconds since an unknown moment; only differences have a meaning.
 // Must not know: what is measured.
 
 #ifndef TALUS_TOOLS_TALUS_COMPARE_CLOCK_HPP

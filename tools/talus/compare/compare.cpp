@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: `talus compare`: the rounds, and what becomes of them. Rounds are the outer loop and the
-// order within a round rotates, so that whatever drifts on the machine hits all allocators alike.
-// Invariant: nothing is started if the program, an allocator or a file is not as asked for.
+// Owns: `talus compare`: the rounds and their output. Rounds are the outer loop and the order
+// within a round rotates, so drift of the machine affects all allocators alike.
+// Invariant: nothing starts if the program, an allocator or a file is not as requested.
 // Must not know: what the figures mean (judge.cpp) or look like (show_*.cpp).
 
 #include <fcntl.h>
@@ -31,7 +31,7 @@
 namespace talus::tool {
 namespace {
 
-constexpr int timeouts_max = 2;  // after that many an allocator takes no further part
+constexpr int timeouts_max = 2;  // an allocator stops after this number of timeouts
 
 std::vector<std::string> environment_for(const Allocator& allocator,
                                          std::vector<std::string> more) {
@@ -51,7 +51,7 @@ std::vector<std::string> environment_for(const Allocator& allocator,
   return environment;
 }
 
-// An allocator that is preloaded already would be in every run, also in the C library's.
+// An allocator that is already preloaded would be in every run, even in the C library's.
 std::string allocator_in_preload() {
   const char* const variable = std::getenv("LD_PRELOAD");
   std::string_view entries = variable != nullptr ? variable : "";
@@ -66,14 +66,14 @@ std::string allocator_in_preload() {
   return {};
 }
 
-// Why the program cannot be compared; empty if it can. Notes tell what to think of when it can.
+// The reason why the program cannot be compared; empty: it can. Also adds notes on the program.
 std::string look_at_program(const ProgramPath& path, Comparison& comparison) {
   if (path.search == ProgramSearch::missing) return fmt::format("{}: not found", path.path);
   if (path.search == ProgramSearch::not_executable)
     return fmt::format("{}: not executable", path.path);
   const Program program = inspect_program(path.path);
-  // A file of no known format will be read by sh, which can be preloaded; what an interpreter that
-  // is a script again comes down to is seen when it runs.
+  // sh, which can be preloaded, reads a file of unknown format. The run itself shows the
+  // interpreter of a chain of scripts.
   const bool is_seen_later =
       program.kind == ProgramKind::unknown || program.kind == ProgramKind::script;
   const std::string reason = is_seen_later ? "" : why_not_preloadable(program);
@@ -155,7 +155,7 @@ class Rounds {
 };
 
 struct OutputFile {
-  std::string CompareRequest::*path;  // empty: not asked for
+  std::string CompareRequest::*path;  // empty: not requested
   std::string (*text_of)(const Comparison&, const Judgement&);
 };
 constexpr OutputFile output_files[] = {{&CompareRequest::html, html_of},
@@ -175,7 +175,7 @@ bool write_file(const std::string& path,
   return false;
 }
 
-// Hours of runs should not end at a folder that does not exist.
+// Checked before the runs: hours of work should not be lost because a folder does not exist.
 bool can_write(const std::string& path) {
   if (path.empty()) return true;
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -184,8 +184,8 @@ bool can_write(const std::string& path) {
   return file >= 0;
 }
 
-// Whoever reads may leave: the rounds go on, and files get what they are to get. By a handler,
-// since the program would inherit a signal that is ignored.
+// A reader of the output may leave. The rounds go on, and the files are still written. The signal
+// gets a handler, because the program would inherit an ignored signal.
 void outlive_readers() {
   if (::signal(SIGPIPE, [](int) {}) == SIG_IGN) ::signal(SIGPIPE, SIG_IGN);
 }
@@ -205,7 +205,7 @@ int show(const CompareRequest& request, const Comparison& comparison) {
   return judgement.failures.empty() ? exit_yes : exit_no;
 }
 
-// What the figures depend on beside the program: for those who keep them.
+// Records the conditions that the figures depend on beside the program, for kept results.
 void record_circumstances(const CompareRequest& request, Comparison& comparison) {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
@@ -221,7 +221,7 @@ void record_circumstances(const CompareRequest& request, Comparison& comparison)
         printable(variable + " of the environment is in every run that does not set it"));
 }
 
-// The C library; without it the first that is not Talus.
+// The C library; without it, the first allocator that is not Talus.
 size_t reference_of(const std::vector<Contender>& contenders) {
   for (size_t i = 0; i < contenders.size(); i++)
     if (contenders[i].allocator.path.empty()) return i;

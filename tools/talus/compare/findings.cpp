@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the wording and the conditions of failures and notes, see findings.hpp.
-// Invariant: what the program does under every allocator is told once and blamed on none; outputs
-// are only compared where the reference's own runs agree with each other.
+// Invariant: behaviour of the program under every allocator is reported once and blamed on none.
+// Outputs are compared only if all runs of the reference wrote the same.
 // Must not know: where the sentences are printed.
 
 #include "findings.hpp"
@@ -17,7 +17,8 @@
 namespace talus::tool {
 namespace {
 
-// Warm-up runs tell as much about behaviour as measured ones; a run that we ended tells nothing.
+// Warm-up runs show the behaviour as well as measured runs do. A run that was ended from outside
+// shows nothing.
 std::vector<const Sample*> runs_of(const Contender& contender) {
   std::vector<const Sample*> runs;
   for (const auto* const list : {&contender.warm_ups, &contender.samples}) {
@@ -35,7 +36,7 @@ std::string last_line(const Sample& sample) {
   return text.empty() ? "" : fmt::format("; it said: {}", text);
 }
 
-// True if every run of everybody ended alike.
+// True if every run of every allocator ended alike.
 bool all_end_alike(const Comparison& comparison, const End& end) {
   for (const Contender& contender : comparison.contenders) {
     for (const Sample* const run : runs_of(contender))
@@ -140,7 +141,7 @@ void add_limits_of_figures(const Comparison& comparison, Judgement& judgement) {
                                           comparison.rounds));
 }
 
-// A program that was thrown off its processor and took longer than it computed had to share it.
+// If a program lost its processor and took longer than it computed, it shared the processor.
 void add_busy_machine(const Comparison& comparison, Judgement& judgement) {
   const Verdict& verdict = judgement.verdicts[comparison.reference];
   if (verdict.counted == 0) return;

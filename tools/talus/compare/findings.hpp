@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the sentences of a judgement: failures and differences in behaviour, and the notes that
-// keep a reader from taking the figures for more than they are.
-// Invariant: one line each; text of the program appears with its control characters replaced.
+// Owns: the sentences of a judgement: failures, differences in behaviour, and notes that limit the
+// meaning of the figures.
+// Invariant: one line each. Control characters in the program's text are replaced.
 // Must not know: where the sentences are printed.
 
 #ifndef TALUS_TOOLS_TALUS_COMPARE_FINDINGS_HPP

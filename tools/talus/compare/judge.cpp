@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the figures of a comparison, see judge.hpp; findings.cpp says what was wrong or strange.
-// Invariant: two allocators are called different only where both the interval of their ratio and
-// the spread of their samples allow it.
+// Owns: the figures of a comparison, see judge.hpp. findings.cpp has the failures and the notes.
+// Invariant: two allocators are called different only if both the interval of their ratio and the
+// spread of their samples show it.
 // Must not know: how anything is printed.
 
 #include "judge.hpp"
@@ -19,7 +19,7 @@ namespace talus::tool {
 namespace {
 
 constexpr double noisy_width = 0.05;   // of an interval, as a share of the ratio
-constexpr double cpu_least_s = 0.002;  // below, what starts a program is most of it
+constexpr double cpu_least_s = 0.002;  // below, the start of the program takes most of the time
 
 std::vector<double> values_of(const Contender& contender, const Measure& measure,
                               const Usual& usual) {
@@ -29,7 +29,7 @@ std::vector<double> values_of(const Contender& contender, const Measure& measure
   return values;
 }
 
-// Values of the rounds in which both ended as usual.
+// The values of the rounds in which both runs ended as usual.
 std::vector<std::pair<double, double>> rounds_of(const Contender& one, const Contender& other,
                                                  const Measure& measure, const Usual& usual) {
   std::vector<std::pair<double, double>> rounds;
@@ -43,7 +43,7 @@ std::vector<std::pair<double, double>> rounds_of(const Contender& one, const Con
   return rounds;
 }
 
-// False if there is nothing to divide.
+// False if there are no rounds to compare.
 bool compare(const Contender& one, const Contender& other, const Measure& measure,
              const Usual& usual, Ratio& ratio) {
   const auto rounds = rounds_of(one, other, measure, usual);
@@ -63,7 +63,7 @@ bool compare(const Contender& one, const Contender& other, const Measure& measur
   return true;
 }
 
-// One star at most: the lowest median, if it is told apart from every other.
+// At most one star: the lowest median, if the samples separate it from every other.
 void mark_best(const Comparison& comparison, MeasureId id, Judgement& judgement) {
   const auto& contenders = comparison.contenders;
   size_t best = contenders.size();
@@ -84,7 +84,7 @@ void mark_best(const Comparison& comparison, MeasureId id, Judgement& judgement)
   judgement.verdicts[best].figures[id].is_best = true;
 }
 
-// Median over the allocators of the intervals' widths; negative if there is none.
+// The median over the allocators of the widths of the intervals; negative: there is none.
 double width_of_intervals(const Comparison& comparison, const Judgement& judgement, MeasureId id) {
   std::vector<double> widths;
   for (size_t i = 0; i < judgement.verdicts.size(); i++) {
@@ -96,7 +96,7 @@ double width_of_intervals(const Comparison& comparison, const Judgement& judgeme
   return widths.empty() ? -1 : median(widths);
 }
 
-// By the widths of intervals alone: a choice by the differences would find more than there is.
+// Chooses by the widths of the intervals alone. A choice by the differences would find false ones.
 TimeChoice choose_time(const Comparison& comparison, const Judgement& judgement) {
   TimeChoice choice;
   choice.wall_width = width_of_intervals(comparison, judgement, measure_wall);
@@ -109,7 +109,7 @@ TimeChoice choose_time(const Comparison& comparison, const Judgement& judgement)
   return choice;
 }
 
-// The most frequent end of the program's own under the reference; success where it never ended.
+// The program's most frequent own end under the reference. Success if it never ended by itself.
 End usual_end_of(const Contender& reference) {
   End usual{EndKind::exited, 0};
   std::ptrdiff_t most = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: what may be said about a comparison: the figures of each allocator, which differences the
-// samples can show, and what went wrong or was different.
-// Invariant: only runs that ended and wrote as the program usually does under the reference have
-// a figure: a run that crashed half way, or did something else, is a finding, never a number.
+// Owns: the conclusions of a comparison: the figures of each allocator, the differences that the
+// samples can show, and failures.
+// Invariant: a figure uses only runs that ended and wrote as the program usually does under the
+// reference. A run that crashed or did something else is a finding, never a number.
 // Must not know: how anything is printed.
 
 #ifndef TALUS_TOOLS_TALUS_COMPARE_JUDGE_HPP
@@ -49,57 +49,57 @@ inline constexpr std::array<Measure, measure_count> measures{{
     {"involuntary_switches", "forced switches", &Sample::involuntary},
 }};
 
-// The quotient of an allocator's median and the reference's.
+// An allocator's median divided by the reference's median.
 struct Ratio {
   double value = 1;
-  double low = 1;  // of the 95 % interval
+  double low = 1;  // ends of the 95 % interval
   double high = 1;
-  // The interval leaves 1 out, and the difference is larger than either spread.
+  // The interval excludes 1, and the difference is larger than either spread.
   bool is_shown = false;
 };
 
-// With 3 rounds one comparison of two equal samples in five shows a difference, with 5 or more one
-// in twenty, as a 95 % interval promises.
+// With 3 rounds, one in five comparisons of equal allocators shows a difference. With 5 or more
+// rounds it is one in twenty, as a 95 % interval promises.
 constexpr size_t rounds_least = 5;
 
 struct Figure {
   double median = 0;
-  double spread = 0;  // half the distance of the quartiles
+  double spread = 0;  // half the distance between the quartiles
   bool has_ratio = false;
   Ratio ratio;
-  bool is_best = false;  // the lowest, and told apart from every other
+  bool is_best = false;  // the lowest, and separated from every other
 };
 
 struct Verdict {
-  size_t counted = 0;  // samples behind the figures; 0: there are none
+  size_t counted = 0;  // samples behind the figures; 0: no figures
   std::array<Figure, measure_count> figures;
 };
 
-// What the program does under the reference.
+// The behaviour of the program under the reference.
 struct Usual {
   End end;
-  bool is_output_known = false;  // all of the reference's runs wrote the same
+  bool is_output_known = false;  // all runs of the reference wrote the same
   uint64_t output_bytes = 0;
   uint64_t output_hash = 0;
 };
 
-// Which measure of time decides. Wall time is what a user waits for; where other work on the
-// machine makes it noisy, processor time tells more.
+// The measure of time that decides. Users wait for wall time. Where other work makes wall time
+// noisy, processor time shows more.
 struct TimeChoice {
   MeasureId id = measure_wall;  // or measure_cpu
-  bool has_widths = false;      // false: nothing to compare, or too few rounds
-  double wall_width = 0;        // of the ratios' intervals, as a share of the ratio; the median
+  bool has_widths = false;      // false: no comparison, or too few rounds
+  double wall_width = 0;        // median width of the ratios' intervals, as a share of the ratio
   double cpu_width = 0;
 };
 
 struct Judgement {
   Usual usual;
   TimeChoice time;
-  std::string verdict;  // one line in words: the first Talus row beside the reference
-  std::string ranking;  // which allocator is best at time and at memory; empty for two allocators
-  std::vector<Verdict> verdicts;      // as the contenders
+  std::string verdict;  // one line: the first Talus row beside the reference
+  std::string ranking;  // the best allocators in time and memory; empty for two allocators
+  std::vector<Verdict> verdicts;      // in the order of the contenders
   std::vector<std::string> failures;  // a run failed, or the program behaved differently
-  std::vector<std::string> notes;     // what one has to know to read the figures
+  std::vector<std::string> notes;     // facts that a reader of the figures needs
 };
 
 Judgement judge(const Comparison& comparison);

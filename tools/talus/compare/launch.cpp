@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the making of one run, see launch.hpp.
-//   start_program      fork; the child notes time and memory in a shared page, then executes
+// Owns: the execution of one run, see launch.hpp.
+//   start_program      fork; the child stores time and memory in a shared page, then executes
 //   follow             one poll for output, signals and the clock, until the program has ended
-//   end_everybody_but  the process group, then whatever else has become our child meanwhile
-// fork and not posix_spawn: the kernel starts the peak memory of a child at what its parent had
-// when they shared an address space, and after a fork that is only what we have written.
-// Must not know: what the samples will be used for.
+//   end_everybody_but  the process group, then all other processes that have become our children
+// It uses fork, not posix_spawn. A child that shares the parent's address space starts with the
+// peak memory of its parent. After a fork the peak starts at the pages that the parent has written.
+// Must not know: how the samples will be used.
 
 #include "launch.hpp"
 
@@ -36,14 +36,14 @@ double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-// What the child tells about itself right before it becomes the program.
+// The child's record, written right before it executes the program.
 struct Start {
   double at_s;
   long peak_kib;
-  int error;  // errno, if it could not become the program
+  int error;  // errno, if it could not execute the program
 };
 
-// A page that survives in both processes after fork; the child's words outlive its exec.
+// A page that both processes share after fork. The child's record outlives its exec.
 class SharedStart {
  public:
   SharedStart()
@@ -67,10 +67,10 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   return pointers;
 }
 
-// Everything the child needs, made before the fork: it should write little memory of its own.
+// All data that the child needs, made before the fork, so that the child writes little memory.
 struct Words {
   std::vector<char*> arguments;
-  std::vector<char*> by_shell;  // for a file that is neither ELF nor #!, as a shell does it
+  std::vector<char*> by_shell;  // for a file that is neither ELF nor #!, as in a shell
   std::vector<char*> environment;
 };
 
@@ -102,10 +102,10 @@ struct Run {
   pid_t child;
   double started_s;
   double ended_s = 0;
-  EndKind forced = EndKind::exited;  // timed_out or interrupted: we ended it
+  EndKind forced = EndKind::exited;  // timed_out or interrupted: the command ended it
 };
 
-// Whether the child has ended; it stays a zombie, so that its id still names its group.
+// Whether the child has ended. It stays a zombie, so its id still names its group.
 bool has_ended(pid_t child) {
   siginfo_t info{};
   const int result = ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT);
@@ -145,9 +145,9 @@ void follow(Run& run, Output& output) {
   run.signals.read_all();
 }
 
-// Everything that was started by the program and is still there has become our child, or will when
-// its own parent is ended. What was there before (`earlier`) is not the program's: a shell that
-// became the command hands over its jobs. True if there was anything.
+// Ends the processes that the program left behind. They are our children, or will be once their own
+// parent has ended. Processes in `earlier` are not the program's: a shell that became the command
+// hands over its jobs. Returns true if there was a process to end.
 bool end_everybody_but(const std::vector<pid_t>& earlier) {
   bool was_there = false;
   for (;;) {
@@ -155,7 +155,7 @@ bool end_everybody_but(const std::vector<pid_t>& earlier) {
     for (const pid_t child : children_of(::getpid())) {
       if (std::find(earlier.begin(), earlier.end(), child) != earlier.end()) continue;
       const pid_t ended = ::waitpid(child, nullptr, WNOHANG);
-      is_any = is_any || ended >= 0;  // its own children may be ours only now
+      is_any = is_any || ended >= 0;  // its children may have become ours only now
       is_alive = is_alive || ended == 0;
       if (ended == 0) ::kill(child, SIGKILL);
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the reading of the loader's cache, see loader_cache.hpp. ldconfig is not asked: it may be
-// outside of PATH, and its text is made for people. Layout of the cache, numbers as the machine's:
-//   20 bytes  "glibc-ld.so.cache1.1", perhaps behind an older table of another layout
+// Owns: the reading of the loader's cache, see loader_cache.hpp. ldconfig may be outside of PATH,
+// and its text is made for people, so it is not used. Layout of the cache, with numbers in the
+// machine's byte order:
+//   20 bytes  "glibc-ld.so.cache1.1", perhaps after an older table of another layout
 //    4 bytes  number of entries       4 bytes  length of the strings      20 bytes  not needed here
 //   24 bytes  each entry: flags, offset of the name, offset of the path, OS version, hardware (8)
 // Offsets count from the first of the 20 bytes.
@@ -27,7 +28,7 @@ namespace files = std::filesystem;
 constexpr std::string_view cache_mark = "glibc-ld.so.cache1.1";
 constexpr size_t header_bytes = 48;
 constexpr size_t entry_bytes = 24;
-constexpr size_t path_offset = 8;  // in an entry
+constexpr size_t path_offset = 8;  // within an entry
 
 constexpr const char* standard_folders[] = {
 #ifdef TALUS_MULTIARCH

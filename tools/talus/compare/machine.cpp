@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: asking the kernel what machine this is, see machine.hpp.
-// Invariant: a question without an answer leaves its field empty.
+// Owns: the queries to the kernel about the machine, see machine.hpp.
+// Invariant: a query without an answer leaves its field empty.
 // Must not know: the samples.
 
 #include "machine.hpp"

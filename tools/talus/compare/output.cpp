@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the two pipes from the program, see output.hpp. They are made as large as the kernel allows
-// an ordinary user, so that a program that writes much seldom waits for us.
-// Invariant: the hash is FNV-1a with 64 bits over every byte of standard output.
+// Owns: the two pipes from the program, see output.hpp. They have the largest size that the kernel
+// allows an ordinary user, so that a program with much output seldom waits.
+// Invariant: the hash is 64-bit FNV-1a over every byte of standard output.
 // Must not know: the program, or what its output means.
 
 #include "output.hpp"
@@ -30,7 +30,7 @@ void close_one(int& descriptor) {
   descriptor = -1;
 }
 
-// False: nobody reads it any more, which must not end the comparison.
+// False: the reader is gone, which must not end the comparison.
 bool write_all(int descriptor, const char* text, size_t bytes) {
   while (bytes > 0) {
     const ssize_t done = ::write(descriptor, text, bytes);

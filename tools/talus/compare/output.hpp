@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: what the program writes: standard output is hashed and forgotten, of standard error the end
-// is kept, and both are passed on if the user wants to see them.
-// Invariant: memory does not grow with the output; the program is never kept waiting for long.
+// Owns: the program's output. Standard output is hashed and dropped, the end of standard error is
+// kept, and both are passed on if the user wants to see them.
+// Invariant: memory does not grow with the output. The program never waits long.
 // Must not know: the program, or what its output means.
 
 #ifndef TALUS_TOOLS_TALUS_COMPARE_OUTPUT_HPP
@@ -21,16 +21,16 @@ class Output {
   Output& operator=(const Output&) = delete;
   ~Output();
 
-  // In the child: standard output and error become the pipes' ends. False: they could not.
+  // In the child: the pipes' ends become standard output and error. False: failure.
   bool become_standard() const;
 
   // In the parent, after the fork.
   void close_ends_of_child();
 
-  // Waits until there is output, `other` is readable or the time is over, and takes what is there.
+  // Waits for output, for `other` to become readable or for the timeout, and reads the output.
   void read_until(int other, int wait_ms);
 
-  // Takes what is left, until both pipes have ended or the clock says so.
+  // Reads the rest, until both pipes have ended or the deadline has passed.
   void drain(double deadline_s);
 
   uint64_t bytes() const { return bytes_; }
@@ -41,7 +41,7 @@ class Output {
   struct Pipe {
     int ours = -1;      // -1: has ended
     int childs = -1;    // -1: closed here
-    int shown_at = -1;  // our own descriptor that the output goes on to
+    int shown_at = -1;  // our descriptor that receives the output
   };
   void take(Pipe& pipe, bool is_error);
   void hash_more(const char* text, size_t bytes);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the reading of parents from /proc, see process_tree.hpp. Where the kernel lists the
-// children of each thread that list is read; kernels without it have every process looked at.
+// children of each thread, that list is read. On other kernels every process is inspected.
 // Invariant: see process_tree.hpp.
-// Must not know: why somebody asks.
+// Must not know: the use of the tree.
 
 #include "process_tree.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 
 namespace files = std::filesystem;
 
-// The fourth word of /proc/PID/stat; the second is the name in brackets and may hold anything.
+// The fourth word of /proc/PID/stat. The second word is the name in brackets, with any characters.
 pid_t parent_of(const files::path& process) {
   const std::string text = text_of_file(process / "stat").value_or("");
   const size_t end = text.rfind(')');

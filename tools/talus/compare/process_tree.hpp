@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: which processes descend from which, as /proc tells.
-// Invariant: only reads; a process that ends meanwhile is simply not told.
-// Must not know: why somebody asks.
+// Owns: the descent of processes, according to /proc.
+// Invariant: only reads. A process that ends during the walk is left out.
+// Must not know: the use of the tree.
 
 #ifndef TALUS_TOOLS_TALUS_COMPARE_PROCESS_TREE_HPP
 #define TALUS_TOOLS_TALUS_COMPARE_PROCESS_TREE_HPP
@@ -15,7 +15,7 @@ namespace talus::tool {
 
 std::vector<pid_t> children_of(pid_t process);
 
-// The process itself and everything below it.
+// The process itself and all its descendants.
 std::vector<pid_t> tree_of(pid_t process);
 
 }  // namespace talus::tool

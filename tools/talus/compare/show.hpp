@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the shapes of a comparison: tables for the terminal and as Markdown, one page of HTML, JSON
+// Owns: the forms of a comparison: tables for the terminal and as Markdown, a page of HTML, JSON
 // and CSV.
 // Invariant: all show the same samples and the same judgement; none computes a figure.
 // Must not know: how a run is made.
@@ -23,23 +23,23 @@ std::string json_of(const Comparison& comparison, const Judgement& judgement);
 std::string csv_of(const Comparison& comparison, const Judgement& judgement);
 std::string markdown_of(const Comparison& comparison, const Judgement& judgement);
 
-// "12.3 ms", "4.56 MiB", "1234": a figure in the unit of its measure; with as many digits more as
-// tell two apart that differ by a round `step`.
+// "12.3 ms", "4.56 MiB", "1234": a figure in the unit of its measure. It has the digits needed to
+// tell apart two figures that differ by a round `step`.
 std::string text_of_value(MeasureId id, double value, double step = 0);
 
-// "0.812 [0.79, 0.83]", with a ~ where no difference is shown; "1" for the reference itself.
+// "0.812 [0.79, 0.83]", with a ~ if the samples show no difference; "1" for the reference itself.
 std::string text_of_ratio(const Figure& figure, bool is_reference);
 
-// "±2 %"; empty where there is nothing to relate it to.
+// "±2 %"; empty if there is no median to relate it to.
 std::string text_of_spread(const Figure& figure);
 
-// Words as a shell would read them, on one line.
+// The words on one line, quoted for a shell.
 std::string shell_text(const std::vector<std::string>& words);
 
 // "3 of 3 rounds, 1 warm-up, medians"
 std::string text_of_rounds(const Comparison& comparison);
 
-// A measure with spread and ratio, and two beside it: one table of every shape.
+// A measure with spread and ratio, and two measures beside it: one table of every form.
 struct Section {
   MeasureId main;
   std::array<MeasureId, 2> beside;
@@ -50,7 +50,7 @@ inline constexpr std::array<Section, 3> sections{{
     {measure_peak, {measure_minor_faults, measure_major_faults}},
 }};
 
-// What stands below the figures in every shape.
+// The text below the figures in every form.
 inline constexpr const char* legend_lines[] = {
     "± half the distance of the quartiles; [ ] 95 % interval of the ratio (bootstrap over rounds)",
     "* best, and told apart from every other; ~ no difference that this run can show",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the figures of a comparison as CSV (RFC 4180), a row for each allocator and measure. Each
-// row also says when and by which command, so that rows of several comparisons can stand together.
-// Invariant: every row has as many fields as the first, which names them.
-// Must not know: how a figure came about.
+// Owns: the figures of a comparison as CSV (RFC 4180), with a row for each allocator and measure.
+// Each row includes the date and the command, so that rows of several comparisons can share a file.
+// Invariant: every row has as many fields as the first row, which names them.
+// Must not know: how a figure was computed.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ constexpr const char* csv_heads =
     "allocator,settings,library,runs,measure,decides,median,half_spread,ratio,ratio_low,ratio_high,"
     "shown,best,reference,program,date,command\r\n";
 
-// In quotes where the text could end the field.
+// Adds quotes where the text could end the field.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return as_utf8(text);
   std::string result = "\"";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the comparison as one page of HTML: nothing is loaded from elsewhere, no script runs, and
-// it follows the reader's choice of light or dark.
-// Invariant: the page is well-formed XML too, so that any tool can take it apart; all text that is
-// not ours is escaped.
-// Must not know: how a figure came about.
+// Owns: the comparison as one page of HTML. The page loads nothing, runs no script, and follows the
+// reader's choice of light or dark.
+// Invariant: the page is also well-formed XML, so that any tool can parse it. All foreign text is
+// escaped.
+// Must not know: how a figure was computed.
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ ul { padding-left: 1.2rem; }
   th, td { padding: .25rem .4rem; } }
 )";
 
-// XML has no word for U+FFFE and U+FFFF.
+// XML does not allow U+FFFE and U+FFFF.
 std::string without_no_characters(std::string text) {
   for (const char* const no_character : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
     for (size_t at = text.find(no_character); at != std::string::npos;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the comparison as JSON, for programs and for keeping: every sample, not only the medians.
-// Invariant: the file is valid JSON whatever the program is called. "format" counts up when a
-// reader of an older file would be misled.
-// Must not know: how a figure came about.
+// Owns: the comparison as JSON, for programs and for keeping. It has every sample, not only the
+// medians.
+// Invariant: the file is valid JSON for any program name. "format" increases when a reader of older
+// files would misread a new one.
+// Must not know: how a figure was computed.
 
 #include <fmt/format.h>
 
@@ -15,7 +16,7 @@
 namespace talus::tool {
 namespace {
 
-constexpr int format_number = 2;  // since "best" is one allocator at most
+constexpr int format_number = 2;  // since at most one allocator is "best"
 
 std::string list_of(const std::vector<std::string>& words) {
   std::string result = "[";
@@ -56,7 +57,7 @@ const char* word_for(EndKind kind) {
   return "";
 }
 
-// The shortest text that reads back as the same number.
+// Uses the shortest text that reads back as the same number.
 std::string json_of_sample(const Sample& sample, const Usual& usual) {
   std::string text = fmt::format(
       "{{\"round\": {}, \"counted\": {}, \"end\": \"{}\", \"number\": {}", sample.round,

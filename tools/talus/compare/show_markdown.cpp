@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the comparison as Markdown, for an issue, a merge request or a page of one's own.
-// Invariant: text that is not ours is escaped: it can neither end a cell nor begin a heading, a
-// link or HTML.
-// Must not know: how a figure came about.
+// Owns: the comparison as Markdown, for an issue, a merge request or a page.
+// Invariant: foreign text is escaped. It can neither end a cell nor begin a heading, a link or
+// HTML.
+// Must not know: how a figure was computed.
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@
 namespace talus::tool {
 namespace {
 
-// A backslash is good before any punctuation of ASCII.
+// A backslash escapes any ASCII punctuation.
 std::string plain(const std::string& text) {
   std::string result;
   for (const char letter : as_utf8(printable(text))) {
@@ -28,7 +28,7 @@ std::string plain(const std::string& text) {
   return result;
 }
 
-// An indented block, in which nothing needs an escape.
+// An indented block, which needs no escapes.
 std::string code(const std::string& line) { return "    " + as_utf8(line) + "\n\n"; }
 
 std::string markdown_table(const Comparison& comparison, const Judgement& judgement,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the table for the terminal, and the wording of figures that all shapes share.
-// Invariant: columns line up in any terminal: widths are counted in characters, not bytes, and no
-// line of the table is wider than 100 columns unless an allocator's name is very long.
-// Must not know: how a figure came about.
+// Owns: the table for the terminal, and the wording of figures that all forms share.
+// Invariant: columns align in any terminal, because widths count characters, not bytes. No line is
+// wider than 100 columns unless an allocator's name is very long.
+// Must not know: how a figure was computed.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@
 namespace talus::tool {
 namespace {
 
-// Three significant digits, or all digits before the point; more where the step has more.
+// Three significant digits, or all digits before the point. More digits if the step has more.
 std::string three_digits(double value, double step) {
   const int usual = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
   const int fine = step > 0 ? static_cast<int>(-std::floor(std::log10(step) + 1e-9)) : 0;
@@ -32,7 +32,7 @@ size_t width_of(const std::string& text) {
 
 using Row = std::vector<std::string>;
 
-// The first column stands left, the others right.
+// Aligns the first column left and the others right.
 std::string aligned(const std::vector<Row>& rows) {
   std::vector<size_t> widths;
   for (const Row& row : rows) {
@@ -56,7 +56,7 @@ std::string marked(MeasureId id, const Figure& figure) {
   return fmt::format("{}{}", figure.is_best ? "*" : "", text_of_value(id, figure.median));
 }
 
-// One block: a main measure with spread and ratio, then others beside it.
+// One block: a main measure with spread and ratio, and other measures beside it.
 std::string block(const Comparison& comparison, const Judgement& judgement,
                   const Section& section) {
   const auto& [main, beside] = section;

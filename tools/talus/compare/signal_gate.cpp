@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the descriptor at which signals wait, see signal_gate.hpp. SIGCHLD is among them, so that
-// waiting for output, for the end of the program and for Ctrl-C is one poll, on every kernel.
-// Invariant: SIGCHLD is not ignored here, or the kernel would forget what a child has cost.
+// Owns: the descriptor that receives signals, see signal_gate.hpp. SIGCHLD is among them, so that
+// one poll waits for output, for the end of the program and for Ctrl-C, on every kernel.
+// Invariant: SIGCHLD is not ignored here, since the kernel would then discard the cost of a child.
 // Must not know: the program that runs.
 
 #include "signal_gate.hpp"

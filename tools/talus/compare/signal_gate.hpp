@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the signals of a comparison. From the gate's making to its end, Ctrl-C, hang-up, the wish
-// to end and the death of a child do not interrupt us: they wait at a descriptor to be read.
-// Invariant: a signal that was ignored when we were started (nohup, a job in the background) stays
-// ignored; the program runs with the mask we were started with.
-// Must not know: what a signal will lead to.
+// Owns: the signals of a comparison. While the gate exists, Ctrl-C, hang-up, a request to end and
+// the death of a child do not interrupt the command. They wait at a descriptor.
+// Invariant: a signal that was ignored at the start (nohup, a background job) stays ignored. The
+// program runs with the signal mask of the command's start.
+// Must not know: the effect of a signal.
 
 #ifndef TALUS_TOOLS_TALUS_COMPARE_SIGNAL_GATE_HPP
 #define TALUS_TOOLS_TALUS_COMPARE_SIGNAL_GATE_HPP
@@ -22,10 +22,10 @@ class SignalGate {
 
   int descriptor() const { return descriptor_; }  // readable when a signal waits
 
-  // Takes what waits at the gate.
+  // Reads all signals that wait at the gate.
   void read_all();
 
-  int stopped_by() const { return stopped_by_; }  // the first signal that asked us to end; 0: none
+  int stopped_by() const { return stopped_by_; }  // the first request to end; 0: none
   const sigset_t& mask_before() const { return mask_before_; }
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the arithmetic on samples, see statistics.hpp. The interval is the plain percentile
-// bootstrap: with the five to twenty rounds that people make, finer kinds promise more than the
-// samples hold.
+// bootstrap. With the usual five to twenty rounds, other bootstraps promise more than the samples
+// contain.
 // Invariant: see statistics.hpp.
 // Must not know: what the numbers stand for.
 
@@ -34,8 +34,8 @@ Interval ratio_interval(const std::vector<std::pair<double, double>>& rounds) {
   std::vector<double> first(rounds.size()), second(rounds.size());
   for (int i = 0; i < bootstrap_resamples; i++) {
     for (size_t k = 0; k < rounds.size(); k++) {
-      // The remainder favours small indexes by less than one part in 2^50: standard distributions
-      // would give other numbers with another library.
+      // The remainder favours small indexes by less than one part in 2^50. The standard
+      // distributions would give other numbers with another library.
       const auto& [one, other] = rounds[random() % rounds.size()];
       first[k] = one;
       second[k] = other;

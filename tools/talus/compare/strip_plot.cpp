@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the drawing of a strip plot, see strip_plot.hpp. The scale begins at 0 where the samples
-// reach down to less than a third of the largest; else at a round number below them, and a line of
-// text says so. Places along the scale are shares of the width, letters and dots have a fixed size:
-// the plot is as readable on a phone as on a wide screen. Names stand above their strips.
-// Invariant: the same samples give the same drawing: dots stand off the line by their round.
+// Owns: the drawing of a strip plot, see strip_plot.hpp. The scale begins at 0 if the smallest
+// sample is less than a third of the largest. Otherwise it begins at a round number below the
+// samples, and a line of text says so. Positions along the scale are shares of the width, while
+// letters and dots have a fixed size. The plot is therefore as readable on a phone as on a wide
+// screen. Names stand above their strips.
+// Invariant: the same samples give the same drawing. The round sets a dot's distance from the line.
 // Must not know: which samples are shown or why.
 
 #include "strip_plot.hpp"
@@ -37,7 +38,7 @@ struct Scale {
 
 double unit_of(MeasureId id) { return id == measure_peak ? 1024 : 1; }
 
-// Steps of 1, 2 or 5 times a power of ten, in the unit that the labels have.
+// Steps of 1, 2 or 5 times a power of ten, in the unit of the labels.
 double round_step(double rough, MeasureId id) {
   const double unit = unit_of(id);
   const double power = std::pow(10, std::floor(std::log10(rough / unit)));
@@ -89,7 +90,7 @@ std::string strip_of(const Strip& strip, const Scale& scale, double top_of_strip
   return text + "</g>\n";
 }
 
-// A line for each step and what it stands for. Narrow screens have room for every second label.
+// A line and a label for each step. Narrow screens have room for every second label.
 std::string grid_of(const Scale& scale, double bottom, MeasureId id) {
   std::string text;
   for (int i = 0; i <= scale.steps; i++) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: a strip plot as inline SVG: a line for each allocator, a dot for each sample, a stroke at
-// the median.
-// Invariant: colours come from the page's style, so that the plot is light or dark with it.
+// the median. The benchmarks' plots (bench/report/chart_strips.py) differ: they show intervals,
+// noisy and failed runs.
+// Invariant: colours come from the page's style, so the plot follows light and dark.
 // Must not know: which samples are shown or why.
 
 #ifndef TALUS_TOOLS_TALUS_COMPARE_STRIP_PLOT_HPP
@@ -22,7 +23,7 @@ struct Dot {
 
 struct Strip {
   std::string name;  // escaped
-  std::string kind;  // class of the page's style
+  std::string kind;  // class in the page's style
   std::vector<Dot> dots;
   double median = 0;
 };
@@ -32,7 +33,7 @@ struct StripPlot {
   std::vector<Strip> strips;
 };
 
-// `id` tells the unit.
+// `id` selects the unit.
 std::string svg_of(const StripPlot& plot, MeasureId id);
 
 }  // namespace talus::tool

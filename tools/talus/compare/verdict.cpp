@@ -19,7 +19,7 @@ std::string name_of(const Allocator& allocator) {
   return allocator.name == "talus" ? "Talus" : allocator.name;
 }
 
-// Two decimals, or as many as tell it from 1.
+// Two decimals, or more if the factor is close to 1.
 std::string factor_text(double factor) {
   for (const int digits : {2, 3, 4}) {
     const std::string text = fmt::format("{:.{}f}", factor, digits);

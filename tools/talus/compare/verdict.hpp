@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the sentences that answer the question of a comparison: how Talus does beside the
-// reference, which allocator is best, and which measure of time decided.
-// Invariant: a number stands in a sentence only where the samples show the difference.
+// Owns: the sentences that answer the question of a comparison: Talus beside the reference, the
+// best allocator, and the measure of time that decided.
+// Invariant: a sentence contains a number only if the samples show the difference.
 // Must not know: where the sentences are printed.
 
 #ifndef TALUS_TOOLS_TALUS_COMPARE_VERDICT_HPP
@@ -15,11 +15,11 @@
 
 namespace talus::tool {
 
-// The row that the verdict is about: the first of Talus, else the quickest; the reference's index
-// if there is no other.
+// The row of the verdict: the first Talus row, else the fastest row. The reference's index if there
+// is no other row.
 size_t subject_of(const Comparison& comparison, const Judgement& judgement);
 
-// Writes judgement.verdict and judgement.ranking; figures and failures are there.
+// Writes judgement.verdict and judgement.ranking. Figures and failures must be complete.
 void add_verdict(const Comparison& comparison, Judgement& judgement);
 
 // "Wall time decides: the intervals of its ratios are 1.2 % wide."

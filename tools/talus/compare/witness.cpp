@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the loader's record and the looking at /proc, see witness.hpp. In the record of one process
-// each program it became ends its start with "transferring control"; what was mapped before that
-// line belongs to that program.
-// Invariant: a living process counts as one without the library only once its loader has come past
-// the place where preloaded libraries are mapped, and more than one look said so.
-// Must not know: what runs cost.
+// Owns: the reading of the loader's record and of /proc, see witness.hpp. In the record of a
+// process, "transferring control" ends the start of each program that the process executes. Files
+// mapped before that line belong to that program.
+// Invariant: a live process counts as one without the library only after several looks. Its loader
+// must have passed the point where it maps preloaded libraries.
+// Must not know: the cost of runs.
 
 #include "witness.hpp"
 
@@ -32,12 +32,12 @@ namespace {
 namespace files = std::filesystem;
 
 constexpr int looks_min = 3;
-constexpr double look_share = 0.05;  // of the time that has passed, between two looks
+constexpr double look_share = 0.05;  // of the elapsed time, between two looks
 constexpr double look_s_max = 0.1;
 
 std::string text_of(const files::path& path) { return text_of_file(path).value_or(""); }
 
-// Why no loader will act in the program of a living process; empty where one will.
+// The reason why no loader will act in the program of a live process; empty: one will.
 std::string obstacle_of(const files::path& process) {
   const std::optional<ElfFacts> facts = read_elf(process / "exe");
   if (!facts) return {};

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the proof that a preloaded library was in the program. Two ask, during the first warm-up
-// run only: the C library's loader writes down what it loads into each program it starts, however
-// short its life (LD_DEBUG=files into a folder of ours); and /proc is looked at while the program
-// runs, for what has no such loader: static programs, other C libraries, cleared environments.
+// Owns: the proof that a preloaded library was in the program. There are two sources, used in the
+// first warm-up run only. The C library's loader writes a record of the files it loads into each
+// program (LD_DEBUG=files), however short its life. Looks at /proc cover programs without such a
+// loader: static programs, other C libraries, cleared environments. The benchmarks preload a
+// witness of their own (bench/witness.c) into every run. The command must not: its runs should be
+// as users make them.
 // Invariant: measured runs are left alone. Nothing is traced, so privileges and signals of the
-// program are what they always are.
-// Must not know: what runs cost.
+// program stay as they are.
+// Must not know: the cost of runs.
 
 #ifndef TALUS_TOOLS_TALUS_COMPARE_WITNESS_HPP
 #define TALUS_TOOLS_TALUS_COMPARE_WITNESS_HPP
@@ -29,29 +31,31 @@ class Witness {
   Witness& operator=(const Witness&) = delete;
   ~Witness();
 
-  // What the run's environment needs, NAME=value; empty if there is no place for the record.
+  // The variables that the run's environment needs, NAME=value. Empty if there is no place for the
+  // record.
   std::vector<std::string> variables() const;
 
   void watch(pid_t program);
 
-  // What was seen, once the run has ended.
+  // The observations, after the run has ended.
   Sighting testify() const;
 
  private:
   struct Watched {
     int times = 0;
-    int times_settled = 0;  // the C library was there, which the loader maps after preloaded ones
+    int times_settled =
+        0;  // looks that saw the C library, which the loader maps after preloaded libraries
     bool has_library = false;
-    std::string obstacle;  // why nothing can be preloaded into it
+    std::string obstacle;  // why it cannot be preloaded
   };
   void watch_process(pid_t process);
   void read_record(const std::string& path, Sighting& sighting) const;
   bool is_library(const std::string& name) const;
 
   std::string library_;       // constant; empty: the C library
-  std::string library_file_;  // constant; the same without symbolic links, as in process maps
-  std::string own_program_;   // constant; what a child is before it becomes the program
-  std::string folder_;        // constant; empty: could not be made
+  std::string library_file_;  // constant; without symbolic links, as in process maps
+  std::string own_program_;   // constant; a child runs it before it executes the program
+  std::string folder_;        // constant; empty: it could not be made
   std::map<std::pair<pid_t, std::string>, Watched> watched_;  // by process and program file
   double started_s_;                                          // constant
   double next_watch_s_ = 0;
