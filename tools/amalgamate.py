@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the header-only door: one file, talus.hpp, that holds all of Talus and its C++ types.
+"""Writes the header-only entry point: one file, talus.hpp, with all of Talus and its C++ types.
 
-Owns: the order of the pieces. Each header of src/ appears once, after what it includes; system
-headers come first, because everything of Talus is wrapped in hidden visibility and they must not
-be. The result is the same code as the compiled library, not a second copy kept by hand. Included
-without TALUS_HEADER_ONLY, it is include/talus/talus.hpp: the C++ types on top of the library.
+Owns: the order of the pieces. Each header of src/ appears once, after the headers it includes.
+System headers come first, because Talus is wrapped in hidden visibility and they must not be. The
+result is the code of the compiled library, not a second copy kept by hand. Without
+TALUS_HEADER_ONLY it is include/talus/talus.hpp: the C++ types on top of the library.
 
     tools/amalgamate.py OUTPUT
 """
@@ -48,7 +48,7 @@ def find(name: str) -> Path:
 
 
 def gather(path: Path, seen: set, system: list) -> list:
-    """The lines of a header, with each header it includes in the place of its first include."""
+    """The lines of a header, with each included header in the place of its first include."""
     if path in seen:
         return []
     seen.add(path)
@@ -59,7 +59,7 @@ def gather(path: Path, seen: set, system: list) -> list:
             if not GUARD.match(line):
                 lines.append(line)
         elif match.group(1) == ONE_HEADER:
-            pass  # by which a C header that is included first comes to the file made here
+            pass  # a C header that is included first uses it to reach the file made here
         elif match.group(1):
             lines += gather(find(match.group(1)), seen, system)
         elif match.group(2) not in system:
@@ -82,8 +82,8 @@ def main() -> int:
     text += "".join(f"#if __has_include(<{name}>)\n#include <{name}>\n#endif\n"
                     for name in system_of_types)
     text += "#if defined(TALUS_HEADER_ONLY)\n"
-    # What the C headers say is below; who includes one of them later must not get it twice. Who
-    # includes one of them first comes here by way of it.
+    # The declarations of the C headers are below, so a later include must not repeat them. An
+    # earlier include of a C header reaches this file through that header.
     text += "#define TALUS_TALUS_H\n#define TALUS_BOUNDED_H\n"
     text += "".join(f"#include <{name}>\n" for name in system)
     text += "#pragma GCC visibility push(hidden)\n"

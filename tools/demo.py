@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-# What `make demo` shows: one real program on the C library's allocator and on Talus, in turn.
+# `make demo`: one real program on the C library's allocator and on Talus, in turn.
 #
-# Owns: the quiet build of the library and the command, the program, and the table at the end. The
-# program is python3 with its own small-object allocator switched off, so that every object goes
-# through malloc. Processor time, peak memory and page faults are the kernel's, from wait4.
-# It needs nothing but python3 and what the build needs.
+# Owns: the quiet build of the library and the command, the program, and the final table. The
+# program is python3 without its own small-object allocator, so every object goes through malloc.
+# The kernel reports processor time, peak memory and page faults (wait4).
+# It needs nothing but python3 and the tools of the build.
 # SPDX-License-Identifier: MIT
-"""Builds Talus, runs a real program with and without it, and shows what happened."""
+"""Builds Talus, runs a real program with and without it, and shows the difference."""
 
 import argparse
 import os
@@ -35,7 +35,7 @@ sys.exit(0 if has_talus == (sys.argv[1] == "talus") else "the wrong allocator is
 
 
 class Progress:
-    """One line that tells how far the demo is: rewritten on a terminal, else printed once."""
+    """One line of progress: rewritten on a terminal, else printed once."""
 
     def __init__(self, text):
         self.text = text
@@ -53,7 +53,7 @@ class Progress:
 
 
 def run_step(command, log, progress):
-    """Runs one step of the build into the log; what ninja counts is shown."""
+    """Runs one step of the build with output to the log, and shows ninja's count of steps."""
     environment = {**os.environ, "NINJA_STATUS": "[%f/%t] "}
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, env=environment, text=True,
@@ -67,7 +67,7 @@ def run_step(command, log, progress):
 
 
 def build(folder, jobs):
-    """Builds the library and the command; ends the demo with the log's end when that fails."""
+    """Builds the library and the command. On failure, prints the end of the log and exits."""
     os.makedirs(folder, exist_ok=True)
     log_path = f"{folder}/demo.log"
     progress = Progress("building")
@@ -120,7 +120,7 @@ def compare(folder):
 
 
 def show(results, folder):
-    """The table, and the sentence that says what to type next."""
+    """Prints the table and a sentence with the next command to type."""
     print(f"\n{'median of ' + str(ROUNDS) + ' runs':18}{'time':>10}{'peak memory':>15}"
           f"{'page faults':>15}")
     for side, (seconds, size, faults) in results.items():

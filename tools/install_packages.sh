@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian or Ubuntu packages named as arguments, as far as they are missing.
-# `a|b` means a, or b where there is no a. What stands behind --optional is gone without where the
-# system has no package of that name; anything else that it does not have is an error.
-# Asks apt only when something is missing; without root it uses sudo. On other systems it says what
-# is needed and goes on.
+# Installs the Debian or Ubuntu packages in the arguments that are missing.
+# `a|b` means a, or b if there is no package a. A package after --optional is skipped if the system
+# does not have it. Any other unknown package is an error.
+# Runs apt only if a package is missing; without root it uses sudo. On other systems it lists the
+# packages and succeeds.
 set -eu
 
 # Whether one of the packages of `a|b` is installed.
@@ -17,7 +17,7 @@ is_installed() {
   return 1
 }
 
-# Prints the first package of `a|b` that there is.
+# Prints the first package of `a|b` that exists.
 first_known() {
   for name in $(echo "$1" | tr '|' ' '); do
     if apt-cache show "$name" >/dev/null 2>&1; then
@@ -53,7 +53,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# What apt says is shown where it fails. sudo keeps no environment.
+# Shows apt's output on failure. sudo keeps no environment.
 run_apt() {
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get "$@" >"$log" 2>&1 && return 0
   cat "$log" >&2

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# What `make test` runs: the release build with all its tests, then the core's own tests on the
-# other compiler, with audits, under sanitizers, and on AArch64. Ends with one line for all.
+# `make test`: the release build with all its tests, then the core's tests on the other compiler,
+# with audits, under sanitizers, and on AArch64. Ends with one line for all.
 set -u
 jobs=$(nproc)
 passed=0
@@ -9,7 +9,7 @@ failed=0
 skipped=0
 names=""
 
-# Configures, builds and tests one preset; arguments after the name go to ctest.
+# Configures, builds and tests one preset. Further arguments go to ctest.
 preset() {
   name=$1
   shift
@@ -38,9 +38,9 @@ preset() {
 }
 
 preset release
-# What README says, on the oldest and the newest system; the reason is told where it cannot be done.
-# It waits for the network and the disk, so it runs beside builds; not beside the tests above, some
-# of which measure.
+# The steps of README on the oldest and the newest system, or the reason why they cannot run. This
+# waits for the network and the disk, so it runs beside builds. It does not run beside the tests
+# above, because some of them measure.
 fresh_log=build/fresh.log
 python3 -B tools/fresh/run.py --only-demo --systems bookworm trixie >"$fresh_log" 2>&1 &
 fresh=$!

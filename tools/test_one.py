@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Builds what one test needs, and runs it: what `make test-one TEST=NAME` does.
+# Builds the needs of one test and runs it: `make test-one TEST=NAME`.
 #
-# Owns: from the name of a test to the targets of the build. CTest's own files say which programs a
-# test runs; a folder of the build that a test is given means all that is built there.
+# Owns: the step from a test's name to targets of the build. CTest's files list the programs that a
+# test runs. If a test gets a folder of the build, it needs all targets of that folder.
 # It must not know any test by name.
 """Runs tests by name, after building what they need."""
 
@@ -20,13 +20,13 @@ NEAR_MAX = 12
 
 
 def tests_of(folder):
-    """By name, all words of a test's command and properties, of a folder and those below."""
+    """All words of the command and the properties of each test, of a folder and those below."""
     with open(os.path.join(folder, "CTestTestfile.cmake"), encoding="utf-8") as file:
         text = file.read()
     found = {name: words for name, words in TEST.findall(text)}
     for name, words in PROPERTIES.findall(text):
         if name in found:
-            # Where the test was declared is no part of what it needs.
+            # The place of the declaration is not a need of the test.
             found[name] += " " + re.sub(r'_BACKTRACE_TRIPLES ".*?"', "", words)
     for below in SUBDIRECTORY.findall(text):
         found.update(tests_of(os.path.join(folder, below)))
@@ -34,14 +34,14 @@ def tests_of(folder):
 
 
 def chosen(tests, wish):
-    """The test of that name, or all that the regular expression finds."""
+    """The test with this name, or all that match the regular expression."""
     if wish in tests:
         return [wish]
     return [name for name in tests if re.search(wish, name)]
 
 
 def targets_of(words, build, outputs):
-    """What of the build the words of a test name; ["all"] where that is the whole folder."""
+    """The targets that the words of a test name; ["all"] for the whole build folder."""
     found = set()
     for path in re.findall(re.escape(build) + r'(?:/[^"\s;=]*)?', words):
         inside = os.path.relpath(path, build)

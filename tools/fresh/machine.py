@@ -1,6 +1,6 @@
-# What it owns: one fresh system: a tree that debootstrap made, a layer over it for each user who
-# tries Talus there, and commands in it. It works in a mount namespace of its own (run.py), so that
-# nothing of it stays mounted, however it ends.
+# What it owns: one fresh system: a tree made by debootstrap, a layer over it for each user who
+# tries Talus, and commands in it. It works in a mount namespace of its own (run.py), so nothing
+# stays mounted after any end.
 # It must not know what is tried.
 # SPDX-License-Identifier: MIT
 """Fresh systems in folders."""
@@ -12,7 +12,7 @@ import subprocess
 
 import mirrors
 
-# What README asks for, and what a clone over https needs.
+# The packages that README requires, and those that a clone over https needs.
 PACKAGES = ("ca-certificates", "git", "make", "sudo")
 PROXY_NAMES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy",
                "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
@@ -20,11 +20,11 @@ USER = "fresh"
 
 
 class Failure(Exception):
-    """A step that went wrong, with the end of what it said."""
+    """A step that failed, with the end of its output."""
 
 
 def checked(command, **more):
-    """Runs a command; its output is shown only when it fails."""
+    """Runs a command. Shows its output only on failure."""
     result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
                             **more)
@@ -39,7 +39,7 @@ def own_architecture():
 
 
 def apt_settings():
-    """What this machine's apt was told about the network, and the proxies of the environment."""
+    """The network settings of this machine's apt, and the proxies of the environment."""
     lines = [line for line in checked(["apt-config", "dump"]).splitlines()
              if re.match(r"Acquire::(http|https|ftp|Check)", line)
              and not line.endswith('"";')]
@@ -51,7 +51,7 @@ def apt_settings():
 
 
 def make_tree(system, tree, folder):
-    """debootstrap, with the mirror and keyring that fit."""
+    """Makes a tree with debootstrap, from the mirror and with the keyring that fit."""
     architecture = own_architecture()
     mirror = mirrors.own_mirror(system.distribution, mirrors.own_entries(), mirrors.own_release())
     mirror = mirror or mirrors.default_mirror(system.distribution, architecture)
@@ -63,13 +63,13 @@ def make_tree(system, tree, folder):
              f"--include={','.join(PACKAGES)}", f"--keyring={keyring}", system.suite, partial,
              mirror, mirrors.script_of(system.distribution, system.suite)])
     checked(["chroot", partial, "apt-get", "clean"])
-    # debootstrap leaves /proc mounted where it could not take it away.
+    # debootstrap leaves /proc mounted if it could not unmount it.
     subprocess.run(["umount", f"{partial}/proc"], stderr=subprocess.DEVNULL, check=False)
     os.rename(partial, tree)
 
 
 class Machine:
-    """A layer over a tree: what one user does in it is not seen in the tree."""
+    """A layer over a tree. It keeps all changes by one user out of the tree."""
 
     def __init__(self, tree, folder, is_root):
         self.root = f"{folder}/root"
@@ -99,7 +99,7 @@ class Machine:
             os.chmod(rule, 0o440)
 
     def run(self, script):
-        """Runs a shell script as the user, in the user's home; what it prints is the result."""
+        """Runs a shell script as the user, in the user's home. Returns its output."""
         environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                        "HOME": self.home, "LANG": "C.UTF-8", "TERM": "dumb"}
         environment.update({name: os.environ[name] for name in PROXY_NAMES if name in os.environ})
@@ -108,7 +108,7 @@ class Machine:
                         f'cd "$HOME"\n{script}'], env=environment)
 
     def close(self):
-        """Frees what the layer holds on the disk."""
+        """Frees the layer's space on the disk."""
         for path in (f"{self.root}/proc", self.root):
             subprocess.run(["umount", path], stderr=subprocess.DEVNULL, check=False)
         if not os.path.ismount(self.root) and not os.path.ismount(f"{self.root}/proc"):

@@ -1,6 +1,6 @@
-# What it owns: where the packages of a distribution come from. The mirror is the one that this
-# machine's own apt uses for that distribution, or else debootstrap's; Ubuntu's keyring, which
-# Debian does not have, is taken from the mirror and believed only with the fingerprint known here.
+# What it owns: the sources of a distribution's packages. The mirror is the one that this machine's
+# apt uses for the distribution, or else debootstrap's default. Debian does not have Ubuntu's
+# keyring. It comes from the mirror, and is trusted only if it has the fingerprint below.
 # It must not know what is done with a system.
 # SPDX-License-Identifier: MIT
 """Mirrors and keyrings for debootstrap."""
@@ -14,7 +14,7 @@ import subprocess
 import urllib.request
 
 SCRIPTS = "/usr/share/debootstrap/scripts"
-# debootstrap knows these for each distribution, also where it is older than the release.
+# debootstrap has these scripts for each distribution, even if it is older than the release.
 OLD_SCRIPT = {"debian": "sid", "ubuntu": "gutsy"}
 KEYRINGS = {"debian": "/usr/share/keyrings/debian-archive-keyring.gpg",
             "ubuntu": "/usr/share/keyrings/ubuntu-archive-keyring.gpg"}
@@ -33,7 +33,7 @@ def entries_of_list(text):
 
 
 def entries_of_sources(text):
-    """The same in the form of deb822: fields, which may go on in lines that begin with a space."""
+    """The same for deb822: fields, which may continue on lines that begin with a space."""
     for stanza in re.split(r"\n[ \t]*\n", text):
         fields, last = {}, None
         for line in stanza.splitlines():
@@ -82,7 +82,7 @@ def own_mirror(distribution, entries, release):
 
 
 def default_mirror(distribution, architecture):
-    """The one that debootstrap would take, from its own script."""
+    """The default mirror of debootstrap, from its own script."""
     with open(f"{SCRIPTS}/{OLD_SCRIPT[distribution]}", encoding="utf-8") as file:
         named = re.findall(r"default_mirror\s+(\S+)", file.read())
     is_port = distribution == "ubuntu" and architecture not in ("amd64", "i386")
@@ -91,7 +91,7 @@ def default_mirror(distribution, architecture):
 
 
 def script_of(distribution, suite):
-    """The script that debootstrap is to use."""
+    """The script for debootstrap."""
     return suite if os.path.exists(f"{SCRIPTS}/{suite}") else OLD_SCRIPT[distribution]
 
 
@@ -101,7 +101,7 @@ def read(uri):
 
 
 def fingerprints(keyring):
-    """The fingerprints of the primary keys in a keyring: of each OpenPGP packet with the tag 6."""
+    """The fingerprints of the primary keys in a keyring: of each OpenPGP packet with tag 6."""
     at = 0
     while at < len(keyring):
         head = keyring[at]
@@ -121,7 +121,8 @@ def fingerprints(keyring):
 
 
 def keyring_from_mirror(mirror, suite, architecture, folder):
-    """Ubuntu's keyring, unpacked below the folder, if it is the one that is known here."""
+    """Ubuntu's keyring, unpacked below the folder. Raises ValueError if its fingerprint is
+    another."""
     listing = read(f"{mirror}/dists/{suite}/main/binary-{architecture}/Packages.gz")
     text = gzip.decompress(listing).decode()
     name = re.search(r"^Package: ubuntu-keyring\n(?:.+\n)*?Filename: (\S+)$", text, re.M)[1]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# What it owns: `make test-fresh`, which does what README says on systems that were never used: a
-# clean clone of the last commit, as root and as a user with sudo, on each system of SYSTEMS. It
-# needs root, debootstrap, git and the network; without them it says so and ends with status 77.
-# All is made in a folder of its own, in namespaces of mounts and processes: it is gone at the end,
-# also when it is interrupted.
+# What it owns: `make test-fresh`, which follows README on systems that were never used. It makes a
+# clean clone of the last commit, as root and as a user with sudo, on each of SYSTEMS. It needs
+# root, debootstrap, git and the network. Without them it says so and ends with status 77.
+# It works in a folder of its own, in namespaces of mounts and processes. All of it is gone at the
+# end, even after an interrupt.
 # SPDX-License-Identifier: MIT
 """Tries Talus on fresh systems: the demo, the packages of the tests and one test."""
 
@@ -25,13 +25,13 @@ import mirrors  # noqa: E402
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 System = collections.namedtuple("System", "distribution suite")
-# From the oldest C library to the newest; docs/platforms.md lists the same.
+# From the oldest C library to the newest, as in docs/platforms.md.
 SYSTEMS = {"bookworm": System("debian", "bookworm"), "noble": System("ubuntu", "noble"),
            "trixie": System("debian", "trixie")}
 SKIPPED = 77
 DEMO_LINES_MAX = 15
 CARRIED = ("build/release/talus", "build/release/libtalus.so")
-# The program that the carried command starts says whether Talus is in it.
+# The program that the carried command starts tests whether Talus is in it.
 CARRIED_SCRIPT = """
 cd /carried
 ./talus run -- grep -q /carried/libtalus.so /proc/self/maps
@@ -49,11 +49,11 @@ ctest --test-dir build/release -R '^(tools.options_env|asm.symbols)$' --no-tests
 
 
 class Skip(Exception):
-    """Why nothing can be tried here."""
+    """The reason why nothing can be tried here."""
 
 
 def bundle(folder):
-    """The last commit alone, in a file that git can clone; the repository is only read."""
+    """The last commit alone, in a file that git can clone. Only reads the repository."""
     def git(*words, at=SOURCE):
         return machine.checked(["git", "-c", "safe.directory=*", "-C", at, *words]).strip()
     try:
@@ -74,7 +74,7 @@ def bundle(folder):
 
 
 def check_demo(output, log):
-    """The demo is short, ends with its table and one sentence, and the build warned of nothing."""
+    """The demo is short, ends with its table and one sentence, and the build has no warnings."""
     lines = [line for line in output.splitlines() if line.strip()]
     tail = "\n".join(lines[-5:])
     shape = (r"median of \d+ runs +time +peak memory +page faults\n"
@@ -90,7 +90,7 @@ def check_demo(output, log):
 
 
 class Trial:
-    """All that is tried, and what came of it."""
+    """All trials and their results."""
 
     def __init__(self, arguments, folder):
         self.arguments = arguments
@@ -101,7 +101,7 @@ class Trial:
         os.makedirs(self.trees, exist_ok=True)
 
     def step(self, name, action):
-        """Runs one step and prints one line; whether it passed."""
+        """Runs one step and prints one line. Returns whether it passed."""
         begin = time.monotonic()
         try:
             action()
@@ -116,7 +116,7 @@ class Trial:
         return result == "passed"
 
     def tree(self, name):
-        """The tree of a system, made where there is none."""
+        """The tree of a system; makes it if it does not exist."""
         path = f"{self.trees}/{name}"
         if not os.path.isdir(path):
             system = SYSTEMS[name]
@@ -183,7 +183,7 @@ class Trial:
 
 
 def namespaces():
-    """The command that gives its program mounts and processes of its own."""
+    """The command that gives its program its own mounts and processes."""
     if os.getuid() != 0:
         raise Skip("it needs root")
     for name in ("debootstrap", "unshare", "git", "dpkg-deb"):
@@ -198,7 +198,7 @@ def namespaces():
 
 
 def outside():
-    """Makes the folder, runs this again inside namespaces, and removes the folder."""
+    """Makes the folder, runs this program again inside namespaces, and removes the folder."""
     command = namespaces()
     folder = tempfile.mkdtemp(prefix="talus-fresh-", dir=os.environ.get("TMPDIR", "/var/tmp"))
     os.chmod(folder, 0o755)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the check of UTF-8, see utf8.hpp.
-// Invariant: overlong forms, surrogates and numbers above U+10FFFF are no characters.
+// Invariant: overlong forms, surrogates and numbers above U+10FFFF are not characters.
 // Must not know: quoting.
 
 #include "utf8.hpp"

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Compares the layout of all C and C++ files with .clang-format.
 
-Owns: which version decides. Versions of clang-format differ in details, so others are no judge.
+Owns: the version that decides. Versions of clang-format differ in details, so only one counts.
 
     check_format.py [--fix] ROOT
 
-Exit status: 0 all agree, 1 a file differs, 77 there is no clang-format of that version.
+Exit status: 0 all files agree, 1 a file differs, 77 that version is not installed.
 """
 import argparse
 import re
@@ -20,7 +20,7 @@ SHOWN_MAX = 10
 
 
 def find_program():
-    """A clang-format of the version that decides; None: there is none."""
+    """The path of a clang-format of that version; None: not installed."""
     for name in (f"clang-format-{VERSION}", "clang-format"):
         path = shutil.which(name)
         if path is None:

@@ -1,6 +1,6 @@
-# What it owns: the house of src/ as src/README.md describes it, and the rules on includes that
-# follow from it: arrows point down, faces and not innards, allowed system headers, atomics in
-# one file. The tables are the only source; no floor is named in this code.
+# What it owns: the layers of src/ as src/README.md describes them, and the rules on includes that
+# follow. Arrows point down, includes name face headers, system headers are on a list, and one file
+# wraps the atomics. The tables are the only source; this code names no floor.
 # It must not know how a file is read or how a finding is printed.
 # SPDX-License-Identifier: MIT
 """Reads the tables of src/README.md and checks the includes of one file against them."""
@@ -77,7 +77,7 @@ ATOMIC_BUILTIN = re.compile(r"\b__(?:atomic|sync)_\w+|\bstd::atomic\w*")
 
 
 def resolve(root, including, spelled):
-    """The path from the root of an included project file, or None when there is none."""
+    """The path from the root of an included project file; None: there is none."""
     for base in (os.path.dirname(including), "src", "include", ""):
         path = os.path.normpath(os.path.join(base, spelled))
         if os.path.isfile(os.path.join(root, path)):
@@ -86,7 +86,7 @@ def resolve(root, including, spelled):
 
 
 def check_place(path, house):
-    """A file of src/ stands in a folder that has a floor."""
+    """Yields a finding if a file of src/ is in a folder without a floor."""
     inside = path[len("src/"):]
     if "/" not in inside:
         if inside != "README.md":
@@ -96,7 +96,7 @@ def check_place(path, house):
 
 
 def check_includes(root, path, code, house):
-    """Yields (line, rule, what to do) for each include of src/<...> that the house refuses."""
+    """Yields (line, rule, what to do) for each include of src/<...> that the tables refuse."""
     inside = path[len("src/"):]
     folder = inside.split("/")[0]
     if folder not in house.floors:

@@ -1,6 +1,6 @@
-# What it owns: the rules on one file that need nothing but its path and its text: limits, heads,
-# names, banned text, edge tags of PROTOCOL blocks and links in the documents.
-# Each rule yields (line, rule, what to do), so that a finding always says how to cure it.
+# What it owns: the rules on one file that need only its path and its text: limits, heads, names,
+# banned text, edge tags of PROTOCOL blocks and links in documents.
+# Each rule yields (line, rule, what to do), so a finding always says how to fix it.
 # It must not know the floors (floors.py) nor how files are found (tidy.py).
 # SPDX-License-Identifier: MIT
 """Rules on the text of one file."""
@@ -24,7 +24,7 @@ TAB_NAMES = ("Makefile", "GNUmakefile")
 
 
 def kind_of(path):
-    """'cpp', 'hash', 'doc' or None: how a file is read."""
+    """How a file is read: 'cpp', 'hash', 'doc' or None."""
     name = os.path.basename(path)
     if name.endswith(CPP_ENDINGS):
         return "cpp"
@@ -43,17 +43,18 @@ def check_name(path):
 
 
 def names_file(code, path):
-    """Whether a listing without its comments names the file; folders it writes must be its own."""
+    """Whether a listing, without its comments, names the file in the right folder."""
     name = re.escape(os.path.basename(path))
     for word in re.findall(rf"(?<![\w.-])(?:[\w.${{}}-]*/)*{name}(?![\w.-])", code):
-        written = word.rsplit("}/", 1)[-1]  # what follows a variable
+        written = word.rsplit("}/", 1)[-1]  # the part after a variable
         if ("/" + path).endswith("/" + os.path.normpath(written)):
             return True
     return False
 
 
 def check_test_is_built(root, path):
-    """A file of tests that no CMakeLists.txt above it names would never run."""
+    """Yields a finding for a test file that no CMakeLists.txt above it names: it would never
+    run."""
     if not (path.startswith("tests/") and path.endswith("_test.cpp")):
         return
     folder = os.path.dirname(path)
@@ -95,7 +96,7 @@ def check_functions(path, text, code):
 
 def check_head(lines, is_cpp, is_test=False):
     head = source_text.head_comment(lines, is_cpp)
-    # A test says in one sentence what it tests; the unit beside which it stands says the rest.
+    # A test's head says in one sentence what it tests. The tested file says the rest.
     if len(head) < (HEAD_LINES_MIN - 1 if is_test else HEAD_LINES_MIN):
         yield 1, "head", (f"open the file with a comment of at least {HEAD_LINES_MIN} lines: "
                           "what it owns, why, what it must not know")
@@ -184,7 +185,7 @@ def check_links(root, path, text):
     for number, line in enumerate(without_fences(text), 1):
         targets = LINK.findall(line) + LINK_DEFINITION.findall(line)
         for target in targets:
-            # A web address, a place on the page, or a C++ array new with its size.
+            # A web address, an anchor, or a C++ array new with its size.
             if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:|#|//|\d+$", target):
                 continue
             plain = target.split("#")[0].split("?")[0]
@@ -194,7 +195,7 @@ def check_links(root, path, text):
 
 
 def check_doc_paths(root, comments):
-    """A comment that names a document of docs/ names one that exists."""
+    """Yields a finding if a comment names a document of docs/ that does not exist."""
     for number, line in enumerate(comments.split("\n"), 1):
         for target in re.findall(r"(?<![\w/.-])docs/[\w./-]+\.md\b", line):
             if not os.path.exists(os.path.join(root, target)):

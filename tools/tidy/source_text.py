@@ -1,7 +1,7 @@
-# What it owns: splitting source text into its code and its comments without losing line numbers,
-# and the length of functions in it. Rules on code never fire on a comment or a string, and
-# rules on comments never fire on code, because both go through this file.
-# It must not know any rule. Heuristic on purpose: a compiler front end would cost seconds.
+# What it owns: the split of source text into code and comments with unchanged line numbers, and the
+# length of functions. Rules on code never fire on a comment or a string, and rules on comments
+# never fire on code, because both use this file.
+# It must not know any rule. It is a heuristic on purpose: a compiler front end would take seconds.
 # SPDX-License-Identifier: MIT
 """Lines of C++ and of hash-comment languages, taken apart."""
 
@@ -50,7 +50,7 @@ def split_cpp(text):
     return "".join(code), "".join(comments)
 
 
-# What may stand before and within a directive: blanks, continued lines, comments.
+# Text that may stand before and within a directive: blanks, continued lines, comments.
 GAP = r"(?:[ \t]|\\\n|/\*(?:[^*]|\*(?!/))*\*/)*"
 INCLUDE_BEFORE = re.compile(rf"^{GAP}#{GAP}include(?:_next)?{GAP}\Z", re.MULTILINE)
 GAP_LENGTH_MAX = 200
@@ -73,12 +73,12 @@ def hash_comments(text):
 
 
 def hash_code(text):
-    """The other part of what hash_comments() gives: the text without its comments."""
+    """The text without its comments: the other part of hash_comments()."""
     pairs = zip(text.split("\n"), hash_comments(text).split("\n"))
     return "\n".join(line[:len(line) - len(comment.lstrip())] for line, comment in pairs)
 
 
-# A type's name and a function's behind the keyword: the function gives or takes such a type back.
+# A type's keyword, name and a function's name: the function returns or takes the type.
 RETURNED = r"(?!\s+[\w:]+(?:<[^(){}]*>)?[\s*&]+(?:const\s+)?[\w:~]+\s*\()"
 NOT_A_FUNCTION = re.compile(
     r"^\s*(?:template\s*<.*>\s*)?(?:inline\s+)?"
@@ -87,12 +87,12 @@ NOT_A_FUNCTION = re.compile(
     re.DOTALL)
 ATTRIBUTES = re.compile(
     r"\[\[.*?\]\]|\balignas\s*\([^()]*\)|\b__attribute__\s*\(\(.*?\)\)", re.DOTALL)
-# After the parameters (@) a colon that is no part of a name, and a name right before the brace.
+# After the parameters (@), a colon that is not part of a name, and a name right before the brace.
 MEMBER_BRACE = re.compile(r"@[^;]*?(?<!:):(?!:)[^;]*[\w>(,]\s*$", re.DOTALL)
 
 
 def opens_function(header):
-    """Whether the text before a brace is the head of a function and not of a type or value."""
+    """Whether the text before a brace is the head of a function, not of a type or value."""
     if "(" not in header:
         return False
     without_attributes = ATTRIBUTES.sub(" ", header)
@@ -102,7 +102,7 @@ def opens_function(header):
 
 
 def collapsed(text, pairs):
-    """The text with an @ for each outermost pair of such brackets and what they hold."""
+    """The text with an @ in place of each outermost pair of such brackets and its content."""
     count = 1
     while count:
         text, count = re.subn(pairs, "@", text)
@@ -110,7 +110,7 @@ def collapsed(text, pairs):
 
 
 def initialises_member(header):
-    """Whether the brace after the head of a constructor gives a member its value: `A() : a{`."""
+    """Whether the brace after the head of a constructor initializes a member: `A() : a{`."""
     return MEMBER_BRACE.search(collapsed(ATTRIBUTES.sub(" ", header), r"\([^()]*\)")) is not None
 
 
@@ -124,7 +124,7 @@ def cpp_functions(code):
         char, at = token.group(), token.start()
         if char == "{":
             if function_depth is None and member_depth is None:
-                # Only members that got their value have braces here.
+                # Only initialized members have braces here.
                 header = collapsed(plain[header_start:at], r"\{[^{}]*\}")
                 is_function = opens_function(header)
                 if is_function and initialises_member(header):
@@ -144,7 +144,7 @@ def cpp_functions(code):
         if member_depth is None:
             header_start = at + 1
         elif len(depth_scopes) == member_depth:
-            member_depth = None  # the head goes on behind the member
+            member_depth = None  # the head continues after the member
 
 
 def python_functions(text):

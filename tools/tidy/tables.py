@@ -1,6 +1,7 @@
-# What it owns: the tables "Hooks" and "Glossary" of src/README.md, compared with the code. A hook
-# is a function that a lower file declares and a higher one defines, so each is an exception to the
-# floors that readers must be able to find. A term of the glossary that the code has not is stale.
+# What it owns: the comparison of the tables "Hooks" and "Glossary" of src/README.md with the code.
+# A hook is a function that a lower file declares and a higher file defines. Each hook is an
+# exception to the floors, so readers must be able to find it. A glossary term that the code does
+# not use is stale.
 # It must not know the floors (floors.py) nor how a finding is printed.
 # SPDX-License-Identifier: MIT
 """Checks the tables of hooks and terms against the sources."""
@@ -28,7 +29,7 @@ def rows_of(text, section):
 
 
 def hooks_of(sources):
-    """{name: (file that declares it, file that defines it)}; None where there is none."""
+    """{name: (declaring file, defining file)}; None for a missing side."""
     found = {}
     for path, code in sources:
         for name, end in HOOK.findall(re.sub(r"^\s*#.*$", "", code, flags=re.MULTILINE)):
@@ -57,7 +58,7 @@ def check_hooks(rows, sources):
 
 
 def check_terms(rows, text):
-    """`text` is that of all sources, comments included, in small letters on one line."""
+    """`text` is all sources with their comments, in lower case, on one line."""
     for place, (line, cells) in enumerate(rows):
         if place == TERMS_MAX:
             yield line, "glossary", f"leave out the least of them: at most {TERMS_MAX} terms"

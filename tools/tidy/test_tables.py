@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# What it owns: the proof that the rules on the tables of hooks and terms fire, and are silent where
+# What it owns: the proof that the rules on the tables of hooks and terms fire, and stay silent if
 # the tables agree with the code. It must not know the other rules; test_tidy.py has these.
 # SPDX-License-Identifier: MIT
 """Tests of tables.py, on made-up sources and a made-up page."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # What it owns: the proof that each rule of tidy fires on a small bad tree and is silent on a good
-# one. A rule that cannot fire is worse than none, because it is believed.
+# one. A rule that cannot fire is worse than none, because readers trust it.
 # Each test writes a tree of its own under a temporary folder and asks for the findings.
 # SPDX-License-Identifier: MIT
 """Tests of tidy.py: one small bad tree for each rule."""
@@ -69,7 +69,7 @@ class Tree(unittest.TestCase):
         return tidy.check_tree(self.folder.name)
 
     def expect(self, *expected):
-        """Exactly these (file, line, rule), so that neighbours stay silent too."""
+        """Expects exactly these (file, line, rule), so that neighbours stay silent too."""
         self.assertEqual([finding[:3] for finding in self.findings()], list(expected))
 
     def includes(self, path, *operands):
@@ -319,7 +319,7 @@ class Splitting(unittest.TestCase):
 
 
 class Tracked(Tree):
-    """What git tracks; the same rules hold for all of a tree that git does not know."""
+    """The files that git tracks. The same rules apply to a whole tree without git."""
 
     def write_bytes(self, path, content):
         self.write(path, "")

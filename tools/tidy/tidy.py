@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# What it owns: the walk over the tree and the report. It applies the rules of rules.py and
-# floors.py to each source and those of tracked.py to each tracked file, drops what
-# src/README.md excepts by name, prints one line a finding (file:line: rule: what to do) and exits
-# 1 when there was any.
-# It must stay under two seconds on the whole tree: it runs in each test run.
+# What it owns: the walk over the tree and the report. It applies rules.py and floors.py to each
+# source and tracked.py to each tracked file. It drops the findings that src/README.md excepts by
+# name. It prints one line for each finding (file:line: rule: what to do) and exits 1 if there was
+# any.
+# It must stay under two seconds on the whole tree, because each test run includes it.
 # SPDX-License-Identifier: MIT
 """Checks the rules of the house; see src/README.md for the floors and the exceptions."""
 
@@ -40,7 +40,7 @@ def walk(root):
 
 
 def source_files(root):
-    """Those of a language, on which rules.py and floors.py speak."""
+    """The files with a language, which rules.py and floors.py check."""
     return [path for path in walk(root) if rules.kind_of(path)]
 
 
@@ -79,7 +79,7 @@ def check_file(root, path, house):
 
 
 def check_tree(root):
-    """All findings of a tree as (file, line, rule, what to do), exceptions already taken off."""
+    """All findings of a tree as (file, line, rule, what to do), without the exceptions."""
     house_path = os.path.join(root, "src", "README.md")
     if not os.path.isfile(house_path):
         return [("src/README.md", 1, "house", "write the list of floors")]

@@ -1,6 +1,6 @@
-# What it owns: which files git tracks, and the rules on any of them, whatever its language: no
-# binary, no output of a build, nothing large. Without git (an unpacked archive) all files of the
-# tree count as tracked, except for build folders and hidden ones.
+# What it owns: which files git tracks, and the rules on any of them, whatever its language. No file
+# may be binary, large or a build output. Without git (an unpacked archive) all files of the tree
+# count as tracked, except for build folders and hidden ones.
 # It must not know what a language is (rules.py) nor the floors (floors.py).
 # SPDX-License-Identifier: MIT
 """Rules on tracked files."""
@@ -70,7 +70,7 @@ def check_tracked(root, path):
     """Yields (line, rule, what to do) for one tracked file."""
     full = os.path.join(root, path)
     if os.path.islink(full) or not os.path.isfile(full):
-        return  # a link has no content, and a file deleted since is on its way out of git
+        return  # a link has no content, and a deleted file will leave git
     found = list(check_output(path))
     if not found:
         with open(full, "rb") as file:
