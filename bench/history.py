@@ -24,12 +24,15 @@ HEAD = f"""# The full runs
 
 For readers who want each workload of the kept runs.
 
-Made by `python3 -B -m bench.history` from `bench/results/full`; [README.md](README.md) says what
-they mean, and what "beside the best" is. Each figure is Talus divided by another allocator: below 1
-Talus is better. "Held out" divides by the rival that was best in the other rounds, because the
-least of eight medians is too low by chance. Memory is peak RSS, "by request" divided by what was
-requested at the peak of that run, where the heap is most of it, "fast" beside the leanest of those
-rivals that take at most {FAST_TIMES:g} times what the fastest takes.
+Each figure is Talus divided by another allocator. Below 1 Talus is better. Memory is peak RSS.
+[README.md](README.md) says what the figures mean, and what "beside the best" is.
+
+- *Held out* divides by the rival that was best in the other rounds, because the least of eight
+  medians is too low by chance.
+- *By request* divides by what was requested at the peak of that run, where the heap is most of it.
+- *Fast* is beside the leanest of those rivals that take at most {FAST_TIMES:g} times the fastest's time.
+
+`python3 -B -m bench.history` makes this page from `bench/results/full`.
 """
 
 
