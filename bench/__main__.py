@@ -1,7 +1,7 @@
-# python3 -m bench: runs the benchmark set and prints how the allocators compare.
+# python3 -m bench: runs the benchmark set and prints a comparison of the allocators.
 #
-# Owns: the command line, and what is done with its wishes. The order of runs is in rounds.py, what
-# is written in record.py.
+# Owns: the command line and the run that it requests. rounds.py has the order of runs, record.py
+# the output file.
 #
 # SPDX-License-Identifier: MIT
 
@@ -15,7 +15,7 @@ from . import (allocators, command_line, instructions, machine, measuring, recor
 from .command_line import ROOT
 
 ROUNDS = 3
-WARM_MIB = 1024  # what the largest workloads have resident at scale 1
+WARM_MIB = 1024  # resident memory of the largest workloads at scale 1
 QUICK_SCALE = 0.2
 QUICK_ROUNDS = 5
 QUICK_BUDGET_S = 240

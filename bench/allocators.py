@@ -1,9 +1,9 @@
 # The allocators that are compared.
 #
-# Owns: names, library paths and identities (version, SHA-256) of what gets preloaded.
-# Invariant: an Allocator's library exists when it is made; glibc, the one that needs no preload,
-# has none. Whether the preload took effect is for measuring.py to prove in each run. An allocator
-# that is not there is told with its reason where it would have been measured, never left out.
+# Owns: names, library paths and identities (version, SHA-256) of preloaded libraries.
+# Invariant: an Allocator's library exists when the object is made. glibc needs no preload and has
+# no library. measuring.py proves in each run that the preload took effect. An absent allocator is
+# reported with its reason in place of its figures.
 #
 # SPDX-License-Identifier: MIT
 
@@ -18,11 +18,12 @@ from pathlib import Path
 from .peers import library_table
 
 SUBJECT = "talus"
-# The best rival of Talus is one of these, as far as a run has measured them.
+# Talus' best rival is one of these, as far as a run has measured them.
 PEERS = ("glibc", *library_table.peers())
-# "talus-fast" is Talus with preset=fast, and so on: told apart by name, and no rival of any other.
+# "talus-fast" is Talus with preset=fast, and so on. A preset has its own name, and is no rival of
+# any other allocator.
 PRESETS = ("tiny", "small", "fast")
-# What is measured unless told otherwise: all peers would take four times as long.
+# The default choice. All peers would take four times as long.
 STANDARD = ("glibc", "jemalloc", "mimalloc3", SUBJECT)
 EVERYTHING = "all"
 
@@ -53,7 +54,7 @@ class Allocator:
     version: str
     library: Path | None       # None: nothing is preloaded
     details: dict
-    environment: dict = field(default_factory=dict)  # variables that its authors say to set
+    environment: dict = field(default_factory=dict)  # variables that its authors tell users to set
 
     def serves(self, malloc_from: str) -> bool:
         """True if the library that a process took malloc from is this allocator's."""

@@ -1,10 +1,10 @@
 # python3 -m bench.bounded: B16 and B17 on a bounded instance beside the heap, over threads.
 #
-# Owns: the rows (workload, memory, threads), run in rounds with the order of memories turning, and
-# the verdict on the curve: with a second core there, two threads must do at least what one does.
-# Samples are those of the runner (measuring.py), so a wrong library or wrong data is an outcome.
-# "heap" is malloc of the preloaded library; "bounded" finds the thread's cache by the instance,
-# "cache" has it at hand; pools and caches are those of the published set-ups.
+# Owns: the rows (workload, memory, threads), run in rounds with rotating order of memories. Also
+# the verdict on the curve: with a second core, two threads must reach at least the rate of one.
+# measuring.py makes the samples, so a wrong library or wrong data is an outcome. "heap" is malloc
+# of the preloaded library. "bounded" finds the thread's cache by the instance, and "cache" keeps a
+# pointer to it. Pools and caches have the published sizes.
 #
 # SPDX-License-Identifier: MIT
 
@@ -24,7 +24,7 @@ def rate(sample: dict) -> float:
     result = sample["result"]
     if "thread_ops_per_s_mean" in result:
         return result["thread_ops_per_s_mean"] * sample["threads"]
-    return 2e9 / result["figure"] * sample["threads"]  # ns for a pair, by thread
+    return 2e9 / result["figure"] * sample["threads"]  # ns for a pair, in each thread
 
 
 def run_all(arguments: argparse.Namespace, talus: allocators.Allocator) -> list[dict]:

@@ -1,7 +1,7 @@
 # The options that several commands of the benchmarks have.
 #
 # Owns: one declaration for each: its type, its default and its help.
-# Invariant: an option means the same in each command; only its default and its help may differ.
+# Invariant: an option means the same in each command. Only its default and its help may differ.
 # It must not know what a command does with the values.
 #
 # SPDX-License-Identifier: MIT

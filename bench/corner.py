@@ -1,10 +1,10 @@
-# How near each allocator of a run comes to the corner that none holds: the best in time and the
-# leanest in memory of each workload at once.
+# The distance of each allocator of a run from the ideal corner: the best time and the least memory
+# of each workload at once.
 #
 #   python3 -B -m bench.corner RESULT.json
 #
-# Owns: the table, in Markdown. Every allocator takes the subject's place in turn and stands beside
-# its rivals (allocators.rivals_of), as bench.summary has Talus stand beside its own.
+# Owns: the table, in Markdown. Every allocator in turn is the subject and is compared with its
+# rivals (allocators.rivals_of), as bench.summary compares Talus with its rivals.
 #
 # SPDX-License-Identifier: MIT
 

@@ -3,9 +3,9 @@
 #   CONFORMANCE_SOAK=1 CONFORMANCE_CSV=talus.csv LD_PRELOAD=libtalus.so .../memory_drift
 #   python3 -B -m bench.drift_chart talus=talus.csv glibc=glibc.csv --out drift.svg
 #
-# Owns: reading the tables (seconds, live bytes, resident bytes), the drawing and its bar. Each
-# curve is an allocator; the dashed line is the promise, 1.3 times live. Looks and colours are the
-# report's (bench/report); nothing but Python itself is needed.
+# Owns: the reading of the tables (seconds, live bytes, resident bytes), and the drawing. Each curve
+# is an allocator. The dashed line is the promise, 1.3 times live memory. Style and colours come
+# from bench/report. It needs only Python itself.
 #
 # SPDX-License-Identifier: MIT
 
@@ -23,7 +23,7 @@ LABEL_HEIGHT = 15
 
 
 def read_table(path: Path) -> list[tuple[float, float]]:
-    """(minutes, resident / live) of each row; rows from before anything lived are left out."""
+    """(minutes, resident / live) of each row, without the rows before the first live block."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     try:
@@ -63,7 +63,7 @@ def draw(tables: dict[str, list[tuple[float, float]]], heading: str) -> svg.Draw
                    max(PROMISE * 1.1, *(ratio for _, ratio in every)), floor, TOP, False)
     draw_axes(drawing, across, up, heading)
     marks = palette.marks(list(tables), SUBJECT)
-    names = sorted(tables, key=lambda name: name == SUBJECT)  # the subject on top
+    names = sorted(tables, key=lambda name: name == SUBJECT)  # draws the subject on top
     heights = labels.spread([up(ends[name]) for name in names], LABEL_HEIGHT, TOP, floor)
     for name, label in zip(names, heights):
         colour, _ = marks[name]

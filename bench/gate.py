@@ -1,16 +1,16 @@
 # The regression gate: python3 -m bench.gate, or make bench-check.
 #
-# Owns: the verdict whether Talus got slower or larger. A fresh run of the first set is compared
-#   with another build (--base-lib): both run interleaved, the change is new / base;
-#   or with a reference run (--reference): the change is (Talus / peers now) / (Talus / peers
-#   then), because machines differ and ratios less so. The run then takes T and the scale of the
-#   reference, and the peers that both have; a row is compared by those of them that have it on both
-#   sides.
-# A row fails when even the low end of its interval is beyond the limit: noise that was measured,
-# on both sides, never fails a build. The means over all rows have narrower intervals and the same
-# limits, so that many small losses are found too. A row that cannot be compared (what it would be
-# compared with failed, or is not in the reference) is unknown, and the verdict counts it.
-# Exit status: 0 passed, 1 something got worse, 2 there was nothing to compare with.
+# Owns: the verdict whether Talus got slower or larger. A fresh run of the first set is compared in
+# one of two ways.
+#   With another build (--base-lib): both run interleaved, and the change is new / base.
+#   With a reference run (--reference): the change is (Talus / peers now) / (Talus / peers then).
+#   Machines differ, and ratios less so. The run takes T and the scale of the reference, and the
+#   peers of both. A row is compared with the peers that have it on both sides.
+# A row fails if even the low end of its interval is beyond the limit. Measured noise, on both
+# sides, never fails a build. The means over all rows have narrower intervals and the same limits,
+# so they find many small losses. A row without a figure to compare with is unknown: the other side
+# failed, or the reference does not have the row. The verdict counts unknown rows.
+# Exit status: 0 passed, 1 worse, 2 nothing to compare with.
 #
 # SPDX-License-Identifier: MIT
 
@@ -30,13 +30,13 @@ RSS_LIMIT = 1.05
 LIMITS = {"time": TIME_LIMIT, "rss_kib": RSS_LIMIT}
 LABELS = {"time": "time", "rss_kib": "RSS"}
 BASE = "base"
-REFERENCE_PEERS = ("glibc", "jemalloc")  # those that every machine has, or gets as a package
+REFERENCE_PEERS = ("glibc", "jemalloc")  # every machine has these, or a package of them
 MEAN = "geometric mean"
 
 
 @dataclass(frozen=True)
 class Change:
-    """How a figure of one row (or the mean of all) stands to what it was; above 1 is worse."""
+    """The change of a figure of one row (or of the mean of all). Above 1 is worse."""
     workload: str
     figure: str
     factor: float | None             # None: one side has no figure
@@ -58,7 +58,7 @@ class Change:
 
 def usable_peers(sides: tuple[dict, dict], workload: str, figure: str,
                  peers: list[str]) -> list[str]:
-    """Those that have the row on both sides; a time of less work is none."""
+    """The peers with the row on both sides. A time without the timed trim is not comparable."""
     found = {name: [cells.get((workload, name)) for cells in sides] for name in peers}
     return [name for name, both in found.items()
             if all(cell and cell.is_whole(figure) for cell in both)]
@@ -66,7 +66,7 @@ def usable_peers(sides: tuple[dict, dict], workload: str, figure: str,
 
 def against_peers(cells: dict, workload: str, figure: str, subject: str,
                   peers: list[str]) -> Estimate | None:
-    """Subject divided by the geometric mean of the peers."""
+    """The subject divided by the geometric mean of the peers."""
     if (workload, subject) not in cells or not peers:
         return None
     return intervals.combine(
@@ -75,7 +75,7 @@ def against_peers(cells: dict, workload: str, figure: str, subject: str,
 
 
 def changes_of(estimates: dict[tuple[str, str], Estimate | None]) -> list[Change]:
-    """One change for each row and figure, and the means of the rows that both sides know."""
+    """One change for each row and figure, and the means over the rows of both sides."""
     found = []
     for figure in summary.FIGURES:
         rows = [(workload, one) for (workload, which), one in estimates.items() if which == figure]
@@ -95,7 +95,7 @@ def compare_builds(samples: list[dict], workloads: list[str]) -> list[Change]:
 
 
 def compare_with_reference(samples: list[dict], then: dict, peers: list[str]) -> list[Change]:
-    """`then` has the cells of the reference run."""
+    """Compares with the reference run, whose cells are `then`."""
     now = summary.cells_of(samples)
     subject = allocators.SUBJECT
     workloads = dict.fromkeys(sample["workload"] for sample in samples)
@@ -109,7 +109,7 @@ def compare_with_reference(samples: list[dict], then: dict, peers: list[str]) ->
 
 
 def subject_failures(samples: list[dict]) -> list[str]:
-    """A build that crashes has no figures to be worse in."""
+    """Failed runs of Talus. A build that crashes has no figures that could be worse."""
     return [f"{sample['workload']}: {sample['outcome']}: {sample.get('reason', '')}"
             for sample in samples
             if sample["allocator"] == allocators.SUBJECT and sample["outcome"] != "ok"]
@@ -140,7 +140,7 @@ def verdict(changes: list[Change], failures: list[str]) -> int:
 
 
 def newest_reference(folder: Path) -> Path | None:
-    """The newest result that has the subject and one of the peers."""
+    """The newest result with the subject and at least one of the peers."""
     for path in sorted(folder.glob("*.json"), reverse=True):
         names = {one["name"] for one in json.loads(path.read_text()).get("allocators", [])}
         if allocators.SUBJECT in names and names & set(REFERENCE_PEERS):

@@ -1,9 +1,9 @@
-# A subject beside the best peer, without the luck of the best.
+# The subject beside the best peer, without the luck of the best.
 #
-# The least of eight medians is too low by chance: an allocator that is as good as each of them
-# would be shown behind "the best". So for each round the best peer is the one with the least
-# median of the other rounds, and what counts is the subject's time in this round divided by that
-# peer's. The choice and the comparison share no sample (cross-validation).
+# The least of eight medians is too low by chance, so an allocator as good as each of the eight
+# would seem to be behind "the best". So the best peer of each round has the least median of the
+# other rounds. The subject's time in this round is divided by that peer's time. The choice and the
+# comparison share no sample (cross-validation).
 # It knows neither processes nor printing.
 #
 # SPDX-License-Identifier: MIT
@@ -17,8 +17,8 @@ Times = dict[str, dict[int, float]]  # by allocator, by round
 
 
 def times_by_round(samples: list[dict]) -> dict[str, Times]:
-    """What was measured, by workload; of several tries of a run the last. Noisy runs
-    count: a round needs all that ran in it."""
+    """The times by workload. Of several tries of a run the last one counts. Noisy runs count: a
+    round needs all its runs."""
     found: dict[str, Times] = {}
     for sample in samples:
         if sample["outcome"] == "ok" and "round" in sample:
@@ -36,7 +36,7 @@ def best_without(times: Times, peers: list[str], left_out: int) -> str | None:
 
 
 def ratio_to_best(times: Times, subject: str, peers: list[str]) -> float | None:
-    """The median of the rounds' ratios; None with fewer than three rounds."""
+    """The median of the rounds' ratios; None: fewer than three rounds."""
     ratios = []
     for number, time in times.get(subject, {}).items():
         best = best_without(times, peers, number)

@@ -2,9 +2,9 @@
 #
 #   python3 -B -m bench.history > docs/benchmarks/runs.md
 #
-# Owns: which runs are shown in full, and the page. Each kind of run (the whole work, a part of it,
-# more threads than processors) is shown in full as it was measured last; all runs have a line.
-# Every figure comes from the kept medians, by the arithmetic of summary.py.
+# Owns: the choice of runs that are shown in full, and the page. Each kind of run (the whole work, a
+# part of it, more threads than processors) is shown in full once, by its newest run. Every run has
+# a line. Every figure comes from the kept medians, with the arithmetic of summary.py.
 #
 # SPDX-License-Identifier: MIT
 
@@ -17,7 +17,7 @@ from .summary import mean_to_leanest_fast
 from .table import shown, with_interval
 
 RUNS = kept.FOLDER / "full"
-MANY_ROWS = 30        # fewer are a repetition of some
+MANY_ROWS = 30        # a run with fewer rows repeats some
 MANY_THREADS = 8
 DIGITS = 2
 HEAD = f"""# The full runs

@@ -1,11 +1,11 @@
 # Exact instruction counts of a malloc and free pair, under callgrind.
 #
-# Owns: running pair_loop under valgrind and the subtraction that leaves one pair. Each pattern is
-# counted with few and with many pairs, full and empty: ((full many - full few) - (empty many -
-# empty few)) / (many - few). The start of the process, the first-time work of the allocator and the
-# loop itself cancel out; no clock is involved, so a busy machine changes nothing.
-# Valgrind runs one thread at a time and no restartable sequences: an allocator that wants these
-# (TCMalloc) shows the price of its other path.
+# Owns: the runs of pair_loop under valgrind and the subtraction that leaves one pair. Each pattern
+# is counted with few and with many pairs, full and empty: ((full many - full few) - (empty many -
+# empty few)) / (many - few). The start of the process, the allocator's first-time work and the loop
+# cancel out. There is no clock, so a busy machine changes nothing.
+# Valgrind runs one thread at a time and has no restartable sequences. An allocator that needs these
+# (TCMalloc) shows the cost of its other path.
 #
 # SPDX-License-Identifier: MIT
 
@@ -26,11 +26,11 @@ TIMEOUT_S = 120
 
 
 class NotCounted(Exception):
-    """Why there is no figure: the outcome's name, then its reason."""
+    """The reason for a missing figure: the outcome's name, then its reason."""
 
 
 def death(errors: str) -> tuple[str, str]:
-    """Outcome and reason of a run that did not come to its end."""
+    """The outcome and the reason of a run that did not finish."""
     signal_line = re.search(r"action of signal \d+ \((\w+)\)", errors)
     if signal_line is not None:
         return "crash", f"{signal_line.group(1)} under valgrind"
@@ -38,7 +38,7 @@ def death(errors: str) -> tuple[str, str]:
 
 
 def count(programs: Path, allocator: Allocator, pattern: str, size: int, pairs: int) -> int:
-    """Instructions of a whole run."""
+    """The instructions of a whole run."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise NotCounted("skipped", "valgrind is not installed")
@@ -61,7 +61,8 @@ def count(programs: Path, allocator: Allocator, pattern: str, size: int, pairs: 
 
 @functools.cache
 def loop_alone(programs: Path, pattern: str) -> int:
-    """Instructions of (MANY_PAIRS - FEW_PAIRS) turns without calls: no allocator takes part."""
+    """Instructions of (MANY_PAIRS - FEW_PAIRS) iterations without calls; no allocator takes
+    part."""
     plain = Allocator("glibc", "", None, {})
     few, many = (count(programs, plain, "empty_" + pattern, 16, pairs)
                  for pairs in (FEW_PAIRS, MANY_PAIRS))

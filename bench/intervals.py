@@ -1,15 +1,17 @@
-# How far figures can be trusted: bootstrap intervals of medians, ratios and geometric means.
+# The precision of figures: bootstrap intervals of medians, ratios and geometric means.
 #
-# Owns: the step from repeated samples to "between low and high". Knows neither workloads nor
-# allocators, so that its coverage can be tested with made-up noise.
-# Method: a cell's samples are drawn with replacement REPLICATES times, from a fixed seed; the
+# Owns: the step from repeated samples to an interval. It knows neither workloads nor allocators, so
+# tests can measure its coverage with generated noise.
+# Method: a cell's samples are drawn with replacement REPLICATES times, from a fixed seed. The
 # spread of the logarithms of the medians, times sqrt(n / (n - 1)), is the standard error of the
-# median. Errors of a ratio or a mean add up in squares. The interval is the estimate times
-# exp(+-t * error), t of Student's distribution with Welch's degrees of freedom. Percentiles of the
-# replicates themselves were refused: of three samples they can never leave the range of the three,
-# and miss the truth in one case of five.
-# Invariant: one sample gives no interval (None), and no interval is narrower than its floor, which
-# is what the clock or the kernel's page counters cannot tell apart.
+# median. Errors of a ratio or a mean add in squares. The interval is the estimate times exp(+-t *
+# error), with t of Student's distribution and Welch's degrees of freedom. Percentiles of the
+# replicates were refused: they never leave the range of three samples, and miss the truth in one
+# case of five.
+# `talus compare` has its own interval (tools/talus/compare/statistics.cpp). It compares pairs of
+# one round, needs no means over rows, and must not depend on Python.
+# Invariant: one sample gives no interval (None). No interval is narrower than its floor, the
+# resolution of the clock or of the kernel's page counters.
 #
 # SPDX-License-Identifier: MIT
 
@@ -22,17 +24,17 @@ from dataclasses import dataclass
 REPLICATES = 1000
 SEED = 20261121
 CONFIDENCE = 0.95
-FREEDOM_MAX = 200.0  # from here on Student's t is the normal one
+FREEDOM_MAX = 200.0  # from this value on, Student's t is the normal one
 LOG_MOST = 100.0  # e to this is more than any ratio of times or sizes
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A positive figure by its logarithm."""
+    """A positive figure, as its logarithm."""
     log: float
     variance: float | None   # of the logarithm; None: one sample
     freedom: float           # degrees of freedom of the variance
-    floor: float             # least half width of an interval, of the logarithm
+    floor: float             # the least half width of an interval, of the logarithm
 
     @property
     def value(self) -> float:
@@ -44,15 +46,15 @@ class Estimate:
         half = max(self.floor,
                    student_t(confidence, self.freedom) * math.sqrt(self.variance))
         low, high = self.log - half, self.log + half
-        # Two rounds far apart say nothing: their interval has no end that a number could hold.
+        # Two rounds far apart give an interval whose end no number can represent.
         return [math.exp(max(low, -LOG_MOST)), math.exp(min(high, LOG_MOST))]
 
 
 def of_samples(values: list[float], floor: float, key: str,
                tries: list[float] | None = None) -> Estimate | None:
-    """The median of a cell's samples; `key` keeps cells apart that have the same samples.
+    """The median of a cell's samples. `key` separates cells that have the same samples.
 
-    A lone sample has the spread of `tries`, all that were taken, noisy ones too.
+    A single sample gets the spread of `tries`: all runs of the cell, noisy ones too.
     """
     if not values or min(values) <= 0:
         return None
@@ -93,13 +95,14 @@ def mean(estimates: list[Estimate]) -> Estimate | None:
 
 
 def simultaneous(comparisons: int) -> float:
-    """The confidence of each of many intervals, so that all hold at once with CONFIDENCE."""
+    """The confidence of each of many intervals, so that all hold together with CONFIDENCE."""
     return 1 - (1 - CONFIDENCE) / max(1, comparisons)
 
 
 def student_t(confidence: float, freedom: float) -> float:
-    """How many standard errors to each side hold `confidence` of Student's distribution."""
-    # Rounded, so that few are computed; down, so that none gets narrower.
+    """The number of standard errors to each side that hold `confidence` of Student's
+    distribution."""
+    # Rounded, so that few values are computed. Rounded down, so that no interval gets narrower.
     rounded = math.floor(min(max(freedom, 1.0), FREEDOM_MAX) * 10) / 10
     return cached_student_t(confidence, rounded)
 

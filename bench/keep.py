@@ -2,8 +2,8 @@
 #
 #   python3 -B -m bench.keep build/release/bench/result.json full/2026-11-26-5
 #
-# Owns: where a kept run goes, and that all of them together stay small. What a kept run holds is
-# kept.py's; what it was for stands in bench/results.md, and a test asks for that row.
+# Owns: the place of a kept run and the limit on the size of all kept runs. kept.py has the content
+# of a kept run. bench/results.md has its purpose, and a test requires that row.
 #
 # SPDX-License-Identifier: MIT
 
@@ -21,7 +21,7 @@ def size_of(folder: Path) -> int:
 
 
 def keep(source: Path, name: str, folder: Path = kept.FOLDER) -> Path:
-    """Writes the compact form; ValueError says why it did not."""
+    """Writes the compact form. Raises ValueError with the reason if it cannot."""
     target = folder / f"{name.removesuffix('.json')}.json"
     if folder.resolve() not in target.resolve().parents:
         raise ValueError(f"{target} is outside of {folder}")

@@ -1,10 +1,10 @@
-# A run as it is kept in git, and the reading of results, kept or full.
+# A run as git keeps it, and the reading of results, kept or full.
 #
-# Owns: the compact form: one row of figures for each workload and allocator instead of their
-# samples; results.md describes it for readers. All that reads results comes through read(), so
-# that a full result of the runner and a kept one are the same to it.
-# Invariant: a kept cell has the medians, intervals and marks that its samples gave, to four
-# digits; what reads it shows three at most.
+# Owns: the compact form: one row of figures for each workload and allocator in place of the
+# samples. results.md describes it for readers. All readers of results use read(), which treats a
+# full result and a kept one alike.
+# Invariant: a kept cell has the medians, intervals and marks of its samples, to four digits.
+# Readers show three digits at most.
 #
 # SPDX-License-Identifier: MIT
 
@@ -24,26 +24,26 @@ FORMAT = "talus-bench-kept-1"
 COLUMNS = ("runs", "time", "time_within", "rss_kib", "rss_within", "user_s", "sys_s", "held_out",
            "requested_kib", "overhead", "speed")
 NOISY, NO_TRIM = "~", "*"
-RUNS = re.compile(r"(\d+)(?:/(\d+))?([~*]*)")  # those that count, of those measured, and marks
-# What a run says of itself and what is kept of it; samples and summary are not in it.
-# Workloads of which "relative" says that their time is a throughput or a latency, not seconds.
+RUNS = re.compile(r"(\d+)(?:/(\d+))?([~*]*)")  # runs that count, runs measured, and marks
+# The kept fields on a run itself; samples and summary are not among them. The time of a workload in
+# "relative" is a throughput or a latency, not seconds.
 HEADER = ("started", "finished", "commit", "command", "machine", "load_average_at_start",
           "subject_environment", "settings", "skipped", "skipped_allocators", "instructions",
           "after_free", "relative")
 ALLOCATOR_FACTS = ("name", "version", "source", "sha256", "environment")
 SHA_DIGITS = 12
-# Rows whose operations per second are shown, as a chart or in a record.
+# Rows with operations per second in a chart or a record.
 SPEED_ROWS = ("B1", "B2", "B3", "B3s", "B16", "B17")
 
 
 class NoResult(ValueError):
-    """The file is not a result; the text says what is wrong with it."""
+    """The file is not a result. The text has the reason."""
 
 
 @dataclass
 class Result:
-    """What is read of a run, whatever its form."""
-    facts: dict                                # the fields of HEADER, as far as there are any
+    """The content of a result, whatever its form."""
+    facts: dict                                # the fields of HEADER that the run has
     subject: str
     allocators: list[str]
     workloads: list[str]
@@ -54,7 +54,7 @@ class Result:
     speeds: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def summary(self, subject: str | None = None) -> dict:
-        """The figures as if this allocator were the subject."""
+        """The figures with this allocator as the subject."""
         subject = subject or self.subject
         return summary.figures_of(self.cells, self.held_out_of(subject), self.workloads,
                                   self.allocators, subject)
@@ -71,7 +71,7 @@ def in_order(*sources) -> list[str]:
 
 
 def names_of(run: dict) -> tuple[list[str], list[str]]:
-    """Allocators and workloads of a full result, in the order of the run."""
+    """The allocators and workloads of a full result, in the order of the run."""
     return (in_order((one["name"] for one in run.get("allocators") or []),
                      (one["allocator"] for one in run["samples"])),
             in_order((row["workload"] for row in (run.get("summary") or {}).get("rows", [])),
@@ -79,13 +79,13 @@ def names_of(run: dict) -> tuple[list[str], list[str]]:
 
 
 def sound(sample: dict) -> dict:
-    """Records of decisions hold some samples that a script made, without their outcome."""
+    """Samples of decision records may lack an outcome, because a script made them."""
     return {"outcome": "ok", "is_noisy": False, **sample, "result": sample.get("result") or {
         name: sample[name] for name in ("peak_requested_bytes",) if name in sample}}
 
 
 def failures_of(samples: list[dict]) -> list[dict]:
-    """Failed runs, those with one reason together."""
+    """Failed runs, grouped by reason."""
     found: dict[tuple, dict] = {}
     for sample in samples:
         if sample["outcome"] != "ok":
@@ -133,7 +133,7 @@ def rounded(value: float | None, digits: int) -> float | None:
 
 
 def within_of(estimate: Estimate | None) -> float | None:
-    """In percent: at 3, the interval goes from the median / 1.03 to the median * 1.03."""
+    """In percent: 3 stands for the interval from the median / 1.03 to the median * 1.03."""
     found = None if estimate is None else estimate.interval()
     if found is None:
         return None
@@ -142,7 +142,7 @@ def within_of(estimate: Estimate | None) -> float | None:
 
 
 def runs_of(cell: Cell) -> int | str:
-    """All runs count, as a rule: a number then."""
+    """The number of runs alone if all of them count, as they usually do."""
     marks = (NOISY if cell.is_noisy else "") + (NO_TRIM if cell.skips_trim else "")
     if cell.tries == cell.samples and not marks:
         return cell.samples
@@ -166,7 +166,7 @@ def keep(result: Result) -> dict:
     """The compact form of a full result."""
     facts = dict(result.facts)
     settings = dict(facts.get("settings") or {})
-    settings.pop("only", None)  # the command has it
+    settings.pop("only", None)  # the command contains it
     held = {name: result.held_out_of(name) for name in result.allocators}
     allocators = [{name: one[name] for name in ALLOCATOR_FACTS if one.get(name)}
                   for one in facts.pop("allocators", [])]
@@ -184,7 +184,7 @@ def keep(result: Result) -> dict:
 
 
 def text_of(kept: dict) -> str:
-    """JSON with a line for each field, and for each workload and allocator."""
+    """JSON with one line for each field, and one for each workload and allocator."""
     def short(value) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
@@ -199,7 +199,8 @@ def text_of(kept: dict) -> str:
 
 
 def estimate_of(value: float, within: float | None, freedom: int, floor: float) -> Estimate | None:
-    """What of_samples() found, from the interval; one at its floor may have been surer."""
+    """The estimate of of_samples(), from the interval. An interval at its floor may have been
+    narrower."""
     if value <= 0:
         return None
     if within is None:
@@ -251,7 +252,7 @@ def from_data(data: dict) -> Result:
 
 
 def read(path: Path) -> Result:
-    """A full result or a kept one."""
+    """A full result or a kept one. Raises NoResult if the file is neither."""
     data = json.loads(path.read_text(encoding="utf-8"))
     if not is_kept(data) and not (isinstance(data, dict) and data.get("samples")):
         raise NoResult(f"{path}: neither a result of `python3 -m bench` nor a kept one")

@@ -1,7 +1,7 @@
-# The machine a run took place on, and how busy others kept it.
+# The machine of a run, and its load by other programs.
 #
-# Owns: reading /proc and /sys. Foreign CPU use is taken from the kernel's own accounting around
-# each run, because the load average lags by minutes and contains the run itself.
+# Owns: the reading of /proc and /sys. CPU use by other programs comes from the kernel's accounting
+# around each run. The load average lags by minutes and contains the run itself.
 #
 # SPDX-License-Identifier: MIT
 
@@ -25,7 +25,8 @@ def processor_name() -> str:
 
 
 def processor_model() -> str:
-    """Family, model and stepping: virtual machines give processors of several years one name."""
+    """Family, model and stepping: virtual machines give several generations of processors one
+    name."""
     found = {}
     for line in read("/proc/cpuinfo").splitlines():
         key, _, value = line.partition(":")
@@ -66,7 +67,7 @@ def load_average() -> list[float]:
 
 
 def busy_cpu_s() -> float | None:
-    """CPU seconds that all cores together spent since boot, stolen time included."""
+    """CPU seconds that all cores together used since boot, stolen time included."""
     first = read("/proc/stat").partition("\n")[0].split()
     if len(first) < 9 or first[0] != "cpu":
         return None

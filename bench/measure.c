@@ -1,13 +1,15 @@
-// measure: runs one program and writes what the kernel charged it for.
+// measure: runs one program and writes the kernel's account of it.
 //
-// Owns: the measuring of every benchmark process. It is a small static C program because Linux
-// starts a child's peak RSS (ru_maxrss) at what its parent had resident when it forked: started
-// from a Python runner every program would show a floor of 15 MiB and more.
-// Invariant: OUTFILE exists after a return, also when the program crashed; it is written under
+// Owns: the measurement of every benchmark process. On Linux a child's peak RSS (ru_maxrss) starts
+// at the resident memory of its parent at the fork. This is therefore a small static C program:
+// under a Python runner every program would show a floor of 15 MiB or more. `talus compare` has a
+// launcher of its own (tools/talus/compare/launch.cpp), which also handles jobs, sessions and
+// terminals.
+// Invariant: OUTFILE exists after a return, even if the program crashed. It is written under
 // another name first, so a reader never sees half of it.
-// mean_rss_kib is the mean over time of the program's RSS, read every ten milliseconds from /proc;
-// it is 0 where the kernel has no pidfd_open or the program ends before the first reading.
-// It uses no LD_PRELOAD itself (it is static) and passes the environment on untouched.
+// mean_rss_kib is the mean RSS over time, read from /proc every ten milliseconds. It is 0 if the
+// kernel has no pidfd_open or the program ends before the first reading.
+// It has no preloaded library (it is static) and passes the environment on unchanged.
 //
 // usage: measure OUTFILE -- program arguments...
 // exit:  the program's status, 128 + signal if it was killed, 125 if measuring itself failed,
@@ -55,12 +57,12 @@ static long rss_kib_of(pid_t process) {
   return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-// Returns when the child has ended, with the mean of what it had resident meanwhile.
+// Waits for the end of the child. Returns its mean resident memory until then.
 static double mean_rss_kib_until_end(pid_t child) {
   struct pollfd ended = {(int)syscall(SYS_pidfd_open, child, 0), POLLIN, 0};
   double sum_kib = 0;
   long samples = 0;
-  if (ended.fd < 0) return 0;  // wait4 waits
+  if (ended.fd < 0) return 0;  // wait4 waits instead
   for (;;) {
     int ready = poll(&ended, 1, sample_ms);
     if (ready > 0 || (ready < 0 && errno != EINTR)) break;

@@ -1,12 +1,11 @@
 # One run of one workload under one allocator.
 #
-# Owns: starting the program through `measure`, its time limit, and the verdict about what came
-# back. Invariant: run_once always returns a sample and never raises for anything that the
-# measured program does: crash, hang, wrong output and wrong library are outcomes; so is memory that
-# could not be made ready before it.
-# Environment variables that tune an allocator are taken out, so that a run depends on its
-# record only; those of the subject stay and are recorded, and those that a peer's authors tell
-# users to set come from peers.json. What malloc resolves to is told by witness.c in each process.
+# Owns: the start of the program through `measure`, its time limit, and the verdict on the result.
+# Invariant: run_once always returns a sample and raises nothing that the measured program causes.
+# Crash, hang, wrong output, wrong library and a failed warm_memory are outcomes.
+# Environment variables that tune an allocator are removed, so that a run depends on its record
+# only. Variables of the subject stay and are recorded. Variables that a peer's authors recommend
+# come from peers.json. witness.c reports in each process which file malloc comes from.
 #
 # SPDX-License-Identifier: MIT
 
@@ -29,25 +28,25 @@ from .redis import ClientFailed
 TUNING_PREFIXES = ("LD_PRELOAD", "MALLOC_", "MIMALLOC_", "GLIBC_TUNABLES", "JE_MALLOC",
                    "TCMALLOC_", "SCUDO_", "TBB_MALLOC_", "HEAP_", "BENCH_WITNESS")
 SUBJECT_PREFIX = "TALUS_"
-EXIT_WRONG_DATA = 70  # what the workload programs leave with when blocks overlap
+EXIT_WRONG_DATA = 70  # the workload programs' exit status for overlapping blocks
 C_LIBRARY = "libc.so.6"
-END_TIMEOUT_S = 5     # for a server whose client has given up on it
+END_TIMEOUT_S = 5     # for a server after its client has failed
 
 
 @dataclass(frozen=True)
 class Limits:
     timeout_s: float
-    foreign_cores_max: float   # a run beside more foreign work than this is noisy
-    warm_mib: int = 0          # so much memory is made ready before each run (warm_memory.c)
+    foreign_cores_max: float   # a run beside more work of other programs is noisy
+    warm_mib: int = 0          # memory to make ready before each run (warm_memory.c)
 
 
 @dataclass
 class Run:
-    """What came back from one started process."""
+    """The output of one started process."""
     output: str = ""
     errors: str = ""
     is_late: bool = False
-    failure: Exception | None = None           # of a client or of the output's check
+    failure: Exception | None = None           # of a client or of the output check
     client_result: dict = field(default_factory=dict)
 
 
@@ -58,8 +57,8 @@ def environment_for(allocator: Allocator, row=None) -> dict[str, str]:
     if isinstance(row, Program):
         kept.update(row.environment)
         if allocator.library is None:
-            # A program may be linked against an allocator of its own (Debian's redis is): the C
-            # library comes before it only if it is preloaded.
+            # A program may be linked to an allocator of its own (Debian's redis is). The C library
+            # comes before it only if it is preloaded.
             kept["LD_PRELOAD"] = C_LIBRARY
     if allocator.library is not None:
         kept["LD_PRELOAD"] = str(allocator.library.resolve())
@@ -102,7 +101,7 @@ def run_limited(command: list[str], environment: dict, timeout_s: float,
         os.killpg(process.pid, signal.SIGKILL)
         run.output, run.errors = process.communicate()
         run.is_late = run.is_late or run.failure is None
-    except BaseException:  # the runner itself is told to stop: leave nothing running behind
+    except BaseException:  # the runner is stopped: leave no process behind
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise
@@ -211,7 +210,7 @@ def run_once(programs: Path, workload, allocator: Allocator, threads: int, scale
         if isinstance(workload, Program):
             command = workload.command_in(folder, scale)
             started = list(command)
-            command[0] = Path(command[0]).name  # where it is installed is no part of the record
+            command[0] = Path(command[0]).name  # the installation folder is not part of the record
             if workload.client:
                 def client(is_running, deadline):
                     return workload.client(folder, scale, is_running, deadline)
@@ -251,7 +250,8 @@ def run_once(programs: Path, workload, allocator: Allocator, threads: int, scale
     if reason:
         sample["reason"] = reason
     if outcome == "ok":
-        # Fixed-time programs give relative_time; all others are compared by what they timed.
+        # Programs with a fixed duration give relative_time. All others are compared by their own
+        # time.
         sample["time"] = result.get("relative_time", result["elapsed_s"])
         sample["rss_kib"] = measured["max_rss_kib"]
     return sample

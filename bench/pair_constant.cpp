@@ -1,7 +1,8 @@
 // pair_constant: the loop of pair_loop.c with blocks of a constant size, compiled into the program.
 //
-// Owns: pairs of talus::allocate<Bytes>() and talus_free by the header-only entry. README.md says
-// how callgrind counts them: the difference of two runs leaves the pairs and the loop around them.
+// Owns: pairs of talus::allocate<Bytes>() and talus_free of the header-only entry. README.md
+// explains the count by callgrind: the difference of two runs is the pairs and the loop around
+// them.
 //
 // usage: pair_constant 16|64|500|5000 COUNT
 //
@@ -12,7 +13,7 @@
 
 namespace {
 
-// Keeps the compiler from knowing what a pointer is; costs no instruction.
+// Hides the pointer's origin from the compiler, at no cost.
 void* hidden(void* pointer) {
   __asm__ volatile("" : "+r"(pointer) : : "memory");
   return pointer;

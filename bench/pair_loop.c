@@ -1,11 +1,11 @@
 // pair_loop: the loop whose instructions callgrind counts.
 //
 // Owns: malloc and free pairs and nothing else. instructions.py runs it with two counts and with
-// the `empty` pattern; the differences leave the price of one pair, exact, without the start of
-// the process and without this loop.
-// Each pattern has its empty twin: the same loop with calls that are not made.
+// the `empty` pattern. The differences leave the exact cost of one pair, without the start of the
+// process and without this loop.
+// Each pattern has an empty twin: the same loop without the calls.
 //   pair   a block is freed at once
-//   batch  100 blocks, freed in the order in which they came
+//   batch  100 blocks, freed in the order of their allocation
 // The last line on stdout is JSON and names the library that malloc comes from.
 //
 // usage: pair_loop pair|batch|empty_pair|empty_batch SIZE COUNT   (COUNT pairs, a multiple of 100)
@@ -22,7 +22,7 @@ enum { batch = 100, exit_wrong_arguments = 2, exit_no_memory = 71 };
 
 static void* blocks[batch];
 
-// Keeps the compiler from knowing what a pointer is; costs no instruction.
+// Hides the pointer's origin from the compiler, at no cost.
 #define ESCAPE(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
 
 static void run_pairs(size_t size, size_t count) {

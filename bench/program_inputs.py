@@ -1,9 +1,9 @@
-# What the real programs are fed: sources in their own languages.
+# The inputs of the real programs: sources in their own languages.
 #
-# Owns: the texts and the amount of work at scale 1 (one to three seconds under glibc). Each script
-# takes its number of rounds as argument and prints figures that depend on all data it made, so
-# that a block with two owners changes them. No clock, no addresses, no unseeded random numbers:
-# the output must be the same in every run.
+# Owns: the texts and the amount of work at scale 1 (one to three seconds under glibc). The argument
+# of each script is its number of rounds. Each script prints figures that depend on all its data, so
+# a block with two owners changes them. It uses no clock, no addresses and no unseeded random
+# numbers: the output must be the same in every run.
 #
 # SPDX-License-Identifier: MIT
 
@@ -77,7 +77,7 @@ for turn in range(int(sys.argv[1])):
 print("check", check, len(kept))
 """
 
-# Buffers, zlib, JSON and crypto: the parts of node that ask malloc; its heap maps its own memory.
+# Buffers, zlib, JSON and crypto: the parts of node that use malloc. Its heap maps its own memory.
 NODE = """
 const crypto = require('crypto'), zlib = require('zlib');
 const digest = crypto.createHash('sha256');

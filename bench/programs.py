@@ -1,12 +1,12 @@
 # Real programs as workloads: the set "programs".
 #
-# Owns: which installed program does what, its inputs, and the check of what it gave. redis, which
-# needs a client, is in redis.py; the sources that the programs are fed are in program_inputs.py.
-# Invariant: a run's output (standard output and the file it writes) must be the same, byte for
-# byte, as that of the same command without any preload, which runs once per row and scale.
-# A program that is not installed is a reason to skip the row, never a failure; so is a script that
-# has its name: the witness would be that of the shell, whatever the script starts and with what.
-# The time is that of the whole process, from outside.
+# Owns: the work of each installed program, its inputs, and the check of its output. redis.py has
+# redis, which needs a client; program_inputs.py has the programs' sources.
+# Invariant: a run's output (standard output and its file) must equal that of the same command
+# without any preload, byte for byte. The reference runs once for each row and scale.
+# A missing program skips the row and is no failure. A script in place of a program does the same:
+# the witness would report the shell.
+# The time is the whole process's, from outside.
 #
 # SPDX-License-Identifier: MIT
 
@@ -30,7 +30,7 @@ ELF_MAGIC = b"\x7fELF"
 
 
 class WrongOutput(Exception):
-    """The program ended well and gave something else than it must."""
+    """The program ended without an error but its output is wrong."""
 
 
 class Missing(Exception):
@@ -39,7 +39,7 @@ class Missing(Exception):
 
 @dataclass(frozen=True)
 class Program:
-    """A row whose program is not ours; has the context of workloads.Workload."""
+    """A row of an installed program, with the interface of workloads.Workload."""
     name: str
     find: Callable[[], str]                      # its path, or Missing
     prepare: Callable[[str, Path, float], list[str]]  # path, folder, scale: the command
@@ -47,7 +47,7 @@ class Program:
     environment: tuple[tuple[str, str], ...] = ()
     threads: int | None = 1
     group: str = PROGRAMS
-    client: Callable | None = None               # what drives a server, see redis.py
+    client: Callable | None = None               # drives a server, see redis.py
 
     @property
     def base(self) -> str:
@@ -64,7 +64,7 @@ class Program:
         return self.prepare(self.find(), folder, scale)
 
     def result(self, output: str, folder: Path, scale: float) -> dict:
-        """Checks what a run gave; raises WrongOutput."""
+        """Checks the output of a run. Raises WrongOutput."""
         found = fingerprint(self, output, folder)
         expected = reference(self, scale)
         if found != expected:
@@ -83,7 +83,7 @@ def fingerprint(program: Program, output: str, folder: Path) -> str:
 
 @functools.cache
 def reference(program: Program, scale: float) -> str:
-    """What the program gives without any preload."""
+    """The program's output without any preload."""
     with tempfile.TemporaryDirectory(prefix="talus-bench-") as folder:
         environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
         done = subprocess.run(program.command_in(Path(folder), scale), cwd=folder,
@@ -104,7 +104,7 @@ def is_binary(path: str) -> bool:
 
 
 def installed(*names: str, may_be_script: bool = False) -> Callable[[], str]:
-    """The first of these programs that is on the path; what is measured must be a binary."""
+    """The first of these programs in the PATH. Raises Missing if it is absent or not a binary."""
     def find() -> str:
         refused = ""
         for name in names:
@@ -117,7 +117,7 @@ def installed(*names: str, may_be_script: bool = False) -> Callable[[], str]:
 
 
 def interpreter() -> str:
-    """The Python that runs this, not a shell script that is called python3."""
+    """The running Python itself, not a shell script named python3."""
     return os.path.realpath(sys.executable)
 
 
@@ -125,7 +125,7 @@ def interpreter() -> str:
 def compiler_words(source: str, target: str) -> tuple[str, ...]:
     """The compiler proper with its arguments, as the driver g++ would start it.
 
-    The driver forks: measured through it, the compiler would be the child of what is measured.
+    The driver forks. Under the driver, the compiler would be a child of the measured process.
     """
     driver = installed("g++", may_be_script=True)()
     shown = subprocess.run([driver, "-###", "-O1", "-S", "-xc++", source, "-o", target],

@@ -1,7 +1,7 @@
-# Tells how far a run is: a bar where rich and a terminal are there, plain lines elsewhere.
+# Shows the progress of a run: a bar if rich and a terminal are there, else plain lines.
 #
-# Owns: what stands on standard error while measuring. It must cost nothing while a program runs:
-# the bar is redrawn between runs alone.
+# Owns: standard error during a measurement. It must cost nothing while a program runs: the bar is
+# redrawn only between runs.
 #
 # SPDX-License-Identifier: MIT
 
@@ -11,7 +11,7 @@ try:
     from rich.console import Console
     from rich.progress import (BarColumn, MofNCompleteColumn, Progress, TextColumn,
                                TimeElapsedColumn, TimeRemainingColumn)
-except ImportError:  # rich is a nicety, not a need
+except ImportError:  # rich is optional
     Progress = None
 
 
@@ -30,10 +30,10 @@ class Lines:
 
 
 class Bar:
-    """A bar with the last run beside it; what is worth keeping scrolls by above."""
+    """A bar with the last run beside it. Lines worth keeping scroll by above it."""
 
     def __init__(self, total: int):
-        # No refresh thread: it would run beside what is measured.
+        # No refresh thread: it would run beside the measured program.
         self.progress = Progress(
             BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"),
             TimeRemainingColumn(), TextColumn("{task.description}", markup=False),

@@ -3,9 +3,9 @@
 #   python3 -B -m bench.readme            # writes the blocks and the charts
 #   python3 -B -m bench.readme --check    # says what differs, and writes nothing
 #
-# Owns: which run is shown, what each block between "<!-- generated: NAME -->" and "<!-- end -->"
-# holds, and which charts there are. The prose around the blocks is not its own. A test fails where
-# a page or a chart and the kept run disagree.
+# Owns: the run that is shown, the content of each block between "<!-- generated: NAME -->" and
+# "<!-- end -->", and the list of charts. It does not own the prose around the blocks. A test fails
+# if a page or a chart differs from the kept run.
 #
 # SPDX-License-Identifier: MIT
 
@@ -35,7 +35,7 @@ def label(name: str) -> str:
 
 
 class Shown:
-    """The kept run with all that is made of it."""
+    """The kept run with all results made from it."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -92,7 +92,7 @@ class Shown:
         return svg.in_a_file(drawings, 2, palette.written_out(charts.rules()))
 
     def blocks(self) -> dict[str, str]:
-        """By name; BENCH stands for the way from a page to the root."""
+        """The blocks by name. BENCH stands for the path from a page to the root."""
         return {"picture": f"![{self.picture_alt()}](BENCH{CHARTS}/{PICTURE})\n",
                 "run": self.run_line(), "means": self.means(), "beside": self.beside_the_best()}
 
@@ -105,7 +105,7 @@ class Shown:
 
 
 def filled(page: str, text: str, blocks: dict[str, str]) -> str:
-    """The page with its blocks as they should be; a block that is not known is an error."""
+    """The page with its blocks up to date. Raises an error for an unknown block."""
     way = "../" * page.count("/")
 
     def fill(found: re.Match) -> str:
@@ -117,7 +117,7 @@ def filled(page: str, text: str, blocks: dict[str, str]) -> str:
 
 
 def wanted(root: Path, shown: Shown) -> dict[str, str]:
-    """All files as they should be, by their path from the root."""
+    """All files with their up-to-date content, by path from the root."""
     blocks, files = shown.blocks(), shown.files()
     for page in PAGES:
         files[page] = filled(page, (root / page).read_text(encoding="utf-8"), blocks)

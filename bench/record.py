@@ -1,6 +1,6 @@
 # The JSON of a run; results.md describes it for readers.
 #
-# Owns: which fields there are. Fields are added, never changed: older results stay readable.
+# Owns: the list of fields. Fields are added, never changed: older results stay readable.
 #
 # SPDX-License-Identifier: MIT
 
@@ -20,7 +20,7 @@ def now() -> str:
 
 
 def commit(root: Path) -> dict | None:
-    """What is measured, as far as the source tree can tell: a build may be older."""
+    """The state of the source tree. The measured build may be older."""
     def git(*words: str) -> str | None:
         try:
             done = subprocess.run(["git", "-C", str(root), *words], capture_output=True,
@@ -42,7 +42,7 @@ def begin(root: Path) -> dict:
 
 
 def write(path: Path, fields: dict, root: Path) -> None:
-    """Paths below the source tree are written relative to it: results are compared and kept."""
+    """Paths below the source tree become relative to it, since results are compared and kept."""
     text = json.dumps({**fields, "finished": now()}, indent=1)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text.replace(f"{root}/", "") + "\n")

@@ -1,9 +1,9 @@
 # redis-server under redis-benchmark: benchmark B21.
 #
-# Owns: starting the server's work from outside, the check of its data, and its end. Measured is
-# the server alone; the client runs without preload. The server listens on a socket file in the
-# run's own folder, saves nothing and is told to shut down at the end.
-# Invariant: drive() returns a result or raises ClientFailed or WrongOutput; it ends by itself
+# Owns: the server's work from outside, the check of its data, and its end. Only the server is
+# measured; the client runs without preload. The server listens on a socket file in the run's own
+# folder, saves nothing and gets a shutdown command at the end.
+# Invariant: drive() returns a result or raises ClientFailed or WrongOutput. It ends by itself
 # before the deadline, and leaves the server to its caller.
 #
 # SPDX-License-Identifier: MIT
@@ -33,7 +33,7 @@ class ClientFailed(Exception):
 
 
 class Connection:
-    """As much of the protocol as the checks need: bulk strings, numbers, errors, arrays."""
+    """The part of the protocol that the checks need: bulk strings, numbers, errors, arrays."""
 
     def __init__(self, path: Path, timeout_s: float):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -109,7 +109,7 @@ find_client = installed("redis-benchmark", may_be_script=True)
 
 
 def drive(kind: str, folder: Path, scale: float, is_running, deadline: float) -> dict:
-    """Loads a server that has just been started; is_running tells whether it still lives."""
+    """Loads a server right after its start. is_running tells whether the server still runs."""
     requests = max(PIPELINE, round((REQUESTS if kind == "lists" else KEY_REQUESTS) * scale))
     words = (("lpush", "a", *LIST_VALUES) if kind == "lists" else
              ("set", "key:__rand_int__", KEY_VALUE))

@@ -1,14 +1,14 @@
 # The order of runs.
 #
-# Owns: rounds as the outer loop, the order of allocators in each, the repetition of noisy runs,
-# and when to stop. Rounds are outside and the order changes, so that slow drift of the machine and
-# the state that one allocator leaves behind fall on all of them alike.
+# Owns: rounds as the outer loop, the order of allocators in each, the repetition of noisy runs, and
+# the end. Rounds are the outer loop and the order changes. So slow drift of the machine, and the
+# state that one allocator leaves behind, affect all of them alike.
 # The orders: over the rounds of a row all allocators have the same sum of places, or sums that
-# differ by one where no more can be had. A list that turns by one place a round does so only if
-# there are as many rounds as allocators: of nine in five rounds one had the mean place 2 (from 0),
-# another 6, and each came after the same one always. So rounds come in pairs, an order and its
-# reverse, and if their number is odd the first three belong together (three_orders). Each row, and
-# each pair, starts from an order that is drawn from a fixed seed.
+# differ by one where equal sums do not exist. A list that rotates by one place a round does so only
+# with as many rounds as allocators. Of nine allocators in five rounds one had the mean place 2
+# (from 0) and another 6, and each always followed the same other one. So rounds come in pairs, an
+# order and its reverse. If their number is odd, the first three belong together (three_orders).
+# Each row and each pair starts from an order drawn from a fixed seed.
 #
 # SPDX-License-Identifier: MIT
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from . import measuring, progress, workloads
 from .allocators import Allocator
 
-ROUNDS_MIN = 3  # a budget never cuts below: fewer say nothing about noise
+ROUNDS_MIN = 3  # a budget never cuts below: fewer show nothing about noise
 SEED = 20261126
 
 
@@ -46,7 +46,7 @@ def line_of(sample: dict) -> str:
 
 
 def run_one(plan: Plan, row, allocator: Allocator, round_number: int, shown) -> list[dict]:
-    """One counted run; a noisy one is tried again, and all tries are kept."""
+    """One counted run. A noisy run is repeated, and all tries are kept."""
     tries = []
     while True:
         sample = measuring.run_once(plan.programs, row, allocator, plan.threads, plan.scale,
@@ -77,7 +77,8 @@ def three_orders(drawn: list) -> list[list]:
 
 
 def orders(items: list, rounds: int, key: str) -> list[list]:
-    """The order of each round; `key` keeps rows apart, so that none always comes after the same."""
+    """The order of each round. `key` separates rows, so that no allocator always follows the same
+    one."""
     draw = random.Random(f"{SEED}/{key}")
     found: list[list] = []
     while len(found) < rounds:
@@ -88,7 +89,7 @@ def orders(items: list, rounds: int, key: str) -> list[list]:
 
 
 def run_all(plan: Plan) -> tuple[list[dict], int]:
-    """All samples, and how many rounds there were."""
+    """All samples, and the number of rounds."""
     samples = []
     start_s = time.monotonic()
     done = 0
@@ -108,7 +109,7 @@ def run_all(plan: Plan) -> tuple[list[dict], int]:
 
 
 def run_after_free(plan: Plan) -> list[dict]:
-    """What stays resident 1 s and 10 s after the last free, of each program that can tell."""
+    """The resident memory 1 s and 10 s after the last free, of each program that reports it."""
     rows = [replace(row, arguments=(*row.arguments, "--after-free", "1"))
             for row in plan.rows if isinstance(row, workloads.Workload)]
     found = []

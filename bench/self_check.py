@@ -1,9 +1,9 @@
 # An allocator against itself: does the runner see differences where there are none?
 #
-# Owns: the verdict of --self. Two names for one library must give ratios whose intervals contain
-# 1, on every workload, for time and for memory; the wide intervals are asked, those that hold for
-# all rows at once, because of sixty intervals at 95 % three are expected to miss.
-# The check can fail: against a slowed copy it does (tests/test_runner.py).
+# Owns: the verdict of --self. Two names for one library must give ratios whose intervals contain 1,
+# on every workload, for time and for memory. The check uses the wide intervals, which hold for all
+# rows at once, because of sixty intervals at 95 % three are expected to miss.
+# The check can fail: it does against a slowed copy (tests/test_runner.py).
 #
 # SPDX-License-Identifier: MIT
 
@@ -15,13 +15,13 @@ AGAIN = "-again"
 
 
 def twins(chosen: list[Allocator]) -> list[Allocator]:
-    """The first allocator twice; or, of two that are named, those, which claim to be equal."""
+    """The first allocator twice. Of two named allocators both, which are claimed to be equal."""
     first = chosen[0]
     return chosen[:2] if len(chosen) > 1 else [first, replace(first, name=first.name + AGAIN)]
 
 
 def violations(summary: dict) -> list[str]:
-    """One sentence for each ratio that must be 1 and is not, or that nothing is known about."""
+    """One sentence for each ratio that differs from 1 or has no interval."""
     found = []
     for row in summary["rows"]:
         for figure in ("time", "rss"):

@@ -1,9 +1,9 @@
 # From samples to the figures that are compared.
 #
-# Owns: median, ratio, geometric mean, and which samples count. Noisy samples count only where a
-# workload and allocator have no clean one, and the cell then says so. How far a figure can be
-# trusted is for intervals.py to say.
-# It knows neither processes nor printing, so that it can be tested with made-up samples.
+# Owns: median, ratio, geometric mean, and which samples count. Noisy samples count only if a
+# workload and allocator have no clean one, and the cell then says so. intervals.py has the
+# precision of a figure.
+# It knows neither processes nor printing, so tests can use made-up samples.
 #
 # SPDX-License-Identifier: MIT
 
@@ -15,14 +15,14 @@ from . import held_out, intervals, leanest
 from .allocators import rivals_of
 from .intervals import Estimate
 
-# Below this a process is mostly its own code: the ratio says little about heaps.
+# Below this a process is mostly its own code, and the ratio shows little about heaps.
 HEAP_BOUND_BYTES = 16 << 20
 FIGURES = ("time", "rss_kib")
-# What cannot be told apart: half a percent (start and stop of threads, layout of addresses), and
-# of RSS 64 pages, which the kernel lets each thread count on its own.
+# The resolution: half a percent (start and stop of threads, layout of addresses). For RSS also 64
+# pages, which the kernel lets each thread count on its own.
 FLOOR_SHARE = 0.005
 FLOOR_RSS_KIB = 256
-# Further medians: where in a sample they stand.
+# Further medians, and their place in a sample.
 MEDIANS = {**{name: ("measured", name) for name in (
     "wall_s", "user_s", "sys_s", "mean_rss_kib", "minor_faults", "major_faults",
     "voluntary_switches")},
@@ -31,21 +31,21 @@ MEDIANS = {**{name: ("measured", name) for name in (
 
 @dataclass(frozen=True)
 class Cell:
-    """What one allocator did on one workload."""
+    """The figures of one allocator on one workload."""
     time: float
     rss_kib: float
     samples: int
-    is_noisy: bool        # no sample was free of foreign work
+    is_noisy: bool        # every sample had other work beside it
     failures: int
     peak_requested_bytes: int
-    overhead: float | None = None  # peak RSS / peak of what was requested, run by run
-    skips_trim: bool = False  # it cannot do the trim that the others' times hold
-    tries: int = 0  # runs that were measured, noisy ones too
+    overhead: float | None = None  # peak RSS / peak of requested bytes, run by run
+    skips_trim: bool = False  # it cannot do the trim that the others' times contain
+    tries: int = 0  # measured runs, noisy ones too
     medians: dict = field(default_factory=dict)
     estimates: dict[str, Estimate | None] = field(default_factory=dict)
 
     def is_whole(self, figure: str) -> bool:
-        """A time without the trim is that of less work."""
+        """False for a time without the trim that the others' times contain."""
         return not (self.skips_trim and figure == "time")
 
 
@@ -70,15 +70,15 @@ def estimate(counted: list[dict], measured: list[dict], figure: str,
 
 
 def overhead_of(samples: list[dict]) -> float | None:
-    """How much of it a run took to serve what it asked for: in some workloads that is a matter of
-    chance (who falls behind), and then the peaks alone do not compare."""
+    """Peak RSS divided by the peak of the requested bytes. In some workloads the requested peak
+    depends on chance (which thread falls behind), so peaks alone do not compare."""
     values = [sample["rss_kib"] * 1024 / peak for sample in samples
               if (peak := sample["result"].get("peak_requested_bytes", 0)) > 0]
     return statistics.median(values) if len(values) == len(samples) else None
 
 
 def skips_timed_trim(samples: list[dict]) -> bool:
-    """Older results do not tell; then all trimmed."""
+    """Older results do not have the field; all their runs trimmed."""
     return any(sample["result"].get("trim_is_timed") and not sample["result"].get("trims", True)
                for sample in samples)
 
@@ -123,7 +123,7 @@ def ratio(cells: dict, workload: str, subject: str, other: str, figure: str) -> 
 
 def mean_ratio(cells: dict, workloads: list[str], subject: str, other: str,
                figure: str) -> tuple[float | None, int]:
-    """Geometric mean over the workloads that both have measured, and how many they are."""
+    """Geometric mean over the workloads measured by both, and the number of these workloads."""
     ratios = [value for workload in workloads
               if (value := ratio(cells, workload, subject, other, figure)) is not None]
     return geometric_mean(ratios), len(ratios)
@@ -131,8 +131,8 @@ def mean_ratio(cells: dict, workloads: list[str], subject: str, other: str,
 
 def sound_rivals(cells: dict, workload: str, subject: str, figure: str,
                  allocators: list[str]) -> list[str]:
-    """Rivals that may be the best on this workload: a run that hangs or breaks off leaves the
-    lucky ones to be compared with, and a time of less work is none."""
+    """Rivals that may be the best on this workload. A rival with failed runs is excluded: its other
+    runs are the lucky ones. So is a time without the trim."""
     return [rival for rival in rivals_of(subject, allocators)
             if (cell := cells.get((workload, rival))) and not cell.failures
             and cell.is_whole(figure)]
@@ -140,8 +140,8 @@ def sound_rivals(cells: dict, workload: str, subject: str, figure: str,
 
 def best_rival(cells: dict, workload: str, subject: str, figure: str,
                allocators: list[str]) -> str | None:
-    """The rival with the lowest figure on this workload; None also where the subject's own time is
-    one of less work."""
+    """The rival with the lowest figure on this workload. None if there is none, or if the subject's
+    own time lacks the trim."""
     own = cells.get((workload, subject))
     if own is not None and not own.is_whole(figure):
         return None
@@ -150,14 +150,14 @@ def best_rival(cells: dict, workload: str, subject: str, figure: str,
 
 
 def heap_bound(cells: dict, workloads: list[str]) -> list[str]:
-    """Workloads whose requested memory is large enough for their RSS to speak of the heap."""
+    """Workloads that request enough memory for their RSS to describe the heap."""
     return [workload for workload in workloads
             if any(cell.peak_requested_bytes >= HEAP_BOUND_BYTES
                    for (name, _), cell in cells.items() if name == workload)]
 
 
 def memory_figure(cells: dict, workload: str, allocators: list[str]) -> str:
-    """What of a workload compares in memory: the overhead where the heap is most of it."""
+    """The comparable memory figure of a workload: the overhead if the heap is most of it."""
     present = [cell for name in allocators if (cell := cells.get((workload, name)))]
     is_told = heap_bound(cells, [workload]) and all(cell.overhead for cell in present)
     return "overhead" if is_told else "rss_kib"
@@ -222,7 +222,8 @@ def mean_to_leanest_fast(rows: list[dict], subject: str) -> float | None:
 
 def ratios_held_out(samples: list[dict], cells: dict, workloads: list[str],
                     allocators: list[str], subject: str) -> dict[str, float | None]:
-    """By workload the subject beside the best rival of each round, chosen by the other rounds."""
+    """By workload: the subject beside the best rival of each round, which the other rounds
+    choose."""
     by_round = held_out.times_by_round(samples)
     return {workload: held_out.ratio_to_best(
         by_round.get(workload, {}), subject,
@@ -240,9 +241,9 @@ def summarize(samples: list[dict], workloads: list[str], allocators: list[str],
 
 def figures_of(cells: dict, from_other_rounds: dict[str, float | None], workloads: list[str],
                allocators: list[str], subject: str, about: dict[str, dict] | None = None) -> dict:
-    """The figures as data, for the JSON file; table.py prints the same ones.
+    """The figures as data, for the JSON file; table.py prints the same figures.
 
-    `about` adds what the runner knows of a row: its set, its threads.
+    `about` adds the runner's facts on a row: its set, its threads.
     """
     others = [name for name in allocators if name != subject]
     comparisons = len(FIGURES) * len(workloads) * max(1, len(others))

@@ -1,7 +1,7 @@
 # Prints the tables and the verdict lines.
 #
-# Owns: the layout. Uses rich for the tables where it is installed and plain text elsewhere; the
-# figures are the same. Computes nothing but their rounding.
+# Owns: the layout. Tables use rich if it is installed, and plain text elsewhere, with the same
+# figures. It computes nothing but their rounding.
 #
 # SPDX-License-Identifier: MIT
 
@@ -10,12 +10,12 @@ import sys
 try:
     from rich.console import Console
     from rich.table import Table
-except ImportError:  # rich is a nicety, not a need
+except ImportError:  # rich is optional
     Console = None
 
 
-NO_TRIM = "*"      # marks a time without the trim that the others' hold
-COLUMNS_MAX = 160  # a table that is wider is printed in parts
+NO_TRIM = "*"      # marks a time without the trim that the others contain
+COLUMNS_MAX = 160  # a wider table is printed in parts
 
 
 def parts_of(header: list[str], rows: list[list[str]]) -> list[list[int]]:
@@ -77,7 +77,7 @@ def median_rows(summary: dict, allocators: list[str], figure: str) -> list[list[
 
 
 def with_interval(value: float | None, interval: list[float] | None, digits: int = 3) -> str:
-    """The figure with how far it can be trusted: 0.930 [0.91, 0.95]."""
+    """The figure with its interval: 0.930 [0.91, 0.95]."""
     if value is None or interval is None:
         return shown(value, digits)
     return f"{shown(value, digits)} [{interval[0]:.2f}, {interval[1]:.2f}]"
@@ -99,7 +99,7 @@ def trim_mark(median: dict | None, figure: str) -> str:
 
 
 def ratio_rows(summary: dict, others: list[str], label: str) -> list[list[str]]:
-    """Subject divided by each other one, `label` being time or rss; the means come last."""
+    """The subject divided by each other allocator. `label` is time or rss. The means come last."""
     rows = []
     for row in summary["rows"]:
         cells = [row["workload"] + ("~" if row["is_noisy"] else ""),
@@ -178,7 +178,7 @@ def print_skipped(skipped: list[dict]) -> None:
 
 
 def print_instructions(entries: list[dict], allocators: list[str]) -> None:
-    """One row per pattern and size."""
+    """One row for each pattern and size."""
     figures = {(one["pattern"], one["size"], one["allocator"]): one for one in entries}
     rows = []
     for pattern, size in dict.fromkeys((one["pattern"], one["size"]) for one in entries):
@@ -191,7 +191,7 @@ def print_instructions(entries: list[dict], allocators: list[str]) -> None:
 
 
 def print_after_free(entries: list[dict], allocators: list[str]) -> None:
-    """What is resident 10 s after the last free, as a share of the peak."""
+    """The resident memory 10 s after the last free, as a share of the peak."""
     figures = {(one["workload"], one["allocator"]): one for one in entries}
     rows = []
     for workload in dict.fromkeys(one["workload"] for one in entries):

@@ -1,14 +1,14 @@
-// warm_memory: makes sure that the memory which the kernel hands out next is memory that it has.
+// warm_memory: makes sure that the kernel's next free memory is backed by the host.
 //
 // A virtual machine tells its host which pages have been free for some seconds, and the host takes
-// them away; the next program that touches them waits for the host as well, for several times what
-// a page fault costs. Which program that is depends on the order of runs and on what its allocator
-// asks for: large pages lie free for longest. So before each run as much memory as it may need is
-// touched once and given back to the kernel, which then has it to hand for every allocator alike.
-// It is static, so that no preloaded library has a part in it.
+// them away. The next program that touches them also waits for the host, several times longer than
+// for a page fault. The order of runs and the allocators' requests decide which program that is:
+// large pages are free for longest. So before each run enough memory is touched once and returned
+// to the kernel, which then has it ready for every allocator alike.
+// It is static, so that no preloaded library takes part.
 //
 // usage: warm_memory MIB      touches so much, or half of what is free if that is less
-// exit:  0; 1 if there was no memory, 2 if the argument is no number.
+// exit:  0; 1 if there was no memory, 2 if the argument is not a number.
 //
 // SPDX-License-Identifier: MIT
 
@@ -35,9 +35,9 @@ int main(int argc, char** argv) {
   if (bytes == 0) return 0;
   char* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 1;
-  madvise(memory, bytes, MADV_HUGEPAGE);  // fewer faults; as well if there are none
+  madvise(memory, bytes, MADV_HUGEPAGE);  // fewer faults; works without huge pages too
   for (unsigned long long at = 0; at < bytes; at += page_bytes_min) {
     ((volatile char*)memory)[at] = 1;
   }
-  return 0;  // which gives it back
+  return 0;  // the exit frees the memory
 }

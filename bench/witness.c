@@ -1,13 +1,15 @@
-// witness: says which files a process takes malloc and free from.
+// witness: reports the files that a process takes malloc and free from.
 //
-// Owns: the proof that a preload took effect, in every measured process, also in programs that are
-// not ours. It is preloaded before the allocator, exports nothing, and its constructor writes two
-// lines "name path" into the file that BENCH_WITNESS names, before main() starts and any clock of
-// a workload runs. The path is the kernel's: that of the mapping the function's code lies in.
-// Invariant: only the first process of a run writes (the file must not exist yet), so that what a
-// program starts cannot speak for it. Nothing here allocates.
-// A program that is linked with fixed addresses lends malloc an entry in its own jump table, which
-// is no definition; the search then goes on behind this library, where calls really go.
+// Owns: the proof that a preload took effect, in every measured process, including installed
+// programs. It is preloaded before the allocator and exports nothing. Its constructor writes two
+// lines "name path" into the file named by BENCH_WITNESS, before main() and any clock of a
+// workload. The path is the kernel's, of the mapping that holds the function's code. `talus
+// compare` cannot preload a witness into users' runs and reads the loader's record
+// (tools/talus/compare/witness.hpp).
+// Invariant: only the first process of a run writes (the file must not exist yet), so its children
+// cannot. Nothing here allocates.
+// A program with fixed addresses gives malloc an entry in its own jump table, which is no
+// definition. The search then continues after this library, where calls really go.
 //
 // SPDX-License-Identifier: MIT
 
@@ -72,7 +74,7 @@ __attribute__((constructor)) static void bear_witness(void) {
   const char* path = getenv("BENCH_WITNESS");
   if (path == NULL) return;
   const int record = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (record < 0) return;  // an earlier process of this run has spoken
+  if (record < 0) return;  // an earlier process of this run has written
   tell(record, "malloc");
   tell(record, "free");
   close(record);

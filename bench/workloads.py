@@ -1,13 +1,13 @@
 # The rows of the benchmark set.
 #
-# Owns: which program runs with which arguments under which name. A new benchmark is one new
-# program in workloads/ and one row here; nothing else in the runner knows a workload. Rows of
-# installed programs (programs.py, redis.py) have the same context.
+# Owns: the rows: a program, its arguments and a name. A new benchmark is one new program in
+# workloads/ and one row here; nothing else in the runner knows a workload. Rows of installed
+# programs (programs.py, redis.py) have the same interface.
 # Invariant: row names are unique and start with the benchmark's number, which --only matches.
-# Each row belongs to one group; --set names one, or "full" for all. The first set stays as it is,
-# so that results can be laid beside older ones.
-# The arguments keep a run at a few seconds and below about 1 GB of resident memory; README.md
-# says how they relate to the figures other projects publish.
+# Each row belongs to one group; --set names one, or "full" for all. The first set never changes, so
+# that results stay comparable with older ones.
+# The arguments keep a run at a few seconds and below about 1 GB of resident memory. README.md
+# relates them to the figures that other projects publish.
 #
 # SPDX-License-Identifier: MIT
 
@@ -17,7 +17,7 @@ from . import programs, redis
 
 FIRST, PUBLISHED, COMPLAINTS, FULL = "first", "published", "complaints", "full"
 SETS = (FIRST, PUBLISHED, COMPLAINTS, programs.PROGRAMS, FULL)
-# Whose curves over the number of threads are published: a list of threads gives a row for each.
+# Their curves over the number of threads are published: a list of threads gives a row for each.
 CURVES = ("B1", "B2", "B3")
 
 
@@ -26,7 +26,7 @@ class Workload:
     name: str                        # "B1/500": number, then the variant if there are several
     program: str                     # file name in <build folder>/bench
     arguments: tuple[str, ...] = ()
-    threads: int | None = None       # fixed by the row, or None: the runner's --threads
+    threads: int | None = None       # fixed by the row; None: the runner's --threads
     group: str = FIRST
     base: str = ""                   # the name without "@threads"
 
@@ -35,7 +35,8 @@ class Workload:
             object.__setattr__(self, "base", self.name)
 
     def missing(self) -> str | None:
-        """Why this cannot run here; our own programs are built or the runner refuses to start."""
+        """Empty: the row can run here. The runner refuses to start if a program of this project is
+        missing."""
         return None
 
     def command(self, threads: int, scale: float) -> list[str]:
@@ -83,7 +84,7 @@ PUBLISHED_SET = (
     Workload("B20/owner", "bench_b20_list_survey", ("--mode", "owner"), 2, PUBLISHED),
 )
 
-# What users complain about, by letter; a and c are what B9 and B12 do (README.md).
+# The complaints of users, by letter. B9 and B12 cover a and c (README.md).
 COMPLAINTS_SET = (
     Workload("Cb/loop", "bench_c_b_buffers", ("--mode", "loop"), group=COMPLAINTS),
     Workload("Cb/sweep", "bench_c_b_buffers", ("--mode", "sweep"), 1, COMPLAINTS),
@@ -106,7 +107,7 @@ ROWS = WORKLOADS + redis.ROWS + programs.ROWS
 
 
 def spread(rows: list, thread_list: list[int]) -> list:
-    """Rows with one for each number of threads where curves are wanted."""
+    """The rows, with one for each number of threads if the row has a curve."""
     spread_rows = []
     for row in rows:
         if row.name.split("/")[0] in CURVES and isinstance(row, Workload):
@@ -118,7 +119,8 @@ def spread(rows: list, thread_list: list[int]) -> list:
 
 
 def select(only: str | None, group: str = FIRST) -> list:
-    """Rows named by a comma list of row names ("B1/500") or numbers ("B1"), or else a set's."""
+    """The rows named by a comma list of row names ("B1/500") or numbers ("B1"), or else a set's
+    rows."""
     if only is None:
         return [row for row in ROWS if group in (row.group, FULL)]
     chosen = []
