@@ -1,11 +1,11 @@
 // B1, same thread: every thread allocates many blocks of random size, then frees its own.
 //
-// Measures: the pure path of allocate and free with no sharing, page supply, and the space a
-// heap needs on top of what was asked for when nothing has been freed yet.
+// Measures: the pure path of allocate and free with no sharing, page supply, and the space a heap
+// needs beyond the requested bytes before the first free.
 // Method: N = bytes / (size_max / 2) blocks in all, sizes uniform in [0, size_max]; thread i has
-// the indices i, i+T, ... It allocates and stamps (one write per page, so all is resident), waits
-// at a barrier for the others, frees in the order of allocation. The clock runs from the gate
-// until the index arrays are freed and the allocator was asked to trim.
+// the indices i, i+T, ... It allocates and stamps (one write per page, so all is resident). It
+// waits at a barrier for the others and frees in the order of allocation. The clock runs from the
+// gate until the index arrays are freed and the trim is done.
 // Differs from its model: stamps instead of zero bytes, checked before each free.
 //
 // SPDX-License-Identifier: MIT
@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr double bytes_default = 8e8;  // the model asks for 2e9; this keeps peak RSS below 1 GB
+constexpr double bytes_default = 8e8;  // the model uses 2e9; this keeps peak RSS below 1 GB
 
 struct SameThread {
   size_t blocks;

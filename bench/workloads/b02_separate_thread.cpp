@@ -1,13 +1,13 @@
-// B2, separate thread: threads fill and empty one shared table, so most blocks are freed by a
-// thread that did not allocate them.
+// B2, separate thread: threads fill and empty one shared table, so another thread frees most
+// blocks.
 //
-// Measures: remote frees under contention, and how well their memory is used again.
+// Measures: remote frees under contention, and the reuse of their memory.
 // Method: N = bytes / (size_max / 2) atomic slots, all empty. Each thread walks its own random
-// permutation of the slots, ten passes: an empty slot gets a new block by compare and swap (the
-// loser frees its block), a full one is emptied and its block freed. A last pass frees the rest.
-// Differs from its model: live bytes are counted per thread on padded lines and summed now and
-// then, because a shared counter would measure itself; a block's size follows from its slot, so
-// a foreign block in a slot is noticed.
+// permutation of the slots, ten passes. An empty slot gets a new block by compare and swap (the
+// loser frees its block); a full slot is emptied and its block freed. A last pass frees the rest.
+// Differs from its model: each thread counts its live bytes on padded lines, and samples of the sum
+// are taken. A shared counter would measure itself. A block's size follows from its slot, so a
+// wrong block in a slot is noticed.
 //
 // SPDX-License-Identifier: MIT
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double bytes_default = 1e8;
 constexpr size_t passes_default = 10;
-constexpr size_t steps_per_sample = 1024;  // often enough to see the peak, too rare to be seen
+constexpr size_t steps_per_sample = 1024;  // often enough to see the peak, too rare to cost time
 
 struct SeparateThread {
   size_t slots;
@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
   const size_t threads = arguments.threads(bench::cores());
   const size_t size_max = arguments.count("size", 500);
   const double bytes = arguments.real("bytes", bytes_default);
-  // --scale changes the number of passes and keeps the table, so that the peak stays comparable.
+  // --scale changes the number of passes, not the table, so that the peak stays comparable.
   const size_t passes =
       bench::scaled(static_cast<double>(arguments.count("passes", passes_default)), scale);
   arguments.finish();
@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
   bench::Team<SeparateThread> team(threads, work);
   const double start_s = work.gate.open(threads);
   team.join();
-  // A slow thread may have filled slots behind a fast one's last pass.
+  // A slow thread may have filled slots after a fast thread's last pass.
   for (size_t slot = 0; slot < work.slots; slot++) bench::give(work.table[slot].load());
   bench::trim(bench::TrimTime::once);
   const double elapsed_s = bench::now_s() - start_s;

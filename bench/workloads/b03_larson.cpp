@@ -1,14 +1,14 @@
-// B3, larson: a server that runs for a fixed time, each request thread hands its blocks to the
-// next one.
+// B3, larson: a server that runs for a fixed time, where each request thread passes its blocks to
+// the next.
 //
-// Measures: allocation throughput when blocks outlive the thread that allocated them, and the
-// cost of thread birth and death inside an allocator.
+// Measures: allocation throughput for blocks that outlive their allocating thread, and the cost of
+// thread birth and death inside an allocator.
 // Method: T slices of C slots. Main fills all slots with random sizes, permutes them over the
-// slices, and replaces 4*T*C random ones. Then T chains of detached threads: a thread replaces
+// slices, and replaces 4*T*C random ones. Then T chains of detached threads run. A thread replaces
 // rounds*C random slots of its slice, starts its successor on the same slice and ends. After the
 // given seconds all chains stop. Figure: allocations per second of all chains.
-// --sized 1: blocks come from operator new[] and leave through operator delete[] with their size,
-// the ones that the preloaded library exports; malloc and free serve where it exports none.
+// --sized 1: blocks come from operator new[] and are freed by operator delete[] with their size,
+// both of the preloaded library. Without these exports malloc and free are used.
 // Differs from its model: stamped and checked blocks instead of two written bytes.
 //
 // SPDX-License-Identifier: MIT
@@ -26,17 +26,17 @@ struct Slot {
 struct alignas(128) Slice {
   Slot* slots;
   uint64_t seed;
-  uint64_t replaced;  // written by the chain's one living thread
+  uint64_t replaced;  // written by the chain's one live thread
   uint64_t threads_started;
 };
 
-// The sized entry points of C++, looked up in the preloaded library: this program's own runtime is
-// linked in and its operators know nothing but malloc and free.
+// The sized operators of C++, looked up in the preloaded library. This program's runtime is linked
+// statically, and its operators call malloc and free only.
 struct SizedEntry {
   void* (*take)(size_t) = nullptr;
   void (*give)(void*, size_t) = nullptr;
 
-  // False: the library in use does not export both.
+  // False: the preloaded library does not export both.
   bool try_find() {
     take = reinterpret_cast<void* (*)(size_t)>(dlsym(RTLD_DEFAULT, "_Znam"));
     give = reinterpret_cast<void (*)(void*, size_t)>(dlsym(RTLD_DEFAULT, "_ZdaPvm"));
@@ -84,7 +84,7 @@ void* serve(void* argument) {
   bench::Random random(slice.seed + ++slice.threads_started);
   const size_t steps = work.rounds * work.slots_per_slice;
   size_t step = 0;
-  // The stop flag is looked at between steps too, so that slow allocators stop in time.
+  // The stop flag is read between steps too, so that slow allocators stop in time.
   for (; step < steps && !work.shared_is_stopped.load(std::memory_order_relaxed); step++) {
     Slot& slot = slice.slots[random.below(work.slots_per_slice)];
     work.empty(slot);

@@ -1,15 +1,15 @@
-// B4, mstress: threads that live for one iteration grow private heaps and trade blocks.
+// B4, mstress: threads of one iteration grow private heaps and exchange blocks.
 //
-// Measures: a mixed life: short and retained blocks, growing arrays, blocks that change threads,
-// and heaps whose thread ends while others still use its blocks.
-// Method: per iteration T new threads, the first of them main itself. Thread t may allocate
+// Measures: a mixture of short-lived and retained blocks, growing arrays, blocks that change
+// threads, and heaps whose thread ends while others still use its blocks.
+// Method: each iteration has T new threads, the first of them main itself. Thread t may allocate
 // 100 * load * (t mod 8 + 1) blocks and retains half as many more. A step allocates 2^(r mod 5)
-// words into an array that grows by realloc, or 2^(r mod 7) words to retain until the end; two
-// steps in three free an own block, one in four trades one with a shared table of 1000 slots. One
-// block in fifty is 100 to 10000 times larger. After an iteration each shared slot is freed
-// with an even chance, after the last one all are. Figure: elapsed time.
-// Differs from its model: each word holds (words left XOR a cookie of this one block), not of all
-// blocks, so that a second owner is noticed; the cookie travels in the pointer's unused bits.
+// words into an array that grows by realloc, or 2^(r mod 7) words to retain until the end. Two
+// steps in three free an own block, one in four exchanges a block with a shared table of 1000
+// slots. One block in fifty is 100 to 10000 times larger. After an iteration each shared slot is
+// freed with an even chance, after the last one all are. Figure: elapsed time.
+// Differs from its model: each word holds (words left XOR a cookie of this block), not a cookie of
+// all blocks, so that a second owner is noticed. The cookie is in the pointer's unused bits.
 //
 // SPDX-License-Identifier: MIT
 
@@ -25,7 +25,7 @@ constexpr size_t words_max = 64 * 10000;
 constexpr unsigned address_bits = 48;
 constexpr uint64_t address_mask = (uint64_t{1} << address_bits) - 1;
 
-// A pointer below its block's cookie seed; zero: no block.
+// A pointer and its block's cookie seed above it; zero: no block.
 using Held = uint64_t;
 
 uint64_t cookie_of(Held held) { return bench::tag_of(held >> address_bits) * uint64_t{0xbf58477}; }
@@ -37,8 +37,9 @@ struct Threads {
   size_t iteration;
   std::atomic<Held> shared_slot[shared_slots];
   bench::PaddedCounter ops[bench::threads_max];
-  bench::PaddedCounter live_bytes[bench::threads_max];  // one may be negative: blocks change hands
-  bench::PaddedCounter peak_bytes;                      // of thread 0, which samples all
+  bench::PaddedCounter
+      live_bytes[bench::threads_max];  // one may be negative: blocks change threads
+  bench::PaddedCounter peak_bytes;     // of thread 0, which samples all threads
 };
 
 Threads work;
@@ -91,7 +92,7 @@ class Life {
     ops_++;
   }
 
-  // At most, not below: the model's chance of 1 is two in a hundred.
+  // At most, not below: the model's chance of 1 is two percent.
   bool has_chance(unsigned percent) { return random_.below(100) <= percent; }
   void finish() {
     sample();

@@ -1,17 +1,17 @@
-// B5, rptest: loops that free a handful of slots and fill another, with some blocks sent across.
+// B5, rptest: loops that free some slots and fill others, and send some blocks to other threads.
 //
-// Measures: allocation speed per second of processor time when sizes reach many classes and each
-// thread also frees what another one sent, and the space that costs.
-// Method: sizes and counts come from tables made beforehand. A loop takes the list of what was
-// sent to this thread; then, timed: it frees as many slots as the next free count says and all
-// that was sent, fills as many slots as the next allocation count says (freeing what is there),
-// and each `cross` loops it allocates a node with as many blocks more, which it sends to the next
-// thread in turn. Both walks over the slots have strides that are prime to their number, so that
-// the order of frees is not that of allocations. All threads meet after `loops` loops and after
-// `loops` more, where live bytes and RSS are read; all of it happens twice.
-// Figure: mallocs and frees per second of the threads' timed parts; overhead: (RSS - live) / live
-// where it was highest.
-// Differs from its model: threads do not sleep where they meet; full stamps, checked at the free.
+// Measures: allocations per second of processor time, and the space they cost. Sizes reach many
+// classes, and each thread also frees blocks that another thread sent.
+// Method: sizes and counts come from prepared tables. A loop takes the list of blocks sent to this
+// thread. Then, timed, it frees the next free count of slots and all received blocks. It fills the
+// next allocation count of slots and frees their old blocks. Each `cross` loops it allocates a node
+// with the same number of blocks and sends it to the next thread in turn. Both walks over the slots
+// have strides prime to their number, so frees have another order than allocations. All threads
+// meet after `loops` loops and after `loops` more, where live bytes and RSS are read. All of it
+// happens twice.
+// Figure: mallocs and frees per second of the threads' timed parts; overhead: the highest (RSS -
+// live) / live.
+// Differs from its model: threads do not sleep at the meeting; full stamps, checked at the free.
 //
 // SPDX-License-Identifier: MIT
 
@@ -105,7 +105,7 @@ void Rptest::make_tables(const char* shape, size_t min, size_t max, size_t ops) 
   free_stride = prime_stride(slots, stride);
 }
 
-// One thread's part of one repeat.
+// One thread's part of one repetition.
 class Worker {
  public:
   explicit Worker(size_t thread)

@@ -1,13 +1,14 @@
-// B6, alloc-test: random traffic over private slots where a few slots see most of it.
+// B6, alloc-test: random traffic over private slots, most of it on a few slots.
 //
-// Measures: one thread's allocate and free in the shape of a long running program (small sizes
-// common, large ones rare, most activity in a few places), every byte written and read back.
-// Method: slots / T slots per thread, about half of them full at the start. A step picks a slot:
-// full, its bytes are read and it is freed; empty, it gets a block that is written whole.
-// Size: octave k in 2 .. exponent-1, each half as likely as the one before, uniform in
-// [2^k + 1, 2^(k+1)]. Slot: an 80/20 law nested six times (bucket_of below).
-// Differs from its model: the bytes read must be the bytes written; SplitMix64 supplies the
-// random numbers.
+// Measures: one thread's allocate and free in the pattern of a long-running program (small sizes
+// common, large ones rare, most activity in a few places), with every byte written and read.
+// Method: slots / T slots per thread, about half of them full at the start. A step picks a slot. If
+// it is full, its bytes are read and it is freed. If it is empty, it gets a block that is written
+// whole.
+// Size: octave k in 2 .. exponent-1, each half as likely as the one before, uniform in [2^k + 1,
+// 2^(k+1)]. Slot: an 80/20 law nested six times (bucket_of below).
+// Differs from its model: the bytes read must be the bytes written. SplitMix64 supplies the random
+// numbers.
 //
 // SPDX-License-Identifier: MIT
 
@@ -18,7 +19,7 @@ namespace {
 constexpr size_t slots_default = size_t{1} << 18;
 constexpr size_t exponent_default = 10;
 constexpr double steps_default = 3e7;  // of all threads together
-constexpr size_t nesting = 6;          // how often the 80/20 law is applied to itself
+constexpr size_t nesting = 6;          // nesting depth of the 80/20 law
 constexpr size_t buckets = nesting + 1;
 constexpr size_t steps_per_sample = 4096;
 
@@ -57,7 +58,7 @@ class SlotPicker {
     const uint32_t chance = static_cast<uint32_t>(random.next());
     size_t k = 0;
     while (chance > chance_limit_[k]) k++;
-    // A bucket that is empty, as with very few slots, lends its first neighbour's slot.
+    // An empty bucket, as with very few slots, uses its first neighbour's slot.
     const uint32_t width = first_slot_[k + 1] - first_slot_[k];
     const size_t slot = first_slot_[k] + random.below(width == 0 ? 1 : width);
     return slot < first_slot_[buckets] ? slot : first_slot_[buckets] - 1;

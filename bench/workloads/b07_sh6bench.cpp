@@ -1,13 +1,13 @@
 // B7, sh6bench-like: runs of equal sizes, most of them freed soon, in both directions.
 //
-// Measures: small blocks in bursts of one size, freed in and against the order of allocation,
-// while a fifth of them stays for longer; no thread sees another one's blocks.
-// Method: twice as many threads as T. Each has a buffer of calls / threads slots, and so often it
-// goes through the sizes: for base 1, 2, 4, 7, ... (times 3/2 plus 1) below 1000, and for base,
-// base/2, base/4 ... down to 1, it adds 10 blocks of that size, 50 below 1000, 250 below 100.
+// Measures: small blocks in bursts of one size, freed in and against the order of allocation, while
+// a fifth of them is kept longer. No thread frees blocks of another.
+// Method: twice as many threads as T. Each has a buffer of calls / threads slots and repeats that
+// number of passes over the sizes. For base 1, 2, 4, 7, ... (times 3/2 plus 1) below 1000, and for
+// base, base/2, base/4 ... down to 1, it adds 10 blocks of that size, 50 below 1000, 250 below 100.
 // A full buffer frees four fifths of its blocks (kept_fifth.hpp). Figure: elapsed time.
-// Written from a description of what the benchmark does. Differs: the kept blocks are freed at
-// the end too; stamps, checked at the free, beside first and last byte.
+// Written from a description of the benchmark. Differs: the kept blocks are freed at the end too;
+// stamps, checked at the free, beside the first and last byte.
 //
 // SPDX-License-Identifier: MIT
 

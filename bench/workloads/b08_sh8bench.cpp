@@ -1,14 +1,14 @@
-// B8, sh8bench-like: small blocks by a histogram of sizes, and blocks that main supplies.
+// B8, sh8bench-like: small blocks by a histogram of sizes, and blocks allocated by main.
 //
-// Measures: bursts of one size as in B7 in a much larger heap, while each thread also frees
-// blocks of one foreign thread that does nothing but allocate.
+// Measures: bursts of one size as in B7 in a much larger heap, while each thread also frees blocks
+// of another thread that only allocates.
 // Method: twice as many threads as T, and main. Main allocates `foreign` blocks of 8 bytes, each
-// holding the address of its slot, and publishes each at once; they are regions of equal size, one
-// per thread, and each thread has an equal part of each region. A thread's iteration frees what
-// it finds published of its parts, in order, then adds as many blocks to its buffer as the
-// histogram's next entry says (kept_fifth.hpp). Figure: elapsed time.
-// Written from a description of what the benchmark does. Differs: a seventh of its iterations and
-// foreign blocks, to run for a few seconds; all blocks are freed at the end; stamps are checked.
+// with the address of its slot, and publishes each at once. They form regions of equal size, one
+// for each thread, and each thread has an equal part of each region. A thread's iteration frees the
+// published blocks of its parts, in order. It then adds blocks to its buffer, in the number that
+// the histogram's next entry gives (kept_fifth.hpp). Figure: elapsed time.
+// Written from a description of the benchmark. Differs: a seventh of its iterations and foreign
+// blocks, to run for a few seconds; all blocks are freed at the end; stamps are checked.
 //
 // SPDX-License-Identifier: MIT
 
@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
   bench::give(work.foreign);
 
   uint64_t blocks = work.foreign_count;
-  uint64_t peak = work.foreign_count * sizeof(Foreign);  // foreign blocks themselves come and go
+  uint64_t peak = work.foreign_count * sizeof(Foreign);  // foreign blocks come and go
   for (size_t thread = 0; thread < threads; thread++) {
     blocks += static_cast<uint64_t>(work.blocks[thread].get());
     peak += static_cast<uint64_t>(work.peak_bytes[thread].get());

@@ -1,14 +1,14 @@
 // B9, xmalloc-test: producers only allocate, consumers only free.
 //
-// Measures: the one-way traffic in which each block is freed by another thread; memory that is
-// never used again by its allocating thread's caches shows as growth.
-// Method: a producer fills a batch (one allocated record of 4096 pointers) with blocks of the
-// given size, writes up to 128 bytes of each, and pushes the batch on a stack of at most 100
-// behind a mutex. A consumer pops a batch and frees its blocks and the batch. After a fixed time
-// all stop. Figure: millions of blocks freed per second by consumers.
+// Measures: one-way traffic, where another thread frees each block. Memory that the allocating
+// thread's caches never use again shows as growth.
+// Method: a producer fills a batch (one allocated record of 4096 pointers) with blocks of the given
+// size and writes up to 128 bytes of each. It pushes the batch on a stack of at most 100 behind a
+// mutex. A consumer pops a batch and frees its blocks and the batch. After a fixed time all stop.
+// Figure: millions of blocks per second freed by consumers.
 // --sizes mixed draws from a table of sizes instead.
-// Differs from its model: blocks carry batch tag and index, which the consumer checks; a pop that
-// found nothing is not counted.
+// Differs from its model: blocks contain the batch tag and the index, which the consumer checks. A
+// pop without a batch is not counted.
 //
 // SPDX-License-Identifier: MIT
 
@@ -30,7 +30,7 @@ struct Batch {
   void* blocks[blocks_per_batch];
 };
 
-// What a block holds at its start; the rest of the touched bytes repeat fill_of(tag).
+// The start of a block. The rest of the touched bytes repeat fill_of(tag).
 struct Label {
   uint32_t identity;
 };
@@ -40,7 +40,7 @@ size_t touched(size_t bytes) { return bytes < touch_bytes_max ? bytes : touch_by
 
 class BatchStack {
  public:
-  // Waits while full; false when stopped, and then the caller keeps the batch.
+  // Waits while the stack is full. False: stopped, and the caller keeps the batch.
   bool push(Batch* batch) {
     pthread_mutex_lock(&mutex_);
     while (count_ >= batches_max && !is_stopped_) pthread_cond_wait(&has_room_, &mutex_);
@@ -57,8 +57,8 @@ class BatchStack {
     return is_taken;
   }
 
-  // Waits while empty; null when stopped. freed_bytes is what the caller freed since its last
-  // call, so that live_bytes_ counts a batch until it is really gone.
+  // Waits while the stack is empty; null: stopped. freed_bytes are the bytes that the caller freed
+  // since its last call. So live_bytes_ counts a batch until all of it is freed.
   Batch* pop(uint64_t freed_bytes) {
     pthread_mutex_lock(&mutex_);
     live_bytes_ -= freed_bytes;
@@ -77,7 +77,7 @@ class BatchStack {
     pthread_mutex_unlock(&mutex_);
   }
 
-  // For the end, when all threads have been joined.
+  // For the end, after all threads have been joined.
   Batch* take_top() {
     Batch* batch = top_;
     if (batch != nullptr) {
@@ -109,7 +109,7 @@ struct XmallocTest {
   std::atomic<bool> shared_is_stopped{false};
   bench::PaddedCounter freed[bench::threads_max];
 
-  // The size of a block follows from its batch's tag and its index: nobody has to store it.
+  // The size of a block follows from its batch's tag and its index, so it is not stored.
   size_t size_of(uint32_t tag, size_t index) const {
     if (!is_mixed) return size;
     return mixed_sizes[(bench::tag_of(tag + index) >> 3) % mixed_sizes_count];
@@ -187,7 +187,7 @@ int main(int argc, char** argv) {
   if (2 * work.pairs > bench::threads_max) {
     bench::leave(bench::exit_wrong_arguments, "too many threads");
   }
-  // A label and at least one byte of fill must fit.
+  // A block must hold a label and at least one byte of fill.
   if (work.size <= sizeof(Label)) {
     bench::leave(bench::exit_wrong_arguments, "--size must be above 4");
   }

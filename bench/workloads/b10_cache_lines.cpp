@@ -1,13 +1,13 @@
 // B10, cache-scratch and cache-thrash: do small blocks of different threads share a cache line?
 //
-// Measures: passive false sharing (--mode scratch: a thread frees a block that main allocated
-// beside the others' blocks, and an allocator that hands it out again puts threads on one line)
-// and active false sharing (--mode thrash: the same without the hand-over).
-// Method: T threads; each `iterations` times allocates one object, writes and reads each of its
-// bytes repetitions / T times, frees it. Total work is constant, so ideal time falls with T.
-// The memory accesses are volatile: the loop is the workload.
-// Differs from its model: the byte read must be the byte written, and when an object is freed
-// all its bytes must be its last ones.
+// Measures: passive and active false sharing. Passive (--mode scratch): a thread frees a block that
+// main allocated beside the others' blocks. An allocator that reuses it puts threads on one line.
+// Active (--mode thrash): the same without the blocks from main.
+// Method: T threads. Each thread repeats `iterations` times: it allocates one object, writes and
+// reads each of its bytes repetitions / T times, and frees it. The total work is constant, so the
+// ideal time falls with T. The memory accesses are volatile: the loop is the workload.
+// Differs from its model: the byte read must be the byte written, and a freed object must hold its
+// last bytes.
 //
 // SPDX-License-Identifier: MIT
 
@@ -43,9 +43,9 @@ struct CacheLines {
     return value;
   }
 
-  // A load right behind the store is served from the store buffer, where another thread's write
-  // cannot be seen: let the store out, then look for a while. Not sched_yield: beside other load
-  // that costs a time slice, which becomes the figure.
+  // The store buffer serves a load right after the store, and hides another thread's write. So a
+  // fence drains the buffer, and some loads follow. sched_yield is no alternative: beside other
+  // load it costs a time slice, which would become the figure.
   void look_again(volatile unsigned char* bytes, unsigned char value) const {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     for (size_t look = 0; look < looks_after_fence; look++) {
@@ -79,7 +79,8 @@ int main(int argc, char** argv) {
   const char* mode = arguments.text("mode", "scratch");
   static CacheLines work;
   work.threads = arguments.threads(bench::cores());
-  // --scale changes the number of objects; the time between two allocations is the workload's.
+  // --scale changes the number of objects. The time between two allocations belongs to the
+  // workload.
   work.iterations = bench::scaled(static_cast<double>(arguments.count("iterations", 1000)), scale);
   work.object_bytes = arguments.count("object", 1);
   work.repetitions = arguments.count("repetitions", 2000000) / work.threads;

@@ -1,12 +1,12 @@
 // B11, malloc-large: one thread replaces blocks of many megabytes.
 //
-// Measures: what large blocks cost: address space, page faults and their return, or keeping them
-// for the next one; the time is the kernel's more than the allocator's.
-// Method: `slots` slots, empty at first. A step picks a slot, allocates a block of uniform size
-// in [5, 25] MiB, writes all of it, then frees the slot's old block. With --touch ends only its
-// first and last byte are written. Figure: microseconds per block.
-// Differs from its model: filled with a byte of the block's own number, not with zero; the byte
-// is looked for in each page (or at both ends) when the block is freed.
+// Measures: the cost of large blocks: address space, page faults and the return of pages, or
+// keeping them for the next block. The time is the kernel's more than the allocator's.
+// Method: `slots` slots, empty at first. A step picks a slot, allocates a block of uniform size in
+// [5, 25] MiB, writes all of it, then frees the slot's old block. With --touch ends only its first
+// and last byte are written. Figure: microseconds per block.
+// Differs from its model: filled with a byte of the block's number, not with zero. The free checks
+// the byte in each page (or at both ends).
 //
 // SPDX-License-Identifier: MIT
 

@@ -1,11 +1,11 @@
-// B12, mleak: thousands of threads that live for one block.
+// B12, mleak: thousands of threads, each with one block.
 //
-// Measures: what the birth and death of a thread cost inside an allocator, and whether memory of
-// dead threads is lost: blocks outlive their threads and are freed by later ones.
-// Method: 1000 shared slots. A round starts ten threads, each allocates 16 zeroed words, swaps
-// them into a random slot, frees what was there and ends; then all are joined. Figure: threads
-// per second; rss_growth_kib is what is resident at the end beyond a tenth of all rounds.
-// Differs from its model: the words are written with the slot's number and checked when freed.
+// Measures: the cost of the birth and death of a thread inside an allocator, and whether memory of
+// ended threads is lost. Blocks outlive their threads, and later threads free them.
+// Method: 1000 shared slots. A round starts ten threads. Each allocates 16 zeroed words, swaps them
+// into a random slot, frees the slot's old block and ends; then all are joined. Figure: threads per
+// second; rss_growth_kib is the growth of RSS from a tenth of all rounds to the end.
+// Differs from its model: the words hold the slot's number and are checked at the free.
 //
 // SPDX-License-Identifier: MIT
 

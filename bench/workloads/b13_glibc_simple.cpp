@@ -1,12 +1,12 @@
 // B13, glibc simple: n allocations of one size, then n frees in the same order, for several n.
 //
-// Measures: the bare cost of a malloc and free pair when blocks are not touched, in the three
-// places where glibc differs: the main thread of a single-threaded process, a second thread, and
-// the main thread once there has been a second thread.
-// Method: for n of 25, 100, 400, 1600, as many rounds of n pairs as make up `ops` pairs, each
-// setting timed as a whole; figures are nanoseconds per pair. The JSON keys are those of glibc's
-// own benchmark. An untimed warm-up comes first, and it stamps and checks every block: in the
-// timed part the memory stays untouched, as in the original.
+// Measures: the bare cost of a malloc and free pair of untouched blocks in the three situations
+// that glibc distinguishes. These are the main thread of a single-threaded process, a second
+// thread, and the main thread after a second thread has existed.
+// Method: for n of 25, 100, 400, 1600, rounds of n pairs that make up `ops` pairs, each setting
+// timed as a whole. Figures are nanoseconds per pair. The JSON keys are those of glibc's own
+// benchmark. An untimed warm-up first stamps and checks every block. The timed part leaves the
+// memory untouched, as in the original.
 // Differs from its model: more pairs per figure, so that the whole runs for about a second.
 //
 // SPDX-License-Identifier: MIT

@@ -1,12 +1,12 @@
 // B14, glibc thread: each thread replaces random slots of its own for a fixed time.
 //
-// Measures: throughput of private free and malloc pairs whose sizes are mostly small and now and
-// then large, with sizes and order prepared so that random numbers cost nothing.
+// Measures: throughput of private free and malloc pairs. Sizes are mostly small and sometimes
+// large. Sizes and order are prepared, so random numbers cost nothing.
 // Method: 1024 slots a thread, all empty at first. 8000 sizes between 4 and 32768 with a density
-// that falls with the square of the size, and 4096 slot numbers, are drawn before; a step frees
-// the next slot's block and fills it with the next size. Figure: steps per second of all threads.
-// Differs from its model: blocks are stamped and checked; main stops the threads by a flag after
-// sleeping, not a signal handler.
+// that falls with the square of the size, and 4096 slot numbers, are drawn before. A step frees the
+// next slot's block and fills it with the next size. Figure: steps per second of all threads.
+// Differs from its model: blocks are stamped and checked. Main sleeps and then stops the threads by
+// a flag, not by a signal handler.
 //
 // SPDX-License-Identifier: MIT
 
@@ -19,7 +19,7 @@ constexpr size_t sizes_count = 8000;
 constexpr size_t order_count = 4096;
 constexpr double size_min = 4;
 constexpr double size_max = 32768;
-constexpr double model_s = 2;  // the model's run, which its relative time refers to
+constexpr double model_s = 2;  // the model's duration, the base of the relative time
 
 struct GlibcThread {
   size_t threads;

@@ -1,13 +1,13 @@
 // B15, mtmalloc table: malloc and free of one uniform random size, for several thread counts.
 //
-// Measures: how the cost of one pair grows with the size limit and with more threads than cores,
-// when nothing is live for longer than an instant and nothing is touched.
-// Method: for 2, 4, 8, 16 and 32 threads (--only N: for N alone): each thread draws a size in
-// [0, max] and allocates and frees it, so often. Figures: nanoseconds of processor time per pair,
-// that is wall time times the cores in use over all pairs (ns_t02 and so on), and their mean.
-// The drawing of the size is part of a pair, as in the model; all threads draw the same sizes.
-// Differs from its model: the pairs are shared out to the threads, so that a column costs the same
-// time each; before the timed part two threads fill, check and free a few stamped blocks.
+// Measures: how the cost of one pair grows with the size limit and with more threads than cores. No
+// block lives long and none is touched.
+// Method: for 2, 4, 8, 16 and 32 threads (--only N: for N alone), each thread repeatedly draws a
+// size in [0, max], allocates it and frees it. Figures: nanoseconds of processor time per pair,
+// that is, wall time times the cores in use over all pairs (ns_t02 and so on), and their mean. A
+// pair includes the drawing of the size, as in the model; all threads draw the same sizes.
+// Differs from its model: the threads share the pairs, so that each column takes the same time.
+// Before the timed part two threads fill, check and free a few stamped blocks.
 //
 // SPDX-License-Identifier: MIT
 
@@ -21,14 +21,14 @@ constexpr double pairs_default = 6e6;  // per thread count, of all threads
 constexpr size_t seed = 42;
 constexpr size_t checked_blocks = 16;
 constexpr size_t checked_rounds = 4;
-constexpr size_t checking_threads = 2;  // of more, the touched blocks would be the peak
+constexpr size_t checking_threads = 2;  // with more threads the touched blocks would be the peak
 
 struct Pairs {
   size_t size_max;
   size_t pairs_per_thread;
   bench::StartGate gate;
 
-  // Odd rounds take small blocks, because the sizes above a page are few among so few draws.
+  // Odd rounds use small blocks: sizes above a page are few among these few draws.
   void fill_and_check(size_t thread) const {
     bench::Slot slots[checked_blocks];
     bench::Random random(seed + thread);
@@ -73,7 +73,7 @@ int main(int argc, char** argv) {
   arguments.finish();
   if (only > bench::threads_max) bench::leave(bench::exit_wrong_arguments, "too many threads");
 
-  // Column after column; --only makes a table of one.
+  // Column after column; --only selects one.
   size_t counts[columns_max];
   size_t columns = 0;
   for (const size_t threads : thread_counts) counts[columns++] = threads;

@@ -1,13 +1,13 @@
 // B16, smmalloc perf01: five threads replace a hundred thousand small blocks each, in order.
 //
-// Measures: free and malloc of small blocks of mixed size in a heap far beyond any cache, in the
-// order of age, with no sharing and without touching the blocks.
+// Measures: free and malloc of small blocks of mixed size in a heap far larger than any cache, in
+// the order of age, without sharing and without touching the blocks.
 // Method: sizes 16 + (draw mod 64), prepared. Each thread fills its slots, and in each round walks
-// all slots: free, malloc of the next size. Then it frees all. Every thread is timed for itself.
+// all slots: free, malloc of the next size. Then it frees all. Every thread is timed by itself.
 // Figure: mallocs and frees per second of all threads; also the slowest, fastest and mean thread.
 // --memory bounded or cache: on a bounded instance with the pools and caches of the model.
-// Differs from its model: plain malloc, no aligned one; fewer rounds; one round before the timed
-// part stamps each block and checks the stamp, in the timed part the memory stays untouched.
+// Differs from its model: plain malloc, no aligned one; fewer rounds. One round before the timed
+// part stamps each block and checks the stamp; the timed part leaves the memory untouched.
 //
 // SPDX-License-Identifier: MIT
 
@@ -17,9 +17,9 @@ namespace {
 
 constexpr size_t sizes_count = size_t{1} << 20;
 constexpr size_t slots_per_thread = 100000;
-constexpr size_t rounds_default = 150;  // the model does 300
+constexpr size_t rounds_default = 150;  // the model has 300
 
-// Of the model: ten pools of 64 MiB, and a warm cache that holds all.
+// As in the model: ten pools of 64 MiB, and a warm cache for all blocks.
 constexpr size_t capacities[10] = {16384,  131072, 131072, 131072, 131072,
                                    131072, 131072, 131072, 131072, 131072};
 constexpr bench::BoundedSetup setup = {10, size_t{64} << 20, capacities, TALUS_BOUNDED_WARM};

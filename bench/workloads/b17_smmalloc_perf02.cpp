@@ -1,14 +1,14 @@
-// B17, smmalloc perf02: one thread, a window of ten thousand small blocks that moves on.
+// B17, smmalloc perf02: one thread with a moving window of ten thousand small blocks.
 //
-// Measures: malloc and free of small blocks in the order of a queue, each block written whole,
-// with no other thread in the process.
+// Measures: malloc and free of small blocks in the order of a queue, each block written whole, with
+// no other thread in the process.
 // Method: a ring of 10000 slots. An operation allocates 16 to 255 bytes, fills them, stores the
-// block at the head and frees what is at the tail, 9999 slots behind. Ten parts are timed one by
+// block at the head and frees the block at the tail, 9999 slots behind. Ten parts are timed one by
 // one. Figure: nanoseconds per operation, mean of the parts; ci95_ns is half the width of the 95 %
 // confidence interval of that mean. --memory bounded or cache: on a bounded instance with the pools
 // and caches of the model. --threads N: N such windows at a time, for the curve over threads.
-// Differs from its model: the fill is a byte of the block's own number instead of one constant,
-// and its first and last byte are checked at the free.
+// Differs from its model: the fill is a byte of the block's number instead of one constant. The
+// free checks the first and the last byte.
 //
 // SPDX-License-Identifier: MIT
 
@@ -25,7 +25,7 @@ constexpr double ops_default = 3e7;
 constexpr size_t size_min = 16;
 constexpr size_t sizes = 240;
 
-// Of the model: eighteen pools of 48 MiB, and a cold cache of 512 blocks of each.
+// As in the model: eighteen pools of 48 MiB, and a cold cache of 512 blocks of each.
 constexpr size_t capacities[18] = {512, 512, 512, 512, 512, 512, 512, 512, 512,
                                    512, 512, 512, 512, 512, 512, 512, 512, 512};
 constexpr bench::BoundedSetup setup = {18, size_t{48} << 20, capacities, TALUS_BOUNDED_COLD};
@@ -69,7 +69,7 @@ struct Perf02 {
 
   template <class Blocks>
   void run(Blocks& blocks, size_t thread) {
-    static Ring<Blocks> rings[bench::threads_max];  // all zero: only those in use have pages
+    static Ring<Blocks> rings[bench::threads_max];  // all zero: only the used ones have pages
     Ring<Blocks>& ring = rings[thread];
     ring.head = window - 1;
     bench::Random random(2 + thread);

@@ -1,12 +1,12 @@
 // B18, growing: blocks that grow from nothing to a quarter megabyte, every other one freed.
 //
-// Measures: page supply for ever larger sizes, and whether the holes that smaller blocks leave are
-// of use to anybody.
-// Method: pairs of blocks of 16 i bytes for i = 0, step, 2 step ... below 15000, stamped (one
-// write per page). When the second of a pair has been made the first one is freed. Then the
-// seconds are freed in reverse, and the allocator is asked to trim. Threads have every T-th pair
-// each. Figure: milliseconds per round, trim included.
-// Differs from its model: several rounds, every second pair only (step 4, theirs is 2: half the
+// Measures: page supply for ever larger sizes, and the reuse of the holes that smaller blocks
+// leave.
+// Method: pairs of blocks of 16 i bytes for i = 0, step, 2 step ... below 15000, stamped (one write
+// per page). When the second block of a pair exists the first is freed. Then the second blocks are
+// freed in reverse, and the allocator is asked to trim. Each thread has every T-th pair. Figure:
+// milliseconds per round, trim included.
+// Differs from its model: several rounds, every second pair only (step 4 instead of 2: half the
 // memory); stamps instead of zero bytes, checked before each free.
 //
 // SPDX-License-Identifier: MIT

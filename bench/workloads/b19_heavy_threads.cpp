@@ -1,10 +1,10 @@
 // B19, heavy threads: hundreds of chains of short threads, all at once on one small table.
 //
-// Measures: survival first: hundreds of living threads, tens of thousands of births and deaths,
-// and blocks that are nearly always freed by a thread that did not allocate them.
-// Method: 1000 shared slots. Each of 500 chains starts a thread that walks all slots: an empty one
-// gets a block of up to 499 bytes, a full one is emptied and its block freed; then it starts its
-// successor, detached, fifty times. Figure: threads per second.
+// Measures: survival first: hundreds of live threads, tens of thousands of births and deaths, and
+// blocks that another thread nearly always frees.
+// Method: 1000 shared slots. Each of 500 chains starts a thread that walks all slots. An empty slot
+// gets a block of up to 499 bytes; a full slot is emptied and its block freed. Then the thread
+// starts its successor, detached, fifty times. Figure: threads per second.
 // Differs from its model: blocks are stamped and checked, and their size follows from the slot.
 //
 // SPDX-License-Identifier: MIT
@@ -22,7 +22,7 @@ constexpr double chains_default = 500;
 struct HeavyThreads {
   std::atomic<void*> table[slots];
   std::atomic<size_t> shared_chains_ended{0};
-  std::atomic<uint64_t> shared_ops{0};  // added to once per thread
+  std::atomic<uint64_t> shared_ops{0};  // each thread adds to it once
   pthread_attr_t detached;
 
   static size_t bytes_of(size_t slot) { return bench::tag_of(slot) % size_limit; }

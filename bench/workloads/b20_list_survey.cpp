@@ -1,12 +1,12 @@
-// B20, survey: linked lists of numbers, which is one small block per number.
+// B20, survey: linked lists of numbers, with one small block for each number.
 //
-// Measures: what a program with node containers feels: blocks of one small size, freed in the
-// order of allocation.
-// Method: --mode single: so often {a list of 100 numbers, a copy of it, both dropped}; --mode
-// multi: the same in T threads, the work shared out; --mode owner: lists of 3e6 numbers, each
-// built by one thread and dropped by another. Figure: nanoseconds per node.
-// Differs from its model: more rounds; each list is read through and checked once;
-// the lists' allocator calls malloc and free, so that no operator new stands between.
+// Measures: the allocator as programs with node containers use it: blocks of one small size, freed
+// in the order of allocation.
+// Method: --mode single: repeats {a list of 100 numbers, a copy of it, both destroyed}; --mode
+// multi: the same in T threads, which share the work; --mode owner: lists of 3e6 numbers, each
+// built by one thread and destroyed by another. Figure: nanoseconds per node.
+// Differs from its model: more rounds; each list is read through and checked once. The lists'
+// allocator calls malloc and free, without an operator new between them.
 //
 // SPDX-License-Identifier: MIT
 
@@ -17,7 +17,7 @@
 namespace {
 
 constexpr size_t short_list = 100;
-constexpr double rounds_default = 300000;  // of all threads; the model does 30000 in each
+constexpr double rounds_default = 300000;  // of all threads; the model has 30000 in each
 constexpr size_t long_list = 3000000;
 constexpr double long_lists_default = 10;
 
@@ -37,7 +37,7 @@ struct PlainMalloc {
 
 using List = std::list<uint32_t, PlainMalloc<uint32_t>>;
 
-// Reads exactly as many nodes as there must be: a broken list may have no end.
+// Reads exactly the expected number of nodes: a broken list may have no end.
 void check(const List& list, size_t count, uint32_t first) {
   auto at = list.begin();
   bool is_intact = list.size() == count;
@@ -71,7 +71,7 @@ struct ShortLists {
   }
 };
 
-// Thread 0 builds, thread 1 drops; the list itself stands here and has one owner at a time.
+// Thread 0 builds, thread 1 destroys. The list itself is here and has one owner at a time.
 struct Owners {
   size_t rounds;
   size_t length;
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
   if (is_owner) {
     static Owners work;
     work.rounds = bench::scaled(long_lists, 1);
-    // Less than one whole list of work is a shorter list.
+    // Less work than one whole list means a shorter list.
     work.length = bench::scaled(long_list, long_lists < 1 ? long_lists : 1);
     pthread_barrier_init(&work.handed_over, nullptr, 2);
     bench::Team<Owners> team(2, work);

@@ -1,8 +1,10 @@
-// Where B16 and B17 take their blocks: the heap, or a bounded instance of Talus.
+// The source of the blocks of B16 and B17: the heap, or a bounded instance of Talus.
 //
 // Owns: the choice (--memory heap|bounded|cache), made once, so that the timed loops are the same
-// code with other calls. The functions of bounded.h are looked up in the library that is preloaded,
-// as malloc is: "bounded" finds the thread's cache by the instance, "cache" has it at hand. Set-ups
+// code with other calls. The functions of bounded.h come from the preloaded library, as malloc
+// does. "bounded" finds the thread's cache by the instance, "cache" keeps a pointer to it. Pools
+// and caches have the sizes that smmalloc publishes for the two benchmarks. Must not know: what is
+// measured.
 // are those that smmalloc publishes for the two benchmarks. Must not know: what is measured.
 //
 // SPDX-License-Identifier: MIT
@@ -13,13 +15,13 @@
 
 namespace bench {
 
-// The heap of malloc; one of these for each thread.
+// The heap of malloc, one object for each thread.
 struct HeapMemory {
   void* take(size_t bytes) { return bench::take(bytes); }
   void give(void* block) { bench::give(block); }
 };
 
-// What a benchmark asks of an instance.
+// A benchmark's requirements on an instance.
 struct BoundedSetup {
   size_t pools;
   size_t budget_bytes;
@@ -27,7 +29,7 @@ struct BoundedSetup {
   talus_bounded_start start;
 };
 
-// The instance of the process, and the functions as the preloaded library has them.
+// The instance of the process, and the functions of the preloaded library.
 struct BoundedEntry {
   decltype(&talus_bounded_malloc) malloc;
   decltype(&talus_bounded_free) free;
@@ -75,7 +77,7 @@ inline void* escape(void* block) {
   return block;
 }
 
-// One for each thread, made on it; the cache ends with the thread.
+// One for each thread, made on it. The cache ends with the thread.
 struct BoundedMemory {
   BoundedMemory() { bounded_entry.new_cache(); }
   void* take(size_t bytes) { return escape(bounded_entry.malloc(bounded_entry.instance, bytes)); }
@@ -96,7 +98,7 @@ struct CacheMemory {
 
 enum class Memory { heap, bounded, cache };
 
-// The argument, and the instance if one is wanted.
+// Reads the argument, and makes the instance if it is needed.
 inline Memory choose_memory(Arguments& arguments, const BoundedSetup& setup) {
   const char* name = arguments.text("memory", "heap");
   const bool is_cache = std::strcmp(name, "cache") == 0;
@@ -108,7 +110,7 @@ inline Memory choose_memory(Arguments& arguments, const BoundedSetup& setup) {
   return is_cache ? Memory::cache : Memory::bounded;
 }
 
-// work.run(blocks, thread) with the memory that was chosen, on the thread that uses it.
+// Calls work.run(blocks, thread) with the chosen memory, on the thread that uses it.
 template <class Work>
 void run_with(Memory memory, Work& work, size_t thread) {
   if (memory == Memory::heap) {
@@ -123,7 +125,7 @@ void run_with(Memory memory, Work& work, size_t thread) {
   }
 }
 
-// What became of the requests; nothing of the heap's.
+// Reports the results of the requests; nothing for the heap.
 template <class Report>
 void add_bounded_counts(Memory memory, Report& result) {
   if (memory == Memory::heap) return;

@@ -1,14 +1,13 @@
-// Complaint b: buffers of 32 KiB to 8 MiB in a loop, and sizes at which the cost jumps.
+// Complaint b: buffers of 32 KiB to 8 MiB in a loop, and sizes with a jump in cost.
 //
-// Measures: whether memory that is freed and wanted again at once stays with the process (each
-// return is paid for with page faults), and cliffs: a size that costs much more per byte than its
-// neighbour.
-// Method: --mode loop: each thread keeps four buffers; a step frees one and takes another of
+// Measures: whether freed memory that is needed again at once stays with the process (each return
+// costs page faults), and cliffs: a size that costs much more per byte than its neighbour.
+// Method: --mode loop: each thread keeps four buffers. A step frees one and allocates another of
 // log-uniform size in [32 KiB, 8 MiB], written whole. Figure: microseconds per MiB written.
-// --mode sweep: 150 sizes in even ratios from 1 KiB to 64 MiB; for each one buffer is held while
-// others are taken, written whole and freed until 256 MiB have been written, after one untimed
-// turn. Figure: the largest ratio of the cost per byte of two neighbouring sizes, cliff_bytes is
-// where. Both modes report page faults per MiB.
+// --mode sweep: 150 sizes in even ratios from 1 KiB to 64 MiB. For each size one buffer is held.
+// Others are allocated, written whole and freed until 256 MiB have been written, after one untimed
+// pass. Figure: the largest ratio of the cost per byte of two neighbouring sizes; cliff_bytes is
+// its size. Both modes report page faults per MiB.
 //
 // SPDX-License-Identifier: MIT
 

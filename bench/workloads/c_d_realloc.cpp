@@ -1,12 +1,12 @@
-// Complaint d: arrays that grow by realloc, a little each time or by half.
+// Complaint d: arrays that grow by realloc, in small steps or by half.
 //
-// Measures: whether growth costs in proportion to the array or to its square: an allocator that
-// moves the array for every few bytes takes minutes where others take a blink.
-// Method: two arrays of 64-bit numbers grow in turn, so that neither can always grow where it
-// stands, ten times over. --mode add8: by one number, from nothing to 12 MB each. --mode half: by
-// half, from 64 bytes to 128 MiB each, one number written per new page. Each realloc must bring
-// along the last number; at the end every number written is looked up. Figure: nanoseconds per
-// realloc; moves counts changes of address.
+// Measures: whether growth costs in proportion to the array or to its square. An allocator that
+// moves the array every few bytes takes minutes instead of an instant.
+// Method: two arrays of 64-bit numbers grow in turn, ten times over, so that neither can always
+// grow in place. --mode add8: by one number, from nothing to 12 MB each. --mode half: by half, from
+// 64 bytes to 128 MiB each, with one number written in each new page. Each realloc must keep the
+// last number. At the end every written number is checked. Figure: nanoseconds per realloc; moves
+// counts changes of address.
 //
 // SPDX-License-Identifier: MIT
 
@@ -44,12 +44,12 @@ class Array {
     count_ = count;
   }
 
-  // All numbers: each of them must have been written, that is the array grew one by one.
+  // Checks all numbers. All must have been written, so the array must have grown one by one.
   void check_all() const {
     for (size_t at = 0; at < count_; at++) check(at);
   }
 
-  // The numbers written in the last growths.
+  // Checks the numbers written in the last growths.
   void check_growths() const {
     size_t end = count_;
     for (size_t back = 1; back <= growths_ && back <= growths_kept; back++) {
@@ -69,7 +69,7 @@ class Array {
   size_t count() const { return count_; }
 
  private:
-  static constexpr size_t growths_kept = 64;  // by half, that is from 64 bytes to terabytes
+  static constexpr size_t growths_kept = 64;  // enough by half from 64 bytes to terabytes
 
   static size_t next_written(size_t at, size_t end) {
     if (at + 1 == end) return end;

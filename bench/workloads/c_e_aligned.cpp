@@ -1,11 +1,11 @@
 // Complaint e: aligned blocks.
 //
-// Measures: the cost of posix_memalign in time and, more often complained about, in space: an
-// allocator that rounds each one up to a page or more shows here.
-// Method: each thread replaces random ones of its 4096 slots. Alignment: 16 to 4096, all powers
-// of two alike, and one block in 64 has 64 KiB; size: uniform in [1, 2048]. Figure: nanoseconds
-// per pair of one thread; rss_per_live is what was resident at the end over what was asked for.
-// Each block's alignment is checked when it is made, its stamp when it is freed.
+// Measures: the cost of posix_memalign in time and, the more common complaint, in space. An
+// allocator that rounds each block up to a page or more shows here.
+// Method: each thread replaces random slots of its 4096. Alignment: 16 to 4096, all powers of two
+// equally likely, and 64 KiB for one block in 64; size: uniform in [1, 2048]. Figure: nanoseconds
+// per pair of one thread; rss_per_live is the final RSS over the requested bytes. Each block's
+// alignment is checked at the allocation, its stamp at the free.
 //
 // SPDX-License-Identifier: MIT
 

@@ -1,12 +1,12 @@
 // Complaint f: calloc of small, recycled and huge blocks.
 //
-// Measures: whether calloc writes more zeros than it must: all of it for a small block, again for
-// a dirty recycled one, nothing for pages that came fresh from the kernel.
-// Method: --mode small: each thread replaces random ones of 4096 slots with 16 to 1024 zeroed
-// bytes. --mode recycled: the same with 64 slots of 16 to 512 KiB, each written before it is
-// freed, so that the memory is dirty. --mode huge: one thread, 1 GiB a hundred times, two alive,
-// three pages of each touched. Figure: microseconds per calloc. That blocks are zero is checked
-// at both ends and in each page (huge: in the three pages), their stamps when they are freed.
+// Measures: whether calloc writes more zeros than necessary. It must zero all of a small block and
+// of a dirty recycled one, but no pages fresh from the kernel.
+// Method: --mode small: each thread replaces random slots of its 4096 with 16 to 1024 zeroed bytes.
+// --mode recycled: the same with 64 slots of 16 to 512 KiB, each written before its free, so that
+// the memory is dirty. --mode huge: one thread, 1 GiB a hundred times, two live at a time, three
+// pages of each touched. Figure: microseconds per calloc. The zeros are checked at both ends and in
+// each page (huge: in the three pages), the stamps at the free.
 //
 // SPDX-License-Identifier: MIT
 
@@ -71,14 +71,14 @@ struct Calloc {
   }
 };
 
-// Two alive at a time: each is held while the next one is taken.
+// Two are live at a time: each is held during the next allocation.
 double run_huge(size_t steps) {
   constexpr size_t places[] = {0, huge_bytes / 2, huge_bytes - 1};
   const double start_s = bench::now_s();
   unsigned char* held = nullptr;
   unsigned char held_mark = 0;
   for (size_t step = 0; step <= steps; step++) {
-    // The last turn frees what is held.
+    // The last iteration frees the held block.
     const bool is_last = step == steps;
     auto* block = is_last ? nullptr : static_cast<unsigned char*>(bench::take_zeroed(huge_bytes));
     const unsigned char mark = static_cast<unsigned char>(1 + step % 255);

@@ -1,11 +1,11 @@
 // Complaint h: a burst, then nothing: the memory stays with the idle process.
 //
-// Measures: how much of the peak is still resident when all was freed and no thread calls the
-// allocator any more, so that nothing that waits for the next call can help; and whether a call
-// of trim from one thread then reaches what the other ones have cached.
+// Measures: the share of the peak that is still resident after all blocks are freed and no thread
+// calls the allocator any more, so work that waits for a call never happens. Also whether a trim by
+// one thread reaches the caches of the others.
 // Method: eight threads fill 33 MB each with stamped blocks of 16 to 4096 bytes, meet, and free
-// all, twelve times; then they sleep. The share of the peak that is resident after --idle seconds
-// (default 2, times --scale) is the figure; then main calls trim and looks again 100 ms later
+// all, twelve times; then they sleep. The figure is the resident share of the peak after --idle
+// seconds (default 2, times --scale). Then main trims and reads the share again 100 ms later
 // (share_after_trim). The timed part is the bursts.
 //
 // SPDX-License-Identifier: MIT
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
   work.bytes_per_thread =
       bench::scaled(arguments.real("bytes", bytes_per_thread_default), scale < 1 ? scale : 1);
   arguments.finish();
-  // The tables are no part of the burst: static, touched before the base is read.
+  // The tables are not part of the burst: static, and touched before the base is read.
   work.slots_per_thread = work.bytes_per_thread / ((size_min + size_max) / 2) * 11 / 10 + 64;
   for (size_t thread = 0; thread < threads; thread++) {
     work.tables[thread] = bench::take_array<bench::Slot>(work.slots_per_thread);

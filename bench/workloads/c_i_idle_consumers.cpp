@@ -1,10 +1,11 @@
 // Complaint i: hundreds of threads that each free a few megabytes of others' blocks and then idle.
 //
-// Measures: what each idle thread's caches pin: threads times cache is the complaint.
-// Method: 400 threads wait. Main takes 2 MB in blocks of 64 to 512 bytes, hands them to one of
-// them, which frees them and sleeps for good; then the next one. Figure: KiB resident per thread
-// beyond what was there when all had been started, --idle seconds (default 1, times --scale)
-// after the last one. --scale multiplies the threads. The timed part is the handing over.
+// Measures: the memory that each idle thread's caches hold: threads times cache is the complaint.
+// Method: 400 threads wait. Main allocates 2 MB in blocks of 64 to 512 bytes and passes them to one
+// thread, which frees them and sleeps from then on; then the next thread. Figure: KiB resident per
+// thread beyond the state after the start of all threads. It is read --idle seconds (default 1,
+// times --scale) after the last thread. --scale multiplies the threads. The timed part is the
+// passing of blocks.
 //
 // SPDX-License-Identifier: MIT
 

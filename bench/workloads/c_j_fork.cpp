@@ -1,13 +1,14 @@
-// Complaint j: a large process that allocates in several threads and forks all the time.
+// Complaint j: a large process that allocates in several threads and forks repeatedly.
 //
-// Measures: what fork costs with a grown heap, how much a child that frees and allocates makes its
-// own copy of (each inherited page it writes), and whether a child ever hangs on a lock that
-// another thread held when it was born.
-// Method: the parent fills 64 MB with stamped blocks; T threads replace blocks of their own all
-// the while. So often main forks, and the child checks and frees every 256th inherited block,
+// Measures: the cost of fork with a grown heap, and how much a child that frees and allocates
+// copies (each inherited page it writes). Also whether a child ever hangs on a lock that another
+// thread held at the fork.
+// Method: the parent fills 64 MB with stamped blocks, and T threads continuously replace blocks of
+// their own. Main forks repeatedly. The child checks and frees every 256th inherited block,
 // allocates, checks and frees 1000 blocks of its own, and ends. Figure: milliseconds from fork to
-// the child's end; fork_ms is the call alone, child_kib_per_kib what a child's page faults made
-// resident over what it asked for. A child that takes four seconds is a hang: status 72.
+// the child's end. fork_ms is the call alone; child_kib_per_kib is the memory made resident by a
+// child's page faults over its requested bytes. A child that takes four seconds is a hang: status
+// 72.
 //
 // SPDX-License-Identifier: MIT
 
@@ -54,7 +55,7 @@ struct Background {
   }
 };
 
-// What the child asked for is the same in each: its random numbers start alike.
+// Each child requests the same sizes: its random numbers start alike.
 uint64_t live_as_child() {
   alarm(hang_s);
   for (size_t at = 0; at < parent_blocks; at += blocks_per_free) inherited[at].empty();
@@ -115,7 +116,7 @@ int main(int argc, char** argv) {
     fill(slot, random);
     live += slot.bytes;
   }
-  // So that the blocks a child frees lie anywhere in the heap.
+  // The blocks that a child frees must lie anywhere in the heap.
   bench::shuffle(inherited, parent_blocks, random);
   static Background work;
   bench::Team<Background> team(threads, work);

@@ -1,18 +1,18 @@
-// Complaint k: one thread gives memory back, another one's small mallocs wait for it.
+// Complaint k: one thread returns memory, and another thread's small mallocs wait for it.
 //
 // Measures: the tail of the time of a 64-byte malloc while another thread frees hundreds of
-// megabytes and has the allocator return them to the system.
-// Method: the releasing thread so often fills 256 MB with blocks of 64 KiB to 1 MiB (one write a
-// page), frees them and calls trim; each tenth of a second once, or when it is done, so that quick
-// allocators do not have more of it. Meanwhile the other thread has a request every 10 us, which
-// replaces the oldest of 1000 blocks of 64 bytes. A request's time runs from when it was due, so
-// that a stall counts for all that queue up behind it, not for one. Figure: microseconds of a
-// round's 99.9th percentile, in the median round (relative_time: milliseconds). It is not that of
-// all requests together (p999_us): there one millisecond in which the machine runs something else
-// decides, for a hundred requests are late by it, and the same allocator has 20 us or 30 ms. What
-// an allocator does to the requests, it does in each round. The median, the 99th percentile and
-// the longest one stand beside it; p999_quiet_us is the percentile before the releasing thread
-// begins.
+// megabytes and makes the allocator return them to the system.
+// Method: the releasing thread repeatedly fills 256 MB with blocks of 64 KiB to 1 MiB (one write a
+// page), frees them and trims. It starts once each tenth of a second, or when it is done, so that
+// fast allocators do not have more of it. Meanwhile the other thread has a request every 10 us,
+// which replaces the oldest of 1000 blocks of 64 bytes. A request's time runs from its due time, so
+// a stall counts for all requests that queue behind it.
+// Figure: microseconds of a round's 99.9th percentile, in the median round (relative_time:
+// milliseconds). The percentile of all requests together is p999_us. It depends on single
+// milliseconds of other work on the machine, which delay a hundred requests: the same allocator
+// shows 20 us or 30 ms. The allocator's own delays occur in each round. The median, the 99th
+// percentile and the maximum are reported too. p999_quiet_us is the percentile before the releasing
+// thread begins.
 //
 // SPDX-License-Identifier: MIT
 
@@ -23,7 +23,7 @@
 namespace {
 
 constexpr double rounds_default = 12;
-constexpr size_t rounds_min = 9;  // of which the median means something
+constexpr size_t rounds_min = 9;  // the least number for a meaningful median
 constexpr size_t rounds_max = 1000;
 constexpr double bytes_default = 256e6;
 constexpr double request_s = 10e-6;
@@ -35,7 +35,7 @@ constexpr size_t large_slots = 8192;
 constexpr size_t small_bytes = 64;
 constexpr size_t small_slots = 1000;
 
-// Times in ns by powers of two, each cut in 16: a quantile is known to about six in a hundred.
+// Times in ns by powers of two, each in 16 parts: the error of a quantile is about six percent.
 class Histogram {
  public:
   void add(uint64_t ns) {
@@ -44,7 +44,7 @@ class Histogram {
     if (ns > max_) max_ = ns;
   }
 
-  // The upper end of the bucket below which `share` of all lie.
+  // The upper end of the bucket below which this share of all times lies.
   double quantile_us(double share) const {
     const double wanted = share * static_cast<double>(total_);
     uint64_t seen = 0;
@@ -80,11 +80,11 @@ class Histogram {
 
 constexpr double tail = 0.999;
 
-// The tail of each round. Used by the thread with the requests alone.
+// The tail of each round. Only the thread with the requests uses it.
 class RoundTails {
  public:
-  // `round` never falls, and there are at most rounds_max. One of fewer than a thousand requests
-  // has its longest as its tail.
+  // `round` never decreases, and is at most rounds_max. The tail of a round with fewer than a
+  // thousand requests is its maximum.
   void add(size_t round, uint64_t ns) {
     if (round != round_) end_round(round);
     current_.add(ns);
@@ -98,7 +98,7 @@ class RoundTails {
 
   size_t count() const { return count_; }
 
-  // After the last end_round().
+  // Call after the last end_round().
   double median_us() {
     if (count_ == 0) return 0;
     std::sort(tails_us_, tails_us_ + count_);
@@ -124,7 +124,7 @@ struct PurgeLatency {
   bench::Slot small[small_slots];
   bench::StartGate gate;
   double quiet_s;
-  std::atomic<size_t> shared_rounds_begun{0};  // 0: it is quiet
+  std::atomic<size_t> shared_rounds_begun{0};  // 0: quiet
   std::atomic<bool> shared_is_stopped{false};
 
   void release_repeatedly() {

@@ -1,14 +1,14 @@
-// Complaint l: many sizes, changing tastes, a few survivors: the heap of a cache or data base that
-// has run for long.
+// Complaint l: many sizes, changing distributions, a few survivors: the heap of a cache or database
+// after a long time.
 //
-// Measures: fragmentation: how much more is resident than is live when each phase replaces most
-// blocks by others of another size, and when of everything only a few blocks are left.
-// Method: each thread has its share of 128 MB in blocks of log-normal size. In a phase nine in ten
-// blocks, picked at random, are freed and replaced by blocks around the phase's own mean (64 to
-// 1024 bytes, up and down) until as many bytes are live again. All meet after a phase and RSS is
-// read. In the end all but one block in a thousand are freed. Figure: RSS / live, mean of all
-// phases but the first; rss_per_live_last and _worst are single phases, survivors_share is what
-// stays resident of the peak, trim included.
+// Measures: fragmentation: resident over live memory after each phase replaces most blocks by
+// blocks of another size, and after all but a few blocks are freed.
+// Method: each thread has its share of 128 MB in blocks of log-normal size. In a phase nine of ten
+// blocks, chosen at random, are freed. Blocks around the phase's own mean (64 to 1024 bytes, up and
+// down) replace them until the live bytes are the same again. All threads meet after a phase, and
+// RSS is read. At the end all but one block in a thousand are freed. Figure: RSS / live, mean of
+// all phases but the first. rss_per_live_last and _worst are single phases. survivors_share is the
+// resident share of the peak, after a trim.
 //
 // SPDX-License-Identifier: MIT
 
@@ -25,7 +25,7 @@ constexpr size_t means_count = sizeof means / sizeof means[0];
 constexpr double spread = 0.8;  // sigma of the logarithm
 constexpr size_t sizes_count = 4096;
 constexpr uint32_t size_max = 65536;
-constexpr size_t mean_bytes_min = 48;  // of a block, in any phase: bounds the number of slots
+constexpr size_t mean_bytes_min = 48;  // of a block, in any phase: limits the number of slots
 constexpr uint32_t kept_of_ten = 1;
 constexpr uint32_t survivor_one_in = 1000;
 
@@ -46,10 +46,10 @@ struct Survivors {
   double ratio_worst = 0;
   long rss_peak_kib = 0;
   long rss_survivors_kib = 0;
-  long table_kib = 0;  // of the slots, by main before the start
+  long table_kib = 0;  // of the slots, written by main before the start
   uint64_t live_peak = 0;
 
-  // The sum of twelve uniform numbers less six is normal enough for sizes.
+  // The sum of twelve uniform numbers minus six is close enough to normal for sizes.
   void make_sizes() {
     bench::Random random(1740);
     for (size_t phase = 0; phase < means_count; phase++) {
@@ -69,7 +69,7 @@ struct Survivors {
 
 Survivors work;
 
-// One thread's heap. Slots below count_ hold a block, all others none.
+// One thread's heap. Slots below count_ hold a block, all others are empty.
 class Heap {
  public:
   explicit Heap(size_t thread) : thread_(thread), random_(thread + 77) {}
@@ -86,7 +86,7 @@ class Heap {
     note();
   }
 
-  // Each block is kept with the chance of kept in of, and moves down to close the gap.
+  // Keeps each block with the chance of `kept` in `of`, and moves it down to close the gap.
   void drop_all_but(uint32_t kept, uint32_t of) {
     size_t next = 0;
     for (size_t at = 0; at < count_; at++) {
@@ -125,7 +125,7 @@ void Survivors::meet(size_t thread, size_t phase) {
     uint64_t live = 0;
     for (size_t other = 0; other < threads; other++)
       live += static_cast<uint64_t>(live_bytes[other].get());
-    // The table is resident in every phase, and no part of the heap's live blocks.
+    // The table is resident in every phase, and is not part of the heap's live blocks.
     ratio_last = static_cast<double>(rss_kib - table_kib) * 1024 / static_cast<double>(live);
     if (phase > 0) ratio_sum += ratio_last;
     if (ratio_last > ratio_worst) ratio_worst = ratio_last;

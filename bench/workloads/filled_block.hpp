@@ -1,7 +1,7 @@
 // A large block that is filled with one byte, or marked at both ends.
 //
-// Owns: what B11 and the buffers of complaint b write and look for. The fill is looked for in each
-// page, because reading all of so much memory would be the workload.
+// Owns: the fill of the large blocks of B11 and complaint b, and its check. The check reads each
+// page once, because reading all of the memory would become the workload.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -29,7 +29,7 @@ struct FilledBlock {
     }
   }
 
-  // Nothing happens to an empty one.
+  // Does nothing to an empty block.
   void release(Touch touch) {
     if (data == nullptr) return;
     bool is_intact = data[0] == fill && data[bytes - 1] == fill;

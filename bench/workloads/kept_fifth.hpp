@@ -6,8 +6,8 @@
 //   0         kept_start_     kept_end_        capacity_
 //   |  next_ -> |  keeps these  |  then these     |
 //
-// When the last slot is taken, a new fifth is chosen to be kept: the one behind the last, or the
-// first one. What lies below it is freed upwards, what lies above it downwards.
+// When the last slot is filled, a new fifth becomes the kept one: the fifth after the old one, or
+// the first. Blocks below it are freed upwards, blocks above it downwards.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -30,12 +30,12 @@ class KeptFifth {
   void free_all() {
     note_peak();
     for (size_t at = 0; at < next_; at++) free_slot(at);
-    // When next_ has not yet come by the kept ones they are still there.
+    // If next_ has not yet passed the kept slots, they still hold their blocks.
     for (size_t at = kept_start_; next_ < kept_start_ && at < kept_end_; at++) free_slot(at);
     give(slots_);
   }
 
-  uint64_t added() const { return freed_; }  // equal once free_all() has run
+  uint64_t added() const { return freed_; }  // equal after free_all()
   uint64_t live_bytes_peak() const { return live_bytes_peak_ + capacity_ * sizeof(Slot); }
 
  private:

@@ -1,8 +1,8 @@
 // The result of a workload: one JSON object on the last line of stdout.
 //
-// Owns: the fields that all workloads owe, and what is read of the process when they have freed
-// their blocks. Included by workload.hpp alone, which a workload includes.
-// Invariant: print() is called when every block has been given back; neither it nor rss_now_kib()
+// Owns: the fields that all workloads report, and the figures of the process after the last free.
+// Only workload.hpp includes it, and a workload includes workload.hpp.
+// Invariant: print() is called when every block has been freed. Neither it nor rss_now_kib()
 // allocates before the last figure has been read, so that an idle heap stays idle.
 //
 // SPDX-License-Identifier: MIT
@@ -41,7 +41,7 @@ class Result {
     add(", \"%s\": %llu", name, static_cast<unsigned long long>(value));
   }
 
-  // Ends the line. rss_end_kib is what stays resident after the workload has freed its blocks.
+  // Ends the line. rss_end_kib is the resident memory after the workload has freed its blocks.
   // malloc_from is the library whose malloc this process really calls, so that a runner can prove
   // that a preload took effect.
   void print() {

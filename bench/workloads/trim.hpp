@@ -1,12 +1,12 @@
-// Asks the allocator in use for its free pages, by the name that it has for this.
+// Asks the allocator in use to return its free pages, by its own function.
 //
-// Owns: the names, and what a result says of them. Each allocator is asked by its own way, found
-// once, or not at all: a trim that does nothing is no work, and whoever cannot do it has not done
-// what others are timed for. So a result of a workload that trims has "trims" (was it done, each
-// time?) and "trim_is_timed" (does its time hold trims round after round?). B1 and B2 trim once, at
-// the end of seconds: whoever cannot spares too little there to be set apart for it.
-// malloc_trim and mallopt are the C library's names too, and its own would act on a heap that
-// nobody uses: they count only from the library that serves malloc. snmalloc and rpmalloc export no
+// Owns: the names of these functions, and their report in a result. Each allocator gets its own
+// call, found once, or none. A trim without effect is no work, and an allocator without a trim
+// skips work that others are timed for. So a result of a workload that trims has "trims" (did each
+// trim work?) and "trim_is_timed" (does the time contain a trim in each round?). B1 and B2 trim
+// once after seconds of work: there a missing trim saves too little to matter.
+// malloc_trim and mallopt are also names of the C library, whose own functions would act on an
+// unused heap. They count only from the library that serves malloc. snmalloc and rpmalloc export no
 // way (rpmalloc's collect keeps all pages).
 //
 // SPDX-License-Identifier: MIT
@@ -25,7 +25,7 @@ class Trimmer {
  public:
   bool trim() const { return do_trim_ != nullptr && do_trim_(function_); }
 
-  // The first that is there. mallopt comes last: in gperftools and tbbmalloc it does nothing.
+  // The first that exists. mallopt comes last: in gperftools and tbbmalloc it does nothing.
   static Trimmer of_process() {
     Trimmer found;
     found.take("mi_collect", [](void* function) {
@@ -45,16 +45,16 @@ class Trimmer {
       as<size_t(size_t)>(function)(~size_t{0});
       return true;
     });
-    // Of libtbbmalloc, which its proxy has loaded; 0 is TBBMALLOC_CLEAN_ALL_BUFFERS.
+    // From libtbbmalloc, which its proxy has loaded; 0 is TBBMALLOC_CLEAN_ALL_BUFFERS.
     found.take("scalable_allocation_command", [](void* function) {
       constexpr int ok = 0;
-      constexpr int no_effect = 3;  // nothing was left to give back
+      constexpr int no_effect = 3;  // there was nothing left to return
       const int status = as<int(int, void*)>(function)(0, nullptr);
       return status == ok || status == no_effect;
     });
     if (serves_malloc("malloc_trim")) {
       found.take("malloc_trim", [](void* function) {
-        as<int(size_t)>(function)(0);  // 0 says that nothing was left to give back
+        as<int(size_t)>(function)(0);  // 0 means that nothing was left to return
         return true;
       });
     }
@@ -95,7 +95,7 @@ class Trimmer {
   DoTrim do_trim_ = nullptr;
 };
 
-// What became of the trims of this process; read when its threads have ended.
+// The results of this process's trims, read after its threads have ended.
 struct TrimRecord {
   std::atomic<bool> shared_is_asked{false};
   std::atomic<bool> shared_is_timed{false};

@@ -1,13 +1,13 @@
-// The bench every workload stands on: arguments, random numbers, threads, clock, checks, result.
+// The base of every workload: arguments, random numbers, threads, clock, checks, result.
 //
-// Owns: what all benchmark programs must do alike, so that their figures can be compared.
-// Invariants: a workload gets its memory through take() and give() alone, which the compiler
-// cannot pair up and remove; every block carries a stamp that its owner checks before the free;
-// the last line on stdout is one JSON object (class Result of result.hpp).
-// Nothing here allocates, so that the allocator under test sees the workload's requests only;
-// threads are raw pthreads for the same reason.
-// It must not know any allocator but by the names a preloaded library may export.
-// Programs leave with: 0 fine, 2 wrong arguments, 70 a block held wrong data, 71 no memory.
+// Owns: the parts that all benchmark programs must share, so that their figures are comparable.
+// Invariants: a workload gets its memory through take() and give() alone, which the compiler cannot
+// pair up and remove. Every block carries a stamp that its owner checks before the free. The last
+// line on stdout is one JSON object (class Result of result.hpp).
+// Nothing here allocates, so the allocator under test sees the workload's requests only. Threads
+// are raw pthreads for the same reason.
+// It must not know any allocator except by the names a preloaded library may export.
+// Exit status: 0 success, 2 wrong arguments, 70 a block held wrong data, 71 no memory.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -44,7 +44,7 @@ inline constexpr size_t stamp_stride_bytes = 4096;  // one touch per page commit
 
 // ---- memory -------------------------------------------------------------------------------------
 
-// The empty asm makes the pointer escape: without it a compiler may delete a malloc/free pair.
+// The empty asm makes the pointer escape. Without it a compiler may delete a malloc/free pair.
 inline void* take(size_t bytes) {
   void* block = std::malloc(bytes);
   __asm__ volatile("" : "+r"(block) : : "memory");
@@ -57,7 +57,7 @@ inline void give(void* block) {
   std::free(block);
 }
 
-// The other entry points of an allocator, for the workloads that are about them.
+// The other allocation functions, for the workloads that measure them.
 inline void* take_zeroed(size_t bytes) {
   void* block = std::calloc(1, bytes);
   __asm__ volatile("" : "+r"(block) : : "memory");
@@ -91,8 +91,8 @@ Element* take_array(size_t count) {
 
 // ---- random numbers -----------------------------------------------------------------------------
 
-// SplitMix64: a counter with a finalizer. Every seed is good, streams differ by seed, and the
-// state never reaches a fixed point (a xorshift left at zero made one published benchmark void).
+// SplitMix64: a counter with a finalizer. Every seed is good, streams differ by seed, and the state
+// has no fixed point. (A xorshift stuck at zero made one published benchmark void.)
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 0x1234567u) {}
@@ -121,14 +121,14 @@ void shuffle(Element* elements, size_t count, Random& random) {
   }
 }
 
-// ---- stamps: cheap proof that a block still belongs to one owner only ---------------------------
+// ---- stamps: cheap proof that a block still has one owner only ---------------------------------
 
 inline uint32_t tag_of(uint64_t identity) {
   return static_cast<uint32_t>((identity * 0x9E3779B97F4A7C15u) >> 32) | 1u;
 }
 
-// Writes the tag at the start, one byte of it per page, and one at the end. A block handed out
-// twice loses its start, a neighbour placed too near changes the end or has its start changed.
+// Writes the tag at the start, one byte of it per page, and one at the end. A block with two owners
+// loses its start. A neighbour that overlaps it changes its end or loses its own start.
 inline void stamp(void* block, size_t bytes, uint32_t tag) {
   auto* data = static_cast<unsigned char*>(block);
   if (bytes == 0) return;
@@ -152,7 +152,7 @@ inline void check_stamp(const void* block, size_t bytes, uint32_t tag) {
   if (!is_intact) leave(exit_wrong_data, "a block lost its stamp: blocks overlap");
 }
 
-// A stamped block and what its stamp must be: the slot of most workloads.
+// A stamped block and its expected stamp: the slot of most workloads.
 struct Slot {
   void* block;
   uint32_t bytes;
@@ -165,7 +165,7 @@ struct Slot {
     stamp(block, new_bytes, new_tag);
   }
 
-  // An empty slot may be emptied: a null block is given back as free allows.
+  // Emptying an empty slot is allowed: free accepts a null block.
   void empty() {
     if (block != nullptr) check_stamp(block, bytes, tag);
     give(block);
@@ -195,10 +195,10 @@ inline size_t cores() {
   return count > 0 ? static_cast<size_t>(count) : 1;
 }
 
-// Keeps all threads at the start line, so that thread creation is not measured.
+// Holds all threads at the start line, so that thread creation is not measured.
 class StartGate {
  public:
-  // For the workers: arrive when prepared, return when opened.
+  // For workers: arrive after preparing, return when the gate opens.
   void wait() {
     shared_arrived_.fetch_add(1, std::memory_order_acq_rel);
     while (!shared_is_open_.load(std::memory_order_acquire)) sched_yield();
@@ -252,22 +252,23 @@ class Team {
   pthread_t ids_[threads_max];
 };
 
-// A number one thread writes and others sample, alone on its cache lines (two of them, because
-// processors fetch lines in pairs): a shared counter would measure itself.
+// A number that one thread writes and others sample, alone on its cache lines. It has two lines,
+// because processors fetch lines in pairs. A shared counter would measure itself.
 struct alignas(128) PaddedCounter {
   std::atomic<int64_t> shared_value{0};
 
-  void add(int64_t value) { set(get() + value); }  // the one writer only
+  void add(int64_t value) { set(get() + value); }  // the writing thread only
   void set(int64_t value) { shared_value.store(value, std::memory_order_relaxed); }
   int64_t get() const { return shared_value.load(std::memory_order_relaxed); }
 };
 
 // ---- arguments ----------------------------------------------------------------------------------
 
-// --after-free 1: the result also says what is resident 1 s and 10 s after all was freed.
+// --after-free 1: the result includes the resident memory 1 s and 10 s after the last free.
 inline bool after_free_is_wanted = false;
 
-// --name value pairs. Every known option must be asked for before finish(), which refuses the rest.
+// --name value pairs. The program asks for every known option before finish(), which refuses the
+// rest.
 class Arguments {
  public:
   Arguments(int count, char** values) : count_(count), values_(values) {
@@ -326,7 +327,7 @@ class Arguments {
   bool is_known_[options_max];
 };
 
-// Multiplies a default amount of work by --scale; never below one.
+// Multiplies a default amount of work by --scale; at least one.
 inline size_t scaled(double amount, double scale) {
   const double value = amount * scale;
   return value < 1 ? 1 : static_cast<size_t>(value);
