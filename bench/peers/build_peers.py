@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-# Peer allocators: gets the allocators that Talus is measured against and describes them.
+# Peer allocators: builds or finds the allocators that Talus is measured against, and describes
+# them.
 #
-# Owns: which peers there are, the order in which they are printed, and peers.json. How a peer is
-# built is told by the module of its family, where sources come from by crates.py and debian.py.
-# Invariant: a peer is either described in peers.json with a library that was seen serving malloc
-# in a process, or recorded there with the reason why it could not be had; a missing peer never
-# stops the others. Each peer is built with the release flags that its authors recommend, because
-# a peer that was built worse than its authors build it proves nothing.
+# Owns: the list of peers, their order in reports, and peers.json. The module of each family builds
+# its peers. crates.py and debian.py find the sources.
+# Invariant: peers.json has one of two entries for a peer: a library that served malloc in a test
+# process, or the reason why there is none. A missing peer never stops the others. Each peer has the
+# release flags that its authors recommend, because a slower build would prove nothing.
 #
 # SPDX-License-Identifier: MIT
 """Builds the peer allocators into a folder and describes them in its peers.json."""
@@ -65,7 +65,7 @@ def parse_arguments(given: list[str] | None) -> argparse.Namespace:
 
 
 def known_before(record: Path) -> dict[str, dict]:
-    """The entries of an earlier peers.json by name; a missing peer has a reason and no path."""
+    """The entries of an earlier peers.json by name. A missing peer has a reason and no path."""
     if not record.is_file():
         return {}
     before = json.loads(record.read_text())
@@ -73,7 +73,7 @@ def known_before(record: Path) -> dict[str, dict]:
 
 
 def make(name: str, arguments: argparse.Namespace, output: Path) -> dict:
-    """One peer's entry: built or found, and seen at work in a process."""
+    """One peer's entry: built or found, and tested in a process."""
     try:
         with tempfile.TemporaryDirectory(prefix=f"talus-{name}-") as work:
             build = Build(output, Path(work), arguments.cc, arguments.cxx, arguments.jobs)

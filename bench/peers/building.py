@@ -1,8 +1,8 @@
-# What all builds of peers have in common: running a tool, compiling, putting a library in place.
+# The common steps of all builds of peers: running a tool, compiling, installing a library.
 #
-# Owns: the time limit of a peer and the rule how its library reaches the output folder.
-# Invariant: a library in the output folder is replaced in one step and only if its bytes differ,
-# so that a measurement that uses it at that moment keeps what it has mapped.
+# Owns: the time limit of a peer and the installation of its library in the output folder.
+# Invariant: a library in the output folder is replaced in one step, and only if its bytes differ. A
+# measurement that uses it keeps its mapped file.
 # It must not know any allocator.
 #
 # SPDX-License-Identifier: MIT
@@ -16,19 +16,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PEER_SECONDS_MAX = 600
-# Some sources hold the day of their build; with this, gcc gives the same bytes each time.
+# Some sources contain the date of their build. With this variable gcc gives the same bytes each
+# time.
 REPRODUCIBLE = {"SOURCE_DATE_EPOCH": "0"}
 
 
 class PeerMissing(Exception):
-    """Says in one sentence why a peer cannot be measured."""
+    """The reason, in one sentence, why a peer cannot be measured."""
 
 
 @dataclass
 class Build:
     """One attempt at one peer."""
-    output: Path      # where libraries end up
-    work: Path        # for objects; gone after the attempt
+    output: Path      # the place of installed libraries
+    work: Path        # for objects; removed after the attempt
     cc: str
     cxx: str
     jobs: int         # compilers at a time
@@ -36,7 +37,8 @@ class Build:
 
     def run(self, command: list, folder: Path | None = None,
             environment: dict[str, str] | None = None) -> str:
-        """What the command printed; PeerMissing if it fails or the peer's time is over."""
+        """Returns the output of the command. Raises PeerMissing if it fails or the peer's time is
+        over."""
         words = [str(word) for word in command]
         shown = " ".join(words[:3])
         left_s = self.deadline - time.monotonic()
@@ -55,7 +57,7 @@ class Build:
         return done.stdout
 
     def compile(self, compiler: str, flags: list[str], sources: list[Path]) -> list[Path]:
-        """Objects of the sources, in their order."""
+        """Compiles the sources and returns their objects in the same order. Raises PeerMissing."""
         objects = [self.work / f"{index:03}-{source.name}.o"
                    for index, source in enumerate(sources)]
         with ThreadPoolExecutor(self.jobs) as pool:
@@ -70,7 +72,7 @@ class Build:
         return objects
 
     def put_in_place(self, built: Path) -> str:
-        """Moves a library built in the work folder to the output folder; its path there."""
+        """Moves a library from the work folder to the output folder. Returns its path there."""
         final = self.output / built.name
         if not final.is_file() or final.read_bytes() != built.read_bytes():
             fresh = final.with_suffix(".new")
@@ -83,7 +85,7 @@ class Build:
         return self.run([compiler, "--version"]).splitlines()[0]
 
     def clang(self, name: str = "clang") -> str:
-        """For allocators whose authors build with clang."""
+        """The path of clang, for allocators whose authors use it. Raises PeerMissing without it."""
         if shutil.which(name) is None:
             raise PeerMissing(f"{name} is not installed (Debian: clang)")
         return name

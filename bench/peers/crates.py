@@ -1,7 +1,7 @@
 # Sources from the crate registry, pinned by Cargo.lock.
 #
-# Owns: how the folder of a locked crate is found. Cargo fetches and checks the crates and compiles
-# nothing: each family builds the C or C++ source inside its crate.
+# Owns: the search for the folder of a locked crate. Cargo fetches and checks the crates and
+# compiles nothing. Each family builds the C or C++ source in its crate.
 #
 # SPDX-License-Identifier: MIT
 
@@ -13,13 +13,13 @@ from building import Build, PeerMissing
 
 HERE = Path(__file__).resolve().parent
 MANIFEST = HERE / "Cargo.toml"
-QUICK_MANIFEST = HERE / "quick/Cargo.toml"  # what a quick run needs, for older Cargos
+QUICK_MANIFEST = HERE / "quick/Cargo.toml"  # the needs of a quick run, for older Cargos
 
 
 @dataclass(frozen=True)
 class Crate:
     name: str
-    version: str      # with what stands behind the plus sign, often the version of the source
+    version: str      # with the part after the plus sign, often the version of the source
     folder: Path
 
     def describe(self) -> str:
@@ -37,7 +37,8 @@ _packages: dict[Path, list[dict]] = {}
 
 
 def locked_packages(run, manifest: Path) -> list[dict]:
-    """Fetched once in a process; a failure is met again by the next peer that needs a crate."""
+    """Fetches once in a process. A failure is reported again to the next peer that needs a
+    crate."""
     if manifest not in _packages:
         run(["cargo", "fetch", "--quiet", "--locked", "--manifest-path", manifest])
         metadata = run(["cargo", "metadata", "--format-version", "1", "--locked", "--offline",

@@ -1,10 +1,10 @@
 # hardened_malloc, from the C source inside the crate hardened-malloc-sys, in its two variants.
 #
-# Owns: the flags of hardened_malloc's own Makefile with its defaults, CONFIG_NATIVE among them, so
-# that the library fits the machine it is built on only. The settings of a variant are read from
-# the crate's configuration files. The crate's own util.c, a hook for Rust, is not used.
-# The source is C23, in which alignas, bool and static_assert are keywords; compilers that do not
-# have them yet get the same names from the headers below.
+# Owns: the flags of hardened_malloc's own Makefile with its defaults. CONFIG_NATIVE is among them,
+# so the library fits only the machine of the build. The crate's configuration files have the
+# settings of a variant. The crate's own util.c, a hook for Rust, is not used.
+# The source is C23, where alignas, bool and static_assert are keywords. For older compilers the
+# headers below define the same names.
 #
 # SPDX-License-Identifier: MIT
 
@@ -36,7 +36,7 @@ def build_variant(build: Build, variant: str, peer: str) -> dict:
     chosen = settings(crate.folder / f"config-{variant}.conf")
     flags = [*FLAGS, *chosen, f"-I{source}", f"-I{source / 'include'}",
              f"-I{source / 'third_party'}"]
-    # One compiler for both languages, so that link-time optimisation sees them alike.
+    # One compiler for both languages, so that link-time optimisation covers both.
     objects = build.compile(build.cc, [*flags, *C_LANGUAGE], [source / file for file in C_FILES])
     objects += build.compile(build.cc, [*flags, *CXX_LANGUAGE], [source / "new.cc"])
     library = build.work / library_table.of_peer(peer).file

@@ -1,8 +1,8 @@
 # jemalloc, from the C source inside the crate tikv-jemalloc-sys.
 #
-# Owns: how jemalloc's configure script is run. Its defaults are kept, as they are what its authors
-# release: statistics on, profiling off, optimisation chosen by the script. Not kept is the crate's
-# own way, which gives the functions a prefix. The distribution's jemalloc is in debian.py.
+# Owns: the call of jemalloc's configure script. The defaults of the authors are kept: statistics
+# on, profiling off, optimisation chosen by the script. The crate's own build is not used: it gives
+# the functions a prefix. debian.py has the distribution's jemalloc.
 #
 # SPDX-License-Identifier: MIT
 
@@ -17,7 +17,7 @@ OPTIONS = ["--enable-doc=no", "--enable-static=no"]
 
 
 def flags_chosen(makefile: str) -> list[str]:
-    """What the configure script decided on, without warnings."""
+    """The choices of the configure script, without warnings."""
     found = re.search(r"^CONFIGURE_CFLAGS\s*:?=\s*(.*)$", makefile, re.MULTILINE)
     words = found.group(1).split() if found else []
     return [word for word in words if not word.startswith("-W")]
@@ -25,7 +25,7 @@ def flags_chosen(makefile: str) -> list[str]:
 
 def build(build: Build) -> dict:
     crate = crates.find(build, "tikv-jemalloc-sys")
-    release = crate.version.partition("+")[2]  # as 5.3.1-0-g<commit>, what configure asks git for
+    release = crate.version.partition("+")[2]  # as configure asks git for: 5.3.1-0-g<commit>
     folder = build.work / "jemalloc"
     shutil.copytree(crate.folder / "jemalloc", folder)
     shutil.copy(crate.folder / "configure/configure", folder / "configure")

@@ -1,6 +1,6 @@
 # The table of known allocators, tools/allocators.csv, as the benchmarks read it.
 #
-# Owns: the form of the table. `talus compare` has a header that CMake makes from the same file.
+# Owns: the format of the table. CMake makes a header for `talus compare` from the same file.
 # Invariant: each peer has one row. It must not know how a peer is built or measured.
 #
 # SPDX-License-Identifier: MIT

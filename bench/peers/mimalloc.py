@@ -1,8 +1,8 @@
 # mimalloc 2 and 3, both from the C source inside the crate libmimalloc-sys.
 #
-# Owns: the flags that mimalloc's CMakeLists.txt gives its shared library in a release build on
-# Linux (MI_OVERRIDE on, MI_OPT_ARCH off, both its defaults); they are the same in both versions.
-# The whole library is one translation unit, src/static.c, and built by one command.
+# Owns: the flags of mimalloc's CMakeLists.txt for the shared library in a release build on Linux
+# (MI_OVERRIDE on, MI_OPT_ARCH off, both its defaults). They are the same in both versions. The
+# whole library is one translation unit, src/static.c, and one command builds it.
 #
 # SPDX-License-Identifier: MIT
 
@@ -22,7 +22,8 @@ LIBRARIES = ["-lpthread", "-lrt"]
 
 
 def find_source(crate: Path, major: str) -> tuple[Path, str]:
-    """The folder of the mimalloc source with this major version, and its full version."""
+    """The folder of the mimalloc source with this major version, and its full version. Raises
+    PeerMissing if the crate has none."""
     for header in sorted(crate.glob("c_src/**/include/mimalloc.h")):
         match = re.search(r"#define\s+MI_MALLOC_VERSION\s+(\d+)", header.read_text())
         folder = header.parent.parent

@@ -1,7 +1,7 @@
 # Proof that a peer's library replaces the allocator of a process.
 #
-# Owns: which names a peer must define, and the run of probe.c under its preload. A library that
-# builds but leaves malloc to glibc would be measured as glibc; here it is refused before.
+# Owns: the names that a peer must define, and the run of probe.c under its preload. A library that
+# leaves malloc to glibc would be measured as glibc, so it is refused here.
 # It must not know how a peer was made.
 #
 # SPDX-License-Identifier: MIT
@@ -14,7 +14,7 @@ from building import Build, PeerMissing
 
 SOURCE = Path(__file__).resolve().parent / "probe.c"
 NEEDED = ("malloc", "free", "calloc", "realloc", "posix_memalign")
-# A missing one is served by the C or C++ library through the needed names.
+# The C or C++ library implements a missing one with the needed names.
 WELCOME = ("aligned_alloc", "memalign", "malloc_usable_size", "_Znwm", "_ZdlPv",
            "_ZnwmSt11align_val_t")
 
@@ -24,13 +24,13 @@ class Probe:
         self.build = build
 
     def defined(self, library: str) -> list[str]:
-        """Those of the names that the library exports."""
+        """The names of both lists that the library exports."""
         table = self.build.run(["nm", "-D", "--defined-only", library])
         exported = set(re.findall(r"^\S+ [TWiV] ([^@\s]+)", table, re.MULTILINE))
         return [name for name in (*NEEDED, *WELCOME) if name in exported]
 
     def check(self, entry: dict) -> list[str]:
-        """The names the peer defines; PeerMissing if it does not serve a process."""
+        """The names that the peer defines. Raises PeerMissing if it does not serve a process."""
         library = entry["path"]
         defined = self.defined(library)
         absent = [name for name in NEEDED if name not in defined]

@@ -1,8 +1,8 @@
 # rpmalloc, from the C source inside the crate rpmalloc-sys.
 #
-# Owns: the flags of rpmalloc's own Ninja build for its preloadable library, rpmallocwrap, in the
-# release configuration with its default compiler, clang. Compiling and linking are two steps:
-# linking with -ffast-math would change the floating-point mode of every process.
+# Owns: the flags of rpmalloc's own Ninja build for its preloadable library, rpmallocwrap: the
+# release configuration with its default compiler, clang. Compiling and linking are two steps,
+# because linking with -ffast-math would change the floating-point mode of every process.
 #
 # SPDX-License-Identifier: MIT
 

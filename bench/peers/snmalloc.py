@@ -1,8 +1,8 @@
 # snmalloc, from the C++ source inside the crate snmalloc-sys.
 #
-# Owns: how snmalloc's own CMake project is asked for its preloadable library, snmallocshim. The
-# flags are the project's; they are read back from what CMake wrote down. clang++ is used because
-# its authors develop and measure with it.
+# Owns: the build of the preloadable library, snmallocshim, by snmalloc's own CMake project. The
+# flags are the project's, read from CMake's output. The compiler is clang++, as its authors develop
+# and measure with it.
 #
 # SPDX-License-Identifier: MIT
 
@@ -17,7 +17,7 @@ OPTIONS = ["-DCMAKE_BUILD_TYPE=Release", "-DSNMALLOC_BUILD_TESTING=OFF"]
 
 
 def flags_used(commands: str) -> list[str]:
-    """The flags with which the library's first file was compiled, without paths and warnings."""
+    """The flags of the library's first file, without paths and warnings. Raises PeerMissing."""
     for entry in json.loads(commands):
         if "snmallocshim.dir" in entry["command"]:
             words = shlex.split(entry["command"])

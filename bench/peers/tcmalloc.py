@@ -1,11 +1,12 @@
 # TCMalloc, from the C++ source inside the crate libtcmalloc-sys.
 #
-# Owns: what the official Bazel build does with `-c opt` and its default target, 8 KiB pages: the
-# flags, and the files. Which files there are is read from the crate's build script; its two
-# bridges to Rust are left out, tcmalloc.cc with the libc names is put in, and its patch, which
-# asks for huge pages, is not applied: this is the source as its authors publish it.
-# Per-CPU caches need the kernel's restartable sequences for themselves. glibc takes them first
-# unless a tunable tells it not to; TCMalloc's documents say to set it, so runs of this peer do.
+# Owns: the flags and the files of the official Bazel build with `-c opt` and its default target, 8
+# KiB pages. The crate's build script has the list of files. Its two bridges to Rust are left out,
+# and tcmalloc.cc with the libc names is added. Its patch, which requests huge pages, is not
+# applied: this is the source as its authors publish it.
+# Per-CPU caches need the kernel's restartable sequences for themselves. glibc registers them first
+# unless a tunable forbids it. TCMalloc's documents recommend this tunable, so runs of this peer set
+# it (tools/allocators.csv).
 #
 # SPDX-License-Identifier: MIT
 
@@ -38,7 +39,7 @@ def source_files(crate: Path) -> list[Path]:
 
 
 def release_day(crate: Path, version: str) -> str:
-    """TCMalloc has no versions; the crate's change log says when its copy was taken."""
+    """The date of the crate's copy, from its change log: TCMalloc has no versions."""
     found = re.search(rf"^## \[{re.escape(version)}\].* (\d{{4}}-\d\d-\d\d)$",
                       (crate / "CHANGELOG.md").read_text(), re.MULTILINE)
     return found.group(1) if found else "unknown"

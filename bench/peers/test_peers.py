@@ -1,6 +1,6 @@
-# Tests of the peers' machinery that need no network: what the probe refuses, how a library is put
-# in place, and that a missing peer stops nothing. The libraries tested are made here from a few
-# lines of C; no real allocator is built.
+# Tests of the peers' tools that need no network: refusals of the probe, installation of a library,
+# and that a missing peer stops nothing. The tests make their libraries from a few lines of C and
+# build no real allocator.
 # Run: python3 -B -m unittest discover -s bench/peers
 #
 # SPDX-License-Identifier: MIT
@@ -19,7 +19,7 @@ import library_table
 from building import Build, PeerMissing
 from probing import Probe
 
-# An allocator from one array: it never reuses memory, and each block knows its size.
+# An allocator in one array. It never reuses memory, and each block stores its size.
 BUMP = r"""
 #include <stddef.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 # python3 -m bench.report: writes the page and the charts of one result.
 #
-# Owns: the command line, and what is said when something is missing. Exit status: 0 all written,
-# 2 no readable result, a library is missing, or the folder cannot be written.
+# Owns: the command line and its messages. Exit status: 0 all written, 2 no readable result, a
+# missing library, or a folder that cannot be written.
 #
 # SPDX-License-Identifier: MIT
 

@@ -1,9 +1,9 @@
 # Memory overhead against operations per second, as micromalloc publishes its benchmarks.
 #
-# Owns: which rows belong to one chart, the points, and the drawing. Across is the peak of resident
-# memory over the peak of what the program had asked for; up are operations per second; a curve is
-# an allocator, a point a number of threads. Rows of a thread sweep are named "B1/500@4"; without
-# a sweep there is one point each and no curve. The place to be in is the upper left one.
+# Owns: the rows of each chart, the points, and the drawing. The horizontal axis is peak resident
+# memory over peak requested memory; the vertical axis is operations per second. A curve is an
+# allocator, a point a number of threads. Rows of a thread sweep are named "B1/500@4". Without a
+# sweep each allocator has one point and no curve. The best place is the upper left.
 #
 # SPDX-License-Identifier: MIT
 
@@ -46,7 +46,7 @@ def point(figures: Figures, workload: str, allocator: str) -> tuple | None:
 
 
 def curves(figures: Figures) -> dict[str, dict[str, list[tuple]]]:
-    """By chart and allocator the points, fewest threads first."""
+    """By chart and allocator, the points with the fewest threads first."""
     charts: dict[str, dict[str, list[tuple]]] = {}
     for workload in figures.record.workloads:
         base = base_name(workload)

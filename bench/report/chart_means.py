@@ -1,8 +1,8 @@
-# Typical ratios as dots with their intervals, one row an allocator.
+# Typical ratios as dots with their intervals, one row for each allocator.
 #
 # Owns: the two kinds of panel: each allocator beside its best rival at each workload, and the
 # subject beside each other allocator. Left of the line at 1 is good in both.
-# A row that misses workloads says on how many it rests.
+# A row without all workloads states the number of its workloads.
 #
 # SPDX-License-Identifier: MIT
 

@@ -1,7 +1,7 @@
 # The one picture of README: time and peak memory of a few allocators as bars.
 #
-# Owns: this drawing. It is read at half a phone's width and by people who know none of the
-# workloads, so it has bars from zero, the figures at their ends, and nothing else.
+# Owns: this drawing. Readers see it at half a phone's width and know none of the workloads. So it
+# has bars from zero, the figures at their ends, and nothing else.
 #
 # SPDX-License-Identifier: MIT
 
@@ -12,8 +12,8 @@ WIDTH, ROW, BAR, LEFT, RIGHT, TOP, BOTTOM = 340, 26, 16, 92, 44, 30, 10
 
 
 def panel(heading: str, rows: list[tuple[str, str, float]], own: str) -> svg.Drawing:
-    """Rows as (label, colour, figure), drawn in the order given; `own` is the label that stands
-    out. The line at 1 is the best rival."""
+    """Rows as (label, colour, figure), drawn in the order given. `own` is the highlighted label.
+    The line at 1 is the best rival."""
     height = TOP + ROW * len(rows) + BOTTOM
     drawing = svg.Drawing(WIDTH, height, f"{heading}: " + ", ".join(
         f"{label} {times(value)}" for label, _, value in rows))

@@ -1,7 +1,8 @@
-# Time against memory: each allocator one point, typical ratios to its best rival at each workload.
+# Time against memory: one point for each allocator, typical ratios to its best rival at each
+# workload.
 #
-# Owns: this drawing in any size (the page has one for wide and one for narrow screens). The
-# corner to be in is the lower left one. The stairs join those that none beats in both at once.
+# Owns: this drawing in any size (the page has one for wide and one for narrow screens). The best
+# corner is the lower left. The stairs join the allocators that no other beats in both.
 #
 # SPDX-License-Identifier: MIT
 
@@ -13,7 +14,7 @@ LEFT, RIGHT, TOP, BOTTOM = 52, 18, 34, 46
 
 
 def unbeaten(points: dict[str, tuple[float, float]]) -> list[str]:
-    """Names that no other one beats in both, from the fastest on."""
+    """Names that no other allocator beats in both, the fastest first."""
     return sorted((name for name, (x, y) in points.items()
                    if not any(a <= x and b <= y and (a, b) != (x, y)
                               for a, b in points.values())),

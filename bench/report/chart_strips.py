@@ -1,8 +1,9 @@
-# Every sample of one workload, one row an allocator.
+# Every sample of one workload, one row for each allocator.
 #
-# Owns: the strip plot: a dot a run (hollow: noisy), a bar from end to end of the interval, a stroke
-# for the median; a kept run has no dots. Rows are in the order of the medians, so that the top is
-# the best. Runs that failed have no dot; their rows say so.
+# Owns: the strip plot: a dot for each run (hollow: noisy), a bar for the interval, a stroke for the
+# median. A kept run has no dots. Rows are in the order of the medians, the best at the top. Failed
+# runs have no dot; their rows say so. `talus compare` has simpler plots of its own
+# (tools/talus/compare/strip_plot.hpp).
 #
 # SPDX-License-Identifier: MIT
 
@@ -14,7 +15,7 @@ from .wording import figure as shown
 from .wording import tick
 
 WIDTH, ROW, LEFT, RIGHT, TOP, BOTTOM = 440, 20, 112, 76, 26, 22
-LOG_FROM = 5.0     # from this ratio of largest to smallest on, the axis is logarithmic
+LOG_FROM = 5.0     # from this ratio of largest to smallest value, the axis is logarithmic
 
 
 def draw(figures: Figures, workload: str, figure: str, marks: dict) -> svg.Drawing:
@@ -51,7 +52,8 @@ def draw(figures: Figures, workload: str, figure: str, marks: dict) -> svg.Drawi
 
 
 def ends_of(cells: list, figure: str) -> list[float]:
-    """What the axis of a kept run shows: of an interval that two runs far apart gave, a part."""
+    """The ends of a kept run's axis. Of a very wide interval, as two distant runs give, only a
+    part."""
     found = []
     for cell in cells:
         median = cell.median[figure]
@@ -61,7 +63,7 @@ def ends_of(cells: list, figure: str) -> list[float]:
 
 
 def unit_of(figure: str, values: list[float]) -> tuple[float, str]:
-    """What the axis counts in, so that its ticks are round numbers of it."""
+    """The unit of the axis and its name, so that the ticks are round numbers."""
     if figure == TIME or not values:
         return 1.0, ""
     middle = sorted(values)[len(values) // 2]
@@ -81,7 +83,7 @@ def draw_row(drawing: svg.Drawing, scale: svg.Scale, y: float, figures: Figures,
                     class_=f"interval fill-{colour}")
     middle = scale(cell.median[figure])
     drawing.line(middle, y - 7, middle, y + 7, f"median edge-{colour}")
-    drawing.open(f"runs edge-{colour} fill-{colour}")  # short dots: there are thousands in a page
+    drawing.open(f"runs edge-{colour} fill-{colour}")  # short markup: a page has thousands of dots
     for number, sample in enumerate(cell.measured):
         noisy = sample["is_noisy"]
         where = f"round {sample['round']}" if sample["round"] is not None else "a run"

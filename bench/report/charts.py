@@ -1,7 +1,7 @@
 # The report's charts, for the page and as files.
 #
-# Owns: which charts there are, what goes into them and their file names. The files bring their
-# rules and colours along, so that a README can show them in light and dark.
+# Owns: the list of charts, their content and their file names. The files contain their rules and
+# colours, so that a README can show them in light and dark.
 #
 # SPDX-License-Identifier: MIT
 

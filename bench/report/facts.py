@@ -1,7 +1,7 @@
-# What the page says about the run itself: the machine, the versions, the failures.
+# The page's facts on the run itself: the machine, the versions, the failures.
 #
-# Owns: the reading of those fields of the JSON that are shown as they are, and what is said where
-# an older result lacks one. Folders of the measuring machine are left out: only names of files.
+# Owns: the reading of JSON fields that are shown unchanged, and the text for older results that
+# lack one. Folders of the measuring machine are left out: only file names are shown.
 #
 # SPDX-License-Identifier: MIT
 
@@ -93,7 +93,7 @@ def allocators(record: Record) -> list[dict]:
 
 
 def tiles(charts: Charts) -> list[dict]:
-    """The few figures that stand first."""
+    """The few figures at the top."""
     figures, subject, found = charts.figures, charts.record.subject, []
     if len(charts.record.allocators) < 2:
         return []
@@ -119,7 +119,7 @@ def tiles(charts: Charts) -> list[dict]:
 
 
 def run_figures(cell: Cell) -> dict:
-    """Of the counted runs: what the kernel measured, and how far the times lie apart."""
+    """The kernel's figures of the counted runs, and the spread of their times."""
     spread = None
     if len(cell.counted) > 1 and cell.median[TIME] > 0:
         values = [sample[TIME] for sample in cell.counted]
@@ -131,14 +131,14 @@ def run_figures(cell: Cell) -> dict:
 
 
 def is_in_seconds(record: Record, workload: str) -> bool:
-    """False where the time is a figure made of a throughput or a latency."""
+    """False if the time is derived from a throughput or a latency."""
     return (workload not in record.data.get("relative", [])
             and not any("relative_time" in sample["result"] for sample in record.samples
                         if sample["workload"] == workload))
 
 
 def failures(figures: Figures, workload: str) -> list[dict]:
-    """Failed runs, those with one reason together."""
+    """Failed runs, grouped by reason."""
     found: dict[tuple, dict] = {}
     for name in figures.record.allocators:
         for sample in figures.failed.get((workload, name), []):
@@ -158,7 +158,7 @@ def skipped(record: Record) -> list[dict]:
 
 
 def after_free(record: Record, workload: str) -> list[dict]:
-    """What stayed resident after the last free, where the run was asked to tell."""
+    """The resident memory after the last free, if the run measured it."""
     names = ("rss_kib", "rss_end_kib", "rss_after_1s_kib", "rss_after_10s_kib")
     return [{"name": str(one.get("allocator")),
              "values": [memory(one[name]) if is_number(one.get(name)) else "–" for name in names]}

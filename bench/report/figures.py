@@ -1,15 +1,15 @@
 # From samples to the figures that the report shows.
 #
-# Owns: ratios to the best, ranks, typical ratios (geometric means) and their intervals. Which
-# samples count and how a median is made is bench.summary's, how far it can be trusted
-# bench.intervals'; a run that failed is in no figure.
-# "The best" that an allocator stands beside is the lowest median of its rivals
-# (allocators.rivals_of; docs/benchmarks/README.md states it for readers) that failed no run of the
-# workload (what a crash leaves are lucky runs); in time of those that did all the work: where
-# giving memory back is in what is timed, one that cannot do it is no best, has a mark, and that
-# workload is not in its typical ratio.
-# Rows of a thread sweep ("B1/500@4") count in the means only where their base row ("B1/500") was
-# not run, so that a sweep does not weigh more than any other workload.
+# Owns: ratios to the best, ranks, typical ratios (geometric means) and their intervals.
+# bench.summary chooses the samples and makes the medians, bench.intervals the intervals. A failed
+# run is in no figure.
+# "The best" of an allocator's rivals (allocators.rivals_of; docs/benchmarks/README.md defines it
+# for readers) has the lowest median of those without a failed run. The other runs of a crashing
+# allocator are the lucky ones. For time it must also have done all the work. If the time contains a
+# trim, an allocator without one is not the best. It has a mark, and its typical ratio leaves that
+# workload out.
+# Rows of a thread sweep ("B1/500@4") count in the means only if their base row ("B1/500") was not
+# run. A sweep then has no more weight than another workload.
 #
 # SPDX-License-Identifier: MIT
 
@@ -29,8 +29,8 @@ FIGURES = (TIME, RSS)
 class Cell:
     """One allocator on one workload."""
     summed: summary.Cell
-    counted: list[dict]              # the samples behind the medians; none of a kept run
-    measured: list[dict]             # and all that were measured
+    counted: list[dict]              # the samples behind the medians; a kept run has none
+    measured: list[dict]             # all measured samples
 
     @property
     def median(self) -> dict[str, float]:
@@ -50,7 +50,7 @@ class Cell:
 
     @property
     def noisy(self) -> int:
-        """How many of the measured runs are noisy."""
+        """The number of noisy runs among the measured ones."""
         return self.summed.samples if self.is_noisy else self.summed.tries - self.summed.samples
 
     def mark(self, figure: str) -> str:
@@ -85,12 +85,12 @@ class Figures:
         return rivals_of(allocator, self.record.allocators)
 
     def ranked(self, workload: str, figure: str) -> list[str]:
-        """Allocators that were measured, best first."""
+        """Measured allocators, the best first."""
         present = [name for name in self.record.allocators if (workload, name) in self.cells]
         return sorted(present, key=lambda name: self.cells[workload, name].median[figure])
 
     def rank(self, workload: str, allocator: str, figure: str) -> int | None:
-        """Among its rivals; 1 is best, and equal figures share the better rank."""
+        """The rank among its rivals. 1 is best, and equal figures share the better rank."""
         own = self.median(workload, allocator, figure)
         if own is None:
             return None
@@ -99,7 +99,7 @@ class Figures:
                        if self.may_be_best(workload, name, figure))
 
     def places(self, workload: str, allocator: str) -> int:
-        """Of how many it could be the last."""
+        """The number of ranks."""
         return 1 + sum((workload, name) in self.cells for name in self.rivals(allocator))
 
     def may_be_best(self, workload: str, allocator: str, figure: str) -> bool:
@@ -108,8 +108,8 @@ class Figures:
                 and (workload, allocator) not in self.failed)
 
     def best(self, workload: str, allocator: str, figure: str) -> str | None:
-        """Its best rival; None also where that one has zero, which nothing can be divided by, and
-        where all failed."""
+        """Its best rival. None if that rival's figure is zero, which cannot be a divisor, or if all
+        failed."""
         rivals = [name for name in self.rivals(allocator)
                   if self.may_be_best(workload, name, figure)]
         best = min(rivals, default=None,
@@ -128,7 +128,7 @@ class Figures:
         return None if best is None else self.ratio(workload, allocator, best, figure)
 
     def wins(self, workloads: list[str], allocator: str, figure: str) -> int:
-        """On how many it is the best, or equal to it."""
+        """The number of workloads on which it is the best or equal to the best."""
         return sum(self.may_be_best(workload, allocator, figure)
                    and (self.ratio_to_best(workload, allocator, figure) or 2) <= 1
                    for workload in workloads)
@@ -144,7 +144,7 @@ class Figures:
 
     def ratio_estimate(self, workload: str, first: str, second: str,
                        figure: str) -> Estimate | None:
-        if first == second:  # 1 beyond all doubt
+        if first == second:  # exactly 1
             return Estimate(0.0, 0.0, FREEDOM_MAX, 0.0)
         return intervals.ratio(self.cells[workload, first].estimate[figure],
                                self.cells[workload, second].estimate[figure])
@@ -160,7 +160,7 @@ class Figures:
             [(workload, self.record.subject, other) for workload in workloads], figure)
 
     def runs(self, workload: str | None = None) -> int:
-        """All that were started."""
+        """The number of started runs."""
         return (sum(cell.summed.tries for key, cell in self.cells.items()
                     if workload in (None, key[0]))
                 + sum(len(failed) for key, failed in self.failed.items()
@@ -170,7 +170,7 @@ class Figures:
         return sum(cell.noisy for key, cell in self.cells.items() if key[0] == workload)
 
     def heap_bound(self) -> list[str]:
-        """Workloads that ask for enough memory that the heap, not the program, fills it."""
+        """Workloads that request enough memory for the heap to be most of the process."""
         return [workload for workload in counted_workloads(self.record.workloads)
                 if any(cell.summed.peak_requested_bytes >= summary.HEAP_BOUND_BYTES
                        for name in self.record.allocators if (cell := self.cell(workload, name)))]
@@ -182,8 +182,10 @@ def interval_of(estimate: Estimate | None) -> tuple[float, float] | None:
 
 
 def mean_estimate(parts: list[Estimate | None]) -> Estimate | None:
-    """The mean's estimate. Where one clean run is all there is, its spread is taken to be that of
-    the other workloads; where that holds for more than half of them, nothing can be said.
+    """The mean's estimate.
+
+    A single clean run gets the spread of the other workloads. If more than half of the workloads
+    have only one, there is no interval.
     """
     known = [part for part in parts if part is not None and part.variance is not None]
     if any(part is None for part in parts) or 2 * len(known) < len(parts):

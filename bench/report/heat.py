@@ -1,8 +1,8 @@
-# The heat map: every workload, every allocator, how far behind its best rival.
+# The heat map: for every workload and allocator, the ratio to its best rival.
 #
-# Owns: the bands of the colours, what a cell says, and the map as an SVG for other pages. In the
-# report itself it is a table (template/heat.html.j2), which can be sorted, searched and read aloud.
-# A cell has its number, so that colour is never the only way to tell.
+# Owns: the bands of the colours, the text of a cell, and the map as an SVG for other pages. In the
+# report it is a table (template/heat.html.j2), which can be sorted, searched and read aloud. Each
+# cell has its number, so that colour is never the only information.
 #
 # SPDX-License-Identifier: MIT
 
@@ -12,7 +12,7 @@ from . import svg
 from .figures import Figures
 from .wording import times
 
-# Up to the bound a cell has the colour of its place; what is above all has the last one.
+# The colour of a cell is the first bound at or above its ratio. Larger ratios have the last colour.
 BOUNDS = (1.0, 1.05, 1.15, 1.35, 1.75, 2.5, 5.0)
 WORDS = ("best", *(f"≤{bound:g}" for bound in BOUNDS[1:]), "more")
 CELL_WIDTH, CELL_HEIGHT, LEFT, HEAD = 46, 20, 118, 104
@@ -57,7 +57,7 @@ def cell(figures: Figures, workload: str, allocator: str, figure: str) -> HeatCe
 
 
 def columns(figures: Figures) -> list[str]:
-    """The subject first, so that it is in sight on a narrow screen too."""
+    """The subject first, so that a narrow screen shows it too."""
     subject = figures.record.subject
     return [subject, *(name for name in figures.record.allocators if name != subject)]
 

@@ -1,8 +1,8 @@
-# Labels that do not lie on each other.
+# Labels that do not overlap.
 #
-# Owns: spreading labels along one line (beside the ends of curves) and finding free places around
-# points (in a scatter). Plain geometry with guessed widths of letters: a browser's fonts are not
-# known here, so there is some air in all of them.
+# Owns: the placing of labels along one line (beside the ends of curves) and around points (in a
+# scatter). It is plain geometry with guessed letter widths. A browser's fonts are not known here,
+# so all widths have a margin.
 #
 # SPDX-License-Identifier: MIT
 
@@ -11,14 +11,14 @@ HEIGHT = 14.0
 
 
 def spread(wanted: list[float], distance: float, low: float, high: float) -> list[float]:
-    """Places in the order that is wanted, so far apart, inside the bounds if they all fit."""
+    """Places in the wanted order and distance, inside the bounds if they all fit."""
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     places = [0.0] * len(wanted)
     last = low - distance
     for index in order:
         last = places[index] = max(wanted[index], last + distance)
     over = last - high
-    if order and over > 0:  # push back up from the end
+    if order and over > 0:  # shift back from the end
         bound = high
         for index in reversed(order):
             places[index] = min(places[index], bound)
@@ -27,14 +27,14 @@ def spread(wanted: list[float], distance: float, low: float, high: float) -> lis
 
 
 def overlap(one: tuple, other: tuple) -> float:
-    """Area that two boxes (left, top, right, bottom) share."""
+    """The common area of two boxes (left, top, right, bottom)."""
     wide = min(one[2], other[2]) - max(one[0], other[0])
     high = min(one[3], other[3]) - max(one[1], other[1])
     return wide * high if wide > 0 and high > 0 else 0.0
 
 
 def places_around(x: float, y: float, text: str, reach: float) -> list[tuple]:
-    """(anchor, x, y, box) of the places where a label may stand, the nicest first."""
+    """(anchor, x, y, box) of the possible places of a label, the best first."""
     width, found = len(text) * LETTER + 2, []
     for step in (reach, reach + 12, reach + 26):
         for right, up in ((1, 0), (-1, 0), (0, -1), (0, 1), (1, -1), (1, 1), (-1, -1), (-1, 1)):

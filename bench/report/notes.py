@@ -1,8 +1,8 @@
-# What each workload does, for readers who do not know the names.
+# The work of each workload, for readers who do not know the names.
 #
 # Owns: one title and one sentence for each benchmark number of workloads.py; the heads of the
-# programs' sources say it in full. A workload without a note shows the name that its program
-# reports, so that a new one needs no change here to be readable.
+# programs have the full text. A workload without a note shows the name that its program reports, so
+# a new one needs no change here.
 #
 # SPDX-License-Identifier: MIT
 

@@ -1,8 +1,8 @@
-# The page: what the templates are given, and the templates filled.
+# The page: the templates' data, and the templates with this data.
 #
-# Owns: the choice of facts and their order; the templates own words around them and layout.
-# Jinja2 escapes all text; only drawings (which escape for themselves), styles and the script are
-# put in as they are. The page loads nothing: its own policy forbids it.
+# Owns: the choice of facts and their order; the templates own the words around them and the layout.
+# Jinja2 escapes all text. Only drawings (which escape their own text), styles and the script are
+# inserted unchanged. The page loads nothing: its own policy forbids it.
 #
 # SPDX-License-Identifier: MIT
 
@@ -19,7 +19,8 @@ from .figures import FIGURES, RSS, TIME, Figures, counted_workloads
 
 
 def anchor(workload: str, taken: dict[str, str]) -> str:
-    """An id for a workload: readable, and unique even where names differ in odd letters only."""
+    """An id for a workload: readable, and unique even if names differ only in special
+    characters."""
     if workload not in taken:
         plain = "w-" + (re.sub(r"[^a-z0-9]+", "-", workload.lower()).strip("-") or "row")
         number, name = 2, plain
@@ -60,7 +61,7 @@ def mean_rows(charts: Charts) -> list[dict]:
 
 
 def strip_rows(figures: Figures, workload: str) -> list[dict]:
-    """The table below the strips: one row an allocator, best time first."""
+    """The table below the strips: one row for each allocator, the best time first."""
     record, rows = figures.record, []
     ranked = figures.ranked(workload, TIME)
     for name in ranked + [name for name in record.allocators if name not in ranked]:

@@ -1,10 +1,10 @@
 # The colours, for light and dark, and the mark of each allocator.
 #
-# Owns: every colour of the report, once; page.css and chart.css use the names. The page switches
-# by itself or by its button; a chart in a file of its own follows the reader's system, with the
-# colours written out, because not every viewer of SVG knows variables.
-# Allocators of one family share a colour and differ by shape, so that no eye needs to tell more
-# than ten colours apart; blue against orange stays apart for colour-blind eyes too.
+# Owns: every colour of the report, once; page.css and chart.css use the names. The page switches by
+# the system's setting or by its button. A chart in a file of its own follows the reader's system.
+# Its colours are written out, because not every viewer of SVG supports variables.
+# Allocators of one family share a colour and differ by shape, so that readers need to distinguish
+# at most ten colours. Blue and orange differ for colour-blind readers too.
 #
 # SPDX-License-Identifier: MIT
 
@@ -23,7 +23,7 @@ COLOURS = {  # name: (light, dark)
     "subject-soft": ("#fde8f0", "#3a1f2c"),
     "good": ("#0a5ea8", "#74b6f5"),
     "bad": ("#b34700", "#ffa35c"),
-    # heat: best, then ever further behind it; the paper is in the middle
+    # heat: the best first, then larger ratios; the paper's colour is in the middle
     "heat-0": ("#2472b0", "#3b8fd6"),
     "heat-1": ("#8dbce0", "#2a628f"),
     "heat-2": ("#cfe2f0", "#23415a"),
@@ -62,7 +62,7 @@ KNOWN = {
 
 
 def marks(allocators: list[str], subject: str) -> dict[str, tuple[str, str]]:
-    """(colour, shape) of each allocator; the known ones look alike in every report."""
+    """(colour, shape) of each allocator. Known allocators look alike in every report."""
     free = [(colour, shape) for shape in SHAPES
             for colour in (f"series-{number}" for number in (9, 3, 5, 6, 7, 1, 2, 4, 8, 0))
             if (colour, shape) not in KNOWN.values()]
@@ -82,7 +82,7 @@ def variables(theme: int) -> str:
 
 
 def page_rules() -> str:
-    """Dark by the reader's system, unless the page's own switch says otherwise."""
+    """Dark by the reader's system, unless the page's own switch is set."""
     light, dark = variables(0), variables(1)
     return (f":root {{ color-scheme: light; {light} }}\n"
             "@media screen and (prefers-color-scheme: dark) {\n"
@@ -97,7 +97,7 @@ def series_rules() -> str:
 
 
 def written_out(rules: str) -> str:
-    """Rules for a chart that stands alone: each variable replaced, once for each theme."""
+    """Rules for a chart in a file of its own: each variable replaced, once for each theme."""
     light, dark = (re.sub(r"var\(--([\w-]+)\)", lambda found: COLOURS[found[1]][theme], rules)
                    for theme in (0, 1))
     return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n"

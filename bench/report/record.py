@@ -1,9 +1,10 @@
-# Reads the JSON that the runner wrote, or a kept run, which has cells and no samples.
+# Reads the JSON of the runner, or a kept run, which has cells and no samples.
 #
-# Owns: what a result must hold to be shown, and the defaults for all it may lack: results are
-# kept for years, and the runner adds fields. Invariant: after read() each sample has a workload,
-# an allocator and an outcome, an ok one has numbers for time and memory, and the names of both
-# kinds are complete and in the order of the run.
+# Owns: the fields that a result must have, and the defaults of all others: results are kept for
+# years, and the runner adds fields.
+# Invariant: after read() each sample has a workload, an allocator and an outcome. A sample with
+# outcome ok has numbers for time and memory. The names of both kinds are complete and in the order
+# of the run.
 # It computes nothing.
 #
 # SPDX-License-Identifier: MIT
@@ -17,16 +18,16 @@ from .. import kept
 
 
 class NoResult(ValueError):
-    """The file is not a result of the runner; the text says what is wrong with it."""
+    """The file is not a result of the runner. The text has the reason."""
 
 
 @dataclass(frozen=True)
 class Record:
-    data: dict               # the whole file, for facts that are shown as they are
+    data: dict               # the whole file, for facts that are shown unchanged
     subject: str
     allocators: list[str]    # in the order of the run, as all lists here
     workloads: list[str]
-    samples: list[dict]      # none of a kept run
+    samples: list[dict]      # a kept run has none
     kept_run: kept.Result | None = None
 
     def allocator_facts(self, name: str) -> dict:
@@ -45,7 +46,7 @@ def is_number(value) -> bool:
 
 
 def sound_sample(sample: dict) -> dict:
-    """A copy with all that drawing relies on; a run without its numbers counts as failed."""
+    """A copy with all fields that drawings need. A run without its numbers counts as failed."""
     sample = {"outcome": "unknown", "is_noisy": False, "command": [], "round": None, **sample}
     sample["workload"], sample["allocator"] = str(sample["workload"]), str(sample["allocator"])
     for part in ("measured", "result"):

@@ -1,8 +1,8 @@
 # A small writer of SVG.
 #
-# Owns: elements, escaping, the shapes of marks, axes and their ticks, and how drawings are put
-# side by side into a file of their own. It knows nothing of allocators.
-# All looks come from classes (template/chart.css), so that one drawing serves light and dark.
+# Owns: elements, escaping, the shapes of marks, axes and their ticks, and files with several
+# drawings side by side. It knows nothing of allocators.
+# All styles come from classes (template/chart.css), so that one drawing serves light and dark.
 #
 # SPDX-License-Identifier: MIT
 
@@ -31,7 +31,7 @@ def short(value: float) -> str:
 class Drawing:
     width: float
     height: float
-    title: str                     # what a screen reader says instead of the picture
+    title: str                     # the text of a screen reader in place of the picture
     parts: list[str] = field(default_factory=list)
 
     def add(self, tag: str, text: str | None = None, hint: str | None = None, **given) -> None:
@@ -72,7 +72,7 @@ class Drawing:
         self.add("path", hint=hint, d=shape_path(shape, x, y, size), class_=class_)
 
     def inline(self) -> str:
-        """For a page that brings the rules."""
+        """For a page that contains the rules."""
         return (f'<svg viewBox="0 0 {short(self.width)} {short(self.height)}" role="img" '
                 f'aria-label={quoteattr(clean(self.title))}>{"".join(self.parts)}</svg>')
 
@@ -91,7 +91,7 @@ def shape_path(shape: str, x: float, y: float, size: float) -> str:
 
 
 def in_a_file(drawings: list[Drawing], columns: int, rules: str, heading: str = "") -> str:
-    """One SVG file of its own, the drawings in rows of so many columns."""
+    """One SVG file of its own, with the drawings in rows of this many columns."""
     rows = [drawings[start:start + columns] for start in range(0, len(drawings), columns)]
     width = max(sum(one.width for one in row) + GAP * (len(row) + 1) for row in rows)
     top = GAP + (28 if heading else 0)
@@ -116,7 +116,7 @@ def in_a_file(drawings: list[Drawing], columns: int, rules: str, heading: str = 
 
 @dataclass(frozen=True)
 class Scale:
-    """Values onto a stretch of the drawing, in logarithms or not."""
+    """Maps values to a range of the drawing, logarithmic or linear."""
     low: float
     high: float
     start: float
@@ -140,7 +140,7 @@ class Scale:
 
 def scale(values: list[float], start: float, end: float, *, is_log: bool = True,
           margin: float = 0.06, must_show: tuple = ()) -> Scale:
-    """A scale that shows all values with some air; logarithms need values above zero."""
+    """A scale that shows all values with a margin. Logarithms need values above zero."""
     shown = [value for value in (*values, *must_show) if value > 0 or not is_log] or [1.0]
     low, high = min(shown), max(shown)
     if is_log:

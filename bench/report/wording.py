@@ -1,18 +1,18 @@
 # Numbers and findings in words.
 #
-# Owns: how figures are rounded and named everywhere, and the sentences at the head of the page.
-# All sentences are made of what was measured: none is there when its figure is not.
+# Owns: the rounding and naming of figures, and the sentences at the head of the page. A sentence
+# exists only if its figures were measured.
 #
 # SPDX-License-Identifier: MIT
 
 from .figures import RSS, TIME, Figures, counted_workloads
 
-NEAR = 1.05        # up to here a ratio is called level
-LOSS = 1.10        # from here on a workload is named as lost
+NEAR = 1.05        # up to this ratio two figures are called level
+LOSS = 1.10        # from this ratio a workload is called lost
 
 
 def times(value: float | None) -> str:
-    """A ratio, as precise as it is worth."""
+    """A ratio with the digits that its size justifies."""
     if value is None:
         return "–"
     if value < 0.995:
@@ -52,7 +52,8 @@ def ordinal(number: int) -> str:
 
 
 def plain_time(value: float) -> str:
-    """Seconds for most; the programs that run for a fixed time give a figure without a unit."""
+    """Seconds for most workloads. The programs with a fixed duration give a figure without a
+    unit."""
     if value >= 99.95 or value == 0:
         return f"{value:.0f}"
     return f"{value:#.3g}" if value >= 1e-4 else f"{value:.1e}"
@@ -157,7 +158,7 @@ def begun(sentence: str) -> str:
 
 
 def findings(figures: Figures) -> list[str]:
-    """Two paragraphs: who leads, and what the subject loses."""
+    """Two paragraphs: the leaders, and the subject's losses."""
     workloads = counted_workloads(figures.record.workloads)
     paragraphs = [[leader_sentence(figures, TIME, workloads),
                    leader_sentence(figures, RSS, workloads),
@@ -169,7 +170,7 @@ def findings(figures: Figures) -> list[str]:
 
 
 def cautions(figures: Figures) -> list[str]:
-    """What keeps these figures from being quoted."""
+    """The reasons not to quote these figures."""
     record, found = figures.record, []
     rounds, scale = record.setting("repeat"), record.setting("scale")
     if isinstance(scale, (int, float)) and scale < 1:

@@ -1,15 +1,20 @@
 // An allocator that is broken on purpose, to prove that the benchmark set notices.
 //
-// Owns: the faults that test_programs.py provokes. Preloaded; the environment variable
-// BROKEN_MALLOC selects the fault: overlap (now and then a block of up to 6000 bytes is handed out
-// a second time), overlap_large (the same for larger ones), crash (the n-th call jumps into a
-// trap), hang (the n-th call never returns), null (the n-th call refuses), slow (every malloc
-// takes a microsecond longer), overlap_any (overlap for callers in libraries too). Without the
-// variable it passes all calls on, which shows that a good library of the same shape is accepted.
-// Only calls from the program's own code are touched by a fault, so that it hits the workload and
-// not the C library; but for overlap_any, because real programs allocate in their libraries.
-// Overlaps keep to one side of a size, because a workload's tables are of the other side: a table
-// with two owners would be a crash, which proves nothing about data checks.
+// Owns: the faults that test_programs.py provokes. It is preloaded, and the environment variable
+// BROKEN_MALLOC selects the fault:
+//   overlap        sometimes a block of up to 6000 bytes gets a second owner
+//   overlap_large  the same for larger blocks
+//   overlap_any    overlap for callers in libraries too
+//   crash          the n-th call jumps into a trap
+//   hang           the n-th call never returns
+//   null           the n-th call refuses
+//   slow           every malloc takes a microsecond longer
+// Without the variable it passes all calls on, which shows that the set accepts a good library of
+// the same form.
+// A fault affects only calls from the program's own code, so it hits the workload and not the C
+// library. The exception is overlap_any, because real programs allocate in their libraries.
+// Overlaps stay on one side of a size, because a workload's tables are on the other side. A table
+// with two owners would crash, which proves nothing about data checks.
 //
 // SPDX-License-Identifier: MIT
 
@@ -94,7 +99,7 @@ static int is_overlapping(void) {
   return fault == fault_overlap || fault == fault_overlap_large || fault == fault_overlap_any;
 }
 
-// True when this call is to be served by faulty_malloc.
+// True if faulty_malloc serves this call.
 static int is_faulty(const void* caller, size_t bytes) {
   if (fault == fault_unset) find_next();
   if (fault == fault_none) return 0;
@@ -146,7 +151,7 @@ void* malloc(size_t bytes) {
 void* calloc(size_t count, size_t bytes) {
   if (!is_faulty(__builtin_return_address(0), count * bytes)) return next_calloc(count, bytes);
   void* block = faulty_malloc(1, count * bytes);
-  // A gigabyte is fresh from the kernel, and writing it would fill the machine.
+  // A gigabyte is fresh from the kernel, and a write of all of it would exhaust the machine.
   const int is_written = block != NULL && count * bytes <= zeroed_bytes_max;
   return is_written ? memset(block, 0, count * bytes) : block;
 }
@@ -173,9 +178,9 @@ int posix_memalign(void** block, size_t alignment, size_t bytes) {
   return *block == NULL ? ENOMEM : 0;
 }
 
-// A block that has two owners must not be freed twice: the overlap is to be found by the
-// workload, not by the C library's own checks. So overlapping runs free nothing; large blocks
-// give their pages back, because a run of megabytes would fill the machine.
+// A block with two owners must not be freed twice: the workload must find the overlap, not the C
+// library's own checks. So overlapping runs free nothing. Large blocks purge their pages, because a
+// run with many of them would exhaust the machine.
 void free(void* block) {
   if (fault == fault_unset) find_next();
   if (!is_overlapping()) {

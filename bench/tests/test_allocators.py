@@ -53,7 +53,7 @@ class Table(unittest.TestCase):
 
 
 class Rivals(unittest.TestCase):
-    """The one definition of what an allocator stands beside."""
+    """The one definition of an allocator's rivals."""
 
     def test_talus_and_its_presets_are_one_allocator(self):
         run = ["glibc", "jemalloc", "base", "talus", "talus-fast", "talus-tiny"]
@@ -69,7 +69,7 @@ class Rivals(unittest.TestCase):
 
 
 class Absent(unittest.TestCase):
-    """An allocator that is not there is named, with its reason."""
+    """A missing allocator is named, with its reason."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

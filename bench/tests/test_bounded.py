@@ -1,4 +1,4 @@
-# Tests of python3 -m bench.bounded: the figures it makes of samples, and a small run of all rows.
+# Tests of python3 -m bench.bounded: its figures from samples, and a small run of all rows.
 #
 # The run needs TALUS_BENCH_PROGRAMS, and the library beside the benchmarks' folder.
 #

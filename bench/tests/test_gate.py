@@ -1,4 +1,4 @@
-# Tests of the regression gate with made-up samples that must pass and that must fail.
+# Tests of the regression gate with made-up samples, for its passes and its failures.
 #
 # SPDX-License-Identifier: MIT
 
@@ -20,7 +20,7 @@ ROWS = ("V", "W", "X", "Y")
 
 def samples(factors: dict[str, float], *, seed: int = 1, noise: float = 0.01, rounds: int = 5,
             rss: dict[str, float] | None = None, only: str | None = None) -> list[dict]:
-    """Times by allocator; a factor counts in all rows, or in `only`."""
+    """Times by allocator. A factor counts in all rows, or in `only`."""
     draw = random.Random(seed)
     found = []
     for row in ROWS:

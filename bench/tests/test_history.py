@@ -1,4 +1,4 @@
-# Tests of the page of kept runs, with made-up runs, and that the committed page is up to date.
+# Tests of the page of kept runs: with made-up runs, and that the committed page is up to date.
 #
 # SPDX-License-Identifier: MIT
 

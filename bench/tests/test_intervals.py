@@ -1,4 +1,4 @@
-# Tests of the intervals: what they cover, and what they tell apart, with made-up noise.
+# Tests of the intervals with made-up noise: their coverage and their resolution.
 #
 # All noise is seeded: a test here passes always or never.
 #
@@ -95,7 +95,7 @@ class Intervals(unittest.TestCase):
 
 
 class SelfCheck(unittest.TestCase):
-    """What --self must find, and must not."""
+    """The findings that --self must make, and those it must not."""
 
     def violations(self, factor: float, seed: int, rounds: int = 7) -> list[str]:
         with mock.patch.object(intervals, "REPLICATES", 100):

@@ -1,5 +1,5 @@
-# Tests of kept runs: that nothing shown is lost with the samples, and that those in git are
-# compact, small together and described.
+# Tests of kept runs: no shown figure is lost with the samples, and the runs in git are compact,
+# small together and described.
 #
 # SPDX-License-Identifier: MIT
 
@@ -23,7 +23,7 @@ def again(run: dict) -> kept.Result:
 
 
 def made_run() -> dict:
-    """Noise, lone clean runs, failures, a preset, and a time without the trim that others hold."""
+    """Noise, lone clean runs, failures, a preset, and a time without the trim of the others."""
     samples = []
     for name, factor in (("talus", 1.0), ("glibc", 1.7), ("jemalloc", 1.2), ("talus-fast", 0.9)):
         for workload, size in (("V", 1), ("W", 3)):
@@ -40,8 +40,8 @@ def made_run() -> dict:
 
 class Kept(unittest.TestCase):
     def assert_near(self, one, other, where=""):
-        """Equal to three digits all the way down; an interval may be wider by a hundredth, because
-        one at its floor does not tell how much surer it was."""
+        """Equal to three digits at all levels. An interval may be wider by a hundredth: one at its
+        floor may have been narrower."""
         self.assertEqual(type(one) in (int, float), type(other) in (int, float), where)
         if isinstance(one, dict):
             for name in set(one) | set(other):

@@ -1,7 +1,7 @@
-# Tests of the workload programs, of measure, and of the verdict on what they did.
+# Tests of the workload programs, of measure, and of the verdict on their results.
 #
-# Needs the build folder of the benchmarks in TALUS_BENCH_PROGRAMS; ctest sets it. Runs every row
-# small: once well, once under an allocator that hands blocks out twice, which must be noticed.
+# Needs the build folder of the benchmarks in TALUS_BENCH_PROGRAMS, which ctest sets. Runs every row
+# small: once well, and once under an allocator that gives blocks two owners, which must be noticed.
 #
 # SPDX-License-Identifier: MIT
 
@@ -17,9 +17,9 @@ from unittest import mock
 from bench import allocators, measuring, workloads
 
 SCALE = 0.01
-FAULT_SCALE = 0.2  # long enough for two owners to meet on a busy machine; ends at the first fault
+FAULT_SCALE = 0.2  # two owners must meet on a busy machine; ends at the first fault
 FAULT_TRIES = 10
-# Rows that are about large blocks alone.
+# Rows with large blocks only.
 LARGE_BLOCKS = {"B11/written", "B11/untouched", "Cb/loop", "Cf/recycled", "Cf/huge"}
 LIMITS = measuring.Limits(timeout_s=60, foreign_cores_max=1e9)
 FIELDS = {"benchmark": str, "threads": int, "figure": (int, float), "unit": str,
@@ -60,8 +60,8 @@ class Workloads(unittest.TestCase):
                     self.assertRegex(sample["served_by"][name], "/libc[.-]")
 
     def test_every_row_notices_a_block_with_two_owners(self):
-        # Two threads must meet in the shared block, and a busy machine can run them one after the
-        # other in so short a run: a workload that sees nothing in ten runs is blind.
+        # Two threads must meet in the shared block, but a busy machine may run them one after the
+        # other in a run this short. A workload that notices nothing in ten runs is blind.
         for row in workloads.WORKLOADS:
             fault = "overlap_large" if row.name in LARGE_BLOCKS else "overlap"
             with self.subTest(row.name):
@@ -84,12 +84,12 @@ class Workloads(unittest.TestCase):
         self.assertEqual("timeout", run(row, self.broken, "hang", short)["outcome"])
 
     def test_a_preload_without_effect_is_noticed(self):
-        # measure is no shared library: the loader ignores it and glibc serves the program.
+        # measure is not a shared library: the loader ignores it and glibc serves the program.
         ignored = allocators.from_path("ignored", programs() / "measure")
         self.assertEqual("wrong_library", run(workloads.WORKLOADS[0], ignored)["outcome"])
 
     def test_a_result_tells_whether_the_allocator_could_trim(self):
-        # broken_malloc has no way of its own, and the C library's would act on another heap.
+        # broken_malloc has no trim of its own, and the C library's would act on another heap.
         timed = {"B1/500": False, "B2/500": False, "B18": True, "Ch": False, "Ck": True, "Cl": True}
         for row in workloads.WORKLOADS:
             if row.name not in timed:
@@ -102,7 +102,7 @@ class Workloads(unittest.TestCase):
         self.assertNotIn("trims", run(workloads.select("B4")[0], self.glibc)["result"])
 
     def test_after_free_reports_what_stays(self):
-        # Eleven seconds of sleep are too long for each program: they share the code.
+        # Eleven seconds of sleep are too long for each program; they share the code.
         row = workloads.Workload("B4", "bench_b04_mstress", ("--after-free", "1"))
         result = run(row, self.glibc)["result"]
         self.assertGreater(result["rss_after_1s_kib"], 500)
@@ -131,7 +131,8 @@ class Measure(unittest.TestCase):
         self.assertGreater(record["minor_faults"], 0)
 
     def test_mean_rss_lies_between_little_and_the_peak(self):
-        # Half the time small, half with 64 MiB; the kernel's figures are off by a few dozen pages.
+        # Half of the time small, half with 64 MiB. The kernel's figures are off by a few dozen
+        # pages.
         script = "import time; time.sleep(0.3); block = bytearray(64 << 20); time.sleep(0.3)"
         _, record = self.measure(sys.executable, "-S", "-c", script)
         share = record["mean_rss_kib"] / record["max_rss_kib"]

@@ -1,4 +1,4 @@
-# Tests that README, the page of benchmarks and their charts show what the kept run says.
+# Tests that README, the page of benchmarks and their charts show the figures of the kept run.
 #
 # SPDX-License-Identifier: MIT
 

@@ -1,6 +1,6 @@
-# Tests of the rows whose programs are not ours: they run, and a broken allocator is noticed.
+# Tests of the rows of installed programs: they run, and a broken allocator is noticed.
 #
-# Needs TALUS_BENCH_PROGRAMS, as test_programs.py does. What is not installed is skipped by name.
+# Needs TALUS_BENCH_PROGRAMS, as test_programs.py does. Missing programs are skipped by name.
 #
 # SPDX-License-Identifier: MIT
 
@@ -72,7 +72,7 @@ class Rows(unittest.TestCase):
         self.assertEqual("not installed: no-such-program", row.missing())
 
     def test_a_script_in_the_place_of_a_program_is_refused(self):
-        # It may take the preload away; the witness would be the shell's, which has it.
+        # A script may remove the preload; the witness would report the shell, which has it.
         with tempfile.TemporaryDirectory() as name:
             wrapper = Path(name) / "lua5.4"
             wrapper.write_text('#!/bin/sh\nunset LD_PRELOAD\nexec /bin/cat "$@"\n')
@@ -88,7 +88,7 @@ class Rows(unittest.TestCase):
 
 
 class Answers:
-    """Stands for a server that answers what it is told to."""
+    """Stands for a server that gives the prepared answers."""
 
     def __init__(self, **answers):
         self.answers = answers

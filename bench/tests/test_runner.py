@@ -1,7 +1,7 @@
 # Tests of whole runs: order, curves, the check against itself, instruction counts, the record.
 #
-# Needs TALUS_BENCH_PROGRAMS, as test_programs.py does. Nothing here depends on how fast or how
-# busy the machine is, but for the slowed copy, which takes ten times as long.
+# Needs TALUS_BENCH_PROGRAMS, as test_programs.py does. Nothing here depends on the speed or the
+# load of the machine, except the slowed copy, which takes ten times as long.
 #
 # SPDX-License-Identifier: MIT
 
@@ -30,7 +30,7 @@ def folder() -> Path:
 
 
 def passing_on(name: str, **environment: str) -> allocators.Allocator:
-    """The C library's malloc through a library of ours, which the environment can break."""
+    """The C library's malloc through a library of the tests, which the environment can break."""
     return allocators.Allocator(name, "1", (folder() / "broken_malloc.so").resolve(), {},
                                 environment)
 
@@ -51,7 +51,7 @@ class Rounds(unittest.TestCase):
         self.chosen = [passing_on("a"), passing_on("b")]
 
     def fake(self, noisy_tries: int = 0):
-        """Stands for run_once: nothing is started, the first tries are noisy."""
+        """Stands for run_once: starts nothing, and its first tries are noisy."""
         tries = {}
 
         def run_once(_programs, row, allocator, *_):
@@ -89,7 +89,7 @@ class Rounds(unittest.TestCase):
                 self.assertLessEqual(max(sums) - min(sums), 0 if can_be_equal else 1,
                                      (count, number, found))
         self.assertEqual(1, len(rounds.orders([1, 2], 1, "W")))
-        # Also where a budget ends five rounds after three.
+        # Also if a budget ends five rounds after three.
         self.assertEqual({12}, {sum(order.index(item) for order in
                                     rounds.orders(list(range(9)), 5, "W")[:3])
                                 for item in range(9)})

@@ -73,9 +73,9 @@ class Ratios(unittest.TestCase):
     def test_memory_beside_the_leanest(self):
         large = 64 << 20
         self.assertAlmostEqual((0.5 * 8) ** 0.5, self.figures["geometric_mean_rss_to_leanest"])
-        # W does not tell what glibc was asked for, so RSS is all there is to compare.
+        # W has no requested bytes for glibc, so RSS is all there is to compare.
         self.assertAlmostEqual((0.5 * 8) ** 0.5, self.figures["geometric_mean_memory_to_leanest"])
-        # The same peak of V is more where less was asked for; a run stands by its own request.
+        # The same peak of V counts more with fewer requested bytes; each run has its own request.
         samples = [sample("V", "talus", 1, 800, requested=4 * large),
                    sample("V", "talus", 1, 200, requested=large),
                    sample("V", "talus", 1, 900, requested=large),
@@ -91,7 +91,7 @@ class Ratios(unittest.TestCase):
         figures = summary.summarize(samples, ["V"], names, "talus")
         self.assertAlmostEqual(6, figures["geometric_mean_rss_to_leanest"])
         self.assertAlmostEqual(2, figures["geometric_mean_rss_to_leanest_fast"])
-        # Who failed a run sets no time either.
+        # An allocator with a failed run sets no time either.
         samples.append(sample("V", "snmalloc", 2, 400, outcome="crash"))
         figures = summary.summarize(samples, ["V"], names, "talus")
         self.assertAlmostEqual(6, figures["geometric_mean_rss_to_leanest_fast"])
@@ -105,7 +105,7 @@ class Ratios(unittest.TestCase):
 
 
 class Trims(unittest.TestCase):
-    """A time without the trim that the others' hold is that of less work."""
+    """A time without the trim that the others contain is not comparable."""
 
     def samples(self, is_timed: bool, number: int = 0) -> list[dict]:
         found = []

@@ -1,8 +1,8 @@
 # Drives a real browser without a window, over its debugging pipe, with nothing but Python.
 #
-# Owns: finding and starting Chromium, and the few commands that the tests need. Pages are laid in
-# a fresh profile; console errors and failed loads are collected; leaving the `with` block ends
-# the browser with all its processes.
+# Owns: finding and starting Chromium, and the few commands that the tests need. Pages open in a
+# fresh profile. Console errors and failed loads are collected. Leaving the `with` block ends the
+# browser with all its processes.
 #
 # SPDX-License-Identifier: MIT
 
@@ -32,7 +32,8 @@ class Browser:
         self.folder = tempfile.mkdtemp(prefix="talus-browser-")
         commands, to_browser = os.pipe()
         from_browser, answers = os.pipe()
-        # The browser reads on 3 and writes on 4; out of the way first, lest one hides the other.
+        # The browser reads on 3 and writes on 4. The pipes move to higher numbers first, so that
+        # none overwrites another.
         reads, writes = (fcntl.fcntl(one, fcntl.F_DUPFD, 10) for one in (commands, answers))
 
         def place() -> None:
@@ -60,7 +61,7 @@ class Browser:
         return self
 
     def __exit__(self, *_) -> None:
-        try:  # politely first: the browser then ends its own children
+        try:  # an orderly end first: the browser then ends its own children
             self.session = None
             self.call("Browser.close")
             self.process.wait(ANSWER_S)
@@ -116,7 +117,7 @@ class Browser:
 
     def show(self, page: Path, width: int = 1280, theme: str = "light",
              has_script: bool = True) -> None:
-        """Opens the file and waits for it; errors of former pages are forgotten."""
+        """Opens the file and waits for it. Errors of former pages are dropped."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=900,
                   deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", media="screen",

@@ -1,7 +1,7 @@
 # Results that never ran, for the tests.
 #
-# Owns: samples and records in the shape that the runner writes, small enough to be computed by
-# hand, and one that holds all that a page can be asked to show.
+# Owns: samples and records in the runner's format, small enough to compute by hand, and one with
+# all features that a page can show.
 #
 # SPDX-License-Identifier: MIT
 
@@ -28,7 +28,7 @@ def runs(workload: str, allocator: str, times: list[float], rss_kib: float = 102
 
 
 def record(samples: list[dict], **fields) -> dict:
-    """What lies in the JSON; a summary only where `fields` has one."""
+    """The content of the JSON; a summary only if `fields` has one."""
     names = list(dict.fromkeys(one["allocator"] for one in samples))
     return {"format": 1, "started": "2026-11-21T04:15:26+00:00",
             "finished": "2026-11-21T04:16:50+00:00",
@@ -44,7 +44,7 @@ ODD_NAME = "größe/漢字 <b>&\"'"
 
 
 def everything() -> dict:
-    """Each thing that a page has a form for, at least once."""
+    """Each feature that a page can show, at least once."""
     samples = []
     for threads in (1, 2, 4):
         for name, factor in (("talus", 1.0), ("glibc", 1.6), ("jemalloc", 1.2)):

@@ -1,5 +1,5 @@
 # Tests of the page in a real browser: no errors, no request, all cells, both themes, keyboard, a
-# phone's width, paper. Skipped, with the reason, where there is no Chromium or no jinja2.
+# phone's width, paper. Skipped, with the reason, if Chromium or jinja2 is missing.
 #
 # SPDX-License-Identifier: MIT
 
@@ -153,7 +153,7 @@ class InABrowser(unittest.TestCase):
 
     def test_all_is_there_without_the_script(self):
         self.browser.show(self.page, has_script=False)
-        # The tests' own questions still run: only the page's script was kept from running.
+        # The tests' own expressions still run: only the page's script was blocked.
         self.assertEqual([2, 0], self.browser.run(
             "[[...document.querySelectorAll('.heat-map')].filter(one => one.offsetHeight).length,"
             " [...document.querySelectorAll('[data-needs-script]')].filter("

@@ -1,5 +1,5 @@
-# Tests of the drawings: they are sound XML, show all that was measured, and keep apart what must
-# be told apart.
+# Tests of the drawings: they are well-formed XML, show all measured values, and keep different
+# values distinguishable.
 #
 # SPDX-License-Identifier: MIT
 

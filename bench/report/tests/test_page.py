@@ -1,5 +1,5 @@
-# Tests of the page as text and of the command: what it must hold, what it must not, and what is
-# said when something is missing.
+# Tests of the page as text and of the command: required content, forbidden content, and the
+# messages for missing files.
 #
 # SPDX-License-Identifier: MIT
 
@@ -26,7 +26,7 @@ BYTES_MAX = 3 << 20
 
 
 class Nesting(html.parser.HTMLParser):
-    """Ids, local links, and whether all that was opened is closed in turn."""
+    """Ids, local links, and whether all elements are closed in order."""
 
     def __init__(self):
         super().__init__()
