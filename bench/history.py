@@ -30,7 +30,8 @@ Each figure is Talus divided by another allocator. Below 1 Talus is better. Memo
 - *Held out* divides by the rival that was best in the other rounds, because the least of eight
   medians is too low by chance.
 - *By request* divides by what was requested at the peak of that run, where the heap is most of it.
-- *Fast* is beside the leanest of those rivals that take at most {FAST_TIMES:g} times the fastest's time.
+- *Fast* is beside the leanest of those rivals that take at most {FAST_TIMES:g} times the \
+fastest's time.
 
 `python3 -B -m bench.history` makes this page from `bench/results/full`.
 """
