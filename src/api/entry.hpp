@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-#include "heap/instance_from.hpp"
+#include "instances/instance_from.hpp"
 
 namespace talus::api {
 

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "api/entry.hpp"
-#include "heap/aligned_at.hpp"
-#include "heap/batch.hpp"
-#include "heap/reshape.hpp"
+#include "paths/aligned_at.hpp"
+#include "paths/batch.hpp"
+#include "instances/reshape.hpp"
 #include "talus/talus.h"
 
 namespace talus::api {

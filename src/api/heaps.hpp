@@ -8,7 +8,7 @@
 #define TALUS_API_HEAPS_HPP
 
 #include "api/extended.hpp"
-#include "heap/instance_look.hpp"
+#include "inspect/instance_look.hpp"
 
 namespace talus::api {
 

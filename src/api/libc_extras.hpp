@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 #include "api/entry.hpp"
-#include "heap/release.hpp"
-#include "heap/totals.hpp"
+#include "reclaim/release.hpp"
+#include "inspect/totals.hpp"
 #include "process/print_statistics.hpp"
 #include "settings/option_origin.hpp"
 

@@ -63,7 +63,7 @@
 #define TALUS_UNDER_TSAN 0
 #endif
 
-// For the few reads and writes whose order ThreadSanitizer cannot know (heap/idle_caches.hpp).
+// For the few reads and writes whose order ThreadSanitizer cannot know (cache/idle_caches.hpp).
 #if TALUS_UNDER_TSAN
 #define TALUS_NO_RACE_CHECK __attribute__((no_sanitize("thread"), noinline))
 #else

@@ -67,7 +67,7 @@ inline constexpr size_t wide_total_factor = 128;
 inline constexpr size_t list_blocks_max = 1024;
 inline constexpr size_t list_blocks_min = 4;
 // Blocks up to this size are handed out by the fast paths. What a thread leaves behind when it
-// rests can be taken back but for the uppermost block of each such list (heap/idle_caches.hpp), so
+// rests can be taken back but for the uppermost block of each such list (cache/idle_caches.hpp), so
 // lists of larger blocks are guarded: used in slow paths only, some dozens of instructions beside a
 // block of that size.
 inline constexpr size_t fast_bytes_max = 4 * kib;
@@ -91,7 +91,7 @@ inline constexpr size_t newest_kept_bytes_max = 8 * kib;
 // The same for blocks of the thread's own heap whose class it does not allocate: it brings them
 // home itself, and waits for no other processor.
 inline constexpr size_t return_batch_bytes_max = 16 * kib;
-// Small blocks of other heaps have their first line taken by who frees them (heap/remote.hpp).
+// Small blocks of other heaps have their first line taken by who frees them (store/remote.hpp).
 // Larger ones may lie in pages that nobody touched.
 inline constexpr size_t prefetched_bytes_max = 1 * kib;
 // Blocks of other heaps from this size on may stay with the thread that frees them: they share no
@@ -148,7 +148,8 @@ inline constexpr size_t pair_looks = 16;
 // when less than a quarter of this is left.
 inline constexpr size_t purge_request_bytes_min = 2 * mib;
 // A process of one thread gives such memory back by its own calls as long as this is not much at
-// once and in all, few calls did it, and little of it was touched again (heap/early_release.hpp).
+// once and in all, few calls did it, and little of it was touched again
+// (reclaim/early_release.hpp).
 inline constexpr size_t early_free_bytes_max = 16 * mib;
 inline constexpr size_t early_bytes_max = 32 * mib;
 inline constexpr size_t early_tries_max = 32;
@@ -194,7 +195,7 @@ inline constexpr size_t caches_visited_max = 100000;
 // pages are given up.
 inline constexpr size_t sparse_free_part = 8;
 // How long an owner that is asked for its idle probe is waited for, at least. Stores leave a
-// processor within microseconds (heap/idle_caches.hpp).
+// processor within microseconds (cache/idle_caches.hpp).
 inline constexpr uint64_t idle_probe_wait_us = 2000;
 
 // Blocks that a batch takes from slabs, or gives to them, while it holds the heap's lock: a few

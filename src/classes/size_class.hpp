@@ -51,7 +51,8 @@ constexpr size_t least_bytes_of(size_t block_bytes) noexcept {
 }
 
 // Blocks of so many bytes that a thread list may hold, where lists may hold `list_bytes`. Medium
-// blocks are bounded together with large ones (heap/medium_lists.hpp): one class may have all that.
+// blocks are bounded together with large ones (cache/medium_lists.hpp): one class may have all
+// that.
 constexpr size_t list_blocks_of(size_t block_bytes, size_t list_bytes) noexcept {
   const size_t factor = block_bytes <= fast_bytes_max    ? 1
                         : block_bytes <= small_bytes_max ? slow_list_factor

@@ -84,7 +84,7 @@ constexpr size_t step_of_other_classes() noexcept {
 }
 inline constexpr size_t start_step_bytes = step_of_other_classes();
 
-// Is the owner of a context there (heap/idle_caches.hpp)? Nobody works by a context that is no
+// Is the owner of a context there (cache/idle_caches.hpp)? Nobody works by a context that is no
 // cache. No enum class: clang's atomics want a number.
 struct OwnerState {
   static constexpr uint32_t active = 0, asked = 1, idle = 2, none = 3;
@@ -182,7 +182,7 @@ TALUS_CONSTINIT inline ThreadContext ended_context =
 inline Atomic<bool> shared_counts_calls;
 
 // Atomic because the helper may put another context in the place of one whose thread rests
-// (heap/idle_caches.hpp).
+// (cache/idle_caches.hpp).
 inline TALUS_THREAD_LOCAL Atomic<ThreadContext*> this_context{&first_context};
 
 TALUS_FAST ThreadContext& current_context() noexcept {

@@ -82,7 +82,7 @@ struct LargeBlock {
   size_t usable_bytes = 0;
   LargeState state = LargeState::unused;
   LargeBlock* next = nullptr;
-  // How many lie between base and the block (heap/aligned_at.hpp): less than a slice.
+  // How many lie between base and the block (paths/aligned_at.hpp): less than a slice.
   size_t front_bytes = 0;
   // In the list of the instance that its page-map entry name, if they name one; under its lock.
   LargeBlock* previous_inside = nullptr;
@@ -95,8 +95,8 @@ struct BlockMade {
   Zeroed zeroed = Zeroed::no;
 };
 
-// The large blocks that a thread freed last (heap/large_cache.hpp). The counts are what the pool of
-// large blocks has too many; their owner writes them, statistics read.
+// The large blocks that a thread freed last (cache/large_cache.hpp). The counts are what the pool
+// of large blocks has too many; their owner writes them, statistics read.
 struct KeptBlocks {
   Atomic<LargeBlock*> of_slices[large_kept_slices];  // stacks; the child of a fork reads, too
   Atomic<size_t> bytes;                              // statistics read, too
@@ -108,7 +108,7 @@ struct KeptBlocks {
 };
 
 // The context that a thread finds in the place of its own when it comes back
-// (heap/idle_caches.hpp).
+// (cache/idle_caches.hpp).
 struct ProbeContext : ThreadContext {
   ThreadCache* cache = nullptr;     // whose it is
   ThreadContext* before = nullptr;  // the context that was there
@@ -137,7 +137,7 @@ struct IdleProbe {
 
 inline constexpr size_t class_words = divide_up(class_count, 64);
 
-// The lists of a thread that run empty and full in turn (heap/wide_lists.hpp). The owner's.
+// The lists of a thread that run empty and full in turn (cache/wide_lists.hpp). The owner's.
 struct WideLists {
   uint64_t turning_words[class_words] = {};  // a bit a class: it turned since it was last asked
   void*** bottoms = nullptr;  // of each class, where its wide place is; null until there is one
@@ -153,7 +153,7 @@ struct ThreadCache : ThreadContext {
   Atomic<void**> slow_tops[class_count - fast_class_count];
   void** slow_limits[class_count - fast_class_count];
   // Where the first block of each list lies. It changes under the heap's lock; others read it
-  // there, or while the owner is at rest (heap/idle_caches.hpp).
+  // there, or while the owner is at rest (cache/idle_caches.hpp).
   void** bottoms[class_count];
   // A bit a class: the list ran empty, and was not full since.
   uint64_t growing_words[class_words];

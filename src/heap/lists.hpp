@@ -4,7 +4,7 @@
 // Owns: where they lie in a cache, how many blocks they may have, and how many move at a time.
 // Lists of some classes may hold blocks of other heaps, too: foreign blocks. Invariants: the
 // capacity of a list of small blocks only grows while its thread lives, up to what list_bounds
-// says, and beyond it as heap/wide_lists.hpp says; a list's blocks lie between its bottom and its
+// says, and beyond it as cache/wide_lists.hpp says; a list's blocks lie between its bottom and its
 // top (heap/context.hpp); it begins in its first place, and moves only while it is empty and the
 // heap's lock is held. Called on: the thread whose cache it is, or whoever has the cache. Must not
 // know: slabs.
@@ -138,7 +138,7 @@ TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
   return true;
 }
 // The same, and the capacity grows a little if there is any (that of medium classes elsewhere,
-// where it is counted: heap/medium_lists.hpp). A thread that mostly frees shall not fill its lists
+// where it is counted: cache/medium_lists.hpp). A thread that mostly frees shall not fill its lists
 // for nobody; one that allocates as much lets them run empty, and they grow further by that. False:
 // the list is full.
 TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, ClassId id) noexcept {

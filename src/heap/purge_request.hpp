@@ -14,8 +14,8 @@ namespace talus {
 
 // Defined in process/: sees to it that a helper thread runs, if it may. No lock is held.
 TALUS_HOOK void start_helper() noexcept;
-// Defined in heap/release.hpp: too much is free and touched, or the soft limit is near: gives back
-// what slabs keep. No lock is held.
+// Defined in reclaim/release.hpp: too much is free and touched, or the soft limit is near: gives
+// back what slabs keep. No lock is held.
 TALUS_HOOK void reclaim() noexcept;
 
 struct PurgeRequest {

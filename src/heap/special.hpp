@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heap/special: blocks that a mode or a region (heap/region.hpp) makes in its own way.
+// heap/special: blocks that a mode or a region (regions/region.hpp) makes in its own way.
 //
 // Owns: how the heap meets them. Their slices carry special_word, which names no owner, so that
 // no fast path knows them, and a descriptor that begins with SpecialBlock: whoever frees or resizes

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // heap/thread_order: which asks of the helper are ordered by a barrier of the kernel.
 //
-// The idle-cache reclaim protocol (heap/idle_caches.hpp) stores and then loads on two processors.
+// The idle-cache reclaim protocol (cache/idle_caches.hpp) stores and then loads on two processors.
 // Where the kernel has a barrier for all threads (os/order_calls.hpp) the helper makes one between
 // its stores and its loads; elsewhere the time that passes between the two has to do.
 // Owns: the number of the barrier that comes next. An ask carries this number; a barrier with this

@@ -13,7 +13,7 @@
 #ifndef TALUS_MODES_COUNTING_HPP
 #define TALUS_MODES_COUNTING_HPP
 
-#include "heap/resize.hpp"
+#include "paths/resize.hpp"
 #include "modes/mode_context.hpp"
 
 namespace talus::counting {

@@ -3,9 +3,9 @@
 //
 // Under a filter of system calls a call that it does not know may end the process. Some calls save
 // much and are not among those that filters usually allow: mincore (space/fill_probe.hpp),
-// process_madvise (heap/purge_holes.hpp) and membarrier (heap/thread_order.hpp). They are made only
-// where no filter can be: the process began without one, and no part of it has asked for one since
-// (process/helper.hpp finds out).
+// process_madvise (reclaim/purge_holes.hpp) and membarrier (heap/thread_order.hpp). They are made
+// only where no filter can be: the process began without one, and no part of it has asked for one
+// since (process/helper.hpp finds out).
 // Invariant: forbidding wins, for good. Who is about to make such a call asks in a lock for which
 // forbid_rare_calls() waits: the space lock, or registry.decaying; or is the helper, which has
 // ended before.

@@ -35,8 +35,8 @@
 
 #include <sys/auxv.h>
 
-#include "heap/early_release.hpp"
-#include "heap/decay.hpp"
+#include "reclaim/early_release.hpp"
+#include "reclaim/decay.hpp"
 #include "process/helper_thread.hpp"
 #include "process/library_parts.hpp"
 #include "process/pressure.hpp"

@@ -12,7 +12,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "heap/alloc.hpp"
+#include "paths/alloc.hpp"
 #include "heap/registry.hpp"
 #include "os/text.hpp"
 #include "process/configuration.hpp"

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
-#include "heap/resident.hpp"
+#include "inspect/resident.hpp"
 #include "modes/counting.hpp"
 #include "process/kernel_file.hpp"
 #include "settings/statistics.hpp"

@@ -10,9 +10,10 @@
 // A thread gathers blocks of one other heap in a message and pushes it on that heap's remote-free
 // queue when it is full. A drainer takes the whole remote-free queue at once. A message of blocks
 // of the thread's own heap goes from collected to taken: the thread drains it itself, under the
-// heap's lock. What a list gives away may be of several other heaps (heap/list_home.hpp): the
+// heap's lock. What a list gives away may be of several other heaps (cache/list_home.hpp): the
 // message goes to one of them, whose drainer sends the rest on. A full message leaves its two
-// newest blocks to the thread's next one, under the lock of the collector's heap (heap/remote.hpp).
+// newest blocks to the thread's next one, under the lock of the collector's heap
+// (store/remote.hpp).
 // invariants  a message is in at most one remote-free queue at most once; each block in it is
 // freed, in no list
 //             (but one that is about to lose it, under the lock of its heap) and in no slab's

@@ -17,7 +17,7 @@
 
 #include "api/entry.hpp"
 #include "entry/life.hpp"
-#include "heap/totals.hpp"
+#include "inspect/totals.hpp"
 
 namespace talus::test {
 

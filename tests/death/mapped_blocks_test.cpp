@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "faults.hpp"
-#include "heap/batch.hpp"
+#include "paths/batch.hpp"
 #include "process/start.hpp"
 
 #if defined(__has_feature)

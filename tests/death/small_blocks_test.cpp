@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "faults.hpp"
-#include "heap/batch.hpp"
+#include "paths/batch.hpp"
 
 namespace talus {
 namespace {

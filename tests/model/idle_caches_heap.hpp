@@ -19,12 +19,12 @@
 #include "os/bytes.hpp"
 
 #define TALUS_HEAP_REGISTRY_HPP
-#define TALUS_HEAP_SLABS_HPP
-#define TALUS_HEAP_LARGE_CACHE_HPP
+#define TALUS_STORE_SLABS_HPP
+#define TALUS_CACHE_LARGE_CACHE_HPP
 #define TALUS_HEAP_PURGE_REQUEST_HPP
 #define TALUS_HEAP_SPECIAL_HPP
-#define TALUS_HEAP_INSTANCE_BLOCKS_HPP
-#define TALUS_HEAP_INSTANCE_ROOM_HPP
+#define TALUS_PATHS_INSTANCE_BLOCKS_HPP
+#define TALUS_STORE_INSTANCE_ROOM_HPP
 
 namespace talus {
 
@@ -132,17 +132,17 @@ struct DecayTally {
 
 }  // namespace talus
 
-#include "heap/idle_caches.hpp"
-#include "heap/remote.hpp"
-#include "heap/take_back.hpp"
+#include "cache/idle_caches.hpp"
+#include "store/remote.hpp"
+#include "reclaim/take_back.hpp"
 
 inline void* talus::pop_fitting(ThreadCache& cache, ClassId id, Fit) noexcept {
   return pop_from_list(slow_list_of(cache, id));
 }
 
-#include "heap/alloc.hpp"
-#include "heap/free.hpp"
-#include "heap/release.hpp"
-#include "heap/decay.hpp"
+#include "paths/alloc.hpp"
+#include "paths/free.hpp"
+#include "reclaim/release.hpp"
+#include "reclaim/decay.hpp"
 
 #endif  // TALUS_TESTS_MODEL_IDLE_CACHES_HEAP_HPP

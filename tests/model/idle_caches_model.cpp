@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// model/idle-cache reclaim: the shipped src/heap/idle_caches.hpp and take_back.hpp under every
+// model/idle-cache reclaim: the shipped src/cache/idle_caches.hpp and take_back.hpp under every
 // schedule.
 //
 // A thread pops, pushes, refills, flushes and leaves by the shipped fast and slow paths, while

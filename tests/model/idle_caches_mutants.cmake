@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# What the model of idle-cache reclaim must notice of src/heap/idle_caches.hpp, or of those who call
-# it; the form is that of remote_free_mutants.cmake. Lists are places here
+# What the model of idle-cache reclaim must notice of src/cache/idle_caches.hpp, or of those who
+# call it; the form is that of remote_free_mutants.cmake. Lists are places here
 # (idle_caches_places.cmake).
 
 # Who asks does not wait before it takes back.

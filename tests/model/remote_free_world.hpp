@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // model/remote_free_world: heaps, caches, blocks and messages for the model of remote_free.
 //
-// Owns: what heaps do around the protocol, re-made step by step as src/heap/remote.hpp does it
+// Owns: what heaps do around the protocol, re-made step by step as src/store/remote.hpp does it
 // (deliver, take_message, keep_message, bring_home, drain_remote_queue), and all checks: no block
 // is lost and none comes home twice; its last use is ordered before its reuse; the plain fields of
 // a message (its link, its blocks) are ordered by E1; each message is in one place; no backlog ever

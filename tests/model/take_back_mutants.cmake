@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the model of idle-cache reclaim must notice of src/heap/take_back.hpp; the form is that of
+# What the model of idle-cache reclaim must notice of src/reclaim/take_back.hpp; the form is that of
 # remote_free_mutants.cmake. Lists are places here (idle_caches_places.cmake), batches of two
 # (idle_caches_heap.hpp).
 

@@ -7,7 +7,7 @@
 // the heap's lock. All allocate, resize, free their own and each other's blocks, and end.
 #include "stress.hpp"
 
-#include "heap/totals.hpp"
+#include "inspect/totals.hpp"
 
 namespace stress::shared_heaps {
 

@@ -21,8 +21,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "heap/resize.hpp"
-#include "heap/totals.hpp"
+#include "paths/resize.hpp"
+#include "inspect/totals.hpp"
 #include "process/start.hpp"
 
 namespace stress {

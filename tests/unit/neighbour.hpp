@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "heap/resize.hpp"
+#include "paths/resize.hpp"
 
 namespace talus::test {
 

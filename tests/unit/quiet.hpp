@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "effort.hpp"
-#include "heap/release.hpp"
-#include "heap/resize.hpp"
-#include "heap/totals.hpp"
+#include "reclaim/release.hpp"
+#include "paths/resize.hpp"
+#include "inspect/totals.hpp"
 #include "process/start.hpp"
 
 namespace talus::test {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "fake_os/sequence.hpp"
-#include "heap/release.hpp"
+#include "reclaim/release.hpp"
 
 namespace talus {
 namespace {

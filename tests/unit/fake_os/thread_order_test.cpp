@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_os/sequence.hpp"
-#include "heap/decay.hpp"
+#include "reclaim/decay.hpp"
 
 namespace talus {
 namespace {

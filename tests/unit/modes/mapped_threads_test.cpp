@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "heap/batch.hpp"
+#include "paths/batch.hpp"
 #include "late.hpp"
 #include "mapped_mode.hpp"
 

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// heap/idle-cache reclaim: is a thread there? What a resting thread holds can be taken back without
+// it.
+//
+// PROTOCOL idle-cache reclaim       words: ThreadContext::shared_state, shared_busy, the owner's
+// this_context
+//   state    meaning                               left by                 to       order
+//   present  the owner uses its context               helper's ask            asked    under the
+//   lock
+//   asked    the probe context lies in its place       owner's come_back       present  under the
+//   lock
+//            the owner was not seen for a while    helper's take_back      absent   under the lock
+//   absent   lists were emptied from below         owner's come_back       present  under the lock
+//   nobody   the context is no cache; never another
+// The helper asks by putting the cache's probe context, which owns no blocks and has empty lists,
+// in the place of the thread's context, and looks again when idle_probe_wait_us have passed. An
+// owner that allocates or frees meanwhile falls into a slow path, which is where the probe context
+// leads, and comes back. One that did not is at rest, or stopped in the middle of one call that had
+// loaded its context before; a slow path says so in shared_busy, a fast one goes unseen. So
+// take_back leaves what such a call may still do: pop the uppermost block, or push one above it. It
+// takes the blocks below, leaves nulls in their places (which a list reads as its end) and does not
+// move `top`.
+// invariants  take_back runs only in state asked, under the lock, with shared_busy 0;
+//             who has set shared_busy works only in state present;
+//             in state absent a list is nulls, then at most one block and one that was pushed.
+// edges  both sides store and then load (state and this_context against shared_busy and the list).
+// No
+//        fence orders the two on the owner's side, so that it pays nothing. Where the kernel has a
+//        barrier for all threads and may be asked for it, the helper makes one between its asks and
+//        its looks (heap/thread_order.hpp), and nothing rests on time. Elsewhere, and for the asks
+//        of other threads, the wait orders: a store leaves the processor, and a load is done, in
+//        far less than half of it, or the thread was interrupted, which does both. The wait counts
+//        from the last ask, whoever asked. ThreadSanitizer sees neither; TALUS_TELL_RELEASE in
+//        release() and TALUS_TELL_ACQUIRE in take_lists_back() tell it.
+// why no ABA: all changes of state are made under the lock.
+// progress: an owner waits for the lock only while its own cache is being emptied (tens of
+//   microseconds, once); the helper never waits for an owner.
+// fork: state changes to and from absent under the lock of the cache's heap.
+// tests: tests/unit/reclaim/decay_test, tests/stress/trim_while_allocating; model:
+// tests/model/idle-cache reclaim
+#ifndef TALUS_CACHE_IDLE_CACHES_HPP
+#define TALUS_CACHE_IDLE_CACHES_HPP
+
+#include "heap/registry.hpp"
+#include "heap/thread_order.hpp"
+
+namespace talus {
+
+// Moves the blocks of each list down over the places of those that were taken. The owner, or who
+// has its cache; the heap's lock is held.
+inline void close_gaps(Locked&, ThreadCache& cache) noexcept {
+  for (size_t index = 0; index < fast_class_count; index++) {
+    void** bottom = list_bottom(cache, ClassId{static_cast<uint8_t>(index)});
+    void** top = cache.tops[index].load_relaxed();  // [own]
+    void** end = bottom;
+    for (void** at = bottom; at != top; at++) {
+      if (*at != nullptr) *end++ = *at;
+    }
+    cache.tops[index].store_relaxed(end);  // [own]
+  }
+}
+
+// The lists are whole again, whatever was taken from below. As above.
+TALUS_USUAL void become_whole(ThreadCache& cache) noexcept {
+  if (cache.shared_state.load_relaxed() != OwnerState::idle) return;  // [own] or its lock
+  Locked held{lock_of(cache)};
+  close_gaps(held, cache);
+  cache.shared_state.store_relaxed(OwnerState::asked);  // [own] as above
+}
+
+// The owner is there: it gets its context back.
+TALUS_SLOW void come_back(ThreadCache& cache) noexcept {
+  IdleProbe& idle_probe = cache.idle_probe;
+  Locked held{idle_probe.lock};
+  if (cache.shared_state.load_relaxed() == OwnerState::active) return;  // [own] the lock
+  become_whole(cache);
+  set_context(*idle_probe.context.before);
+  cache.shared_state.store_relaxed(OwnerState::active);  // [own] the lock
+}
+
+// Says that the owner is in a slow path. False: it must come back before it works.
+TALUS_FAST bool say_busy(ThreadCache& cache) noexcept {
+  cache.shared_busy.own_add_relaxed(1);  // [own]
+  compiler_fence();
+  // [hint] the lock decides
+  return TALUS_LIKELY(cache.shared_state.load_relaxed() == OwnerState::active);
+}
+
+// The owner is in a slow path: what it does with its cache is not to be disturbed.
+TALUS_FAST void begin_work(ThreadCache& cache) noexcept {
+  if (TALUS_UNLIKELY(!say_busy(cache))) come_back(cache);
+}
+TALUS_FAST void end_work(ThreadCache& cache) noexcept {
+  Atomic<uint32_t>& busy = cache.shared_busy;
+  busy.store_release(busy.load_relaxed() - 1);  // [own]
+}
+
+// The same for work that calls nothing: it knows how deep the owner was. By any context: one that
+// is no cache has nobody to work, and who is busy with it does not matter to anyone.
+class BriefWork {
+ public:
+  TALUS_FAST explicit BriefWork(ThreadContext& context) noexcept
+      : busy_{context.shared_busy}, depth_{busy_.load_relaxed()} {  // [own]
+    busy_.store_relaxed(depth_ + 1);                                // [own]
+    compiler_fence();
+    // [hint] the lock decides
+    may_begin = context.shared_state.load_relaxed() == OwnerState::active;
+  }
+  TALUS_FAST ~BriefWork() { busy_.store_release(depth_); }  // [own]
+  BriefWork(const BriefWork&) = delete;
+  BriefWork& operator=(const BriefWork&) = delete;
+
+  bool may_begin;  // the context is a cache; else, or if not, the owner must come back first
+
+ private:
+  Atomic<uint32_t>& busy_;
+  uint32_t depth_;
+};
+
+class Working {
+ public:
+  TALUS_FAST explicit Working(ThreadCache& cache) noexcept : cache_{cache} { begin_work(cache_); }
+  TALUS_FAST ~Working() { end_work(cache_); }
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+
+ private:
+  ThreadCache& cache_;
+};
+
+// The same for a thread that may have no cache.
+class MaybeWorking {
+ public:
+  TALUS_FAST explicit MaybeWorking(ThreadCache* cache) noexcept : cache_{cache} {
+    if (cache_ != nullptr) begin_work(*cache_);
+  }
+  TALUS_FAST ~MaybeWorking() {
+    if (cache_ != nullptr) end_work(*cache_);
+  }
+  MaybeWorking(const MaybeWorking&) = delete;
+  MaybeWorking& operator=(const MaybeWorking&) = delete;
+
+ private:
+  ThreadCache* cache_;
+};
+
+// What the probe context does: it leads back.
+inline ThreadCache* cache_of_probe(ThreadContext& context) noexcept {
+  ThreadCache* cache = static_cast<ProbeContext&>(context).cache;
+  come_back(*cache);
+  return cache;
+}
+inline void* allocate_by_probe(ThreadContext& context, const BlockRequest& request) noexcept {
+  cache_of_probe(context);
+  ThreadContext& own = current_context();
+  const bool has_mode = own.operations != nullptr && own.operations->allocate != nullptr;
+  return has_mode ? own.operations->allocate(own, request) : nullptr;
+}
+inline constexpr ContextOperations probe_operations = {cache_of_probe, nullptr, nullptr,
+                                                       allocate_by_probe};
+
+// The calling thread begins to use this cache by way of its current context.
+inline void attend(ThreadCache& cache) noexcept {
+  ProbeContext& probe = cache.idle_probe.context;
+  if (probe.cache == nullptr) {  // else it is as the cache's last owner left it
+    close_context(probe, probe_operations);
+    probe.cache = &cache;
+  }
+  Locked held{cache.idle_probe.lock};
+  cache.idle_probe.context_slot.store_relaxed(&this_context);  // [own] the lock
+}
+
+// The owner leaves for ever, with the context that it is to have from now on.
+inline void depart(ThreadCache& cache, ThreadContext& last) noexcept {
+  IdleProbe& idle_probe = cache.idle_probe;
+  Locked held{idle_probe.lock};
+  become_whole(cache);
+  idle_probe.context_slot.store_relaxed(nullptr);        // [own] the lock
+  cache.shared_state.store_relaxed(OwnerState::active);  // [own] the lock
+  set_context(last);
+}
+
+// Something that changes when the owner allocates or frees.
+inline uint64_t activity_of(const ThreadCache& cache) noexcept {
+  uint64_t mixed = 0;
+  const auto mix = [&mixed](const Atomic<void**>& top) noexcept {
+    mixed = mixed * 31 + reinterpret_cast<uintptr_t>(top.load_relaxed());  // [stat]
+  };
+  for (const Atomic<void**>& top : cache.tops) mix(top);
+  for (const Atomic<void**>& top : cache.slow_tops) mix(top);
+  return mixed * 31 + cache.kept.bytes.load_relaxed();  // [stat]
+}
+
+// present -> asked, if the owner may be at rest. `barrier` is the number of the barrier that may
+// come after it (heap/thread_order.hpp). The registry's lock is held.
+inline void ask(Locked&, ThreadCache& cache, uint64_t barrier = ThreadOrder::never) noexcept {
+  IdleProbe& idle_probe = cache.idle_probe;
+  if (cache.shared_busy.load_acquire() != 0 || !idle_probe.lock.try_take()) return;
+  const bool is_present = cache.shared_state.load_relaxed() == OwnerState::active;  // [own]
+  Atomic<ThreadContext*>* slot = idle_probe.context_slot.load_relaxed();  // [own] the lock
+  if (slot != nullptr && is_present) {
+    idle_probe.context.before = slot->load_relaxed();  // [own] the lock
+    cache.shared_state.store_release(OwnerState::asked);
+    slot->store_release(&idle_probe.context);
+    idle_probe.asked_ns = os::System::now_ns();
+    idle_probe.asked_before = barrier;
+  }
+  idle_probe.lock.give();
+}
+
+}  // namespace talus
+
+#endif  // TALUS_CACHE_IDLE_CACHES_HPP

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// cache/large_cache: the large blocks that a thread freed lately and may get again.
+//
+// Owns: a stack for each number of slices up to large_kept_slices, all of them together, with
+// the medium blocks in lists, bounded in bytes; who makes room there; and what this does to the
+// count of live blocks. Invariants: a kept block has
+// state kept, its page map words and its pages; a push or a pop commits with the store of the
+// stack's head, so a fork finds every stack whole. Called on: the thread whose cache it is, without
+// a lock.
+#ifndef TALUS_CACHE_LARGE_CACHE_HPP
+#define TALUS_CACHE_LARGE_CACHE_HPP
+
+#include "store/instance_large.hpp"
+#include "cache/medium_lists.hpp"
+
+namespace talus {
+
+// The pool gets what the cache counted.
+TALUS_SLOW void settle_live(KeptBlocks& kept) noexcept {
+  Locked held{space.lock()};
+  large_pool.live_bytes -= kept.live_bytes_less.load_relaxed();  // [own]
+  large_pool.live_count -= kept.live_count_less.load_relaxed();  // [own]
+  kept.live_bytes_less.store_relaxed(0);                         // [own]
+  kept.live_count_less.store_relaxed(0);                         // [own]
+}
+
+// Blocks cease (+1) or begin (-1) to be live without the pool's knowing.
+TALUS_FAST void count_less(KeptBlocks& kept, size_t bytes, size_t count) noexcept {
+  kept.live_bytes_less.own_add_relaxed(bytes);  // [own]
+  kept.live_count_less.own_add_relaxed(count);  // [own]
+}
+// Settled now and then, so that statistics of a running process are off by a bounded amount.
+TALUS_FAST bool is_much_unsettled(const KeptBlocks& kept) noexcept {
+  // [own] Either sign.
+  return kept.live_bytes_less.load_relaxed() + large_unsettled_bytes_max >
+         2 * large_unsettled_bytes_max;
+}
+inline void settle_if_much(KeptBlocks& kept) noexcept {
+  if (TALUS_UNLIKELY(is_much_unsettled(kept))) settle_live(kept);
+}
+
+// live -> kept.
+TALUS_FAST void large_live_to_kept(KeptBlocks& kept, LargeBlock& large) noexcept {
+  large.state = LargeState::kept;
+  count_less(kept, large.usable_bytes, 1);
+  kept.bytes.own_add_relaxed(large.slices * slice_bytes);  // [own]
+  Atomic<LargeBlock*>& head = kept.of_slices[large.slices - 1];
+  large.next = head.load_relaxed();  // [own]
+  head.store_release(&large);        // last: a fork finds complete stacks
+}
+
+// Takes the uppermost block of a stack that is not empty.
+TALUS_FAST LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcept {
+  LargeBlock& large = *head.load_relaxed();                       // [own]
+  head.store_relaxed(large.next);                                 // [own]
+  kept.bytes.own_add_relaxed(~(large.slices * slice_bytes) + 1);  // [own]
+  return large;
+}
+
+// kept -> live, with a new size.
+TALUS_FAST void large_kept_to_live(KeptBlocks& kept, LargeBlock& large, size_t bytes) noexcept {
+  large.usable_bytes = round_up(bytes, os::page_bytes_if_known());
+  large.front_bytes = 0;
+  large.state = LargeState::live;
+  count_less(kept, ~large.usable_bytes + 1, ~size_t{0});
+}
+
+// A kept block that holds so many bytes, now live; null: none.
+TALUS_FAST void* take_kept(KeptBlocks& kept, size_t bytes) noexcept {
+  Atomic<LargeBlock*>& head = kept.of_slices[divide_up(bytes, slice_bytes) - 1];
+  if (head.load_relaxed() == nullptr) return nullptr;  // [own]
+  LargeBlock& large = pop_kept(kept, head);
+  large_kept_to_live(kept, large, bytes);
+  return reinterpret_cast<void*>(large.base);
+}
+
+// Two short ways that call nothing. Null and false: it takes more, and nothing was done.
+TALUS_FAST void* take_kept_at_hand(ThreadContext& context, size_t bytes) noexcept {
+  const BriefWork work{context};
+  if (TALUS_UNLIKELY(!work.may_begin)) return nullptr;
+  KeptBlocks& kept = static_cast<ThreadCache&>(context).kept;
+  return TALUS_UNLIKELY(is_much_unsettled(kept)) ? nullptr : take_kept(kept, bytes);
+}
+TALUS_FAST bool keep_at_hand(ThreadContext& context, void* pointer, PageEntry word) noexcept {
+  // leaves: one of an instance
+  if (TALUS_UNLIKELY(word.bits() != PageEntry::large().bits())) return false;
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  auto& large = *static_cast<LargeBlock*>(page_map.descriptor_of_owned(address));
+  const bool is_live = start_of(large) == pointer && large.state == LargeState::live;
+  // leaves: no block begins here, and larger than what is kept
+  if (TALUS_UNLIKELY(!is_live) || large.slices > large_kept_slices) return false;
+  const BriefWork work{context};
+  // leaves: at rest, no cache
+  if (TALUS_UNLIKELY(!work.may_begin)) return false;
+  KeptBlocks& kept = static_cast<ThreadCache&>(context).kept;
+  // leaves: statistics far off, too much is kept
+  if (TALUS_UNLIKELY(is_much_unsettled(kept))) return false;
+  if (!has_room_to_keep(kept, large.slices * slice_bytes)) return false;
+  large_live_to_kept(kept, large);
+  return true;
+}
+
+// Gives the uppermost block of a stack that is not empty back. A fork finds it in one place.
+inline void give_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcept {
+  Locked held{space.lock()};
+  give_large(held, pop_kept(kept, head), {});
+}
+
+// Gives one block back that the thread keeps: a large one to address space, or a medium one to its
+// slab, of the size whose turn it is. False: it keeps none.
+TALUS_SLOW bool displace_kept(ThreadCache& cache) noexcept {
+  constexpr size_t turns = large_kept_slices + (class_count - small_class_count);
+  KeptBlocks& kept = cache.kept;
+  for (size_t looks = 0; looks < turns; looks++) {
+    const size_t turn = kept.next_displaced;
+    kept.next_displaced = (turn + 1) % turns;
+    if (turn >= large_kept_slices) {
+      const size_t index = small_class_count + (turn - large_kept_slices);
+      if (displace_medium(cache, ClassId{static_cast<uint8_t>(index)})) return true;
+    } else if (Atomic<LargeBlock*>& head = kept.of_slices[turn]; head.load_relaxed() != nullptr) {
+      give_kept(kept, head);
+      return true;
+    }
+  }
+  return false;
+}
+
+// Gives all kept blocks back, and the pool what the cache counted.
+TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
+  KeptBlocks& kept = cache.kept;
+  for (Atomic<LargeBlock*>& head : kept.of_slices) {
+    while (head.load_relaxed() != nullptr) give_kept(kept, head);  // [own]
+  }
+  kept.bytes.store_relaxed(0);  // [own] after a fork the sum may be off by one block
+  settle_live(kept);
+}
+
+// A block of its own range, of one byte at least; block null: no memory. `cache` may be null (no
+// thread to keep for).
+TALUS_SLOW BlockMade allocate_large(ThreadCache* cache, size_t bytes, size_t alignment) noexcept {
+  if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - slice_bytes)) return {};
+  if (TALUS_UNLIKELY(bytes == 0)) bytes = 1;
+  const size_t slices = divide_up(bytes, slice_bytes);
+  if (cache != nullptr && slices <= large_kept_slices && alignment <= slice_bytes) {
+    if (void* block = take_kept(cache->kept, bytes)) {
+      settle_if_much(cache->kept);
+      return {block, Zeroed::no};
+    }
+  }
+  Zeroed zeroed = Zeroed::no;
+  LargeBlock* large = take_large(bytes, slices, Placing{alignment}, zeroed);
+  if (large == nullptr) return {};
+  return {reinterpret_cast<void*>(large->base), zeroed};
+}
+
+// False: the instance that the word names is gone, and the block is one like others.
+TALUS_SLOW bool release_large_of_instance(void* pointer, PageEntry word) noexcept {
+  if (release_large_inside(pointer, owner_of_large(word))) return true;
+  word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
+  if (!word.is_large()) report::foreign_pointer(pointer, "free");
+  return false;
+}
+
+// `word` is the block's, as it was a moment ago.
+TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageEntry word) noexcept {
+  const bool is_of_instance = word.bits() != PageEntry::large().bits();
+  if (TALUS_UNLIKELY(is_of_instance) && release_large_of_instance(pointer, word)) return;
+  LargeBlock& large = prove_large(pointer, "free");
+  if (cache == nullptr || large.slices > large_kept_slices) return give_large(large);
+  large_live_to_kept(cache->kept, large);
+  settle_if_much(cache->kept);
+  while (!has_room_to_keep(cache->kept, 0) && displace_kept(*cache)) {}
+}
+
+// A medium block of the cache's heap is kept, in the place of others if need be.
+TALUS_SLOW void release_medium(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+  const size_t bytes = size_class_row(id).block_bytes;
+  const ThreadList list = slow_list_of(cache, id);
+  if (push_within(list, pointer)) return;
+  while (!has_room_to_keep(cache.kept, bytes) && displace_kept(cache)) {}
+  if (enlarge_medium(cache, id)) {
+    refuse_free_in_slab(cache, pointer);  // where a block goes that found no room
+    if (push_within(list, pointer)) return;
+  }
+  give_past_lists(cache, pointer);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_CACHE_LARGE_CACHE_HPP

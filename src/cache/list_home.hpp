@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// cache/list_home: blocks of a thread's lists go home.
+//
+// Owns: the way of blocks from a list to their slabs, and of foreign blocks to their heaps.
+// Invariant: the lock of the cache's heap is held where a block leaves a list, so that a fork finds
+// it in one place (but where there is no memory for a message). Called on: the thread whose cache
+// it is, or whoever has the cache.
+#ifndef TALUS_CACHE_LIST_HOME_HPP
+#define TALUS_CACHE_LIST_HOME_HPP
+
+#include "heap/purge_request.hpp"
+#include "store/remote.hpp"
+#include "os/bytes.hpp"
+
+namespace talus {
+
+// Blocks of a list that may have foreign blocks, which go home at a time.
+inline constexpr size_t foreign_at_a_time = RemoteMessage::blocks_max;
+
+// Puts blocks that were listed into their slabs, but for foreign blocks: these are sent home in one
+// message, to the heap that is returned (nobody: there was none) and may have to be helped. `held`
+// is the lock of this heap; at most foreign_at_a_time blocks.
+TALUS_USUAL HeapId flush_with_foreign(Locked& held, Heap& heap, void* const* blocks,
+                                      size_t count) noexcept {
+  RemoteMessage* message = nullptr;
+  HeapId owner = HeapId::nobody;
+  for (size_t done = 0; done < count;) {
+    void* block = blocks[done];
+    const PageMap::Place place = page_map.place_of(reinterpret_cast<uintptr_t>(block));
+    const PageEntry word = place.word();
+    if (word.owner() == heap.id) {
+      auto& slab = *static_cast<Slab*>(place.descriptor());
+      done += give_to_slab(heap, slab, blocks + done, count - done);
+      continue;
+    }
+    // It can have died since only if the block was freed twice.
+    if (!word.is_slab() || is_instance(word.owner())) report::foreign_pointer(block, "free");
+    if (message == nullptr) message = take_message(heap);
+    if (TALUS_LIKELY(message != nullptr)) {
+      message->add(block, block_bytes_of(word));
+      owner = word.owner();  // who sends on what is not its own
+    } else {
+      held.give_for_a_while();
+      release_to_slab(block);
+      held.take_again();
+    }
+    done++;
+  }
+  if (message != nullptr) heap_with(owner).remote_queue.push(*message);
+  note_free_bytes(heap);
+  return owner;
+}
+
+// The oldest blocks of a list go home; the younger ones stay. Owners of foreign blocks are helped
+// where so many bytes wait for them.
+TALUS_USUAL void send_home(ThreadCache& cache, ClassId id, size_t count,
+                           size_t backlog_max) noexcept {
+  Heap& heap = *cache.heap;
+  void** bottom = list_bottom(cache, id);
+  while (count > 0) {
+    HeapId owner = HeapId::nobody;
+    size_t part = count;
+    {
+      Locked held{lock_of(cache)};
+      const size_t length = list_length(cache, id);
+      if (may_have_foreign(id)) {
+        if (part > foreign_at_a_time) part = foreign_at_a_time;
+        owner = flush_with_foreign(held, heap, bottom, part);
+      } else {
+        give_blocks(heap, bottom, part);
+      }
+      request_purge_if_much(heap);
+      move_bytes(bottom, bottom + part, (length - part) * sizeof(void*));
+      list_of(cache, id).top.store_relaxed(bottom + length - part);  // [own] in the lock
+    }
+    if (owner != HeapId::nobody) drain_for_owner(heap_with(owner), backlog_max);
+    count -= part;
+  }
+}
+
+}  // namespace talus
+
+#endif  // TALUS_CACHE_LIST_HOME_HPP

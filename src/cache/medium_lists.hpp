@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// cache/medium_lists: medium blocks: out of their slabs one at a time, and the lists of a thread
+// that keep some of those that it freed.
+//
+// Owns: how much a thread may have in lists of medium classes, and what is known of zeroes in their
+// slabs. A push and a pop are as in other slow lists; what is bounded is the sum of what these
+// lists have room for (KeptBlocks::medium_bytes), together with the large blocks that the thread
+// keeps: at most kept_bytes_most(). A list begins without room and gets some, one block at a time,
+// when it is full; where there is no more, another list or a large block yields (displace_kept).
+// Invariants: such a list holds freed blocks only, so that memory which the program never touched
+// stays in slabs, where that is known; blocks that come home from other threads go to their slabs.
+// Called on: the thread whose cache it is, or whoever holds the heap's lock.
+#ifndef TALUS_CACHE_MEDIUM_LISTS_HPP
+#define TALUS_CACHE_MEDIUM_LISTS_HPP
+
+#include "cache/idle_caches.hpp"
+#include "store/remote.hpp"
+#include "os/bytes.hpp"
+
+namespace talus {
+
+// Bytes of freed blocks that a thread may keep: large ones, and those in its medium lists.
+TALUS_FAST size_t kept_bytes_most() noexcept { return large_kept_factor * options.list_bytes; }
+TALUS_FAST bool has_room_to_keep(const KeptBlocks& kept, size_t bytes) noexcept {
+  return kept.bytes.load_relaxed() + kept.medium_bytes + bytes <= kept_bytes_most();  // [own]
+}
+
+// May a block of the next class serve?
+enum class Fit : uint8_t { exact, near };
+
+// A block above fast_bytes_max that was freed; instead of a medium one the next larger, if that
+// may serve: it has been touched. Null: neither, or that was done often enough.
+TALUS_FAST void* pop_fitting(ThreadCache& cache, ClassId id, Fit fit) noexcept {
+  void* block = pop_from_list(slow_list_of(cache, id));
+  const bool has_next = fit == Fit::near && is_medium(id) && index_of(id) + 1 < class_count;
+  if (TALUS_LIKELY(block != nullptr) || !has_next) return block;
+  uint32_t& borrowed = cache.kept.borrowed_count;
+  if (TALUS_UNLIKELY(borrowed == borrowed_count_most)) return nullptr;
+  block = pop_from_list(slow_list_of(cache, ClassId{static_cast<uint8_t>(index_of(id) + 1)}));
+  borrowed += block != nullptr ? 1 : 0;
+  return block;
+}
+
+// A block goes to its slab because its list has no room.
+TALUS_USUAL void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
+  Locked held{lock_of(cache)};
+  give_blocks(*cache.heap, &pointer, 1);
+  request_purge_if_much(*cache.heap);
+}
+
+// Reports a block of the cache's heap that is in its slab, which costs a round trip to the lock.
+TALUS_SLOW void refuse_free_in_slab(ThreadCache& cache, const void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  Locked held{lock_of(cache)};
+  const PageMap::Place place = page_map.place_of(address);
+  if (place.word().owner() != cache.id) return;  // the slab changed hands meanwhile
+  const Slab& slab = *static_cast<const Slab*>(place.descriptor());
+  const uint32_t index = slab.prove(pointer);
+  if (TALUS_UNLIKELY(slab.is_free(index))) report::double_free(pointer, slab.block_bytes);
+}
+
+// A list gets room for one block more, if the thread may keep so much.
+inline bool enlarge_medium(ThreadCache& cache, ClassId id) noexcept {
+  const ThreadList list = slow_list_of(cache, id);
+  const size_t bytes = size_class_row(id).block_bytes;
+  if (list_capacity(cache, id) >= list_most_of(id)) return false;
+  if (!has_room_to_keep(cache.kept, bytes)) return false;
+  list.limit++;
+  cache.kept.medium_bytes += bytes;
+  return true;
+}
+
+// A list gives up room for one block, the one that was freed first if it is full. False: it has
+// none.
+inline bool displace_medium(ThreadCache& cache, ClassId id) noexcept {
+  const ThreadList list = slow_list_of(cache, id);
+  void** bottom = list_bottom(cache, id);
+  if (list.limit == bottom) return false;
+  void** top = list.top.load_relaxed();  // [own]
+  if (top == list.limit) {
+    Locked held{lock_of(cache)};
+    give_blocks(*cache.heap, bottom, 1);
+    request_purge_if_much(*cache.heap);
+    move_bytes(bottom, bottom + 1, static_cast<size_t>(top - bottom - 1) * sizeof(void*));
+    list.top.store_relaxed(top - 1);  // [own] in the lock
+  }
+  list.limit--;
+  cache.kept.medium_bytes -= size_class_row(id).block_bytes;
+  return true;
+}
+
+// A slab to take one block from; null: no memory. One that is there comes before a new one, whose
+// memory the program may not have touched yet.
+inline Slab* slab_for_one(Heap& heap, ClassId id, Fit fit) noexcept {
+  if (Slab* slab = choose_slab(heap, id)) return slab;
+  if (fit == Fit::near && index_of(id) + 1 < class_count) {
+    if (Slab* slab = heap.available[index_of(id) + 1].fullest()) return slab;
+  }
+  return find_slab(heap, id);
+}
+
+// One block straight from a slab. The heap's lock is held.
+TALUS_USUAL BlockMade take_medium(Heap& heap, ClassId id, Fit fit) noexcept {
+  Slab* slab = slab_for_one(heap, id, fit);
+  if (slab == nullptr) return {};
+  BlockMade made;
+  const uint64_t clean_before = slab->clean_bits;
+  slab->take_blocks(&made.block, 1);
+  if (slab->clean_bits != clean_before) made.zeroed = Zeroed::yes;
+  slab_gave_blocks(heap, *slab, &made.block, 1);
+  heap.refills++;
+  count_taken(heap, slab->class_id, 1);
+  return made;
+}
+
+// The list is empty. One block is all that is taken: what lies in a list counts as touched.
+TALUS_SLOW BlockMade refill_medium(Heap& heap, ClassId id, Fit fit) noexcept {
+  Locked held{lock_of(heap)};
+  if (!heap.remote_queue.is_empty()) drain_remote_queue(heap);
+  return take_medium(heap, id, fit);
+}
+
+// A medium block by way of a cache, or without one.
+TALUS_USUAL BlockMade allocate_medium(ThreadCache* cache, ClassId id, Fit fit) noexcept {
+  if (cache == nullptr) {
+    Heap* heap = heap_of_nobody();
+    return heap == nullptr ? BlockMade{} : refill_medium(*heap, id, fit);
+  }
+  void* block = pop_fitting(*cache, id, fit);
+  if (block == nullptr && cache->kept.borrowed_count == borrowed_count_most) {
+    cache->kept.borrowed_count = 0;
+    // A class that is used so often gets a block of its own: where sizes come at random, which list
+    // serves could not be guessed otherwise.
+    if (has_room_to_keep(cache->kept, size_class_row(id).block_bytes)) fit = Fit::exact;
+    block = pop_fitting(*cache, id, fit);
+  }
+  if (block != nullptr) return {block, Zeroed::no};
+  return refill_medium(*cache->heap, id, fit);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_CACHE_MEDIUM_LISTS_HPP

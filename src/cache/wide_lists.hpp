@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// cache/wide_lists: lists that run empty and full in turn get more room.
+//
+// Such a list carries the same blocks to their slabs and back again; one that only runs empty, or
+// only is full, would hold more for nothing.
+//
+// Owns: when a list grows and shrinks, where it lies then, and what all wide lists of a thread may
+// hold (ThreadCache::wide). A wide place is metadata of its own, which stays with the cache.
+// Invariant: medium lists do not grow.
+// Called on: the thread whose cache it is, or whoever has the cache.
+#ifndef TALUS_CACHE_WIDE_LISTS_HPP
+#define TALUS_CACHE_WIDE_LISTS_HPP
+
+#include "cache/list_home.hpp"
+
+namespace talus {
+
+// Blocks that a list may hold that runs empty and full in turn.
+inline size_t list_wide_of(ClassId id) noexcept {
+  return is_medium(id) ? list_most_of(id) : wide_list_factor * list_most_of(id);
+}
+inline size_t wide_bytes_most() noexcept { return wide_total_factor * options.list_bytes; }
+
+// A list may have no more blocks than others from here on; it stays where it is. The caller sees
+// to it that it has no more than so many, which are returned.
+TALUS_SLOW size_t shrink_list(ThreadCache& cache, ClassId id) noexcept {
+  const size_t usual = list_most_of(id);
+  const size_t capacity = list_capacity(cache, id);
+  if (capacity <= usual) return usual;
+  const size_t less = (capacity - usual) * size_class_row(id).block_bytes;
+  size_t& bytes = cache.wide.bytes;
+  bytes -= less < bytes ? less : bytes;  // less was counted if the bounds became lower
+  list_of(cache, id).limit = list_bottom(cache, id) + usual;
+  return usual;
+}
+
+// Asks one list for its room, in turn. One that did not turn since it was asked before gives it up.
+TALUS_SLOW void ask_for_room(ThreadCache& cache) noexcept {
+  WideLists& wide = cache.wide;
+  const ClassId id{static_cast<uint8_t>(wide.next_asked)};
+  wide.next_asked = (wide.next_asked + 1) % small_class_count;
+  if (!is_wide(cache, id)) return;
+  uint64_t& word = wide.turning_words[index_of(id) / 64];
+  const bool has_reversed = (word & class_bit(id)) != 0;
+  word &= ~class_bit(id);
+  if (has_reversed) return;
+  const size_t usual = shrink_list(cache, id);
+  const size_t length = list_length(cache, id);
+  if (length > usual) send_home(cache, id, length - usual, remote_backlog_bytes_max);
+}
+
+// Is there a wide place for this list? It is made where there was none.
+TALUS_SLOW bool has_wide_place(ThreadCache& cache, ClassId id) noexcept {
+  void***& bottoms = cache.wide.bottoms;
+  Locked held{space.lock()};
+  if (bottoms == nullptr) {
+    void* memory = space.take_spare_metadata(held, class_count * sizeof(void**));
+    if (memory == nullptr) return false;
+    bottoms = static_cast<void***>(memory);
+  }
+  void**& bottom = bottoms[index_of(id)];
+  if (bottom == nullptr) {
+    const size_t places = list_nulls + list_wide_of(id);
+    void* memory = space.take_spare_metadata(held, places * sizeof(void*));
+    if (memory != nullptr) bottom = static_cast<void**>(memory) + list_nulls;
+  }
+  return bottom != nullptr;
+}
+
+// A list that has what is usual for its class, or more, turned. Returns how many blocks it may have
+// now, twice as many as before; 0: it did so for the first time, has enough, or others have.
+TALUS_SLOW size_t find_room_to_grow(ThreadCache& cache, ClassId id) noexcept {
+  WideLists& wide = cache.wide;
+  uint64_t& word = wide.turning_words[index_of(id) / 64];
+  const bool has_reversed_before = (word & class_bit(id)) != 0;
+  word |= class_bit(id);
+  if (!has_reversed_before) return 0;
+  const size_t capacity = list_capacity(cache, id);
+  const size_t most = list_wide_of(id);
+  if (capacity >= most) return 0;
+  const size_t wider = 2 * capacity < most ? 2 * capacity : most;
+  const size_t more_bytes = (wider - capacity) * size_class_row(id).block_bytes;
+  if (wide.bytes + more_bytes > wide_bytes_most()) ask_for_room(cache);
+  if (wide.bytes + more_bytes > wide_bytes_most() || !has_wide_place(cache, id)) return 0;
+  wide.bytes += more_bytes;
+  return wider;
+}
+
+// An empty list gets its wide place, and so much room. Returns where it begins. The heap's lock is
+// held.
+TALUS_SLOW void** grow_list(Locked& held, ThreadCache& cache, ClassId id,
+                            size_t capacity) noexcept {
+  return move_list(held, cache, id, cache.wide.bottoms[index_of(id)], capacity);
+}
+
+// An empty list goes back to its first place and has no room, for the next thread. The caller sets
+// what all wide lists have.
+TALUS_USUAL void shorten_list(ThreadCache& cache, ClassId id) noexcept {
+  void** first = first_place(cache, id);
+  if (list_bottom(cache, id) == first) {
+    list_of(cache, id).limit = first;
+    return;
+  }
+  Locked held{lock_of(cache)};
+  move_list(held, cache, id, first, 0);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_CACHE_WIDE_LISTS_HPP

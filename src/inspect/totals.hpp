@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// inspect/totals: where the memory of all heaps is, in numbers.
+//
+//   total_bytes = live_small + live_large + listed + on_their_way + free_in_slabs + slab_ends
+//               + kept_large + large_ends
+//   total_bytes = what address space has given, at a quiet point
+//
+// Owns: nothing; adds up. Invariant: at a quiet point (no thread allocating) the numbers are exact;
+// otherwise what moves during the look may be counted twice or not at all, but no number is ever
+// negative and the parts sum to the total. Costs a few thousand loads for each thread and each
+// heap, whatever they hold. Takes the registry's lock and one heap lock at a time. Called on: any
+// thread, the helper among them.
+#ifndef TALUS_INSPECT_TOTALS_HPP
+#define TALUS_INSPECT_TOTALS_HPP
+
+#include "paths/free.hpp"
+#include "inspect/instance_totals.hpp"
+
+namespace talus {
+
+// The blocks of one class; all of its slabs' blocks are in one of four places.
+struct ClassTotals {
+  size_t slabs = 0;
+  size_t live = 0;    // the program holds them
+  size_t listed = 0;  // free, in thread lists
+  size_t remote = 0;  // free, on their way home
+  size_t free = 0;    // in their slabs
+};
+
+// All in bytes, but the counts.
+struct HeapTotals {
+  size_t live_small = 0;  // blocks in slabs that the program holds
+  size_t live_large = 0;  // blocks of their own
+  size_t live_large_count = 0;
+  size_t listed = 0;           // free, in thread lists
+  size_t on_their_way = 0;     // free, remote: in batches or delivered and not yet taken
+  size_t free_in_slabs = 0;    // free, in their slabs
+  size_t purged_in_slabs = 0;  // of these, in slabs whose free pages are given back
+  size_t slab_ends = 0;        // behind the last blocks of slabs
+  size_t kept_large = 0;       // free, kept by threads
+  size_t large_ends = 0;       // of ranges of large blocks, before and behind them
+  size_t total_bytes = 0;      // the sum of these, but for purged_in_slabs
+  size_t slab_count = 0;
+  size_t heap_count = 0;
+  size_t abandoned_count = 0;  // of these, without a thread
+  size_t instance_count = 0;   // beside these, heaps that the program made
+  size_t instance_live = 0;    // what these have of live()
+  size_t instance_total = 0;   // what these have of total_bytes, without ends of large blocks
+  size_t region_live = 0;      // beside all of these, blocks in memory of providers of instances
+  size_t region_total = 0;     // that these providers back
+  size_t cache_count = 0;      // thread caches in use, or left behind by a fork
+  size_t left_count = 0;       // of these, left behind
+  size_t metadata = 0;
+  size_t dirty = 0;    // free address space that may hold pages
+  size_t clean = 0;    // free address space that holds none
+  size_t purging = 0;  // free address space whose pages are just being given back
+  SpaceCounters space;
+  ClassTotals classes[class_count];
+  size_t live() const noexcept { return live_small + live_large; }
+};
+
+// Places of a list that are not empty; its owner may be back and at work.
+TALUS_NO_RACE_CHECK inline size_t count_places(void** places, size_t length) noexcept {
+  size_t blocks = 0;
+  for (size_t i = 0; i < length; i++) blocks += places[i] != nullptr ? 1 : 0;
+  return blocks;
+}
+
+// Blocks in a list; one whose owner rests may have gaps.
+inline size_t listed_blocks(ThreadCache& cache, ClassId id) noexcept {
+  const size_t length = list_length(cache, id);
+  // [stat]
+  if (cache.shared_state.load_relaxed() != OwnerState::idle) return length;
+  return count_places(list_bottom(cache, id), length);
+}
+
+// Adds the blocks of a message that somebody collects, or that waits in an remote_queue. A
+// collector may be adding, or hand it over: then it holds others of the same kind by now.
+TALUS_NO_RACE_CHECK inline void add_message(HeapTotals& totals,
+                                            const RemoteMessage& message) noexcept {
+  const uint32_t count = message.count.load_acquire();
+  for (uint32_t i = 0; i < count && i < RemoteMessage::blocks_max; i++) {
+    const void* block = message.blocks[RemoteMessage::place_of(i)];
+    const uintptr_t address = reinterpret_cast<uintptr_t>(block);
+    if (!PageMap::covers(address)) continue;
+    const PageEntry word = page_map.word_of(address);
+    if (word.is_slab()) totals.classes[index_of(class_of_tag(word.tag()))].remote++;
+  }
+}
+
+// Adds what a thread has. The lock of its heap is held, so that its messages stay where they are.
+inline void add_cache(HeapTotals& totals, ThreadCache& cache) noexcept {
+  for (size_t index = 0; index < class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    totals.classes[index].listed += listed_blocks(cache, id);
+  }
+  for (const RemoteBatch& batch : cache.batches) {
+    if (batch.message != nullptr) add_message(totals, *batch.message);
+  }
+  totals.kept_large += cache.kept.bytes.load_relaxed();                  // [stat]
+  totals.live_large -= cache.kept.live_bytes_less.load_relaxed();        // [stat]
+  totals.live_large_count -= cache.kept.live_count_less.load_relaxed();  // [stat]
+}
+
+// Adds what one heap and the caches before it hold. The registry's lock is held. Blocks that are
+// not in their slabs count as live until settle_blocks().
+inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noexcept {
+  Locked held{lock_of(heap)};
+  for_each_cache(registry_held, [&](ThreadCache& cache) noexcept {
+    if (cache.heap == &heap) add_cache(totals, cache);
+  });
+  // Drainers hold the heap's lock, so that nobody takes these away.
+  for (const RemoteMessage* at = heap.remote_queue.newest(); at != nullptr; at = at->next) {
+    add_message(totals, *at);
+  }
+  for (size_t index = 0; index < class_count; index++) {
+    ClassTotals& blocks = totals.classes[index];
+    blocks.slabs += heap.class_slabs[index];
+    blocks.live += heap.taken_blocks[index];
+    blocks.free += heap.class_slabs[index] * size_t{size_class_table.rows[index].block_count} -
+                   heap.taken_blocks[index];
+  }
+  totals.purged_in_slabs += heap.partly_purged_free_bytes;
+  totals.heap_count++;
+  totals.abandoned_count += heap.is_abandoned() ? 1u : 0u;
+}
+
+// What is ready in an instance is as if it lay in a list. Otherwise as add_heap.
+inline void add_instance(HeapTotals& totals, Heap& base) noexcept {
+  Locked held{lock_of(base)};
+  if (handle_of(base.id) == 0) return;  // it died meanwhile
+  const auto& heap = static_cast<Instance&>(base);
+  for_each_used_class(heap, [&](ClassId id) noexcept {
+    const size_t index = index_of(id);
+    ClassTotals& blocks = totals.classes[index];
+    blocks.slabs += heap.class_slabs[index];
+    blocks.live += heap.taken_blocks[index];
+    blocks.listed += heap.ready[index].count;
+    blocks.free += heap.class_slabs[index] * size_t{size_class_table.rows[index].block_count} -
+                   heap.taken_blocks[index];
+  });
+  totals.purged_in_slabs += heap.partly_purged_free_bytes;
+  totals.instance_count++;
+  InstanceTotals numbers;
+  read_instance(instance_slot(heap.id), numbers);
+  totals.instance_live += numbers.live() - numbers.live_region;
+  totals.instance_total += numbers.total() - numbers.region_bytes;
+  totals.region_live += numbers.live_region;
+  totals.region_total += numbers.region_bytes;
+}
+
+constexpr size_t less_or_none(size_t value, size_t by) noexcept {
+  return value > by ? value - by : 0;
+}
+
+// Splits the blocks that are not in their slabs, and adds up.
+inline void settle_blocks(HeapTotals& totals) noexcept {
+  for (size_t index = 0; index < class_count; index++) {
+    const SizeClass& row = size_class_table.rows[index];
+    ClassTotals& blocks = totals.classes[index];
+    // Others moved blocks during the look: no place has more than there are.
+    if (blocks.listed > blocks.live) blocks.listed = blocks.live;
+    blocks.live -= blocks.listed;
+    if (blocks.remote > blocks.live) blocks.remote = blocks.live;
+    blocks.live -= blocks.remote;
+    totals.live_small += blocks.live * row.block_bytes;
+    totals.listed += blocks.listed * row.block_bytes;
+    totals.on_their_way += blocks.remote * row.block_bytes;
+    totals.free_in_slabs += blocks.free * row.block_bytes;
+    totals.slab_count += blocks.slabs;
+    totals.slab_ends +=
+        blocks.slabs * (row.slab_slices * slice_bytes - size_t{row.block_count} * row.block_bytes);
+  }
+}
+
+// The part of address space. The space lock is held.
+inline void add_space(HeapTotals& totals) noexcept {
+  totals.space = space.counters();
+  totals.metadata = space.metadata_bytes();
+  totals.dirty = space.dirty_bytes();
+  totals.clean = space.clean_bytes();
+  totals.purging = space.purging_bytes();
+  totals.live_large += large_pool.live_bytes;  // which kept blocks are part of
+  totals.live_large_count += large_pool.live_count;
+  const size_t given = totals.space.given_bytes;
+  // Blocks that changed hands during the look may have been counted twice, or with either sign.
+  if (totals.live_large > given) totals.live_large = totals.live_large >> 63 != 0 ? 0 : given;
+  if (totals.live_large_count >> 63 != 0) totals.live_large_count = 0;
+}
+
+inline void collect_totals(HeapTotals& totals) noexcept {
+  totals = HeapTotals{};
+  {
+    Locked registry_held{registry.lock};
+    for_each_heap([&](Heap& heap) noexcept { add_heap(totals, registry_held, heap); });
+    for_each_instance([&](Heap& heap) noexcept { add_instance(totals, heap); });
+    for_each_cache(registry_held, [&](ThreadCache&) noexcept { totals.cache_count++; });
+    totals.left_count = totals.cache_count - registry.cache_count;
+  }
+  settle_blocks(totals);
+  {
+    Locked held{space.lock()};
+    add_space(totals);
+  }
+  const size_t in_slabs = totals.live_small + totals.listed + totals.on_their_way +
+                          totals.free_in_slabs + totals.slab_ends;
+  const size_t others = in_slabs + totals.live_large + totals.kept_large;
+  totals.large_ends = less_or_none(totals.space.given_bytes, others);
+  totals.total_bytes = others + totals.large_ends;
+  // Blocks of a mode have pages of their own, beside what address space gave.
+  totals.live_large += special_pool.live_bytes;
+  totals.live_large_count += special_pool.live_count;
+  totals.total_bytes += special_pool.live_bytes;
+}
+
+inline HeapTotals collect_totals() noexcept {
+  HeapTotals totals;
+  collect_totals(totals);
+  return totals;
+}
+
+// What one thread holds free, as far as another can see.
+struct ThreadTotals {
+  size_t heap_id = 0;
+  size_t listed = 0;
+  size_t kept_large = 0;
+  size_t collected = 0;  // remote frees that it has not delivered
+};
+
+inline ThreadTotals totals_of(ThreadCache& cache) noexcept {
+  ThreadTotals totals;
+  Locked held{lock_of(cache)};
+  totals.heap_id = index_of(cache.id);
+  for (size_t index = 0; index < class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    totals.listed += listed_blocks(cache, id) * size_class_row(id).block_bytes;
+  }
+  for (const RemoteBatch& batch : cache.batches) {
+    if (batch.message == nullptr) continue;
+    totals.collected += batch.message->bytes.load_relaxed();  // [stat]
+  }
+  totals.kept_large = cache.kept.bytes.load_relaxed();  // [stat]
+  return totals;
+}
+
+// Up to `count` threads from the one with this number on, the youngest first. Returns how many.
+inline size_t collect_threads(size_t first, ThreadTotals* threads, size_t count) noexcept {
+  Locked held{registry.lock};
+  ThreadCache* cache = registry.caches;
+  for (; first > 0 && cache != nullptr; first--) cache = cache->next;
+  size_t found = 0;
+  for (; found < count && cache != nullptr; cache = cache->next) {
+    threads[found++] = totals_of(*cache);
+  }
+  return found;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_INSPECT_TOTALS_HPP

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// instances/instance_from: the calls that take the handle of an instance, or 0 for the heap of all.
+//
+// Owns: which of the two it is, and that the mode of the calling thread is told, also of one that
+// has used nothing but instances so far. Called on: any thread.
+#ifndef TALUS_INSTANCES_INSTANCE_FROM_HPP
+#define TALUS_INSTANCES_INSTANCE_FROM_HPP
+
+#include "paths/resize.hpp"
+
+namespace talus {
+
+// The handle of the instance that a block belongs to; 0: none, or it is no block.
+inline uintptr_t instance_of(const void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  PageEntry word = page_map.word_anywhere(address);
+  if (TALUS_UNLIKELY(is_special(word))) {
+    const NamedBefore found = named_of_block(pointer);
+    word = PageEntry::from_bits(found.word_bits);
+    if (is_special(word)) {
+      auto* block = static_cast<SpecialBlock*>(found.descriptor);
+      const bool has_one = block != nullptr && block->operations().instance != nullptr;
+      return has_one ? block->operations().instance(*block) : 0;
+    }
+  }
+  const HeapId owner = word.is_large() ? owner_of_large(word) : word.owner();
+  return is_instance(owner) ? handle_of(owner) : 0;
+}
+
+// The cache of a thread whose mode is to be told of an instance's blocks; where calls are counted,
+// a new thread gets one, and so its mode, before the first. Null: it has none. No lock is held.
+inline ThreadCache* cache_to_tell() noexcept {
+  ThreadContext& context = current_context();
+  if (is_of_new_thread(context) && !shared_counts_calls.load_relaxed()) return nullptr;  // [init]
+  return cache_behind(context);
+}
+
+// Tells of a block that was made, if there is one.
+TALUS_SLOW void note_made(uintptr_t handle, void* block, const Request& request) noexcept {
+  if (is_nameless(handle, block, request.call)) return;
+  const MaybeWorking working{cache_to_tell()};
+  note_allocate(block, request.bytes);
+}
+
+// A block; null: no memory, or the limit of the instance.
+TALUS_SLOW void* allocate_from(uintptr_t handle, Request request) noexcept {
+  if (TALUS_UNLIKELY(handle == 0)) {
+    return request.alignment <= block_alignment
+               ? allocate(request.bytes)
+               : allocate_aligned(request.alignment, request.bytes);
+  }
+  void* block = allocate_inside(handle, request).block;
+  if (current_context().operations != nullptr) note_made(handle, block, request);
+  return block;
+}
+
+// The same for a block at a multiple of 16; an instance without memory for it goes the long way.
+TALUS_FAST void* allocate_from(uintptr_t handle, size_t bytes, const char* call) noexcept {
+  if (TALUS_LIKELY(handle != 0 && bytes <= small_bytes_max)) {
+    if (void* block = allocate_small_inside(handle, bytes, call)) {
+      if (TALUS_UNLIKELY(current_context().operations != nullptr)) {
+        note_made(handle, block, {bytes, block_alignment, call});
+      }
+      return block;
+    }
+  }
+  return allocate_from(handle, Request{bytes, block_alignment, call});
+}
+
+// A block that is zero up to its usable size; null: as above.
+inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
+  if (request.bytes > PTRDIFF_MAX - slice_bytes) return nullptr;
+  RegionHeap* region = region_of(handle, request.call);
+  if (!request.is_small() && region == nullptr) {
+    request.bytes = usable_bytes_of_large(request.bytes == 0 ? 1 : request.bytes);
+  }
+  const BlockMade made = allocate_inside(handle, request);
+  if (current_context().operations != nullptr) note_made(handle, made.block, request);
+  if (made.block == nullptr || made.zeroed == Zeroed::yes) return made.block;
+  const bool is_in_region =
+      region != nullptr && region->holds(reinterpret_cast<uintptr_t>(made.block));
+  const size_t usable =
+      is_in_region ? usable_in_region(*region, made.block, request.call) : usable_size(made.block);
+  // What pages of a region hold when they are dropped, its provider alone knows.
+  const bool purged =
+      !is_in_region && usable >= calloc_purge_bytes_min && drop_pages(made.block, usable);
+  if (!purged) clear_bytes(made.block, usable);
+  return made.block;
+}
+
+TALUS_SLOW void release_and_tell(uintptr_t handle, void* pointer, const char* call) noexcept {
+  const MaybeWorking working{cache_to_tell()};
+  release_inside(handle, pointer, call, note_free);
+}
+
+// Takes a block of the instance back; any other pointer is reported.
+TALUS_FAST void release_from(uintptr_t handle, void* pointer, const char* call) noexcept {
+  if (TALUS_UNLIKELY(handle == 0)) return release(pointer);
+  if (TALUS_UNLIKELY(current_context().operations != nullptr)) {
+    return release_and_tell(handle, pointer, call);
+  }
+  release_inside(handle, pointer, call, [](void*) noexcept {});
+}
+
+}  // namespace talus
+
+#endif  // TALUS_INSTANCES_INSTANCE_FROM_HPP

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+// instances/instance_life: how instances begin and end.
+//
+//   make_instance      a slot that is unused, or one more; its handle
+//   clear_instance     all blocks are gone, the instance stays
+//   destroy_instance   all blocks are gone, and so is the instance
+//   delete_instance    the blocks go on living, in a thread's heap or in their region; the
+//                      instance is gone
+//
+// Owns: the slots that are unused, and the way of slabs out of an instance, one step a slab,
+// however many blocks live in it. Invariants: an instance ends under its lock, with all its slabs
+// in its lists: where pages of some are being given back, that is waited for. A handle ends before
+// the memory behind it goes. Called on: any thread, without locks.
+#ifndef TALUS_INSTANCES_INSTANCE_LIFE_HPP
+#define TALUS_INSTANCES_INSTANCE_LIFE_HPP
+
+#include "instances/instance_from.hpp"
+#include "slab/holes.hpp"
+
+namespace talus {
+
+// The lock of a living instance, all of whose slabs are in its lists.
+class [[nodiscard]] InsideWhole {
+ public:
+  InsideWhole(uintptr_t handle, const char* call) noexcept : inside_{handle, call} {
+    while (inside_.heap().purging_count != 0) {
+      inside_.slot().lock.give();
+      { Locked waiting{registry.decaying}; }
+      inside_.slot().lock.take();
+      if (inside_.slot().shared_handle.load_relaxed() != handle) {  // [own] the lock
+        inside_.slot().lock.give();
+        report::dead_heap(handle, call);
+      }
+    }
+  }
+  Instance& heap() const noexcept { return inside_.heap(); }
+  InstanceSlot& slot() const noexcept { return inside_.slot(); }
+
+ private:
+  Inside inside_;
+};
+
+// Calls visit(slab) for each slab of a whole instance; visit may take it out of its list.
+template <typename Visit>
+void for_each_slab(Instance& heap, Visit visit) noexcept {
+  const auto visit_list = [&visit](const SlabList& list) noexcept {
+    for (Slab* slab = list.first; slab != nullptr;) {
+      Slab* next = slab->next;
+      visit(*slab);
+      slab = next;
+    }
+  };
+  for_each_used_class(heap, [&](ClassId id) noexcept {
+    for (const SlabList& bin : heap.available[index_of(id)].bins) visit_list(bin);
+    for (const SlabList& bin : heap.partly_purged[index_of(id)].bins) visit_list(bin);
+  });
+  visit_list(heap.full);
+}
+
+// Calls visit(block) for each block of a slab that is not free.
+template <typename Visit>
+void for_each_block_out(const Slab& slab, Visit visit) noexcept {
+  for (uint32_t index = next_block(slab, 0, false); index < slab.block_count;
+       index = next_block(slab, index + 1, false)) {
+    visit(reinterpret_cast<void*>(slab.base + size_t{index} * slab.block_bytes));
+  }
+}
+
+// The mode of the calling thread is told of all blocks that are about to go.
+inline bool is_told_of_frees() noexcept {
+  const ThreadContext& context = current_context();
+  return context.operations != nullptr && context.operations->note_free != nullptr;
+}
+inline void note_all_free(Instance& heap) noexcept {
+  if (!is_told_of_frees()) return;
+  give_ready_back(heap);
+  for_each_slab(heap, [](const Slab& slab) noexcept { for_each_block_out(slab, note_free); });
+  for (LargeBlock* large = heap.large_blocks; large != nullptr; large = large->next_inside) {
+    note_free(start_of(*large));
+  }
+}
+
+inline void slab_of_instance_to_unused(Instance& heap, Slab& slab) noexcept {
+  if (slab.state == SlabState::available) return slab_available_to_unused(heap, slab);
+  if (slab.state == SlabState::full) {
+    heap.full.remove(slab);
+  } else {
+    heap.partly_purged[index_of(slab.class_id)].remove(slab);
+  }
+  slab_to_unused(heap, slab);
+}
+
+// No slab is left: the counts start again.
+inline void forget_slabs(Instance& heap) noexcept {
+  for_each_used_class(heap, [&heap](ClassId id) noexcept {
+    heap.taken_blocks[index_of(id)] = 0;
+    heap.ready[index_of(id)].count = 0;
+  });
+  for (uint64_t& bits : heap.used_classes) bits = 0;
+  heap.partly_purged_free_bytes = 0;
+  heap.free_mark = LowMark{};
+  tell_free_bytes(heap);
+  TALUS_ASSERT(heap.slab_count == 0 && heap.free_bytes == 0);
+}
+
+// All that an instance has goes back to address space.
+inline void empty_instance(Instance& heap) noexcept {
+  note_all_free(heap);
+  for_each_slab(heap, [&heap](Slab& slab) noexcept { slab_of_instance_to_unused(heap, slab); });
+  forget_slabs(heap);
+  while (heap.large_blocks != nullptr) give_large_of(heap, *heap.large_blocks);
+}
+
+// From full, partly_purged or available, with its blocks, under the locks of both heaps.
+inline void slab_of_instance_changes_hands(Instance& giver, Heap& taker, Slab& slab) noexcept {
+  if (slab.state == SlabState::partly_purged)
+    slab_partly_purged_to_available(giver, slab, slab.free_count);
+  if (slab.state == SlabState::available) {
+    if (slab.is_empty()) return slab_available_to_unused(giver, slab);
+    return slab_changes_hands(giver, taker, slab);
+  }
+  giver.full.remove(slab);
+  count_slab(giver, slab, -1);
+  rename_slab(taker, slab);
+  slab.enter(SlabState::full);
+  taker.taken_blocks[index_of(slab.class_id)] += slab.block_count;
+  count_slab(taker, slab, +1);
+}
+
+// Whoever frees one may do so from the moment its word is set: its descriptor is not touched.
+inline void large_blocks_change_hands(Instance& heap) noexcept {
+  while (LargeBlock* large = heap.large_blocks) {
+    unlink_large(heap, *large);
+    const uintptr_t first = large->base;
+    const uintptr_t last = first + (large->slices - 1) * slice_bytes;
+    Locked held{space.lock()};
+    if (last != first) rename_slice(held, last, large_word(HeapId::nobody), large);
+    rename_slice(held, first, large_word(HeapId::nobody), large);
+  }
+}
+
+// A slot without an instance, with a descriptor; 0: no memory, or too many live. The registry's
+// lock is held.
+inline size_t take_instance_slot(Locked&) noexcept {
+  if (const uint32_t id = instance_table.unused) {
+    instance_table.unused = instance_slot(HeapId(static_cast<uint16_t>(id))).next_unused;
+    return id;
+  }
+  const uint32_t count = instance_table.shared_count.load_relaxed();  // [own] registry's lock
+  const size_t id = heap_count_max + count;
+  if (id > instance_id_max) return 0;
+  Atomic<InstanceSlot*>& part = instance_table.shared_parts[id / InstanceTable::part_slots];
+  Locked held{space.lock()};
+  if (count == 0) part.store_release(spare_instances.slots);
+  if (part.load_relaxed() == nullptr) {  // [own] registry's lock
+    void* slots = space.take_metadata(held, InstanceTable::part_slots * sizeof(InstanceSlot));
+    if (slots == nullptr) return 0;
+    part.store_release(static_cast<InstanceSlot*>(slots));
+  }
+  void* memory = space.take_metadata(held, sizeof(Instance));  // zero, as its members begin
+  if (memory == nullptr && spare_instances.used_heaps < SpareInstances::count) {
+    memory = spare_instances.heaps[spare_instances.used_heaps++];
+  }
+  if (memory == nullptr) return 0;
+  auto* heap = static_cast<Instance*>(memory);
+  heap->id = HeapId(static_cast<uint16_t>(id));
+  part.load_relaxed()[id % InstanceTable::part_slots].heap = heap;  // [own] registry's lock
+  instance_table.shared_count.store_release(count + 1);
+  return id;
+}
+
+inline void copy_name(Instance& heap, const char* name) noexcept {
+  size_t length = 0;
+  while (name != nullptr && name[length] != '\0' && length < Instance::name_bytes_max - 1) {
+    heap.name[length] = name[length];
+    length++;
+  }
+  heap.name[length] = '\0';
+}
+
+inline uintptr_t make_instance_once(const char* name, size_t limit_bytes,
+                                    RegionHeap* region) noexcept {
+  Locked registry_held{registry.lock};
+  const size_t id = take_instance_slot(registry_held);
+  if (id == 0) return 0;
+  InstanceSlot& slot = instance_slot(HeapId(static_cast<uint16_t>(id)));
+  Locked held{slot.lock};
+  Instance& heap = *slot.heap;
+  copy_name(heap, name);
+  heap.limit_bytes = limit_bytes;
+  heap.peak_bytes = 0;
+  heap.shared_thread_count.store_relaxed(1);  // [own] the program: it is not abandoned
+  const uintptr_t handle = ++slot.generation << 16 | id;
+  slot.region = region;
+  if (region != nullptr) {
+    region->shared_operations.store_relaxed(&region_operations);  // [init]
+    region->handle = handle;
+    region->limit_bytes = limit_bytes;
+  }
+  slot.shared_handle.store_release(handle);
+  instance_table.shared_live_count.own_add_relaxed(1);  // [own] registry's lock
+  return handle;
+}
+
+// The handle of a new instance; 0: no memory, or too many are alive.
+inline uintptr_t make_instance(const char* name, size_t limit_bytes,
+                               RegionHeap* region = nullptr) noexcept {
+  return allocate_with(sizeof(Instance),
+                       [=]() noexcept { return make_instance_once(name, limit_bytes, region); });
+}
+// The same with a region, which is_possible() says of the request; 0 also for the refusal of one.
+inline uintptr_t make_instance_in(const RegionRequest& request, size_t limit_bytes,
+                                  RegionError& refusal) noexcept {
+  RegionHeap* region = make_region(request, refusal);
+  if (region == nullptr) return 0;
+  const uintptr_t handle = make_instance(request.name, limit_bytes, region);
+  refusal = handle == 0 ? RegionError::memory : RegionError::none;
+  if (handle == 0) end_region(*region);
+  return handle;
+}
+
+// The handle is nobody's from here on. The instance's lock is held.
+inline void end_handle(const InsideWhole& inside) noexcept {
+  inside.slot().shared_handle.store_release(0);
+  inside.heap().shared_thread_count.store_relaxed(0);  // [own] the lock
+}
+inline void count_instance_dead() noexcept {
+  Locked held{registry.lock};
+  instance_table.shared_live_count.own_add_relaxed(~uint32_t{0});  // [own] registry's lock
+}
+inline void retire_instance(HeapId id) noexcept {
+  count_instance_dead();
+  give_instance_slot(id);
+}
+
+// The same of a region's, without its lock, which looking at a block takes.
+inline void note_region_free(uintptr_t handle, const char* call) noexcept {
+  const RegionHeap* region = region_of(handle, call);
+  if (region == nullptr || !region->has_page_entries || !is_told_of_frees()) return;
+  walk_region(handle, call, [](void* block, size_t) noexcept {
+    note_free(block);
+    return true;
+  });
+}
+
+inline void clear_instance(uintptr_t handle, const char* call) noexcept {
+  {
+    const MaybeWorking working{cache_to_tell()};
+    note_region_free(handle, call);
+    const InsideWhole inside{handle, call};
+    if (inside.slot().region != nullptr) empty_region(*inside.slot().region);
+    empty_instance(inside.heap());
+  }
+  offer_work();
+}
+
+inline void destroy_instance(uintptr_t handle, const char* call) noexcept {
+  RegionHeap* region = nullptr;
+  {
+    const MaybeWorking working{cache_to_tell()};
+    note_region_free(handle, call);
+    const InsideWhole inside{handle, call};
+    end_handle(inside);
+    region = inside.slot().region;
+    inside.slot().region = nullptr;
+    empty_instance(inside.heap());
+  }
+  if (region != nullptr) end_region(*region);
+  retire_instance(id_in_handle(handle));
+  offer_work();
+}
+
+// The instance's region, if there is one, lives as long as blocks in it; returned if none do.
+inline RegionHeap* leave_region(const InsideWhole& inside) noexcept {
+  RegionHeap* region = inside.slot().region;
+  if (region == nullptr) return nullptr;
+  region->shared_operations.store_relaxed(&left_region_operations);  // [own] the lock
+  if (region->live_count != 0) return nullptr;
+  inside.slot().region = nullptr;
+  return region;
+}
+
+// False: there is no heap that could take the blocks, and no memory for one; nothing changed.
+inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
+  ThreadCache* cache = cache_behind(current_context());
+  Heap* taker = cache != nullptr ? cache->heap : heap_of_nobody();
+  if (taker == nullptr) return false;
+  RegionHeap* region = nullptr;
+  bool is_over = false;
+  {
+    // Nobody may begin to purge while the other heap's lock is held already.
+    Locked decaying{registry.decaying};
+    Locked taker_held{lock_of(*taker)};
+    const InsideWhole inside{handle, call};
+    Instance& heap = inside.heap();
+    end_handle(inside);
+    give_ready_back(heap);
+    for_each_slab(heap,
+                  [&](Slab& slab) noexcept { slab_of_instance_changes_hands(heap, *taker, slab); });
+    forget_slabs(heap);
+    large_blocks_change_hands(heap);
+    region = leave_region(inside);
+    is_over = inside.slot().region == nullptr;
+    note_free_bytes(*taker);
+    request_purge_if_much(*taker);
+  }
+  if (region != nullptr) end_region(*region);
+  count_instance_dead();
+  if (is_over) give_instance_slot(id_in_handle(handle));
+  offer_work();
+  return true;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_INSTANCES_INSTANCE_LIFE_HPP

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// paths/alloc: the way of a block out of the heap.
+//
+// allocate_or<slow>(bytes)           here        table, load, pop
+//   -> allocate_slow(bytes, context)    alloc_slow  a context that is no heap: first use, dead, a
+//   mode
+//        -> refill(heap, class)                  drain the remote-free queue, available slab, new
+//        slab
+//        -> allocate_large(...)      large       kept block, range, new address space
+// pop_aligned(alignment, bytes)      here        round up, table, load, pop
+//   -> allocate_aligned_slow(...)    alloc_slow  guarded, large, zero bytes; as allocate_slow
+#ifndef TALUS_PATHS_ALLOC_HPP
+#define TALUS_PATHS_ALLOC_HPP
+
+#include "paths/alloc_slow.hpp"
+
+namespace talus {
+
+// What to do when no block can be popped; the entry points that set errno or throw have their own.
+using SlowAllocate = void* (*)(size_t bytes, ThreadContext& context);
+
+// A block of at least `bytes` bytes at a multiple of 16; else whatever Slow makes of it.
+template <SlowAllocate Slow>
+TALUS_FAST void* allocate_or(size_t bytes) {
+  ThreadContext& context = current_context();  // never null: starts at first_context
+  if (TALUS_UNLIKELY(bytes > fast_bytes_max))
+    return Slow(bytes, context);  // leaves: guarded, large
+  // Zero bytes map to class 0. What the compiler knows costs nothing.
+  const size_t index =
+      __builtin_constant_p(bytes)
+          ? index_of(class_of(bytes))
+          : context.class_of_units[(bytes + block_alignment - 1) / block_alignment];
+  Atomic<void**>& slot = context.tops[index];  // a store by one register is faster than by two
+  void** top = slot.load_relaxed();            // [own]
+  void* block = top[-1];
+  if (TALUS_UNLIKELY(block == nullptr))
+    return Slow(bytes, context);  // leaves: empty, no heap, a mode
+  // POINT OF NO RETURN: one store below.
+  slot.store_relaxed(top - 1);  // [own]
+  return block;
+}
+
+// As above; null: no memory. errno is untouched.
+TALUS_FAST void* allocate(size_t bytes) noexcept { return allocate_or<allocate_slow>(bytes); }
+
+// A block at a multiple of `alignment`, a power of two, if that is one of a list; null: it is not,
+// or the list is empty, and allocate_aligned knows more. Sizes and alignments may be any.
+TALUS_FAST void* pop_aligned(size_t alignment, size_t bytes) noexcept {
+  ThreadContext& context = current_context();
+  // bytes_at_alignment less 1. Zero bytes wrap, and are as little for here as large ones.
+  const size_t last = (bytes - 1) | (alignment - 1);
+  if (TALUS_UNLIKELY(last >= fast_bytes_max)) return nullptr;
+  Atomic<void**>& slot = context.tops[context.class_of_units[last / block_alignment + 1]];
+  void** top = slot.load_relaxed();  // [own]
+  void* block = top[-1];
+  if (TALUS_LIKELY(block != nullptr)) slot.store_relaxed(top - 1);  // [own]
+  return block;
+}
+
+// A block at a multiple of `alignment`, a power of two; null: no memory.
+TALUS_SLOW void* allocate_aligned(size_t alignment, size_t bytes) noexcept {
+  void* block = pop_aligned(alignment, bytes);
+  return TALUS_LIKELY(block != nullptr) ? block : allocate_aligned_slow(alignment, bytes);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PATHS_ALLOC_HPP

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// paths/alloc_slow: what malloc does when the list of the class is empty.
+//
+// Owns: refilling a list, allocation for threads without a cache, aligned blocks. Invariant: one
+// lock round trip a batch. The outline is in paths/alloc.hpp. Called on: any thread.
+#ifndef TALUS_PATHS_ALLOC_SLOW_HPP
+#define TALUS_PATHS_ALLOC_SLOW_HPP
+
+#include "cache/large_cache.hpp"
+#include "store/remote.hpp"
+#include "heap/special.hpp"
+#include "cache/wide_lists.hpp"
+
+namespace talus {
+
+// Fills the empty list of a class with some blocks and pops one; null: no memory.
+TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
+  Heap& heap = *cache.heap;
+  const ThreadList list = list_of(cache, id);
+  const size_t before = list_capacity(cache, id), first = list_first_of(id);
+  const bool has_begun = before != 0;
+  const size_t capacity = has_begun ? before : first;
+  const bool has_reversed = turn_list(cache, id, Trend::grows);
+  const size_t wanted = blocks_to_move(id, capacity, has_reversed);
+  const bool is_long = capacity >= list_most_of(id);
+  const size_t wider = is_long && has_reversed ? find_room_to_grow(cache, id) : 0;
+  Locked held{lock_of(heap)};
+  void** bottom = list_bottom(cache, id);
+  if (!has_begun) {
+    list.limit = bottom + first;
+  } else if (!is_long) {
+    bottom = lengthen_list(held, cache, id, larger_capacity(capacity, list_most_of(id)));
+  } else if (TALUS_UNLIKELY(wider != 0)) {
+    bottom = grow_list(held, cache, id, wider);
+  }
+  if (is_time_to_drain(heap, id)) {
+    drain_remote_queue(heap, {&cache, id, wanted});
+    if (void* block = pop_from_list(list)) return block;
+  }
+  const size_t taken = take_blocks(heap, id, bottom, wanted);
+  if (TALUS_UNLIKELY(taken == 0)) return nullptr;
+  list.top.store_relaxed(bottom + taken - 1);  // [own] inside the lock, so that a fork sees it
+  return bottom[taken - 1];
+}
+
+// One block straight from a slab, for threads that have no list; null: no memory.
+inline void* allocate_shared(ClassId id) noexcept {
+  Heap* heap = heap_of_nobody();
+  if (heap == nullptr) return nullptr;
+  Locked held{lock_of(*heap)};
+  if (!heap->remote_queue.is_empty()) drain_remote_queue(*heap);
+  void* block = nullptr;
+  return take_blocks(*heap, id, &block, 1) == 1 ? block : nullptr;
+}
+
+// A block of a class by way of a cache, or without one.
+TALUS_USUAL void* allocate_on(ThreadCache* cache, ClassId id, Fit fit) noexcept {
+  if (is_medium(id)) return allocate_medium(cache, id, fit).block;
+  if (cache == nullptr) return allocate_shared(id);
+  void* block = pop_from_list(list_of(*cache, id));
+  return block != nullptr ? block : refill(*cache, id);
+}
+
+// Tells the mode of the calling thread, if there is one; a first call may just have got it.
+inline void note_allocate(void* block, size_t bytes) noexcept {
+  ThreadContext& context = current_context();
+  if (context.operations == nullptr || context.operations->note_allocate == nullptr) return;
+  if (block != nullptr) context.operations->note_allocate(context, block, bytes);
+}
+
+// Defined in reclaim/release.hpp: there was no memory for `bytes`; does it make sense to try again?
+// The first attempt has number 0. No lock is held, and the calling thread is in no slow path.
+TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept;
+
+// Allocates by way of attempt(), and again as long as that makes sense. What it gives is a block or
+// a handle; null or zero: no memory. For slow paths, which need not purge request work themselves.
+template <typename Attempt>
+TALUS_FAST auto allocate_with(size_t bytes, Attempt attempt) noexcept {
+  auto made = attempt();
+  for (unsigned tries = 0; TALUS_UNLIKELY(!made) && find_memory(bytes, tries); tries++) {
+    made = attempt();
+  }
+  offer_work();
+  return made;
+}
+
+// Blocks that a thread has at hand though the fast paths do not reach them; null: there is none,
+// the owner must come back, or the context is no cache. These call nothing, so that no register is
+// saved for a call.
+// The block of a slow list that was freed last, or what serves as well.
+TALUS_FAST void* pop_slow(ClassId id, Fit fit, ThreadContext& context) noexcept {
+  const BriefWork work{context};
+  if (TALUS_UNLIKELY(!work.may_begin)) return nullptr;
+  return pop_fitting(static_cast<ThreadCache&>(context), id, fit);
+}
+// A large block that the thread kept, for so many bytes above `more_than`.
+TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, ThreadContext& context) noexcept {
+  const bool may_be_kept = bytes > more_than && bytes <= large_kept_slices * slice_bytes;
+  return may_be_kept ? take_kept_at_hand(context, bytes) : nullptr;
+}
+TALUS_FAST void* take_at_hand(size_t bytes, ThreadContext& context) noexcept {
+  if (TALUS_LIKELY(bytes - fast_bytes_max - 1 < medium_bytes_max - fast_bytes_max)) {
+    return pop_slow(slow_class_of(bytes), Fit::near, context);
+  }
+  return pop_kept_block(bytes, medium_bytes_max, context);
+}
+
+// By way of any context; the list of the class may have blocks.
+TALUS_USUAL void* allocate_by_context(size_t bytes, ThreadContext& context) noexcept {
+  ThreadCache* cache = cache_behind(context);
+  const MaybeWorking working{cache};
+  if (void* special = allocate_by_mode({bytes, block_alignment, 0})) return special;
+  void* block = bytes <= medium_bytes_max ? allocate_on(cache, class_of(bytes), Fit::near)
+                                          : allocate_large(cache, bytes, slice_bytes).block;
+  note_allocate(block, bytes);
+  return block;
+}
+
+// By way of the context whose list of the class was found empty.
+inline void* allocate_first(size_t bytes, ThreadContext& context) noexcept {
+  if (context.operations != nullptr || bytes > fast_bytes_max)
+    return allocate_by_context(bytes, context);
+  auto& cache = static_cast<ThreadCache&>(context);
+  const Working working{cache};
+  return refill(cache, class_of(bytes));
+}
+
+TALUS_SLOW void* allocate_slower(size_t bytes, ThreadContext& context) noexcept {
+  void* block = allocate_first(bytes, context);
+  for (unsigned made = 0; TALUS_UNLIKELY(block == nullptr) && find_memory(bytes, made); made++) {
+    block = allocate_by_context(bytes, current_context());  // which may be another by now
+  }
+  offer_work();
+  return block;
+}
+
+TALUS_SLOW void* allocate_slow(size_t bytes, ThreadContext& context) noexcept {
+  if (void* block = take_at_hand(bytes, context)) return block;
+  return allocate_slower(bytes, context);
+}
+
+TALUS_USUAL void* allocate_aligned_once(size_t alignment, size_t bytes) noexcept {
+  ThreadContext& context = current_context();
+  ThreadCache* cache = cache_behind(context);
+  const MaybeWorking working{cache};
+  if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;
+  void* block = nullptr;
+  if (has_class(bytes, alignment)) {
+    block = allocate_on(cache, class_of_aligned(bytes, alignment), Fit::exact);
+  } else {
+    const size_t aligned = alignment > slice_bytes ? alignment : slice_bytes;
+    block = allocate_large(cache, bytes, aligned).block;
+  }
+  note_allocate(block, bytes);
+  return block;
+}
+
+TALUS_SLOW void* allocate_aligned_slower(size_t alignment, size_t bytes) noexcept {
+  return allocate_with(bytes, [=]() noexcept { return allocate_aligned_once(alignment, bytes); });
+}
+
+// A block at a multiple of `alignment`, a power of two; null: no memory.
+TALUS_SLOW void* allocate_aligned_slow(size_t alignment, size_t bytes) noexcept {
+  ThreadContext& context = current_context();
+  // Not allocate_slow, which counts on an empty list: the list may have blocks for zero bytes.
+  if (alignment < block_alignment) alignment = block_alignment;
+  void* block = nullptr;
+  if (has_class(bytes, alignment)) {
+    const size_t rounded = bytes_at_alignment(bytes, alignment);
+    // Of no other class: its blocks may lie elsewhere.
+    if (rounded > fast_bytes_max) block = pop_slow(slow_class_of(rounded), Fit::exact, context);
+  } else if (alignment <= slice_bytes) {
+    block = pop_kept_block(bytes, 0, context);
+  }
+  if (block != nullptr) return block;
+  return allocate_aligned_slower(alignment, bytes);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PATHS_ALLOC_SLOW_HPP

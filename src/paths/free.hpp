@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// paths/free: the way of a block back into the heap.
+//
+// release(pointer)                   here        page-map entry, compare owner, push
+//   -> release_far(pointer, context)    here        null is nothing; beyond the window as above
+//   -> release_other(..., word)      free_slow   a block of another heap: add it to a message
+//   -> release_full(..., index)      free_slow   the list is full, or one for slow paths only; or
+//                                                no block starts here, or it was just freed
+//        -> push_slow(...)                    the latter: a push that calls nothing
+//        -> flush_some(cache, class)             half of it back to its slabs, or more
+//   -> release_slow(pointer, context)   free_slow   null, large, a context that is no cache
+//        -> release_remote(...)                  a block of another heap: batch, deliver
+//        -> release_large(...)       large       keep for reuse, or back to address space
+#ifndef TALUS_PATHS_FREE_HPP
+#define TALUS_PATHS_FREE_HPP
+
+#include "paths/free_slow.hpp"
+
+namespace talus {
+
+// Takes back what has this page-map entry.
+TALUS_FAST void release_as(PageEntry word, void* pointer, ThreadContext& context) noexcept {
+  // leaves: null, remote, large, nobody's, uninitialised, dead, a mode
+  if (TALUS_UNLIKELY(word.owner() != context.id)) return release_other(pointer, context, word);
+  const size_t index = word.tag();
+  Atomic<void**>& slot = context.tops[index];  // as in alloc.hpp
+  void** top = slot.load_relaxed();            // [own]
+  // leaves: full, a slow list
+  if (TALUS_UNLIKELY(top == context.limits[index])) return release_full(pointer, context, index);
+  // leaves: no block starts here
+  if (TALUS_UNLIKELY(
+          !is_start_by(context.start_factors[index], reinterpret_cast<uintptr_t>(pointer)))) {
+    return release_full(pointer, context, index);
+  }
+  // leaves: freed twice
+  if (TALUS_UNLIKELY(is_uppermost(top, pointer))) return release_full(pointer, context, index);
+  // POINT OF NO RETURN: the block first, then the store that makes it part of the list.
+  *top = pointer;
+  TALUS_TELL_RELEASE(&slot);
+  slot.store_relaxed(top + 1);  // [own]
+}
+
+// A pointer for which the page map has to look further, but for the most usual of them.
+TALUS_NEXT void release_far(void* pointer, ThreadContext& context) noexcept {
+  if (pointer == nullptr) return;
+  release_as(page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer)), pointer, context);
+}
+
+// Takes a block back; null is nothing. Anything else that is no live block is reported.
+TALUS_FAST void release(void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  ThreadContext& context = current_context();
+  PageMap::Place place;
+  // leaves: null, beyond the page map's window, no address of ours
+  if (TALUS_UNLIKELY(!page_map.find_near(address, place))) return release_far(pointer, context);
+  release_as(place.word(), pointer, context);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PATHS_FREE_HPP

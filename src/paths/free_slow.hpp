@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+// paths/free_slow: what free does when the block cannot just be pushed.
+//
+// Owns: flushing a full list, telling apart whose a block is, and the answer to pointers that are
+// no block. The outline is in paths/free.hpp. Called on: any thread.
+#ifndef TALUS_PATHS_FREE_SLOW_HPP
+#define TALUS_PATHS_FREE_SLOW_HPP
+
+#include "paths/alloc_slow.hpp"
+#include "paths/instance_blocks.hpp"
+#include "cache/list_home.hpp"
+
+namespace talus {
+
+// Gives the oldest blocks of a full list back to their slabs. The younger ones stay: they are in
+// the processor's cache.
+TALUS_SLOW void flush_some(ThreadCache& cache, ClassId id) noexcept {
+  const bool has_reversed = turn_list(cache, id, Trend::shrinks);
+  const size_t length = list_length(cache, id);
+  size_t flushed = blocks_to_move(id, length, has_reversed);
+  if (TALUS_UNLIKELY(!has_reversed && is_wide(cache, id))) {
+    const size_t left = shrink_list(cache, id) / 2;
+    if (flushed + left < length) flushed = length - left;
+  }
+  send_home(cache, id, flushed, remote_backlog_bytes_max);
+}
+
+// Reports what starts no block of its slab, with the slab's page-map entry.
+TALUS_FAST void refuse_inside(const void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  static_cast<const Slab*>(page_map.descriptor_of_owned(address))->prove(pointer);
+}
+
+TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+  refuse_inside(pointer);
+  refuse_just_freed(cache, pointer, id);
+  if (is_medium(id)) return release_medium(cache, pointer, id);
+  if (TALUS_LIKELY(push_on_list(cache, pointer, id))) return;
+  if (!is_begun(cache, id)) return release_unlisted(cache, pointer, id);
+  flush_some(cache, id);
+  refuse_free_in_slab(cache, pointer);  // which is where a block of a short list has gone
+  push_on_list(cache, pointer, id);
+}
+
+// The answer to a pointer that is no block: on_foreign_free says whether that is fatal.
+TALUS_COLD void release_foreign(void* pointer) noexcept {
+  if (options.on_foreign_free == ForeignFree::ignore) return;
+  report::foreign_pointer(pointer, "free");
+}
+
+// Do blocks that this thread frees stay where they are?
+inline bool keeps_freed_blocks() noexcept {
+  const ThreadContext& context = current_context();
+  return context.operations != nullptr && context.operations->freed_blocks == FreedBlocks::stay;
+}
+
+// Takes a block back by way of a cache (null: the thread has none) without telling any mode.
+TALUS_USUAL void release_plain(ThreadCache* cache, void* pointer) noexcept {
+  if (TALUS_UNLIKELY(cache == nullptr) && keeps_freed_blocks()) return;
+  const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
+  if (word.is_large()) return release_large(cache, pointer, word);
+  if (is_special(word)) return release_special(pointer);
+  if (cache == nullptr) return release_to_slab(pointer);
+  if (word.owner() != cache->id) {
+    refuse_inside(pointer);
+    return release_remote(*cache, pointer, word);
+  }
+  push_or_flush(*cache, pointer, class_of_tag(word.tag()));
+}
+
+inline void note_free(void* pointer) noexcept {
+  ThreadContext& context = current_context();
+  if (context.operations == nullptr || context.operations->note_free == nullptr) return;
+  context.operations->note_free(context, pointer);
+}
+
+// Is there nothing to free: null, or an address that is nobody's, which is answered?
+inline bool is_no_block(void* pointer) noexcept {
+  if (pointer == nullptr) return true;
+  if (!page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer)).is_nobody()) return false;
+  release_foreign(pointer);
+  return true;
+}
+
+TALUS_SLOW void release_slow(void* pointer, ThreadContext& context) noexcept {
+  if (is_no_block(pointer)) return;
+  ThreadCache* cache = cache_behind(context);
+  {
+    const MaybeWorking working{cache};
+    if (context.operations != nullptr) note_free(pointer);
+    release_plain(cache, pointer);
+  }
+  offer_work();
+}
+
+TALUS_SLOW void release_to_full(void* pointer, ThreadCache& cache, size_t index) noexcept {
+  {
+    const Working working{cache};
+    push_or_flush(cache, pointer, ClassId{static_cast<uint8_t>(index)});
+  }
+  offer_work();
+}
+
+// Can a block start at this address, which lies in a slab of the class? Certain up to 16 KiB. Of
+// larger blocks the address is only compared with a step that all of them share, because a look at
+// the slab would fetch a line that free does not touch otherwise; what this misses is noticed when
+// the block leaves its list.
+TALUS_FAST bool is_start_at_hand(const ThreadContext& context, const void* pointer,
+                                 size_t index) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  if (TALUS_LIKELY(index < factored_class_count)) {
+    return is_start_by(context.start_factors[index], address);
+  }
+  return address % start_step_bytes == 0;
+}
+
+// Pushes a block on its slow list, and calls nothing. False: the list is full, the owner must
+// come back, or this is no block, or one that was freed twice.
+TALUS_FAST bool push_slow(ThreadCache& cache, void* pointer, size_t guarded) noexcept {
+  const BriefWork work{cache};
+  if (TALUS_UNLIKELY(!work.may_begin)) return false;
+  Atomic<void**>& slot = cache.slow_tops[guarded];
+  void** top = slot.load_relaxed();  // [own]
+  if (TALUS_UNLIKELY(is_uppermost(top, pointer))) return false;
+  if (TALUS_UNLIKELY(top == cache.slow_limits[guarded])) return false;
+  if (TALUS_UNLIKELY(!is_start_at_hand(cache, pointer, fast_class_count + guarded))) return false;
+  *top = pointer;
+  slot.store_relaxed(top + 1);  // [own]
+  return true;
+}
+
+// Adds a block of a class that the thread does not allocate to its batch, and calls nothing.
+TALUS_FAST bool collect_unlisted(ThreadCache& cache, void* pointer, size_t index) noexcept {
+  const BriefWork work{cache};
+  if (TALUS_UNLIKELY(!work.may_begin)) return false;
+  if (TALUS_UNLIKELY(!is_start_at_hand(cache, pointer, index))) return false;
+  const size_t block_bytes = size_class_table.rows[index].block_bytes;
+  return add_if_room(return_batch(cache), pointer, cache.id, block_bytes, return_batch_bytes_max);
+}
+
+// A pointer into the context's own heap whose list, with this index, is full or guarded, or that is
+// no block, or one that was just freed. Such a context is a thread's cache.
+TALUS_NEXT void release_full(void* pointer, ThreadContext& context, size_t index) noexcept {
+  auto& cache = static_cast<ThreadCache&>(context);
+  const bool is_slow_list = index >= fast_class_count;
+  if (TALUS_LIKELY(is_slow_list && push_slow(cache, pointer, index - fast_class_count))) return;
+  const ClassId id{static_cast<uint8_t>(index)};
+  if (!is_slow_list && !is_begun(cache, id) && collect_unlisted(cache, pointer, index)) return;
+  release_to_full(pointer, cache, index);  // parameters stay where they are
+}
+
+TALUS_SLOW void release_large_slow(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
+  {
+    const Working working{cache};
+    release_large(&cache, pointer, word);
+  }
+  offer_work();
+}
+
+TALUS_NEXT void release_large_by(ThreadContext& context, void* pointer, PageEntry word) noexcept {
+  if (TALUS_LIKELY(keep_at_hand(context, pointer, word))) return offer_work();
+  if (TALUS_UNLIKELY(context.operations != nullptr)) return release_slow(pointer, context);
+  release_large_slow(static_cast<ThreadCache&>(context), pointer, word);
+}
+
+// Keeps a block of another heap in the list of its class. False: it is of a class or an instance
+// that has no foreign blocks, or the list is full.
+TALUS_FAST bool take_in(ThreadList list, void* pointer, ClassId id, PageEntry word) noexcept {
+  return may_have_foreign(id) && !is_instance(word.owner()) && push_within(list, pointer);
+}
+
+TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
+  {
+    const Working working{cache};
+    const ClassId id = class_of_tag(word.tag());
+    refuse_inside(pointer);
+    if (may_have_foreign(id)) refuse_just_freed(cache, pointer, id);
+    // One beyond the page map's window may be welcome, too: at hand nothing tells if it is a block.
+    if (!take_in(list_of(cache, id), pointer, id, word)) release_remote(cache, pointer, word);
+  }
+  offer_work();
+}
+
+// Keeps a block of another heap, or adds it to its owner's batch, if that takes nothing but a few
+// stores, and calls nothing. What is kept will be handed out here, where it is in the processor's
+// cache.
+TALUS_FAST bool take_in_at_hand(ThreadContext& context, void* pointer, PageEntry word) noexcept {
+  const BriefWork work{context};
+  if (TALUS_UNLIKELY(!work.may_begin)) return false;
+  auto& cache = static_cast<ThreadCache&>(context);
+  const ClassId id = class_of_tag(word.tag());
+  if (TALUS_UNLIKELY(!is_start_at_hand(context, pointer, index_of(id)))) return false;
+  const size_t block_bytes = size_class_row(id).block_bytes;
+  if (TALUS_UNLIKELY(block_bytes >= foreign_bytes_min)) {
+    const ThreadList list = list_of(cache, id);
+    if (was_just_freed(list, pointer)) return false;
+    if (take_in(list, pointer, id, word)) return true;
+  }
+  return add_if_room(remote_batch(cache, word.owner()), pointer, word.owner(), block_bytes,
+                     remote_batch_bytes_max);
+}
+
+// A pointer whose page-map entry names another owner than the context.
+TALUS_NEXT void release_other(void* pointer, ThreadContext& context, PageEntry word) noexcept {
+  if (TALUS_UNLIKELY(!word.is_slab())) {
+    return word.is_large() ? release_large_by(context, pointer, word)
+                           : release_slow(pointer, context);
+  }
+  if (TALUS_LIKELY(take_in_at_hand(context, pointer, word))) return;
+  if (TALUS_UNLIKELY(context.operations != nullptr)) return release_slow(pointer, context);
+  release_remote_slow(static_cast<ThreadCache&>(context), pointer, word);
+}
+
+// Everything a thread holds goes back: lists, batches, kept blocks; lists are short again. The
+// thread goes on or ends.
+TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
+  for (RemoteBatch& batch : cache.batches) deliver(cache, batch, Newest::go, 0);
+  release_kept(cache);
+  for (size_t index = 0; index < class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    send_home(cache, id, list_length(cache, id), 0);
+    shorten_list(cache, id);  // the next thread shall not pay for this one's habits
+  }
+  cache.kept.medium_bytes = 0;
+  cache.kept.borrowed_count = 0;
+  for (uint64_t& word : cache.growing_words) word = 0;
+  for (uint64_t& word : cache.wide.turning_words) word = 0;
+  cache.wide.bytes = 0;
+  Locked held{lock_of(cache)};
+  drain_remote_queue(*cache.heap);
+}
+
+// Small blocks of all lists go home; the lists stay as long as they were. The thread is at work.
+TALUS_USUAL void flush_lists(ThreadCache& cache) noexcept {
+  for (size_t index = 0; index < small_class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    send_home(cache, id, list_length(cache, id), remote_backlog_bytes_max);
+  }
+}
+
+// Leaves a heap only the slabs that hold blocks.
+inline void release_unused(Heap& heap) noexcept {
+  Locked held{lock_of(heap)};
+  drain_remote_queue(heap);
+  rest_heap(heap);
+  release_empty_slabs(heap);
+}
+
+// The end of a thread as far as the heap is concerned.
+inline void end_cache(ThreadCache& cache) noexcept {
+  flush_all(cache);
+  Heap& heap = *cache.heap;
+  bool is_abandoned = false;
+  {
+    Locked held{registry.lock};
+    remove_from_use(held, cache);
+    is_abandoned = retire_cache(held, cache);
+  }
+  if (is_abandoned) release_unused(heap);
+  offer_work();
+}
+
+// What threads had that a fork left behind goes home. Returns whether there was such a cache.
+TALUS_USUAL bool salvage_cache() noexcept {
+  ThreadCache* cache = take_orphaned_cache();
+  if (cache == nullptr) return false;
+  become_whole(*cache);
+  cache->shared_state.store_relaxed(OwnerState::active);  // [own] nobody's
+  flush_all(*cache);
+  Locked held{registry.lock};
+  retire_orphaned_cache(held, *cache);
+  return true;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PATHS_FREE_SLOW_HPP

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+// paths/instance_blocks: blocks out of an instance and back.
+//
+// allocate_small_inside(handle, bytes) lock, pop a ready block
+//   -> refill_ready(instance, class)   a batch from its slabs; a new slab, if the limit allows
+// allocate_inside(handle, request)     any block, and if there is no memory, who may find some
+//   -> take_large_inside(...)          a range of its own
+// release_inside(handle, pointer)      lock, the block's bit in its slab; free() gets here, too,
+//                                      from store/remote and cache/large_cache
+//
+// Owns: what is ready. Invariants: a freed block goes to its slab at once, so that a
+// second free is noticed then; nothing of an instance enters a list, a message or the kept blocks
+// of a thread, which may outlive it; it never takes over slabs of others.
+// Called on: any thread.
+#ifndef TALUS_PATHS_INSTANCE_BLOCKS_HPP
+#define TALUS_PATHS_INSTANCE_BLOCKS_HPP
+
+#include "paths/alloc_slow.hpp"
+#include "paths/instance_region.hpp"
+
+namespace talus {
+
+inline size_t ready_wanted(ClassId id) noexcept {
+  const size_t blocks = ready_bytes_max / size_class_row(id).block_bytes;
+  const size_t wanted = blocks < ready_blocks_max ? blocks : ready_blocks_max;
+  return wanted != 0 ? wanted : 1;
+}
+
+// Makes blocks of a class ready; afterwards there are none only if there is no memory, or when the
+// limit is met, which it tells.
+inline void refill_ready(Instance& heap, ClassId id, bool& is_at_limit) noexcept {
+  heap.note_used(id);
+  if (choose_slab(heap, id) == nullptr) {
+    is_at_limit = !make_room(heap, size_class_row(id).slab_slices * slice_bytes);
+    if (is_at_limit || slab_unused_to_available(heap, id) == nullptr) return;
+    heap.note_peak();
+  }
+  // From the one slab that there is: it never comes to asking others for one.
+  ReadyBlocks& ready = heap.ready[index_of(id)];
+  ready.count = take_blocks(heap, id, ready.blocks, ready_wanted(id));
+}
+
+// Makes blocks ready if there are none. One of them; null: no memory, or the limit.
+TALUS_SLOW void* refill_and_pop(Instance& heap, ClassId id, bool& is_at_limit) noexcept {
+  ReadyBlocks& ready = heap.ready[index_of(id)];
+  if (ready.count == 0) refill_ready(heap, id, is_at_limit);
+  return ready.count != 0 ? ready.blocks[--ready.count] : nullptr;
+}
+TALUS_SLOW void* refill_and_pop(Instance& heap, ClassId id) noexcept {
+  bool is_at_limit = false;
+  return refill_and_pop(heap, id, is_at_limit);
+}
+// As the first, where slabs on their way to the kernel are waited for before the limit is met.
+inline void* refill_and_pop_at_rest(InstanceSlot& slot, ClassId id, const char* call,
+                                    bool& is_at_limit) noexcept {
+  void* block = refill_and_pop(*slot.heap, id, is_at_limit);
+  if (!is_at_limit || slot.heap->purging_count == 0) return block;
+  const AtRest at_rest{slot, call};
+  is_at_limit = false;
+  return refill_and_pop(*slot.heap, id, is_at_limit);
+}
+
+// What is asked for. The alignment is a power of two.
+struct Request {
+  size_t bytes = 0;
+  size_t alignment = block_alignment;
+  const char* call = "";
+
+  bool is_small() const noexcept {
+    return bytes <= small_bytes_max && alignment <= small_bytes_max;
+  }
+  ClassId class_id() const noexcept {
+    return alignment <= block_alignment ? class_of(bytes) : class_of_aligned(bytes, alignment);
+  }
+};
+
+inline BlockMade take_large_inside(InstanceSlot& slot, const Request& request,
+                                   bool& is_at_limit) noexcept {
+  Instance& heap = *slot.heap;
+  const size_t bytes = request.bytes == 0 ? 1 : request.bytes;
+  if (bytes > PTRDIFF_MAX - slice_bytes) return {};
+  is_at_limit = !make_room_at_rest(slot, usable_bytes_of_large(bytes), request.call);
+  if (is_at_limit) return {};
+  const size_t alignment = request.alignment > slice_bytes ? request.alignment : slice_bytes;
+  Zeroed zeroed = Zeroed::no;
+  LargeBlock* large =
+      take_large(bytes, divide_up(bytes, slice_bytes), Placing{alignment}, zeroed, heap.id);
+  if (large == nullptr) return {};
+  link_large(heap, *large);
+  heap.note_peak();
+  return {start_of(*large), zeroed};
+}
+
+// Block null: no memory, or the limit.
+inline BlockMade allocate_inside_once(uintptr_t handle, const Request& request,
+                                      bool& is_at_limit) noexcept {
+  const Inside inside{handle, request.call};
+  if (RegionHeap* region = inside.slot().region) {
+    void* block = take_from_region(*region, request.bytes, request.alignment);
+    is_at_limit = block == nullptr;
+    if (block != nullptr || !region->falls_back) return {block, Zeroed::no};
+    is_at_limit = false;
+  }
+  if (!request.is_small()) return take_large_inside(inside.slot(), request, is_at_limit);
+  return {refill_and_pop_at_rest(inside.slot(), request.class_id(), request.call, is_at_limit),
+          Zeroed::no};
+}
+
+// Allocates by way of attempt(is_at_limit), and again as long as memory may be found; an instance
+// at its limit asks nobody.
+template <typename Attempt>
+void* allocate_within_limit(size_t bytes, Attempt attempt) noexcept {
+  bool is_at_limit = false;
+  void* block = attempt(is_at_limit);
+  for (unsigned made = 0; TALUS_UNLIKELY(block == nullptr); made++) {
+    if (is_at_limit || !find_memory(bytes, made)) return nullptr;
+    block = attempt(is_at_limit);
+  }
+  return block;
+}
+
+// A block of the instance; block null: no memory, or its limit. Modes are not told.
+TALUS_SLOW BlockMade allocate_inside(uintptr_t handle, Request request) noexcept {
+  BlockMade made;
+  if (request.bytes > PTRDIFF_MAX - slice_bytes) return made;
+  allocate_within_limit(request.bytes, [&](bool& is_at_limit) noexcept {
+    made = allocate_inside_once(handle, request, is_at_limit);
+    return made.block;
+  });
+  offer_work();
+  return made;
+}
+
+// As above, a small block that needs no memory to be found; null: that was not enough.
+TALUS_FAST void* allocate_small_inside(uintptr_t handle, size_t bytes, const char* call) noexcept {
+  void* block = nullptr;
+  {
+    const Inside inside{handle, call};
+    const ClassId id = small_class_of(bytes);
+    ReadyBlocks& ready = inside.heap().ready[index_of(id)];
+    if (TALUS_LIKELY(ready.count != 0)) return ready.blocks[--ready.count];
+    if (inside.slot().region == nullptr) block = refill_and_pop(inside.heap(), id);
+  }
+  offer_work();
+  return block;
+}
+
+inline void* reallocate_special_in_region(SpecialBlock& block, void* pointer, size_t bytes,
+                                          bool& is_at_limit) noexcept {
+  const auto fall_back = [](uintptr_t handle, size_t wanted, bool& at_limit) noexcept {
+    return allocate_inside_once(handle, {wanted, block_alignment, "realloc"}, at_limit).block;
+  };
+  return reallocate_in_region(handle_of_region(block), pointer, bytes, "realloc", fall_back,
+                              is_at_limit);
+}
+
+// Takes a block of the instance back; any other is reported. `tell` is called with
+// one that is the instance's, for modes. No lock is held.
+template <typename Tell>
+TALUS_FAST void release_inside(uintptr_t handle, void* pointer, const char* call,
+                               Tell tell) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  const RegionHeap* region = region_of(handle, call);
+  if (TALUS_UNLIKELY(region != nullptr) && region->holds(address)) {
+    if (current_context().operations != nullptr && region->has_page_entries) {
+      prove_inside(handle, pointer, call);
+      tell(pointer);
+    }
+    return release_in_region(handle, pointer, call);
+  }
+  {
+    const Inside inside{handle, call};
+    Instance& heap = inside.heap();
+    const PageEntry word = page_map.word_anywhere(address);
+    if (TALUS_LIKELY(word.owner() == heap.id)) {
+      tell(pointer);
+      give_block(heap, *static_cast<Slab*>(page_map.descriptor_of_owned(address)), pointer);
+    } else if (is_large_of(heap.id, word)) {
+      LargeBlock& large = prove_large(pointer, "free");
+      tell(pointer);
+      give_large_of(heap, large);
+    } else if (options.on_foreign_free != ForeignFree::ignore) {
+      report::foreign_pointer(pointer, call);
+    }
+    request_purge_if_much(heap);
+  }
+  offer_work();
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PATHS_INSTANCE_BLOCKS_HPP

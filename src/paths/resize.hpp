@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+// paths/resize: zeroed blocks, how large a block really is, and changing its size.
+//
+// Owns: the answers about a live block that are not malloc or free. Invariant: contents survive up
+// to the smaller of old and new usable size; on failure the block is untouched. Called on: any
+// thread.
+#ifndef TALUS_PATHS_RESIZE_HPP
+#define TALUS_PATHS_RESIZE_HPP
+
+#include "paths/alloc.hpp"
+#include "paths/free.hpp"
+
+namespace talus {
+
+// A medium block that is good for `bytes` at a multiple of `alignment`, or a large one; null: no
+// memory. One of both must be more than small_bytes_max.
+inline BlockMade allocate_above_small(ThreadCache* cache, size_t bytes, size_t alignment) noexcept {
+  if (!has_class(bytes, alignment)) {
+    return allocate_large(cache, bytes, alignment > slice_bytes ? alignment : slice_bytes);
+  }
+  return allocate_medium(cache, class_of_aligned(bytes, alignment), Fit::exact);
+}
+
+// A zeroed medium or large block; null: no memory.
+TALUS_USUAL void* allocate_zeroed_large(size_t bytes, size_t alignment = block_alignment) noexcept {
+  ThreadCache* cache = cache_behind(current_context());
+  const MaybeWorking working{cache};
+  if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;  // which are zero
+  const BlockMade large = allocate_above_small(cache, bytes, alignment);
+  if (large.block == nullptr) return nullptr;
+  note_allocate(large.block, bytes);
+  if (large.zeroed == Zeroed::yes) return large.block;
+  const bool purged =
+      bytes >= calloc_purge_bytes_min && drop_pages(large.block, usable_bytes_of_large(bytes));
+  if (!purged) clear_bytes(large.block, bytes);
+  return large.block;
+}
+
+TALUS_SLOW void* allocate_zeroed_slow(size_t bytes) noexcept {
+  return allocate_with(bytes, [bytes]() noexcept { return allocate_zeroed_large(bytes); });
+}
+
+// A zeroed block; null: no memory. Pages that the kernel just gave are not touched.
+inline void* allocate_zeroed(size_t bytes) noexcept {
+  if (bytes > small_bytes_max) return allocate_zeroed_slow(bytes);
+  void* block = allocate(bytes);
+  if (block != nullptr) clear_bytes(block, bytes);
+  return block;
+}
+
+// What is known about a live block; `call` is named in the report if it is none.
+struct BlockFacts {
+  size_t usable_bytes = 0;
+  LargeBlock* large = nullptr;  // null: a small one, or special
+  bool is_special = false;
+  HeapId owner = HeapId::nobody;  // of a large one: only if that is an instance
+};
+
+TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  const PageEntry word = page_map.word_anywhere(address);
+  if (word.is_slab()) {
+    const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(address));
+    slab.prove(pointer);  // a copy from the middle of a block would read behind its end
+    return {slab.block_bytes, nullptr, false, word.owner()};
+  }
+  if (is_special(word)) return {usable_bytes_of_special(pointer, call), nullptr, true};
+  if (!word.is_large()) report::foreign_pointer(pointer, call);
+  LargeBlock& large = prove_large(pointer, call);
+  return {large.usable_bytes, &large, false, owner_of_large(word)};
+}
+
+// The same of a block that an instance may live in, which is asked about and not touched.
+TALUS_SLOW size_t usable_size(void* pointer) noexcept {
+  constexpr const char* call = "malloc_usable_size";
+  if (pointer == nullptr) return 0;
+  const PageEntry now = page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer));
+  if (TALUS_LIKELY(!is_special(now))) return facts_of(pointer, call).usable_bytes;
+  const NamedBefore found = named_of_block(pointer);
+  const PageEntry word = PageEntry::from_bits(found.word_bits);
+  if (word.is_slab()) {
+    const Slab& slab = *static_cast<Slab*>(found.descriptor);
+    slab.prove(pointer);
+    return slab.block_bytes;
+  }
+  if (word.is_large()) {
+    const LargeBlock& large = *static_cast<LargeBlock*>(found.descriptor);
+    if (start_of(large) == pointer) return large.usable_bytes;
+  }
+  if (!is_special(word)) report::foreign_pointer(pointer, call);
+  auto& special = *static_cast<SpecialBlock*>(found.descriptor);
+  return special.operations().usable_bytes(special, pointer, call);
+}
+
+// The same for who asks with every block that it takes and frees, as redis does to know how much it
+// has: one look-up, one proof, and no call.
+TALUS_FAST size_t usable_size_at_hand(void* pointer) noexcept {
+  PageMap::Place place;
+  // leaves: null, beyond the page map's window, no address of ours
+  if (TALUS_LIKELY(page_map.find_near(reinterpret_cast<uintptr_t>(pointer), place))) {
+    if (TALUS_LIKELY(place.word().is_slab())) {
+      const Slab& slab = *static_cast<Slab*>(place.descriptor());
+      slab.prove(pointer);
+      return slab.block_bytes;
+    }
+  }
+  return usable_size(pointer);  // leaves: large, special; no block
+}
+
+// Tells the mode of the calling thread of a resize that did not fail.
+inline void note_resize(size_t usable, void* block, size_t bytes) noexcept {
+  ThreadContext& context = current_context();
+  if (context.operations == nullptr || context.operations->note_resize == nullptr) return;
+  if (block != nullptr) context.operations->note_resize(context, usable, block, bytes);
+}
+
+// Does a block of `usable` bytes in a slab serve `bytes` without wasting much of itself?
+inline bool fits_without_waste(size_t usable, size_t bytes) noexcept {
+  return bytes <= usable && bytes >= least_bytes_of(usable);
+}
+
+// Who lets a block grow by little, or once it is medium, lets it grow on. One that must move then
+// gets a range of its own, which can grow in place.
+inline bool may_grow_on(size_t usable, size_t bytes) noexcept {
+  if (bytes <= small_bytes_max || bytes <= usable) return false;
+  return usable > small_bytes_max || bytes - usable < usable / 4;
+}
+
+// Resizes where the block is; false: it cannot. No mode is told.
+inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
+  if (facts.is_special) return bytes == facts.usable_bytes;
+  if (facts.large == nullptr || facts.large->front_bytes != 0) {
+    return fits_without_waste(facts.usable_bytes, bytes);
+  }
+  return bytes > small_bytes_max && resize_large(*facts.large, facts.owner, bytes);
+}
+
+// Makes the block hold `bytes` where it is; what a large one no longer needs goes back.
+inline bool expand_to(const BlockFacts& facts, size_t bytes) noexcept {
+  if (facts.large == nullptr || facts.large->front_bytes != 0) return bytes <= facts.usable_bytes;
+  // A range of its own for its alignment, which holds little.
+  if (bytes <= facts.usable_bytes && facts.usable_bytes <= small_bytes_max) return true;
+  return resize_large(*facts.large, facts.owner,
+                      bytes > small_bytes_max ? bytes : small_bytes_max + 1);
+}
+
+// Runs resize(facts), which says if the block holds `bytes` where it is; modes are told.
+template <typename Resize>
+bool in_place(void* pointer, size_t bytes, const char* call, Resize resize) noexcept {
+  const BlockFacts facts = facts_of(pointer, call);
+  bool fits = false;
+  {
+    const MaybeWorking working{cache_behind(current_context())};
+    fits = resize(facts);
+    if (fits) note_resize(facts.usable_bytes, pointer, bytes);
+  }
+  offer_work();
+  return fits;
+}
+
+// A block that there is no other for stays, and what a large one no longer needs goes back. False:
+// it shall grow, and is untouched.
+inline bool shrinks_in_place(void* pointer, size_t bytes, const char* call) noexcept {
+  return in_place(pointer, bytes, call, [bytes](const BlockFacts& facts) noexcept {
+    const bool is_small = facts.usable_bytes <= small_bytes_max;
+    return bytes <= facts.usable_bytes && (is_small || expand_to(facts, bytes));
+  });
+}
+
+// Moves a block to an ordinary one of its owner, or resizes it where it is; null: no memory, or
+// the limit of the instance.
+TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, void* pointer,
+                                   size_t bytes, bool& is_at_limit) noexcept {
+  if (resize_in_place(facts, bytes)) return pointer;
+  const bool is_inside = is_instance(facts.owner);
+  const bool may_move_pages = facts.large != nullptr && facts.large->front_bytes == 0;
+  if (may_move_pages && bytes > small_bytes_max && bytes < PTRDIFF_MAX - slice_bytes) {
+    return is_inside ? move_large_inside(*facts.large, facts.owner, bytes, is_at_limit)
+                     : move_large(*facts.large, bytes);
+  }
+  void* moved = nullptr;
+  if (TALUS_UNLIKELY(is_inside)) {
+    const Request request{bytes, block_alignment, "realloc"};
+    moved = allocate_inside_once(handle_of(facts.owner), request, is_at_limit).block;
+  } else {
+    const bool is_for_slab = bytes <= medium_bytes_max && !may_grow_on(facts.usable_bytes, bytes);
+    moved = is_for_slab ? allocate_on(cache, class_of(bytes), Fit::exact)
+                        : allocate_large(cache, bytes, slice_bytes).block;
+  }
+  if (moved == nullptr) return nullptr;
+  copy_bytes(moved, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
+  release_plain(cache, pointer);
+  return moved;
+}
+
+TALUS_USUAL void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit) noexcept {
+  const BlockFacts facts = facts_of(pointer, "realloc");
+  ThreadCache* cache = cache_behind(current_context());
+  const MaybeWorking working{cache};
+  if (TALUS_UNLIKELY(facts.is_special)) {
+    SpecialBlock& block = *special_of(pointer);
+    if (block.operations().reallocate != nullptr) {
+      void* moved = block.operations().reallocate(block, pointer, bytes, is_at_limit);
+      note_resize(facts.usable_bytes, moved, bytes);
+      return moved;
+    }
+  }
+  // A block of an instance stays in it.
+  void* special =
+      is_instance(facts.owner) ? nullptr : allocate_by_mode({bytes, block_alignment, 0});
+  if (special != nullptr) {
+    copy_bytes(special, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
+    release_plain(cache, pointer);
+    return special;
+  }
+  void* moved = reallocate_plain(cache, facts, pointer, bytes, is_at_limit);
+  note_resize(facts.usable_bytes, moved, bytes);
+  return moved;
+}
+
+TALUS_SLOW void* reallocate_slow(void* pointer, size_t bytes) noexcept {
+  void* moved = allocate_within_limit(bytes, [=](bool& is_at_limit) noexcept {
+    return reallocate_once(pointer, bytes, is_at_limit);
+  });
+  if (TALUS_UNLIKELY(moved == nullptr) && shrinks_in_place(pointer, bytes, "realloc")) {
+    return pointer;
+  }
+  offer_work();
+  return moved;
+}
+
+// A small block of the calling thread's heap becomes another small one.
+TALUS_FAST void* reallocate_small(void* pointer, size_t usable, size_t bytes) noexcept {
+  void* moved = allocate(bytes);
+  if (moved == nullptr) return bytes <= usable ? pointer : nullptr;
+  copy_bytes(moved, pointer, usable < bytes ? usable : bytes);
+  release(pointer);
+  return moved;
+}
+
+// Is this the live block that starts there, and good for `bytes` just as it is, so that
+// resize_large_in_place would change nothing? Says no when in doubt.
+TALUS_FAST bool stays_as_it_is(const LargeBlock& large, uintptr_t address, size_t bytes) noexcept {
+  if (large.base != address || large.state != LargeState::live) return false;
+  const size_t usable = large.usable_bytes;
+  // The difference is that small for no size above `usable`, which is at least a page.
+  return usable - bytes < os::page_bytes_if_known() && bytes > small_bytes_max &&
+         large.front_bytes == 0;
+}
+
+// What to do with a block that cannot stay as it is; the entry points that set errno have their
+// own.
+using ReallocateSmall = void* (*)(void* pointer, size_t usable, size_t bytes);
+using ReallocateSlow = void* (*)(void* pointer, size_t bytes);
+
+// realloc of a live block to at least one byte. Blocks grow by a few bytes most of the time and
+// stay where they are: one look-up, one proof, and no call.
+template <ReallocateSmall Small, ReallocateSlow Slow>
+TALUS_FAST void* reallocate_or(void* pointer, size_t bytes) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  const ThreadContext& context = current_context();
+  PageMap::Place place;
+  // leaves: a context that is no heap; beyond the page map's window, or no address of ours
+  if (TALUS_UNLIKELY(context.operations != nullptr || !page_map.find_near(address, place))) {
+    return Slow(pointer, bytes);
+  }
+  const PageEntry word = place.word();
+  if (TALUS_LIKELY(word.is_slab())) {
+    const Slab& slab = *static_cast<Slab*>(place.descriptor());
+    slab.prove(pointer);  // a copy from the middle of a block would read behind its end
+    if (bytes <= slab.block_bytes && bytes >= slab.least_bytes) return pointer;
+    if (bytes <= small_bytes_max && word.owner() == context.id) {
+      return Small(pointer, slab.block_bytes, bytes);
+    }
+  } else if (word.bits() == PageEntry::large().bits()) {
+    const auto& large = *static_cast<LargeBlock*>(place.descriptor());
+    if (stays_as_it_is(large, address, bytes)) return pointer;
+  }
+  return Slow(pointer, bytes);  // leaves: another's, special, grows, shrinks, moves; no block
+}
+
+// As above; null: no memory, the block is untouched. errno is untouched.
+TALUS_USUAL void* reallocate(void* pointer, size_t bytes) noexcept {
+  return reallocate_or<reallocate_small, reallocate_slow>(pointer, bytes);
+}
+
+}  // namespace talus
+
+#endif  // TALUS_PATHS_RESIZE_HPP

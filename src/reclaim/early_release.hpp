@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// reclaim/early_release: a young process of one thread gives free memory back by its own calls.
+//
+// A helper is a second thread. The kernel refuses a process of two threads a new user namespace,
+// and a program that asks for one by an instruction of its own cannot be seen coming. Such programs
+// (sandboxes, containers) do that early, and have one thread then. So the first free memory goes
+// back at once, by the call that finds that there is much of it.
+//
+// Whether the program will need it again is not known at that moment. The first sign that it does
+// ends this for good: pages were touched anew, or blocks taken from pages that had gone. It
+// ends, too, where a helper serves better: much is free at once, much went, or little could go.
+// Owns: how much went this way, and what came of it. Called on: the only thread, without locks.
+// Must not know: whether there may be a helper, and whether there is one thread.
+#ifndef TALUS_RECLAIM_EARLY_RELEASE_HPP
+#define TALUS_RECLAIM_EARLY_RELEASE_HPP
+
+#include "reclaim/release.hpp"
+
+namespace talus {
+
+// Written by the only thread; a signal's handler may come between, and find a little more or less.
+struct EarlyRelease {
+  Atomic<bool> is_over;
+  size_t released = 0;      // bytes given back this way
+  size_t tries = 0;         // calls that gave back; one that found little counts for several
+  size_t touched_then = 0;  // touched_bytes() after the last of them
+  size_t taken_then = 0;    // Space::taken_back_bytes() then
+};
+inline EarlyRelease early_release;
+
+// What is free and touched, and all that may be touched.
+struct TouchedBytes {
+  size_t free = 0;
+  size_t all = 0;
+  size_t taken_back = 0;  // so far, from pages of slabs that had gone
+};
+inline TouchedBytes look_at_touched() noexcept {
+  TouchedBytes found;
+  for_each_heap([&found](Heap& heap) noexcept {
+    Locked held{lock_of(heap)};
+    found.free += free_touched_bytes(heap);
+  });
+  Locked held{space.lock()};
+  found.free += space.dirty_bytes();
+  found.all = space.counters().given_bytes + space.dirty_bytes();
+  found.taken_back = space.taken_back_bytes(held);
+  return found;
+}
+
+// Bytes that were touched since the last release, and would not have been without it.
+inline size_t reused_since_release(const TouchedBytes& now) noexcept {
+  const EarlyRelease& early = early_release;
+  const size_t touched = now.all > early.touched_then ? now.all - early.touched_then : 0;
+  const size_t reused = touched + (now.taken_back - early.taken_then);
+  return reused < early.released ? reused : early.released;
+}
+
+// The thread's lists of small blocks go to the slabs, empty slabs to address space, and all of that
+// to the kernel; the holes of slabs only where they are much. Returns bytes.
+inline size_t release_all_by_call() noexcept {
+  size_t before = 0;
+  {
+    Locked held{space.lock()};
+    before = space.counters().purged_bytes;
+  }
+  if (ThreadCache* own = existing_cache()) {
+    const Working working{*own};
+    release_kept(*own);
+    flush_lists(*own);
+  }
+  for_each_heap([](Heap& heap) noexcept {
+    release_unused(heap);
+    size_t in_slabs = 0;
+    {
+      Locked held{lock_of(heap)};
+      in_slabs = free_touched_bytes(heap);
+    }
+    if (in_slabs >= requested_heap_bytes_min()) purge_holes(heap, SIZE_MAX, SlabAge::any);
+  });
+  Locked held{space.lock()};
+  space.give_back_dirty(held);
+  return space.counters().purged_bytes - before;
+}
+
+// The process has one thread, and much is free and touched. False: a helper is needed.
+TALUS_COLD bool release_early() noexcept {
+  EarlyRelease& early = early_release;
+  if (early.is_over.load_relaxed()) return false;  // [hint]
+  purge_request.is_much.store_relaxed(false);      // [hint]
+  const TouchedBytes now = look_at_touched();
+  if (now.free > early_free_bytes_max || early.released + now.free > early_bytes_max ||
+      early.tries >= early_tries_max || reused_since_release(now) >= early_reused_bytes_max) {
+    early.is_over.store_relaxed(true);  // [hint]
+    return false;
+  }
+  const size_t released = release_all_by_call();
+  early.released += released;
+  early.tries += released >= purge_request_bytes_min / 4 ? 1 : early_tries_max / 4;
+  const TouchedBytes left = look_at_touched();
+  early.touched_then = left.all;
+  early.taken_then = left.taken_back;
+  return true;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_RECLAIM_EARLY_RELEASE_HPP

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+// reclaim/purge_holes: pages of partly used slabs whose blocks are all free go back to the kernel.
+//
+// Owns: the way of a slab from available to partly_purged. Invariants: a slab whose pages are being
+// given back is in no list, so none of its blocks is handed out meanwhile, though blocks come home
+// to it; the kernel is entered without the heap's lock; a partly_purged slab has not changed since.
+// Slabs that served lately may be left alone; those in arenas of huge pages are, because these
+// would be torn.
+// Called on: the helper, or a thread that asked for a release, under registry.decaying.
+#ifndef TALUS_RECLAIM_PURGE_HOLES_HPP
+#define TALUS_RECLAIM_PURGE_HOLES_HPP
+
+#include "store/slabs.hpp"
+#include "slab/holes.hpp"
+
+namespace talus {
+
+// Slabs whose pages are given back between two holds of the heap's lock.
+struct HoleBatch {
+  static constexpr size_t slabs_max = 16;
+  Slab* slabs[slabs_max];
+  bool has_more[slabs_max];             // of each: than was given back before
+  size_t purged_page_bytes[slabs_max];  // of each: given back then and now
+  size_t count = 0;
+  size_t bytes = 0;  // given back so far, or freed as whole slabs
+  size_t steps = 0;
+};
+
+enum class SlabAge : uint8_t { rested, any };
+
+inline bool has_rested(const Slab& slab) noexcept {
+  const uint16_t now = decay_clock.load_relaxed();  // [hint]
+  return static_cast<uint16_t>(now - slab.served_at) >= rested_passes;
+}
+
+// Is there a page or more of free blocks that was not given back yet?
+inline bool has_more_to_give(const Slab& slab) noexcept {
+  return slab.free_count * size_t{slab.block_bytes} >= slab.purged_page_bytes + os::page_bytes();
+}
+
+// Takes slabs from the old end of a list until the batch is full. The heap's lock is held.
+inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& batch,
+                          size_t& looks) noexcept {
+  for (Slab* slab = list.last; slab != nullptr && batch.count < HoleBatch::slabs_max;) {
+    if (++looks > slab_decay_looks) return;
+    Slab* previous = slab->previous;
+    if (age == SlabAge::any || has_rested(*slab)) {
+      if (slab->is_empty()) {
+        batch.bytes += slab->bytes();
+        slab_available_to_unused(heap, *slab);
+      } else if (!is_in_huge_pages(*slab)) {
+        list.remove(*slab);
+        slab->enter(SlabState::purging);
+        heap.purging_count++;
+        batch.has_more[batch.count] = has_more_to_give(*slab);
+        batch.purged_page_bytes[batch.count] = slab->purged_page_bytes;
+        batch.slabs[batch.count++] = slab;
+      }
+    }
+    slab = previous;
+  }
+}
+
+// Holes of a batch's slabs, on their way to the kernel many at a time: each call makes all
+// processors forget addresses, and interrupts those where this program runs.
+class HoleRuns {
+ public:
+  explicit HoleRuns(HoleBatch& batch) noexcept : batch_{batch} {}
+
+  void add(size_t slab, uintptr_t at, size_t bytes) noexcept {
+    if (count_ == runs_max) purge();
+    runs_[count_] = os::PageRun{reinterpret_cast<void*>(at), bytes};
+    slabs_[count_++] = static_cast<uint8_t>(slab);
+  }
+  TALUS_USUAL void purge() noexcept {
+    const size_t done = purge_together();
+    for (size_t i = 0; i < done; i++) note_purged(i);
+    for (size_t i = done; i < count_; i++) {
+      batch_.steps++;
+      if (os::System::purge(runs_[i].at, runs_[i].bytes)) note_purged(i);
+    }
+    count_ = 0;
+  }
+
+ private:
+  static constexpr size_t runs_max = 64;
+
+  // Returns how many went, from the first on.
+  size_t purge_together() noexcept {
+    if (count_ < 2 || !rare_calls.are_allowed() || is_unknown.load_relaxed()) return 0;  // [hint]
+    batch_.steps++;
+    const size_t done = os::System::purge_runs(runs_, count_);
+    // Refused even for one: an older kernel, or pages that are locked, which singly goes no better.
+    if (done == 0) is_unknown.store_relaxed(true);  // [hint]
+    return done;
+  }
+  void note_purged(size_t i) noexcept {
+    Slab& slab = *batch_.slabs[slabs_[i]];
+    const uintptr_t at = reinterpret_cast<uintptr_t>(runs_[i].at);
+    const size_t bytes = runs_[i].bytes;
+    slab.note_clean(at, bytes);
+    slab.purged_units |=
+        purged_units_within(slab, at, bytes, purged_unit_shift(slab, os::page_bytes()));
+    batch_.purged_page_bytes[slabs_[i]] += bytes;
+  }
+
+  inline static Atomic<bool> is_unknown;  // the kernel does not know this call
+  HoleBatch& batch_;
+  os::PageRun runs_[runs_max];
+  uint8_t slabs_[runs_max];  // of each run: the slab's place in the batch
+  size_t count_ = 0;
+};
+
+// Gives the pages back. No lock but registry.decaying is held.
+inline void purge_batch(HoleBatch& batch) noexcept {
+  HoleRuns runs{batch};
+  for (size_t i = 0; i < batch.count; i++) {
+    if (!batch.has_more[i]) continue;
+    Slab& slab = *batch.slabs[i];
+    batch.purged_page_bytes[i] = 0;
+    const unsigned shift = purged_unit_shift(slab, os::page_bytes());
+    visit_holes(slab, os::page_bytes(), [&](uintptr_t at, size_t bytes) noexcept {
+      if (is_purged_page(slab, at, bytes, shift)) {
+        batch.purged_page_bytes[i] += bytes;
+      } else {
+        runs.add(i, at, bytes);
+      }
+    });
+  }
+  runs.purge();
+}
+
+inline void slabs_purging_to_partly_purged(Heap& heap, HoleBatch& batch) noexcept {
+  heap.purging_count -= batch.count;
+  for (size_t i = 0; i < batch.count; i++) {
+    Slab& slab = *batch.slabs[i];
+    // What was away before was no gain; blocks that came home meanwhile count as they did.
+    const size_t before = slab.purged_page_bytes;
+    note_purged_units(heap, slab, batch.purged_page_bytes[i]);
+    if (slab.purged_page_bytes > before) batch.bytes += slab.purged_page_bytes - before;
+    if (slab.is_empty()) {
+      slab_to_unused(heap, slab);
+    } else {
+      slab_purging_to_partly_purged(heap, slab);
+    }
+  }
+  batch.count = 0;
+  tell_free_bytes(heap);
+}
+
+// A bin of a class, the emptiest bins of all classes first: few calls give much there.
+inline SlabList& nth_bin(Heap& heap, size_t number) noexcept {
+  const size_t bin = SlabBins::count - 1 - number / class_count;
+  return heap.available[number % class_count].bins[bin];
+}
+
+// Gives back pages of a heap's slabs until that was `bytes_wanted`. Returns how much it was.
+TALUS_USUAL size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noexcept {
+  constexpr size_t bins = class_count * SlabBins::count;
+  HoleBatch batch;
+  size_t steps_counted = 0;
+  // Other threads may bring blocks to partly_purged slabs as fast as these are made.
+  size_t rounds = bins;
+  {
+    Locked held{lock_of(heap)};
+    rounds += 2 * heap.slab_count / HoleBatch::slabs_max;
+  }
+  size_t number = 0;
+  for (; number < bins && batch.bytes < bytes_wanted && rounds > 0; rounds--) {
+    Locked decaying{registry.decaying};
+    {
+      Locked held{lock_of(heap)};
+      size_t looks = 0;
+      while (number < bins && batch.bytes < bytes_wanted && looks < slab_decay_looks) {
+        collect_slabs(heap, nth_bin(heap, number), age, batch, looks);
+        if (batch.count == HoleBatch::slabs_max) break;
+        number++;  // no more in this list
+      }
+    }
+    if (batch.count == 0) continue;
+    const size_t bytes_before = batch.bytes;
+    purge_batch(batch);
+    {
+      Locked held{lock_of(heap)};
+      slabs_purging_to_partly_purged(heap, batch);
+    }
+    Locked held{space.lock()};
+    space.count_purged(held, batch.bytes - bytes_before, batch.steps - steps_counted);
+    steps_counted = batch.steps;
+  }
+  return batch.bytes;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_RECLAIM_PURGE_HOLES_HPP

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+// reclaim/release: memory goes back now, because somebody asked for it: malloc_trim, talus_release.
+//
+// Owns: the order in which free memory is given up: first what costs nobody anything, then what
+// threads hold. Invariant: acts on the memory of all threads, also of those that sleep; a thread
+// that is at work keeps its lists. Called on: any thread, without locks.
+#ifndef TALUS_RECLAIM_RELEASE_HPP
+#define TALUS_RECLAIM_RELEASE_HPP
+
+#include "paths/free.hpp"
+#include "reclaim/purge_holes.hpp"
+#include "reclaim/take_back.hpp"
+
+namespace talus {
+
+// Bytes that a thread holds free. Its heap's lock keeps the lists where they are.
+inline size_t held_bytes(ThreadCache& cache) noexcept {
+  Locked held{lock_of(cache)};
+  size_t bytes = cache.kept.bytes.load_relaxed();  // [stat]
+  for (size_t index = 0; index < class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    bytes += list_length(cache, id) * size_class_row(id).block_bytes;
+  }
+  return bytes;
+}
+
+// Sleeps at least so long, whatever wakes it.
+inline void wait_us(uint64_t microseconds) noexcept {
+  const uint64_t end_ns = os::System::now_ns() + microseconds * 1000;
+  for (uint64_t now = os::System::now_ns(); now < end_ns; now = os::System::now_ns()) {
+    os::System::sleep_us(static_cast<long>((end_ns - now) / 1000 + 1));
+  }
+}
+
+// What the calling thread and all others hold goes to its slabs.
+inline void release_caches() noexcept {
+  ThreadCache* own = existing_cache();
+  if (own != nullptr) {
+    const Working working{*own};
+    flush_all(*own);
+  }
+  while (salvage_cache()) {}
+  bool has_asked = false;
+  visit_caches([&](Locked& held, ThreadCache& cache) noexcept {
+    if (&cache == own) return;
+    ask(held, cache);
+    has_asked = true;
+  });
+  if (!has_asked) return;
+  wait_us(idle_probe_wait_us);
+  visit_caches([&](Locked& held, ThreadCache& cache) noexcept { take_back(held, cache); });
+}
+
+// Gives back what is free: blocks that threads hold, delivered blocks, empty slabs and pages
+// without blocks of all heaps, and all but `keep_bytes` of the touched free ranges. Returns the
+// bytes given to the kernel meanwhile.
+inline size_t trim_heaps(size_t keep_bytes) noexcept {
+  size_t before = 0;
+  {
+    Locked held{space.lock()};
+    before = space.counters().purged_bytes;
+    space.give_up_huge(held);
+  }
+  release_caches();
+  for_each_heap_and_instance([](Heap& heap) noexcept {
+    release_unused(heap);
+    purge_holes(heap, SIZE_MAX, SlabAge::any);
+  });
+  Locked held{space.lock()};
+  space.trim(held, keep_bytes);
+  return space.counters().purged_bytes - before;
+}
+
+// Gives at least `bytes` back if so much is free. Returns the bytes given to the kernel meanwhile.
+inline size_t release_bytes(size_t bytes) noexcept {
+  if (bytes == 0) return 0;
+  size_t before = 0;
+  {
+    Locked held{space.lock()};
+    before = space.counters().purged_bytes;
+    const size_t dirty = space.dirty_bytes();
+    space.trim(held, dirty > bytes ? dirty - bytes : 0);
+    if (space.counters().purged_bytes - before >= bytes) {
+      return space.counters().purged_bytes - before;
+    }
+  }
+  trim_heaps(0);
+  Locked held{space.lock()};
+  return space.counters().purged_bytes - before;
+}
+
+// What is free and touched beyond the bound, or beyond the soft limit (then all of it), after
+// ranges went as far as they may not stay.
+inline size_t excess_in_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
+  Locked held{space.lock()};
+  if (space.excess_bytes(held, reclaimer) >= surplus_bytes_min) {
+    space.reclaim_ranges(held, reclaimer, bytes_most);
+  }
+  return space.is_above_soft_limit(held) ? SIZE_MAX : space.excess_bytes(held, reclaimer);
+}
+
+// The last time that giving back what slabs keep found little: live blocks lie everywhere between
+// the free ones.
+struct VainRelief {
+  Atomic<uint64_t> ms;    // when
+  Atomic<size_t> excess;  // what was too much then
+};
+inline VainRelief futile_reclaim;
+
+// Was it in vain a moment ago, and nothing has come since that would make it worth another try?
+inline bool is_in_vain(size_t excess, uint64_t now_ms) noexcept {
+  const size_t before = futile_reclaim.excess.load_relaxed();  // [hint]
+  const bool is_more = excess > before && excess - before >= reclaim_bytes_max;
+  return !is_more && now_ms < futile_reclaim.ms.load_relaxed() + reclaim_pause_ms;  // [hint]
+}
+
+// Gives back what slabs keep beyond the bound, at most about `bytes_most`. Was it too much?
+inline bool reclaim_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
+  space.relax();
+  const size_t excess = excess_in_slabs(reclaimer, bytes_most);
+  if (excess < surplus_bytes_min) return false;
+  const uint64_t now = os::System::now_ms();
+  if (is_in_vain(excess, now)) return true;
+  const size_t wanted = excess < bytes_most ? excess : bytes_most;
+  size_t purged = 0;
+  for_each_heap_and_instance([&](Heap& heap) noexcept {
+    if (purged < wanted) purged += purge_holes(heap, wanted - purged, SlabAge::any);
+  });
+  Locked held{space.lock()};
+  space.note_reclaim(held, purged);
+  if (purged < wanted / 2) {
+    if (space.may_give_up_huge(held)) {
+      // Much of it lies in huge pages. Who keeps beyond the bound what was not in use of late does
+      // not fill them; the next reclaim finds their holes.
+      space.give_up_huge(held);
+      space.ask_to_reclaim();
+      return true;
+    }
+    futile_reclaim.excess.store_relaxed(excess);  // [hint]
+    futile_reclaim.ms.store_relaxed(now);         // [hint]
+    space.trim(held, SIZE_MAX);  // where huge pages stay, what was never handed out of them
+  } else if (reclaimer == Reclaimer::caller && excess > purged) {
+    space.ask_to_reclaim();
+  }
+  return true;
+}
+
+// The caller's lists go home, but not again and again. What a program frees and allocates in turn
+// is handed round in them: it would stay where it is, a few blocks to a page, while other slabs
+// have room. So the next blocks come from the fullest slabs, and the emptiest become empty.
+TALUS_USUAL void gather_blocks() noexcept {
+  static Atomic<uint64_t> gathered_ms;
+  const uint64_t now_ms = os::System::now_ms();
+  if (now_ms < gathered_ms.load_relaxed() + reclaim_pause_ms) return;  // [hint]
+  gathered_ms.store_relaxed(now_ms);                                   // [hint]
+  if (ThreadCache* cache = existing_cache()) {
+    const Working working{*cache};
+    flush_lists(*cache);
+  }
+}
+
+TALUS_HOOK void reclaim() noexcept {
+  if (reclaim_slabs(Reclaimer::caller, reclaim_bytes_max)) gather_blocks();
+}
+
+// Called when an allocation failed. First all that is free is released, if that was not tried a
+// moment ago; then the program's handler is asked, if it has set one.
+TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept {
+  if (bytes > PTRDIFF_MAX - slice_bytes) return false;
+  if (attempt == 0) {
+    static Atomic<uint64_t> tried_ms;
+    const uint64_t now = os::System::now_ms();
+    const uint64_t last = tried_ms.load_relaxed();  // [hint]
+    tried_ms.store_relaxed(now);                    // [hint]
+    if (last + find_memory_pause_ms <= now) {
+      trim_heaps(0);
+      return true;
+    }
+  }
+  const LimitHandler handler = limit_handler.load_acquire();
+  return handler != nullptr && attempt < find_memory_attempts && handler(bytes) != 0;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_RECLAIM_RELEASE_HPP

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// reclaim/take_back: what a resting thread holds goes home without its help.
+//
+// Owns: the second half of the idle-cache reclaim protocol (idle_caches.hpp). What is left to the
+// thread is the uppermost block of each list, which it may be about to take. Called on: the helper,
+// or a thread that asked for a release; the registry's lock is held.
+#ifndef TALUS_RECLAIM_TAKE_BACK_HPP
+#define TALUS_RECLAIM_TAKE_BACK_HPP
+
+#include "cache/idle_caches.hpp"
+#include "cache/large_cache.hpp"
+#include "cache/list_home.hpp"
+
+namespace talus {
+
+// Takes up to `count` pointers from a resting owner's list and leaves nulls. The owner stored them
+// with plain stores before; that they are visible is known from is_ordered(), which no tool sees
+// but is told of (TALUS_TELL_RELEASE in release()).
+TALUS_NO_RACE_CHECK inline size_t empty_places(void** places, size_t count, void** taken) noexcept {
+  size_t found = 0;
+  for (size_t i = 0; i < count; i++) {
+    taken[found] = places[i];
+    if (places[i] != nullptr) found++;
+    places[i] = nullptr;
+  }
+  return found;
+}
+
+// All of the lists of large classes, which their owner uses only where it says that it is busy.
+inline size_t take_slow_lists_back(ThreadCache& cache) noexcept {
+  size_t bytes = 0;
+  for (size_t index = fast_class_count; index < class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    const size_t length = list_length(cache, id);
+    send_home(cache, id, length, 0);
+    bytes += length * size_class_row(id).block_bytes;
+  }
+  return bytes;
+}
+
+// All but the uppermost block of each list. Returns bytes.
+TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
+  constexpr size_t batch = foreign_at_a_time;
+  size_t bytes = 0;
+  for (size_t index = 0; index < fast_class_count; index++) {
+    const ClassId id{static_cast<uint8_t>(index)};
+    void** place = list_bottom(cache, id);
+    size_t left = list_length(cache, id);
+    TALUS_TELL_ACQUIRE(&cache.tops[index]);
+    while (left > 1) {
+      void* blocks[batch];
+      const size_t part = left - 1 < batch ? left - 1 : batch;
+      HeapId owner = HeapId::nobody;
+      {
+        Locked held{lock_of(cache)};
+        // [own] From the first block on, the list has gaps. A fork sees both or neither.
+        cache.shared_state.store_relaxed(OwnerState::idle);
+        const size_t found = empty_places(place, part, blocks);
+        owner = flush_with_foreign(held, *cache.heap, blocks, found);
+        bytes += found * size_class_row(id).block_bytes;
+      }
+      if (owner != HeapId::nobody) drain_for_owner(heap_with(owner), 0);
+      place += part;
+      left -= part;
+    }
+  }
+  return bytes;
+}
+
+// Was the last ask long enough ago, or ordered by this barrier? The idle probe's lock is held.
+inline bool is_ordered(const IdleProbe& idle_probe, uint64_t barrier) noexcept {
+  return ThreadOrder::covers(barrier, idle_probe.asked_before) ||
+         os::System::now_ns() - idle_probe.asked_ns >= idle_probe_wait_us * 1000;
+}
+
+// asked -> absent, if the owner did not come. `barrier` is the number of the last that the caller
+// made. Returns bytes of blocks that went home.
+TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache,
+                             uint64_t barrier = ThreadOrder::none) noexcept {
+  IdleProbe& idle_probe = cache.idle_probe;
+  if (!idle_probe.lock.try_take()) return 0;
+  size_t bytes = 0;
+  // [own] the lock
+  if (cache.shared_state.load_relaxed() == OwnerState::asked &&
+      is_ordered(cache.idle_probe, barrier) && cache.shared_busy.load_acquire() == 0) {
+    for (RemoteBatch& batch : cache.batches) {
+      if (batch.message != nullptr) bytes += batch.message->bytes.load_relaxed();  // [stat]
+      deliver(cache, batch, Newest::go, 0);
+    }
+    bytes += cache.kept.bytes.load_relaxed();  // [own] the lock
+    release_kept(cache);
+    bytes += take_slow_lists_back(cache);
+    bytes += take_lists_back(cache);
+    cache.shared_state.store_relaxed(OwnerState::idle);  // [own] the lock
+  }
+  idle_probe.lock.give();
+  return bytes;
+}
+
+// Calls visit(held, cache) for the caches in use, a few at a time under the registry's lock. One
+// that begins or ends meanwhile may be met twice or not at all.
+template <typename Visit>
+TALUS_USUAL void visit_caches(Visit visit) noexcept {
+  static constexpr int at_a_time = 4;
+  ThreadCache* last = nullptr;
+  for (size_t done = 0;; done += at_a_time) {
+    Locked held{registry.lock};
+    ThreadCache* cache = registry.caches;
+    if (last != nullptr && last->idle_probe.context_slot.load_relaxed() != nullptr) {
+      cache = last->next;  // it is still in the list
+    } else {
+      for (size_t i = 0; i < done && cache != nullptr; i++) cache = cache->next;
+    }
+    for (int i = 0; i < at_a_time && cache != nullptr; i++, cache = cache->next) {
+      visit(held, *cache);
+      last = cache;
+    }
+    if (cache == nullptr || done > caches_visited_max) return;
+  }
+}
+
+}  // namespace talus
+
+#endif  // TALUS_RECLAIM_TAKE_BACK_HPP

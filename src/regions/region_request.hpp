@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// regions/region_request: what a program asks of a region, and of the kernel for its pages: a node
+// of the machine, and a name in /proc/PID/maps.
+//
+// Owns: what becomes of a request that the kernel refuses. A node is one that is preferred and not
+// the only one allowed: when it is full, memory of others is better than none, which would end the
+// process. Invariants: both are asked for before any page has memory; nobody is told of a name that
+// was refused. Called on: any thread, without locks. Must not know: what lies in the pages.
+#ifndef TALUS_REGIONS_REGION_REQUEST_HPP
+#define TALUS_REGIONS_REGION_REQUEST_HPP
+
+#include "os/os.hpp"
+#include "talus/talus.h"
+
+namespace talus {
+
+struct RegionRequest {
+  talus_provider provider{};
+  const char* name = nullptr;
+  unsigned node = 0;  // one more than the node's number; 0: whichever
+};
+
+// Why there is no region.
+enum class RegionError : uint8_t {
+  none,
+  memory,     // there is none, or no file
+  node,       // there is no such node, or the process may not use it
+  forbidden,  // the process may not say on which node its memory lies
+};
+
+inline RegionError prefer_wished_node(void* at, size_t bytes, unsigned requested) noexcept {
+  if (requested == 0) return RegionError::none;
+  const size_t node = requested - 1;
+  switch (os::System::prefer_node(at, bytes, node)) {
+    case 0:
+      return RegionError::none;
+    // A kernel that knows of no nodes has one.
+    case os::System::no_such_call:
+      return node == 0 ? RegionError::none : RegionError::node;
+    case os::System::not_permitted:
+      return RegionError::forbidden;
+    case os::System::no_memory:
+      return RegionError::memory;
+    default:
+      return RegionError::node;
+  }
+}
+
+// "talus:" and a heap's name, as the kernel takes it: what it refuses is mended.
+class MappingName {
+ public:
+  explicit MappingName(const char* name) noexcept {
+    for (const char* from = "talus:"; *from != '\0'; from++) put(*from);
+    while (*name != '\0' && length_ < os::mapping_name_bytes - 1) put(*name++);
+    text_[length_] = '\0';
+  }
+  const char* text() const noexcept { return text_; }
+
+ private:
+  static bool is_refused(char letter) noexcept {
+    const bool is_sign =
+        letter == '[' || letter == ']' || letter == '\\' || letter == '$' || letter == '`';
+    return is_sign || letter < ' ' || letter > '~';
+  }
+  void put(char letter) noexcept { text_[length_++] = is_refused(letter) ? '_' : letter; }
+
+  char text_[os::mapping_name_bytes];
+  size_t length_ = 0;
+};
+
+// Asks for node and name of pages that have no memory yet.
+inline RegionError ask_for_pages(void* at, size_t bytes, const RegionRequest& request) noexcept {
+  const RegionError refusal = prefer_wished_node(at, bytes, request.node);
+  if (refusal != RegionError::none || request.name == nullptr || request.name[0] == '\0') {
+    return refusal;
+  }
+  os::System::name_mapping(at, bytes, MappingName{request.name}.text());
+  return refusal;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_REGIONS_REGION_REQUEST_HPP

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// store/instance_large: large blocks of instances.
+//
+// Owns: the list of them that each instance has, so that all can be given back at once, and what
+// they count for in its limit. Invariants: a block is in the list of the instance that its page
+// words name, from before it is handed out until its range is given back; no thread keeps such a
+// block for reuse. What a block counts for when it moves is what it grows by, also while there are
+// two of it: the kernel moves its pages, and what is copied is small. Called on: any thread.
+#ifndef TALUS_STORE_INSTANCE_LARGE_HPP
+#define TALUS_STORE_INSTANCE_LARGE_HPP
+
+#include "store/instance_room.hpp"
+#include "store/large.hpp"
+
+namespace talus {
+
+// The lock of the instance is held in these.
+inline void link_large(Instance& heap, LargeBlock& large) noexcept {
+  large.previous_inside = nullptr;
+  large.next_inside = heap.large_blocks;
+  if (large.next_inside != nullptr) large.next_inside->previous_inside = &large;
+  heap.large_blocks = &large;
+  heap.large_count++;
+  heap.large_bytes += large.usable_bytes;
+}
+inline void unlink_large(Instance& heap, LargeBlock& large) noexcept {
+  LargeBlock* before = large.previous_inside;
+  LargeBlock* behind = large.next_inside;
+  (before != nullptr ? before->next_inside : heap.large_blocks) = behind;
+  if (behind != nullptr) behind->previous_inside = before;
+  heap.large_count--;
+  heap.large_bytes -= large.usable_bytes;
+}
+inline void give_large_of(Instance& heap, LargeBlock& large,
+                          const MovedRange& moved = {}) noexcept {
+  unlink_large(heap, large);
+  give_large(large, moved);
+}
+
+// The block that another one grows to is linked beside it until the move ends; what both have
+// counts once.
+inline void link_moving(InstanceSlot& slot, const LargeBlock& from, LargeBlock& to) noexcept {
+  Instance& heap = *slot.heap;
+  link_large(heap, to);
+  slot.moving_count++;
+  heap.large_count--;
+  heap.large_bytes -= from.usable_bytes;
+}
+inline void give_moved(InstanceSlot& slot, LargeBlock& from, const MovedRange& moved) noexcept {
+  Instance& heap = *slot.heap;
+  slot.moving_count--;
+  heap.large_count++;
+  heap.large_bytes += from.usable_bytes;
+  give_large_of(heap, from, moved);
+}
+// In the child of a fork, where who moved them does not exist: each block that is linked counts.
+inline void forget_moves(InstanceSlot& slot) noexcept {
+  if (TALUS_LIKELY(slot.moving_count == 0)) return;
+  Instance& heap = *slot.heap;
+  slot.moving_count = 0;
+  heap.large_count = heap.large_bytes = 0;
+  for (LargeBlock* large = heap.large_blocks; large != nullptr; large = large->next_inside) {
+    heap.large_count++;
+    heap.large_bytes += large->usable_bytes;
+  }
+}
+
+// Does the word name a large block of the instance?
+inline bool is_large_of(HeapId owner, PageEntry word) noexcept {
+  return word.bits() == large_word(owner).bits();
+}
+
+// False: it is not the instance's any more.
+inline bool release_large_inside(void* pointer, HeapId owner) noexcept {
+  InstanceSlot& slot = instance_slot(owner);
+  Locked held{slot.lock};
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  if (!is_large_of(owner, page_map.word_of(address))) return false;
+  give_large_of(*slot.heap, prove_large(pointer, "free"));
+  return true;
+}
+
+// Makes a large block hold `bytes` (more than small_bytes_max) where it is, whoever owns it. False:
+// it cannot.
+inline bool resize_large(LargeBlock& large, HeapId owner, size_t bytes) noexcept {
+  if (!is_instance(owner)) return resize_large_in_place(large, bytes);
+  if (bytes > PTRDIFF_MAX - slice_bytes) return false;
+  InstanceSlot& slot = instance_slot(owner);
+  Locked held{slot.lock};
+  Instance& heap = *slot.heap;
+  const size_t before = large.usable_bytes;
+  const size_t after = usable_bytes_of_large(bytes);
+  if (after > before && !make_room_at_rest(slot, after - before, "realloc")) return false;
+  if (!resize_large_in_place(large, bytes)) return false;
+  heap.large_bytes += large.usable_bytes - before;
+  heap.note_peak();
+  return true;
+}
+
+// As move_large, within an instance.
+inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
+                               bool& is_at_limit) noexcept {
+  InstanceSlot& slot = instance_slot(owner);
+  LargeMove move{large};
+  {
+    Locked held{slot.lock};
+    const size_t after = usable_bytes_of_large(bytes);
+    const size_t before = large.usable_bytes;
+    is_at_limit = after > before && !make_room_at_rest(slot, after - before, "realloc");
+    if (is_at_limit || !move.take_room(bytes, owner)) return nullptr;
+    link_moving(slot, large, move.to());
+    slot.heap->note_peak();
+  }
+  const MovedRange moved = move.move();
+  Locked held{slot.lock};
+  give_moved(slot, large, moved);
+  return start_of(move.to());
+}
+
+}  // namespace talus
+
+#endif  // TALUS_STORE_INSTANCE_LARGE_HPP

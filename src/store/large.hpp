@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+// store/large: blocks of their own range of slices.
+//
+// Owns: LargeBlock descriptors, growing and moving. Invariants: the first and last slice of a
+// live or kept block carry PageEntry::large() and its descriptor; what lies behind its end was
+// never touched by the program. A block grows into a free neighbour if it can; if not, the kernel
+// moves its pages (no copy, no new pages), and the new range gets head-room, so that a block which
+// keeps growing moves a logarithmic number of times. Called on: any thread. Must not know: slabs.
+#ifndef TALUS_STORE_LARGE_HPP
+#define TALUS_STORE_LARGE_HPP
+
+#include "store/move_pages.hpp"
+#include "heap/purge_request.hpp"
+
+namespace talus {
+
+// Under the space lock. What caches know better is in their KeptBlocks.
+struct LargePool {
+  LargeBlock* unused = nullptr;
+  size_t live_bytes = 0;   // usable bytes of blocks that are live or kept
+  size_t live_count = 0;   // of these blocks
+  size_t moved_count = 0;  // moves by the kernel so far
+};
+inline LargePool large_pool;
+
+inline size_t usable_bytes_of_large(size_t bytes) noexcept {
+  return round_up(bytes, os::page_bytes());
+}
+
+// The word of a large block's first and last slice says which instance it belongs to, if any.
+constexpr PageEntry large_word(HeapId owner) noexcept {
+  return owner == HeapId::nobody ? PageEntry::large()
+                                 : PageEntry::large(static_cast<uint16_t>(owner));
+}
+constexpr HeapId owner_of_large(PageEntry word) noexcept {
+  return word.bits() == PageEntry::large().bits() ? HeapId::nobody : HeapId(word.tag());
+}
+
+// A descriptor over a new range; null: no memory.
+TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t slices, const Placing& placing,
+                                   Zeroed& zeroed, HeapId owner = HeapId::nobody) noexcept {
+  Locked held{space.lock()};
+  LargeBlock* large = large_pool.unused;
+  if (large == nullptr) {
+    large = static_cast<LargeBlock*>(space.take_metadata(held, sizeof(LargeBlock)));
+    if (large == nullptr) return nullptr;
+  } else {
+    large_pool.unused = large->next;
+  }
+  // The descriptor is ours before take(), which may let others in while it purges.
+  const Range range = space.take(held, slices, placing);
+  if (range.base == 0) {
+    large->next = large_pool.unused;
+    large_pool.unused = large;
+    return nullptr;
+  }
+  *large = LargeBlock{range.base,       range.slices, usable_bytes_of_large(bytes),
+                      LargeState::live, nullptr,      0,
+                      nullptr,          nullptr};
+  page_map.set_ends(range.base, range.slices, large_word(owner), large);
+  large_pool.live_bytes += large->usable_bytes;
+  large_pool.live_count++;
+  zeroed = range.zeroed;
+  return large;
+}
+
+// What a move left of a range: its first bytes read as zero and have no pages, because the kernel
+// moved them away; behind them anything may lie.
+struct MovedRange {
+  size_t gone_bytes = 0;
+  size_t counted_bytes = 0;  // by Space::begin_move
+};
+
+// Gives a range and its descriptor back. The space lock is held.
+TALUS_USUAL void give_large(Locked& held, LargeBlock& large, const MovedRange& moved) noexcept {
+  const uintptr_t base = large.base;
+  const size_t slices = large.slices;
+  const size_t clean_slices = moved.gone_bytes / slice_bytes;
+  if (large.state == LargeState::live) {
+    large_pool.live_bytes -= large.usable_bytes;
+    large_pool.live_count--;
+  }
+  large = LargeBlock{0, 0, 0, LargeState::unused, large_pool.unused, 0, nullptr, nullptr};
+  large_pool.unused = &large;
+  page_map.set_ends(base, slices, PageEntry{}, nullptr);
+  if (moved.counted_bytes != 0) space.end_move(held, moved.counted_bytes);
+  if (clean_slices == slices) return space.give(held, base, slices, false);
+  // The clean part first: what may be kept of the rest depends on what is given.
+  const size_t first = clean_slices != 0 && space.can_divide(held) ? clean_slices : 0;
+  if (first != 0) space.give_part(held, base, first, false);
+  space.give(held, base + first * slice_bytes, slices - first, true);
+  request_purge_if_dirty(held);
+}
+TALUS_USUAL void give_large(LargeBlock& large, const MovedRange& moved = {}) noexcept {
+  Locked held{space.lock()};
+  give_large(held, large, moved);
+}
+
+inline void* start_of(const LargeBlock& large) noexcept {
+  return reinterpret_cast<void*>(large.base + large.front_bytes);
+}
+
+// The live block that starts at this address, which has a large word; anything else is reported.
+TALUS_USUAL LargeBlock& prove_large(void* pointer, const char* call) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  auto* large = static_cast<LargeBlock*>(page_map.descriptor_of(address));
+  if (start_of(*large) != pointer) {
+    if (address < large->base + large->front_bytes) report::foreign_pointer(pointer, call);
+    report::interior_pointer(pointer, start_of(*large), large->usable_bytes);
+  }
+  if (large->state != LargeState::live) {
+    if (call[0] == 'f') report::double_free(pointer, large->usable_bytes);
+    report::foreign_pointer(pointer, call);
+  }
+  return *large;
+}
+
+inline void set_usable_bytes(LargeBlock& large, size_t bytes) noexcept {
+  const size_t usable = usable_bytes_of_large(bytes);
+  large_pool.live_bytes += usable - large.usable_bytes;
+  large.usable_bytes = usable;
+}
+
+// Makes a large block hold `bytes` (more than small_bytes_max) where it is. False: it cannot.
+TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept {
+  if (bytes > PTRDIFF_MAX - slice_bytes) return false;
+  if (usable_bytes_of_large(bytes) == large.usable_bytes) return true;
+  const size_t needed = divide_up(bytes, slice_bytes);
+  const PageEntry word = page_map.word_of(large.base);
+  Locked held{space.lock()};
+  if (needed > large.slices) {
+    const size_t more = needed - large.slices;
+    const uintptr_t end = large.base + large.slices * slice_bytes;
+    const Range grown = space.take_at(held, end, more, more + (needed >> headroom_shift));
+    if (grown.base == 0) return false;
+    page_map.set_ends(large.base, large.slices, PageEntry{}, nullptr);
+    large.slices += grown.slices;
+    page_map.set_ends(large.base, large.slices, word, &large);
+  } else if (needed < large.slices - (large.slices >> headroom_shift) && space.can_divide(held)) {
+    // Give back what a shrunken block no longer needs; head-room of a growing one stays.
+    const size_t surplus = large.slices - needed;
+    page_map.set_ends(large.base, large.slices, PageEntry{}, nullptr);
+    large.slices = needed;
+    page_map.set_ends(large.base, large.slices, word, &large);
+    set_usable_bytes(large, bytes);
+    // Shrinking by much is a clear word: the pages go back now, not when they have aged.
+    const uintptr_t tail = large.base + needed * slice_bytes;
+    const bool purged = surplus * slice_bytes >= shrink_purge_bytes_min &&
+                        drop_pages(reinterpret_cast<void*>(tail), surplus * slice_bytes);
+    space.give_part(held, tail, surplus, !purged);
+    request_purge_if_dirty(held);
+    return true;
+  }
+  set_usable_bytes(large, bytes);
+  return true;
+}
+
+// Is the kernel to move this block's contents? Begins that.
+inline bool begins_move_of_pages(const LargeBlock& large) noexcept {
+  const size_t kept = large.usable_bytes;
+  if (kept < remap_bytes_min || !space.may_drop_pages(large.base)) return false;
+  // Each move may cost the process a mapping: the more there were, the larger a block must be.
+  Locked held{space.lock()};
+  const size_t doublings = large_pool.moved_count / 512;
+  if (kept < remap_bytes_min << (doublings < 16 ? doublings : 16)) return false;
+  large_pool.moved_count++;
+  space.begin_move(held, large.slices * slice_bytes);
+  return true;
+}
+
+// A range for a block that moves and may go on growing; null: no memory. Huge pages stay what they
+// are where whole ones are moved, and where they end the block may end.
+inline LargeBlock* take_large_to_move(const LargeBlock& from, size_t bytes, bool is_moved,
+                                      HeapId owner) noexcept {
+  const size_t needed = divide_up(bytes, slice_bytes);
+  size_t slices = needed + (needed >> headroom_shift);
+  Placing placing;
+  if (is_moved) placing.filling = Filling::moved;
+  if (is_moved && from.usable_bytes >= 2 * arena_alignment) {
+    placing.alignment = arena_alignment;
+    placing.phase = from.base % arena_alignment;
+    placing.is_request = true;
+    const size_t end = round_up(placing.phase + slices * slice_bytes, arena_alignment);
+    slices = (end - placing.phase) / slice_bytes;
+  }
+  Zeroed zeroed = Zeroed::no;
+  LargeBlock* fresh = take_large(bytes, slices, placing, zeroed, owner);
+  if (fresh != nullptr) return fresh;
+  return take_large(bytes, needed, Placing{slice_bytes, placing.filling}, zeroed, owner);
+}
+
+// A large block on its way to a larger range. What the kernel moves takes no more memory on the
+// way, so it counts once until the old range is given back.
+class LargeMove {
+ public:
+  explicit LargeMove(LargeBlock& from) noexcept
+      : from_{from}, counted_bytes_{begins_move_of_pages(from) ? from.slices * slice_bytes : 0} {}
+  LargeMove(const LargeMove&) = delete;
+  LargeMove& operator=(const LargeMove&) = delete;
+  ~LargeMove() {
+    if (to_ != nullptr || counted_bytes_ == 0) return;
+    Locked held{space.lock()};
+    space.end_move(held, counted_bytes_);
+  }
+
+  // False: there is no memory, and the block is untouched.
+  [[nodiscard]] bool take_room(size_t bytes, HeapId owner) noexcept {
+    to_ = take_large_to_move(from_, bytes, is_moved(), owner);
+    return to_ != nullptr;
+  }
+  // The block that it becomes, once there is room.
+  LargeBlock& to() const noexcept { return *to_; }
+
+  // Moves the contents. What it returns is for give_large(), which must follow.
+  [[nodiscard]] MovedRange move() const noexcept {
+    const size_t kept = from_.usable_bytes;
+    char* source = reinterpret_cast<char*>(from_.base);
+    char* target = reinterpret_cast<char*>(to_->base);
+    if (!is_moved() || !space.may_drop_pages(to_->base)) {
+      copy_bytes(target, source, kept);
+      return {0, counted_bytes_};
+    }
+    bool is_filled = false;
+    if (kept >= arena_alignment) {
+      Locked held{space.lock()};
+      is_filled = space.is_filled(held, range_of(from_));
+    }
+    // Whole, but no further than there is room: head-room may be less than there was.
+    const size_t slices = from_.slices < to_->slices ? from_.slices : to_->slices;
+    const size_t gone = move_pages(source, slices * slice_bytes, target, kept);
+    Locked held{space.lock()};
+    space.note_moved(held, range_of(from_), range_of(*to_), is_filled);
+    return {gone, counted_bytes_};
+  }
+
+ private:
+  bool is_moved() const noexcept { return counted_bytes_ != 0; }  // by the kernel, not copied
+  static Range range_of(const LargeBlock& large) noexcept {
+    return Range{large.base, large.slices, Zeroed::no};
+  }
+
+  LargeBlock& from_;
+  LargeBlock* to_ = nullptr;
+  size_t counted_bytes_;  // by Space::begin_move
+};
+
+// Moves a large block of no instance to a new range that holds `bytes` with head-room; null: no
+// memory, the block is untouched.
+inline void* move_large(LargeBlock& large, size_t bytes) noexcept {
+  LargeMove move{large};
+  if (!move.take_room(bytes, HeapId::nobody)) return nullptr;
+  give_large(large, move.move());
+  return start_of(move.to());
+}
+
+}  // namespace talus
+
+#endif  // TALUS_STORE_LARGE_HPP

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+// store/remote: blocks of other heaps, from the thread that frees them to the heap they belong to;
+// and blocks of the thread's own heap, where it has no list for them.
+//
+// Owns: the batches that a thread collects, draining, and unused messages. Invariants: small
+// blocks that share lines with others never enter another heap's lists (larger ones may,
+// heap/lists.hpp); a full message wakes nobody, a thread of its heap finds it at a refill, when it
+// is time (is_time_to_drain); what waits is bounded: a deliverer who finds too much of it, or a
+// heap without threads, drains it, and waits for that if need be. A block is written to for the
+// last time before it enters a message (prefetch_for_write). Called on: any thread.
+#ifndef TALUS_STORE_REMOTE_HPP
+#define TALUS_STORE_REMOTE_HPP
+
+#include "store/instance_room.hpp"
+
+namespace talus {
+
+// Empty messages that no heap holds. Under the space lock.
+struct MessagePool {
+  RemoteMessage* unused = nullptr;
+};
+inline MessagePool message_pool;
+
+// Moves up to `count` messages from one stack to another; returns how many.
+inline uint32_t move_messages(RemoteMessage*& from, RemoteMessage*& to, uint32_t count) noexcept {
+  uint32_t moved = 0;
+  for (; moved < count && from != nullptr; moved++) {
+    RemoteMessage* message = from;
+    from = message->next;
+    message->next = to;
+    to = message;
+  }
+  return moved;
+}
+
+// An empty message; null: no memory. The heap's lock is held.
+TALUS_USUAL RemoteMessage* take_message(Heap& heap) noexcept {
+  if (heap.unused_messages == nullptr) {
+    Locked held{space.lock()};
+    heap.unused_message_count =
+        move_messages(message_pool.unused, heap.unused_messages, messages_moved);
+    if (heap.unused_messages == nullptr) {
+      return static_cast<RemoteMessage*>(space.take_metadata(held, sizeof(RemoteMessage)));
+    }
+  }
+  RemoteMessage* message = heap.unused_messages;
+  heap.unused_messages = message->next;
+  heap.unused_message_count--;
+  return message;
+}
+
+// An empty message waits for its next use. The heap's lock is held.
+inline void keep_message(Heap& heap, RemoteMessage& message) noexcept {
+  message.next = heap.unused_messages;
+  heap.unused_messages = &message;
+  if (++heap.unused_message_count < 2 * messages_moved) return;
+  Locked held{space.lock()};
+  heap.unused_message_count -=
+      move_messages(heap.unused_messages, message_pool.unused, messages_moved);
+}
+
+// The lists of a thread that brings blocks home. They get a few of each class: blocks come in any
+// order, and each one in a list keeps its slab from becoming empty. The class that the thread is
+// about to refill gets as many as it wants, which would else be taken from slabs.
+struct HomeLists {
+  ThreadCache* cache = nullptr;  // null: nobody's; all blocks go to their slabs
+  ClassId refilled{};
+  size_t wanted = 0;
+
+  TALUS_FAST bool push(void* block, ClassId id) const noexcept {
+    const size_t most =
+        id == refilled && wanted != 0 ? wanted : list_most_of(id) / list_remote_part;
+    refuse_just_freed(*cache, block, id);
+    return list_length(*cache, id) < most && push_on_list(*cache, block, id);
+  }
+};
+
+// Bytes of the blocks of the slab that a page-map entry names.
+TALUS_FAST size_t block_bytes_of(PageEntry word) noexcept {
+  return size_class_row(class_of_tag(word.tag())).block_bytes;
+}
+
+// Brings the blocks of one message home: to lists as far as those have room, the rest to their
+// slabs. Blocks follow a slab that changed hands meanwhile.
+TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& message) noexcept {
+  void* moved_blocks[RemoteMessage::blocks_max];
+  uint32_t moved_count = 0;
+  uint64_t full_words[BitRow::bytes_for(class_count) / sizeof(uint64_t)] = {};
+  BitRow full_classes{full_words};  // whose lists have enough, or get none
+  full_classes.set(small_class_count, class_count, true);
+  const uint32_t count = message.count.load_relaxed();  // [own]
+  void* const* blocks = message.newest();
+  for (uint32_t i = 0; i < count;) {
+    void* block = blocks[i];
+    const uintptr_t address = reinterpret_cast<uintptr_t>(block);
+    const PageMap::Place place = page_map.place_of(address);
+    const PageEntry word = place.word();
+    if (TALUS_UNLIKELY(word.owner() != heap.id)) {
+      // Slabs change hands between threads' heaps only.
+      if (!word.is_slab() || is_instance(word.owner())) report::foreign_pointer(block, "free");
+      moved_blocks[moved_count++] = block;
+      i++;
+      continue;
+    }
+    const ClassId id = class_of_tag(word.tag());
+    const size_t index = index_of(id);
+    if (lists.cache != nullptr && !full_classes.has(index)) {
+      if (lists.push(block, id)) {
+        i++;
+        continue;
+      }
+      full_classes.set(index, index + 1, true);
+    }
+    Slab& slab = *static_cast<Slab*>(place.descriptor());
+    i += static_cast<uint32_t>(give_to_slab(heap, slab, &blocks[i], count - i));
+  }
+  note_free_bytes(heap);
+  message.clear();
+  if (TALUS_LIKELY(moved_count == 0)) return keep_message(heap, message);
+  PageEntry word;
+  for (uint32_t i = 0; i < moved_count; i++) {
+    word = page_map.word_of(reinterpret_cast<uintptr_t>(moved_blocks[i]));
+    message.add(moved_blocks[i], block_bytes_of(word));
+  }
+  heap_with(word.owner()).remote_queue.push(message);  // which sends on what is not its own
+}
+
+// Brings home what was delivered. The heap's lock is held; a thread of that heap names its lists.
+TALUS_USUAL void drain_remote_queue(Heap& heap, const HomeLists& lists = {}) noexcept {
+  RemoteMessage* message = heap.remote_queue.take_all();
+  if (message == nullptr) return;
+  do {
+    RemoteMessage* next = message->next;
+    heap.remote_queue.count_taken(message->bytes.load_relaxed());  // [own]
+    bring_home(heap, lists, *message);
+    message = next;
+  } while (message != nullptr);
+  request_purge_if_much(heap);
+}
+
+// Is it time for a thread of this heap that needs blocks of a class to bring home what was
+// delivered? As long as slabs have such blocks it pays to wait: what another processor freed a
+// moment ago is still in its cache, and dear to fetch, and so is the remote-free queue itself if
+// both use it all the time. Before a new slab is begun nothing waits, so that no memory is used for
+// it.
+inline bool is_time_to_drain(const Heap& heap, ClassId id) noexcept {
+  const size_t backlog = heap.remote_queue.backlog_bytes();
+  if (backlog >= remote_wait_bytes) return true;
+  return backlog != 0 && heap.available[index_of(id)].fullest() == nullptr;
+}
+
+// Does the owner's work if `backlog_max` bytes or more wait for it, or if it has no thread. Where
+// somebody is at it, that is waited for only if very much piles up.
+TALUS_USUAL void drain_for_owner(Heap& owner, size_t backlog_max) noexcept {
+  const size_t backlog = owner.remote_queue.backlog_bytes();
+  if (!owner.is_abandoned() && backlog < backlog_max) return;
+  if (backlog >= remote_backlog_bytes_most) {
+    lock_of(owner).take();
+  } else if (!lock_of(owner).try_take()) {
+    return;
+  }
+  drain_remote_queue(owner);
+  lock_of(owner).give();
+}
+
+// The two newest blocks of a batch go from its message to the next one, because a block that is
+// freed twice in a row must meet itself. Blocks so large that they would wait for nothing else go
+// home. The lock of the collector's heap is held.
+TALUS_USUAL void keep_newest(RemoteMessage& from, RemoteMessage& to) noexcept {
+  void* newest[2] = {from.newest()[0], from.newest()[1]};
+  size_t block_bytes[2] = {};
+  for (size_t i = 0; i < 2; i++) {
+    if (newest[i] == nullptr) return;
+    block_bytes[i] = block_bytes_of(page_map.word_of(reinterpret_cast<uintptr_t>(newest[i])));
+    if (block_bytes[i] > newest_kept_bytes_max) return;
+  }
+  for (size_t i = 0; i < 2; i++) from.remove_newest(block_bytes[i]);
+  for (size_t i = 2; i > 0; i--) to.add(newest[i - 1], block_bytes[i - 1]);
+}
+
+// What becomes of the two newest blocks of a batch that is delivered.
+enum class Newest : uint8_t { stay, go };
+
+// Sends the collected blocks home, or brings them there if that is the thread's own heap. The lock
+// of the collector's heap is held meanwhile, so that a fork finds them either here or there. A
+// thread that ends sees to it that they arrive, because few blocks in many slabs keep those from
+// becoming empty.
+TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch, Newest newest,
+                        size_t backlog_max = remote_backlog_bytes_max) noexcept {
+  if (batch.message == nullptr || batch.message->count.load_relaxed() == 0) return;  // [own]
+  Heap& owner = heap_with(batch.owner);
+  const bool is_own = batch.owner == cache.id;
+  {
+    Locked held{lock_of(cache)};
+    RemoteMessage& full = *batch.message;
+    RemoteMessage* next = take_message(*cache.heap);
+    if (next != nullptr && newest == Newest::stay) keep_newest(full, *next);
+    if (is_own) {
+      bring_home(owner, {}, full);
+      request_purge_if_much(owner);
+    } else {
+      owner.remote_queue.push(full);
+    }
+    batch.message = next;
+    if (next == nullptr) batch.owner = HeapId::nobody;
+  }
+  if (!is_own) drain_for_owner(owner, backlog_max);
+}
+
+// Makes a batch ready for blocks of this owner. False: no memory for a message.
+TALUS_SLOW bool begin_batch(ThreadCache& cache, RemoteBatch& batch, HeapId owner) noexcept {
+  deliver(cache, batch, Newest::go);
+  if (batch.message == nullptr) {
+    Locked held{lock_of(cache)};
+    batch.message = take_message(*cache.heap);
+  }
+  batch.owner = batch.message != nullptr ? owner : HeapId::nobody;
+  return batch.message != nullptr;
+}
+
+// Puts one block into its slab, whoever has that now: for threads that cannot collect, and for
+// blocks of instances.
+TALUS_SLOW void release_to_slab(void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  for (;;) {
+    const PageEntry word = page_map.word_of(address);
+    if (!word.is_slab()) report::foreign_pointer(pointer, "free");
+    Heap& owner = heap_with(word.owner());
+    Locked held{lock_of(owner)};
+    if (page_map.word_of(address).owner() != owner.id) continue;  // it changed hands meanwhile
+    give_blocks(owner, &pointer, 1);
+    return request_purge_if_much(owner);
+  }
+}
+
+// Blocks of other heaps up to this size have their first line taken; none once the process forked.
+inline Atomic<size_t> prefetched_bytes{prefetched_bytes_max};
+// A write would copy a page that another process shares.
+inline void stop_prefetching() noexcept {
+  if (prefetched_bytes.load_relaxed() != 0) prefetched_bytes.store_relaxed(0);  // [hint]
+}
+
+// The first line of a small block that is about to go home becomes this processor's own. A thread
+// that only read it would leave it shared with the owner's processor, which then waits at its
+// next write and cannot fetch lines ahead. What the block holds stays as it is.
+TALUS_FAST void prefetch_for_write(void* block, size_t block_bytes) noexcept {
+  if (TALUS_UNLIKELY(block_bytes > prefetched_bytes.load_relaxed())) return;  // [hint]
+  auto* byte = static_cast<volatile char*>(block);
+  *byte = *byte;
+}
+
+// Adds a block to a batch that has a message for its owner, and delivers what is `bytes_most`. One
+// of the two that were added last is reported.
+TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* pointer,
+                             size_t block_bytes, size_t bytes_most) noexcept {
+  RemoteMessage& message = *batch.message;
+  if (TALUS_UNLIKELY(message.is_among_newest(pointer))) report::double_free(pointer, block_bytes);
+  prefetch_for_write(pointer, block_bytes);
+  message.add(pointer, block_bytes);
+  // [own]
+  if (TALUS_LIKELY(!message.is_full() && message.bytes.load_relaxed() < bytes_most)) return;
+  deliver(cache, batch, Newest::stay);
+}
+
+TALUS_SLOW void release_remote_anew(ThreadCache& cache, RemoteBatch& batch, void* pointer,
+                                    PageEntry word) noexcept {
+  if (is_instance(word.owner())) {  // which a message might outlive
+    if (!release_small_inside(pointer, word.owner())) release_to_slab(pointer);
+    return;
+  }
+  if (!begin_batch(cache, batch, word.owner())) return release_to_slab(pointer);
+  add_to_batch(cache, batch, pointer, block_bytes_of(word), remote_batch_bytes_max);
+}
+
+// Where a thread collects blocks of another heap, if not of one that shares the place.
+TALUS_FAST RemoteBatch& remote_batch(ThreadCache& cache, HeapId owner) noexcept {
+  return cache.batches[index_of(owner) % remote_owners];
+}
+
+// A block of another heap's slab, with its page-map entry.
+TALUS_FAST void release_remote(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
+  RemoteBatch& batch = remote_batch(cache, word.owner());
+  if (TALUS_UNLIKELY(batch.owner != word.owner())) {
+    return release_remote_anew(cache, batch, pointer, word);
+  }
+  add_to_batch(cache, batch, pointer, block_bytes_of(word), remote_batch_bytes_max);
+}
+
+// A small block of the cache's heap, of a class that the thread takes none of: a list would hold
+// it, and others of each class, for nobody.
+TALUS_FAST RemoteBatch& return_batch(ThreadCache& cache) noexcept {
+  return cache.batches[remote_owners];
+}
+TALUS_USUAL void release_unlisted(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+  RemoteBatch& batch = return_batch(cache);
+  if (TALUS_UNLIKELY(batch.owner != cache.id) && !begin_batch(cache, batch, cache.id)) {
+    return release_to_slab(pointer);
+  }
+  add_to_batch(cache, batch, pointer, size_class_row(id).block_bytes, return_batch_bytes_max);
+}
+
+// Adds a block to a batch, if that takes nothing but a few stores: the batch has begun for the
+// owner, does not become full, and did not get the block just before. False: nothing was done.
+TALUS_FAST bool add_if_room(const RemoteBatch& batch, void* pointer, HeapId owner,
+                            size_t block_bytes, size_t bytes_most) noexcept {
+  if (TALUS_UNLIKELY(batch.owner != owner)) return false;
+  RemoteMessage& message = *batch.message;
+  const uint32_t count = message.count.load_relaxed();  // [own]
+  const size_t bytes = message.bytes.load_relaxed();    // [own]
+  if (TALUS_UNLIKELY(count + 1 == RemoteMessage::blocks_max)) return false;
+  if (bytes + block_bytes >= bytes_most) return false;
+  if (TALUS_UNLIKELY(message.is_among_newest(pointer))) return false;
+  prefetch_for_write(pointer, block_bytes);
+  message.add_to(count, bytes, pointer, block_bytes);
+  return true;
+}
+
+}  // namespace talus
+
+#endif  // TALUS_STORE_REMOTE_HPP

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+// store/slabs: where a heap's slabs come from, how they change state, and where they go.
+//
+// Owns: the transitions of a slab between unused, available and full. Each is one function named
+// from-to. Invariants: a slab is in its heap's list exactly while it has free blocks; at most one
+// slab of a class is kept empty, the others go back to address space at once.
+// Called on: whoever holds the heap's lock; may take the space lock below it.
+// Must not know: thread lists.
+#ifndef TALUS_STORE_SLABS_HPP
+#define TALUS_STORE_SLABS_HPP
+
+#include "heap/purge_request.hpp"
+#include "regions/region_words.hpp"
+#include "slab/purged.hpp"
+
+namespace talus {
+
+// Descriptors without blocks, by class; under the space lock. All heaps share them, because slabs
+// change hands.
+struct DescriptorPool {
+  Slab* unused[class_count] = {};
+};
+inline DescriptorPool descriptor_pool;
+
+// Counts the passes of the helper, and wraps: the age of a slab is measured in these.
+inline Atomic<uint16_t> decay_clock;
+
+// A slab joins (+1) or leaves (-1) its heap, with what is free in it.
+inline void count_slab(Heap& heap, const Slab& slab, ptrdiff_t sign) noexcept {
+  const ptrdiff_t slices = size_class_row(slab.class_id).slab_slices;
+  heap.slab_count += static_cast<size_t>(sign);
+  heap.class_slabs[index_of(slab.class_id)] += static_cast<uint32_t>(sign);
+  heap.slab_bytes += static_cast<size_t>(sign * slices * ptrdiff_t{slice_bytes});
+  heap.free_bytes += static_cast<size_t>(sign * ptrdiff_t{slab.free_count} * slab.block_bytes);
+  heap.purged_page_bytes += static_cast<size_t>(sign * ptrdiff_t{slab.purged_page_bytes});
+}
+
+// So much of the slab's free blocks has no pages now.
+inline void note_purged_units(Heap& heap, Slab& slab, size_t bytes) noexcept {
+  const size_t free_bytes = size_t{slab.free_count} * slab.block_bytes;
+  if (bytes > free_bytes) bytes = free_bytes;  // what lies behind the last block is no block
+  heap.purged_page_bytes += bytes - slab.purged_page_bytes;
+  slab.purged_page_bytes = static_cast<uint32_t>(bytes);
+}
+
+// Does the heap fill its slabs? Then the next ones will be full soon, too. Medium blocks are like
+// large ones: what the program does with their pages says more.
+inline Filling filling_of(const Heap& heap, ClassId id) noexcept {
+  if (is_medium(id)) return Filling::unknown;
+  if (heap.free_bytes <= heap.slab_bytes / dense_free_part) return Filling::dense;
+  if (heap.free_bytes <= heap.slab_bytes / middling_free_part) return Filling::middling;
+  return Filling::sparse;
+}
+
+// A new slab of this class over fresh address space, already in the list. Null: no memory.
+TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
+  const SizeClass& row = size_class_row(id);
+  Locked held{space.lock()};
+  Slab*& unused = descriptor_pool.unused[index_of(id)];
+  Slab* slab = unused;
+  if (slab == nullptr) {
+    void* zeroed = space.take_metadata(held, Slab::descriptor_bytes(row.bitmap_words));
+    if (zeroed == nullptr) return nullptr;
+    slab = make_descriptor(zeroed, id);
+  } else {
+    unused = slab->next;
+  }
+  // The descriptor is ours before take(), which may let others in while it purges.
+  const Range range = space.take(held, row.slab_slices, slice_bytes, filling_of(heap, id));
+  if (range.base == 0) {
+    slab->next = unused;
+    unused = slab;
+    return nullptr;
+  }
+  slab->begin(range.base, range.zeroed);
+  page_map.set_all(range.base, range.slices, PageEntry{heap.id, list_tag(id)}, slab);
+  heap.available[index_of(id)].add(*slab, SlabState::available);
+  count_slab(heap, *slab, +1);
+  return slab;
+}
+
+// Gives the range of an empty slab back that is in no list.
+TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
+  const size_t index = index_of(slab.class_id);
+  const size_t slices = size_class_row(slab.class_id).slab_slices;
+  const uintptr_t base = slab.base;
+  count_slab(heap, slab, -1);
+  slab.enter(SlabState::unused);
+  slab.block_count = slab.free_count = 0;
+  Locked held{space.lock()};
+  slab.next = descriptor_pool.unused[index];
+  descriptor_pool.unused[index] = &slab;
+  page_map.set_all(base, slices, PageEntry{}, nullptr);
+  space.give(held, base, slices, true);
+  request_purge_if_dirty(held);
+}
+inline void slab_available_to_unused(Heap& heap, Slab& slab) noexcept {
+  heap.available[index_of(slab.class_id)].remove(slab);
+  slab_to_unused(heap, slab);
+}
+
+inline void slab_available_to_full(Heap& heap, Slab& slab) noexcept {
+  heap.available[index_of(slab.class_id)].remove(slab);
+  if (is_instance(heap.id)) return heap.full.add(slab, SlabState::full);
+  slab.enter(SlabState::full);
+}
+
+inline void slab_purging_to_partly_purged(Heap& heap, Slab& slab) noexcept {
+  heap.partly_purged[index_of(slab.class_id)].add(slab, SlabState::partly_purged);
+  heap.partly_purged_free_bytes += size_t{slab.free_count} * slab.block_bytes;
+}
+// Blocks come from a partly_purged slab, or back to it: it is like any other from here on.
+TALUS_SLOW void slab_partly_purged_to_available(Heap& heap, Slab& slab,
+                                                uint32_t free_count) noexcept {
+  heap.partly_purged[index_of(slab.class_id)].remove(slab);
+  heap.partly_purged_free_bytes -= size_t{free_count} * slab.block_bytes;
+  heap.available[index_of(slab.class_id)].add(slab, SlabState::available);
+}
+
+// Does the slab lie in an arena that asked for huge pages, or whose pages cannot be dropped?
+inline bool is_in_huge_pages(const Slab& slab) noexcept {
+  Locked held{space.lock()};
+  return space.is_huge(held, slab.base) || !space.may_drop_pages(slab.base);
+}
+
+// One empty slab of a class stays for the next refill, but not a large one, and not for nobody.
+inline bool may_keep_empty(const Heap& heap, ClassId id) noexcept {
+  return size_class_row(id).slab_slices == 1 &&
+         !heap.is_abandoned();  // a stale answer keeps a slab, no more
+}
+
+// So many blocks came home to a slab that it is in the wrong place now.
+TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noexcept {
+  SlabBins& bins = heap.available[index_of(slab.class_id)];
+  if (TALUS_LIKELY(slab.state == SlabState::available)) {
+    bins.refit(slab);
+  } else if (slab.state == SlabState::full) {
+    if (is_instance(heap.id)) heap.full.remove(slab);
+    bins.add(slab, SlabState::available);
+  } else if (slab.state == SlabState::partly_purged) {
+    slab_partly_purged_to_available(heap, slab, count_before);
+  } else {
+    return;  // who gives its pages back looks at it then
+  }
+  if (!slab.is_empty()) return;
+  const bool is_kept = bins.holds_only(slab) && may_keep_empty(heap, slab.class_id);
+  if (!is_kept) slab_available_to_unused(heap, slab);
+}
+
+// The slab to take blocks from; null: none has free blocks. Of those about equally full one that
+// has its pages comes first; one that is clearly fuller comes before it, or what is left of a class
+// would be spread over all slabs that blocks come home to.
+inline Slab* choose_slab(Heap& heap, ClassId id) noexcept {
+  Slab* slab = heap.available[index_of(id)].fullest();
+  if (TALUS_LIKELY(heap.partly_purged_free_bytes == 0)) return slab;  // all have their pages
+  Slab* partly_purged = heap.partly_purged[index_of(id)].fullest();
+  if (partly_purged == nullptr || (slab != nullptr && slab->bin <= partly_purged->bin)) return slab;
+  slab_partly_purged_to_available(heap, *partly_purged, partly_purged->free_count);
+  return partly_purged;
+}
+
+// The slab's slices name the heap. Regions may lie in its blocks.
+inline void rename_slab(const Heap& taker, Slab& slab) noexcept {
+  const size_t slices = size_class_row(slab.class_id).slab_slices;
+  const PageEntry word{taker.id, list_tag(slab.class_id)};
+  Locked held{space.lock()};
+  for (size_t i = 0; i < slices; i++) {
+    rename_slice(held, slab.base + i * slice_bytes, word, &slab);
+  }
+}
+
+// A partly used slab changes hands, under the locks of both heaps. Blocks that are on their way to
+// the giver at this moment are sent on when they arrive there.
+inline void slab_changes_hands(Heap& giver, Heap& taker, Slab& slab) noexcept {
+  const size_t index = index_of(slab.class_id);
+  const uint32_t taken = slab.block_count - slab.free_count;
+  giver.available[index].remove(slab);
+  giver.taken_blocks[index] -= taken;
+  count_slab(giver, slab, -1);
+  rename_slab(taker, slab);
+  taker.available[index].add(slab, SlabState::available);
+  taker.taken_blocks[index] += taken;
+  count_slab(taker, slab, +1);
+}
+
+// Looks among a few heaps without threads for a slab of this class with free blocks and takes it
+// over: what ended threads left is used before new memory. False: none. `heap`'s lock is held. The
+// registry's lock keeps threads from arriving there, so none holds blocks of such a slab in a list,
+// but as a foreign block, which goes to whose it is when it goes.
+TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
+  const uint32_t count = registry.shared_count.load_relaxed();  // [hint] later ones do not matter
+  if (count == 1 || !registry.lock.try_take()) return false;
+  bool adopted = false;
+  uint32_t number = registry.next_donor;
+  for (uint32_t looks = 0; looks < donor_looks && looks < count && !adopted; looks++) {
+    number = number % count + 1;
+    Heap& donor = heap_number(number);
+    if (!donor.is_abandoned() || !lock_of(donor).try_take()) continue;
+    if (Slab* slab = choose_slab(donor, id)) {
+      slab_changes_hands(donor, heap, *slab);
+      adopted = true;
+    }
+    lock_of(donor).give();
+  }
+  registry.next_donor = adopted ? number - 1 : number;
+  registry.lock.give();
+  return adopted;
+}
+
+// Blocks were taken from an available slab of which pages are away.
+TALUS_SLOW void slab_purged_pages(Heap& heap, Slab& slab, void* const* blocks,
+                                  size_t count) noexcept {
+  const size_t before = slab.purged_page_bytes;
+  note_purged_units(heap, slab, forget_purged(slab, blocks, count, os::page_bytes()));
+  // It may be more than before: pages behind the last block count as far as blocks are free, and
+  // some may have come home meanwhile.
+  if (slab.purged_page_bytes < before) heap.taken_back_bytes += before - slab.purged_page_bytes;
+}
+// Blocks were taken from an available slab.
+TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab, void* const* blocks,
+                                 size_t count) noexcept {
+  slab.served_at = decay_clock.load_relaxed();  // [hint]
+  if (TALUS_UNLIKELY(slab.purged_page_bytes != 0)) slab_purged_pages(heap, slab, blocks, count);
+  if (slab.free_count == 0) {
+    slab_available_to_full(heap, slab);
+  } else {
+    heap.available[index_of(slab.class_id)].refit(slab);
+  }
+}
+// So many blocks of a class are out of their slabs now.
+TALUS_FAST void count_taken(Heap& heap, ClassId id, size_t taken) noexcept {
+  heap.taken_blocks[index_of(id)] += taken;
+  heap.free_bytes -= taken * size_class_row(id).block_bytes;
+  note_free_bytes(heap);
+  heap.free_mark.note(free_touched_bytes(heap));
+}
+
+// A slab with free blocks when the heap's own have none; null: no memory.
+TALUS_USUAL Slab* find_slab(Heap& heap, ClassId id) noexcept {
+  while (adopt_slab(heap, id)) {
+    if (Slab* slab = choose_slab(heap, id)) return slab;
+  }
+  return slab_unused_to_available(heap, id);
+}
+
+// Takes up to `wanted` blocks of a class to places[0...], from slabs that exist before new ones.
+// Returns how many, 0 only when there is no memory.
+TALUS_USUAL size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) noexcept {
+  size_t taken = 0;
+  while (taken < wanted) {
+    Slab* slab = choose_slab(heap, id);
+    if (slab == nullptr) {
+      // A new slab only for a thread that would get nothing otherwise.
+      if (taken == 0) slab = find_slab(heap, id);
+      if (slab == nullptr) break;
+    }
+    const size_t from_slab = slab->take_blocks(places + taken, wanted - taken);
+    slab_gave_blocks(heap, *slab, places + taken, from_slab);
+    taken += from_slab;
+  }
+  heap.refills++;
+  count_taken(heap, id, taken);
+  return taken;
+}
+
+// The slab of a pointer that was this heap's when it was freed. It can have died since only if the
+// pointer was freed twice.
+TALUS_FAST Slab& slab_of(HeapId owner, void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  const PageMap::Place place = page_map.place_of(address);
+  if (TALUS_UNLIKELY(place.word().owner() != owner)) report::foreign_pointer(pointer, "free");
+  return *static_cast<Slab*>(place.descriptor());
+}
+
+// Puts the first of the blocks, which lies in this slab, back with its neighbours among those that
+// follow. Returns how many. What the heap has free is for the caller to note.
+TALUS_FAST size_t give_to_slab(Heap& heap, Slab& slab, void* const* blocks, size_t count) noexcept {
+  const uint32_t count_before = slab.free_count;
+  const size_t given = slab.give_blocks(blocks, count);
+  heap.taken_blocks[index_of(slab.class_id)] -= given;
+  heap.free_bytes += given * slab.block_bytes;
+  if (TALUS_UNLIKELY(slab.free_count >= slab.notice_count)) {
+    slab_got_many(heap, slab, count_before);
+  }
+  return given;
+}
+
+// Puts blocks of this heap's slabs back, whatever their order.
+TALUS_USUAL void give_blocks(Heap& heap, void* const* blocks, size_t count) noexcept {
+  for (size_t done = 0; done < count;) {
+    done += give_to_slab(heap, slab_of(heap.id, blocks[done]), blocks + done, count - done);
+  }
+  note_free_bytes(heap);
+}
+
+// Releases the empty slabs that are kept for reuse.
+TALUS_USUAL void release_empty_slabs(Heap& heap) noexcept {
+  for (SlabBins& bins : heap.available) {
+    for (Slab* slab = bins.bins[SlabBins::count - 1].first; slab != nullptr;) {
+      Slab* next = slab->next;
+      if (slab->is_empty()) slab_available_to_unused(heap, *slab);
+      slab = next;
+    }
+  }
+}
+
+}  // namespace talus
+
+#endif  // TALUS_STORE_SLABS_HPP

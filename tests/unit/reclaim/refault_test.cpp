@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/reclaim/refault: a program that takes back what it freed a moment ago keeps its pages
+// from then on.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "api/entry.hpp"
+#include "reclaim/decay.hpp"
+#include "quiet.hpp"
+
+namespace talus {
+namespace {
+
+size_t purged_so_far() {
+  Locked held{space.lock()};
+  return space.counters().purged_bytes;
+}
+
+// Slabs of two sizes that are full in turn, and hold one block in sixteen meanwhile.
+class ReliefTest : public testing::Test {
+ protected:
+  static constexpr size_t full_bytes = 48 * mib;
+  static constexpr size_t left_part = 16;
+
+  ReliefTest() : before_{options} {
+    options.helper = false;
+    options.thp = HugePages::never;  // holes in huge pages are another matter
+    trim_heaps(0);
+    options.retain_bytes = 8 * mib;
+    options.decay_ms = 1000000;
+    for (const size_t bytes : sizes_) {
+      fill(bytes);
+      for (size_t i = 0; i < blocks_.size(); i += left_part) {
+        left_.push_back(blocks_[i]);
+        blocks_[i] = nullptr;
+      }
+      empty();
+    }
+  }
+  ~ReliefTest() override {
+    for (void* block : left_) release(block);
+    options = before_;
+    trim_heaps(0);
+  }
+
+  // Returns what went meanwhile, for each phase. Between two what was in use is forgotten, as if
+  // they were seconds apart.
+  size_t run_phases(int count) {
+    const size_t before = purged_so_far();
+    for (int phase = 0; phase < count; phase++) {
+      fill(sizes_[phase % 2]);
+      empty();
+      Locked held{space.lock()};
+      space.give_back_surplus(held, LowMark::turns_kept + 1);
+    }
+    return (purged_so_far() - before) / static_cast<size_t>(count);
+  }
+
+ private:
+  static constexpr size_t sizes_[] = {2000, 3000};
+
+  void fill(size_t bytes) {
+    for (size_t left = full_bytes / bytes; left > 0; left--) blocks_.push_back(allocate(bytes));
+  }
+  void empty() {
+    for (void* block : blocks_) release(block);
+    blocks_.clear();
+  }
+
+  Options before_;
+  std::vector<void*> blocks_;
+  std::vector<void*> left_;
+};
+
+TEST_F(ReliefTest, LeavesWhatIsTakenBackAtOnce) {
+  ASSERT_GT(run_phases(2), refault_bytes_min) << "nothing had to go";
+  EXPECT_LT(run_phases(8), full_bytes / 8);
+}
+
+// Of a slab whose last page is no block's, and whose other pages are, three blocks are left when
+// the rest goes; two of these come home, and one is taken again.
+TEST_F(ReliefTest, DoesNotTakeWhatCameHomeForWhatWent) {
+  constexpr size_t bytes = 12 * kib;
+  const SizeClass& row = size_class_row(class_of(bytes));
+  ASSERT_GE(row.slab_slices * slice_bytes - row.block_count * bytes, os::page_bytes());
+  ThreadCache& cache = test::own_cache();
+  flush_all(cache);
+  trim_heaps(0);
+  std::vector<void*> blocks(row.block_count);
+  for (void*& block : blocks) block = allocate(bytes);
+  std::sort(blocks.begin(), blocks.end());
+  for (size_t i = 3; i < blocks.size(); i++) release(blocks[i]);
+  trim_heaps(0);
+  for (size_t i = 0; i < 2; i++) release(blocks[i]);
+  flush_all(cache);
+  const size_t before = cache.heap->taken_back_bytes;
+  EXPECT_EQ(allocate(bytes), blocks[0]);
+  EXPECT_EQ(cache.heap->taken_back_bytes, before);
+  release(blocks[0]);
+  release(blocks[2]);
+}
+
+}  // namespace
+}  // namespace talus
