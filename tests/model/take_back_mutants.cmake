@@ -14,8 +14,7 @@ mutant(takes_the_uppermost
 
 # The owner is at work.
 mutant(ignores_busy
-[==[ &&
-      cache.shared_busy.load_acquire() == 0) {]==]
+[==[ && cache.shared_busy.load_acquire() == 0) {]==]
 [==[) {]==])
 # Somebody else asked, a moment ago.
 mutant(ignores_when_it_was_asked
