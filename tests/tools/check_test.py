@@ -102,13 +102,13 @@ class Process(unittest.TestCase):
     def test_another_malloc_is_found_first(self):
         other = program("libcompare_same.so")
         with Live([program("program_malloc")], LD_PRELOAD=STAND_IN) as pid:
-            self.assert_not_active(pid, f"{program('program_malloc')} brings a malloc")
+            self.assert_not_active(pid, f"{program('program_malloc')} defines malloc")
         with Live([program("program_plain")], LD_PRELOAD=f"{other}:{STAND_IN}") as pid:
-            self.assert_not_active(pid, f"{other} brings a malloc")
+            self.assert_not_active(pid, f"{other} defines malloc")
         with Live([program("program_overwrites")], LD_PRELOAD=f"{other}:{STAND_IN}") as pid:
-            self.assert_not_active(pid, f"{other} brings a malloc")
+            self.assert_not_active(pid, f"{other} defines malloc")
         with Live([program("program_linked_late")]) as pid:
-            self.assert_not_active(pid, "brings a malloc")
+            self.assert_not_active(pid, "defines malloc")
 
     def test_another_malloc_behind_it_serves_nothing(self):
         other = program("libcompare_same.so")
@@ -161,7 +161,7 @@ class Process(unittest.TestCase):
                     os.remove(f"{folder}/old")
                     result = subprocess.run([*before, command, "check", pid], timeout=60,
                                             stdout=subprocess.PIPE, text=True, check=False)
-                self.assertIn(f"active: yes\nversion: {STAND_IN_VERSION}\ndoor: {entry}\n",
+                self.assertIn(f"active: yes\nversion: {STAND_IN_VERSION}\nentry: {entry}\n",
                               result.stdout)
                 self.assertIn(f"option heaps=3 ({folder}/named.conf:2)\n", result.stdout)
 
@@ -173,7 +173,7 @@ class Process(unittest.TestCase):
             result = talus("check", pid)
         self.assertEqual(result.returncode, 0, result.stdout)
         self.assertIn("entry: preload\n", result.stdout)
-        self.assertIn("was overwritten by it", result.stdout)
+        self.assertIn("the process overwrote it", result.stdout)
         self.assertNotIn("option ", result.stdout)
 
     def test_terminal_codes_of_the_process_are_not_repeated(self):
@@ -183,8 +183,8 @@ class Process(unittest.TestCase):
         self.assertIn("option print_stats=a?[2J??b (environment)\n", output)
 
     def test_cannot_be_read(self):
-        for pid, reason in (("4194305", "no such process"), ("2x", "no process id"),
-                            ("../1", "no process id")):
+        for pid, reason in (("4194305", "no such process"), ("2x", "is not a process id"),
+                            ("../1", "is not a process id")):
             result = talus("check", pid)
             self.assertEqual((result.returncode, result.stdout), (2, ""))
             self.assertIn(reason, result.stderr)
@@ -214,9 +214,9 @@ class Process(unittest.TestCase):
         self.assertEqual(notes(), [])
         self.assertEqual(notes(preload=f"{REAL}:{plugin}"), [])
         said, = notes(plugin)
-        self.assertRegex(said, rf"^note: {plugin} has its malloc from \S*/libc\.so\.6: ")
+        self.assertRegex(said, rf"^note: {plugin} uses the malloc of \S*/libc\.so\.6: ")
         said, = notes(preload=f"{REAL}:{other}")
-        self.assertTrue(said.startswith(f"note: {other} brings a malloc of its own, "), said)
+        self.assertTrue(said.startswith(f"note: {other} defines a malloc of its own, "), said)
         self.assertEqual(len(notes(plugin, preload=f"{REAL}:{other}")), 2)
 
     @unittest.skipUnless(REAL and os.path.exists(program("program_musl")), "no library or no musl")
@@ -273,7 +273,7 @@ class Program(unittest.TestCase):
         result = self.check(program("program_malloc"))
         self.assertEqual(result.returncode, 1, result.stdout)
         self.assertEqual(result.stdout.splitlines()[0], "active: no")
-        self.assertIn("brings a malloc of its own", result.stdout)
+        self.assertIn("defines a malloc of its own", result.stdout)
 
     def test_php_is_known_by_its_functions(self):
         result = self.check(program("program_php"))
@@ -315,7 +315,7 @@ class Program(unittest.TestCase):
             result = self.check(script)
             self.assertEqual(result.returncode, 1 if i <= 5 else 2, result.stderr)
             said = result.stdout if i <= 5 else result.stderr
-            self.assertIn("is statically linked" if i <= 5 else "more in a row", said)
+            self.assertIn("is statically linked" if i <= 5 else "chain of script interpreters", said)
             # The kernel's own bound is where the command's is.
             with self.assertRaises(OSError) if i > 5 else contextlib.nullcontext():
                 subprocess.run([script], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -354,7 +354,7 @@ class Program(unittest.TestCase):
         shutil.copy(libc, other)
         result = talus("check", "--lib", other, "--", "true")
         self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertIn("carries no Talus", result.stdout)
+        self.assertIn("does not contain Talus", result.stdout)
 
     def test_damaged_programs_are_no_crash(self):
         with open(program("program_plain"), "rb") as file:

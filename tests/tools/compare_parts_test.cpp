@@ -199,7 +199,7 @@ TEST(Verdict, SaysWhatTheSamplesShow) {
   EXPECT_EQ(verdict_with(calm, 8000),
             "Talus and the C library cannot be told apart, neither by time nor by memory.");
   EXPECT_EQ(verdict_with({0.5, 0.5, 0.5, 0.5}, 100),
-            "Talus and the C library cannot be told apart by 4 rounds: it takes at least 5.");
+            "Talus and the C library cannot be told apart by 4 rounds: at least 5 are needed.");
 }
 
 TEST(Verdict, ARunThatFailedIsSaid) {

@@ -30,7 +30,7 @@ class Rows(Folder):
             [], ["TALUS_PRESET=fast"], ["TALUS_PRESET=tiny"],
             ["TALUS_DECAY_MS=0", "TALUS_THP=never"], []])
         self.assertEqual(told["environment"], ["TALUS_DECAY_MS=7"])
-        self.assertIn("TALUS_DECAY_MS=7 of the environment", " ".join(told["notes"]))
+        self.assertIn("TALUS_DECAY_MS=7 from the environment", " ".join(told["notes"]))
         self.assertEqual((told["command"][1], told["command"][-2:]), ("compare", [script, "a|b"]))
         self.assertRegex(told["date"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.check_csv(table, names, told)

@@ -90,7 +90,7 @@ class Figures(Folder):
         for name in ("libc", "same"):
             rows = [line for line in lines[1:] if line.split(" ")[0] == name]
             self.assertEqual(len(rows), 3, result.stdout)
-        self.assertIn("note: 3 rounds only: it takes 5 to tell allocators apart", lines)
+        self.assertIn("note: 3 rounds only: 5 are needed to tell allocators apart", lines)
         self.assertGreater(found["libc"]["samples"][0]["output_bytes"], 0)
         self.assertLess(found["libc"]["samples"][0]["rss_floor_kib"], 8192)
 
@@ -139,7 +139,7 @@ class Behaviour(Folder):
         result, told, found = self.compare(("same", "crashes"), PROGRAM, "work", status=1)
         self.assertEqual(told["failures"], [
             "crashes: 4 of 4 runs: signal 6 (Aborted); usual under libc: exit status 0; "
-            "it said: the heap is broken"])
+            "it wrote: the heap is broken"])
         self.assertEqual(found["crashes"]["counted"], 0)
         self.assertEqual(found["same"]["counted"], 3)
         self.assertRegex(result.stdout, r"crashes +no figure")
@@ -162,7 +162,7 @@ class Behaviour(Folder):
     def test_output_that_always_changes_is_no_finding(self):
         _, told, _ = self.compare(("same",), PROGRAM, "random")
         self.assertEqual(told["failures"], [])
-        self.assertIn("outputs could not be compared", " ".join(told["notes"]))
+        self.assertIn("outputs are not compared", " ".join(told["notes"]))
 
     def test_processes_left_behind_are_ended(self):
         file = self.path("left")
@@ -229,7 +229,7 @@ class IdleProbe(Folder):
         script = self.script(f"#!/bin/sh\n{STATIC} sleep 300\n")
         _, told, found = self.compare(("same",), script)
         self.assertEqual(found["same"]["library"]["without"], [f"{STATIC} is statically linked"])
-        self.assertIn(f"{STATIC} is statically linked: the allocators do not act there",
+        self.assertIn(f"{STATIC} is statically linked: the allocators have no effect there",
                       told["notes"])
 
     def test_a_cleared_environment_is_told(self):
@@ -305,8 +305,8 @@ class Choice(Folder):
                 (["compare", "--rounds", "0", "ls"], "--rounds"),
                 (["compare", "--nonsense", "ls"], "--nonsense"),
                 (["compare", "--timeout", "-1", "ls"], "--timeout"),
-                (["compare", "--only", "libc", "ls"], "one allocator alone"),
-                (["compare", "--only", "libc,nonesuch", "ls"], "there is no 'nonesuch' here"),
+                (["compare", "--only", "libc", "ls"], "a comparison needs two allocators"),
+                (["compare", "--only", "libc,nonesuch", "ls"], "'nonesuch' is not here"),
                 (["compare", "--alloc", same, "ls"], "write NAME=PATH"),
                 (["compare", "--alloc", "a b=" + same, "ls"], "write NAME=PATH"),
                 (["compare", "--alloc", "libc=" + same, "ls"], "the C library's"),
@@ -326,7 +326,7 @@ class Choice(Folder):
         result = talus(*self.words(("slow",)), "ls",
                        env=environment(LD_PRELOAD=library("same")))
         self.assertEqual(result.returncode, 2)
-        self.assertIn("would be in every run", result.stderr)
+        self.assertIn("which every run would load", result.stderr)
 
     def test_words_behind_the_program_are_the_programs(self):
         result, told, _ = self.compare(("same",), "printf", "%s|", "--rounds", "--help",

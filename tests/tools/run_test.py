@@ -325,7 +325,7 @@ class Warnings(Folder):
         result = run(program("program_malloc"), input="")
         self.assertEqual((result.returncode, result.stdout), (0, "ready\n"))
         self.assertEqual(result.stderr.count("\n"), 1)
-        self.assertIn("brings a malloc of its own", result.stderr)
+        self.assertIn("defines a malloc of its own", result.stderr)
 
     def test_dynamic_programs_and_scripts_are_not(self):
         script = self.file("script", "#! /bin/sh -e\necho hello\n")

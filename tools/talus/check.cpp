@@ -31,7 +31,7 @@ namespace {
 struct Finding {
   bool is_active;
   std::string version;
-  std::string door;    // preload, linked or embedded
+  std::string entry;   // preload, linked or embedded
   std::string object;  // the file that carries Talus
   std::string reason;  // why Talus is not active
 };
@@ -40,7 +40,7 @@ void print_finding(const Finding& finding) {
   fmt::print("active: {}\n", finding.is_active ? "yes" : "no");
   if (!finding.reason.empty()) fmt::print("reason: {}\n", printable(finding.reason));
   if (!finding.version.empty()) fmt::print("version: {}\n", printable(finding.version));
-  if (!finding.door.empty()) fmt::print("door: {}\n", finding.door);
+  if (!finding.entry.empty()) fmt::print("entry: {}\n", finding.entry);
   if (!finding.object.empty()) fmt::print("object: {}\n", printable(finding.object));
 }
 
@@ -111,7 +111,7 @@ bool is_preloaded_everywhere(const std::string& path) {
 // contain links. They need not lead to the library from here, so the search order decides. Without
 // an environment, preload is the most likely way. Addresses decide nothing: a late library may fill
 // a hole above libc (tried, and refuted by a test).
-std::string door_of(const ProcessView& view, const MappedObject& object) {
+std::string entry_of(const ProcessView& view, const MappedObject& object) {
   const bool is_in_environment = is_preloaded(preload_of(view.environment), object.path);
   if (is_in_environment && !view.is_secure) return "preload";
   if (is_preloaded_everywhere(object.path)) return "preload";
@@ -138,20 +138,20 @@ const MappedObject* server_before(const ProcessView& view, const MappedObject& l
 }
 
 Finding find_in_process(const ProcessView& view) {
-  Finding late{false, "", "", "", "no object mapped into the process carries Talus"};
+  Finding late{false, "", "", "", "no object mapped into the process contains Talus"};
   for (const MappedObject& object : view.objects) {
     const bool has_note = object.facts && object.facts->talus_version;
     const bool is_hidden = !object.facts && is_library_name(object.path);
     if (!has_note && !is_hidden) continue;
     const std::string version =
-        has_note ? *object.facts->talus_version : "unknown (the file cannot be read any more)";
-    const std::string door = door_of(view, object);
+        has_note ? *object.facts->talus_version : "unknown (the file can no longer be read)";
+    const std::string entry = entry_of(view, object);
     // An embedded Talus may serve its own object alone, whatever the others are bound to.
-    const MappedObject* const server = door == "embedded" ? nullptr : server_before(view, object);
-    if (door != "dlopen" && server == nullptr) return {true, version, door, object.path, ""};
-    if (door != "dlopen") {
+    const MappedObject* const server = entry == "embedded" ? nullptr : server_before(view, object);
+    if (entry != "dlopen" && server == nullptr) return {true, version, entry, object.path, ""};
+    if (entry != "dlopen") {
       return {false, version, "", object.path,
-              server->path + " brings a malloc, which the loader finds before that of Talus"};
+              server->path + " defines malloc, and the loader finds it before Talus' malloc"};
     }
     late = {false, version, "", object.path,
             "loaded by dlopen, after the program was bound to another malloc"};
@@ -163,7 +163,7 @@ Finding find_in_listing(const Program& program, const std::string& library,
                         const std::string& listing) {
   const std::optional<ElfFacts> facts = read_elf(library);
   if (!facts || !facts->talus_version) {
-    return {false, "", "", library, "the library carries no Talus"};
+    return {false, "", "", library, "the library does not contain Talus"};
   }
   const std::vector<std::string>& needed = program.facts->needed;
   const std::string name = facts->soname.empty() ? file_name(library) : facts->soname;
@@ -228,8 +228,8 @@ int check_process(const std::string& pid) {
   }
   if (!view.is_secure && !view.is_environment_intact) {
     fmt::print(
-        "note: the environment of the process cannot be read, or was overwritten by it; "
-        "its options are not known\n");
+        "note: the environment of the process cannot be read, or the process overwrote it; its "
+        "options are not known\n");
   } else {
     print_effective_options(facts_of_process(pid, view));
   }
@@ -257,9 +257,10 @@ int check_program(const std::string& wanted, const std::vector<char*>& words) {
   if (!reason.empty()) return report({false, "", "", "", reason}, facts);
   const LibraryPath library = find_library(wanted);
   if (library.path.empty() || !has_listing_loader(program)) {
-    complain(library.path.empty() ? library.error
-                                  : fmt::format("{}: its loader {} cannot list what it loads",
-                                                program.image, program.facts->interpreter));
+    complain(library.path.empty()
+                 ? library.error
+                 : fmt::format("{}: its loader {} cannot list the objects it loads", program.image,
+                               program.facts->interpreter));
     return exit_usage;
   }
   const std::string preload = preload_with(library.path, std::getenv("LD_PRELOAD"));

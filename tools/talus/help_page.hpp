@@ -44,7 +44,7 @@ class HelpPage : public CLI::Formatter {
 
   std::string make_option_desc(const CLI::Option* option) const override {
     const std::string value = option->get_default_str();
-    return option->get_description() + (value.empty() ? "" : "; " + value + " if not given");
+    return option->get_description() + (value.empty() ? "" : "; default " + value);
   }
 
  private:

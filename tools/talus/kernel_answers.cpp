@@ -29,8 +29,8 @@ bool is_purge_true() {
 void print_kernel_answers() {
   if (is_purge_true()) return;
   fmt::print(
-      "note: MADV_DONTNEED is answered and clears nothing here (an emulator or a sandbox), so "
-      "Talus gives no memory back\n");
+      "note: MADV_DONTNEED succeeds but clears nothing here (an emulator or a sandbox), so Talus "
+      "purges no memory\n");
 }
 
 }  // namespace talus::tool

@@ -88,7 +88,7 @@ struct Answers {
 };
 
 void add_library_option(CLI::App& command, Answers& answers) {
-  command.add_option("--lib", answers.library, "the libtalus.so to use, instead of the one found")
+  command.add_option("--lib", answers.library, "use this libtalus.so instead of the one found")
       ->type_name("PATH");
 }
 
@@ -97,30 +97,31 @@ void add_compare(CLI::App& app, Answers& answers) {
   CLI::App* const compare =
       app.add_subcommand("compare", "Run a program under every allocator found here, and compare");
   compare->footer(
-      "talus compare [options] [--] program [args ...]\n\n"
-      "Compares Talus, the C library and every known allocator that the loader can find. The\n"
-      "program runs many times: it must be able to. Exit status: 0 if all runs were good, 1 if\n"
-      "one failed or behaved differently, 2 for wrong use, 128 + signal if stopped.");
+      "talus compare [options] [--] program [args ...]\n\nCompares Talus, the C library and every "
+      "known allocator that the loader can find. The\nprogram runs many times, so it must be "
+      "repeatable. Exit status: 0 if all runs were good, 1 if\none failed or behaved differently, "
+      "2 for wrong use, 128 + signal if stopped.");
   compare->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   compare->add_option("--rounds", wanted.rounds, "measured runs with each allocator")
       ->check(CLI::Range(1, 100000))
       ->type_name("N")
       ->capture_default_str();
-  compare->add_option("--warm-up", wanted.warm_up, "runs before; the first proves what is loaded")
+  compare
+      ->add_option("--warm-up", wanted.warm_up, "warm-up rounds; the first proves what is loaded")
       ->check(CLI::Range(1, 1000))
       ->type_name("N")
       ->capture_default_str();
-  compare->add_option("--timeout", wanted.timeout_s, "a run that takes longer is ended")
+  compare->add_option("--timeout", wanted.timeout_s, "time limit for one run")
       ->check(CLI::Range(0.001, 1e9))
       ->type_name("SECONDS")
       ->capture_default_str();
   compare
       ->add_option("--alloc", wanted.allocators,
-                   "one more allocator, or Talus with a preset (talus-fast); may be given again")
+                   "a further allocator, or Talus with a preset (talus-fast); repeatable")
       ->type_name("NAME=PATH")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  compare->add_option("--with", wanted.with, "one more row: Talus with these settings; as --alloc")
+  compare->add_option("--with", wanted.with, "a further row: Talus with these settings; repeatable")
       ->type_name("KEY=VALUE,...")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -128,31 +129,30 @@ void add_compare(CLI::App& app, Answers& answers) {
       ->add_option("--only", wanted.only,
                    "compare only these, beside --alloc and --with; libc is the C library")
       ->type_name("NAME,NAME");
-  compare->add_option("--stdin", wanted.input, "the program's input, anew for each run")
-      ->type_name("FILE");
+  compare->add_option("--stdin", wanted.input, "standard input of each run")->type_name("FILE");
   compare->add_option("--html", wanted.html, "write a page with every sample")->type_name("FILE");
-  compare->add_option("--json", wanted.json, "write everything for programs")->type_name("FILE");
-  compare->add_option("--csv", wanted.csv, "write the figures as a table of values")
+  compare->add_option("--json", wanted.json, "write all samples as JSON")->type_name("FILE");
+  compare->add_option("--csv", wanted.csv, "write the figures as CSV")->type_name("FILE");
+  compare->add_option("--markdown", wanted.markdown, "write the verdict and the tables as Markdown")
       ->type_name("FILE");
-  compare->add_option("--markdown", wanted.markdown, "write the verdict and the tables as text")
-      ->type_name("FILE");
-  compare->add_flag("--show-output", wanted.is_output_shown, "let the program's output through");
-  compare->add_flag("--quiet", wanted.is_quiet, "no table and no progress, only complaints");
+  compare->add_flag("--show-output", wanted.is_output_shown, "show the program's output");
+  compare->add_flag("--quiet", wanted.is_quiet, "print no table and no progress, only errors");
   add_library_option(*compare, answers);
 }
 
 void add_options(CLI::App& app, Answers& answers) {
-  CLI::App* const options = app.add_subcommand("options", "List the options, or tell a program's");
+  CLI::App* const options =
+      app.add_subcommand("options", "List all options, or the options of a program");
   options->footer(
-      "talus options [--json | --markdown | --presets]\n"
-      "talus options --effective [--json] [KEY=VALUE ...] [--] [program [args ...]]\n\n"
-      "The second form tells what `talus run` with these settings would give the program, and\n"
-      "where each value is from. The program is not started; without one, what any would get.");
+      "talus options [--json | --markdown | --presets]\ntalus options --effective [--json] "
+      "[KEY=VALUE ...] [--] [program [args ...]]\n\nThe second form shows the options that `talus "
+      "run` with these settings would give the\nprogram, and the source of each value. It does not "
+      "start the program. Without a program\nit shows the values for any program.");
   CLI::Option* const markdown =
-      options->add_flag("--markdown", answers.is_markdown, "as docs/options.md");
+      options->add_flag("--markdown", answers.is_markdown, "as Markdown, for docs/options.md");
   CLI::Option* const json = options->add_flag("--json", answers.is_json, "as JSON");
   CLI::Option* const presets =
-      options->add_flag("--presets", answers.is_presets, "the values that presets stand for");
+      options->add_flag("--presets", answers.is_presets, "the values that each preset sets");
   CLI::Option* const effective =
       options->add_flag("--effective", answers.is_effective, "values in effect and their sources");
   json->excludes(markdown)->excludes(presets);
@@ -173,7 +173,7 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
     if (!line.program.empty()) return check_program(answers.library, line.program);
     const bool is_number = std::all_of(answers.pid.begin(), answers.pid.end(),
                                        [](char letter) { return letter >= '0' && letter <= '9'; });
-    if (!is_number) return usage(fmt::format("check: {} is no process id", answers.pid), app);
+    if (!is_number) return usage(fmt::format("check: {} is not a process id", answers.pid), app);
     return check_process(answers.pid);
   }
   if (app.got_subcommand("compare")) {
@@ -205,9 +205,10 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
 
 int main_of(const std::vector<char*>& words) {
   Answers answers;
-  CLI::App app("Runs programs on the Talus memory allocator, and tells whether they do.", "talus");
+  CLI::App app("Runs programs on the Talus memory allocator, and checks that they use it.",
+               "talus");
   app.formatter(std::make_shared<HelpPage>());
-  app.footer("talus COMMAND ...\n\n`talus COMMAND --help` tells more.");
+  app.footer("talus COMMAND ...\n\n`talus COMMAND --help` describes a command.");
   app.set_version_flag("--version", std::string("talus ") + TALUS_TOOL_VERSION);
   app.require_subcommand(1);
 
@@ -219,12 +220,11 @@ int main_of(const std::vector<char*>& words) {
       ->type_name("KEY=VALUE");
   add_library_option(*run, answers);
 
-  CLI::App* const check = app.add_subcommand("check",
-                                             "Tell whether Talus is active (exit 0) or "
-                                             "not (exit 1)");
+  CLI::App* const check =
+      app.add_subcommand("check", "Check whether Talus is active (exit 0) or not (exit 1)");
   check->footer(
-      "talus check PID\ntalus check [--lib PATH] -- program [args ...]\n\n"
-      "With a program: would Talus be active under `talus run`? It is not started.");
+      "talus check PID\ntalus check [--lib PATH] -- program [args ...]\n\nWith a program: check "
+      "whether Talus would be active under `talus run`, without a start.");
   check->add_option("pid", answers.pid, "a running process")->type_name("PID");
   add_library_option(*check, answers);
 
@@ -236,9 +236,8 @@ int main_of(const std::vector<char*>& words) {
   statistics->footer("talus statistics [--markdown]");
   statistics->add_flag("--markdown", answers.is_markdown, "as the tables of docs/statistics.md");
 
-  CLI::App* const version = app.add_subcommand("version",
-                                               "Tell the versions of command and "
-                                               "library");
+  CLI::App* const version =
+      app.add_subcommand("version", "Print the versions of the command and the library");
   version->footer("talus version [--lib PATH]");
   add_library_option(*version, answers);
   for (CLI::App* const command : app.get_subcommands({})) command->group("Commands");

@@ -80,13 +80,12 @@ std::vector<std::string> find_other_mallocs(const std::string& pid, const Proces
     if (&object == &talus) continue;
     const MappedObject* const server = server_of(words, view, object, talus);
     if (server != nullptr) {
-      lines.push_back(
-          fmt::format("{} has its malloc from {}: the process ends where either frees a block of "
-                      "the other",
-                      object.path, server->path));
+      lines.push_back(fmt::format(
+          "{} uses the malloc of {}: the process ends when either frees a block of the other",
+          object.path, server->path));
     } else if (brings_another_malloc(object) && !is_c_library(object)) {
       lines.push_back(
-          fmt::format("{} brings a malloc of its own, which the loader finds behind that of Talus",
+          fmt::format("{} defines a malloc of its own, which the loader finds after Talus' malloc",
                       object.path));
     }
   }

@@ -179,9 +179,10 @@ std::string why_not_preloadable(const Program& program) {
       return fmt::format("{} is built for {}, libtalus.so for {}", program.image,
                          machine_name(*program.facts), own_machine_name());
     case ProgramKind::script:
-      return "its interpreters are scripts, more in a row than the kernel follows";
+      return "its chain of script interpreters is longer than the kernel follows";
     case ProgramKind::unknown:
-      return fmt::format("{} cannot be read, or is no ELF program and no script", program.image);
+      return fmt::format("{} cannot be read, or is neither an ELF program nor a script",
+                         program.image);
   }
   return {};
 }
@@ -190,7 +191,7 @@ std::string why_not_preloadable(const Program& program) {
 std::string why_passed_over(const Program& program) {
   if (program.kind != ProgramKind::dynamic || program.facts->interpreter.empty()) return {};
   if (defines_function(program.image, "malloc") != true) return {};
-  return program.image + " brings a malloc of its own, which goes before any preloaded one";
+  return program.image + " defines a malloc of its own, which comes before any preloaded one";
 }
 
 // The functions that php exports identify it, whatever its file is called.
@@ -199,8 +200,9 @@ std::string what_ends_it(const Program& program) {
                       defines_function(program.image, "zend_startup_module") == true;
   if (!is_php) return {};
   return program.image +
-         " is php, which opens its extensions with RTLD_DEEPBIND: these keep the C library's "
-         "malloc, and the process ends where a block crosses; php -n opens none and runs";
+         " is php, which opens its extensions with RTLD_DEEPBIND: they keep the C library's "
+         "malloc, and the process ends when a block passes between them; php -n opens none and "
+         "runs";
 }
 
 }  // namespace talus::tool

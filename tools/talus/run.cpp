@@ -79,7 +79,7 @@ int run_program(const RunRequest& request) {
     return exit_usage;
   }
   if (!is_talus_library(library.path)) {
-    complain(fmt::format("{}: no Talus library of this machine", library.path));
+    complain(fmt::format("{}: not a Talus library for this machine", library.path));
     return exit_usage;
   }
   const std::string name = request.program.front();

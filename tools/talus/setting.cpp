@@ -39,7 +39,7 @@ std::string why_not_readable(const std::string& name) {
   struct stat status;
   const bool is_regular = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   ::close(file);
-  return is_regular ? "" : "is no regular file";
+  return is_regular ? "" : "is not a regular file";
 }
 
 }  // namespace

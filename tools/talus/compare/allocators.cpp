@@ -132,7 +132,7 @@ std::string add_named(const std::string& word, std::vector<Allocator>& allocator
   const LibraryPath library = find_library(word.substr(end + 1));
   if (library.path.empty()) return fmt::format("--alloc {}: {}", name, library.error);
   if (!is_preloadable_allocator(library.path)) {
-    return fmt::format("--alloc {}: {} is no library of this machine that brings malloc", name,
+    return fmt::format("--alloc {}: {} is not a library for this machine that defines malloc", name,
                        library.path);
   }
   const std::optional<ElfFacts> facts = read_elf(library.path);
@@ -235,7 +235,7 @@ std::string keep_only(const std::string& only, std::set<std::string> wanted,
   for (const std::string& name : split_at_commas(only)) {
     const bool is_there = std::any_of(allocators.begin(), allocators.end(),
                                       [&](auto& allocator) { return allocator.name == name; });
-    if (!is_there) return fmt::format("--only: there is no '{}' here, but {}", name, there);
+    if (!is_there) return fmt::format("--only: '{}' is not here; there are {}", name, there);
     wanted.insert(name);
   }
   std::erase_if(allocators, [&](auto& allocator) { return !wanted.contains(allocator.name); });
@@ -282,7 +282,7 @@ AllocatorChoice choose_allocators(const AllocatorWishes& wishes) {
   std::stable_partition(allocators.begin(), allocators.end(),
                         [](const Allocator& allocator) { return allocator.is_talus; });
   if (choice.error.empty() && allocators.size() < 2)
-    choice.error = "one allocator alone cannot be compared; see --only and --alloc";
+    choice.error = "a comparison needs two allocators; see --only and --alloc";
   return choice;
 }
 

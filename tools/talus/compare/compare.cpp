@@ -218,7 +218,7 @@ void record_circumstances(const CompareRequest& request, Comparison& comparison)
       comparison.environment.emplace_back(*variable);
   for (const std::string& variable : comparison.environment)
     comparison.notes.push_back(
-        printable(variable + " of the environment is in every run that does not set it"));
+        printable(variable + " from the environment is in every run that does not set it"));
 }
 
 // The C library; without it, the first allocator that is not Talus.
@@ -244,7 +244,7 @@ int compare_program(const CompareRequest& request) {
   if (!obstacle.empty()) return refuse(obstacle);
   const std::string preloaded = allocator_in_preload();
   if (!preloaded.empty())
-    return refuse(fmt::format("LD_PRELOAD holds {}, which would be in every run", preloaded));
+    return refuse(fmt::format("LD_PRELOAD contains {}, which every run would load", preloaded));
   const std::string input = request.input.empty() ? "/dev/null" : request.input;
   if (std::ifstream file(input); !file || std::filesystem::is_directory(input))
     return refuse(fmt::format("{}: cannot be read", input));

@@ -33,7 +33,7 @@ std::string last_line(const Sample& sample) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   const size_t start = text.rfind('\n');
   text = printable(start == std::string::npos ? text : text.substr(start + 1));
-  return text.empty() ? "" : fmt::format("; it said: {}", text);
+  return text.empty() ? "" : fmt::format("; it wrote: {}", text);
 }
 
 // True if every run of every allocator ended alike.
@@ -70,10 +70,9 @@ void add_outputs(const Comparison& comparison, Judgement& judgement) {
   const Usual& usual = judgement.usual;
   const std::string& reference = comparison.contenders[comparison.reference].allocator.name;
   if (!usual.is_output_known && judgement.verdicts[comparison.reference].counted > 0)
-    judgement.notes.push_back(
-        fmt::format("the program's output changes from run to run, also under {}: outputs could "
-                    "not be compared",
-                    reference));
+    judgement.notes.push_back(fmt::format(
+        "the program's output differs between runs of {} itself, so outputs are not compared",
+        reference));
   for (const Contender& contender : comparison.contenders) {
     size_t usual_ends = 0;
     size_t wrong = 0;
@@ -99,14 +98,12 @@ void add_sightings(const Comparison& comparison, Judgement& judgement) {
     const std::string& name = contender.allocator.name;
     if (sighting.idle_probe == IdleProbe::unknown && !contender.warm_ups.empty())
       tell_once(
-          fmt::format("{}: could not be seen in the program, so its figures may be the C "
-                      "library's",
-                      name));
+          fmt::format("{}: not seen in the program, so its figures may be the C library's", name));
     for (const std::string& program : sighting.without)
-      tell_once(printable(program) + ": the allocators do not act there");
+      tell_once(printable(program) + ": the allocators have no effect there");
     for (const std::string& other : sighting.others) {
       if (sighting.idle_probe == IdleProbe::not_needed) {
-        tell_once(fmt::format("{} is linked to the program: '{}' stands for that one here",
+        tell_once(fmt::format("{} is linked to the program: '{}' means that allocator here",
                               printable(other), name));
       }
     }
@@ -125,15 +122,15 @@ void add_limits_of_figures(const Comparison& comparison, Judgement& judgement) {
   }
   if (has_leftovers)
     judgement.notes.push_back(
-        "the program left processes behind; they were ended, and are not in the figures");
+        "the program left processes behind; they were ended and are not part of the figures");
   if (floor_kib > 0)
     judgement.notes.push_back(
-        fmt::format("a peak RSS of {:.0f} KiB is what starting a program costs here: the "
-                    "program's own may be smaller",
+        fmt::format("the start of a program costs a peak RSS of {:.0f} KiB here: the program's own "
+                    "may be smaller",
                     floor_kib));
   if (comparison.rounds_done < static_cast<int>(rounds_least) && comparison.rounds_done > 0)
     judgement.notes.push_back(
-        fmt::format("{} {} only: it takes {} to tell allocators apart", comparison.rounds_done,
+        fmt::format("{} {} only: {} are needed to tell allocators apart", comparison.rounds_done,
                     comparison.rounds_done == 1 ? "round" : "rounds", rounds_least));
   if (comparison.stopped_by != 0)
     judgement.notes.push_back(fmt::format("stopped by signal {} after {} of {} rounds",
@@ -150,8 +147,7 @@ void add_busy_machine(const Comparison& comparison, Judgement& judgement) {
   const bool is_held_up = value(measure_wall) > 1.3 * computed_s;
   if (is_held_up && value(measure_involuntary) > 10 * (1 + value(measure_voluntary)))
     judgement.notes.push_back(
-        "other work on this machine kept the program from its processor: wall times say much about "
-        "that");
+        "other work on this machine used the program's processor: wall times include that wait");
 }
 
 void add_what_is_not_shown(const Comparison& comparison, Judgement& judgement) {
@@ -166,7 +162,7 @@ void add_what_is_not_shown(const Comparison& comparison, Judgement& judgement) {
     }
     if (compared > 0 && shown == 0)
       judgement.notes.push_back(
-          fmt::format("{}: no difference that this run can show", measures[id].title));
+          fmt::format("{}: this run shows no difference", measures[id].title));
   }
 }
 

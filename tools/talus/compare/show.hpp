@@ -53,8 +53,9 @@ inline constexpr std::array<Section, 3> sections{{
 // The text below the figures in every form.
 inline constexpr const char* legend_lines[] = {
     "± half the distance of the quartiles; [ ] 95 % interval of the ratio (bootstrap over rounds)",
-    "* best, and told apart from every other; ~ no difference that this run can show",
-    "peak RSS: of the largest single process; the rest: the program and what it waited for"};
+    "* best, and clearly apart from every other; ~ this run shows no difference",
+    "peak RSS: of the largest single process; the rest: the program and the children it waited "
+    "for"};
 
 }  // namespace talus::tool
 

@@ -104,7 +104,7 @@ void add_verdict(const Comparison& comparison, Judgement& judgement) {
         one, other);
   } else if (verdict.counted < rounds_least) {
     judgement.verdict =
-        fmt::format("{} and {} cannot be told apart by {} {}: it takes at least {}.", one, other,
+        fmt::format("{} and {} cannot be told apart by {} {}: at least {} are needed.", one, other,
                     verdict.counted, verdict.counted == 1 ? "round" : "rounds", rounds_least);
   } else {
     judgement.verdict = difference_words(one, other, judgement.time.id, verdict);
