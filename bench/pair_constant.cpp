@@ -1,6 +1,6 @@
 // pair_constant: the loop of pair_loop.c with blocks of a constant size, compiled into the program.
 //
-// Owns: pairs of talus::allocate<Bytes>() and talus_free of the header-only entry. README.md
+// Owns: pairs of talus::allocate<Bytes>() and talus_free of the header-only entry point. README.md
 // explains the count by callgrind: the difference of two runs is the pairs and the loop around
 // them.
 //

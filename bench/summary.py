@@ -202,9 +202,9 @@ def row_of(cells: dict, workload: str, allocators: list[str], subject: str,
     }
     for label, figure in (("rss", "rss_kib"),
                           ("memory", memory_figure(cells, workload, allocators))):
-        partly_purged = best_rival(cells, workload, subject, figure, allocators)
-        row[f"{label}_ratio_to_leanest"] = ratio(cells, workload, subject, partly_purged,
-                                                 figure) if partly_purged else None
+        smallest = best_rival(cells, workload, subject, figure, allocators)
+        row[f"{label}_ratio_to_leanest"] = ratio(cells, workload, subject, smallest,
+                                                 figure) if smallest else None
     for label, figure in (("time", "time"), ("rss", "rss_kib")):
         found = {name: ratio_estimate(cells, workload, subject, name, figure) for name in others}
         row[f"{label}_ratio"] = {name: ratio(cells, workload, subject, name, figure)

@@ -37,7 +37,7 @@ def draw_frame(drawing: svg.Drawing, across: svg.Scale, up: svg.Scale) -> None:
     drawing.add("path", class_="corner",
                 d=f"M{LEFT} {short(floor)}V{short(floor - radius)}A{short(radius)} "
                   f"{short(radius)} 0 0 1 {short(LEFT + radius)} {short(floor)}Z")
-    drawing.text(LEFT + 10, floor - 12, "↙ fast and partly_purged", "good")
+    drawing.text(LEFT + 10, floor - 12, "↙ fast and small", "good")
 
 
 def draw(means: dict[str, tuple[Mean, Mean]], marks: dict, width: float,

@@ -139,8 +139,8 @@ class Trims(unittest.TestCase):
         self.assertEqual("snmalloc", self.row(told_nothing)["best_peer"])
 
     def test_a_preset_is_nobodys_peer(self):
-        partly_purged = sample("W", "talus-tiny", 0.5, 100)
-        found = summary.summarize([*self.samples(True), partly_purged], ["W"],
+        small = sample("W", "talus-tiny", 0.5, 100)
+        found = summary.summarize([*self.samples(True), small], ["W"],
                                   ["talus", "talus-tiny", "glibc", "snmalloc"], "talus")
         self.assertEqual("snmalloc", leanest.leanest_peer(found["rows"][0], "talus"))
 
