@@ -9,7 +9,7 @@
 // A function on the path of every malloc and free: part of its caller, always.
 #define TALUS_FAST [[gnu::always_inline]] inline
 // A function that nearly every process runs, at its start or now and then. These lie together in
-// the library, so that a process maps few pages of it; entry/layout.ld names those that come first.
+// the library, so that a process maps few pages of it; entry/layout.ld.in orders them.
 #define TALUS_USUAL [[gnu::hot]] inline
 // A function that only the start and the end of a process run. These lie together, before the usual
 // ones, and are compiled for size: a process that does nothing else maps few pages.

@@ -4,12 +4,13 @@
 # a start that is scattered over the library makes all of it resident in each process that does
 # nothing; and a page that the loader writes addresses to is each process's own.
 # It must not know what these functions do, nor how compiler and linker are told
-# (base/attributes.hpp, entry/layout.ld).
+# (base/attributes.hpp, entry/layout.ld.in).
 # SPDX-License-Identifier: MIT
 """Checks that what a process touches of a libtalus.so lies in few windows of pages."""
 
 import re
 import sys
+from pathlib import Path
 
 import check_symbols
 import fast_path
@@ -127,6 +128,19 @@ def check_dynamic(listing):
         yield f"the loader writes {count.group(1)} addresses, at most {ADDRESSES_MAX}"
 
 
+def check_names(template, source):
+    """Findings on the template of the linker's script: names that the source does not have.
+
+    Compilers differ in what they inline, so a name need not be in the library.
+    """
+    words = set(re.findall(r"\w+", source))
+    for line in re.findall(r"^\s*@(?:HOT|BSS) ([^@\n]*)@$", template, re.M):
+        for name in line.split():
+            for part in name.split("::"):
+                if part not in words:
+                    yield f"the layout names {name}, which is not in the source"
+
+
 def findings(library, usual=USUAL, window=WINDOW_BYTES, with_linker=True):
     functions = fast_path.symbols(library)
     loaded = segments(check_symbols.readelf(library, "-l"))
@@ -142,7 +156,12 @@ def main(arguments):
     if "--other-linker" in arguments:  # which was not told what comes first
         found = findings(arguments[0], USUAL, OTHER_WINDOW_BYTES, with_linker=False)
     else:
-        found = findings(arguments[0])
+        found = list(findings(arguments[0]))
+    if "--source" in arguments:
+        root = Path(arguments[arguments.index("--source") + 1])
+        files = [*root.rglob("*.hpp"), *root.rglob("*.cpp")]
+        text = "\n".join(file.read_text(encoding="utf-8") for file in files)
+        found = [*found, *check_names((root / "entry/layout.ld.in").read_text("utf-8"), text)]
     return report.report(arguments[0], found)
 
 

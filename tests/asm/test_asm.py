@@ -254,6 +254,13 @@ class Layout(Built):
         self.assertEqual(list(check_layout.check_first(functions, loaded, first)),
                          ["first code is 65536 bytes, over 53248"])
 
+    def test_a_name_of_the_layout_that_is_gone_is_found(self):
+        template = "/* @HOT is no line@ */\n    @HOT Space::take refill@\n    @BSS page_map@\n"
+        source = "class Space { void take(); }; void refill(); PageMap page_map;"
+        self.assertEqual(list(check_layout.check_names(template, source)), [])
+        self.assertEqual(list(check_layout.check_names(template, source.replace("refill", "fill"))),
+                         ["the layout names refill, which is not in the source"])
+
     def test_a_large_object_is_found(self):
         small = check_symbols.readelf(self.build("char a[4096];", ".c"), "-S")
         self.assertEqual(list(check_layout.check_data(small)), [])

@@ -78,7 +78,7 @@ class Tree(unittest.TestCase):
 
 class House(Tree):
     def test_good_tree_is_silent(self):
-        self.includes("src/paths/alloc.hpp", "<cstddef>", '"os/os.hpp"', '"heap.hpp"',
+        self.includes("src/heap/alloc.hpp", "<cstddef>", '"os/os.hpp"', '"heap.hpp"',
                       '"space/space.hpp"', '"slab/slab.hpp"')
         self.expect()
 
