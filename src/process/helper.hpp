@@ -1,35 +1,39 @@
 // SPDX-License-Identifier: MIT
-// process/helper: the life of the thread that gives free memory back while the program is idle.
+// process/helper: the life of the background thread, which purges free memory.
+//
+// The background thread ("helper") runs decay passes while the program does other work or is idle.
+// A freeing thread starts it with a purge request. It ends when no work is left.
 //
 // PROTOCOL helper           word: HelperLife::shared_state        lock: Helper::lock
-//   state     meaning                            left by                          to
-//   absent    there is no thread                 starter, in the lock             starting
-//   starting  one is being made                  helper, its first act            running
-//                                                starter, if it is refused        absent
-//   running   it makes passes and sleeps         helper, nothing was left         ending
-//                                                ender, in the lock               stopping
-//   ending    it sleeps a last time              helper, nothing was offered      leaving
-//                                                helper, or who purge requests work       running
-//                                                ender, in the lock               stopping
-//   stopping  it was told to end                 helper                           leaving
-//   leaving   it does not touch the heap again   starter or ender, in the lock,
-//                                                once the kernel cleared its id   absent
-// invariants  at most one helper in the process; it holds no lock while it sleeps; who starts,
-//             ends or forks holds the lock, and no other; no purge request is lost: one that finds
-//             `running` was said before (PurgeRequest::is_much), which is looked at after the last
-//             sleep; one that finds `ending` makes it `running`; one that finds less starts a
-//             helper.
+//   state     meaning                    left by                               to
+//   absent    no thread exists           starter, under the lock               starting
+//   starting  a thread is being made     helper, its first act                 running
+//                                        starter, if the kernel refuses        absent
+//   running   it makes passes, sleeps    helper, no work was left              ending
+//                                        ender, under the lock                 stopping
+//   ending    it sleeps a last time      helper, no purge request came         leaving
+//                                        helper, or a thread that requests     running
+//                                        ender, under the lock                 stopping
+//   stopping  it was told to end         helper                                leaving
+//   leaving   it left the heap for good  starter or ender, under the lock,
+//                                        once the kernel cleared its id        absent
+// invariants  at most one helper in the process; it holds no lock while it sleeps; a thread that
+//             starts or ends the helper, or forks, holds this lock and no other. No purge request
+//             is lost. A request that finds `running` has set PurgeRequest::is_much, which the
+//             helper reads after its last sleep. One that finds `ending` sets `running`. A request
+//             in any earlier state starts a helper.
 // edges  E1 begin.release -> offerer.acquire   publishes nothing but the word itself
 //        E2 stop.release -> helper.acquire     publishes nothing but the word itself
-//        E3 the helper's end -> join.acquire   by way of the kernel: its stack may be used again
+//        E3 the helper's end -> join.acquire   through the kernel: its stack may be used again
 // why no ABA: a helper that leaves keeps its id until the kernel has removed it.
-// progress: an purge request is a few loads unless a thread must be made; starts are at least
-//   helper_linger_ms apart; an end takes as long as the rest of a pass.
+// progress: a purge request is a few loads unless a thread must be made. Starts are at least
+//   helper_linger_ms apart. An end takes as long as the rest of a pass.
 // fork: prepare takes the lock; the room of the child reads as zero: absent.
 //
-// The helper inherits the signal mask and the credentials of who starts it: all signals are blocked
-// meanwhile, and a change of credentials ends it before (entry/credentials.cpp). It runs Talus' own
-// code and system calls only: nothing of libc but what copies bytes, and no thread-local variable.
+// The helper inherits the signal mask and the credentials of the thread that starts it. That thread
+// blocks all signals meanwhile. A change of credentials ends the helper first
+// (entry/credentials.cpp). The helper runs only Talus' own code and system calls. It calls nothing
+// of libc but functions that copy bytes, and it uses no thread-local variable.
 #ifndef TALUS_PROCESS_HELPER_HPP
 #define TALUS_PROCESS_HELPER_HPP
 
@@ -45,16 +49,17 @@
 
 namespace talus {
 
-// Tasks waited for memory in a tenth of the last ten seconds, in hundredths of a per cent.
+// Pressure is high when tasks waited for memory in a tenth of the last ten seconds. The unit is a
+// hundredth of a per cent.
 inline constexpr uint32_t pressure_high = 1000;
-// With nothing to do, the helper waits this long for more before it ends.
+// With nothing to do, the helper waits this long for more work before it ends.
 inline constexpr uint32_t helper_linger_ms = 200;
-// With a longer decay_ms the program wants to keep what it frees, and a call does not wait.
+// With a longer decay_ms the program wants to keep what it frees. No call then purges early.
 inline constexpr uint64_t early_decay_ms_max = 1000;
-// After a refusal of the kernel, this long nobody tries again.
+// After the kernel refused a thread, no thread tries again for this long.
 inline constexpr uint64_t helper_retry_ms = 1000;
-// A helper that is still there after this long is left alone: it waits for a lock whose holder
-// waits for its end, in the handler of a signal.
+// An ender stops waiting after this long. The helper then waits for a lock whose holder, in a
+// signal handler, waits for the helper's end.
 inline constexpr uint64_t helper_patience_ms = 10000;
 
 struct HelperState {
@@ -63,38 +68,38 @@ struct HelperState {
 
 struct Helper {
   Lock lock;
-  Lock pass;  // the helper holds it while it may hold others (interrupted_fork.hpp)
+  Lock pass;                         // the helper holds it during a pass (interrupted_fork.hpp)
   Atomic<HelperLife*> shared_life;   // null until a helper is needed; written under the lock
   Atomic<bool> shared_is_allowed;    // may be started at all
-  uint32_t holds = 0;                // who needs a process without a helper just now; by the lock
+  uint32_t holds = 0;                // threads that need no helper at present; under the lock
   Atomic<uint64_t> shared_retry_ms;  // not before this time
-  Atomic<uint32_t> process_id;       // of whose memory this is; 0: not known
+  Atomic<uint32_t> process_id;       // process that owns this memory; 0: not known
 };
 inline Helper helper;
 
-// Nothing is left to do. False: there was after all, or the helper was told to end.
+// No work is left. False: more work came, or the helper was told to end.
 inline bool lingers_and_leaves(Atomic<uint32_t>& state) noexcept {
   uint32_t now = HelperState::running;
   state.cas_acq_rel(now, HelperState::ending);
   os::System::futex_wait_ms(state.futex_word(), HelperState::ending, helper_linger_ms);
   now = HelperState::ending;
-  // An purge request that found `running` has said so before, and long ago.
+  // A purge request that found `running` has set this long ago.
   const bool is_needed = purge_request.is_much.load_relaxed();  // [hint]
   const uint32_t next = is_needed ? HelperState::running : HelperState::leaving;
   return state.cas_acq_rel(now, next) && !is_needed;
 }
 
-// Asked for by an option only: the file that is opened for a moment takes a descriptor that a
-// program of one thread may be counting on.
+// Only an option asks for this. The file opened for a moment takes a descriptor, and a program of
+// one thread may count on the next number.
 inline Pressure pressure_now() noexcept {
   const bool is_high = options.pressure && read_memory_pressure() >= pressure_high;
   return is_high ? Pressure::high : Pressure::none;
 }
 
-// Samples by the clock keep the helper: it looks whether there is more to do now and then.
+// Samples by the clock keep the helper alive. It looks for work this often.
 inline constexpr uint64_t helper_look_ms = 1000;
 
-// One pass. Returns the milliseconds until the next is due; 0: there is nothing left to do.
+// One pass. Returns the milliseconds until the next pass is due; 0: no work is left.
 inline uint32_t helper_pass() noexcept {
   const bool is_printing = has_clock_samples();
   uint64_t wait_ms = 0;
@@ -133,16 +138,16 @@ TALUS_USUAL void helper_lives() noexcept {
   state.store_release(HelperState::leaving);  // [E3]
 }
 
-// The lock is held. False: there is one, or one that ended is still not gone.
+// The lock is held. False: a helper exists, or one that ended is not gone yet.
 inline bool is_place_free(HelperLife& life) noexcept {
   const uint32_t state = life.shared_state.load_acquire();
   if (state == HelperState::absent) return true;
   if (state == HelperState::leaving) return wait_for_end(life, helper_retry_ms);
-  // A child of vfork made it, and became another program.
+  // A child of vfork made it, and then executed another program.
   return state == HelperState::running && life.shared_id.load_acquire() == 0;
 }
 
-// A program that may have few threads counts them, and its children.
+// A program with a low limit of threads counts its threads and those of its children.
 inline constexpr size_t few_threads = 32;
 inline bool may_have_few_threads() noexcept { return os::System::thread_count_max() < few_threads; }
 
@@ -159,7 +164,7 @@ TALUS_USUAL void start_locked() noexcept {
   bool is_made = false;
   if (life != nullptr) {
     if (!is_place_free(*life)) return;
-    // Not asked by the helper: a program of one thread knows which descriptor it will get next.
+    // The helper does not ask this: a program of one thread knows which descriptor comes next.
     life->kernel_is_open = rare_calls.ask();
     life->process_id.store_relaxed(helper.process_id.load_relaxed());  // [own] the lock
     life->shared_state.store_release(HelperState::starting);
@@ -172,8 +177,8 @@ TALUS_USUAL void start_locked() noexcept {
   }
 }
 
-// False: this is the child of a vfork, and the memory is its parent's. Where there was no helper
-// yet, a copy of the process that was made without the handlers of fork is taken for one.
+// False: this is the child of a vfork, and the memory is its parent's. Where no helper existed yet,
+// a copy of the process that was made without the fork handlers also counts as such a child.
 inline bool owns_memory() noexcept {
   const uint32_t owner = helper.process_id.load_relaxed();  // [hint]
   if (owner == 0) return true;
@@ -185,9 +190,9 @@ inline bool owns_memory() noexcept {
   return true;
 }
 
-// Signals are blocked, because the new thread inherits that, and because a handler that comes here
-// would wait for a lock that its own thread holds. A helper that the child of a vfork made would
-// end with it, and its parent would wait for it for ever.
+// Signals are blocked for two reasons. The new thread inherits the mask, and a handler that came
+// here would wait for a lock of its own thread. A helper made by the child of a vfork would end
+// with the child, and the parent would wait for it for ever.
 TALUS_COLD void start_slow() noexcept {
   // [hint]
   if (os::System::now_ms() < helper.shared_retry_ms.load_relaxed()) return print_on_slow_path();
@@ -199,7 +204,7 @@ TALUS_COLD void start_slow() noexcept {
   os::System::restore_signals(mask);
 }
 
-// The program has one thread, as far as libc knows, and asks for no other pace than the usual one.
+// libc knows of one thread only, and the program keeps the usual pace of purging.
 inline bool is_left_to_calls() noexcept {
   const char* const is_single = talus_library_parts.single_threaded;
   return is_single != nullptr && *is_single != 0 && !has_clock_samples() &&
@@ -236,20 +241,21 @@ inline void end_locked(HelperLife& life, uint64_t patience_ms) noexcept {
   if (wait_for_end(life, patience_ms)) state.store_release(HelperState::absent);
 }
 
-// What becomes of the helper that was ended.
+// How long the process stays without a helper: until release_helper(), or for ever.
 enum class Ended : uint8_t { held, for_ever };
 
-// No helper, and none will be.
+// No helper exists, and none will.
 inline bool is_without_helper() noexcept {
   HelperLife* life = helper.shared_life.load_acquire();
   const bool has_none = life == nullptr || life->shared_state.load_acquire() == HelperState::absent;
   return has_none && !helper.shared_is_allowed.load_relaxed();  // [hint]
 }
 
-// Ends the helper, if there is one, and lets no other begin until release_helper(), or ever. For
-// ever: a filter of system calls may stand before the kernel, so that memory and futex are all that
-// is asked for, the signal mask is not; a handler that comes here meanwhile finds that none may
-// start. Until then signals are blocked, and a handler waits for no lock of its own thread.
+// Ends the helper, if one exists. None starts again until release_helper(), or for ever.
+//
+// For ever: a filter of system calls may be active, so this asks only for memory and futex, not for
+// the signal mask. A handler that comes here meanwhile finds that no helper may start. Otherwise
+// signals are blocked, so no handler waits for a lock of its own thread.
 TALUS_START void end_helper(Ended ended, uint64_t patience_ms = helper_patience_ms) noexcept {
   HelperLife* life = helper.shared_life.load_acquire();
   const bool is_masked = ended == Ended::held && life != nullptr;
@@ -261,7 +267,7 @@ TALUS_START void end_helper(Ended ended, uint64_t patience_ms = helper_patience_
     os::System::sleep_us(100);
     is_taken = helper.lock.try_take();
   }
-  // Who starts one looks at it in the lock.
+  // A starting thread reads it under the lock.
   if (ended == Ended::for_ever) helper.shared_is_allowed.store_relaxed(false);  // [own] the lock
   if (ended == Ended::held) helper.holds++;
   HelperLife* found = helper.shared_life.load_relaxed();  // [own] the lock
@@ -270,7 +276,7 @@ TALUS_START void end_helper(Ended ended, uint64_t patience_ms = helper_patience_
   if (is_masked) os::System::restore_signals(mask);
 }
 
-// The thread that was ended is no more listed among those of the process either.
+// Returns when the process no longer lists the ended thread.
 inline void wait_until_helper_is_gone() noexcept {
   HelperLife* life = helper.shared_life.load_acquire();
   const uint32_t id = life == nullptr ? 0 : life->last_id.load_relaxed();  // [hint]
@@ -279,7 +285,7 @@ inline void wait_until_helper_is_gone() noexcept {
   life->last_id.store_relaxed(0);  // [hint] being asked once more does no harm
 }
 
-// The lock's holder may be a thread that a signal interrupted to come here, so it is not waited for
+// The lock's holder may be the thread that a signal interrupted to come here. So the wait is no
 // longer than any call takes.
 inline void wait_for_holder(Lock& lock) noexcept {
   bool is_taken = lock.try_take();
@@ -290,7 +296,7 @@ inline void wait_for_holder(Lock& lock) noexcept {
   if (is_taken) lock.give();
 }
 
-// From here on nobody makes a call that few filters allow.
+// From here on no thread makes a system call that few filters allow.
 inline void forbid_rare_calls() noexcept {
   rare_calls.forbid();
   wait_for_holder(space.lock());
@@ -302,17 +308,17 @@ inline void release_helper() noexcept {
   helper.holds--;
 }
 
-// Is there a helper, or was there one whose end nobody has seen yet?
+// True while a helper exists, or while no thread has seen its end.
 inline bool may_have_helper() noexcept {
   HelperLife* life = helper.shared_life.load_acquire();
   return life != nullptr && life->shared_state.load_acquire() != HelperState::absent;
 }
 
-// This is the child of a vfork: the memory, and the helper, are its parent's.
+// This is the child of a vfork: the memory and the helper are its parent's.
 inline bool is_memory_borrowed() noexcept { return !owns_memory() && may_have_helper(); }
 
-// At start. Entry points that do not learn of a change of credentials have no helper where root may
-// be about to give up its rights, unless it is asked for.
+// Called at start. Some entry points do not learn of a change of credentials. With those, root may
+// be about to give up its rights, so root has no helper unless the user asks for it.
 TALUS_START void allow_helper() noexcept {
   if (talus_library_parts.guards_credentials) rare_calls.ask_when_needed(is_kernel_open);
   const bool is_root = getauxval(AT_UID) == 0 || getauxval(AT_EUID) == 0;
@@ -328,7 +334,7 @@ TALUS_START void allow_helper() noexcept {
   helper.shared_is_allowed.store_relaxed(true);  // [init]
 }
 
-// Before the code of the helper is unloaded, or the process ends.
+// Called before the helper's code is unloaded, or before the process ends.
 inline void end_helper_for_ever(uint64_t patience_ms) noexcept {
   if (is_without_helper()) return;
   end_helper(Ended::for_ever, patience_ms);
@@ -338,8 +344,9 @@ inline void end_helper_for_ever(uint64_t patience_ms) noexcept {
   }
 }
 
-// In the child of a fork. At once: later it might be a child of vfork that asks. Not asked where a
-// filter was announced, which may forbid it: there is no helper from then on.
+// Called in the child of a fork, at once: later the caller might be a child of vfork. Where a
+// filter was announced, it may forbid the call. Then the id stays unknown and no helper starts
+// again.
 inline void learn_process_id() noexcept {
   if (helper.process_id.load_relaxed() == 0) return;             // [init]
   const bool may_ask = helper.shared_is_allowed.load_relaxed();  // [init]
@@ -353,7 +360,7 @@ inline void forget_helper_thread() noexcept {
   // ThreadSanitizer cannot make threads in the child of a process that has threads.
   if constexpr (TALUS_UNDER_TSAN != 0) helper.shared_is_allowed.store_relaxed(false);  // [init]
   learn_process_id();
-  // Already so, but on kernels that cannot clear memory for children.
+  // Already so, except on kernels that cannot clear memory for children.
   HelperLife* life = helper.shared_life.load_acquire();
   if (life == nullptr) return;
   life->process_id.store_relaxed(helper.process_id.load_relaxed());  // [init]
@@ -363,7 +370,7 @@ inline void forget_helper_thread() noexcept {
   life->is_joinable.store_relaxed(false);                 // [init]
   life->shared_state.store_relaxed(HelperState::absent);  // [init]
 }
-// All of whose locks were held.
+// The prepare handler held all its locks.
 inline void forget_helper() noexcept {
   helper.lock.reset_in_child();
   helper.pass.reset_in_child();

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// process/helper_thread: the helper as a thread: where it lives, how it is made and how it is gone.
+// process/helper_thread: the background thread as a thread: its memory, its start and its end.
 //
 //   room | zeros | ThreadBlock, zeros | guard | stack ... | HelperLife |
 //
-// Owns: the room, one mapping that is made once and used by each helper of this process in turn.
-// Invariants: the room reads as zero in each child, however it was made, so that no child believes
-// in a helper that it does not have; nothing of libc is bound late on the helper's side, as the
-// loader's lock may be held by who waits for its end.
-// Each copy of Talus in a process has a helper of its own, and a room only once it had one: copies
-// do not know each other, may differ in version and be unloaded at any time, and most free little.
-// Called on: who starts or ends the helper, under its lock. Must not know: what the helper does.
+// Each copy of Talus in a process has its own helper, and a room only after its first start. Copies
+// do not know each other, may differ in version, and may be unloaded at any time. Most free little.
+//
+// Owns: the room, one mapping that each helper of this process uses in turn. Invariants: the room
+// reads as zero in each child, so no child believes in a helper that it does not have. The helper
+// binds no function of libc late, because its ender may hold the loader's lock. Called on: the
+// thread that starts or ends the helper, under its lock. Must not know: what the helper does.
 #ifndef TALUS_PROCESS_HELPER_THREAD_HPP
 #define TALUS_PROCESS_HELPER_THREAD_HPP
 
@@ -22,16 +22,16 @@
 
 namespace talus {
 
-// What is known of the helper. Zero: it is absent.
+// What the process knows of the helper. Zero: it is absent.
 struct alignas(cache_line_bytes) HelperLife {
   Atomic<uint32_t> shared_state;  // helper.hpp
   Atomic<uint32_t> shared_id;     // of its thread; the kernel clears it when the thread is gone
-  Atomic<uint32_t> last_id;       // as that, until the kernel is known to count it no more
-  Atomic<bool> is_joinable;       // there is a thread of the C library to be joined
-  // Whose memory this is, as far as known. A copy of the process has zero here (clear_in_children);
-  // the child of a vfork, which has no memory of its own, its parent's.
+  Atomic<uint32_t> last_id;       // the same, until the kernel no longer counts the thread
+  Atomic<bool> is_joinable;       // a thread of the C library waits to be joined
+  // The process that owns this memory, as far as known. A copy of the process has zero here
+  // (clear_in_children). The child of a vfork shares memory and sees its parent's id.
   Atomic<uint32_t> process_id;
-  bool kernel_is_open;  // constant for a helper: it may name itself, and the like
+  bool kernel_is_open;  // constant for a helper: it may name itself, for example
 };
 
 inline constexpr size_t helper_stack_bytes = 40 * kib;
@@ -49,19 +49,19 @@ struct RoomLayout {
   }
 };
 
-// Null: there is no memory.
+// Null: no memory.
 inline HelperLife* make_room() noexcept {
   const RoomLayout layout = RoomLayout::find();
   char* base = static_cast<char*>(os::map_pages(nullptr, layout.bytes));
   if (base == nullptr) return nullptr;
-  // Each may be refused: after_fork_in_child clears as well, and a guard only shows faults.
+  // Each call may be refused. after_fork_in_child clears as well, and a guard only shows faults.
   os::System::clear_in_children(base, layout.bytes);
   os::System::protect(base + layout.guard_at, layout.guard_bytes);
   return reinterpret_cast<HelperLife*>(base + layout.bytes) - 1;
 }
 
-// The room of a helper that ended for ever costs addresses only, and reads as absent: other threads
-// may still look into it.
+// After the last helper the room costs only addresses, and reads as absent. It stays mapped because
+// other threads may still read it.
 TALUS_USUAL void empty_room(HelperLife& life) noexcept {
   const RoomLayout layout = RoomLayout::find();
   char* stack = layout.base_of(life) + layout.guard_at + layout.guard_bytes;
@@ -69,8 +69,8 @@ TALUS_USUAL void empty_room(HelperLife& life) noexcept {
   os::System::purge(stack, layout.bytes - layout.guard_at - layout.guard_bytes);
 }
 
-// A function of libc that is first called by the helper would be looked up there. These are all
-// that the compiler makes calls to by itself.
+// Binds the functions that the helper calls, so that the loader looks none up on its thread. The
+// list includes all to which the compiler makes calls by itself.
 inline void bind_functions(void* at) noexcept {
   volatile size_t none = 0;
   copy_bytes(at, at, none);
@@ -79,7 +79,7 @@ inline void bind_functions(void* at) noexcept {
   os::System::now_ms();
 }
 
-// What the helper does, from its first to its last act (helper.hpp).
+// All that the helper does (helper.hpp).
 inline void helper_lives() noexcept;
 
 #if TALUS_RAW_THREADS
@@ -122,7 +122,7 @@ inline bool make_helper(HelperLife& life) noexcept {
 }
 #endif
 
-// The thread is gone, or will not be within this time. False: it is still there.
+// Waits until the thread is gone. False: it still exists after this time.
 inline bool wait_for_end(HelperLife& life, uint64_t patience_ms) noexcept {
   const uint64_t until_ms = os::System::now_ms() + patience_ms;
   // [E3] sees the last of what the helper wrote
@@ -134,8 +134,8 @@ inline bool wait_for_end(HelperLife& life, uint64_t patience_ms) noexcept {
   return true;
 }
 
-// No filter stands between this process and the kernel. Reads a file, which may itself be forbidden
-// by a filter that was set up since the start; those that began before let the loader read files.
+// True when no filter of system calls is active. Reads a file, which a filter set up since the
+// start may forbid. Filters that were active before the start let the loader read files.
 TALUS_USUAL bool is_kernel_open() noexcept {
   FileLines lines{"/proc/self/status"};
   TextPart line;
