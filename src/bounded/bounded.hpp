@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// bounded/bounded: instances of pools and the thread caches before them, as data, and the paths of
-// a block that finds room in a cache.
+// bounded/bounded: data of pool instances and of their thread caches, and the fast paths.
 //
 //   base        base + stride
 //   | pool 0 ...| pool 1 ...| pool 2 ...|          stride = 2^shift, one reservation
 //   this_bounded -> BoundedTable: a cache for each instance -> BoundedCache: a list for each pool
 //
-// Pool and ownership of a block follow from its address alone: (address - base) >> shift, compared
-// with the number of pools. A list holds pointers in an array, over a null, so "empty" is learnt
-// from the popped value. A thread without caches has a table of closed ones, whose lists are both
-// empty and full: the fast paths have no test for that.
-// Owns: layout; the registry of instances, caches and tables. Invariants: descriptors, caches and
-// tables are never unmapped and keep their type and number, so a dead one says that it is dead; a
-// list is written by its thread, and by others only while that does not use the instance.
-// Lock order: the registry's, a pool's, space; before the first, those of heaps. Called on: any
-// thread. Must not know: the fallback's meaning, heaps, when threads begin and end.
+// The address of a block tells its pool and whether it belongs to the instance: (address - base) >>
+// shift, compared with the number of pools. A list is an array of pointers above a null, so a
+// popped null means "empty". A thread without caches has a table of closed caches. Their lists are
+// both empty and full, so the fast paths need no test for that case.
+//
+// Owns: the layout; the registry of instances, caches and tables. Invariants: descriptors, caches
+// and tables are never unmapped and keep their type and number, so a dead one can still be read.
+// Only its thread writes a list. Another thread may write it while that thread does not use the
+// instance. Lock order: heaps, the registry, a pool, space. Called on: any thread. Must not know:
+// what the fallback does, heaps, when threads begin and end.
 #ifndef TALUS_BOUNDED_BOUNDED_HPP
 #define TALUS_BOUNDED_BOUNDED_HPP
 
@@ -28,26 +28,26 @@ namespace talus {
 struct Bounded;
 struct BoundedCache;
 
-// What became of requests, by the class that they requested for. In a cache its thread alone
-// writes; in an instance anybody.
+// What became of requests, by the requested class. The counts in a cache have one writer, its
+// thread. Any thread writes those in an instance.
 struct BoundedCounts {
   Atomic<uint64_t> misses[small_class_count];
   Atomic<uint64_t> overflows[small_class_count];
   Atomic<uint64_t> routed[small_class_count + 1];  // the last: of no class
 };
 
-// One thread's cache for each instance; in use by one thread at a time.
+// One thread's cache for each instance. One thread at a time uses it.
 struct BoundedTable {
   Atomic<BoundedCache*> caches[TALUS_BOUNDED_INSTANCES_MAX];  // written under the registry's lock
   BoundedTable* next_unused = nullptr;
 };
 
-// The free blocks of one pool that a thread has at hand, last in first out. A push and a pop commit
+// The free blocks of one pool that a thread has at hand, last in, first out. Push and pop commit
 // with the one store to top.
 struct BoundedList {
-  Atomic<void**> top;       // owner; the child of a fork and statistics read
+  Atomic<void**> top;       // owner writes; statistics and the child of a fork read
   void** limit = nullptr;   // constant while the cache lives: top when the list is full
-  Atomic<uint64_t> hits;    // owner; requests of this class that were served from here
+  Atomic<uint64_t> hits;    // owner writes; requests of this class that the list served
   void** bottom = nullptr;  // constant while the cache lives: top when the list is empty
 
   size_t length() const noexcept {
@@ -69,7 +69,7 @@ struct alignas(cache_line_bytes) BoundedCache {
   BoundedCounts counts;
   // under the registry's lock
   BoundedTable* owner = nullptr;  // null: its thread does not exist in this child of a fork
-  BoundedCache* next = nullptr;   // of the instance; or unused
+  BoundedCache* next = nullptr;   // of the instance, or among the unused
 };
 
 struct alignas(cache_line_bytes) Bounded {
@@ -81,11 +81,12 @@ struct alignas(cache_line_bytes) Bounded {
   // constant while it lives
   talus_bounded_fallback fallback = {};
   size_t reserved_bytes = 0;
-  void* bits = nullptr;  // of all pools' sets of free blocks
+  void* bits = nullptr;  // the sets of free blocks of all pools
   size_t bits_bytes = 0;
   // under the registry's lock
   BoundedCache* caches = nullptr;
-  Atomic<uint32_t> shared_orphan_count;  // caches without owner; read as a hint without the lock
+  Atomic<uint32_t> shared_orphan_count;  // caches without an owner; a hint when read without the
+                                         // lock
   // shared
   alignas(cache_line_bytes) BoundedCounts gone;  // of ended caches, and of threads without one
   Atomic<uint64_t> gone_hits[small_class_count];
@@ -96,7 +97,7 @@ struct alignas(cache_line_bytes) Bounded {
 
 struct BoundedRegistry {
   Lock lock;
-  uint32_t count = 0;  // descriptors there are
+  uint32_t count = 0;  // number of descriptors
   Bounded* instances[TALUS_BOUNDED_INSTANCES_MAX] = {};
   BoundedCache* unused_caches = nullptr;
   BoundedTable* unused_tables = nullptr;
@@ -114,11 +115,11 @@ inline void close_bounded_list(BoundedList& list) noexcept {
   list.limit = list.bottom = &bounded_no_blocks[1];
 }
 
-// Before instances for which the thread has no cache. Nobody reads it, nor the table below, before
-// there is an instance: the first one fills them. As constants they would be 280 addresses that the
-// loader writes into each process.
+// Stands for the missing cache of a thread. Neither this nor the table below is read before the
+// first instance, which fills both. As constants they would need 280 addresses that the loader
+// writes into each process.
 inline BoundedCache closed_bounded_cache;
-// Of threads without caches, and of those that have ended.
+// The table of threads without caches, and of threads that have ended.
 inline BoundedTable closed_bounded_table;
 
 inline void close_bounded_table(BoundedTable& table) noexcept {
@@ -142,13 +143,13 @@ TALUS_FAST BoundedList& bounded_list(BoundedCache& cache, size_t index) noexcept
   return *keep_in_register(&cache.lists[index]);
 }
 
-// The pool of an address, by an instance or a cache before it; none: at least its pool_count.
+// The pool of an address in an instance or its cache. A foreign address gives at least pool_count.
 template <typename Pools>
 TALUS_FAST size_t pool_index_of(const Pools& pools, const void* pointer) noexcept {
   return (reinterpret_cast<uintptr_t>(pointer) - pools.base) >> pools.shift;
 }
 
-// The block freed last; null: the list is empty. The class may be one without a pool.
+// Returns the block freed last; null: the list is empty. The class may have no pool.
 TALUS_FAST void* pop_bounded(BoundedList& list, bool is_hit) noexcept {
   void** top = list.top.load_relaxed();  // [own]
   void* block = top[-1];
@@ -169,7 +170,7 @@ TALUS_FAST bool push_bounded(BoundedList& list, void* block) noexcept {
   return true;
 }
 
-// Calls visit(instance) for each that is alive. The registry's lock is held.
+// Calls visit(instance) for each live instance. The registry's lock is held.
 template <typename Visit>
 void for_each_bounded(Visit visit) noexcept {
   for (uint32_t number = 0; number < bounded_registry.count; number++) {

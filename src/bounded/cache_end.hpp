@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // bounded/cache_end: the end of a thread's cache; its blocks and counts go to the instance.
 //
-// A cache ends with its thread, with its instance, when the program says so, or, where a fork left
-// it behind without its thread, when somebody needs its blocks. Owns: the unused caches. Invariant:
-// it is closed in its thread's table before its lists go. Called on: under the registry's lock,
-// while the thread of the cache does not use the instance.
+// A cache ends with its thread, with its instance, or when the program says so. A fork can leave a
+// cache without its thread; such a cache ends when another thread needs its blocks.
+//
+// Owns: the unused caches. Invariant: a cache is closed in its thread's table before its lists go.
+// Called on: under the registry's lock, while the cache's thread does not use the instance.
 #ifndef TALUS_BOUNDED_CACHE_END_HPP
 #define TALUS_BOUNDED_CACHE_END_HPP
 
@@ -12,7 +13,7 @@
 
 namespace talus {
 
-// From here on the cache is nobody's, and its lists are gone. Its blocks went elsewhere.
+// The cache loses its owner and its lists. The caller has moved its blocks.
 inline void retire_bounded_cache(Locked&, BoundedCache& cache) noexcept {
   if (cache.owner != nullptr) {
     cache.owner->caches[cache.instance->number].store_relaxed(&closed_bounded_cache);  // [own]
@@ -31,7 +32,7 @@ inline void retire_bounded_cache(Locked&, BoundedCache& cache) noexcept {
   bounded_registry.unused_caches = &cache;
 }
 
-// Blocks and counts go to the instance.
+// Moves the blocks and counts to the instance.
 inline void end_bounded_cache(Locked& held, BoundedCache& cache) noexcept {
   Bounded& instance = *cache.instance;
   const auto move = [](Atomic<uint64_t>& to, const Atomic<uint64_t>& from) noexcept {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// bounded/free_bits: a set of numbers, from which the lowest are taken first.
+// bounded/free_bits: a set of numbers that gives its lowest ones first.
 //
 //   level 2 |                   1                   |   one bit for each word of level 1
 //   level 1 |   1         0         1         0     |   one bit for each word of level 0
 //   level 0 | 0110...   0000...   0001...   0000... |   one bit for each number
 //
-// Owns: the words, which the caller provides as zeros; as many levels as it takes to have one word
-// at the top. Invariant: a bit above level 0 is set exactly while the word below it is not zero, so
-// that every step is one look at each level, however many numbers there are. Called on: under a
+// Owns: the words, which the caller provides as zeros. It has as many levels as it takes to reach
+// one word at the top. Invariant: a bit above level 0 is set exactly while the word below it is not
+// zero. So each step reads one word of each level, whatever the size of the set. Called on: under a
 // pool's lock. Must not know: what is numbered.
 #ifndef TALUS_BOUNDED_FREE_BITS_HPP
 #define TALUS_BOUNDED_FREE_BITS_HPP
@@ -20,7 +20,7 @@ class FreeBits {
  public:
   static constexpr unsigned levels_max = 7;
 
-  // Words that a set of the numbers below `count` needs.
+  // The words that a set of the numbers below `count` needs.
   static constexpr size_t words_for(size_t count) noexcept {
     size_t words = 0;
     for (size_t bits = count; bits != 0; bits = bits == 1 ? 0 : bits) {
@@ -51,8 +51,8 @@ class FreeBits {
       number /= 64;
     }
   }
-  // Calls visit(number) for the lowest numbers, `wanted` at most, and takes them out. Returns how
-  // many there were.
+  // Takes out the lowest numbers, at most `wanted`, and calls visit(number) for each. Returns how
+  // many.
   template <typename Visit>
   size_t take_lowest(size_t wanted, Visit visit) noexcept {
     size_t taken = 0;

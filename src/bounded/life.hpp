@@ -2,15 +2,15 @@
 // bounded/life: how bounded instances and their thread caches begin and end.
 //
 //   make_bounded, destroy_bounded              one reservation for all pools, one mapping for their
-//                                              bits; a dead descriptor serves the next instance
+//                                              bits; the next instance reuses a dead descriptor
 //   make_bounded_cache, end_bounded_cache      one mapping for all lists
-//   end_bounded_thread                         the caches of a thread that ends go home
-//   leave_bounded_caches                       in the child of a fork: those of other threads do
-//                                              when somebody needs their blocks
+//   end_bounded_thread                         flushes the caches of a thread that ends
+//   leave_bounded_caches                       in the child of a fork: orphans the caches of other
+//                                              threads until a thread needs their blocks
 //
-// Owns: the registry's lists. Invariants: what begins or ends does so under the registry's lock;
-// an instance has blocks from the moment that its pool_count is not 0; a cache that ends is closed
-// in its thread's table before its lists go. Called on: any thread, without locks.
+// Owns: the registry's lists. Invariants: every begin and end holds the registry's lock; an
+// instance has blocks exactly while its pool_count is not 0; a cache that ends is closed in its
+// thread's table before its lists go. Called on: any thread, without locks.
 #ifndef TALUS_BOUNDED_LIFE_HPP
 #define TALUS_BOUNDED_LIFE_HPP
 
@@ -23,7 +23,7 @@ inline size_t budget_of(const talus_bounded_options& request, size_t index) noex
   return request.budgets != nullptr ? request.budgets[index] : request.budget_bytes;
 }
 
-// A descriptor that is dead, or one more; null: no memory, or all are alive.
+// A dead descriptor, or a new one; null: no memory, or all are alive.
 inline Bounded* take_bounded_descriptor(Locked&) noexcept {
   for (uint32_t number = 0; number < bounded_registry.count; number++) {
     Bounded* instance = bounded_registry.instances[number];
@@ -53,12 +53,12 @@ inline void begin_pool(Pool& pool, size_t index, uintptr_t base, size_t budget_b
   pool.fresh_count = pool.returned_count = pool.peak_count = 0;
 }
 
-// The pages that a pool may use.
+// The bytes of the pages that a pool may use.
 inline size_t pool_range_bytes(const Pool& pool) noexcept {
   return round_up(pool.block_count * pool.block_bytes, os::page_bytes());
 }
 
-// Addresses, and the right to use those within budgets. False: the kernel refused.
+// Reserves addresses and allows access within the budgets. False: the kernel refused.
 inline bool map_pools(Bounded& instance, const talus_bounded_options& request) noexcept {
   size_t stride = os::page_bytes();
   for (size_t index = 0; index < request.pools; index++) {
@@ -82,7 +82,7 @@ inline bool map_pools(Bounded& instance, const talus_bounded_options& request) n
   return is_allowed;
 }
 
-// The sets of free blocks. False: the kernel refused.
+// Maps the sets of free blocks. False: the kernel refused.
 inline bool map_bits(Bounded& instance, size_t pool_count) noexcept {
   size_t words = 0;
   for (size_t index = 0; index < pool_count; index++) {
@@ -100,7 +100,7 @@ inline bool map_bits(Bounded& instance, size_t pool_count) noexcept {
   return true;
 }
 
-// Counters start again with each life.
+// Counters start again with each life of an instance or cache.
 inline void forget_counts(BoundedCounts& counts) noexcept {
   for (size_t index = 0; index < small_class_count; index++) {
     counts.misses[index].store_relaxed(0);     // [init]
@@ -110,7 +110,7 @@ inline void forget_counts(BoundedCounts& counts) noexcept {
   counts.routed[small_class_count].store_relaxed(0);  // [init]
 }
 
-// Null: no memory, or too many are alive. The request is sound.
+// Null: no memory, or too many instances are alive. The caller has checked the request.
 inline Bounded* make_bounded(const talus_bounded_options& request,
                              const talus_bounded_fallback& fallback) noexcept {
   Locked held{bounded_registry.lock};
@@ -127,7 +127,7 @@ inline Bounded* make_bounded(const talus_bounded_options& request,
   return instance;
 }
 
-// All pages get their memory.
+// Gives memory to all pages.
 inline void touch_pools(const Bounded& instance) noexcept {
   for (size_t index = 0; index < instance.pool_count; index++) {
     const Pool& pool = instance.pools[index];
@@ -146,7 +146,7 @@ inline void destroy_bounded(Bounded& instance) noexcept {
   if (instance.bits != nullptr) os::unmap_or_purge(instance.bits, instance.bits_bytes);
 }
 
-// The calling thread's table, made if there is none; null: no memory.
+// The calling thread's table, made on first use; null: no memory.
 inline BoundedTable* own_bounded_table(Locked&) noexcept {
   if (this_bounded != &closed_bounded_table) return this_bounded;
   BoundedTable* table = bounded_registry.unused_tables;
@@ -171,7 +171,7 @@ inline BoundedCache* take_bounded_cache(Locked&) noexcept {
   return static_cast<BoundedCache*>(space.take_metadata(held, sizeof(BoundedCache)));
 }
 
-// What the lists of a cache hold, made sound.
+// The capacity of each list of a cache: the requested one, at most the pool's blocks.
 class BoundedCapacities {
  public:
   BoundedCapacities(const Bounded& instance, const size_t* requests) noexcept
@@ -183,7 +183,7 @@ class BoundedCapacities {
     const size_t most = instance_.pools[index].block_count;
     return request < most ? request : most;
   }
-  // Of all arrays, each over a null.
+  // The bytes of all arrays, each with a null below.
   size_t memory_bytes() const noexcept {
     size_t slots = 0;
     for (size_t index = 0; index < instance_.pool_count; index++) slots += 1 + (*this)[index];
@@ -195,7 +195,7 @@ class BoundedCapacities {
   const size_t* wishes_;
 };
 
-// Empty lists in memory that is zero, so that a null lies below each.
+// Makes empty lists in memory that is zero, so that a null lies below each.
 inline void lay_out_lists(BoundedCache& cache, const BoundedCapacities& capacities) noexcept {
   auto** next = static_cast<void**>(cache.memory);
   for (size_t index = 0; index < small_class_count; index++) {
@@ -213,7 +213,7 @@ inline bool has_bounded_cache(const Bounded& instance) noexcept {
   return &bounded_cache_of(instance) != &closed_bounded_cache;
 }
 
-// A cache of the calling thread, which has none before this instance; null: no memory.
+// Makes a cache for the calling thread, which has none for this instance; null: no memory.
 inline BoundedCache* make_bounded_cache(Bounded& instance, const size_t* requests) noexcept {
   Locked held{bounded_registry.lock};
   if (instance.caches != nullptr) end_orphans(held, instance);
@@ -241,7 +241,7 @@ inline BoundedCache* make_bounded_cache(Bounded& instance, const size_t* request
   return cache;
 }
 
-// The lists get their first blocks: this part of what they hold, in quarters.
+// Fills each list with this part of its capacity, in quarters.
 inline void warm_bounded_cache(BoundedCache& cache, size_t quarters) noexcept {
   for (size_t index = 0; index < cache.pool_count; index++) {
     BoundedList& list = cache.lists[index];
@@ -268,7 +268,7 @@ TALUS_USUAL void end_bounded_thread() noexcept {
   bounded_registry.unused_tables = table;
 }
 
-// Before a fork, behind the locks of heaps: no block is on its way, nothing begins or ends.
+// Before a fork, after the locks of heaps: no block moves, and no cache or instance begins or ends.
 inline void take_bounded_locks() noexcept {
   bounded_registry.lock.take();
   for_each_bounded([](Bounded& instance) noexcept {
@@ -281,7 +281,7 @@ inline void give_bounded_locks() noexcept {
   });
   bounded_registry.lock.give();
 }
-// In the child: the other threads do not exist, their caches are nobody's.
+// In the child: the other threads do not exist, so their caches become orphans.
 inline void leave_bounded_caches() noexcept {
   for_each_bounded([](Bounded& instance) noexcept {
     for (size_t index = 0; index < instance.pool_count; index++) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // bounded/lists: batches of blocks between a thread's lists and the pools.
 //
-// Owns: how many blocks move at a time, and what became of requests. Invariant: a batch moves under
-// the pool's lock, with the store that changes the list inside, so that a fork finds each block in
-// one place, and nobody waits for more than bounded_batch_max blocks. Called on: the list's thread,
-// or whoever ends its cache while that does not use it.
+// Owns: how many blocks move at a time, and the counts of requests. Invariant: a batch moves under
+// the pool's lock, which also covers the store that changes the list. So a fork finds each block in
+// one place, and no thread waits for more than bounded_batch_max blocks. Called on: the list's
+// thread, or the thread that ends its cache while the list's thread does not use it.
 #ifndef TALUS_BOUNDED_LISTS_HPP
 #define TALUS_BOUNDED_LISTS_HPP
 
@@ -16,7 +16,7 @@ constexpr size_t bounded_batch_of(size_t capacity) noexcept {
   return capacity / 2 < bounded_batch_max ? capacity / 2 : bounded_batch_max;
 }
 
-// A request, or one of several classes, has one of these.
+// What became of a request. One request may count in several classes.
 enum class BoundedEvent : uint8_t { miss, overflow, routed };
 
 inline Atomic<uint64_t>& counter_of(BoundedCounts& counts, BoundedEvent event,
@@ -34,7 +34,7 @@ inline void count_bounded(Bounded& instance, BoundedCache& cache, BoundedEvent e
   }
 }
 
-// Blocks of a pool into a list, `wanted` at most, in pieces. Returns how many came.
+// Moves at most `wanted` blocks of a pool into a list, in pieces. Returns how many.
 inline size_t fill_list(Pool& pool, BoundedList& list, size_t wanted) noexcept {
   size_t came = 0;
   while (came < wanted) {
@@ -49,7 +49,7 @@ inline size_t fill_list(Pool& pool, BoundedList& list, size_t wanted) noexcept {
   return came;
 }
 
-// The uppermost blocks of a list back to its pool, in pieces.
+// Flushes the uppermost blocks of a list to its pool, in pieces.
 inline void flush_list(Pool& pool, BoundedList& list, size_t count) noexcept {
   while (count != 0) {
     const size_t piece = count < bounded_batch_max ? count : bounded_batch_max;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// bounded/numbers: what happened in an instance, added up for whoever asks.
+// bounded/numbers: the statistics of an instance, added up.
 //
-// Owns: nothing. Each thread counts in its own cache, so counting shares no line; here the caches
-// that live and those that ended are summed. Invariant: exact while no thread uses the instance;
-// else each number is one that was true during the look. Called on: any thread.
+// Each thread counts in its own cache, so counting shares no cache line. This file sums live and
+// ended caches.
+//
+// Owns: nothing. Invariant: the sums are exact while no thread uses the instance. Otherwise each
+// number was true at some time during the call. Called on: any thread.
 #ifndef TALUS_BOUNDED_NUMBERS_HPP
 #define TALUS_BOUNDED_NUMBERS_HPP
 
@@ -11,7 +13,7 @@
 
 namespace talus {
 
-// The last index is that of requests of no class.
+// The last index counts the requests of no class.
 inline void add_counts(talus_bounded_numbers& sum, const BoundedCounts& counts,
                        size_t index) noexcept {
   sum.routed += counts.routed[index].load_relaxed();  // [stat]
@@ -29,7 +31,7 @@ inline void add_pool(talus_bounded_numbers& sum, Pool& pool, size_t cached) noex
   if (pool.out_count() > cached) sum.live_blocks += pool.out_count() - cached;
 }
 
-// Adds what is known of one class, whether it has a pool or not. The registry's lock is held.
+// Adds what is known of one class, with or without a pool. The registry's lock is held.
 inline void add_class(talus_bounded_numbers& sum, Bounded& instance, size_t index) noexcept {
   size_t cached = 0;
   add_counts(sum, instance.gone, index);
@@ -43,7 +45,7 @@ inline void add_class(talus_bounded_numbers& sum, Bounded& instance, size_t inde
   if (index < instance.pool_count) add_pool(sum, instance.pools[index], cached);
 }
 
-// Of a pool; of all classes with `index` SIZE_MAX.
+// The numbers of one pool, or of all classes if `index` is SIZE_MAX.
 inline talus_bounded_numbers numbers_of_bounded(Bounded& instance, size_t index) noexcept {
   talus_bounded_numbers sum = {};
   Locked held{bounded_registry.lock};

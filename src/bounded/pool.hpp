@@ -4,13 +4,14 @@
 //   | handed out before, some of them came back | never handed out | beyond the budget |
 //   0                                    fresh_count          block_count
 //
-// Owns: which blocks are free: those whose bit is set, and all from fresh_count on. Invariants:
-// never more than block_count blocks are out; the lowest free ones go out first, so that a pool has
-// pages up to the most that it ever needed and no further; a free block is never written to.
-// A block is "out" while a program or a thread cache has it. What comes back and is none of the
-// blocks that are out is reported. Blocks move in batches of at most bounded_batch_max, which is
-// what bounds the time that the lock is held. Called on: any thread, by way of the lock. Must not
-// know: caches, other pools, where its pages come from.
+// A block is "out" while a program or a thread cache has it. A returned block that is not out is
+// reported. Blocks move in batches of at most bounded_batch_max, which bounds the time that the
+// lock is held.
+//
+// Owns: which blocks are free: those whose bit is set, and all from fresh_count on. Invariants: at
+// most block_count blocks are out. The lowest free ones go out first, so a pool has pages only up
+// to its peak need. A free block is never written to. Called on: any thread, under the lock. Must
+// not know: caches, other pools, where its pages come from.
 #ifndef TALUS_BOUNDED_POOL_HPP
 #define TALUS_BOUNDED_POOL_HPP
 
@@ -20,13 +21,13 @@
 
 namespace talus {
 
-// The most bytes that a pool may have; offsets in it are divided by a multiplication.
+// The largest budget of a pool, in bytes. A multiplication divides the offsets in it.
 inline constexpr size_t bounded_budget_max = size_t{1} << 40;
-// Blocks that go in or out while a pool's lock is held: a microsecond or two.
+// The most blocks that move while a pool's lock is held: a microsecond or two.
 inline constexpr size_t bounded_batch_max = 256;
 
-// ceil(2^64 / size): the upper word of offset * reciprocal is offset / size, exactly, while
-// offset * size is below 2^64.
+// ceil(2^64 / size). The upper word of offset * reciprocal is exactly offset / size while offset *
+// size is below 2^64.
 constexpr uint64_t wide_reciprocal_of(size_t divisor) noexcept {
   return ~uint64_t{0} / divisor + 1;
 }
@@ -47,7 +48,7 @@ struct Pool {
   // under the lock, on lines that fast paths do not read
   alignas(cache_line_bytes) Lock lock;
   size_t fresh_count = 0;     // blocks that were ever out
-  size_t returned_count = 0;  // of these, that are free
+  size_t returned_count = 0;  // those of them that are free
   size_t peak_count = 0;      // the most that were out at a time
   FreeBits returned;
 
@@ -58,7 +59,7 @@ struct Pool {
            out_count() <= peak_count && returned.is_empty() == (returned_count == 0);
   }
 
-  // Free blocks, `wanted` at most: into[n - 1] is the lowest. Returns how many there are.
+  // Takes at most `wanted` free blocks; into[n - 1] is the lowest. Returns how many.
   size_t take(Locked&, void** into, size_t wanted) noexcept {
     if (wanted > free_count()) wanted = free_count();
     void** next = into + wanted;
@@ -73,7 +74,7 @@ struct Pool {
     return wanted;
   }
 
-  // The block is free again; what is no block that is out is reported.
+  // Takes a block back. Reports a pointer that is not the start of a block that is out.
   void give(Locked&, const void* block) noexcept {
     const size_t offset = reinterpret_cast<uintptr_t>(block) - base;
     const size_t index = divide_by_wide(offset, reciprocal);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// bounded/refill: the way of blocks between thread caches and pools.
+// bounded/refill: how blocks move between thread caches and pools.
 //
 // take_bounded(instance, class, alignment)   a block of this class or of one of the next, or null
 //   -> take_from_pool                        a batch into the empty list, or one without a cache
-//   -> take_orphans_home                     what a fork left in caches without threads
-// give_bounded(instance, class, block)       a batch of the full list first, or one without a cache
+//   -> take_orphans_home                     blocks that a fork left in caches without threads
+// give_bounded(instance, class, block)       flushes a batch of a full list first, or one block
+//                                            without a cache
 //
 // Owns: which pools serve a request, and in what order. Invariant: no call moves more than
 // bounded_batch_max blocks. Called on: any thread; by its own table.
@@ -52,8 +53,8 @@ inline void* take_once(Bounded& instance, size_t requested, size_t alignment) no
   return nullptr;
 }
 
-// A block of the class or, where its pool is used up, of a larger one; null: these are, too. The
-// class's blocks are multiples of the alignment.
+// A block of the class, or of a larger one when its pool is used up; null: these are used up too.
+// The blocks of the class are multiples of the alignment.
 inline void* take_bounded(Bounded& instance, size_t requested, size_t alignment) noexcept {
   void* block = take_once(instance, requested, alignment);
   if (block != nullptr) return block;
@@ -62,7 +63,7 @@ inline void* take_bounded(Bounded& instance, size_t requested, size_t alignment)
   return take_once(instance, requested, alignment);
 }
 
-// To the list if there is one, and to the pool what has no room in it.
+// Pushes to the list if one exists, and otherwise returns the block to the pool.
 inline void give_bounded(Bounded& instance, size_t index, void* block) noexcept {
   BoundedList& list = bounded_cache_of(instance).lists[index];
   if (push_bounded(list, block)) return;
