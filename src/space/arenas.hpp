@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
-// space/arenas: how large the next arena is, where it comes from, and which ask for huge pages.
+// space/arenas: how large the next arena is, where it comes from, and where to ask for huge pages.
 //
-// Owns: the list of all arenas, and that of places that asked the kernel for huge pages. Policy
-// (TALUS_THP): adaptive: in a process that is large enough, untouched addresses ask when they are
-// taken: for slabs if those are full, for all others if what was taken before got filled; small
-// processes' arenas ask for small pages, large blocks' arenas say nothing (the system decides);
-// always and never: all arenas ask for huge, for small pages. docs/decisions/0003 has the
-// measurements.
-// Where the process has a provider of pages (space/provider.hpp), it is asked instead of the
-// kernel; arenas from before it was set stay the kernel's.
+// Owns: the list of all arenas, and the list of places where the kernel was asked for huge pages.
+// Policy (TALUS_THP):
+//   adaptive  in a process that is large enough, untouched addresses ask when they are taken:
+//             for slabs if the slabs are full, for others if the program filled what it took
+//             before. Arenas of small processes ask for small pages. Arenas of large blocks ask
+//             for nothing, so the system decides.
+//   always    all arenas ask for huge pages
+//   never     all arenas ask for small pages
+// docs/decisions/0003 has the measurements.
+// A process with a provider of pages (space/provider.hpp) asks it instead of the kernel. Arenas
+// reserved before the provider was set stay the kernel's.
 // Invariant: an arena is a multiple of a huge page and aligned to it, unless addresses are scarce
-// or arenas smaller than that were asked for.
-// Called on: under the space lock, but where it says otherwise. Must not know: what is free.
+// or the options ask for smaller arenas.
+// Called on: under the space lock, except where a function says otherwise. Must not know: which
+// ranges are free.
 #ifndef TALUS_SPACE_ARENAS_HPP
 #define TALUS_SPACE_ARENAS_HPP
 
@@ -26,10 +30,10 @@ namespace talus {
 
 inline Options options;
 
-// How the user of a range fills such ranges: with blocks that leave few gaps (dense), some
-// (middling) or many (sparse), or as a program pleases (unknown). A block that moves brings what it
-// has along, also what the kernel was advised of it (moved).
-// One that is much smaller than its alignment stands apart from the next, which leaves gaps.
+// How the user of a range fills it: a slab with few gaps (dense), some (middling) or many (sparse);
+// a program as it pleases (unknown). A block that moves brings its contents along, with the advice
+// given to the kernel for them (moved). A range much smaller than its alignment stands apart from
+// the next one, which leaves gaps (apart).
 enum class Filling : uint8_t { unknown, moved, apart, sparse, middling, dense };
 constexpr bool is_for_slab(Filling filling) noexcept { return filling >= Filling::sparse; }
 
@@ -42,8 +46,8 @@ struct Arena {
   PageRequest request = PageRequest::system;
 };
 
-// An arena in the list of all; constant, and never freed. One of the kernel's is not listed if
-// there is no memory for that.
+// An arena in the list of all; constant, and never freed. An arena of the kernel's is not listed
+// when there is no memory for the entry.
 struct ListedArena {
   Arena arena;
   const ListedArena* next;
@@ -51,8 +55,8 @@ struct ListedArena {
 
 class Arenas {
  public:
-  // Reserves an arena that holds at least `needed_bytes`, for a user that fills it like this, in a
-  // process that has reserved so much already; if possible of at most `bytes_most`.
+  // Reserves an arena of at least `needed_bytes`, and of at most `bytes_most` if possible.
+  // `filling`: of its first user; `reserved_bytes`: what the process has reserved so far.
   TALUS_USUAL Arena reserve(size_t needed_bytes, Filling filling, size_t reserved_bytes,
                             Metadata& metadata, size_t bytes_most) noexcept {
     const bool is_small = options.arena_bytes < arena_alignment;
@@ -80,7 +84,7 @@ class Arenas {
       if (bytes == needed) break;
       bytes = bytes / 2 > needed ? round_up(bytes / 2, alignment) : needed;
     }
-    // When addresses are scarce, alignment to huge pages is the first thing to give up.
+    // When addresses are scarce, alignment to huge pages is given up first.
     const size_t least = round_up(needed_bytes, slice_bytes);
     bytes = bytes_most < alignment ? round_down(bytes_most, slice_bytes) : least;
     if (bytes < least) bytes = least;
@@ -88,9 +92,9 @@ class Arenas {
     return at == nullptr ? Arena{} : note(at, bytes, PageRequest::system);
   }
 
-  // Untouched addresses [base, end) are taken; untouched are also those up to `clean_end`. If what
-  // is taken gets filled, in a process that uses `given_bytes`, the huge pages that begin there are
-  // asked for, with some of those that come next.
+  // Untouched addresses [base, end) are taken; the addresses up to `clean_end` are untouched, too.
+  // If the user fills them, in a process that uses `given_bytes`, asks for the huge pages that
+  // begin there, and for some that follow.
   TALUS_USUAL void begin_use(uintptr_t base, uintptr_t end, uintptr_t clean_end, Filling filling,
                              size_t given_bytes, size_t reserved_bytes,
                              Metadata& metadata) noexcept {
@@ -114,9 +118,10 @@ class Arenas {
     probe_.trust(bytes);
     request(first, bytes, PageRequest::huge, metadata, reserved_bytes);
   }
-  // Contents of [from, from_end) were moved to where [to, to_end) begins, with what the kernel was
-  // advised of them. The old range was mapped anew, and is to be what it was; the new one asks for
-  // huge pages, also for what will be added, if the contents were in such, or fill small ones.
+  // Contents of [from, from_end) were moved to where [to, to_end) begins, with the advice given to
+  // the kernel. The old range was mapped anew, and gets its former advice back. The new one asks
+  // for huge pages, also for what will be added, if the contents were in huge pages or filled small
+  // ones.
   void note_moved(uintptr_t from, uintptr_t from_end, uintptr_t to, uintptr_t to_end,
                   bool is_filled, size_t given_bytes, size_t reserved_bytes,
                   Metadata& metadata) noexcept {
@@ -130,17 +135,17 @@ class Arenas {
       if (!note_huge(at, end - at, metadata, reserved_bytes)) return;
       at = behind_huge(end);
     }
-    // All of it, so that it becomes no more mappings than it is.
+    // Advises the whole range, so that it does not split into more mappings.
     os::System::advise_huge(reinterpret_cast<void*>(to), to_end - to);
   }
-  // Slabs took so much at this time.
+  // Slabs took `bytes` at this time.
   void note_growth(size_t bytes, uint64_t now_ns) noexcept { pace_.note(bytes, now_ns); }
-  // A range has no user any more: what FillProbe wants to know.
+  // A range has no user any more; FillProbe needs to know.
   void end_use(uintptr_t base, uintptr_t end, bool has_pages) noexcept {
     probe_.end_use(base, end, has_pages);
   }
 
-  // Does this address lie in a place that asked for huge pages?
+  // Does this address lie in a place for which huge pages were asked?
   bool is_huge(uintptr_t address) const noexcept { return place_of(address) != nullptr; }
   bool has_huge() const noexcept { return huge_ != nullptr; }
   bool has_huge_within(uintptr_t base, uintptr_t end) const noexcept {
@@ -149,12 +154,12 @@ class Arenas {
     }
     return false;
   }
-  // May huge pages be asked for, in a process that uses so much?
+  // May a process that uses `given_bytes` ask for huge pages?
   static bool is_adaptive(size_t given_bytes) noexcept {
     return options.thp == HugePages::adaptive && given_bytes >= huge_proven_bytes_min;
   }
   bool may_give_up_huge() const noexcept { return has_huge() && options.thp != HugePages::always; }
-  // Lists an arena that will stay. False: it was not listed, and must not stay.
+  // Lists an arena that will stay. False: it was not listed, and must be unmapped.
   [[nodiscard]] bool list(const Arena& arena, Metadata& metadata, size_t reserved_bytes) noexcept {
     void* place = metadata.take(sizeof(ListedArena), reserved_bytes);
     if (place == nullptr) return arena.provider == nullptr;
@@ -167,9 +172,9 @@ class Arenas {
   // From here on arenas come from a provider.
   void set_provider(const PageProvider& from) noexcept { shared_provider_.store_release(&from); }
   void forget_provider() noexcept { shared_provider_.store_release(nullptr); }
-  // Null: the kernel. Without the lock, too, as the four that follow.
+  // Null: the kernel. This function and the next four need no lock.
   const PageProvider* provider() const noexcept { return shared_provider_.load_acquire(); }
-  // Who provides what is at this address.
+  // The provider of the memory at this address; null: the kernel.
   const PageProvider* provider_of(uintptr_t address) const noexcept {
     if (TALUS_LIKELY(provider() == nullptr)) return nullptr;
     for (const ListedArena* at = newest(); at != nullptr; at = at->next) {
@@ -196,8 +201,8 @@ class Arenas {
     return from->purge != nullptr && from->purge(base, bytes);
   }
 
-  // The process is sparse now: its arenas take small pages from here on. Whoever purges them later
-  // would otherwise see the kernel fill the holes again. Only if it may.
+  // The process is sparse: its huge places take small pages from here on. Otherwise the kernel
+  // would fill holes again that are purged later. The caller checks may_give_up_huge().
   void give_up_huge() noexcept {
     while (HugePlace* place = huge_) {
       os::System::advise_small(reinterpret_cast<void*>(place->base), place->bytes);
@@ -221,19 +226,19 @@ class Arenas {
     }
     return nullptr;
   }
-  // The first address from this one on for which huge pages were not asked.
+  // The first address from `address` on that lies in no huge place.
   uintptr_t behind_huge(uintptr_t address) const noexcept {
     while (const HugePlace* place = place_of(address)) address = place->base + place->bytes;
     return address;
   }
-  // The first address from this one on for which huge pages were asked; `end`: none before that.
+  // The first address from `address` on that begins a huge place; `end`: none before that.
   uintptr_t next_huge(uintptr_t address, uintptr_t end) const noexcept {
     for (const HugePlace* at = huge_; at != nullptr; at = at->next) {
       if (at->base >= address && at->base < end) end = at->base;
     }
     return end;
   }
-  // Addresses that were mapped anew, of one arena, get the name and the advice that they had.
+  // Addresses of one arena that were mapped anew get their former name and advice back.
   void advise_anew(uintptr_t base, uintptr_t end) const noexcept {
     name(reinterpret_cast<void*>(base), end - base);
     if (wish_at(base) == PageRequest::small) {
@@ -251,7 +256,8 @@ class Arenas {
     }
     return PageRequest::system;
   }
-  // Who grows slowly is an interpreter, say, and may stop soon; who fills large blocks is known.
+  // A program that grows slowly, an interpreter for example, may stop soon. For large blocks
+  // FillProbe decides.
   size_t enough_for(Filling filling) const noexcept {
     if (!is_for_slab(filling)) return huge_proven_bytes_min;
     return pace_.is_fast() ? huge_fast_bytes_min : huge_dense_bytes_min;
@@ -276,8 +282,8 @@ class Arenas {
       os::System::advise_huge(reinterpret_cast<void*>(at), bytes);
     }
   }
-  // The places of a range get small pages, though huge ones were asked for ahead: the trust in what
-  // was filled before says nothing of a user that leaves gaps.
+  // The places of a range get small pages even if huge ones were asked for ahead. What the program
+  // filled before says nothing about a user that leaves gaps.
   TALUS_COLD void leave_small(uintptr_t base, uintptr_t end, Metadata& metadata,
                               size_t reserved_bytes) noexcept {
     for (uintptr_t at = round_down(base, arena_alignment); at < end; at += arena_alignment) {
@@ -287,7 +293,7 @@ class Arenas {
       const uintptr_t behind = at + arena_alignment;
       const uintptr_t place_end = place->base + place->bytes;
       place->bytes = at - place->base;
-      // Without memory to remember it, what lies behind is not known as huge.
+      // Without memory to remember it, the part behind is not known as huge.
       if (behind < place_end) note_huge(behind, place_end - behind, metadata, reserved_bytes);
       os::System::advise_small(reinterpret_cast<void*>(at), arena_alignment);
     }

@@ -4,7 +4,7 @@
 // Owns: the nodes, two indexes (dirty: the ranges keep their pages; clean: they read as zero), and
 // the order in which dirty ranges became free. Invariants: free ranges of one state are never
 // neighbours; both ends of a free range name its node in the page map; a joined range is as old as
-// its larger part, so that a small range which comes and goes does not keep a large one young.
+// its larger part. So a small range that comes and goes does not keep a large one young.
 // Called on: under the space lock. Must not know: the kernel, limits, why a range is free.
 #ifndef TALUS_SPACE_FREE_RANGES_HPP
 #define TALUS_SPACE_FREE_RANGES_HPP
@@ -16,7 +16,7 @@ namespace talus {
 
 inline PageMap page_map;
 
-// A dirty range and an untouched one beside it that make room together, from `base` on.
+// A dirty range and an untouched neighbour that together make room, from `base` on.
 struct RangePair {
   FreeRange* dirty = nullptr;  // null: there is none
   FreeRange* clean = nullptr;
@@ -33,8 +33,8 @@ class FreeRanges {
   FreeRange* find_dirty(size_t slices) const noexcept { return dirty_.highest_fit(slices); }
   FreeRange* find_clean(size_t slices) const noexcept { return clean_.highest_fit(slices); }
   FreeRange* oldest() const noexcept { return oldest_; }
-  // One of those released last in which so many slices begin `phase` bytes behind a multiple of
-  // `alignment`, whatever lies before and behind them.
+  // A recently freed dirty range in which `slices` fit at `phase` bytes behind a multiple of
+  // `alignment`; null: none was found.
   FreeRange* find_aligned(size_t slices, size_t alignment, size_t phase) const noexcept {
     FreeRange* dirty = newest_;
     for (size_t looks = 0; dirty != nullptr && looks < pair_looks; looks++, dirty = dirty->older) {
@@ -43,7 +43,7 @@ class FreeRanges {
     }
     return nullptr;
   }
-  // Room for so many slices of which at least half were touched; among those released last.
+  // Room for `slices` of which at least half are dirty, among the recently freed ranges.
   RangePair find_pair(size_t slices) const noexcept {
     FreeRange* dirty = newest_;
     for (size_t looks = 0; dirty != nullptr && looks < pair_looks; looks++, dirty = dirty->older) {
@@ -73,13 +73,13 @@ class FreeRanges {
     FreeRange* range = range_at(address);
     return range != nullptr && range->state == RangeState::clean ? range : nullptr;
   }
-  // Bytes of the untouched range that begins at this address; 0: none does.
+  // Bytes of the untouched range that begins at this address; 0: there is none.
   static size_t clean_bytes_at(uintptr_t address) noexcept {
     const FreeRange* range = clean_range_at(address);
     return range != nullptr && range->base == address ? range->slices * slice_bytes : 0;
   }
 
-  // Cuts [base, base + slices) out of a free range; what is left of it stays free, and as old.
+  // Cuts `slices` at `base` out of a free range; the rest stays free and keeps its age.
   TALUS_USUAL void carve(FreeRange& from, uintptr_t base, size_t slices) noexcept {
     const uintptr_t start = from.base, end = from.end();
     const uintptr_t taken_end = base + slices * slice_bytes;
@@ -105,7 +105,7 @@ class FreeRanges {
     TALUS_AUDIT_SOUND(dirty_);
   }
 
-  // Adds a free range and joins it with neighbours of the same state. Returns what that became.
+  // Adds a free range and joins it with neighbours of the same state. Returns the joined range.
   TALUS_USUAL FreeRange& insert(uintptr_t base, size_t slices, RangeState state) noexcept {
     const uintptr_t end = base + slices * slice_bytes;
     FreeRange* before = range_at(base - 1);
@@ -135,8 +135,9 @@ class FreeRanges {
     return *keeper;
   }
 
-  // Takes a part of a free range out of the index, to work on it without the lock; with it what is
-  // untouched around it in the places of `place_bytes` at its ends, if these are then free whole.
+  // Takes a part of a free range out of the index, to work on it without the lock. Where the part
+  // makes a place of `place_bytes` at its ends completely free, takes the untouched rest of that
+  // place along.
   FreeRange& take_out(FreeRange& from, uintptr_t base, size_t slices, size_t place_bytes) noexcept {
     carve(from, base, slices);
     const uintptr_t end = base + slices * slice_bytes;
@@ -157,7 +158,8 @@ class FreeRanges {
     page_map.set_ends(node.base, node.slices, PageEntry{}, &node);
     return node;
   }
-  // It is free again; `slices` from `base` on are dirty and the oldest of all, the rest is clean.
+  // Makes it free again. `slices` from `base` on are dirty and the oldest of all, the rest is
+  // clean.
   void put_back(FreeRange& node, uintptr_t base, size_t slices) noexcept {
     const uintptr_t first = node.base, last = node.end();
     page_map.set_ends(first, node.slices, PageEntry{}, nullptr);
@@ -176,18 +178,18 @@ class FreeRanges {
     age_remove(node);
     age_between(node, nullptr, oldest_);
   }
-  // A dirty range counts as just released.
+  // A dirty range counts as freed just now.
   void make_newest(FreeRange& node) noexcept {
     age_remove(node);
     age_between(node, newest_, nullptr);
   }
 
-  // Nodes that are no range yet. Whoever adds a range must find one without asking for memory.
+  // Unused nodes. A range is added only when there is one, because adding must not need memory.
   size_t nodes_left() const noexcept { return nodes_left_; }
-  // Nodes that were never used, and stay untouched until they are.
+  // Adds nodes that were never used; their memory stays untouched until they are.
   void add_nodes(FreeRange* fresh, size_t count) noexcept {
     nodes_left_ += count;
-    // The node that would be used first tells where the last supply was left.
+    // The first node to be used records where the previous supply stopped.
     if (spare_nodes_left_ > 0) {
       FreeRange& holder = fresh[--count];
       holder.left = spare_nodes_;
@@ -214,7 +216,7 @@ class FreeRanges {
     index_of(node.state).remove(node);
     page_map.set_ends(node.base, node.slices, PageEntry{}, nullptr);
   }
-  // A range that is shown, and loses or gains slices at its ends.
+  // A range in the index loses or gains slices at its ends.
   void reshape(FreeRange& node, uintptr_t base, size_t slices) noexcept {
     node.refused_in = 0;
     index_of(node.state).resize(node, base, slices);
@@ -271,13 +273,13 @@ class FreeRanges {
   }
 
   RangeIndex dirty_, clean_;
-  FreeRange* oldest_ = nullptr;  // dirty ranges in the order of their release
+  FreeRange* oldest_ = nullptr;  // dirty ranges in the order in which they became free
   FreeRange* newest_ = nullptr;
   FreeRange* unused_nodes_ = nullptr;
   FreeRange* spare_nodes_ = nullptr;  // never used
-  FreeRange* holder_ = nullptr;       // of the supply before that, and by `right` of those before
+  FreeRange* holder_ = nullptr;       // records the previous supply; `right`: the one before that
   size_t spare_nodes_left_ = 0;
-  size_t nodes_left_ = 0;  // all of these
+  size_t nodes_left_ = 0;  // unused ones of all kinds
 };
 
 }  // namespace talus

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// space/giving_back: free ranges lose their pages: what is surplus, what exceeds a bound, and what
-// somebody asks for.
+// space/giving_back: purges free ranges: the surplus, the excess over a bound, and what is asked
+// for.
 //
-// Owns: how much may stay (space/retention.hpp), and the ranges that are on their way to the
-// kernel. Invariants: such a range is in no index, and nobody's; oldest ranges go first; the kernel
-// is entered without the lock. Called on: any thread, under the space lock.
-// Must not know: who takes ranges.
+// Owns: how much may stay (space/retention.hpp), and the ranges that are being purged. Invariants:
+// a range that is being purged is in no index and has no user; the oldest ranges go first; the
+// kernel is entered without the lock. Called on: any thread, under the space lock.
+// Must not know: what ranges are used for.
 #ifndef TALUS_SPACE_GIVING_BACK_HPP
 #define TALUS_SPACE_GIVING_BACK_HPP
 
@@ -19,9 +19,9 @@ namespace talus {
 
 class GivingBack : public NodeSupply {
  public:
-  // Gives dirty ranges back to the kernel until at most `keep_bytes` remain. Returns bytes purged.
+  // Purges dirty ranges until at most `keep_bytes` remain. Returns bytes purged.
   size_t trim(Locked& held, size_t keep_bytes) noexcept {
-    refused_ms_ = 0;  // that is asked for, so the kernel is
+    refused_ms_ = 0;  // an explicit call asks the kernel in any case
     begin_refusals(os::System::now_ms());
     return trim_unless_refused(held, keep_bytes);
   }
@@ -31,28 +31,28 @@ class GivingBack : public NodeSupply {
                                       : 0;
   }
 
-  // The same with all of them, and huge pages keep what is resident behind their users.
+  // Purges all dirty ranges. Huge pages keep what is resident behind their users.
   void give_back_dirty(Locked& held) noexcept { purge(held, dirty_bytes(), PurgeMode::forced); }
 
-  // What the helper does each time: gives surplus back. Returns bytes purged.
+  // Purges the surplus, once for each pass of the background thread. Returns bytes purged.
   size_t give_back_surplus(Locked& held, uint64_t turns) noexcept {
     const size_t surplus = retention_.turn(turns, counters_.given_bytes, dirty_bytes());
     return surplus != 0 ? purge(held, surplus, PurgeMode::background) : 0;
   }
 
-  // What is free and touched, and nobody needed lately.
+  // Free touched memory that was not needed lately.
   size_t surplus_bytes(Locked&) const noexcept { return retention_.surplus(); }
 
   size_t refaulted_bytes(Locked&) const noexcept { return retention_.refaulted(); }
 
-  // Slabs keep so many bytes more free and touched, which count as retained, too; wraps.
+  // Slabs keep `bytes` more free touched memory, which counts as retained, too; wraps.
   void add_free_in_slabs(Locked&, size_t bytes) noexcept {
     retention_.add_free_in_slabs(bytes, counters_.given_bytes);
   }
-  // The kernel is to move the pages of a range of so many bytes to another, until end_move().
+  // The kernel is about to move the pages of a range of `bytes` to another, until end_move().
   void begin_move(Locked&, size_t bytes) noexcept { retention_.begin_move(bytes); }
   void end_move(Locked&, size_t bytes) noexcept { retention_.end_move(bytes); }
-  // In the child of a fork: who moved does not exist.
+  // In the child of a fork: the moving threads do not exist.
   void forget_moves(Locked&) noexcept { retention_.forget_moves(); }
   void note_reclaim(Locked&, size_t bytes) noexcept {
     retention_.note_reclaim(bytes, dirty_bytes());
@@ -61,24 +61,24 @@ class GivingBack : public NodeSupply {
     retention_.note_taken_back(bytes);
     taken_back_bytes_ += bytes;
   }
-  // So far, blocks were taken from so many bytes of slabs that had gone.
+  // Bytes of purged pages in slabs from which blocks were taken again so far.
   size_t taken_back_bytes(Locked&) const noexcept { return taken_back_bytes_; }
-  // Gives back what may not be kept of the dirty ranges, at most about `bytes_most`.
+  // Purges the excess of the dirty ranges, at most about `bytes_most`.
   void reclaim_ranges(Locked& held, Reclaimer reclaimer, size_t bytes_most) noexcept {
     const size_t most = retention_.dirty_bytes_max(counters_.given_bytes, reclaimer);
     if (dirty_bytes() <= most) return;
     const size_t excess = dirty_bytes() - most;
     purge(held, excess < bytes_most ? excess : bytes_most, PurgeMode::forced);
   }
-  // So much more is free and touched than may be.
+  // By how much free touched memory exceeds its bound.
   size_t excess_bytes(Locked&, Reclaimer reclaimer) const noexcept {
     return retention_.excess_bytes(counters_.given_bytes, dirty_bytes(), reclaimer);
   }
-  // Does the soft limit ask for all that is free?
+  // Does the soft limit require that all free memory is purged?
   bool is_above_soft_limit(Locked&) const noexcept {
     return counters_.given_bytes + dirty_bytes() > soft_limit();
   }
-  // Somebody met the soft limit, or too much is kept.
+  // A caller met the soft limit, or too much is kept.
   bool is_asked_to_reclaim() const noexcept {
     return shared_is_asked_to_reclaim_.load_relaxed();
   }                                                                                    // [hint]
@@ -86,8 +86,8 @@ class GivingBack : public NodeSupply {
   void relax() noexcept { shared_is_asked_to_reclaim_.store_relaxed(false); }          // [hint]
 
   bool may_give_up_huge(Locked&) const noexcept { return arenas_.may_give_up_huge(); }
-  // What lies free behind the users of huge pages goes; it could not be told from clean ranges
-  // afterwards.
+  // Purges what lies free behind the users of huge pages; afterwards it could not be told from
+  // clean ranges.
   void give_up_huge(Locked& held) noexcept {
     if (!arenas_.may_give_up_huge()) return;
     purge_rests_of_huge(held);
@@ -99,8 +99,8 @@ class GivingBack : public NodeSupply {
   }
 
   size_t purging_bytes() const noexcept { return purging_bytes_; }
-  // In the child of a fork: what threads that do not exist here were giving back is free again, and
-  // as good as touched. The caller's own goes on (a signal interrupted it, whose handler forked).
+  // In the child of a fork: ranges that other threads were purging are free again, and count as
+  // touched. The caller's own purge continues (a signal handler that interrupted it called fork).
   void take_back_purges(Locked&) noexcept {
     const uintptr_t caller = arch::thread_pointer();
     for (Purge& purge : purges_) {
@@ -112,34 +112,34 @@ class GivingBack : public NodeSupply {
   }
 
  protected:
-  // Gives back what is more than may be kept while so much is given.
+  // Purges the excess over the bound that holds while `given` bytes have users.
   TALUS_USUAL void keep_bound(Locked& held, size_t given) noexcept {
     const size_t most = retention_.dirty_bytes_max(given, Reclaimer::caller);
     if (dirty_bytes() > most) purge(held, dirty_bytes() - most, PurgeMode::forced);
   }
-  // Above the soft limit, pages are given back before new ones are touched.
+  // Above the soft limit, pages are purged before new ones are touched.
   void keep_soft_limit(Locked& held, size_t slices) noexcept {
     const size_t soft = soft_limit();
     const size_t given = counters_.given_bytes + slices * slice_bytes;
     if (TALUS_LIKELY(given + dirty_bytes() <= soft)) return;
     trim_unless_refused(held, given < soft ? soft - given : 0);
-    ask_to_reclaim();  // slabs may have pages to give, too
+    ask_to_reclaim();  // slabs may have pages to purge, too
   }
-  // The same after a range was given; a part of the limit at a time, because each call costs.
+  // The same after a range was given back; only from 1/32 of the limit on, because each call costs.
   void keep_soft_limit_nearly(Locked& held) noexcept {
     const size_t soft = soft_limit();
     if (dirty_bytes() > soft / 32 && is_above_soft_limit(held)) keep_soft_limit(held, 0);
   }
-  // What whoever is about to take so much untouched memory does first. Others may be let in.
+  // Called before `slices` of untouched memory are taken. May release the lock for a while.
   TALUS_USUAL void make_way(Locked& held, size_t slices) noexcept {
     keep_soft_limit(held, slices);
     keep_bound(held, counters_.given_bytes + slices * slice_bytes);
   }
-  // Purges a part of a free range, outside the lock; there are nodes. False: the kernel refused, or
-  // did a part of it; it is dirty.
-  // Where that makes a huge page's place free, all of the place is purged at once: what went piece
-  // by piece keeps its table of small pages, and is touched by small pages from then on. Linux
-  // drops an empty table in a call that covers all of it, from 6.14 on.
+  // Purges a part of a free range, outside the lock; needs nodes at hand. False: the kernel
+  // refused, or purged only a part; the piece stays dirty.
+  // If the place of a huge page becomes free, the whole place is purged at once. A place that is
+  // purged piece by piece keeps its table of small pages, and is filled with small pages from then
+  // on. Linux drops an empty table in a call that covers all of it, from 6.14 on.
   TALUS_USUAL bool purge_piece(Locked& held, FreeRange& from, const PurgePiece& piece) noexcept {
     const size_t place_bytes = arenas_.provider() == nullptr ? arena_alignment : slice_bytes;
     FreeRange& node = take_out(from, piece.base, piece.slices, place_bytes);
@@ -165,7 +165,8 @@ class GivingBack : public NodeSupply {
     }
   }
 
-  // Purges at least that much of the dirty ranges if there is, oldest first. Returns bytes purged.
+  // Purges at least `bytes_wanted` of the dirty ranges if they have it, oldest first. Returns bytes
+  // purged.
   TALUS_USUAL size_t purge(Locked& held, size_t bytes_wanted, PurgeMode mode) noexcept {
     const uint64_t begun_ms = os::System::now_ms();
     if (!arenas_.may_purge() || begun_ms < refused_ms_ + refusal_pause_ms) return 0;
@@ -204,14 +205,14 @@ class GivingBack : public NodeSupply {
   Retention retention_;
 
  private:
-  // What is free and touched goes where there is more with it; under a hard limit alone, that.
+  // The bound on given and dirty bytes. Without a soft limit the hard limit serves.
   static size_t soft_limit() noexcept {
     const size_t soft = limits.soft_bytes.load_relaxed();  // [hint] both may change at any time
     const size_t hard = limits.hard_bytes.load_relaxed();
     return soft != 0 ? soft : hard != 0 ? hard : SIZE_MAX;
   }
 
-  // Base 0: the range is better left alone, or was refused just now.
+  // Base 0: the range is better left alone, or the kernel refused it just now.
   PurgePiece piece_of(FreeRange& from, size_t bytes_wanted, const PurgePace& pace) const noexcept {
     if (from.refused_in == refusals_turn_) return {};
     if (pace.has_passed_over(from)) {
@@ -220,14 +221,14 @@ class GivingBack : public NodeSupply {
     }
     return choose_piece(from, bytes_wanted, pace, arenas_.is_huge(from.base));
   }
-  // What the kernel refused before may be asked for again.
+  // The kernel may be asked again for ranges that it refused before.
   TALUS_COLD void begin_refusals(uint64_t now_ms) noexcept {
     refusals_since_ms_ = now_ms;
     if (++refusals_turn_ == 0) refusals_turn_ = 1;
   }
 
-  // Each piece that went left its ends in the page map. Where so much went that these are several
-  // pages, the map's pages inside of what the pieces have become go, too.
+  // Each purged piece leaves its ends in the page map. When the pieces purged cover several pages
+  // of the map, the map's pages inside the joined ranges are purged, too.
   TALUS_COLD void drop_map_of_purged() noexcept {
     purged_with_map_ = 0;
     for (FreeRange* range = next_clean(0); range != nullptr; range = next_clean(range->base)) {
@@ -236,23 +237,23 @@ class GivingBack : public NodeSupply {
       }
     }
   }
-  // So many bytes of addresses are known by a page of words, and two of descriptors.
+  // One page of page-map entries and two of descriptors describe this many bytes of addresses.
   static constexpr size_t map_drop_bytes = 64 * mib;
 
   static constexpr size_t purgers_max = 16;  // threads that purge at a time
-  // So many pieces one after the other, and the kernel is not asked again for a while: the program
-  // may keep all of its memory locked. A slice takes several, and ranges of one lie together.
+  // After this many refusals in a row the kernel is not asked again for a while: the program may
+  // keep all of its memory locked. A slice takes several, and refused ranges lie together.
   static constexpr size_t refusals_max = 64;
   static constexpr uint64_t refusal_pause_ms = 100;
-  // So long a range that was refused whole is left alone.
+  // How long a range is left alone that the kernel refused completely.
   static constexpr uint64_t refusal_memory_ms = 1000;
 
-  // A range that a thread gives back, without the lock.
+  // A range that a thread purges without the lock.
   struct Purge {
     FreeRange* range = nullptr;  // null: there is none
     uintptr_t thread = 0;
   };
-  // There is room, as purger_count_ is below its bound.
+  // There is room, because the caller checked purger_count_ against purgers_max.
   TALUS_SLOW Purge& begin_purge(FreeRange& range) noexcept {
     Purge* purge = purges_;
     while (purge->range != nullptr) purge++;
@@ -274,7 +275,7 @@ class GivingBack : public NodeSupply {
   size_t purging_bytes_ = 0;
   size_t taken_back_bytes_ = 0;
   size_t purger_count_ = 0;
-  size_t purged_with_map_ = 0;  // since pages of the map were looked for
+  size_t purged_with_map_ = 0;  // since the last purge of map pages
   Purge purges_[purgers_max];
 };
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
-// space/page_map: from any address to who owns it.
+// space/page_map: finds the owner of any address.
 //
-// Owns: for every slice a word that free() reads (owner and a tag) and a descriptor pointer that
-// slow paths read. A leaf has these for slices that follow each other:
+// Owns: for every slice an entry that free() reads (owner and tag) and a descriptor pointer that
+// slow paths read. A leaf has these for consecutive slices:
 //
-//   leaf      | words of 4 bytes | descriptors of 8 bytes |
+//   leaf      | entries of 4 bytes | descriptors of 8 bytes |
 //   address   | unused 16 | root index 16 | slice in leaf 16 | offset in slice 16 |
 //
-// The window is one leaf for 32 GiB of addresses around its own, which is where the kernel has
-// arenas, too. It is found without a look at the root: a block's address tells the processor where
+// The window is one leaf for 32 GiB of addresses around its own, where the kernel places arenas,
+// too. It is found without a load from the root. The address of a block tells the processor where
 // free() stores, the next malloc waits for that, and each load on the way delays it
-// (docs/decisions/0007). Addresses beyond the window have leaves of 4 GiB, mapped when the first
-// arena appears in them, behind a static root.
+// (docs/decisions/0007). Addresses beyond the window have leaves of 4 GiB behind a static root.
+// Such a leaf is mapped when the first arena appears in it.
 //
 // Invariants: the root holds the distance from a static zero leaf, and a window without bias holds
-// no address, so all-zero storage is valid: an address that is nobody's reads as word 0. The window
-// is made before any leaf, or never. Words of slices that lie inside a large block or a free
-// range (neither first nor last) are 0. Pages of the map that know only such slices of large free
-// ranges are given back: what is known costs no memory in proportion to address space.
+// no address. So all-zero storage is valid: an address without an owner reads as entry 0. The
+// window is made before any leaf, or never. Entries of slices inside a large block or a free range
+// (neither first nor last) are 0. Pages of the map that describe only such slices of large free
+// ranges are purged, so that the map needs no memory in proportion to address space.
 // Called on: any thread reads; writes happen under the space lock. Must not know: slabs, heaps.
 #ifndef TALUS_SPACE_PAGE_MAP_HPP
 #define TALUS_SPACE_PAGE_MAP_HPP
@@ -26,8 +26,9 @@
 
 namespace talus {
 
-// What free() learns from one load: | tag 16 | owner 16 |. The tag is the heap floor's business
-// (where the owner keeps its list); a large block has no owner, but tag 1 or that of an instance.
+// What free() learns from one load: | tag 16 | owner 16 |. The heap floor gives the tag its meaning
+// (where the owner keeps its list). A large block has no owner; its tag is 1 or the id of an
+// instance.
 class PageEntry {
  public:
   constexpr PageEntry() noexcept = default;
@@ -67,7 +68,7 @@ class PageMap {
   static constexpr size_t window_roots = 8, window_roots_above = 1;
   static constexpr size_t window_slices = window_roots * leaf_slices;
   static constexpr size_t window_bytes = window_slices * slice_row_bytes;
-  // A process that may have fewer addresses than these has no window, which would be much of them.
+  // A process whose address limit is below this has no window, which would take much of the room.
   static constexpr size_t window_room_min = 128 * mib;
 
   // Memory of the map.
@@ -80,16 +81,16 @@ class PageMap {
     return (address >> root_shift) < root_count;
   }
 
-  // Where the map keeps what it knows of an address that covers() accepts: for who wants the word
-  // and then the descriptor, one look-up.
+  // Where the map keeps the entry and the descriptor of an address that covers() accepts. One
+  // look-up serves a caller that reads both.
   class Place {
    public:
-    // [hint] the word of a live block was written before the block was handed out, and whoever
-    // frees it got it from there; for any other pointer every answer is equally good
+    // [hint] the entry of a live block was written before the block was handed out, and the freeing
+    // thread got the block after that; for any other pointer every answer is equally good
     TALUS_FAST PageEntry word() const noexcept {
       return PageEntry::from_bits(word_slot().load_relaxed());  // [hint] as above
     }
-    // Only if the word names somebody.
+    // Only if the entry has an owner or a tag.
     TALUS_FAST void* descriptor() const noexcept {
       return descriptor_slot().load_relaxed();  // [hint] as above
     }
@@ -113,12 +114,12 @@ class PageMap {
     ptrdiff_t index_ = 0;
   };
 
-  // The place of an address in the window. False: it lies elsewhere, and `place` is as it was.
+  // The place of an address in the window. False: it lies elsewhere, and `place` is unchanged.
   TALUS_FAST bool find_near(uintptr_t address, Place& place) const noexcept {
-    // Counted from the window's end, so that one constant tells who is in it, and a window that
-    // ends at address 0 is none. What is handed out comes after the window; only while the first
-    // arena is made could another thread see its bias before its memory, with a pointer that is
-    // nobody's and a processor that reorders loads.
+    // Counts from the window's end: one constant tells which addresses lie in it, and a window that
+    // ends at address 0 holds none. All blocks are handed out after the window was made. Only while
+    // the first arena is made could another thread see the bias before the memory. It would need a
+    // pointer without an owner and a processor that reorders loads.
     const size_t index = (address >> slice_shift) + window_bias_.load_relaxed();  // [hint] Place
     if (TALUS_UNLIKELY(index < ~window_slices + 1)) return false;
     char* words_end = window_words_end_.load_relaxed();  // [hint] as Place
@@ -131,31 +132,31 @@ class PageMap {
     return TALUS_LIKELY(find_near(address, place)) ? place : far_place_of(address);
   }
 
-  // The word of an address that covers() accepts.
+  // The entry of an address that covers() accepts.
   TALUS_FAST PageEntry word_of(uintptr_t address) const noexcept {
     return place_of(address).word();
   }
 
-  // The word of any address: nobody's beyond the map.
+  // The entry of any address: empty beyond the map.
   TALUS_FAST PageEntry word_anywhere(uintptr_t address) const noexcept {
     Place place;
     if (TALUS_LIKELY(find_near(address, place))) return place.word();
     return covers(address) ? far_place_of(address).word() : PageEntry{};
   }
 
-  // What was registered for the slice of this address, or null.
+  // The descriptor registered for the slice of this address, or null.
   TALUS_USUAL void* descriptor_of(uintptr_t address) const noexcept {
     Place place;
     if (TALUS_LIKELY(find_near(address, place))) return place.descriptor();
     return has_far_leaf(address) ? far_place_of(address).descriptor() : nullptr;
   }
 
-  // The same for an address whose word names somebody.
+  // The same for an address whose entry is not empty.
   TALUS_FAST void* descriptor_of_owned(uintptr_t address) const noexcept {
     return place_of(address).descriptor();
   }
 
-  // The window's memory, and that of the leaf of an address beyond it.
+  // The memory of the window, and of the leaf of an address beyond it.
   Piece window() const noexcept {
     const char* words_end = window_words_end_.load_relaxed();  // [stat]
     if (words_end == nullptr) return {};
@@ -166,7 +167,7 @@ class PageMap {
     return {far_leaf_of(address), leaf_bytes};
   }
 
-  // Is there a place for what is known of this address?
+  // Does the map have a place for this address?
   bool has_leaf(uintptr_t address) const noexcept {
     return is_near(address) || has_far_leaf(address);
   }
@@ -178,7 +179,7 @@ class PageMap {
       if (has_leaf(root << root_shift)) continue;
       void* leaf = os::map_pages(nullptr, leaf_bytes);
       if (leaf == nullptr) return false;
-      os::System::advise_small(leaf, leaf_bytes);  // as the window's
+      os::System::advise_small(leaf, leaf_bytes);  // as for the window
       root_[root].store_release(reinterpret_cast<uintptr_t>(leaf) -
                                 reinterpret_cast<uintptr_t>(zero_words_));
     }
@@ -194,15 +195,15 @@ class PageMap {
   void set_all(uintptr_t start, size_t slices, PageEntry word, void* descriptor) noexcept {
     for (size_t i = 0; i < slices; i++) set(start + i * slice_bytes, word, descriptor);
   }
-  // First and last slice only: what large blocks and free ranges need.
+  // Sets the first and the last slice only: large blocks and free ranges need no more.
   TALUS_USUAL void set_ends(uintptr_t start, size_t slices, PageEntry word,
                             void* descriptor) noexcept {
     set(start, word, descriptor);
     if (slices > 1) set(start + (slices - 1) * slice_bytes, word, descriptor);
   }
 
-  // The map's pages that know only slices between the first and the last of a free range have
-  // nothing to say, and lose their memory. Where the kernel refuses, that stays.
+  // Purges the map's pages that describe only slices inside a free range. Where the kernel refuses,
+  // the pages stay.
   TALUS_COLD void drop_pages_within(uintptr_t start, size_t slices) noexcept {
     const uintptr_t end = start + (slices - 1) * slice_bytes;
     uintptr_t next = 0;
@@ -242,7 +243,7 @@ class PageMap {
     return Place{leaf, leaf + leaf_slices * sizeof(uint32_t), index_in_leaf(address)};
   }
 
-  // Without memory for it, or room, all addresses are far.
+  // Without memory or addresses for a window, all addresses are far.
   void make_window() noexcept {
     is_window_settled_ = true;
     if (os::System::address_bytes_max() < window_room_min) return;
@@ -258,7 +259,7 @@ class PageMap {
 
   Atomic<size_t> window_bias_;  // less the number of the slice behind its last; 0: no window
   Atomic<char*> window_words_end_;
-  bool is_window_settled_ = false;  // there is one, or there will be none
+  bool is_window_settled_ = false;  // there is a window, or there will be none
   Atomic<uintptr_t> root_[root_count];
   uint32_t zero_words_[leaf_slices] = {};
 };

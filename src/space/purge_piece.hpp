@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// space/purge_piece: what of a dirty range to give to the kernel next.
+// space/purge_piece: which piece of a dirty range to purge next.
 //
-// Owns: the sizes of the pieces. Patient purging takes a huge page or less, so that the kernel is
-// never busy for long, and tears none; forced purging takes more in one call, and twice as much in
-// the next as long as the kernel finds little to do there: where few pages were ever touched, the
-// calls are what costs. Where the kernel refuses (pages that a program locked in memory, and freed)
-// the next piece is half as large, down to a slice, so that all the rest goes. A slice that is
-// refused is passed over. Around it pieces of huge pages go, too: the lock has torn these already.
-// Called on: under the space lock. Must not know: why memory goes.
+// Owns: the sizes of the pieces. Background purging takes a huge page or less, so that the kernel
+// is never busy for long, and tears no huge page. Forced purging takes more in one call. It doubles
+// the size as long as the kernel finds little to do: where few pages were ever touched, the calls
+// are the cost. Where the kernel refuses (the program locked pages in memory, and freed them) the
+// next piece is half as large, down to a slice, so that all the rest is purged. A refused slice is
+// passed over. Around it pieces of huge pages are purged, too: the lock has torn these already.
+// Called on: under the space lock. Must not know: why memory is purged.
 #ifndef TALUS_SPACE_PURGE_PIECE_HPP
 #define TALUS_SPACE_PURGE_PIECE_HPP
 
@@ -32,7 +32,7 @@ class PurgePace {
     const size_t bytes = round_up(bytes_wanted, arena_alignment);
     return bytes < most_ ? bytes : most_;
   }
-  // A call for so much is over.
+  // A call for `bytes` is over.
   void note_call(size_t bytes, uint64_t now_ns) noexcept {
     if (now_ns - last_ns_ >= light_purge_ns) {
       if (most_ > urgent_piece_bytes) most_ = urgent_piece_bytes;
@@ -50,11 +50,11 @@ class PurgePace {
   uintptr_t end_in(const FreeRange& range) const noexcept {
     return range.base <= passed_over_ && passed_over_ < range.end() ? passed_over_ : range.end();
   }
-  // The kernel refused all that is left of it.
+  // The kernel refused all that is left of the range.
   bool has_passed_over(const FreeRange& range) const noexcept {
     return end_in(range) == range.base;
   }
-  // Was a piece refused in the place of a huge page that ends a range here?
+  // Was a piece refused in the place of the huge page in which a range ends here?
   bool was_refused_in_place(uintptr_t end) const noexcept {
     return round_down(end - 1, arena_alignment) == round_down(refused_, arena_alignment);
   }
@@ -64,10 +64,10 @@ class PurgePace {
   uint64_t last_ns_;
   size_t most_ = urgent_piece_bytes;
   uintptr_t refused_ = 0;      // where the last refused piece began; 0: none was
-  uintptr_t passed_over_ = 0;  // the slice that was refused last
+  uintptr_t passed_over_ = 0;  // the last refused slice
 };
 
-// From the end of the range. `is_huge`: huge pages were asked for where it begins.
+// Chooses from the end of the range. `is_huge`: huge pages were asked for where the range begins.
 inline PurgePiece choose_piece(const FreeRange& range, size_t bytes_wanted, const PurgePace& pace,
                                bool is_huge) noexcept {
   uintptr_t end = pace.end_in(range);
@@ -83,7 +83,7 @@ inline PurgePiece choose_piece(const FreeRange& range, size_t bytes_wanted, cons
     if (end <= range.base || base < range.base) return {};
   } else {
     if (base < range.base || base > end) base = range.base;
-    // Patient purging leaves what is in use; forced purging saves calls.
+    // Background purging takes no more than wanted; forced purging saves calls.
     const bool is_exact = mode == PurgeMode::background && end - base > bytes_wanted;
     if (is_exact) base = end - round_up(bytes_wanted, slice_bytes);
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// space/refault: does the program take back what was just given to the kernel for it?
+// space/refault: does the program soon reuse the memory that was purged for the bound?
 //
-// What slabs keep beyond the bound goes at once (space/retention.hpp). A program that frees much
-// and takes as much again a moment later, over and over, gets nothing by that: its pages go and
-// come back cleared, one fault at a time, and its peak is the same. So what went is compared with
-// what blocks were taken from of it within a moment. Where that was most of it, the bound is wider
-// for a while: half more than was kept when it went, because just so much would be met again at
-// once. What nobody takes goes by its age then.
+// Free memory in slabs beyond the bound is purged at once (space/retention.hpp). A program that
+// repeatedly frees much and allocates as much a moment later gains nothing from that. Its pages
+// come back cleared, one fault at a time, and its peak is the same. So the bytes purged are
+// compared with the bytes of them that were taken again within a moment. If most were, the bound is
+// wider for a while: half more than was kept when they were purged, because this much would be
+// needed again at once. Memory that is not reused is then purged by its age.
 // Owns: the sums of the present moment, and what may be kept until when. Called on: under the space
 // lock. Must not know: slabs, what the bound is.
 #ifndef TALUS_SPACE_REFAULT_HPP
@@ -18,13 +18,13 @@ namespace talus {
 
 class Refault {
  public:
-  // Of so many bytes that were kept, some went because they were too much.
+  // `bytes` were purged as excess of the `kept_bytes` that slabs kept.
   void note_given(size_t bytes, size_t kept_bytes, uint64_t now_ms) noexcept {
     if (now_ms - begun_ms_ > refault_moment_ms) begin(now_ms);
     given_bytes_ += bytes;
     if (kept_bytes > kept_most_) kept_most_ = kept_bytes;
   }
-  // Blocks were taken from so many bytes that had gone.
+  // Blocks were taken from `bytes` of purged pages.
   void note_taken(size_t bytes, uint64_t now_ms) noexcept {
     if (now_ms - begun_ms_ > refault_moment_ms) return;
     taken_bytes_ += bytes;
@@ -33,9 +33,8 @@ class Refault {
     end_ms_ = now_ms + refault_ms;
     begin(now_ms);
   }
-  // Was anything refaulted so far?
   bool is_any() const noexcept { return may_keep_ != 0; }
-  // So many bytes may be kept because giving them back was refaulted.
+  // Bytes that may be kept because purged memory was refaulted.
   size_t may_keep(uint64_t now_ms) const noexcept { return now_ms < end_ms_ ? may_keep_ : 0; }
 
  private:

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // space/retention: how much free memory may stay resident, and since when it was not needed.
 //
-// Owns: the marks of what was free and what was in use of late, and the bounds made of them. What
-// was free at the worst moment of the last decay_ms is surplus (base/low_mark.hpp). Beyond
-// retain_bytes nothing stays but what was in use at once with the rest a moment ago
-// (base/high_mark.hpp): what comes and goes in large steps would otherwise be given back and
-// touched anew in each step, and while it stays there is no more memory than there just was. What
-// slabs keep free is not in use, though slabs are given: it counts as retained beside the dirty.
-// What moves from one range to another is in use once, though both are given.
-// Where the program takes back what had to go for that, more may stay (space/refault.hpp).
+// Owns: the marks of what was free and what was in use lately, and the bounds made of them. The
+// least that was free during the last decay_ms is surplus (base/low_mark.hpp). Beyond retain_bytes
+// only the memory stays that was in use at once with the rest a moment ago (base/high_mark.hpp).
+// Without that exception, memory that comes and goes in large steps would be purged and touched
+// again in each step. While it stays, the process has no more memory than it just had.
+// Free memory in slabs is not in use, though the slabs are given: it counts as retained beside the
+// dirty ranges. Contents that move between ranges are in use once, though both ranges are given.
+// Where the program soon reuses memory purged for the bound, more may stay (space/refault.hpp).
 // Called on: under the space lock. Must not know: where the memory lies.
 #ifndef TALUS_SPACE_RETENTION_HPP
 #define TALUS_SPACE_RETENTION_HPP
@@ -19,50 +19,51 @@
 
 namespace talus {
 
-// Who asks what is too much. What is too much only because time passed is for the helper to give
-// back at first; a turn later the program's own threads do, where they allocate or free.
+// On whose behalf the excess is asked for. Excess that arises only because time passes is left to
+// the background thread first. A turn later the program's own threads purge it when they allocate
+// or free.
 enum class Reclaimer : uint8_t { background, caller };
 
-// "Given" are bytes with users, "dirty" those that are free and may be resident. "In use" is what
-// is given, less what slabs have free and what is given twice.
+// "Given" bytes have users, "dirty" bytes are free and may be resident. "In use" is what is given,
+// less what slabs have free and what is given twice.
 class Retention {
  public:
-  // Bytes went from the dirty ones, or new ones, to a user.
+  // Bytes were given to a user.
   void note(size_t given, size_t dirty) noexcept {
     use_mark_.note(footprint(given));
     dirty_mark_.note(dirty);
   }
-  // Contents are on their way from a range of so many bytes to another, both of which are given.
+  // Contents are moving between two ranges of `bytes`, both of which are given.
   void begin_move(size_t bytes) noexcept { moving_ += bytes; }
   void end_move(size_t bytes) noexcept { moving_ -= bytes < moving_ ? bytes : moving_; }
   void forget_moves() noexcept { moving_ = 0; }
-  // That much of the surplus went back to the kernel.
+  // `bytes` of the surplus were purged.
   void subtract_purged(size_t bytes) noexcept { dirty_mark_.subtract_purged(bytes); }
-  // Slabs keep so many bytes free and touched that were not before; wraps where they are fewer.
+  // Slabs keep `bytes` more free touched memory than before; wraps where it is less.
   void add_free_in_slabs(size_t bytes, size_t given) noexcept {
     free_in_slabs_ += bytes;
     use_mark_.note(footprint(given));
   }
 
-  // Of what slabs kept, so many bytes went because they were too much ...
+  // `bytes` of free memory in slabs were purged because they exceeded the bound.
   void note_reclaim(size_t bytes, size_t dirty) noexcept {
     refault_.note_given(bytes, bytes + free_in_slabs_ + dirty, os::System::now_ms());
   }
-  // ... and blocks were taken from so many that had gone.
+  // Blocks were taken from `bytes` of purged pages.
   void note_taken_back(size_t bytes) noexcept { refault_.note_taken(bytes, os::System::now_ms()); }
 
-  // May be kept because giving back was refaulted, whatever the bound is.
+  // Bytes that may be kept, whatever the bound is, because purged memory was refaulted.
   size_t refaulted() const noexcept {
     return TALUS_LIKELY(!refault_.is_any()) ? 0 : refault_.may_keep(os::System::now_ms());
   }
-  // What is free and touched, and nobody needed lately.
+  // Free touched memory that was not needed lately.
   size_t surplus() const noexcept { return dirty_mark_.surplus(); }
 
-  // Lets time pass; returns the surplus.
+  // Lets `turns` pass; returns the surplus.
   size_t turn(uint64_t turns, size_t given, size_t dirty) noexcept {
     reversed_ms_ = os::System::now_ms();
     most_before_turn_ = use_mark_.most();
-    // The turn that ends first may hold an old mark; more than all others tell nothing new.
+    // The turn that ends first may hold an old mark; more turns than are kept add nothing.
     if (turns > LowMark::turns_kept + 1) turns = LowMark::turns_kept + 1;
     for (; turns > 0; turns--) {
       dirty_mark_.turn(dirty);
@@ -70,7 +71,8 @@ class Retention {
     }
     return surplus();
   }
-  // For who gives back: lets time pass where no helper did; returns the surplus, 0 if it is early.
+  // For threads that give ranges back: lets time pass where no background thread did. Returns the
+  // surplus; 0: it is too early.
   size_t turn_if_late(size_t given, size_t dirty) noexcept {
     const uint64_t turn_ms = options.decay_ms / LowMark::turns_kept;
     const uint64_t late_ms = os::System::now_ms() - reversed_ms_;
@@ -78,14 +80,15 @@ class Retention {
     return turn(turn_ms == 0 ? late_ms : late_ms / turn_ms, given, dirty);
   }
 
-  // Dirty bytes that may be kept. Slabs take their part of it, but for the last sixteenth.
+  // Dirty bytes that may be kept. Free memory in slabs counts against them, except the last
+  // sixteenth.
   size_t dirty_bytes_max(size_t given, Reclaimer reclaimer) const noexcept {
     if (keeps_nothing()) return 0;
     const size_t most = options.retain_bytes - uncounted(options.retain_bytes);
     const size_t bound = Greater::of(most, wider_bound(given, reclaimer));
     return Greater::of(bound > free_in_slabs_ ? bound - free_in_slabs_ : 0, most / 16);
   }
-  // So much more is free and touched than may be. Large heaps may keep an eighth in slabs.
+  // By how much free touched memory exceeds its bound. Large heaps may keep an eighth in slabs.
   size_t excess_bytes(size_t given, size_t dirty, Reclaimer reclaimer) const noexcept {
     const size_t bound = Greater::of(options.retain_bytes, given / 8);
     const size_t most = Greater::of(bound - uncounted(bound), wider_bound(given, reclaimer));
@@ -101,25 +104,26 @@ class Retention {
     const size_t unused = free_in_slabs_ + moving_;
     return given > unused ? given - unused : 0;
   }
-  // ... with what lay free between that in slabs, up to the eighth that any heap may keep.
+  // Adds what lies free between used blocks in slabs, up to the eighth that any heap may keep.
   size_t footprint(size_t given) const noexcept {
     const size_t used = in_use(given);
     return used + (free_in_slabs_ < used / 8 ? free_in_slabs_ : used / 8);
   }
-  // Bytes that were in use at the same time as those that are now.
+  // Bytes that were lately in use at the same time as the bytes in use now.
   size_t used_lately(size_t given, Reclaimer reclaimer) const noexcept {
     const size_t now = in_use(given);
     size_t most = use_mark_.most();
     if (reclaimer == Reclaimer::caller) most = Greater::of(most, most_before_turn_);
     return most > now ? most - now : 0;
   }
-  // What may be kept, whatever the bound is. Where nothing may, nothing is refaulted.
+  // What may be kept, whatever the bound is. Where nothing may be kept, refaults do not count.
   size_t wider_bound(size_t given, Reclaimer reclaimer) const noexcept {
     const size_t used = used_lately(given, reclaimer);
     return keeps_nothing() ? used : Greater::of(used, refaulted());
   }
-  // Where slabs keep much, threads hold some of it in their lists, and the first touch of a huge
-  // page made more of it resident than was given: that is part of the bound, too.
+  // A part of the bound for memory that is resident but not counted. Where slabs keep much, threads
+  // hold some of it in their lists. The first touch of a huge page made more resident than was
+  // given.
   size_t uncounted(size_t bound) const noexcept {
     return free_in_slabs_ > bound / 8 ? bound / 8 + bound / 16 : 0;
   }
@@ -129,7 +133,7 @@ class Retention {
   HighMark use_mark_;
   size_t most_before_turn_ = 0;  // of use_mark_
   uint64_t reversed_ms_ = 0;
-  size_t free_in_slabs_ = 0;  // as heaps told (heap/purge_request.hpp)
+  size_t free_in_slabs_ = 0;  // as heaps reported (heap/purge_request.hpp)
   size_t moving_ = 0;
 };
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// space: the context of address space. Gives ranges of slices to heaps and takes them back.
+// space: the face of address space. Gives ranges of slices to heaps and takes them back.
 //
 // Owns: arenas (reserved from the kernel, never returned), the page map, free ranges and metadata.
-// A request takes the dirty range at the highest address, where arenas are oldest, else one with a
-// clean neighbour, else the highest clean one, else new address space: a page fault costs as much
-// as hundreds of fast paths, so touched memory is reused before untouched, and what is used stays
-// together. What is free and touched goes back to the kernel, oldest first, when it is surplus or
-// exceeds a bound (space/retention.hpp), or the soft limit.
-// Invariant: a slice belongs to one free range or to one user; what is given never exceeds the
-// hard limit. Called on: any thread, under the one lock; the kernel is mostly entered outside it.
+// A request takes a dirty range first, the one at the highest address, where arenas are oldest.
+// Failing that, it takes a dirty range with a clean neighbour, then the highest clean range, then
+// new address space. A page fault costs as much as hundreds of fast paths. So touched memory is
+// reused before untouched memory, and memory in use stays together. Free touched memory is purged,
+// oldest first, when it is surplus, when it exceeds a bound (space/retention.hpp), or above the
+// soft limit.
+// Invariant: a slice belongs to one free range or to one user; given memory never exceeds the hard
+// limit. Called on: any thread, under the space lock; most calls into the kernel are made outside
+// it.
 // Must not know: slabs, heaps, threads.
 #ifndef TALUS_SPACE_SPACE_HPP
 #define TALUS_SPACE_SPACE_HPP
@@ -21,14 +23,14 @@
 
 namespace talus {
 
-// Where a range is to begin, `phase` bytes behind a multiple of `alignment`, and how it is filled.
+// Where a range begins (`phase` bytes behind a multiple of `alignment`) and how it will be filled.
 struct Placing {
   size_t alignment = slice_bytes;
   Filling filling = Filling::unknown;
   size_t phase = 0;         // a multiple of a slice, less than the alignment
-  bool is_request = false;  // touched memory may serve wherever it begins
+  bool is_request = false;  // a preference: touched memory may serve wherever it begins
 
-  // Of a range of so many slices: what its neighbours leave of huge pages counts, too.
+  // The filling of a range of `slices`. The gaps beside an aligned range cost huge pages, too.
   Filling filling_of(size_t slices) const noexcept {
     const size_t bytes = slices * slice_bytes;
     if (TALUS_LIKELY(alignment == slice_bytes) || is_request) return filling;
@@ -42,7 +44,7 @@ class Space : public GivingBack {
  public:
   Lock& lock() noexcept { return lock_; }
 
-  // Takes `slices`. Base 0: no memory, nothing changed.
+  // Takes `slices`. Base 0: there is no memory, and nothing changed.
   TALUS_USUAL Range take(Locked& held, size_t slices, const Placing& placing) noexcept {
     size_t alignment = placing.alignment, phase = placing.phase;
     const Filling filling = placing.filling_of(slices);
@@ -53,7 +55,7 @@ class Space : public GivingBack {
     if (!is_within_limit(slices)) return {};
     FreeRange* fit = find_dirty(wanted);
     if (fit == nullptr && slack != 0) fit = find_aligned(slices, alignment, phase);
-    // What would only be good to have is worth no untouched pages.
+    // Optional alignment never takes untouched pages.
     if (fit == nullptr && placing.is_request && (fit = find_dirty(slices)) != nullptr) {
       alignment = slice_bytes;
       phase = 0;
@@ -62,21 +64,21 @@ class Space : public GivingBack {
       make_way(held, slices);
       const bool is_anywhere = alignment == slice_bytes || placing.is_request;
       if (is_anywhere && arenas_.provider() == nullptr) {
-        if (!supply_nodes() || !is_within_limit(slices)) return {};  // as below
+        if (!supply_nodes() || !is_within_limit(slices)) return {};  // see below
         const RangePair pair = find_pair(slices);
         if (pair.dirty != nullptr) return take_pair(pair, slices, filling);
       }
       fit = find(wanted);
-      // Ranges that only differ in their pages may make room together.
+      // Free ranges that differ only in their state may make room together.
       if (fit == nullptr && !grow(wanted, filling)) purge(held, dirty_bytes(), PurgeMode::forced);
-      // The lock was given up in between: others may have used what was set aside. Before find(),
-      // because setting aside may itself take from a free range.
+      // The lock was released in between: other threads may have used the nodes that were set
+      // aside. Must precede find(), because supply_nodes() may itself take from a free range.
       if (!supply_nodes() || !is_within_limit(slices)) return {};
       fit = find(wanted);
       if (fit == nullptr) return {};
     }
     const Zeroed zeroed = fit->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
-    // Slabs stand together at the upper end; what is not known to fill may grow, upwards.
+    // Slabs stand together at the upper end; a block of unknown filling may grow, upwards.
     const bool is_from_end = is_for_slab(filling) && zeroed == Zeroed::no && fit->slices >= wanted;
     uintptr_t first = is_from_end ? fit->end() - wanted * slice_bytes : fit->base;
     Taker taker;
@@ -101,21 +103,21 @@ class Space : public GivingBack {
     given_count_++;
     return Range{base, slices, zeroed};
   }
-  // The same at a multiple of `alignment` bytes.
+  // Takes `slices` at a multiple of `alignment` bytes.
   TALUS_USUAL Range take(Locked& held, size_t slices, size_t alignment = slice_bytes,
                          Filling filling = Filling::unknown) noexcept {
     return take(held, slices, Placing{alignment, filling});
   }
 
-  // Takes up to `slices` (at least `slices_min`) that start at `base`, if they are free: how a
-  // block grows in place. Returns what it took; `zeroed` as in take(). May enter the kernel, as
-  // take() does before it takes untouched memory.
+  // Takes up to `slices` (at least `slices_min`) that start at `base`, if they are free: a block
+  // grows in place. Returns what it took; `zeroed` as in take(). May enter the kernel before it
+  // takes untouched memory, as take() does.
   Range take_at(Locked& held, uintptr_t base, size_t slices_min, size_t slices) noexcept {
     FreeRange* at = free_at(base, slices_min);
     if (at != nullptr && at->state == RangeState::clean) {
       const size_t more = at->slices < slices ? at->slices : slices;
       make_way(held, more);
-      at = free_at(base, slices_min);  // others may have taken it meanwhile
+      at = free_at(base, slices_min);  // other threads may have taken it meanwhile
     }
     if (at == nullptr) return {};
     if (at->slices < slices) slices = at->slices;
@@ -136,14 +138,14 @@ class Space : public GivingBack {
     return Range{base, slices, zeroed};
   }
 
-  // Contents were moved from one range with users to another, as in space/arenas.hpp.
+  // Contents moved from one range with a user to another; see Arenas::note_moved().
   void note_moved(Locked&, const Range& from, const Range& to, bool is_filled) noexcept {
     arenas_.note_moved(from.base, from.base + from.slices * slice_bytes, to.base,
                        to.base + to.slices * slice_bytes, is_filled, counters_.given_bytes,
                        counters_.reserved_bytes, metadata_);
   }
-  // Does the program fill a user's range with small pages, as far as its start tells, which is of a
-  // huge page's size? The kernel is only asked where something follows from it.
+  // Does the program fill the range with small pages? The first bytes of the range, as many as a
+  // huge page has, decide. Asks the kernel only where the answer matters.
   bool is_filled(Locked&, const Range& range) noexcept {
     if (!Arenas::is_adaptive(counters_.given_bytes)) return false;
     const uintptr_t end = range.base + range.slices * slice_bytes;
@@ -151,8 +153,8 @@ class Space : public GivingBack {
     return FillProbe::is_filled(range.base);
   }
 
-  // Takes a range back whose page map words are still its user's. `touched` says if any of its
-  // pages may hold memory. May enter the kernel to keep the retention bounds.
+  // Takes a range back whose page-map entries are still its user's. `touched`: any of its pages may
+  // hold memory. May enter the kernel to keep the retention bounds.
   TALUS_USUAL void give(Locked& held, uintptr_t base, size_t slices, bool touched) noexcept {
     page_map.set_ends(base, slices, PageEntry{}, nullptr);
     counters_.given_bytes -= slices * slice_bytes;
@@ -167,19 +169,19 @@ class Space : public GivingBack {
     keep_soft_limit_nearly(held);
   }
 
-  // May one end of a range be given back? That takes memory, unlike giving back all of it.
+  // May one end of a range be given back? That needs a node, unlike giving back the whole range.
   bool can_divide(Locked&) noexcept { return supply_nodes(); }
-  // Gives only one end of a range back, right after can_divide(); as give(). The user keeps the
-  // rest.
+  // Gives one end of a range back, right after can_divide(); otherwise as give(). The user keeps
+  // the rest.
   void give_part(Locked& held, uintptr_t base, size_t slices, bool touched) noexcept {
     given_count_++;
     give(held, base, slices, touched);
   }
 
-  // Pages within a given range that hold nothing may go.
+  // True: the kernel was asked for huge pages here.
   bool is_huge(Locked&, uintptr_t base) const noexcept { return arenas_.is_huge(base); }
 
-  // Zeroed memory for descriptors; null: none. When the kernel refuses, free ranges serve.
+  // Zeroed memory for descriptors; null: none. Falls back on free ranges when the kernel refuses.
   TALUS_USUAL void* take_metadata(Locked& held, size_t bytes) noexcept {
     if (void* taken = metadata_.take(bytes, counters_.reserved_bytes)) return taken;
     const Range range = take(held, divide_up(bytes + Metadata::chunk_head_bytes, slice_bytes));
@@ -190,13 +192,15 @@ class Space : public GivingBack {
     return metadata_.take(bytes, counters_.reserved_bytes);
   }
 
-  // The same for what can be done without; null also where it would lessen what a program can have.
+  // The same for optional metadata; null also where it would reduce the memory left for the
+  // program.
   void* take_spare_metadata(Locked&, size_t bytes) noexcept {
     return metadata_.may_ask() ? metadata_.take(bytes, counters_.reserved_bytes) : nullptr;
   }
 
-  // Memory comes from a provider from here on; untouched addresses of the kernel's are forgotten.
-  // `all_bytes`: all that it has, taken at once; 0: as needed. False: that could not be had.
+  // From here on memory comes from a provider; untouched addresses from the kernel are forgotten.
+  // `all_bytes`: all that the provider has, taken at once; 0: as needed. False: it could not be
+  // had.
   bool use_provider(Locked& held, const PageProvider& from, size_t all_bytes) noexcept {
     if (!supply_nodes()) return false;
     while (FreeRange* clean = find_clean(1)) {
@@ -215,8 +219,8 @@ class Space : public GivingBack {
     metadata_.stop_asking();
     return true;
   }
-  // May pages of live blocks and partly used slabs at this address be dropped, or moved? Only the
-  // kernel's own come back when they are touched. Without the lock, too.
+  // May pages of live blocks and partly used slabs at this address be purged or moved? Only the
+  // kernel's own pages come back when they are touched. Needs no lock.
   bool may_drop_pages(uintptr_t address) const noexcept {
     return TALUS_LIKELY(arenas_.provider() == nullptr) || arenas_.provider_of(address) == nullptr;
   }
@@ -237,8 +241,8 @@ class Space : public GivingBack {
     return fit != nullptr ? fit : find_clean(slices);
   }
 
-  // The range that begins there, if so much of it is free; else null. What is on its way to the
-  // kernel is in no index until its pages are gone.
+  // The free range that begins at `base` with at least `slices_min`; else null. A range that is
+  // being purged is in no index until its pages are gone.
   FreeRange* free_at(uintptr_t base, size_t slices_min) const noexcept {
     FreeRange* at = range_at(base);
     if (at == nullptr || at->base != base || at->slices < slices_min) return nullptr;
@@ -254,7 +258,7 @@ class Space : public GivingBack {
     }
   }
 
-  // The dirty range and as much of the untouched one as is missing.
+  // Takes the dirty range and the missing slices from the untouched one.
   Range take_pair(const RangePair& pair, size_t slices, Filling filling) noexcept {
     const uintptr_t end = pair.base + slices * slice_bytes;
     const uintptr_t clean_base = pair.base < pair.dirty->base ? pair.base : pair.dirty->end();
@@ -273,8 +277,8 @@ class Space : public GivingBack {
     return hard == 0 || counters_.given_bytes + slices * slice_bytes <= hard;
   }
 
-  // An arena that holds at least this much, and what is known of it has a place; base 0: the kernel
-  // refused. Where addresses are scarce a large one may leave no room for that.
+  // An arena of at least `slices` with page-map leaves and a place in the list; base 0: the kernel
+  // refused. Where addresses are scarce, a large arena may leave no room for these.
   TALUS_USUAL Arena reserve_covered(size_t slices, Filling filling) noexcept {
     const size_t bytes = slices * slice_bytes;
     Arena arena;
@@ -285,7 +289,7 @@ class Space : public GivingBack {
           arenas_.list(arena, metadata_, counters_.reserved_bytes)) {
         return arena;
       }
-      // A provider's addresses are lost, which costs no memory.
+      // A provider's addresses are lost; that costs no memory.
       if (arena.provider != nullptr) return {};
       os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
       if (arena.bytes <= bytes) return {};
@@ -310,7 +314,7 @@ class Space : public GivingBack {
 
 inline Space space;
 
-// Pages of a live block read as zero afterwards, and have no memory. False: nothing changed.
+// Purges pages of a live block, which read as zero afterwards. False: nothing changed.
 inline bool drop_pages(void* at, size_t bytes) noexcept {
   return space.may_drop_pages(reinterpret_cast<uintptr_t>(at)) && os::System::purge(at, bytes);
 }
