@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// heap/instance: heaps that a program makes, as data, and how one is found by its id or handle.
+// heap/instance: the data of heaps that a program makes, and how to find one by its id or handle.
 //
 //   InstanceTable -> parts -> InstanceSlot | lock | handle | generation | Instance |
 //   Instance      | Heap | blocks ready for each class | large blocks | limit, name |
 //   handle        | generation 48 | id 16 |
 //
-// An instance has slabs of small blocks only, because its limit counts whole slabs.
-// No thread has a cache before an instance: its blocks are taken and given under its lock, and a
-// block in no slab is either ready or with the program. An id and its descriptor stay together for
-// ever and are used again when an instance has died; the handle tells one life from the next.
+// An instance has slabs of small blocks only, because its limit counts whole slabs. No thread has a
+// cache before an instance: malloc and free for it work under its lock. A block outside the slabs
+// is either ready or with the program. An id and its descriptor stay together forever, and the next
+// instance uses them again. The handle tells one life from the next.
 // Owns: ids, handles, layout. Invariants: a slot's handle is 0 exactly while no instance lives
-// there; slots and descriptors are never freed, so a dead handle and a late free find one that says
-// so. Slots lie together, apart from the heaps, so that a fork touches few pages.
-// Called on: any thread. Must not know: how blocks are taken and given.
+// there. Slots and descriptors are never freed, so a dead handle or a late free finds a slot that
+// says so. Slots lie together, apart from the heaps, so that a fork touches few pages.
+// Called on: any thread. Must not know: how blocks are allocated and freed.
 #ifndef TALUS_HEAP_INSTANCE_HPP
 #define TALUS_HEAP_INSTANCE_HPP
 
@@ -22,7 +22,7 @@ namespace talus {
 
 struct RegionHeap;
 
-// Free blocks of one class that the next calls get; lowest address last.
+// Free blocks of one class for the next calls; the block with the lowest address is last.
 struct ReadyBlocks {
   size_t count = 0;
   void* blocks[ready_blocks_max] = {};
@@ -33,7 +33,7 @@ struct Instance : Heap {
   static constexpr size_t name_bytes_max = 32;
 
   ReadyBlocks ready[small_class_count];
-  uint64_t used_classes[(small_class_count + 63) / 64] = {};  // of which it may have slabs
+  uint64_t used_classes[(small_class_count + 63) / 64] = {};  // classes of which it may have slabs
   LargeBlock* large_blocks = nullptr;
   size_t large_count = 0;
   size_t large_bytes = 0;  // usable bytes of large blocks
@@ -54,19 +54,19 @@ struct Instance : Heap {
   }
 };
 
-// A line of its own: neighbours are used by other threads.
+// A cache line of its own, because other threads use the neighbours.
 struct alignas(cache_line_bytes) InstanceSlot {
   Lock lock;
   uint32_t next_unused = 0;         // id; under the registry's lock
-  uint32_t moving_count = 0;        // large blocks that are two while they move; under the lock
+  uint32_t moving_count = 0;        // large blocks that exist twice while they move; under the lock
   Atomic<uintptr_t> shared_handle;  // written under the lock
-  uintptr_t generation = 0;         // of the life that is, or of the last one; under the lock
+  uintptr_t generation = 0;         // of the present life, or of the last one; under the lock
   Instance* heap = nullptr;         // constant
-  RegionHeap* region = nullptr;     // of the life that is, or left by it; null: none
+  RegionHeap* region = nullptr;     // of the present life, or left by the last one; null: none
 };
 
-// Slots and descriptors for a process that has no memory left but a buffer. Zero, as those that
-// come from address space begin.
+// Slots and descriptors for a process whose only memory is a buffer. They are zero, as fresh ones
+// from address space are.
 struct SpareInstances {
   static constexpr size_t count = 4;
   InstanceSlot slots[64];
@@ -79,7 +79,7 @@ struct InstanceTable {
   Atomic<InstanceSlot*> shared_parts[(instance_id_max + 1) / part_slots + 1];
   Atomic<uint32_t> shared_count;       // slots there are; ids count from heap_count_max
   Atomic<uint32_t> shared_live_count;  // written under the registry's lock
-  uint32_t unused = 0;                 // id of a slot without an instance, 0: none; as above
+  uint32_t unused = 0;  // id of a slot without an instance, 0: none; under the registry's lock
 };
 
 inline InstanceTable instance_table;
@@ -90,7 +90,7 @@ static_assert(sizeof spare_instances.slots == InstanceTable::part_slots * sizeof
 
 static_assert(sizeof(uintptr_t) == 8, "a handle holds a generation that never wraps");
 
-// The slot of an id that was given once.
+// The slot of an id that is, or once was, in use.
 TALUS_FAST InstanceSlot& instance_slot(HeapId id) noexcept {
   InstanceSlot* part =
       instance_table.shared_parts[index_of(id) / InstanceTable::part_slots].load_acquire();
@@ -106,7 +106,7 @@ TALUS_USUAL void for_each_instance_slot(Visit visit) noexcept {
   }
 }
 
-// Calls visit(instance) for every instance there is; it may die at any moment, and is empty then.
+// Calls visit(instance) for every living instance. It may die at any moment, and is empty then.
 template <typename Visit>
 void for_each_instance(Visit visit) noexcept {
   for_each_instance_slot([&](InstanceSlot& slot) noexcept {
@@ -116,13 +116,13 @@ void for_each_instance(Visit visit) noexcept {
 
 // The handle of the instance with this id; 0: it is dead.
 inline uintptr_t handle_of(HeapId id) noexcept {
-  return instance_slot(id).shared_handle.load_relaxed();  // [hint] whoever enters checks it
+  return instance_slot(id).shared_handle.load_relaxed();  // [hint] the call that enters checks it
 }
 constexpr HeapId id_in_handle(uintptr_t handle) noexcept {
   return HeapId(static_cast<uint16_t>(handle & 0xffff));
 }
 
-// The slot that a handle names, whether that lives or not; a number that is no handle is reported.
+// The slot that a handle names, alive or dead. Reports a number that is no handle.
 TALUS_FAST InstanceSlot& slot_of_handle(uintptr_t handle, const char* call) noexcept {
   const HeapId id = id_in_handle(handle);
   InstanceSlot* part =
@@ -131,8 +131,8 @@ TALUS_FAST InstanceSlot& slot_of_handle(uintptr_t handle, const char* call) noex
   return part[index_of(id) % InstanceTable::part_slots];
 }
 
-// Holds the lock of the living instance behind a handle; a dead one is reported, by the name of the
-// call that was given it.
+// Holds the lock of the living instance behind a handle. Reports a dead handle, with the name of
+// the call that received it.
 class [[nodiscard]] Inside {
  public:
   TALUS_FAST Inside(uintptr_t handle, const char* call) noexcept

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // heap/lists: the lists of free blocks that a thread holds, one for each class.
 //
-// Owns: where they lie in a cache, how many blocks they may have, and how many move at a time.
-// Lists of some classes may hold blocks of other heaps, too: foreign blocks. Invariants: the
-// capacity of a list of small blocks only grows while its thread lives, up to what list_bounds
-// says, and beyond it as cache/wide_lists.hpp says; a list's blocks lie between its bottom and its
-// top (heap/context.hpp); it begins in its first place, and moves only while it is empty and the
-// heap's lock is held. Called on: the thread whose cache it is, or whoever has the cache. Must not
-// know: slabs.
+// Lists of some classes may also hold blocks of other heaps: foreign blocks.
+// Owns: where lists lie in a cache, how many blocks they may hold, and how many move at a time.
+// Invariants: while a thread lives, the capacity of a list of small blocks only grows, up to
+// list_bounds. Beyond these bounds, cache/wide_lists.hpp decides. A list's blocks lie between its
+// bottom and its top (heap/context.hpp). A list begins in its first place. It moves only while it
+// is empty and the heap's lock is held.
+// Called on: the thread that owns the cache, or the thread that empties it. Must not know: slabs.
 #ifndef TALUS_HEAP_LISTS_HPP
 #define TALUS_HEAP_LISTS_HPP
 
@@ -15,8 +15,8 @@
 
 namespace talus {
 
-// The bounds of all lists. The layout is settled before the first cache is made; later the bounds
-// may only become lower (process/configuration.hpp).
+// The bounds of all lists. The layout is fixed before the first cache is made. Later the bounds may
+// only become lower (process/configuration.hpp).
 inline ListBounds list_bounds = derive_list_bounds(list_bytes_max);
 
 inline size_t list_most_of(ClassId id) noexcept { return list_bounds.blocks_max[index_of(id)]; }
@@ -35,9 +35,9 @@ constexpr bool foreign_blocks_share_no_line() noexcept {
 static_assert(foreign_blocks_share_no_line(),
               "two processors may use blocks that lie beside each other");
 
-// A bit of each class.
+// The bit of a class in its word.
 TALUS_FAST uint64_t class_bit(ClassId id) noexcept { return uint64_t{1} << (index_of(id) % 64); }
-// Where a list's first block lies; list.top equals this when it is empty.
+// Where a list's first block lies; list.top equals this when the list is empty.
 TALUS_FAST void** list_bottom(ThreadCache& cache, ClassId id) noexcept {
   return cache.bottoms[index_of(id)];
 }
@@ -49,7 +49,7 @@ inline bool is_wide(ThreadCache& cache, ClassId id) noexcept {
   const WideLists& wide = cache.wide;
   return wide.bottoms != nullptr && list_bottom(cache, id) == wide.bottoms[index_of(id)];
 }
-// Of a class that the fast paths do not use.
+// For classes that the fast paths do not use.
 TALUS_FAST ThreadList slow_list_of(ThreadCache& cache, ClassId id) noexcept {
   const size_t guarded = index_of(id) - fast_class_count;
   return ThreadList{cache.slow_tops[guarded], cache.slow_limits[guarded]};
@@ -67,9 +67,9 @@ inline size_t list_capacity(ThreadCache& cache, ClassId id) noexcept {
   return static_cast<size_t>(list_of(cache, id).limit - list_bottom(cache, id));
 }
 
-// Capacity of a list of small blocks when its thread allocates of the class for the first time; it
-// has none before. Of large blocks one: a thread that takes one of each of many classes would else
-// hold the rest for nobody.
+// The first capacity of a list of small blocks, set when the thread first allocates of the class.
+// Until then it is 0. For large blocks it is 1: a thread that allocates one block of each of many
+// classes would otherwise hold the rest for no use.
 inline size_t list_first_of(ClassId id) noexcept {
   const size_t by_bytes = list_bytes_start / size_class_row(id).block_bytes;
   if (by_bytes == 0) return 1;
@@ -79,9 +79,9 @@ inline size_t list_first_of(ClassId id) noexcept {
 inline bool is_begun(ThreadCache& cache, ClassId id) noexcept {
   return list_of(cache, id).limit != list_bottom(cache, id);
 }
-// How far running over enlarges it: to a few blocks at least, or each block more would be a way to
-// the slabs of its own; and as far as its first place goes, for it is not empty then. Guarded lists
-// get nothing by that.
+// The capacity that a list may reach by running full. At least a few blocks: otherwise each further
+// block would need its own trip to the slabs. At most the first place, because the list is not
+// empty then and cannot move. Slow lists do not grow this way.
 inline size_t list_over_of(ClassId id) noexcept {
   if (index_of(id) >= fast_class_count) return 0;
   const size_t most = list_most_of(id) / list_over_part;
@@ -95,8 +95,8 @@ TALUS_FAST size_t larger_capacity(size_t capacity, size_t most) noexcept {
   return 2 * capacity < most ? 2 * capacity : most;
 }
 
-// An empty list goes to another place, where it may have so many blocks. Returns where it begins.
-// The heap's lock is held, so that a fork and statistics find it in one place.
+// Moves an empty list to another place, with room for `capacity` blocks. Returns where it begins.
+// The caller holds the heap's lock, so that a fork and statistics find the list in one place.
 TALUS_SLOW void** move_list(Locked&, ThreadCache& cache, ClassId id, void** bottom,
                             size_t capacity) noexcept {
   cache.bottoms[index_of(id)] = bottom;
@@ -106,8 +106,8 @@ TALUS_SLOW void** move_list(Locked&, ThreadCache& cache, ClassId id, void** bott
   return bottom;
 }
 
-// An empty list may have so many blocks, at most what is usual for its class. Returns where it
-// begins, which may be elsewhere than before. As above.
+// Gives an empty list room for `capacity` blocks, at most the usual number of its class. Returns
+// where it begins; the list may have moved. The caller holds the heap's lock.
 TALUS_FAST void** lengthen_list(Locked& held, ThreadCache& cache, ClassId id,
                                 size_t capacity) noexcept {
   void** bottom = list_bottom(cache, id);
@@ -129,7 +129,7 @@ TALUS_FAST void* pop_from_list(ThreadList list) noexcept {
   return block;
 }
 
-// Pushes a block of the cache's heap on a list of its class. False: the list is at its capacity.
+// Pushes a block of the cache's heap on the list of its class. False: the list is at its capacity.
 TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
   void** top = list.top.load_relaxed();  // [own]
   if (TALUS_UNLIKELY(top == list.limit)) return false;
@@ -137,10 +137,10 @@ TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
   list.top.store_relaxed(top + 1);  // [own]
   return true;
 }
-// The same, and the capacity grows a little if there is any (that of medium classes elsewhere,
-// where it is counted: cache/medium_lists.hpp). A thread that mostly frees shall not fill its lists
-// for nobody; one that allocates as much lets them run empty, and they grow further by that. False:
-// the list is full.
+// Like push_within(), but a begun list grows a little first. Medium lists grow elsewhere, where
+// their bytes are counted (cache/medium_lists.hpp). A thread that mostly frees must not fill its
+// lists for no use. A thread that also allocates lets its lists run empty, and refills enlarge
+// them. False: the list is full.
 TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, ClassId id) noexcept {
   const ThreadList list = list_of(cache, id);
   if (TALUS_LIKELY(push_within(list, block))) return true;
@@ -150,9 +150,9 @@ TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, ClassId id) noexce
   return push_within(list, block);
 }
 
-// Is this one of the two blocks of its list that were freed last? A look at the whole list would
-// cost more than all the rest; what it misses is noticed in the block's slab. There are nulls below
-// the first block.
+// Is this one of the two blocks of its list that were freed last? A search of the whole list would
+// cost more than the rest of free. The block's slab finds what this test misses. Two nulls lie
+// below the first block.
 TALUS_FAST bool is_uppermost(void** top, const void* block) noexcept {
   return top[-1] == block || top[-2] == block;
 }
@@ -166,11 +166,11 @@ TALUS_FAST void refuse_just_freed(ThreadCache& cache, const void* block, ClassId
   report::double_free(block, size_class_row(id).block_bytes);
 }
 
-// What a list does as a whole: it grows where it ran empty, and shrinks where it was full.
+// How a list develops: it grows when it runs empty, and shrinks when it is full.
 enum class Trend : uint8_t { shrinks, grows };
 
-// Notes that a list ran empty or is full. Returns whether the last time it was the other: then it
-// turned.
+// Notes that a list ran empty or is full. Returns whether the event before was the other one: then
+// the trend reversed.
 TALUS_FAST bool turn_list(ThreadCache& cache, ClassId id, Trend trend) noexcept {
   uint64_t& word = cache.growing_words[index_of(id) / 64];
   const uint64_t bit = class_bit(id);
@@ -179,10 +179,11 @@ TALUS_FAST bool turn_list(ThreadCache& cache, ClassId id, Trend trend) noexcept 
   return has_reversed;
 }
 
-// How many blocks to move between slabs and a list of this capacity, which ran empty or is full: a
-// half, so that it may go on either way. One that did the same the last time moves a batch, as far
-// as there is room: the way to the slabs costs more than a block. Not so slow lists, which hold
-// four times as many bytes: what they move would be much memory.
+// How many blocks to move between the slabs and a list of this capacity, which is empty or full.
+// The rule is one half, so that the list may go either way next. A list that repeats its trend
+// moves a batch, as far as there is room, because the trip to the slabs costs more than a block.
+// Slow lists always move one half: they hold four times as many bytes, so a batch would be too much
+// memory.
 TALUS_FAST size_t blocks_to_move(ClassId id, size_t capacity, bool has_reversed) noexcept {
   const size_t half = (capacity + 1) / 2;
   const bool is_slow_list = index_of(id) >= fast_class_count;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// heap/purge request: who frees memory notices here that there is something to give back.
+// heap/purge request: a freeing thread notices here that there is memory to purge.
 //
-// Owns: the word that says so, and whether a helper is at work already. Invariant: noticing costs
-// the slow paths two loads and two branches; the helper is started outside all locks. A helper
-// that ends says so before it looks for the last time, so that nothing is missed in between.
+// The freeing thread sets a word, and the background thread or a reclaiming caller does the work.
+// Owns: the word, and whether a background thread is at work. Invariants: the check costs slow
+// paths two loads and two branches. The background thread is started outside all locks. A
+// background thread that ends clears is_served before its last look, so that it misses no request.
 // Called on: any thread.
 #ifndef TALUS_HEAP_PURGE_REQUEST_HPP
 #define TALUS_HEAP_PURGE_REQUEST_HPP
@@ -12,20 +13,20 @@
 
 namespace talus {
 
-// Defined in process/: sees to it that a helper thread runs, if it may. No lock is held.
+// Defined in process/: starts a background thread if one may run. The caller holds no lock.
 TALUS_HOOK void start_helper() noexcept;
-// Defined in reclaim/release.hpp: too much is free and touched, or the soft limit is near: gives
-// back what slabs keep. No lock is held.
+// Defined in reclaim/release.hpp: purges what slabs keep, because too much free memory has pages or
+// the soft limit is near. The caller holds no lock.
 TALUS_HOOK void reclaim() noexcept;
 
 struct PurgeRequest {
-  Atomic<bool> is_much;    // there is enough to give back to start a helper
-  Atomic<bool> is_served;  // a helper is at work
+  Atomic<bool> is_much;    // there is enough to purge to start a background thread
+  Atomic<bool> is_served;  // a background thread is at work
 };
 inline PurgeRequest purge_request;
 
-// Tells address space, which bounds what all slabs and free ranges keep together. The heap's lock
-// is held, the space lock is not.
+// Tells address space how much the heap keeps; address space bounds the sum of all slabs and free
+// ranges. The caller holds the heap's lock and not the space lock.
 TALUS_SLOW void tell_free_bytes(Heap& heap) noexcept {
   const size_t bytes = free_resident_bytes(heap);
   Locked held{space.lock()};
@@ -39,13 +40,13 @@ TALUS_SLOW void tell_free_bytes(Heap& heap) noexcept {
   if (!is_more) return;
   if (space.excess_bytes(held, Reclaimer::caller) >= surplus_bytes_min) space.ask_to_reclaim();
 }
-// The same when it became much more or much less.
+// Tells address space after a large change only.
 TALUS_FAST void note_free_bytes(Heap& heap) noexcept {
   const size_t change = free_resident_bytes(heap) - heap.told_free_bytes;
   if (TALUS_UNLIKELY(change + free_told_bytes > 2 * free_told_bytes)) tell_free_bytes(heap);
 }
 
-// Free memory with pages that one heap may have before a helper is called for it.
+// Free memory with pages that one heap may have before it asks for a background thread.
 inline size_t requested_heap_bytes_min() noexcept {
   const uint32_t heaps = registry.shared_count.load_relaxed();  // [hint]
   return heaps > 1 ? purge_request_bytes_min / heaps : purge_request_bytes_min;
@@ -56,7 +57,7 @@ inline bool is_much_for_instance(size_t bytes) noexcept {
          purge_request_bytes_min;  // [hint]
 }
 
-// Under the heap's lock, after blocks came home.
+// After blocks came home. The caller holds the heap's lock.
 inline void request_purge_if_much(Heap& heap) noexcept {
   if (purge_request.is_served.load_relaxed()) return;  // [hint]
   const size_t bytes = free_touched_bytes(heap);
@@ -66,14 +67,14 @@ inline void request_purge_if_much(Heap& heap) noexcept {
   purge_request.is_much.store_relaxed(true);  // [hint]
 }
 
-// Under the space lock, after a range was given.
+// After a range became free. The caller holds the space lock.
 inline void request_purge_if_dirty(Locked& held) noexcept {
   if (space.dirty_bytes() < purge_request_bytes_min) return;
   if (space.excess_bytes(held, Reclaimer::caller) >= surplus_bytes_min) space.ask_to_reclaim();
   if (!purge_request.is_served.load_relaxed()) purge_request.is_much.store_relaxed(true);  // [hint]
 }
 
-// After one more thread got a cache: what many threads hold is much.
+// After one more thread got a cache: the caches of many threads hold much memory.
 TALUS_USUAL void request_cache_purge() noexcept {
   if (purge_request.is_served.load_relaxed()) return;  // [hint]
   Locked held{registry.lock};
@@ -81,7 +82,7 @@ TALUS_USUAL void request_cache_purge() noexcept {
     purge_request.is_much.store_relaxed(true);  // [hint]
 }
 
-// At the end of slow paths, outside all locks.
+// Ends a slow path, outside all locks.
 TALUS_FAST void offer_work() noexcept {
   if (TALUS_UNLIKELY(space.is_asked_to_reclaim())) reclaim();
   if (TALUS_LIKELY(!purge_request.is_much.load_relaxed())) return;  // [hint]

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// heap/registry: all heaps and caches there are, and which thread cache stands before which heap.
+// heap/registry: all heaps and caches, and which cache stands before which heap.
 //
-// Owns: the table of heaps, their locks, the caches in use, those left behind by threads that did
-// not survive a fork, and unused ones. The locks lie together, apart from the heaps, so that a fork
-// touches few pages. Invariants: ids are given once, from 1 upward; an entry never changes after it
-// was set; an unused cache is empty; a heap's shared_thread_count counts the caches before it that
-// are in use or left behind.
-// Lock order: decaying, registry, idle probe of a cache, heap (by id, two at once only before a
-// fork and where an instance's blocks become a thread's heap's; else the second is tried), space.
+// Owns: the table of heaps, their locks, and three lists of caches: in use, unused, and orphaned.
+// Orphaned caches belong to threads that did not survive a fork. The locks lie together, apart from
+// the heaps, so that a fork touches few pages.
+// Invariants: ids are assigned once, from 1 upward. A table entry never changes once it is set. An
+// unused cache is empty. A heap's shared_thread_count counts its caches in use and its orphaned
+// ones.
+// Lock order: decaying, registry, idle probe of a cache, heap, space. A thread that holds a heap
+// lock uses try_lock for a second one. Two places lock two heaps at once, ordered by id: before a
+// fork, and where an instance's blocks become those of a thread's heap.
 // Called on: any thread. Must not know: when threads begin and end.
 #ifndef TALUS_HEAP_REGISTRY_HPP
 #define TALUS_HEAP_REGISTRY_HPP
@@ -23,15 +25,15 @@ struct alignas(cache_line_bytes) HeapLock {
 };
 
 struct Registry {
-  Lock decaying;  // before all others: held while pages of slabs are given back
+  Lock decaying;  // before all others: held while pages of slabs are purged
   Lock lock;
   ThreadCache* caches = nullptr;  // in use; under the lock
-  ThreadCache* left = nullptr;    // of threads that a fork left behind; under the lock
+  ThreadCache* left = nullptr;    // orphaned by a fork; under the lock
   ThreadCache* unused = nullptr;  // under the lock
   size_t cache_count = 0;         // in use; under the lock
   size_t cpu_count = 0;           // under the lock; 0: not asked yet
   uint32_t next_donor = 0;        // under the lock; the heap to ask for a slab next
-  bool has_made_caches = false;   // under the lock; the layout of lists is settled
+  bool has_made_caches = false;   // under the lock; the layout of lists is fixed
   Atomic<uint32_t> shared_count;  // heaps 1 to this exist (zero at start: stays out of the file)
   Atomic<Heap*> shared_heaps[heap_count_max];
   HeapLock locks[heap_count_max];
@@ -44,7 +46,7 @@ inline Lock& lock_of(HeapId id) noexcept {
   return registry.locks[index_of(id)].lock;
 }
 inline Lock& lock_of(const Heap& heap) noexcept { return lock_of(heap.id); }
-// A thread's heap is no instance.
+// A thread's heap is never an instance.
 inline Lock& lock_of(const ThreadCache& cache) noexcept {
   return registry.locks[index_of(cache.id)].lock;
 }
@@ -65,26 +67,26 @@ void for_each_heap(Visit visit) noexcept {
   for (uint32_t number = 1; number <= count; number++) visit(heap_number(number));
 }
 
-// As above, and for instances.
+// Visits heaps like for_each_heap(), then instances.
 template <typename Visit>
 void for_each_heap_and_instance(Visit visit) noexcept {
   for_each_heap(visit);
   for_each_instance(visit);
 }
 
-// Calls visit(cache) for every cache that may hold blocks. The registry's lock is held.
+// Calls visit(cache) for every cache that may hold blocks. The caller holds the registry's lock.
 template <typename Visit>
 void for_each_cache(Locked&, Visit visit) noexcept {
   for (ThreadCache* cache = registry.caches; cache != nullptr; cache = cache->next) visit(*cache);
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) visit(*cache);
 }
 
-// How many heaps there may be: one for each processor that the process may run on, or that its
-// group pays for. Threads that run seldom meet then, and partly used slabs do not multiply.
+// How many heaps there may be: one for each processor that the process may use, or that its control
+// group pays for. Then running threads seldom meet, and partly used slabs do not multiply.
 inline uint32_t heap_limit(Locked&) noexcept {
   if (options.heaps != 0) return static_cast<uint32_t>(options.heaps);
   if (registry.cpu_count == 0) registry.cpu_count = os::System::cpu_count();
-  // The quota is not remembered: the first thread may come before it has been read.
+  // The quota is not cached: the first thread may come before it has been read.
   const size_t heaps = within_quota(registry.cpu_count);
   return static_cast<uint32_t>(heaps < heap_count_max - 1 ? heaps : heap_count_max - 1);
 }
@@ -96,7 +98,7 @@ inline Heap* make_heap(Locked&) noexcept {
   void* memory = nullptr;
   {
     Locked held{space.lock()};
-    memory = space.take_metadata(held, sizeof(Heap));  // zero is what every member starts with
+    memory = space.take_metadata(held, sizeof(Heap));  // every member starts as zero
   }
   if (memory == nullptr) return nullptr;
   Heap* heap = static_cast<Heap*>(memory);
@@ -106,8 +108,8 @@ inline Heap* make_heap(Locked&) noexcept {
   return heap;
 }
 
-// The heap for one more thread: one without threads, else a new one, else the one with the fewest;
-// null: there is none and no memory for one.
+// The heap for one more thread: one without threads, else a new one, else the one with the fewest
+// threads. Null: there is no heap and no memory for one.
 TALUS_USUAL Heap* choose_heap(Locked& held) noexcept {
   const uint32_t count = registry.shared_count.load_relaxed();  // [own] registry lock
   Heap* fewest = nullptr;
@@ -123,20 +125,20 @@ TALUS_USUAL Heap* choose_heap(Locked& held) noexcept {
   return fresh != nullptr ? fresh : fewest;
 }
 
-// The heap of threads without a cache; null: no memory.
+// The heap for threads without a cache; null: no memory.
 inline Heap* heap_of_nobody() noexcept {
   Locked held{registry.lock};
   return choose_heap(held);
 }
 
-// A cache with as many places for lists as list_bounds says.
+// The bytes of a cache with as many places for lists as list_bounds says.
 inline size_t cache_bytes(Locked&) noexcept {
   const size_t without_lists = sizeof(ThreadCache) - sizeof(ThreadCache::storage);
   return without_lists + list_bounds.places * sizeof(void*);
 }
 
-// Lists may hold `list_bytes` from now on. Where there are caches already, their layout stays, and
-// only lower bounds count.
+// Bounds what lists may hold from now on. Once there are caches, their layout stays, and only lower
+// bounds take effect.
 inline void bound_lists(size_t list_bytes) noexcept {
   const ListBounds requested = derive_list_bounds(list_bytes);
   Locked held{registry.lock};
@@ -163,8 +165,8 @@ TALUS_USUAL ThreadCache* take_cache(Locked& registry_held) noexcept {
   }
   if (memory == nullptr) return nullptr;
   registry.has_made_caches = true;
-  // Metadata is zero, which is what every member starts with but these; a constructor would
-  // touch all pages of the arrays.
+  // Metadata is zero, and every other member starts as zero. A constructor would touch all pages of
+  // the arrays.
   auto* cache = static_cast<ThreadCache*>(memory);
   learn_classes(*cache);
   for (size_t index = 0; index < class_count; index++) {
@@ -196,8 +198,8 @@ TALUS_USUAL ThreadCache* attach_cache() noexcept {
   return cache;
 }
 
-// A cache that stands before no thread waits for the next one. It must be empty, and in no list.
-// Returns whether its heap is abandoned now.
+// Parks a detached cache for reuse by the next thread. It must be empty and in no list. Returns
+// whether its heap is abandoned now.
 inline bool retire_cache(Locked&, ThreadCache& cache) noexcept {
   cache.heap->shared_thread_count.own_add_relaxed(~uint32_t{0});  // [own] registry lock
   cache.next = registry.unused;
@@ -215,8 +217,8 @@ inline void lose_owner(ThreadCache& cache) noexcept {
   cache.idle_probe.lose_owner();
 }
 
-// The child of a fork has one thread: all caches but its own are left behind, blocks and all, and
-// those that others were just emptying.
+// The child of a fork has one thread, so all caches but its own become orphaned, with their blocks.
+// Orphaned caches that other threads were emptying become free to be adopted again.
 inline void leave_other_caches(ThreadCache* own) noexcept {
   ThreadCache** link = &registry.caches;
   while (ThreadCache* cache = *link) {
@@ -237,8 +239,8 @@ inline void leave_other_caches(ThreadCache* own) noexcept {
   if (own != nullptr) own->next = own->previous = nullptr;
 }
 
-// One cache that a fork left behind, for the caller to empty; null: none. It stays where another
-// fork finds it, until it is retired.
+// An orphaned cache for the caller to empty; null: none. It stays in its list, where another fork
+// finds it, until it is retired.
 inline ThreadCache* take_orphaned_cache() noexcept {
   Locked held{registry.lock};
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // heap/special: blocks that a mode or a region (regions/region.hpp) makes in its own way.
 //
-// Owns: how the heap meets them. Their slices carry special_word, which names no owner, so that
-// no fast path knows them, and a descriptor that begins with SpecialBlock: whoever frees or resizes
-// such a block, in whatever mode its thread is, asks the block and not the thread.
-// Invariant: a thread without a mode pays for none of this but one comparison in slow paths.
+// Slices of such blocks carry special_word, which names no owner, so no fast path touches them.
+// Their descriptor begins with SpecialBlock. A thread that frees or resizes such a block calls the
+// block's own operations, whatever mode the thread is in.
+// Owns: how the heap meets special blocks. Invariant: a thread without a mode pays only one
+// comparison in slow paths.
 // Called on: any thread. Must not know: the modes.
 #ifndef TALUS_HEAP_SPECIAL_HPP
 #define TALUS_HEAP_SPECIAL_HPP
@@ -16,22 +17,22 @@ namespace talus {
 
 struct SpecialBlock;
 
-// What the maker of a block does for it. Both report a pointer that is no live block; `call` is
-// what the program called.
+// What the maker of a block does for it. The first two report a pointer that is no live block;
+// `call` names the call of the program.
 struct SpecialOperations {
   void (*release)(SpecialBlock& block, void* pointer) noexcept;
   size_t (*usable_bytes)(SpecialBlock& block, void* pointer, const char* call) noexcept;
-  // Resizes or moves the block; null: no memory, or a limit, and it is untouched. Null for blocks
-  // that become ordinary ones.
+  // Resizes or moves the block. Null: no memory, or a limit; the block is untouched then. The
+  // member is null for blocks that become ordinary ones.
   void* (*reallocate)(SpecialBlock& block, void* pointer, size_t bytes,
                       bool& is_at_limit) noexcept = nullptr;
-  // The handle of the instance whose block it is. Null for blocks of none.
+  // The handle of the instance that owns the block. Null for blocks outside instances.
   uintptr_t (*instance)(SpecialBlock& block) noexcept = nullptr;
 };
 
 struct SpecialBlock {
-  // Constant once it was used, but that a region's become others with the same release when its
-  // heap is deleted.
+  // Constant once used, with one exception: when a region's heap is deleted, its blocks get other
+  // operations with the same release.
   Atomic<const SpecialOperations*> shared_operations;
 
   const SpecialOperations& operations() const noexcept {
@@ -39,7 +40,7 @@ struct SpecialBlock {
   }
 };
 
-// Beside the two words that space knows (space/page_map.hpp).
+// Joins the two words that space knows (space/page_map.hpp).
 inline constexpr PageEntry special_word{HeapId::nobody, 2};
 static_assert(!special_word.is_nobody() && !special_word.is_large() && !special_word.is_slab(),
               "a special block is nothing else");
@@ -53,12 +54,12 @@ struct SpecialPool {
 };
 inline SpecialPool special_pool;
 
-// Set by a mode whose blocks end where the program's request ends; read on slow paths.
+// Set by a mode whose blocks end exactly where the request ends; slow paths read it.
 inline Atomic<bool> shared_exact_sizes;
 inline bool sizes_are_exact() noexcept { return shared_exact_sizes.load_relaxed(); }  // [init]
 
-// What the calling thread's mode makes of a request; null: it leaves that to the heap, or there is
-// no mode. A new block reads as zero.
+// The block that the calling thread's mode makes for a request. Null: there is no mode, or it
+// leaves the request to the heap. A new block reads as zero.
 TALUS_FAST void* allocate_by_mode(const BlockRequest& request) noexcept {
   ThreadContext& context = current_context();
   if (TALUS_LIKELY(context.operations == nullptr)) return nullptr;

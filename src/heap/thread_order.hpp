@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// heap/thread_order: which asks of the helper are ordered by a barrier of the kernel.
+// heap/thread_order: which asks of the background thread a barrier of the kernel orders.
 //
 // The idle-cache reclaim protocol (cache/idle_caches.hpp) stores and then loads on two processors.
-// Where the kernel has a barrier for all threads (os/order_calls.hpp) the helper makes one between
-// its stores and its loads; elsewhere the time that passes between the two has to do.
-// Owns: the number of the barrier that comes next. An ask carries this number; a barrier with this
-// number or a later one came after the ask. Invariant: asks and barriers that are compared are of
-// the helper, in its program's order; who else asks carries no number.
-// Called on: the helper; covers() on any thread.
+// Some kernels have a barrier for all threads (os/order_calls.hpp). There the background thread
+// makes one between its stores and its loads; elsewhere the time between the two must suffice.
+// Owns: the number of the next barrier. An ask carries this number. A barrier with this number or a
+// later one came after the ask. Invariant: only asks and barriers of the background thread are
+// compared, in its program order. Asks of other threads carry no number.
+// Called on: the background thread; covers() on any thread.
 #ifndef TALUS_HEAP_THREAD_ORDER_HPP
 #define TALUS_HEAP_THREAD_ORDER_HPP
 
@@ -20,9 +20,9 @@ class ThreadOrder {
   static constexpr uint64_t never = ~uint64_t{0};  // the ask of a thread that makes no barrier
   static constexpr uint64_t none = 0;              // no barrier was made
 
-  // What an ask of the helper carries.
+  // The number that an ask of the background thread carries.
   uint64_t next() const noexcept { return next_; }
-  // Makes a barrier if one is allowed, and an ask has come since the last. Returns its number.
+  // Makes a barrier if one is allowed and an ask has come since the last. Returns its number.
   TALUS_USUAL uint64_t order() noexcept {
     if (!has_asked_) return none;
     has_asked_ = false;
@@ -37,7 +37,7 @@ class ThreadOrder {
   }
 
  private:
-  uint64_t next_ = none + 1;  // the helper's, and after it has ended its successor's
+  uint64_t next_ = none + 1;  // the background thread's, then its successor's
   bool has_asked_ = false;    // the same
 };
 inline ThreadOrder thread_order;
