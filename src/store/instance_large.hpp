@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // store/instance_large: large blocks of instances.
 //
-// Owns: the list of them that each instance has, so that all can be given back at once, and what
-// they count for in its limit. Invariants: a block is in the list of the instance that its page
-// words name, from before it is handed out until its range is given back; no thread keeps such a
-// block for reuse. What a block counts for when it moves is what it grows by, also while there are
-// two of it: the kernel moves its pages, and what is copied is small. Called on: any thread.
+// Owns: each instance's list of its large blocks, so that all can be freed at once, and their share
+// of its limit. Invariants: a block is in the list of the instance that its page-map entries name,
+// from before it is handed out until its range is returned. No thread keeps such a block for reuse.
+// A block that moves counts only for its growth, even while it exists twice: the kernel moves its
+// pages, and copied parts are small.
+// Called on: any thread.
 #ifndef TALUS_STORE_INSTANCE_LARGE_HPP
 #define TALUS_STORE_INSTANCE_LARGE_HPP
 
@@ -14,7 +15,7 @@
 
 namespace talus {
 
-// The lock of the instance is held in these.
+// The caller holds the lock of the instance.
 inline void link_large(Instance& heap, LargeBlock& large) noexcept {
   large.previous_inside = nullptr;
   large.next_inside = heap.large_blocks;
@@ -37,8 +38,8 @@ inline void give_large_of(Instance& heap, LargeBlock& large,
   give_large(large, moved);
 }
 
-// The block that another one grows to is linked beside it until the move ends; what both have
-// counts once.
+// A growing block's new range is linked beside the old one until the move ends. Bytes of both count
+// once.
 inline void link_moving(InstanceSlot& slot, const LargeBlock& from, LargeBlock& to) noexcept {
   Instance& heap = *slot.heap;
   link_large(heap, to);
@@ -53,7 +54,7 @@ inline void give_moved(InstanceSlot& slot, LargeBlock& from, const MovedRange& m
   heap.large_bytes += from.usable_bytes;
   give_large_of(heap, from, moved);
 }
-// In the child of a fork, where who moved them does not exist: each block that is linked counts.
+// In the child of a fork the moving thread does not exist, so each linked block counts.
 inline void forget_moves(InstanceSlot& slot) noexcept {
   if (TALUS_LIKELY(slot.moving_count == 0)) return;
   Instance& heap = *slot.heap;
@@ -70,7 +71,7 @@ inline bool is_large_of(HeapId owner, PageEntry word) noexcept {
   return word.bits() == large_word(owner).bits();
 }
 
-// False: it is not the instance's any more.
+// False: the block no longer belongs to the instance.
 inline bool release_large_inside(void* pointer, HeapId owner) noexcept {
   InstanceSlot& slot = instance_slot(owner);
   Locked held{slot.lock};
@@ -80,8 +81,8 @@ inline bool release_large_inside(void* pointer, HeapId owner) noexcept {
   return true;
 }
 
-// Makes a large block hold `bytes` (more than small_bytes_max) where it is, whoever owns it. False:
-// it cannot.
+// Makes a large block hold `bytes` (more than small_bytes_max) in place, in or outside instances.
+// False: it cannot.
 inline bool resize_large(LargeBlock& large, HeapId owner, size_t bytes) noexcept {
   if (!is_instance(owner)) return resize_large_in_place(large, bytes);
   if (bytes > PTRDIFF_MAX - slice_bytes) return false;
@@ -97,7 +98,7 @@ inline bool resize_large(LargeBlock& large, HeapId owner, size_t bytes) noexcept
   return true;
 }
 
-// As move_large, within an instance.
+// Like move_large(), within an instance.
 inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
                                bool& is_at_limit) noexcept {
   InstanceSlot& slot = instance_slot(owner);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// store/instance_room: blocks that come back to an instance, what it holds free, and whether its
-// limit leaves room for more.
+// store/instance_room: freed blocks of an instance, its free memory, and the room that its limit
+// leaves.
 //
-// Owns: the limit. Invariant: an instance fails at its limit only after its empty slabs were given
-// back, and with all its slabs in its lists. Called on: whoever holds the instance's lock, unless
-// it says otherwise. Must not know: how blocks are taken.
+// Owns: the limit. Invariant: an instance fails at its limit only after it returned its empty
+// slabs, and with all its slabs in its lists.
+// Called on: a thread that holds the instance's lock, unless a function says otherwise. Must not
+// know: how blocks are allocated.
 #ifndef TALUS_STORE_INSTANCE_ROOM_HPP
 #define TALUS_STORE_INSTANCE_ROOM_HPP
 
@@ -12,13 +13,14 @@
 
 namespace talus {
 
-// As give_blocks, for one block that lies in this slab of the heap.
+// Like give_blocks(), for one block that lies in this slab of the heap.
 TALUS_FAST void give_block(Heap& heap, Slab& slab, void* block) noexcept {
   give_to_slab(heap, slab, &block, 1);
   note_free_bytes(heap);
 }
 
-// free() of a small block of an instance. False: it is not the instance's now. No lock is held.
+// free() of a small block of an instance. False: it is not the instance's now. The caller holds no
+// lock.
 TALUS_SLOW bool release_small_inside(void* pointer, HeapId owner) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   InstanceSlot& slot = instance_slot(owner);
@@ -32,7 +34,7 @@ TALUS_SLOW bool release_small_inside(void* pointer, HeapId owner) noexcept {
   return true;
 }
 
-// What is ready goes back to its slabs.
+// Returns ready blocks to their slabs.
 inline void give_ready_back(Instance& heap) noexcept {
   for_each_used_class(heap, [&heap](ClassId id) noexcept {
     ReadyBlocks& ready = heap.ready[index_of(id)];
@@ -40,12 +42,12 @@ inline void give_ready_back(Instance& heap) noexcept {
     ready.count = 0;
   });
 }
-// The same for any heap.
+// The same for any heap; only instances have ready blocks.
 inline void rest_heap(Heap& heap) noexcept {
   if (is_instance(heap.id)) give_ready_back(static_cast<Instance&>(heap));
 }
 
-// Is there room for so many bytes more? Empty slabs make room for others.
+// Is there room for this many more bytes? Returning empty slabs may make room.
 inline bool make_room(Instance& heap, size_t bytes) noexcept {
   if (heap.has_room(bytes)) return true;
   give_ready_back(heap);
@@ -53,8 +55,8 @@ inline bool make_room(Instance& heap, size_t bytes) noexcept {
   return heap.has_room(bytes);
 }
 
-// An instance's lock is given up and taken again, and until this ends none of its slabs is on its
-// way: one that has room is in its list, or gone, if it had become empty.
+// Unlocks an instance and locks it again. While this lives, no slab is being purged: each slab with
+// free blocks is in its list, or gone if it became empty.
 class [[nodiscard]] AtRest {
  public:
   AtRest(InstanceSlot& slot, const char* call) noexcept {
@@ -72,7 +74,8 @@ class [[nodiscard]] AtRest {
   AtRest& operator=(const AtRest&) = delete;
 };
 
-// As make_room, but waits for slabs on their way before it says no: the lock may be given up.
+// Like make_room(), but waits for slabs that are being purged before it fails: the lock may be
+// unlocked meanwhile.
 inline bool make_room_at_rest(InstanceSlot& slot, size_t bytes, const char* call) noexcept {
   if (make_room(*slot.heap, bytes)) return true;
   if (slot.heap->purging_count == 0) return false;

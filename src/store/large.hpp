@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// store/large: blocks of their own range of slices.
+// store/large: blocks with a range of slices of their own.
 //
-// Owns: LargeBlock descriptors, growing and moving. Invariants: the first and last slice of a
-// live or kept block carry PageEntry::large() and its descriptor; what lies behind its end was
-// never touched by the program. A block grows into a free neighbour if it can; if not, the kernel
-// moves its pages (no copy, no new pages), and the new range gets head-room, so that a block which
-// keeps growing moves a logarithmic number of times. Called on: any thread. Must not know: slabs.
+// A block grows into a free neighbour if it can. If not, the kernel moves its pages without a copy
+// or new pages. The new range gets head-room, so a block that keeps growing moves a logarithmic
+// number of times.
+// Owns: LargeBlock descriptors, growing and moving. Invariants: the first and last slice of a live
+// or kept block carry PageEntry::large() and its descriptor. The program never touched what lies
+// behind its end.
+// Called on: any thread. Must not know: slabs.
 #ifndef TALUS_STORE_LARGE_HPP
 #define TALUS_STORE_LARGE_HPP
 
@@ -14,7 +16,7 @@
 
 namespace talus {
 
-// Under the space lock. What caches know better is in their KeptBlocks.
+// Under the space lock. The caches' corrections are in their KeptBlocks.
 struct LargePool {
   LargeBlock* unused = nullptr;
   size_t live_bytes = 0;   // usable bytes of blocks that are live or kept
@@ -27,7 +29,7 @@ inline size_t usable_bytes_of_large(size_t bytes) noexcept {
   return round_up(bytes, os::page_bytes());
 }
 
-// The word of a large block's first and last slice says which instance it belongs to, if any.
+// The word of a large block's first and last slice names the instance that owns it, if any.
 constexpr PageEntry large_word(HeapId owner) noexcept {
   return owner == HeapId::nobody ? PageEntry::large()
                                  : PageEntry::large(static_cast<uint16_t>(owner));
@@ -47,7 +49,7 @@ TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t slices, const Placing& p
   } else {
     large_pool.unused = large->next;
   }
-  // The descriptor is ours before take(), which may let others in while it purges.
+  // The descriptor is ours before take(), which may let other threads in while it purges.
   const Range range = space.take(held, slices, placing);
   if (range.base == 0) {
     large->next = large_pool.unused;
@@ -64,14 +66,14 @@ TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t slices, const Placing& p
   return large;
 }
 
-// What a move left of a range: its first bytes read as zero and have no pages, because the kernel
-// moved them away; behind them anything may lie.
+// What a move left of a range. Its first bytes read as zero and have no pages, because the kernel
+// moved them away. The bytes behind them may hold anything.
 struct MovedRange {
   size_t gone_bytes = 0;
   size_t counted_bytes = 0;  // by Space::begin_move
 };
 
-// Gives a range and its descriptor back. The space lock is held.
+// Returns a range and its descriptor. The caller holds the space lock.
 TALUS_USUAL void give_large(Locked& held, LargeBlock& large, const MovedRange& moved) noexcept {
   const uintptr_t base = large.base;
   const size_t slices = large.slices;
@@ -85,7 +87,7 @@ TALUS_USUAL void give_large(Locked& held, LargeBlock& large, const MovedRange& m
   page_map.set_ends(base, slices, PageEntry{}, nullptr);
   if (moved.counted_bytes != 0) space.end_move(held, moved.counted_bytes);
   if (clean_slices == slices) return space.give(held, base, slices, false);
-  // The clean part first: what may be kept of the rest depends on what is given.
+  // The clean part first: what is given decides how much of the rest may be kept.
   const size_t first = clean_slices != 0 && space.can_divide(held) ? clean_slices : 0;
   if (first != 0) space.give_part(held, base, first, false);
   space.give(held, base + first * slice_bytes, slices - first, true);
@@ -100,7 +102,7 @@ inline void* start_of(const LargeBlock& large) noexcept {
   return reinterpret_cast<void*>(large.base + large.front_bytes);
 }
 
-// The live block that starts at this address, which has a large word; anything else is reported.
+// The live block that starts at this address, which has a large word. Reports anything else.
 TALUS_USUAL LargeBlock& prove_large(void* pointer, const char* call) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   auto* large = static_cast<LargeBlock*>(page_map.descriptor_of(address));
@@ -121,7 +123,7 @@ inline void set_usable_bytes(LargeBlock& large, size_t bytes) noexcept {
   large.usable_bytes = usable;
 }
 
-// Makes a large block hold `bytes` (more than small_bytes_max) where it is. False: it cannot.
+// Makes a large block hold `bytes` (more than small_bytes_max) in place. False: it cannot.
 TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept {
   if (bytes > PTRDIFF_MAX - slice_bytes) return false;
   if (usable_bytes_of_large(bytes) == large.usable_bytes) return true;
@@ -137,13 +139,13 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
     large.slices += grown.slices;
     page_map.set_ends(large.base, large.slices, word, &large);
   } else if (needed < large.slices - (large.slices >> headroom_shift) && space.can_divide(held)) {
-    // Give back what a shrunken block no longer needs; head-room of a growing one stays.
+    // Return what a shrunken block no longer needs; the head-room of a growing block stays.
     const size_t surplus = large.slices - needed;
     page_map.set_ends(large.base, large.slices, PageEntry{}, nullptr);
     large.slices = needed;
     page_map.set_ends(large.base, large.slices, word, &large);
     set_usable_bytes(large, bytes);
-    // Shrinking by much is a clear word: the pages go back now, not when they have aged.
+    // A large shrink is a clear sign: its pages are purged now, without aging first.
     const uintptr_t tail = large.base + needed * slice_bytes;
     const bool purged = surplus * slice_bytes >= shrink_purge_bytes_min &&
                         drop_pages(reinterpret_cast<void*>(tail), surplus * slice_bytes);
@@ -155,11 +157,11 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
   return true;
 }
 
-// Is the kernel to move this block's contents? Begins that.
+// Should the kernel move this block's contents? If so, begins the move.
 inline bool begins_move_of_pages(const LargeBlock& large) noexcept {
   const size_t kept = large.usable_bytes;
   if (kept < remap_bytes_min || !space.may_drop_pages(large.base)) return false;
-  // Each move may cost the process a mapping: the more there were, the larger a block must be.
+  // Each move may cost the process a mapping: the more moves, the larger a block must be.
   Locked held{space.lock()};
   const size_t doublings = large_pool.moved_count / 512;
   if (kept < remap_bytes_min << (doublings < 16 ? doublings : 16)) return false;
@@ -168,8 +170,8 @@ inline bool begins_move_of_pages(const LargeBlock& large) noexcept {
   return true;
 }
 
-// A range for a block that moves and may go on growing; null: no memory. Huge pages stay what they
-// are where whole ones are moved, and where they end the block may end.
+// A range for a block that moves and may grow on; null: no memory. Where whole huge pages move, the
+// new range keeps their alignment, and the block may end where a huge page ends.
 inline LargeBlock* take_large_to_move(const LargeBlock& from, size_t bytes, bool is_moved,
                                       HeapId owner) noexcept {
   const size_t needed = divide_up(bytes, slice_bytes);
@@ -189,8 +191,8 @@ inline LargeBlock* take_large_to_move(const LargeBlock& from, size_t bytes, bool
   return take_large(bytes, needed, Placing{slice_bytes, placing.filling}, zeroed, owner);
 }
 
-// A large block on its way to a larger range. What the kernel moves takes no more memory on the
-// way, so it counts once until the old range is given back.
+// A large block on its way to a larger range. Pages that the kernel moves need no more memory on
+// the way, so the block counts once until the old range is returned.
 class LargeMove {
  public:
   explicit LargeMove(LargeBlock& from) noexcept
@@ -208,10 +210,10 @@ class LargeMove {
     to_ = take_large_to_move(from_, bytes, is_moved(), owner);
     return to_ != nullptr;
   }
-  // The block that it becomes, once there is room.
+  // The block at its new place, once there is room.
   LargeBlock& to() const noexcept { return *to_; }
 
-  // Moves the contents. What it returns is for give_large(), which must follow.
+  // Moves the contents. give_large() must follow, with the result.
   [[nodiscard]] MovedRange move() const noexcept {
     const size_t kept = from_.usable_bytes;
     char* source = reinterpret_cast<char*>(from_.base);
@@ -225,7 +227,7 @@ class LargeMove {
       Locked held{space.lock()};
       is_filled = space.is_filled(held, range_of(from_));
     }
-    // Whole, but no further than there is room: head-room may be less than there was.
+    // The whole range, but no further than there is room: the new head-room may be smaller.
     const size_t slices = from_.slices < to_->slices ? from_.slices : to_->slices;
     const size_t gone = move_pages(source, slices * slice_bytes, target, kept);
     Locked held{space.lock()};
@@ -244,8 +246,8 @@ class LargeMove {
   size_t counted_bytes_;  // by Space::begin_move
 };
 
-// Moves a large block of no instance to a new range that holds `bytes` with head-room; null: no
-// memory, the block is untouched.
+// Moves a large block outside instances to a new range that holds `bytes` with head-room. Null: no
+// memory, and the block is untouched.
 inline void* move_large(LargeBlock& large, size_t bytes) noexcept {
   LargeMove move{large};
   if (!move.take_room(bytes, HeapId::nobody)) return nullptr;

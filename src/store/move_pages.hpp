@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// store/move_pages: contents that go to other addresses without a copy, as far as the kernel can.
+// store/move_pages: moves contents to other addresses, without a copy where the kernel can.
 //
-// The kernel moves pages of one mapping at a time (os/os_linux.hpp says why), and a range may be
-// several: some of its huge pages were asked for and others not, or contents were moved in before.
-// What it refuses is copied. What was moved stays a mapping apart where it arrives; where it was,
-// pages are mapped anew, or mappings would become more with each move, tables would stay that keep
-// huge pages out (space/giving_back.hpp), and so would what moved in there before.
-// Owns: nothing. Invariant: there is never much more memory than the contents take.
-// Called on: who owns both ranges, without a lock. Must not know: blocks.
+// The kernel moves pages of one mapping at a time (os/os_linux.hpp says why). A range may be
+// several mappings: some of its huge pages were asked for and others not, or contents were moved in
+// before. What the kernel refuses is copied. Moved pages stay a separate mapping at their new
+// place. The old place gets fresh mappings. Otherwise the number of mappings would grow with each
+// move, page tables would remain that prevent huge pages (space/giving_back.hpp), and earlier moved
+// pages would stay.
+// Owns: nothing. Invariant: memory use is never much more than the contents.
+// Called on: the thread that owns both ranges, without a lock. Must not know: blocks.
 #ifndef TALUS_STORE_MOVE_PAGES_HPP
 #define TALUS_STORE_MOVE_PAGES_HPP
 
@@ -16,9 +17,9 @@
 
 namespace talus {
 
-// Moves or copies the first `bytes` of a range of `range_bytes`, which nobody uses meanwhile, to
-// where nothing is. Returns the bytes at the start of the old range that have no memory any more. A
-// range is moved whole, with what lies behind the contents.
+// Moves or copies the first `bytes` of a range of `range_bytes` to an empty place. No thread uses
+// the range meanwhile. Returns the bytes at the start of the old range that have no memory now.
+// Moves a whole range, with what lies behind the contents.
 inline size_t move_pages(char* from, size_t range_bytes, char* to, size_t bytes) noexcept {
   size_t done = 0;
   while (done < range_bytes) {
@@ -27,7 +28,7 @@ inline size_t move_pages(char* from, size_t range_bytes, char* to, size_t bytes)
     done += moved;
   }
   if (done != 0) os::System::renew(from, done);
-  // In pieces, each of which is given back.
+  // In pieces; each is purged after its copy.
   bool is_purged = true;
   size_t gone = done;
   for (size_t piece = 0; done < bytes; done += piece) {

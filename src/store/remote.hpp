@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// store/remote: blocks of other heaps, from the thread that frees them to the heap they belong to;
-// and blocks of the thread's own heap, where it has no list for them.
+// store/remote: blocks on their way home, from the freeing thread to the heap that owns them.
 //
-// Owns: the batches that a thread collects, draining, and unused messages. Invariants: small
-// blocks that share lines with others never enter another heap's lists (larger ones may,
-// heap/lists.hpp); a full message wakes nobody, a thread of its heap finds it at a refill, when it
-// is time (is_time_to_drain); what waits is bounded: a deliverer who finds too much of it, or a
-// heap without threads, drains it, and waits for that if need be. A block is written to for the
-// last time before it enters a message (prefetch_for_write). Called on: any thread.
+// Most belong to other heaps. Some belong to the thread's own heap, in classes for which the thread
+// has no list.
+// Owns: the batches that a thread collects, draining, and unused messages.
+// Invariants: small blocks that share cache lines with others never enter another heap's lists.
+// Larger ones may (heap/lists.hpp). A full message wakes no thread: a thread of its heap finds it
+// at a refill, when it is time (is_time_to_drain). The backlog is bounded: a delivering thread
+// drains a queue that is too long, or whose heap has no threads, and waits for the lock if it must.
+// The last write to a block comes before the block enters a message (prefetch_for_write).
+// Called on: any thread.
 #ifndef TALUS_STORE_REMOTE_HPP
 #define TALUS_STORE_REMOTE_HPP
 
@@ -33,7 +35,7 @@ inline uint32_t move_messages(RemoteMessage*& from, RemoteMessage*& to, uint32_t
   return moved;
 }
 
-// An empty message; null: no memory. The heap's lock is held.
+// An empty message; null: no memory. The caller holds the heap's lock.
 TALUS_USUAL RemoteMessage* take_message(Heap& heap) noexcept {
   if (heap.unused_messages == nullptr) {
     Locked held{space.lock()};
@@ -49,7 +51,7 @@ TALUS_USUAL RemoteMessage* take_message(Heap& heap) noexcept {
   return message;
 }
 
-// An empty message waits for its next use. The heap's lock is held.
+// Keeps an empty message for its next use. The caller holds the heap's lock.
 inline void keep_message(Heap& heap, RemoteMessage& message) noexcept {
   message.next = heap.unused_messages;
   heap.unused_messages = &message;
@@ -59,11 +61,11 @@ inline void keep_message(Heap& heap, RemoteMessage& message) noexcept {
       move_messages(heap.unused_messages, message_pool.unused, messages_moved);
 }
 
-// The lists of a thread that brings blocks home. They get a few of each class: blocks come in any
-// order, and each one in a list keeps its slab from becoming empty. The class that the thread is
-// about to refill gets as many as it wants, which would else be taken from slabs.
+// The lists of a thread that brings blocks home. They get a few blocks of each class: blocks come
+// in any order, and each block in a list keeps its slab from becoming empty. The class that the
+// thread is about to refill gets as many as it wants; they would come from slabs otherwise.
 struct HomeLists {
-  ThreadCache* cache = nullptr;  // null: nobody's; all blocks go to their slabs
+  ThreadCache* cache = nullptr;  // null: no lists; all blocks go to their slabs
   ClassId refilled{};
   size_t wanted = 0;
 
@@ -75,13 +77,13 @@ struct HomeLists {
   }
 };
 
-// Bytes of the blocks of the slab that a page-map entry names.
+// The block size of the slab that a page-map entry names.
 TALUS_FAST size_t block_bytes_of(PageEntry word) noexcept {
   return size_class_row(class_of_tag(word.tag())).block_bytes;
 }
 
-// Brings the blocks of one message home: to lists as far as those have room, the rest to their
-// slabs. Blocks follow a slab that changed hands meanwhile.
+// Brings the blocks of one message home: to the lists while they have room, the rest to their
+// slabs. If a slab changed hands meanwhile, its blocks follow it.
 TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& message) noexcept {
   void* moved_blocks[RemoteMessage::blocks_max];
   uint32_t moved_count = 0;
@@ -122,10 +124,11 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
     word = page_map.word_of(reinterpret_cast<uintptr_t>(moved_blocks[i]));
     message.add(moved_blocks[i], block_bytes_of(word));
   }
-  heap_with(word.owner()).remote_queue.push(message);  // which sends on what is not its own
+  heap_with(word.owner()).remote_queue.push(message);  // it sends on what is not its own
 }
 
-// Brings home what was delivered. The heap's lock is held; a thread of that heap names its lists.
+// Brings delivered blocks home. The caller holds the heap's lock; a thread of that heap names its
+// lists.
 TALUS_USUAL void drain_remote_queue(Heap& heap, const HomeLists& lists = {}) noexcept {
   RemoteMessage* message = heap.remote_queue.take_all();
   if (message == nullptr) return;
@@ -138,19 +141,18 @@ TALUS_USUAL void drain_remote_queue(Heap& heap, const HomeLists& lists = {}) noe
   request_purge_if_much(heap);
 }
 
-// Is it time for a thread of this heap that needs blocks of a class to bring home what was
-// delivered? As long as slabs have such blocks it pays to wait: what another processor freed a
-// moment ago is still in its cache, and dear to fetch, and so is the remote-free queue itself if
-// both use it all the time. Before a new slab is begun nothing waits, so that no memory is used for
-// it.
+// Should a thread of this heap that needs blocks of a class drain the queue now? While slabs have
+// such blocks, waiting pays. A block that another processor just freed is still in that processor's
+// cache and costs much to fetch. So does the queue itself, if both processors use it all the time.
+// Before a new slab begins, the queue is drained, so that waiting blocks cost no memory.
 inline bool is_time_to_drain(const Heap& heap, ClassId id) noexcept {
   const size_t backlog = heap.remote_queue.backlog_bytes();
   if (backlog >= remote_wait_bytes) return true;
   return backlog != 0 && heap.available[index_of(id)].fullest() == nullptr;
 }
 
-// Does the owner's work if `backlog_max` bytes or more wait for it, or if it has no thread. Where
-// somebody is at it, that is waited for only if very much piles up.
+// Drains for the owner if `backlog_max` bytes or more wait, or if its heap has no thread. If
+// another thread holds the lock, this one waits for it only when the backlog is very large.
 TALUS_USUAL void drain_for_owner(Heap& owner, size_t backlog_max) noexcept {
   const size_t backlog = owner.remote_queue.backlog_bytes();
   if (!owner.is_abandoned() && backlog < backlog_max) return;
@@ -163,9 +165,9 @@ TALUS_USUAL void drain_for_owner(Heap& owner, size_t backlog_max) noexcept {
   lock_of(owner).give();
 }
 
-// The two newest blocks of a batch go from its message to the next one, because a block that is
-// freed twice in a row must meet itself. Blocks so large that they would wait for nothing else go
-// home. The lock of the collector's heap is held.
+// Moves the two newest blocks of a batch to its next message, because a double free in a row must
+// meet the first free. If either block is too large to wait in a message, both go home. The caller
+// holds the lock of the collecting thread's heap.
 TALUS_USUAL void keep_newest(RemoteMessage& from, RemoteMessage& to) noexcept {
   void* newest[2] = {from.newest()[0], from.newest()[1]};
   size_t block_bytes[2] = {};
@@ -178,12 +180,12 @@ TALUS_USUAL void keep_newest(RemoteMessage& from, RemoteMessage& to) noexcept {
   for (size_t i = 2; i > 0; i--) to.add(newest[i - 1], block_bytes[i - 1]);
 }
 
-// What becomes of the two newest blocks of a batch that is delivered.
+// Whether the two newest blocks of a delivered batch stay in the batch.
 enum class Newest : uint8_t { stay, go };
 
-// Sends the collected blocks home, or brings them there if that is the thread's own heap. The lock
-// of the collector's heap is held meanwhile, so that a fork finds them either here or there. A
-// thread that ends sees to it that they arrive, because few blocks in many slabs keep those from
+// Delivers a batch, or brings it home if the thread's own heap is the owner. The lock of the
+// collecting thread's heap is held meanwhile, so that a fork finds each block in one place. A
+// thread that ends makes sure that they arrive, because a few blocks in many slabs keep these from
 // becoming empty.
 TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch, Newest newest,
                         size_t backlog_max = remote_backlog_bytes_max) noexcept {
@@ -218,8 +220,8 @@ TALUS_SLOW bool begin_batch(ThreadCache& cache, RemoteBatch& batch, HeapId owner
   return batch.message != nullptr;
 }
 
-// Puts one block into its slab, whoever has that now: for threads that cannot collect, and for
-// blocks of instances.
+// Puts one block into its slab, whichever heap owns the slab now. For threads that cannot collect,
+// and for blocks of instances.
 TALUS_SLOW void release_to_slab(void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   for (;;) {
@@ -233,24 +235,25 @@ TALUS_SLOW void release_to_slab(void* pointer) noexcept {
   }
 }
 
-// Blocks of other heaps up to this size have their first line taken; none once the process forked.
+// Blocks of other heaps up to this size have their first line fetched for ownership; 0 after a
+// fork.
 inline Atomic<size_t> prefetched_bytes{prefetched_bytes_max};
-// A write would copy a page that another process shares.
+// After a fork a write would copy a page that another process shares.
 inline void stop_prefetching() noexcept {
   if (prefetched_bytes.load_relaxed() != 0) prefetched_bytes.store_relaxed(0);  // [hint]
 }
 
-// The first line of a small block that is about to go home becomes this processor's own. A thread
-// that only read it would leave it shared with the owner's processor, which then waits at its
-// next write and cannot fetch lines ahead. What the block holds stays as it is.
+// Makes the first line of a small block this processor's own before the block goes home. A mere
+// read would leave the line shared with the owner's processor; its next write would wait, and it
+// could not fetch lines ahead. The contents of the block do not change.
 TALUS_FAST void prefetch_for_write(void* block, size_t block_bytes) noexcept {
   if (TALUS_UNLIKELY(block_bytes > prefetched_bytes.load_relaxed())) return;  // [hint]
   auto* byte = static_cast<volatile char*>(block);
   *byte = *byte;
 }
 
-// Adds a block to a batch that has a message for its owner, and delivers what is `bytes_most`. One
-// of the two that were added last is reported.
+// Adds a block to a batch that has a message for its owner, and delivers the batch when it is full
+// or reaches `bytes_most`. Reports a block that is one of the two newest.
 TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* pointer,
                              size_t block_bytes, size_t bytes_most) noexcept {
   RemoteMessage& message = *batch.message;
@@ -264,7 +267,7 @@ TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* point
 
 TALUS_SLOW void release_remote_anew(ThreadCache& cache, RemoteBatch& batch, void* pointer,
                                     PageEntry word) noexcept {
-  if (is_instance(word.owner())) {  // which a message might outlive
+  if (is_instance(word.owner())) {  // a message might outlive it
     if (!release_small_inside(pointer, word.owner())) release_to_slab(pointer);
     return;
   }
@@ -272,12 +275,12 @@ TALUS_SLOW void release_remote_anew(ThreadCache& cache, RemoteBatch& batch, void
   add_to_batch(cache, batch, pointer, block_bytes_of(word), remote_batch_bytes_max);
 }
 
-// Where a thread collects blocks of another heap, if not of one that shares the place.
+// Where a thread collects blocks of another heap. Another owner may use the same batch.
 TALUS_FAST RemoteBatch& remote_batch(ThreadCache& cache, HeapId owner) noexcept {
   return cache.batches[index_of(owner) % remote_owners];
 }
 
-// A block of another heap's slab, with its page-map entry.
+// Frees a block of another heap's slab, with its page-map entry.
 TALUS_FAST void release_remote(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
   RemoteBatch& batch = remote_batch(cache, word.owner());
   if (TALUS_UNLIKELY(batch.owner != word.owner())) {
@@ -286,8 +289,8 @@ TALUS_FAST void release_remote(ThreadCache& cache, void* pointer, PageEntry word
   add_to_batch(cache, batch, pointer, block_bytes_of(word), remote_batch_bytes_max);
 }
 
-// A small block of the cache's heap, of a class that the thread takes none of: a list would hold
-// it, and others of each class, for nobody.
+// For small blocks of the cache's heap, of classes that the thread does not allocate. Lists would
+// hold such blocks, some of each class, for no use.
 TALUS_FAST RemoteBatch& return_batch(ThreadCache& cache) noexcept {
   return cache.batches[remote_owners];
 }
@@ -299,8 +302,8 @@ TALUS_USUAL void release_unlisted(ThreadCache& cache, void* pointer, ClassId id)
   add_to_batch(cache, batch, pointer, size_class_row(id).block_bytes, return_batch_bytes_max);
 }
 
-// Adds a block to a batch, if that takes nothing but a few stores: the batch has begun for the
-// owner, does not become full, and did not get the block just before. False: nothing was done.
+// Adds a block to a batch if a few stores are enough: the batch has begun for this owner, does not
+// become full, and did not get the block just before. False: nothing was done.
 TALUS_FAST bool add_if_room(const RemoteBatch& batch, void* pointer, HeapId owner,
                             size_t block_bytes, size_t bytes_most) noexcept {
   if (TALUS_UNLIKELY(batch.owner != owner)) return false;

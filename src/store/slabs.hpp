@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // store/slabs: where a heap's slabs come from, how they change state, and where they go.
 //
-// Owns: the transitions of a slab between unused, available and full. Each is one function named
-// from-to. Invariants: a slab is in its heap's list exactly while it has free blocks; at most one
-// slab of a class is kept empty, the others go back to address space at once.
-// Called on: whoever holds the heap's lock; may take the space lock below it.
+// Owns: the transitions of a slab between unused, available and full. Each is one function with a
+// from-to name. Invariants: a slab is in its heap's available list exactly while it has free
+// blocks. At most one slab of a class is kept empty; the others go back to address space at once.
+// Called on: any thread that holds the heap's lock; may take the space lock below it.
 // Must not know: thread lists.
 #ifndef TALUS_STORE_SLABS_HPP
 #define TALUS_STORE_SLABS_HPP
@@ -22,10 +22,10 @@ struct DescriptorPool {
 };
 inline DescriptorPool descriptor_pool;
 
-// Counts the passes of the helper, and wraps: the age of a slab is measured in these.
+// Counts decay passes, and wraps: the age of a slab is measured in passes.
 inline Atomic<uint16_t> decay_clock;
 
-// A slab joins (+1) or leaves (-1) its heap, with what is free in it.
+// A slab joins (+1) or leaves (-1) its heap, with its free blocks.
 inline void count_slab(Heap& heap, const Slab& slab, ptrdiff_t sign) noexcept {
   const ptrdiff_t slices = size_class_row(slab.class_id).slab_slices;
   heap.slab_count += static_cast<size_t>(sign);
@@ -35,7 +35,7 @@ inline void count_slab(Heap& heap, const Slab& slab, ptrdiff_t sign) noexcept {
   heap.purged_page_bytes += static_cast<size_t>(sign * ptrdiff_t{slab.purged_page_bytes});
 }
 
-// So much of the slab's free blocks has no pages now.
+// Notes that this many bytes of the slab's free blocks have no pages now.
 inline void note_purged_units(Heap& heap, Slab& slab, size_t bytes) noexcept {
   const size_t free_bytes = size_t{slab.free_count} * slab.block_bytes;
   if (bytes > free_bytes) bytes = free_bytes;  // what lies behind the last block is no block
@@ -43,8 +43,8 @@ inline void note_purged_units(Heap& heap, Slab& slab, size_t bytes) noexcept {
   slab.purged_page_bytes = static_cast<uint32_t>(bytes);
 }
 
-// Does the heap fill its slabs? Then the next ones will be full soon, too. Medium blocks are like
-// large ones: what the program does with their pages says more.
+// Does the heap fill its slabs? Then new slabs will soon be full, too. Medium blocks are like large
+// ones: their use of pages depends more on the program.
 inline Filling filling_of(const Heap& heap, ClassId id) noexcept {
   if (is_medium(id)) return Filling::unknown;
   if (heap.free_bytes <= heap.slab_bytes / dense_free_part) return Filling::dense;
@@ -65,7 +65,7 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
   } else {
     unused = slab->next;
   }
-  // The descriptor is ours before take(), which may let others in while it purges.
+  // The descriptor is ours before take(), which may let other threads in while it purges.
   const Range range = space.take(held, row.slab_slices, slice_bytes, filling_of(heap, id));
   if (range.base == 0) {
     slab->next = unused;
@@ -79,7 +79,7 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
   return slab;
 }
 
-// Gives the range of an empty slab back that is in no list.
+// Returns the range of an empty slab that is in no list to address space.
 TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
   const size_t index = index_of(slab.class_id);
   const size_t slices = size_class_row(slab.class_id).slab_slices;
@@ -109,7 +109,7 @@ inline void slab_purging_to_partly_purged(Heap& heap, Slab& slab) noexcept {
   heap.partly_purged[index_of(slab.class_id)].add(slab, SlabState::partly_purged);
   heap.partly_purged_free_bytes += size_t{slab.free_count} * slab.block_bytes;
 }
-// Blocks come from a partly_purged slab, or back to it: it is like any other from here on.
+// Blocks leave or enter a partly purged slab: from here on it is like any other.
 TALUS_SLOW void slab_partly_purged_to_available(Heap& heap, Slab& slab,
                                                 uint32_t free_count) noexcept {
   heap.partly_purged[index_of(slab.class_id)].remove(slab);
@@ -117,19 +117,19 @@ TALUS_SLOW void slab_partly_purged_to_available(Heap& heap, Slab& slab,
   heap.available[index_of(slab.class_id)].add(slab, SlabState::available);
 }
 
-// Does the slab lie in an arena that asked for huge pages, or whose pages cannot be dropped?
+// Does the slab lie in an arena that asked for huge pages, or whose pages cannot be purged?
 inline bool is_in_huge_pages(const Slab& slab) noexcept {
   Locked held{space.lock()};
   return space.is_huge(held, slab.base) || !space.may_drop_pages(slab.base);
 }
 
-// One empty slab of a class stays for the next refill, but not a large one, and not for nobody.
+// One empty slab of a class stays for the next refill, unless it is large or its heap is abandoned.
 inline bool may_keep_empty(const Heap& heap, ClassId id) noexcept {
   return size_class_row(id).slab_slices == 1 &&
          !heap.is_abandoned();  // a stale answer keeps a slab, no more
 }
 
-// So many blocks came home to a slab that it is in the wrong place now.
+// Moves a slab to its new place after many blocks came home.
 TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noexcept {
   SlabBins& bins = heap.available[index_of(slab.class_id)];
   if (TALUS_LIKELY(slab.state == SlabState::available)) {
@@ -140,16 +140,16 @@ TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noe
   } else if (slab.state == SlabState::partly_purged) {
     slab_partly_purged_to_available(heap, slab, count_before);
   } else {
-    return;  // who gives its pages back looks at it then
+    return;  // the purging thread looks at it afterwards
   }
   if (!slab.is_empty()) return;
   const bool is_kept = bins.holds_only(slab) && may_keep_empty(heap, slab.class_id);
   if (!is_kept) slab_available_to_unused(heap, slab);
 }
 
-// The slab to take blocks from; null: none has free blocks. Of those about equally full one that
-// has its pages comes first; one that is clearly fuller comes before it, or what is left of a class
-// would be spread over all slabs that blocks come home to.
+// The slab to take blocks from; null: none has free blocks. Among slabs about equally full, one
+// that has its pages comes first. A clearly fuller slab comes before it; otherwise the blocks of a
+// class would spread over all slabs that get blocks back.
 inline Slab* choose_slab(Heap& heap, ClassId id) noexcept {
   Slab* slab = heap.available[index_of(id)].fullest();
   if (TALUS_LIKELY(heap.partly_purged_free_bytes == 0)) return slab;  // all have their pages
@@ -169,8 +169,8 @@ inline void rename_slab(const Heap& taker, Slab& slab) noexcept {
   }
 }
 
-// A partly used slab changes hands, under the locks of both heaps. Blocks that are on their way to
-// the giver at this moment are sent on when they arrive there.
+// A partly used slab changes hands, under the locks of both heaps. The giver sends on the blocks
+// that are on their way to it at this moment.
 inline void slab_changes_hands(Heap& giver, Heap& taker, Slab& slab) noexcept {
   const size_t index = index_of(slab.class_id);
   const uint32_t taken = slab.block_count - slab.free_count;
@@ -183,10 +183,10 @@ inline void slab_changes_hands(Heap& giver, Heap& taker, Slab& slab) noexcept {
   count_slab(taker, slab, +1);
 }
 
-// Looks among a few heaps without threads for a slab of this class with free blocks and takes it
-// over: what ended threads left is used before new memory. False: none. `heap`'s lock is held. The
-// registry's lock keeps threads from arriving there, so none holds blocks of such a slab in a list,
-// but as a foreign block, which goes to whose it is when it goes.
+// Adopts a slab of this class with free blocks from one of a few abandoned heaps: memory of ended
+// threads is used before new memory. False: none found. The caller holds the lock of `heap`. The
+// registry's lock keeps threads from arriving at the donor. So only foreign blocks of such a slab
+// can be in a list, and these go to the present owner when they are flushed.
 TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
   const uint32_t count = registry.shared_count.load_relaxed();  // [hint] later ones do not matter
   if (count == 1 || !registry.lock.try_take()) return false;
@@ -207,13 +207,13 @@ TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
   return adopted;
 }
 
-// Blocks were taken from an available slab of which pages are away.
+// Blocks were taken from an available slab that has purged pages.
 TALUS_SLOW void slab_purged_pages(Heap& heap, Slab& slab, void* const* blocks,
                                   size_t count) noexcept {
   const size_t before = slab.purged_page_bytes;
   note_purged_units(heap, slab, forget_purged(slab, blocks, count, os::page_bytes()));
   // It may be more than before: pages behind the last block count as far as blocks are free, and
-  // some may have come home meanwhile.
+  // blocks may have come home meanwhile.
   if (slab.purged_page_bytes < before) heap.taken_back_bytes += before - slab.purged_page_bytes;
 }
 // Blocks were taken from an available slab.
@@ -227,7 +227,7 @@ TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab, void* const* blocks,
     heap.available[index_of(slab.class_id)].refit(slab);
   }
 }
-// So many blocks of a class are out of their slabs now.
+// Notes that `taken` more blocks of a class are outside their slabs.
 TALUS_FAST void count_taken(Heap& heap, ClassId id, size_t taken) noexcept {
   heap.taken_blocks[index_of(id)] += taken;
   heap.free_bytes -= taken * size_class_row(id).block_bytes;
@@ -243,8 +243,8 @@ TALUS_USUAL Slab* find_slab(Heap& heap, ClassId id) noexcept {
   return slab_unused_to_available(heap, id);
 }
 
-// Takes up to `wanted` blocks of a class to places[0...], from slabs that exist before new ones.
-// Returns how many, 0 only when there is no memory.
+// Takes up to `wanted` blocks of a class to places[0...], from existing slabs before a new one.
+// Returns how many; 0 only when there is no memory.
 TALUS_USUAL size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) noexcept {
   size_t taken = 0;
   while (taken < wanted) {
@@ -263,8 +263,8 @@ TALUS_USUAL size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wan
   return taken;
 }
 
-// The slab of a pointer that was this heap's when it was freed. It can have died since only if the
-// pointer was freed twice.
+// The slab of a pointer that was this heap's when it was freed. The slab can have died since only
+// if the pointer was freed twice.
 TALUS_FAST Slab& slab_of(HeapId owner, void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const PageMap::Place place = page_map.place_of(address);
@@ -272,8 +272,8 @@ TALUS_FAST Slab& slab_of(HeapId owner, void* pointer) noexcept {
   return *static_cast<Slab*>(place.descriptor());
 }
 
-// Puts the first of the blocks, which lies in this slab, back with its neighbours among those that
-// follow. Returns how many. What the heap has free is for the caller to note.
+// Returns the first of the blocks, which lies in this slab, with the neighbours that follow it.
+// Returns how many. The caller notes the heap's new free bytes.
 TALUS_FAST size_t give_to_slab(Heap& heap, Slab& slab, void* const* blocks, size_t count) noexcept {
   const uint32_t count_before = slab.free_count;
   const size_t given = slab.give_blocks(blocks, count);
@@ -285,7 +285,7 @@ TALUS_FAST size_t give_to_slab(Heap& heap, Slab& slab, void* const* blocks, size
   return given;
 }
 
-// Puts blocks of this heap's slabs back, whatever their order.
+// Returns blocks of this heap's slabs, in any order.
 TALUS_USUAL void give_blocks(Heap& heap, void* const* blocks, size_t count) noexcept {
   for (size_t done = 0; done < count;) {
     done += give_to_slab(heap, slab_of(heap.id, blocks[done]), blocks + done, count - done);
@@ -293,7 +293,7 @@ TALUS_USUAL void give_blocks(Heap& heap, void* const* blocks, size_t count) noex
   note_free_bytes(heap);
 }
 
-// Releases the empty slabs that are kept for reuse.
+// Returns the empty slabs that are kept for reuse to address space.
 TALUS_USUAL void release_empty_slabs(Heap& heap) noexcept {
   for (SlabBins& bins : heap.available) {
     for (Slab* slab = bins.bins[SlabBins::count - 1].first; slab != nullptr;) {
