@@ -1,43 +1,40 @@
 // SPDX-License-Identifier: MIT
-// heap/idle-cache reclaim: is a thread there? What a resting thread holds can be taken back without
-// it.
+// cache/idle_caches: the idle-cache reclaim protocol finds threads that make no calls.
 //
-// PROTOCOL idle-cache reclaim       words: ThreadContext::shared_state, shared_busy, the owner's
-// this_context
-//   state    meaning                               left by                 to       order
-//   present  the owner uses its context               helper's ask            asked    under the
-//   lock
-//   asked    the probe context lies in its place       owner's come_back       present  under the
-//   lock
-//            the owner was not seen for a while    helper's take_back      absent   under the lock
-//   absent   lists were emptied from below         owner's come_back       present  under the lock
-//   nobody   the context is no cache; never another
-// The helper asks by putting the cache's probe context, which owns no blocks and has empty lists,
-// in the place of the thread's context, and looks again when idle_probe_wait_us have passed. An
-// owner that allocates or frees meanwhile falls into a slow path, which is where the probe context
-// leads, and comes back. One that did not is at rest, or stopped in the middle of one call that had
-// loaded its context before; a slow path says so in shared_busy, a fast one goes unseen. So
-// take_back leaves what such a call may still do: pop the uppermost block, or push one above it. It
-// takes the blocks below, leaves nulls in their places (which a list reads as its end) and does not
-// move `top`.
+// What an idle thread holds can be taken back without its help.
+//
+// PROTOCOL idle-cache reclaim   words: ThreadContext::shared_state, shared_busy,
+//                                      the owner's this_context
+//   state    meaning                               left by                 to      order
+//   active   the owner uses its context            helper's ask            asked   under the lock
+//   asked    the probe context lies in its place   owner's come_back       active  under the lock
+//            the owner was not seen for a while    helper's take_back      idle    under the lock
+//   idle     lists were emptied from below         owner's come_back       active  under the lock
+//   none     the context is no cache; never another state
+// The helper asks: it replaces the thread's context by the cache's probe context, which owns no
+// blocks and has empty lists. It looks again after idle_probe_wait_us. An owner that allocates or
+// frees meanwhile enters a slow path, because the probe context leads there, and comes back. Any
+// other owner is idle, or stopped within one call that had loaded its context before. A slow path
+// shows in shared_busy; a fast path does not show. So take_back allows for what such a call may
+// still do: pop the uppermost block, or push one above it. It takes the blocks below, leaves nulls
+// in their places (a list reads a null as its end) and does not move `top`.
 // invariants  take_back runs only in state asked, under the lock, with shared_busy 0;
-//             who has set shared_busy works only in state present;
-//             in state absent a list is nulls, then at most one block and one that was pushed.
-// edges  both sides store and then load (state and this_context against shared_busy and the list).
-// No
-//        fence orders the two on the owner's side, so that it pays nothing. Where the kernel has a
-//        barrier for all threads and may be asked for it, the helper makes one between its asks and
-//        its looks (heap/thread_order.hpp), and nothing rests on time. Elsewhere, and for the asks
-//        of other threads, the wait orders: a store leaves the processor, and a load is done, in
-//        far less than half of it, or the thread was interrupted, which does both. The wait counts
-//        from the last ask, whoever asked. ThreadSanitizer sees neither; TALUS_TELL_RELEASE in
-//        release() and TALUS_TELL_ACQUIRE in take_lists_back() tell it.
+//             a thread that has set shared_busy works only in state active;
+//             in state idle a list is nulls, then at most one block and one pushed block.
+// edges  Both sides store and then load: state and this_context against shared_busy and the list.
+//        The owner's side has no fence, so that it pays nothing. Some kernels have a barrier for
+//        all threads. If it may be used, the helper makes one between its asks and its looks
+//        (heap/thread_order.hpp), and nothing depends on time. Elsewhere, and for the asks of other
+//        threads, the wait orders. In far less than half of it a store leaves the processor and a
+//        load is done, or the thread was interrupted, which completes both. The wait counts from
+//        the last ask of any thread. ThreadSanitizer sees neither; TALUS_TELL_RELEASE in release()
+//        and TALUS_TELL_ACQUIRE in take_lists_back() tell it.
 // why no ABA: all changes of state are made under the lock.
 // progress: an owner waits for the lock only while its own cache is being emptied (tens of
 //   microseconds, once); the helper never waits for an owner.
-// fork: state changes to and from absent under the lock of the cache's heap.
-// tests: tests/unit/reclaim/decay_test, tests/stress/trim_while_allocating; model:
-// tests/model/idle-cache reclaim
+// fork: state changes to and from idle under the lock of the cache's heap.
+// tests: tests/unit/reclaim/decay_test, tests/stress/trim_while_allocating
+// model: tests/model/idle_caches_model
 #ifndef TALUS_CACHE_IDLE_CACHES_HPP
 #define TALUS_CACHE_IDLE_CACHES_HPP
 
@@ -46,8 +43,8 @@
 
 namespace talus {
 
-// Moves the blocks of each list down over the places of those that were taken. The owner, or who
-// has its cache; the heap's lock is held.
+// Moves the blocks of each list down over the places of the blocks taken back. For the owner, or
+// the thread that has its cache. The caller holds the heap's lock.
 inline void close_gaps(Locked&, ThreadCache& cache) noexcept {
   for (size_t index = 0; index < fast_class_count; index++) {
     void** bottom = list_bottom(cache, ClassId{static_cast<uint8_t>(index)});
@@ -60,7 +57,7 @@ inline void close_gaps(Locked&, ThreadCache& cache) noexcept {
   }
 }
 
-// The lists are whole again, whatever was taken from below. As above.
+// Makes the lists whole again after blocks were taken from below. Same callers.
 TALUS_USUAL void become_whole(ThreadCache& cache) noexcept {
   if (cache.shared_state.load_relaxed() != OwnerState::idle) return;  // [own] or its lock
   Locked held{lock_of(cache)};
@@ -68,7 +65,7 @@ TALUS_USUAL void become_whole(ThreadCache& cache) noexcept {
   cache.shared_state.store_relaxed(OwnerState::asked);  // [own] as above
 }
 
-// The owner is there: it gets its context back.
+// The owner came back: it gets its context again.
 TALUS_SLOW void come_back(ThreadCache& cache) noexcept {
   IdleProbe& idle_probe = cache.idle_probe;
   Locked held{idle_probe.lock};
@@ -78,7 +75,7 @@ TALUS_SLOW void come_back(ThreadCache& cache) noexcept {
   cache.shared_state.store_relaxed(OwnerState::active);  // [own] the lock
 }
 
-// Says that the owner is in a slow path. False: it must come back before it works.
+// Notes that the owner is in a slow path. False: it must come back before it works.
 TALUS_FAST bool say_busy(ThreadCache& cache) noexcept {
   cache.shared_busy.own_add_relaxed(1);  // [own]
   compiler_fence();
@@ -86,7 +83,7 @@ TALUS_FAST bool say_busy(ThreadCache& cache) noexcept {
   return TALUS_LIKELY(cache.shared_state.load_relaxed() == OwnerState::active);
 }
 
-// The owner is in a slow path: what it does with its cache is not to be disturbed.
+// The owner is in a slow path: no other thread may touch its cache.
 TALUS_FAST void begin_work(ThreadCache& cache) noexcept {
   if (TALUS_UNLIKELY(!say_busy(cache))) come_back(cache);
 }
@@ -95,8 +92,8 @@ TALUS_FAST void end_work(ThreadCache& cache) noexcept {
   busy.store_release(busy.load_relaxed() - 1);  // [own]
 }
 
-// The same for work that calls nothing: it knows how deep the owner was. By any context: one that
-// is no cache has nobody to work, and who is busy with it does not matter to anyone.
+// The same for work that calls nothing, so it knows the depth to restore. It accepts any context: a
+// context that is no cache has no owner, and its busy count means nothing.
 class BriefWork {
  public:
   TALUS_FAST explicit BriefWork(ThreadContext& context) noexcept
@@ -110,7 +107,7 @@ class BriefWork {
   BriefWork(const BriefWork&) = delete;
   BriefWork& operator=(const BriefWork&) = delete;
 
-  bool may_begin;  // the context is a cache; else, or if not, the owner must come back first
+  bool may_begin;  // the context is a cache, and active; if false, the owner may have to come back
 
  private:
   Atomic<uint32_t>& busy_;
@@ -144,7 +141,7 @@ class MaybeWorking {
   ThreadCache* cache_;
 };
 
-// What the probe context does: it leads back.
+// The operations of the probe context lead the owner back.
 inline ThreadCache* cache_of_probe(ThreadContext& context) noexcept {
   ThreadCache* cache = static_cast<ProbeContext&>(context).cache;
   come_back(*cache);
@@ -159,10 +156,10 @@ inline void* allocate_by_probe(ThreadContext& context, const BlockRequest& reque
 inline constexpr ContextOperations probe_operations = {cache_of_probe, nullptr, nullptr,
                                                        allocate_by_probe};
 
-// The calling thread begins to use this cache by way of its current context.
+// The calling thread begins to use this cache by its current context.
 inline void attend(ThreadCache& cache) noexcept {
   ProbeContext& probe = cache.idle_probe.context;
-  if (probe.cache == nullptr) {  // else it is as the cache's last owner left it
+  if (probe.cache == nullptr) {  // otherwise it is as the cache's last owner left it
     close_context(probe, probe_operations);
     probe.cache = &cache;
   }
@@ -170,7 +167,7 @@ inline void attend(ThreadCache& cache) noexcept {
   cache.idle_probe.context_slot.store_relaxed(&this_context);  // [own] the lock
 }
 
-// The owner leaves for ever, with the context that it is to have from now on.
+// The owner leaves its cache forever; `last` is its context from now on.
 inline void depart(ThreadCache& cache, ThreadContext& last) noexcept {
   IdleProbe& idle_probe = cache.idle_probe;
   Locked held{idle_probe.lock};
@@ -180,7 +177,7 @@ inline void depart(ThreadCache& cache, ThreadContext& last) noexcept {
   set_context(last);
 }
 
-// Something that changes when the owner allocates or frees.
+// A value that changes when the owner allocates or frees.
 inline uint64_t activity_of(const ThreadCache& cache) noexcept {
   uint64_t mixed = 0;
   const auto mix = [&mixed](const Atomic<void**>& top) noexcept {
@@ -191,8 +188,8 @@ inline uint64_t activity_of(const ThreadCache& cache) noexcept {
   return mixed * 31 + cache.kept.bytes.load_relaxed();  // [stat]
 }
 
-// present -> asked, if the owner may be at rest. `barrier` is the number of the barrier that may
-// come after it (heap/thread_order.hpp). The registry's lock is held.
+// active -> asked, if the owner may be idle. `barrier` is the number of the next barrier, which may
+// order this ask (heap/thread_order.hpp). The caller holds the registry's lock.
 inline void ask(Locked&, ThreadCache& cache, uint64_t barrier = ThreadOrder::never) noexcept {
   IdleProbe& idle_probe = cache.idle_probe;
   if (cache.shared_busy.load_acquire() != 0 || !idle_probe.lock.try_take()) return;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// cache/large_cache: the large blocks that a thread freed lately and may get again.
+// cache/large_cache: the large blocks that a thread freed lately and may allocate again.
 //
-// Owns: a stack for each number of slices up to large_kept_slices, all of them together, with
-// the medium blocks in lists, bounded in bytes; who makes room there; and what this does to the
-// count of live blocks. Invariants: a kept block has
-// state kept, its page map words and its pages; a push or a pop commits with the store of the
-// stack's head, so a fork finds every stack whole. Called on: the thread whose cache it is, without
-// a lock.
+// Owns: a stack for each number of slices up to large_kept_slices. One bound in bytes covers all
+// stacks and the medium blocks in lists. Owns also the choice of the block that makes room, and the
+// corrections to the count of live blocks.
+// Invariants: a kept block has state kept, its page-map entries and its pages. A push or a pop
+// commits with the store of the stack's head, so a fork finds every stack whole.
+// Called on: the thread that owns the cache, without a lock.
 #ifndef TALUS_CACHE_LARGE_CACHE_HPP
 #define TALUS_CACHE_LARGE_CACHE_HPP
 
@@ -15,7 +15,7 @@
 
 namespace talus {
 
-// The pool gets what the cache counted.
+// Applies the cache's corrections to the pool.
 TALUS_SLOW void settle_live(KeptBlocks& kept) noexcept {
   Locked held{space.lock()};
   large_pool.live_bytes -= kept.live_bytes_less.load_relaxed();  // [own]
@@ -24,12 +24,12 @@ TALUS_SLOW void settle_live(KeptBlocks& kept) noexcept {
   kept.live_count_less.store_relaxed(0);                         // [own]
 }
 
-// Blocks cease (+1) or begin (-1) to be live without the pool's knowing.
+// Corrections to the pool's live count: blocks stop (+1) or begin (-1) to be live. Owner only.
 TALUS_FAST void count_less(KeptBlocks& kept, size_t bytes, size_t count) noexcept {
   kept.live_bytes_less.own_add_relaxed(bytes);  // [own]
   kept.live_count_less.own_add_relaxed(count);  // [own]
 }
-// Settled now and then, so that statistics of a running process are off by a bounded amount.
+// Applied now and then, so that statistics of a running process are off by a bounded amount.
 TALUS_FAST bool is_much_unsettled(const KeptBlocks& kept) noexcept {
   // [own] Either sign.
   return kept.live_bytes_less.load_relaxed() + large_unsettled_bytes_max >
@@ -65,7 +65,7 @@ TALUS_FAST void large_kept_to_live(KeptBlocks& kept, LargeBlock& large, size_t b
   count_less(kept, ~large.usable_bytes + 1, ~size_t{0});
 }
 
-// A kept block that holds so many bytes, now live; null: none.
+// A kept block that holds `bytes` bytes, now live; null: none.
 TALUS_FAST void* take_kept(KeptBlocks& kept, size_t bytes) noexcept {
   Atomic<LargeBlock*>& head = kept.of_slices[divide_up(bytes, slice_bytes) - 1];
   if (head.load_relaxed() == nullptr) return nullptr;  // [own]
@@ -74,7 +74,7 @@ TALUS_FAST void* take_kept(KeptBlocks& kept, size_t bytes) noexcept {
   return reinterpret_cast<void*>(large.base);
 }
 
-// Two short ways that call nothing. Null and false: it takes more, and nothing was done.
+// Two short paths that call nothing. Null or false: more work is needed, and nothing was done.
 TALUS_FAST void* take_kept_at_hand(ThreadContext& context, size_t bytes) noexcept {
   const BriefWork work{context};
   if (TALUS_UNLIKELY(!work.may_begin)) return nullptr;
@@ -100,14 +100,14 @@ TALUS_FAST bool keep_at_hand(ThreadContext& context, void* pointer, PageEntry wo
   return true;
 }
 
-// Gives the uppermost block of a stack that is not empty back. A fork finds it in one place.
+// Returns the uppermost block of a stack that is not empty. A fork finds it in one place.
 inline void give_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcept {
   Locked held{space.lock()};
   give_large(held, pop_kept(kept, head), {});
 }
 
-// Gives one block back that the thread keeps: a large one to address space, or a medium one to its
-// slab, of the size whose turn it is. False: it keeps none.
+// Displaces one kept block: a large one goes to address space, a medium one to its slab. Sizes take
+// turns. False: the thread keeps none.
 TALUS_SLOW bool displace_kept(ThreadCache& cache) noexcept {
   constexpr size_t turns = large_kept_slices + (class_count - small_class_count);
   KeptBlocks& kept = cache.kept;
@@ -125,7 +125,7 @@ TALUS_SLOW bool displace_kept(ThreadCache& cache) noexcept {
   return false;
 }
 
-// Gives all kept blocks back, and the pool what the cache counted.
+// Returns all kept blocks, and applies the cache's corrections to the pool.
 TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
   KeptBlocks& kept = cache.kept;
   for (Atomic<LargeBlock*>& head : kept.of_slices) {
@@ -135,8 +135,8 @@ TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
   settle_live(kept);
 }
 
-// A block of its own range, of one byte at least; block null: no memory. `cache` may be null (no
-// thread to keep for).
+// A block with its own range, for at least one byte. If the block is null, there is no memory. A
+// null `cache`: the calling thread keeps no blocks.
 TALUS_SLOW BlockMade allocate_large(ThreadCache* cache, size_t bytes, size_t alignment) noexcept {
   if (TALUS_UNLIKELY(bytes > PTRDIFF_MAX - slice_bytes)) return {};
   if (TALUS_UNLIKELY(bytes == 0)) bytes = 1;
@@ -153,7 +153,7 @@ TALUS_SLOW BlockMade allocate_large(ThreadCache* cache, size_t bytes, size_t ali
   return {reinterpret_cast<void*>(large->base), zeroed};
 }
 
-// False: the instance that the word names is gone, and the block is one like others.
+// False: the instance that the word names is gone, and the block is an ordinary one.
 TALUS_SLOW bool release_large_of_instance(void* pointer, PageEntry word) noexcept {
   if (release_large_inside(pointer, owner_of_large(word))) return true;
   word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
@@ -161,7 +161,7 @@ TALUS_SLOW bool release_large_of_instance(void* pointer, PageEntry word) noexcep
   return false;
 }
 
-// `word` is the block's, as it was a moment ago.
+// `word` is the block's page-map entry of a moment ago.
 TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageEntry word) noexcept {
   const bool is_of_instance = word.bits() != PageEntry::large().bits();
   if (TALUS_UNLIKELY(is_of_instance) && release_large_of_instance(pointer, word)) return;
@@ -172,14 +172,14 @@ TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageEntry word)
   while (!has_room_to_keep(cache->kept, 0) && displace_kept(*cache)) {}
 }
 
-// A medium block of the cache's heap is kept, in the place of others if need be.
+// Keeps a medium block of the cache's heap, displacing other blocks if necessary.
 TALUS_SLOW void release_medium(ThreadCache& cache, void* pointer, ClassId id) noexcept {
   const size_t bytes = size_class_row(id).block_bytes;
   const ThreadList list = slow_list_of(cache, id);
   if (push_within(list, pointer)) return;
   while (!has_room_to_keep(cache.kept, bytes) && displace_kept(cache)) {}
   if (enlarge_medium(cache, id)) {
-    refuse_free_in_slab(cache, pointer);  // where a block goes that found no room
+    refuse_free_in_slab(cache, pointer);  // a block that found no room is there
     if (push_within(list, pointer)) return;
   }
   give_past_lists(cache, pointer);

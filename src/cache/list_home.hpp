@@ -3,8 +3,8 @@
 //
 // Owns: the way of blocks from a list to their slabs, and of foreign blocks to their heaps.
 // Invariant: the lock of the cache's heap is held where a block leaves a list, so that a fork finds
-// it in one place (but where there is no memory for a message). Called on: the thread whose cache
-// it is, or whoever has the cache.
+// it in one place. The exception: there is no memory for a message.
+// Called on: the thread that owns the cache, or the thread that empties it.
 #ifndef TALUS_CACHE_LIST_HOME_HPP
 #define TALUS_CACHE_LIST_HOME_HPP
 
@@ -14,12 +14,12 @@
 
 namespace talus {
 
-// Blocks of a list that may have foreign blocks, which go home at a time.
+// How many blocks go home at a time from a list that may have foreign blocks.
 inline constexpr size_t foreign_at_a_time = RemoteMessage::blocks_max;
 
-// Puts blocks that were listed into their slabs, but for foreign blocks: these are sent home in one
-// message, to the heap that is returned (nobody: there was none) and may have to be helped. `held`
-// is the lock of this heap; at most foreign_at_a_time blocks.
+// Puts listed blocks into their slabs, and sends foreign blocks home in one message. Returns the
+// heap that got the message, which may need draining; nobody: no message. `held` is the lock of
+// this heap. At most foreign_at_a_time blocks.
 TALUS_USUAL HeapId flush_with_foreign(Locked& held, Heap& heap, void* const* blocks,
                                       size_t count) noexcept {
   RemoteMessage* message = nullptr;
@@ -33,12 +33,12 @@ TALUS_USUAL HeapId flush_with_foreign(Locked& held, Heap& heap, void* const* blo
       done += give_to_slab(heap, slab, blocks + done, count - done);
       continue;
     }
-    // It can have died since only if the block was freed twice.
+    // The slab can have died since only if the block was freed twice.
     if (!word.is_slab() || is_instance(word.owner())) report::foreign_pointer(block, "free");
     if (message == nullptr) message = take_message(heap);
     if (TALUS_LIKELY(message != nullptr)) {
       message->add(block, block_bytes_of(word));
-      owner = word.owner();  // who sends on what is not its own
+      owner = word.owner();  // it sends on what is not its own
     } else {
       held.give_for_a_while();
       release_to_slab(block);
@@ -51,8 +51,8 @@ TALUS_USUAL HeapId flush_with_foreign(Locked& held, Heap& heap, void* const* blo
   return owner;
 }
 
-// The oldest blocks of a list go home; the younger ones stay. Owners of foreign blocks are helped
-// where so many bytes wait for them.
+// The oldest blocks of a list go home; the younger ones stay. Drains for the owner of foreign
+// blocks if `backlog_max` bytes wait there.
 TALUS_USUAL void send_home(ThreadCache& cache, ClassId id, size_t count,
                            size_t backlog_max) noexcept {
   Heap& heap = *cache.heap;

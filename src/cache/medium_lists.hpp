@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// cache/medium_lists: medium blocks: out of their slabs one at a time, and the lists of a thread
-// that keep some of those that it freed.
+// cache/medium_lists: medium blocks, which leave slabs one at a time, and lists of freed ones.
 //
+// A push and a pop are as in other slow lists. The bound is on the sum of what these lists have
+// room for (KeptBlocks::medium_bytes) and the large blocks that the thread keeps: at most
+// kept_bytes_most(). A list begins without room, and gets room for one block at a time when it is
+// full. Where no room is left, another list or a large block yields (displace_kept).
 // Owns: how much a thread may have in lists of medium classes, and what is known of zeroes in their
-// slabs. A push and a pop are as in other slow lists; what is bounded is the sum of what these
-// lists have room for (KeptBlocks::medium_bytes), together with the large blocks that the thread
-// keeps: at most kept_bytes_most(). A list begins without room and gets some, one block at a time,
-// when it is full; where there is no more, another list or a large block yields (displace_kept).
-// Invariants: such a list holds freed blocks only, so that memory which the program never touched
-// stays in slabs, where that is known; blocks that come home from other threads go to their slabs.
-// Called on: the thread whose cache it is, or whoever holds the heap's lock.
+// slabs.
+// Invariants: such a list holds freed blocks only. So memory that the program never touched stays
+// in slabs, where that is known. Blocks that come home from other threads go to their slabs.
+// Called on: the thread that owns the cache, or a thread that holds the heap's lock.
 #ifndef TALUS_CACHE_MEDIUM_LISTS_HPP
 #define TALUS_CACHE_MEDIUM_LISTS_HPP
 
@@ -25,11 +25,11 @@ TALUS_FAST bool has_room_to_keep(const KeptBlocks& kept, size_t bytes) noexcept 
   return kept.bytes.load_relaxed() + kept.medium_bytes + bytes <= kept_bytes_most();  // [own]
 }
 
-// May a block of the next class serve?
+// May a block of the next larger class serve?
 enum class Fit : uint8_t { exact, near };
 
-// A block above fast_bytes_max that was freed; instead of a medium one the next larger, if that
-// may serve: it has been touched. Null: neither, or that was done often enough.
+// A freed block above fast_bytes_max. For a medium size the next larger class may serve: its blocks
+// have been touched. Null: neither has a block, or the next class served often enough.
 TALUS_FAST void* pop_fitting(ThreadCache& cache, ClassId id, Fit fit) noexcept {
   void* block = pop_from_list(slow_list_of(cache, id));
   const bool has_next = fit == Fit::near && is_medium(id) && index_of(id) + 1 < class_count;
@@ -48,7 +48,7 @@ TALUS_USUAL void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
   request_purge_if_much(*cache.heap);
 }
 
-// Reports a block of the cache's heap that is in its slab, which costs a round trip to the lock.
+// Reports a block of the cache's heap that is free in its slab. Costs a round trip to the lock.
 TALUS_SLOW void refuse_free_in_slab(ThreadCache& cache, const void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   Locked held{lock_of(cache)};
@@ -59,7 +59,7 @@ TALUS_SLOW void refuse_free_in_slab(ThreadCache& cache, const void* pointer) noe
   if (TALUS_UNLIKELY(slab.is_free(index))) report::double_free(pointer, slab.block_bytes);
 }
 
-// A list gets room for one block more, if the thread may keep so much.
+// A list gets room for one more block, if the thread may keep that much.
 inline bool enlarge_medium(ThreadCache& cache, ClassId id) noexcept {
   const ThreadList list = slow_list_of(cache, id);
   const size_t bytes = size_class_row(id).block_bytes;
@@ -70,8 +70,7 @@ inline bool enlarge_medium(ThreadCache& cache, ClassId id) noexcept {
   return true;
 }
 
-// A list gives up room for one block, the one that was freed first if it is full. False: it has
-// none.
+// A list gives up room for one block; if it is full, its oldest block goes. False: it has no room.
 inline bool displace_medium(ThreadCache& cache, ClassId id) noexcept {
   const ThreadList list = slow_list_of(cache, id);
   void** bottom = list_bottom(cache, id);
@@ -89,8 +88,8 @@ inline bool displace_medium(ThreadCache& cache, ClassId id) noexcept {
   return true;
 }
 
-// A slab to take one block from; null: no memory. One that is there comes before a new one, whose
-// memory the program may not have touched yet.
+// A slab to take one block from; null: no memory. An existing slab comes before a new one, because
+// the program may not have touched the new one's memory yet.
 inline Slab* slab_for_one(Heap& heap, ClassId id, Fit fit) noexcept {
   if (Slab* slab = choose_slab(heap, id)) return slab;
   if (fit == Fit::near && index_of(id) + 1 < class_count) {
@@ -99,7 +98,7 @@ inline Slab* slab_for_one(Heap& heap, ClassId id, Fit fit) noexcept {
   return find_slab(heap, id);
 }
 
-// One block straight from a slab. The heap's lock is held.
+// One block straight from a slab. The caller holds the heap's lock.
 TALUS_USUAL BlockMade take_medium(Heap& heap, ClassId id, Fit fit) noexcept {
   Slab* slab = slab_for_one(heap, id, fit);
   if (slab == nullptr) return {};
@@ -113,7 +112,7 @@ TALUS_USUAL BlockMade take_medium(Heap& heap, ClassId id, Fit fit) noexcept {
   return made;
 }
 
-// The list is empty. One block is all that is taken: what lies in a list counts as touched.
+// The list is empty. Takes only one block, because blocks in a list count as touched.
 TALUS_SLOW BlockMade refill_medium(Heap& heap, ClassId id, Fit fit) noexcept {
   Locked held{lock_of(heap)};
   if (!heap.remote_queue.is_empty()) drain_remote_queue(heap);
@@ -129,8 +128,8 @@ TALUS_USUAL BlockMade allocate_medium(ThreadCache* cache, ClassId id, Fit fit) n
   void* block = pop_fitting(*cache, id, fit);
   if (block == nullptr && cache->kept.borrowed_count == borrowed_count_most) {
     cache->kept.borrowed_count = 0;
-    // A class that is used so often gets a block of its own: where sizes come at random, which list
-    // serves could not be guessed otherwise.
+    // A class in such frequent use gets a block of its own. Otherwise, with random sizes, no one
+    // could predict which list serves.
     if (has_room_to_keep(cache->kept, size_class_row(id).block_bytes)) fit = Fit::exact;
     block = pop_fitting(*cache, id, fit);
   }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // cache/wide_lists: lists that run empty and full in turn get more room.
 //
-// Such a list carries the same blocks to their slabs and back again; one that only runs empty, or
-// only is full, would hold more for nothing.
-//
+// Such a list moves the same blocks to their slabs and back again. A list that only runs empty, or
+// only gets full, would hold more blocks for no gain.
 // Owns: when a list grows and shrinks, where it lies then, and what all wide lists of a thread may
 // hold (ThreadCache::wide). A wide place is metadata of its own, which stays with the cache.
 // Invariant: medium lists do not grow.
-// Called on: the thread whose cache it is, or whoever has the cache.
+// Called on: the thread that owns the cache, or the thread that empties it.
 #ifndef TALUS_CACHE_WIDE_LISTS_HPP
 #define TALUS_CACHE_WIDE_LISTS_HPP
 
@@ -15,14 +14,14 @@
 
 namespace talus {
 
-// Blocks that a list may hold that runs empty and full in turn.
+// The most blocks of a list that runs empty and full in turn.
 inline size_t list_wide_of(ClassId id) noexcept {
   return is_medium(id) ? list_most_of(id) : wide_list_factor * list_most_of(id);
 }
 inline size_t wide_bytes_most() noexcept { return wide_total_factor * options.list_bytes; }
 
-// A list may have no more blocks than others from here on; it stays where it is. The caller sees
-// to it that it has no more than so many, which are returned.
+// Reduces a list's capacity to the usual one, in place. Returns that capacity; the caller makes
+// sure that the list holds no more blocks.
 TALUS_SLOW size_t shrink_list(ThreadCache& cache, ClassId id) noexcept {
   const size_t usual = list_most_of(id);
   const size_t capacity = list_capacity(cache, id);
@@ -34,7 +33,8 @@ TALUS_SLOW size_t shrink_list(ThreadCache& cache, ClassId id) noexcept {
   return usual;
 }
 
-// Asks one list for its room, in turn. One that did not turn since it was asked before gives it up.
+// Asks one list for its room; lists take turns. A list gives it up if its trend did not reverse
+// since the last ask.
 TALUS_SLOW void ask_for_room(ThreadCache& cache) noexcept {
   WideLists& wide = cache.wide;
   const ClassId id{static_cast<uint8_t>(wide.next_asked)};
@@ -49,7 +49,7 @@ TALUS_SLOW void ask_for_room(ThreadCache& cache) noexcept {
   if (length > usual) send_home(cache, id, length - usual, remote_backlog_bytes_max);
 }
 
-// Is there a wide place for this list? It is made where there was none.
+// Is there a wide place for this list? Makes one if necessary.
 TALUS_SLOW bool has_wide_place(ThreadCache& cache, ClassId id) noexcept {
   void***& bottoms = cache.wide.bottoms;
   Locked held{space.lock()};
@@ -67,8 +67,8 @@ TALUS_SLOW bool has_wide_place(ThreadCache& cache, ClassId id) noexcept {
   return bottom != nullptr;
 }
 
-// A list that has what is usual for its class, or more, turned. Returns how many blocks it may have
-// now, twice as many as before; 0: it did so for the first time, has enough, or others have.
+// A list of the usual capacity or more reversed its trend. Returns its new capacity, twice the old
+// one. 0: this was the first time, the list has enough, or other lists have the room.
 TALUS_SLOW size_t find_room_to_grow(ThreadCache& cache, ClassId id) noexcept {
   WideLists& wide = cache.wide;
   uint64_t& word = wide.turning_words[index_of(id) / 64];
@@ -86,15 +86,15 @@ TALUS_SLOW size_t find_room_to_grow(ThreadCache& cache, ClassId id) noexcept {
   return wider;
 }
 
-// An empty list gets its wide place, and so much room. Returns where it begins. The heap's lock is
-// held.
+// Moves an empty list to its wide place, with this capacity. Returns where it begins. The caller
+// holds the heap's lock.
 TALUS_SLOW void** grow_list(Locked& held, ThreadCache& cache, ClassId id,
                             size_t capacity) noexcept {
   return move_list(held, cache, id, cache.wide.bottoms[index_of(id)], capacity);
 }
 
-// An empty list goes back to its first place and has no room, for the next thread. The caller sets
-// what all wide lists have.
+// An empty list moves to its first place and has no room, for the next thread. The caller sets the
+// bytes of all wide lists.
 TALUS_USUAL void shorten_list(ThreadCache& cache, ClassId id) noexcept {
   void** first = first_place(cache, id);
   if (list_bottom(cache, id) == first) {
