@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // paths/alloc: the way of a block out of the heap.
 //
-// allocate_or<slow>(bytes)           here        table, load, pop
-//   -> allocate_slow(bytes, context)    alloc_slow  a context that is no heap: first use, dead, a
-//   mode
-//        -> refill(heap, class)                  drain the remote-free queue, available slab, new
-//        slab
-//        -> allocate_large(...)      large       kept block, range, new address space
-// pop_aligned(alignment, bytes)      here        round up, table, load, pop
-//   -> allocate_aligned_slow(...)    alloc_slow  guarded, large, zero bytes; as allocate_slow
+// allocate_or<slow>(bytes)             here        table, load, pop
+//   -> allocate_slow(bytes, context)   alloc_slow  a context that is no heap: first use,
+//                                                  ended, a mode
+//        -> refill(heap, class)                    drain the remote-free queue, available slab,
+//                                                  new slab
+//        -> allocate_large(...)        large       kept block, range, new address space
+// pop_aligned(alignment, bytes)        here        round up, table, load, pop
+//   -> allocate_aligned_slow(...)      alloc_slow  slow list, large, zero bytes; as allocate_slow
 #ifndef TALUS_PATHS_ALLOC_HPP
 #define TALUS_PATHS_ALLOC_HPP
 
@@ -16,16 +16,16 @@
 
 namespace talus {
 
-// What to do when no block can be popped; the entry points that set errno or throw have their own.
+// What to do when no block can be popped; entry points that set errno or throw have their own.
 using SlowAllocate = void* (*)(size_t bytes, ThreadContext& context);
 
-// A block of at least `bytes` bytes at a multiple of 16; else whatever Slow makes of it.
+// A block of at least `bytes` bytes at a multiple of 16; otherwise the result of Slow.
 template <SlowAllocate Slow>
 TALUS_FAST void* allocate_or(size_t bytes) {
   ThreadContext& context = current_context();  // never null: starts at first_context
   if (TALUS_UNLIKELY(bytes > fast_bytes_max))
-    return Slow(bytes, context);  // leaves: guarded, large
-  // Zero bytes map to class 0. What the compiler knows costs nothing.
+    return Slow(bytes, context);  // leaves: slow list, large
+  // Zero bytes map to class 0. A size that the compiler knows costs no look-up.
   const size_t index =
       __builtin_constant_p(bytes)
           ? index_of(class_of(bytes))
@@ -40,14 +40,14 @@ TALUS_FAST void* allocate_or(size_t bytes) {
   return block;
 }
 
-// As above; null: no memory. errno is untouched.
+// The same; null: no memory. errno is untouched.
 TALUS_FAST void* allocate(size_t bytes) noexcept { return allocate_or<allocate_slow>(bytes); }
 
-// A block at a multiple of `alignment`, a power of two, if that is one of a list; null: it is not,
-// or the list is empty, and allocate_aligned knows more. Sizes and alignments may be any.
+// A block at a multiple of `alignment`, a power of two, if it is in a fast list. Null: it is not,
+// or the list is empty; then call allocate_aligned. Sizes and alignments may be any.
 TALUS_FAST void* pop_aligned(size_t alignment, size_t bytes) noexcept {
   ThreadContext& context = current_context();
-  // bytes_at_alignment less 1. Zero bytes wrap, and are as little for here as large ones.
+  // bytes_at_alignment less 1. Zero bytes wrap around, and leave like large sizes.
   const size_t last = (bytes - 1) | (alignment - 1);
   if (TALUS_UNLIKELY(last >= fast_bytes_max)) return nullptr;
   Atomic<void**>& slot = context.tops[context.class_of_units[last / block_alignment + 1]];

@@ -2,7 +2,8 @@
 // paths/alloc_slow: what malloc does when the list of the class is empty.
 //
 // Owns: refilling a list, allocation for threads without a cache, aligned blocks. Invariant: one
-// lock round trip a batch. The outline is in paths/alloc.hpp. Called on: any thread.
+// lock round trip for each batch. paths/alloc.hpp has the outline.
+// Called on: any thread.
 #ifndef TALUS_PATHS_ALLOC_SLOW_HPP
 #define TALUS_PATHS_ALLOC_SLOW_HPP
 
@@ -61,19 +62,20 @@ TALUS_USUAL void* allocate_on(ThreadCache* cache, ClassId id, Fit fit) noexcept 
   return block != nullptr ? block : refill(*cache, id);
 }
 
-// Tells the mode of the calling thread, if there is one; a first call may just have got it.
+// Tells the mode of the calling thread, if there is one; a first call may just have set it.
 inline void note_allocate(void* block, size_t bytes) noexcept {
   ThreadContext& context = current_context();
   if (context.operations == nullptr || context.operations->note_allocate == nullptr) return;
   if (block != nullptr) context.operations->note_allocate(context, block, bytes);
 }
 
-// Defined in reclaim/release.hpp: there was no memory for `bytes`; does it make sense to try again?
-// The first attempt has number 0. No lock is held, and the calling thread is in no slow path.
+// Defined in reclaim/release.hpp. There was no memory for `bytes`: should the caller try again? The
+// first attempt has number 0. The caller holds no lock and is in no slow path.
 TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept;
 
-// Allocates by way of attempt(), and again as long as that makes sense. What it gives is a block or
-// a handle; null or zero: no memory. For slow paths, which need not purge request work themselves.
+// Runs attempt() until it succeeds or find_memory() gives up. The result is a block or a handle;
+// null or zero: no memory. For slow paths; those that call this need not call offer_work()
+// themselves.
 template <typename Attempt>
 TALUS_FAST auto allocate_with(size_t bytes, Attempt attempt) noexcept {
   auto made = attempt();
@@ -84,16 +86,15 @@ TALUS_FAST auto allocate_with(size_t bytes, Attempt attempt) noexcept {
   return made;
 }
 
-// Blocks that a thread has at hand though the fast paths do not reach them; null: there is none,
-// the owner must come back, or the context is no cache. These call nothing, so that no register is
-// saved for a call.
-// The block of a slow list that was freed last, or what serves as well.
+// Blocks that a thread has at hand beyond the fast paths. Null: there is none, the owner must come
+// back, or the context is no cache. These functions call nothing, so they save no register for a
+// call. The first pops the newest block of a slow list, or of the next class if that may serve.
 TALUS_FAST void* pop_slow(ClassId id, Fit fit, ThreadContext& context) noexcept {
   const BriefWork work{context};
   if (TALUS_UNLIKELY(!work.may_begin)) return nullptr;
   return pop_fitting(static_cast<ThreadCache&>(context), id, fit);
 }
-// A large block that the thread kept, for so many bytes above `more_than`.
+// A large block that the thread kept, for `bytes` bytes if these exceed `more_than`.
 TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, ThreadContext& context) noexcept {
   const bool may_be_kept = bytes > more_than && bytes <= large_kept_slices * slice_bytes;
   return may_be_kept ? take_kept_at_hand(context, bytes) : nullptr;
@@ -128,7 +129,7 @@ inline void* allocate_first(size_t bytes, ThreadContext& context) noexcept {
 TALUS_SLOW void* allocate_slower(size_t bytes, ThreadContext& context) noexcept {
   void* block = allocate_first(bytes, context);
   for (unsigned made = 0; TALUS_UNLIKELY(block == nullptr) && find_memory(bytes, made); made++) {
-    block = allocate_by_context(bytes, current_context());  // which may be another by now
+    block = allocate_by_context(bytes, current_context());  // it may be another by now
   }
   offer_work();
   return block;
@@ -162,12 +163,12 @@ TALUS_SLOW void* allocate_aligned_slower(size_t alignment, size_t bytes) noexcep
 // A block at a multiple of `alignment`, a power of two; null: no memory.
 TALUS_SLOW void* allocate_aligned_slow(size_t alignment, size_t bytes) noexcept {
   ThreadContext& context = current_context();
-  // Not allocate_slow, which counts on an empty list: the list may have blocks for zero bytes.
+  // allocate_slow counts on an empty list; for zero bytes the list may have blocks.
   if (alignment < block_alignment) alignment = block_alignment;
   void* block = nullptr;
   if (has_class(bytes, alignment)) {
     const size_t rounded = bytes_at_alignment(bytes, alignment);
-    // Of no other class: its blocks may lie elsewhere.
+    // No other class: its blocks may lie elsewhere.
     if (rounded > fast_bytes_max) block = pop_slow(slow_class_of(rounded), Fit::exact, context);
   } else if (alignment <= slice_bytes) {
     block = pop_kept_block(bytes, 0, context);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // paths/free: the way of a block back into the heap.
 //
-// release(pointer)                   here        page-map entry, compare owner, push
-//   -> release_far(pointer, context)    here        null is nothing; beyond the window as above
-//   -> release_other(..., word)      free_slow   a block of another heap: add it to a message
-//   -> release_full(..., index)      free_slow   the list is full, or one for slow paths only; or
-//                                                no block starts here, or it was just freed
-//        -> push_slow(...)                    the latter: a push that calls nothing
-//        -> flush_some(cache, class)             half of it back to its slabs, or more
-//   -> release_slow(pointer, context)   free_slow   null, large, a context that is no cache
-//        -> release_remote(...)                  a block of another heap: batch, deliver
-//        -> release_large(...)       large       keep for reuse, or back to address space
+// release(pointer)                     here        page-map entry, compare owner, push
+//   -> release_far(pointer, context)   here        null is nothing; beyond the window the same
+//   -> release_other(..., word)        free_slow   a block of another heap: add it to a message
+//   -> release_full(..., index)        free_slow   the list is full, or a slow list; or no block
+//                                                  starts here, or it was just freed
+//        -> push_slow(...)                         a slow list: a push that calls nothing
+//        -> flush_some(cache, class)               half of it back to its slabs, or more
+//   -> release_slow(pointer, context)  free_slow   null, large, a context that is no cache
+//        -> release_remote(...)                    a block of another heap: batch, deliver
+//        -> release_large(...)         large       keep for reuse, or back to address space
 #ifndef TALUS_PATHS_FREE_HPP
 #define TALUS_PATHS_FREE_HPP
 
@@ -18,9 +18,9 @@
 
 namespace talus {
 
-// Takes back what has this page-map entry.
+// Frees a block with this page-map entry.
 TALUS_FAST void release_as(PageEntry word, void* pointer, ThreadContext& context) noexcept {
-  // leaves: null, remote, large, nobody's, uninitialised, dead, a mode
+  // leaves: null, remote, large, nobody's, uninitialised, ended, a mode
   if (TALUS_UNLIKELY(word.owner() != context.id)) return release_other(pointer, context, word);
   const size_t index = word.tag();
   Atomic<void**>& slot = context.tops[index];  // as in alloc.hpp
@@ -40,13 +40,13 @@ TALUS_FAST void release_as(PageEntry word, void* pointer, ThreadContext& context
   slot.store_relaxed(top + 1);  // [own]
 }
 
-// A pointer for which the page map has to look further, but for the most usual of them.
+// A pointer that needs more than the page map's usual look-up.
 TALUS_NEXT void release_far(void* pointer, ThreadContext& context) noexcept {
   if (pointer == nullptr) return;
   release_as(page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer)), pointer, context);
 }
 
-// Takes a block back; null is nothing. Anything else that is no live block is reported.
+// Frees a block; null is nothing. Reports anything else that is no live block.
 TALUS_FAST void release(void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   ThreadContext& context = current_context();

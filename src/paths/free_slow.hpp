@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// paths/free_slow: what free does when the block cannot just be pushed.
+// paths/free_slow: what free does when it cannot just push the block.
 //
-// Owns: flushing a full list, telling apart whose a block is, and the answer to pointers that are
-// no block. The outline is in paths/free.hpp. Called on: any thread.
+// Owns: flushing a full list, finding a block's owner, and the answer to pointers that are no
+// block. paths/free.hpp has the outline.
+// Called on: any thread.
 #ifndef TALUS_PATHS_FREE_SLOW_HPP
 #define TALUS_PATHS_FREE_SLOW_HPP
 
@@ -12,8 +13,8 @@
 
 namespace talus {
 
-// Gives the oldest blocks of a full list back to their slabs. The younger ones stay: they are in
-// the processor's cache.
+// Flushes the oldest blocks of a full list to their slabs. The younger ones stay, because they are
+// in the processor's cache.
 TALUS_SLOW void flush_some(ThreadCache& cache, ClassId id) noexcept {
   const bool has_reversed = turn_list(cache, id, Trend::shrinks);
   const size_t length = list_length(cache, id);
@@ -25,7 +26,7 @@ TALUS_SLOW void flush_some(ThreadCache& cache, ClassId id) noexcept {
   send_home(cache, id, flushed, remote_backlog_bytes_max);
 }
 
-// Reports what starts no block of its slab, with the slab's page-map entry.
+// Reports a pointer into a slab that is no start of a block.
 TALUS_FAST void refuse_inside(const void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   static_cast<const Slab*>(page_map.descriptor_of_owned(address))->prove(pointer);
@@ -38,23 +39,23 @@ TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, ClassId id) noe
   if (TALUS_LIKELY(push_on_list(cache, pointer, id))) return;
   if (!is_begun(cache, id)) return release_unlisted(cache, pointer, id);
   flush_some(cache, id);
-  refuse_free_in_slab(cache, pointer);  // which is where a block of a short list has gone
+  refuse_free_in_slab(cache, pointer);  // a block of a short list may be there
   push_on_list(cache, pointer, id);
 }
 
-// The answer to a pointer that is no block: on_foreign_free says whether that is fatal.
+// The answer to a pointer that is no block; on_foreign_free says whether it is fatal.
 TALUS_COLD void release_foreign(void* pointer) noexcept {
   if (options.on_foreign_free == ForeignFree::ignore) return;
   report::foreign_pointer(pointer, "free");
 }
 
-// Do blocks that this thread frees stay where they are?
+// Do blocks that this thread frees stay in place?
 inline bool keeps_freed_blocks() noexcept {
   const ThreadContext& context = current_context();
   return context.operations != nullptr && context.operations->freed_blocks == FreedBlocks::stay;
 }
 
-// Takes a block back by way of a cache (null: the thread has none) without telling any mode.
+// Frees a block by way of a cache (null: the thread has none) without telling any mode.
 TALUS_USUAL void release_plain(ThreadCache* cache, void* pointer) noexcept {
   if (TALUS_UNLIKELY(cache == nullptr) && keeps_freed_blocks()) return;
   const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
@@ -74,7 +75,7 @@ inline void note_free(void* pointer) noexcept {
   context.operations->note_free(context, pointer);
 }
 
-// Is there nothing to free: null, or an address that is nobody's, which is answered?
+// Is there nothing to free? True for null, and for an address of no owner, after the answer to it.
 inline bool is_no_block(void* pointer) noexcept {
   if (pointer == nullptr) return true;
   if (!page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer)).is_nobody()) return false;
@@ -101,10 +102,10 @@ TALUS_SLOW void release_to_full(void* pointer, ThreadCache& cache, size_t index)
   offer_work();
 }
 
-// Can a block start at this address, which lies in a slab of the class? Certain up to 16 KiB. Of
-// larger blocks the address is only compared with a step that all of them share, because a look at
-// the slab would fetch a line that free does not touch otherwise; what this misses is noticed when
-// the block leaves its list.
+// Can a block start at this address, which lies in a slab of the class? The answer is certain for
+// blocks up to 16 KiB. For larger blocks the test only compares with a step that all of them share:
+// a look at the slab would fetch a line that free does not touch otherwise. What this misses is
+// found when the block leaves its list.
 TALUS_FAST bool is_start_at_hand(const ThreadContext& context, const void* pointer,
                                  size_t index) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
@@ -114,8 +115,8 @@ TALUS_FAST bool is_start_at_hand(const ThreadContext& context, const void* point
   return address % start_step_bytes == 0;
 }
 
-// Pushes a block on its slow list, and calls nothing. False: the list is full, the owner must
-// come back, or this is no block, or one that was freed twice.
+// Pushes a block on its slow list, and calls nothing. False: the list is full, the owner must come
+// back, the pointer is no block, or the block was just freed.
 TALUS_FAST bool push_slow(ThreadCache& cache, void* pointer, size_t guarded) noexcept {
   const BriefWork work{cache};
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
@@ -129,7 +130,7 @@ TALUS_FAST bool push_slow(ThreadCache& cache, void* pointer, size_t guarded) noe
   return true;
 }
 
-// Adds a block of a class that the thread does not allocate to its batch, and calls nothing.
+// Adds a block of a class that the thread does not allocate to its return batch, and calls nothing.
 TALUS_FAST bool collect_unlisted(ThreadCache& cache, void* pointer, size_t index) noexcept {
   const BriefWork work{cache};
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
@@ -138,8 +139,8 @@ TALUS_FAST bool collect_unlisted(ThreadCache& cache, void* pointer, size_t index
   return add_if_room(return_batch(cache), pointer, cache.id, block_bytes, return_batch_bytes_max);
 }
 
-// A pointer into the context's own heap whose list, with this index, is full or guarded, or that is
-// no block, or one that was just freed. Such a context is a thread's cache.
+// For a pointer into the context's own heap. Its list, with this index, is full or slow, or the
+// pointer is no block, or it was just freed. Such a context is a thread's cache.
 TALUS_NEXT void release_full(void* pointer, ThreadContext& context, size_t index) noexcept {
   auto& cache = static_cast<ThreadCache&>(context);
   const bool is_slow_list = index >= fast_class_count;
@@ -163,8 +164,8 @@ TALUS_NEXT void release_large_by(ThreadContext& context, void* pointer, PageEntr
   release_large_slow(static_cast<ThreadCache&>(context), pointer, word);
 }
 
-// Keeps a block of another heap in the list of its class. False: it is of a class or an instance
-// that has no foreign blocks, or the list is full.
+// Keeps a block of another heap in the list of its class. False: its class or its instance has no
+// foreign blocks, or the list is full.
 TALUS_FAST bool take_in(ThreadList list, void* pointer, ClassId id, PageEntry word) noexcept {
   return may_have_foreign(id) && !is_instance(word.owner()) && push_within(list, pointer);
 }
@@ -175,15 +176,15 @@ TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageEntry
     const ClassId id = class_of_tag(word.tag());
     refuse_inside(pointer);
     if (may_have_foreign(id)) refuse_just_freed(cache, pointer, id);
-    // One beyond the page map's window may be welcome, too: at hand nothing tells if it is a block.
+    // A block beyond the page map's window may be kept, too: the fast test cannot tell if it is a
+    // block.
     if (!take_in(list_of(cache, id), pointer, id, word)) release_remote(cache, pointer, word);
   }
   offer_work();
 }
 
-// Keeps a block of another heap, or adds it to its owner's batch, if that takes nothing but a few
-// stores, and calls nothing. What is kept will be handed out here, where it is in the processor's
-// cache.
+// Keeps a block of another heap, or adds it to its owner's batch, if a few stores are enough. Calls
+// nothing. A kept block will be allocated here, where it is in the processor's cache.
 TALUS_FAST bool take_in_at_hand(ThreadContext& context, void* pointer, PageEntry word) noexcept {
   const BriefWork work{context};
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
@@ -211,15 +212,15 @@ TALUS_NEXT void release_other(void* pointer, ThreadContext& context, PageEntry w
   release_remote_slow(static_cast<ThreadCache&>(context), pointer, word);
 }
 
-// Everything a thread holds goes back: lists, batches, kept blocks; lists are short again. The
-// thread goes on or ends.
+// Flushes everything that a thread holds: lists, batches, kept blocks. Lists become short again.
+// The thread goes on or ends.
 TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
   for (RemoteBatch& batch : cache.batches) deliver(cache, batch, Newest::go, 0);
   release_kept(cache);
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     send_home(cache, id, list_length(cache, id), 0);
-    shorten_list(cache, id);  // the next thread shall not pay for this one's habits
+    shorten_list(cache, id);  // the next thread must not pay for this one's habits
   }
   cache.kept.medium_bytes = 0;
   cache.kept.borrowed_count = 0;
@@ -230,7 +231,7 @@ TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
   drain_remote_queue(*cache.heap);
 }
 
-// Small blocks of all lists go home; the lists stay as long as they were. The thread is at work.
+// Flushes small blocks of all lists; the lists keep their capacity. The thread is in a slow path.
 TALUS_USUAL void flush_lists(ThreadCache& cache) noexcept {
   for (size_t index = 0; index < small_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
@@ -246,7 +247,7 @@ inline void release_unused(Heap& heap) noexcept {
   release_empty_slabs(heap);
 }
 
-// The end of a thread as far as the heap is concerned.
+// The end of a thread, as far as the heap is concerned.
 inline void end_cache(ThreadCache& cache) noexcept {
   flush_all(cache);
   Heap& heap = *cache.heap;
@@ -260,7 +261,7 @@ inline void end_cache(ThreadCache& cache) noexcept {
   offer_work();
 }
 
-// What threads had that a fork left behind goes home. Returns whether there was such a cache.
+// Flushes a cache that a fork orphaned. Returns whether there was one.
 TALUS_USUAL bool salvage_cache() noexcept {
   ThreadCache* cache = take_orphaned_cache();
   if (cache == nullptr) return false;
