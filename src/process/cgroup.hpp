@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // process/cgroup: how much memory and how many processors the control groups of the process allow.
 //
-// Owns: the way from /proc/self/cgroup to the files with the limits. Of the group and of each group
-// above it, up to the mount, the least limit counts. Version 2 has memory.max and cpu.max; version
-// 1 has a tree for each controller; in a hybrid system both are there. A container may show its own
-// group as the mount itself: then the path told by /proc does not exist below the mount, and
-// /proc/self/mountinfo, which is longer and costs more, says what the mount shows.
-// Invariants: whatever cannot be read or understood is no limit; nothing is allocated, errno is
-// kept, no file stays open; less than 4 KiB of stack. Only files of the kernel are read, none that
-// the environment names, so a privileged process does it as well.
+// It follows /proc/self/cgroup to the files with the limits. The least limit counts, over the group
+// and each group above it up to the mount. Version 2 has memory.max and cpu.max. Version 1 has one
+// tree for each controller. A hybrid system has both. A container may mount its own group as the
+// root, so the path in /proc does not exist below the mount. Then /proc/self/mountinfo, which is
+// longer and costs more, says what the mount shows.
+//
+// Owns: the way to these files. Invariants: what cannot be read or understood is no limit. It
+// allocates nothing, keeps errno, leaves no file open, and uses less than 4 KiB of stack. It reads
+// only files of the kernel, none that the environment names, so a privileged process may call it.
 // Called on: the thread that starts the process. Must not know: what a limit does.
 #ifndef TALUS_PROCESS_CGROUP_HPP
 #define TALUS_PROCESS_CGROUP_HPP
@@ -19,18 +20,18 @@
 
 namespace talus {
 
-// Where the kernel's trees are; tests have trees of their own.
+// Paths of the kernel's trees; tests have trees of their own.
 struct CgroupRoots {
   const char* own_groups = "/proc/self/cgroup";      // a file
   const char* mount_table = "/proc/self/mountinfo";  // a file
-  const char* mounts = "/sys/fs/cgroup";             // where groups are mounted, as is the custom
+  const char* mounts = "/sys/fs/cgroup";             // where groups are usually mounted
 };
 
 namespace cgroup {
 
 // One tree of groups.
 struct Tree {
-  const char* customary[2];  // where it is mounted below CgroupRoots::mounts, as a rule
+  const char* customary[2];  // where it is usually mounted, below CgroupRoots::mounts
   const char* mark;          // a file that each of its groups has
   const char* file_system;
   const char* controller;  // null: any
@@ -43,7 +44,7 @@ inline constexpr Tree cpu_tree{{"/cpu", "/cpu,cpuacct"}, "/cgroup.procs", "cgrou
 
 // Version 1 writes the largest number of pages where version 2 writes "max".
 inline constexpr uint64_t unlimited_from = uint64_t{1} << 62;
-// No process lives with less, and 0 would mean that there is no limit.
+// No process lives with less, and 0 would mean no limit.
 inline constexpr uint64_t memory_least = 4096;
 
 TALUS_START bool ends_number(char letter) noexcept {
@@ -58,13 +59,13 @@ TALUS_START size_t memory_in(const char* text) noexcept {
   return digits.value < memory_least ? memory_least : digits.value;
 }
 
-// Processors' worth of time, rounded up: so many microseconds in each period; 0: no quota.
+// Processors' worth of time, rounded up, from microseconds in each period; 0: no quota.
 TALUS_START size_t processors_of(uint64_t quota_us, uint64_t period_us) noexcept {
   if (quota_us == 0 || period_us == 0) return 0;
   return quota_us / period_us + (quota_us % period_us != 0 ? 1 : 0);
 }
 
-// The same, in the text "QUOTA PERIOD"; "max PERIOD" and all else is no quota.
+// Reads "QUOTA PERIOD"; "max PERIOD" and all else is no quota.
 TALUS_START size_t processors_in(const char* text) noexcept {
   const Digits quota = read_digits(text);
   if (quota.end == text || quota.overflow || *quota.end != ' ') return 0;
@@ -77,7 +78,7 @@ TALUS_START void keep_least(size_t& least, size_t found) noexcept {
   if (found != 0 && (least == 0 || found < least)) least = found;
 }
 
-// The text of a file of the group at `path`, which is the same again afterwards.
+// Reads a file of the group at `path`. The path is unchanged afterwards.
 template <size_t Capacity>
 TALUS_START bool read_in_group(PathBuffer& path, const char* file,
                                char (&text)[Capacity]) noexcept {
@@ -87,7 +88,7 @@ TALUS_START bool read_in_group(PathBuffer& path, const char* file,
   return is_read;
 }
 
-// The number in such a file; 0: there is none, or a negative one, which means no quota.
+// The number in such a file; 0: no number, or a negative one, which means no quota.
 TALUS_START uint64_t number_in_group(PathBuffer& path, const char* file) noexcept {
   char text[64];
   if (!read_in_group(path, file, text)) return 0;
@@ -128,7 +129,7 @@ TALUS_START bool is_there(PathBuffer& path, const char* mark) noexcept {
   return file >= 0;
 }
 
-// True if a step of the path is "..": the group lies outside of what this process may see.
+// True if a step of the path is "..": the group lies outside the process's view.
 TALUS_START bool leads_up(TextPart path) noexcept {
   while (path.length != 0) {
     if (path.take_until('/').is("..")) return true;
@@ -136,7 +137,7 @@ TALUS_START bool leads_up(TextPart path) noexcept {
   return false;
 }
 
-// The part of `group` below `root`; false: it is not below.
+// Reduces `group` to its part below `root`. False: it is not below.
 TALUS_START bool below(TextPart root, TextPart& group) noexcept {
   if (root.is("/")) root.length = 0;
   if (root.length > group.length) return false;
@@ -148,7 +149,7 @@ TALUS_START bool below(TextPart root, TextPart& group) noexcept {
   return true;
 }
 
-// A path as mountinfo writes it: blanks, tabs, line ends and backslashes are octal numbers.
+// Adds a path of mountinfo, which writes blanks, tabs, line ends and backslashes as octal numbers.
 TALUS_START void put_mount_point(PathBuffer& path, TextPart point) noexcept {
   for (size_t i = 0; i < point.length; i++) {
     char letter = point.text[i];
@@ -164,7 +165,8 @@ TALUS_START void put_mount_point(PathBuffer& path, TextPart point) noexcept {
   }
 }
 
-// Length of the mount's part of `path`, which is then the group's; `nowhere` if it was not found.
+// The two finders leave the group's path in `path` and return the length of the mount's part. They
+// return `nowhere` when they find no group.
 inline constexpr size_t nowhere = ~size_t{0};
 
 TALUS_START size_t find_by_custom(PathBuffer& path, const char* mounts, const Tree& tree,
@@ -207,7 +209,7 @@ TALUS_START void read_tree(const CgroupRoots& roots, const Tree& tree, TextPart 
   const bool is_visible = !leads_up(group);
   size_t mount = is_visible ? find_by_custom(path, roots.mounts, tree, group) : nowhere;
   if (mount == nowhere && is_visible) mount = find_by_mount(path, roots.mount_table, tree, group);
-  // What can be seen of a group that cannot: that which is mounted is above it.
+  // For a group out of view, the visible mount is a group above it.
   if (mount == nowhere) mount = find_by_custom(path, roots.mounts, tree, TextPart{});
   if (mount == nowhere) return;
   for (;;) {
@@ -221,8 +223,8 @@ TALUS_START void read_tree(const CgroupRoots& roots, const Tree& tree, TextPart 
 
 }  // namespace cgroup
 
-// The limits of the process's control groups. Each line of the file cgroup is
-// "ID:CONTROLLERS:GROUP"; version 2 has the id 0, no controllers, and the last line.
+// The limits of the process's control groups. Each line of the cgroup file is
+// "ID:CONTROLLERS:GROUP". Version 2 has the id 0, no controllers, and the last line.
 TALUS_START MachineLimits read_machine_limits(const CgroupRoots& roots = CgroupRoots{}) noexcept {
   MachineLimits least;
   cgroup::Wanted unseen{true, true};

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// process/configuration: all places that options come from, from the weakest to the strongest.
+// process/configuration: all sources of options, from the weakest to the strongest.
 //
 //   configure(facts, target)
 //     -> read_program_text     talus_options, which the program defines
-//     -> read_file             /etc/talus.conf, then the user's file; or the one that is named
+//     -> read_file             /etc/talus.conf, then the user's file; or the named file
 //     -> read_environment      options_env.hpp
 //
-// Owns: which files are read and when one is trusted: a regular file, at most 64 KiB; the user's
-// only if it belongs to the process's user or to root; for a process that gained privileges only
-// the system's, and that only if nobody but root can write it. Invariants: opening never waits; a
-// file that is not there costs one failed call; nothing is allocated, errno is kept. All that is
-// known of the process is in ConfigurationFacts, so `talus` asks the same code about other
+// Owns: which files are read, and which are trusted. A file must be regular and has at most 64 KiB.
+// The user's file must belong to the process's user or to root. A process that gained privileges
+// reads only the system's file, and only if no user but root can write it. Invariants: opening
+// never waits. A missing file costs one failed call. It allocates nothing and keeps errno.
+// ConfigurationFacts holds all facts about the process, so `talus` uses the same code for other
 // processes. Called on: the thread that allocates first, or starts the process.
 #ifndef TALUS_PROCESS_CONFIGURATION_HPP
 #define TALUS_PROCESS_CONFIGURATION_HPP
@@ -24,27 +24,28 @@ inline constexpr size_t option_file_bytes_max = 64 * kib;
 
 struct ConfigurationFacts {
   const char* const* environment = nullptr;  // null-ended; null: there is none
-  const char* program_text = nullptr;        // talus_options; null: there is none
+  const char* program_text = nullptr;        // talus_options; null: none
   const char* called_as = nullptr;           // the path that was executed; null: not known
-  const char* file = nullptr;                // path of the executable; null: the kernel is asked
+  const char* file = nullptr;                // path of the executable; null: ask the kernel
   const char* root = "";                     // in front of the paths of files
   const char* system_file = "/etc/talus.conf";
   uint32_t user_id = 0;  // the effective one
   bool is_secure = false;
 };
 
-// What became of a file.
+// The outcome for a file.
 enum class OptionFile : uint8_t { not_asked, absent, no_file, not_trusted, read };
 
-// The value of NAME in an environment; null: it is not there.
+// The value of NAME in an environment entry; null: another name.
 TALUS_START const char* environment_value(const char* variable, const char* name) noexcept {
   size_t i = 0;
   while (name[i] != '\0' && variable[i] == name[i]) i++;
   return name[i] == '\0' && variable[i] == '=' ? variable + i + 1 : nullptr;
 }
 
-// What the environment says about files. An empty value is none, as the users of XDG_* do it, and
-// so is a name that is too long: it is refused with the rest of the environment, and told there.
+// The files that the environment names. An empty value counts as absent, the rule of the XDG
+// variables. A name that is too long counts as absent too: read_environment refuses it and reports
+// it.
 struct FileNames {
   const char* named = nullptr;
   const char* config_home = nullptr;
@@ -66,10 +67,10 @@ struct FileNames {
   }
 };
 
-// Where the user's file is, or the one that is named. Its path is one part behind the other.
+// The path of the user's file or of the named file, as `folder` followed by `name`.
 struct OwnFile {
   OptionSource source = OptionSource::user_file;
-  const char* folder = nullptr;  // of the environment; null: there is none
+  const char* folder = nullptr;  // from the environment; null: none
   const char* name = "";
 
   OwnFile() noexcept = default;
@@ -157,7 +158,7 @@ class Configuration {
 
   TALUS_START long open_file(const PathBuffer& path) const noexcept {
     if (!path.is_whole()) return -1;
-    // A relative path begins where the process is.
+    // A relative path begins in the process's directory.
     if (facts_.root[0] == '\0' || path.data()[0] != '/') {
       return os::System::open_file(path.data());
     }
@@ -170,7 +171,7 @@ class Configuration {
     os::FileFacts found;
     if (!os::System::look_at_file(file, found) || !found.is_regular) return OptionFile::no_file;
     const bool is_roots = found.owner == 0;
-    bool is_trusted = true;  // who sets the environment may set options, too
+    bool is_trusted = true;  // the environment may set options, too
     if (source == OptionSource::system_file) {
       is_trusted = !facts_.is_secure || (is_roots && !found.is_writable_by_others);
     } else if (source != OptionSource::named_file) {
@@ -179,8 +180,8 @@ class Configuration {
     return is_trusted ? OptionFile::read : OptionFile::not_trusted;
   }
 
-  // Sections are compared with these, so they are asked for once there is a file. What a process
-  // that gained privileges was called is its caller's choice.
+  // Sections are compared with these names, so they are read once a file exists. The caller of a
+  // process that gained privileges chooses what it is called, so that name does not count.
   void learn_names() noexcept {
     if (names_.file.length != 0) return;
     if (facts_.called_as != nullptr && !facts_.is_secure) {
@@ -239,7 +240,7 @@ class Configuration {
   OptionTarget target_;
   WarningSink sink_;
   ProgramNames names_;
-  char file_[256];  // longer than any name of a file
+  char file_[256];  // longer than any file name
 };
 
 inline ConfigurationResult configure(const ConfigurationFacts& facts, OptionTarget target,
