@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 // modes/counting: counts every call, for the statistics of TALUS_PRINT_STATS.
 //
-// Owns: a context for each thread cache whose lists stay empty and whose id matches nothing, so
-// that every malloc and free takes the slow path, is counted, and goes on to the cache behind it.
-// Who does not ask for them pays nothing. Invariants: a context's counters have one writer, its
-// thread; they survive the thread, the next one that gets the cache goes on counting. Threads that
-// have no cache any more, in late destructors, share one context.
-// Live bytes are block sizes. They are gathered per thread and added up in steps, so the peak is
-// right to within step_bytes for each thread. Bytes asked for are gathered in the same way; who
-// wants to know when there were so many of them is told on the thread that reached the number,
-// without locks of the heap. Called on: any thread, from slow paths.
+// A counting context stands before each thread cache. Its lists stay empty and its id matches
+// nothing, so every malloc and free takes the slow path, is counted, and goes on to the cache.
+// Programs that do not ask for statistics pay nothing.
+//
+// Live bytes are block sizes. Each thread gathers them and adds them up in steps, so the peak is
+// exact to within step_bytes for each thread. Requested bytes are gathered in the same way. The
+// thread that reaches a given number calls `on_bytes`, without locks of the heap.
+//
+// Owns: the counting contexts. Invariants: a context's counters have one writer, its thread. They
+// outlive the thread, and the next thread with the cache goes on counting. Late destructors run in
+// threads without a cache, and those threads share one context. Called on: any thread, from slow
+// paths.
 #ifndef TALUS_MODES_COUNTING_HPP
 #define TALUS_MODES_COUNTING_HPP
 
@@ -28,15 +31,16 @@ inline size_t range_of(size_t bytes) noexcept {
   return range;
 }
 
-// Without a cache: any thread writes.
+// A context without a cache has many writers: any thread.
 struct CountingFace : ModeFace {
-  CountingFace* next = nullptr;               // constant; all contexts there are
+  CountingFace* next = nullptr;               // constant; list of all contexts
   Atomic<uint64_t> allocations[range_count];  // owner writes; statistics read
-  Atomic<uint64_t> frees;                     // as above
-  Atomic<uint64_t> requested_bytes;           // as above
-  Atomic<uint64_t> provided_bytes;            // of the blocks that were given; as above
+  Atomic<uint64_t> frees;                     // owner writes; statistics read
+  Atomic<uint64_t> requested_bytes;           // owner writes; statistics read
+  Atomic<uint64_t> provided_bytes;            // of the blocks returned; owner writes; statistics
+                                              // read
   uint64_t untold_bytes = 0;                  // requested, not yet in told_bytes; owner only
-  Atomic<int64_t> live_bytes;                 // not yet in the shared ones; statistics read
+  Atomic<int64_t> live_bytes;                 // not yet in the shared count; statistics read
 };
 
 struct Shared {
@@ -44,15 +48,15 @@ struct Shared {
   CountingFace* late_context = nullptr;  // of threads without a cache; under the space lock
   Atomic<int64_t> live_bytes;
   Atomic<int64_t> peak_bytes;
-  // For who wants to know; constant once threads begin, but for the two counts.
-  void (*on_bytes)() noexcept = nullptr;  // null: nobody does
+  // The callback for print_stats_bytes. Constant once threads begin, but for the two counts.
+  void (*on_bytes)() noexcept = nullptr;  // null: no callback
   uint64_t on_bytes_each = 0;
-  Atomic<uint64_t> told_bytes;       // requested, as far as threads have said so
+  Atomic<uint64_t> told_bytes;       // requested, as far as threads have added them
   Atomic<uint64_t> next_told_bytes;  // when on_bytes is called next
 };
 TALUS_CONSTINIT inline Shared shared;
 
-// Calls tell() each time `each` bytes more were asked for, to within a step for each thread.
+// Calls tell() once for each `each` bytes requested, to within a step for each thread.
 inline void tell_each(uint64_t each, void (*tell)() noexcept) noexcept {
   shared.on_bytes_each = each;
   shared.next_told_bytes.store_relaxed(each);  // [init]
@@ -128,8 +132,7 @@ inline void enlist(CountingFace& context) noexcept {
   } while (!shared.contexts.cas_weak_release(head, &context));
 }
 
-// The counting context of a cache, made when first asked for; the cache itself if there is no
-// memory.
+// The counting context of a cache, made on first use; the cache itself when there is no memory.
 inline ThreadContext& context_for(ThreadCache& cache) noexcept {
   CountingFace* context = shared.contexts.load_acquire();
   for (; context != nullptr; context = context->next) {
@@ -144,7 +147,7 @@ inline ThreadContext& context_for(ThreadCache& cache) noexcept {
   return *context;
 }
 
-// The context of threads that have no cache any more; one that does not count if there is no
+// The context of threads that have lost their cache; one that does not count when there is no
 // memory.
 inline ThreadContext& late_context() noexcept {
   Locked held{space.lock()};

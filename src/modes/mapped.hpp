@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// modes/mapped: each block in pages of its own, beside a page that nobody may touch.
+// modes/mapped: each block has pages of its own, beside a page without access.
 //
-// A block ends (or begins, if that is asked for) at a page without access, so an overrun faults at
-// the culprit; a freed block loses its pages and keeps its addresses for a while, so a use after
-// free does, too. What alignment leaves free beside a block holds a pattern, looked at when the
-// block is freed.
+// A block ends (or, as an option, begins) at a page without access, so an overrun faults at the
+// culprit. A freed block loses its pages and keeps its addresses for a while, so a use after free
+// faults too. Alignment may leave bytes free beside a block. They hold a pattern, which free
+// checks.
+//
 // Owns: making and freeing such blocks, and the contexts of threads. Invariants: a block that the
-// mode cannot make is an ordinary one, and the program is told once; blocks of either kind are
-// freed by threads with and without the mode. Called on: any thread, from slow paths. Must not
-// know: signals (process/faults.hpp).
+// mode cannot make is an ordinary one, and the program is told once. Threads with and without the
+// mode free blocks of either kind. Called on: any thread, from slow paths. Must not know: signals
+// (process/faults.hpp).
 #ifndef TALUS_MODES_MAPPED_HPP
 #define TALUS_MODES_MAPPED_HPP
 
@@ -57,7 +58,7 @@ inline MappedBlock* make_block(Locked& held, const BlockRequest& request, size_t
   MappedBlock* block = find_slot(held, request, page);
   if (block == nullptr) return nullptr;
   if (block->page_bytes != 0 && !open_pages(*block)) {
-    // Nobody has seen this placement: nothing can be said of it.
+    // No thread has seen this placement, so no report can name it.
     block->state = State::unused;
     give_slot(*block);
     leave_mappings();
@@ -79,7 +80,7 @@ inline bool is_changed(uintptr_t at) noexcept {
   return *reinterpret_cast<const unsigned char*>(at) != pattern;
 }
 
-// The changed byte nearest to the block, behind it first; 0: the pattern is whole.
+// The changed byte nearest to the block, first behind it, then before it; 0: the pattern is intact.
 inline uintptr_t find_damage(const MappedBlock& block) noexcept {
   for (uintptr_t at = block.end(); at < block.pages + block.page_bytes; at++) {
     if (is_changed(at)) return at;
@@ -110,14 +111,14 @@ inline void* allocate_mapped(ThreadContext& context, const BlockRequest& request
 inline constexpr ContextOperations context_operations = {cache_of_mode_context, nullptr, nullptr,
                                                          allocate_mapped};
 
-// 0: the thread is not in this mode, and is not asked.
+// 0: the thread is not in this mode, so its id is not asked for.
 inline uint32_t this_thread() noexcept {
   ThreadContext& context = current_context();
   return context.operations == &context_operations ? thread_of(static_cast<MappedFace&>(context))
                                                    : 0;
 }
 
-// Reports a pointer that is not the start of a block of this slot.
+// Reports a pointer that is not the start of the block in this slot.
 inline void prove_start(const MappedBlock& block, void* pointer, const char* call) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   if (address == block.start) return;
@@ -143,7 +144,7 @@ inline void release_mapped(SpecialBlock& special, void* pointer) noexcept {
   if (!was_live) report_double_free(block);
   if (const uintptr_t changed = find_damage(block)) report_damage(block, changed, thread);
   Locked held{space.lock()};
-  // Pages that cannot be taken away stay with nobody.
+  // Pages that cannot be taken away stay unused.
   if (block.page_bytes != 0 && !close_pages(block)) return;
   pool.quarantine.push(block);
   pool.quarantined_bytes += block.slices * slice_bytes;
@@ -161,8 +162,8 @@ inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
 
 // --- threads -------------------------------------------------------------------------------------
 
-// The context of a cache whose thread begins to use it, made when first asked for; the cache itself
-// if there is no memory.
+// The context of a cache whose thread begins to use it, made on first use. The cache itself when
+// there is no memory.
 inline ThreadContext& context_for(ThreadCache& cache) noexcept {
   if (cache.mode_context == nullptr) {
     Locked held{space.lock()};
@@ -173,7 +174,7 @@ inline ThreadContext& context_for(ThreadCache& cache) noexcept {
   return *cache.mode_context;
 }
 
-// The context of threads that have no cache any more; one without the mode if there is no memory.
+// The context of threads that have lost their cache; one without the mode when there is no memory.
 inline ThreadContext& late_context() noexcept {
   Locked held{space.lock()};
   if (pool.late_context == nullptr) {
@@ -182,14 +183,14 @@ inline ThreadContext& late_context() noexcept {
   return pool.late_context != nullptr ? *pool.late_context : ended_context;
 }
 
-// In the child of a fork: the thread has another id.
+// In the child of a fork the thread has another id.
 inline void renew_thread_id() noexcept {
   ThreadContext& context = current_context();
   if (context.operations != &context_operations) return;
   static_cast<MappedFace&>(context).thread = os::System::thread_id();
 }
 
-// From here on threads that begin are in this mode, and the calling thread is. Once, before other
+// The calling thread and all threads that begin later are in this mode. Called once, before other
 // threads begin.
 inline void begin(const Settings& settings) noexcept {
   pool.settings = settings;
@@ -206,7 +207,7 @@ inline void begin(const Settings& settings) noexcept {
 
 inline bool is_on() noexcept { return pool.is_on.load_relaxed(); }  // [init]
 
-// What is known of an address that could not be accessed. False: nothing.
+// Describes an address that could not be accessed. False: nothing is known of it.
 inline bool describe_fault(Line& line, uintptr_t address) noexcept {
   return describe_fault(line, address, block_operations);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// modes/mapped_place: where in its own range of pages a block lies.
+// modes/mapped_place: where a block lies in its own range of pages.
 //
 //   guard at the end    | no access | pattern, block, pattern | no access |
 //                                                 as short as alignment allows ^
 //   guard at the start  | no access | pattern, block, pattern | no access |
 //                                   ^ none, but for blocks aligned at an offset
 //
-// Owns: this arithmetic. Invariants: at least a page without access lies before and behind the
-// pages of a block, in its own slot; the pattern is less than a page on each side. Pure functions.
-// Must not know: where slots come from.
+// Owns: this arithmetic. Invariants: a slot has at least one page without access before its block's
+// pages and one behind. The pattern is shorter than a page on each side. Pure functions. Must not
+// know: where slots come from.
 #ifndef TALUS_MODES_MAPPED_PLACE_HPP
 #define TALUS_MODES_MAPPED_PLACE_HPP
 
@@ -24,19 +24,19 @@ struct Place {
   size_t page_bytes = 0;  // with access; 0 for a block of no bytes
 };
 
-// Larger requests are for ordinary blocks, or for nobody.
+// Larger requests get an ordinary block, or fail.
 inline constexpr size_t bytes_max = size_t{1} << 40;
 
 constexpr bool is_possible(const BlockRequest& request) noexcept {
   return request.bytes <= bytes_max && request.alignment <= bytes_max;
 }
 
-// Bytes of a slot in which every placement finds room.
+// The bytes of a slot in which every placement fits.
 constexpr size_t slot_bytes_for(const BlockRequest& request, size_t page) noexcept {
   return round_up(request.bytes + request.alignment + 2 * page, slice_bytes);
 }
 
-// The place of a block in a slot of at least slot_bytes_for(request) bytes at whole pages.
+// The place of a block in a slot of whole pages, at least slot_bytes_for(request) bytes long.
 constexpr Place place_in(uintptr_t slot, size_t slot_bytes, const BlockRequest& request,
                          size_t page, Guard guard) noexcept {
   const size_t alignment = request.alignment, offset = request.offset;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// modes/mapped_report: what is known of a mapped block, in words.
+// modes/mapped_report: describes a mapped block in words.
 //
-// Owns: MappedBlock, which says it, and the texts of reports. Invariants: nothing is allocated and
-// no lock is taken, so that a handler of SIGSEGV may ask; a descriptor stays one for ever, so what
-// is read while another thread changes it is at worst out of date. The texts are tested in
-// tests/death. Must not know: how blocks are made.
+// Owns: MappedBlock, which holds the facts, and the texts of reports. Invariants: it allocates
+// nothing and takes no lock, so a handler of SIGSEGV may call it. A descriptor stays one for ever,
+// so a read during another thread's change is at worst out of date. tests/death tests the texts.
+// Must not know: how blocks are made.
 #ifndef TALUS_MODES_MAPPED_REPORT_HPP
 #define TALUS_MODES_MAPPED_REPORT_HPP
 
@@ -14,12 +14,13 @@ namespace talus::mapped {
 
 enum class State : uint8_t { unused, live, freed };
 
-// A block in its own slot of slices. Written under the space lock, but for what is said.
+// A block in its own slot of slices. Written under the space lock, except where a comment says
+// more.
 struct MappedBlock : SpecialBlock {
-  uintptr_t slot = 0;   // its address; constant while the slot exists
-  size_t slices = 0;    // as above
+  uintptr_t slot = 0;   // address of the slot; constant while the slot exists
+  size_t slices = 0;    // constant while the slot exists
   uintptr_t start = 0;  // of the block
-  size_t bytes = 0;     // as the program asked
+  size_t bytes = 0;     // as the program requested
   uintptr_t pages = 0;  // with access while the block is live
   size_t page_bytes = 0;
   MappedBlock* next = nullptr;  // in a queue
@@ -27,7 +28,7 @@ struct MappedBlock : SpecialBlock {
   uint32_t freed_by = 0;
   State state = State::unused;
   bool has_own_mapping = false;  // the slot was mapped for this block alone
-  bool has_guards = false;       // the slot's pages without access are guards, no mapping
+  bool has_guards = false;       // the slot's pages without access are guards, not a mapping
 
   uintptr_t end() const noexcept { return start + bytes; }
 };
@@ -51,7 +52,7 @@ inline void put_block(Line& line, const MappedBlock& block) noexcept {
   if (block.state == State::freed) put_thread(line, ", freed by ", block.freed_by);
 }
 
-// free() of a block that is free already.
+// Reports free() of a block that is free already.
 [[noreturn]] TALUS_COLD void report_double_free(const MappedBlock& block) noexcept {
   Line line;
   line.put("talus: double free of ").put_hex(block.start).put(" (a freed block of ");
@@ -59,7 +60,7 @@ inline void put_block(Line& line, const MappedBlock& block) noexcept {
   report::stop(line.put(")\n"));
 }
 
-// Any other call with a freed block.
+// Reports any other call with a freed block.
 [[noreturn]] TALUS_COLD void report_freed(const MappedBlock& block, const char* call) noexcept {
   Line line;
   line.put("talus: invalid pointer ")
@@ -71,7 +72,7 @@ inline void put_block(Line& line, const MappedBlock& block) noexcept {
   report::stop(line.put(")\n"));
 }
 
-// Something was written beside the block, which is being freed, at `changed`.
+// Reports a write at `changed`, beside the block that is being freed.
 [[noreturn]] TALUS_COLD void report_damage(const MappedBlock& block, uintptr_t changed,
                                            uint32_t thread) noexcept {
   Line line;
@@ -86,13 +87,13 @@ inline void put_block(Line& line, const MappedBlock& block) noexcept {
   report::stop(line.put("\n"));
 }
 
-// How far an address is from a block; 0: in it.
+// Distance of an address from a block, in bytes; 0: inside.
 inline size_t distance_to(const MappedBlock& block, uintptr_t address) noexcept {
   if (address < block.start) return block.start - address;
   return address < block.end() ? 0 : address - block.end() + 1;
 }
 
-// The block whose slot an address lies in; null: none.
+// The block whose slot contains an address; null: none.
 inline const MappedBlock* block_of_slot(uintptr_t address,
                                         const SpecialOperations& operations) noexcept {
   if (!PageMap::covers(address) || !is_special(page_map.word_of(address))) return nullptr;
@@ -103,8 +104,8 @@ inline const MappedBlock* block_of_slot(uintptr_t address,
   return block->state == State::unused ? nullptr : block;
 }
 
-// The block that an address without access was most likely meant for: the nearest of the one in
-// its slot and the ones a slice before and behind. Null: the address is far from mapped blocks.
+// The block to which an access without permission most likely belongs. This is the nearest of the
+// block in its slot and the blocks one slice before and behind. Null: no mapped block is near.
 inline const MappedBlock* block_near(uintptr_t address,
                                      const SpecialOperations& operations) noexcept {
   const uintptr_t looks[] = {address, address - slice_bytes, address + slice_bytes};
@@ -119,7 +120,7 @@ inline const MappedBlock* block_near(uintptr_t address,
   return nearest;
 }
 
-// What is known of an address that could not be accessed. False: nothing.
+// Describes an address that could not be accessed. False: nothing is known of it.
 inline bool describe_fault(Line& line, uintptr_t address,
                            const SpecialOperations& operations) noexcept {
   const MappedBlock* block = block_near(address, operations);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// modes/mapped_slots: addresses for mapped blocks, and what becomes of them afterwards.
+// modes/mapped_slots: addresses for mapped blocks, before and after their life.
 //
 //   region of slots   | . [block] . | . . . . . . | . [block] . |     . no access
 //                       live          freed         live
 //
-// Where the kernel has guards (pages without access in one mapping with others), the used part of a
-// region is one mapping, whatever lives in it.
-// Owns: regions, whose slots of one slice are used again in the order of their frees; larger
-// slots, mapped and unmapped one by one; and the quarantine, in which the addresses of freed blocks
-// stay for a while. Invariants: a slot is in one place: with the program, in the quarantine, or in
-// free_slots; all but the pages of live blocks is without access; a live block costs at most two
-// mappings, one with guards none, a freed one of a region none. Called on: any thread, under the
-// space lock, which a fork takes, too. Must not know: what happens when there is no slot.
+// A kernel with guards has pages without access inside a mapping. There, the used part of a region
+// is one mapping, whatever lives in it.
+//
+// Owns: regions, whose slots have one slice and are reused in the order of their frees; larger
+// slots, each mapped and unmapped alone; and the quarantine, which keeps the addresses of freed
+// blocks for a while. Invariants: a slot is in one place: with the program, in the quarantine, or
+// in free_slots. Only the pages of live blocks have access. A live block costs at most two
+// mappings, one with guards none, and a freed one of a region none. Called on: any thread, under
+// the space lock, which a fork takes too. Must not know: what happens when no slot is left.
 #ifndef TALUS_MODES_MAPPED_SLOTS_HPP
 #define TALUS_MODES_MAPPED_SLOTS_HPP
 
@@ -21,15 +22,15 @@
 
 namespace talus::mapped {
 
-inline constexpr size_t live_mappings = 2;  // of a live block: its pages, and what is before them
+inline constexpr size_t live_mappings = 2;  // of a live block: its pages, and the part before them
 inline constexpr size_t region_bytes_min = 4 * mib;
-// Guards are set for so much of a region at a time.
+// One step sets guards for this much of a region.
 inline constexpr size_t guard_step_bytes = 4 * mib;
 inline constexpr size_t region_bytes_start = 64 * mib;
 inline constexpr size_t region_bytes_max = size_t{1} << 32;
-// Of the mappings, the part that freed large blocks may have.
+// The fraction of the mappings that freed large blocks may have: one in this many.
 inline constexpr size_t quarantine_mappings_part = 8;
-// Freed blocks that are let go to find addresses for a new one.
+// The most freed blocks that leave the quarantine to give addresses to a new one.
 inline constexpr int evictions_max = 64;
 
 // First in, first out.
@@ -59,25 +60,25 @@ struct Settings {
 
 struct Pool {
   Settings settings;                              // constant from begin() on
-  const SpecialOperations* operations = nullptr;  // of all blocks; as above
+  const SpecialOperations* operations = nullptr;  // of all blocks; constant from begin() on
   Atomic<bool> is_on;
   // under the space lock
   SpareMappings spare;
-  size_t left_bound = 0;  // of mappings, since the kernel refused one; 0: it did not
+  size_t left_bound = 0;  // of mappings, after the kernel refused one; 0: no refusal
   Queue free_slots;       // of one slice
   Queue quarantine;
   MappedBlock* unused = nullptr;  // descriptors without a slot
-  uintptr_t region_next = 0;      // the rest of the newest region
+  uintptr_t region_next = 0;      // the unused part of the newest region
   uintptr_t region_end = 0;
-  uintptr_t slow_end = 0;                    // slots of it below have guards
-  bool has_guards = true;                    // the kernel did not refuse them so far
+  uintptr_t slow_end = 0;                    // the region's slots below it have guards
+  bool has_guards = true;                    // the kernel has not refused them so far
   size_t region_bytes = region_bytes_start;  // of the next one
-  size_t mappings = 0;                       // about; of live and freed blocks
+  size_t mappings = 0;                       // approximate; of live and freed blocks
   size_t address_bytes = 0;                  // of regions and other slots
   size_t quarantined_bytes = 0;
   size_t quarantined_mappings = 0;
-  size_t room_end = 0;      // with this many address bytes here, others were found to have room
-  size_t refused_live = 0;  // blocks that lived when there was no room for others; 0: there is
+  size_t room_end = 0;      // up to this many address bytes, others were found to have room
+  size_t refused_live = 0;  // live blocks when others had no room; 0: they have room
   bool has_warned = false;
   ThreadContext* late_context =
       nullptr;  // of threads that have no cache any more; made when needed
@@ -90,13 +91,14 @@ inline Pool pool;
 
 inline void* to_pointer(uintptr_t address) noexcept { return reinterpret_cast<void*>(address); }
 
-// After a refusal blocks may have this part of their mappings less, until they have half of that.
+// After a refusal, blocks may have fewer mappings, by one in this many. The bound ends when they
+// have half of what it allows.
 inline constexpr size_t refused_part = 8;
-// With fewer it is not the blocks that fill the kernel's table.
+// With fewer mappings the blocks are not what fills the kernel's table.
 inline constexpr size_t refused_mappings_min = 256;
 
-// The kernel refused a mapping: the rest of the process needs some, too. Returns whether there are
-// some now.
+// Called when the kernel refused a mapping: the rest of the process needs some too. True: spare
+// mappings were given up, so the kernel has some again.
 TALUS_COLD bool leave_mappings() noexcept {
   if (pool.mappings >= refused_mappings_min) {
     pool.left_bound = pool.mappings - pool.mappings / refused_part;
@@ -104,7 +106,7 @@ TALUS_COLD bool leave_mappings() noexcept {
   return pool.spare.give_up();
 }
 
-// Are there mappings for one more live block?
+// True when one more live block may have mappings.
 inline bool has_mappings() noexcept {
   if (TALUS_UNLIKELY(pool.left_bound != 0) && pool.mappings <= pool.left_bound / 2) {
     pool.left_bound = 0;
@@ -113,8 +115,8 @@ inline bool has_mappings() noexcept {
   return pool.mappings + live_mappings <= pool.mappings_max();
 }
 
-// So many slices at each end of a slot know their block; the middle of a larger one does not,
-// and a late access there is not explained.
+// This many slices at each end of a slot map to their block. The middle of a larger slot does not,
+// and a late access there has no explanation.
 inline constexpr size_t known_slices = 1024;
 
 inline void set_words(uintptr_t slot, size_t slices, PageEntry word, void* block) noexcept {
@@ -123,9 +125,9 @@ inline void set_words(uintptr_t slot, size_t slices, PageEntry word, void* block
   page_map.set_all(slot + (slices - known_slices) * slice_bytes, known_slices, word, block);
 }
 
-// Do the process's other users of addresses, ordinary blocks among them, keep half as many as slots
-// have? The program may set a limit for itself at any time, and Talus does not see that call. So a
-// reservation is tried from time to time.
+// True when the rest of the process can still reserve half as many addresses as slots have. That
+// rest includes ordinary blocks. The program may set itself a limit at any time, and Talus does not
+// see that call. So this function tries a reservation from time to time.
 inline bool leaves_room(size_t bytes) noexcept {
   const size_t requested = pool.address_bytes + bytes;
   if (requested <= pool.room_end) return true;
@@ -142,7 +144,7 @@ inline bool leaves_room(size_t bytes) noexcept {
   return probed != nullptr;
 }
 
-// Reserves `bytes` at a multiple of a slice and makes the page map ready; 0: it cannot.
+// Reserves `bytes` at a multiple of a slice and extends the page map to them; 0: refused.
 inline uintptr_t reserve(size_t bytes) noexcept {
   const size_t bound = pool.settings.address_bytes;
   if (bound != 0 && pool.address_bytes + bytes > bound) return 0;
@@ -172,8 +174,8 @@ inline bool reserve_region() noexcept {
   return true;
 }
 
-// The region's next slots have guards from here on, in one mapping with those before. A kernel that
-// refuses is not asked again.
+// Sets guards on the region's next slots, in one mapping with those before. A kernel that refuses
+// is not asked again.
 inline void guard_next_slots() noexcept {
   if (!pool.has_guards) return;
   const size_t left = pool.region_end - pool.slow_end;
@@ -185,7 +187,7 @@ inline void guard_next_slots() noexcept {
   if (pool.has_guards) {
     pool.slow_end += bytes;
   } else if (!os::System::withdraw(at, bytes)) {
-    pool.region_next = pool.region_end;  // all of it can be touched: nobody gets it
+    pool.region_next = pool.region_end;  // its pages can be touched: no block gets it
   }
 }
 
@@ -209,7 +211,7 @@ inline void give_descriptor(MappedBlock& block) noexcept {
 // A slot of one slice; null: no addresses or no memory.
 inline MappedBlock* take_slot(Locked& held) noexcept {
   if (MappedBlock* block = pool.free_slots.pop()) return block;
-  MappedBlock* block = take_descriptor(held);  // first: others may be let in meanwhile
+  MappedBlock* block = take_descriptor(held);  // first: space may let others in meanwhile
   if (block == nullptr) return nullptr;
   const bool has_region = pool.region_next != pool.region_end || reserve_region();
   if (has_region && pool.region_next == pool.slow_end) guard_next_slots();
@@ -226,7 +228,8 @@ inline MappedBlock* take_slot(Locked& held) noexcept {
   return block;
 }
 
-// A slot that is mapped for this request, as long as its placement needs; null: as above.
+// A slot mapped for this request, with the length that its placement needs; null: no addresses or
+// no memory.
 inline MappedBlock* map_slot(Locked& held, const BlockRequest& request, size_t page) noexcept {
   MappedBlock* block = take_descriptor(held);
   if (block == nullptr) return nullptr;
@@ -255,7 +258,7 @@ inline MappedBlock* map_slot(Locked& held, const BlockRequest& request, size_t p
   return block;
 }
 
-// Of the block's pages. False: they stay without access.
+// Gives access to the block's pages. False: they stay without access.
 inline bool open_pages(MappedBlock& block) noexcept {
   void* const at = to_pointer(block.pages);
   if (block.has_guards) return os::System::lift_guards(at, block.page_bytes);
@@ -263,7 +266,8 @@ inline bool open_pages(MappedBlock& block) noexcept {
   pool.mappings += live_mappings;
   return true;
 }
-// Without access, where the kernel has a mapping for it, or has one of the spare ones for it.
+// Takes access away. A full kernel table refuses this; then it gives up the spare mappings and
+// retries.
 inline bool withdraw_pages(const MappedBlock& block) noexcept {
   void* const pages = to_pointer(block.pages);
   return os::System::withdraw(pages, block.page_bytes) ||
@@ -273,7 +277,7 @@ inline bool withdraw_pages(const MappedBlock& block) noexcept {
 inline bool close_pages(MappedBlock& block) noexcept {
   if (block.has_guards) {
     if (os::System::set_guards(to_pointer(block.pages), block.page_bytes)) return true;
-    // The memory goes; the mapping of its own stays for good.
+    // The memory goes; the block's own mapping stays for good.
     if (withdraw_pages(block)) pool.mappings += live_mappings;
     return false;
   }
@@ -282,7 +286,8 @@ inline bool close_pages(MappedBlock& block) noexcept {
   return true;
 }
 
-// A slot leaves the quarantine, or was never used. Its pages have no access and read as zero.
+// Ends a slot that leaves the quarantine or was never used. Its pages have no access and read as
+// zero.
 inline void give_slot(MappedBlock& block) noexcept {
   if (!block.has_own_mapping) return pool.free_slots.push(block);
   set_words(block.slot, block.slices, PageEntry{}, nullptr);
@@ -292,7 +297,7 @@ inline void give_slot(MappedBlock& block) noexcept {
   give_descriptor(block);
 }
 
-// The block that was freed first may be used again. False: there is none.
+// Makes the slot of the oldest freed block available again. False: the quarantine is empty.
 inline bool evict() noexcept {
   MappedBlock* block = pool.quarantine.pop();
   if (block == nullptr) return false;
@@ -310,8 +315,8 @@ inline void keep_quarantine_in_bounds() noexcept {
   }
 }
 
-// A placed slot without access; null: no addresses or no memory. Old addresses are used again
-// early when there are no others.
+// A placed slot without access; null: no addresses or no memory. When no other addresses are left,
+// it reuses those of the quarantine early.
 inline MappedBlock* find_slot(Locked& held, const BlockRequest& request, size_t page) noexcept {
   const size_t slot_bytes = slot_bytes_for(request, page);
   const bool is_small = slot_bytes == slice_bytes;

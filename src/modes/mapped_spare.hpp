@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// modes/mapped_spare: mappings that are set aside for the moment when the kernel gives no more.
+// modes/mapped_spare: mappings set aside for the moment when the kernel allows no more.
 //
 //   | no access | access | no access | access | ...       each is a mapping of its own
 //
-// Mapped blocks may use up what the kernel allows the process before they reach their own bound,
-// because the program makes mappings, too. Without any left no ordinary block could be made either,
-// nor could a freed block lose its pages. At the first refusal the spare ones are given up.
+// The program makes mappings too. So mapped blocks may use up what the kernel allows the process
+// before they reach their own bound. With none left, no ordinary block could be made, and no freed
+// block could lose its pages. At the first refusal Talus gives the spare mappings up.
+//
 // Owns: these mappings. Invariant: giving them up splits no mapping, which a full table would
 // refuse. Called on: under the space lock. Must not know: blocks.
 #ifndef TALUS_MODES_MAPPED_SPARE_HPP
@@ -19,7 +20,7 @@ class SpareMappings {
  public:
   static constexpr size_t pairs = 64;
 
-  // Without memory for it there are none.
+  // Without memory there are no spare mappings.
   void make() noexcept {
     if (base_ != nullptr) return;
     const size_t page = os::page_bytes();
@@ -34,7 +35,7 @@ class SpareMappings {
     base_ = base;
   }
 
-  // False: that was done before. The first and the last page may have become one with neighbours.
+  // False: they were given up before. The first and the last page may have merged with neighbours.
   bool give_up() noexcept {
     if (base_ == nullptr) return false;
     const size_t page = os::page_bytes();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // modes/mode_context: the context that a mode puts before a thread's cache.
 //
-// Owns: what the contexts of all modes have. Its lists stay empty and its id matches nothing, so
-// that every call takes the slow path. Invariant: it lies in metadata, so it outlives its thread.
-// Called on: any thread. Must not know: what a mode does.
+// Owns: the part that the contexts of all modes share. Its lists stay empty and its id matches
+// nothing, so every call takes the slow path. Invariant: it lies in metadata, so it outlives its
+// thread. Called on: any thread. Must not know: what a mode does.
 #ifndef TALUS_MODES_MODE_CONTEXT_HPP
 #define TALUS_MODES_MODE_CONTEXT_HPP
 
@@ -13,14 +13,14 @@
 namespace talus {
 
 struct ModeFace : ThreadContext {
-  ThreadCache* cache = nullptr;  // constant; null: any thread that has none any more
+  ThreadCache* cache = nullptr;  // constant; null: any thread that has lost its cache
 };
 
 inline ThreadCache* cache_of_mode_context(ThreadContext& context) noexcept {
   return static_cast<ModeFace&>(context).cache;
 }
 
-// A context for this cache; null: there is no memory.
+// Makes a context for this cache; null: no memory.
 template <typename Context>
 Context* make_mode_context(Locked& held, const ContextOperations& operations,
                            ThreadCache* cache) noexcept {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// modes/reported: a thread that has reported a fault gets its blocks from pages apart.
+// modes/reported: after a thread reports a fault, its blocks come from separate pages.
 //
-// It runs the program's handler of SIGABRT next, which may write a report, fork, and end the
-// process. Locks that it held when it noticed the fault stay held, and what they guard may be half
-// done. So its blocks come from pages of their own without a lock, and what it frees stays.
-// Owns: these pages, as special blocks (heap/special.hpp). Invariants: no lock is waited for; a
-// block is preceded by its size; nothing is used twice, so each block reads as zero. Called on: the
-// thread that reports, also where several do. Must not know: which fault it was.
+// The thread next runs the program's handler of SIGABRT, which may write a report, fork, and end
+// the process. Locks that it held at the fault stay held, and the data under them may be
+// inconsistent. So its blocks come from pages of their own, without a lock, and its frees do
+// nothing.
+//
+// Owns: these pages, as special blocks (heap/special.hpp). Invariants: it waits for no lock. The
+// size of a block lies before it. Nothing is used twice, so each block reads as zero. Called on:
+// the reporting thread; several threads may report. Must not know: which fault it was.
 #ifndef TALUS_MODES_REPORTED_HPP
 #define TALUS_MODES_REPORTED_HPP
 
@@ -15,14 +17,14 @@
 
 namespace talus::reported {
 
-// Pages at the start of which this lies. Larger requests have some of their own.
+// The header of a range of pages. A larger request has a range of its own.
 struct Chunk {
   static constexpr size_t usual_bytes = size_t{1} << 20;
 
   Atomic<size_t> used;
   size_t bytes = 0;
 };
-inline Atomic<Chunk*> shared_chunk;  // the last one; null: none yet
+inline Atomic<Chunk*> shared_chunk;  // the newest; null: none yet
 
 inline void keep(SpecialBlock&, void*) noexcept {}
 inline size_t usable_bytes(SpecialBlock&, void* pointer, const char*) noexcept {
@@ -31,8 +33,8 @@ inline size_t usable_bytes(SpecialBlock&, void* pointer, const char*) noexcept {
 inline constexpr SpecialOperations block_operations = {keep, usable_bytes};
 inline SpecialBlock every_block;
 
-// Makes the page map know the slices. Its leaf is nearly always there; else another thread might
-// just be making it, under a lock that the calling thread must not wait for.
+// Enters the slices in the page map. Its leaf nearly always exists. If not, another thread may be
+// making it under a lock, and this thread must not wait for that lock.
 inline bool make_known(uintptr_t start, size_t bytes) noexcept {
   Lock& lock = space.lock();
   const bool is_taken = lock.try_take();
