@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// process/escaped: names that a program gave, as each form of output can carry them.
+// process/escaped: names given by the program, escaped for each form of output.
 //
-// Owns: what has to be written otherwise, and how. Invariants: whatever the bytes of a name are,
-// the form stays well-formed UTF-8 with nothing of the name outside its quotes, and a text for
-// people steers no terminal. What is no UTF-8 becomes U+FFFD, as does what XML cannot say. Called
-// on: any thread. Must not know: what the names are of.
+// Owns: what must be escaped, and how. Invariants: for any bytes of a name the output stays
+// well-formed UTF-8, and no part of the name leaves its quotes. Text for people cannot steer a
+// terminal. Bytes that are not UTF-8, and characters that XML forbids, become U+FFFD. Called on:
+// any thread. Must not know: what the names belong to.
 #ifndef TALUS_PROCESS_ESCAPED_HPP
 #define TALUS_PROCESS_ESCAPED_HPP
 
@@ -12,11 +12,11 @@
 
 namespace talus {
 
-// people: a line of text. json: in a string. openmetrics: in the value of a label. xml: in the
-// value of an attribute.
+// people: a line of text. json: a string. openmetrics: the value of a label. xml: the value of an
+// attribute.
 enum class NameForm : uint8_t { people, json, openmetrics, xml };
 
-// One character of a text in UTF-8 that ends with a zero.
+// One character of a UTF-8 text that ends with a zero.
 struct Character {
   static constexpr uint32_t replacement = 0xfffd;
   uint32_t code = replacement;
@@ -41,7 +41,7 @@ inline Character character_at(const char* at) noexcept {
   return {code, length, true};
 }
 
-// What stands for a character in this form; null: the character itself, or JSON's number of it.
+// The escape for a character in this form; null: the character itself, or JSON's number of it.
 inline const char* word_for(uint32_t code, NameForm form) noexcept {
   constexpr const char* unknown = "\xef\xbf\xbd";
   switch (form) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// process/faults: what a mode knows of an address is said before a fault ends the process.
+// process/faults: says what a mode knows of an address before a fault ends the process.
 //
-// Owns: a handler of SIGSEGV, there only in a mode whose blocks fault. Invariants: it writes at
-// most one line, allocates nothing and takes no lock; it runs on the thread's alternate stack if
-// there is one; what was there before it comes next, so signal, core file and exit status stay
-// what they would be. A program that sets a handler later replaces it. Called on: the thread that
-// faults. Must not know: what is said (modes/mapped_report.hpp).
+// Owns: a handler of SIGSEGV, installed only in a mode whose blocks fault. Invariants: it writes at
+// most one line, allocates nothing and takes no lock. It runs on the thread's alternate stack, if
+// one exists. The previous action runs next, so signal, core file and exit status do not change. A
+// program that sets a handler later replaces it. Called on: the thread that faults. Must not know:
+// the words of the report (modes/mapped_report.hpp).
 #ifndef TALUS_PROCESS_FAULTS_HPP
 #define TALUS_PROCESS_FAULTS_HPP
 
@@ -16,16 +16,16 @@
 namespace talus {
 
 struct FaultWatch {
-  struct sigaction before;  // constant while the handler is there
-  bool is_on;               // start and end only
+  struct sigaction before;  // constant while the handler is installed
+  bool is_on;               // written at start and end only
 };
 inline FaultWatch fault_watch;
 
-// What would have happened without the handler.
+// Does what would have happened without the handler.
 inline void pass_fault_on(int signal, siginfo_t* info, void* context) noexcept {
   const struct sigaction& before = fault_watch.before;
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
-  const bool is_sent = info->si_code <= 0;  // by somebody: it does not come again by itself
+  const bool is_sent = info->si_code <= 0;  // sent by a process: it does not recur by itself
   if (before.sa_handler == SIG_IGN && is_sent) return;
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
     return before.sa_handler(signal);
@@ -45,13 +45,13 @@ inline void on_fault(int signal, siginfo_t* info, void* context) noexcept {
 
 inline void watch_faults() noexcept {
   if (fault_watch.is_on || sigaction(SIGSEGV, nullptr, &fault_watch.before) != 0) return;
-  struct sigaction action = fault_watch.before;  // its mask, and whether calls go on
+  struct sigaction action = fault_watch.before;  // for its mask and SA_RESTART
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | (action.sa_flags & (SA_NODEFER | SA_RESTART));
   action.sa_sigaction = on_fault;
   fault_watch.is_on = sigaction(SIGSEGV, &action, nullptr) == 0;
 }
 
-// Before the code is unloaded. A handler that somebody set later stays.
+// Before the code is unloaded. A handler that the program set later stays.
 inline void forget_faults() noexcept {
   if (!fault_watch.is_on) return;
   struct sigaction now {};

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 // process/fork: the heap survives fork in any state.
 //
-// Owns: the three handlers. Before: all locks are taken, in their order, so no list is being
-// refilled, flushed or delivered and no range changes hands; single pushes and pops of other
-// threads commit with one store; memory in files becomes each side's own (space/file_fork.hpp).
-// Ranges that are on their way to the kernel are not waited for: others may begin all the time. In
-// the child the locks are made anew, such ranges are free again, and the caches of the threads that
-// do not exist there are left behind; who starts a thread later takes one home. A process with one
-// thread, as shells are, has nothing of that to do: each lock that is written would be a page that
-// parent and child copy. A handler of a signal may fork while its thread holds some of the locks:
-// process/interrupted_fork.hpp. Called on: the forking thread.
+// Before a fork, a handler takes all locks in their order. So no thread refills or flushes a list,
+// delivers blocks, or moves a range. Pushes and pops of other threads commit with one store. Memory
+// in files is copied, so that each process has its own (space/file_fork.hpp). The handler does not
+// wait for ranges that are being purged, because other threads may begin more at any time.
+//
+// In the child, the locks are made anew and these ranges are free again. The caches of threads that
+// do not exist there become orphans. A thread that starts later adopts one. A process with one
+// thread, such as a shell, takes no locks: each lock written is a page that parent and child then
+// copy. A signal handler may fork while its thread holds some of the locks:
+// process/interrupted_fork.hpp.
+//
+// Owns: the three handlers. Called on: the forking thread.
 #ifndef TALUS_PROCESS_FORK_HPP
 #define TALUS_PROCESS_FORK_HPP
 
@@ -17,17 +20,17 @@
 
 #include "process/interrupted_fork.hpp"
 
-// What pthread_atfork is in glibc; other C libraries do not have it.
+// The function behind pthread_atfork in glibc; other C libraries do not have it.
 extern "C" {
 [[gnu::weak]] TALUS_EXPORT int __register_atfork(void (*before)(), void (*in_parent)(),
                                                  void (*in_child)(), void* object) noexcept;
-extern TALUS_HIDDEN void* __dso_handle;  // of the object that this is compiled into
+extern TALUS_HIDDEN void* __dso_handle;  // of the object that contains this code
 }
 
 namespace talus {
 
-// Is this the only thread that may write to the heap now? A helper that is there before and after
-// the count was counted.
+// True when no other thread can write to the heap now. A helper that exists before and after the
+// count is in the count.
 inline bool is_only_thread() noexcept {
   const auto has_helper = []() noexcept {
     HelperLife* life = helper.shared_life.load_acquire();
@@ -38,15 +41,15 @@ inline bool is_only_thread() noexcept {
   return tasks == 1 || (tasks == 2 && had_helper && has_helper());
 }
 
-// Can nobody else be in the heap, now and until a thread is made? As libc says, which does not know
-// of Talus' own.
+// True when no other thread can be in the heap until a thread is made. libc says so, and it does
+// not know Talus' own thread.
 inline bool is_single_threaded() noexcept {
   const char* const told = talus_library_parts.single_threaded;
   return told != nullptr && *told != 0 && !may_have_helper();
 }
 
-// Of the fork that is under way: nothing was locked. In the child libc may say that there is one
-// thread where the parent had more, so it is not asked again.
+// The present fork locked nothing. In the child libc may report one thread although the parent had
+// more, so the child uses this value instead.
 inline Atomic<bool> forks_alone;
 
 // Memory in files is copied under the locks, or by a thread that holds some of them.
@@ -54,7 +57,7 @@ inline void before_fork() noexcept {
   stop_prefetching();
   const bool was_alone = forks_alone.load_relaxed();  // [own] where it changes there is one thread
   bool is_alone = is_single_threaded() && file_stores.is_empty();
-  // A fork that took all locks may be what the signal interrupted.
+  // The signal may have interrupted a fork that took all locks.
   if (is_alone && !was_alone && holds_a_lock()) is_alone = false;
   if (was_alone != is_alone) forks_alone.store_relaxed(is_alone);
   if (is_alone) return;
@@ -109,7 +112,7 @@ inline void after_fork_in_child() noexcept {
   // The thread has another id, and may be the one that reported a fault.
   if (os::reporting_thread.load_relaxed() != 0) os::System::note_report();  // [init]
   if (forks_alone.load_relaxed()) return renew_ids();                       // [own]
-  file_stores.after_fork_in_child();  // first: from here on the memory is this process's own
+  file_stores.after_fork_in_child();  // first: after this the memory is this process's own
   if (ends_interrupted_fork()) return after_interrupted_fork_in_child();
   forget_helper();
   reset_printer_in_child();
@@ -136,8 +139,8 @@ TALUS_START void watch_forks() noexcept {
   has_watched_forks.store_relaxed(true);         // [init]
   auto* register_by = talus_library_parts.register_forks;
   if (register_by == nullptr) register_by = __register_atfork;
-  // A unit that calls pthread_atfork gets a copy of it at its far end, which would make the pages
-  // around that part of every process.
+  // A unit that calls pthread_atfork gets a copy of it at its far end. That copy would touch more
+  // pages in every process.
   if (register_by != nullptr &&
       register_by(before_fork, after_fork_in_parent, after_fork_in_child, __dso_handle) == 0) {
     return;

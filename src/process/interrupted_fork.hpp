@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// process/interrupted_fork: a fork in the handler of a signal that interrupted Talus under a lock.
+// process/interrupted_fork: a fork in a signal handler that interrupted Talus under a lock.
 //
-// The forking thread would wait for itself. So nothing is locked: parent and child each go on where
-// the signal came, and give the locks that they hold. The background thread must not change the
-// heap while it is copied. It has ended its pass then, or waits for a lock of the forking thread,
-// where it is kept as long as the handler runs.
+// Such a thread would wait for its own lock. So the fork locks nothing: after it, parent and child
+// each continue from the signal, and unlock what they hold. The background thread must not change
+// the heap during the copy. At the copy it has ended its pass, or it waits for a lock of the
+// forking thread. That wait lasts as long as the handler runs.
+//
 // Owns: what such a fork does instead of taking all locks. Invariants: nothing here waits for a
-// lock of the calling thread, or for anything without an end; who holds a lock is in its word
-// (sync/lock.hpp). What the background thread had in its hands in the middle of a pass is lost to
-// the child: slabs whose pages it gave back, at most a batch, and blocks on their way home. Where
-// the program has other threads, they may be in the middle of anything: the child may call what
-// POSIX allows, as in other allocators. Called on: the forking thread.
+// lock of the calling thread, or without an end; the word of a lock names its holder
+// (sync/lock.hpp). The child loses what the background thread held in the middle of a pass: at most
+// a batch of slabs whose pages it purged, and blocks on their way home. Other threads of the
+// program may be in the middle of any step. Then the child may call only what POSIX allows, as with
+// other allocators. Called on: the forking thread.
 #ifndef TALUS_PROCESS_INTERRUPTED_FORK_HPP
 #define TALUS_PROCESS_INTERRUPTED_FORK_HPP
 
@@ -19,14 +20,14 @@
 
 namespace talus {
 
-// Forks of this kind that are under way, each with the mark of its thread, and whether it keeps the
-// background thread from beginning a pass. A handler may interrupt another fork.
+// Forks of this kind that are under way. Each entry has the mark of its thread, and whether the
+// fork keeps the background thread from beginning a pass. A handler may interrupt another fork.
 struct InterruptedForks {
   static constexpr size_t most = 16;
   static constexpr uint32_t keeps_helper = 1;
   Atomic<uint32_t> marks[most];
 
-  // False: there are too many just now.
+  // False: too many are under way.
   bool begin(uint32_t mark) noexcept {
     for (Atomic<uint32_t>& place : marks) {
       uint32_t none = 0;
@@ -34,7 +35,8 @@ struct InterruptedForks {
     }
     return false;
   }
-  // Ends one of the calling thread's. 0: it has none; else what it began with.
+  // Ends one fork of the calling thread. Returns the mark that it began with; 0: the thread has
+  // none.
   uint32_t end() noexcept {
     const uint32_t own = os::System::thread_mark();
     for (Atomic<uint32_t>& place : marks) {
@@ -55,7 +57,7 @@ struct InterruptedForks {
 };
 inline InterruptedForks interrupted_forks;
 
-// The background thread is waited for as long at most: a pass may wait for a slow kernel.
+// The longest wait for the background thread, as a pass may wait for a slow kernel.
 inline constexpr uint64_t interrupted_patience_ms = 2000;
 
 // Calls visit(lock) for every lock that a fork takes, and for the idle probe of the thread's cache.
@@ -76,14 +78,14 @@ void for_each_lock(Visit visit) noexcept {
   visit(statistics_printer.lock);
 }
 
-// Did a signal interrupt this thread under a lock?
+// True when a signal interrupted this thread under a lock.
 inline bool holds_a_lock() noexcept {
   bool is_held = false;
   for_each_lock([&](Lock& lock) noexcept { is_held |= lock.is_own(); });
   return is_held;
 }
 
-// The background thread waits for this thread, and will while its handler runs.
+// The background thread waits for this thread, and will until the handler returns.
 inline bool is_helper_kept_waiting() noexcept {
   bool is_awaited = false;
   for_each_lock([&](Lock& lock) noexcept {
@@ -92,11 +94,11 @@ inline bool is_helper_kept_waiting() noexcept {
   return is_awaited;
 }
 
-// True: it begins no pass until its lock is given.
+// True: it begins no pass until its lock is unlocked.
 inline bool keep_helper() noexcept {
   if (!may_have_helper() || helper.pass.is_own()) return false;
   const uint64_t until_ms = os::System::now_ms() + interrupted_patience_ms;
-  is_helper_kept_waiting();  // a lock may still say so of one that came before
+  is_helper_kept_waiting();  // clears a mark that an earlier waiter left
   while (!helper.pass.try_take()) {
     os::System::sleep_us(50);
     if (is_helper_kept_waiting() || os::System::now_ms() > until_ms) return false;
@@ -117,8 +119,8 @@ inline bool ends_interrupted_fork() noexcept {
   return mark != 0;
 }
 
-// The thread's cache was just being emptied by one that does not exist here. Its slow lists may
-// name blocks that went home already.
+// A thread that does not exist here was emptying this thread's cache. Its slow lists may name
+// blocks that already went home.
 inline void forget_emptying(ThreadCache& cache) noexcept {
   if (!cache.idle_probe.lock.is_taken() || cache.idle_probe.lock.is_own()) return;
   for (size_t index = fast_class_count; index < class_count; index++) {
@@ -139,7 +141,7 @@ inline void after_interrupted_fork_in_child() noexcept {
   if (!helper.pass.is_own()) helper.pass.reset_in_child();
   if (!space.lock().is_own()) {
     Locked held{space.lock()};
-    space.take_back_purges(held);  // but those of this thread
+    space.take_back_purges(held);  // all but those of this thread
   }
   thread_end.ending_count.store_relaxed(0);  // [init] who was about to end does not exist here
   forget_helper_thread();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// process/kernel_file: the small texts in which the kernel tells about itself.
+// process/kernel_file: reads the small text files of the kernel.
 //
-// Owns: reading such a file, at once or line by line, and a path that is put together from parts.
-// Invariants: nothing is allocated, no function of libc is named and errno is kept; each file is
-// closed in the scope that opened it; a text that does not fit is never taken for a whole one.
-// Called on: any thread, also before libc is ready. Must not know: what the texts mean.
+// Owns: reading such a file, at once or line by line, and a path built from parts. Invariants: it
+// allocates nothing, names no function of libc and keeps errno. Each file is closed in the scope
+// that opened it. A text that does not fit is never taken as whole. Called on: any thread, also
+// before libc is ready. Must not know: what the texts mean.
 #ifndef TALUS_PROCESS_KERNEL_FILE_HPP
 #define TALUS_PROCESS_KERNEL_FILE_HPP
 
@@ -13,7 +13,7 @@
 
 namespace talus {
 
-// Some letters of a longer text; they do not end with a zero.
+// A part of a longer text; it has no zero at its end.
 struct TextPart {
   const char* text = nullptr;
   size_t length = 0;
@@ -23,7 +23,8 @@ struct TextPart {
     while (i < length && word[i] != '\0' && text[i] == word[i]) i++;
     return i == length && word[i] == '\0';
   }
-  // The letters before the first `end`, which are taken off together with it; all if there is none.
+  // Takes off and returns the letters before the first `end`, and drops `end`; all if there is
+  // none.
   TALUS_START TextPart take_until(char end) noexcept {
     TextPart taken{text, 0};
     while (taken.length < length && text[taken.length] != end) taken.length++;
@@ -32,7 +33,7 @@ struct TextPart {
     length -= used;
     return taken;
   }
-  // Whether `word` is one of the words between commas.
+  // True if `word` is one of the words between commas.
   TALUS_START bool has_word(const char* word) const noexcept {
     TextPart rest = *this;
     while (rest.length != 0) {
@@ -42,7 +43,7 @@ struct TextPart {
   }
 };
 
-// A path that grows at its end and is cut back. It is not whole once a part did not fit.
+// A path that grows at its end and can be cut back. It is not whole after a part did not fit.
 class PathBuffer {
  public:
   PathBuffer() noexcept { bytes_[0] = '\0'; }
@@ -65,7 +66,7 @@ class PathBuffer {
     while (text[length] != '\0') length++;
     return put(TextPart{text, length});
   }
-  // Back to a length that it had while it was whole.
+  // Cuts back to a length that it had while it was whole.
   PathBuffer& cut_to(size_t length) noexcept {
     length_ = length;
     bytes_[length_] = '\0';
@@ -76,10 +77,10 @@ class PathBuffer {
  private:
   size_t length_ = 0;
   bool is_whole_ = true;
-  char bytes_[1024];  // the kernel's groups of containers need about 250
+  char bytes_[1024];  // paths of container groups need about 250
 };
 
-// The start of a file, ended by a zero; returns its length, 0 if there is nothing to read.
+// Reads the start of a file and ends it with a zero. Returns its length; 0: nothing to read.
 template <size_t Capacity>
 TALUS_START size_t read_text(const char* path, char (&text)[Capacity]) noexcept {
   text[0] = '\0';
@@ -92,7 +93,7 @@ TALUS_START size_t read_text(const char* path, char (&text)[Capacity]) noexcept 
   return length;
 }
 
-// A file's lines, one after the other. Lines longer than the buffer are left out.
+// The lines of a file in order. Lines longer than the buffer are left out.
 class FileLines {
  public:
   explicit FileLines(const char* path) noexcept : file_{os::System::open_file(path)} {}
@@ -102,7 +103,7 @@ class FileLines {
   FileLines(const FileLines&) = delete;
   FileLines& operator=(const FileLines&) = delete;
 
-  // The next line without its end, valid until the next call. False: there is none.
+  // The next line without its end, valid until the next call. False: no more lines.
   TALUS_START bool next(TextPart& line) noexcept {
     bool is_too_long = false;
     for (size_t at = start_;; at++) {
@@ -136,7 +137,7 @@ class FileLines {
   }
 
   long file_;         // constant; negative: it could not be opened
-  size_t start_ = 0;  // of the line that comes next
+  size_t start_ = 0;  // of the next line
   size_t end_ = 0;    // of what was read
   char buffer_[1024];
 };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// process/library_parts: what libtalus.so has and no other object with this code in it.
+// process/library_parts: what libtalus.so has, and no other object with this code.
 //
-// Owns: nothing. There is one constant, weak and with nothing in it where process/threads.hpp is
-// compiled, and not in libtalus.so (entry/library_parts.cpp). Not told by names that libtalus.so
-// alone defines: some linkers (gold) give such a weak name an address in programs without it.
-// Called on: any thread, at any time.
+// There is one constant. It is weak and empty where process/threads.hpp is compiled, and filled in
+// libtalus.so (entry/library_parts.cpp). Weak names that only libtalus.so defines would not do:
+// some linkers (gold) give such a name an address in programs without the library.
+//
+// Owns: nothing. Called on: any thread, at any time.
 #ifndef TALUS_PROCESS_LIBRARY_PARTS_HPP
 #define TALUS_PROCESS_LIBRARY_PARTS_HPP
 
@@ -12,18 +13,18 @@
 
 namespace talus {
 
-// What handlers of forks are registered by, as libc has it.
+// The type of libc's function that registers fork handlers.
 using RegisterForks = int(void (*before)(), void (*in_parent)(), void (*in_child)(), void* object);
 
 struct LibraryParts {
-  // It is linked so that it is never unloaded.
+  // The linker marks it so that it is never unloaded.
   bool stays_loaded = false;
-  // It stands before libc's functions that change credentials, and thus learns of them, and of
+  // It interposes libc's functions that change credentials. So it learns of such changes, and of
   // filters of system calls.
   bool guards_credentials = false;
-  // It stands before libc's __register_atfork, and calls that by this. Null: it does not.
+  // It interposes libc's __register_atfork, and calls the original through this. Null: it does not.
   RegisterForks* register_forks = nullptr;
-  // Not 0 while libc knows of no thread but one. Null: libc does not tell.
+  // Not 0 while libc knows of only one thread. Null: libc does not tell.
   const char* single_threaded = nullptr;
 };
 

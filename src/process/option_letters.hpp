@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
+// process/option_letters: letters and words of options, and a line of text built in place.
 //
-// Owns: letters and words of options, and a line of text that is built of them in place.
-// Invariant: nothing is allocated and no libc function is named, as in options_text.hpp.
-// Callers: whoever reads or tells options, on any thread. Must not know: which options there are.
+// Owns: comparing words in any case, and building such a line. Invariant: it allocates nothing and
+// names no function of libc, as options_text.hpp explains. Callers: all code that reads or prints
+// options, on any thread. Must not know: which options there are.
 
 #ifndef TALUS_PROCESS_OPTION_LETTERS_HPP
 #define TALUS_PROCESS_OPTION_LETTERS_HPP
@@ -26,7 +27,7 @@ class OptionLine {
   void add(const char* text) noexcept {
     for (; *text != '\0'; ++text) add_char(*text);
   }
-  // Text from outside: cut at 64 letters, and what could steer a terminal is shown as '?'.
+  // Adds text from outside: at most 64 letters. A byte that could steer a terminal becomes '?'.
   void add_foreign(const char* text, std::size_t length) noexcept {
     for (std::size_t i = 0; i < length && i < 64; ++i) {
       const char letter = text[i];
@@ -63,7 +64,7 @@ constexpr std::size_t option_length(const char* text) noexcept {
   return length;
 }
 
-// True if `text` of `length` letters is `word`, whatever the case.
+// True if `text` of `length` letters is `word` in any case.
 constexpr bool option_is_word(const char* text, std::size_t length, const char* word) noexcept {
   for (std::size_t i = 0; i < length; ++i) {
     if (word[i] == '\0' || option_lower(text[i]) != option_lower(word[i])) return false;

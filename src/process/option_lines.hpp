@@ -2,12 +2,13 @@
 // process/option_lines: options written as lines: `name = value`, comments, sections by program.
 //
 // Owns: the format of /etc/talus.conf and of the program's own string. A line is empty, a comment
-// (#), a section ([name], [name*], [*]), or an option; a name may be written in any case and with
-// TALUS_ in front; a # after a blank ends a line. What stands before the first section, or in [*],
-// is for all programs and weaker than what stands in a section of this one, wherever that is.
-// Invariants: each mistake is one line of warning that names its place, a few at most for each
-// text; nothing is allocated, errno is kept. Called on: the thread that starts the process.
-// Must not know: which files there are.
+// (#), a section ([name], [name*], [*]), or an option. A name may have any case and TALUS_ in
+// front. A # after a blank ends a line. Lines before the first section, or in [*], are for all
+// programs. They are weaker than lines in a section of this program, wherever that section is.
+//
+// Invariants: each mistake gives one line of warning that names its place, and each text gives only
+// a few. It allocates nothing and keeps errno. Called on: the thread that starts the process. Must
+// not know: which files there are.
 #ifndef TALUS_PROCESS_OPTION_LINES_HPP
 #define TALUS_PROCESS_OPTION_LINES_HPP
 
@@ -16,9 +17,9 @@
 
 namespace talus {
 
-// Names of the program that sections are compared with.
+// The program's names, which sections are compared with.
 struct ProgramNames {
-  TextPart called_as;  // the last part of the path that was executed; of a script its own
+  TextPart called_as;  // last part of the executed path; for a script, its own
   TextPart file;       // the last part of the path of the executable file
 };
 
@@ -52,7 +53,7 @@ inline TextPart without_comment(TextPart line) noexcept {
   return line;
 }
 
-// Does a section's name, which may end with a star, mean this one?
+// True if a section's name, which may end with a star, matches this name.
 inline bool is_meant(TextPart section, TextPart name) noexcept {
   if (name.length == 0) return false;
   const bool is_open = section.length != 0 && section.text[section.length - 1] == '*';
@@ -75,7 +76,7 @@ class OptionLineReader {
     origin_.source = source;
   }
 
-  // False: there were too many mistakes, the rest is not worth reading.
+  // False: too many mistakes, so the caller reads no further.
   bool take(TextPart line, uint32_t number) noexcept {
     number_ = number;
     origin_.line = static_cast<uint16_t>(number < UINT16_MAX ? number : UINT16_MAX);
@@ -89,7 +90,7 @@ class OptionLineReader {
     return warnings_ < line_warnings_max;
   }
 
-  // What is wrong with the text as a whole (line 0), or with one of its lines. False as above.
+  // Reports what is wrong with the whole text (line 0) or with one line. False: too many mistakes.
   bool complain(uint32_t line, const char* what) noexcept {
     number_ = line;
     Warning{*this}.line.add(what);
@@ -99,7 +100,7 @@ class OptionLineReader {
  private:
   enum class Section : uint8_t { of_all, of_this, of_others };
 
-  // One line of warning, which is told at the end of its scope.
+  // One line of warning, written at the end of its scope.
   struct Warning {
     explicit Warning(OptionLineReader& from) noexcept : reader{from}, line{text, sizeof text} {
       line.add("talus: ");
@@ -160,7 +161,7 @@ class OptionLineReader {
       text[length] = value.text[length];
       if (text[length] == '\0') return add_misfit(line);
     }
-    text[length] = '\0';  // a longer one is too long for any option
+    text[length] = '\0';  // a longer text is too long for any option
     const OptionParse parse = set_option_from(target_, *row, text, origin_);
     if (parse == OptionParse::accepted) return;
     Warning warning{*this};

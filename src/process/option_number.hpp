@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
+// process/option_number: numbers with units as text, both ways.
 //
-// Owns: numbers with units as text, both ways. Invariants: as in options_text.hpp; what is written
-// parses back to the same number. Callers: options_text.hpp, and whoever reads numbers of the
-// kernel's, on any thread. Must not know: which options there are.
+// Owns: parsing and printing them. Invariants: those of options_text.hpp; a printed number parses
+// back to the same number. Callers: options_text.hpp, and code that reads the kernel's numbers, on
+// any thread. Must not know: which options there are.
 
 #ifndef TALUS_PROCESS_OPTION_NUMBER_HPP
 #define TALUS_PROCESS_OPTION_NUMBER_HPP
@@ -20,7 +21,8 @@ struct OptionSuffix {
   std::uint64_t factor;
 };
 
-// Upper rows win when a number is printed: the largest unit that divides it.
+// The order matters for printing: the first unit that divides the number wins, and it is the
+// largest.
 inline constexpr OptionSuffix option_suffixes[] = {
     {OptionUnit::bytes, "TiB", std::uint64_t{1} << 40},
     {OptionUnit::bytes, "T", std::uint64_t{1} << 40},
@@ -37,7 +39,7 @@ inline constexpr OptionSuffix option_suffixes[] = {
 struct Digits {
   std::uint64_t value;
   const char* end;  // the first letter that is no digit
-  bool overflow;    // the value is not what was written
+  bool overflow;    // the value is not the written number
 };
 
 TALUS_START constexpr Digits read_digits(const char* text) noexcept {
@@ -50,7 +52,7 @@ TALUS_START constexpr Digits read_digits(const char* text) noexcept {
   return digits;
 }
 
-// Digits and at most one suffix of the row's unit, nothing else.
+// Accepts digits and at most one suffix of the row's unit.
 inline OptionParse parse_option_number(const OptionRow& row, const char* text,
                                        std::uint64_t& out) noexcept {
   constexpr std::uint64_t most = ~std::uint64_t{0};

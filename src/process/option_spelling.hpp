@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
+// process/option_spelling: which number a refused text probably means.
 //
-// Owns: which number a refused text probably means: 1GB is 1GiB, and so are
-// "1 GB" and 1.0gb.
-// Invariants: a guess is a number that the option takes; as in options_text.hpp. Callers:
-// option_target.hpp, for what it says about a mistake. Must not know: what is said.
+// For example 1GB means 1GiB, and so do "1 GB" and 1.0gb.
+//
+// Owns: this guess. Invariants: a guess is a number that the option accepts; those of
+// options_text.hpp. Callers: option_target.hpp, for its messages. Must not know: the messages.
 
 #ifndef TALUS_PROCESS_OPTION_SPELLING_HPP
 #define TALUS_PROCESS_OPTION_SPELLING_HPP
@@ -12,7 +13,7 @@
 
 namespace talus {
 
-// Words that people write behind a number.
+// Units that people write after a number.
 struct OptionSpelling {
   OptionUnit unit;
   char word[8];
@@ -28,7 +29,8 @@ inline constexpr OptionSpelling option_spellings[] = {
     {OptionUnit::ms, "h", 3600 * 1000},
 };
 
-// The factor of a size's unit: a letter of kmgt or none, then i or not, then b or bytes or nothing.
+// The factor of a unit of size: an optional letter of kmgt, an optional i, then b, byte, bytes or
+// nothing.
 inline std::uint64_t meant_size_factor(const char* word) noexcept {
   static constexpr char powers[] = "kmgt";
   static constexpr char ends[][6] = {"", "b", "byte", "bytes"};
@@ -64,14 +66,14 @@ inline const char* behind_blanks(const char* text) noexcept {
   return text;
 }
 
-// The number that is probably meant, in the row's unit. False: there is no good guess.
+// The number that the text probably means, in the row's unit. False: no good guess.
 inline bool guess_option_number(const OptionRow& row, const char* text,
                                 std::uint64_t& out) noexcept {
   constexpr std::uint64_t most = ~std::uint64_t{0};
   const Digits whole = read_digits(behind_blanks(text));
   if (whole.end == behind_blanks(text)) return false;
   Digits part{0, whole.end, false};
-  std::uint64_t parts = 1;  // how many of `part` are one
+  std::uint64_t parts = 1;  // the denominator: `part` is this many parts of one
   if (*whole.end == '.') {
     part = read_digits(whole.end + 1);
     if (part.end - whole.end > 7) return false;

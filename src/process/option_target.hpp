@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // process/option_target: where options from all places meet: the stronger place wins.
 //
-// Owns: the setting of one option by its name or its row from a given place, presets, and what is
-// said about mistakes. Invariants: places may be read in any order; a refused text changes nothing;
-// an Options that was sound before stays sound. Nothing is allocated and no function of libc is
-// named, as in options_text.hpp. Callers: process start, the API under the space lock, `talus`.
-// Must not know: what an option does, and how places are read.
+// Owns: setting one option, by name or row, from a given place; presets; messages about mistakes.
+// Invariants: places may be read in any order. A refused text changes nothing, and a sound Options
+// stays sound. It allocates nothing and names no function of libc, as options_text.hpp explains.
+// Callers: process start, the API under the space lock, `talus`. Must not know: what an option
+// does, and how places are read.
 #ifndef TALUS_PROCESS_OPTION_TARGET_HPP
 #define TALUS_PROCESS_OPTION_TARGET_HPP
 
@@ -18,7 +18,7 @@ namespace talus {
 // Receives one line, zero-terminated, without a newline, valid during the call only.
 using WarningSink = void (*)(const char* line);
 
-// Longest line of warning, with its zero: a path, two names, 64 foreign letters and a range.
+// The longest warning with its zero: a path, two names, 64 foreign letters and a range.
 inline constexpr std::size_t option_warning_bytes_max = 512;
 
 struct OptionTarget {
@@ -30,7 +30,7 @@ constexpr const OptionRow& option_row_of(OptionId id) noexcept {
   return option_rows[static_cast<std::size_t>(id)];
 }
 
-// Options that a preset sets from this place, unless a stronger place has said something else.
+// Sets the options of a preset from this place, except those that a stronger place has set.
 inline void set_preset(OptionTarget target, OptionOrigin origin) noexcept {
   const std::size_t index = static_cast<std::size_t>(target.values.preset);
   origin.preset = static_cast<std::uint8_t>(index + 1);
@@ -42,7 +42,7 @@ inline void set_preset(OptionTarget target, OptionOrigin origin) noexcept {
   }
 }
 
-// Sets an option from this place, unless a stronger place has; a mistake is one in any case.
+// Sets an option from this place, unless a stronger place has set it. A mistake counts in any case.
 inline OptionParse set_option_from(OptionTarget target, const OptionRow& row, const char* text,
                                    OptionOrigin origin) noexcept {
   if (strength(origin) < strength(target.origins[row.id])) {
@@ -56,7 +56,7 @@ inline OptionParse set_option_from(OptionTarget target, const OptionRow& row, co
   return parse;
 }
 
-// The row of a name in any case, with or without TALUS_; null if there is none.
+// The row of a name in any case, with or without TALUS_; null: no such option.
 inline const OptionRow* find_option(const char* name, std::size_t length) noexcept {
   constexpr std::size_t prefix_length = 6;
   if (length > prefix_length && option_is_word(name, prefix_length, "TALUS_")) {
@@ -69,8 +69,8 @@ inline const OptionRow* find_option(const char* name, std::size_t length) noexce
   return nullptr;
 }
 
-// How many letters must be dropped, added, changed or swapped with their neighbour to turn `text`
-// into `name`. Only the first 48 letters are compared: no name is longer.
+// The number of letters to drop, add, change or swap with their neighbour to turn `text` into
+// `name`. Only the first 48 letters are compared: no name is longer.
 inline std::size_t option_distance(const char* text, std::size_t length,
                                    const char* name) noexcept {
   constexpr std::size_t letters_max = 48;
@@ -104,7 +104,7 @@ struct OptionGuess {
   bool close;            // so near that it was probably meant
 };
 
-// The row whose name comes nearest to `name` (given without TALUS_).
+// The row whose name is nearest to `name` (given without TALUS_).
 inline OptionGuess nearest_option(const char* name, std::size_t length) noexcept {
   const OptionRow* best = &option_rows[0];
   std::size_t best_distance = static_cast<std::size_t>(-1);
@@ -118,7 +118,7 @@ inline OptionGuess nearest_option(const char* name, std::size_t length) noexcept
   return {best, best_distance * 2 <= option_length(best->name)};
 }
 
-// What is said of a name that is no option's; `add_name` writes the one that may be meant.
+// The message for an unknown name. `add_name` writes the name of the nearest option.
 template <typename AddName>
 void add_unknown(OptionLine& line, const char* prefix, const char* name, std::size_t length,
                  AddName add_name) noexcept {
@@ -131,7 +131,7 @@ void add_unknown(OptionLine& line, const char* prefix, const char* name, std::si
   line.add(guess.close ? "?" : ", `talus options` lists them all");
 }
 
-// What is wrong with a value, after the name of its option.
+// Says what is wrong with a value. Follows the name of its option.
 inline void add_refusal(OptionLine& line, const OptionRow& row, const char* text,
                         OptionParse parse) noexcept {
   line.add("=");
@@ -153,7 +153,7 @@ inline void add_refusal(OptionLine& line, const OptionRow& row, const char* text
   add_option_range(line, row);
 }
 
-// What stays in the place of a refused value.
+// Says which value stays in place of a refused one.
 inline void add_kept_value(OptionLine& line, const OptionRow& row, const Options& kept) noexcept {
   line.add("; keeping ");
   const std::size_t length_before = line.length();
@@ -161,7 +161,7 @@ inline void add_kept_value(OptionLine& line, const OptionRow& row, const Options
   if (line.length() == length_before) line.add("(empty)");
 }
 
-// Where a file is, as people write it; null: it is no file, or its name is an option.
+// The path of a file as people write it; null: not a file, or an option holds its name.
 constexpr const char* place_of_file(OptionSource source) noexcept {
   switch (source) {
     case OptionSource::system_file:
@@ -176,7 +176,7 @@ constexpr const char* place_of_file(OptionSource source) noexcept {
 }
 
 // The place in words: "default", "environment", "/etc/talus.conf:12", "preset small, program".
-// `values` has the name of the file that the environment named.
+// `values` holds the name of the file that the environment named.
 inline void add_option_origin(OptionLine& line, OptionOrigin origin,
                               const Options& values) noexcept {
   if (origin.preset != 0) {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
+// process/options_env: reads options from the environment.
 //
-// Owns: how options are read from the environment: TALUS_* variables of an envp array go into an
-// OptionTarget, and each mistake becomes exactly one line of warning.
-// Invariant: an Options that was sound before stays sound; a refused value leaves its field as it
-// was. Nothing is allocated and no function of libc is named (a compiler may still turn a loop
-// into strlen or memmove, which need no initialised libc): this may run inside the very first
-// malloc of the process, before libc is initialised, so there is no locale, errno or printf here.
-// Callers: process start, on the first thread, before any other thread exists; `talus run`, which
-// refuses what this would only warn about. In a process that gained privileges (AT_SECURE) the
-// caller must not read it at all: the environment belongs to whoever started it.
-// Must not know: what an option does, and where warnings go.
+// TALUS_* variables of an envp array go into an OptionTarget. Each mistake becomes exactly one line
+// of warning.
+//
+// Owns: this reading. Invariant: a sound Options stays sound; a refused value leaves its field
+// unchanged. It allocates nothing and names no function of libc. A compiler may still turn a loop
+// into strlen or memmove, which need no initialised libc. This may run inside the first malloc of
+// the process, before libc is initialised, so it uses no locale, errno or printf. Callers: process
+// start, on the first thread, before any other thread exists; `talus run`, which refuses what only
+// gives a warning here. In a process that gained privileges (AT_SECURE) the caller must not read
+// the environment: it belongs to the user that started the process. Must not know: what an option
+// does, and where warnings go.
 
 #ifndef TALUS_PROCESS_OPTIONS_ENV_HPP
 #define TALUS_PROCESS_OPTIONS_ENV_HPP
@@ -23,8 +25,8 @@ namespace talus {
 
 struct OptionsResult {
   std::uint32_t accepted;  // variables that set an option
-  std::uint32_t unknown;   // TALUS_* variables that are no option
-  std::uint32_t invalid;   // options with a value that was refused
+  std::uint32_t unknown;   // TALUS_* variables that name no option
+  std::uint32_t invalid;   // options with a refused value
 };
 
 inline void add_option_env_name(OptionLine& line, const OptionRow& row) noexcept {
@@ -34,7 +36,7 @@ inline void add_option_env_name(OptionLine& line, const OptionRow& row) noexcept
   }
 }
 
-// The row whose environment name, without TALUS_, is exactly `name`; null if there is none.
+// The row whose environment name, without TALUS_, is exactly `name`; null: none.
 inline const OptionRow* find_option_env(const char* name, std::size_t length) noexcept {
   for (const OptionRow& row : option_rows) {
     std::size_t i = 0;
@@ -44,13 +46,13 @@ inline const OptionRow* find_option_env(const char* name, std::size_t length) no
   return nullptr;
 }
 
-// One line for a name that is no option. `name` is given without TALUS_.
+// One line for an unknown name. `name` is given without TALUS_.
 inline void add_unknown_option(OptionLine& line, const char* name, std::size_t length) noexcept {
   line.add("talus: ");
   add_unknown(line, "TALUS_", name, length, add_option_env_name);
 }
 
-// One line for a value that was refused, without what is done about it.
+// One line for a refused value, without what is done about it.
 inline void add_refused_value(OptionLine& line, const OptionRow& row, const char* text,
                               OptionParse parse) noexcept {
   line.add("talus: ");
@@ -58,7 +60,7 @@ inline void add_refused_value(OptionLine& line, const OptionRow& row, const char
   add_refusal(line, row, text, parse);
 }
 
-// Names that live in the same prefix but belong to the benchmarks, to the tests, or to
+// False for names with this prefix that belong to the benchmarks, to the tests, or to
 // told_mistakes.
 inline bool is_option_env(const char* name, std::size_t length) noexcept {
   if (option_is_word(name, length, "TOLD")) return false;
@@ -70,7 +72,7 @@ inline bool is_option_env(const char* name, std::size_t length) noexcept {
   return true;
 }
 
-// The part of NAME=value behind TALUS_; null if the variable is not ours.
+// The name after TALUS_ in NAME=value; null: the variable has another prefix.
 inline const char* option_env_name(const char* variable) noexcept {
   static constexpr const char prefix[] = "TALUS_";
   std::size_t i = 0;
@@ -80,8 +82,8 @@ inline const char* option_env_name(const char* variable) noexcept {
   return variable + i;
 }
 
-// Reads every TALUS_* variable of `envp` (null-ended; may be null) into the target. A name that
-// comes twice counts once, the first time, as for getenv. `sink` may be null.
+// Reads every TALUS_* variable of `envp` (null-ended; may be null) into the target. If a name comes
+// twice, the first counts, as for getenv. `sink` may be null.
 TALUS_START OptionsResult read_environment(const char* const* envp, OptionTarget target,
                                            WarningSink sink) noexcept {
   OptionOrigin origin;
@@ -117,7 +119,7 @@ TALUS_START OptionsResult read_environment(const char* const* envp, OptionTarget
   return result;
 }
 
-// The environment alone.
+// Reads the environment alone.
 inline OptionsResult parse_options(const char* const* envp, Options& out,
                                    WarningSink sink) noexcept {
   OptionOrigins origins;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
+// process/options_text: the value of an option as text, both ways.
 //
-// Owns: an option's value as text, both ways: text to field (numbers and providers by their own
-// files, amounts, words, booleans, plain text) and field to text. What is written here parses back
-// to the same value.
-// Invariant: a refused text leaves the field as it was; nothing is allocated and no libc function
-// is named, because this may run inside the first malloc of the process, before libc is ready:
-// no locale, no errno, no printf.
-// Callers: options_env.hpp, the verbose line and `talus check`, on any thread.
-// Must not know: where the text comes from, and what a value does.
+// Owns: text to field (amounts, words, booleans and plain text; numbers and providers have their
+// own files), and field to text. Invariant: printed text parses back to the same value; a refused
+// text leaves the field unchanged. It allocates nothing and names no function of libc. It may run
+// inside the first malloc of the process, before libc is ready, so it uses no locale, errno or
+// printf. Callers: options_env.hpp, the verbose line and `talus check`, on any thread. Must not
+// know: where the text comes from, and what a value does.
 
 #ifndef TALUS_PROCESS_OPTIONS_TEXT_HPP
 #define TALUS_PROCESS_OPTIONS_TEXT_HPP
@@ -16,7 +15,7 @@
 
 namespace talus {
 
-// Nothing, a number, or digits and a percent sign.
+// Accepts nothing, a number, or digits and a percent sign.
 inline OptionParse parse_option_amount(const OptionRow& row, const char* text,
                                        OptionAmount& out) noexcept {
   if (*text == '\0') {
@@ -61,7 +60,7 @@ inline OptionParse parse_option_text(const char* text, OptionText& out) noexcept
   return OptionParse::accepted;
 }
 
-// Field by field, so that no row needs an offset or a cast: the type of the field picks.
+// One overload for each type of field, so no row needs an offset or a cast.
 inline OptionParse assign_option(const OptionRow&, ProviderChoice& field,
                                  const char* text) noexcept {
   ProviderChoice parsed;
@@ -94,7 +93,7 @@ inline OptionParse assign_option(const OptionRow& row, Words& field, const char*
   return parse;
 }
 
-// Sets the row's field from text. Anything but `accepted` leaves it as it was.
+// Sets the row's field from text. Any result but `accepted` leaves the field unchanged.
 inline OptionParse set_option(Options& values, const OptionRow& row, const char* text) noexcept {
   switch (row.id) {
 #define TALUS_OPTION_SET(name, type, value, min, max, unit, reload, help) \
@@ -154,8 +153,8 @@ inline void add_option_value(OptionLine& line, const Options& values,
   }
 }
 
-// Writes the value in effect, as it would be written in the environment, into the caller's buffer;
-// cut to fit, always zero-terminated. Returns the letters written.
+// Writes the current value into the caller's buffer, in the form that the environment uses. It is
+// cut to fit and always ends with a zero. Returns the letters written.
 inline std::size_t format_option_value(const Options& values, const OptionRow& row, char* buffer,
                                        std::size_t bytes) noexcept {
   OptionLine line(buffer, bytes);
@@ -163,7 +162,7 @@ inline std::size_t format_option_value(const Options& values, const OptionRow& r
   return line.length();
 }
 
-// What a value may be, in words: "0 to 3600s", "abort|ignore".
+// The allowed values in words: "0 to 3600s", "abort|ignore".
 inline void add_option_range(OptionLine& line, const OptionRow& row) noexcept {
   if (row.kind == OptionKind::text) {
     line.add("text of at most ");

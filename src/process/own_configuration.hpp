@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// process/own_configuration: this process's options, once.
+// process/own_configuration: reads this process's options, once.
 //
-// Owns: the moment when options are read: when the first thread gets its cache, as far as libc has
-// an environment by then, else when the process starts. So they count from the first block on, for
-// all but the little that the loader and libc themselves allocate before. Invariant: they are read
-// once; a thread that comes meanwhile goes on with what there is, which is sound at any moment.
-// Called on: any thread, in slow paths.
+// It reads them when the first thread gets its cache, if libc has an environment by then. Otherwise
+// it reads them when the process starts. So options hold from the first block on. The exception is
+// the little that the loader and libc allocate before.
+//
+// Owns: the moment of reading. Invariant: options are read once. A thread that comes meanwhile uses
+// the present values, which are sound at any moment. Called on: any thread, in slow paths.
 #ifndef TALUS_PROCESS_OWN_CONFIGURATION_HPP
 #define TALUS_PROCESS_OWN_CONFIGURATION_HPP
 
@@ -19,7 +20,7 @@
 #include "process/told_mistakes.hpp"
 
 extern "C" {
-// The program's own options, if it has some: see talus.h.
+// The program's own options, if it defines them: see talus.h.
 extern const char talus_options[] __attribute__((weak, visibility("default")));
 }
 
@@ -36,7 +37,7 @@ inline void warn(const char* line) noexcept {
 inline ToldMistakes told_mistakes;
 inline bool is_told_variable_read = false;
 
-// What an ancestor told is not told again.
+// Does not repeat a warning that an ancestor process wrote.
 TALUS_COLD void warn_once(const char* line) noexcept {
   if (!is_told_variable_read) {
     is_told_variable_read = true;
@@ -51,8 +52,8 @@ TALUS_COLD void warn_once(const char* line) noexcept {
   if (told_mistakes.is_new(line)) warn(line);
 }
 
-// A new environment: the one that is there has no room, and belongs to the C library. Code that may
-// be unloaded leaves nothing behind that programs would find.
+// Makes a new environment: the present one has no room, and belongs to the C library. Code that may
+// be unloaded must not do this, because the program would keep a pointer into it.
 TALUS_COLD void hand_on_told_mistakes() noexcept {
   ToldText text;
   told_mistakes.put(text);
@@ -85,7 +86,7 @@ TALUS_START void read_own_configuration() noexcept {
   if (options.libc_calls) os::page_watch.go_by_libc();
 }
 
-// Only the first call does anything.
+// Only the first call has an effect.
 TALUS_START void configure_process() noexcept {
   if (configuration_is_read.load_relaxed() != 0) return;  // [hint] asked again
   uint32_t unread = 0;

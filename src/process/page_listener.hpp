@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// process/page_listener: the program hears of pages before they go (os/watched_calls.hpp).
+// process/page_listener: tells the program of pages before they go (os/watched_calls.hpp).
 //
-// Owns: that no helper runs while anybody watches. The listener and the C library's functions use
-// thread-local storage and locks of the program's threads, and the helper is no thread of the C
-// library. Invariant: each change that begins after set_page_listener() returned is told.
-// Called on: any thread, without locks. Must not know: who listens.
+// Owns: that no helper runs while a listener is set. The listener and the C library's functions use
+// thread-local storage and locks of the program's threads. The helper is no thread of the C
+// library. Invariant: the listener hears of each change that begins after set_page_listener()
+// returned. Called on: any thread, without locks. Must not know: who listens.
 #ifndef TALUS_PROCESS_PAGE_LISTENER_HPP
 #define TALUS_PROCESS_PAGE_LISTENER_HPP
 
@@ -15,7 +15,7 @@ namespace talus {
 inline void set_page_listener(os::PageListener listener) noexcept {
   os::page_watch.listen(listener);
   if (!os::page_watch.is_on()) return;
-  // start_locked() looks at page_watch: a helper that it made before that ends here.
+  // start_locked() reads page_watch, so this also ends a helper that was made before the change.
   statistics_printer.is_left_to_paths.store_relaxed(true);  // [hint]
   end_helper(Ended::held);
   release_helper();

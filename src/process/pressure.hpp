@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// process/pressure: how much the machine suffers from a lack of memory, by its kernel's own word.
+// process/pressure: the memory pressure of the machine, as its kernel measures it.
 //
-// Owns: reading /proc/pressure/memory (pressure stall information), whose first line is
-// "some avg10=12.34 avg60=...": the part of the last ten seconds in which at least one task waited
-// for memory. Invariants: those of kernel_file; a kernel that does not tell has no pressure.
-// Called on: the helper thread. Must not know: what follows from pressure.
+// Owns: reading /proc/pressure/memory (pressure stall information). Its first line is "some
+// avg10=12.34 avg60=...": the share of the last ten seconds in which at least one task waited for
+// memory. Invariants: those of kernel_file; a kernel without the file has no pressure. Called on:
+// the background thread. Must not know: what follows from pressure.
 #ifndef TALUS_PROCESS_PRESSURE_HPP
 #define TALUS_PROCESS_PRESSURE_HPP
 
@@ -13,10 +13,10 @@
 
 namespace talus {
 
-// Hundredths of a per cent, 0 to 10000.
+// In hundredths of a per cent.
 inline constexpr uint32_t pressure_max = 10000;
 
-// The pressure that the text tells; 0 if it is not such a text.
+// The pressure in the text; 0: the text has another form.
 inline uint32_t pressure_in(const char* text) noexcept {
   static constexpr char start[] = "some avg10=";
   for (const char* letter = start; *letter != '\0'; letter++, text++) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // process/print_statistics: when and where statistics are printed.
 //
-// Owns: the options print_stats*, the place where a sample is put together, and its lock. Three
-// moments: the end of the process, every so many milliseconds, every so many bytes. The clock's
-// samples are the helper's, who therefore stays while they are wanted; in a process that may have
-// no helper they come from slow paths of the allocator alone. Invariants: nothing is allocated and
-// only system calls are made; the sample lies in the library's data, so that stacks of 16 KiB are
-// enough; the lock is taken before all locks of the heap, and nobody waits for it for ever: who
-// holds it may be waiting for the reader of a pipe. A sample that an option asked for waits for its
-// reader no longer than a moment: neither a pipe without a reader nor a reader that stopped reading
-// keeps a process from its end. Called on: any thread, without locks of the
-// heap. Must not know: what is in a sample.
+// A sample has three triggers: the end of the process, a period of milliseconds, a number of bytes.
+// The background thread takes the periodic samples, and stays while they are on. In a process that
+// may have no background thread, only slow paths of the allocator take them.
+//
+// Owns: the options print_stats*, the buffer of a sample, and its lock. Invariants: it allocates
+// nothing and makes only system calls. The sample lies in the library's data, so stacks of 16 KiB
+// are enough. The lock comes before all locks of the heap. No thread waits for it for ever, because
+// its holder may wait for the reader of a pipe. A sample that an option asked for waits for its
+// reader only briefly. A pipe without a reader, or a stopped reader, does not keep a process from
+// its end. Called on: any thread, without locks of the heap. Must not know: what is in a sample.
 #ifndef TALUS_PROCESS_PRINT_STATISTICS_HPP
 #define TALUS_PROCESS_PRINT_STATISTICS_HPP
 
@@ -28,10 +28,10 @@ struct StatisticsPrinter {
   // under the lock
   Statistics sample;
   StatisticsOutput output;
-  bool has_csv_header = false;  // on what is no file
-  bool has_failed = false;      // the last sample was not written, which was said
+  bool has_csv_header = false;  // written to an output that is no file
+  bool has_failed = false;      // the last sample was not written, and a warning said so
   // shared
-  Atomic<uint64_t> next_ms;       // the clock's next sample is due; 0: there are none
+  Atomic<uint64_t> next_ms;       // when the clock's next sample is due; 0: no samples
   Atomic<bool> is_left_to_paths;  // the process has no helper: slow paths look at the clock
 };
 TALUS_CONSTINIT inline StatisticsPrinter statistics_printer;
@@ -40,7 +40,7 @@ inline bool is_trigger_on(StatisticsTrigger trigger) noexcept {
   return options.print_stats.bytes[0] != '\0' && (options.print_stats_trigger & trigger) != 0;
 }
 
-// Waits for the lock, but not for ever. False: somebody is still printing.
+// Waits for the lock, with an end. False: another thread is still printing.
 inline bool begin_printing() noexcept {
   constexpr int waits_max = 10000;
   for (int wait = 0; !statistics_printer.lock.try_take(); wait++) {
@@ -74,7 +74,7 @@ inline int print_sample(long file, Reader reader, StatsFormat format,
   return output.error;
 }
 
-// One sample for who asks. 0, or an error: EBUSY, or what the kernel said of the descriptor.
+// Prints one sample for a caller. 0, or an error: EBUSY, or the kernel's error for the descriptor.
 inline int print_statistics(int file, StatsFormat format) noexcept {
   if (!begin_printing()) return EBUSY;
   const int error = print_sample(file, Reader::waited_for, format, true);
@@ -98,15 +98,15 @@ inline StatisticsPath statistics_path() noexcept {
   return path;
 }
 
-// Never waits: a pipe must have a reader already.
+// Never waits: a pipe must already have a reader.
 inline long open_to_write(const char* path, int how) noexcept {
   const int always = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   return arch::system_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), always | how, 0644,
                            0, 0);
 }
 
-// An exposition of OpenMetrics stands alone in its file, and readers find a whole one. Each process
-// has a second file of its own, and what one that crashed has left there goes.
+// An OpenMetrics exposition is alone in its file, and readers find a whole one. Each process writes
+// a second file of its own. It first removes one that a crashed process left there.
 inline bool replace_file(const StatisticsPath& path) noexcept {
   TextBuffer<sizeof(StatisticsPath) + 32> fresh;
   fresh.put(path.data()).put(".new.").put_number(static_cast<uint64_t>(os::System::process_id()));
@@ -122,9 +122,9 @@ inline bool replace_file(const StatisticsPath& path) noexcept {
   return false;
 }
 
-// Of processes that find the file empty at once one writes the header, in the file's lock; who had
-// to wait finds that it is no longer empty. Nobody waits for ever: the file system may know no
-// locks, and who holds this one may be stopped.
+// When processes find the file empty at once, one writes the header, under the file's lock. The
+// others then find that the file is no longer empty. The wait has an end: the file system may have
+// no locks, and the holder may be stopped.
 struct HeaderTurn {
   long file = 0;
   long end = 0;          // of the file; negative: it is no file
@@ -171,7 +171,7 @@ inline bool append_to_file(const StatisticsPath& path, StatsFormat format) noexc
   return error == 0;
 }
 
-// Prints to where TALUS_PRINT_STATS says.
+// Prints to the place that TALUS_PRINT_STATS names.
 inline void print_as_options_say() noexcept {
   if (!begin_printing()) return;
   const char* where = options.print_stats.bytes;
@@ -184,7 +184,7 @@ inline void print_as_options_say() noexcept {
     return statistics_printer.lock.give();
   }
   const StatisticsPath path = statistics_path();
-  // A device, a pipe or a link stays what it is, and what a link leads to is not emptied either.
+  // A device, a pipe or a link stays, and the target of a link is not emptied either.
   const bool is_alone =
       format == StatsFormat::openmetrics && os::System::may_be_replaced(path.data());
   const bool is_done = is_alone ? replace_file(path) : append_to_file(path, format);
@@ -209,19 +209,19 @@ inline uint64_t print_when_due() noexcept {
   const uint64_t now = os::System::now_ms();
   if (now < due) return due - now;
   const uint64_t each = options.print_stats_ms;
-  const uint64_t next = due + ((now - due) / each + 1) * each;  // those that were missed stay so
+  const uint64_t next = due + ((now - due) / each + 1) * each;  // missed samples are not repeated
   if (next_ms.cas_acq_rel(due, next)) print_as_options_say();
   return next - now;
 }
 
-// At the end of slow paths in a process that has clock samples and no helper.
+// At the end of slow paths, in a process that has clock samples and no helper.
 inline void print_on_slow_path() noexcept {
   // [hint]
   if (has_clock_samples() && statistics_printer.is_left_to_paths.load_relaxed()) print_when_due();
 }
 
-// At start and in the child of a fork: the clock's first sample is one step away. The helper comes
-// with the next slow path.
+// At start and in the child of a fork: the clock's first sample is one period away. The next slow
+// path starts the helper.
 TALUS_START void begin_clock_samples() noexcept {
   if (!is_trigger_on(each_time)) return;
   const uint64_t first_ms = os::System::now_ms() + options.print_stats_ms;

@@ -2,8 +2,8 @@
 // process/provider: where the process's memory comes from, as TALUS_PROVIDER says.
 //
 // Owns: the two providers that a process can have: memory taken at the start, and a file.
-// Invariant: what cannot be had is one line of warning, and the kernel provides as ever. What was
-// allocated before the start stays where it is. Called on: the thread that runs constructors.
+// Invariant: when the provider cannot start, it writes one line of warning and the kernel provides.
+// Blocks from before the start stay where they are. Called on: the thread that runs constructors.
 #ifndef TALUS_PROCESS_PROVIDER_HPP
 #define TALUS_PROCESS_PROVIDER_HPP
 
@@ -14,7 +14,7 @@
 namespace talus {
 
 struct ProcessMemory {
-  ProvidedRange prealloc;  // base 0: none, or given to address space
+  ProvidedRange prealloc;  // base 0: none, or space has it
   FileStore file;
 };
 inline ProcessMemory process_memory;
@@ -41,13 +41,13 @@ inline constexpr PageProvider growing_file = {take_from_file, commit_in_file, pu
                                               false};
 inline constexpr PageProvider whole_file = {take_from_file, nullptr, nullptr, false, false};
 
-// Memory for all of these pages, huge ones where the options let them be.
+// Commits all of these pages, as huge pages where the options allow them.
 inline bool populate_all(void* at, size_t bytes) noexcept {
   if (options.thp != HugePages::never) os::System::advise_huge(at, bytes);
   return os::System::populate(at, bytes, os::page_bytes());
 }
 
-// Address space gets it; it uses all or nothing.
+// Passes the memory to space, which uses all or nothing.
 inline bool use_prealloc(void* at, size_t bytes) noexcept {
   process_memory.prealloc = {reinterpret_cast<uintptr_t>(at), bytes};
   Locked held{space.lock()};
@@ -56,7 +56,7 @@ inline bool use_prealloc(void* at, size_t bytes) noexcept {
 }
 inline bool start_prealloc(size_t requested) noexcept {
   const size_t bytes = round_up(requested, arena_alignment);
-  // Not next to any other arena: with a slice on both sides that is nobody's.
+  // Keeps it apart from any other arena: one unused slice on both sides.
   const size_t wide_bytes = bytes + 2 * arena_alignment;
   auto* wide = static_cast<char*>(os::map_aligned(nullptr, wide_bytes, arena_alignment));
   if (wide == nullptr) return false;
@@ -70,7 +70,7 @@ inline bool start_file(const ProviderChoice& request) noexcept {
   FileStore& file = process_memory.file;
   const size_t bytes = round_up(request.bytes, arena_alignment);
   if (!file.open(request.directory, bytes, request.grows)) return false;
-  // A fork, which waits for this lock, knows the file from the moment that it is used.
+  // A fork waits for this lock, so it knows the file from the moment of its first use.
   Locked held{space.lock()};
   const bool is_set = request.grows ? space.use_provider(held, growing_file, 0)
                                     : space.use_provider(held, whole_file, bytes);
@@ -101,7 +101,7 @@ TALUS_START void start_provider(Warn warn) noexcept {
   }
 }
 
-// Can memory that is free go back? If it cannot, no thread need look after it.
+// True when free memory can go back to the kernel. If not, no thread need look after it.
 inline bool gives_memory_back() noexcept {
   const ProviderChoice& choice = options.provider;
   return choice.kind == ProviderKind::file ? choice.grows

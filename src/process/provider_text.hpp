@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+// process/provider_text: the choice of a provider as text, both ways.
 //
-// Owns: the choice of a provider as text, both ways: os, prealloc:SIZE[,fallback=0|1] or
-// file:DIRECTORY[,size=SIZE][,grow=0|1]. Invariants: as in options_text.hpp; what is written parses
+// The forms are os, prealloc:SIZE[,fallback=0|1], and file:DIRECTORY[,size=SIZE][,grow=0|1].
+//
+// Owns: parsing and printing them. Invariants: those of options_text.hpp; a printed choice parses
 // back to the same choice. Callers: options_text.hpp. Must not know: what a provider does.
 
 #ifndef TALUS_PROCESS_PROVIDER_TEXT_HPP
@@ -11,7 +13,7 @@
 
 namespace talus {
 
-// What a provider may have.
+// The range of a provider's size.
 inline constexpr OptionRow provider_bytes_row = {OptionId::provider,
                                                  {},
                                                  OptionKind::number,
@@ -22,7 +24,7 @@ inline constexpr OptionRow provider_bytes_row = {OptionId::provider,
                                                  OptionReload::at_start,
                                                  {}};
 
-// `word`=VALUE of a provider, up to a comma or the end, which `text` is moved behind.
+// Takes `word`VALUE off `text`, up to a comma or the end, and moves `text` behind it.
 struct ProviderWord {
   const char* value;
   std::size_t length;
@@ -50,8 +52,7 @@ constexpr bool parse_provider_switch(const ProviderWord& word, bool& out) noexce
   return true;
 }
 
-// The size that is probably meant by a refused choice's one in another spelling. False: there is no
-// good guess.
+// The size that a refused choice probably means in another spelling. False: no good guess.
 inline bool guess_provider_bytes(const char* text, std::uint64_t& out) noexcept {
   ProviderWord word{text, 0};
   const bool is_file = take_provider_word(text, "file:", word);
@@ -67,7 +68,7 @@ inline bool guess_provider_bytes(const char* text, std::uint64_t& out) noexcept 
          guess_option_number(provider_bytes_row, digits, out);
 }
 
-// `out` is as it begins.
+// The caller passes a default-constructed `out`.
 inline OptionParse parse_provider(const char* text, ProviderChoice& out) noexcept {
   ProviderWord word{text, 0};
   if (option_is_word(text, option_length(text), "os")) return OptionParse::accepted;
