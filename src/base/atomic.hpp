@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// base/atomic: Atomic<T>, the only entry point to shared words.
+// base/atomic: Atomic<T>, the only way to access shared words.
 //
 // Owns: names for atomic operations that always state their order. Invariant: no operation has a
-// default order, and every type is lock free, so libatomic can never be needed. Called on: any
-// thread. Must not know: what the words mean; each protocol file says that.
-// A relaxed access gives one of four reasons where it is used: [own] sole writer, [stat] a
+// default order, and every type is lock-free, so libatomic is never needed. Called on: any thread.
+// Must not know: what the words mean; the file of each protocol states that.
+// A relaxed access states one of four reasons where it is used: [own] sole writer, [stat] a
 // statistic, [hint] rechecked later, [init] before publication.
 #ifndef TALUS_BASE_ATOMIC_HPP
 #define TALUS_BASE_ATOMIC_HPP
@@ -54,7 +54,7 @@ class Atomic {
   TALUS_FAST T fetch_or_acq_rel(T bits) noexcept {
     return __atomic_fetch_or(&value_, bits, __ATOMIC_ACQ_REL);
   }
-  // Compare and swap; on failure `expected` holds what was found. May fail spuriously.
+  // Compare and swap; on failure `expected` holds the value found. May fail spuriously.
   TALUS_FAST bool cas_weak_release(T& expected, T desired) noexcept {
     return __atomic_compare_exchange_n(&value_, &expected, desired, true, __ATOMIC_RELEASE,
                                        __ATOMIC_RELAXED);
@@ -69,7 +69,7 @@ class Atomic {
   }
   // The sole writer's increment: a load and a store, no locked instruction.
   TALUS_FAST void own_add_relaxed(T value) noexcept { store_relaxed(load_relaxed() + value); }
-  // The same by one, for fast paths: gcc makes three instructions of the above.
+  // The same by one, for fast paths: gcc makes three instructions of own_add_relaxed().
   TALUS_FAST void own_count_relaxed() noexcept {
 #if defined(__x86_64__) && !TALUS_UNDER_TSAN
     static_assert(sizeof(T) == 8, "a counter");
@@ -78,7 +78,7 @@ class Atomic {
     own_add_relaxed(1);
 #endif
   }
-  // The word itself, for futex(2), which needs its address.
+  // The word's address, for futex(2).
   T* futex_word() noexcept { return &value_; }
 
  private:

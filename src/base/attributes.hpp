@@ -1,42 +1,44 @@
 // SPDX-License-Identifier: MIT
-// base/attributes: every compiler attribute that Talus uses, under a name that says why.
+// base/attributes: every compiler attribute that Talus uses, under a name that gives its purpose.
 //
 // Owns: the macros TALUS_*. Invariant: no other file spells a compiler attribute or asks which
-// compiler it is. Called on: everywhere, no state. Must not know: anything of the allocator.
+// compiler it is. Called on: everywhere, no state. Must not know: the allocator.
 #ifndef TALUS_BASE_ATTRIBUTES_HPP
 #define TALUS_BASE_ATTRIBUTES_HPP
 
-// A function on the path of every malloc and free: part of its caller, always.
+// A function on the path of every malloc and free: always inlined.
 #define TALUS_FAST [[gnu::always_inline]] inline
-// A function that nearly every process runs, at its start or now and then. These lie together in
-// the library, so that a process maps few pages of it; entry/layout.ld.in orders them.
+// A function that nearly every process runs, at its start or now and then. The library keeps these
+// together, so that a process maps few pages of it; entry/layout.ld names the first ones.
 #define TALUS_USUAL [[gnu::hot]] inline
-// A function that only the start and the end of a process run. These lie together, before the usual
-// ones, and are compiled for size: a process that does nothing else maps few pages.
+// A function that runs only at the start and the end of a process. The library keeps these
+// together, before the usual ones, and compiles them for size. A process that does nothing else
+// maps few pages.
 #define TALUS_START [[gnu::cold]] inline
-// A function that begins where a line of the processor does: a malloc and free that lie 32 bytes
-// further cost 7 % of a program that does little else (B16).
+// A function that begins at a cache line: a malloc and free that lie 32 bytes further cost 7 % of a
+// program that does little else (B16).
 #define TALUS_AT_LINE __attribute__((aligned(64)))
 // The same two for functions that are not inline.
 #define TALUS_USUAL_ENTRY __attribute__((hot)) TALUS_AT_LINE
 #define TALUS_START_ENTRY __attribute__((section(".text.startup")))
 // A function that must stay out of line, so that its caller keeps its registers and its size. Most
-// of them are usual ones, and lie with these.
+// of these are usual ones, and lie with them.
 #define TALUS_SLOW [[gnu::noinline, gnu::hot]] inline
-// One to which the fast paths jump.
+// A slow function to which the fast paths jump.
 #define TALUS_NEXT [[gnu::noinline, gnu::hot, gnu::aligned(64)]] inline
-// A slow function that is hardly ever run: also laid out far from the hot code.
+// A slow function that hardly ever runs: also laid out far from the hot code.
 #define TALUS_COLD [[gnu::noinline, gnu::cold]] inline
 
-// Declared on a lower floor, defined on a higher one: the only two calls that point upward.
+// A function that a lower floor declares and calls, and a higher floor defines; src/README.md lists
+// all of them.
 #define TALUS_HOOK [[gnu::cold]] inline
 
 #define TALUS_LIKELY(condition) (__builtin_expect(!!(condition), 1))
 #define TALUS_UNLIKELY(condition) (__builtin_expect(!!(condition), 0))
 
 // Thread-local storage that is one load away. `__thread` promises constant initialisation, so no
-// compiler adds a guard or a call to it; initial-exec costs 8 bytes of the static TLS surplus when
-// the library is loaded late, which every libc has to spare.
+// compiler adds a guard or a call. When the library is loaded late, initial-exec costs 8 bytes of
+// the static TLS surplus, which every libc has to spare.
 #define TALUS_THREAD_LOCAL __attribute__((tls_model("initial-exec"))) __thread
 
 // Interface functions; everything else is hidden by -fvisibility=hidden.
@@ -51,7 +53,7 @@
 #define TALUS_CONSTINIT
 #endif
 
-// Under ThreadSanitizer and AddressSanitizer some fast tricks are replaced by plain ones.
+// Under ThreadSanitizer and AddressSanitizer plain code replaces some fast tricks.
 #if defined(__SANITIZE_THREAD__)
 #define TALUS_UNDER_TSAN 1
 #elif defined(__has_feature)
@@ -69,9 +71,9 @@
 #else
 #define TALUS_NO_RACE_CHECK
 #endif
-// And for an order that follows from time: what was written before the first is seen behind the
-// second, by whoever says the same address. These are the sanitizer's, not hidden with all that the
-// header-only entry point declares.
+// For an order that follows from time: writes before TELL_RELEASE are visible after TELL_ACQUIRE of
+// the same address. These functions are the sanitizer's, so they must not be hidden like the other
+// declarations of the header-only entry point.
 #if TALUS_UNDER_TSAN
 extern "C" __attribute__((visibility("default"))) void __tsan_release(void* address);
 extern "C" __attribute__((visibility("default"))) void __tsan_acquire(void* address);
@@ -82,18 +84,18 @@ extern "C" __attribute__((visibility("default"))) void __tsan_acquire(void* addr
 #define TALUS_TELL_ACQUIRE(address) static_cast<void>(0)
 #endif
 
-// Tests build the library on an operating system that can be told to fail (os/os_fake.hpp).
+// Tests build the library on an operating system that fails on request (os/os_fake.hpp).
 #ifndef TALUS_FAKE_OS
 #define TALUS_FAKE_OS 0
 #endif
 
-// For emulators that tear the source away when pages are moved (qemu-user up to 7.2 does not know
+// For emulators that unmap the source when pages are moved (qemu-user up to 7.2 does not know
 // MREMAP_DONTUNMAP): blocks are copied instead.
 #ifndef TALUS_COPY_ONLY
 #define TALUS_COPY_ONLY 0
 #endif
 
-// State transitions check the whole invariant of what they touched (-DTALUS_AUDIT=1).
+// State transitions check the whole invariant of what they changed (-DTALUS_AUDIT=1).
 #ifndef TALUS_AUDIT
 #define TALUS_AUDIT 0
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// base: the context of floor 1, the language and nothing else. Other floors include this file, not
-// its parts. It owns no state and knows nothing of memory, threads or the operating system.
+// base: the face of floor 1, the language and nothing else. Other floors include this file, not its
+// parts. It owns no state and does not know memory, threads or the operating system.
 #ifndef TALUS_BASE_BASE_HPP
 #define TALUS_BASE_BASE_HPP
 

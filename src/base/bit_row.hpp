@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// base/bit_row: a row of bits in words that somebody else owns.
+// base/bit_row: a row of bits in words that the caller owns.
 //
-// Owns: nothing. Invariant: a run of bits is set and looked through a word at a time. A copy is the
-// same row. Called on: under whatever guards the words. Must not know: what the bits stand for.
+// Owns: nothing. A run of bits is set and searched a word at a time. A copy is the same row. Called
+// on: under the lock that guards the words. Must not know: what the bits stand for.
 #ifndef TALUS_BASE_BIT_ROW_HPP
 #define TALUS_BASE_BIT_ROW_HPP
 
@@ -28,7 +28,7 @@ class BitRow {
       from = end;
     }
   }
-  // The first index from here on with this value, or `to`.
+  // The first index in [from, to) with this value, or `to`.
   size_t next(size_t from, size_t to, bool value) const noexcept {
     while (from < to) {
       const uint64_t word = words_[from / 64];

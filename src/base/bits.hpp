@@ -45,9 +45,10 @@ constexpr uint64_t low_bits(size_t count) noexcept {
   return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
 
-// Division of an offset in a slab by a block size as one multiplication by ceil(2^40 / size).
-// The quotient is exact while offset * size < 2^40 and the product stays below 2^64, so for indices
-// below 2^24 (Granlund and Montgomery 1994); slabs stay far below both, as size_class.hpp asserts.
+// Division of an offset in a slab by a block size as one multiplication by ceil(2^40 / size). The
+// quotient is exact while offset * size < 2^40 and the product stays below 2^64 (Granlund and
+// Montgomery 1994). That holds for indices below 2^24; slabs stay far below both bounds, as
+// size_class.hpp asserts.
 constexpr uint64_t reciprocal_of(size_t divisor) noexcept {
   return ((uint64_t{1} << 40) + divisor - 1) / divisor;
 }
@@ -55,8 +56,8 @@ TALUS_FAST constexpr size_t divide_by_reciprocal(size_t offset, uint64_t recipro
   return static_cast<size_t>((offset * reciprocal) >> 40);
 }
 
-// Hides where a value comes from, so that the compiler keeps it in one register instead of deriving
-// each use of it again.
+// Hides the origin of a value, so that the compiler keeps it in one register instead of computing
+// it again at each use.
 template <typename T>
 TALUS_FAST T keep_in_register(T value) noexcept {
   asm("" : "+r"(value));

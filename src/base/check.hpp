@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // base/check: how Talus notices its own bugs.
 //
-// Owns: TALUS_CHECK (always on, for slow paths), TALUS_ASSERT (debug builds; compiled always so
+// Owns: TALUS_CHECK (always on, for slow paths), TALUS_ASSERT (debug builds; always compiled, so
 // that names cannot rot) and TALUS_AUDIT_SOUND (audit builds: the whole invariant at a state
-// transition). Faults of the program are not these: os/report.hpp has one function for each.
+// transition). These are for bugs of Talus; os/report.hpp has one function for each fault of the
+// program.
 // The single upward hook of floor 1 is fatal(), defined on floor 3.
 #ifndef TALUS_BASE_CHECK_HPP
 #define TALUS_BASE_CHECK_HPP

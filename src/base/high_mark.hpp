@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// base/high_mark: how much of something was in use at the worst moment of late.
+// base/high_mark: the most that was in use at once lately.
 //
-// Owns: the largest value that a quantity had over the last four turns (base/turn_mark.hpp).
-// Invariant: never below the present value, if each rise is noted. Called on: whoever holds the
-// lock of the quantity. Must not know: what is counted, and what time it is.
+// Owns: the largest value of a quantity over the last four turns (base/turn_mark.hpp). Invariant:
+// never below the present value, if each rise is noted. Called on: a thread that holds the lock of
+// the quantity. Must not know: what is counted, and what time it is.
 #ifndef TALUS_BASE_HIGH_MARK_HPP
 #define TALUS_BASE_HIGH_MARK_HPP
 
@@ -19,7 +19,7 @@ struct Greater {
 
 class HighMark : public TurnMark<Greater> {
  public:
-  // The most it was in this turn and the last four.
+  // The largest value in this turn and the last four.
   size_t most() const noexcept { return extreme(); }
 };
 

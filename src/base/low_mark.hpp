@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// base/low_mark: how much of a stock nobody needed for a while.
+// base/low_mark: how much of a stock was not needed for a while.
 //
-// Owns: the least value that a quantity of free bytes had, over the last four turns of a clock
-// (base/turn_mark.hpp). What is free and was free at the worst moment of that time is surplus: it
-// can be given away without anybody's noticing, and what is being reused never is surplus.
-// Invariant: all zero at the start, so nothing is surplus before four turns have passed. Called on:
-// whoever holds the lock of the stock. Must not know: what is counted, and what time it is.
+// Owns: the least value of a quantity of free bytes over the last four turns of a clock
+// (base/turn_mark.hpp). That much was free at all times, so it is surplus: giving it away goes
+// unnoticed, and reused memory is never surplus. Invariant: all zero at the start, so nothing is
+// surplus before four turns have passed. Called on: a thread that holds the lock of the stock.
+// Must not know: what is counted, and what time it is.
 #ifndef TALUS_BASE_LOW_MARK_HPP
 #define TALUS_BASE_LOW_MARK_HPP
 
@@ -21,12 +21,12 @@ struct Lesser {
 
 class LowMark : public TurnMark<Lesser> {
  public:
-  // Ends a turn; the stock is `value` now. Returns the least it was in the last four turns.
+  // Ends a turn; the stock is `value` now. Returns its least value of the last four turns.
   size_t turn(size_t value) noexcept {
     TurnMark::turn(value);
     return surplus();
   }
-  // That much of the surplus was given away.
+  // `bytes` of the surplus were given away.
   void subtract_purged(size_t bytes) noexcept {
     now_ = less(now_, bytes);
     for (size_t& least : closed_) least = less(least, bytes);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// base/pool_text: texts of constant tables, known by their place in one pool.
+// base/pool_text: texts of constant tables, given by their place in one pool.
 //
-// Owns: the type. A table with pointers to texts is data that the loader must write, address by
-// address, into every process that has the library; one with places is not written at all.
-// Invariant: a place is the first letter of a text; place 0 is the empty text. Called on: anywhere,
-// also at compile time. Must not know: which tables there are.
+// Owns: the type. Pointers to texts would be data that the loader must relocate in every process
+// that has the library. Places need no relocation. Invariant: a place is the index of the first
+// character of a text; place 0 is the empty text. Called on: anywhere, also at compile time. Must
+// not know: which tables there are.
 #ifndef TALUS_BASE_POOL_TEXT_HPP
 #define TALUS_BASE_POOL_TEXT_HPP
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // base/turn_mark: the extreme of a quantity over a while.
 //
-// Owns: the least or the largest value that a quantity had in this turn and the last four of a
-// clock that the caller turns. Invariant: all zero at the start. Called on: whoever holds the lock
-// of the quantity. Must not know: what is counted, what time it is, and which extreme is asked for.
+// Owns: the least or the largest value of a quantity in this turn and the last four turns of a
+// clock that the caller turns. Invariant: all zero at the start. Called on: a thread that holds the
+// lock of the quantity. Must not know: what is counted, what time it is, and which extreme is asked
+// for.
 #ifndef TALUS_BASE_TURN_MARK_HPP
 #define TALUS_BASE_TURN_MARK_HPP
 
@@ -11,13 +12,13 @@
 
 namespace talus {
 
-// `Choice::of(one, other)` is the value that counts.
+// `Choice::of(one, other)` is the more extreme value.
 template <typename Choice>
 class TurnMark {
  public:
   static constexpr unsigned turns_kept = 4;
 
-  // The quantity went to this.
+  // The quantity is `value` now.
   void note(size_t value) noexcept { now_ = Choice::of(now_, value); }
   // Ends a turn; the quantity is `value` now.
   void turn(size_t value) noexcept {

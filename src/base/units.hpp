@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // base/units: numbers that must not be mixed up get types of their own.
 //
-// Owns: ClassId, HeapId and flags for call sites. Invariant: no implicit conversion between them
-// or to integers; index_of() is the one way out. Byte sizes are size_t everywhere and end in
-// _bytes; counts end in _count. Must not know: what the ids name.
+// Owns: ClassId, HeapId and flags for call sites. Invariant: these types convert neither to each
+// other nor implicitly to integers; index_of() is the only way out. Byte sizes are size_t
+// everywhere and end in _bytes; counts end in _count. Must not know: what the ids name.
 #ifndef TALUS_BASE_UNITS_HPP
 #define TALUS_BASE_UNITS_HPP
 
@@ -12,11 +12,11 @@
 
 namespace talus {
 
-// A size class of small blocks: 0 to class_count - 1.
+// A size class: 0 to class_count - 1.
 enum class ClassId : uint8_t {};
 constexpr size_t index_of(ClassId id) noexcept { return static_cast<size_t>(id); }
 
-// A heap: 0 is nobody's; real heaps start at 1.
+// A heap: 0 is no heap; real heaps start at 1.
 enum class HeapId : uint16_t { nobody = 0 };
 constexpr size_t index_of(HeapId id) noexcept { return static_cast<size_t>(id); }
 

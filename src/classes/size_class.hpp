@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // classes/size_class: which block sizes exist, and which of them serves a request.
 //
-// Owns: the derivation, the table and its inverse; all of it computed at compile time from the
-// roots in base/config.hpp. Rule: multiples of 16 bytes up to 128, then 8 classes to each doubling
-// up to small_bytes_max, so that rounding wastes at most 1/8 and 1/16 on average; then 4 up to
-// medium_bytes_max, in slabs that are short and have few blocks. Every power of two is a class, so
-// that aligned blocks are block starts (slabs are slice aligned).
+// Owns: the derivation, the table and its inverse, all computed at compile time from the roots in
+// base/config.hpp. Rule: multiples of 16 bytes up to 128. Then 8 classes to each doubling up to
+// small_bytes_max, so that rounding wastes at most 1/8 and 1/16 on average. Then 4 up to
+// medium_bytes_max, in short slabs of few blocks. Every power of two is a class, so that aligned
+// blocks are block starts (slabs are slice aligned).
 // Invariant: monotone, complete, minimal; tests/unit/classes proves it for every size.
 #ifndef TALUS_CLASSES_SIZE_CLASS_HPP
 #define TALUS_CLASSES_SIZE_CLASS_HPP
@@ -24,7 +24,7 @@ inline constexpr size_t class_count =
     small_class_count +
     medium_per_doubling * (highest_bit(medium_bytes_max) - highest_bit(small_bytes_max));
 
-// What is constant for all slabs of one class.
+// The constants of all slabs of one class.
 struct SizeClass {
   uint64_t reciprocal = 0;    // divide_by_reciprocal(offset, reciprocal) = index of the block
   uint32_t block_bytes = 0;   // size of each block
@@ -43,16 +43,17 @@ constexpr size_t class_bytes_by_rule(size_t index) noexcept {
   return base + (step % per_doubling + 1) * (base / per_doubling);
 }
 
-// Fewer bytes than these are better served by another block than by one of so many bytes that is
-// there: half of a small one (that is not tiny) or a quarter of a medium one would be waste.
+// A block of `block_bytes` is too large for fewer bytes than this; another block serves these
+// better. The block would waste half of a small block (above the tiny ones) or a quarter of a
+// medium one.
 constexpr size_t least_bytes_of(size_t block_bytes) noexcept {
   if (block_bytes <= 4 * block_alignment) return 0;
   return block_bytes <= small_bytes_max ? block_bytes / 2 : block_bytes - block_bytes / 4;
 }
 
-// Blocks of so many bytes that a thread list may hold, where lists may hold `list_bytes`. Medium
-// blocks are bounded together with large ones (cache/medium_lists.hpp): one class may have all
-// that.
+// How many blocks of `block_bytes` a thread list may hold, where lists may hold `list_bytes`.
+// Medium blocks share one bound with large ones (cache/medium_lists.hpp), which one class may use
+// up.
 constexpr size_t list_blocks_of(size_t block_bytes, size_t list_bytes) noexcept {
   const size_t factor = block_bytes <= fast_bytes_max    ? 1
                         : block_bytes <= small_bytes_max ? slow_list_factor
@@ -87,7 +88,7 @@ constexpr SizeClass derive_size_class(size_t index) noexcept {
   return derived;
 }
 
-// Classes above fast_bytes_max lie so far apart, or a multiple of that.
+// The distance of classes above fast_bytes_max, or a divisor of it.
 inline constexpr size_t class_step_bytes = fast_bytes_max / classes_per_doubling;
 
 struct SizeClassTable {
@@ -120,8 +121,8 @@ inline constexpr SizeClassTable size_class_table = derive_size_class_table();
 TALUS_FAST constexpr ClassId small_class_of(size_t bytes) noexcept {
   return ClassId{size_class_table.class_of_units[(bytes + block_alignment - 1) / block_alignment]};
 }
-// Class that serves a request of more than fast_bytes_max and at most medium_bytes_max bytes: one
-// way for all of them, because nothing can guess on which side of a bound the next size lies.
+// Class that serves a request of more than fast_bytes_max and at most medium_bytes_max bytes. There
+// is one way for all of them, because branches on the size would be mispredicted.
 TALUS_FAST constexpr ClassId slow_class_of(size_t bytes) noexcept {
   return ClassId{
       size_class_table.class_of_steps[(bytes + class_step_bytes - 1) / class_step_bytes]};
@@ -138,29 +139,30 @@ TALUS_FAST constexpr const SizeClass& size_class_row(ClassId id) noexcept {
   return size_class_table.rows[index_of(id)];
 }
 
-// What to ask for, to get blocks of at least `bytes` bytes at multiples of `alignment`, a power of
-// two: the next multiple that is not zero. Between two powers of two the classes lie equally far
-// apart. If that is a multiple of the alignment, so are they; if the alignment is the larger one,
-// its multiples are classes. Sizes above PTRDIFF_MAX are not for here.
+// The request that yields blocks of at least `bytes` bytes at multiples of `alignment`, a power of
+// two: the next multiple above zero. Between two powers of two the classes lie equally far apart.
+// If that distance is a multiple of the alignment, so are the classes; if the alignment is larger,
+// its multiples are classes. `bytes` must be at most PTRDIFF_MAX.
 TALUS_FAST constexpr size_t bytes_at_alignment(size_t bytes, size_t alignment) noexcept {
   return round_up(bytes + (bytes == 0 ? 1 : 0), alignment);
 }
 
-// Is there a class for such a block that is not much larger? Slabs lie at multiples of a slice,
-// and few bytes at a multiple of that need a page, not a block of a slice.
+// Is there a class for such a block that is not much larger? Slabs lie at multiples of a slice. For
+// few bytes at a multiple of a slice, a page is better than a block of a slice.
 TALUS_FAST constexpr bool has_class(size_t bytes, size_t alignment) noexcept {
   return bytes <= small_bytes_max ? alignment <= small_bytes_max
                                   : bytes <= medium_bytes_max && alignment <= slice_bytes;
 }
 
 // The smallest class whose blocks hold `bytes` and all start at multiples of `alignment` (a power
-// of two), where has_class() says that there is one.
+// of two). The caller checks has_class().
 constexpr ClassId class_of_aligned(size_t bytes, size_t alignment) noexcept {
   return class_of(bytes_at_alignment(bytes, alignment));
 }
 
-// Blocks that the first place of a list has room for: as many as it may get before it ran empty
-// often, or by running over (heap/lists.hpp). Lists of larger blocks are short anyway.
+// How many blocks the first place of a list has room for: the capacity that the list can reach
+// before it ran empty often, or by running over (heap/lists.hpp). Lists of larger blocks are short
+// anyway.
 constexpr size_t first_list_blocks_of(size_t block_bytes, size_t most) noexcept {
   if (block_bytes > fast_bytes_max) return most;
   size_t first = most / list_over_part;
@@ -170,13 +172,14 @@ constexpr size_t first_list_blocks_of(size_t block_bytes, size_t most) noexcept 
 }
 
 // Where the lists of a thread lie in its array of places, and how many blocks each may hold. All
-// lists have a first place, close to each other, so that a thread touches few pages; one that may
-// become longer than that has a usual place as well, behind those. Two nulls lie before each.
+// lists have a first place, close to each other, so that a thread touches few pages. A list that
+// may become longer has a usual place as well, behind all first places. Two nulls lie before each
+// place.
 struct ListBounds {
   uint16_t blocks_max[class_count] = {};
   uint16_t first_blocks[class_count] = {};  // in the first place
   uint16_t first_start[class_count] = {};
-  uint16_t usual_start[class_count] = {};  // 0: the first place has room for all
+  uint16_t usual_start[class_count] = {};  // 0: the first place has room for all blocks
   uint32_t places = 0;                     // of all lists
 };
 
