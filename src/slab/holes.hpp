@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // slab/holes: the pages of a slab that hold no live block.
 //
-// Owns: nothing; reads the free bitmap. Called on: whoever holds the lock of the slab's heap, or
-// has the slab in state purging, when free blocks stay free. Must not know: what is done with
-// pages.
+// Owns: nothing; reads the free bitmap. Called on: the thread that holds the lock of the slab's
+// heap, or has the slab in state purging, when free blocks stay free. Must not know: what is done
+// with pages.
 #ifndef TALUS_SLAB_HOLES_HPP
 #define TALUS_SLAB_HOLES_HPP
 
@@ -11,13 +11,13 @@
 
 namespace talus {
 
-// A word of the free bitmap, which others may be adding bits to: an old word shows fewer free
-// blocks, and those it shows stay free.
+// Reads a word of the free bitmap, to which other threads may be adding bits. An old value shows
+// fewer free blocks, and the blocks it shows stay free.
 TALUS_NO_RACE_CHECK inline uint64_t word_of_bitmap(const Slab& slab, uint32_t word) noexcept {
   return slab.free_bits()[word];
 }
 
-// The next block at or behind `index` that is free (or, with `is_wanted_free` false, that is not);
+// The next block at or behind `index` that is free (with `is_wanted_free` false: not free);
 // block_count: none.
 inline uint32_t next_block(const Slab& slab, uint32_t index, bool is_wanted_free) noexcept {
   while (index < slab.block_count) {
@@ -34,8 +34,8 @@ inline uint32_t next_block(const Slab& slab, uint32_t index, bool is_wanted_free
   return slab.block_count;
 }
 
-// Calls visit(address, bytes) for each run of whole pages whose blocks are all free. What lies
-// behind the last block belongs to no block, and to the run before it.
+// Calls visit(address, bytes) for each run of whole pages whose blocks are all free. The rest
+// behind the last block counts to the run before it.
 template <typename Visit>
 TALUS_USUAL void visit_holes(const Slab& slab, size_t page_bytes, Visit visit) noexcept {
   uint32_t index = 0;

@@ -2,30 +2,29 @@
 // slab/remote_free: how blocks freed by other threads come home: in messages.
 //
 // PROTOCOL remote_free      words: Inbox::shared_head, RemoteMessage::next
-//   state      meaning                            left by              to         order
-//   collected  a thread's own, it adds blocks     its deliver          delivered, taken  E1 release
-//   delivered  in the remote-free queue of the blocks' heap   a drainer's take_all taken      E1
-//   acquire
-//   taken      a drainer's own                    the drainer          reused, or delivered on
-// A thread gathers blocks of one other heap in a message and pushes it on that heap's remote-free
-// queue when it is full. A drainer takes the whole remote-free queue at once. A message of blocks
-// of the thread's own heap goes from collected to taken: the thread drains it itself, under the
-// heap's lock. What a list gives away may be of several other heaps (cache/list_home.hpp): the
-// message goes to one of them, whose drainer sends the rest on. A full message leaves its two
-// newest blocks to the thread's next one, under the lock of the collector's heap
-// (store/remote.hpp).
-// invariants  a message is in at most one remote-free queue at most once; each block in it is
-// freed, in no list
-//             (but one that is about to lose it, under the lock of its heap) and in no slab's
-//             bitmap; what a drainer took is its alone.
+//   state      meaning                         left by              to                   order
+//   collected  a thread's own, it adds blocks  its deliver          delivered, taken     E1 release
+//   delivered  in the remote-free queue of     a drainer's          taken                E1 acquire
+//              the blocks' heap                take_all
+//   taken      a drainer's own                 the drainer          reused, or delivered on
+// A thread gathers blocks of one other heap in a message. When the message is full, the thread
+// pushes it on that heap's remote-free queue. A drainer takes the whole queue at once. A message of
+// blocks of the thread's own heap goes from collected to taken: the thread drains it itself, under
+// the heap's lock. Blocks flushed from a list may belong to several other heaps
+// (cache/list_home.hpp): the message goes to one of them, whose drainer sends the rest on. A full
+// message leaves its two newest blocks to the thread's next one, under the lock of the collector's
+// heap (store/remote.hpp).
+// invariants  a message is in at most one remote-free queue, at most once. Its blocks are freed
+//             and in no slab's bitmap. They are in no list, except one that is about to lose
+//             them under the lock of its heap. A message that a drainer took is the drainer's.
 // edges  E1 push.release -> take.acquire   publishes the message, its link, and the last use of
 //        each of its blocks. Pushes between the two are read-modify-writes and hand the edge on.
-// why no ABA: nobody removes a single message; a drainer takes the whole remote_queue.
-// lifetime: messages live for ever; an empty one is reused by whoever drained it.
-// progress: a push is lock-free (only the CAS retries), taking is wait-free. What has piled up to
-//   remote_backlog_bytes_most makes deliverers wait for the lock of the heap that it is for.
-// fork: the locks of the heaps at both ends are held where messages change hands, so a fork finds
-//   each block in one place. A message that is being collected commits each block with its count.
+// why no ABA: no thread removes a single message; a drainer takes the whole queue.
+// lifetime: messages live for ever; the drainer that emptied one reuses it.
+// progress: a push is lock-free (only the CAS retries), taking is wait-free. A backlog of
+//   remote_backlog_bytes_most makes deliverers wait for the lock of the receiving heap.
+// fork: messages change hands under the locks of the heaps at both ends, so a fork finds each block
+//   in one place. A message that is being collected commits each block with its count.
 // model: tests/model/remote_free
 #ifndef TALUS_SLAB_REMOTE_FREE_HPP
 #define TALUS_SLAB_REMOTE_FREE_HPP
@@ -34,18 +33,18 @@
 
 namespace talus {
 
-// Blocks on their way home; 1 KiB. The array is filled from its end, so that who reads it from
-// newest() on meets the block last that was freed first: pushed on a list in this order, blocks
-// come out of it as they were freed, which is mostly as they lie: such lines are fetched ahead.
-// Two nulls lie behind the last place, so that the two newest can always be looked at.
+// Blocks on their way home; 1 KiB. The array is filled from its end: read from newest() on, the
+// block that was freed first comes last. Pushed on a list in this order, blocks come out as they
+// were freed, mostly in address order, so that their lines are prefetched. Two nulls lie behind the
+// last place, so that the two newest blocks can always be read.
 struct alignas(cache_line_bytes) RemoteMessage {
   static constexpr uint32_t blocks_max = 123;
-  RemoteMessage* next = nullptr;  // in an remote-free queue or among unused ones
+  RemoteMessage* next = nullptr;  // in a remote-free queue or among unused messages
   Atomic<size_t> bytes;           // of the blocks; collector writes, statistics read
   Atomic<uint32_t> count;         // blocks in it; collector writes, the child of a fork reads
   void* blocks[blocks_max + 2] = {};
 
-  // Where the block lies that was added as number `number`, counted from 0.
+  // The index of the block that was added as number `number`, counted from 0.
   static constexpr uint32_t place_of(uint32_t number) noexcept { return blocks_max - 1 - number; }
 
   bool is_full() const noexcept { return count.load_relaxed() == blocks_max; }  // [own]
@@ -53,14 +52,14 @@ struct alignas(cache_line_bytes) RemoteMessage {
   TALUS_FAST void add(void* block, size_t block_bytes) noexcept {
     add_to(count.load_relaxed(), bytes.load_relaxed(), block, block_bytes);  // [own]
   }
-  // The same for who knows how many blocks and bytes there are.
+  // The same for a caller that knows how many blocks and bytes there are.
   TALUS_FAST void add_to(uint32_t count_before, size_t bytes_before, void* block,
                          size_t block_bytes) noexcept {
     blocks[place_of(count_before)] = block;
     bytes.store_relaxed(bytes_before + block_bytes);  // [own]
     count.store_release(count_before + 1);            // last: a fork finds complete entries
   }
-  // The block that was added last, and behind it those before.
+  // The block that was added last, and behind it the earlier ones.
   void* const* newest() const noexcept {
     return blocks + blocks_max - count.load_relaxed();  // [own]
   }
@@ -69,7 +68,7 @@ struct alignas(cache_line_bytes) RemoteMessage {
     void* const* added = newest();
     return added[0] == block || added[1] == block;
   }
-  // Takes the block out that was added last; there must be one.
+  // Removes the block that was added last; there must be one.
   void* remove_newest(size_t block_bytes) noexcept {
     void* block = newest()[0];
     count.store_relaxed(count.load_relaxed() - 1);            // [own]
@@ -85,22 +84,22 @@ static_assert(sizeof(RemoteMessage) == 1 * kib, "no padding");
 
 class Inbox {
  public:
-  // Hands a message over; it is the receiver's from here on.
+  // Hands a message over; it belongs to the receiver from here on.
   void push(RemoteMessage& message) noexcept {
-    // Counted before it can be taken, so that the sum never falls below zero.
+    // Counted before the message can be taken, so that the sum never falls below zero.
     shared_backlog_bytes_.fetch_add_relaxed(message.bytes.load_relaxed());  // [stat] [own]
     RemoteMessage* head = shared_head_.load_relaxed();  // [hint] the CAS rechecks
     do {
       message.next = head;
     } while (!shared_head_.cas_weak_release(head, &message));  // [E1]
   }
-  // All messages, the newest first, linked by next; null: none. They are the caller's.
+  // All messages, the newest first, linked by next; null: none. They belong to the caller.
   RemoteMessage* take_all() noexcept {
     return shared_head_.exchange_acquire(nullptr);  // [E1]
   }
-  // The newest message, for statistics: whoever keeps drainers away may follow the links.
+  // The newest message, for statistics; a caller that keeps drainers out may follow the links.
   const RemoteMessage* newest() const noexcept { return shared_head_.load_acquire(); }  // [E1]
-  // What was taken is no longer on its way.
+  // The taken bytes are no longer on their way.
   void count_taken(size_t bytes) noexcept {
     shared_backlog_bytes_.fetch_sub_relaxed(bytes);  // [stat]
   }

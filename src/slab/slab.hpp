@@ -6,11 +6,12 @@
 //   | constants: one line | fields under the heap's lock, free bitmap: own lines |
 //
 // Owns: the free bitmap (bit set: in the slab, free) and the proof that a pointer is the start of
-// one of its blocks. Invariants: free_count is the number of set bits; a block is either free
-// here, or handed out (to a thread list or the program), or on its way home in a message
-// (remote_free.hpp); a free block is never written to. A descriptor is never reused for another
+// one of its blocks. Invariants: free_count is the number of set bits. A block is either free here,
+// or handed out (to a thread list or the program), or on its way home in a message
+// (remote_free.hpp). A free block is never written to. A descriptor is never reused for another
 // class; its heap changes only with the slab's, under the locks of both.
-// Called on: whoever holds the heap's lock. Calls no OS; must not know threads or address space.
+// Called on: the thread that holds the heap's lock. Calls no OS; must not know threads or address
+// space.
 #ifndef TALUS_SLAB_SLAB_HPP
 #define TALUS_SLAB_SLAB_HPP
 
@@ -21,10 +22,10 @@ namespace talus {
 
 enum class SlabState : uint8_t {
   unused,         // a descriptor without blocks
-  available,      // has free blocks, is in its heap's list
-  full,           // has none, is in no list
-  purging,        // has free blocks whose pages are just being given back, is in no list
-  partly_purged,  // has free blocks without pages of their own, is in its heap's list of such slabs
+  available,      // has free blocks, is in a bin of its heap
+  full,           // has none, is in no list but an instance's
+  purging,        // has free blocks whose pages are being purged, is in no list
+  partly_purged,  // has free blocks without pages, is in its heap's list of such slabs
 };
 
 struct Slab {
@@ -33,32 +34,32 @@ struct Slab {
   uint64_t reciprocal = 0;  // index of a block = offset * reciprocal >> 40
   uint32_t block_bytes = 0;
   uint32_t block_count = 0;
-  uint32_t least_bytes = 0;   // for fewer, realloc moves a block
+  uint32_t least_bytes = 0;   // realloc to fewer bytes moves the block
   ClassId class_id{};         // constant for the descriptor's life
   uint16_t bitmap_words = 0;  // constant for the descriptor's life
   // under the owner's lock; on a line of its own, because other threads read the constants above
   alignas(cache_line_bytes) SlabState state = SlabState::unused;
   uint32_t free_count = 0;
-  uint32_t notice_count = 0;       // with so many free blocks its heap must look at it
+  uint32_t notice_count = 0;       // the heap looks at the slab when it has this many free blocks
   uint16_t first_word = 0;         // no word of the free bitmap before this one has a set bit
-  uint8_t bin = 0;                 // where it is among the available slabs
-  uint16_t served_at = 0;          // by the heap's clock, when blocks were taken last
-  uint32_t purged_page_bytes = 0;  // of free blocks whose pages were given back
+  uint8_t bin = 0;                 // its bin among the available slabs
+  uint16_t served_at = 0;          // by the heap's clock, when blocks were last taken
+  uint32_t purged_page_bytes = 0;  // of free blocks whose pages were purged
   Slab* next = nullptr;  // in the heap's list of available slabs, or of unused descriptors
   Slab* previous = nullptr;
-  // Of medium blocks those that are free and read as zero; a part of the free bitmap's first word.
+  // Medium blocks that are free and read as zero; a subset of the free bitmap's first word.
   uint64_t clean_bits = 0;
-  uint64_t purged_units = 0;  // the pages that were given back (slab/purged.hpp)
+  uint64_t purged_units = 0;  // the pages that were purged (slab/purged.hpp)
 
   uint64_t first_bits[1] = {};  // the free bitmap: bitmap_words of them
 
   uint64_t* free_bits() noexcept { return first_bits; }
   const uint64_t* free_bits() const noexcept { return first_bits; }
   bool is_empty() const noexcept { return free_count == block_count; }
-  // All of its range, with what lies behind the last block.
+  // All of its range, including the rest behind the last block.
   size_t bytes() const noexcept { return size_class_row(class_id).slab_slices * slice_bytes; }
 
-  // Whatever becomes of blocks that are given now, the heap is to look at the slab.
+  // A notice_count of 0 makes the heap look at the slab when any block comes home.
   void enter(SlabState entered) noexcept {
     state = entered;
     notice_count = 0;
@@ -88,7 +89,7 @@ struct Slab {
     TALUS_AUDIT_SOUND(*this);
   }
 
-  // Index of the block that starts at `pointer`; anything else is reported.
+  // Index of the block that starts at `pointer`; any other pointer is reported as a fault.
   TALUS_FAST uint32_t prove(const void* pointer) const noexcept {
     const size_t offset = reinterpret_cast<uintptr_t>(pointer) - base;
     const size_t index = divide_by_reciprocal(offset, reciprocal);
@@ -118,9 +119,9 @@ struct Slab {
     return wanted;
   }
 
-  // Takes back the first of `pointers`, which must lie in this slab, and those that follow it as
-  // neighbours in memory, upward or downward. Each is proved to be a block; one that is here
-  // already was freed twice. Returns how many.
+  // Takes back the first of `pointers`, which must lie in this slab, and the pointers behind it
+  // that are its neighbours in memory, upward or downward. Proves that each is a block; a block
+  // that is free already was freed twice. Returns how many it took.
   TALUS_FAST size_t give_blocks(void* const* pointers, size_t count) noexcept {
     const size_t index = prove(pointers[0]);
     if (count > 1) {
@@ -135,7 +136,7 @@ struct Slab {
     return 1;
   }
 
-  // A run of free bytes reads as zero from here on, and holds some blocks as a whole.
+  // A run of free bytes reads as zero from here on; the blocks completely inside it are clean.
   void note_clean(uintptr_t at, size_t bytes) noexcept {
     if (!is_medium(class_id)) return;
     const size_t first = divide_up(at - base, block_bytes);
@@ -159,7 +160,7 @@ struct Slab {
 
  private:
   // Takes blocks of one word of the bitmap until it is empty or `place` reaches `places`. Returns
-  // the bits that are left. A word with one run of bits, as in slabs that are new, goes quickly.
+  // the remaining bits. A word with one run of bits, as in new slabs, takes a faster way.
   TALUS_FAST uint64_t take_word(uint64_t bits, uintptr_t word_base, void** places,
                                 void**& place) const noexcept {
     const size_t size = block_bytes;
@@ -183,7 +184,7 @@ struct Slab {
     return bits;
   }
 
-  // Blocks of one word of the bitmap come back; who calls counts them.
+  // Takes back blocks of one word of the bitmap; the caller counts them.
   TALUS_FAST void give_bits(size_t word, uint64_t given) noexcept {
     uint64_t& bits = free_bits()[word];
     if (TALUS_UNLIKELY((bits & given) != 0)) report_double_free(word, bits & given);
@@ -191,12 +192,12 @@ struct Slab {
     if (word < first_word) first_word = static_cast<uint16_t>(word);
   }
 
-  // Takes back the block with this index and all behind it that follow each other in memory,
+  // Takes back the block with this index and the pointers behind it that follow in memory, each
   // `distance` apart: one block up or down. Returns how many.
   size_t give_neighbours(void* const* pointers, size_t count, size_t index,
                          size_t distance) noexcept {
     const bool is_upward = distance == block_bytes;
-    // What lies behind the last block, or before the first, is no neighbour.
+    // A pointer behind the last block or before the first is no neighbour.
     const size_t room = is_upward ? block_count - index : index + 1;
     if (count > room) count = room;
     uintptr_t expected = reinterpret_cast<uintptr_t>(pointers[0]);
@@ -227,7 +228,7 @@ struct Slab {
   }
 };
 
-// Prepares a zeroed piece of metadata of descriptor_bytes() as a descriptor.
+// Turns a zeroed piece of metadata of descriptor_bytes() into a descriptor.
 inline Slab* make_descriptor(void* zeroed, ClassId class_id) noexcept {
   Slab* slab = static_cast<Slab*>(zeroed);
   slab->class_id = class_id;
@@ -235,7 +236,7 @@ inline Slab* make_descriptor(void* zeroed, ClassId class_id) noexcept {
   return slab;
 }
 
-// Slabs of one class and one state of one heap; first in front. Under the heap's lock.
+// Slabs of one class and one state of one heap. Under the heap's lock.
 struct SlabList {
   Slab* first = nullptr;
   Slab* last = nullptr;
@@ -255,23 +256,23 @@ struct SlabList {
 };
 
 // The available slabs of one class of one heap, by how full they are. Blocks are taken from the
-// fullest, so that the others become empty: what is left of a class that is hardly used any more
-// then gathers in few slabs. The fewer blocks of a slab are taken, the finer is the order: one with
-// a dozen survivors must not be filled up before one with two. Under the heap's lock.
+// fullest slab, so that the others become empty. Then a class that is hardly used any more occupies
+// few slabs. Bins of emptier slabs are narrower: a slab with a dozen live blocks must not be filled
+// before one with two. Under the heap's lock.
 struct SlabBins {
   static constexpr uint32_t count = 6;
-  // In order: at least 3/4, 1/2, 1/4, 1/16, 1/64 of the blocks are taken, or fewer. A
-  // slab of few blocks skips the last bins, but for the very last when it is empty.
+  // In order: at least 3/4, 1/2, 1/4, 1/16, 1/64 of the blocks are taken, or fewer. A slab of few
+  // blocks skips the last bins, except the very last when it is empty.
   SlabList bins[count];
 
-  // With fewer taken than this, a slab belongs behind that bin.
+  // With fewer blocks taken than this, a slab belongs behind that bin.
   static uint32_t taken_least(uint32_t block_count, uint32_t bin) noexcept {
     const uint32_t quarter = block_count / 4;
     if (bin < 3) return block_count - (bin + 1) * quarter;
     const uint32_t part = block_count >> (2 * bin - 2);
     return part == 0 ? 1 : part;
   }
-  // No loop: of each bin the compiler knows how its bound comes about.
+  // Not a loop, so that the compiler knows the bound of each bin.
   static uint8_t bin_of(const Slab& slab) noexcept {
     const uint32_t blocks = slab.block_count, taken = blocks - slab.free_count;
     if (taken >= taken_least(blocks, 0)) return 0;
@@ -283,19 +284,19 @@ struct SlabBins {
   TALUS_USUAL void add(Slab& slab, SlabState state) noexcept {
     slab.bin = bin_of(slab);
     bins[slab.bin].add(slab, state);
-    if (state != SlabState::available) return;  // it is looked at when any block comes home
+    if (state != SlabState::available) return;  // the heap looks at it when any block comes home
     slab.notice_count = slab.bin == count - 1
                             ? slab.block_count
                             : slab.block_count - taken_least(slab.block_count, slab.bin) + 1;
   }
   void remove(Slab& slab) noexcept { bins[slab.bin].remove(slab); }
-  // Its number of free blocks changed.
+  // The slab's number of free blocks changed.
   TALUS_FAST void refit(Slab& slab) noexcept {
     if (TALUS_LIKELY(bin_of(slab) == slab.bin)) return;
     remove(slab);
     add(slab, SlabState::available);
   }
-  // One of the fullest, the last that came; null: there is none.
+  // The slab added last to the fullest bin; null: there is none.
   Slab* fullest() const noexcept {
     for (const SlabList& bin : bins) {
       if (bin.first != nullptr) return bin.first;

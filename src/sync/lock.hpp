@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// sync/lock: the lock that guards everything which is not a thread's alone.
+// sync/lock: the lock that guards all data that threads share, except lock-free words.
 //
 // PROTOCOL lock             word: Lock::shared_state   owner: the thread whose mark is in the word
 //   state             meaning                       left by          to              order
-//   free (0)          nobody is inside              taker            held            E1 acquire
-//   held (mark)       inside, nobody sleeps         holder           free            E1 release
+//   free (0)          no thread is inside           taker            held            E1 acquire
+//   held (mark)       inside, no thread sleeps      holder           free            E1 release
 //                                                   waiting thread   contended
 //   contended (| 1)   inside, a thread may sleep    holder           free+wake       E1 release
 //                                                   holder, looking  held+wake
@@ -12,10 +12,10 @@
 //             the mark in the word is the holder's at every moment, also for its signal handlers.
 // edges  E1 give.release -> take.acquire   publishes all that was written inside
 // why no ABA: the word carries no pointer.
-// progress: a taker spins for as long as a sleep would take, and not where others sleep already;
+// progress: a locking thread spins for as long as a sleep would take, unless others sleep already;
 //   then it sleeps in the kernel, so that a holder of lower priority gets the CPU (no livelock
-//   under SCHED_FIFO); giving is wait-free.
-// fork: prepare takes every lock, the child re-makes them with reset_in_child(). A fork in a signal
+//   under SCHED_FIFO); unlocking is wait-free.
+// fork: prepare locks every lock, the child re-makes them with reset_in_child(). A fork in a signal
 //   handler that interrupted a holder leaves them as they are (process/interrupted_fork.hpp).
 #ifndef TALUS_SYNC_LOCK_HPP
 #define TALUS_SYNC_LOCK_HPP
@@ -42,17 +42,17 @@ class Lock {
       os::System::futex_wake_one(shared_state_.futex_word());
     }
   }
-  // The child of a fork has one thread, and that holds all locks.
+  // The child of a fork has one thread, which holds all locks.
   void reset_in_child() noexcept { shared_state_.store_relaxed(free); }  // [init] single thread
   bool is_taken() const noexcept { return shared_state_.load_relaxed() != free; }  // [hint]
-  // Does the calling thread hold it? Certain, also in a handler that interrupted take or give.
+  // Does the calling thread hold the lock? Exact, also in a handler that interrupted take or give.
   bool is_own() const noexcept {
     const uint32_t state = shared_state_.load_relaxed();  // [own] others do not write this mark
     return (state & ~contended) == os::System::thread_mark();
   }
-  // The calling thread holds it. Does another wait for it? One that has just come is seen later. A
-  // thread that waited itself finds the lock contended though the others may have gone, so sleepers
-  // are asked to say so again.
+  // Does another thread wait for the lock, which the calling thread holds? A thread that just came
+  // is seen later. A thread that waited itself finds the lock contended even if the others have
+  // gone. So this wakes a sleeper, which sets the bit again.
   bool is_awaited() noexcept {
     const uint32_t held = os::System::thread_mark();
     uint32_t expected = held | contended;
@@ -63,15 +63,15 @@ class Lock {
 
  private:
   static constexpr uint32_t free = 0, contended = 1;
-  // 10 to 25 microseconds: what it takes to sleep and be woken, so that waiting costs at most twice
-  // what it had to.
+  // 10 to 25 microseconds, about the time to sleep and be woken. So waiting costs at most twice the
+  // minimum.
   static constexpr int spins_max = 500;
 
   TALUS_COLD void take_slow() noexcept {
     for (int spin = 0; spin < spins_max; spin++) {
       arch::pause();
       const uint32_t state = shared_state_.load_relaxed();  // [hint] try_take() decides
-      if ((state & contended) != 0) break;  // others have waited longer: its holder may be asleep
+      if ((state & contended) != 0) break;  // others have waited longer: the holder may be asleep
       if (state == free && try_take()) return;
     }
     const uint32_t taken = os::System::thread_mark() | contended;
@@ -89,14 +89,14 @@ class Lock {
   Atomic<uint32_t> shared_state_;
 };
 
-// Proof that a lock is held: functions that need it take this by reference.
+// Proof that a lock is held: functions that need it take this as a parameter.
 class [[nodiscard]] Locked {
  public:
   TALUS_FAST explicit Locked(Lock& lock) noexcept : lock_{lock} { lock_.take(); }
   TALUS_FAST ~Locked() { lock_.give(); }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
-  // For calls into the kernel in the middle of a longer piece of work.
+  // Unlocks for calls into the kernel in the middle of a longer piece of work.
   void give_for_a_while() noexcept { lock_.give(); }
   void take_again() noexcept { lock_.take(); }
 
