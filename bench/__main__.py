@@ -87,7 +87,8 @@ def parse_arguments(given: list[str] | None) -> argparse.Namespace:
 
 
 def find_talus(arguments: argparse.Namespace) -> Path | None:
-    """An explicit path must exist (from_path says so); the default one may be missing."""
+    """The library to measure. An explicit path must exist (from_path checks it); the default one
+    may be missing."""
     if arguments.talus is not None:
         return arguments.talus
     default = arguments.build / "libtalus.so"
@@ -103,7 +104,7 @@ def check_programs(programs: Path, rows: list) -> None:
 
 
 def chosen_rows(arguments: argparse.Namespace) -> tuple[list, list[dict]]:
-    """What is to be run, and what cannot be run here."""
+    """The rows to run, and those that cannot run here with their reasons."""
     rows = workloads.select(arguments.only, arguments.set)
     if arguments.thread_list:
         rows = workloads.spread(rows, arguments.thread_list)
@@ -115,7 +116,10 @@ def chosen_rows(arguments: argparse.Namespace) -> tuple[list, list[dict]]:
 
 def chosen_allocators(
         arguments: argparse.Namespace) -> tuple[list[allocators.Allocator], list[dict]]:
-    """What is to be measured, and what cannot be measured here."""
+    """The allocators to measure, and those that cannot be measured here with their reasons.
+
+    Raises ValueError if a requested allocator is not available.
+    """
     known = allocators.available(arguments.peers, find_talus(arguments))
     absent = allocators.missing(arguments.peers, known)
     if not arguments.is_self:
@@ -191,9 +195,9 @@ def main(given: list[str] | None = None) -> int:
     except ValueError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
-    # A polite kill becomes an exception, so that the running program is taken along.
+    # SIGTERM becomes an exception, so that the running program is ended too.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    table.print_skipped(absent)  # at once: hours of work may be missing them
+    table.print_skipped(absent)  # before hours of work without them
     return run(arguments, rows, skipped, chosen, absent)
 
 

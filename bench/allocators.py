@@ -29,17 +29,17 @@ EVERYTHING = "all"
 
 
 def is_subject(name: str) -> bool:
-    """Talus, or Talus as a preset makes it: they count as one allocator."""
+    """Whether the name is Talus or Talus with a preset, which count as one allocator."""
     return name == SUBJECT or name.startswith(SUBJECT + "-")
 
 
 def rivals_of(name: str, measured: Iterable[str]) -> list[str]:
-    """The allocators of a run among which the best is chosen that `name` stands beside.
+    """The rivals of `name` among the measured allocators; its best rival is one of them.
 
-    All other known ones; docs/benchmarks/README.md states it for readers. Talus and its presets
-    are one allocator: a preset is no rival of Talus, and others stand beside Talus by default. A
-    library that --alloc names by its path (another build, say) is compared but no rival, unless
-    the run has no known peer at all.
+    These are all other known allocators (docs/benchmarks/README.md defines them for readers).
+    Talus and its presets are one allocator: a preset is no rival of Talus, and the rival of other
+    allocators is Talus itself. A library that --alloc names by its path, such as another build, is
+    no rival unless the run has no known peer.
     """
     measured = list(measured)
     has_peers = any(one in PEERS for one in measured if one != name)
@@ -57,7 +57,7 @@ class Allocator:
     environment: dict = field(default_factory=dict)  # variables that its authors tell users to set
 
     def serves(self, malloc_from: str) -> bool:
-        """True if the library that a process took malloc from is this allocator's."""
+        """Whether `malloc_from`, the library with the process' malloc, is this allocator's."""
         if not malloc_from:
             return False
         if self.library is None:
@@ -84,7 +84,7 @@ def from_path(name: str, path: Path) -> Allocator:
 
 
 def available(peers_file: Path, talus: Path | None) -> dict[str, Allocator]:
-    """All allocators that can be measured here, in the order in which they are printed."""
+    """All allocators that can be measured here, in the order of reports."""
     found = {"glibc": Allocator("glibc", platform.libc_ver()[1] or "unknown", None, {})}
     for peer in read_peers(peers_file).get("peers", []):
         library = Path(peer["path"])
@@ -99,7 +99,7 @@ def available(peers_file: Path, talus: Path | None) -> dict[str, Allocator]:
 
 
 def preset_of(name: str, known: dict[str, Allocator]) -> Allocator | None:
-    """Talus as one of its presets makes it; None: that is not what the name says."""
+    """Talus with a preset, for a name such as talus-fast; None for any other name."""
     preset = name.removeprefix(SUBJECT + "-")
     if preset == name or preset not in PRESETS or SUBJECT not in known:
         return None
@@ -111,7 +111,7 @@ def read_peers(peers_file: Path) -> dict:
 
 
 def missing(peers_file: Path, known: dict[str, Allocator]) -> dict[str, str]:
-    """By name, why an allocator that one might expect cannot be measured here."""
+    """The reasons, by name, why expected allocators cannot be measured here."""
     peers = read_peers(peers_file)
     reasons = {name: f"not in {peers_file}" for name in STANDARD}
     reasons[SUBJECT] = "its library is not built"
@@ -122,18 +122,17 @@ def missing(peers_file: Path, known: dict[str, Allocator]) -> dict[str, str]:
 
 
 def skipped(wishes: str | None, absent: dict[str, str]) -> list[dict]:
-    """Those that a run without names, or of all, leaves out; one that is named is refused."""
+    """The allocators that a run without names, or of all, leaves out. A named one is refused."""
     wanted = {None: STANDARD, EVERYTHING: absent}.get(wishes and wishes.strip(), ())
     return [{"allocator": name, "reason": absent[name]} for name in absent if name in wanted]
 
 
 def select(wishes: str | None, known: dict[str, Allocator],
            absent: dict[str, str]) -> list[Allocator]:
-    """Allocators named by a comma list of names, or of name=library for any other one; talus-fast
-    and the like are Talus' presets.
+    """The allocators of a comma list of names, presets (talus-fast) and name=library pairs.
 
-    Without a list the standard ones, as far as they are there; "all" means all known ones. A name
-    that comes twice is refused: samples are told apart by it.
+    Without a list these are the available standard ones; "all" stands for all known ones. Raises
+    ValueError for an unknown name, and for a name that comes twice: samples are identified by it.
     """
     if wishes is None:
         return [known[name] for name in known if name in STANDARD]

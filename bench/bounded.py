@@ -20,7 +20,7 @@ PROGRAMS = {"B16": "bench_b16_smmalloc_perf01", "B17": "bench_b17_smmalloc_perf0
 
 
 def rate(sample: dict) -> float:
-    """Operations of all threads in a second, without the end of the threads."""
+    """Operations per second of all threads, without the end of the threads."""
     result = sample["result"]
     if "thread_ops_per_s_mean" in result:
         return result["thread_ops_per_s_mean"] * sample["threads"]
@@ -62,7 +62,7 @@ def median_rates(samples: list[dict]) -> dict:
 
 
 def falling(rates: dict, cores: int) -> list[str]:
-    """Which curves fall from one thread to two, where two can run."""
+    """One sentence for each curve that falls from one thread to two, if two can run."""
     return [f"{name}/{memory} falls from {rates[name, 1, memory]:.3g} operations a second with "
             f"one thread to {rates[name, 2, memory]:.3g} with two"
             for name in PROGRAMS for memory in MEMORIES

@@ -1,7 +1,7 @@
-/* heap_life: what it costs to make a heap of one's own, take blocks from it, and end it with them.
+/* heap_life: the cost of a heap's life: its creation, its blocks, and its end together with them.
  *
- * Owns: the loop, and the least of nine rounds. The same program measures Talus and mimalloc, of
- * whichever library is preloaded; README.md says how it is run.
+ * Owns: the loop, and the least of nine rounds. The same program measures Talus and mimalloc,
+ * depending on the preloaded library; README.md has the commands.
  *
  * usage: LD_PRELOAD=LIBRARY heap_life HEAPS BLOCKS_IN_EACH
  *

@@ -77,10 +77,11 @@ def subject_environment() -> dict[str, str]:
 
 def run_limited(command: list[str], environment: dict, timeout_s: float,
                 folder: str | None = None, client: Callable | None = None) -> Run:
-    """Runs in an own process group, so that a hanging program dies with its children.
+    """Runs a command in its own process group, so that a hanging program ends with its children.
 
-    client(is_running, deadline) drives a server meanwhile; when it fails, the server gets a
-    moment to end by itself, so that a crash is seen as one.
+    client(is_running, deadline) drives a server meanwhile. After a failure of the client the
+    server gets END_TIMEOUT_S to end by itself, so that a crash is reported as one. `timeout_s` is
+    in seconds; a timeout is no exception but Run.is_late.
     """
     run = Run()
     deadline = time.monotonic() + timeout_s
@@ -120,7 +121,7 @@ def last_json_line(output: str) -> dict | None:
 
 
 def result_of(row, run: Run, measured: dict | None, folder: Path, scale: float) -> dict | None:
-    """The program's figures; a real program has none, so its output is checked and it is timed."""
+    """The program's figures. A real program has none: its output is checked and it is timed."""
     if not isinstance(row, Program):
         return last_json_line(run.output)
     if measured is None or measured["exit_status"] != 0 or run.failure is not None or run.is_late:
@@ -136,7 +137,7 @@ def result_of(row, run: Run, measured: dict | None, folder: Path, scale: float) 
 
 
 def read_witness(record: Path) -> dict[str, str]:
-    """The file that each function comes from, as the kernel mapped it; empty if nobody told."""
+    """The file that each function comes from, by the kernel's mappings; empty without a record."""
     if not record.is_file():
         return {}
     pairs = (line.partition(" ") for line in record.read_text().splitlines())
@@ -144,7 +145,7 @@ def read_witness(record: Path) -> dict[str, str]:
 
 
 def wrong_library(result: dict, served_by: dict, allocator: Allocator) -> str | None:
-    """Why the run does not count as this allocator's: every witness must name its library."""
+    """The reason why the run does not count as this allocator's; None: all names agree."""
     for name in ("malloc", "free"):
         if not allocator.serves(served_by.get(name, "")):
             return f"{name} came from {served_by.get(name, 'an unknown library')!r}"
@@ -155,7 +156,7 @@ def wrong_library(result: dict, served_by: dict, allocator: Allocator) -> str | 
 
 def verdict(measured: dict | None, result: dict | None, run: Run, allocator: Allocator,
             served_by: dict) -> tuple[str, str]:
-    """The outcome in one word, and its reason."""
+    """The outcome as one word, and its reason."""
     last_words = run.errors.strip()[-300:]
     if run.is_late:
         return "timeout", "ran past its time limit and was killed"
@@ -181,7 +182,7 @@ def verdict(measured: dict | None, result: dict | None, run: Run, allocator: All
 
 
 def warm_up(programs: Path, limits: Limits) -> str | None:
-    """Makes memory ready; why not, if that fails: what then runs would be slower by it."""
+    """Makes memory ready. Returns the reason of a failure, which would slow the next run."""
     if limits.warm_mib <= 0:
         return None
     try:
@@ -193,7 +194,7 @@ def warm_up(programs: Path, limits: Limits) -> str | None:
 
 
 def own_cpu_s() -> float:
-    """CPU seconds of the runner and of all that it has started and waited for."""
+    """CPU seconds of the runner and of all children that it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 

@@ -1,9 +1,9 @@
-/* A process that tells whether the library preloaded into it is its allocator.
+/* A process that tests whether the library preloaded into it is its allocator.
  *
  * Called as `probe LIBRARY NAME...` with LIBRARY as a real path. It exits 0 if LIBRARY is mapped,
- * each NAME resolves into it, and blocks of many sizes keep their data, also when another thread
- * frees them. Otherwise it says what is wrong and exits 1.
- * It knows no allocator; which names must be there is decided by probing.py.
+ * each NAME resolves into it, and blocks of many sizes keep their data, even if another thread
+ * frees them. Otherwise it prints the fault and exits 1.
+ * It knows no allocator; probing.py decides which names are required.
  *
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE

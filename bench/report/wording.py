@@ -175,14 +175,14 @@ def cautions(figures: Figures) -> list[str]:
     rounds, scale = record.setting("repeat"), record.setting("scale")
     if isinstance(scale, (int, float)) and scale < 1:
         found.append(f"The programs did only {scale:g} of their full work, which favours "
-                     "whoever starts fast.")
+                     "a fast start.")
     if isinstance(rounds, int) and rounds < 5:
         found.append(f"Only {rounds} round{'s' if rounds > 1 else ''}: intervals are rough "
                      "or missing.")
     noisy = sum(cell.is_noisy for cell in figures.cells.values())
     if noisy:
         found.append(f"{noisy} of {len(figures.cells)} medians rest on noisy runs alone, because "
-                     "other programs used the machine meanwhile; they are marked with ~.")
+                     "other programs used the machine; they are marked with ~.")
     failed = sum(map(len, figures.failed.values()))
     if failed:
         found.append(f"{failed} of {figures.runs()} runs failed; they are in no figure and "

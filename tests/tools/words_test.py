@@ -53,7 +53,8 @@ class Settings(unittest.TestCase):
         pipe = os.path.join(self.folder, "pipe")
         os.mkfifo(pipe)
         for path, reason in (("/missing", "cannot be opened: No such file or directory"),
-                             (self.folder, "is not a regular file"), (pipe, "is not a regular file")):
+                             (self.folder, "is not a regular file"),
+                             (pipe, "is not a regular file")):
             for words in (["run", "--lib", STAND_IN], ["options", "--effective"]):
                 result = talus(*words, f"CONFIG={path}", "echo", "started")
                 self.assertEqual((result.returncode, result.stdout), (2, ""), path)
