@@ -109,7 +109,7 @@ TEST(Printable, NothingSteersATerminal) {
 Contender contender_with(const std::string& name, const std::vector<double>& wall_s) {
   Contender contender;
   contender.allocator = {name, name == "libc" ? "" : "/lib/" + name, name == "talus", {}};
-  contender.sighting.idle_probe = name == "libc" ? IdleProbe::not_needed : IdleProbe::present;
+  contender.sighting.presence = name == "libc" ? Presence::not_needed : Presence::present;
   for (std::size_t i = 0; i < wall_s.size(); ++i) {
     Sample sample;
     sample.round = static_cast<int>(i) + 1;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Owns: the tests of `talus compare`: figures tell a slow and a large allocator, what goes wrong is
-told and blamed on the right one, the library's idle_probe is proved, and nothing is left running.
+told and blamed on the right one, the library's presence is proved, and nothing is left running.
 """
 
 import json
@@ -199,14 +199,14 @@ class Behaviour(Folder):
             self.assertEqual([pid for pid in runs if is_alive(pid)], [])
 
 
-class IdleProbe(Folder):
+class Presence(Folder):
     def test_library_is_seen_in_short_programs_and_through_scripts(self):
         script = self.script(f"#!/bin/sh\n{PROGRAM} brief\nexec {PROGRAM} brief\n")
         _, told, found = self.compare(("same",), script)
         seen = found["same"]["library"]
-        self.assertEqual((seen["idle_probe"], seen["programs"], seen["programs_with"]),
+        self.assertEqual((seen["presence"], seen["programs"], seen["programs_with"]),
                          ("present", 3, 3))
-        self.assertEqual(found["libc"]["library"]["idle_probe"], "not needed")
+        self.assertEqual(found["libc"]["library"]["presence"], "not needed")
         self.assertNotIn("do not act there", " ".join(told["notes"]))
 
     def test_static_program_is_refused(self):
@@ -258,7 +258,7 @@ class IdleProbe(Folder):
         _, told, found = self.compare(("same",), PROGRAM, "exit", "0", status=1, options=(
             "--alloc", f"damaged={path}", "--only", "libc,same,damaged"))
         self.assertIn(f"damaged: left out: the loader did not load {path}", told["failures"])
-        self.assertEqual(found["damaged"]["library"]["idle_probe"], "absent")
+        self.assertEqual(found["damaged"]["library"]["presence"], "absent")
         self.assertEqual((found["damaged"]["samples"], found["damaged"]["counted"]), ([], 0))
         self.assertEqual(found["same"]["counted"], 3)
 
@@ -360,7 +360,7 @@ class Installed(Folder):
             own = json.load(text)["allocators"][0]
         self.assertEqual(own["path"], os.path.join(prefix, os.environ["TALUS_TEST_LIBDIR"],
                                                    "libtalus.so"))
-        self.assertEqual((own["library"]["idle_probe"], own["counted"]), ("present", 5))
+        self.assertEqual((own["library"]["presence"], own["counted"]), ("present", 5))
 
 
 if __name__ == "__main__":

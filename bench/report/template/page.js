@@ -5,8 +5,8 @@
 (() => {
   const root = document.documentElement;
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
-  const ask_to_reclaim = (buttons, chosen) => buttons.forEach(
-    (button) => button.setAttribute("aria-asked_to_reclaim", String(button === chosen)));
+  const press = (buttons, chosen) => buttons.forEach(
+    (button) => button.setAttribute("aria-pressed", String(button === chosen)));
   root.classList.add("has-script");
 
   // Colours. What was chosen is kept where the browser allows that.
@@ -21,7 +21,7 @@
   const paint = (theme) => {
     if (theme) root.dataset.theme = theme;
     else delete root.dataset.theme;
-    ask_to_reclaim(themes, themes.find((button) => button.dataset.themeChoice === theme));
+    press(themes, themes.find((button) => button.dataset.themeChoice === theme));
   };
   paint(kept());
   themes.forEach((button) => button.addEventListener("click", () => {
@@ -33,7 +33,7 @@
   const mapButtons = all("[data-map]");
   const show = (figure) => {
     maps.forEach((map) => map.classList.toggle("is-shown", map.dataset.mapOf === figure));
-    ask_to_reclaim(mapButtons, mapButtons.find((button) => button.dataset.map === figure));
+    press(mapButtons, mapButtons.find((button) => button.dataset.map === figure));
   };
   mapButtons.forEach((button) => button.addEventListener("click", () => show(button.dataset.map)));
   if (maps.length) show(maps[0].dataset.mapOf);
@@ -69,7 +69,7 @@
   const orders = all(".controls [data-sort]");
   const sortAll = (order, direction) => {
     maps.forEach((map) => sortMap(map, order, direction));
-    ask_to_reclaim(orders, orders.find((button) => button.dataset.sort === order));
+    press(orders, orders.find((button) => button.dataset.sort === order));
   };
   orders.forEach((button) => button.addEventListener("click", () => {
     sortAll(button.dataset.sort, button.dataset.sort === "rank" ? "descending" : "ascending");
@@ -84,10 +84,10 @@
   // One allocator in all charts.
   const highlights = all("[data-highlight]");
   highlights.forEach((button) => button.addEventListener("click", () => {
-    const isOff = button.getAttribute("aria-asked_to_reclaim") === "true";
+    const isOff = button.getAttribute("aria-pressed") === "true";
     const name = isOff ? null : button.dataset.highlight;
     highlights.forEach((one) => one.setAttribute(
-      "aria-asked_to_reclaim", String(one.dataset.highlight === name)));
+      "aria-pressed", String(one.dataset.highlight === name)));
     document.body.classList.toggle("is-highlighting", name !== null);
     all("[data-allocator]").forEach((mark) => mark.classList.toggle(
       "is-chosen", mark.dataset.allocator === name));

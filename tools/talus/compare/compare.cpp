@@ -126,7 +126,7 @@ class Rounds {
                    [&](pid_t program) { witness.watch(program); }));
       contender.sighting = witness.testify();
       const bool is_complete = contender.warm_ups.back().end.is_own();
-      if (contender.sighting.idle_probe == IdleProbe::absent && is_complete)
+      if (contender.sighting.presence == Presence::absent && is_complete)
         contender.left_out = "the loader did not load " + contender.allocator.path;
     } else {
       Sample sample = run_once(launch_, environment_for(contender.allocator, {}), signals, {});

@@ -96,13 +96,13 @@ void add_sightings(const Comparison& comparison, Judgement& judgement) {
   for (const Contender& contender : comparison.contenders) {
     const Sighting& sighting = contender.sighting;
     const std::string& name = contender.allocator.name;
-    if (sighting.idle_probe == IdleProbe::unknown && !contender.warm_ups.empty())
+    if (sighting.presence == Presence::unknown && !contender.warm_ups.empty())
       tell_once(
           fmt::format("{}: not seen in the program, so its figures may be the C library's", name));
     for (const std::string& program : sighting.without)
       tell_once(printable(program) + ": the allocators have no effect there");
     for (const std::string& other : sighting.others) {
-      if (sighting.idle_probe == IdleProbe::not_needed) {
+      if (sighting.presence == Presence::not_needed) {
         tell_once(fmt::format("{} is linked to the program: '{}' means that allocator here",
                               printable(other), name));
       }

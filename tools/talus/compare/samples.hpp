@@ -46,7 +46,7 @@ struct Sample {
   bool has_leftovers = false;  // processes of the run had to be ended after it
 };
 
-enum class IdleProbe {
+enum class Presence {
   not_needed,  // the C library, which is always loaded
   present,     // seen in the program
   absent,      // the loader ran and did not load it
@@ -55,7 +55,7 @@ enum class IdleProbe {
 
 // Observations of the library during the first warm-up run.
 struct Sighting {
-  IdleProbe idle_probe = IdleProbe::unknown;
+  Presence presence = Presence::unknown;
   int processes = 0;                 // programs whose start the loader recorded
   int processes_with = 0;            // of these, programs with the library
   std::vector<std::string> without;  // programs that ran without the library, each with its reason

@@ -27,15 +27,15 @@ std::string list_of(const std::vector<std::string>& words) {
 
 const char* bool_word(bool is_true) { return is_true ? "true" : "false"; }
 
-const char* word_for(IdleProbe idle_probe) {
-  switch (idle_probe) {
-    case IdleProbe::not_needed:
+const char* word_for(Presence presence) {
+  switch (presence) {
+    case Presence::not_needed:
       return "not needed";
-    case IdleProbe::present:
+    case Presence::present:
       return "present";
-    case IdleProbe::absent:
+    case Presence::absent:
       return "absent";
-    case IdleProbe::unknown:
+    case Presence::unknown:
       return "unknown";
   }
   return "";
@@ -96,11 +96,11 @@ std::string json_of_contender(const Contender& contender, const Verdict& verdict
   const Sighting& seen = contender.sighting;
   std::string text = fmt::format(
       "    {{\"name\": {}, \"path\": {}, \"settings\": {}, \"left_out\": {},\n"
-      "      \"library\": {{\"idle_probe\": \"{}\", \"programs\": {}, \"programs_with\": {}, "
+      "      \"library\": {{\"presence\": \"{}\", \"programs\": {}, \"programs_with\": {}, "
       "\"without\": {}, \"others\": {}}},\n      \"counted\": {}, \"figures\": {{",
       json_string(contender.allocator.name), json_string(contender.allocator.path),
       list_of(contender.allocator.settings), json_string(contender.left_out),
-      word_for(seen.idle_probe), seen.processes, seen.processes_with, list_of(seen.without),
+      word_for(seen.presence), seen.processes, seen.processes_with, list_of(seen.without),
       list_of(seen.others), verdict.counted);
   for (size_t id = 0; verdict.counted > 0 && id < measure_count; id++) {
     text += (id == 0 ? "\n        " : ",\n        ") +

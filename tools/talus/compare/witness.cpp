@@ -152,10 +152,10 @@ Sighting Witness::testify() const {
       add_once(sighting.without, key.second + " ran without the preloaded library");
     }
   }
-  sighting.idle_probe = library_.empty()         ? IdleProbe::not_needed
-                        : is_seen                ? IdleProbe::present
-                        : sighting.processes > 0 ? IdleProbe::absent
-                                                 : IdleProbe::unknown;
+  sighting.presence = library_.empty()         ? Presence::not_needed
+                      : is_seen                ? Presence::present
+                      : sighting.processes > 0 ? Presence::absent
+                                               : Presence::unknown;
   return sighting;
 }
 
