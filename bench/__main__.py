@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--instructions", action="store_true",
                         help="only count the instructions of a malloc and free pair (valgrind)")
     parser.add_argument("--after-free", action="store_true",
-                        help="one more round that tells what is resident after the last free")
+                        help="one more round, which measures resident memory after the last free")
     parser.add_argument("--set", choices=workloads.SETS, help="which workloads (default first)")
     command_line.add(parser, "--only")
     parser.add_argument("--alloc", help="comma list of allocators; name=library for others")

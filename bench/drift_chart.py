@@ -30,7 +30,7 @@ def read_table(path: Path) -> list[tuple[float, float]]:
         return [(float(row["seconds"]) / 60, int(row["resident_bytes"]) / live)
                 for row in rows if (live := int(row["live_bytes"])) > 0]
     except (KeyError, TypeError, ValueError):
-        sys.exit(f"drift_chart: {path} is no table of memory_drift")
+        sys.exit(f"drift_chart: {path} is not a table of memory_drift")
 
 
 def minutes(value: float) -> str:

@@ -34,7 +34,7 @@ def keep(source: Path, name: str, folder: Path = kept.FOLDER) -> Path:
     size = size_of(folder) + len(text.encode())
     if size > BYTES_MAX:
         raise ValueError(f"all kept runs would have {size} bytes (at most {BYTES_MAX}): "
-                         "delete what no document cites")
+                         "delete runs that no document cites")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
     return target

@@ -176,7 +176,7 @@ def verdict(measured: dict | None, result: dict | None, run: Run, allocator: All
     if measured is None:
         return "not_measured", last_words or "the measuring program left no result"
     if result is None:
-        return "no_result", "the program's last line is no result"
+        return "no_result", "the program's last line is not a result"
     wrong = wrong_library(result, served_by, allocator)
     return ("wrong_library", wrong) if wrong else ("ok", "")
 

@@ -111,7 +111,7 @@ def installed(*names: str, may_be_script: bool = False) -> Callable[[], str]:
             if path := shutil.which(name):
                 if may_be_script or is_binary(path):
                     return path
-                refused += f"; {path} is no binary, so what it starts could not be witnessed"
+                refused += f"; {path} is not a binary, so the witness could not see its program"
         raise Missing(f"not installed: {' or '.join(names)}{refused}")
     return find
 

@@ -92,7 +92,7 @@ def check_lists(connection: Connection, requests: int) -> None:
     expected = list(reversed(LIST_VALUES))
     for start in (0, length // 2 // 9 * 9, length - 9):
         if connection.ask("LRANGE", "a", str(start), str(start + 8)) != expected:
-            raise WrongOutput(f"the list holds other values at {start}")
+            raise WrongOutput(f"the list has other values at {start}")
 
 
 def check_keys(connection: Connection, requests: int) -> None:

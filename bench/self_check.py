@@ -43,5 +43,5 @@ def print_verdict(summary: dict) -> bool:
         print(f"self: {one}")
     rows = len(summary["rows"])
     print(f"self: {rows} workloads, {len(found)} ratios that are not 1"
-          + ("" if found else ": what is equal measures as equal"))
+          + ("" if found else ": equal libraries measure as equal"))
     return not found

@@ -158,8 +158,8 @@ def print_skipped_trims(summary: dict) -> None:
     rows = [row["workload"] for row in summary["rows"]
             if any(median.get("skips_trim") for median in row["median"].values())]
     if rows:
-        print(f"\n{NO_TRIM} does not give memory back when it is asked to, which the others' "
-              f"times hold: never the best in time ({', '.join(rows)}).")
+        print(f"\n{NO_TRIM} cannot return memory on request, which the others' times "
+              f"contain: never the best in time ({', '.join(rows)}).")
 
 
 def print_failures(samples: list[dict]) -> None:
@@ -213,7 +213,7 @@ def print_report(summary: dict, samples: list[dict], allocators: list[str]) -> N
     print_table("Peak RSS, median (MiB)", ["workload", *allocators],
                 median_rows(summary, allocators, "rss_kib"))
     if others:
-        title = (f"{subject} divided by each other one, at 95 % between "
+        title = (f"{subject} divided by each other allocator, at 95 % between "
                  f"(below 1: {subject} is better)")
         print_table("Time: " + title, ["workload", *others, "best peer"],
                     ratio_rows(summary, others, "time"))

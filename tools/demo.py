@@ -85,7 +85,7 @@ def build(folder, jobs):
                 progress.end()
                 log.seek(0)
                 sys.stdout.writelines(log.readlines()[-SHOWN_OF_LOG:])
-                sys.exit(f"talus: the build failed; all that it said is in {log_path}")
+                sys.exit(f"talus: the build failed; its output is in {log_path}")
     progress.end()
 
 
@@ -136,7 +136,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default="build/release", help="the folder of the build")
     parser.add_argument("--jobs", default=os.cpu_count() or 1, type=int,
-                        help="how many compilers run at once")
+                        help="number of compilers that run at once")
     arguments = parser.parse_args()
     build(arguments.build, arguments.jobs)
     show(compare(arguments.build), arguments.build)

@@ -48,8 +48,8 @@ MAKERS = {
 def parse_arguments(given: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("output", type=Path, help="folder for the libraries and peers.json")
-    parser.add_argument("--only", help="comma list of peers; what the folder knows of the others "
-                        "is kept: " + ", ".join(MAKERS))
+    parser.add_argument("--only", help="comma list of peers; the entries of all others "
+                        "stay: " + ", ".join(MAKERS))
     parser.add_argument("--cc", default="gcc", help="C compiler (default gcc)")
     parser.add_argument("--cxx", default="g++", help="C++ compiler (default g++)")
     parser.add_argument("--jobs", type=int, default=1, help="compilers at a time (default 1)")

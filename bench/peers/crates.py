@@ -30,7 +30,7 @@ def find(build: Build, name: str, manifest: Path = MANIFEST) -> Crate:
     for package in locked_packages(build.run, manifest):
         if package["name"] == name:
             return Crate(name, package["version"], Path(package["manifest_path"]).parent)
-    raise PeerMissing(f"Cargo.lock does not hold {name}")
+    raise PeerMissing(f"Cargo.lock does not contain {name}")
 
 
 _packages: dict[Path, list[dict]] = {}

@@ -20,9 +20,9 @@ def parse_arguments(given: list[str] | None) -> argparse.Namespace:
         prog="python3 -m bench.report",
         description="Write a benchmark result as one HTML page and as SVG charts.")
     parser.add_argument("result", type=Path, metavar="RESULT.json",
-                        help="what python3 -m bench wrote")
+                        help="a result of python3 -m bench")
     parser.add_argument("--out", type=Path, metavar="FOLDER",
-                        help="where report.html and the charts go (default: RESULT-report)")
+                        help="folder of report.html and the charts (default: RESULT-report)")
     return parser.parse_args(given)
 
 

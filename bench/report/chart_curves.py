@@ -80,7 +80,7 @@ def draw(heading: str, chart: dict[str, list[tuple]], marks: dict) -> svg.Drawin
         drawing.text(LEFT - 6, up(value) + 4, amount(value), "tick", "end")
     drawing.text(0, 14, heading, "chart-title")
     drawing.text(0, 31, "↑ operations per second", "axis")
-    drawing.text((LEFT + edge) / 2, HEIGHT - 8, "peak memory / memory asked for", "axis",
+    drawing.text((LEFT + edge) / 2, HEIGHT - 8, "peak memory / requested memory", "axis",
                  "middle")
     drawing.text(LEFT + 6, TOP + 13, "↖ better", "good")
     names = sorted(chart, key=lambda name: marks[name][0] == "subject")

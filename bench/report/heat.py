@@ -45,7 +45,7 @@ def cell(figures: Figures, workload: str, allocator: str, figure: str) -> HeatCe
     own = figures.cells[workload, allocator]
     mark = own.mark(figure)
     lost = (f"; {len(failed)} runs failed" if failed else "") + (
-        "" if own.is_whole(figure) else "; does not give memory back when asked to")
+        "" if own.is_whole(figure) else "; cannot return memory on request")
     if ratio is None:
         if best is None and figures.median(workload, allocator, figure) > 0:
             return HeatCell("–" + mark, None, None, f"{where}: nothing to compare with{lost}",

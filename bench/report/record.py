@@ -55,7 +55,7 @@ def sound_sample(sample: dict) -> dict:
     if sample["outcome"] == "ok" and not (is_number(sample.get("time"))
                                           and is_number(sample.get("rss_kib"))):
         sample["outcome"] = "incomplete"
-        sample.setdefault("reason", "the sample holds no time or no memory")
+        sample.setdefault("reason", "the sample has no time or no memory")
     return sample
 
 
@@ -69,7 +69,7 @@ def from_data(data) -> Record:
         return Record(read_run.facts, read_run.subject, read_run.allocators, read_run.workloads, [],
                       read_run)
     if not isinstance(data, dict) or not isinstance(data.get("samples"), list):
-        raise NoResult("it holds no samples; give the JSON file that `python3 -m bench` wrote")
+        raise NoResult("it has no samples; give a JSON file of `python3 -m bench`")
     samples = [sound_sample(sample) for sample in data["samples"]
                if isinstance(sample, dict) and "workload" in sample and "allocator" in sample]
     if not samples:

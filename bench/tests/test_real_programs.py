@@ -81,7 +81,7 @@ class Rows(unittest.TestCase):
             with mock.patch.dict(os.environ, {"PATH": name}):
                 row = programs.Program("P/lua", programs.installed("lua5.4"),
                                        programs.prepare_sqlite)
-                self.assertIn(f"{wrapper} is no binary", row.missing())
+                self.assertIn(f"{wrapper} is not a binary", row.missing())
                 self.assertEqual(f"{name}/lua", programs.installed("lua5.4", "lua")())
                 self.assertEqual(str(wrapper),
                                  programs.installed("lua5.4", may_be_script=True)())

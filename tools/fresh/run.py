@@ -224,7 +224,7 @@ def main():
     parser.add_argument("--systems", nargs="+", default=list(SYSTEMS), choices=list(SYSTEMS))
     parser.add_argument("--users", nargs="+", default=["root", "user"], choices=["root", "user"])
     parser.add_argument("--only-demo", action="store_true",
-                        help="make demo alone, as root and as a user by turns")
+                        help="only make demo, as root and as a user in turn")
     parser.add_argument("--whole", action="store_true", help="all of make test on each")
     parser.add_argument("--trees", help="a folder where the fresh systems are kept for the next "
                                         "time; it must not be on a mount with nosuid or nodev")

@@ -46,7 +46,7 @@ def check_output(path):
     is_below_output = (OUTPUT_FOLDERS.intersection(parts[:-1])
                        or (len(parts) > 1 and parts[0].startswith("build")))
     if is_below_output or name in OUTPUT_NAMES or OUTPUT_ENDINGS.search(name):
-        yield 1, "build-output", f"git rm --cached '{path}': what a build makes stays out of git"
+        yield 1, "build-output", f"git rm --cached '{path}': build outputs stay out of git"
 
 
 def check_content(content):
@@ -57,12 +57,12 @@ def check_content(content):
     nul = content.find(b"\0")
     if nul >= 0:
         line = content.count(b"\n", 0, nul) + 1
-        yield line, "binary", "git rm --cached: a NUL byte; keep text, or what makes this file"
+        yield line, "binary", "git rm --cached: a NUL byte; keep text, or the source of this file"
 
 
 def check_size(size):
     if size > FILE_BYTES_MAX:
-        yield 1, "file-size", (f"{size // 1024} KiB: keep a summary or what makes this file "
+        yield 1, "file-size", (f"{size // 1024} KiB: keep a summary or the source of this file "
                                f"(at most {FILE_BYTES_MAX // 1024} KiB)")
 
 

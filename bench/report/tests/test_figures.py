@@ -90,7 +90,7 @@ class Arithmetic(unittest.TestCase):
                                           made.rank("V", "talus", TIME)))
         self.assertEqual(("0.50*", "0.50"), (heat.cell(made, "V", "a", TIME).text,
                                              heat.cell(made, "V", "a", RSS).text))
-        self.assertIn("does not give memory back", heat.cell(made, "V", "a", TIME).hint)
+        self.assertIn("cannot return memory", heat.cell(made, "V", "a", TIME).hint)
         mean = made.mean_to_best("a", TIME, ["V", "W"])
         self.assertEqual((2, 1), (mean.value, mean.count))
 

@@ -138,7 +138,7 @@ static void use_deep_stack(void) {
 /* Holds a lock for some time. Who waits looks again and again: on all processors but one somebody
  * takes it the moment it is free, so a fork meets it held. One that sleepers wait for would be free
  * until they wake; one held for a moment, while libc's own locks stop all others for the fork.
- * Where waiters do not yield, whoever is preempted inside keeps the more forced from going on. */
+ * Where waiters do not yield, whoever is preempted inside keeps the more urgent from going on. */
 static void hold_lock(int is_yielding, int turns) {
   static char is_taken;
   while (__atomic_test_and_set(&is_taken, __ATOMIC_ACQUIRE)) {

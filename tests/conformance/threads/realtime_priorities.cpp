@@ -1,11 +1,11 @@
-// Two real-time threads on one processor share blocks: the more forced one never stalls (N35).
+// Two real-time threads on one processor share blocks: the more urgent one never stalls (N35).
 //
 // Under SCHED_FIFO a thread runs until it sleeps. If the thread of priority 80 waits for a lock by
 // spinning, or by giving way only to its equals, the holder of priority 10 never runs again. A
-// child has one thread of each priority, bound to the same processor; the forced one wakes up at
+// child has one thread of each priority, bound to the same processor; the urgent one wakes up at
 // all moments of the other's work, and each frees what the other allocated. Both sleep often enough
 // to stay below the kernel's limit on real-time work, which would stop them for 50 ms. No call of
-// the allocator may take the forced thread that long; a child that does nothing more is killed.
+// the allocator may take the urgent thread that long; a child that does nothing more is killed.
 // SPDX-License-Identifier: MIT
 #include "../pattern.hpp"
 #include "../relaunch.hpp"
@@ -22,7 +22,7 @@ constexpr double stall_max = 0.050;
 constexpr int urgent_priority = 80;
 constexpr int other_priority = 10;
 constexpr std::size_t slots = 512;
-constexpr std::size_t exchanges_min = 2000;  // of the forced thread, or nothing was asked
+constexpr std::size_t exchanges_min = 2000;  // of the urgent thread, or nothing was asked
 
 std::atomic<void*> shared_slots[slots];
 std::atomic<bool> is_over{false};
@@ -104,7 +104,7 @@ int run_both() {
   for (const pthread_t thread : threads) pthread_join(thread, nullptr);
   for (auto& slot : shared_slots) free(slot.load());
   probe::figure("longest stall", 1000 * longest_stall, "ms");
-  probe::figure("forced exchanges", static_cast<double>(urgent_exchanges), "");
+  probe::figure("urgent exchanges", static_cast<double>(urgent_exchanges), "");
   PROBE_EXPECT(longest_stall < stall_max, "a call took %.0f ms", 1000 * longest_stall);
   PROBE_EXPECT(urgent_exchanges >= exchanges_min, "%zu exchanges only", urgent_exchanges);
   PROBE_EXPECT(other_exchanges >= exchanges_min, "%zu exchanges of the other", other_exchanges);
