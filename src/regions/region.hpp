@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
-// regions/region: blocks of any size in one range of memory that somebody provides.
+// regions/region: blocks of any size in one range of memory that a provider supplies.
 //
-//   slices of the region |  0  |  1  |  2  | ...        what lies outside counts as taken
-//   taken                  | a bit for each 16 bytes |     in a block, or not the region's
-//   starts                 | a bit for each 16 bytes |     the first 16 bytes of a block
+//   slices of the region |  0  |  1  |  2  | ...        everything outside counts as taken
+//   taken                | a bit for each 16 bytes |    in a block, or outside the region
+//   starts               | a bit for each 16 bytes |    the first 16 bytes of a block
 //   RegionSlice          | units taken, how short its longest free run is, flags |
 //
-// A slab takes 64 KiB, which is half of a small buffer; here a block takes what it needs, rounded
-// up to 16 bytes, at a low place where it fits. A small block is looked for in one slice at a
-// time, and those that cannot have room are passed over; a larger one across slices.
-// Owns: the two rows of bits and the counts. Invariants: a unit that is free is in no block; a
-// slice was committed before a block lies in it; nothing is written to the region but by its
-// user.
-// Called on: whoever holds the lock of the instance.
+// A slab takes 64 KiB, which is half of a small buffer. Here a block takes what it needs, rounded
+// up to 16 bytes, at a low address where it fits. The search for a small block goes slice by slice
+// and skips slices that cannot have room. The search for a larger block crosses slices.
+// Owns: the two rows of bits and the counts. Invariants: a free unit is in no block. A slice is
+// committed before a block lies in it. Only the region's user writes to the region.
+// Called on: a thread that holds the lock of the instance.
 // Must not know: where the memory comes from, instances.
 #ifndef TALUS_REGIONS_REGION_HPP
 #define TALUS_REGIONS_REGION_HPP
@@ -21,13 +20,13 @@
 
 namespace talus {
 
-// Units of the block that starts at this address; 0: none does.
+// Units of the block that starts at this address; 0: no block starts there.
 inline size_t units_of(const RegionHeap& region, const void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   if (!region.holds(address) || address % unit_bytes != 0) return 0;
   const size_t unit = (address - region.origin) / unit_bytes;
   if (!region.starts.has(unit)) return 0;
-  // The block ends where the next begins, or where nothing is taken.
+  // The block ends where the next begins, or where a unit is free.
   for (size_t at = unit + 1;; at = at / 64 * 64 + 64) {
     const size_t last = region.end_unit();
     const size_t end = at / 64 * 64 + 64 < last ? at / 64 * 64 + 64 : last;
@@ -40,7 +39,7 @@ inline size_t bytes_of(const RegionHeap& region, const void* pointer) noexcept {
   return units_of(region, pointer) * unit_bytes;
 }
 
-// Where blocks may be placed: `units` of them, the first at a multiple of `alignment_units`.
+// Where a block may lie: it needs `units`, and its first unit at a multiple of `alignment_units`.
 struct UnitRequest {
   size_t units = 1;
   size_t alignment_units = 1;
@@ -52,11 +51,11 @@ inline size_t aligned_unit(const RegionHeap& region, size_t unit, size_t alignme
   return round_up(first + unit, alignment) - first;
 }
 
-// The lowest place between two units; `longest`: of the runs that were too short.
+// The lowest place between two units. `longest`: the longest run that was too short.
 inline size_t find_between(const RegionHeap& region, size_t from, size_t to, UnitRequest request,
                            size_t& longest) noexcept {
   for (;;) {
-    // Slices without a free unit need not be read.
+    // Skip slices without a free unit.
     while (from < to && from % slice_units == 0 &&
            region.slices[from / slice_units].taken_units == slice_units) {
       from += slice_units;
@@ -86,7 +85,7 @@ inline size_t find_between(const RegionHeap& region, size_t from, size_t to, Uni
   }
 }
 
-// The lowest place that may serve; no_unit: there is none.
+// The lowest suitable place; no_unit: there is none.
 inline size_t find_units(RegionHeap& region, UnitRequest request) noexcept {
   while (region.lowest_open < region.slice_count &&
          region.slices[region.lowest_open].taken_units == slice_units) {
@@ -102,7 +101,7 @@ inline size_t find_units(RegionHeap& region, UnitRequest request) noexcept {
       const size_t from = i * slice_units;
       const size_t found = find_between(region, from, from + slice_units, request, longest);
       if (found != no_unit) return found;
-      // What alignment made too short may still be long.
+      // A run that only the alignment made too short may still be long.
       if (request.alignment_units == 1) {
         slice.shortfall = static_cast<uint16_t>(slice_units - longest);
       }
@@ -113,7 +112,7 @@ inline size_t find_units(RegionHeap& region, UnitRequest request) noexcept {
                       longest);
 }
 
-// The same among slices that have memory. find_units has found a place, where there is none.
+// The same among committed slices, for when the place of find_units() could get no memory.
 inline size_t find_committed_units(const RegionHeap& region, UnitRequest request) noexcept {
   for (size_t i = region.lowest_open; i < region.used_slices; i++) {
     if (!region.slices[i].is_committed) continue;
@@ -127,7 +126,7 @@ inline size_t find_committed_units(const RegionHeap& region, UnitRequest request
   return no_unit;
 }
 
-// Calls visit(slice, from, to) for the slices of some units.
+// Calls visit(slice, from, to) for the slices of a range of units.
 template <typename Visit>
 void for_each_slice_of(size_t from, size_t to, Visit visit) noexcept {
   while (from < to) {
@@ -156,13 +155,13 @@ inline void mark_free(RegionHeap& region, size_t from, size_t to) noexcept {
   });
 }
 
-// Memory for these slices. False: there is none.
+// Commits memory for these slices. False: there is none.
 inline bool commit_slices(RegionHeap& region, size_t first, size_t last) noexcept {
   for (size_t i = first; i <= last; i++) {
     RegionSlice& slice = region.slices[i];
     if (!slice.is_committed) {
       const uintptr_t at = region.from_of(i);
-      // One call for all that follows without memory.
+      // One call for all following slices without memory.
       size_t next = i + 1;
       while (next <= last && !region.slices[next].is_committed) next++;
       const uintptr_t to = region.to_of(next - 1);
@@ -216,7 +215,7 @@ inline void* take_from_region(RegionHeap& region, size_t bytes, size_t alignment
   return other == no_unit ? nullptr : take_units(region, other, units);
 }
 
-// Memory without blocks that is kept: an eighth of what the blocks have, and some at least.
+// The most committed slices without blocks to keep: an eighth of the live bytes, plus 1 MiB.
 inline size_t spare_slices_max(const RegionHeap& region) noexcept {
   return (region.live_units * unit_bytes / 8 + mib) / slice_bytes;
 }
@@ -230,7 +229,7 @@ inline bool purge_slice(RegionHeap& region, size_t index) noexcept {
   region.committed_bytes -= bytes;
   return true;
 }
-// Gives back all memory without blocks between two slices but so much, or until that is refused.
+// Purges slices without blocks between two slices until `kept` remain, or until a purge is refused.
 inline void purge_spare(RegionHeap& region, size_t from, size_t to, size_t kept) noexcept {
   if (region.source->purge == nullptr) return;
   for (size_t i = to; i-- > from && region.spare_slices > kept;) {
@@ -240,15 +239,15 @@ inline void purge_spare(RegionHeap& region, size_t from, size_t to, size_t kept)
   }
 }
 
-// Units between these became free: memory that is not kept goes back.
+// Units between these became free: purges memory beyond what is kept.
 inline void purge_beyond_kept(RegionHeap& region, size_t from, size_t to) noexcept {
   const size_t kept = spare_slices_max(region);
   purge_spare(region, from / slice_units, (to - 1) / slice_units + 1, kept);
-  // Seldom, because most of what is found goes.
+  // Rare, because most of what this finds goes.
   if (region.spare_slices > 2 * kept) purge_spare(region, 0, region.used_slices, kept);
 }
 
-// A block of so many units ends.
+// Frees a block of this many units.
 inline void give_to_region(RegionHeap& region, void* pointer, size_t units) noexcept {
   const size_t unit = (reinterpret_cast<uintptr_t>(pointer) - region.origin) / unit_bytes;
   region.starts.set(unit, unit + 1, false);
@@ -258,7 +257,7 @@ inline void give_to_region(RegionHeap& region, void* pointer, size_t units) noex
   purge_beyond_kept(region, unit, unit + units);
 }
 
-// Makes a block hold `bytes` where it is. False: it cannot, and is untouched.
+// Makes a block hold `bytes` in place. False: it cannot, and is untouched.
 inline bool resize_in_region(RegionHeap& region, void* pointer, size_t units,
                              size_t bytes) noexcept {
   if (bytes > region.end - region.base) return false;
@@ -280,7 +279,7 @@ inline bool resize_in_region(RegionHeap& region, void* pointer, size_t units,
   return true;
 }
 
-// Calls visit(block, units) for each block from this unit on; false ends it.
+// Calls visit(block, units) for each block from this unit on; false stops.
 template <typename Visit>
 void for_each_block_of(const RegionHeap& region, size_t from, Visit visit) noexcept {
   const size_t used_end = region.used_slices * slice_units;
@@ -293,7 +292,7 @@ void for_each_block_of(const RegionHeap& region, size_t from, Visit visit) noexc
   }
 }
 
-// All blocks end.
+// Frees all blocks.
 inline void empty_region(RegionHeap& region) noexcept {
   for_each_block_of(region, 0, [&region](void* block, size_t units) noexcept {
     const size_t unit = (reinterpret_cast<uintptr_t>(block) - region.origin) / unit_bytes;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // regions/region_life: where a region's memory comes from, how it begins and ends.
 //
-//   kind       memory                          bookkeeping
-//   os         the kernel's, as it is needed   the kernel's, touched as far as it is used
-//   buffer     the caller's                    in the buffer
-//   prealloc   the kernel's, all of it there   as with os
-//   file       a file's (space/file_store)     the same
-//   callbacks  whatever the caller's do        the same
+//   kind       memory                            bookkeeping
+//   os         the kernel's, as needed           the kernel's, touched as far as used
+//   buffer     the caller's                      in the buffer
+//   prealloc   the kernel's, all at the start    as with os
+//   file       a file's (space/file_store)       the same
+//   callbacks  from the caller's callbacks       the same
 //
-// Owns: the five sources. Invariants: bookkeeping never lies in memory that a fork exchanges; the
-// page map has back what it had when the region ends; where the kernel has no memory for the page
-// map, blocks in a buffer are known by their heap alone, and there is no other region. Called on:
-// any thread, without locks, but for commit and purge, which hold the instance's.
+// Owns: the five sources. Invariants: bookkeeping never lies in memory that a fork exchanges. When
+// the region ends, the page map has its former entries again. If the kernel has no memory for the
+// page map, only a buffer can be a region, and only its heap knows its blocks.
+// Called on: any thread, without locks; commit and purge hold the instance's lock.
 #ifndef TALUS_REGIONS_REGION_LIFE_HPP
 #define TALUS_REGIONS_REGION_LIFE_HPP
 
@@ -21,8 +21,8 @@
 namespace talus {
 
 inline constexpr size_t buffer_bytes_min = 128 * kib;
-// Addresses of a region of the kernel's whose heap does not say how many, and the fewest that are
-// asked for when the kernel refuses so many.
+// The default address range of a kernel region, and the least to retry with when the kernel
+// refuses.
 inline constexpr size_t kernel_region_bytes = size_t{64} << 30;
 inline constexpr size_t kernel_region_bytes_min = 16 * mib;
 
@@ -40,7 +40,7 @@ struct CallbackRegion : RegionHeap {
   size_t reserved_bytes = 0;
 };
 
-// What the bookkeeping of a region of so many slices takes, behind a descriptor of this size.
+// Bytes of bookkeeping for a region of `slices` slices, with a descriptor of this size.
 constexpr size_t bookkeeping_bytes(size_t descriptor_bytes, size_t slices) noexcept {
   return round_up(descriptor_bytes, cache_line_bytes) +
          slices * (2 * row_bytes_a_slice + sizeof(NamedBefore)) +
@@ -71,7 +71,7 @@ inline void order_reuse_of_addresses() noexcept {
   Locked held{space.lock()};
 #endif
 }
-// The same with bookkeeping from the kernel; null: it has no memory for that.
+// The same with bookkeeping from the kernel; null: no memory.
 template <typename Region>
 Region* begin_region_aside(size_t slices) noexcept {
   const size_t bytes = bookkeeping_bytes(sizeof(Region), slices);
@@ -79,7 +79,7 @@ Region* begin_region_aside(size_t slices) noexcept {
   order_reuse_of_addresses();
   return memory == nullptr ? nullptr : begin_region<Region>(memory, slices);
 }
-// It lies between these addresses.
+// Sets the region's addresses.
 inline void place_region(RegionHeap& region, uintptr_t base, uintptr_t end,
                          const RegionSource& source) noexcept {
   region.source = &source;
@@ -106,8 +106,8 @@ inline void leave_out(RegionHeap& region, uintptr_t from, uintptr_t to) noexcept
   (from == region.base ? region.base : region.end) = from == region.base ? to : from;
 }
 
-// Names a slice that lies in memory from `from` to `to`. One of which only a part does, and that
-// has a word already, stays another's, and the part is not used.
+// Names a slice of the memory between `from` and `to`. A slice that lies there only in part, and
+// has a word or a descriptor already, keeps its owner; the region does not use that part.
 inline void claim_slice(RegionHeap& region, size_t index, uintptr_t from, uintptr_t to) noexcept {
   const uintptr_t at = region.origin + index * slice_bytes;
   const bool is_whole = from <= at && at + slice_bytes <= to;
@@ -120,22 +120,22 @@ inline void claim_slice(RegionHeap& region, size_t index, uintptr_t from, uintpt
   leave_out(region, region.from_of(index), region.to_of(index));
 }
 
-// Nothing of the region is left. No lock is held.
+// Nothing of the region is left. The caller holds no lock.
 inline void end_region(RegionHeap& region) noexcept {
   unname_slices(region);
   if (region.source->release != nullptr) region.source->release(region);
 }
 
-// Any function may be called with its blocks, or there is no such region: null, and it has ended.
+// The region, if any function may be called with its blocks. Otherwise ends it and returns null.
 inline RegionHeap* if_known(RegionHeap* region) noexcept {
   if (region == nullptr || region->has_page_entries) return region;
   end_region(*region);
   return nullptr;
 }
 
-// ---- pages of the kernel's
+// ---- pages of the kernel
 
-// Twice as many pages can be used each time, so that the calls are few: they cost no memory.
+// The usable range doubles each time, so that calls are few. Usable pages cost no memory.
 inline bool commit_kernel(RegionHeap& region, uintptr_t at, size_t bytes, size_t) noexcept {
   auto& kernel = static_cast<KernelRegion&>(region);
   const uintptr_t from = kernel.allowed_end;
@@ -203,7 +203,7 @@ inline RegionHeap* make_kernel_region(const RegionRequest& request, RegionError&
 
 inline constexpr RegionSource buffer_source = {nullptr, nullptr, nullptr, false};
 
-// Null: it is too small.
+// Null: the buffer is too small.
 inline RegionHeap* make_buffer_region(const talus_provider& request) noexcept {
   const uintptr_t base = reinterpret_cast<uintptr_t>(request.buffer);
   const uintptr_t end = base + request.bytes;
@@ -221,7 +221,7 @@ inline RegionHeap* make_buffer_region(const talus_provider& request) noexcept {
   return region;
 }
 
-// ---- memory that is there from the start
+// ---- memory allocated at the start
 
 inline constexpr RegionSource prealloc_source = {nullptr, nullptr, release_pages<RegionHeap>, true};
 
@@ -302,7 +302,7 @@ inline void release_by_call(RegionHeap& region) noexcept {
   }
   free_bookkeeping(made);
 }
-// By which of commit and purge there are.
+// Indexed by which of commit and purge exist.
 inline constexpr RegionSource call_sources[4] = {
     {nullptr, nullptr, release_by_call, false},
     {commit_by_call, nullptr, release_by_call, false},
@@ -337,7 +337,7 @@ inline RegionHeap* make_callback_region(const talus_provider& request) noexcept 
   return region;
 }
 
-// Is this something that a region can be made of?
+// Can a region be made from this request?
 inline bool is_possible(const RegionRequest& asked) noexcept {
   constexpr size_t bytes_max = size_t{1} << (address_bits - 2);
   const talus_provider& request = asked.provider;
@@ -370,7 +370,7 @@ inline bool is_possible(const RegionRequest& asked) noexcept {
   return is_whole && (request.flags & ~allowed) == 0;
 }
 
-// For a request that is possible. Null: refused.
+// For a request that passed is_possible(). Null: refused.
 inline RegionHeap* make_region(const RegionRequest& request, RegionError& refusal) noexcept {
   refusal = RegionError::memory;
   switch (request.provider.kind) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// regions/region_request: what a program asks of a region, and of the kernel for its pages: a node
-// of the machine, and a name in /proc/PID/maps.
+// regions/region_request: what a program asks of a region and of the kernel for its pages.
 //
-// Owns: what becomes of a request that the kernel refuses. A node is one that is preferred and not
-// the only one allowed: when it is full, memory of others is better than none, which would end the
-// process. Invariants: both are asked for before any page has memory; nobody is told of a name that
-// was refused. Called on: any thread, without locks. Must not know: what lies in the pages.
+// A request may name a node of the machine, and a name for /proc/PID/maps. A node is preferred, not
+// required: when it is full, memory of other nodes is better than none, which would end the
+// process.
+// Owns: what happens when the kernel refuses a request. Invariants: both are requested before any
+// page has memory. A refused name is not reported.
+// Called on: any thread, without locks. Must not know: what lies in the pages.
 #ifndef TALUS_REGIONS_REGION_REQUEST_HPP
 #define TALUS_REGIONS_REGION_REQUEST_HPP
 
@@ -17,7 +18,7 @@ namespace talus {
 struct RegionRequest {
   talus_provider provider{};
   const char* name = nullptr;
-  unsigned node = 0;  // one more than the node's number; 0: whichever
+  unsigned node = 0;  // one more than the node's number; 0: any
 };
 
 // Why there is no region.
@@ -25,7 +26,7 @@ enum class RegionError : uint8_t {
   none,
   memory,     // there is none, or no file
   node,       // there is no such node, or the process may not use it
-  forbidden,  // the process may not say on which node its memory lies
+  forbidden,  // the process may not choose the node of its memory
 };
 
 inline RegionError prefer_wished_node(void* at, size_t bytes, unsigned requested) noexcept {
@@ -34,7 +35,7 @@ inline RegionError prefer_wished_node(void* at, size_t bytes, unsigned requested
   switch (os::System::prefer_node(at, bytes, node)) {
     case 0:
       return RegionError::none;
-    // A kernel that knows of no nodes has one.
+    // A kernel that does not know nodes has one.
     case os::System::no_such_call:
       return node == 0 ? RegionError::none : RegionError::node;
     case os::System::not_permitted:
@@ -46,7 +47,7 @@ inline RegionError prefer_wished_node(void* at, size_t bytes, unsigned requested
   }
 }
 
-// "talus:" and a heap's name, as the kernel takes it: what it refuses is mended.
+// "talus:" and a heap's name, with the characters that the kernel refuses replaced.
 class MappingName {
  public:
   explicit MappingName(const char* name) noexcept {
@@ -68,7 +69,7 @@ class MappingName {
   size_t length_ = 0;
 };
 
-// Asks for node and name of pages that have no memory yet.
+// Requests node and name for pages that have no memory yet.
 inline RegionError ask_for_pages(void* at, size_t bytes, const RegionRequest& request) noexcept {
   const RegionError refusal = prefer_wished_node(at, bytes, request.node);
   if (refusal != RegionError::none || request.name == nullptr || request.name[0] == '\0') {

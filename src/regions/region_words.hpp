@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // regions/region_words: what a region is, and what the page map says of its slices.
 //
-//   the page map        | slab 7 | region | region | slab 7 |   a buffer in a block of slab 7
-//   named_before                 | slab 7 | slab 7 |            put back when the region ends
+//   the page map   | slab 7 | region | region | slab 7 |   a buffer in a block of slab 7
+//   named_before            | slab 7 | slab 7 |            restored when the region ends
 //
-// Owns: the region's descriptor, and its words. Invariant: where a region lies in a block, nobody
-// but the region writes words of slices that are all its own; whose the block is then changes in
-// what the region will put back.
-// Called on: any thread; words are written under the space lock, a region's counts under the lock
+// Owns: the region's descriptor, and its words. Invariant: where a region lies in a block, only the
+// region writes words of slices that lie wholly in it. A change of the block's owner then changes
+// what the region will restore.
+// Called on: any thread. Words are written under the space lock, a region's counts under the lock
 // of its instance. Must not know: where the memory comes from, which of it is free.
 #ifndef TALUS_REGIONS_REGION_WORDS_HPP
 #define TALUS_REGIONS_REGION_WORDS_HPP
@@ -21,7 +21,7 @@ inline constexpr size_t slice_units = slice_bytes / unit_bytes;
 inline constexpr size_t row_bytes_a_slice = slice_units / 8;
 inline constexpr size_t small_region_slices = 64;
 
-// Zero: free, and never used. No free run in it is longer than slice_units - shortfall.
+// Zero means free and never used. No free run in it is longer than slice_units - shortfall.
 struct RegionSlice {
   uint16_t taken_units = 0;
   uint16_t shortfall = 0;
@@ -29,21 +29,21 @@ struct RegionSlice {
   bool is_named = false;  // the page map has the region's word for it
 };
 
-// What the page map had before, where a region lies in memory that is a block already.
+// The former page-map entry, where a region lies in memory that is already a block.
 struct NamedBefore {
   void* descriptor = nullptr;
   uint32_t word_bits = 0;
 };
 
 struct RegionHeap;
-// Where the memory comes from. Null: nothing need be done.
+// Where the memory comes from. A null member: nothing need be done.
 struct RegionSource {
-  // As PageProvider's (space/provider.hpp).
+  // The same contract as PageProvider's (space/provider.hpp).
   bool (*commit)(RegionHeap& region, uintptr_t at, size_t bytes, size_t room_bytes) noexcept;
   bool (*purge)(RegionHeap& region, uintptr_t at, size_t bytes) noexcept;
   // The region ends, and its bookkeeping with it.
   void (*release)(RegionHeap& region) noexcept;
-  // Blocks may outlive the heap, and the region ends with the last of them.
+  // Blocks may outlive the heap; the region then ends with the last of them.
   bool may_outlive_heap;
 };
 
@@ -51,19 +51,19 @@ struct RegionHeap : SpecialBlock {
   // constant
   uintptr_t handle = 0;  // of the instance, which may be dead
   const RegionSource* source = nullptr;
-  uintptr_t base = 0;  // of what may be used
+  uintptr_t base = 0;  // of the usable range
   uintptr_t end = 0;
   uintptr_t origin = 0;  // base, rounded down to a slice
   size_t slice_count = 0;
   size_t limit_bytes = 0;   // of live bytes; 0: none
-  bool falls_back = false;  // what does not fit comes from the kernel
+  bool falls_back = false;  // requests that do not fit get memory of the kernel
   bool has_page_entries = false;
   BitRow taken, starts;
   RegionSlice* slices = nullptr;
   NamedBefore* named_before = nullptr;  // of each slice
   // under the lock
   size_t lowest_open = 0;  // slices below have no free unit
-  size_t used_slices = 0;  // those from here on never had memory, a block or a word
+  size_t used_slices = 0;  // slices from here on never had memory, a block or a word
   size_t live_units = 0;
   size_t live_count = 0;
   size_t committed_bytes = 0;
@@ -76,7 +76,7 @@ struct RegionHeap : SpecialBlock {
   void* at(size_t unit) const noexcept {
     return reinterpret_cast<void*>(origin + unit * unit_bytes);
   }
-  // The part of a slice, or of several, that is the region's.
+  // The region's part of a slice; with to_of() of a later slice, of several.
   uintptr_t from_of(size_t slice) const noexcept {
     const uintptr_t from = origin + slice * slice_bytes;
     return from > base ? from : base;
@@ -91,8 +91,7 @@ inline void note_used(RegionHeap& region, size_t slices) noexcept {
   if (slices > region.used_slices) region.used_slices = slices;
 }
 
-// The slice's page-map entry is the region's from here on. One that somebody else has stays, unless
-// the whole slice is the region's.
+// The slice's page-map entry becomes the region's. The former entry is saved for unname_slices().
 inline void name_slice(RegionHeap& region, size_t index) noexcept {
   const uintptr_t at = region.origin + index * slice_bytes;
   Locked held{space.lock()};
@@ -112,8 +111,8 @@ inline void unname_slices(RegionHeap& region) noexcept {
   }
 }
 
-// A slice of a block that lives becomes somebody else's. Where regions lie in the block, the
-// first of them will put it back so. The space lock is held.
+// A slice of a live block gets another owner. If regions lie in the block, the first of them will
+// restore the new owner. The caller holds the space lock.
 inline void rename_slice(Locked&, uintptr_t at, PageEntry word, void* descriptor) noexcept {
   NamedBefore found{page_map.descriptor_of(at), page_map.word_of(at).bits()};
   NamedBefore* before = nullptr;
