@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// paths/aligned_at: blocks in which not the start is aligned, but a place behind it.
+// paths/aligned_at: blocks that are aligned at an offset, not at their start.
 //
-// Owns: the choice of a block whose address plus an offset is a multiple of an alignment. Blocks
-// start at multiples of 16, so the offset is such a multiple, too. In a slab whose size of blocks
-// lets them come by every residue, one block of a few is the right one; the others are for whoever
-// asks for such blocks. Where no class does that, or too few blocks of it are right, the block gets
-// slices of its own and starts some bytes into them.
-// Invariant: what is returned is the start of a block for free() and all other calls.
+// Blocks start at multiples of 16, so the offset is such a multiple, too. Some block sizes meet
+// every residue in turn: in their slabs one block of a few is right, and the others remain for
+// requests without an offset. If no class does that, or too few of its blocks are right, the block
+// gets slices of its own and starts some bytes into them.
+// Owns: the choice of a block whose address plus an offset is a multiple of an alignment.
+// Invariant: the result is the start of a block for free() and all other calls.
 // Called on: any thread.
 #ifndef TALUS_PATHS_ALIGNED_AT_HPP
 #define TALUS_PATHS_ALIGNED_AT_HPP
@@ -16,8 +16,8 @@
 
 namespace talus {
 
-// Where the aligned place of a block is to be; alignment is a power of two, offset below it, a
-// multiple of 16, and not 0.
+// The aligned place of a block. The alignment is a power of two. The offset is smaller, a multiple
+// of 16, and not 0.
 struct AlignedPlace {
   size_t alignment = 0;
   size_t offset = 0;
@@ -25,16 +25,16 @@ struct AlignedPlace {
   bool is_met_by(const void* block) const noexcept {
     return (reinterpret_cast<uintptr_t>(block) + offset) % alignment == 0;
   }
-  // One of so many neighbours in a slab of such blocks is right; 0: none is.
+  // One of this many neighbours in a slab of such blocks is right; 0: none is.
   size_t period(size_t block_bytes) const noexcept {
     const size_t step = size_t{1} << lowest_bit(block_bytes);
     return offset % step == 0 ? alignment / step : 0;
   }
 };
 
-// Neighbours of which one is right lie within so many bytes, or else the block gets its own pages.
+// One right block must come within this many bytes; otherwise the block gets its own pages.
 inline constexpr size_t place_period_bytes_max = 8 * kib;
-// Slabs that are looked at on each bin before a new one is made.
+// The number of slabs searched in each bin before a new one is made.
 inline constexpr size_t place_looks_max = 16;
 
 // The bits of right blocks in each word of a slab's bitmap, if their period is at most a word.
@@ -46,7 +46,7 @@ inline uint64_t right_bits(AlignedPlace place, size_t block_bytes) noexcept {
   return bits;
 }
 
-// Takes the first block out of a slab whose bit is in `right`; null: none is free.
+// Takes the first free block out of a slab whose bit is in `right`; null: none is free.
 inline void* take_right_block(Slab& slab, uint64_t right) noexcept {
   for (size_t word = slab.first_word; word < slab.bitmap_words; word++) {
     const uint64_t found = slab.free_bits()[word] & right;
@@ -60,8 +60,8 @@ inline void* take_right_block(Slab& slab, uint64_t right) noexcept {
   return nullptr;
 }
 
-// Looks for a right block where most blocks are free first. The slab is told of what it lost by
-// the caller.
+// Searches the emptiest slabs first for a right block. The caller updates the slab for the block
+// that it lost.
 inline void* find_right_block(Heap& heap, ClassId id, uint64_t right, Slab*& slab) noexcept {
   SlabBins& bins = heap.available[index_of(id)];
   for (size_t bin = SlabBins::count; bin-- > 0;) {
@@ -104,8 +104,8 @@ inline void* allocate_small_at(ThreadCache* cache, AlignedPlace place, size_t by
   return nullptr;
 }
 
-// A block of its own range that starts a few bytes behind the range; alignment is at most a
-// slice. Null: no memory.
+// A block that starts a few bytes into its own range; the alignment is at most a slice. Null: no
+// memory.
 inline void* allocate_large_at(AlignedPlace place, size_t bytes) noexcept {
   const size_t front = place.alignment - place.offset;
   Zeroed zeroed = Zeroed::no;

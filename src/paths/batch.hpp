@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // paths/batch: many blocks at once, out of the heap and back.
 //
-// allocate_batch(bytes, count, places)   what the list has, the rest straight from slabs
-// release_batch(blocks, count)           lists as far as they have room, the rest straight to slabs
+// allocate_batch(bytes, count, places)   from the list first, the rest straight from slabs
+// release_batch(blocks, count)           to lists while they have room, the rest straight to slabs
 //
-// Owns: the two ways that pass by the lists. One round trip to the heap's lock serves up to
+// Owns: the two paths that bypass the lists. One round trip to the heap's lock serves up to
 // batch_blocks_max blocks, and neighbours in a slab are marked together. Invariant: while the lock
-// is free, each block is in a list, in a slab or with the program, and a fork finds it there.
+// is free, each block is in a list, in a slab or with the program, where a fork finds it.
 // Called on: any thread. Must not know: errno.
 #ifndef TALUS_PATHS_BATCH_HPP
 #define TALUS_PATHS_BATCH_HPP
@@ -16,7 +16,7 @@
 
 namespace talus {
 
-// Takes up to `wanted` blocks off the list of a class, uppermost first. Returns how many.
+// Pops up to `wanted` blocks from the list of a class, uppermost first. Returns how many.
 inline size_t pop_many(ThreadCache& cache, ClassId id, void** places, size_t wanted) noexcept {
   const ThreadList list = list_of(cache, id);
   void** top = list.top.load_relaxed();  // [own]
@@ -75,8 +75,8 @@ inline size_t allocate_batch_once(size_t bytes, size_t count, void** places) noe
   return made;
 }
 
-// Allocates `count` blocks of at least `bytes` bytes to places[0...]. Returns how many there are;
-// fewer than `count` only when there is no memory for more.
+// Allocates `count` blocks of at least `bytes` bytes to places[0...]. Returns how many; fewer than
+// `count` only when there is no memory for more.
 TALUS_SLOW size_t allocate_batch(size_t bytes, size_t count, void** places) noexcept {
   size_t made = count == 0 ? 0 : allocate_batch_once(bytes, count, places);
   for (unsigned attempt = 0; made < count && find_memory(bytes, attempt); attempt++) {
@@ -97,15 +97,15 @@ inline size_t run_of(PageEntry word, void* const* blocks, size_t count) noexcept
   return run;
 }
 
-// One block of any kind, or none.
+// Frees one block of any kind; null is nothing.
 inline void release_one_of(ThreadCache* cache, void* pointer) noexcept {
   if (is_no_block(pointer)) return;
   note_free(pointer);
   release_plain(cache, pointer);
 }
 
-// Takes back the first of the blocks, or a run of those whose list is full. Returns how many. Only
-// for threads that have a cache and are in no mode.
+// Frees the first of the blocks, or a run of them whose list is full. Returns how many. Only for
+// threads that have a cache and are in no mode.
 TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t count) noexcept {
   void* const first = blocks[0];
   const uintptr_t address = reinterpret_cast<uintptr_t>(first);
@@ -129,7 +129,7 @@ TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t c
   return run;
 }
 
-// Takes `count` blocks back, of any sizes and heaps; null ones are nothing.
+// Frees `count` blocks of any sizes and heaps; null ones are nothing.
 TALUS_SLOW void release_batch(void* const* blocks, size_t count) noexcept {
   ThreadCache* cache = cache_behind(current_context());
   {

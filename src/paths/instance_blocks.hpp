@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// paths/instance_blocks: blocks out of an instance and back.
+// paths/instance_blocks: malloc and free for blocks of an instance.
 //
-// allocate_small_inside(handle, bytes) lock, pop a ready block
-//   -> refill_ready(instance, class)   a batch from its slabs; a new slab, if the limit allows
-// allocate_inside(handle, request)     any block, and if there is no memory, who may find some
-//   -> take_large_inside(...)          a range of its own
-// release_inside(handle, pointer)      lock, the block's bit in its slab; free() gets here, too,
-//                                      from store/remote and cache/large_cache
+// allocate_small_inside(handle, bytes)  lock, pop a ready block
+//   -> refill_ready(instance, class)    a batch from its slabs; a new slab, if the limit allows
+// allocate_inside(handle, request)      any block; if there is no memory, find_memory() and again
+//   -> take_large_inside(...)           a range of its own
+// release_inside(handle, pointer)       lock, the block's bit in its slab; free() gets here, too,
+//                                       from store/remote and cache/large_cache
 //
-// Owns: what is ready. Invariants: a freed block goes to its slab at once, so that a
-// second free is noticed then; nothing of an instance enters a list, a message or the kept blocks
-// of a thread, which may outlive it; it never takes over slabs of others.
+// Owns: the ready blocks. Invariants: a freed block goes to its slab at once, so that a second free
+// is detected then. A thread may outlive an instance, so nothing of an instance enters a thread's
+// lists, messages or kept blocks. An instance never adopts slabs of other heaps.
 // Called on: any thread.
 #ifndef TALUS_PATHS_INSTANCE_BLOCKS_HPP
 #define TALUS_PATHS_INSTANCE_BLOCKS_HPP
@@ -26,8 +26,8 @@ inline size_t ready_wanted(ClassId id) noexcept {
   return wanted != 0 ? wanted : 1;
 }
 
-// Makes blocks of a class ready; afterwards there are none only if there is no memory, or when the
-// limit is met, which it tells.
+// Makes blocks of a class ready. Afterwards there are none only if there is no memory, or at the
+// limit, which is_at_limit says.
 inline void refill_ready(Instance& heap, ClassId id, bool& is_at_limit) noexcept {
   heap.note_used(id);
   if (choose_slab(heap, id) == nullptr) {
@@ -35,12 +35,12 @@ inline void refill_ready(Instance& heap, ClassId id, bool& is_at_limit) noexcept
     if (is_at_limit || slab_unused_to_available(heap, id) == nullptr) return;
     heap.note_peak();
   }
-  // From the one slab that there is: it never comes to asking others for one.
+  // One slab has free blocks, so this never asks other heaps for a slab.
   ReadyBlocks& ready = heap.ready[index_of(id)];
   ready.count = take_blocks(heap, id, ready.blocks, ready_wanted(id));
 }
 
-// Makes blocks ready if there are none. One of them; null: no memory, or the limit.
+// Makes blocks ready if there are none, and pops one. Null: no memory, or the limit.
 TALUS_SLOW void* refill_and_pop(Instance& heap, ClassId id, bool& is_at_limit) noexcept {
   ReadyBlocks& ready = heap.ready[index_of(id)];
   if (ready.count == 0) refill_ready(heap, id, is_at_limit);
@@ -50,7 +50,7 @@ TALUS_SLOW void* refill_and_pop(Instance& heap, ClassId id) noexcept {
   bool is_at_limit = false;
   return refill_and_pop(heap, id, is_at_limit);
 }
-// As the first, where slabs on their way to the kernel are waited for before the limit is met.
+// Like the first, but at the limit it waits for slabs that are being purged.
 inline void* refill_and_pop_at_rest(InstanceSlot& slot, ClassId id, const char* call,
                                     bool& is_at_limit) noexcept {
   void* block = refill_and_pop(*slot.heap, id, is_at_limit);
@@ -60,7 +60,7 @@ inline void* refill_and_pop_at_rest(InstanceSlot& slot, ClassId id, const char* 
   return refill_and_pop(*slot.heap, id, is_at_limit);
 }
 
-// What is asked for. The alignment is a power of two.
+// A request; the alignment is a power of two.
 struct Request {
   size_t bytes = 0;
   size_t alignment = block_alignment;
@@ -91,7 +91,7 @@ inline BlockMade take_large_inside(InstanceSlot& slot, const Request& request,
   return {start_of(*large), zeroed};
 }
 
-// Block null: no memory, or the limit.
+// If the block is null: no memory, or the limit.
 inline BlockMade allocate_inside_once(uintptr_t handle, const Request& request,
                                       bool& is_at_limit) noexcept {
   const Inside inside{handle, request.call};
@@ -106,8 +106,8 @@ inline BlockMade allocate_inside_once(uintptr_t handle, const Request& request,
           Zeroed::no};
 }
 
-// Allocates by way of attempt(is_at_limit), and again as long as memory may be found; an instance
-// at its limit asks nobody.
+// Runs attempt(is_at_limit) until it succeeds or find_memory() gives up. An instance at its limit
+// does not call find_memory().
 template <typename Attempt>
 void* allocate_within_limit(size_t bytes, Attempt attempt) noexcept {
   bool is_at_limit = false;
@@ -119,7 +119,7 @@ void* allocate_within_limit(size_t bytes, Attempt attempt) noexcept {
   return block;
 }
 
-// A block of the instance; block null: no memory, or its limit. Modes are not told.
+// A block of the instance; if the block is null: no memory, or its limit. Modes are not told.
 TALUS_SLOW BlockMade allocate_inside(uintptr_t handle, Request request) noexcept {
   BlockMade made;
   if (request.bytes > PTRDIFF_MAX - slice_bytes) return made;
@@ -131,7 +131,7 @@ TALUS_SLOW BlockMade allocate_inside(uintptr_t handle, Request request) noexcept
   return made;
 }
 
-// As above, a small block that needs no memory to be found; null: that was not enough.
+// A small block, from ready blocks or slabs. Null: this was not enough; call allocate_inside().
 TALUS_FAST void* allocate_small_inside(uintptr_t handle, size_t bytes, const char* call) noexcept {
   void* block = nullptr;
   {
@@ -154,8 +154,8 @@ inline void* reallocate_special_in_region(SpecialBlock& block, void* pointer, si
                               is_at_limit);
 }
 
-// Takes a block of the instance back; any other is reported. `tell` is called with
-// one that is the instance's, for modes. No lock is held.
+// Frees a block of the instance; reports any other. Calls `tell`, for modes, with a block of the
+// instance. The caller holds no lock.
 template <typename Tell>
 TALUS_FAST void release_inside(uintptr_t handle, void* pointer, const char* call,
                                Tell tell) noexcept {

@@ -2,13 +2,13 @@
 // paths/instance_region: instances whose memory a region provides.
 //
 //   free, realloc ...  -> page-map entry: special -> SpecialOperations -> the region, in its
-//   instance
+//                                                                          instance
 //   talus_heap_*       -> handle -> slot -> the region
 //
-// A region may outlive its instance (talus_heap_delete): its blocks go on living, and it ends with
-// the last of them. Until then it has the instance's slot, which has no handle.
+// A region may outlive its instance (talus_heap_delete): its blocks live on, and it ends with the
+// last of them. Until then it has the instance's slot, which has no handle.
 // Owns: the way from a pointer or a handle into a region, and its lock, which is the slot's.
-// Invariant: a slot's region is set before its handle is known and taken out after that has ended.
+// Invariant: a slot's region is set before its handle is known, and removed after the handle ended.
 // Called on: any thread, without locks. Must not know: where a region's memory comes from.
 #ifndef TALUS_PATHS_INSTANCE_REGION_HPP
 #define TALUS_PATHS_INSTANCE_REGION_HPP
@@ -19,20 +19,20 @@
 
 namespace talus {
 
-// The region of a living instance; null: it has none. A dead handle is reported by who enters it.
+// The region of a living instance; null: it has none. Entering the instance reports a dead handle.
 TALUS_FAST RegionHeap* region_of(uintptr_t handle, const char* call) noexcept {
   return slot_of_handle(handle, call).region;
 }
 
-// Is this in a region whose addresses the page map has no memory for? Its blocks are known by their
-// heap alone, so modes are told of none.
+// Is this in a region whose addresses the page map could not cover for lack of memory? Only their
+// heap knows such blocks, so modes are not told of them.
 inline bool is_nameless(uintptr_t handle, const void* pointer, const char* call) noexcept {
   const RegionHeap* region = region_of(handle, call);
   return region != nullptr && !region->has_page_entries &&
          region->holds(reinterpret_cast<uintptr_t>(pointer));
 }
 
-// Units of the block, which is one; anything else is reported. The instance's lock is held.
+// Units of the block; reports any other pointer. The caller holds the instance's lock.
 inline size_t prove_in_region(const RegionHeap& region, const void* pointer,
                               const char* call) noexcept {
   const size_t units = units_of(region, pointer);
@@ -48,7 +48,7 @@ inline size_t prove_in_region(const RegionHeap& region, const void* pointer,
   report::foreign_pointer(pointer, call);
 }
 
-// The id waits for its next instance.
+// Makes the id available to the next instance.
 inline void give_instance_slot(HeapId id) noexcept {
   Locked held{registry.lock};
   instance_slot(id).next_unused = instance_table.unused;
@@ -65,23 +65,23 @@ inline void prove_inside(uintptr_t handle, const void* pointer, const char* call
   const Inside inside{handle, call};
   prove_in_region(*inside.slot().region, pointer, call);
 }
-// For blocks of a region without handle, too.
+// For blocks of a region without a handle, too.
 inline size_t usable_in_region(RegionHeap& region, const void* pointer, const char* call) noexcept {
   Locked held{instance_slot(id_in_handle(region.handle)).lock};
   return prove_in_region(region, pointer, call) * unit_bytes;
 }
 
-// What moves within a region counts once: its old block does not (-1), from before there is another
-// until it is given back (+1).
+// A block that moves within a region counts once. Its old place does not count (-1) from before the
+// new place exists until the old one is freed (+1).
 inline void count_moving(RegionHeap& region, size_t units, ptrdiff_t sign) noexcept {
   region.live_units += static_cast<size_t>(sign * static_cast<ptrdiff_t>(units));
   region.live_count += static_cast<size_t>(sign);
 }
 
-// Where the region has no room and may fall back: a block of the instance's slabs; null: none.
+// A block of the instance's slabs, where the region has no room and may fall back; null: none.
 using FallBack = void* (*)(uintptr_t handle, size_t bytes, bool& is_at_limit);
 
-// Null: there is no room, which is_at_limit says, or no memory; the block is untouched.
+// Null: no memory, or no room (is_at_limit); the block is untouched.
 inline void* reallocate_in_region(uintptr_t handle, void* pointer, size_t bytes, const char* call,
                                   FallBack fall_back, bool& is_at_limit) noexcept {
   size_t units = 0;
@@ -141,16 +141,17 @@ inline void* reallocate_special_in_region(SpecialBlock& block, void* pointer, si
 inline constexpr SpecialOperations region_operations = {
     release_special_in_region, usable_special_in_region, reallocate_special_in_region,
     handle_of_region};
-// Of a region whose instance was deleted. Its blocks are nobody's; one that is resized moves out.
+// For a region whose instance was deleted. Its blocks belong to no instance; a resized block moves
+// out.
 inline constexpr SpecialOperations left_region_operations = {release_special_in_region,
                                                              usable_special_in_region};
 
 // ---- looks
 
-// What the page map says of a block, or said before a region lay in it. A buffer that starts with a
-// slice has the region's word there, and whoever holds the buffer may still ask about it; blocks
-// of the region are behind its bookkeeping. No pointer is wrong: a region leaves the page map under
-// the space lock before it ends.
+// What the page map says of a block, or said before a region lay in it. A buffer that starts at a
+// slice has the region's word there, and the buffer's holder may still ask about it. Blocks of the
+// region lie behind its bookkeeping. Descriptors found here are alive: a region leaves the page map
+// under the space lock before it ends.
 inline NamedBefore named_of_block(const void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const uint32_t word_bits = page_map.word_anywhere(address).bits();
@@ -169,7 +170,7 @@ inline NamedBefore named_of_block(const void* pointer) noexcept {
   return found;
 }
 
-// A block of a region, as it was a moment ago.
+// A block of a region, as of a moment ago.
 struct RegionBlock {
   void* block = nullptr;
   size_t bytes = 0;
@@ -193,8 +194,8 @@ inline RegionBlocks lowest_blocks(uintptr_t handle, uintptr_t from, const char* 
   return found;
 }
 
-// Calls visit(block, bytes) for each block, ascending, without a lock; false ends it. Returns
-// whether it came to the end.
+// Calls visit(block, bytes) for each block, ascending, without a lock; false stops the walk.
+// Returns whether it reached the end.
 template <typename Visit>
 bool walk_region(uintptr_t handle, const char* call, Visit visit) noexcept {
   for (uintptr_t from = 0;;) {

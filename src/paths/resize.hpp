@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// paths/resize: zeroed blocks, how large a block really is, and changing its size.
+// paths/resize: zeroed blocks, the usable size of a block, and changing its size.
 //
-// Owns: the answers about a live block that are not malloc or free. Invariant: contents survive up
-// to the smaller of old and new usable size; on failure the block is untouched. Called on: any
-// thread.
+// Owns: the answers about a live block that are not malloc or free. Invariants: contents survive up
+// to the smaller of the old and the new usable size. After a failure the block is untouched.
+// Called on: any thread.
 #ifndef TALUS_PATHS_RESIZE_HPP
 #define TALUS_PATHS_RESIZE_HPP
 
@@ -12,8 +12,8 @@
 
 namespace talus {
 
-// A medium block that is good for `bytes` at a multiple of `alignment`, or a large one; null: no
-// memory. One of both must be more than small_bytes_max.
+// A medium block for `bytes` at a multiple of `alignment`, or a large one; null: no memory. At
+// least one of the two must exceed small_bytes_max.
 inline BlockMade allocate_above_small(ThreadCache* cache, size_t bytes, size_t alignment) noexcept {
   if (!has_class(bytes, alignment)) {
     return allocate_large(cache, bytes, alignment > slice_bytes ? alignment : slice_bytes);
@@ -25,7 +25,7 @@ inline BlockMade allocate_above_small(ThreadCache* cache, size_t bytes, size_t a
 TALUS_USUAL void* allocate_zeroed_large(size_t bytes, size_t alignment = block_alignment) noexcept {
   ThreadCache* cache = cache_behind(current_context());
   const MaybeWorking working{cache};
-  if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;  // which are zero
+  if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;  // these are zero
   const BlockMade large = allocate_above_small(cache, bytes, alignment);
   if (large.block == nullptr) return nullptr;
   note_allocate(large.block, bytes);
@@ -40,7 +40,7 @@ TALUS_SLOW void* allocate_zeroed_slow(size_t bytes) noexcept {
   return allocate_with(bytes, [bytes]() noexcept { return allocate_zeroed_large(bytes); });
 }
 
-// A zeroed block; null: no memory. Pages that the kernel just gave are not touched.
+// A zeroed block; null: no memory. Does not touch pages that just came from the kernel.
 inline void* allocate_zeroed(size_t bytes) noexcept {
   if (bytes > small_bytes_max) return allocate_zeroed_slow(bytes);
   void* block = allocate(bytes);
@@ -48,7 +48,7 @@ inline void* allocate_zeroed(size_t bytes) noexcept {
   return block;
 }
 
-// What is known about a live block; `call` is named in the report if it is none.
+// What is known about a live block. Reports any other pointer, with the name `call`.
 struct BlockFacts {
   size_t usable_bytes = 0;
   LargeBlock* large = nullptr;  // null: a small one, or special
@@ -70,7 +70,8 @@ TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
   return {large.usable_bytes, &large, false, owner_of_large(word)};
 }
 
-// The same of a block that an instance may live in, which is asked about and not touched.
+// The usable bytes of a block. The block may hold an instance's memory: the answer does not touch
+// it.
 TALUS_SLOW size_t usable_size(void* pointer) noexcept {
   constexpr const char* call = "malloc_usable_size";
   if (pointer == nullptr) return 0;
@@ -92,8 +93,8 @@ TALUS_SLOW size_t usable_size(void* pointer) noexcept {
   return special.operations().usable_bytes(special, pointer, call);
 }
 
-// The same for who asks with every block that it takes and frees, as redis does to know how much it
-// has: one look-up, one proof, and no call.
+// The same for programs that ask for every block that they allocate and free, as redis does to know
+// its size. One look-up, one proof, and no call.
 TALUS_FAST size_t usable_size_at_hand(void* pointer) noexcept {
   PageMap::Place place;
   // leaves: null, beyond the page map's window, no address of ours
@@ -107,26 +108,26 @@ TALUS_FAST size_t usable_size_at_hand(void* pointer) noexcept {
   return usable_size(pointer);  // leaves: large, special; no block
 }
 
-// Tells the mode of the calling thread of a resize that did not fail.
+// Tells the mode of the calling thread of a resize that succeeded.
 inline void note_resize(size_t usable, void* block, size_t bytes) noexcept {
   ThreadContext& context = current_context();
   if (context.operations == nullptr || context.operations->note_resize == nullptr) return;
   if (block != nullptr) context.operations->note_resize(context, usable, block, bytes);
 }
 
-// Does a block of `usable` bytes in a slab serve `bytes` without wasting much of itself?
+// Does a block of `usable` bytes in a slab serve `bytes` without much waste?
 inline bool fits_without_waste(size_t usable, size_t bytes) noexcept {
   return bytes <= usable && bytes >= least_bytes_of(usable);
 }
 
-// Who lets a block grow by little, or once it is medium, lets it grow on. One that must move then
-// gets a range of its own, which can grow in place.
+// A program that grows a block by little, or once it is medium, will grow it again. Such a block
+// moves to a range of its own, which can grow in place.
 inline bool may_grow_on(size_t usable, size_t bytes) noexcept {
   if (bytes <= small_bytes_max || bytes <= usable) return false;
   return usable > small_bytes_max || bytes - usable < usable / 4;
 }
 
-// Resizes where the block is; false: it cannot. No mode is told.
+// Resizes the block in place; false: it cannot. No mode is told.
 inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
   if (facts.is_special) return bytes == facts.usable_bytes;
   if (facts.large == nullptr || facts.large->front_bytes != 0) {
@@ -135,16 +136,16 @@ inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
   return bytes > small_bytes_max && resize_large(*facts.large, facts.owner, bytes);
 }
 
-// Makes the block hold `bytes` where it is; what a large one no longer needs goes back.
+// Makes the block hold `bytes` in place; returns what a large one no longer needs.
 inline bool expand_to(const BlockFacts& facts, size_t bytes) noexcept {
   if (facts.large == nullptr || facts.large->front_bytes != 0) return bytes <= facts.usable_bytes;
-  // A range of its own for its alignment, which holds little.
+  // A range of its own, for its alignment, that holds little.
   if (bytes <= facts.usable_bytes && facts.usable_bytes <= small_bytes_max) return true;
   return resize_large(*facts.large, facts.owner,
                       bytes > small_bytes_max ? bytes : small_bytes_max + 1);
 }
 
-// Runs resize(facts), which says if the block holds `bytes` where it is; modes are told.
+// Runs resize(facts), which says whether the block holds `bytes` in place. Modes are told.
 template <typename Resize>
 bool in_place(void* pointer, size_t bytes, const char* call, Resize resize) noexcept {
   const BlockFacts facts = facts_of(pointer, call);
@@ -158,8 +159,8 @@ bool in_place(void* pointer, size_t bytes, const char* call, Resize resize) noex
   return fits;
 }
 
-// A block that there is no other for stays, and what a large one no longer needs goes back. False:
-// it shall grow, and is untouched.
+// Keeps a block that no other block can replace, and returns what a large one no longer needs.
+// False: it must grow, and is untouched.
 inline bool shrinks_in_place(void* pointer, size_t bytes, const char* call) noexcept {
   return in_place(pointer, bytes, call, [bytes](const BlockFacts& facts) noexcept {
     const bool is_small = facts.usable_bytes <= small_bytes_max;
@@ -167,8 +168,8 @@ inline bool shrinks_in_place(void* pointer, size_t bytes, const char* call) noex
   });
 }
 
-// Moves a block to an ordinary one of its owner, or resizes it where it is; null: no memory, or
-// the limit of the instance.
+// Resizes a block in place, or moves it to an ordinary block of its owner. Null: no memory, or the
+// limit of the instance.
 TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, void* pointer,
                                    size_t bytes, bool& is_at_limit) noexcept {
   if (resize_in_place(facts, bytes)) return pointer;
@@ -238,23 +239,22 @@ TALUS_FAST void* reallocate_small(void* pointer, size_t usable, size_t bytes) no
   return moved;
 }
 
-// Is this the live block that starts there, and good for `bytes` just as it is, so that
-// resize_large_in_place would change nothing? Says no when in doubt.
+// Does the live block that starts there fit `bytes` without any change, so that
+// resize_large_in_place() would do nothing? Answers no when in doubt.
 TALUS_FAST bool stays_as_it_is(const LargeBlock& large, uintptr_t address, size_t bytes) noexcept {
   if (large.base != address || large.state != LargeState::live) return false;
   const size_t usable = large.usable_bytes;
-  // The difference is that small for no size above `usable`, which is at least a page.
+  // For sizes above `usable` the difference wraps and is large; `usable` is at least a page.
   return usable - bytes < os::page_bytes_if_known() && bytes > small_bytes_max &&
          large.front_bytes == 0;
 }
 
-// What to do with a block that cannot stay as it is; the entry points that set errno have their
-// own.
+// What to do with a block that must change; entry points that set errno have their own.
 using ReallocateSmall = void* (*)(void* pointer, size_t usable, size_t bytes);
 using ReallocateSlow = void* (*)(void* pointer, size_t bytes);
 
-// realloc of a live block to at least one byte. Blocks grow by a few bytes most of the time and
-// stay where they are: one look-up, one proof, and no call.
+// realloc of a live block to at least one byte. Most blocks grow by a few bytes and stay in place:
+// one look-up, one proof, and no call.
 template <ReallocateSmall Small, ReallocateSlow Slow>
 TALUS_FAST void* reallocate_or(void* pointer, size_t bytes) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
@@ -279,7 +279,7 @@ TALUS_FAST void* reallocate_or(void* pointer, size_t bytes) noexcept {
   return Slow(pointer, bytes);  // leaves: another's, special, grows, shrinks, moves; no block
 }
 
-// As above; null: no memory, the block is untouched. errno is untouched.
+// The same; null: no memory, the block is untouched. errno is untouched.
 TALUS_USUAL void* reallocate(void* pointer, size_t bytes) noexcept {
   return reallocate_or<reallocate_small, reallocate_slow>(pointer, bytes);
 }
