@@ -7,7 +7,7 @@
 // to the kernel, which then has it ready for every allocator alike.
 // It is static, so that no preloaded library takes part.
 //
-// usage: warm_memory MIB      touches so much, or half of what is free if that is less
+// usage: warm_memory MIB      touches this much, or half of the free memory if that is less
 // exit:  0; 1 if there was no memory, 2 if the argument is not a number.
 //
 // SPDX-License-Identifier: MIT

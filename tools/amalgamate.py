@@ -23,13 +23,13 @@ GUARD = re.compile(r"^#(?:ifndef|define|endif)\b.*\bTALUS_[A-Z_]+_(?:HPP|H)\b")
 HEAD = """// SPDX-License-Identifier: MIT
 // talus.hpp: Talus {version}, a general-purpose memory allocator for Linux, in one file.
 //
-// The C++ types stand at the end. With the library linked, they are all that this file declares,
-// beside talus.h. Define TALUS_HEADER_ONLY before the include, in every unit, and no library is
-// linked: the functions of talus.h are then inline, and all units of one executable or shared
-// object share one heap. Each shared object has a heap of its own: free a block in the object that
-// allocated it, and compile with -fvisibility=hidden what has types with members of Talus's, or the
-// loader makes their functions one for all objects (g++ warns of such types). Needs C++17, gcc or
-// clang. Made by tools/amalgamate.py; do not edit.
+// The C++ types are at the end. With the library linked, this file declares only them and talus.h.
+// Define TALUS_HEADER_ONLY before the include, in every unit, and no library is needed. The
+// functions of talus.h are then inline, and all units of one executable or shared object share one
+// heap. Each shared object has a heap of its own, so free a block in the object that allocated it.
+// Compile types that have members of Talus' with -fvisibility=hidden. Otherwise the loader merges
+// their functions across objects (g++ warns of such types). Needs C++17, gcc or clang.
+// Made by tools/amalgamate.py; do not edit.
 #ifndef TALUS_TALUS_HPP
 #define TALUS_TALUS_HPP
 #define TALUS_ONE_HEADER

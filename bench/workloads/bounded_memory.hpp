@@ -5,7 +5,6 @@
 // does. "bounded" finds the thread's cache by the instance, "cache" keeps a pointer to it. Pools
 // and caches have the sizes that smmalloc publishes for the two benchmarks. Must not know: what is
 // measured.
-// are those that smmalloc publishes for the two benchmarks. Must not know: what is measured.
 //
 // SPDX-License-Identifier: MIT
 #pragma once

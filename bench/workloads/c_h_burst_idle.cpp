@@ -1,7 +1,7 @@
 // Complaint h: a burst, then nothing: the memory stays with the idle process.
 //
 // Measures: the share of the peak that is still resident after all blocks are freed and no thread
-// calls the allocator any more, so work that waits for a call never happens. Also whether a trim by
+// calls the allocator any more. Work that waits for a call never happens. Also whether a trim by
 // one thread reaches the caches of the others.
 // Method: eight threads fill 33 MB each with stamped blocks of 16 to 4096 bytes, meet, and free
 // all, twelve times; then they sleep. The figure is the resident share of the peak after --idle
