@@ -9,9 +9,9 @@
 //   -> bounded_free_full              bounded  half of the list goes to the pool
 //   -> bounded_free_other             here     null, dead, the fallback's
 //
-// Owns: errno and argument checks of these, and when the fallback is asked. Invariants: no lock is
-// held while the fallback works; a fallback that the program gave may change errno, which is undone
-// where a call frees or succeeds. Called on: any thread; a cache's functions on its own.
+// Owns: errno and argument checks of these functions, and when they call the fallback. Invariants:
+// no lock is held during a call of the fallback. A fallback of the program may change errno. Calls
+// that free or succeed restore it. Called on: any thread; a cache's functions on its own thread.
 #ifndef TALUS_API_BOUNDED_HPP
 #define TALUS_API_BOUNDED_HPP
 
@@ -78,7 +78,7 @@ struct BoundedRequest {
   size_t alignment;
 };
 
-// The class whose pool should serve it; small_class_count: none, whatever pools there are.
+// The class whose pool should serve the request; small_class_count: none, whatever pools exist.
 inline size_t class_requested(const BoundedRequest& request) noexcept {
   if (request.bytes > small_bytes_max || request.alignment > TALUS_BOUNDED_ALIGNMENT_MAX) {
     return small_class_count;
@@ -86,14 +86,14 @@ inline size_t class_requested(const BoundedRequest& request) noexcept {
   return index_of(class_of_aligned(request.bytes, request.alignment));
 }
 
-// A block of a pool; null: none has one.
+// A block of a pool; null: no pool has one.
 inline void* take_of_pools(Bounded& instance, const BoundedRequest& request) noexcept {
   const size_t requested = class_requested(request);
   return requested < instance.pool_count ? take_bounded(instance, requested, request.alignment)
                                          : nullptr;
 }
 
-// A block of the fallback; null: it has none. errno is as it was.
+// A block of the fallback; null: it has none. errno is unchanged.
 inline void* route(Bounded& instance, const BoundedRequest& request) noexcept {
   const ErrnoKept kept;
   count_bounded(instance, bounded_cache_of(instance), BoundedEvent::routed,
@@ -177,7 +177,7 @@ inline void* bounded_calloc(talus_bounded* handle, size_t count, size_t bytes) n
   check_alive(instance, "talus_bounded_calloc");
   size_t total = 0;
   if (__builtin_mul_overflow(count, bytes, &total)) return out_of_memory();
-  // Pages fresh from the kernel need not be cleared, as this heap knows.
+  // The default fallback need not clear pages fresh from the kernel; calloc knows them.
   const bool is_heap = instance.fallback.alloc == heap_for_bounded.alloc;
   void* block = nullptr;
   if (!is_heap) {
@@ -206,13 +206,13 @@ inline size_t bounded_usable_size(talus_bounded* handle, const void* pointer) no
 
 // ---- resize
 
-// Of a block that stays, at most half is lost.
+// A block may stay if the request uses more than half of it.
 inline bool may_stay(size_t usable, const void* pointer, const BoundedRequest& request) noexcept {
   return request.bytes <= usable && (request.bytes > usable / 2 || usable == block_alignment) &&
          reinterpret_cast<uintptr_t>(pointer) % request.alignment == 0;
 }
 
-// The contents go along. Null: nothing has changed.
+// Copies the contents and frees the old block. Null: nothing has changed.
 inline void* bounded_move(talus_bounded* handle, void* pointer, void* to, size_t bytes) noexcept {
   if (to == nullptr) return nullptr;
   const size_t usable = bounded_usable_size(handle, pointer);
@@ -221,7 +221,7 @@ inline void* bounded_move(talus_bounded* handle, void* pointer, void* to, size_t
   return to;
 }
 
-// A block of the fallback goes to a pool where one has room for it; else the fallback resizes it.
+// A fallback block moves to a pool that has a block for it; otherwise the fallback resizes it.
 inline void* bounded_realloc_routed(talus_bounded* handle, void* pointer,
                                     const BoundedRequest& request) noexcept {
   Bounded& instance = bounded_in(handle);
@@ -302,10 +302,10 @@ inline void bounded_destroy(talus_bounded* handle) noexcept {
   destroy_bounded(bounded_in(handle));
 }
 
-// Whether the end of the calling thread will be known: it has a cache of the heap, whose end it is.
-// One is made if there is none; a thread that has ended gets none again.
+// True when Talus will learn of the calling thread's end, because the thread has a cache of the
+// heap. Makes one if needed. A thread that has ended gets none again.
 inline bool is_thread_watched() noexcept { return cache_behind(current_context()) != nullptr; }
-// Whether that end has been, and the end of the thread's caches here with it.
+// True when the thread's end, and with it the end of its caches here, is over.
 inline bool is_past_end() noexcept {
   return !is_of_new_thread(current_context()) && existing_cache() == nullptr;
 }
@@ -333,7 +333,7 @@ inline talus_bounded_cache* bounded_cache_new(talus_bounded* handle, const size_
 }
 
 inline void bounded_cache_destroy(talus_bounded_cache* handle) noexcept {
-  // Its place may be another thread's by now.
+  // Another thread may own its memory by now.
   if (handle == nullptr || is_past_end()) return;
   check_alive(cache_in(handle), "talus_bounded_cache_destroy");
   destroy_bounded_cache(cache_in(handle));

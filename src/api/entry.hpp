@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // api/entry: the contracts of the C library, C23, BSD and POSIX, on top of the heap.
 //
-// Owns: errno and argument checks; nothing else sets errno. Each function is what one exported
-// name does; the entry points only give them their names. Invariants: a failing call leaves its
-// arguments alone and sets errno to ENOMEM, or EINVAL for a wrong alignment; free keeps errno.
-// Called on: any thread. Sources: ISO C23 7.24.3, POSIX.1-2024, the manual pages of glibc 2.36
-// (memalign, valloc, malloc_usable_size) and OpenBSD (recallocarray, freezero).
+// Each function is the body of one exported name; the entry points only name it.
+//
+// Owns: errno and argument checks; nothing else sets errno. Invariants: a failing call leaves its
+// arguments unchanged and sets errno to ENOMEM, or to EINVAL for a wrong alignment. free keeps
+// errno. Called on: any thread. Sources: ISO C23 7.24.3, POSIX.1-2024, the manual pages of glibc
+// 2.36 (memalign, valloc, malloc_usable_size) and OpenBSD (recallocarray, freezero).
 #ifndef TALUS_API_ENTRY_HPP
 #define TALUS_API_ENTRY_HPP
 
@@ -57,13 +58,13 @@ TALUS_SLOW void* reallocate_to_nothing(void* pointer) noexcept {
   return nullptr;
 }
 
-// As glibc: null acts as malloc, size zero frees and returns null.
+// Like glibc: null acts as malloc, size zero frees and returns null.
 TALUS_FAST void* realloc(void* pointer, size_t bytes) noexcept {
   if (TALUS_UNLIKELY(pointer == nullptr)) return api::malloc(bytes);
   if (TALUS_UNLIKELY(bytes == 0)) return reallocate_to_nothing(pointer);
   return reallocate_or<reallocate_small_or_errno, reallocate_slow_or_errno>(pointer, bytes);
 }
-// One copy for the names that are rarer.
+// One copy for the rarer names.
 TALUS_SLOW void* realloc_by_call(void* pointer, size_t bytes) noexcept {
   return api::realloc(pointer, bytes);
 }
@@ -74,14 +75,14 @@ inline void* reallocarray(void* pointer, size_t count, size_t bytes) noexcept {
   return realloc_by_call(pointer, total);
 }
 
-// FreeBSD: the old block is freed when the new one cannot be had.
+// FreeBSD: frees the old block when the new one cannot be allocated.
 inline void* reallocf(void* pointer, size_t bytes) noexcept {
   void* resized = realloc_by_call(pointer, bytes);
   if (resized == nullptr && bytes != 0 && pointer != nullptr) release(pointer);
   return resized;
 }
 
-// OpenBSD: like reallocarray, but new memory is zero and what is given up is cleared.
+// OpenBSD: like reallocarray, but new memory is zero, and the old block is cleared.
 inline void* recallocarray(void* pointer, size_t old_count, size_t count, size_t bytes) noexcept {
   size_t old_total = 0, total = 0;
   if (pointer == nullptr) return api::calloc(count, bytes);
@@ -107,7 +108,7 @@ inline void freezero(void* pointer, size_t bytes) noexcept {
   release(pointer);
 }
 
-// Alignment is a power of two, already checked.
+// The caller has checked that the alignment is a power of two.
 inline void* allocate_at_slow(size_t alignment, size_t bytes) noexcept {
   if (bytes > PTRDIFF_MAX || alignment > PTRDIFF_MAX / 2) return out_of_memory();
   return or_enomem(allocate_aligned_slow(alignment, bytes));
@@ -117,8 +118,8 @@ inline void* allocate_at(size_t alignment, size_t bytes) noexcept {
   return TALUS_LIKELY(block != nullptr) ? block : allocate_at_slow(alignment, bytes);
 }
 
-// The next three hand out a block of a list if they can; the whole contract is in the slow one of
-// each.
+// The next three return a block of a list if they can. The slow version of each has the whole
+// contract.
 TALUS_SLOW void* aligned_alloc_slow(size_t alignment, size_t bytes) noexcept {
   return is_power_of_two(alignment) ? allocate_at_slow(alignment, bytes) : invalid_argument();
 }
@@ -143,7 +144,7 @@ TALUS_FAST void* memalign(size_t alignment, size_t bytes) noexcept {
   return memalign_slow(alignment, bytes);
 }
 
-// Returns the error instead of setting errno, and leaves *result alone when it fails.
+// Returns the error instead of setting errno, and leaves *result unchanged on failure.
 TALUS_SLOW int posix_memalign_slow(void** result, size_t alignment, size_t bytes) noexcept {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   const int errno_before = errno;
@@ -174,14 +175,14 @@ TALUS_FAST size_t malloc_usable_size(void* pointer) noexcept {
   return usable_size_at_hand(pointer);
 }
 
-// Size that malloc(bytes) provides, at least: a medium block of the next class may serve.
+// The least size that malloc(bytes) provides. A medium block of the next class may serve instead.
 inline size_t malloc_good_size(size_t bytes) noexcept {
   if (sizes_are_exact()) return bytes;
   if (bytes <= medium_bytes_max) return size_class_row(class_of(bytes)).block_bytes;
   return bytes > PTRDIFF_MAX ? bytes : usable_bytes_of_large(bytes);
 }
 
-// C23. The size is a promise of the caller that Talus does not need: a wrong one is harmless.
+// C23. Talus does not need the caller's size, so a wrong one is harmless.
 TALUS_FAST void free_sized(void* pointer, size_t) noexcept { release(pointer); }
 TALUS_FAST void free_aligned_sized(void* pointer, size_t, size_t) noexcept { release(pointer); }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// api/extended: what the C library has no name for: aligned at an offset, zeroed and kept zeroed,
-// resized strictly in place or without the contents, many blocks at once, copies of text.
+// api/extended: functions that the C library does not have.
 //
-// Owns: errno and argument checks of these, as api/entry does for the others. Invariants: a call
-// that fails leaves its arguments alone, except where talus.h says that the block is freed; calls
-// that succeed, and those that free, keep errno. Called on: any thread.
+// They align at an offset, give zeroed memory and keep it zeroed, and resize strictly in place or
+// without the contents. They also work on many blocks at once and copy text.
+//
+// Owns: errno and argument checks of these functions, as api/entry does for the others. Invariants:
+// a call that fails leaves its arguments unchanged, except where talus.h says that the block is
+// freed. Calls that succeed, and calls that free, keep errno. Called on: any thread.
 #ifndef TALUS_API_EXTENDED_HPP
 #define TALUS_API_EXTENDED_HPP
 
@@ -20,7 +22,7 @@
 
 namespace talus::api {
 
-// Zero up to the usable size, which calloc of the C library need not be.
+// Zero up to the usable size, which calloc of the C library does not promise.
 inline void* calloc_whole(size_t alignment, size_t count, size_t bytes) noexcept {
   size_t total = 0;
   if (!is_power_of_two(alignment)) return invalid_argument();
@@ -28,7 +30,7 @@ inline void* calloc_whole(size_t alignment, size_t count, size_t bytes) noexcept
   return or_enomem(allocate_zeroed_whole(alignment, total));
 }
 
-// Null acts as calloc_whole, size zero frees and returns null.
+// Null acts as calloc_whole; size zero frees and returns null.
 inline void* rezalloc(void* pointer, size_t bytes) noexcept {
   if (pointer == nullptr) return or_enomem(allocate_zeroed_whole(block_alignment, bytes));
   if (bytes == 0) {
@@ -44,7 +46,7 @@ inline void* recalloc(void* pointer, size_t count, size_t bytes) noexcept {
   return api::rezalloc(pointer, total);
 }
 
-// Null is an answer here, not an error: errno stays.
+// Null is an answer here, not an error: errno is unchanged.
 inline void* expand_in_place(void* pointer, size_t bytes) noexcept {
   if (pointer == nullptr) return nullptr;
   return expand(pointer, bytes) ? pointer : nullptr;
@@ -72,7 +74,7 @@ inline void* aligned_realloc(void* pointer, size_t alignment, size_t bytes) noex
   return or_enomem(reallocate_aligned(pointer, alignment, bytes));
 }
 
-// Blocks start at multiples of 16, which leaves no choice of other offsets.
+// Blocks start at multiples of 16, so other offsets are impossible.
 inline void* memalign_at(size_t alignment, size_t offset, size_t bytes) noexcept {
   if (!is_power_of_two(alignment)) return invalid_argument();
   const size_t within = offset % alignment;
@@ -93,7 +95,7 @@ inline size_t malloc_batch(size_t bytes, size_t count, void** blocks) noexcept {
 }
 inline void free_batch(void* const* blocks, size_t count) noexcept { release_batch(blocks, count); }
 
-// A copy of `bytes` bytes with a zero behind them.
+// A copy of `bytes` bytes with a zero after them.
 inline char* copy_text(const char* text, size_t bytes) noexcept {
   char* copy = static_cast<char*>(api::malloc(bytes + 1));
   if (copy == nullptr) return nullptr;
@@ -106,7 +108,7 @@ inline char* strndup(const char* text, size_t bytes_max) noexcept {
   return copy_text(text, strnlen(text, bytes_max));
 }
 
-// errno is realpath's, when the path cannot be resolved; libc's sets it when it can, too.
+// If the path cannot be resolved, errno is the one of realpath. libc may set it on success too.
 inline char* realpath(const char* path, char* resolved) noexcept {
   const int errno_before = errno;
   char found[PATH_MAX];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // api/heaps: the talus_heap_* functions.
 //
-// Owns: errno and argument checks of these; what a handle looks like to a program. Invariants: null
-// is the heap of all where blocks are allocated and freed, and nothing where an instance ends; a
-// handle that is dead is reported under the name of the call. Called on: any thread.
+// Owns: errno and argument checks of these functions; the form of a handle. Invariants: null names
+// the heap of talus_malloc in calls that allocate and free, and no heap in calls that end an
+// instance. A dead handle is reported with the name of the call. Called on: any thread.
 #ifndef TALUS_API_HEAPS_HPP
 #define TALUS_API_HEAPS_HPP
 
@@ -12,7 +12,7 @@
 
 namespace talus::api {
 
-// A handle is a number; programs see it as a pointer that nobody follows.
+// A handle is a number. Programs see it as a pointer, which nothing dereferences.
 TALUS_FAST uintptr_t handle_in(const talus_heap* heap) noexcept {
   return reinterpret_cast<uintptr_t>(heap);
 }
@@ -20,7 +20,7 @@ TALUS_FAST talus_heap* heap_for(uintptr_t handle) noexcept {
   return reinterpret_cast<talus_heap*>(handle);
 }
 
-// Does the heap have a region, instead of slabs in the address space of all heaps?
+// True when the heap has a region, instead of slabs in the address space of all heaps.
 inline bool wants_region(const talus_heap_options& requests,
                          const RegionRequest& request) noexcept {
   return request.provider.kind != TALUS_PROVIDER_OS || request.provider.bytes != 0 ||
@@ -74,7 +74,7 @@ inline void* heap_aligned_alloc(talus_heap* heap, size_t alignment, size_t bytes
   return or_enomem(allocate_from(handle_in(heap), {bytes, alignment, "talus_heap_aligned_alloc"}));
 }
 
-// Whether the block is the heap's; null is the heap of all.
+// Reports a block that is not of this heap; null is the heap of talus_malloc.
 inline void check_owner(talus_heap* heap, void* pointer, const char* call) noexcept {
   if (heap != nullptr) {
     const Inside inside{handle_in(heap), call};
@@ -104,7 +104,7 @@ inline void* heap_realloc(talus_heap* heap, void* pointer, size_t bytes) noexcep
   return realloc_by_call(pointer, bytes);
 }
 
-// free and talus_free take blocks of any heap; this one only of the one named.
+// free and talus_free take blocks of any heap; this one only blocks of the named heap.
 inline void heap_free(talus_heap* heap, void* pointer) noexcept {
   if (TALUS_UNLIKELY(pointer == nullptr)) return;
   if (TALUS_UNLIKELY(heap == nullptr)) check_owner(heap, pointer, "talus_heap_free");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// api/libc_extras: the part of glibc's malloc that looks at the heap and tunes it.
+// api/libc_extras: the part of glibc's malloc that inspects the heap and tunes it.
 //
-// Owns: the mapping of Talus' numbers to glibc's fields. Invariant: all of them describe the heap
-// of Talus, none is invented; fields that have no meaning here are zero. Called on: any thread.
+// Owns: the mapping of Talus' numbers to glibc's fields. Invariant: all numbers describe the heap
+// of Talus and none is invented. Fields without a meaning here are zero. Called on: any thread.
 // Source: glibc manual, 3.2.3.11 (mallinfo2) and the manual pages malloc_info(3), mallopt(3).
 #ifndef TALUS_API_LIBC_EXTRAS_HPP
 #define TALUS_API_LIBC_EXTRAS_HPP
@@ -18,7 +18,7 @@
 #include "settings/option_origin.hpp"
 
 #ifndef M_PURGE
-#define M_PURGE (-101)  // bionic: give back what is free
+#define M_PURGE (-101)  // bionic: purge what is free
 #endif
 #ifndef M_PURGE_ALL
 #define M_PURGE_ALL (-104)
@@ -26,11 +26,11 @@
 
 namespace talus::api {
 
-// Gives free memory of the process back. 1: something was given, as glibc.
+// Purges free memory of the process. 1: some was purged, as in glibc.
 inline int malloc_trim(size_t keep_bytes) noexcept { return trim_heaps(keep_bytes) != 0 ? 1 : 0; }
 
-// Large blocks in use count as mmapped, small ones as used, all else that heaps have and what is
-// retained as free: arena and mmapped together are heap.total_bytes and space.retained_bytes.
+// Large live blocks count as mmapped, small ones as used. The rest of the heaps and retained memory
+// count as free. So arena and mmapped together are heap.total_bytes and space.retained_bytes.
 struct MallocNumbers {
   size_t arena, ordinary_blocks, large_count, large_bytes, peak, used, free, trimmable;
 };
@@ -67,7 +67,7 @@ inline int clamp_to_int(size_t number) noexcept {
   return number > INT_MAX ? INT_MAX : static_cast<int>(number);
 }
 
-// The old interface with its int fields: what does not fit reads as INT_MAX, never as negative.
+// The old interface with int fields: a larger number reads as INT_MAX, never as negative.
 inline struct mallinfo mallinfo() noexcept {
   const MallocNumbers numbers = malloc_numbers();
   struct mallinfo info {};
@@ -93,7 +93,7 @@ void put_xml(TextBuffer<Capacity>& text, const char* type, size_t count, size_t 
       .put("\"/>\n");
 }
 
-// XML in glibc's vocabulary, one <heap> for each heap of Talus; instances have a name.
+// XML with glibc's element names, one <heap> for each heap of Talus; instances have a name.
 inline int malloc_info(int asked, FILE* stream) noexcept {
   if (asked != 0) return EINVAL;
   if (fputs("<malloc version=\"1\">\n", stream) == EOF) return EOF;
@@ -138,8 +138,8 @@ inline int malloc_info(int asked, FILE* stream) noexcept {
   return fputs(text.data(), stream) == EOF ? EOF : 0;
 }
 
-// 1: accepted. Parameters of glibc that mean nothing here are accepted and ignored, unknown ones
-// refused; M_TRIM_THRESHOLD bounds retained memory, M_PURGE gives it back now.
+// 1: accepted. Parameters of glibc without a meaning here are accepted and ignored. Unknown ones
+// are refused. M_TRIM_THRESHOLD bounds retained memory, and M_PURGE purges it now.
 inline int mallopt(int parameter, int value) noexcept {
   switch (parameter) {
     case M_PURGE:

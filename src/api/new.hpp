@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// api/new: operator new and delete, without a C++ runtime of our own.
+// api/new: operator new and delete, without a C++ runtime of Talus' own.
 //
-// Owns: the loop of the new handler and what happens when it gives up. The C++ runtime of the
-// program, if it has one, is met through two weak names; one that came with a plugin is looked for,
-// last in the plugin itself, which may have been linked with all of it. A program without one
-// cannot call operator new. Invariant: new never returns null (nothrow new: entry/new.cpp). Called
-// on: any thread.
-// These functions let exceptions pass: they are compiled with unwind tables and are not noexcept.
-// Source: ISO C++17 [new.delete].
+// Two weak names link to the program's C++ runtime, if it has one. If a plugin brought a runtime,
+// these functions look for it when memory is exhausted. The last place is the plugin itself, which
+// may be linked with a whole runtime. A program without a runtime cannot call operator new.
+//
+// Owns: the loop of the new handler, and what happens when it gives up. Invariant: new never
+// returns null (nothrow new: entry/new.cpp). Called on: any thread. These functions let exceptions
+// pass: they are compiled with unwind tables and are not noexcept. Source: ISO C++17 [new.delete].
 #ifndef TALUS_API_NEW_HPP
 #define TALUS_API_NEW_HPP
 
@@ -15,14 +15,14 @@
 
 #include "api/entry.hpp"
 
-// Of libstdc++ and libc++abi: the program's new handler, and a function that throws bad_alloc.
+// From libstdc++ and libc++abi: the program's new handler, and a function that throws bad_alloc.
 extern "C" {
 [[gnu::weak]] std::new_handler _ZSt15get_new_handlerv() noexcept;
 [[noreturn, gnu::weak]] void _ZSt17__throw_bad_allocv();
 [[gnu::weak]] void* dlopen(const char* name, int flags) noexcept;
 [[gnu::weak]] void* dlsym(void* handle, const char* name) noexcept;
 [[gnu::weak]] int dlclose(void* handle) noexcept;
-// What the loader knows of an address; 0: it is in no object.
+// What the loader knows of an address; 0: no object contains it.
 struct DescribedAddress {
   const char* file;
   const void* object;
@@ -36,8 +36,8 @@ namespace talus::api {
 
 constexpr int lazy_if_loaded = 1 | 4;  // RTLD_LAZY | RTLD_NOLOAD
 
-// Finds a function of the C++ runtime that a plugin brought into a C program after we were linked.
-// Only reached when memory is exhausted, never while starting.
+// Finds a function of the C++ runtime that a plugin loaded into a C program after Talus was linked.
+// Called only when memory is exhausted, never at start.
 TALUS_COLD void* find_in_runtime(const char* name) noexcept {
   if (&dlopen == nullptr || &dlsym == nullptr) return nullptr;
   constexpr const char* libraries[] = {"libstdc++.so.6", "libc++abi.so.1", "libc++.so.1"};
@@ -56,8 +56,8 @@ TALUS_COLD const void* object_of(const void* address, const char** file) noexcep
   return description.object;
 }
 
-// Finds a form of new that the object has that called ours: its own, with the handler and the
-// exceptions of the runtime in it. Null: it has none, or it has ours.
+// Finds the calling object's own form of new, with the handler and the exceptions of its runtime.
+// Null: the object has none, or it has this one.
 TALUS_COLD void* find_in_caller(const void* caller, const char* name) noexcept {
   if (&dlopen == nullptr || &dlsym == nullptr || &dlclose == nullptr || &dladdr == nullptr) {
     return nullptr;
@@ -68,12 +68,12 @@ TALUS_COLD void* find_in_caller(const void* caller, const char* name) noexcept {
   if (object == nullptr || object == own) return nullptr;
   void* const handle = dlopen(file, lazy_if_loaded);
   if (handle == nullptr) return nullptr;
-  void* const found = dlsym(handle, name);  // or in what it needs
+  void* const found = dlsym(handle, name);  // may also find one in its dependencies
   dlclose(handle);
   return found != nullptr && object_of(found, &other) == object ? found : nullptr;
 }
 
-// Calls the new handler once. False: there is none.
+// Calls the new handler once. False: none is set.
 TALUS_COLD bool call_new_handler() {
   using GetHandler = std::new_handler (*)();
   GetHandler get_handler = &_ZSt15get_new_handlerv;
@@ -107,7 +107,7 @@ TALUS_COLD void* throw_or_ask_caller(size_t alignment, size_t bytes, const void*
   report::stop(text);
 }
 
-// Tries until there is memory or the handler gives up. `alignment` is at least block_alignment.
+// Tries until it has memory or the handler gives up. `alignment` is at least block_alignment.
 TALUS_COLD void* new_slow(size_t alignment, size_t bytes, const void* caller) {
   for (;;) {
     void* block =
@@ -117,7 +117,7 @@ TALUS_COLD void* new_slow(size_t alignment, size_t bytes, const void* caller) {
   }
 }
 
-// The fast path jumps here and to the aligned one: the way back is into who called new.
+// The fast path jumps here and to the aligned one, so the return address is in the caller of new.
 TALUS_NEXT void* allocate_slow_or_throw(size_t bytes, ThreadContext& context) {
   void* block = allocate_slow(bytes, context);
   if (TALUS_LIKELY(block != nullptr)) return block;

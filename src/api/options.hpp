@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// api/options: talus_set_option and its kin, talus_set_limits.
+// api/options: talus_set_option, talus_get_option, talus_option_source and talus_set_limits.
 //
-// Owns: the checks of their arguments, and the lock under which options change. Invariants: errors
-// are returned, errno is kept; an option and its origin change together. Called on: any thread.
+// Owns: the checks of their arguments, and the lock under which options change. Invariants: they
+// return errors and keep errno; an option and its origin change together. Called on: any thread.
 // Must not know: names and values of options.
 #ifndef TALUS_API_OPTIONS_HPP
 #define TALUS_API_OPTIONS_HPP
@@ -13,7 +13,7 @@
 
 namespace talus::api {
 
-// The row of an option; null: there is none. What the other places say is known from here on.
+// The row of an option; null: no such option. First reads the other places of options.
 inline const OptionRow* option_named(const char* name) noexcept {
   if (environ != nullptr) configure_process();
   return find_option(name, option_length(name));
@@ -36,12 +36,12 @@ inline int set_option(const char* name, const char* value) noexcept {
       break;
   }
   const bool is_limit = row->id == OptionId::limit_soft || row->id == OptionId::limit_hard;
-  // Both: one that the other had asked_to_reclaim down comes back with it.
+  // Sets both: if the other limit had lowered this one, it rises again with it.
   if (is_limit) limits.set(effective_limits(options, machine));
   return 0;
 }
 
-// Writes what `add` says of an option into the caller's buffer.
+// Writes into the caller's buffer what `add` says of an option.
 template <typename Add>
 int tell_option(const char* name, char* text, size_t bytes, Add add) noexcept {
   if (name == nullptr || text == nullptr || bytes == 0) return EINVAL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // api/statistics: talus_get and talus_stats_print.
 //
-// Owns: the checks of their arguments. Invariant: errors are returned, errno is kept. Called on:
-// any thread. Must not know: names and forms.
+// Owns: the checks of their arguments. Invariant: they return errors and keep errno. Called on: any
+// thread. Must not know: names and forms.
 #ifndef TALUS_API_STATISTICS_HPP
 #define TALUS_API_STATISTICS_HPP
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// entry/archive: what the operators bring with them, where they are taken from the archive.
+// entry/archive: what the operators pull from the archive along with themselves.
 //
-// Owns: a reference. A linker takes only those members of libtalus.a that somebody names: with the
-// operators come the names of C, or libc's own calls would go on with another heap than `new`. Must
-// not name: what is weak there (entry/replaceable.list), which nothing is taken for.
+// A linker takes only referenced members of libtalus.a. The operators must bring the names of C, or
+// libc's own calls would use another heap than `new`.
+//
+// Owns: a reference. Must not name: the weak names there (entry/replaceable.list), because a linker
+// takes no member for them.
 #include "talus/talus.h"
 
 namespace {

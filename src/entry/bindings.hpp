@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// entry/bindings: whose functions the names have become that the library shares with others.
+// entry/bindings: whose functions the shared names of the library are bound to.
 //
-// A program may define some of these names and leave the others to us. What is built on a function
-// by its name (delete of a known size on delete, reallocarray on realloc) must then call the
-// program's, or two heaps get each other's blocks.
-// Owns: two tables that the linker or the loader fills in before any code runs: each is in a unit
+// A program may define some of these names and leave the others to Talus. Some functions are built
+// on another by its name: delete of a known size on delete, reallocarray on realloc. They must then
+// call the program's function, or two heaps get each other's blocks.
+//
+// Owns: two tables that the linker or the loader fills in before any code runs. Each is in a unit
 // that defines none of its names, and libtalus.so leaves these names to the loader
-// (entry/bindings.list). A library that was opened late stands behind the runtimes that the process
-// has: all names are others', and nothing of ours is called by name.
-// Called on: any thread, also before constructors. Must not know: what is done about it.
+// (entry/bindings.list). A library that was opened late comes after the process's runtimes. All
+// names then belong to other objects, and no call reaches Talus by name. Called on: any thread,
+// also before constructors. Must not know: what is done about it.
 #ifndef TALUS_ENTRY_BINDINGS_HPP
 #define TALUS_ENTRY_BINDINGS_HPP
 
@@ -18,8 +19,8 @@
 
 namespace talus {
 
-// Those that [new.delete] builds the other forms on, and the one that a program is the last to
-// define: where that is not ours, nobody comes to us by a name.
+// The forms on which [new.delete] builds the others, and the one that a program defines last. If
+// the last one is not Talus', no call reaches Talus by a name.
 struct OperatorBindings {
   void* (*new_one)(size_t);
   void* (*new_array)(size_t);
@@ -33,8 +34,8 @@ struct OperatorBindings {
 };
 TALUS_HIDDEN extern const OperatorBindings operator_bindings;
 
-// The same of the C library. glibc's manual lists the names that a program has to define together:
-// reallocarray is none of them, and C libraries have it.
+// The same for the C library. glibc's manual lists the names that a program must define together.
+// reallocarray is not one of them, and C libraries have it.
 struct MallocBindings {
   void* (*calloc)(size_t, size_t) noexcept;
   void* (*realloc)(void*, size_t) noexcept;

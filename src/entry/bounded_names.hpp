@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // entry/bounded_names: the bodies of bounded.h, one line each.
 //
-// Owns: nothing. Part of talus_names.hpp, whose TALUS_ENTRY stands in front of each.
+// Owns: nothing. Part of talus_names.hpp, whose TALUS_ENTRY precedes each body.
 #ifndef TALUS_ENTRY_BOUNDED_NAMES_HPP
 #define TALUS_ENTRY_BOUNDED_NAMES_HPP
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// entry/copies: _Fork, which copies the process without the handlers of fork.
+// entry/copies: _Fork, which copies the process without the fork handlers.
 //
-// Owns: the name in libtalus.so, which stands before libc. The child of a process of one thread may
-// allocate; so the helper, a second thread of which the program does not know, is ended before.
-// Called on: any thread, also in handlers of signals and in children of vfork.
+// The child of a process of one thread may allocate. The helper is a second thread that the program
+// does not know, so it is ended before the copy.
+//
+// Owns: the name in libtalus.so, which interposes libc. Called on: any thread, also in signal
+// handlers and in children of vfork.
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -17,7 +19,7 @@ using Fork = pid_t();
 
 talus::Atomic<Fork*> shared_next_copy;  // null: not looked up yet
 
-// Where libc has none, nobody asks for it but by our name.
+// Where libc has no _Fork, callers know it only by Talus' name.
 pid_t copy_by_kernel() {
   return static_cast<pid_t>(
       talus::answer_of_kernel(talus::arch::system_call(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0)));
@@ -37,7 +39,7 @@ pid_t talus_fork_alone() noexcept {
   talus::end_helper_before_copy();
   Fork* const known = shared_next_copy.load_relaxed();  // [init]
   const pid_t child = known != nullptr ? known() : find_next_copy()();
-  // As after fork: a helper that the child will have is its own.
+  // As after fork: a helper of the child belongs to the child.
   if (child == 0) talus::helper.process_id.store_relaxed(0);  // [init]
   return child;
 }

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 // entry/credentials: the functions of libc that change what a thread may do or see.
 //
-// Owns: their names in libtalus.so, which alone stands before libc. libc makes such a change in
-// all its threads; the helper is none of them, and would keep rights that the program gave up.
-// Where the kernel asks for a process of one thread (unshare, setns), it would be the second one.
-// So the helper is ended, gone from the kernel's list, and kept away for the time of the call,
-// which then goes to the next definition of its name. Programs that reach the kernel without libc
-// are not seen; those that use syscall() are (system_call.cpp). prctl: who gives up new privileges,
-// or sets a filter of system calls, is about to allow itself few of them, and clone is often not
-// among these; nor would a filter for the calling thread bind the helper. From there on there is no
-// helper in this process, and nobody asks the kernel what is resident.
-// Invariants: errno is the next function's; nothing is looked up before it is first called. Called
-// on: any thread, also in the child of a vfork, whose memory, and helper, are its parent's.
+// libc makes such a change in all its threads. The helper is not one of them, and would keep rights
+// that the program gave up. Some calls need a process of one thread (unshare, setns), and the
+// helper would be the second. So a guarded call ends the helper, waits until it is gone from the
+// kernel's list, and keeps it away. Then the call goes to the next definition of its name.
+//
+// Talus does not see programs that call the kernel without libc. It does see those that use
+// syscall() (system_call.cpp). prctl can give up new privileges or set a filter of system calls.
+// The program then allows itself few calls, often without clone, and a filter for the calling
+// thread would not bind the helper. From there on this process has no helper, and Talus does not
+// ask the kernel what is resident.
+//
+// Owns: these names in libtalus.so, which alone interposes libc. Invariants: errno is the next
+// function's; nothing is looked up before its first call. Called on: any thread, also in the child
+// of a vfork, whose memory and helper are its parent's.
 #include <errno.h>
 #include <grp.h>
 #include <sched.h>
@@ -27,12 +30,12 @@ extern "C" {
 
 namespace {
 
-// The next definition of a name, once it was looked up.
+// The next definition of a name, after it was looked up.
 struct Next {
   const char* name;
   talus::Atomic<uintptr_t> shared_function;
 
-  // Null: the loader does not help, or there is none.
+  // Null: the loader does not help, or no definition exists.
   template <typename Function>
   Function* find() noexcept {
     uintptr_t found = shared_function.load_relaxed();  // [init] all threads find the same
@@ -50,7 +53,7 @@ struct Next {
 long to_long(const void* value) noexcept { return reinterpret_cast<long>(value); }
 long to_long(size_t value) noexcept { return static_cast<long>(value); }
 
-// The kernel's answer, as libc gives it on. For one thread only, where libc would speak for all.
+// The kernel's answer in libc's form. It acts on one thread, where libc would act on all.
 template <typename... Arguments>
 int ask_kernel(long number, Arguments... arguments) noexcept {
   const long all[6] = {to_long(arguments)...};
@@ -65,12 +68,12 @@ int call_without_helper(Next& next, Last last_resort, Parameters... with) {
   return function != nullptr ? function(with...) : last_resort();
 }
 
-constexpr unsigned as_it_is = ~0u;  // an id that is not to be changed
+constexpr unsigned as_it_is = ~0u;  // an id that stays unchanged
 
 }  // namespace
 
-// One function of libc: what it throws, its name and parameters, what the kernel does if there is
-// no next definition, and the arguments.
+// One function of libc: its exception specification, name, parameters, the kernel's call if no next
+// definition exists, and the arguments.
 #define TALUS_GUARDED(throws, name, parameters, last_resort, ...)          \
   static Next next_##name{#name, {}};                                      \
   extern "C" TALUS_EXPORT int name parameters throws {                     \

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// entry/fork_order: Talus' handlers of forks come before all others that a program registers.
+// entry/fork_order: registers Talus' fork handlers before all others of a program.
 //
-// Handlers that were registered later run earlier before a fork, and later after it. So those of
-// others allocate while nothing is locked, and a lock that they take is taken before Talus' own, in
-// the order of a program that allocates inside it. The constructors of libraries that begin before
-// this one would come first: they register by this name, which stands before libc's.
-// Owns: the name in libtalus.so, and the next function of that name, which is looked up once in
-// each process that starts. Other entry points, and C libraries without that name, register at
-// start and no earlier. Called on: any thread; first on the one that runs constructors.
+// Handlers registered later run earlier before a fork, and later after it. So other handlers
+// allocate while nothing is locked. A lock that they take comes before Talus' own, as in a program
+// that allocates inside it. Constructors of libraries that start earlier would register first. They
+// register by this name, which interposes libc's.
+//
+// Owns: the name in libtalus.so, and the next function of that name, looked up once in each
+// process. Other entry points, and C libraries without that name, register at start. Called on: any
+// thread; first on the thread that runs constructors.
 #include <errno.h>
 
 #include "entry/next_definition.hpp"
@@ -24,7 +25,7 @@ using talus::RegisterForks;
 constexpr char register_name[] = "__register_atfork";
 talus::Atomic<RegisterForks*> shared_next_register;  // null: not looked up yet
 
-// libc lies in front of a library that was opened late. Null: the loader knows of none.
+// libc comes before a library that was opened late. Null: the loader knows of none.
 TALUS_START_ENTRY RegisterForks* find_register() noexcept {
   uintptr_t found = talus::next_definition(register_name, register_name);
   if (found == 0) found = talus::first_definition(register_name);

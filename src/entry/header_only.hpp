@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // entry/header_only: Talus without a library, in any C++17 program.
 //
-// Owns: nothing; all of it is the same code as in the compiled library. Users include the one file
-// that tools/amalgamate.py makes of this one, talus.hpp.
+// Owns: nothing; the code is the same as in the compiled library. tools/amalgamate.py turns this
+// file into the one that users include, talus.hpp.
 #ifndef TALUS_ENTRY_HEADER_ONLY_HPP
 #define TALUS_ENTRY_HEADER_ONLY_HPP
 

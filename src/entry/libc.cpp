@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // entry/libc: the names of the C library's allocator, all of them together.
 //
-// Owns: the names. A process whose malloc is ours but whose memalign is not would mix two heaps,
-// so every name that glibc, musl, the BSDs and C23 have is here; and a program that has an
-// allocator of its own gets, by the names that it does not know, what these do to its blocks.
-// Compiled without built-ins, so that no function becomes a call of itself.
+// A process with malloc from Talus and memalign from libc would mix two heaps. So every name that
+// glibc, musl, the BSDs and C23 have is here. A program may have an allocator of its own and define
+// only some names. Then the other names act on the blocks of that allocator.
+//
+// Owns: the names. Compiled without built-ins, so that no function becomes a call of itself.
 #include "api/entry.hpp"
 #include "api/libc_extras.hpp"
 #include "entry/bindings.hpp"
@@ -13,7 +14,7 @@
 #define TALUS_NAME extern "C" TALUS_EXPORT
 #define TALUS_USUAL_NAME extern "C" TALUS_USUAL_ENTRY TALUS_EXPORT
 
-// Our own, whatever their names are bound to.
+// Talus' own functions, whatever their names are bound to.
 #define TALUS_OWN(name) TALUS_HIDDEN __attribute__((hot, alias(#name)))
 #define TALUS_OWN_MALLOC(name, ...) [[gnu::malloc, gnu::alloc_size(__VA_ARGS__)]] TALUS_OWN(name)
 extern "C" {
@@ -23,7 +24,7 @@ TALUS_OWN_MALLOC(reallocarray, 2, 3) void* talus_own_reallocarray(void*, size_t,
 TALUS_OWN(free) void talus_own_free(void*) noexcept;
 }
 
-// Where a linker has taken a name from a member of the archive of its own (entry/single_name.cpp).
+// Set where a linker has taken a name from its own member of the archive (entry/single_name.cpp).
 // Null: it has not.
 #define TALUS_PLACE(name) [[gnu::weak]] extern TALUS_HIDDEN decltype(name) talus_place_##name;
 extern "C" {
@@ -37,7 +38,8 @@ namespace {
 
 using talus::malloc_bindings;
 
-// Is the function by that name the program's, and ours called by the names that it does not have?
+// True when the program defines the function, and calls reach Talus by the names it does not
+// define.
 template <typename Function>
 bool is_replaced(Function* bound, Function* own, Function* place) noexcept {
   auto* const array = malloc_bindings.reallocarray;
@@ -54,7 +56,7 @@ bool is_calloc_replaced() noexcept {
   return is_replaced(malloc_bindings.calloc, &talus_own_calloc, &talus_place_calloc);
 }
 
-// What OpenBSD's does, of an allocator of which nothing else is known.
+// OpenBSD's algorithm, for an allocator of which nothing else is known.
 void* recallocarray_elsewhere(void* pointer, size_t old_count, size_t count,
                               size_t bytes) noexcept {
   size_t old_total = 0, total = 0;
@@ -202,7 +204,7 @@ TALUS_SINGLE(freezero)
 TALUS_SINGLE(malloc_good_size)
 TALUS_SINGLE(malloc_size)
 TALUS_SINGLE(malloc_trim)
-// By hand, because its name alone would warn that it is deprecated.
+// Written out, because the name alone would give a deprecation warning.
 extern "C" TALUS_HIDDEN __attribute__((alias("mallinfo"))) struct mallinfo talus_single_mallinfo(
     void) noexcept;
 TALUS_SINGLE(mallinfo2)

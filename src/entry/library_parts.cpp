@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// entry/library_parts: says what this is, libtalus.so, which is never unloaded (-z nodelete).
+// entry/library_parts: says that this is libtalus.so, which is never unloaded (-z nodelete).
 //
-// Owns: the constant by which the rest knows it, and a symbol that compilers' start files would
-// define. The library is linked without these: its constructors and destructors are found by
-// arrays, nothing waits for it to be unloaded, and they would run code at both ends of it and in
-// the middle, whose surroundings the kernel maps into each process.
+// The library is linked without compilers' start files. Arrays list its constructors and
+// destructors, and no code waits for its unloading. The start files would run code at both ends of
+// the library and in its middle, and the kernel maps the pages around it into each process.
+//
+// Owns: the constant by which the rest knows the library, and a symbol that start files would
+// define.
 #include "process/library_parts.hpp"
 
 extern "C" {

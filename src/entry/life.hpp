@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // entry/life: the start and the end of a unit that carries Talus.
 //
-// Owns: a constructor and a destructor in each unit that includes it, so that no entry point comes
-// without them. The steps behind them run once. They run after libc's and before the program's, in
-// reverse at the end; allocation works before and after.
+// Owns: a constructor and a destructor in each unit that includes it, so that every entry point has
+// them. The steps behind them run once: after libc's and before the program's, and in reverse at
+// the end. Allocation works before and after.
 #ifndef TALUS_ENTRY_LIFE_HPP
 #define TALUS_ENTRY_LIFE_HPP
 

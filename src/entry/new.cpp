@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // entry/new: the 20 forms of operator new and delete.
 //
-// Owns: their names, the catching of what a new handler throws in nothrow new, and which form calls
-// which, where a program replaces some of them. This one file is compiled with exceptions; the
-// runtime it then needs is named weakly, so a C program neither needs nor loads it: without a C++
-// runtime nothing can be thrown. Source: ISO C++17 [new.delete].
+// Only this file is compiled with exceptions. It names the runtime that it then needs weakly, so a
+// C program neither needs nor loads it: without a C++ runtime nothing can throw.
+//
+// Owns: their names; in nothrow new, catching what a new handler throws; and which form calls which
+// when a program replaces some. Source: ISO C++17 [new.delete].
 #include "api/new.hpp"
 #include "entry/bindings.hpp"
 #include "entry/life.hpp"
@@ -21,7 +22,7 @@ extern "C" [[gnu::weak]] unsigned __gxx_personality_v0(int, int, unsigned long l
 using talus::operator_bindings;
 using Alignment = std::align_val_t;
 
-// Our own, whatever their names are bound to.
+// Talus' own functions, whatever their names are bound to.
 #define TALUS_OWN(name) TALUS_HIDDEN __attribute__((hot, alias(#name)))
 #define TALUS_OWN_NEW(name) [[gnu::malloc, gnu::alloc_size(1)]] TALUS_OWN(name)
 extern "C" {
@@ -39,7 +40,8 @@ void talus_own_delete_last(void*, Alignment, const std::nothrow_t&) noexcept;
 
 namespace {
 
-// Who has the forms that others are built on: not looked at yet; we have all; somebody has some.
+// Who defines the forms on which others are built: not known yet, Talus all of them, or others
+// some.
 constexpr uint8_t forms_unknown = 0, forms_ours = 1, forms_replaced = 2;
 talus::Atomic<uint8_t> shared_forms;
 
@@ -61,8 +63,9 @@ TALUS_FAST bool are_forms_ours() noexcept {
   return TALUS_LIKELY(shared_forms.load_relaxed() == forms_ours);  // [init]
 }
 
-// The runtime that a plugin brought into a C program after us does not know of our `catch`. Its own
-// form has one, and is built on our new. Null: no runtime is found, so there is no handler either.
+// A runtime that a plugin loaded into a C program after Talus does not know this `catch`. The
+// runtime's own form has one, and is built on Talus' new. Null: no runtime was found, so no handler
+// exists either.
 TALUS_COLD void* nothrow_in_runtime(size_t alignment, size_t bytes, const void* caller) noexcept {
   const bool is_plain = alignment <= talus::block_alignment;
   const char* name = is_plain ? "_ZnwmRKSt9nothrow_t" : "_ZnwmSt11align_val_tRKSt9nothrow_t";
@@ -105,7 +108,7 @@ void* nothrow_new(size_t bytes, Alignment alignment) noexcept {
   return nothrow_slow(wanted, bytes, __builtin_return_address(0));
 }
 
-// The forms that others are built on, by their names, where not all forms are ours.
+// When some forms are replaced, calls go to the bound functions of the forms that others build on.
 bool are_forms_replaced() noexcept {
   const uint8_t known = shared_forms.load_relaxed();  // [init]
   return (known == forms_unknown ? look_at_forms() : known) == forms_replaced;
@@ -164,13 +167,13 @@ TALUS_COLD void* named_nothrow_new_array(size_t n, At... at) noexcept {
 
 #define TALUS_OPERATOR TALUS_EXPORT TALUS_USUAL_ENTRY
 
-// What others are built on, and a program may replace.
+// The forms on which others are built, and which a program may replace.
 TALUS_OPERATOR void* operator new(size_t n) { return talus::api::new_block(n); }
 TALUS_OPERATOR void* operator new(size_t n, Alignment a) { return talus::api::new_aligned(n, a); }
 TALUS_OPERATOR void operator delete(void* p) noexcept { talus::api::free(p); }
 TALUS_OPERATOR void operator delete(void* p, Alignment) noexcept { talus::api::free(p); }
 
-// The others.
+// The other forms.
 TALUS_OPERATOR void* operator new[](size_t n) {
   return are_forms_ours() ? talus::api::new_block(n) : named_new(n);
 }

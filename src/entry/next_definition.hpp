@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// entry/next_definition: a function of the objects behind this one, found without the loader's
-// lock.
+// entry/next_definition: finds a function in later objects, without the loader's lock.
 //
-// Owns: a look through the loaded objects, in their order, which is that of the program's symbols.
-// Why not dlsym: it waits while another thread opens a library, whose constructor may wait for this
-// thread; dl_iterate_phdr waits only while the list changes. Versions are not looked at: for names
-// that a libc defines once. Objects without a GNU hash table are passed over.
-// Called on: any thread. Allocates nothing, keeps errno. Must not know: what is looked for.
+// dlsym would wait while another thread opens a library, whose constructor may wait for this
+// thread. dl_iterate_phdr waits only while the list of objects changes. The search ignores
+// versions, so it serves only names that a libc defines once. It skips objects without a GNU hash
+// table.
+//
+// Owns: a search through the loaded objects, in the order of the program's symbols. Called on: any
+// thread. Allocates nothing, keeps errno. Must not know: what is looked for.
 #ifndef TALUS_ENTRY_NEXT_DEFINITION_HPP
 #define TALUS_ENTRY_NEXT_DEFINITION_HPP
 
@@ -16,8 +17,8 @@
 
 namespace talus {
 
-// GNU's table: a header of four words, a bloom filter, the first symbol of each bucket, and for
-// each symbol its hash, whose lowest bit is set in the last one of a bucket.
+// GNU's table: a header of four words, a bloom filter, the first symbol of each bucket, and the
+// hash of each symbol. The lowest bit of a hash is set in the last symbol of a bucket.
 struct SymbolTable {
   const uint32_t* hashes = nullptr;
   const ElfW(Sym) * symbols = nullptr;
@@ -33,7 +34,7 @@ struct SymbolTable {
     return *a == *b;
   }
 
-  // Its value in the file; 0: the object does not define it.
+  // The symbol's value in the file; 0: the object does not define it.
   TALUS_START uintptr_t find(const char* name) const noexcept {
     if (hashes == nullptr || symbols == nullptr || names == nullptr || hashes[0] == 0) return 0;
     const uint32_t bucket_count = hashes[0], first_hashed = hashes[1], bloom_words = hashes[2];
@@ -56,7 +57,7 @@ struct SymbolTable {
 
 struct DefinitionSearch {
   const char* name = nullptr;
-  uintptr_t behind = 0;  // an address in the object behind which is searched
+  uintptr_t behind = 0;  // an address in the object after which the search begins
   bool has_passed = false;
   uintptr_t found = 0;
 };
@@ -74,7 +75,7 @@ TALUS_START int look_into_object(dl_phdr_info* object, size_t, void* search_give
     if (part.p_type != PT_DYNAMIC || !is_behind) continue;
     const auto* entry = reinterpret_cast<const ElfW(Dyn)*>(base + part.p_vaddr);
     for (; entry->d_tag != DT_NULL; entry++) {
-      // Some loaders write addresses here, others leave offsets.
+      // Some loaders write addresses here; others leave offsets.
       uintptr_t at = entry->d_un.d_ptr;
       if (at < base) at += base;
       if (entry->d_tag == DT_GNU_HASH) table.hashes = reinterpret_cast<const uint32_t*>(at);
@@ -87,7 +88,7 @@ TALUS_START int look_into_object(dl_phdr_info* object, size_t, void* search_give
   return value != 0 ? 1 : 0;
 }
 
-// The first function of this name in the objects behind the one that holds `behind`; 0: none.
+// The first function of this name in the objects after the one that holds `behind`; 0: none.
 TALUS_START uintptr_t next_definition(const char* name, const void* behind) noexcept {
   DefinitionSearch search{name, reinterpret_cast<uintptr_t>(behind)};
   dl_iterate_phdr(look_into_object, &search);

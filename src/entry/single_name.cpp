@@ -3,12 +3,13 @@
 //
 // The main member of libtalus.a defines these names weakly, so that a program may define them
 // itself (entry/replaceable.list). mold prefers a strong definition in a later archive to a weak
-// one in an earlier archive: it would take malloc from libc.a, and the link would fail, or mix two
-// heaps. So the archive defines each name strongly as well, in a small member behind the main one.
-// GNU ld, gold and lld take the first member that defines a name, and never see the small ones.
+// one in an earlier archive. It would take malloc from libc.a, and the link would fail, or mix two
+// heaps. So the archive also defines each name strongly, in a small member after the main one. GNU
+// ld, gold and lld take the first member that defines a name, and never see the small ones.
+//
 // Owns: a jump. The build gives it its names (src/CMakeLists.txt): the one of C, and a hidden one
 // by which the main member recognises it. Must not define: a second name of C, or a program that
-// defines only some of them could not be linked.
+// defines only some names could not be linked.
 asm(R"(
   .pushsection .text
   .globl talus_single_name

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-// entry/system_call: syscall(), for programs that ask the kernel without libc's functions.
+// entry/system_call: syscall(), for programs that call the kernel without libc's functions.
 //
-// Sandboxes do, chromium's among them: unshare of a user namespace fails in a process of two
-// threads, and the helper would be the second one; a filter that all threads get would bind it.
-// Owns: the name in libtalus.so, which stands before libc. Calls that credentials.cpp guards as
-// functions are guarded here, too; all others go on by a jump, as if this function was not there:
-// what lies on the stack, in the registers and in errno is the next function's to see and to set.
-// Credentials set this way are the calling thread's alone, so they are guarded only as long as
-// there is no other. A copy of the process is made by that jump, too: its stack may be another one.
-// Called on: any thread, also in handlers of signals and in children of vfork.
+// Sandboxes do this, for example chromium's. unshare of a user namespace fails in a process of two
+// threads, and the helper would be the second. A filter for all threads would bind the helper.
+//
+// Calls that credentials.cpp guards as functions are guarded here too. All others go on by a jump,
+// as if this function did not exist: the next function sees the caller's stack and registers, and
+// sets errno. Credentials set by syscall() belong to the calling thread alone, so they are guarded
+// only while the program has no other thread. The jump also makes copies of the process, because a
+// copy may have another stack.
+//
+// Owns: the name in libtalus.so, which interposes libc. Called on: any thread, also in signal
+// handlers and in children of vfork.
 #include <errno.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -27,7 +30,7 @@ long call_kernel(long number, long a, long b, long c, long d, long e, long f) no
 
 enum class Guarded : unsigned char { no, copy, rights, process, filter };
 
-// The numbers of a kernel are few hundred, the guarded ones below these bounds.
+// A kernel has a few hundred numbers. The guarded ones are below this bound.
 constexpr size_t numbers_end = 448;
 static_assert(SYS_seccomp < numbers_end && SYS_setns < numbers_end && SYS_clone3 < numbers_end,
               "each guarded number is in the table");
@@ -71,7 +74,7 @@ __attribute__((visibility("hidden"))) SystemCall* talus_find_system_call() noexc
 }
 
 __attribute__((visibility("hidden"))) SystemCall* talus_prepare_copy(long number, long a) noexcept {
-  // clone3 tells its flags in memory, which is the kernel's to look at.
+  // clone3 has its flags in memory, which only the kernel reads safely.
   if (number != SYS_clone || (a & CLONE_VM) == 0) talus::end_helper_before_copy();
   return talus_next_system_call.load_relaxed();  // [init]
 }
@@ -90,9 +93,8 @@ __attribute__((visibility("hidden"))) long talus_call_guarded(long number, long 
 }
 }
 
-// The last argument lies on the caller's stack, or something of the caller's lies there, which
-// other threads may be writing to: it is read for a guarded call only, and never written. In C++
-// compilers are free to do both.
+// The caller's stack holds the last argument, or other data that another thread may be writing. So
+// it is read for a guarded call only, and never written. In C++ the compiler is free to do both.
 #if defined(__x86_64__)
 static_assert(numbers_end == 448 && Guarded::copy == Guarded{1}, "the numbers below");
 asm(R"(

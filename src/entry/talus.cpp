@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // entry/talus: the talus_* functions of the compiled library.
 //
-// Owns: their visibility; the bodies are those of the header-only entry.
+// Owns: their visibility; the header-only entry has the same bodies.
 #include "entry/life.hpp"
 
 #define TALUS_ENTRY extern "C" TALUS_EXPORT

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // entry/talus_names: the bodies of talus.h, one line each.
 //
-// Owns: nothing. TALUS_ENTRY is what stands in front of each: `extern "C"` and visibility for the
-// compiled library, `static inline` for the header-only one, so both have the same list.
+// Owns: nothing. TALUS_ENTRY precedes each body: `extern "C"` and visibility in the compiled
+// library, `static inline` in the header-only one. So both have the same list.
 #ifndef TALUS_ENTRY_TALUS_NAMES_HPP
 #define TALUS_ENTRY_TALUS_NAMES_HPP
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // process/start: what happens once, when the process or library starts and ends.
 //
-// Owns: the order of these steps. Invariant: allocation works before the start and after the end;
-// the start only adds what needs an environment (options, if the first block did not need them,
-// limits of the machine, fork handlers, the counting mode). A privileged process (AT_SECURE) does
-// not listen to its environment, but reads the kernel's files: nobody else can have written them.
-// Called on: the thread that runs
-// constructors, before main in all usual cases; the steps run once however many units of a
-// header-only program call them.
+// Owns: the order of these steps. Invariant: allocation works before the start and after the end.
+// The start adds only what needs an environment: options (unless the first block already read
+// them), limits of the machine, fork handlers, the counting mode. A privileged process (AT_SECURE)
+// ignores its environment. It reads the kernel's files, because no other process can have written
+// them. Called on: the thread that runs constructors, usually before main. Many units of a
+// header-only program may call these steps; they run once.
 #ifndef TALUS_PROCESS_START_HPP
 #define TALUS_PROCESS_START_HPP
 
@@ -26,7 +25,7 @@ namespace talus {
 inline Atomic<bool> has_started;
 inline Atomic<bool> has_ended;
 
-// What was found of the machine, and the limits that follow.
+// Says what the machine allows, and the resulting limits.
 template <size_t Capacity>
 void put_limits(TextBuffer<Capacity>& text) noexcept {
   const auto put_bytes = [&text](const char* name, size_t bytes) {
@@ -75,7 +74,7 @@ inline void find_limits() noexcept {
   limits.set(effective_limits(options, machine));
 }
 
-// From here on every thread counts; the calling thread at once, others when they begin.
+// The calling thread counts from here on; others from their first call.
 inline void start_counting() noexcept {
   shared_counts_calls.store_relaxed(true);  // [init]
   ThreadContext& context = current_context();
@@ -84,14 +83,14 @@ inline void start_counting() noexcept {
   }
 }
 
-// Mappings that the kernel allows this process; its own default if it does not say.
+// The most mappings that the kernel allows this process; the kernel's default if it does not say.
 inline size_t mappings_allowed() noexcept {
   char text[32];
   if (read_text("/proc/sys/vm/max_map_count", text) == 0) return 65530;
   return read_digits(text).value;
 }
 
-// Half of the addresses that the process may have: the rest is for all else. 0: there is no bound.
+// Half of the addresses that the process may have: the rest is for all other uses. 0: no bound.
 inline size_t addresses_for_slots() noexcept {
   const uint64_t limit = os::System::address_bytes_max();
   return limit == RLIM_INFINITY ? 0 : limit / 2;
@@ -109,7 +108,7 @@ inline void start_mapped() noexcept {
   watch_faults();
 }
 
-// What the options print_stats* ask for. Who wants samples by the clock alone pays for these alone.
+// Starts what the options print_stats* ask for. Samples by the clock alone do not need counting.
 TALUS_START void prepare_statistics() noexcept {
   if (is_trigger_on(each_bytes)) {
     counting::tell_each(options.print_stats_bytes, print_as_options_say);
@@ -143,8 +142,8 @@ TALUS_START void process_starts() noexcept {
   start_clock_samples();
 }
 
-// Code that stays where it is may be left to a helper that does not end: it may wait for a lock
-// that its ender holds, who calls exit in the handler of a signal. Threads may end in it, too.
+// Code that stays loaded may leave a running helper behind. The helper may wait for a lock of its
+// ender, which calls exit in a signal handler. Other threads may also end in this code.
 inline constexpr uint64_t exit_patience_ms = 200;
 
 TALUS_START void process_ends() noexcept {

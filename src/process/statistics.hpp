@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // process/statistics: the values of the table of settings/statistics.
 //
-// Owns: where each value comes from, and how a name is read. Invariants: a value that nobody knows
-// is marked so and never made up; nothing is allocated, no function of libc is called, errno is
-// kept; no lock is held when a function returns. Only what a name's group needs is looked at:
-// resident.* and process.resident_bytes ask the kernel about every page, all others are cheap.
-// Called on: any thread, the helper among them. Must not know: forms and places of output.
+// Owns: where each value comes from, and how a name is read. Invariants: an unknown value is marked
+// as such and never invented. It allocates nothing, calls no function of libc and keeps errno. No
+// lock is held when a function returns. A call reads only what the name's group needs. resident.*
+// and process.resident_bytes ask the kernel about every page; all others are cheap. Called on: any
+// thread, the background thread included. Must not know: forms and places of output.
 #ifndef TALUS_PROCESS_STATISTICS_HPP
 #define TALUS_PROCESS_STATISTICS_HPP
 
@@ -35,7 +35,7 @@ struct Statistics {
   }
 };
 
-// The number at the start of a part, behind blanks; false: there is none.
+// The number at the start of a part, after blanks. False: no number.
 inline bool number_at_start(TextPart part, uint64_t& number) noexcept {
   size_t i = 0;
   while (i < part.length && (part.text[i] == ' ' || part.text[i] == '\t')) i++;
@@ -47,8 +47,8 @@ inline bool number_at_start(TextPart part, uint64_t& number) noexcept {
   return i > first;
 }
 
-// The process's resident memory by the kernel's exact count, or by its quick one where that is
-// all there is (Linux before 4.14). False: neither can be read.
+// The process's resident memory: the kernel's exact count, or its quick one where the exact one is
+// missing (Linux before 4.14). False: neither can be read.
 inline bool read_resident_bytes(uint64_t& bytes) noexcept {
   {
     FileLines lines{"/proc/self/smaps_rollup"};
@@ -68,8 +68,8 @@ inline bool read_resident_bytes(uint64_t& bytes) noexcept {
   return true;
 }
 
-// The most that was resident since the program began. What getrusage tells is that of all programs
-// that the process ever was: of the one that started this one, too.
+// The peak of resident memory since the program began. getrusage includes all earlier programs of
+// this process, also the one that started this program.
 inline bool read_resident_peak_bytes(uint64_t& bytes) noexcept {
   FileLines lines{"/proc/self/status"};
   TextPart line;
@@ -146,7 +146,7 @@ inline void add_heap_values(Statistics& all) noexcept {
   all.set(Id::space_limit_hard_bytes, limits.hard_bytes.load_relaxed());  // [hint]
 }
 
-// The part of a resident sum that so many of all its bytes have.
+// The share of a resident sum that belongs to `bytes` of `all_bytes`.
 inline size_t share_of(size_t resident, size_t bytes, size_t all_bytes) noexcept {
   if (bytes >= all_bytes) return all_bytes == 0 ? 0 : resident;
   const double part = static_cast<double>(bytes) / static_cast<double>(all_bytes);
@@ -154,8 +154,8 @@ inline size_t share_of(size_t resident, size_t bytes, size_t all_bytes) noexcept
   return share < resident ? share : resident;
 }
 
-// Needs the heap's values: nobody sees from a slab which blocks out of it are live, in a list or on
-// their way, so what is resident of them is split as their bytes are.
+// Needs the heap's values. A slab does not show which of its allocated blocks are live, listed or
+// on their way. So their resident bytes are split in proportion to their sizes.
 inline void add_resident_values(Statistics& all) noexcept {
   using Id = StatisticId;
   uint64_t process_bytes = 0;
@@ -228,7 +228,7 @@ inline uint64_t instance_value(const InstanceTotals& heap, size_t field) noexcep
   return values[field];
 }
 
-// The row of a table with this field; the number of rows: there is none.
+// The row of a table with this field; the number of rows: no such row.
 template <size_t Count>
 size_t find_field(const StatisticRow (&rows)[Count], TextPart group, TextPart field) noexcept {
   size_t row = 0;
@@ -236,7 +236,7 @@ size_t find_field(const StatisticRow (&rows)[Count], TextPart group, TextPart fi
   return row;
 }
 
-// A key that is a number, written as such numbers are; SIZE_MAX: it is none.
+// A key that is a decimal number without leading zeros; SIZE_MAX: it is not one.
 inline size_t read_key(TextPart key) noexcept {
   size_t number = 0;
   if (key.length == 0 || key.length > 9 || (key.text[0] == '0' && key.length > 1)) return SIZE_MAX;
@@ -264,8 +264,8 @@ inline int get_thread_value(TextPart key, size_t field, uint64_t& value) noexcep
   return 0;
 }
 
-// A name that is a number is found by its number alone. Of instances with one name it is the one
-// with the lowest number.
+// A name that is a number is found by its number alone. Of instances with the same name, the one
+// with the lowest number counts.
 inline bool find_instance_by_key(TextPart key, InstanceTotals& found) noexcept {
   const size_t number = read_key(key);
   if (number != SIZE_MAX) return find_instance(number, found);
@@ -275,7 +275,7 @@ inline bool find_instance_by_key(TextPart key, InstanceTotals& found) noexcept {
   }
   return false;
 }
-// The name of an instance may have dots of its own.
+// The name of an instance may itself have dots.
 inline int get_instance_value(TextPart key_and_field, uint64_t& value) noexcept {
   TextPart key = key_and_field;
   while (key.length > 0 && key.text[key.length - 1] != '.') key.length--;
@@ -308,7 +308,7 @@ TALUS_SLOW int get_table_value(size_t row, uint64_t& value) noexcept {
   return 0;
 }
 
-// The value of a full name. 0, or ENOENT: there is no such name, ENODATA: nobody knows it here.
+// The value of a full name. 0, or ENOENT: no such name, or ENODATA: not known here.
 inline int get_statistic(const char* name, uint64_t& value) noexcept {
   TextPart rest{name, 0};
   while (name[rest.length] != '\0') rest.length++;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 // process/statistics_forms: statistics as text for people, JSON, CSV and OpenMetrics.
 //
-// Owns: the layouts. JSON: one line, an object whose nesting is the dots of the names; what nobody
-// knows is null. CSV (RFC 4180): one header, one row a sample, ends of line CR LF, the first table
-// only; what nobody knows is empty. OpenMetrics: one exposition that ends with "# EOF"; what
-// nobody knows is left out. Classes without a slab are left out everywhere. Names of instances are
-// written as the form demands.
-// Invariants: all words come from the table of settings/statistics; nothing is allocated; no lock
-// of the heap is held while a form is written, which may wait for its reader. Called on: any
-// thread, the helper among them. Must not know: when and where statistics are printed.
+//   form         layout                                                    an unknown value is
+//   JSON         one line, an object; the dots of the names are nesting    null
+//   CSV          RFC 4180: one header, one row a sample, lines end in      empty
+//                CR LF, the first table only
+//   OpenMetrics  one exposition that ends with "# EOF"                     left out
+//
+// Owns: the layouts. All forms leave out classes without a slab, and escape the names of instances.
+// Invariants: all words come from the table of settings/statistics. It allocates nothing. Writing a
+// form may wait for its reader, so no lock of the heap is held meanwhile. Called on: any thread,
+// the background thread included. Must not know: when and where statistics are printed.
 #ifndef TALUS_PROCESS_STATISTICS_FORMS_HPP
 #define TALUS_PROCESS_STATISTICS_FORMS_HPP
 
@@ -19,7 +21,7 @@
 
 namespace talus {
 
-// Calls visit(number, thread) for the threads there are, a few at a time, `most` at most.
+// Calls visit(number, thread) for at most `most` threads, a few at a time.
 template <typename Visit>
 void visit_threads(size_t most, Visit visit) noexcept {
   constexpr size_t at_a_time = 8;
@@ -32,7 +34,7 @@ void visit_threads(size_t most, Visit visit) noexcept {
   }
 }
 
-// Threads that a form tells about, at most.
+// The most threads that a form lists.
 inline constexpr size_t threads_told_max = 1024;
 inline constexpr size_t threads_in_text_max = 16;
 
@@ -55,7 +57,7 @@ static_assert(Instance::name_bytes_max * escaped_bytes_max < StatisticsOutput::i
 
 namespace text_form {
 
-// A number with three places, its whole part in so many columns.
+// A number with three decimal places, its whole part in `columns` columns.
 template <typename Text>
 void put_with_places(Text& text, uint64_t thousandths, unsigned columns) noexcept {
   text.put_number(thousandths / 1000, columns).put_character('.');
@@ -206,7 +208,7 @@ inline void put_threads(StatisticsOutput& out) noexcept {
   out.next().put("}");
 }
 
-// By number; names need not differ.
+// By number, because names may be equal.
 inline void put_instances(StatisticsOutput& out) noexcept {
   out.next().put(",\"instance\":{");
   bool is_first = true;
@@ -325,7 +327,7 @@ inline void put_threads(StatisticsOutput& out) noexcept {
   }
 }
 
-// Two labels: only the number is never the same.
+// Two labels, because only the number is unique.
 inline void put_instances(StatisticsOutput& out, const HeapTotals& totals) noexcept {
   if (totals.instance_count == 0) return;
   for (size_t field = 0; field < instance_statistic_count; field++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// process/statistics_output: the file that a sample of statistics is written to, piece by piece.
+// process/statistics_output: the file that receives a sample of statistics, piece by piece.
 //
-// Owns: the buffer, and how long a sample waits for a reader that does not read. Invariants:
-// nothing is allocated; the program sees no signal; a sample that an option asked for ends soon,
+// Owns: the buffer, and how long a sample waits for a reader that does not read. Invariants: it
+// allocates nothing, and the program sees no signal. A sample that an option asked for ends soon,
 // whatever its reader does. Called on: any thread, without locks of the heap. Must not know: forms.
 #ifndef TALUS_PROCESS_STATISTICS_OUTPUT_HPP
 #define TALUS_PROCESS_STATISTICS_OUTPUT_HPP
@@ -16,25 +16,25 @@ namespace talus {
 // What a sample does while its reader does not read.
 enum class Reader : uint8_t {
   waited_for,   // the program called, and waits as for its own writes
-  of_own_file,  // opened by Talus, so that a write never waits: tried again for a while
-  of_programs,  // stdout or stderr, where a write may wait: asked before, for a while
+  of_own_file,  // opened by Talus so that a write never waits; retried for a while
+  of_programs,  // stdout or stderr, where a write may wait: polled first, for a while
 };
-// A sample waits this long in all. Programs share stdout and stderr with their samples, and a
-// pager is slow to read them.
+// The total wait of a sample. Programs share stdout and stderr with their samples, and a pager is
+// slow to read them.
 inline constexpr uint64_t own_file_patience_ms = 1000;
 inline constexpr uint64_t programs_file_patience_ms = 5000;
 
 // A file that is written in pieces of a buffer.
 struct StatisticsOutput {
-  // Pipes that can take something can take so much.
+  // A pipe that can take anything can take this much.
   static constexpr size_t buffer_bytes = 4096;
-  static constexpr size_t item_bytes_max = 512;  // of what is put between two calls of next()
+  static constexpr size_t item_bytes_max = 512;  // of the text put between two calls of next()
 
   TextBuffer<buffer_bytes> text;
-  long file = 0;  // which begin() says
-  int error = 0;  // the first that the kernel gave
+  long file = 0;  // set by begin()
+  int error = 0;  // the kernel's first error
   Reader reader = Reader::waited_for;
-  uint64_t until_ms = 0;  // the reader is waited for
+  uint64_t until_ms = 0;  // the wait for the reader ends then
 
   void begin(long descriptor, Reader its_reader) noexcept {
     text.clear();
@@ -70,7 +70,7 @@ struct StatisticsOutput {
   }
 
  private:
-  // Where a filter may forbid the question, the reader is waited for.
+  // Where a filter may forbid polling, the write itself waits for the reader.
   bool is_reader_there() const noexcept {
     if (reader != Reader::of_programs || !rare_calls.are_allowed()) return true;
     const uint64_t now = os::System::now_ms();

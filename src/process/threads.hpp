@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// process/threads: how a thread gets its cache and what happens to it when the thread ends.
+// process/threads: how a thread gets its cache, and what happens to it when the thread ends.
 //
-// Owns: how the end of a thread becomes known. libtalus.so and programs, never unloaded, have a
-// key: its destructor runs after those of the program's own thread-locals. Any other object that
-// carries Talus asks libc to call it as a thread-local's destructor: libc then keeps the object
-// mapped as long as such a thread lives. Invariants: this_context is set before anything that might
-// allocate is called; a thread that ended once never gets a cache again (late destructors work on
-// slabs, under locks). Called on: the thread itself.
+// libtalus.so and programs are never unloaded. They use a key, whose destructor runs after those of
+// the program's own thread-locals. Any other object with Talus asks libc to call it as the
+// destructor of a thread-local. libc then keeps the object mapped while such a thread lives.
+//
+// Owns: how the end of a thread becomes known. Invariants: this_context is set before any call that
+// might allocate. A thread that has ended never gets a cache again: late destructors work on slabs,
+// under locks. Called on: the thread itself.
 #ifndef TALUS_PROCESS_THREADS_HPP
 #define TALUS_PROCESS_THREADS_HPP
 
@@ -21,7 +22,7 @@
 extern "C" {
 // Null in a program with a fixed address, not in others.
 extern void* __dso_handle __attribute__((visibility("hidden")));
-// glibc, not musl.
+// In glibc, not in musl.
 int __cxa_thread_atexit_impl(void (*call)(void*), void* with, void* object)
     __attribute__((weak, visibility("default")));
 [[gnu::weak]] extern const talus::LibraryParts talus_library_parts;
@@ -42,25 +43,25 @@ struct ThreadEnd {
 };
 inline ThreadEnd thread_end;
 
-// What a thread sees whose cache has ended: late destructors, and libc's own.
+// The context of a thread whose cache has ended: for late destructors, and for libc's own.
 inline ThreadContext& context_after_end() noexcept {
   if (mapped::is_on()) return mapped::late_context();
   if (shared_counts_calls.load_relaxed()) return counting::late_context();  // [init]
   return ended_context;
 }
 
-// The last act of a thread as far as it has a cache.
+// The last act of a thread that has a cache.
 TALUS_USUAL void thread_ends(void* value) noexcept {
   thread_end.ending_count.fetch_add_relaxed(1);  // [hint] forget_threads waits for it to fall
   auto& cache = *static_cast<ThreadCache*>(value);
   end_bounded_thread();
   depart(cache, context_after_end());
   end_cache(cache);
-  thread_end.ending_count.fetch_sub_relaxed(1);  // [hint] as above
+  thread_end.ending_count.fetch_sub_relaxed(1);  // [hint] as before
 }
 
-// Makes the calling thread's end known. False: it cannot, so that its cache is not reused, and
-// nobody may reach for its context: memory is lost to others, nothing breaks.
+// Makes the calling thread's end known. False: it cannot. Then no thread reuses the cache, and none
+// may touch its context. Its memory stays unused, but nothing breaks.
 TALUS_USUAL bool watch_thread(ThreadCache& cache) noexcept {
   if (may_be_unloaded() && &__cxa_thread_atexit_impl != nullptr) {
     return __cxa_thread_atexit_impl(thread_ends, &cache, &__dso_handle) == 0;
@@ -75,7 +76,7 @@ TALUS_USUAL bool watch_thread(ThreadCache& cache) noexcept {
   return pthread_setspecific(thread_end.key, &cache) == 0;
 }
 
-// What a thread that has this cache sees: the cache itself, or the mode of the process before it.
+// The context of a thread with this cache: the cache itself, or the context of the process's mode.
 inline ThreadContext& context_before(ThreadCache& cache) noexcept {
   if (mapped::is_on()) return mapped::context_for(cache);
   if (shared_counts_calls.load_relaxed()) return counting::context_for(cache);  // [init]
@@ -84,7 +85,7 @@ inline ThreadContext& context_before(ThreadCache& cache) noexcept {
 
 TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
   if (environ != nullptr) configure_process();
-  salvage_cache();  // a fork may have left some behind; each new thread cares for one
+  salvage_cache();  // a fork may have orphaned some; each new thread adopts one
   ThreadCache* cache = attach_cache();
   if (cache == nullptr) return nullptr;
   set_context(context_before(*cache));
@@ -93,9 +94,9 @@ TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
   return cache;
 }
 
-// Before the code is unloaded, where only a key could be had: no thread may call into it when it
-// ends, and those that are about to leave it get time to do so. (libc does not say who is on the
-// way in: who is between libc's look at the key and the first line of thread_ends is not seen.)
+// Before the code is unloaded, in an object that has only a key. No ending thread may call into the
+// code, and threads already in it get time to leave. This misses a thread between libc's read of
+// the key and the first line of thread_ends, because libc does not report it.
 TALUS_START void forget_threads() noexcept {
   Locked held{thread_end.lock};
   if (!thread_end.has_key.load_relaxed()) return;  // [own] the lock

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// process/told_mistakes: a mistake in a file or setting is told once in a tree of processes.
+// process/told_mistakes: a mistake in a file or setting is reported once in a tree of processes.
 //
-// Owns: the hashes of the mistakes that this process or an ancestor told, and the variable that
-// carries them: TALUS_TOLD=1a2b3c4d,5e6f7a8b. A process that finds a mistake whose hash it inherits
-// is silent; one that tells a new mistake adds its hash for its own children.
-// Invariants: without a mistake nothing is read, written or allocated; the list is bounded, and
-// what it has no room for is told again. A process that gained privileges neither reads nor changes
-// the variable: its caller could silence it. Called on: the thread that starts the process.
-// Must not know: what a mistake is.
+// A process that finds a mistake whose hash it inherits is silent. One that reports a new mistake
+// adds its hash for its own children.
+//
+// Owns: the hashes of mistakes that this process or an ancestor reported, and the variable that
+// carries them: TALUS_TOLD=1a2b3c4d,5e6f7a8b. Invariants: without a mistake it reads, writes and
+// allocates nothing. The list is bounded, and a mistake beyond it is reported again. A process that
+// gained privileges neither reads nor changes the variable: its caller could silence it. Called on:
+// the thread that starts the process. Must not know: what a mistake is.
 #ifndef TALUS_PROCESS_TOLD_MISTAKES_HPP
 #define TALUS_PROCESS_TOLD_MISTAKES_HPP
 
@@ -20,7 +21,7 @@ inline constexpr char told_variable[] = "TALUS_TOLD";
 inline constexpr size_t told_mistakes_max = 16;
 inline constexpr size_t told_hash_letters = 8;
 
-// The variable with its zero, at most.
+// The longest variable, with its zero.
 using ToldText = TextBuffer<sizeof told_variable + 1 + told_mistakes_max*(told_hash_letters + 1)>;
 
 // FNV-1a.
@@ -32,7 +33,7 @@ constexpr uint32_t hash_of_mistake(const char* line) noexcept {
   return hash;
 }
 
-// The value of a hexadecimal digit; 16: it is none.
+// The value of a hexadecimal digit; 16: not a digit.
 constexpr uint32_t value_of_digit(char letter) noexcept {
   if (letter >= '0' && letter <= '9') return static_cast<uint32_t>(letter - '0');
   return letter >= 'a' && letter <= 'f' ? static_cast<uint32_t>(letter - 'a') + 10 : 16;
@@ -40,7 +41,7 @@ constexpr uint32_t value_of_digit(char letter) noexcept {
 
 class ToldMistakes {
  public:
-  // `value` is what stands behind TALUS_TOLD=. What is no hash ends the list.
+  // `value` is the text after TALUS_TOLD=. The list ends at the first text that is no hash.
   TALUS_COLD void inherit(const char* value) noexcept {
     while (value_of_digit(*value) < 16) {
       uint32_t hash = 0;
@@ -55,7 +56,7 @@ class ToldMistakes {
     }
   }
 
-  // True: nobody told it so far; from now on it is told.
+  // True: no process has reported it yet; from now on it counts as reported.
   TALUS_COLD bool is_new(const char* line) noexcept {
     const uint32_t hash = hash_of_mistake(line);
     for (size_t i = 0; i < count_; i++) {

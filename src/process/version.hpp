@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // process/version: which Talus this is, readable from outside the process.
 //
-// Owns: the version text and an ELF note (section .note.talus, owner "Talus", type 1) with it, by
-// which `talus check` finds Talus in any mapped file. The text is that of <talus/talus.h>, the
-// only place where it is written. No state; must not know anything else.
+// Owns: the version text, and an ELF note with it (section .note.talus, owner "Talus", type 1).
+// With the note, `talus check` finds Talus in any mapped file. The text comes from <talus/talus.h>,
+// its only source. No state; must not know anything else.
 #ifndef TALUS_PROCESS_VERSION_HPP
 #define TALUS_PROCESS_VERSION_HPP
 
