@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// os/clock_calls: how late it is, without entering the kernel where that can be had.
+// os/clock_calls: the time, without entering the kernel where possible.
 //
-// Owns: where the clock is read. Contract: never by way of libc, where a preloaded library may
-// stand in the way (os/vdso.hpp). Called on: any thread, at any time.
+// Owns: where the clock is read. Contract: never through libc, where a preloaded library may
+// interpose (os/vdso.hpp). Called on: any thread, at any time.
 #ifndef TALUS_OS_CLOCK_CALLS_HPP
 #define TALUS_OS_CLOCK_CALLS_HPP
 
@@ -19,7 +19,7 @@ inline Atomic<uintptr_t> shared_clock;
 inline constexpr uintptr_t clock_is_call = 1;
 
 struct ClockCalls : KernelCall {
-  // Milliseconds of a clock that never goes back; a few milliseconds coarse, no kernel entry.
+  // Milliseconds of a monotonic clock; a few milliseconds coarse, no kernel entry.
   TALUS_USUAL static uint64_t now_ms() noexcept {
     return read_clock(CLOCK_MONOTONIC_COARSE) / 1000000;
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// os/file_calls: the kernel calls behind memory that lies in a file, behind memory that is there
-// before it is used, behind a mapping's node and name, and behind files that statistics go to.
+// os/file_calls: the kernel calls for memory in a file, populated memory, a mapping's node and
+// name, and files for statistics.
 //
 // Owns: nothing. Contract, as in os_linux.hpp: no function touches errno, and a negative number or
-// false says that the kernel refused. Used where a provider of memory or printed statistics were
-// asked for, so processes behind a filter of system calls that ask for none never come here.
+// false says that the kernel refused. Used only where a provider of memory or printed statistics
+// were asked for, so other processes behind a filter of system calls never make these calls.
 // Called on: any thread. Must not know: who allocates.
 #ifndef TALUS_OS_FILE_CALLS_HPP
 #define TALUS_OS_FILE_CALLS_HPP
@@ -35,23 +35,23 @@ struct FileIdentity {
 
 enum class FileSharing : uint8_t { shared, own_copy };
 
-// More nodes than any kernel is built for, and the bytes of a mapping's name, with the zero.
+// More nodes than any kernel supports, and the bytes of a mapping's name, including the zero.
 inline constexpr size_t nodes_max = 1024;
 inline constexpr size_t mapping_name_bytes = 80;
 
 struct FileCalls : OrderCalls {
-  // A new file in a directory, without a name; negative: refused.
+  // A new file without a name in a directory; negative: refused.
   static long open_unnamed_in(const char* directory) noexcept {
     return call(SYS_openat, AT_FDCWD, to_long(directory), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   }
-  // A new file of this name, which is taken away at once. Negative: refused, or there is one.
+  // A new file of this name, which is removed at once. Negative: refused, or the name exists.
   static long open_unlinked(const char* path) noexcept {
     const long flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW;
     const long file = call(SYS_openat, AT_FDCWD, to_long(path), flags, 0600);
     if (file >= 0) remove_name(path);
     return file;
   }
-  // The same file under a number that programs seldom look at; the old number is free again.
+  // Moves the file to a descriptor that programs seldom use; the old descriptor is free again.
   static long move_up(long file) noexcept {
     long moved = call(SYS_fcntl, file, F_DUPFD_CLOEXEC, 1000);
     if (moved < 0) moved = call(SYS_fcntl, file, F_DUPFD_CLOEXEC, 200);
@@ -66,21 +66,21 @@ struct FileCalls : OrderCalls {
     found = FileIdentity{facts.st_dev, facts.st_ino};
     return true;
   }
-  // Of this name there is a regular file, or nothing. A link is neither, wherever it leads to.
+  // Is the name free, or a regular file's? False for a link, wherever it leads to.
   static bool may_be_replaced(const char* path) noexcept {
     struct stat facts {};
     const long result = look_at(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, facts);
     return result == no_entry || (result == 0 && S_ISREG(facts.st_mode));
   }
-  // What had the second name is gone. False: nothing changed, as below.
+  // Replaces the file of the second name. False: nothing changed, as below.
   static bool rename(const char* from, const char* to) noexcept {
     return call(SYS_renameat2, AT_FDCWD, to_long(from), AT_FDCWD, to_long(to)) == 0;
   }
   static bool remove_name(const char* path) noexcept {
     return call(SYS_unlinkat, AT_FDCWD, to_long(path), 0) == 0;
   }
-  // The lock that processes take at a file as a whole, however they opened it. It is held until it
-  // is given, also by copies of the descriptor. 0, or why not: try_again where another has it.
+  // Locks the file as a whole against other processes (flock). The lock lasts until unlock(), also
+  // through copies of the descriptor. 0, or the reason: try_again where another process holds it.
   static long try_lock(long file) noexcept {
     constexpr long exclusive = 2, at_once = 4;
     return call(SYS_flock, file, exclusive | at_once);
@@ -89,7 +89,7 @@ struct FileCalls : OrderCalls {
     constexpr long unlock = 8;
     call(SYS_flock, file, unlock);
   }
-  // A longer file than this the kernel answers with a signal.
+  // The kernel answers a write beyond this length with a signal.
   static uint64_t length_max() noexcept {
     constexpr int file_size = 1;  // RLIMIT_FSIZE
     return resource_limit(file_size);
@@ -97,7 +97,7 @@ struct FileCalls : OrderCalls {
   static bool set_length(long file, uint64_t bytes) noexcept {
     return call(SYS_ftruncate, file, static_cast<long>(bytes)) == 0;
   }
-  // Sees to it that a part of the file has room on its disk. False: there is none.
+  // Reserves room on the disk for a part of the file. False: there is none.
   static bool reserve_room(long file, uint64_t offset, size_t bytes) noexcept {
     const long result = allocate(file, 0, offset, bytes);
     if (result == not_supported || result == no_such_call) {
@@ -105,7 +105,7 @@ struct FileCalls : OrderCalls {
     }
     return result == 0;
   }
-  // Gives the room back; the part reads as zero. False: it may or may not be as it was.
+  // Gives the room back; the part reads as zero. False: it may or may not be unchanged.
   static bool give_room_back(long file, uint64_t offset, size_t bytes) noexcept {
     constexpr long keep_size = 1, punch_hole = 2;
     return allocate(file, keep_size | punch_hole, offset, bytes) == 0;
@@ -124,7 +124,7 @@ struct FileCalls : OrderCalls {
     return true;
   }
 
-  // A part of the file appears at these addresses, whatever was there. False: nothing changed.
+  // Maps a part of the file at these addresses, whatever was there. False: nothing changed.
   static bool map_file(void* at, size_t bytes, long file, uint64_t offset,
                        FileSharing sharing) noexcept {
     const long flags = sharing == FileSharing::shared ? MAP_SHARED | MAP_FIXED
@@ -132,31 +132,31 @@ struct FileCalls : OrderCalls {
     return !is_error(call(SYS_mmap, to_long(at), static_cast<long>(bytes), PROT_READ | PROT_WRITE,
                           flags, file, static_cast<long>(offset)));
   }
-  // The same part at another place as well; null: refused.
+  // Maps the same part at another place as well; null: refused.
   static char* map_file_again(size_t bytes, long file, uint64_t offset) noexcept {
     const long at = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED,
                          file, static_cast<long>(offset));
     return is_error(at) ? nullptr : reinterpret_cast<char*>(at);
   }
-  // Private memory at these addresses, whatever was there, with the contents of `from`, which is
-  // unmapped. False: nothing changed.
+  // Moves private memory from `from`, which is unmapped, to these addresses, whatever was there.
+  // False: nothing changed.
   static bool move_over(void* from, void* to, size_t bytes) noexcept {
     return !is_error(call(SYS_mremap, to_long(from), static_cast<long>(bytes),
                           static_cast<long>(bytes), MREMAP_MAYMOVE | MREMAP_FIXED, to_long(to)));
   }
-  // All pages of a private range have memory afterwards. False: the kernel has not so much.
+  // Gives memory to all pages of a private range. False: the kernel has not enough.
   static bool populate(void* at, size_t bytes, size_t page_bytes) noexcept {
     constexpr long populate_write = 23;  // Linux 5.14
     const long result = call(SYS_madvise, to_long(at), static_cast<long>(bytes), populate_write);
     if (result != invalid_argument) return result == 0;
-    // An older kernel: page by page, and it ends the process if there are not so many.
+    // An older kernel: page by page, and it ends the process if there are not enough pages.
     auto* place = static_cast<volatile char*>(at);
     for (size_t offset = 0; offset < bytes; offset += page_bytes) place[offset] = 0;
     return true;
   }
 
-  // Pages of the range that get memory from here on get it on this node of the machine while that
-  // has any, then on others. 0, or why not: no_such_call in a kernel without nodes.
+  // Pages of the range that get memory from here on get it on this node while the node has any,
+  // then on others. 0, or the reason: no_such_call in a kernel without nodes.
   static long prefer_node(void* at, size_t bytes, size_t node) noexcept {
     constexpr size_t word_bits = 8 * sizeof(unsigned long);
     unsigned long mask[nodes_max / word_bits] = {};
@@ -165,16 +165,16 @@ struct FileCalls : OrderCalls {
     return call(SYS_mbind, to_long(at), static_cast<long>(bytes), MPOL_PREFERRED, to_long(mask),
                 bits);
   }
-  // /proc/PID/maps shows the name where the kernel can; others refuse, and nothing is lost. At most
-  // mapping_name_bytes of printable ASCII, none of \ ` $ [ ] in it.
+  // Shows the name in /proc/PID/maps; a kernel that cannot refuses, which does no harm. At most
+  // mapping_name_bytes of printable ASCII, without \ ` $ [ ].
   static void name_mapping(void* at, size_t bytes, const char* name) noexcept {
     constexpr long set_mapping = 0x53564d41, anonymous_name = 0;  // Linux 5.17
     call(SYS_prctl, set_mapping, anonymous_name, to_long(at), static_cast<long>(bytes),
          to_long(name));
   }
 
-  // Waits until something can be written, so long at most. False: nothing can. Filters of system
-  // calls seldom allow it (rare_calls.hpp).
+  // Waits until something can be written, or the time is over. False: nothing can. Filters of
+  // system calls seldom allow it (rare_calls.hpp).
   static bool wait_to_write(long file, uint64_t milliseconds) noexcept {
     constexpr int16_t can_write = 4;  // POLLOUT
     struct {
@@ -186,7 +186,8 @@ struct FileCalls : OrderCalls {
     return call(SYS_ppoll, to_long(&one), 1, to_long(&span), 0, 8) != 0;
   }
 
-  // A pipe: whoever reads at the first end waits for a letter, or until nobody has the second.
+  // A pipe: the reader at the first end waits for a letter, or until all copies of the second are
+  // closed.
   static bool make_pipe(int (&ends)[2]) noexcept {
     return call(SYS_pipe2, to_long(ends), O_CLOEXEC) == 0;
   }
@@ -204,7 +205,7 @@ struct FileCalls : OrderCalls {
     if (look_at(AT_FDCWD, "/proc/self/task", 0, facts) != 0 || facts.st_nlink < 3) return 0;
     return static_cast<size_t>(facts.st_nlink) - 2;
   }
-  // The directory that relative paths begin at; false: it is not known, or too long.
+  // The directory that relative paths begin at; false: it is unknown, or too long.
   static bool current_directory(char* path, size_t bytes) noexcept {
     return call(SYS_getcwd, to_long(path), static_cast<long>(bytes)) > 0 && path[0] == '/';
   }
@@ -214,7 +215,7 @@ struct FileCalls : OrderCalls {
     return call(SYS_newfstatat, from, to_long(path), to_long(&facts), flags);
   }
   static long allocate(long file, long mode, uint64_t offset, size_t bytes) noexcept {
-    constexpr int attempts_max = 1000;  // a signal each time would be unshared
+    constexpr int attempts_max = 1000;  // a signal at each attempt would be strange
     long result = interrupted;
     for (int i = 0; i < attempts_max && result == interrupted; i++) {
       result = call(SYS_fallocate, file, mode, static_cast<long>(offset), static_cast<long>(bytes));

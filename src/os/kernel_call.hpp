@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// os/kernel_call: how the floor's classes call the kernel.
+// os/kernel_call: how the classes of the floor call the kernel.
 //
-// Owns: nothing. Contract: as arch::system_call; arguments that are not given are zero.
-// Called on: any thread. Must not know: what is called.
+// Owns: nothing. Contract: as arch::system_call; omitted arguments are zero. Called on: any thread.
+// Must not know: what is called.
 #ifndef TALUS_OS_KERNEL_CALL_HPP
 #define TALUS_OS_KERNEL_CALL_HPP
 
@@ -14,16 +14,16 @@
 namespace talus::os {
 
 struct KernelCall {
-  // Answers that say why not.
+  // Negated error numbers.
   static constexpr long not_permitted = -1, no_entry = -2, interrupted = -4, try_again = -11,
                         no_memory = -12, there_is_one = -17, invalid_argument = -22,
                         file_too_long = -27, broken_pipe = -32, no_such_call = -38,
                         not_supported = -95, timed_out = -110;
 
-  // What the process may have of this (RLIMIT_...) now; most of all: it is unlimited, or the kernel
-  // does not say.
+  // The present limit of a resource (RLIMIT_...); the largest number: unlimited, or the kernel does
+  // not say.
   static uint64_t resource_limit(int resource) noexcept {
-    uint64_t limits[2] = {~uint64_t{0}, 0};  // now, and at most
+    uint64_t limits[2] = {~uint64_t{0}, 0};  // present, and maximum
     call(SYS_prlimit64, 0, resource, 0, to_long(limits));
     return limits[0];
   }

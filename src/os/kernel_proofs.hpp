@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// os/kernel_proofs: answers of the kernel on which contents depend are proven before they are
-// believed.
+// os/kernel_proofs: an answer of the kernel on which contents depend is proven before it is
+// trusted.
 //
 // An emulator or a sandbox may answer "done" to an advice and do nothing: older qemu-user does so
-// for MADV_DONTNEED. Pages that were believed to be zero would then reach the program dirty, and
-// pages that were believed to be moved would be lost. So the first call of each kind is made for
-// pages of Talus' own, whose contents are looked at.
+// for MADV_DONTNEED. Pages assumed to be zero would then reach the program dirty, and pages assumed
+// to be moved would be lost. So the first call of each kind is made on pages of Talus' own, whose
+// contents are checked.
 // Owns: one verdict for each kind, found once in a process and inherited by its children.
-// Invariant: without the proof the answer is not believed. mmap is the ground: that new pages read
+// Invariant: without the proof the answer is not trusted. mmap is the ground: that new pages read
 // as zero is not proven. Uses mmap, munmap and the call that is proven.
-// Called on: any thread, before libc is ready. Must not know: who relies on an answer.
+// Called on: any thread, before libc is ready. Must not know: which code relies on an answer.
 #ifndef TALUS_OS_KERNEL_PROOFS_HPP
 #define TALUS_OS_KERNEL_PROOFS_HPP
 
@@ -27,10 +27,10 @@ namespace talus::os {
 
 enum class Verdict : uint8_t { unknown, holds, broken };
 
-// Threads may find the same verdict at the same time.
+// Several threads may find the verdict at the same time.
 class KernelProof {
  public:
-  // `prove` may answer "unknown", where there is no memory for the proof: it is tried again then.
+  // `prove` may answer "unknown" when there is no memory for the proof; the next call tries again.
   bool holds(Verdict (*prove)() noexcept) noexcept { return verdict(prove) == Verdict::holds; }
   Verdict verdict(Verdict (*prove)() noexcept) noexcept {
     // [hint] every thread finds the same
@@ -52,12 +52,12 @@ class KernelProof {
 struct KernelProofs : WatchedCalls {
   // Do purged pages read as zero?
   static bool is_purge_true() noexcept { return purge_proof.holds(prove_purge); }
-  // No, they keep what was in them: nothing is purged in this process.
+  // True: purged pages keep their contents, so nothing is purged in this process.
   static bool is_purge_broken() noexcept {
     return purge_proof.verdict(prove_purge) == Verdict::broken;
   }
   static bool is_purge_of_runs_true() noexcept { return runs_proof.holds(prove_purge_of_runs); }
-  // Do contents arrive where pages are moved to, and do the pages read as zero where they were?
+  // Do moved pages keep their contents, and do the pages at the source read as zero?
   static bool is_move_true() noexcept { return move_proof.holds(prove_move); }
   // Do pages lose their contents when they get guards?
   static bool is_guard_true() noexcept { return guard_proof.holds(prove_guard); }
@@ -74,7 +74,7 @@ struct KernelProofs : WatchedCalls {
  private:
   inline static KernelProof purge_proof, runs_proof, move_proof, guard_proof;
 
-  // Pages of Talus' own for the length of a proof.
+  // Pages of Talus' own for the duration of a proof.
   class ProofPages {
    public:
     static constexpr size_t count = 3;
@@ -93,7 +93,7 @@ struct KernelProofs : WatchedCalls {
     bool are_there() const noexcept { return base_ != nullptr; }
     size_t page_bytes() const noexcept { return page_bytes_; }
     char* page(size_t index) const noexcept { return base_ + index * page_bytes_; }
-    // The compiler must not know what a page holds.
+    // volatile: the compiler must not know what a page holds.
     volatile char& mark(size_t index) const noexcept { return *page(index); }
 
    private:
@@ -110,11 +110,11 @@ struct KernelProofs : WatchedCalls {
     const ProofPages pages;
     if (!pages.are_there()) return Verdict::unknown;
     pages.mark(0) = 1;
-    // Refused: pages of this process are locked as they are mapped (mlockall).
+    // A refusal means that pages of this process are locked as they are mapped (mlockall).
     if (advise(pages.page(0), pages.page_bytes(), MADV_DONTNEED) != 0) return Verdict::unknown;
     return verdict_of(pages.mark(0) == 0);
   }
-  // What an older kernel refuses is refused to the caller in the same way.
+  // What an older kernel refuses here, it refuses to the caller in the same way.
   TALUS_COLD static Verdict prove_purge_of_runs() noexcept {
     const ProofPages pages;
     if (!pages.are_there()) return Verdict::unknown;
@@ -144,7 +144,7 @@ struct KernelProofs : WatchedCalls {
   TALUS_COLD static Verdict prove_guard() noexcept {
     const ProofPages pages;
     if (!pages.are_there()) return Verdict::unknown;
-    constexpr long no_advice = 0x7fffffff;  // an emulator may take every advice, and do nothing
+    constexpr long no_advice = 0x7fffffff;  // an emulator may accept every advice, and do nothing
     if (advise(pages.page(0), pages.page_bytes(), no_advice) == 0) return Verdict::broken;
     pages.mark(0) = 1;
     const bool is_done = advise(pages.page(0), pages.page_bytes(), guard_install) == 0 &&

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // os/order_calls: a barrier that all running threads of the process execute.
 //
-// Contract: order_threads() puts a full memory barrier into each thread of the process between two
-// of its instructions, at some time before it returns: what a thread stored before is seen by the
-// caller afterwards, and a thread sees afterwards what the caller stored before. False: the kernel
-// has none (Linux 4.14 or younger has), or refuses. Only where rare_calls.hpp allows it. A process
-// registers once, by the first call, which may take tens of milliseconds beside other threads; so
-// no lock is held. Called on: the helper.
+// Contract: order_threads() puts a full memory barrier into each thread of the process, between two
+// of its instructions, before it returns. The caller then sees what a thread stored before its
+// barrier; after it, the thread sees what the caller stored before the call. False: the kernel has
+// none (before Linux 4.14), or refuses. Only where rare_calls.hpp allows it. The first call
+// registers the process, which may take tens of milliseconds when there are other threads; so no
+// lock may be held.
+// Called on: the background thread.
 #ifndef TALUS_OS_ORDER_CALLS_HPP
 #define TALUS_OS_ORDER_CALLS_HPP
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// os: the context of floor 3. Picks the operating system, real or fake, and adds what holds for
-// both.
+// os: the face of floor 3. Picks the operating system, real or fake, and adds what holds for both.
 //
-// Owns: the page size, read once. Invariant: an address above the page map's reach is refused
-// here, so no floor above ever sees one. Called on: any thread, before libc is ready.
+// Owns: the page size, read once. Invariant: an address above the page map's reach is refused here,
+// so no floor above ever sees one. Called on: any thread, before libc is ready.
 #ifndef TALUS_OS_OS_HPP
 #define TALUS_OS_OS_HPP
 
@@ -36,13 +35,13 @@ TALUS_USUAL size_t page_bytes() noexcept {
   }
   return bytes;
 }
-// The same without asking the kernel: 0 until somebody has.
+// The same without asking the kernel; 0: not known yet.
 TALUS_FAST size_t page_bytes_if_known() noexcept {
   return shared_page_bytes.load_relaxed();  // [init] as above
 }
 
-// Null, and unmapped, when the kernel answered with an address that the page map cannot hold
-// (five-level page tables, tagged pointers).
+// Returns null and unmaps the range when the kernel answered with an address that the page map
+// cannot hold (five-level page tables, tagged pointers).
 inline void* within_reach(void* at, size_t bytes) noexcept {
   if (at == nullptr) return nullptr;
   if (((reinterpret_cast<uintptr_t>(at) + bytes - 1) >> address_bits) != 0) {
@@ -52,7 +51,7 @@ inline void* within_reach(void* at, size_t bytes) noexcept {
   return at;
 }
 
-// As os_linux.hpp says, within reach.
+// As in os_linux.hpp, but within reach.
 TALUS_USUAL void* map_pages(void* hint, size_t bytes) noexcept {
   return within_reach(System::map(hint, bytes), bytes);
 }
@@ -60,25 +59,26 @@ inline void* reserve_pages(size_t bytes) noexcept {
   return within_reach(System::reserve(bytes), bytes);
 }
 
-// The `bytes` of a range, `alignment` longer, that lie at a multiple of it; the rest is unmapped.
+// Keeps the `bytes` of a range, `alignment` longer, that begin at a multiple of `alignment`; unmaps
+// the rest.
 inline void* cut_to_alignment(void* wide, size_t bytes, size_t alignment) noexcept {
   char* first = static_cast<char*>(wide);
   const uintptr_t start = reinterpret_cast<uintptr_t>(wide);
   const size_t before = round_up(start, alignment) - start;
   char* aligned = first + before;
-  // A refused unmap costs addresses, nothing else.
+  // A refused unmap costs only addresses.
   if (before != 0) System::unmap(first, before);
   if (before != alignment) System::unmap(aligned + bytes, alignment - before);
   return aligned;
 }
 
-// Gives addresses back; where the kernel refuses that (another mapping would be needed), no memory
-// stays behind them.
+// Gives addresses back. Where the kernel refuses (another mapping would be needed), purges them, so
+// that they keep no memory.
 inline void unmap_or_purge(void* at, size_t bytes) noexcept {
   if (TALUS_UNLIKELY(!System::unmap(at, bytes))) System::purge(at, bytes);
 }
 
-// Maps `bytes` at a multiple of `alignment`; `hint` is where it would fit best, and is tried first.
+// Maps `bytes` at a multiple of `alignment`; tries `hint`, the preferred place, first.
 inline void* map_aligned(void* hint, size_t bytes, size_t alignment) noexcept {
   void* first = map_pages(hint, bytes);
   if (first == nullptr) return nullptr;
@@ -88,7 +88,7 @@ inline void* map_aligned(void* hint, size_t bytes, size_t alignment) noexcept {
   void* wide = map_pages(nullptr, bytes + alignment);
   return wide == nullptr ? nullptr : cut_to_alignment(wide, bytes, alignment);
 }
-// The same without access.
+// The same as a reservation without access.
 inline void* reserve_aligned(size_t bytes, size_t alignment) noexcept {
   void* wide = reserve_pages(bytes + alignment);
   return wide == nullptr ? nullptr : cut_to_alignment(wide, bytes, alignment);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // os/os_fake: Linux that can be told to fail, for tests (-DTALUS_FAKE_OS=1).
 //
-// Owns: the plan of faults. Invariant: keeps the contract of os_linux.hpp, and in addition checks
-// that the floors above keep their side (page-aligned arguments). The plan is plain atomics, set
-// by the test before or between allocations. Called on: any thread. Must not know: who allocates.
+// Owns: the plan of faults. Invariant: keeps the contract of os_linux.hpp, and also checks that the
+// floors above keep their side (page-aligned arguments). The plan is plain atomics; the test sets
+// it before or between allocations. Called on: any thread. Must not know: who allocates.
 #ifndef TALUS_OS_OS_FAKE_HPP
 #define TALUS_OS_OS_FAKE_HPP
 
@@ -37,10 +37,10 @@ struct FakePlan {
   Atomic<uint64_t> refuse_every[static_cast<size_t>(FakeCall::count)];  // each k-th; 0: none
   Atomic<uint64_t> page_bytes;                                          // 0: the real one
   Atomic<uint64_t> map_base;          // addresses are handed out upward from here; 0: the kernel's
-  Atomic<uint64_t> misaligned_calls;  // calls whose arguments were no multiples of the page
-  Atomic<bool> keeps_holes;           // room of a file is given back by the answer alone
-  Atomic<uint64_t> nodes;             // that the machine has; 0: as the kernel says
-  Atomic<long> node_answer;           // to each request for a node; 0: by the above
+  Atomic<uint64_t> misaligned_calls;  // calls whose arguments were not multiples of the page
+  Atomic<bool> keeps_holes;           // give_room_back answers "done" and does nothing
+  Atomic<uint64_t> nodes;             // how many the machine has; 0: as the kernel says
+  Atomic<long> node_answer;           // to each request for a node; 0: by `nodes`
   // the last request for a node, and the last name of a mapping
   Atomic<uint64_t> node_at, node_bytes, node_wished, name_at, name_bytes;
   char name[mapping_name_bytes + 1] = {};
@@ -83,7 +83,7 @@ struct FakeOs : LinuxOs {
   static bool purge(void* at, size_t bytes) noexcept {
     return permits(FakeCall::purge, at, bytes) && LinuxOs::purge(at, bytes);
   }
-  // As many calls to purge would be.
+  // Counts each run as one call to purge.
   static size_t purge_runs(const PageRun* runs, size_t count) noexcept {
     size_t permitted = 0;
     while (permitted < count &&
@@ -128,7 +128,7 @@ struct FakeOs : LinuxOs {
     }
     if (permits(FakeCall::name_mapping, at, bytes)) LinuxOs::name_mapping(at, bytes, name);
   }
-  // The kernel answers in its own pages.
+  // The kernel counts in its own pages.
   static bool look_for_pages(const void* at, size_t bytes, unsigned char* pages) noexcept {
     return page_bytes() == LinuxOs::page_bytes() && LinuxOs::look_for_pages(at, bytes, pages);
   }
@@ -141,12 +141,12 @@ struct FakeOs : LinuxOs {
   }
 
  private:
-  // A kernel with larger pages hands out larger-page-aligned addresses.
+  // A kernel with larger pages returns addresses aligned to these.
   static void* aligned_map(void* hint, size_t bytes) noexcept {
     if (page_bytes() == LinuxOs::page_bytes()) return LinuxOs::map(hint, bytes);
     return to_page(LinuxOs::map(hint, bytes + page_bytes()));
   }
-  // The first page of a range that is a page longer than it was asked for.
+  // The first fake page of a range that is one page longer than requested.
   static void* to_page(void* at) noexcept {
     if (at == nullptr) return nullptr;
     return reinterpret_cast<void*>(round_up(reinterpret_cast<uintptr_t>(at), page_bytes()));

@@ -7,31 +7,34 @@
 //                         addresses. Touches no memory.
 //   unmap(at, bytes)      gives addresses back; false: they stay mapped.
 //   purge(at, bytes)      drops the pages' contents and memory, they read as zero; false: kept, or
-//                         nobody may rely on what they hold (os/kernel_proofs.hpp).
+//                         their contents are undefined (os/kernel_proofs.hpp).
 //   purge_runs(runs, count)  purges many runs of pages in one call, so that other processors are
-//                         told but once; returns how many went, from the first on. Linux 6.14 or
-//                         younger; only where rare_calls.hpp allows it, as
+//                         interrupted only once; returns how many runs, from the first on. Linux
+//                         6.14 or later; only where rare_calls.hpp allows it.
 //   look_for_pages(at, bytes, pages)  one byte for each page: bit 0 says that it has memory; false:
-//                         the kernel does not say. For statistics, and to tell who fills pages.
-//   move_pages(from, to, bytes)  the contents of the first pages of `from` appear at `to`, those
-//                         read as zero, all stay mapped; returns their bytes, 0: nothing was moved.
-//   renew(at, bytes)      maps pages anew: they read as zero, have neither memory nor tables of
-//                         pages, and no advice; false: they are as they were.
-//   reserve(bytes)        addresses without access, as map otherwise; null when refused.
+//                         the kernel does not say. For statistics and the fill probe. Only where
+//                         rare_calls.hpp allows it.
+//   move_pages(from, to, bytes)  the contents of the first pages of `from` appear at `to`, the
+//                         pages of `from` read as zero, all stay mapped; returns the bytes moved.
+//   renew(at, bytes)      maps pages anew: they read as zero, have no memory, no page tables and no
+//                         advice; false: they are unchanged.
+//   reserve(bytes)        addresses without access, otherwise as map; null when refused.
 //   allow(at, bytes)      reserved pages become readable and writable; false: nothing changed.
 //   withdraw(at, bytes)   drops the pages' contents and memory and allows no access; false: kept.
-//   open_file(path)       a small file, for reading; negative: it cannot be opened.
-//   look_at_file(file, facts)  false: the kernel does not say. At start only, as
-//   read_link(path, buffer, bytes)  the bytes of a link's text, no zero behind; negative: no link.
+//   open_file(path)       opens a small file for reading; negative: refused.
+//   look_at_file(file, facts)  false: the kernel does not say. At start only.
+//   read_link(path, buffer, bytes)  the bytes of a link's text, without a closing zero; negative:
+//                         no link. At start only.
 //   read_file(file, buffer, bytes)  the bytes read, 0 at the end; negative: refused.
 //   close_file(file)      each opened file is closed before the caller returns.
 // Arguments are multiples of page_bytes(). No function touches errno. All may be called on any
-// thread at any time. After start only mmap, munmap, mremap, madvise and futex are used, and for
-// the helper thread mprotect, rt_sigprocmask, clone and exit, so the narrowest sandboxes let them
-// pass; tests/conformance runs under such a filter. What rare_calls.hpp names is used where there
-// is none. After a fault of the program was reported, what abort() uses as well is. What a provider
-// of memory needs is in os/file_calls.hpp, the clock in os/clock_calls.hpp. Whatever else is here
-// says when it may be used.
+// thread at any time. After start only mmap, munmap, mremap, madvise and futex are used. The
+// background thread also uses mprotect, rt_sigprocmask, clone and exit. So the narrowest sandboxes
+// let them pass; tests/conformance runs under such a filter. The calls that rare_calls.hpp names
+// are used where there is no filter. After a fault of the program was reported, the calls of
+// abort() are used as well.
+// The calls for a provider of memory are in os/file_calls.hpp, the clock is in os/clock_calls.hpp.
+// Every other function states when it may be used.
 #ifndef TALUS_OS_OS_LINUX_HPP
 #define TALUS_OS_OS_LINUX_HPP
 
@@ -53,20 +56,20 @@
 
 namespace talus::os {
 
-// The thread that reported a fault: it runs the program's handler of SIGABRT now, if there is one,
-// and holds the locks that it held then. 0: none did.
+// The thread that reported a fault. It may be running the program's handler of SIGABRT, and holds
+// the locks that it held at the fault. 0: none did.
 inline Atomic<uint32_t> reporting_thread;
-// So long its handler may wait for a lock. Nobody holds one for that long who will ever give it.
+// How long its handler may wait for a lock. A holder that needs longer will never unlock.
 inline constexpr uint64_t report_patience_ms = 5000;
 
-// What is known of a file besides its contents.
+// Facts of a file besides its contents.
 struct FileFacts {
   bool is_regular = false;
   bool is_writable_by_others = false;  // than its owner: by a group or by all
   uint32_t owner = 0;
 };
 
-// Pages that lie together; the kernel reads arrays of them (struct iovec).
+// Consecutive pages; the kernel reads arrays of these (struct iovec).
 struct PageRun {
   void* at;
   size_t bytes;
@@ -75,10 +78,10 @@ static_assert(sizeof(PageRun) == sizeof(iovec));
 
 struct LinuxOs : KernelProofs {
   static size_t page_bytes() noexcept { return getauxval(AT_PAGESZ); }
-  // True in a process that got rights from its file: it must not listen to its environment.
+  // True in a process that got rights from its file: it must ignore its environment.
   static bool is_secure() noexcept { return getauxval(AT_SECURE) != 0; }
 
-  // Processors that this process may run on, 1 if the kernel does not say. Asked once, at start.
+  // Processors that this process may run on; 1 if the kernel does not say. Called once, at start.
   static size_t cpu_count() noexcept {
     unsigned long mask[1024 / (8 * sizeof(unsigned long))] = {};
     const long bytes = call(SYS_sched_getaffinity, 0, sizeof mask, to_long(mask));
@@ -127,8 +130,8 @@ struct LinuxOs : KernelProofs {
     if (result != invalid_argument) map_if_gone(to, bytes);
     return 0;
   }
-  // What the kernel gives up because threads made too many mappings meanwhile may have cost these
-  // pages their mapping. Nobody else is expected to have taken these addresses since.
+  // A call that the kernel abandons because other threads made too many mappings may have unmapped
+  // these pages. No other mapping is expected to have taken the addresses since.
   static void map_if_gone(void* at, size_t bytes) noexcept {
     constexpr long fixed_noreplace = 0x100000;  // Linux 4.17; MREMAP_DONTUNMAP is younger
     const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed_noreplace;
@@ -139,9 +142,9 @@ struct LinuxOs : KernelProofs {
       sleep_us(100);
     }
   }
-  // So many bytes from here on, a page at least, are of one mapping. Pages of several are not moved
-  // at once: Linux before 6.17 refuses that, but takes the target's pages away first, and later
-  // ones move a part where there are too many mappings.
+  // How many bytes from here on, a page at least, belong to one mapping. Pages of several mappings
+  // are not moved at once. Linux before 6.17 refuses that, but unmaps the target's pages first.
+  // Later kernels move only a part where there are too many mappings.
   static size_t bytes_of_one_mapping(void* at, size_t bytes) noexcept {
     if (is_one_mapping(at, bytes)) return bytes;
     size_t one = page_bytes(), several = bytes;
@@ -154,7 +157,8 @@ struct LinuxOs : KernelProofs {
   static bool is_one_mapping(void* at, size_t bytes) noexcept {
     const long length = static_cast<long>(bytes);
     const long page = static_cast<long>(page_bytes());
-    // Asks for a page more: refused as such where another mapping begins, else for want of room.
+    // Asks for one page more. The error tells whether another mapping begins within the range, or
+    // only the room for the extra page is missing.
     const long result = call(SYS_mremap, to_long(at), length, length + page, 0);
     if (result == no_memory) return true;
     if (result != to_long(at)) return false;
@@ -172,8 +176,8 @@ struct LinuxOs : KernelProofs {
   static bool allow(void* at, size_t bytes) noexcept {
     return call(SYS_mprotect, to_long(at), static_cast<long>(bytes), PROT_READ | PROT_WRITE) == 0;
   }
-  // A new mapping becomes one with its neighbours; one whose access is taken away would not, but
-  // that is done even where there are too many mappings.
+  // A new mapping joins its neighbours; pages whose access is removed would not. But removing
+  // access works even where there are too many mappings.
   static bool withdraw(void* at, size_t bytes) noexcept {
     const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     const long result = page_call(SYS_mmap, at, bytes, PROT_NONE, flags, -1, 0);
@@ -190,18 +194,18 @@ struct LinuxOs : KernelProofs {
     call(SYS_madvise, to_long(at), static_cast<long>(bytes), MADV_NOHUGEPAGE);
   }
 
-  // Names the calling thread among those that are alive: not 0, and bit 0 is clear.
+  // A number that is unique among the living threads: not 0, and bit 0 is clear.
   TALUS_FAST static uint32_t thread_mark() noexcept {
     return (static_cast<uint32_t>(arch::thread_pointer() >> 3) & ~uint32_t{3}) | 2;
   }
-  // Sleeps while the word has this value; may return early. Who waits for what its own thread holds
-  // since it reported a fault does not return: the process ends.
+  // Sleeps while the word has this value; may return early. A thread that reported a fault may wait
+  // for a lock that it holds itself: after report_patience_ms the process ends.
   static void futex_wait(uint32_t* word, uint32_t value) noexcept {
     const uint32_t reporter = reporting_thread.load_relaxed();  // [hint] the own store is seen
     if (TALUS_UNLIKELY(reporter != 0) && reporter == thread_id()) return wait_or_end(word, value);
     call(SYS_futex, to_long(word), FUTEX_WAIT_PRIVATE, static_cast<long>(value), 0);
   }
-  // Sleeps for a while, so that a thread of lower priority gets on.
+  // Sleeps, so that a thread of lower priority can run.
   static void sleep_us(long microseconds) noexcept {
     uint32_t word = 0;
     const timespec span{0, microseconds * 1000};
@@ -215,7 +219,7 @@ struct LinuxOs : KernelProofs {
     call(SYS_write, 2, to_long(text), static_cast<long>(bytes));
   }
 
-  // Not inherited by programs that are started. Never waits, even if the name is a pipe's.
+  // The file is not inherited by exec. Opening never waits, even if the name is a pipe's.
   static long open_file(const char* path) noexcept {
     return call(SYS_openat, AT_FDCWD, to_long(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   }
@@ -239,36 +243,38 @@ struct LinuxOs : KernelProofs {
   }
   static void close_file(long file) noexcept { call(SYS_close, file, 0); }
 
-  // As futex_wait, but not longer than this.
+  // As futex_wait, for `milliseconds` at most.
   static void futex_wait_ms(uint32_t* word, uint32_t value, uint32_t milliseconds) noexcept {
     wait_ms(word, value, milliseconds);
   }
-  // Sleeps, a while at most, until the kernel has cleared the id of a thread (arch/clone.hpp).
+  // Sleeps, for a tenth of a second at most, until the kernel has cleared the id of a thread
+  // (arch/clone.hpp).
   static void wait_for_thread(uint32_t* id, uint32_t value) noexcept {
     const timespec span{0, 100000000};
     call(SYS_futex, to_long(id), FUTEX_WAIT, static_cast<long>(value), to_long(&span));
   }
 
-  // No access to these pages. False: nothing has changed.
+  // Removes access to these pages. False: nothing changed.
   static bool protect(void* at, size_t bytes) noexcept {
     return call(SYS_mprotect, to_long(at), static_cast<long>(bytes), PROT_NONE) == 0;
   }
-  // These pages lose contents and memory, and nobody may touch them; they are no mapping of their
-  // own. False: the kernel cannot (before Linux 6.13), or some of them are locked in memory.
+  // Puts guards on these pages: they lose contents and memory, and an access faults; no mapping is
+  // split. False: the kernel cannot (before Linux 6.13), or some pages are locked in memory.
   static bool set_guards(void* at, size_t bytes) noexcept {
     return is_guard_true() && page_call(SYS_madvise, at, bytes, guard_install) == 0;
   }
-  // Pages with guards can be used, and read as zero. False: nothing changed.
+  // Removes the guards: the pages can be used, and read as zero. False: nothing changed.
   static bool lift_guards(void* at, size_t bytes) noexcept {
     return call(SYS_madvise, to_long(at), static_cast<long>(bytes), guard_remove) == 0;
   }
-  // These pages read as zero in each child that has a memory of its own, however it is made.
+  // These pages read as zero in each child with its own memory, however it is made.
   static bool clear_in_children(void* at, size_t bytes) noexcept {
     constexpr long wipe_on_fork = 18;  // Linux 4.14
     return call(SYS_madvise, to_long(at), static_cast<long>(bytes), wipe_on_fork) == 0;
   }
 
-  // No signal reaches this thread, nor those that it makes, until the mask is put back.
+  // Blocks all signals for this thread, and for threads that it creates, until the mask is
+  // restored.
   static uint64_t block_signals() noexcept {
     const uint64_t all = ~uint64_t{0};
     uint64_t before = 0;
@@ -278,22 +284,22 @@ struct LinuxOs : KernelProofs {
   static void restore_signals(uint64_t mask) noexcept {
     call(SYS_rt_sigprocmask, SIG_SETMASK, to_long(&mask), 0, sizeof mask);
   }
-  // Writes, and the kernel says by its answer alone that the reader has gone, or that the file may
-  // not grow: the program does not see the signals that go with these. For statistics.
+  // Writes without the signals SIGPIPE and SIGXFSZ: only the result tells that the reader has gone,
+  // or that the file may not grow. For statistics.
   static long write_quietly(long file, const char* text, size_t bytes) noexcept {
     constexpr uint64_t lost_reader = uint64_t{1} << (SIGPIPE - 1);
     constexpr uint64_t too_long = uint64_t{1} << (SIGXFSZ - 1), both = lost_reader | too_long;
     uint64_t before = 0, waiting = 0;
     const bool is_held =
         call(SYS_rt_sigprocmask, SIG_BLOCK, to_long(&both), to_long(&before), sizeof both) == 0;
-    // One that the program holds back itself may wait already, and is the program's.
+    // A signal that the program blocks itself may be pending already, and belongs to the program.
     if ((before & both) != 0) call(SYS_rt_sigpending, to_long(&waiting), sizeof waiting);
     const long result = call(SYS_write, file, to_long(text), static_cast<long>(bytes));
     uint64_t caused = result == broken_pipe ? lost_reader : 0;
     if (result == file_too_long) caused = too_long;
     caused &= ~waiting;
     const timespec now{};
-    // What a thread itself has caused is taken before what was sent to the process.
+    // The kernel delivers a thread's own signal before one sent to the process.
     if (is_held && caused != 0) {
       call(SYS_rt_sigtimedwait, to_long(&caused), 0, to_long(&now), sizeof caused);
     }
@@ -303,18 +309,18 @@ struct LinuxOs : KernelProofs {
 
   // From here on: not in a process that may be behind a filter of system calls.
   static uint32_t thread_id() noexcept { return static_cast<uint32_t>(call(SYS_gettid, 0, 0)); }
-  // The calling thread is about to end the process because of a fault.
+  // Notes that the calling thread is about to end the process because of a fault.
   static void note_report() noexcept { reporting_thread.store_relaxed(thread_id()); }  // [hint]
   // Sends a signal to the calling thread.
   static void send_here(int signal) noexcept {
     call(SYS_tgkill, process_id(), static_cast<long>(thread_id()), signal);
   }
   static long process_id() noexcept { return call(SYS_getpid, 0, 0); }
-  // So many threads may the process' user have at a time.
+  // The most threads that the process' user may have at a time.
   static uint64_t thread_count_max() noexcept { return resource_limit(RLIMIT_NPROC); }
-  // Bytes of addresses that the process may have.
+  // The most bytes of addresses that the process may have.
   static uint64_t address_bytes_max() noexcept { return resource_limit(RLIMIT_AS); }
-  // Waits until the kernel counts this thread, which has ended, among those of the process no more.
+  // Waits until the kernel no longer lists a thread, which has ended, among those of the process.
   static void wait_until_gone(uint32_t thread) noexcept {
     constexpr long no_such_thread = -3;
     const long process = process_id();
@@ -325,7 +331,7 @@ struct LinuxOs : KernelProofs {
     // The lists of threads change under one lock, which this call takes as well.
     call(SYS_kill, 0, 0);
   }
-  // Names the calling thread and has it run as an ordinary one, where the first thread may run.
+  // Names the calling thread and gives it ordinary scheduling and the first thread's CPU affinity.
   TALUS_USUAL static void become_ordinary_thread(const char* name) noexcept {
     call(SYS_prctl, PR_SET_NAME, to_long(name));
     const long policy = call(SYS_sched_getscheduler, 0, 0);
@@ -349,7 +355,7 @@ struct LinuxOs : KernelProofs {
     while (done < count && purge(runs[done].at, runs[done].bytes)) done++;
     return done;
   }
-  // Sleeps while the word has this value, not longer than this; says why it has returned.
+  // Sleeps while the word has this value, for `milliseconds` at most; returns the kernel's result.
   static long wait_ms(const uint32_t* word, uint32_t value, uint64_t milliseconds) noexcept {
     const timespec span{static_cast<time_t>(milliseconds / 1000),
                         static_cast<long>(milliseconds % 1000) * 1000000};
@@ -366,7 +372,7 @@ struct LinuxOs : KernelProofs {
     }
     if (result == timed_out) end_by_abort();
   }
-  // By SIGABRT, whose handler had its turn.
+  // Ends the process by SIGABRT, whose handler had its turn.
   [[noreturn]] TALUS_COLD static void end_by_abort() noexcept {
     const uint64_t no_handler[4] = {};  // the kernel's sigaction
     const uint64_t blocked = uint64_t{1} << (SIGABRT - 1);

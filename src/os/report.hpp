@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// os/report: what is said when a program misuses its heap, and the last words of fatal().
+// os/report: the messages for a program that misuses its heap, and the last message of fatal().
 //
-// Owns: one cold function for each fault of the program; their texts are tested in tests/death.
-// Invariant: allocates nothing, takes no lock, works on a 16 KiB stack. The functions do not
-// return. Must not know: heaps and slabs; callers pass what they know as plain numbers.
+// Owns: one cold function for each fault of the program; tests/death tests their texts. Invariant:
+// allocates nothing, locks nothing, works on a 16 KiB stack. The functions do not return. Must not
+// know: heaps and slabs; callers pass what they know as plain numbers.
 #ifndef TALUS_OS_REPORT_HPP
 #define TALUS_OS_REPORT_HPP
 
@@ -16,13 +16,13 @@ namespace talus {
 
 namespace report {
 
-// What the thread does before it calls abort(): it uses its heap no more (modes/reported.hpp).
-// Null: nothing. Set at start.
+// Runs before abort(): the thread stops using its heap (modes/reported.hpp). Null: nothing. Set at
+// start.
 inline Atomic<void (*)() noexcept> shared_last_act;
 
-// The program's handler of SIGABRT, if there is one, runs with the locks that are held here: what a
-// fault left half done is nobody's to use. It has memory, and may fork. If it needs a lock for
-// something else, the process ends nevertheless, a while later (LinuxOs::futex_wait).
+// The program's handler of SIGABRT, if there is one, runs with the locks that this thread holds, so
+// no thread uses what the fault left half done. The handler has memory, and may fork. If it needs
+// one of these locks, the process ends a while later (LinuxOs::futex_wait).
 [[noreturn]] TALUS_COLD void stop(const Text& text) noexcept {
   os::LinuxOs::write_error(text.data(), text.length());
   os::LinuxOs::note_report();
@@ -57,7 +57,7 @@ inline Text begin(const char* fault, const void* pointer) noexcept {
            .put(")\n"));
 }
 
-// A pointer that Talus never gave out, or whose memory was given back since.
+// A pointer that Talus never returned, or whose memory was freed since.
 [[noreturn]] TALUS_COLD void foreign_pointer(const void* pointer, const char* call) noexcept {
   stop(begin("invalid pointer", pointer)
            .put(" passed to ")
@@ -65,7 +65,7 @@ inline Text begin(const char* fault, const void* pointer) noexcept {
            .put("() (not a block of this heap: freed twice, or from another allocator)\n"));
 }
 
-// A heap that talus_heap_new never made, or that is gone.
+// A heap that talus_heap_new never made, or that was destroyed.
 [[noreturn]] TALUS_COLD void dead_heap(uintptr_t handle, const char* call) noexcept {
   stop(begin("invalid heap", reinterpret_cast<const void*>(handle))
            .put(" passed to ")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// os/text: a short text on the stack, for messages from where nothing may be allocated.
+// os/text: a short text on the stack, for messages from code that must not allocate.
 //
-// Owns: its buffer. Invariant: always NUL-terminated; what does not fit is cut, never written
-// beyond. Called on: any thread, in any state. Must not know: where the text goes.
+// Owns: its buffer. Invariant: always NUL-terminated; a text that does not fit is cut. Called on:
+// any thread, in any state. Must not know: where the text goes.
 #ifndef TALUS_OS_TEXT_HPP
 #define TALUS_OS_TEXT_HPP
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // os/vdso: the clock of the kernel's own library, which is mapped into each process.
 //
-// Owns: the look-up of one function in that ELF image. The clock is read under locks, and the C
+// Owns: the look-up of one function in that ELF image. The clock is read under locks. The C
 // library's clock_gettime may be wrapped by a preloaded library that allocates (a faked time, a
-// profiler), so it must not be called. Called on: any thread, at any time; every thread that comes
-// first finds the same answer. Format: System V gABI, "Object files"; vdso(7).
+// profiler), so it must not be called. Called on: any thread, at any time; threads that come first
+// at the same time find the same answer. Format: System V gABI, "Object files"; vdso(7).
 #ifndef TALUS_OS_VDSO_HPP
 #define TALUS_OS_VDSO_HPP
 
@@ -23,13 +23,13 @@ inline bool is_same_text(const char* left, const char* right) noexcept {
   return *left == *right;
 }
 
-// The tables of the image at `base` that a look-up needs.
+// The tables of the image that a look-up needs.
 struct VdsoTables {
-  uintptr_t bias = 0;  // what addresses in the file are off by
+  uintptr_t bias = 0;  // address in memory less address in the file
   const Elf64_Sym* symbols = nullptr;
   const char* names = nullptr;
   const uint32_t* hash = nullptr;      // DT_HASH: buckets, then chains; the chains count symbols
-  const uint32_t* gnu_hash = nullptr;  // DT_GNU_HASH, where there is no other
+  const uint32_t* gnu_hash = nullptr;  // DT_GNU_HASH, used where there is no DT_HASH
 };
 
 inline VdsoTables vdso_tables(uintptr_t base) noexcept {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// os/watched_calls: the calls after which other memory, or none, is behind an address.
+// os/watched_calls: the calls after which an address has other memory, or none.
 //
-// A cache of registered memory (RDMA, MPI, GPU drivers) must know of them before they happen. It
-// sets a listener (talus_set_page_listener), or it hooks the C library's functions and asks for
-// calls by way of these (option libc_calls).
-// Owns: the listener and the choice of way. Contract: as a system call, but errno is kept where the
-// C library is called. The listener runs before the call, on the thread that makes it, which may
-// hold locks. Called on: any thread but the helper: there is none while anybody watches
-// (process/helper.hpp). Must not know: why memory goes.
+// A cache of registered memory (RDMA, MPI, GPU drivers) must learn of these calls before they
+// happen. It sets a listener (talus_set_page_listener), or it hooks the C library's functions and
+// asks that Talus calls those (option libc_calls).
+// Owns: the listener and the choice of the way. Contract: as a system call, but errno is kept where
+// the C library is called. The listener runs before the call, on the thread that makes it, which
+// may hold locks. Called on: any thread but the background thread, which does not exist while a
+// watcher is set (process/helper.hpp). Must not know: why memory is purged or unmapped.
 #ifndef TALUS_OS_WATCHED_CALLS_HPP
 #define TALUS_OS_WATCHED_CALLS_HPP
 
@@ -41,14 +41,14 @@ class PageWatch {
 inline PageWatch page_watch;
 
 struct WatchedCalls : FileCalls {
-  // The contents of these pages are about to go in another way than by page_call.
+  // Announces that the contents of these pages are about to go by another call than page_call.
   static void announce(void* at, size_t bytes) noexcept {
     if (TALUS_UNLIKELY(page_watch.is_on())) announce_watched(at, bytes);
   }
 
  protected:
-  // munmap, madvise, mremap to a fixed place, or mmap over what is there. `b` and `c` are what
-  // stands behind the size.
+  // munmap, madvise, mremap to a fixed place, or mmap over existing pages. `b` and `c` are the
+  // arguments behind the size.
   static long page_call(long number, void* at, size_t bytes, long b = 0, long c = 0, long d = 0,
                         long e = 0) noexcept {
     if (TALUS_UNLIKELY(page_watch.is_on())) return watched_call(number, at, bytes, b, c, d, e);
@@ -56,7 +56,7 @@ struct WatchedCalls : FileCalls {
   }
 
  private:
-  // Hooks know what MADV_DONTNEED means, whatever comes after it.
+  // Hooks know what MADV_DONTNEED means, whatever call follows.
   TALUS_COLD static void announce_watched(void* at, size_t bytes) noexcept {
     page_watch.tell(at, bytes);
     if (!page_watch.is_by_libc()) return;
