@@ -2,9 +2,9 @@
 // arch: the few facts that depend on the CPU.
 //
 // Owns: the pause hint, the thread pointer and the raw system call. Invariant: a system call made
-// here touches neither errno nor any symbol of libc, so that no interposer sees it and no signal
-// handler's errno is changed. Called on: any thread, before libc is ready. Must not know: what is
-// called.
+// here touches neither errno nor any symbol of libc. So no interposer sees it, and a signal
+// handler's errno does not change. Called on: any thread, before libc is ready. Must not know:
+// which call is made.
 #ifndef TALUS_ARCH_ARCH_HPP
 #define TALUS_ARCH_ARCH_HPP
 
@@ -20,7 +20,7 @@ TALUS_FAST void pause() noexcept {
 #endif
 }
 
-// What the calling thread's own storage is found by: another for each thread that is alive.
+// The base of the calling thread's own storage; different for each living thread.
 TALUS_FAST uintptr_t thread_pointer() noexcept {
   uintptr_t pointer = 0;
 #if defined(__x86_64__)
@@ -31,7 +31,7 @@ TALUS_FAST uintptr_t thread_pointer() noexcept {
   return pointer;
 }
 
-// Result of the kernel: -4095 to -1 is an error number, negated.
+// The kernel's result: -4095 to -1 is a negated error number.
 TALUS_FAST long system_call(long number, long a, long b, long c, long d, long e, long f) noexcept {
 #if defined(__x86_64__)
   long result = number;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // arch/clone: a thread that the C library does not know.
 //
-// Owns: the making of such a thread, and what its thread pointer points to. Why not a thread of the
-// C library: that would end its single-threaded short cuts, allocate, and run code of others.
-// Invariants: the flags are those of pthread_create, as sandboxes admit no others; the new thread
-// never returns into frames of its maker: it begins in run(), below which lies a null, where
-// unwinders stop. It is entered by a jump, so that its shadow stack, one of its own by the kernel,
-// sees no return without a call.
-// The thread pointer of the maker would point to what is freed when the maker ends, so the thread
-// has a block of its own there, which holds what compilers and debuggers look for. Thread-local
-// variables do not exist in it: a read of one finds zeros, because memory before and behind is kept
-// for that (ThreadBlock::reach), and no address of it is anyone's variable.
+// Owns: the creation of such a thread, and the block behind its thread pointer. A thread of the C
+// library would end the library's single-threaded short cuts, allocate, and run foreign code.
+// Invariants: the flags are those of pthread_create, because sandboxes allow no others. The new
+// thread never returns into frames of its creator: it begins in run(), below which lies a null,
+// where unwinders stop. A jump enters run(), so that the thread's shadow stack, which the kernel
+// provides, sees no return without a call.
+// The thread pointer of the creator would point to memory that is freed when the creator ends. So
+// the thread has a block of its own, which holds what compilers and debuggers look for.
+// Thread-local variables do not exist in it. A read of one finds zeros, because memory before and
+// behind is reserved for that (ThreadBlock::reach), and no address of it belongs to a variable.
 // Called on: any thread. Must not know: what the thread does. Sources: clone(2); the System V ABI
 // supplements of x86-64 and AArch64, "thread-local storage".
 #ifndef TALUS_ARCH_CLONE_HPP
@@ -18,8 +18,8 @@
 
 #include "arch/arch.hpp"
 
-// The sanitizers' runtimes must know each thread: there it is one of the C library. This is the
-// only place that decides.
+// The sanitizers' runtimes must know each thread, so there a thread of the C library is used. Only
+// this condition decides.
 #if TALUS_UNDER_TSAN || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_HWADDRESS__)
 #define TALUS_RAW_THREADS 0
 #elif defined(__has_feature)
@@ -58,8 +58,8 @@ inline void prepare_thread_block(ThreadBlock& block) noexcept {
 }
 
 // Runs run() on a new thread, whose stack ends at `stack_top`, a multiple of 16; run() must not
-// return. Writes the thread's id to *id before anything of it runs; when the thread is gone the
-// kernel writes 0 there and wakes who waits (futex, shared). Result: the id, or an error, negated.
+// return. Writes the thread's id to *id before the thread runs. When the thread is gone, the kernel
+// writes 0 there and wakes waiters (futex, shared). Result: the id, or a negated error number.
 TALUS_SLOW long clone_thread(void* stack_top, ThreadBlock& block, uint32_t* id,
                              void (*run)()) noexcept {
 #if defined(__x86_64__)
@@ -101,7 +101,8 @@ TALUS_SLOW long clone_thread(void* stack_top, ThreadBlock& block, uint32_t* id,
 #endif
 }
 
-// Ends the calling thread. Its stack may be another's at once, so nothing is touched on the way.
+// Ends the calling thread. Another thread may use its stack at once, so nothing is touched on the
+// way.
 [[noreturn]] TALUS_FAST void exit_thread() noexcept {
 #if defined(__x86_64__)
   constexpr long exit_number = 60;

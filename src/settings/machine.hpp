@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// settings/machine: what the process learnt of its surroundings when it started, and the limits on
-// its memory that follow from that, from the options and from the program's own words.
+// settings/machine: what the process learnt of its machine at start, and the limits on its memory
+// that follow from that, from the options and from calls of the program.
 //
 // Owns: the machine's figures (written once, at start, as the options are) and the limits in effect
 // (which talus_set_limits may change at any time). Invariants: zero always means "none"; a soft
@@ -15,33 +15,33 @@
 namespace talus {
 
 struct MachineLimits {
-  size_t memory_bytes = 0;  // that the control groups of the process allow it; 0: no limit
-  size_t cpu_quota = 0;     // processors' worth of time that they allow, rounded up; 0: no quota
+  size_t memory_bytes = 0;  // allowed by the control groups of the process; 0: no limit
+  size_t cpu_quota = 0;     // processors' worth of time allowed, rounded up; 0: no quota
 };
 
 inline MachineLimits machine;
 
-// Of `allowed` processors, those that the quota leaves time for.
+// How many of `allowed` processors the quota leaves time for.
 inline size_t within_quota(size_t allowed) noexcept {
   return machine.cpu_quota != 0 && machine.cpu_quota < allowed ? machine.cpu_quota : allowed;
 }
 
 struct LimitBytes {
-  size_t soft_bytes = 0;  // above this, free memory goes back at once; 0: none
+  size_t soft_bytes = 0;  // above this, free memory is purged at once; 0: none
   size_t hard_bytes = 0;  // above this, allocations fail; 0: none
 };
 
-// Where no soft limit was asked for, it is this part of the group's limit: the rest is room for
-// what is not Talus' (the page cache, stacks, other processes of the group).
+// The default of the soft limit, as a part of the group's limit. The rest is room for memory that
+// is not Talus' (the page cache, stacks, other processes of the group).
 inline constexpr size_t soft_eighths = 7;
 
-// `percent` of `bytes`, and no less than one byte: a small limit must not become none.
+// `percent` of `bytes`, but at least one byte: a small limit must not become none.
 constexpr size_t percent_of(size_t bytes, uint64_t percent) noexcept {
   const size_t part = bytes / 100 * percent + bytes % 100 * percent / 100;
   return bytes != 0 && part == 0 ? 1 : part;
 }
 
-// What an amount means on this machine; 0: none.
+// The bytes of an amount on this machine; 0: none.
 constexpr size_t bytes_of(const OptionAmount& amount, const MachineLimits& found) noexcept {
   if (amount.kind != AmountKind::percent) return amount.value;
   return percent_of(found.memory_bytes, amount.value);
@@ -52,7 +52,7 @@ constexpr LimitBytes below_each_other(LimitBytes bytes) noexcept {
   return {is_above ? bytes.hard_bytes : bytes.soft_bytes, bytes.hard_bytes};
 }
 
-// What the options mean on this machine. A percentage of no limit is none.
+// The limits that the options set on this machine. A percentage of no limit is none.
 TALUS_START constexpr LimitBytes effective_limits(const Options& wanted,
                                                   const MachineLimits& found) noexcept {
   LimitBytes bytes{bytes_of(wanted.limit_soft, found), bytes_of(wanted.limit_hard, found)};
@@ -63,8 +63,8 @@ TALUS_START constexpr LimitBytes effective_limits(const Options& wanted,
   return below_each_other(bytes);
 }
 
-// The limits in effect. Each word is read and written by itself, in any order: who reads while
-// they change may see an old one beside a new one.
+// The limits in effect. Each word is read and written by itself, in any order. A concurrent reader
+// may see an old word beside a new one.
 struct EffectiveLimits {
   Atomic<size_t> soft_bytes;
   Atomic<size_t> hard_bytes;
@@ -78,11 +78,11 @@ struct EffectiveLimits {
 
 inline EffectiveLimits limits;
 
-// Asked, without locks, before an allocation fails at the hard limit; not 0: try once more.
+// Called, without locks, before an allocation fails at the hard limit; result not 0: try once more.
 using LimitHandler = int (*)(size_t wanted_bytes);
 
-// Stored with release, to be loaded with acquire: what the program prepared for its handler must
-// be there when another thread calls it.
+// Stored with release, to be loaded with acquire: another thread that calls the handler must see
+// what the program prepared for it.
 inline Atomic<LimitHandler> limit_handler;
 
 }  // namespace talus

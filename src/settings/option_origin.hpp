@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// settings/option_origin: where the value of an option is from, and which place is stronger.
+// settings/option_origin: where the value of an option comes from, and which source is stronger.
 //
-// Owns: the order of places, see strength(); and for each option of the process the place of its
+// Owns: the order of sources, see strength(); and for each option of the process the source of its
 // value. Invariant: a value changes only together with its origin, except where mallopt bounds
 // retained memory. Why this order: docs/decisions/0011-configuration.md.
 // Written when the process is configured, later under the space lock. Pure data, floor 2.
@@ -12,7 +12,7 @@
 
 namespace talus {
 
-// From weak to strong. Of the three files of a user there is one at most.
+// From weak to strong. At most one of the three files of a user is read.
 enum class OptionSource : std::uint8_t {
   builtin,
   program,      // talus_options, which the program defines
@@ -27,12 +27,12 @@ enum class OptionSource : std::uint8_t {
 struct OptionOrigin {
   OptionSource source = OptionSource::builtin;
   bool is_for_program = false;  // in a section that names the program
-  std::uint8_t preset = 0;      // the preset's index and one; 0: the option itself was given
-  std::uint16_t line = 0;       // in a file; 0: there is none
+  std::uint8_t preset = 0;      // the preset's index plus one; 0: the option itself was given
+  std::uint16_t line = 0;       // in a file; 0: none
 };
 
-// What is said of one program is stronger than what is said of all in the same file, and what is
-// said of an option is stronger than a preset in the same place.
+// In one file, a section for one program is stronger than one for all programs. In one place, an
+// option itself is stronger than a preset.
 constexpr unsigned strength(OptionOrigin origin) noexcept {
   return static_cast<unsigned>(origin.source) * 4 + (origin.is_for_program ? 2 : 0) +
          (origin.preset == 0 ? 1 : 0);

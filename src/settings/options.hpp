@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
+// settings/options: the one table of options.
 //
-// Owns: the one table of options. A row says everything about an option: its name, type, default,
-// range, unit, when it may change, and its help sentence. `struct Options` (the values), the row
-// descriptions, the environment parser (process/options_env.hpp), `talus options` and
-// docs/options.md are all expanded from it, so none of them can disagree.
+// Owns: the table. A row says everything about an option: its name, type, default, range, unit,
+// when it may change, and its help sentence. `struct Options` (the values), the row descriptions,
+// the environment parser (process/options_env.hpp), `talus options` and docs/options.md are all
+// expanded from it, so they cannot disagree.
 // Invariant: every default lies inside its range (asserted at the end of this file).
-// Callers: the process floor fills one Options before the first thread is born; everyone else
+// Called on: the process floor fills one Options before the first thread starts; all other code
 // reads fields, on slow paths only, on any thread.
-// Must not know: how a value is parsed, printed or acted upon. Pure data, floor 2.
+// Must not know: how a value is parsed, printed or used. Pure data, floor 2.
 
 #ifndef TALUS_SETTINGS_OPTIONS_HPP
 #define TALUS_SETTINGS_OPTIONS_HPP
@@ -23,55 +24,55 @@ namespace talus {
 inline constexpr std::size_t option_text_bytes_max = 256;  // with the closing zero
 
 // A text value lives inside Options: nothing may be allocated while the allocator starts, and the
-// environment it came from may be overwritten by the program later.
+// program may overwrite the environment later.
 struct OptionText {
   char bytes[option_text_bytes_max];
 };
 
-// An amount of memory: not said, so many bytes, or a percentage of the memory that the process may
-// have (settings/machine.hpp).
+// An amount of memory: unset, bytes, or a percentage of the memory that the process may have
+// (settings/machine.hpp).
 enum class AmountKind : std::uint8_t { unset, bytes, percent };
 struct OptionAmount {
   std::uint64_t value{0};  // bytes, or 1 to 100; unset: 0
   AmountKind kind{AmountKind::unset};
 };
 
-// What free() does with a pointer that was never ours.
+// What free() does with a pointer that Talus did not return.
 enum class ForeignFree : std::uint8_t { abort, ignore };
 
-// For which memory huge pages are asked.
+// For which memory Talus asks for huge pages.
 enum class HugePages : std::uint8_t { never, adaptive, always };
 
-// In which form statistics are printed; in the order of talus_stats_format.
+// The format of printed statistics; in the order of talus_stats_format.
 enum class StatsFormat : std::uint8_t { text, json, csv, openmetrics };
 
-// What a process is to be good at (settings/presets.hpp); usual: the word "default".
+// What a process is optimised for (settings/presets.hpp); usual: the word "default".
 enum class Preset : std::uint8_t { tiny, small, usual, fast };
 
-// How blocks are made: as always, or each in pages of its own, with its end or its start at a page
-// that nobody may touch (modes/mapped.hpp).
+// How blocks are made: in slabs and ranges, or each in pages of its own, with its end or its start
+// at an inaccessible page (modes/mapped.hpp).
 enum class HeapMode : std::uint8_t { none, mapped, mapped_underrun };
 
-// Where the process's memory comes from: the kernel, as it is needed; so much of it, at the start;
-// or a file in a directory.
+// Where the process's memory comes from: the kernel, as needed; an amount reserved at the start; or
+// a file in a directory.
 enum class ProviderKind : std::uint8_t { os, prealloc, file };
 struct ProviderChoice {
   ProviderKind kind{ProviderKind::os};
-  bool falls_back{false};  // prealloc: the kernel is asked when all is used
-  bool grows{true};        // file: reserved as it is needed, not at once
-  std::uint64_t bytes{0};  // prealloc, file: so much; 0, for a file that grows: no bound
-  char directory[200]{};   // file; short enough for the whole to be a text
+  bool falls_back{false};  // prealloc: ask the kernel when all is used
+  bool grows{true};        // file: reserved as needed, not at once
+  std::uint64_t bytes{0};  // prealloc, file: the amount; 0, for a file that grows: no bound
+  char directory[200]{};   // file; short enough for the whole value to be a text
 };
 
 enum class OptionKind : std::uint8_t { number, amount, boolean, text, words, provider };
 enum class OptionUnit : std::uint8_t { none, bytes, ms };
 
-// When a value may change. at_start: read once, when the process starts.
-// while_running: the value is read again at each use, so a control call may change it.
+// When a value may change. at_start: read once, when the process starts. while_running: read again
+// at each use, so a control call may change it.
 enum class OptionReload : std::uint8_t { at_start, while_running };
 
-// The types a row may name. A type of words is an enum class over std::uint8_t whose enumerators
-// stand in the order of `words`, counted from zero.
+// The types that a row may name. A type of words is an enum class over std::uint8_t, whose
+// enumerators are in the order of `words`, counted from zero.
 template <typename Value>
 struct OptionTypeOf;
 template <>
@@ -131,8 +132,8 @@ struct OptionTypeOf<HeapMode> {
 };
 
 // ROW(name, type, default, min, max, unit, reload, help)
-// For text min and max are lengths, for booleans and words they are indices, for amounts bytes.
-// The environment name is TALUS_ and the name in upper case.
+// min and max: lengths for text, indices for booleans and words, bytes for amounts. The environment
+// name is TALUS_ and the name in upper case.
 #define TALUS_OPTION_ROWS(ROW)                                                                     \
   ROW(preset, Preset, Preset::usual, 0, 3, none, at_start,                                         \
       "other defaults for how much memory is kept, and where: the table of presets below")         \
@@ -221,8 +222,8 @@ enum class OptionId : std::uint8_t {
 #undef TALUS_OPTION_ID
 };
 
-// All names and sentences one behind the other, and where each lies: there is no object of that
-// type.
+// All names and sentences one behind the other; OptionPlaces gives the place of each. There is no
+// object of that type.
 #define TALUS_OPTION_TEXT(name, type, value, min, max, unit, reload, help) #name "\0" help "\0"
 inline constexpr char option_texts[] = "\0" TALUS_OPTION_ROWS(TALUS_OPTION_TEXT);
 #undef TALUS_OPTION_TEXT
@@ -250,7 +251,7 @@ struct OptionRow {
   OptionRowText help;  // a sentence without its full stop
 };
 
-// The allowed words, copied by '|'; else empty.
+// The allowed words, separated by '|'; empty for other types.
 TALUS_START constexpr const char* option_words(OptionId id) noexcept {
 #define TALUS_OPTION_WORDS(name, type, value, min, max, unit, reload, help) \
   if (id == OptionId::name) return OptionTypeOf<type>::words;
@@ -259,7 +260,7 @@ TALUS_START constexpr const char* option_words(OptionId id) noexcept {
   return "";
 }
 
-// The type a row's default is written in: a text's is a literal, any other's its own type.
+// The type in which a row's default is written: a literal for texts, else the option's own type.
 template <typename Value>
 struct OptionDefault {
   using Type = Value;

@@ -2,8 +2,8 @@
 // settings/presets: what the words of the option `preset` mean: other defaults for a few options.
 //
 // Owns: the one table of presets; `talus options --presets` and docs/options.md are made from it.
-// Invariants: every preset names a value for every row, so that one takes the place of another as a
-// whole; the column of `default` holds the defaults of settings/options.hpp (both tested).
+// Invariants: every preset names a value for every row, so that one preset replaces another
+// completely; the column of `default` holds the defaults of settings/options.hpp (both tested).
 // Must not know: where a preset was asked for (process/option_target.hpp). Pure data, floor 2.
 #ifndef TALUS_SETTINGS_PRESETS_HPP
 #define TALUS_SETTINGS_PRESETS_HPP
@@ -20,10 +20,10 @@ struct PresetRow {
   char values[preset_count][9];  // as text
 };
 
-// tiny: every page that is free goes, also where that costs time. fast: memory is kept, and taken
-// in large pieces.
+// tiny: purges every free page, even where that costs time. fast: keeps memory, and takes it in
+// large pieces.
 inline constexpr PresetRow preset_rows[] = {
-    //                        tiny     small    default     fast
+    //                        tiny    small     default   fast
     {OptionId::decay_ms, {"0", "250ms", "1s", "10s"}},
     {OptionId::retain_bytes, {"0", "8MiB", "64MiB", "1GiB"}},
     {OptionId::list_bytes, {"1KiB", "4KiB", "16KiB", "64KiB"}},

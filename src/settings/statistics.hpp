@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// settings/statistics: the one table of statistics: names, units and what they mean.
+// settings/statistics: the one table of statistics: names, units and meanings.
 //
-// Owns: the rows. The values (process/statistics.hpp), talus_get, all printed forms,
-// `talus statistics` and docs/statistics.md are expanded from them, so none of them can disagree.
-// A full name is group, dot, field. Rows of one group stand together. Three groups have a key
-// between the two, "class.64.live_blocks": their fields are in tables of their own.
+// Owns: the rows. The values (process/statistics.hpp), talus_get, all printed forms, `talus
+// statistics` and docs/statistics.md are expanded from them, so they cannot disagree. A full name
+// is group, dot, field. Rows of one group stand together. Three groups have a key between the two,
+// "class.64.live_blocks": their fields are in tables of their own.
 // Invariant: no name occurs twice; a field in bytes ends in _bytes, one in milliseconds in _ms.
 // Must not know: where values come from. Pure data, floor 2.
 #ifndef TALUS_SETTINGS_STATISTICS_HPP
@@ -21,7 +21,7 @@ namespace talus {
 enum class StatisticKind : std::uint8_t { gauge, counter };
 enum class StatisticUnit : std::uint8_t { none, bytes, ms };
 
-// ROW(group, field, kind, unit, label, help): label stands in the text form.
+// ROW(group, field, kind, unit, label, help); the text form prints the label.
 #define TALUS_STATISTIC_ROWS(ROW)                                                                 \
   ROW(process, id, gauge, none, "process", "the process's id")                                    \
   ROW(process, uptime_ms, gauge, ms, "wall time", "since the process began with Talus")           \
@@ -127,16 +127,16 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
   ROW(class, free_blocks, gauge, none, "free", "free blocks in slabs")              \
   ROW(class, slabs, gauge, none, "slabs", "slabs of such blocks")
 
-// Fields of a thread, whose key is its number: 0 is the one that allocated first most lately. They
-// are as old as the thread's last store that has left its processor, and threads change numbers
-// when others begin and end.
+// Fields of a thread. The key is its number; 0 is the thread whose first allocation is the latest.
+// The values are as old as the thread's last store that has left its processor. Numbers change when
+// other threads begin and end.
 #define TALUS_THREAD_STATISTIC_ROWS(ROW)                                                \
   ROW(thread, heap, gauge, none, "heap", "the number of the heap that the thread uses") \
   ROW(thread, list_bytes, gauge, bytes, "lists", "free blocks in its lists")            \
   ROW(thread, kept_bytes, gauge, bytes, "kept", "large blocks that it freed and keeps") \
   ROW(thread, remote_bytes, gauge, bytes, "remote", "blocks of others that it collects")
 
-// Fields of an instance, whose key is its number, or its name. All are of one moment.
+// Fields of an instance, whose key is its number or its name. All values are of one moment.
 #define TALUS_INSTANCE_STATISTIC_ROWS(ROW)                                                  \
   ROW(instance, live_bytes, gauge, bytes, "live", "blocks in use")                          \
   ROW(instance, free_bytes, gauge, bytes, "free", "what its blocks do not use")             \
@@ -171,7 +171,7 @@ inline constexpr char statistic_texts[] = "\0" TALUS_STATISTIC_GROUPS(TALUS_STAT
 #undef TALUS_STATISTIC_GROUP_TEXT
 #undef TALUS_STATISTIC_TEXT
 
-// Where each lies. There is no object of this type.
+// Where each text lies. There is no object of this type.
 struct StatisticPlaces {
   char empty[1];
 #define TALUS_STATISTIC_GROUP_PLACE(group) char group_##group[sizeof(#group)];
@@ -223,7 +223,7 @@ inline constexpr std::size_t thread_statistic_count =
 inline constexpr std::size_t instance_statistic_count =
     sizeof(instance_statistic_rows) / sizeof(StatisticRow);
 
-// What a group is about, for people.
+// The titles of groups, for readers.
 struct StatisticGroup {
   char name[9];
   char title[34];
