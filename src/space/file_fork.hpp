@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-// space/file_fork: what becomes of memory in files when the process forks.
+// space/file_fork: what happens to memory in files when the process forks.
 //
 //   before     the parent maps its files anew, as private copies
 //   fork       the kernel copies: what either side writes from here on is its own
-//   child      writes what it finds to a file of its own, and maps that; tells the parent
+//   child      writes its contents to a file of its own, and maps that; tells the parent
 //   parent     waits for that, then writes what changed meanwhile back and maps its file again
 //
-// A mapping of a file that both sides share would let the child write into the parent's heap, which
-// libc does before any handler runs there (it makes the locks of streams anew). Private mappings do
-// not. A parent with other threads cannot go back at once: one might write between the look and the
-// new mapping. It keeps its copies ("unshared" slices) until they are free, and then uses the
-// file again. Where the child can make no file, its memory is the kernel's. What lies in a file
-// that was lost can be no private mapping of it: a parent without other threads copies it before
-// the fork; else both sides have the same until the child has copied it.
+// A file mapping that both sides share would let the child write into the parent's heap. libc does
+// so before any handler runs in the child (it makes the locks of streams anew). Private mappings
+// prevent that. A parent with other threads cannot map its file again at once: another thread might
+// write between the comparison and the new mapping. The parent keeps its copies ("unshared" slices)
+// until they are free, and then uses the file again. Where the child cannot make a file, its memory
+// comes from the kernel. Memory in a lost file cannot become a private mapping of it. A parent
+// without other threads copies it before the fork; otherwise both sides share it until the child
+// has copied it.
 // Owns: the list of stores, and the pipe by which the parent waits. Invariants: the parent's file
-// does not change until the child has read it; the slices around the stack that this runs on are
-// never exchanged. Called on: the forking thread; all locks of address space are held.
+// does not change until the child has read it. The slices around the stack that this code runs on
+// are never exchanged. Called on: the forking thread; all locks of address space are held.
 #ifndef TALUS_SPACE_FILE_FORK_HPP
 #define TALUS_SPACE_FILE_FORK_HPP
 
@@ -28,7 +29,7 @@ class FileFork {
  public:
   explicit FileFork(FileStore& store) noexcept : store_{store} {}
 
-  // `is_alone`: as for all stores.
+  // `is_alone`: see FileStores::before_fork().
   template <typename IsAlone>
   void before(IsAlone is_alone) noexcept {
     store_.lock_.take();
@@ -44,14 +45,15 @@ class FileFork {
     }
   }
 
-  // `may_return`: the child has read the file, and nobody else writes to this memory.
+  // `may_return`: the child has read the file, and no other thread writes to this memory.
   void in_parent(bool has_waited, bool may_return) noexcept {
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
       for_each_run(piece->copied, true, piece->all(),
                    [&](SliceRun run) noexcept { return_slices(*piece, run, may_return); });
       piece->copied.set(0, piece->slices, false);
     }
-    // Nobody knows when the child has read the file: it stays as it is, and a new one is begun.
+    // It is unknown when the child has read the file: the file stays unchanged, and a new one is
+    // begun.
     if (!has_waited) store_.close_file();
     store_.lock_.give();
   }
@@ -65,13 +67,13 @@ class FileFork {
       piece->copied.set(0, piece->slices, false);
       for_each_part_to_copy(*piece, piece->all(),
                             [&](SliceRun part) noexcept { take_over(*piece, part, has_file); });
-      // What is mapped of the parent's file would keep that on the disk.
+      // Mappings of the parent's file would keep it on the disk.
       if (has_file) share_free(*piece, piece->all());
     }
   }
 
  private:
-  // Calls visit(part) for all slices in use, in pieces that are copied at a time.
+  // Calls visit(part) for all slices in use, in parts of at most file_copy_bytes.
   template <typename Visit>
   static void for_each_part_to_copy(const FilePiece& piece, SliceRun within, Visit visit) noexcept {
     constexpr size_t most = file_copy_bytes / slice_bytes;
@@ -82,14 +84,14 @@ class FileFork {
       visit(run);
     });
   }
-  // Slices that nobody uses are the file's.
+  // Maps the unused slices to the file.
   void share_free(FilePiece& piece, SliceRun within) noexcept {
     for_each_run(piece.reserved, false, within, [&](SliceRun run) noexcept {
       store_.map_slices(piece, run, os::FileSharing::shared);
     });
   }
 
-  // Parent: what lies in a lost file, which cannot be mapped anew, becomes memory of the process's
+  // Parent: turns memory in a lost file, which cannot be mapped anew, into memory of the process's
   // own. No other thread writes to it.
   void leave_lost_file() noexcept {
     const uint64_t mask = os::System::block_signals();
@@ -106,7 +108,7 @@ class FileFork {
     store_.has_lost_ = !is_left;
     os::System::restore_signals(mask);
   }
-  // What is mapped there becomes memory of the kernel's. False: there is none.
+  // Replaces what is mapped there by memory of the kernel's. False: there is none.
   static bool copy_to_memory(void* at, size_t bytes) noexcept {
     void* copy = os::map_pages(nullptr, bytes);
     if (copy == nullptr) return false;
@@ -116,7 +118,7 @@ class FileFork {
     return false;
   }
 
-  // Do these slices hold the stack that this runs on?
+  // Do these slices hold the stack that this code runs on?
   static bool is_near_stack(const FilePiece& piece, SliceRun run) noexcept {
     const char here = 0;
     const uintptr_t stack = reinterpret_cast<uintptr_t>(&here);
@@ -124,7 +126,7 @@ class FileFork {
            stack - slice_bytes < reinterpret_cast<uintptr_t>(piece.at(run.to));
   }
 
-  // Parent: the slices are the file's again, or stay unshared where that cannot be.
+  // Parent: the slices lie in the file again, or stay unshared where that is impossible.
   void return_slices(FilePiece& piece, SliceRun run, bool may_return) noexcept {
     piece.unshared.set(run.from, run.to, true);
     share_free(piece, run);
@@ -134,7 +136,7 @@ class FileFork {
       store_.map_slices(piece, part, os::FileSharing::shared);
     });
   }
-  // What differs from the file becomes the file's. False: the file cannot be mapped again.
+  // Writes the differing pages to the file. False: the file cannot be mapped again.
   bool write_back(FilePiece& piece, SliceRun run) noexcept {
     const size_t bytes = run.bytes();
     char* file = os::System::map_file_again(bytes, store_.file_, piece.offset_of(run.from));
@@ -168,7 +170,7 @@ class FileFork {
     }
     if (!copy_to_memory(at, bytes)) touch(at, bytes);
   }
-  // A page of a private mapping that was written to is the process's own.
+  // Writing to a page of a private mapping makes it the process's own.
   static void touch(void* at, size_t bytes) noexcept {
     auto* place = static_cast<volatile char*>(at);
     const size_t page = os::page_bytes();
@@ -195,7 +197,7 @@ class FileStores {
 
   bool is_empty() const noexcept { return first_ == nullptr; }
 
-  // `is_alone`: the calling thread is the only one of the process, but for Talus' own.
+  // `is_alone`: the calling thread is the only one of the process, except Talus' own.
   template <typename IsAlone>
   void before_fork(IsAlone is_alone) noexcept {
     lock_.take();
@@ -211,7 +213,7 @@ class FileStores {
         os::System::wait_for_letter(pipe_[0]);
         os::System::close(pipe_[0]);
       }
-      // The handler of a signal might write between the look and the new mapping.
+      // A signal handler might write between the comparison and the new mapping.
       const uint64_t mask = os::System::block_signals();
       const bool may_return = has_pipe_ && is_alone();
       for_each([this, may_return](FileStore& store) noexcept {
@@ -228,7 +230,8 @@ class FileStores {
     for_each([](FileStore& store) noexcept { FileFork{store}.in_child(); });
     os::System::restore_signals(mask);
     if (!has_pipe_) return;
-    os::System::send_letter(pipe_[1]);  // the parent goes on, whoever else has this end
+    os::System::send_letter(
+        pipe_[1]);  // the parent continues, even if other processes have this end
     os::System::close(pipe_[0]);
     os::System::close(pipe_[1]);
   }

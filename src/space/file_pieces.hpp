@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// space/file_pieces: which slices of the memory that lies in a file have room on its disk.
+// space/file_pieces: which slices of the memory in a file have room on its disk.
 //
 //   FilePiece | addresses, and where they lie in the file | bits: reserved, unshared, copied |
 //
-// Owns: the layout. A slice is unshared when what is mapped there is no shared part of the file as
-// it is now: a fork made it the process's own, or the file was lost. Its contents are memory of the
-// kernel's until it is free again. Called on: under the lock of the store whose pieces they are.
+// Owns: the layout. A slice is unshared when its mapping is not a shared part of the present file:
+// a fork made it the process's own, or the file was lost. Its contents are memory of the kernel's
+// until it is free again. Called on: under the lock of the store that owns the pieces.
 #ifndef TALUS_SPACE_FILE_PIECES_HPP
 #define TALUS_SPACE_FILE_PIECES_HPP
 
@@ -15,7 +15,7 @@
 
 namespace talus {
 
-// Slices of a piece that follow each other.
+// Consecutive slices of a piece.
 struct SliceRun {
   size_t from = 0;
   size_t to = 0;
@@ -31,9 +31,9 @@ struct FilePiece {
   // A bit for each slice.
   BitRow reserved;
   BitRow unshared;
-  BitRow copied;           // between the two sides of a fork: became the process's own for it
-  size_t own_bytes = 0;    // of the memory that holds this
-  void* mapped = nullptr;  // with what lies around it, which nobody may touch
+  BitRow copied;           // during a fork: became the process's own for it
+  size_t own_bytes = 0;    // of the memory that holds this piece
+  void* mapped = nullptr;  // with its inaccessible surroundings
   size_t mapped_bytes = 0;
 
   SliceRun all() const noexcept { return {0, slices}; }
@@ -44,7 +44,7 @@ struct FilePiece {
   size_t index_of(uintptr_t address) const noexcept { return (address - base) / slice_bytes; }
 };
 
-// A piece over these addresses, whose memory comes from the kernel; null: it has none.
+// A piece over these addresses, whose own memory comes from the kernel; null: there is none.
 inline FilePiece* make_piece(uintptr_t base, size_t slices, uint64_t offset) noexcept {
   const size_t row = BitRow::bytes_for(slices);
   const size_t bytes = round_up(sizeof(FilePiece) + 3 * row, os::page_bytes());
@@ -63,8 +63,8 @@ inline FilePiece* make_piece(uintptr_t base, size_t slices, uint64_t offset) noe
   return piece;
 }
 
-// Calls visit(run) for each run of slices whose bit has this value; false ends it. Returns
-// whether it came to the end. A visit may change the bits of its run.
+// Calls visit(run) for each run of slices whose bit has this value; false ends it. Returns whether
+// it reached the end. A visit may change the bits of its run.
 template <typename Visit>
 bool try_each_run(const BitRow& row, bool value, SliceRun within, Visit visit) noexcept {
   while (within.from < within.to) {

@@ -3,12 +3,13 @@
 //
 //   FileStore -> FilePiece -> FilePiece    the file is as long as all of them
 //
-// The file has no name, so it is gone with the process, and belongs to no other. A slice has room
-// on the disk before anybody gets it, so that a full disk is "no memory" and never a signal.
-// Owns: the file, what of it is reserved, and its descriptor. Invariants: a reserved slice can be
-// written to; a program that closes the descriptor (or all that it finds) loses nothing but the way
-// to more of this file: a new one is begun then. The descriptor is looked at before each use, so
-// that a stranger's file is never touched. What a fork does is space/file_fork.hpp's.
+// The file has no name, so it disappears with the process, and no other process has it. A slice
+// gets room on the disk before it is handed out, so that a full disk means "no memory" and never a
+// signal.
+// Owns: the file, its reserved slices, and its descriptor. Invariants: a reserved slice can be
+// written to. If the program closes the descriptor (or all that it finds), it loses only the rest
+// of this file: a new file is begun then. The descriptor is checked before each use, so that
+// another file is never touched. space/file_fork.hpp handles forks.
 // Called on: any thread, under the store's lock. Must not know: what is in the file.
 #ifndef TALUS_SPACE_FILE_STORE_HPP
 #define TALUS_SPACE_FILE_STORE_HPP
@@ -33,7 +34,7 @@ class FileStore {
   bool is_open() const noexcept { return directory_[0] != '\0'; }
   bool grows() const noexcept { return grows_; }
 
-  // Addresses in the file; base 0: there is no more, or no addresses for it.
+  // Addresses in the file; base 0: there is no more room or address space.
   ProvidedRange reserve(size_t bytes_min, size_t bytes_requested) noexcept {
     Locked held{lock_};
     size_t bytes = bytes_requested;
@@ -78,7 +79,7 @@ class FileStore {
                  [&](SliceRun run) noexcept { is_done &= give_slices_back(*piece, run); });
     return is_done;
   }
-  // All of it goes: addresses, file, descriptor. Nobody may use any of it.
+  // Removes everything: addresses, file, descriptor. None of it may be in use.
   void close() noexcept {
     Locked held{lock_};
     while (FilePiece* piece = pieces_) {
@@ -114,7 +115,7 @@ class FileStore {
     return true;
   }
 
-  // A new file for what is reserved from now on. False: it cannot be made.
+  // Makes a new file for future reservations. False: it cannot be made.
   bool open_file() noexcept {
     long file = os::System::open_unnamed_in(directory_);
     for (uint64_t attempt = 0; file < 0 && attempt < 16; attempt++) {
@@ -143,13 +144,13 @@ class FileStore {
     os::FileIdentity now;
     return file_ != none && os::System::identify(file_, now) && now == identity_;
   }
-  // There is a file to reserve from; if the descriptor was lost, a new one.
+  // True: there is a file to reserve from. Makes a new one if the descriptor was lost.
   bool is_usable() noexcept {
     if (is_intact()) return true;
     lose_file();
     return directory_[0] != '\0' && open_file();
   }
-  // What lies in the lost file stays mapped, and is none of the next one.
+  // The contents of the lost file stay mapped, and do not belong to the next file.
   void lose_file() noexcept {
     file_ = none;
     for (FilePiece* piece = pieces_; piece != nullptr; piece = piece->next) {
@@ -166,7 +167,7 @@ class FileStore {
   }
 
   ProvidedRange reserve_exactly(size_t bytes) noexcept {
-    // A slice without access on both sides: nothing is its neighbour.
+    // A slice without access on both sides: no other range is a neighbour.
     const size_t around = bytes + 2 * arena_alignment;
     auto* wide = static_cast<char*>(os::reserve_pages(around));
     if (wide == nullptr) return {};
@@ -203,7 +204,7 @@ class FileStore {
     reserved_bytes_ += run.bytes();
     return true;
   }
-  // False: something may lie there still, so it is reserved as before, and will be asked for again.
+  // False: the slices may still have contents, so they stay reserved, and will be purged again.
   bool give_slices_back(FilePiece& piece, SliceRun run) noexcept {
     if (holes_ == os::Verdict::broken || !map_unshared(piece, run)) return false;
     const bool is_proof = holes_ == os::Verdict::unknown;
@@ -217,14 +218,14 @@ class FileStore {
     reserved_bytes_ -= run.bytes();
     return holes_ == os::Verdict::holds;
   }
-  // The store's first hole is looked at, for which a page of it needs room once more.
+  // Checks the store's first hole; a page of it needs room once more.
   void prove_hole(const volatile char& first, uint64_t offset) noexcept {
     const size_t page_bytes = os::page_bytes();
     if (!os::System::reserve_room(file_, offset, page_bytes)) return;
     holes_ = first == 0 ? os::Verdict::holds : os::Verdict::broken;
     os::System::give_room_back(file_, offset, page_bytes);
   }
-  // Memory of the process's own, or of a lost file, goes with its mapping.
+  // Memory of the process's own, or of a lost file, is freed with its mapping.
   bool map_unshared(FilePiece& piece, SliceRun run) noexcept {
     return try_each_run(piece.unshared, true, run, [&](SliceRun part) noexcept {
       return map_slices(piece, part, os::FileSharing::shared);
@@ -244,15 +245,15 @@ class FileStore {
 
   Lock lock_;
   bool grows_ = false;
-  bool has_lost_ = false;  // unshared slices may be shared parts of a file that was lost
-  long file_ = 0;  // zero at the start, as all of it; a store that is not open is never asked
+  bool has_lost_ = false;  // unshared slices may be shared parts of a lost file
+  long file_ = 0;          // zero-initialised like all members; not used while the store is closed
   os::Verdict holes_ = os::Verdict::unknown;  // do they read as zero?
   os::FileIdentity identity_;
   uint64_t bytes_max_ = 0;
   uint64_t length_ = 0;
   size_t reserved_bytes_ = 0;
   FilePiece* pieces_ = nullptr;
-  FileStore* next_ = nullptr;  // among all; under the lock of the list
+  FileStore* next_ = nullptr;  // in the list of all stores; under the lock of the list
   char directory_[2 * option_text_bytes_max] = {};
 };
 

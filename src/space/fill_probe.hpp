@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // space/fill_probe: does the program fill the addresses it takes?
 //
-// Nobody knows how a program will use what it takes, but the kernel knows how it used what it took
-// before. Now and then a place of the size of a huge page is left with small pages: the probe. When
-// the next place begins, or when the probe's user gives it back, the kernel is asked (mincore) how
-// much of it has memory; that is the verdict until the next probe, which is due after 32 MiB taken
-// on trust, twice as much each time that the trust was justified, at most half of what the process
-// uses; and at once after a verdict of no.
+// How a program will use addresses is unknown, but the kernel knows how it used earlier ones. Now
+// and then a place of the size of a huge page is left with small pages: the probe. When the next
+// place begins, or when the probe's user gives it back, the kernel says (mincore) how much of it
+// has memory. That is the verdict until the next probe. The next probe is due after 32 MiB taken on
+// trust, and after twice as much each time that the trust was justified, up to half of what the
+// process uses. After a verdict of no it is due at once.
 // Where the kernel may not be asked (os/rare_calls.hpp) the verdict is no.
-// Invariant: a probe never lies where huge pages were asked for, which would be resident whole.
+// Invariant: a probe never lies where huge pages were asked for, which would be completely
+// resident.
 // Called on: under the space lock. Must not know: what follows from the verdict.
 #ifndef TALUS_SPACE_FILL_PROBE_HPP
 #define TALUS_SPACE_FILL_PROBE_HPP
@@ -21,8 +22,8 @@ class FillProbe {
  public:
   static constexpr size_t place_bytes = arena_alignment;
 
-  // A place begins at `first`, which is nobody's yet, in a process that uses `given_bytes`. Says
-  // whether the program fills what it takes. If a probe is due, that becomes it, and `first` moves
+  // A place begins at `first`, which is free, in a process that uses `given_bytes`. Returns whether
+  // the program fills what it takes. If a probe is due, this place becomes it, and `first` moves
   // behind it.
   bool judge(uintptr_t& first, size_t given_bytes) noexcept {
     if (at_ != 0) conclude(is_filled(at_));
@@ -35,30 +36,29 @@ class FillProbe {
     }
     return is_filling_;
   }
-  // So many bytes became huge pages without proof.
+  // `bytes` became huge pages without proof.
   void trust(size_t bytes) noexcept { trusted_bytes_ += bytes; }
-  // The user of [base, end) is gone, and left its pages as they were, or took them along.
+  // The user of [base, end) is gone. `has_pages`: it left its pages there instead of moving them.
   void end_use(uintptr_t base, uintptr_t end, bool has_pages) noexcept {
     if (at_ < base || at_ >= end) return;
     if (has_pages) conclude(is_filled(at_));
     at_ = 0;
   }
-  // Has a place that begins at this address, a multiple of a page, memory?
-  // Three quarters: what blocks are rounded up to is never written, and a fault costs more than
-  // that memory.
+  // Is a place that begins at this address, a multiple of a page, filled? Three quarters suffice:
+  // the bytes that round blocks up are never written, and a fault costs more than that memory.
   static bool is_filled(uintptr_t at) noexcept {
     if (!rare_calls.are_allowed()) return false;
-    // Where blocks are touched at their ends alone, a look at the middle tells, in less time.
+    // If only the ends of blocks are touched, a look at the middle answers in less time.
     constexpr size_t middle_bytes = place_bytes / 16;
     if (resident_pages(at + place_bytes / 2, middle_bytes) == 0) return false;
     const size_t count = place_bytes / os::page_bytes();
     return resident_pages(at, place_bytes) >= count - count / 4;
   }
-  // What was found so far says nothing any more.
+  // The earlier results are no longer valid.
   void forget() noexcept { *this = FillProbe{}; }
 
  private:
-  // 0 as well if the kernel does not say.
+  // Also 0 if the kernel does not say.
   TALUS_USUAL static size_t resident_pages(uintptr_t at, size_t bytes) noexcept {
     unsigned char pages[place_bytes / page_bytes_min];
     if (!os::System::look_for_pages(reinterpret_cast<void*>(at), bytes, pages)) return 0;
@@ -74,7 +74,7 @@ class FillProbe {
     at_ = 0;
   }
 
-  uintptr_t at_ = 0;          // 0: none
+  uintptr_t at_ = 0;          // the probe's place; 0: none
   size_t trusted_bytes_ = 0;  // since the last probe
   size_t trust_limit_ = huge_trusted_bytes;
   bool is_filling_ = false;  // the verdict

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// space/fresh_pages: threads that take untouched addresses at the same time do not meet in one huge
-// page.
+// space/fresh_pages: keeps threads that take untouched addresses at the same time out of each
+// other's huge pages.
 //
-// The first touch of a huge page clears all of it, in a hundred microseconds or many more. A thread
-// that touches it meanwhile takes and clears another one, which the kernel then throws away: two
-// threads that fill memory cleared twice as much as they got. So who begins a huge page has it for
-// itself until it is sure to be there; others go on in pages that are, or begin the next one.
+// The first touch of a huge page clears all of it, in a hundred microseconds or many more. A second
+// thread that touches it meanwhile clears another one, which the kernel then discards. Two threads
+// that fill memory cleared twice as much as they got. So the thread that begins a huge page keeps
+// it for itself until it is surely present. Other threads take from present pages, or begin the
+// next one.
 // Owns: the pages that were begun last. Invariants: a thread takes from a page of its own, from one
-// that was begun long enough ago, or from one that nobody began; what is left of a begun page is
-// taken before the next one is begun. All that is left of them is no more than a small part of what
-// the process uses: where it would be, threads meet.
-// Called on: under the space lock. Must not know: who takes addresses, and what for.
+// that was begun long enough ago, or from one that no thread began. The rest of a begun page is
+// taken before the next one is begun. All rests together are only a small part of what the process
+// uses; beyond that, threads share pages.
+// Called on: under the space lock. Must not know: which code takes addresses, and what for.
 #ifndef TALUS_SPACE_FRESH_PAGES_HPP
 #define TALUS_SPACE_FRESH_PAGES_HPP
 
@@ -18,9 +19,9 @@
 
 namespace talus {
 
-// Who takes addresses, and when. Threads are told apart by the 64 KiB of stack on which they are,
-// which needs nothing of libc. Two may have the same, and one another in each call: that costs time
-// or room, as little as if nobody knew.
+// The thread that takes addresses, and the time. Threads are distinguished by the 64 KiB of stack
+// on which they run, which needs nothing of libc. Two threads may look the same, and one may look
+// different in each call. That costs only time or room, as much as without this distinction.
 struct Taker {
   uintptr_t thread = 0;
   uint64_t now_ns = 0;
@@ -34,17 +35,18 @@ struct Taker {
 class FreshPages {
  public:
   static constexpr size_t page_bytes = arena_alignment;
-  // A page that was begun so long ago is there.
+  // After this time a begun page is present.
   static constexpr uint64_t begin_ns = 1'000'000;
 
-  // Where to take so many untouched bytes, if not at `base`, where a free range begins that reaches
-  // up to `end`: in it, or where another free range begins. `free_at(address)` are the untouched
-  // bytes of the range that begins there, 0 if none does. The process uses `given_bytes`.
+  // Where to take `bytes` of untouched memory, instead of at `base`, where a free range begins that
+  // ends at `end`. The result lies in that range, or where another free range begins.
+  // `free_at(address)`: the untouched bytes of the range that begins there, 0 if none does. The
+  // process uses `given_bytes`.
   template <typename FreeAt>
   uintptr_t choose(uintptr_t base, uintptr_t end, size_t bytes, size_t given_bytes,
                    const Taker& taker, FreeAt free_at) noexcept {
     const Page* begun = find(base);
-    size_t begun_bytes = 2 * page_bytes;  // that one, and another
+    size_t begun_bytes = 2 * page_bytes;  // this page, and another
     for (const Page& page : pages_) {
       const size_t rest = page.rest != 0 ? free_at(page.rest) : 0;
       if (rest >= bytes && is_open_to(page, taker)) return page.rest;
@@ -75,7 +77,7 @@ class FreshPages {
   static constexpr size_t given_part = 8;
 
   struct Page {
-    uintptr_t rest = 0;  // in it, where the part begins that was not taken; 0: there is no page
+    uintptr_t rest = 0;  // where its untaken part begins; 0: there is no page
     Taker begun;
   };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// space/growth_pace: do slabs take untouched addresses so fast that page faults are much of it?
+// space/growth_pace: do slabs take untouched addresses so fast that page faults are a large cost?
 //
-// A page fault of 4 KiB costs half a microsecond to two, thus a MiB an eighth of a millisecond to
-// a half. Programs that compute as they grow (interpreters, compilers, databases) take 5 to 20 ms
-// for a MiB, programs that fill memory less than one. The latter gain from huge pages long before
-// they are large, and are not likely to stop where they are.
+// A page fault of 4 KiB costs 0.5 to 2 microseconds, so a MiB costs 0.125 to 0.5 milliseconds.
+// Programs that compute as they grow (interpreters, compilers, databases) take 5 to 20 ms for a
+// MiB; programs that fill memory take less than one. The latter gain from huge pages long before
+// they are large, and are likely to keep growing.
 // Called on: under the space lock. Must not know: what follows from the answer.
 #ifndef TALUS_SPACE_GROWTH_PACE_HPP
 #define TALUS_SPACE_GROWTH_PACE_HPP
@@ -15,7 +15,7 @@ namespace talus {
 
 class GrowthPace {
  public:
-  // So many bytes were taken for slabs at this time.
+  // Slabs took `bytes` at this time.
   void note(size_t bytes, uint64_t now_ns) noexcept {
     taken_bytes_ += bytes;
     const bool is_late = now_ns - since_ns_ >= fast_growth_ns;
@@ -27,7 +27,7 @@ class GrowthPace {
   bool is_fast() const noexcept { return is_fast_; }
 
  private:
-  size_t taken_bytes_ = 0;  // since then
+  size_t taken_bytes_ = 0;  // since since_ns_
   uint64_t since_ns_ = 0;
   bool is_fast_ = false;
 };

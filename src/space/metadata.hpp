@@ -2,7 +2,7 @@
 // space/metadata: memory for descriptors and heaps, never beside user data.
 //
 // Owns: chunks of pages from the kernel, each with its extent at its start, and a cursor in the
-// newest. Invariant: what was taken is zero, cache-line aligned and never given back; owners keep
+// newest one. Invariant: taken memory is zero, cache-line aligned and never given back. Owners keep
 // their own lists of unused objects, so a late reader always finds an object of the type it
 // expects. Called on: under the space lock.
 // Must not know: what is stored.
@@ -15,7 +15,7 @@
 
 namespace talus {
 
-// Stands at the start of each chunk. Constant once the chunk is in the list.
+// Lies at the start of each chunk. Constant once the chunk is in the list.
 struct MetadataChunk {
   MetadataChunk* next;
   size_t bytes;
@@ -24,9 +24,9 @@ struct MetadataChunk {
 
 class Metadata {
  public:
-  // Zeroed memory at a multiple of the cache line, or null when the kernel has none. Chunks are in
-  // proportion to what the arenas hold (reserved_bytes), so that few of them come to lie between
-  // arenas, which could be one range otherwise; they cost addresses, no memory.
+  // Zeroed memory at a multiple of the cache line; null: the kernel has none. Chunks grow with the
+  // size of the arenas (reserved_bytes), so that few of them lie between arenas, which could
+  // otherwise join. Large chunks cost only addresses, no memory.
   TALUS_USUAL void* take(size_t bytes, size_t reserved_bytes) noexcept {
     bytes = round_up(bytes, cache_line_bytes);
     const size_t requested = reserved_bytes >> meta_chunk_shift;
@@ -39,9 +39,9 @@ class Metadata {
   }
   // Continues in zeroed memory of an arena.
   void add_chunk(void* chunk, size_t bytes) noexcept { begin_chunk(chunk, bytes, true); }
-  // What a chunk needs for itself.
+  // The room that a chunk needs for its own data.
   static constexpr size_t chunk_head_bytes = cache_line_bytes;
-  // The kernel is not asked for chunks any more.
+  // No further chunks are requested from the kernel.
   void stop_asking() noexcept { is_closed_ = true; }
   bool may_ask() const noexcept { return !is_closed_; }
   size_t used_bytes() const noexcept { return used_bytes_; }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// space/node_supply: there is a node for each free range that may come to be.
+// space/node_supply: ensures that there is a node for each free range that may arise.
 //
-// Owns: the arenas, metadata, what is counted, and how many ranges have users. Giving a range back
-// must never need memory, so nodes are set aside before ranges are given out. Invariant: there is
-// a node at hand for each range with users, which takes one at most when it is given back, and
-// `reserve` more, for what one caller does between two looks; whoever may add a free range in
-// another way (a range is taken out of the middle of another, an end is given back, pages go and
-// make a range two) has looked since others were let in.
-// Called on: under the space lock. Must not know: which range is taken, or why pages go.
+// Owns: the arenas, metadata, the counters, and the number of ranges with users. Giving a range
+// back must never need memory, so nodes are set aside before ranges are given out. Invariant: there
+// is an unused node for each range with users, which takes at most one when it is given back. There
+// are `reserve` more, for what one caller does between two checks. A caller may add a free range in
+// another way: it takes a range out of the middle of another, gives back an end, or purges a part
+// of a range. It then has called supply_nodes() since it last released the lock.
+// Called on: under the space lock. Must not know: which range is taken, or why pages are purged.
 #ifndef TALUS_SPACE_NODE_SUPPLY_HPP
 #define TALUS_SPACE_NODE_SUPPLY_HPP
 
@@ -24,8 +24,8 @@ class NodeSupply : public FreeRanges {
   const SpaceCounters& counters() const noexcept { return counters_; }
 
  protected:
-  // Sets aside what the invariant asks for. False: there is no memory. May take a slice out of a
-  // free range; setting aside touches nothing.
+  // Sets aside what the invariant requires. False: there is no memory. May take a slice out of a
+  // free range. New nodes stay untouched.
   TALUS_USUAL bool supply_nodes() noexcept {
     const size_t needed = given_count_ + reserve;
     if (TALUS_LIKELY(nodes_left() >= needed)) return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// space/range: what address space gives, and what it counts.
+// space/range: what address space gives out, and what it counts.
 //
 // Owns: nothing. Must not know: how ranges are found.
 #ifndef TALUS_SPACE_RANGE_HPP
@@ -13,19 +13,19 @@ namespace talus {
 struct Range {
   uintptr_t base = 0;
   size_t slices = 0;
-  Zeroed zeroed = Zeroed::no;  // all its bytes read as zero
+  Zeroed zeroed = Zeroed::no;  // yes: all its bytes read as zero
 };
 
-// Patient purging leaves parts of huge pages alone; forced purging takes all it finds.
+// Background purging leaves parts of huge pages alone; forced purging takes all it finds.
 enum class PurgeMode : uint8_t { background, forced };
 
-// What statistics read; all in bytes but the two counts. Written under the space lock.
+// Counters for statistics; all in bytes except the two counts. Written under the space lock.
 struct SpaceCounters {
   size_t reserved_bytes = 0;  // address space in arenas
   size_t reserved_peak_bytes = 0;
   size_t given_bytes = 0;  // with users
   size_t given_peak_bytes = 0;
-  size_t purged_bytes = 0;  // ever given back to the kernel
+  size_t purged_bytes = 0;  // purged so far
   size_t purge_count = 0;
   size_t arena_count = 0;
 };

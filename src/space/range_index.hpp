@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// space/range_index: free ranges of one kind by address, so that the highest one that is large
-// enough is found quickly.
+// space/range_index: free ranges of one kind by address; quickly finds the highest one that is
+// large enough.
 //
 // Owns: a treap (Seidel and Aragon 1996) of FreeRange nodes ordered by base, where each node knows
-// the largest range of those below it and its own. A range that loses or gains slices at an end
-// keeps its place. Priorities are mixed addresses, so the shape is balanced in expectation.
+// the largest range of its subtree. A range that loses or gains slices at an end keeps its place.
+// Priorities are mixed addresses, so the shape is balanced in expectation.
 // Invariant: is_sound(). Called on: under the space lock. Must not know: pages or the kernel.
 #ifndef TALUS_SPACE_RANGE_INDEX_HPP
 #define TALUS_SPACE_RANGE_INDEX_HPP
@@ -17,7 +17,7 @@ enum class RangeState : uint8_t {
   unused,   // the node is no range
   clean,    // free, untouched since the kernel gave it: reads as zero
   dirty,    // free, touched: keeps its pages for the next user
-  purging,  // taken out of the index while its pages are given back
+  purging,  // taken out of the index while its pages are purged
 };
 
 struct FreeRange {
@@ -26,7 +26,7 @@ struct FreeRange {
   FreeRange* left = nullptr;    // in the treap: lower addresses
   FreeRange* right = nullptr;   // higher addresses; also links unused nodes
   FreeRange* parent = nullptr;  // null: the root, or in no treap
-  FreeRange* older = nullptr;   // dirty ranges in the order of their release
+  FreeRange* older = nullptr;   // dirty ranges in the order in which they became free
   FreeRange* newer = nullptr;
   uint32_t slices_most = 0;  // in the treap: of this range and all below
   uint16_t priority = 0;     // in the treap: not below that of its children
@@ -100,7 +100,7 @@ class RangeIndex {
     count_--;
   }
 
-  // A range begins and ends elsewhere now, but between the same neighbours.
+  // A range changes its begin or end, but keeps its neighbours.
   void resize(FreeRange& node, uintptr_t base, size_t slices) noexcept {
     slices_ += slices - node.slices;
     node.base = base;
@@ -111,8 +111,8 @@ class RangeIndex {
   size_t bytes() const noexcept { return slices_ * slice_bytes; }
   size_t count() const noexcept { return count_; }
 
-  // Order and heap property hold everywhere, what nodes know of those below is true, and the totals
-  // are those of the nodes.
+  // Order and heap property hold everywhere, each slices_most is correct, and the totals match the
+  // nodes.
   bool is_sound() const noexcept {
     size_t slices = 0, count = 0;
     return is_sound_below(root_, nullptr, 0, UINTPTR_MAX, slices, count) && slices == slices_ &&
@@ -129,7 +129,7 @@ class RangeIndex {
     const uint32_t below = left > right ? left : right;
     return own > below ? own : below;
   }
-  // From here upwards, as far as it makes a difference.
+  // From here upwards, until nothing changes.
   static void refresh_from(FreeRange* at) noexcept {
     for (; at != nullptr; at = at->parent) {
       const uint32_t most = most_at(*at);
