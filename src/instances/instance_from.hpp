@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// instances/instance_from: the calls that take the handle of an instance, or 0 for the heap of all.
+// instances/instance_from: the calls that take the handle of an instance, or 0 for the common heap.
 //
-// Owns: which of the two it is, and that the mode of the calling thread is told, also of one that
-// has used nothing but instances so far. Called on: any thread.
+// Owns: the choice between the two. Also tells the mode of the calling thread, even if the thread
+// has used only instances so far.
+// Called on: any thread.
 #ifndef TALUS_INSTANCES_INSTANCE_FROM_HPP
 #define TALUS_INSTANCES_INSTANCE_FROM_HPP
 
@@ -10,7 +11,7 @@
 
 namespace talus {
 
-// The handle of the instance that a block belongs to; 0: none, or it is no block.
+// The handle of the instance that owns a block; 0: none, or this is no block.
 inline uintptr_t instance_of(const void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   PageEntry word = page_map.word_anywhere(address);
@@ -27,15 +28,16 @@ inline uintptr_t instance_of(const void* pointer) noexcept {
   return is_instance(owner) ? handle_of(owner) : 0;
 }
 
-// The cache of a thread whose mode is to be told of an instance's blocks; where calls are counted,
-// a new thread gets one, and so its mode, before the first. Null: it has none. No lock is held.
+// The cache of a thread whose mode is to be told of an instance's blocks. Where calls are counted,
+// a new thread gets a cache, and so its mode, before the first such call. Null: it has none. The
+// caller holds no lock.
 inline ThreadCache* cache_to_tell() noexcept {
   ThreadContext& context = current_context();
   if (is_of_new_thread(context) && !shared_counts_calls.load_relaxed()) return nullptr;  // [init]
   return cache_behind(context);
 }
 
-// Tells of a block that was made, if there is one.
+// Tells the mode of a block that was made, if there is one.
 TALUS_SLOW void note_made(uintptr_t handle, void* block, const Request& request) noexcept {
   if (is_nameless(handle, block, request.call)) return;
   const MaybeWorking working{cache_to_tell()};
@@ -54,7 +56,7 @@ TALUS_SLOW void* allocate_from(uintptr_t handle, Request request) noexcept {
   return block;
 }
 
-// The same for a block at a multiple of 16; an instance without memory for it goes the long way.
+// The same for a block at a multiple of 16. The slow way serves an instance without ready memory.
 TALUS_FAST void* allocate_from(uintptr_t handle, size_t bytes, const char* call) noexcept {
   if (TALUS_LIKELY(handle != 0 && bytes <= small_bytes_max)) {
     if (void* block = allocate_small_inside(handle, bytes, call)) {
@@ -67,7 +69,7 @@ TALUS_FAST void* allocate_from(uintptr_t handle, size_t bytes, const char* call)
   return allocate_from(handle, Request{bytes, block_alignment, call});
 }
 
-// A block that is zero up to its usable size; null: as above.
+// A block that is zero up to its usable size; null: no memory, or the limit of the instance.
 inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
   if (request.bytes > PTRDIFF_MAX - slice_bytes) return nullptr;
   RegionHeap* region = region_of(handle, request.call);
@@ -81,7 +83,7 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
       region != nullptr && region->holds(reinterpret_cast<uintptr_t>(made.block));
   const size_t usable =
       is_in_region ? usable_in_region(*region, made.block, request.call) : usable_size(made.block);
-  // What pages of a region hold when they are dropped, its provider alone knows.
+  // Only its provider knows what a region's pages hold after a purge.
   const bool purged =
       !is_in_region && usable >= calloc_purge_bytes_min && drop_pages(made.block, usable);
   if (!purged) clear_bytes(made.block, usable);
@@ -93,7 +95,7 @@ TALUS_SLOW void release_and_tell(uintptr_t handle, void* pointer, const char* ca
   release_inside(handle, pointer, call, note_free);
 }
 
-// Takes a block of the instance back; any other pointer is reported.
+// Frees a block of the instance; reports any other pointer.
 TALUS_FAST void release_from(uintptr_t handle, void* pointer, const char* call) noexcept {
   if (TALUS_UNLIKELY(handle == 0)) return release(pointer);
   if (TALUS_UNLIKELY(current_context().operations != nullptr)) {

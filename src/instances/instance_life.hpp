@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // instances/instance_life: how instances begin and end.
 //
-//   make_instance      a slot that is unused, or one more; its handle
-//   clear_instance     all blocks are gone, the instance stays
-//   destroy_instance   all blocks are gone, and so is the instance
-//   delete_instance    the blocks go on living, in a thread's heap or in their region; the
-//                      instance is gone
+//   make_instance      an unused slot, or one more; returns its handle
+//   clear_instance     all blocks end, the instance stays
+//   destroy_instance   all blocks end, and so does the instance
+//   delete_instance    the blocks live on, in a thread's heap or in their region; the instance ends
 //
-// Owns: the slots that are unused, and the way of slabs out of an instance, one step a slab,
-// however many blocks live in it. Invariants: an instance ends under its lock, with all its slabs
-// in its lists: where pages of some are being given back, that is waited for. A handle ends before
-// the memory behind it goes. Called on: any thread, without locks.
+// Owns: the unused slots, and the way of slabs out of an instance: one step for each slab, however
+// many blocks live in it. Invariants: an instance ends under its lock, with all its slabs in its
+// lists; the ending thread waits for slabs that are being purged. A handle ends before the memory
+// behind it goes.
+// Called on: any thread, without locks.
 #ifndef TALUS_INSTANCES_INSTANCE_LIFE_HPP
 #define TALUS_INSTANCES_INSTANCE_LIFE_HPP
 
@@ -40,7 +40,7 @@ class [[nodiscard]] InsideWhole {
   Inside inside_;
 };
 
-// Calls visit(slab) for each slab of a whole instance; visit may take it out of its list.
+// Calls visit(slab) for each slab of a whole instance; visit may remove it from its list.
 template <typename Visit>
 void for_each_slab(Instance& heap, Visit visit) noexcept {
   const auto visit_list = [&visit](const SlabList& list) noexcept {
@@ -66,7 +66,7 @@ void for_each_block_out(const Slab& slab, Visit visit) noexcept {
   }
 }
 
-// The mode of the calling thread is told of all blocks that are about to go.
+// Must the mode of the calling thread be told of all blocks that are about to end?
 inline bool is_told_of_frees() noexcept {
   const ThreadContext& context = current_context();
   return context.operations != nullptr && context.operations->note_free != nullptr;
@@ -103,7 +103,7 @@ inline void forget_slabs(Instance& heap) noexcept {
   TALUS_ASSERT(heap.slab_count == 0 && heap.free_bytes == 0);
 }
 
-// All that an instance has goes back to address space.
+// Returns all memory of an instance to address space.
 inline void empty_instance(Instance& heap) noexcept {
   note_all_free(heap);
   for_each_slab(heap, [&heap](Slab& slab) noexcept { slab_of_instance_to_unused(heap, slab); });
@@ -127,7 +127,7 @@ inline void slab_of_instance_changes_hands(Instance& giver, Heap& taker, Slab& s
   count_slab(taker, slab, +1);
 }
 
-// Whoever frees one may do so from the moment its word is set: its descriptor is not touched.
+// Any thread may free a block from the moment its word is set, so its descriptor is not touched.
 inline void large_blocks_change_hands(Instance& heap) noexcept {
   while (LargeBlock* large = heap.large_blocks) {
     unlink_large(heap, *large);
@@ -139,8 +139,8 @@ inline void large_blocks_change_hands(Instance& heap) noexcept {
   }
 }
 
-// A slot without an instance, with a descriptor; 0: no memory, or too many live. The registry's
-// lock is held.
+// The id of a slot without an instance, with a descriptor; 0: no memory, or too many are alive. The
+// caller holds the registry's lock.
 inline size_t take_instance_slot(Locked&) noexcept {
   if (const uint32_t id = instance_table.unused) {
     instance_table.unused = instance_slot(HeapId(static_cast<uint16_t>(id))).next_unused;
@@ -208,7 +208,7 @@ inline uintptr_t make_instance(const char* name, size_t limit_bytes,
   return allocate_with(sizeof(Instance),
                        [=]() noexcept { return make_instance_once(name, limit_bytes, region); });
 }
-// The same with a region, which is_possible() says of the request; 0 also for the refusal of one.
+// The same with a region, for a request that passed is_possible(); 0 also if the region is refused.
 inline uintptr_t make_instance_in(const RegionRequest& request, size_t limit_bytes,
                                   RegionError& refusal) noexcept {
   RegionHeap* region = make_region(request, refusal);
@@ -219,7 +219,7 @@ inline uintptr_t make_instance_in(const RegionRequest& request, size_t limit_byt
   return handle;
 }
 
-// The handle is nobody's from here on. The instance's lock is held.
+// The handle ends here. The caller holds the instance's lock.
 inline void end_handle(const InsideWhole& inside) noexcept {
   inside.slot().shared_handle.store_release(0);
   inside.heap().shared_thread_count.store_relaxed(0);  // [own] the lock
@@ -233,7 +233,7 @@ inline void retire_instance(HeapId id) noexcept {
   give_instance_slot(id);
 }
 
-// The same of a region's, without its lock, which looking at a block takes.
+// Like note_all_free(), for a region's blocks. Without its lock, because the walk takes it.
 inline void note_region_free(uintptr_t handle, const char* call) noexcept {
   const RegionHeap* region = region_of(handle, call);
   if (region == nullptr || !region->has_page_entries || !is_told_of_frees()) return;
@@ -280,7 +280,7 @@ inline RegionHeap* leave_region(const InsideWhole& inside) noexcept {
   return region;
 }
 
-// False: there is no heap that could take the blocks, and no memory for one; nothing changed.
+// False: no heap could take the blocks, and there is no memory for one; nothing changed.
 inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
   ThreadCache* cache = cache_behind(current_context());
   Heap* taker = cache != nullptr ? cache->heap : heap_of_nobody();
@@ -288,7 +288,7 @@ inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
   RegionHeap* region = nullptr;
   bool is_over = false;
   {
-    // Nobody may begin to purge while the other heap's lock is held already.
+    // No thread may begin to purge while this one already holds the other heap's lock.
     Locked decaying{registry.decaying};
     Locked taker_held{lock_of(*taker)};
     const InsideWhole inside{handle, call};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// instances/reshape: changing a block's size with another promise than realloc's.
+// instances/reshape: changes a block's size with another promise than realloc's.
 //
 // Owns: growing strictly in place, resizing without the contents, resizing with an alignment, and
-// zeroed blocks that stay zero. Invariants: as in paths/resize; a mode is told of what was done,
-// and not of what failed. Called on: any thread.
+// zeroed blocks that stay zero. Invariants: as in paths/resize. A mode is told of successes only.
+// Called on: any thread.
 #ifndef TALUS_INSTANCES_RESHAPE_HPP
 #define TALUS_INSTANCES_RESHAPE_HPP
 
@@ -11,8 +11,8 @@
 
 namespace talus {
 
-// Clears [from, to) of a live block; `is_large` says that it has pages of its own. Whole pages of a
-// long piece are dropped instead, so that those which were never touched stay so.
+// Clears [from, to) of a live block; `is_large`: the block has pages of its own. A long piece of
+// whole pages is purged instead, so that pages never touched stay so.
 inline void clear_piece(void* block, size_t from, size_t to, bool is_large) noexcept {
   if (from >= to) return;
   char* const at = static_cast<char*>(block) + from;
@@ -35,7 +35,8 @@ inline void* allocate_zeroed_whole(size_t alignment, size_t bytes) noexcept {
     const size_t whole = sizes_are_exact() ? needed : usable;
     void* large =
         allocate_with(whole, [=]() noexcept { return allocate_zeroed_large(whole, alignment); });
-    // An ordinary block instead of one that ends where the request does.
+    // The mode may leave the request to the heap; an ordinary block does not end where the request
+    // ends.
     if (whole != usable && large != nullptr) clear_piece(large, whole, usable_size(large), false);
     return large;
   }
@@ -44,8 +45,8 @@ inline void* allocate_zeroed_whole(size_t alignment, size_t bytes) noexcept {
   return block;
 }
 
-// Resizes a block that is zero behind what the program asked for, and keeps it so. Null: no memory,
-// the block is untouched. `bytes` is not 0.
+// Resizes a block that is zero behind the bytes that the program asked for, and keeps it so. Null:
+// no memory, the block is untouched. `bytes` is not 0.
 inline void* reallocate_zeroed(void* pointer, size_t bytes) noexcept {
   const size_t before = facts_of(pointer, "talus_rezalloc").usable_bytes;
   void* resized = reallocate(pointer, bytes);
@@ -62,14 +63,13 @@ inline bool resizes_in_place(void* pointer, size_t bytes, const char* call) noex
   });
 }
 
-// False: it cannot hold so many bytes there, and is untouched.
+// False: the block cannot hold `bytes` in place, and is untouched.
 inline bool expand(void* pointer, size_t bytes) noexcept {
   return in_place(pointer, bytes, "talus_expand",
                   [bytes](const BlockFacts& facts) noexcept { return expand_to(facts, bytes); });
 }
 
-// A block of at least `bytes` bytes (not 0) in the place of another, which is gone. Null: no
-// memory.
+// Replaces a block, which ends, by one of at least `bytes` bytes (not 0). Null: no memory.
 inline void* reallocate_empty(void* pointer, size_t bytes) noexcept {
   if (resizes_in_place(pointer, bytes, "talus_realloc_no_preserve")) return pointer;
   const uintptr_t handle = instance_of(pointer);
@@ -77,7 +77,7 @@ inline void* reallocate_empty(void* pointer, size_t bytes) noexcept {
   return allocate_from(handle, bytes, "talus_realloc_no_preserve");
 }
 
-// As reallocate, to a block at a multiple of `alignment`, a power of two.
+// Like reallocate(), to a block at a multiple of `alignment`, a power of two.
 inline void* reallocate_aligned(void* pointer, size_t alignment, size_t bytes) noexcept {
   const bool is_aligned = reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
   if (is_aligned && resizes_in_place(pointer, bytes, "talus_aligned_realloc")) return pointer;
