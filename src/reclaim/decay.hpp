@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// reclaim/decay pass: what the helper does each time it wakes: finds what nobody needed lately, and
-// gives it back to the kernel.
+// reclaim/decay: the decay pass. The helper finds what was not needed lately, and purges it.
 //
 //   decay_pass()
-//     -> space.give_back_surplus    space         touched ranges that stayed free
-//     -> decay_heap(heap)           here          what was delivered and not fetched, empty slabs
-//          -> purge_holes           purge_holes   pages without blocks in partly used slabs
-//     -> ask, take_back             idle-cache reclaim    what resting threads hold
+//     -> space.give_back_surplus   space               touched ranges that stayed free
+//     -> decay_heap(heap)          here                delivered blocks left in queues, empty slabs
+//          -> purge_holes          purge_holes         pages without blocks in partly used slabs
+//     -> ask, take_back            idle-cache reclaim  what idle threads hold
 //
-// Owns: when a pass is due, what is surplus, and when there is nothing left to do. Invariant: no
-// lock is held while the kernel works, but registry.decaying, which only forks and other releases
-// wait for. Called on: the helper, one pass at a time.
+// Owns: when a pass is due, what is surplus, and when nothing is left to do. Invariant: no lock is
+// held while the kernel works, except registry.decaying, for which only forks and other releases
+// wait.
+// Called on: the helper, one pass at a time.
 #ifndef TALUS_RECLAIM_DECAY_HPP
 #define TALUS_RECLAIM_DECAY_HPP
 
@@ -19,10 +19,10 @@
 
 namespace talus {
 
-// What the helper knows from its last pass. Its own, but for the clock that others read.
+// What the helper remembers of its last pass. Helper only, except for the clock that others read.
 struct Decay {
   uint64_t reversed_ms = 0;  // when the last turn of the low marks ended
-  size_t quiet_passes = 0;   // in a row in which nothing was given back
+  size_t quiet_passes = 0;   // in a row in which nothing was purged
   size_t left = 0;           // bytes that might have been, then
 };
 inline Decay decay_state;
@@ -33,7 +33,7 @@ inline uint64_t decay_ms() noexcept {
   return options.decay_ms;
 }
 
-// Turns of the low marks take this long.
+// The length of a turn of the low marks.
 inline uint64_t turn_ms() noexcept {
   const uint64_t requested = decay_ms() / LowMark::turns_kept;
   return requested < decay_ms_min ? decay_ms_min : requested;
@@ -50,7 +50,7 @@ inline uint64_t turns_due(uint64_t now_ms) noexcept {
 struct DecayTally {
   size_t released = 0;       // bytes that left, or came nearer to leaving
   size_t left = 0;           // bytes that may leave later
-  size_t slabs = 0;          // bytes of slabs, less what partly_purged ones gave back
+  size_t slabs = 0;          // bytes of slabs, less what partly_purged ones purged
   size_t free_in_slabs = 0;  // of these, free and touched
   size_t surplus = 0;
 };
@@ -61,7 +61,7 @@ TALUS_USUAL void decay_heap(Heap& heap, uint64_t turns, DecayTally& tally) noexc
     tally.left += purge_request_bytes_min;
     return;
   }
-  // Nobody refilled since the last pass, so nobody will fetch what waits soon.
+  // No thread refilled since the last pass, so none will soon drain what waits.
   if (heap.swept_refills == heap.refills) {
     if (!heap.remote_queue.is_empty()) drain_remote_queue(heap);
     rest_heap(heap);
@@ -85,8 +85,8 @@ TALUS_USUAL void decay_heap(Heap& heap, uint64_t turns, DecayTally& tally) noexc
   tell_free_bytes(heap);
 }
 
-// Threads that did nothing since the last pass are asked for; of those that were asked then and did
-// not come, all is taken back. The barrier comes between the two, and no lock is held meanwhile.
+// Asks threads that did nothing since the last pass. Takes back everything from threads that were
+// asked before and did not come. The barrier comes between the two, and no lock is held meanwhile.
 inline void decay_caches(DecayTally& tally) noexcept {
   const uint64_t barrier = thread_order.order();
   visit_caches([&](Locked& held, ThreadCache& cache) noexcept {
@@ -108,8 +108,8 @@ inline void decay_caches(DecayTally& tally) noexcept {
   });
 }
 
-// What heaps and ranges have free for good in huge pages cannot leave piece by piece. If that is
-// much, or the process became small, the huge pages are given up as such.
+// Surplus of heaps and ranges in huge pages cannot leave piece by piece. If it is large, or the
+// process became small, the huge pages are split.
 inline void judge_huge_pages(const DecayTally& tally) noexcept {
   Locked held{space.lock()};
   if (!space.may_give_up_huge(held)) return;
@@ -122,7 +122,7 @@ inline void judge_huge_pages(const DecayTally& tally) noexcept {
   if (is_sparse || given < huge_fast_bytes_min) space.give_up_huge(held);
 }
 
-// What is free and touched beyond the bound goes at once, from slabs that still change, too.
+// Purges free touched memory beyond the bound at once, from slabs still in change, too.
 inline void reclaim_if_much() noexcept {
   {
     Locked held{space.lock()};
@@ -132,7 +132,7 @@ inline void reclaim_if_much() noexcept {
   reclaim_slabs(Reclaimer::background, SIZE_MAX);
 }
 
-// Others need the memory more: all that is free goes, but what threads hold.
+// Other processes need the memory more: purges all free memory but what threads hold.
 inline void decay_all() noexcept {
   for_each_heap_and_instance(
       [](Heap& heap) noexcept { purge_holes(heap, SIZE_MAX, SlabAge::any); });
@@ -156,7 +156,7 @@ TALUS_USUAL void decay_once(uint64_t turns, DecayTally& tally) noexcept {
   tally.left += space.dirty_bytes();
 }
 
-// How badly the memory is needed elsewhere.
+// How much other processes need the memory.
 enum class Pressure : uint8_t { none, high };
 
 // One pass. Returns the milliseconds until the next is due; 0: there is nothing left to do.
@@ -177,14 +177,14 @@ TALUS_USUAL uint32_t decay_pass(Pressure pressure = Pressure::none) noexcept {
   const bool is_quiet = tally.released == 0 && !has_grown;
   decay_state.quiet_passes = is_quiet ? decay_state.quiet_passes + 1 : 0;
   if (tally.left < purge_request_bytes_min / 4 && decay_state.quiet_passes >= passes_before_end) {
-    // From here on others call for a helper; what they freed before is looked for once more.
+    // From here on other threads ask for a helper; one last look finds what they freed before.
     purge_request.is_served.store_release(false);
     DecayTally last;
     decay_once(0, last);
     if (last.left < purge_request_bytes_min) return 0;
     purge_request.is_served.store_relaxed(true);  // [own]
   }
-  // What is in use again and again is looked at less often.
+  // Memory in steady use is looked at less often.
   const bool is_calm = decay_state.quiet_passes > passes_before_calm;
   return static_cast<uint32_t>(is_calm ? 2 * turn_ms() : turn_ms());
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// reclaim/early_release: a young process of one thread gives free memory back by its own calls.
+// reclaim/early_release: a young process of one thread purges free memory in its own calls.
 //
-// A helper is a second thread. The kernel refuses a process of two threads a new user namespace,
-// and a program that asks for one by an instruction of its own cannot be seen coming. Such programs
-// (sandboxes, containers) do that early, and have one thread then. So the first free memory goes
-// back at once, by the call that finds that there is much of it.
+// A helper is a second thread, and the kernel refuses a new user namespace to a process of two
+// threads. A program may ask for one by an instruction of its own, which the library cannot
+// foresee. Such programs (sandboxes, containers) ask early, and have one thread then. So the first
+// free memory is purged at once, by the call that finds much of it.
 //
 // Whether the program will need it again is not known at that moment. The first sign that it does
-// ends this for good: pages were touched anew, or blocks taken from pages that had gone. It
-// ends, too, where a helper serves better: much is free at once, much went, or little could go.
-// Owns: how much went this way, and what came of it. Called on: the only thread, without locks.
+// ends early release for good: pages were touched anew, or blocks came from purged pages. It also
+// ends where a helper serves better: much is free at once, much was purged, or little could be.
+// Owns: how much was purged this way, and the result. Called on: the only thread, without locks.
 // Must not know: whether there may be a helper, and whether there is one thread.
 #ifndef TALUS_RECLAIM_EARLY_RELEASE_HPP
 #define TALUS_RECLAIM_EARLY_RELEASE_HPP
@@ -18,21 +18,21 @@
 
 namespace talus {
 
-// Written by the only thread; a signal's handler may come between, and find a little more or less.
+// Written by the only thread; a signal handler may come between, and find a little more or less.
 struct EarlyRelease {
   Atomic<bool> is_over;
-  size_t released = 0;      // bytes given back this way
-  size_t tries = 0;         // calls that gave back; one that found little counts for several
+  size_t released = 0;      // bytes purged this way
+  size_t tries = 0;         // calls that purged; one that found little counts for several
   size_t touched_then = 0;  // touched_bytes() after the last of them
   size_t taken_then = 0;    // Space::taken_back_bytes() then
 };
 inline EarlyRelease early_release;
 
-// What is free and touched, and all that may be touched.
+// Bytes that are free and touched, and all bytes that may be touched.
 struct TouchedBytes {
   size_t free = 0;
   size_t all = 0;
-  size_t taken_back = 0;  // so far, from pages of slabs that had gone
+  size_t taken_back = 0;  // so far, from purged pages of slabs
 };
 inline TouchedBytes look_at_touched() noexcept {
   TouchedBytes found;
@@ -47,7 +47,7 @@ inline TouchedBytes look_at_touched() noexcept {
   return found;
 }
 
-// Bytes that were touched since the last release, and would not have been without it.
+// Bytes touched since the last release that would have been touched already without it.
 inline size_t reused_since_release(const TouchedBytes& now) noexcept {
   const EarlyRelease& early = early_release;
   const size_t touched = now.all > early.touched_then ? now.all - early.touched_then : 0;
@@ -55,8 +55,8 @@ inline size_t reused_since_release(const TouchedBytes& now) noexcept {
   return reused < early.released ? reused : early.released;
 }
 
-// The thread's lists of small blocks go to the slabs, empty slabs to address space, and all of that
-// to the kernel; the holes of slabs only where they are much. Returns bytes.
+// Flushes the thread's lists of small blocks to slabs, returns empty slabs to address space, and
+// purges all of that. Purges holes of slabs only where they are large. Returns bytes.
 inline size_t release_all_by_call() noexcept {
   size_t before = 0;
   {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// reclaim/purge_holes: pages of partly used slabs whose blocks are all free go back to the kernel.
+// reclaim/purge_holes: purges pages of partly used slabs whose blocks are all free.
 //
-// Owns: the way of a slab from available to partly_purged. Invariants: a slab whose pages are being
-// given back is in no list, so none of its blocks is handed out meanwhile, though blocks come home
-// to it; the kernel is entered without the heap's lock; a partly_purged slab has not changed since.
-// Slabs that served lately may be left alone; those in arenas of huge pages are, because these
-// would be torn.
+// Owns: the way of a slab from available to partly_purged. Invariants: a slab that is being purged
+// is in no list, so none of its blocks is handed out meanwhile, though blocks come home to it. The
+// kernel is entered without the heap's lock. A partly_purged slab has not changed since. Slabs that
+// served lately may be left alone. Slabs in arenas of huge pages are, because a purge would split
+// the pages.
 // Called on: the helper, or a thread that asked for a release, under registry.decaying.
 #ifndef TALUS_RECLAIM_PURGE_HOLES_HPP
 #define TALUS_RECLAIM_PURGE_HOLES_HPP
@@ -15,14 +15,14 @@
 
 namespace talus {
 
-// Slabs whose pages are given back between two holds of the heap's lock.
+// Slabs that are purged between two holds of the heap's lock.
 struct HoleBatch {
   static constexpr size_t slabs_max = 16;
   Slab* slabs[slabs_max];
-  bool has_more[slabs_max];             // of each: than was given back before
-  size_t purged_page_bytes[slabs_max];  // of each: given back then and now
+  bool has_more[slabs_max];             // of each: more than was purged before
+  size_t purged_page_bytes[slabs_max];  // of each: purged before and now
   size_t count = 0;
-  size_t bytes = 0;  // given back so far, or freed as whole slabs
+  size_t bytes = 0;  // purged so far, or freed as whole slabs
   size_t steps = 0;
 };
 
@@ -33,12 +33,12 @@ inline bool has_rested(const Slab& slab) noexcept {
   return static_cast<uint16_t>(now - slab.served_at) >= rested_passes;
 }
 
-// Is there a page or more of free blocks that was not given back yet?
+// Is there a page or more of free blocks that was not purged yet?
 inline bool has_more_to_give(const Slab& slab) noexcept {
   return slab.free_count * size_t{slab.block_bytes} >= slab.purged_page_bytes + os::page_bytes();
 }
 
-// Takes slabs from the old end of a list until the batch is full. The heap's lock is held.
+// Takes slabs from the old end of a list until the batch is full. The caller holds the heap's lock.
 inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& batch,
                           size_t& looks) noexcept {
   for (Slab* slab = list.last; slab != nullptr && batch.count < HoleBatch::slabs_max;) {
@@ -61,8 +61,8 @@ inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& ba
   }
 }
 
-// Holes of a batch's slabs, on their way to the kernel many at a time: each call makes all
-// processors forget addresses, and interrupts those where this program runs.
+// Holes of a batch's slabs, purged many at a time. Each call makes all processors drop addresses,
+// and interrupts those that run this program.
 class HoleRuns {
  public:
   explicit HoleRuns(HoleBatch& batch) noexcept : batch_{batch} {}
@@ -85,12 +85,13 @@ class HoleRuns {
  private:
   static constexpr size_t runs_max = 64;
 
-  // Returns how many went, from the first on.
+  // Returns how many were purged, from the first on.
   size_t purge_together() noexcept {
     if (count_ < 2 || !rare_calls.are_allowed() || is_unknown.load_relaxed()) return 0;  // [hint]
     batch_.steps++;
     const size_t done = os::System::purge_runs(runs_, count_);
-    // Refused even for one: an older kernel, or pages that are locked, which singly goes no better.
+    // Refused even for one: an older kernel, or locked pages, which single purges cannot help
+    // either.
     if (done == 0) is_unknown.store_relaxed(true);  // [hint]
     return done;
   }
@@ -111,7 +112,7 @@ class HoleRuns {
   size_t count_ = 0;
 };
 
-// Gives the pages back. No lock but registry.decaying is held.
+// Purges the pages. The caller holds no lock but registry.decaying.
 inline void purge_batch(HoleBatch& batch) noexcept {
   HoleRuns runs{batch};
   for (size_t i = 0; i < batch.count; i++) {
@@ -134,7 +135,7 @@ inline void slabs_purging_to_partly_purged(Heap& heap, HoleBatch& batch) noexcep
   heap.purging_count -= batch.count;
   for (size_t i = 0; i < batch.count; i++) {
     Slab& slab = *batch.slabs[i];
-    // What was away before was no gain; blocks that came home meanwhile count as they did.
+    // Pages purged before are no gain; blocks that came home meanwhile count as they did.
     const size_t before = slab.purged_page_bytes;
     note_purged_units(heap, slab, batch.purged_page_bytes[i]);
     if (slab.purged_page_bytes > before) batch.bytes += slab.purged_page_bytes - before;
@@ -148,18 +149,18 @@ inline void slabs_purging_to_partly_purged(Heap& heap, HoleBatch& batch) noexcep
   tell_free_bytes(heap);
 }
 
-// A bin of a class, the emptiest bins of all classes first: few calls give much there.
+// A bin of a class, the emptiest bins of all classes first: few calls purge much there.
 inline SlabList& nth_bin(Heap& heap, size_t number) noexcept {
   const size_t bin = SlabBins::count - 1 - number / class_count;
   return heap.available[number % class_count].bins[bin];
 }
 
-// Gives back pages of a heap's slabs until that was `bytes_wanted`. Returns how much it was.
+// Purges pages of a heap's slabs until this was `bytes_wanted`. Returns how much it was.
 TALUS_USUAL size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noexcept {
   constexpr size_t bins = class_count * SlabBins::count;
   HoleBatch batch;
   size_t steps_counted = 0;
-  // Other threads may bring blocks to partly_purged slabs as fast as these are made.
+  // Other threads may free blocks into partly_purged slabs as fast as this makes them.
   size_t rounds = bins;
   {
     Locked held{lock_of(heap)};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// reclaim/release: memory goes back now, because somebody asked for it: malloc_trim, talus_release.
+// reclaim/release: purges memory now, on request: malloc_trim, talus_release.
 //
-// Owns: the order in which free memory is given up: first what costs nobody anything, then what
-// threads hold. Invariant: acts on the memory of all threads, also of those that sleep; a thread
-// that is at work keeps its lists. Called on: any thread, without locks.
+// Owns: the order in which free memory is purged: first what costs no thread anything, then what
+// threads hold. Invariant: acts on the memory of all threads, sleeping ones included; a thread in a
+// slow path keeps its lists.
+// Called on: any thread, without locks.
 #ifndef TALUS_RECLAIM_RELEASE_HPP
 #define TALUS_RECLAIM_RELEASE_HPP
 
@@ -13,7 +14,7 @@
 
 namespace talus {
 
-// Bytes that a thread holds free. Its heap's lock keeps the lists where they are.
+// Free bytes that a thread holds. Its heap's lock keeps the lists where they are.
 inline size_t held_bytes(ThreadCache& cache) noexcept {
   Locked held{lock_of(cache)};
   size_t bytes = cache.kept.bytes.load_relaxed();  // [stat]
@@ -24,7 +25,7 @@ inline size_t held_bytes(ThreadCache& cache) noexcept {
   return bytes;
 }
 
-// Sleeps at least so long, whatever wakes it.
+// Sleeps at least this long, even if it is woken.
 inline void wait_us(uint64_t microseconds) noexcept {
   const uint64_t end_ns = os::System::now_ns() + microseconds * 1000;
   for (uint64_t now = os::System::now_ns(); now < end_ns; now = os::System::now_ns()) {
@@ -32,7 +33,7 @@ inline void wait_us(uint64_t microseconds) noexcept {
   }
 }
 
-// What the calling thread and all others hold goes to its slabs.
+// Flushes to slabs what the calling thread and all others hold.
 inline void release_caches() noexcept {
   ThreadCache* own = existing_cache();
   if (own != nullptr) {
@@ -51,9 +52,9 @@ inline void release_caches() noexcept {
   visit_caches([&](Locked& held, ThreadCache& cache) noexcept { take_back(held, cache); });
 }
 
-// Gives back what is free: blocks that threads hold, delivered blocks, empty slabs and pages
-// without blocks of all heaps, and all but `keep_bytes` of the touched free ranges. Returns the
-// bytes given to the kernel meanwhile.
+// Purges free memory of all heaps: blocks that threads hold, delivered blocks, empty slabs and
+// pages without blocks. Also purges the touched free ranges, all but `keep_bytes`. Returns the
+// bytes purged meanwhile.
 inline size_t trim_heaps(size_t keep_bytes) noexcept {
   size_t before = 0;
   {
@@ -71,7 +72,7 @@ inline size_t trim_heaps(size_t keep_bytes) noexcept {
   return space.counters().purged_bytes - before;
 }
 
-// Gives at least `bytes` back if so much is free. Returns the bytes given to the kernel meanwhile.
+// Purges at least `bytes` if that much is free. Returns the bytes purged meanwhile.
 inline size_t release_bytes(size_t bytes) noexcept {
   if (bytes == 0) return 0;
   size_t before = 0;
@@ -89,8 +90,8 @@ inline size_t release_bytes(size_t bytes) noexcept {
   return space.counters().purged_bytes - before;
 }
 
-// What is free and touched beyond the bound, or beyond the soft limit (then all of it), after
-// ranges went as far as they may not stay.
+// Free touched bytes beyond the bound, after ranges went as far as they may not stay. Above the
+// soft limit: all of them.
 inline size_t excess_in_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
   Locked held{space.lock()};
   if (space.excess_bytes(held, reclaimer) >= surplus_bytes_min) {
@@ -99,22 +100,23 @@ inline size_t excess_in_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
   return space.is_above_soft_limit(held) ? SIZE_MAX : space.excess_bytes(held, reclaimer);
 }
 
-// The last time that giving back what slabs keep found little: live blocks lie everywhere between
-// the free ones.
+// The last time that purging slabs found little, because live blocks lie between the free ones
+// everywhere.
 struct VainRelief {
   Atomic<uint64_t> ms;    // when
-  Atomic<size_t> excess;  // what was too much then
+  Atomic<size_t> excess;  // the excess then
 };
 inline VainRelief futile_reclaim;
 
-// Was it in vain a moment ago, and nothing has come since that would make it worth another try?
+// Was the last reclaim futile a moment ago, and is there too little new excess for another try?
 inline bool is_in_vain(size_t excess, uint64_t now_ms) noexcept {
   const size_t before = futile_reclaim.excess.load_relaxed();  // [hint]
   const bool is_more = excess > before && excess - before >= reclaim_bytes_max;
   return !is_more && now_ms < futile_reclaim.ms.load_relaxed() + reclaim_pause_ms;  // [hint]
 }
 
-// Gives back what slabs keep beyond the bound, at most about `bytes_most`. Was it too much?
+// Purges what slabs keep beyond the bound, at most about `bytes_most`. Returns whether it was too
+// much.
 inline bool reclaim_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
   space.relax();
   const size_t excess = excess_in_slabs(reclaimer, bytes_most);
@@ -130,24 +132,24 @@ inline bool reclaim_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
   space.note_reclaim(held, purged);
   if (purged < wanted / 2) {
     if (space.may_give_up_huge(held)) {
-      // Much of it lies in huge pages. Who keeps beyond the bound what was not in use of late does
-      // not fill them; the next reclaim finds their holes.
+      // Much of it lies in huge pages. A program that keeps unused memory beyond the bound does not
+      // fill them. The next reclaim finds their holes.
       space.give_up_huge(held);
       space.ask_to_reclaim();
       return true;
     }
     futile_reclaim.excess.store_relaxed(excess);  // [hint]
     futile_reclaim.ms.store_relaxed(now);         // [hint]
-    space.trim(held, SIZE_MAX);  // where huge pages stay, what was never handed out of them
+    space.trim(held, SIZE_MAX);  // where huge pages stay: their parts that were never handed out
   } else if (reclaimer == Reclaimer::caller && excess > purged) {
     space.ask_to_reclaim();
   }
   return true;
 }
 
-// The caller's lists go home, but not again and again. What a program frees and allocates in turn
-// is handed round in them: it would stay where it is, a few blocks to a page, while other slabs
-// have room. So the next blocks come from the fullest slabs, and the emptiest become empty.
+// Flushes the caller's lists, but not again and again. Blocks that a program frees and allocates in
+// turn stay in its lists. They would stay spread, a few to a page, while other slabs have room.
+// After the flush, the next blocks come from the fullest slabs, and the emptiest become empty.
 TALUS_USUAL void gather_blocks() noexcept {
   static Atomic<uint64_t> gathered_ms;
   const uint64_t now_ms = os::System::now_ms();
@@ -163,8 +165,8 @@ TALUS_HOOK void reclaim() noexcept {
   if (reclaim_slabs(Reclaimer::caller, reclaim_bytes_max)) gather_blocks();
 }
 
-// Called when an allocation failed. First all that is free is released, if that was not tried a
-// moment ago; then the program's handler is asked, if it has set one.
+// Called when an allocation failed. First purges all free memory, unless that was tried a moment
+// ago; then calls the program's handler, if it has set one.
 TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept {
   if (bytes > PTRDIFF_MAX - slice_bytes) return false;
   if (attempt == 0) {

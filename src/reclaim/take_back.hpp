@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// reclaim/take_back: what a resting thread holds goes home without its help.
+// reclaim/take_back: empties an idle thread's lists without its help.
 //
-// Owns: the second half of the idle-cache reclaim protocol (idle_caches.hpp). What is left to the
-// thread is the uppermost block of each list, which it may be about to take. Called on: the helper,
-// or a thread that asked for a release; the registry's lock is held.
+// Owns: the second half of the idle-cache reclaim protocol (cache/idle_caches.hpp). The thread
+// keeps the uppermost block of each list, because it may be about to pop that block.
+// Called on: the helper, or a thread that asked for a release; it holds the registry's lock.
 #ifndef TALUS_RECLAIM_TAKE_BACK_HPP
 #define TALUS_RECLAIM_TAKE_BACK_HPP
 
@@ -13,9 +13,9 @@
 
 namespace talus {
 
-// Takes up to `count` pointers from a resting owner's list and leaves nulls. The owner stored them
-// with plain stores before; that they are visible is known from is_ordered(), which no tool sees
-// but is told of (TALUS_TELL_RELEASE in release()).
+// Takes up to `count` pointers from an idle owner's list and leaves nulls. The owner wrote them
+// with plain stores before. is_ordered() proves that these are visible. No tool sees that, so
+// TALUS_TELL_RELEASE in release() tells it.
 TALUS_NO_RACE_CHECK inline size_t empty_places(void** places, size_t count, void** taken) noexcept {
   size_t found = 0;
   for (size_t i = 0; i < count; i++) {
@@ -26,7 +26,7 @@ TALUS_NO_RACE_CHECK inline size_t empty_places(void** places, size_t count, void
   return found;
 }
 
-// All of the lists of large classes, which their owner uses only where it says that it is busy.
+// All blocks of the slow lists: their owner uses these lists only while it is marked busy.
 inline size_t take_slow_lists_back(ThreadCache& cache) noexcept {
   size_t bytes = 0;
   for (size_t index = fast_class_count; index < class_count; index++) {
@@ -67,14 +67,15 @@ TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
   return bytes;
 }
 
-// Was the last ask long enough ago, or ordered by this barrier? The idle probe's lock is held.
+// Was the last ask long enough ago, or ordered by this barrier? The caller holds the idle probe's
+// lock.
 inline bool is_ordered(const IdleProbe& idle_probe, uint64_t barrier) noexcept {
   return ThreadOrder::covers(barrier, idle_probe.asked_before) ||
          os::System::now_ns() - idle_probe.asked_ns >= idle_probe_wait_us * 1000;
 }
 
-// asked -> absent, if the owner did not come. `barrier` is the number of the last that the caller
-// made. Returns bytes of blocks that went home.
+// asked -> idle, if the owner did not come back. `barrier` is the number of the last barrier that
+// the caller made. Returns bytes of blocks that went home.
 TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache,
                              uint64_t barrier = ThreadOrder::none) noexcept {
   IdleProbe& idle_probe = cache.idle_probe;
@@ -97,8 +98,8 @@ TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache,
   return bytes;
 }
 
-// Calls visit(held, cache) for the caches in use, a few at a time under the registry's lock. One
-// that begins or ends meanwhile may be met twice or not at all.
+// Calls visit(held, cache) for the caches in use, a few at a time under the registry's lock. A
+// cache that begins or ends meanwhile may be visited twice or not at all.
 template <typename Visit>
 TALUS_USUAL void visit_caches(Visit visit) noexcept {
   static constexpr int at_a_time = 4;
