@@ -4,8 +4,9 @@
 //   walk_instance   areas by address; for each, without the lock: visit the area, then its blocks
 //
 // Owns: nothing. Invariants: a visitor is called without any lock, so it may allocate and free, in
-// this instance, too; what the bitmap said of an area before its first visit is what is visited,
-// so a walk shows exactly the live blocks if nobody else changes the instance meanwhile.
+// this instance, too. A walk visits the blocks that the bitmap showed before the first visit to
+// their area. So it shows exactly the live blocks if no other thread changes the instance
+// meanwhile.
 // Called on: any thread.
 #ifndef TALUS_INSPECT_INSTANCE_LOOK_HPP
 #define TALUS_INSPECT_INSTANCE_LOOK_HPP
@@ -71,7 +72,7 @@ inline AreaFacts area_at(uintptr_t handle, uintptr_t base, const char* call) noe
   const PageEntry word = page_map.word_of(base);
   if (word.owner() == heap.id) {
     give_ready_back(heap);
-    // The slab may have been emptied by that.
+    // The last call may have emptied the slab.
     if (page_map.word_of(base).owner() != heap.id) return area;
     const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(base));
     if (slab.base != base) return area;
@@ -89,8 +90,8 @@ inline AreaFacts area_at(uintptr_t handle, uintptr_t base, const char* call) noe
   return area;
 }
 
-// Calls visit(area, block) with block null, and then with each live block of the area; false ends
-// it. Returns whether it came to the end.
+// Calls visit(area, block) with block null, and then with each live block of the area; false stops.
+// Returns whether it reached the end.
 template <typename Visit>
 bool walk_area(const AreaFacts& area, Visit visit) noexcept {
   if (!visit(area, nullptr)) return false;
@@ -103,7 +104,7 @@ bool walk_area(const AreaFacts& area, Visit visit) noexcept {
   return true;
 }
 
-// The same for all areas between two addresses, ascending, but for those in a region.
+// The same for all areas between two addresses, ascending, but not for those in a region.
 template <typename Visit>
 bool walk_areas(uintptr_t handle, uintptr_t from, uintptr_t to, const char* call,
                 Visit visit) noexcept {
@@ -119,7 +120,7 @@ bool walk_areas(uintptr_t handle, uintptr_t from, uintptr_t to, const char* call
   }
 }
 
-// The same for all areas of an instance, ascending: what fell back lies on either side of its
+// The same for all areas of an instance, ascending. Blocks that fell back lie on either side of the
 // region.
 template <typename Visit>
 bool walk_instance(uintptr_t handle, const char* call, Visit visit) noexcept {
@@ -162,7 +163,7 @@ inline bool instance_contains(uintptr_t handle, const void* pointer, const char*
   return start_of(*static_cast<LargeBlock*>(found.descriptor)) == pointer;
 }
 
-// All of one moment.
+// All numbers are of one moment.
 inline talus_heap_numbers numbers_of_instance(uintptr_t handle, const char* call) noexcept {
   InstanceTotals totals;
   {

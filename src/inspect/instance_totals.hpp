@@ -5,8 +5,8 @@
 //         = slab_bytes + live_large + region_bytes
 //
 // Owns: nothing; reads. Invariants: the numbers of one instance are of one moment, so they are
-// exact and sum up at any time; one lock is held at a time, and none when a function returns.
-// Called on: any thread, the helper among them, without locks unless it says otherwise.
+// exact and sum up at any time. One lock is held at a time, and none when a function returns.
+// Called on: any thread, the helper included, without locks unless a function says otherwise.
 #ifndef TALUS_INSPECT_INSTANCE_TOTALS_HPP
 #define TALUS_INSPECT_INSTANCE_TOTALS_HPP
 
@@ -15,20 +15,20 @@
 
 namespace talus {
 
-// All in bytes, but the number and the counts.
+// All in bytes, except the number and the counts.
 struct InstanceTotals {
-  size_t number = 0;       // from 0 on; stays while the instance lives, is used again later
+  size_t number = 0;       // from 0 on; constant while the instance lives, then used again
   size_t live_small = 0;   // blocks in slabs that the program holds
-  size_t live_large = 0;   // blocks of their own
+  size_t live_large = 0;   // blocks with ranges of their own
   size_t live_region = 0;  // blocks in memory of the instance's own provider
-  size_t free = 0;         // the rest of that, and free blocks in slabs, ready ones among them
+  size_t free = 0;         // the rest of that memory, and free blocks in slabs, with ready ones
   size_t slab_ends = 0;    // behind the last blocks of slabs
   size_t slab_bytes = 0;
   size_t region_bytes = 0;  // that the provider backs
-  size_t peak = 0;          // the most that total() ever was; of slabs and of the region, added up
+  size_t peak = 0;          // the maximum of total(); the maxima of slabs and region, added up
   size_t limit = 0;         // of total(); 0: none
   size_t live_count = 0;
-  size_t large_count = 0;  // of these, large ones
+  size_t large_count = 0;  // of live_count, large ones
   size_t slab_count = 0;
   char name[Instance::name_bytes_max] = {};
 
@@ -36,7 +36,7 @@ struct InstanceTotals {
   size_t total() const noexcept { return slab_bytes + live_large + region_bytes; }
 };
 
-// The lock of the instance is held.
+// The caller holds the lock of the instance.
 inline void read_instance(const InstanceSlot& slot, InstanceTotals& totals) noexcept {
   const Instance& heap = *slot.heap;
   totals = InstanceTotals{};
@@ -78,8 +78,8 @@ inline bool find_instance(size_t number, InstanceTotals& totals) noexcept {
   return true;
 }
 
-// Up to `count` living instances from number `next` on, ascending; `next` is then where to go on.
-// Returns how many: fewer than `count` only at the end.
+// Up to `count` living instances from number `next` on, ascending; `next` becomes the number to
+// continue with. Returns how many: fewer than `count` only at the end.
 inline size_t collect_instances(size_t& next, InstanceTotals* totals, size_t count) noexcept {
   size_t found = 0;
   const size_t end = instance_table.shared_count.load_acquire();

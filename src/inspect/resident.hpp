@@ -5,13 +5,15 @@
 //     -> gather_pieces      what a piece is: the page map, under the space lock
 //     -> add_piece          how much of it is resident: the kernel, without a lock
 //
-// Owns: nothing; asks and adds up. A page that was never touched, that went back or that is
-// swapped out is not resident; one that was only read is, though it is the kernel's page of zeros.
-// A page with live and free blocks is split by their bytes. Invariants: no lock is held while the
-// kernel is asked; the parts sum to the total; exact at a quiet point. In a running process what
-// changes hands during the look may count under `rest`. Looks at every page of the heap, and at
-// every free block where only some pages of a slab are resident: for reports, not for loops.
-// Called on: any thread, the helper among them.
+// A page that was never touched, was purged or is swapped out is not resident. A page that was only
+// read is, though it is the kernel's page of zeros. A page with live and free blocks is split by
+// their bytes.
+// Owns: nothing; asks and adds up. Invariants: no lock is held while the kernel is asked. The parts
+// sum to the total. The numbers are exact at a quiet point. In a running process, memory that
+// changes hands during the look may count under `rest`.
+// Looks at every page of the heap, and at every free block where only some pages of a slab are
+// resident: for reports, not for loops.
+// Called on: any thread, the helper included.
 #ifndef TALUS_INSPECT_RESIDENT_HPP
 #define TALUS_INSPECT_RESIDENT_HPP
 
@@ -23,7 +25,7 @@ namespace talus {
 // In bytes.
 struct ResidentTotals {
   bool is_known = false;   // the kernel tells the truth
-  size_t taken_small = 0;  // blocks that are not in their slabs
+  size_t taken_small = 0;  // blocks outside their slabs
   size_t free_in_slabs = 0;
   size_t live_large = 0;
   size_t kept_large = 0;
@@ -59,7 +61,7 @@ class PageLook {
     base_ = at;
     return os::System::look_for_pages(reinterpret_cast<const void*>(at), bytes, pages_);
   }
-  // Resident bytes from one address to another, within what was looked at.
+  // Resident bytes from one address to another, within the range of the last look.
   size_t overlap(uintptr_t from, uintptr_t to) const noexcept {
     const size_t page = os::page_bytes();
     size_t found = 0;
@@ -102,12 +104,12 @@ struct ArenaPiece {
   size_t bytes = 0;
   size_t front_bytes = 0;      // before a large block
   size_t end_bytes = 0;        // where it ends
-  const Slab* slab = nullptr;  // of a slab
+  const Slab* slab = nullptr;  // only for a slab
   PieceKind kind = PieceKind::other;
 };
 
-// What begins at this slice; `other`, one slice, if nothing does. The space lock is held, but
-// owners change the state of their large blocks without it.
+// What begins at this slice; `other`, one slice, if nothing does. The caller holds the space lock,
+// but owners change the state of their large blocks without it.
 TALUS_NO_RACE_CHECK inline ArenaPiece piece_at(uintptr_t at) noexcept {
   ArenaPiece piece;
   piece.base = at;
@@ -140,13 +142,13 @@ TALUS_NO_RACE_CHECK inline ArenaPiece piece_at(uintptr_t at) noexcept {
 
 inline constexpr size_t pieces_at_a_time = 16;
 
-// The pieces from `at` to `end`, as many as fit; where they end is the new `at`.
+// The pieces from `at` to `end`, as many as fit; `at` becomes their end.
 inline size_t gather_pieces(uintptr_t& at, uintptr_t end, ArenaPiece* pieces) noexcept {
   Locked held{space.lock()};
   size_t count = 0;
   while (at < end) {
     ArenaPiece piece = piece_at(at);
-    if (piece.bytes == 0) piece.bytes = slice_bytes;  // a torn look must get on, too
+    if (piece.bytes == 0) piece.bytes = slice_bytes;  // a torn look must advance, too
     if (piece.bytes > end - at) piece.bytes = end - at;
     const bool is_more =
         count > 0 && piece.kind == PieceKind::other && pieces[count - 1].kind == PieceKind::other;
@@ -161,7 +163,7 @@ inline size_t gather_pieces(uintptr_t& at, uintptr_t end, ArenaPiece* pieces) no
   return count;
 }
 
-// The slab may change meanwhile; its descriptor stays one of a slab of this class.
+// The slab may change meanwhile; its descriptor remains that of a slab of this class.
 TALUS_NO_RACE_CHECK inline void add_slab(ResidentTotals& totals, PageLook& look,
                                          const ArenaPiece& piece) noexcept {
   const SizeClass& row = size_class_row(piece.slab->class_id);
@@ -194,7 +196,7 @@ TALUS_NO_RACE_CHECK inline void add_slab(ResidentTotals& totals, PageLook& look,
 inline void add_piece(ResidentTotals& totals, PageLook& look, const ArenaPiece& piece) noexcept {
   if (piece.kind == PieceKind::slab) return add_slab(totals, look, piece);
   if (piece.kind == PieceKind::live_large) {
-    // Of the page that a block begins in the middle of, it has all. A torn look stays in the piece.
+    // A block has all of the page in which it begins. A torn look stays within the piece.
     const size_t page = os::page_bytes();
     const size_t end =
         piece.end_bytes < piece.bytes ? round_down(piece.end_bytes, page) : piece.bytes;
@@ -224,7 +226,7 @@ inline const ListedArena* arena_at(const ListedArena* newest, uintptr_t address,
   return nullptr;
 }
 
-// Free ranges reach from one arena into the next, so neighbours are one walk.
+// Free ranges may cross from one arena into the next, so neighbours are one walk.
 inline void look_at_arenas(ResidentTotals& totals, PageLook& look,
                            const ListedArena* newest) noexcept {
   for (const ListedArena* first = newest; first != nullptr; first = first->next) {
@@ -240,7 +242,7 @@ inline void look_at_arenas(ResidentTotals& totals, PageLook& look,
   }
 }
 
-// Pages that an object of the library's own data lies in as a whole.
+// Resident bytes of the whole pages in an object of the library's own data.
 template <typename Object>
 size_t resident_of_object(PageLook& look, const Object& object) noexcept {
   const size_t page = os::page_bytes();
@@ -249,7 +251,7 @@ size_t resident_of_object(PageLook& look, const Object& object) noexcept {
   return to > from ? look.bytes_in(from, to - from) : 0;
 }
 
-// Does an arena that is listed before `limit` lie in the same leaf of the page map?
+// Does an arena listed before `limit` lie in the same leaf of the page map?
 inline bool is_leaf_known(const ListedArena* newest, const ListedArena* limit,
                           uintptr_t slot) noexcept {
   for (; newest != limit; newest = newest->next) {

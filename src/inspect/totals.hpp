@@ -5,11 +5,11 @@
 //               + kept_large + large_ends
 //   total_bytes = what address space has given, at a quiet point
 //
-// Owns: nothing; adds up. Invariant: at a quiet point (no thread allocating) the numbers are exact;
-// otherwise what moves during the look may be counted twice or not at all, but no number is ever
-// negative and the parts sum to the total. Costs a few thousand loads for each thread and each
-// heap, whatever they hold. Takes the registry's lock and one heap lock at a time. Called on: any
-// thread, the helper among them.
+// Owns: nothing; adds up. Invariant: at a quiet point (no thread allocates) the numbers are exact.
+// Otherwise, what moves during the look may be counted twice or not at all. Still no number is ever
+// negative, and the parts sum to the total. Costs a few thousand loads for each thread and each
+// heap, whatever they hold. Takes the registry's lock, and one heap lock at a time.
+// Called on: any thread, the helper included.
 #ifndef TALUS_INSPECT_TOTALS_HPP
 #define TALUS_INSPECT_TOTALS_HPP
 
@@ -18,7 +18,7 @@
 
 namespace talus {
 
-// The blocks of one class; all of its slabs' blocks are in one of four places.
+// The blocks of one class. Each block of its slabs is in one of four places.
 struct ClassTotals {
   size_t slabs = 0;
   size_t live = 0;    // the program holds them
@@ -27,46 +27,46 @@ struct ClassTotals {
   size_t free = 0;    // in their slabs
 };
 
-// All in bytes, but the counts.
+// All in bytes, except the counts.
 struct HeapTotals {
   size_t live_small = 0;  // blocks in slabs that the program holds
-  size_t live_large = 0;  // blocks of their own
+  size_t live_large = 0;  // blocks with ranges of their own
   size_t live_large_count = 0;
   size_t listed = 0;           // free, in thread lists
-  size_t on_their_way = 0;     // free, remote: in batches or delivered and not yet taken
+  size_t on_their_way = 0;     // free, remote: in batches, or delivered and not drained
   size_t free_in_slabs = 0;    // free, in their slabs
-  size_t purged_in_slabs = 0;  // of these, in slabs whose free pages are given back
+  size_t purged_in_slabs = 0;  // of these, in slabs whose free pages are purged
   size_t slab_ends = 0;        // behind the last blocks of slabs
   size_t kept_large = 0;       // free, kept by threads
   size_t large_ends = 0;       // of ranges of large blocks, before and behind them
-  size_t total_bytes = 0;      // the sum of these, but for purged_in_slabs
+  size_t total_bytes = 0;      // the sum of these, except purged_in_slabs
   size_t slab_count = 0;
   size_t heap_count = 0;
   size_t abandoned_count = 0;  // of these, without a thread
-  size_t instance_count = 0;   // beside these, heaps that the program made
-  size_t instance_live = 0;    // what these have of live()
-  size_t instance_total = 0;   // what these have of total_bytes, without ends of large blocks
-  size_t region_live = 0;      // beside all of these, blocks in memory of providers of instances
-  size_t region_total = 0;     // that these providers back
-  size_t cache_count = 0;      // thread caches in use, or left behind by a fork
-  size_t left_count = 0;       // of these, left behind
+  size_t instance_count = 0;   // not among these: heaps that the program made
+  size_t instance_live = 0;    // the instances' part of live()
+  size_t instance_total = 0;   // the instances' part of total_bytes, without ends of large blocks
+  size_t region_live = 0;      // not in any of these: blocks in memory of instances' providers
+  size_t region_total = 0;     // bytes that these providers back
+  size_t cache_count = 0;      // thread caches in use, or orphaned by a fork
+  size_t left_count = 0;       // of these, orphaned
   size_t metadata = 0;
   size_t dirty = 0;    // free address space that may hold pages
   size_t clean = 0;    // free address space that holds none
-  size_t purging = 0;  // free address space whose pages are just being given back
+  size_t purging = 0;  // free address space whose pages are being purged now
   SpaceCounters space;
   ClassTotals classes[class_count];
   size_t live() const noexcept { return live_small + live_large; }
 };
 
-// Places of a list that are not empty; its owner may be back and at work.
+// Places of a list that are not empty; its owner may have come back and be using it.
 TALUS_NO_RACE_CHECK inline size_t count_places(void** places, size_t length) noexcept {
   size_t blocks = 0;
   for (size_t i = 0; i < length; i++) blocks += places[i] != nullptr ? 1 : 0;
   return blocks;
 }
 
-// Blocks in a list; one whose owner rests may have gaps.
+// Blocks in a list; the list of an idle owner may have gaps.
 inline size_t listed_blocks(ThreadCache& cache, ClassId id) noexcept {
   const size_t length = list_length(cache, id);
   // [stat]
@@ -74,8 +74,8 @@ inline size_t listed_blocks(ThreadCache& cache, ClassId id) noexcept {
   return count_places(list_bottom(cache, id), length);
 }
 
-// Adds the blocks of a message that somebody collects, or that waits in an remote_queue. A
-// collector may be adding, or hand it over: then it holds others of the same kind by now.
+// Adds the blocks of a message in a batch or in a remote-free queue. The collecting thread may be
+// adding to it, or deliver it. Then it may hold other blocks of the same kind by now.
 TALUS_NO_RACE_CHECK inline void add_message(HeapTotals& totals,
                                             const RemoteMessage& message) noexcept {
   const uint32_t count = message.count.load_acquire();
@@ -88,7 +88,8 @@ TALUS_NO_RACE_CHECK inline void add_message(HeapTotals& totals,
   }
 }
 
-// Adds what a thread has. The lock of its heap is held, so that its messages stay where they are.
+// Adds what a thread has. The caller holds the lock of its heap, so that its messages stay in
+// place.
 inline void add_cache(HeapTotals& totals, ThreadCache& cache) noexcept {
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
@@ -102,14 +103,14 @@ inline void add_cache(HeapTotals& totals, ThreadCache& cache) noexcept {
   totals.live_large_count -= cache.kept.live_count_less.load_relaxed();  // [stat]
 }
 
-// Adds what one heap and the caches before it hold. The registry's lock is held. Blocks that are
-// not in their slabs count as live until settle_blocks().
+// Adds what one heap and the caches before it hold. The caller holds the registry's lock. Blocks
+// outside their slabs count as live until settle_blocks().
 inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noexcept {
   Locked held{lock_of(heap)};
   for_each_cache(registry_held, [&](ThreadCache& cache) noexcept {
     if (cache.heap == &heap) add_cache(totals, cache);
   });
-  // Drainers hold the heap's lock, so that nobody takes these away.
+  // Draining needs the heap's lock, so no thread takes these away.
   for (const RemoteMessage* at = heap.remote_queue.newest(); at != nullptr; at = at->next) {
     add_message(totals, *at);
   }
@@ -125,7 +126,7 @@ inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noex
   totals.abandoned_count += heap.is_abandoned() ? 1u : 0u;
 }
 
-// What is ready in an instance is as if it lay in a list. Otherwise as add_heap.
+// Ready blocks of an instance count as listed. Otherwise like add_heap().
 inline void add_instance(HeapTotals& totals, Heap& base) noexcept {
   Locked held{lock_of(base)};
   if (handle_of(base.id) == 0) return;  // it died meanwhile
@@ -153,12 +154,12 @@ constexpr size_t less_or_none(size_t value, size_t by) noexcept {
   return value > by ? value - by : 0;
 }
 
-// Splits the blocks that are not in their slabs, and adds up.
+// Splits the count of blocks outside their slabs, and adds up.
 inline void settle_blocks(HeapTotals& totals) noexcept {
   for (size_t index = 0; index < class_count; index++) {
     const SizeClass& row = size_class_table.rows[index];
     ClassTotals& blocks = totals.classes[index];
-    // Others moved blocks during the look: no place has more than there are.
+    // Other threads moved blocks during the look: no place has more than there are.
     if (blocks.listed > blocks.live) blocks.listed = blocks.live;
     blocks.live -= blocks.listed;
     if (blocks.remote > blocks.live) blocks.remote = blocks.live;
@@ -173,17 +174,17 @@ inline void settle_blocks(HeapTotals& totals) noexcept {
   }
 }
 
-// The part of address space. The space lock is held.
+// The part of address space. The caller holds the space lock.
 inline void add_space(HeapTotals& totals) noexcept {
   totals.space = space.counters();
   totals.metadata = space.metadata_bytes();
   totals.dirty = space.dirty_bytes();
   totals.clean = space.clean_bytes();
   totals.purging = space.purging_bytes();
-  totals.live_large += large_pool.live_bytes;  // which kept blocks are part of
+  totals.live_large += large_pool.live_bytes;  // kept blocks are part of it
   totals.live_large_count += large_pool.live_count;
   const size_t given = totals.space.given_bytes;
-  // Blocks that changed hands during the look may have been counted twice, or with either sign.
+  // Blocks that changed hands during the look may count twice, or with either sign.
   if (totals.live_large > given) totals.live_large = totals.live_large >> 63 != 0 ? 0 : given;
   if (totals.live_large_count >> 63 != 0) totals.live_large_count = 0;
 }
@@ -207,7 +208,7 @@ inline void collect_totals(HeapTotals& totals) noexcept {
   const size_t others = in_slabs + totals.live_large + totals.kept_large;
   totals.large_ends = less_or_none(totals.space.given_bytes, others);
   totals.total_bytes = others + totals.large_ends;
-  // Blocks of a mode have pages of their own, beside what address space gave.
+  // Blocks of a mode have their own pages, beside what address space gave.
   totals.live_large += special_pool.live_bytes;
   totals.live_large_count += special_pool.live_count;
   totals.total_bytes += special_pool.live_bytes;
@@ -219,7 +220,7 @@ inline HeapTotals collect_totals() noexcept {
   return totals;
 }
 
-// What one thread holds free, as far as another can see.
+// Free memory of one thread, as far as another thread can see.
 struct ThreadTotals {
   size_t heap_id = 0;
   size_t listed = 0;
