@@ -62,7 +62,7 @@ TALUS_USUAL void become_whole(ThreadCache& cache) noexcept {
   if (cache.shared_state.load_relaxed() != OwnerState::idle) return;  // [own] or its lock
   Locked held{lock_of(cache)};
   close_gaps(held, cache);
-  cache.shared_state.store_relaxed(OwnerState::asked);  // [own] as above
+  cache.shared_state.store_relaxed(OwnerState::asked);  // [own] or its lock
 }
 
 // The owner came back: it gets its context again.

@@ -90,7 +90,7 @@ TALUS_FAST bool keep_at_hand(ThreadContext& context, void* pointer, PageEntry wo
   // leaves: no block begins here, and larger than what is kept
   if (TALUS_UNLIKELY(!is_live) || large.slices > large_kept_slices) return false;
   const BriefWork work{context};
-  // leaves: at rest, no cache
+  // leaves: idle, no cache
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
   KeptBlocks& kept = static_cast<ThreadCache&>(context).kept;
   // leaves: statistics far off, too much is kept

@@ -5,7 +5,7 @@
 //
 // this_context is never null. It starts at first_context, whose lists are empty and whose id is in
 // no page-map entry. So "not initialised" needs no test of its own: malloc finds an empty list, and
-// free finds another owner. The context of an ended thread (ended_context) and that of a mode work
+// free finds another owner. The contexts of ended threads (ended_context) and of modes work
 // the same way: they are contexts with operations.
 // Owns: the layout of contexts. Invariant: only one thread writes a context's lists.
 // Must not know: how threads begin and end (process/ defines cache_of_new_thread).

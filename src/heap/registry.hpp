@@ -117,7 +117,7 @@ TALUS_USUAL Heap* choose_heap(Locked& held) noexcept {
   for (uint32_t number = 1; number <= count && threads != 0; number++) {
     Heap& heap = heap_number(number);
     if (heap.shared_thread_count.load_relaxed() >= threads) continue;  // [own] registry lock
-    threads = heap.shared_thread_count.load_relaxed();                 // [own] as above
+    threads = heap.shared_thread_count.load_relaxed();                 // [own] registry lock
     fewest = &heap;
   }
   if (threads == 0 || (count >= heap_limit(held) && fewest != nullptr)) return fewest;
@@ -246,7 +246,7 @@ inline ThreadCache* take_orphaned_cache() noexcept {
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {
     Atomic<Atomic<ThreadContext*>*>& taker = cache->idle_probe.context_slot;
     if (taker.load_relaxed() != nullptr) continue;  // [own] registry lock
-    taker.store_relaxed(&this_context);             // [own] as above
+    taker.store_relaxed(&this_context);             // [own] registry lock
     return cache;
   }
   return nullptr;

@@ -163,7 +163,7 @@ inline size_t gather_pieces(uintptr_t& at, uintptr_t end, ArenaPiece* pieces) no
   return count;
 }
 
-// The slab may change meanwhile; its descriptor remains that of a slab of this class.
+// The slab may change meanwhile; its descriptor still describes a slab of this class.
 TALUS_NO_RACE_CHECK inline void add_slab(ResidentTotals& totals, PageLook& look,
                                          const ArenaPiece& piece) noexcept {
   const SizeClass& row = size_class_row(piece.slab->class_id);

@@ -20,7 +20,7 @@ namespace talus {
 
 // Frees a block with this page-map entry.
 TALUS_FAST void release_as(PageEntry word, void* pointer, ThreadContext& context) noexcept {
-  // leaves: null, remote, large, nobody's, uninitialised, ended, a mode
+  // leaves: null, remote, large, no owner, uninitialised, ended, a mode
   if (TALUS_UNLIKELY(word.owner() != context.id)) return release_other(pointer, context, word);
   const size_t index = word.tag();
   Atomic<void**>& slot = context.tops[index];  // as in alloc.hpp

@@ -266,7 +266,7 @@ TALUS_USUAL bool salvage_cache() noexcept {
   ThreadCache* cache = take_orphaned_cache();
   if (cache == nullptr) return false;
   become_whole(*cache);
-  cache->shared_state.store_relaxed(OwnerState::active);  // [own] nobody's
+  cache->shared_state.store_relaxed(OwnerState::active);  // [own] it has no owner
   flush_all(*cache);
   Locked held{registry.lock};
   retire_orphaned_cache(held, *cache);
