@@ -15,7 +15,7 @@
 // together, before the usual ones, and compiles them for size. A process that does nothing else
 // maps few pages.
 #define TALUS_START [[gnu::cold]] inline
-// A function that begins at a cache line: a malloc and free that lie 32 bytes further cost 7 % of a
+// A function that begins at a cache line. A malloc and free that lie 32 bytes further cost 7 % of a
 // program that does little else (B16).
 #define TALUS_AT_LINE __attribute__((aligned(64)))
 // The same two for functions that are not inline.

@@ -83,15 +83,15 @@ inline constexpr size_t list_blocks_start = 8;
 inline constexpr size_t list_bytes_start = 1 * kib;
 inline constexpr size_t list_over_part = 4;
 
-// Remote frees: for how many owners a thread collects at a time, and how many bytes of blocks it
-// collects for each before it delivers them.
+// Remote frees: for how many owners a thread collects at a time, and the bytes of blocks after
+// which it delivers each batch.
 inline constexpr size_t remote_owners = 8;
 inline constexpr size_t remote_batch_bytes_max = 32 * kib;
 // The two newest blocks of a delivery stay with the thread, so that a second free of one is
-// detected, unless they are larger than this.
+// detected. Larger blocks than this do not stay.
 inline constexpr size_t newest_kept_bytes_max = 8 * kib;
-// The same for blocks of the thread's own heap whose class it does not allocate. The thread returns
-// these itself, and waits for no other processor.
+// The bytes of a return batch: blocks of the thread's own heap whose class the thread does not
+// allocate. The thread returns these itself, and waits for no other processor.
 inline constexpr size_t return_batch_bytes_max = 16 * kib;
 // The freeing thread prefetches the first line of small blocks of other heaps for write
 // (store/remote.hpp). Larger blocks may lie in untouched pages.
@@ -149,10 +149,10 @@ inline constexpr size_t small_process_bytes_max = 32 * mib;
 inline constexpr size_t pair_looks = 16;
 
 // The background thread starts when this much free memory has pages (in one heap: its share of
-// this), and ends when less than a quarter of this is left.
+// this). It ends when less than a quarter of this is left.
 inline constexpr size_t purge_request_bytes_min = 2 * mib;
-// A process of one thread purges such memory by its own calls, within these bounds: bytes at once,
-// bytes in all, number of calls, and bytes that were touched again (reclaim/early_release.hpp).
+// A process of one thread purges such memory by its own calls (reclaim/early_release.hpp). These
+// are the bounds: bytes at once, bytes in all, number of calls, and bytes that were touched again.
 inline constexpr size_t early_free_bytes_max = 16 * mib;
 inline constexpr size_t early_bytes_max = 32 * mib;
 inline constexpr size_t early_tries_max = 32;
@@ -162,9 +162,9 @@ inline constexpr size_t caches_requested = 8;
 // A slab has rested when no block was taken from it during this many decay passes. Blocks may have
 // come home: slabs to which blocks only come home need no pages.
 inline constexpr uint16_t rested_passes = 2;
-// Decay passes: the shortest time between two; the number of passes without a gain after which the
-// background thread ends, when little is left, or looks less often; the least surplus that is
-// purged.
+// Decay passes. The shortest time between two. The number of passes without a gain after which the
+// background thread ends, if little is left. The number after which it looks less often. The least
+// surplus or excess that is purged.
 inline constexpr uint64_t decay_ms_min = 10;
 inline constexpr size_t passes_before_end = 4;
 inline constexpr size_t passes_before_calm = 16;

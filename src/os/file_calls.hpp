@@ -165,7 +165,7 @@ struct FileCalls : OrderCalls {
     return call(SYS_mbind, to_long(at), static_cast<long>(bytes), MPOL_PREFERRED, to_long(mask),
                 bits);
   }
-  // Shows the name in /proc/PID/maps; a kernel that cannot refuses, which does no harm. At most
+  // Shows the name in /proc/PID/maps. A kernel without names refuses, which does no harm. At most
   // mapping_name_bytes of printable ASCII, without \ ` $ [ ].
   static void name_mapping(void* at, size_t bytes, const char* name) noexcept {
     constexpr long set_mapping = 0x53564d41, anonymous_name = 0;  // Linux 5.17

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// settings/machine: what the process learnt of its machine at start, and the limits on its memory
-// that follow from that, from the options and from calls of the program.
+// settings/machine: what the process learnt of its machine at start, and its memory limits. The
+// limits follow from the machine, from the options and from calls of the program.
 //
 // Owns: the machine's figures (written once, at start, as the options are) and the limits in effect
 // (which talus_set_limits may change at any time). Invariants: zero always means "none"; a soft

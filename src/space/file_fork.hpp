@@ -230,8 +230,7 @@ class FileStores {
     for_each([](FileStore& store) noexcept { FileFork{store}.in_child(); });
     os::System::restore_signals(mask);
     if (!has_pipe_) return;
-    os::System::send_letter(
-        pipe_[1]);  // the parent continues, even if other processes have this end
+    os::System::send_letter(pipe_[1]);  // the parent continues, even if others have this end
     os::System::close(pipe_[0]);
     os::System::close(pipe_[1]);
   }

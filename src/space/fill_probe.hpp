@@ -4,9 +4,9 @@
 // How a program will use addresses is unknown, but the kernel knows how it used earlier ones. Now
 // and then a place of the size of a huge page is left with small pages: the probe. When the next
 // place begins, or when the probe's user gives it back, the kernel says (mincore) how much of it
-// has memory. That is the verdict until the next probe. The next probe is due after 32 MiB taken on
-// trust, and after twice as much each time that the trust was justified, up to half of what the
-// process uses. After a verdict of no it is due at once.
+// has memory. That is the verdict until the next probe. The first probe is due after 32 MiB taken
+// on trust. Each time that the trust was justified, the distance doubles, up to half of what the
+// process uses. After a verdict of no a probe is due at once.
 // Where the kernel may not be asked (os/rare_calls.hpp) the verdict is no.
 // Invariant: a probe never lies where huge pages were asked for, which would be completely
 // resident.

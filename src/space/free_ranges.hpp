@@ -3,8 +3,8 @@
 //
 // Owns: the nodes, two indexes (dirty: the ranges keep their pages; clean: they read as zero), and
 // the order in which dirty ranges became free. Invariants: free ranges of one state are never
-// neighbours; both ends of a free range name its node in the page map; a joined range is as old as
-// its larger part. So a small range that comes and goes does not keep a large one young.
+// neighbours. Both ends of a free range name its node in the page map. A joined range is as old as
+// its larger part, so that a small range that comes and goes does not keep a large one young.
 // Called on: under the space lock. Must not know: the kernel, limits, why a range is free.
 #ifndef TALUS_SPACE_FREE_RANGES_HPP
 #define TALUS_SPACE_FREE_RANGES_HPP

@@ -130,7 +130,7 @@ class GivingBack : public NodeSupply {
     const size_t soft = soft_limit();
     if (dirty_bytes() > soft / 32 && is_above_soft_limit(held)) keep_soft_limit(held, 0);
   }
-  // Called before `slices` of untouched memory are taken. May release the lock for a while.
+  // Called before `slices` of untouched memory are taken. May unlock for a while.
   TALUS_USUAL void make_way(Locked& held, size_t slices) noexcept {
     keep_soft_limit(held, slices);
     keep_bound(held, counters_.given_bytes + slices * slice_bytes);

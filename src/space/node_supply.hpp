@@ -4,9 +4,9 @@
 // Owns: the arenas, metadata, the counters, and the number of ranges with users. Giving a range
 // back must never need memory, so nodes are set aside before ranges are given out. Invariant: there
 // is an unused node for each range with users, which takes at most one when it is given back. There
-// are `reserve` more, for what one caller does between two checks. A caller may add a free range in
-// another way: it takes a range out of the middle of another, gives back an end, or purges a part
-// of a range. It then has called supply_nodes() since it last released the lock.
+// are `reserve` more, for what one caller does between two checks. Free ranges also arise in other
+// ways: a range is cut out of the middle of another, an end is given back, or a part is purged.
+// Before these, the caller calls supply_nodes(), and does not unlock in between.
 // Called on: under the space lock. Must not know: which range is taken, or why pages are purged.
 #ifndef TALUS_SPACE_NODE_SUPPLY_HPP
 #define TALUS_SPACE_NODE_SUPPLY_HPP

@@ -86,7 +86,7 @@ class PageMap {
   class Place {
    public:
     // [hint] the entry of a live block was written before the block was handed out, and the freeing
-    // thread got the block after that; for any other pointer every answer is equally good
+    // thread got the block after that. For any other pointer every answer is equally good.
     TALUS_FAST PageEntry word() const noexcept {
       return PageEntry::from_bits(word_slot().load_relaxed());  // [hint] as above
     }
@@ -254,7 +254,7 @@ class PageMap {
     uintptr_t end = root + window_roots_above + 1;
     if (end < window_roots) end = window_roots;
     window_words_end_.store_relaxed(window + window_slices * sizeof(uint32_t));  // [init]
-    window_bias_.store_release(~(end << leaf_shift) + 1);  // last: from here on it is looked into
+    window_bias_.store_release(~(end << leaf_shift) + 1);  // last: from here on readers use it
   }
 
   Atomic<size_t> window_bias_;  // less the number of the slice behind its last; 0: no window

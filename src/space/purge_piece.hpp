@@ -4,7 +4,7 @@
 // Owns: the sizes of the pieces. Background purging takes a huge page or less, so that the kernel
 // is never busy for long, and tears no huge page. Forced purging takes more in one call. It doubles
 // the size as long as the kernel finds little to do: where few pages were ever touched, the calls
-// are the cost. Where the kernel refuses (the program locked pages in memory, and freed them) the
+// are the cost. The kernel refuses pages that the program locked in memory, and freed. Then the
 // next piece is half as large, down to a slice, so that all the rest is purged. A refused slice is
 // passed over. Around it pieces of huge pages are purged, too: the lock has torn these already.
 // Called on: under the space lock. Must not know: why memory is purged.

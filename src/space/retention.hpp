@@ -19,9 +19,9 @@
 
 namespace talus {
 
-// On whose behalf the excess is asked for. Excess that arises only because time passes is left to
-// the background thread first. A turn later the program's own threads purge it when they allocate
-// or free.
+// Which thread asks for the excess. Excess that arises only because time passes is left to the
+// background thread first. A turn later the program's own threads purge it when they allocate or
+// free.
 enum class Reclaimer : uint8_t { background, caller };
 
 // "Given" bytes have users, "dirty" bytes are free and may be resident. "In use" is what is given,

@@ -71,7 +71,7 @@ class Space : public GivingBack {
       fit = find(wanted);
       // Free ranges that differ only in their state may make room together.
       if (fit == nullptr && !grow(wanted, filling)) purge(held, dirty_bytes(), PurgeMode::forced);
-      // The lock was released in between: other threads may have used the nodes that were set
+      // The lock was unlocked in between: other threads may have used the nodes that were set
       // aside. Must precede find(), because supply_nodes() may itself take from a free range.
       if (!supply_nodes() || !is_within_limit(slices)) return {};
       fit = find(wanted);
