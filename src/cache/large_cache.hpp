@@ -2,7 +2,7 @@
 // cache/large_cache: the large blocks that a thread freed lately and may allocate again.
 //
 // Owns: a stack for each number of slices up to large_kept_slices. One bound in bytes covers all
-// stacks and the medium blocks in lists. Owns also the choice of the block that makes room, and the
+// stacks and the medium blocks in lists. Also owns the choice of the block that makes room, and the
 // corrections to the count of live blocks.
 // Invariants: a kept block has state kept, its page-map entries and its pages. A push or a pop
 // commits with the store of the stack's head, so a fork finds every stack whole.
@@ -179,7 +179,7 @@ TALUS_SLOW void release_medium(ThreadCache& cache, void* pointer, ClassId id) no
   if (push_within(list, pointer)) return;
   while (!has_room_to_keep(cache.kept, bytes) && displace_kept(cache)) {}
   if (enlarge_medium(cache, id)) {
-    refuse_free_in_slab(cache, pointer);  // a block that found no room is there
+    refuse_free_in_slab(cache, pointer);  // a block that found no room would be there
     if (push_within(list, pointer)) return;
   }
   give_past_lists(cache, pointer);

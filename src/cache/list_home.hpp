@@ -38,7 +38,7 @@ TALUS_USUAL HeapId flush_with_foreign(Locked& held, Heap& heap, void* const* blo
     if (message == nullptr) message = take_message(heap);
     if (TALUS_LIKELY(message != nullptr)) {
       message->add(block, block_bytes_of(word));
-      owner = word.owner();  // it sends on what is not its own
+      owner = word.owner();  // that heap sends on what is not its own
     } else {
       held.give_for_a_while();
       release_to_slab(block);

@@ -128,8 +128,8 @@ TALUS_USUAL BlockMade allocate_medium(ThreadCache* cache, ClassId id, Fit fit) n
   void* block = pop_fitting(*cache, id, fit);
   if (block == nullptr && cache->kept.borrowed_count == borrowed_count_most) {
     cache->kept.borrowed_count = 0;
-    // A class in such frequent use gets a block of its own. Otherwise, with random sizes, no one
-    // could predict which list serves.
+    // A class in such frequent use gets a block of its own. Otherwise, with random sizes, the list
+    // that serves could not be predicted.
     if (has_room_to_keep(cache->kept, size_class_row(id).block_bytes)) fit = Fit::exact;
     block = pop_fitting(*cache, id, fit);
   }

@@ -35,8 +35,7 @@ struct Heap {
   SlabBins partly_purged[class_count];  // have free blocks, but the kernel has their free pages
   SlabList full;             // have no free block; only instances keep such slabs in a list
   size_t purging_count = 0;  // slabs whose pages are being purged now
-  size_t taken_blocks[class_count] =
-      {};  // blocks outside their slabs: in lists or with the program
+  size_t taken_blocks[class_count] = {};   // blocks outside their slabs
   uint32_t class_slabs[class_count] = {};  // slabs in any state
   // A new cache line for what each refill and flush changes.
   alignas(cache_line_bytes) size_t slab_count = 0;
@@ -58,11 +57,12 @@ struct Heap {
   bool is_abandoned() const noexcept { return shared_thread_count.load_relaxed() == 0; }  // [hint]
 };
 
-// Bytes of free blocks whose slabs have not been purged. A purge might return them to the kernel.
+// Bytes of free blocks outside partly_purged slabs: a purge might return their pages.
 inline size_t free_touched_bytes(const Heap& heap) noexcept {
   return heap.free_bytes - heap.partly_purged_free_bytes;
 }
-// Bytes of free blocks with pages, including pages that live blocks share and no purge can return.
+// Bytes of free blocks that have pages, with pages that no purge returns because live blocks share
+// them.
 inline size_t free_resident_bytes(const Heap& heap) noexcept {
   return heap.free_bytes - heap.purged_page_bytes;
 }
@@ -98,13 +98,13 @@ struct BlockMade {
   Zeroed zeroed = Zeroed::no;
 };
 
-// The large blocks that a thread freed last (cache/large_cache.hpp). The two counts are what the
-// pool of large blocks counts too many. The owner writes them, statistics read them.
+// The large blocks that a thread freed last (cache/large_cache.hpp). live_bytes_less and
+// live_count_less correct the pool's live counts; the owner writes them, statistics read them.
 struct KeptBlocks {
   Atomic<LargeBlock*> of_slices[large_kept_slices];  // stacks; the child of a fork reads them, too
   Atomic<size_t> bytes;                              // statistics read it, too
   size_t medium_bytes = 0;      // of blocks that the lists of medium classes have room for
-  size_t next_displaced = 0;    // index of a stack, or beyond the stacks of a medium class's list
+  size_t next_displaced = 0;    // whose turn it is: a stack, or after these a medium list
   uint32_t borrowed_count = 0;  // recent medium blocks that served the class below
   Atomic<size_t> live_bytes_less;
   Atomic<size_t> live_count_less;
@@ -143,7 +143,7 @@ inline constexpr size_t class_words = divide_up(class_count, 64);
 
 // Lists that run empty and full in turn (cache/wide_lists.hpp). Owner only.
 struct WideLists {
-  uint64_t turning_words[class_words] = {};  // a bit a class: it turned since it was last asked
+  uint64_t turning_words[class_words] = {};  // a bit a class: it reversed since the last ask
   void*** bottoms = nullptr;  // of each class, where its wide place is; null until there is one
   size_t bytes = 0;           // of blocks that lists have room for beyond their usual capacity
   size_t next_asked = 0;      // the class that may have to give up room next

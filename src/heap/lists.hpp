@@ -137,9 +137,9 @@ TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
   list.top.store_relaxed(top + 1);  // [own]
   return true;
 }
-// Like push_within(), but a begun list grows a little first. Medium lists grow elsewhere, where
-// their bytes are counted (cache/medium_lists.hpp). A thread that mostly frees must not fill its
-// lists for no use. A thread that also allocates lets its lists run empty, and refills enlarge
+// Like push_within(), but a full list grows a little if it has begun. Medium lists grow elsewhere,
+// where their bytes are counted (cache/medium_lists.hpp). A thread that mostly frees must not fill
+// its lists for no use. A thread that also allocates lets its lists run empty, and refills enlarge
 // them. False: the list is full.
 TALUS_FAST bool push_on_list(ThreadCache& cache, void* block, ClassId id) noexcept {
   const ThreadList list = list_of(cache, id);

@@ -40,7 +40,7 @@ struct SpecialBlock {
   }
 };
 
-// Joins the two words that space knows (space/page_map.hpp).
+// A third word beside the two that space knows (space/page_map.hpp).
 inline constexpr PageEntry special_word{HeapId::nobody, 2};
 static_assert(!special_word.is_nobody() && !special_word.is_large() && !special_word.is_slab(),
               "a special block is nothing else");

@@ -56,7 +56,7 @@ TALUS_SLOW void* allocate_from(uintptr_t handle, Request request) noexcept {
   return block;
 }
 
-// The same for a block at a multiple of 16. The slow way serves an instance without ready memory.
+// The same for a block at a multiple of 16. If the fast attempt fails, the general function runs.
 TALUS_FAST void* allocate_from(uintptr_t handle, size_t bytes, const char* call) noexcept {
   if (TALUS_LIKELY(handle != 0 && bytes <= small_bytes_max)) {
     if (void* block = allocate_small_inside(handle, bytes, call)) {

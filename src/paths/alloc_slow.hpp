@@ -129,7 +129,7 @@ inline void* allocate_first(size_t bytes, ThreadContext& context) noexcept {
 TALUS_SLOW void* allocate_slower(size_t bytes, ThreadContext& context) noexcept {
   void* block = allocate_first(bytes, context);
   for (unsigned made = 0; TALUS_UNLIKELY(block == nullptr) && find_memory(bytes, made); made++) {
-    block = allocate_by_context(bytes, current_context());  // it may be another by now
+    block = allocate_by_context(bytes, current_context());  // it may have changed
   }
   offer_work();
   return block;

@@ -39,7 +39,7 @@ TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, ClassId id) noe
   if (TALUS_LIKELY(push_on_list(cache, pointer, id))) return;
   if (!is_begun(cache, id)) return release_unlisted(cache, pointer, id);
   flush_some(cache, id);
-  refuse_free_in_slab(cache, pointer);  // a block of a short list may be there
+  refuse_free_in_slab(cache, pointer);  // the flush put blocks of a short list there
   push_on_list(cache, pointer, id);
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // paths/instance_region: instances whose memory a region provides.
 //
-//   free, realloc ...  -> page-map entry: special -> SpecialOperations -> the region, in its
-//                                                                          instance
+//   free, realloc ...  -> page-map entry: special -> SpecialOperations -> region in its instance
 //   talus_heap_*       -> handle -> slot -> the region
 //
 // A region may outlive its instance (talus_heap_delete): its blocks live on, and it ends with the

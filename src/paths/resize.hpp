@@ -70,8 +70,8 @@ TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
   return {large.usable_bytes, &large, false, owner_of_large(word)};
 }
 
-// The usable bytes of a block. The block may hold an instance's memory: the answer does not touch
-// it.
+// The usable bytes of a block. An instance may live in the block: the call only asks, and touches
+// nothing.
 TALUS_SLOW size_t usable_size(void* pointer) noexcept {
   constexpr const char* call = "malloc_usable_size";
   if (pointer == nullptr) return 0;

@@ -50,7 +50,7 @@ inline uint64_t turns_due(uint64_t now_ms) noexcept {
 struct DecayTally {
   size_t released = 0;       // bytes that left, or came nearer to leaving
   size_t left = 0;           // bytes that may leave later
-  size_t slabs = 0;          // bytes of slabs, less what partly_purged ones purged
+  size_t slabs = 0;          // bytes of slabs, less the free bytes of partly_purged ones
   size_t free_in_slabs = 0;  // of these, free and touched
   size_t surplus = 0;
 };
@@ -109,7 +109,7 @@ inline void decay_caches(DecayTally& tally) noexcept {
 }
 
 // Surplus of heaps and ranges in huge pages cannot leave piece by piece. If it is large, or the
-// process became small, the huge pages are split.
+// process became small, the huge pages are given up.
 inline void judge_huge_pages(const DecayTally& tally) noexcept {
   Locked held{space.lock()};
   if (!space.may_give_up_huge(held)) return;

@@ -47,7 +47,7 @@ inline TouchedBytes look_at_touched() noexcept {
   return found;
 }
 
-// Bytes touched since the last release that would have been touched already without it.
+// Bytes that were touched since the last release only because of that release.
 inline size_t reused_since_release(const TouchedBytes& now) noexcept {
   const EarlyRelease& early = early_release;
   const size_t touched = now.all > early.touched_then ? now.all - early.touched_then : 0;
@@ -56,7 +56,7 @@ inline size_t reused_since_release(const TouchedBytes& now) noexcept {
 }
 
 // Flushes the thread's lists of small blocks to slabs, returns empty slabs to address space, and
-// purges all of that. Purges holes of slabs only where they are large. Returns bytes.
+// purges all of that. Purges holes only in heaps whose slabs have much free memory. Returns bytes.
 inline size_t release_all_by_call() noexcept {
   size_t before = 0;
   {

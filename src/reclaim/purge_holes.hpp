@@ -4,8 +4,8 @@
 // Owns: the way of a slab from available to partly_purged. Invariants: a slab that is being purged
 // is in no list, so none of its blocks is handed out meanwhile, though blocks come home to it. The
 // kernel is entered without the heap's lock. A partly_purged slab has not changed since. Slabs that
-// served lately may be left alone. Slabs in arenas of huge pages are, because a purge would split
-// the pages.
+// served lately may be left alone. Slabs in arenas of huge pages are left alone, because a purge
+// would split these pages.
 // Called on: the helper, or a thread that asked for a release, under registry.decaying.
 #ifndef TALUS_RECLAIM_PURGE_HOLES_HPP
 #define TALUS_RECLAIM_PURGE_HOLES_HPP
@@ -61,8 +61,8 @@ inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& ba
   }
 }
 
-// Holes of a batch's slabs, purged many at a time. Each call makes all processors drop addresses,
-// and interrupts those that run this program.
+// Holes of a batch's slabs, purged many at a time. Each call makes all processors drop address
+// translations, and interrupts those that run this program.
 class HoleRuns {
  public:
   explicit HoleRuns(HoleBatch& batch) noexcept : batch_{batch} {}

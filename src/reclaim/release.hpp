@@ -115,8 +115,8 @@ inline bool is_in_vain(size_t excess, uint64_t now_ms) noexcept {
   return !is_more && now_ms < futile_reclaim.ms.load_relaxed() + reclaim_pause_ms;  // [hint]
 }
 
-// Purges what slabs keep beyond the bound, at most about `bytes_most`. Returns whether it was too
-// much.
+// Purges what slabs keep beyond the bound, at most about `bytes_most`. Returns whether slabs kept
+// too much.
 inline bool reclaim_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
   space.relax();
   const size_t excess = excess_in_slabs(reclaimer, bytes_most);

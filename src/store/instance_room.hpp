@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// store/instance_room: freed blocks of an instance, its free memory, and the room that its limit
-// leaves.
+// store/instance_room: what an instance holds free, and the room that its limit leaves.
 //
 // Owns: the limit. Invariant: an instance fails at its limit only after it returned its empty
 // slabs, and with all its slabs in its lists.
-// Called on: a thread that holds the instance's lock, unless a function says otherwise. Must not
-// know: how blocks are allocated.
+// Called on: a thread that holds the instance's lock, unless a function says otherwise.
+// Must not know: how blocks are allocated.
 #ifndef TALUS_STORE_INSTANCE_ROOM_HPP
 #define TALUS_STORE_INSTANCE_ROOM_HPP
 

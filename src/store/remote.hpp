@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // store/remote: blocks on their way home, from the freeing thread to the heap that owns them.
 //
-// Most belong to other heaps. Some belong to the thread's own heap, in classes for which the thread
-// has no list.
+// They belong to other heaps, or to the thread's own heap in classes for which it has no list.
 // Owns: the batches that a thread collects, draining, and unused messages.
 // Invariants: small blocks that share cache lines with others never enter another heap's lists.
 // Larger ones may (heap/lists.hpp). A full message wakes no thread: a thread of its heap finds it
@@ -124,7 +123,7 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
     word = page_map.word_of(reinterpret_cast<uintptr_t>(moved_blocks[i]));
     message.add(moved_blocks[i], block_bytes_of(word));
   }
-  heap_with(word.owner()).remote_queue.push(message);  // it sends on what is not its own
+  heap_with(word.owner()).remote_queue.push(message);  // that heap sends on what is not its own
 }
 
 // Brings delivered blocks home. The caller holds the heap's lock; a thread of that heap names its

@@ -2,8 +2,8 @@
 // store/slabs: where a heap's slabs come from, how they change state, and where they go.
 //
 // Owns: the transitions of a slab between unused, available and full. Each is one function with a
-// from-to name. Invariants: a slab is in its heap's available list exactly while it has free
-// blocks. At most one slab of a class is kept empty; the others go back to address space at once.
+// from-to name. Invariants: a slab is in its heap's bins exactly while it has free blocks. At most
+// one slab of a class is kept empty; the others go back to address space at once.
 // Called on: any thread that holds the heap's lock; may take the space lock below it.
 // Must not know: thread lists.
 #ifndef TALUS_STORE_SLABS_HPP
