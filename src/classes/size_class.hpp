@@ -160,9 +160,9 @@ constexpr ClassId class_of_aligned(size_t bytes, size_t alignment) noexcept {
   return class_of(bytes_at_alignment(bytes, alignment));
 }
 
-// How many blocks the first place of a list has room for. A list outgrows it only after it ran empty
-// often; a list that runs over stays within it (heap/lists.hpp). Lists of larger blocks are short
-// anyway.
+// How many blocks the first place of a list has room for. A list outgrows it only after it ran
+// empty often; a list that runs over stays within it (heap/lists.hpp). Lists of larger blocks are
+// short anyway.
 constexpr size_t first_list_blocks_of(size_t block_bytes, size_t most) noexcept {
   if (block_bytes > fast_bytes_max) return most;
   size_t first = most / list_over_part;
