@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * bounded.h: pools of fixed size with caches that a thread asks for, in front of another allocator.
+ * bounded.h: pools of fixed size and thread caches on request, in front of another allocator.
  *
  * A bounded instance has one pool for each of the first size classes of Talus, with a budget in
- * bytes. A request is served by the pool of its class; when that is used up, by one of the next
- * three; and by the fallback, another allocator, when these are used up, too, or the request is
- * larger or more aligned than any pool. What blocks may cost is thus decided when the program
- * starts, and a hot loop meets neither the system nor other threads.
+ * bytes. The pool of its class serves a request. When that pool is used up, one of the next three
+ * serves it. The fallback, another allocator, serves it when these are used up too, or when the
+ * request is larger or more aligned than any pool. So the program fixes the cost of blocks at
+ * start, and a hot loop meets neither the system nor other threads.
  *
- * All functions are thread-safe, but for those on a cache, which is for its thread alone. Blocks
- * may be freed by any thread, by talus_bounded_free of their instance alone, not by free. Sizes are
- * in bytes. Functions that give a block return null and set errno to ENOMEM when the fallback has
- * none (EINVAL: the alignment is no power of two); all others keep errno. Pools take their pages
- * when these are first used, and keep them until the end. Modes and limits of the process, and
- * trims, do not know of pools. docs/bounded.md has the whole story.
- */
+ * All functions are thread-safe, except those on a cache, which only its thread may call. Any
+ * thread may free a block, with talus_bounded_free of its instance only, not with free. Sizes are
+ * in bytes. Functions that return a block return null and set errno to ENOMEM when the fallback has
+ * none (EINVAL: the alignment is no power of two). All others keep errno. Pools take their pages at
+ * first use, and keep them until the end. Modes and limits of the process, and trims, do not cover
+ * pools. More: docs/bounded.md. */
 #ifndef TALUS_BOUNDED_H
 #define TALUS_BOUNDED_H
 
@@ -36,15 +35,15 @@ typedef struct talus_bounded_cache talus_bounded_cache;
 enum {
   TALUS_BOUNDED_POOLS_MAX = 72,     /* pools of an instance; blocks of the last have 32 KiB */
   TALUS_BOUNDED_INSTANCES_MAX = 64, /* that may be alive at a time */
-  TALUS_BOUNDED_OVERFLOW_POOLS = 3, /* that are tried in the place of one that is used up */
+  TALUS_BOUNDED_OVERFLOW_POOLS = 3, /* that are tried in place of a used-up pool */
   TALUS_BOUNDED_ALIGNMENT_MAX = 4096
 };
 
-/* What serves the requests that no pool can. All four are there, are thread-safe where the instance
- * is used by several threads, and may not use this instance; `context` is passed to each.
- * Alignments are powers of two, 16 at least. */
+/* Serves the requests that no pool can. All four functions must be set. They must be thread-safe if
+ * several threads use the instance, and must not use this instance. Each gets `context`. Alignments
+ * are powers of two, at least 16. */
 typedef struct talus_bounded_fallback {
-  void* (*alloc)(void* context, size_t bytes, size_t alignment); /* null: there is no memory */
+  void* (*alloc)(void* context, size_t bytes, size_t alignment); /* null: no memory */
   void (*free)(void* context, void* pointer);                    /* never null */
   void* (*realloc)(void* context, void* pointer, size_t bytes, size_t alignment);
   size_t (*usable_size)(void* context, const void* pointer);
@@ -64,47 +63,47 @@ typedef struct talus_bounded_options {
   unsigned flags;                         /* 0 or TALUS_BOUNDED_TOUCH */
 } talus_bounded_options;
 
-/* How many pools have blocks of up to `bytes` bytes, and the block size of one (0: there is none
- * of this number). Sizes are the multiples of 16 up to 128, then 8 to each doubling. */
+/* How many pools have blocks of up to `bytes` bytes, and the block size of a pool (0: no such
+ * pool). Sizes are the multiples of 16 up to 128, then 8 to each doubling. */
 TALUS_API size_t talus_bounded_pools_for(size_t bytes) TALUS_NOEXCEPT;
 TALUS_API size_t talus_bounded_pool_bytes(size_t pool) TALUS_NOEXCEPT;
 
 /* A new instance. It reserves addresses for `pools` times the largest budget, rounded up to a power
- * of two; a pool never hands out more than its budget, whole blocks of it. Errors: null, errno
- * EINVAL for options that are not as above, ENOMEM when the system refuses the addresses or
+ * of two. A pool never hands out more whole blocks than its budget holds. Errors: null, errno
+ * EINVAL for invalid options; ENOMEM when the system refuses the addresses or
  * TALUS_BOUNDED_INSTANCES_MAX are alive. */
 TALUS_API talus_bounded* talus_bounded_new(const talus_bounded_options* options) TALUS_NOEXCEPT;
 
-/* The end of an instance, of its caches (of all threads) and of all blocks in its pools; those of
- * the fallback stay. No other thread uses it meanwhile. Null: nothing. An instance that is gone,
- * and whose place no newer one has taken, is reported on standard error and ends the process where
- * it is used. */
+/* Ends an instance, its caches (of all threads) and all blocks in its pools. Blocks of the fallback
+ * stay. No other thread uses it meanwhile. Null: nothing. Use of a dead instance whose place no
+ * newer one has taken is reported on standard error and ends the process. */
 TALUS_API void talus_bounded_destroy(talus_bounded* instance) TALUS_NOEXCEPT;
 
-/* As their namesakes in talus.h, in this instance, which is not null. Blocks are at multiples of 16
- * at least. Zero bytes give a block. talus_bounded_calloc clears what was asked for; ENOMEM also
- * when the product overflows. */
+/* Like their namesakes in talus.h, in this instance, which is not null. Blocks are at multiples of
+ * at least 16. Zero bytes give a block. talus_bounded_calloc clears the requested bytes; ENOMEM
+ * also when the product overflows. */
 TALUS_API void* talus_bounded_malloc(talus_bounded* instance, size_t bytes) TALUS_NOEXCEPT;
 TALUS_API void* talus_bounded_calloc(talus_bounded* instance, size_t count,
                                      size_t bytes) TALUS_NOEXCEPT;
 TALUS_API void* talus_bounded_aligned_alloc(talus_bounded* instance, size_t alignment,
                                             size_t bytes) TALUS_NOEXCEPT;
 
-/* Resizes a block; it stays where it is while it fits and uses more than half of its block, else it
- * moves, also between pools and fallback. `pointer` null: a new block. `bytes` 0: frees, returns
+/* Resizes a block. It stays in place while it fits and uses more than half of its block. Otherwise
+ * it moves, also between pools and fallback. `pointer` null: a new block. `bytes` 0: frees, returns
  * null. Errors: the block is untouched. The first keeps an alignment of 16. */
 TALUS_API void* talus_bounded_realloc(talus_bounded* instance, void* pointer,
                                       size_t bytes) TALUS_NOEXCEPT;
 TALUS_API void* talus_bounded_aligned_realloc(talus_bounded* instance, void* pointer,
                                               size_t alignment, size_t bytes) TALUS_NOEXCEPT;
 
-/* Frees a block of this instance; null is ignored. What lies in no pool goes to the fallback. In a
- * pool, a second free, a pointer into a block and one that never was a block are reported and end
- * the process: at once by a thread without a cache for the class, else when the cache gives the
- * block back to its pool, unless it was handed out again before. */
+/* Frees a block of this instance; null is ignored. A pointer outside all pools goes to the
+ * fallback. In a pool, a second free, a pointer into a block, and one that never was a block are
+ * reported and end the process. A thread without a cache for the class detects this at once.
+ * Otherwise the cache detects it when it flushes the block to its pool, unless the block was handed
+ * out again before. */
 TALUS_API void talus_bounded_free(talus_bounded* instance, void* pointer) TALUS_NOEXCEPT;
 
-/* Bytes of a live block that may be used. Null: 0. */
+/* Usable bytes of a live block. Null: 0. */
 TALUS_API size_t talus_bounded_usable_size(talus_bounded* instance,
                                            const void* pointer) TALUS_NOEXCEPT;
 
@@ -119,46 +118,47 @@ enum talus_bounded_start {
   TALUS_BOUNDED_HOT = 2   /* full, as far as the pools have blocks */
 };
 
-/* A cache of the calling thread before an instance: from here on this thread's requests and frees
- * use it. `capacities`: the most blocks that it holds of each pool, one number a pool, 0 for none;
- * what is more than the pool has is taken down to that; null: 16 KiB of small blocks, 64 KiB of
- * those above 4 KiB. A thread may have one for each instance. It ends with the thread, at the
- * latest; its blocks go back to their pools. Errors: null, errno EEXIST when the thread has one,
- * EINVAL for another `start`, ENOMEM also in a thread that is past its end. */
+/* Makes a cache of the calling thread for an instance: from here on this thread's requests and
+ * frees use it. `capacities`: for each pool the most blocks that it holds, 0 for none, lowered to
+ * the pool's blocks; null: 16 KiB of small blocks, 64 KiB of those above 4 KiB. A thread may have
+ * one cache for each instance. It ends with the thread, at the latest, and its blocks return to
+ * their pools. Errors: null, errno EEXIST when the thread has one, EINVAL for another `start`,
+ * ENOMEM also in a thread that is past its end. */
 TALUS_API talus_bounded_cache* talus_bounded_cache_new(
     talus_bounded* instance, const size_t* capacities,
     enum talus_bounded_start start) TALUS_NOEXCEPT;
 
-/* The cache ends, by its thread, or by any while that does not use the instance. Null: nothing. One
- * that is gone, and whose place no newer one has taken, is reported. A thread that is past its end,
- * in destructors of its keys (in a plugin that carries Talus, of thread-local objects, too), ends
- * no cache, since its own are gone: nothing happens. Nor may it use one of those otherwise. */
+/* Ends a cache. Its own thread calls this, or another while that thread does not use the instance.
+ * Null: nothing. A dead cache whose place no newer one has taken is reported. A thread past its end
+ * runs destructors of its keys, and in a plugin with Talus also of thread-local objects. There the
+ * call does nothing, because the thread's caches are gone. Such a thread must not use them in any
+ * other way. */
 TALUS_API void talus_bounded_cache_destroy(talus_bounded_cache* cache) TALUS_NOEXCEPT;
 
-/* As talus_bounded_malloc and talus_bounded_free, by a cache at hand: a few instructions less.
- * The calling thread is the cache's. */
+/* Like talus_bounded_malloc and talus_bounded_free, with a known cache: a few instructions fewer.
+ * Only the cache's thread may call them. */
 TALUS_API void* talus_bounded_cache_malloc(talus_bounded_cache* cache, size_t bytes) TALUS_NOEXCEPT;
 TALUS_API void talus_bounded_cache_free(talus_bounded_cache* cache, void* pointer) TALUS_NOEXCEPT;
 
 /* ---- statistics */
 
-/* What happened to the requests of one class since the instance was made, and where its pool's
- * blocks are. Exact while no thread uses the instance. hits + misses + overflows + routed are the
- * requests that a block was wanted for; one that the fallback refused is in routed, too. */
+/* What happened to the requests of one class since the instance began, and where its pool's blocks
+ * are. Exact while no thread uses the instance. hits + misses + overflows + routed are all requests
+ * for a block. A request that the fallback refused counts as routed. */
 typedef struct talus_bounded_numbers {
   size_t block_bytes;
   size_t blocks;        /* that the budget allows */
   size_t live_blocks;   /* that the program holds, overflow of smaller classes included */
   size_t cached_blocks; /* in thread caches */
-  size_t peak_blocks;   /* the most that were live or cached: what the budget had to be */
+  size_t peak_blocks;   /* the most that were live or cached: the budget that was needed */
   uint64_t hits;        /* served by the thread's cache */
-  uint64_t misses;      /* served by the pool: the cache was empty, or there is none */
+  uint64_t misses;      /* served by the pool: the cache was empty or missing */
   uint64_t overflows;   /* served by a larger class */
   uint64_t routed;      /* passed on to the fallback, because pools were used up */
 } talus_bounded_numbers;
 
-/* Of one pool; of all, with `pool` SIZE_MAX: sums, block_bytes 0, and in `routed` also what is too
- * large or too aligned for pools. Any other number: zeros. */
+/* The numbers of one pool. `pool` SIZE_MAX: sums over all, with block_bytes 0, and `routed`
+ * includes requests too large or too aligned for pools. Any other number: zeros. */
 TALUS_API talus_bounded_numbers talus_bounded_stats(talus_bounded* instance,
                                                     size_t pool) TALUS_NOEXCEPT;
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // bounded.hpp: bounded instances and their thread caches as C++ objects.
 //
-// Owns: nothing but the mapping to bounded.h, whose functions tell the contract. An instance ends
-// with all its caches and the blocks in its pools; objects in them are not destroyed. Memory that
-// cannot be had is std::bad_alloc, which ends the program where exceptions are off; a wish that is
-// not sound is std::abort. Works in C++17 and later, with the library linked and with
+// An instance ends with all its caches and the blocks in its pools; it does not destroy the objects
+// in them. Without memory, functions throw std::bad_alloc, which ends the program if exceptions are
+// off. Invalid options call std::abort. Works in C++17 and later, with the library linked and with
 // TALUS_HEADER_ONLY.
+//
+// Owns: nothing but the mapping to bounded.h, whose functions define the contract.
 #ifndef TALUS_BOUNDED_HPP
 #define TALUS_BOUNDED_HPP
 
@@ -13,20 +14,20 @@
 #include <stdlib.h>
 
 #include "talus/talus.hpp"
-// Nothing new where talus.hpp holds all of it.
+// Adds nothing if talus.hpp is the one header.
 #include "talus/bounded.h"
 
 #if defined(TALUS_HEADER_ONLY)
-#pragma GCC visibility push(hidden)  // as all of it: each shared object has instances of its own
+#pragma GCC visibility push(hidden)  // each shared object has its own instances
 #endif
 
 namespace talus {
 
-// Owns one instance; can be moved, not copied. One that was moved from may only be assigned to,
-// asked whether it owns one, and destroyed.
+// Owns one instance; can be moved, not copied. A moved-from object may only be assigned to, tested
+// for an instance, and destroyed.
 class bounded {
  public:
-  // `pools` pools of this many bytes each; the heap of talus_malloc serves the rest.
+  // `pools` pools with this budget each; the heap of talus_malloc serves the rest.
   bounded(std::size_t pools, std::size_t budget_bytes) {
     talus_bounded_options wishes{};
     wishes.pools = pools;
@@ -42,22 +43,22 @@ class bounded {
     if (block == nullptr) throw_bad_alloc();
     return block;
   }
-  // The same, and null instead of an error.
+  // The same, with null instead of an error.
   [[nodiscard]] void* try_allocate(std::size_t bytes,
                                    std::size_t alignment = default_alignment) noexcept {
     return alignment <= default_alignment ? talus_bounded_malloc(get(), bytes)
                                           : talus_bounded_aligned_alloc(get(), alignment, bytes);
   }
   void deallocate(void* pointer) noexcept { talus_bounded_free(get(), pointer); }
-  // The pool of an address; -1: it is in none.
+  // The pool of an address; -1: in no pool.
   [[nodiscard]] int pool_of(const void* pointer) const noexcept {
     return talus_bounded_pool_of(get(), pointer);
   }
-  // Of one pool, or of all.
+  // The numbers of one pool, or of all.
   [[nodiscard]] talus_bounded_numbers stats(std::size_t pool = SIZE_MAX) const noexcept {
     return talus_bounded_stats(get(), pool);
   }
-  // For the functions of bounded.h; null: there is none.
+  // For the functions of bounded.h; null: no instance.
   [[nodiscard]] talus_bounded* get() const noexcept { return handle_.get(); }
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
@@ -74,13 +75,14 @@ class bounded {
   std::unique_ptr<talus_bounded, end> handle_;
 };
 
-// The cache of the calling thread before an instance, from here to the end of this object, which is
-// before the instance's and on the same thread. That may be late there, in destructors of keys and
-// of thread-local objects: the cache itself ends with the thread, and is not used any more.
+// The cache of the calling thread for an instance, as long as this object lives. The object must
+// end before the instance, and on the same thread. It may end late there, in destructors of keys
+// and of thread-local objects. The cache itself has then ended with the thread, and is not used any
+// more.
 class bounded_cache {
  public:
-  // `capacities`: one number for each pool; null: those of bounded.h. Errors: std::bad_alloc; a
-  // second cache of one thread before one instance is std::abort.
+  // `capacities`: one number for each pool; null: the defaults of bounded.h. Errors:
+  // std::bad_alloc. A second cache of one thread for one instance calls std::abort.
   explicit bounded_cache(bounded& before, const std::size_t* capacities = nullptr,
                          talus_bounded_start start = TALUS_BOUNDED_COLD) {
     handle_ = talus_bounded_cache_new(before.get(), capacities, start);

@@ -1,41 +1,42 @@
 // SPDX-License-Identifier: MIT
-// heap.hpp: a heap of one's own as a C++ object, and an allocator for containers in it.
+// heap.hpp: a program's own heap as a C++ object, and an allocator for containers in it.
 //
-// Owns: nothing but the mapping to talus.h, whose talus_heap_* functions tell the contract. A
-// talus::heap ends with all its blocks; objects in them are not destroyed. Memory that cannot be
-// had, or is not allowed by the heap's limit, is std::bad_alloc; compiled without exceptions,
-// std::abort ends the program. All functions may be called on any thread, but for the end of a
-// heap. Works in C++17 and later, with the library linked and with TALUS_HEADER_ONLY.
+// A talus::heap ends with all its blocks; it does not destroy the objects in them. Without memory,
+// or at the heap's limit, functions throw std::bad_alloc. Compiled without exceptions, std::abort
+// ends the program. Any thread may call all functions, except the end of a heap. Works in C++17 and
+// later, with the library linked and with TALUS_HEADER_ONLY.
+//
+// Owns: nothing but the mapping to talus.h, where the talus_heap_* functions define the contract.
 #ifndef TALUS_HEAP_HPP
 #define TALUS_HEAP_HPP
 
 #include "talus/talus.hpp"
 
 #if defined(TALUS_HEADER_ONLY)
-#pragma GCC visibility push(hidden)  // as all of it: each shared object has heaps of its own
+#pragma GCC visibility push(hidden)  // each shared object has its own heaps
 #endif
 
 namespace talus {
 
-// Owns one heap; can be moved, not copied. One that was moved from, or let go, owns none, and may
-// only be assigned to, asked whether it owns one, and destroyed.
+// Owns one heap; can be moved, not copied. A moved-from or released object owns none. It may only
+// be assigned to, tested for a heap, and destroyed.
 class heap {
  public:
   // A heap with a name of up to 31 characters, and a limit on the bytes of its slabs and large
   // blocks; 0: none. Errors: std::bad_alloc.
   explicit heap(const char* name = nullptr, std::size_t limit_bytes = 0)
       : heap{options_of(nullptr, name, limit_bytes)} {}
-  // A heap whose memory comes from elsewhere (talus_provider in talus.h). Errors: std::bad_alloc,
-  // also for a provider that is not possible.
+  // A heap with memory from a provider (talus_provider in talus.h). Errors: std::bad_alloc, also
+  // for an impossible provider.
   explicit heap(const talus_provider& provider, const char* name = nullptr,
                 std::size_t limit_bytes = 0)
       : heap{options_of(&provider, name, limit_bytes)} {}
-  // What talus_heap_new makes of these options. Errors: std::bad_alloc, whatever the reason.
+  // A heap with these options of talus_heap_new. Errors: std::bad_alloc, whatever the reason.
   explicit heap(const talus_heap_options& wishes) : handle_{talus_heap_new(&wishes)} {
     if (handle_ == nullptr) throw_bad_alloc();
   }
-  // In addresses that no other heap uses, so that its name is shown by /proc/PID/maps where the
-  // kernel can. `bytes`: all that it may have; 0: 64 GiB, or as many as the kernel gives.
+  // A heap in addresses that no other heap uses. /proc/PID/maps then shows its name, where the
+  // kernel can. `bytes`: the most that it may have; 0: 64 GiB, or as many as the kernel gives.
   [[nodiscard]] static heap in_own_pages(const char* name = nullptr, std::size_t bytes = 0) {
     talus_provider provider{};
     provider.bytes = bytes;
@@ -45,15 +46,15 @@ class heap {
     wishes.provider = &provider;
     return heap{wishes};
   }
-  // The same, with memory of this node of the machine, counted from 0, while that has any.
-  // Errors: std::bad_alloc, also where there is no such node, or it may not be asked for.
+  // The same, with memory of this node of the machine, counted from 0, while the node has any.
+  // Errors: std::bad_alloc, also for a missing node, or where the process may not ask for one.
   [[nodiscard]] static heap on_node(unsigned node, const char* name = nullptr) {
     talus_heap_options wishes{};
     wishes.name = name;
     wishes.numa_node = node < ~0u ? node + 1 : node;
     return heap{wishes};
   }
-  // In `bytes` bytes of the caller's, 128 KiB at least, that outlive it.
+  // In the caller's buffer of `bytes` bytes, at least 128 KiB, which outlives the heap.
   [[nodiscard]] static heap in_buffer(void* buffer, std::size_t bytes, const char* name = nullptr) {
     talus_provider provider{};
     provider.kind = TALUS_PROVIDER_BUFFER;
@@ -61,7 +62,7 @@ class heap {
     provider.bytes = bytes;
     return heap{provider, name};
   }
-  // With memory that is there from the start; `falls_back`: and more, when that is used up.
+  // With memory taken at the start; `falls_back`: with more when that is used up.
   [[nodiscard]] static heap preallocated(std::size_t bytes, bool falls_back = false,
                                          const char* name = nullptr) {
     talus_provider provider{};
@@ -70,7 +71,7 @@ class heap {
     provider.bytes = bytes;
     return heap{provider, name};
   }
-  // In a file without a name in a directory; `grows`: room on the disk is taken as it is needed.
+  // In a file without a name in a directory; `grows`: takes room on the disk as it is needed.
   [[nodiscard]] static heap in_file(const char* directory, std::size_t bytes, bool grows = true,
                                     const char* name = nullptr) {
     talus_provider provider{};
@@ -88,32 +89,32 @@ class heap {
     if (block == nullptr) throw_bad_alloc();
     return block;
   }
-  // The same, and null instead of an error.
+  // The same, with null instead of an error.
   [[nodiscard]] void* try_allocate(std::size_t bytes,
                                    std::size_t alignment = default_alignment) noexcept {
     return alignment <= default_alignment ? talus_heap_malloc(get(), bytes)
                                           : talus_heap_aligned_alloc(get(), alignment, bytes);
   }
-  // Frees a block of this heap; one of another is reported and ends the process.
+  // Frees a block of this heap; a block of another heap is reported and ends the process.
   void deallocate(void* pointer) noexcept { talus_heap_free(get(), pointer); }
-  // All blocks are gone, the heap stays.
+  // Frees all blocks; the heap stays.
   void clear() noexcept { talus_heap_clear(get()); }
-  // Is this the start of a live block of this heap?
+  // True for the start of a live block of this heap.
   [[nodiscard]] bool contains(const void* pointer) const noexcept {
     return talus_heap_contains(get(), pointer) != 0;
   }
   [[nodiscard]] talus_heap_numbers stats() const noexcept { return talus_heap_stats(get()); }
   [[nodiscard]] const char* name() const noexcept { return talus_heap_name(get()); }
 
-  // The heap ends, its blocks live on as those of talus_malloc.
-  // Errors: std::bad_alloc, also for a heap in a buffer or with callbacks.
+  // Ends the heap; its blocks live on as those of talus_malloc. Errors: std::bad_alloc, also for a
+  // heap in a buffer or with callbacks.
   void leave_blocks() {
     if (talus_heap_delete(get()) != 0) throw_bad_alloc();
     static_cast<void>(release());
   }
-  // For the functions of talus.h; null: there is none.
+  // For the functions of talus.h; null: no heap.
   [[nodiscard]] talus_heap* get() const noexcept { return handle_.get(); }
-  // Whoever calls this ends the heap.
+  // The caller must end the heap.
   [[nodiscard]] talus_heap* release() noexcept { return handle_.release(); }
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
@@ -127,15 +128,15 @@ class heap {
     return wishes;
   }
 
-  // All blocks are gone, at once.
+  // Frees all blocks at once.
   struct end {
     void operator()(talus_heap* handle) const noexcept { talus_heap_destroy(handle); }
   };
   std::unique_ptr<talus_heap, end> handle_;
 };
 
-// An allocator for containers that live in a heap, and end before it does. Copies of a container
-// are in the same heap; so is what a container is moved or swapped into.
+// An allocator for containers in a heap. They must end before the heap. Copies of a container are
+// in the same heap, and so is the target of a move or swap.
 template <typename T>
 class heap_allocator {
  public:
@@ -149,7 +150,7 @@ class heap_allocator {
   template <typename U>
   heap_allocator(const heap_allocator<U>& other) noexcept : handle_{other.handle()} {}  // NOLINT
 
-  // Room for `count` objects, more than PTRDIFF_MAX bytes of them: std::bad_array_new_length.
+  // Room for `count` objects. More than PTRDIFF_MAX bytes: std::bad_array_new_length.
   [[nodiscard]] T* allocate(std::size_t count) {
     if (count > PTRDIFF_MAX / sizeof(T)) throw_bad_array_length();
     const std::size_t bytes = count * sizeof(T);

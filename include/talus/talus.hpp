@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// talus.hpp: the C++ types of Talus: an allocator for containers, a memory resource, unique
-// pointers, and allocation of a size known to the compiler.
+// talus.hpp: the C++ types of Talus.
 //
-// Owns: nothing but the mapping of C++'s contracts to talus.h. All types use the heap of Talus and
-// none has a state, so what one of them allocated another, or talus_free, may free. Memory that
-// cannot be had: the program's new handler is called as by operator new, then std::bad_alloc is
-// thrown; compiled without exceptions, std::abort ends the program. All functions may be called on
-// any thread, before main and after it. Works in C++17 and later, without RTTI and exceptions, too.
-// With TALUS_HEADER_ONLY defined, in the one header that the build makes, nothing is linked.
+// They are an allocator for containers, a memory resource, unique pointers, and allocation of a
+// size known to the compiler. All types use the heap of Talus and have no state. So any of them, or
+// talus_free, may free what another allocated. Without memory they call the program's new handler,
+// like operator new, and then throw std::bad_alloc. Compiled without exceptions, std::abort ends
+// the program. Any thread may call all functions, before main and after it. Works in C++17 and
+// later, also without RTTI and exceptions. With TALUS_HEADER_ONLY defined, in the one header that
+// the build makes, no library is linked.
+//
+// Owns: nothing but the mapping of C++'s contracts to talus.h.
 #ifndef TALUS_TALUS_HPP
 #define TALUS_TALUS_HPP
 
@@ -41,7 +43,7 @@ namespace talus {
 #endif
 }
 
-// There was no memory: the new handler may find some. Returns to have it tried again.
+// No memory: the new handler may find some. Returns if the caller should try again.
 inline void call_new_handler_or_throw() {
   if (const std::new_handler handler = std::get_new_handler()) return handler();
   throw_bad_alloc();
@@ -57,7 +59,7 @@ inline void call_new_handler_or_throw() {
 
 inline constexpr std::size_t default_alignment = 16;
 
-// A block with at least `bytes` bytes at a multiple of `alignment`, with its real size.
+// A block of at least `bytes` bytes at a multiple of `alignment`, with its usable size.
 inline talus_block block_or_throw(std::size_t bytes, std::size_t alignment) {
   for (;;) {
     const talus_block block = talus_aligned_allocate_at_least(alignment, bytes);
@@ -66,7 +68,7 @@ inline talus_block block_or_throw(std::size_t bytes, std::size_t alignment) {
   }
 }
 
-// As above, without asking for the size.
+// The same, without the usable size.
 inline void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
   for (;;) {
     void* block = alignment <= default_alignment ? talus_malloc(bytes)
@@ -78,8 +80,8 @@ inline void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
 
 // ---- allocation of a constant size
 
-// A block of Bytes bytes, to be freed with talus_free. Header-only, the size class is a constant
-// and the call a few instructions inline; with the library it is a call of talus_malloc.
+// A block of Bytes bytes, for talus_free. Header-only, the size class is a constant and the call is
+// a few inline instructions. With the library it is a call of talus_malloc.
 template <std::size_t Bytes>
 [[nodiscard]] inline void* allocate() {
 #if defined(TALUS_HEADER_ONLY)
@@ -93,7 +95,7 @@ template <std::size_t Bytes>
 
 // ---- containers
 
-// What allocate_at_least returns: the standard's type where there is one.
+// The result of allocate_at_least: the standard's type where it exists.
 #if defined(__cpp_lib_allocate_at_least)
 template <typename Pointer>
 using allocation_result = std::allocation_result<Pointer>;  // libc++ 15 and 16 know no more
@@ -123,16 +125,16 @@ class allocator {
   template <typename U>
   constexpr allocator(const allocator<U>&) noexcept {}  // NOLINT: conversion is the contract
 
-  // Room for `count` objects, more than PTRDIFF_MAX bytes of them: std::bad_array_new_length.
+  // Room for `count` objects. More than PTRDIFF_MAX bytes: std::bad_array_new_length.
   [[nodiscard]] T* allocate(std::size_t count) {
     return static_cast<T*>(allocate_or_throw(bytes_of(count), alignof(T)));
   }
-  // As allocate, and tells how many objects there is room for.
+  // Like allocate, and tells how many objects fit.
   [[nodiscard]] allocation_result<T*> allocate_at_least(std::size_t count) {
     const talus_block block = block_or_throw(bytes_of(count), alignof(T));
     return {static_cast<T*>(block.pointer), block.bytes / sizeof(T)};
   }
-  // `count` is that of allocate, or any up to what allocate_at_least told.
+  // `count` is the one given to allocate, or any up to the count from allocate_at_least.
   void deallocate(T* pointer, std::size_t count) noexcept {
     talus_free_sized(pointer, count * sizeof(T));
   }
@@ -157,8 +159,8 @@ constexpr bool operator!=(const allocator<T>&, const allocator<U>&) noexcept {
 
 #if __has_include(<memory_resource>)
 
-// An address for each heap: in the library, whoever hides what, or of the header-only copy that a
-// shared object has.
+// One address for each heap: in the library, whatever other objects hide, or in the header-only
+// copy of a shared object.
 #if defined(TALUS_HEADER_ONLY)
 inline char heap_identity = 0;
 inline const void* this_heap() noexcept { return &heap_identity; }
@@ -195,7 +197,7 @@ class TALUS_RESOURCE final : public std::pmr::memory_resource {
 };
 #undef TALUS_RESOURCE
 
-// One that lives as long as the process, for std::pmr::set_default_resource and containers.
+// Lives as long as the process, for std::pmr::set_default_resource and containers.
 inline memory_resource* default_resource() noexcept {
   alignas(memory_resource) static unsigned char storage[sizeof(memory_resource)];
   static memory_resource* const resource = ::new (storage) memory_resource;
@@ -210,7 +212,7 @@ inline memory_resource* default_resource() noexcept {
 template <typename T = void>
 struct deleter {
   constexpr deleter() noexcept = default;
-  // To a base class only if its destructor is virtual: then the block's start can be found.
+  // Converts to a base class only if its destructor is virtual: then it can find the block's start.
   template <typename U,
             typename = std::enable_if_t<std::is_convertible_v<U*, T*> &&
                                         (std::has_virtual_destructor_v<T> ||
@@ -239,7 +241,7 @@ struct deleter<void> {
   void operator()(void* pointer) const noexcept { talus_free(pointer); }
 };
 
-// The elements are destroyed last to first; it knows how many there are.
+// Destroys the elements last to first; it knows their number.
 template <typename T>
 struct deleter<T[]> {
   std::size_t count = 0;
@@ -253,7 +255,7 @@ struct deleter<T[]> {
 template <typename T>
 using unique_ptr = std::unique_ptr<T, deleter<T>>;
 
-// Memory that is freed if what is built in it throws.
+// Frees its memory if a constructor in it throws.
 using raw_block = std::unique_ptr<void, deleter<void>>;
 
 // A T in a block of Talus, made from the arguments.
