@@ -5,33 +5,33 @@
 //
 // PROTOCOL idle-cache reclaim   words: ThreadContext::shared_state, shared_busy,
 //                                      the owner's this_context
-//   state    meaning                               left by                 to      order
-//   active   the owner uses its context            helper's ask            asked   under the lock
-//   asked    the probe context lies in its place   owner's come_back       active  under the lock
-//            the owner was not seen for a while    helper's take_back      idle    under the lock
-//   idle     lists were emptied from below         owner's come_back       active  under the lock
+//   state    meaning                               left by                to      order
+//   active   the owner uses its context            ask of another thread  asked   under the lock
+//   asked    the probe context lies in its place   owner's come_back      active  under the lock
+//            the owner was not seen for a while    take_back of another   idle    under the lock
+//   idle     lists were emptied from below         owner's come_back      active  under the lock
 //   none     the context is no cache; never another state
-// The helper asks: it replaces the thread's context by the cache's probe context, which owns no
-// blocks and has empty lists. It looks again after idle_probe_wait_us. An owner that allocates or
-// frees meanwhile enters a slow path, because the probe context leads there, and comes back. Any
-// other owner is idle, or stopped within one call that had loaded its context before. A slow path
-// shows in shared_busy; a fast path does not show. So take_back allows for what such a call may
-// still do: pop the uppermost block, or push one above it. It takes the blocks below, leaves nulls
-// in their places (a list reads a null as its end) and does not move `top`.
+// The background thread asks: it replaces the thread's context by the cache's probe context, which
+// owns no blocks and has empty lists. It looks again after idle_probe_wait_us. An owner that
+// allocates or frees meanwhile enters a slow path, because the probe context leads there, and comes
+// back. Any other owner is idle, or stopped within one call that had loaded its context before. A
+// slow path shows in shared_busy; a fast path does not show. So take_back allows for what such a
+// call may still do: pop the uppermost block, or push one above it. It takes the blocks below,
+// leaves nulls in their places (a list reads a null as its end) and does not move `top`.
 // invariants  take_back runs only in state asked, under the lock, with shared_busy 0;
 //             a thread that has set shared_busy works only in state active;
 //             in state idle a list is nulls, then at most one block and one pushed block.
 // edges  Both sides store and then load: state and this_context against shared_busy and the list.
 //        The owner's side has no fence, so that it pays nothing. Some kernels have a barrier for
-//        all threads. If it may be used, the helper makes one between its asks and its looks
-//        (heap/thread_order.hpp), and nothing depends on time. Elsewhere, and for the asks of other
-//        threads, the wait orders. In far less than half of it a store leaves the processor and a
-//        load is done, or the thread was interrupted, which completes both. The wait counts from
-//        the last ask of any thread. ThreadSanitizer sees neither; TALUS_TELL_RELEASE in release()
-//        and TALUS_TELL_ACQUIRE in take_lists_back() tell it.
+//        all threads. If it may be used, the background thread makes one between its asks and its
+//        looks (heap/thread_order.hpp), and nothing depends on time. Elsewhere, and for the asks of
+//        other threads, the wait orders. In far less than half of it a store leaves the processor
+//        and a load is done, or the thread was interrupted, which completes both. The wait counts
+//        from the last ask of any thread. ThreadSanitizer sees neither; TALUS_TELL_RELEASE in
+//        release() and TALUS_TELL_ACQUIRE in take_lists_back() tell it.
 // why no ABA: all changes of state are made under the lock.
 // progress: an owner waits for the lock only while its own cache is being emptied (tens of
-//   microseconds, once); the helper never waits for an owner.
+//   microseconds, once); the background thread never waits for an owner.
 // fork: state changes to and from idle under the lock of the cache's heap.
 // tests: tests/unit/reclaim/decay_test, tests/stress/trim_while_allocating
 // model: tests/model/idle_caches_model

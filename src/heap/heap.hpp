@@ -129,7 +129,7 @@ struct IdleProbe {
   uint64_t asked_before = 0;  // the number of the barrier that comes after that ask
   ProbeContext context;
   // under the registry's lock
-  uint64_t seen_activity = 0;  // when the helper looked last
+  uint64_t seen_activity = 0;  // when the background thread looked last
 
   // In the child of a fork, where the owner does not exist. The lists stay as they are; the thread
   // that empties the cache makes them whole.

@@ -6,7 +6,8 @@
 //
 // Owns: nothing; reads. Invariants: the numbers of one instance are of one moment, so they are
 // exact and sum up at any time. One lock is held at a time, and none when a function returns.
-// Called on: any thread, the helper included, without locks unless a function says otherwise.
+// Called on: any thread, the background thread included. Without locks, unless a function says
+// otherwise.
 #ifndef TALUS_INSPECT_INSTANCE_TOTALS_HPP
 #define TALUS_INSPECT_INSTANCE_TOTALS_HPP
 

@@ -13,7 +13,7 @@
 // changes hands during the look may count under `rest`.
 // Looks at every page of the heap, and at every free block where only some pages of a slab are
 // resident: for reports, not for loops.
-// Called on: any thread, the helper included.
+// Called on: any thread, the background thread included.
 #ifndef TALUS_INSPECT_RESIDENT_HPP
 #define TALUS_INSPECT_RESIDENT_HPP
 

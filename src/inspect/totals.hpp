@@ -9,7 +9,7 @@
 // Otherwise, what moves during the look may be counted twice or not at all. Still no number is ever
 // negative, and the parts sum to the total. Costs a few thousand loads for each thread and each
 // heap, whatever they hold. Takes the registry's lock, and one heap lock at a time.
-// Called on: any thread, the helper included.
+// Called on: any thread, the background thread included.
 #ifndef TALUS_INSPECT_TOTALS_HPP
 #define TALUS_INSPECT_TOTALS_HPP
 

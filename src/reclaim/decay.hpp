@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// reclaim/decay: the decay pass. The helper finds what was not needed lately, and purges it.
+// reclaim/decay: the decay pass, in which the background thread purges what was not needed lately.
 //
 //   decay_pass()
 //     -> space.give_back_surplus   space               touched ranges that stayed free
@@ -10,7 +10,7 @@
 // Owns: when a pass is due, what is surplus, and when nothing is left to do. Invariant: no lock is
 // held while the kernel works, except registry.decaying, for which only forks and other releases
 // wait.
-// Called on: the helper, one pass at a time.
+// Called on: the background thread, one pass at a time.
 #ifndef TALUS_RECLAIM_DECAY_HPP
 #define TALUS_RECLAIM_DECAY_HPP
 
@@ -19,7 +19,7 @@
 
 namespace talus {
 
-// What the helper remembers of its last pass. Helper only, except for the clock that others read.
+// What the background thread remembers of its last pass. Only this thread uses it.
 struct Decay {
   uint64_t reversed_ms = 0;  // when the last turn of the low marks ended
   size_t quiet_passes = 0;   // in a row in which nothing was purged
@@ -162,7 +162,7 @@ enum class Pressure : uint8_t { none, high };
 // One pass. Returns the milliseconds until the next is due; 0: there is nothing left to do.
 TALUS_USUAL uint32_t decay_pass(Pressure pressure = Pressure::none) noexcept {
   const uint64_t now = os::System::now_ms();
-  if (!purge_request.is_served.load_relaxed()) {  // [own] only the helper writes it: its first pass
+  if (!purge_request.is_served.load_relaxed()) {  // [own] first pass; only this thread writes it
     purge_request.is_served.store_relaxed(true);  // [own]
     purge_request.is_much.store_relaxed(false);   // [hint]
     decay_state = Decay{now, 0, 0};
@@ -177,7 +177,8 @@ TALUS_USUAL uint32_t decay_pass(Pressure pressure = Pressure::none) noexcept {
   const bool is_quiet = tally.released == 0 && !has_grown;
   decay_state.quiet_passes = is_quiet ? decay_state.quiet_passes + 1 : 0;
   if (tally.left < purge_request_bytes_min / 4 && decay_state.quiet_passes >= passes_before_end) {
-    // From here on other threads ask for a helper; one last look finds what they freed before.
+    // From here on other threads start a background thread; one last look finds what they freed
+    // before.
     purge_request.is_served.store_release(false);
     DecayTally last;
     decay_once(0, last);

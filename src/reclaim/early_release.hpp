@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // reclaim/early_release: a young process of one thread purges free memory in its own calls.
 //
-// A helper is a second thread, and the kernel refuses a new user namespace to a process of two
-// threads. A program may ask for one by an instruction of its own, which the library cannot
+// A background thread is a second thread, and the kernel refuses a new user namespace to a process
+// of two threads. A program may ask for one by an instruction of its own, which the library cannot
 // foresee. Such programs (sandboxes, containers) ask early, and have one thread then. So the first
 // free memory is purged at once, by the call that finds much of it.
 //
 // Whether the program will need it again is not known at that moment. The first sign that it does
 // ends early release for good: pages were touched anew, or blocks came from purged pages. It also
-// ends where a helper serves better: much is free at once, much was purged, or little could be.
+// ends where a background thread serves better: much is free at once, much was purged, or little
+// could be.
 // Owns: how much was purged this way, and the result. Called on: the only thread, without locks.
-// Must not know: whether there may be a helper, and whether there is one thread.
+// Must not know: whether there may be a background thread, and whether there is one thread.
 #ifndef TALUS_RECLAIM_EARLY_RELEASE_HPP
 #define TALUS_RECLAIM_EARLY_RELEASE_HPP
 
@@ -82,7 +83,7 @@ inline size_t release_all_by_call() noexcept {
   return space.counters().purged_bytes - before;
 }
 
-// The process has one thread, and much is free and touched. False: a helper is needed.
+// The process has one thread, and much is free and touched. False: a background thread is needed.
 TALUS_COLD bool release_early() noexcept {
   EarlyRelease& early = early_release;
   if (early.is_over.load_relaxed()) return false;  // [hint]

@@ -6,7 +6,7 @@
 // kernel is entered without the heap's lock. A partly_purged slab has not changed since. Slabs that
 // served lately may be left alone. Slabs in arenas of huge pages are left alone, because a purge
 // would split these pages.
-// Called on: the helper, or a thread that asked for a release, under registry.decaying.
+// Called on: the background thread, or a thread that asked for a release, under registry.decaying.
 #ifndef TALUS_RECLAIM_PURGE_HOLES_HPP
 #define TALUS_RECLAIM_PURGE_HOLES_HPP
 

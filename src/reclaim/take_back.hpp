@@ -3,7 +3,8 @@
 //
 // Owns: the second half of the idle-cache reclaim protocol (cache/idle_caches.hpp). The thread
 // keeps the uppermost block of each list, because it may be about to pop that block.
-// Called on: the helper, or a thread that asked for a release; it holds the registry's lock.
+// Called on: the background thread, or a thread that asked for a release; it holds the registry's
+// lock.
 #ifndef TALUS_RECLAIM_TAKE_BACK_HPP
 #define TALUS_RECLAIM_TAKE_BACK_HPP
 
