@@ -96,8 +96,8 @@ TALUS_API void* talus_aligned_realloc(void* pointer, size_t alignment, size_t by
 
 /* Frees a block. Null is ignored, errno is kept. A pointer that is no live block is reported on
  * standard error and ends the process. Option on_foreign_free=ignore exempts pointers into no block
- * of Talus. For a block up to 256 KiB, a second free or a pointer into it is detected at the latest
- * when the thread's list returns it to its slab. It is not detected if the block was handed out
+ * of Talus. For a block up to 256 KiB, a second free or a pointer into it may be detected late:
+ * when the thread's list is flushed to the slab. It is not detected if the block was handed out
  * again before. All other mistakes, and all with TALUS_MODE=mapped, are detected at once. */
 TALUS_API void talus_free(void* pointer) TALUS_NOEXCEPT;
 
@@ -207,9 +207,9 @@ extern const char talus_options[] __attribute__((weak, visibility("default")));
 /* Changes an option from now on. It must be one that docs/options.md marks "while running":
  * decay_ms, retain_bytes, arena_bytes, thp, limit_soft and limit_hard. Memory that is free already
  * keeps its state until the next free, or until the background thread looks. Returns 0, or an error
- * without a change: EINVAL for a null pointer or a malformed value, ERANGE for a value out of
- * range, ENOENT for an unknown name, EPERM for an option read only at start. errno is kept. Any
- * thread may call it, also before main; not for signal handlers. */
+ * without a change. EINVAL: a null pointer or a malformed value; ERANGE: a value out of range;
+ * ENOENT: an unknown name; EPERM: an option read only at start. errno is kept. Any thread may call
+ * it, also before main; not for signal handlers. */
 TALUS_API int talus_set_option(const char* name, const char* value) TALUS_NOEXCEPT;
 
 /* Writes the value of an option into `text`, of `bytes` bytes, in the form of the environment; or
@@ -247,15 +247,16 @@ TALUS_API int talus_stats_print(int descriptor, enum talus_stats_format format) 
 
 /* ---- a program's own heaps
  *
- * All blocks of such a heap can be freed at once, limited, listed and told from other blocks. All
- * functions on one heap may run on any threads at the same time; they take its lock. talus_free and
- * free take its blocks on any thread, and talus_realloc and its kin keep blocks in their heap.
- * While talus_heap_clear, _destroy or _delete runs, no other thread uses the heap or its blocks;
- * only talus_free and free may take blocks during talus_heap_delete. A dead or invalid handle is
- * reported on standard error and ends the process, also after a new heap was made. So is a block
- * freed after its heap, unless its addresses are in use again. A heap takes 64 KiB of addresses, or
- * a few times as many, for each size class in use. It touches the pages of its blocks and about
- * 12 KiB of its own. 64511 may be alive at a time. The child of a fork has all heaps. */
+ * All blocks of such a heap can be freed at once, limited, listed and told from other blocks.
+ * All functions on one heap may run on any threads at the same time; they take its lock.
+ * talus_free and free take its blocks on any thread; talus_realloc and its variants keep blocks
+ * in their heap. While talus_heap_clear, _destroy or _delete runs, no other thread uses the heap
+ * or its blocks; only talus_free and free may take blocks during talus_heap_delete. A dead or
+ * invalid handle is reported on standard error and ends the process, also after a new heap was
+ * made. So is a block freed after its heap, unless its addresses are in use again. A heap takes
+ * 64 KiB of addresses, or a few times as many, for each size class in use. It touches the pages
+ * of its blocks and about 12 KiB of its own. 64511 may be alive at a time. The child of a fork
+ * has all heaps. */
 typedef struct talus_heap talus_heap; /* a value, never an address */
 
 /* The caller's own provider of memory (docs/providers.md). All functions get `context` and run on
@@ -337,8 +338,8 @@ TALUS_API void talus_heap_clear(talus_heap* heap) TALUS_NOEXCEPT;
 TALUS_API void talus_heap_destroy(talus_heap* heap) TALUS_NOEXCEPT;
 
 /* Ends the heap; its blocks live on as if talus_malloc had made them. Null: nothing. Returns 0, or
- * an error without a change: ENOMEM (only where no thread could get a heap so far), or EINVAL for a
- * heap in a buffer or by callbacks, whose memory the caller wants back. Pages of a heap's own, a
+ * an error without a change. ENOMEM: no thread could get a heap so far. EINVAL: the heap is in a
+ * buffer or by callbacks, and the caller wants that memory back. Pages of a heap's own, a
  * preallocation and a file stay until the last block in them is freed. */
 TALUS_API int talus_heap_delete(talus_heap* heap) TALUS_NOEXCEPT;
 

@@ -3,7 +3,8 @@
 //
 // The library is linked without compilers' start files. Arrays list its constructors and
 // destructors, and no code waits for its unloading. The start files would run code at both ends of
-// the library and in its middle, and the kernel maps the pages around it into each process.
+// the library and in its middle. The kernel would then map the pages around that code into each
+// process.
 //
 // Owns: the constant by which the rest knows the library, and a symbol that start files would
 // define.

@@ -40,8 +40,8 @@ void talus_own_delete_last(void*, Alignment, const std::nothrow_t&) noexcept;
 
 namespace {
 
-// Who defines the forms on which others are built: not known yet, Talus all of them, or others
-// some.
+// The state of the forms on which others are built. Talus defines all of them, or another object
+// defines some.
 constexpr uint8_t forms_unknown = 0, forms_ours = 1, forms_replaced = 2;
 talus::Atomic<uint8_t> shared_forms;
 

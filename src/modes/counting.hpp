@@ -2,8 +2,8 @@
 // modes/counting: counts every call, for the statistics of TALUS_PRINT_STATS.
 //
 // A counting context stands before each thread cache. Its lists stay empty and its id matches
-// nothing, so every malloc and free takes the slow path, is counted, and goes on to the cache.
-// Programs that do not ask for statistics pay nothing.
+// nothing, so every malloc and free takes the slow path. There the context counts the call and
+// passes it on to the cache. Programs that do not ask for statistics pay nothing.
 //
 // Live bytes are block sizes. Each thread gathers them and adds them up in steps, so the peak is
 // exact to within step_bytes for each thread. Requested bytes are gathered in the same way. The

@@ -80,8 +80,7 @@ struct Pool {
   size_t room_end = 0;      // up to this many address bytes, others were found to have room
   size_t refused_live = 0;  // live blocks when others had no room; 0: they have room
   bool has_warned = false;
-  ThreadContext* late_context =
-      nullptr;  // of threads that have no cache any more; made when needed
+  ThreadContext* late_context = nullptr;  // of threads that have lost their cache
 
   size_t mappings_max() const noexcept {
     return left_bound != 0 && left_bound < settings.mappings ? left_bound : settings.mappings;

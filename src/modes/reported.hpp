@@ -90,7 +90,7 @@ inline ThreadContext context;
 // The calling thread has reported a fault.
 TALUS_COLD void begin() noexcept {
   space.relax();
-  purge_request.is_much.store_relaxed(false);  // [hint] nothing is given back from here
+  purge_request.is_much.store_relaxed(false);  // [hint] no purge from here on
   close_context(context, context_operations);
   set_context(context);
 }

@@ -120,7 +120,7 @@ inline void after_fork_in_child() noexcept {
   take_space_over();
   registry.lock.reset_in_child();
   thread_end.lock.reset_in_child();
-  thread_end.ending_count.store_relaxed(0);  // [init] who was about to end does not exist here
+  thread_end.ending_count.store_relaxed(0);  // [init] threads that were ending do not exist here
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).reset_in_child(); });
   for_each_instance_slot([](InstanceSlot& slot) noexcept {
     slot.lock.reset_in_child();

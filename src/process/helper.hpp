@@ -212,7 +212,7 @@ inline bool is_left_to_calls() noexcept {
 }
 
 TALUS_HOOK void start_helper() noexcept {
-  // [hint] asked again in the lock
+  // [hint] read again under the lock
   if (!helper.shared_is_allowed.load_relaxed() || os::page_watch.is_on()) {
     return print_on_slow_path();
   }
@@ -282,7 +282,7 @@ inline void wait_until_helper_is_gone() noexcept {
   const uint32_t id = life == nullptr ? 0 : life->last_id.load_relaxed();  // [hint]
   if (id == 0) return;
   os::System::wait_until_gone(id);
-  life->last_id.store_relaxed(0);  // [hint] being asked once more does no harm
+  life->last_id.store_relaxed(0);  // [hint] one more call does no harm
 }
 
 // The lock's holder may be the thread that a signal interrupted to come here. So the wait is no

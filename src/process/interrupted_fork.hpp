@@ -143,7 +143,7 @@ inline void after_interrupted_fork_in_child() noexcept {
     Locked held{space.lock()};
     space.take_back_purges(held);  // all but those of this thread
   }
-  thread_end.ending_count.store_relaxed(0);  // [init] who was about to end does not exist here
+  thread_end.ending_count.store_relaxed(0);  // [init] threads that were ending do not exist here
   forget_helper_thread();
   if (!registry.lock.is_own()) leave_other_caches(existing_cache());
   begin_clock_samples();
