@@ -20,8 +20,8 @@
 // invariants  at most one helper in the process; it holds no lock while it sleeps; a thread that
 //             starts or ends the helper, or forks, holds this lock and no other. No purge request
 //             is lost. A request that finds `running` has set PurgeRequest::is_much, which the
-//             helper reads after its last sleep. One that finds `ending` sets `running`. A request
-//             in any earlier state starts a helper.
+//             helper reads after its last sleep. One that finds `ending` sets `running`. One that
+//             finds `absent` or `leaving` starts a helper.
 // edges  E1 begin.release -> offerer.acquire   publishes nothing but the word itself
 //        E2 stop.release -> helper.acquire     publishes nothing but the word itself
 //        E3 the helper's end -> join.acquire   through the kernel: its stack may be used again
@@ -49,8 +49,8 @@
 
 namespace talus {
 
-// Pressure is high when tasks waited for memory in a tenth of the last ten seconds. The unit is a
-// hundredth of a per cent.
+// Pressure is high when tasks waited for memory during a tenth of the last ten seconds. The unit is
+// a hundredth of a per cent.
 inline constexpr uint32_t pressure_high = 1000;
 // With nothing to do, the helper waits this long for more work before it ends.
 inline constexpr uint32_t helper_linger_ms = 200;
@@ -71,7 +71,7 @@ struct Helper {
   Lock pass;                         // the helper holds it during a pass (interrupted_fork.hpp)
   Atomic<HelperLife*> shared_life;   // null until a helper is needed; written under the lock
   Atomic<bool> shared_is_allowed;    // may be started at all
-  uint32_t holds = 0;                // threads that need no helper at present; under the lock
+  uint32_t holds = 0;                // threads that need a process without helper; under the lock
   Atomic<uint64_t> shared_retry_ms;  // not before this time
   Atomic<uint32_t> process_id;       // process that owns this memory; 0: not known
 };
