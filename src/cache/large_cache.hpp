@@ -47,6 +47,7 @@ TALUS_FAST void large_live_to_kept(KeptBlocks& kept, LargeBlock& large) noexcept
   Atomic<LargeBlock*>& head = kept.of_slices[large.slices - 1];
   large.next = head.load_relaxed();  // [own]
   head.store_release(&large);        // last: a fork finds complete stacks
+  TALUS_AUDIT_SOUND(kept);
 }
 
 // Takes the uppermost block of a stack that is not empty.
@@ -54,6 +55,7 @@ TALUS_FAST LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noe
   LargeBlock& large = *head.load_relaxed();                       // [own]
   head.store_relaxed(large.next);                                 // [own]
   kept.bytes.own_add_relaxed(~(large.slices * slice_bytes) + 1);  // [own]
+  TALUS_AUDIT_SOUND(kept);
   return large;
 }
 

@@ -54,6 +54,7 @@ struct Heap {
   alignas(cache_line_bytes) Inbox remote_queue;
   Atomic<uint32_t> shared_thread_count;  // caches before it; written under the registry's lock
 
+  bool is_sound() const noexcept;  // heap/sound.hpp; the lock is held
   bool is_abandoned() const noexcept { return shared_thread_count.load_relaxed() == 0; }  // [hint]
 };
 
@@ -108,6 +109,8 @@ struct KeptBlocks {
   uint32_t borrowed_count = 0;  // recent medium blocks that served the class below
   Atomic<size_t> live_bytes_less;
   Atomic<size_t> live_count_less;
+
+  bool is_sound() const noexcept;  // heap/sound.hpp
 };
 
 // The context that replaces a thread's own, so that the thread notices when it comes back
@@ -171,6 +174,8 @@ struct ThreadCache : ThreadContext {
   ThreadCache* previous = nullptr;  // among those in use
   // owner only: the lists; list_bounds says how many places there are
   alignas(cache_line_bytes) void* storage[list_places_most] = {};
+
+  bool is_sound() noexcept;  // heap/sound.hpp
 };
 
 // The cache behind a context; null: the thread has none.

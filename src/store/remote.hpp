@@ -116,6 +116,7 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
     i += static_cast<uint32_t>(give_to_slab(heap, slab, &blocks[i], count - i));
   }
   note_free_bytes(heap);
+  audit(heap);
   message.clear();
   if (TALUS_LIKELY(moved_count == 0)) return keep_message(heap, message);
   PageEntry word;

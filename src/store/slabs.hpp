@@ -10,6 +10,7 @@
 #define TALUS_STORE_SLABS_HPP
 
 #include "heap/purge_request.hpp"
+#include "heap/sound.hpp"
 #include "regions/region_words.hpp"
 #include "slab/purged.hpp"
 
@@ -181,6 +182,8 @@ inline void slab_changes_hands(Heap& giver, Heap& taker, Slab& slab) noexcept {
   taker.available[index].add(slab, SlabState::available);
   taker.taken_blocks[index] += taken;
   count_slab(taker, slab, +1);
+  audit(giver);
+  audit(taker);
 }
 
 // Adopts a slab of this class with free blocks from one of a few abandoned heaps: memory of ended
@@ -260,6 +263,7 @@ TALUS_USUAL size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wan
   }
   heap.refills++;
   count_taken(heap, id, taken);
+  audit(heap);
   return taken;
 }
 
@@ -291,6 +295,7 @@ TALUS_USUAL void give_blocks(Heap& heap, void* const* blocks, size_t count) noex
     done += give_to_slab(heap, slab_of(heap.id, blocks[done]), blocks + done, count - done);
   }
   note_free_bytes(heap);
+  audit(heap);
 }
 
 // Returns the empty slabs that are kept for reuse to address space.
@@ -302,6 +307,7 @@ TALUS_USUAL void release_empty_slabs(Heap& heap) noexcept {
       slab = next;
     }
   }
+  audit(heap);
 }
 
 }  // namespace talus
