@@ -17,7 +17,7 @@ enum class ClassId : uint8_t {};
 constexpr size_t index_of(ClassId id) noexcept { return static_cast<size_t>(id); }
 
 // A heap: 0 is no heap; real heaps start at 1.
-enum class HeapId : uint16_t { nobody = 0 };
+enum class HeapId : uint16_t { none = 0 };
 constexpr size_t index_of(HeapId id) noexcept { return static_cast<size_t>(id); }
 
 // Must the bytes of a new block be zero?

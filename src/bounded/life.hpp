@@ -8,8 +8,8 @@
 //   leave_bounded_caches                       in the child of a fork: orphans the caches of other
 //                                              threads until a thread needs their blocks
 //
-// Owns: the registry's lists. Invariants: every begin and end holds the registry's lock; an
-// instance has blocks exactly while its pool_count is not 0; a cache that ends is closed in its
+// Owns: the registry's lists. Invariants: every begin and end holds the registry's lock. An
+// instance has blocks exactly while its pool_count is not 0. A cache that ends is closed in its
 // thread's table before its lists go. Called on: any thread, without locks.
 #ifndef TALUS_BOUNDED_LIFE_HPP
 #define TALUS_BOUNDED_LIFE_HPP
@@ -175,11 +175,11 @@ inline BoundedCache* take_bounded_cache(Locked&) noexcept {
 class BoundedCapacities {
  public:
   BoundedCapacities(const Bounded& instance, const size_t* requests) noexcept
-      : instance_{instance}, wishes_{requests} {}
+      : instance_{instance}, requests_{requests} {}
   size_t operator[](size_t index) const noexcept {
     const ClassId id{static_cast<uint8_t>(index)};
     const size_t usual = list_blocks_of(size_class_row(id).block_bytes, list_bytes_max);
-    const size_t request = wishes_ != nullptr ? wishes_[index] : usual;
+    const size_t request = requests_ != nullptr ? requests_[index] : usual;
     const size_t most = instance_.pools[index].block_count;
     return request < most ? request : most;
   }
@@ -192,7 +192,7 @@ class BoundedCapacities {
 
  private:
   const Bounded& instance_;
-  const size_t* wishes_;
+  const size_t* requests_;
 };
 
 // Makes empty lists in memory that is zero, so that a null lies below each.

@@ -18,12 +18,12 @@ namespace talus {
 inline constexpr size_t foreign_at_a_time = RemoteMessage::blocks_max;
 
 // Puts listed blocks into their slabs, and sends foreign blocks home in one message. Returns the
-// heap that got the message, which may need draining; nobody: no message. `held` is the lock of
+// heap that got the message, which may need draining; none: no message. `held` is the lock of
 // this heap. At most foreign_at_a_time blocks.
 TALUS_USUAL HeapId flush_with_foreign(Locked& held, Heap& heap, void* const* blocks,
                                       size_t count) noexcept {
   RemoteMessage* message = nullptr;
-  HeapId owner = HeapId::nobody;
+  HeapId owner = HeapId::none;
   for (size_t done = 0; done < count;) {
     void* block = blocks[done];
     const PageMap::Place place = page_map.place_of(reinterpret_cast<uintptr_t>(block));
@@ -58,7 +58,7 @@ TALUS_USUAL void send_home(ThreadCache& cache, ClassId id, size_t count,
   Heap& heap = *cache.heap;
   void** bottom = list_bottom(cache, id);
   while (count > 0) {
-    HeapId owner = HeapId::nobody;
+    HeapId owner = HeapId::none;
     size_t part = count;
     {
       Locked held{lock_of(cache)};
@@ -73,7 +73,7 @@ TALUS_USUAL void send_home(ThreadCache& cache, ClassId id, size_t count,
       move_bytes(bottom, bottom + part, (length - part) * sizeof(void*));
       list_of(cache, id).top.store_relaxed(bottom + length - part);  // [own] in the lock
     }
-    if (owner != HeapId::nobody) drain_for_owner(heap_with(owner), backlog_max);
+    if (owner != HeapId::none) drain_for_owner(heap_with(owner), backlog_max);
     count -= part;
   }
 }

@@ -122,7 +122,7 @@ TALUS_SLOW BlockMade refill_medium(Heap& heap, ClassId id, Fit fit) noexcept {
 // A medium block by way of a cache, or without one.
 TALUS_USUAL BlockMade allocate_medium(ThreadCache* cache, ClassId id, Fit fit) noexcept {
   if (cache == nullptr) {
-    Heap* heap = heap_of_nobody();
+    Heap* heap = abandoned_heap();
     return heap == nullptr ? BlockMade{} : refill_medium(*heap, id, fit);
   }
   void* block = pop_fitting(*cache, id, fit);

@@ -51,7 +51,7 @@ struct Heap {
   RemoteMessage* unused_messages = nullptr;
   uint32_t unused_message_count = 0;
   // shared
-  alignas(cache_line_bytes) Inbox remote_queue;
+  alignas(cache_line_bytes) RemoteQueue remote_queue;
   Atomic<uint32_t> shared_thread_count;  // caches before it; written under the registry's lock
 
   bool is_sound() const noexcept;  // heap/sound.hpp; the lock is held
@@ -72,7 +72,7 @@ inline size_t free_resident_bytes(const Heap& heap) noexcept {
 // another heap, or the thread's own heap for classes that the thread does not allocate. The message
 // changes under the lock of the collecting thread's heap.
 struct RemoteBatch {
-  HeapId owner = HeapId::nobody;     // owner thread only; nobody: there is no message
+  HeapId owner = HeapId::none;       // owner thread only; none: there is no message
   RemoteMessage* message = nullptr;  // null: none yet
 };
 

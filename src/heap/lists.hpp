@@ -51,8 +51,8 @@ inline bool is_wide(ThreadCache& cache, ClassId id) noexcept {
 }
 // For classes that the fast paths do not use.
 TALUS_FAST ThreadList slow_list_of(ThreadCache& cache, ClassId id) noexcept {
-  const size_t guarded = index_of(id) - fast_class_count;
-  return ThreadList{cache.slow_tops[guarded], cache.slow_limits[guarded]};
+  const size_t slow = index_of(id) - fast_class_count;
+  return ThreadList{cache.slow_tops[slow], cache.slow_limits[slow]};
 }
 TALUS_FAST ThreadList list_of(ThreadCache& cache, ClassId id) noexcept {
   const size_t index = index_of(id);

@@ -126,7 +126,7 @@ TALUS_USUAL Heap* choose_heap(Locked& held) noexcept {
 }
 
 // The heap for threads without a cache; null: no memory.
-inline Heap* heap_of_nobody() noexcept {
+inline Heap* abandoned_heap() noexcept {
   Locked held{registry.lock};
   return choose_heap(held);
 }

@@ -115,7 +115,7 @@ inline bool ThreadCache::is_sound() noexcept {
     if (!is_list_sound(*this, ClassId{static_cast<uint8_t>(index)})) return false;
   }
   for (const RemoteBatch& batch : batches) {
-    if ((batch.message == nullptr) != (batch.owner == HeapId::nobody)) return false;
+    if ((batch.message == nullptr) != (batch.owner == HeapId::none)) return false;
   }
   return kept.is_sound();
 }

@@ -41,8 +41,8 @@ struct SpecialBlock {
 };
 
 // A third word beside the two that space knows (space/page_map.hpp).
-inline constexpr PageEntry special_word{HeapId::nobody, 2};
-static_assert(!special_word.is_nobody() && !special_word.is_large() && !special_word.is_slab(),
+inline constexpr PageEntry special_word{HeapId::none, 2};
+static_assert(!special_word.has_no_owner() && !special_word.is_large() && !special_word.is_slab(),
               "a special block is nothing else");
 
 TALUS_FAST bool is_special(PageEntry word) noexcept { return word.bits() == special_word.bits(); }

@@ -134,8 +134,8 @@ inline void large_blocks_change_hands(Instance& heap) noexcept {
     const uintptr_t first = large->base;
     const uintptr_t last = first + (large->slices - 1) * slice_bytes;
     Locked held{space.lock()};
-    if (last != first) rename_slice(held, last, large_word(HeapId::nobody), large);
-    rename_slice(held, first, large_word(HeapId::nobody), large);
+    if (last != first) rename_slice(held, last, large_word(HeapId::none), large);
+    rename_slice(held, first, large_word(HeapId::none), large);
   }
 }
 
@@ -283,7 +283,7 @@ inline RegionHeap* leave_region(const InsideWhole& inside) noexcept {
 // False: no heap could take the blocks, and there is no memory for one; nothing changed.
 inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
   ThreadCache* cache = cache_behind(current_context());
-  Heap* taker = cache != nullptr ? cache->heap : heap_of_nobody();
+  Heap* taker = cache != nullptr ? cache->heap : abandoned_heap();
   if (taker == nullptr) return false;
   RegionHeap* region = nullptr;
   bool is_over = false;

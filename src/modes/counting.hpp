@@ -32,8 +32,8 @@ inline size_t range_of(size_t bytes) noexcept {
 }
 
 // A context without a cache has many writers: any thread.
-struct CountingFace : ModeFace {
-  CountingFace* next = nullptr;               // constant; list of all contexts
+struct CountingContext : ModeContext {
+  CountingContext* next = nullptr;            // constant; list of all contexts
   Atomic<uint64_t> allocations[range_count];  // owner writes; statistics read
   Atomic<uint64_t> frees;                     // owner writes; statistics read
   Atomic<uint64_t> requested_bytes;           // owner writes; statistics read
@@ -44,8 +44,8 @@ struct CountingFace : ModeFace {
 };
 
 struct Shared {
-  Atomic<CountingFace*> contexts;
-  CountingFace* late_context = nullptr;  // of threads without a cache; under the space lock
+  Atomic<CountingContext*> contexts;
+  CountingContext* late_context = nullptr;  // of threads without a cache; under the space lock
   Atomic<int64_t> live_bytes;
   Atomic<int64_t> peak_bytes;
   // The callback for print_stats_bytes. Constant once threads begin, but for the two counts.
@@ -63,7 +63,7 @@ inline void tell_each(uint64_t each, void (*tell)() noexcept) noexcept {
   shared.on_bytes = tell;
 }
 
-inline void tell_bytes(CountingFace& context, size_t bytes) noexcept {
+inline void tell_bytes(CountingContext& context, size_t bytes) noexcept {
   if (context.cache != nullptr) {
     const auto step = static_cast<uint64_t>(step_bytes);
     context.untold_bytes += bytes;
@@ -83,7 +83,7 @@ inline void raise_peak(int64_t live) noexcept {
   while (live > peak && !shared.peak_bytes.cas_acq_rel(peak, live)) {}
 }
 
-inline void add_live(CountingFace& context, int64_t bytes) noexcept {
+inline void add_live(CountingContext& context, int64_t bytes) noexcept {
   int64_t gathered = bytes;
   if (context.cache != nullptr) {
     gathered += context.live_bytes.load_relaxed();  // [own]
@@ -94,7 +94,7 @@ inline void add_live(CountingFace& context, int64_t bytes) noexcept {
   raise_peak(shared.live_bytes.fetch_add_relaxed(gathered) + gathered);  // [stat]
 }
 
-inline void count(CountingFace& context, Atomic<uint64_t>& calls, uint64_t more) noexcept {
+inline void count(CountingContext& context, Atomic<uint64_t>& calls, uint64_t more) noexcept {
   if (context.cache == nullptr) {
     calls.fetch_add_relaxed(more);  // [stat]
   } else {
@@ -103,7 +103,7 @@ inline void count(CountingFace& context, Atomic<uint64_t>& calls, uint64_t more)
 }
 
 inline void count_allocate(ThreadContext& slow, void* block, size_t bytes) noexcept {
-  auto& context = static_cast<CountingFace&>(slow);
+  auto& context = static_cast<CountingContext&>(slow);
   count(context, context.allocations[range_of(bytes)], 1);
   count(context, context.requested_bytes, bytes);
   const size_t usable = facts_of(block, "malloc").usable_bytes;
@@ -112,12 +112,12 @@ inline void count_allocate(ThreadContext& slow, void* block, size_t bytes) noexc
   if (shared.on_bytes != nullptr) tell_bytes(context, bytes);
 }
 inline void count_free(ThreadContext& slow, void* block) noexcept {
-  auto& context = static_cast<CountingFace&>(slow);
+  auto& context = static_cast<CountingContext&>(slow);
   count(context, context.frees, 1);
   add_live(context, -static_cast<int64_t>(facts_of(block, "free").usable_bytes));
 }
 inline void count_resize(ThreadContext& slow, size_t usable, void* block, size_t bytes) noexcept {
-  auto& context = static_cast<CountingFace&>(slow);
+  auto& context = static_cast<CountingContext&>(slow);
   count(context, context.frees, 1);
   add_live(context, -static_cast<int64_t>(usable));
   count_allocate(slow, block, bytes);
@@ -125,8 +125,8 @@ inline void count_resize(ThreadContext& slow, size_t usable, void* block, size_t
 inline constexpr ContextOperations operations = {cache_of_mode_context, count_allocate, count_free,
                                                  nullptr, count_resize};
 
-inline void enlist(CountingFace& context) noexcept {
-  CountingFace* head = shared.contexts.load_relaxed();  // [hint] the CAS rechecks
+inline void enlist(CountingContext& context) noexcept {
+  CountingContext* head = shared.contexts.load_relaxed();  // [hint] the CAS rechecks
   do {
     context.next = head;
   } while (!shared.contexts.cas_weak_release(head, &context));
@@ -134,13 +134,13 @@ inline void enlist(CountingFace& context) noexcept {
 
 // The counting context of a cache, made on first use; the cache itself when there is no memory.
 inline ThreadContext& context_for(ThreadCache& cache) noexcept {
-  CountingFace* context = shared.contexts.load_acquire();
+  CountingContext* context = shared.contexts.load_acquire();
   for (; context != nullptr; context = context->next) {
     if (context->cache == &cache) return *context;
   }
   {
     Locked held{space.lock()};
-    context = make_mode_context<CountingFace>(held, operations, &cache);
+    context = make_mode_context<CountingContext>(held, operations, &cache);
   }
   if (context == nullptr) return cache;
   enlist(*context);
@@ -152,7 +152,7 @@ inline ThreadContext& context_for(ThreadCache& cache) noexcept {
 inline ThreadContext& late_context() noexcept {
   Locked held{space.lock()};
   if (shared.late_context == nullptr) {
-    shared.late_context = make_mode_context<CountingFace>(held, operations, nullptr);
+    shared.late_context = make_mode_context<CountingContext>(held, operations, nullptr);
     if (shared.late_context == nullptr) return ended_context;
     enlist(*shared.late_context);
   }
@@ -172,7 +172,7 @@ struct Counts {
 inline Counts collect() noexcept {
   Counts counts;
   counts.live_bytes = shared.live_bytes.load_relaxed();  // [stat]
-  for (CountingFace* context = shared.contexts.load_acquire(); context != nullptr;
+  for (CountingContext* context = shared.contexts.load_acquire(); context != nullptr;
        context = context->next) {
     for (size_t range = 0; range < range_count; range++) {
       const uint64_t calls = context->allocations[range].load_relaxed();  // [stat]

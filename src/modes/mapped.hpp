@@ -21,10 +21,10 @@ namespace talus::mapped {
 
 inline constexpr unsigned char pattern = 0xb5;
 
-struct MappedFace : ModeFace {
+struct MappedContext : ModeContext {
   uint32_t thread = 0;  // id of the thread that uses the cache; owner writes
 };
-inline uint32_t thread_of(const MappedFace& context) noexcept {
+inline uint32_t thread_of(const MappedContext& context) noexcept {
   return context.cache != nullptr ? context.thread : os::System::thread_id();
 }
 
@@ -97,7 +97,7 @@ inline void* allocate_mapped(ThreadContext& context, const BlockRequest& request
   MappedBlock* block = nullptr;
   {
     Locked held{space.lock()};
-    block = make_block(held, request, page, thread_of(static_cast<MappedFace&>(context)));
+    block = make_block(held, request, page, thread_of(static_cast<MappedContext&>(context)));
     if (block == nullptr) {
       warn_once(held);
       return nullptr;
@@ -114,7 +114,7 @@ inline constexpr ContextOperations context_operations = {cache_of_mode_context, 
 // 0: the thread is not in this mode, so its id is not asked for.
 inline uint32_t this_thread() noexcept {
   ThreadContext& context = current_context();
-  return context.operations == &context_operations ? thread_of(static_cast<MappedFace&>(context))
+  return context.operations == &context_operations ? thread_of(static_cast<MappedContext&>(context))
                                                    : 0;
 }
 
@@ -167,10 +167,10 @@ inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
 inline ThreadContext& context_for(ThreadCache& cache) noexcept {
   if (cache.mode_context == nullptr) {
     Locked held{space.lock()};
-    cache.mode_context = make_mode_context<MappedFace>(held, context_operations, &cache);
+    cache.mode_context = make_mode_context<MappedContext>(held, context_operations, &cache);
     if (cache.mode_context == nullptr) return cache;
   }
-  static_cast<MappedFace*>(cache.mode_context)->thread = os::System::thread_id();
+  static_cast<MappedContext*>(cache.mode_context)->thread = os::System::thread_id();
   return *cache.mode_context;
 }
 
@@ -178,7 +178,7 @@ inline ThreadContext& context_for(ThreadCache& cache) noexcept {
 inline ThreadContext& late_context() noexcept {
   Locked held{space.lock()};
   if (pool.late_context == nullptr) {
-    pool.late_context = make_mode_context<MappedFace>(held, context_operations, nullptr);
+    pool.late_context = make_mode_context<MappedContext>(held, context_operations, nullptr);
   }
   return pool.late_context != nullptr ? *pool.late_context : ended_context;
 }
@@ -187,7 +187,7 @@ inline ThreadContext& late_context() noexcept {
 inline void renew_thread_id() noexcept {
   ThreadContext& context = current_context();
   if (context.operations != &context_operations) return;
-  static_cast<MappedFace&>(context).thread = os::System::thread_id();
+  static_cast<MappedContext&>(context).thread = os::System::thread_id();
 }
 
 // The calling thread and all threads that begin later are in this mode. Called once, before other

@@ -7,9 +7,9 @@
 // A kernel with guards has pages without access inside a mapping. There, the used part of a region
 // is one mapping, whatever lives in it.
 //
-// Owns: regions, whose slots have one slice and are reused in the order of their frees; larger
-// slots, each mapped and unmapped alone; and the quarantine, which keeps the addresses of freed
-// blocks for a while. Invariants: a slot is in one place: with the program, in the quarantine, or
+// Owns: regions, whose slots have one slice and are reused in the order of their frees. Larger
+// slots, each mapped and unmapped alone. The quarantine, which keeps the addresses of freed blocks
+// for a while. Invariants: a slot is in one place: with the program, in the quarantine, or
 // in free_slots. Only the pages of live blocks have access. A live block costs at most two
 // mappings, one with guards none, and a freed one of a region none. Called on: any thread, under
 // the space lock, which a fork takes too. Must not know: what happens when no slot is left.

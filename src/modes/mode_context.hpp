@@ -12,12 +12,12 @@
 
 namespace talus {
 
-struct ModeFace : ThreadContext {
+struct ModeContext : ThreadContext {
   ThreadCache* cache = nullptr;  // constant; null: any thread that has lost its cache
 };
 
 inline ThreadCache* cache_of_mode_context(ThreadContext& context) noexcept {
-  return static_cast<ModeFace&>(context).cache;
+  return static_cast<ModeContext&>(context).cache;
 }
 
 // Makes a context for this cache; null: no memory.

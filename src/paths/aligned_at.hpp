@@ -89,7 +89,7 @@ inline void* take_small_at(Heap& heap, ClassId id, uint64_t right) noexcept {
 // A right block in a slab; null: no class has one, or there is no memory.
 inline void* allocate_small_at(ThreadCache* cache, AlignedPlace place, size_t bytes) noexcept {
   if (bytes > small_bytes_max) return nullptr;
-  Heap* heap = cache == nullptr ? heap_of_nobody() : cache->heap;
+  Heap* heap = cache == nullptr ? abandoned_heap() : cache->heap;
   if (heap == nullptr) return nullptr;
   const size_t first = index_of(class_of(bytes));
   for (size_t index = first; index < class_count; index++) {

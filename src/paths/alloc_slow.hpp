@@ -46,7 +46,7 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
 
 // One block straight from a slab, for threads that have no list; null: no memory.
 inline void* allocate_shared(ClassId id) noexcept {
-  Heap* heap = heap_of_nobody();
+  Heap* heap = abandoned_heap();
   if (heap == nullptr) return nullptr;
   Locked held{lock_of(*heap)};
   if (!heap->remote_queue.is_empty()) drain_remote_queue(*heap);

@@ -48,7 +48,7 @@ inline size_t allocate_slab_batch(ThreadCache* cache, ClassId id, size_t count,
                                   void** places) noexcept {
   const size_t popped = cache == nullptr ? 0 : pop_many(*cache, id, places, count);
   if (popped == count) return count;
-  Heap* heap = cache == nullptr ? heap_of_nobody() : cache->heap;
+  Heap* heap = cache == nullptr ? abandoned_heap() : cache->heap;
   return heap == nullptr ? popped : popped + take_many(*heap, id, places + popped, count - popped);
 }
 

@@ -78,7 +78,7 @@ inline void note_free(void* pointer) noexcept {
 // Is there nothing to free? True for null, and for an address of no owner, after the answer to it.
 inline bool is_no_block(void* pointer) noexcept {
   if (pointer == nullptr) return true;
-  if (!page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer)).is_nobody()) return false;
+  if (!page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer)).has_no_owner()) return false;
   release_foreign(pointer);
   return true;
 }

@@ -53,7 +53,7 @@ struct BlockFacts {
   size_t usable_bytes = 0;
   LargeBlock* large = nullptr;  // null: a small one, or special
   bool is_special = false;
-  HeapId owner = HeapId::nobody;  // of a large one: only if that is an instance
+  HeapId owner = HeapId::none;  // of a large one: only if that is an instance
 };
 
 TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {

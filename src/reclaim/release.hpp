@@ -102,11 +102,11 @@ inline size_t excess_in_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
 
 // The last time that purging slabs found little, because live blocks lie between the free ones
 // everywhere.
-struct VainRelief {
+struct FutileReclaim {
   Atomic<uint64_t> ms;    // when
   Atomic<size_t> excess;  // the excess then
 };
-inline VainRelief futile_reclaim;
+inline FutileReclaim futile_reclaim;
 
 // Was the last reclaim futile a moment ago, and is there too little new excess for another try?
 inline bool is_in_vain(size_t excess, uint64_t now_ms) noexcept {

@@ -51,7 +51,7 @@ TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
     while (left > 1) {
       void* blocks[batch];
       const size_t part = left - 1 < batch ? left - 1 : batch;
-      HeapId owner = HeapId::nobody;
+      HeapId owner = HeapId::none;
       {
         Locked held{lock_of(cache)};
         // [own] From the first block on, the list has gaps. A fork sees both or neither.
@@ -60,7 +60,7 @@ TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
         owner = flush_with_foreign(held, *cache.heap, blocks, found);
         bytes += found * size_class_row(id).block_bytes;
       }
-      if (owner != HeapId::nobody) drain_for_owner(heap_with(owner), 0);
+      if (owner != HeapId::none) drain_for_owner(heap_with(owner), 0);
       place += part;
       left -= part;
     }

@@ -114,7 +114,7 @@ inline void claim_slice(RegionHeap& region, size_t index, uintptr_t from, uintpt
   bool is_free = true;
   if (!is_whole) {
     Locked held{space.lock()};
-    is_free = page_map.word_of(at).is_nobody() && page_map.descriptor_of(at) == nullptr;
+    is_free = page_map.word_of(at).has_no_owner() && page_map.descriptor_of(at) == nullptr;
   }
   if (is_free) return name_slice(region, index);
   leave_out(region, region.from_of(index), region.to_of(index));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // slab/remote_free: how blocks freed by other threads come home: in messages.
 //
-// PROTOCOL remote_free      words: Inbox::shared_head, RemoteMessage::next
+// PROTOCOL remote_free      words: RemoteQueue::shared_head, RemoteMessage::next
 //   state      meaning                         left by              to                   order
 //   collected  a thread's own, it adds blocks  its deliver          delivered, taken     E1 release
 //   delivered  in the remote-free queue of     a drainer's          taken                E1 acquire
@@ -82,7 +82,7 @@ struct alignas(cache_line_bytes) RemoteMessage {
 };
 static_assert(sizeof(RemoteMessage) == 1 * kib, "no padding");
 
-class Inbox {
+class RemoteQueue {
  public:
   // Hands a message over; it belongs to the receiver from here on.
   void push(RemoteMessage& message) noexcept {

@@ -77,7 +77,7 @@ class Arenas {
       // The kernel places mappings downward: below the last arena it is often free and joins it.
       void* hint = last_ > bytes ? reinterpret_cast<void*>(last_ - bytes) : nullptr;
       if (void* at = os::map_aligned(hint, bytes, alignment)) {
-        const PageRequest pages = wish_for_arena(filling, reserved_bytes);
+        const PageRequest pages = request_for_arena(filling, reserved_bytes);
         request(reinterpret_cast<uintptr_t>(at), bytes, pages, metadata, reserved_bytes);
         return note(at, bytes, pages);
       }
@@ -241,7 +241,7 @@ class Arenas {
   // Addresses of one arena that were mapped anew get their former name and advice back.
   void advise_anew(uintptr_t base, uintptr_t end) const noexcept {
     name(reinterpret_cast<void*>(base), end - base);
-    if (wish_at(base) == PageRequest::small) {
+    if (request_at(base) == PageRequest::small) {
       os::System::advise_small(reinterpret_cast<void*>(base), end - base);
     }
     for (const HugePlace* place = huge_; place != nullptr; place = place->next) {
@@ -250,7 +250,7 @@ class Arenas {
       if (first < last) os::System::advise_huge(reinterpret_cast<void*>(first), last - first);
     }
   }
-  PageRequest wish_at(uintptr_t address) const noexcept {
+  PageRequest request_at(uintptr_t address) const noexcept {
     for (const ListedArena* at = newest(); at != nullptr; at = at->next) {
       if (address - at->arena.base < at->arena.bytes) return at->arena.request;
     }
@@ -267,7 +267,7 @@ class Arenas {
     if (filling == Filling::dense || given_bytes >= huge_sparse_bytes_min) return true;
     return filling == Filling::middling && pace_.is_fast();
   }
-  static PageRequest wish_for_arena(Filling filling, size_t reserved) noexcept {
+  static PageRequest request_for_arena(Filling filling, size_t reserved) noexcept {
     if (options.thp == HugePages::never) return PageRequest::small;
     if (options.thp == HugePages::always) return PageRequest::huge;
     const bool is_small = is_for_slab(filling) || reserved < small_process_bytes_max;

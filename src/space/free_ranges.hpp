@@ -64,7 +64,7 @@ class FreeRanges {
 
   // The free range that has this address as its first or last slice, or null.
   TALUS_USUAL static FreeRange* range_at(uintptr_t address) noexcept {
-    if (!PageMap::covers(address) || !page_map.word_of(address).is_nobody()) return nullptr;
+    if (!PageMap::covers(address) || !page_map.word_of(address).has_no_owner()) return nullptr;
     return static_cast<FreeRange*>(page_map.descriptor_of(address));
   }
 

@@ -40,17 +40,17 @@ class PageEntry {
     return word;
   }
   static constexpr PageEntry large(uint16_t tag = 1) noexcept {
-    return PageEntry{HeapId::nobody, tag};
+    return PageEntry{HeapId::none, tag};
   }
 
   TALUS_FAST constexpr HeapId owner() const noexcept { return HeapId(bits_ & 0xffff); }
   TALUS_FAST constexpr uint16_t tag() const noexcept { return uint16_t(bits_ >> 16); }
   constexpr uint32_t bits() const noexcept { return bits_; }
-  constexpr bool is_nobody() const noexcept { return bits_ == 0; }
+  constexpr bool has_no_owner() const noexcept { return bits_ == 0; }
   constexpr bool is_large() const noexcept {
     return !is_slab() && (tag() == 1 || tag() >= heap_count_max);
   }
-  constexpr bool is_slab() const noexcept { return owner() != HeapId::nobody; }
+  constexpr bool is_slab() const noexcept { return owner() != HeapId::none; }
 
  private:
   uint32_t bits_ = 0;

@@ -31,16 +31,16 @@ inline size_t usable_bytes_of_large(size_t bytes) noexcept {
 
 // The word of a large block's first and last slice names the instance that owns it, if any.
 constexpr PageEntry large_word(HeapId owner) noexcept {
-  return owner == HeapId::nobody ? PageEntry::large()
-                                 : PageEntry::large(static_cast<uint16_t>(owner));
+  return owner == HeapId::none ? PageEntry::large()
+                               : PageEntry::large(static_cast<uint16_t>(owner));
 }
 constexpr HeapId owner_of_large(PageEntry word) noexcept {
-  return word.bits() == PageEntry::large().bits() ? HeapId::nobody : HeapId(word.tag());
+  return word.bits() == PageEntry::large().bits() ? HeapId::none : HeapId(word.tag());
 }
 
 // A descriptor over a new range; null: no memory.
 TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t slices, const Placing& placing,
-                                   Zeroed& zeroed, HeapId owner = HeapId::nobody) noexcept {
+                                   Zeroed& zeroed, HeapId owner = HeapId::none) noexcept {
   Locked held{space.lock()};
   LargeBlock* large = large_pool.unused;
   if (large == nullptr) {
@@ -250,7 +250,7 @@ class LargeMove {
 // memory, and the block is untouched.
 inline void* move_large(LargeBlock& large, size_t bytes) noexcept {
   LargeMove move{large};
-  if (!move.take_room(bytes, HeapId::nobody)) return nullptr;
+  if (!move.take_room(bytes, HeapId::none)) return nullptr;
   give_large(large, move.move());
   return start_of(move.to());
 }

@@ -204,7 +204,7 @@ TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch, Newest newest,
       owner.remote_queue.push(full);
     }
     batch.message = next;
-    if (next == nullptr) batch.owner = HeapId::nobody;
+    if (next == nullptr) batch.owner = HeapId::none;
   }
   if (!is_own) drain_for_owner(owner, backlog_max);
 }
@@ -216,7 +216,7 @@ TALUS_SLOW bool begin_batch(ThreadCache& cache, RemoteBatch& batch, HeapId owner
     Locked held{lock_of(cache)};
     batch.message = take_message(*cache.heap);
   }
-  batch.owner = batch.message != nullptr ? owner : HeapId::nobody;
+  batch.owner = batch.message != nullptr ? owner : HeapId::none;
   return batch.message != nullptr;
 }
 
@@ -302,8 +302,8 @@ TALUS_USUAL void release_unlisted(ThreadCache& cache, void* pointer, ClassId id)
   add_to_batch(cache, batch, pointer, size_class_row(id).block_bytes, return_batch_bytes_max);
 }
 
-// Adds a block to a batch if a few stores are enough: the batch has begun for this owner, does not
-// become full, and did not get the block just before. False: nothing was done.
+// Adds a block to a batch if a few stores are enough. The batch must have begun for this owner, not
+// become full, and not have got the block just before. False: nothing was done.
 TALUS_FAST bool add_if_room(const RemoteBatch& batch, void* pointer, HeapId owner,
                             size_t block_bytes, size_t bytes_most) noexcept {
   if (TALUS_UNLIKELY(batch.owner != owner)) return false;

@@ -12,9 +12,9 @@
 //             the mark in the word is the holder's at every moment, also for its signal handlers.
 // edges  E1 give.release -> take.acquire   publishes all that was written inside
 // why no ABA: the word carries no pointer.
-// progress: a locking thread spins for as long as a sleep would take, unless others sleep already;
-//   then it sleeps in the kernel, so that a holder of lower priority gets the CPU (no livelock
-//   under SCHED_FIFO); unlocking is wait-free.
+// progress: a locking thread spins for as long as a sleep would take, unless others sleep already.
+//   Then it sleeps in the kernel, so that a holder of lower priority gets the CPU (no livelock
+//   under SCHED_FIFO). Unlocking is wait-free.
 // fork: prepare locks every lock, the child re-makes them with reset_in_child(). A fork in a signal
 //   handler that interrupted a holder leaves them as they are (process/interrupted_fork.hpp).
 #ifndef TALUS_SYNC_LOCK_HPP

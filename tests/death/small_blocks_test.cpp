@@ -180,7 +180,7 @@ TEST_F(SmallBlock, FreedAgainWhenItsSlabIsGone) {
     api::free(block);
     api::free(other);
     trim_heaps(0);
-    ASSERT_TRUE(page_map.word_of(reinterpret_cast<uintptr_t>(block)).is_nobody());
+    ASSERT_TRUE(page_map.word_of(reinterpret_cast<uintptr_t>(block)).has_no_owner());
     api::free(block);
   });
 }

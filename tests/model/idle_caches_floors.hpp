@@ -232,12 +232,12 @@ class PageEntry {
   HeapId owner() const noexcept { return owner_; }
   uint16_t tag() const noexcept { return tag_; }
   uint32_t bits() const noexcept { return static_cast<uint32_t>(owner_) | uint32_t{tag_} << 16; }
-  bool is_nobody() const noexcept { return owner_ == HeapId::nobody; }
-  bool is_slab() const noexcept { return owner_ != HeapId::nobody; }
+  bool has_no_owner() const noexcept { return owner_ == HeapId::none; }
+  bool is_slab() const noexcept { return owner_ != HeapId::none; }
   bool is_large() const noexcept { return false; }
 
  private:
-  HeapId owner_ = HeapId::nobody;
+  HeapId owner_ = HeapId::none;
   uint16_t tag_ = 0;
 };
 

@@ -41,7 +41,7 @@ inline Lock& lock_of(HeapId) noexcept { return registry.heap_lock; }
 inline Lock& lock_of(const Heap&) noexcept { return registry.heap_lock; }
 inline Lock& lock_of(const ThreadCache&) noexcept { return registry.heap_lock; }
 inline Heap& heap_with(HeapId) noexcept { return registry.heap; }
-inline Heap* heap_of_nobody() noexcept { return &registry.heap; }
+inline Heap* abandoned_heap() noexcept { return &registry.heap; }
 inline ThreadCache* take_orphaned_cache() noexcept { return nullptr; }
 inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
   (cache.previous != nullptr ? cache.previous->next : registry.caches) = cache.next;
@@ -87,7 +87,7 @@ inline constexpr size_t foreign_at_a_time = 2;
 template <typename Places>
 HeapId flush_with_foreign(Locked&, Heap& heap, Places* places, size_t count) noexcept {
   give_blocks(heap, places, count);
-  return HeapId::nobody;
+  return HeapId::none;
 }
 
 // No modes.

@@ -83,9 +83,9 @@ mutant(committed_before_the_entry
 
 # A drainer, not the protocol, reads the link when the message is somebody else's already.
 mutant(link_read_late
-[==[class Inbox {]==]
+[==[class RemoteQueue {]==]
 [==[#define TALUS_MODEL_LINK_READ_LATE 1
-class Inbox {]==])
+class RemoteQueue {]==])
 
 # E1: the plain fields of a message and the last use of its blocks are not ordered.
 mutant(push_without_release

@@ -64,7 +64,7 @@ struct Plan {
 // A heap, and what a thread has before it, as far as messages are concerned.
 struct Heap {
   Mutex lock;
-  talus::Inbox remote_queue;
+  talus::RemoteQueue remote_queue;
   RemoteMessage* unused_messages = nullptr;  // under the lock
 };
 struct Cache {
@@ -172,8 +172,8 @@ class World : public Scenario {
   // The words of an remote-free queue in their order, for looks that are no steps.
   using Head = talus::Atomic<RemoteMessage*>;
   using Backlog = talus::Atomic<size_t>;
-  static_assert(std::is_standard_layout_v<talus::Inbox> &&
-                sizeof(talus::Inbox) == sizeof(Head) + sizeof(Backlog));
+  static_assert(std::is_standard_layout_v<talus::RemoteQueue> &&
+                sizeof(talus::RemoteQueue) == sizeof(Head) + sizeof(Backlog));
   const Head& head_of(int heap) const {
     return *reinterpret_cast<const Head*>(&heaps_[heap].remote_queue);
   }

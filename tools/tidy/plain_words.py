@@ -37,7 +37,7 @@ class RetiredWords:
                     self.comments[word] = cells[1]
         self.anywhere = re.compile("|".join(map(re.escape, self.names)), re.I)
         words = sorted(map(re.escape, self.comments), key=len, reverse=True)
-        self.in_comments = re.compile(rf"(?<![\w/])(?:{'|'.join(words)})(?![\w/.(])", re.I)
+        self.in_comments = re.compile(rf"(?<![\w/])(?:{'|'.join(words)})(?![\w/(]|\.\w)", re.I)
 
     def check_names(self, code):
         """Yields (line, rule, what to do) for identifiers with a retired word in them."""
@@ -59,11 +59,15 @@ class RetiredWords:
                 yield number, "retired", f"say '{self.comments[word.lower()]}', not '{word}'"
 
 
-def paragraphs(comments):
-    """(line, text) of each paragraph of prose in line comments; tables and pictures end one."""
+def paragraphs(code, comments):
+    """(line, text) of each paragraph of prose in line comments.
+
+    Tables, pictures and comments behind code end a paragraph.
+    """
     start, words = 0, []
-    for number, line in enumerate(comments.split("\n") + [""], 1):
-        found = re.match(r"\s*//+ ?(.*)$", line)
+    pairs = zip(code.split("\n") + [""], comments.split("\n") + [""])
+    for number, (before, line) in enumerate(pairs, 1):
+        found = None if before.strip() else re.match(r"\s*//+ ?(.*)$", line)
         body = found.group(1) if found else ""
         is_prose = found and body.strip() and not TABLE_LINE.search(body)
         if words and (not is_prose or LABEL.match(body)):
@@ -78,9 +82,9 @@ def sentences(text):
     return re.split(r"(?<=[.!?])\s+", text)
 
 
-def check_sentences(comments):
+def check_sentences(code, comments):
     """Yields (line, rule, what to do) for sentences that are too long."""
-    for line, text in paragraphs(comments):
+    for line, text in paragraphs(code, comments):
         for sentence in sentences(text):
             count = len(sentence.split())
             if count > SENTENCE_WORDS_MAX:
@@ -93,4 +97,4 @@ def check_file(path, code, comments, retired):
         return
     yield from retired.check_names(code)
     yield from retired.check_comments(comments)
-    yield from check_sentences(comments)
+    yield from check_sentences(code, comments)

@@ -3,7 +3,7 @@
 # source and tracked.py to each tracked file. It drops the findings that src/README.md excepts by
 # name. It prints one line for each finding (file:line: rule: what to do) and exits 1 if there was
 # any.
-# It must stay under two seconds on the whole tree, because each test run includes it.
+# It must stay under four seconds on the whole tree, because each test run includes it.
 # SPDX-License-Identifier: MIT
 """Checks the rules of the house; see src/README.md for the floors and the exceptions."""
 
@@ -14,6 +14,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import floors        # noqa: E402
+import plain_words   # noqa: E402
 import rules         # noqa: E402
 import source_text   # noqa: E402
 import tables        # noqa: E402
@@ -44,7 +45,7 @@ def source_files(root):
     return [path for path in walk(root) if rules.kind_of(path)]
 
 
-def check_file(root, path, house):
+def check_file(root, path, house, retired):
     """Yields (line, rule, what to do) for one file."""
     try:
         with open(os.path.join(root, path), encoding="utf-8") as file:
@@ -66,6 +67,7 @@ def check_file(root, path, house):
     if kind == "cpp":
         code, comments = source_text.split_cpp(text)
         yield from rules.check_edges(lines)
+        yield from plain_words.check_file(path, code, comments, retired)
     else:
         code, comments = "", source_text.hash_comments(text)
     yield from rules.check_functions(path, text, code)
@@ -87,11 +89,13 @@ def check_tree(root):
         house_text = file.read()
     house = floors.House(house_text)
     findings = [("src/README.md", line, "house", what) for line, what in house.problems]
+    retired = plain_words.RetiredWords(house_text)
+    findings += [(tables.PAGE, *finding) for finding in retired.problems]
     paths = source_files(root)
     findings += [(tables.PAGE, *finding)
                  for finding in tables.check_tables(root, house_text, paths)]
     for path in paths:
-        findings += [(path, *finding) for finding in check_file(root, path, house)]
+        findings += [(path, *finding) for finding in check_file(root, path, house, retired)]
     git_paths = tracked.git_paths(root)
     for path in walk(root) if git_paths is None else git_paths:
         findings += [(path, *finding) for finding in tracked.check_tracked(root, path)]

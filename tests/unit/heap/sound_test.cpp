@@ -52,8 +52,10 @@ class Sound : public testing::Test {
   // The number is off by some, either way.
   template <typename Number>
   void expect_counted(const char* what, Number& number, Number step) {
-    expect_noticed(what, [&] { number += step; }, [&] { number -= step; });
-    expect_noticed(what, [&] { number -= step; }, [&] { number += step; });
+    expect_noticed(
+        what, [&] { number += step; }, [&] { number -= step; });
+    expect_noticed(
+        what, [&] { number -= step; }, [&] { number += step; });
   }
 
   ThreadCache& cache_ = test::own_cache();
@@ -75,41 +77,52 @@ TEST_F(Sound, EachCounterOfAHeapHasItsEquation) {
 }
 
 TEST_F(Sound, SlabsAreWhereTheirStateSays) {
-  expect_noticed("state", [&] { slab_->state = SlabState::full; },
-                 [&] { slab_->state = SlabState::available; });
+  expect_noticed(
+      "state", [&] { slab_->state = SlabState::full; },
+      [&] { slab_->state = SlabState::available; });
   const uint32_t count = slab_->free_count;
-  expect_noticed("free_count", [&] { slab_->free_count++; }, [&] { slab_->free_count = count; });
+  expect_noticed(
+      "free_count", [&] { slab_->free_count++; }, [&] { slab_->free_count = count; });
   Slab* const previous = slab_->previous;
-  expect_noticed("previous", [&] { slab_->previous = slab_; }, [&] { slab_->previous = previous; });
-  expect_noticed("purged_page_bytes", [&] { slab_->purged_page_bytes += 4096; },
-                 [&] { slab_->purged_page_bytes -= 4096; });
+  expect_noticed(
+      "previous", [&] { slab_->previous = slab_; }, [&] { slab_->previous = previous; });
+  expect_noticed(
+      "purged_page_bytes", [&] { slab_->purged_page_bytes += 4096; },
+      [&] { slab_->purged_page_bytes -= 4096; });
   SlabList& bin = heap_.available[index_of(id_)].bins[slab_->bin];
   Slab* const last = bin.last;
-  expect_noticed("last", [&] { bin.last = nullptr; }, [&] { bin.last = last; });
+  expect_noticed(
+      "last", [&] { bin.last = nullptr; }, [&] { bin.last = last; });
 }
 
 TEST_F(Sound, WhatACacheKeepsIsCounted) {
   Atomic<size_t>& bytes = cache_.kept.bytes;
   ASSERT_NE(bytes.load_relaxed(), 0u);
-  expect_noticed("kept.bytes", [&] { bytes.own_add_relaxed(slice_bytes); },
-                 [&] { bytes.own_add_relaxed(~slice_bytes + 1); }, true);
+  expect_noticed(
+      "kept.bytes", [&] { bytes.own_add_relaxed(slice_bytes); },
+      [&] { bytes.own_add_relaxed(~slice_bytes + 1); }, true);
   LargeBlock* const kept = cache_.kept.of_slices[large_slices - 1].load_relaxed();
   ASSERT_NE(kept, nullptr);
-  expect_noticed("slices", [&] { kept->slices++; }, [&] { kept->slices--; }, true);
-  expect_noticed("state", [&] { kept->state = LargeState::live; },
-                 [&] { kept->state = LargeState::kept; }, true);
+  expect_noticed(
+      "slices", [&] { kept->slices++; }, [&] { kept->slices--; }, true);
+  expect_noticed(
+      "state", [&] { kept->state = LargeState::live; }, [&] { kept->state = LargeState::kept; },
+      true);
 }
 
 TEST_F(Sound, ListsAndBatchesAreWhole) {
   void** const bottom = list_bottom(cache_, id_);
   ASSERT_NE(list_length(cache_, id_), 0u);
   void* const first = *bottom;
-  expect_noticed("a gap", [&] { *bottom = nullptr; }, [&] { *bottom = first; }, true);
-  expect_noticed("nulls below", [&] { bottom[-2] = first; }, [&] { bottom[-2] = nullptr; }, true);
+  expect_noticed(
+      "a gap", [&] { *bottom = nullptr; }, [&] { *bottom = first; }, true);
+  expect_noticed(
+      "nulls below", [&] { bottom[-2] = first; }, [&] { bottom[-2] = nullptr; }, true);
   RemoteBatch& batch = cache_.batches[0];
   ASSERT_EQ(batch.message, nullptr);
-  expect_noticed("a batch without a message", [&] { batch.owner = heap_.id; },
-                 [&] { batch.owner = HeapId::nobody; }, true);
+  expect_noticed(
+      "a batch without a message", [&] { batch.owner = heap_.id; },
+      [&] { batch.owner = HeapId::none; }, true);
 }
 
 }  // namespace

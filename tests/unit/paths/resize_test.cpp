@@ -225,7 +225,7 @@ TEST(Resize, AMoveEndsWhereTheNewRangeEnds) {
   ASSERT_EQ(from->slices, slices);
   test::fill_pattern(start_of(*from), kept, 5);
   LargeMove move{*from};
-  ASSERT_TRUE(move.take_room(kept + slice_bytes, HeapId::nobody));
+  ASSERT_TRUE(move.take_room(kept + slice_bytes, HeapId::none));
   LargeBlock& to = move.to();
   ASSERT_LT(to.slices, slices) << "or this shows nothing";
   const uintptr_t end = to.base + to.slices * slice_bytes;

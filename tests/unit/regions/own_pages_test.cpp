@@ -40,9 +40,9 @@ talus_heap* heap_with_pages(const char* name = "own", unsigned numa_node = 0,
 const RegionHeap* region_behind(talus_heap* heap) {
   return region_of(api::handle_in(heap), "test");
 }
-bool is_nobodys(const void* address) {
+bool has_no_owner(const void* address) {
   const uintptr_t at = reinterpret_cast<uintptr_t>(address);
-  return page_map.word_of(at).is_nobody() && page_map.descriptor_of(at) == nullptr;
+  return page_map.word_of(at).has_no_owner() && page_map.descriptor_of(at) == nullptr;
 }
 bool is_mapped_here(const void* address) {
   unsigned char page = 0;
@@ -82,7 +82,7 @@ TEST(OwnPages, GrowAndGoBack) {
   auto* again = static_cast<char*>(api::heap_malloc(heap, bytes / 3));
   EXPECT_TRUE(test::is_zero(again + 2 * mib, 4 * mib)) << "its memory was given back";
   api::heap_destroy(heap);
-  EXPECT_TRUE(is_nobodys(again));
+  EXPECT_TRUE(has_no_owner(again));
 }
 
 TEST(OwnPages, EndAtTheirSize) {
@@ -225,11 +225,11 @@ TEST_P(LeftBlocks, EndWithTheLastOfThem) {
         ASSERT_EQ(api::heap_of(blocks[i]), nullptr);
       }
       void* const block = blocks[i];
-      EXPECT_FALSE(i == 150 && is_nobodys(inside)) << "others live there";
+      EXPECT_FALSE(i == 150 && has_no_owner(inside)) << "others live there";
       if (i % 20 == 0) std::thread([block] { api::free(block); }).join();
       if (i % 20 != 0) api::free(block);
     }
-    EXPECT_TRUE(is_nobodys(inside));
+    EXPECT_TRUE(has_no_owner(inside));
     EXPECT_FALSE(is_mapped_here(inside));
     api::heap_destroy(next);
   }
@@ -242,7 +242,7 @@ TEST_P(LeftBlocks, OfAnEmptyHeapEndAtOnce) {
   void* block = api::heap_malloc(heap, 1000);
   api::free(block);
   EXPECT_EQ(api::heap_delete(heap), 0);
-  EXPECT_TRUE(is_nobodys(block));
+  EXPECT_TRUE(has_no_owner(block));
   talus_heap* next = begin();
   EXPECT_EQ(index_of(id_in_handle(api::handle_in(next))),
             index_of(id_in_handle(api::handle_in(heap))))
@@ -265,7 +265,7 @@ TEST_P(LeftBlocks, CrossAFork) {
       is_well = is_well && test::has_pattern(blocks[i], 1000 * i, i);
       api::free(blocks[i]);
     }
-    return is_well && is_nobodys(blocks[0]);
+    return is_well && has_no_owner(blocks[0]);
   };
   const pid_t child = fork();
   if (child == 0) _exit(use_up() ? 0 : 1);
@@ -288,7 +288,7 @@ TEST_P(LeftBlocks, AreFreedWhileTheHeapIsDeleted) {
       }
       for (size_t i = self; i < blocks.size(); i += 2) api::free(blocks[i]);
     });
-    ASSERT_TRUE(is_nobodys(blocks[0]));
+    ASSERT_TRUE(has_no_owner(blocks[0]));
   }
 }
 

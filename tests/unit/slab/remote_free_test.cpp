@@ -71,9 +71,9 @@ TEST(RemoteMessage, IsUsedAgainWhenCleared) {
   EXPECT_EQ(message.bytes.load_relaxed(), 32u);
 }
 
-TEST(Inbox, IsTakenAsAWholeTheNewestFirst) {
+TEST(RemoteQueue, IsTakenAsAWholeTheNewestFirst) {
   RemoteMessage first, second, third;
-  Inbox remote_queue;
+  RemoteQueue remote_queue;
   EXPECT_TRUE(remote_queue.is_empty());
   EXPECT_EQ(remote_queue.take_all(), nullptr);
   remote_queue.push(first);
@@ -92,22 +92,22 @@ TEST(Inbox, IsTakenAsAWholeTheNewestFirst) {
   EXPECT_EQ(third.next, nullptr);
 }
 
-TEST(Inbox, LeavesTheBlocksOfAMessageAlone) {
+TEST(RemoteQueue, LeavesTheBlocksOfAMessageAlone) {
   RemoteMessage message;
   for (size_t i = 0; i < 5; i++) message.add(block_at(i), 64);
   const std::vector<void*> added = blocks_of(message);
-  Inbox remote_queue;
+  RemoteQueue remote_queue;
   remote_queue.push(message);
   EXPECT_EQ(blocks_of(*remote_queue.take_all()), added);
   EXPECT_EQ(message.bytes.load_relaxed(), 5 * 64u);
 }
 
-TEST(Inbox, KnowsTheBytesThatAreOnTheirWay) {
+TEST(RemoteQueue, KnowsTheBytesThatAreOnTheirWay) {
   RemoteMessage small, large;
   small.add(block_at(1), 16);
   large.add(block_at(2), 1024);
   large.add(block_at(3), 1024);
-  Inbox remote_queue;
+  RemoteQueue remote_queue;
   EXPECT_EQ(remote_queue.backlog_bytes(), 0u);
   remote_queue.push(small);
   EXPECT_EQ(remote_queue.backlog_bytes(), 16u);
@@ -135,7 +135,7 @@ TEST(RemoteFreeDeathTest, ABlockThatComesTwiceIsReportedByItsSlab) {
   twice.add(block, 64);
   once.add(block, 64);
   again.add(block, 64);
-  Inbox remote_queue;
+  RemoteQueue remote_queue;
   remote_queue.push(once);
   remote_queue.push(again);
   EXPECT_EXIT(give(slab, twice), aborts, text);
@@ -219,7 +219,7 @@ class Traffic : public testing::Test {
   }
 
   const size_t pushes_ = test::rounds_of(20000);  // blocks of each deliverer
-  Inbox remote_queue_;
+  RemoteQueue remote_queue_;
   std::deque<RemoteMessage> messages_{message_count};
   Lock unused_lock_;
   RemoteMessage* unused_ = nullptr;

@@ -19,12 +19,12 @@ TEST(PageMap, WordsPackOwnerAndTag) {
   EXPECT_EQ(word.tag(), 0xabcd);
   EXPECT_TRUE(word.is_slab());
   EXPECT_FALSE(word.is_large());
-  EXPECT_FALSE(word.is_nobody());
+  EXPECT_FALSE(word.has_no_owner());
   EXPECT_EQ(PageEntry::from_bits(word.bits()).bits(), word.bits());
   EXPECT_TRUE(PageEntry::large().is_large());
   EXPECT_FALSE(PageEntry::large().is_slab());
-  EXPECT_FALSE(PageEntry::large().is_nobody());
-  EXPECT_TRUE(PageEntry{}.is_nobody());
+  EXPECT_FALSE(PageEntry::large().has_no_owner());
+  EXPECT_TRUE(PageEntry{}.has_no_owner());
 }
 
 TEST(PageMap, CoversWhatItCanIndex) {
@@ -39,7 +39,7 @@ TEST(PageMap, UncoveredAddressesAreNobodys) {
   static PageMap empty;
   for (int round = 0; round < 10000; round++) {
     const uintptr_t address = random.next() >> (64 - address_bits);
-    ASSERT_TRUE(empty.word_of(address).is_nobody());
+    ASSERT_TRUE(empty.word_of(address).has_no_owner());
     ASSERT_EQ(empty.descriptor_of(address), nullptr);
   }
   EXPECT_EQ(empty.descriptor_of(~uintptr_t{0}), nullptr);
@@ -68,7 +68,7 @@ TEST(PageMap, RemembersEachSliceAcrossLeaves) {
       ASSERT_EQ(map_under_test.descriptor_of(inside), model[slice].second);
     }
   }
-  EXPECT_TRUE(map_under_test.word_of(4 * four_gib).is_nobody());
+  EXPECT_TRUE(map_under_test.word_of(4 * four_gib).has_no_owner());
 }
 
 // The window lies around its own memory; on both sides of it there are leaves.
@@ -85,7 +85,7 @@ TEST(PageMap, TheWindowEndsWhereLeavesBegin) {
   for (const uintptr_t near : {begin, own, end - 1}) EXPECT_TRUE(map.find_near(near, place));
   for (const uintptr_t far : {begin - 1, end, uintptr_t{0}, ~uintptr_t{0}}) {
     EXPECT_FALSE(map.find_near(far, place));
-    EXPECT_TRUE(map.word_anywhere(far).is_nobody());
+    EXPECT_TRUE(map.word_anywhere(far).has_no_owner());
   }
   EXPECT_FALSE(map.has_leaf(begin - 1));
   EXPECT_FALSE(map.has_leaf(end));
@@ -103,8 +103,8 @@ TEST(PageMap, TheWindowEndsWhereLeavesBegin) {
       const bool is_below = i < 2;
       EXPECT_EQ(map.leaf_of(inside).base == nullptr, is_below == (border == end));
     }
-    EXPECT_TRUE(map.word_of(start - 1).is_nobody());
-    EXPECT_TRUE(map.word_of(start + 4 * slice_bytes).is_nobody());
+    EXPECT_TRUE(map.word_of(start - 1).has_no_owner());
+    EXPECT_TRUE(map.word_of(start + 4 * slice_bytes).has_no_owner());
   }
 }
 
@@ -116,7 +116,7 @@ TEST(PageMap, EndsAndWholes) {
   map_under_test.set_ends(start, 10, word, &owner);
   for (size_t i = 0; i < 11; i++) {
     const bool is_end = i == 0 || i == 9;
-    EXPECT_EQ(map_under_test.word_of(start + i * slice_bytes).is_nobody(), !is_end);
+    EXPECT_EQ(map_under_test.word_of(start + i * slice_bytes).has_no_owner(), !is_end);
     EXPECT_EQ(map_under_test.descriptor_of(start + i * slice_bytes), is_end ? &owner : nullptr);
   }
   map_under_test.set_all(start, 10, word, &owner);
