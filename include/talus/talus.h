@@ -90,8 +90,8 @@ TALUS_API void* talus_expand(void* pointer, size_t bytes) TALUS_NOEXCEPT;
  * null: acts as talus_malloc. `bytes` 0: frees, returns null. Errors: null, errno ENOMEM. */
 TALUS_API void* talus_realloc_no_preserve(void* pointer, size_t bytes) TALUS_NOEXCEPT;
 
-/* Like talus_realloc, but the result is at a multiple of `alignment`, a power of two. Errors: null,
- * errno EINVAL or ENOMEM, the block is untouched. */
+/* Like talus_realloc, but the result is at a multiple of `alignment`, a power of two. The old block
+ * may have any alignment. Errors: null, errno EINVAL or ENOMEM, the block is untouched. */
 TALUS_API void* talus_aligned_realloc(void* pointer, size_t alignment, size_t bytes) TALUS_NOEXCEPT;
 
 /* Frees a block. Null is ignored, errno is kept. A pointer that is no live block is reported on
@@ -149,8 +149,8 @@ TALUS_API talus_block talus_aligned_allocate_at_least(size_t alignment,
                                                       size_t bytes) TALUS_NOEXCEPT;
 
 /* Stores `count` blocks of at least `bytes` bytes each in blocks[0...]. Returns how many there are.
- * Too little memory gives fewer (errno ENOMEM), and the other places are then undefined. One lock
- * serves about a hundred small blocks. Each block may be freed alone. */
+ * Only too little memory gives fewer (errno ENOMEM), and the other places are then undefined. One
+ * lock serves about a hundred small blocks. Each block may be freed alone. */
 TALUS_API size_t talus_malloc_batch(size_t bytes, size_t count, void** blocks) TALUS_NOEXCEPT;
 
 /* Frees blocks[0] to blocks[count - 1], of any size and origin. Null is ignored, errno is kept. It
