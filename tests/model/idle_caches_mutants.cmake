@@ -46,8 +46,8 @@ mutant(come_back_leaves_gaps
 [==[  set_context(*idle_probe.context.before);]==])
 mutant(depart_leaves_gaps
 [==[  become_whole(cache);
-  idle_probe.context_slot.store_relaxed(nullptr);  // [own] the lock]==]
-[==[  idle_probe.context_slot.store_relaxed(nullptr);  // [own] the lock]==])
+  idle_probe.context_slot.store_relaxed(nullptr);        // [own] the lock]==]
+[==[  idle_probe.context_slot.store_relaxed(nullptr);        // [own] the lock]==])
 mutant(gaps_closed_without_top
 [==[cache.tops[index].store_relaxed(end);]==] [==[]==])
 
@@ -61,7 +61,7 @@ mutant(gaps_closed_without_lock
 
 # The helper reaches for the context, or for the blocks, of a thread that is gone.
 mutant(depart_does_not_clear_the_slot
-[==[  idle_probe.context_slot.store_relaxed(nullptr);  // [own] the lock
+[==[  idle_probe.context_slot.store_relaxed(nullptr);        // [own] the lock
 ]==] [==[]==])
 mutant(depart_leaves_it_asked
 [==[  cache.shared_state.store_relaxed(OwnerState::active);  // [own] the lock
