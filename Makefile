@@ -37,7 +37,7 @@ build: packages
 test: test-packages
 	@tools/test.sh
 
-# One test, after building what it needs: make test-one TEST=unit.heap FILTER='Resize.*'
+# One test, after building what it needs: make test-one TEST=unit.paths.resize FILTER='Resize.M*'
 # TEST is a name of `ctest -N`, or a regular expression; FILTER chooses cases of GoogleTest.
 test-one:
 	@$(if $(TEST),,echo "make test-one: say TEST=NAME" >&2; exit 2)
