@@ -29,12 +29,12 @@ class bounded {
  public:
   // `pools` pools with this budget each; the heap of talus_malloc serves the rest.
   bounded(std::size_t pools, std::size_t budget_bytes) {
-    talus_bounded_options options{};
-    options.pools = pools;
-    options.budget_bytes = budget_bytes;
-    begin(options);
+    talus_bounded_options wanted{};
+    wanted.pools = pools;
+    wanted.budget_bytes = budget_bytes;
+    begin(wanted);
   }
-  explicit bounded(const talus_bounded_options& options) { begin(options); }
+  explicit bounded(const talus_bounded_options& wanted) { begin(wanted); }
 
   // A block of at least `bytes` bytes at a multiple of `alignment`, a power of two. Errors:
   // std::bad_alloc.
@@ -63,8 +63,8 @@ class bounded {
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
  private:
-  void begin(const talus_bounded_options& options) {
-    handle_.reset(talus_bounded_new(&options));
+  void begin(const talus_bounded_options& wanted) {
+    handle_.reset(talus_bounded_new(&wanted));
     if (handle_ == nullptr && errno == EINVAL) abort();
     if (handle_ == nullptr) throw_bad_alloc();
   }

@@ -32,7 +32,7 @@ class heap {
                 std::size_t limit_bytes = 0)
       : heap{options_of(&provider, name, limit_bytes)} {}
   // A heap with these options of talus_heap_new. Errors: std::bad_alloc, whatever the reason.
-  explicit heap(const talus_heap_options& options) : handle_{talus_heap_new(&options)} {
+  explicit heap(const talus_heap_options& wanted) : handle_{talus_heap_new(&wanted)} {
     if (handle_ == nullptr) throw_bad_alloc();
   }
   // A heap in addresses that no other heap uses. /proc/PID/maps then shows its name, where the
@@ -40,19 +40,19 @@ class heap {
   [[nodiscard]] static heap in_own_pages(const char* name = nullptr, std::size_t bytes = 0) {
     talus_provider provider{};
     provider.bytes = bytes;
-    talus_heap_options options{};
-    options.name = name;
-    options.flags = TALUS_HEAP_OWN_PAGES;
-    options.provider = &provider;
-    return heap{options};
+    talus_heap_options wanted{};
+    wanted.name = name;
+    wanted.flags = TALUS_HEAP_OWN_PAGES;
+    wanted.provider = &provider;
+    return heap{wanted};
   }
   // The same, with memory of this node of the machine, counted from 0, while the node has any.
   // Errors: std::bad_alloc, also for a missing node, or where the process may not ask for one.
   [[nodiscard]] static heap on_node(unsigned node, const char* name = nullptr) {
-    talus_heap_options options{};
-    options.name = name;
-    options.numa_node = node < ~0u ? node + 1 : node;
-    return heap{options};
+    talus_heap_options wanted{};
+    wanted.name = name;
+    wanted.numa_node = node < ~0u ? node + 1 : node;
+    return heap{wanted};
   }
   // In the caller's buffer of `bytes` bytes, at least 128 KiB, which outlives the heap.
   [[nodiscard]] static heap in_buffer(void* buffer, std::size_t bytes, const char* name = nullptr) {
@@ -121,11 +121,11 @@ class heap {
  private:
   static talus_heap_options options_of(const talus_provider* provider, const char* name,
                                        std::size_t limit_bytes) noexcept {
-    talus_heap_options options{};
-    options.name = name;
-    options.limit_bytes = limit_bytes;
-    options.provider = provider;
-    return options;
+    talus_heap_options wanted{};
+    wanted.name = name;
+    wanted.limit_bytes = limit_bytes;
+    wanted.provider = provider;
+    return wanted;
   }
 
   // Frees all blocks at once.

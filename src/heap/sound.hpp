@@ -65,18 +65,19 @@ inline bool is_class_sound(const Heap& heap, ClassId id, const SlabSums& sums) n
 inline bool Heap::is_sound() const noexcept {
   size_t slabs = 0, bytes = 0, free = 0, free_in_purged = 0, purged = 0;
   for (size_t index = 0; index < class_count; index++) {
-    const ClassId id{static_cast<uint8_t>(index)};
+    const ClassId class_id{static_cast<uint8_t>(index)};
     SlabSums of_available, of_purged;
-    if (!add_bins(of_available, available[index], id, SlabState::available)) return false;
-    if (!add_bins(of_purged, partly_purged[index], id, SlabState::partly_purged)) return false;
+    if (!add_bins(of_available, available[index], class_id, SlabState::available)) return false;
+    if (!add_bins(of_purged, partly_purged[index], class_id, SlabState::partly_purged))
+      return false;
     free_in_purged += of_purged.free_bytes;
     SlabSums both;
     both.slabs = of_available.slabs + of_purged.slabs;
     both.free_bytes = of_available.free_bytes + of_purged.free_bytes;
     both.purged_bytes = of_available.purged_bytes + of_purged.purged_bytes;
-    if (!is_class_sound(*this, id, both)) return false;
+    if (!is_class_sound(*this, class_id, both)) return false;
     slabs += class_slabs[index];
-    bytes += class_slabs[index] * size_class_row(id).slab_slices * slice_bytes;
+    bytes += class_slabs[index] * size_class_row(class_id).slab_slices * slice_bytes;
     free += both.free_bytes;
     purged += both.purged_bytes;
   }
