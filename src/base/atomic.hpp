@@ -4,8 +4,12 @@
 // Owns: names for atomic operations that always state their order. Invariant: no operation has a
 // default order, and every type is lock-free, so libatomic is never needed. Called on: any thread.
 // Must not know: what the words mean; the file of each protocol states that.
-// A relaxed access states one of four reasons where it is used: [own] sole writer, [stat] a
-// statistic, [hint] rechecked later, [init] before publication.
+// The name of a relaxed access states why it needs no order:
+//   own    the thread is the sole writer, or holds the lock of all writers
+//   hint   a later access decides; a stale value costs time only
+//   init   the object is not yet published, or the process has one thread
+//   stat   a statistic, where any recent value will do
+// load_relaxed and store_relaxed are for protocols, whose edges say more.
 #ifndef TALUS_BASE_ATOMIC_HPP
 #define TALUS_BASE_ATOMIC_HPP
 
@@ -28,6 +32,22 @@ class Atomic {
   TALUS_FAST T load_relaxed() const noexcept { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
   TALUS_FAST T load_acquire() const noexcept { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
   TALUS_FAST void store_relaxed(T value) noexcept {
+    __atomic_store_n(&value_, value, __ATOMIC_RELAXED);
+  }
+  TALUS_FAST T load_own() const noexcept { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
+  TALUS_FAST T load_hint() const noexcept { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
+  TALUS_FAST T load_init() const noexcept { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
+  TALUS_FAST T load_stat() const noexcept { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
+  TALUS_FAST void store_own(T value) noexcept {
+    __atomic_store_n(&value_, value, __ATOMIC_RELAXED);
+  }
+  TALUS_FAST void store_hint(T value) noexcept {
+    __atomic_store_n(&value_, value, __ATOMIC_RELAXED);
+  }
+  TALUS_FAST void store_init(T value) noexcept {
+    __atomic_store_n(&value_, value, __ATOMIC_RELAXED);
+  }
+  TALUS_FAST void store_stat(T value) noexcept {
     __atomic_store_n(&value_, value, __ATOMIC_RELAXED);
   }
   TALUS_FAST void store_release(T value) noexcept {
@@ -68,14 +88,14 @@ class Atomic {
                                        __ATOMIC_ACQUIRE);
   }
   // The sole writer's increment: a load and a store, no locked instruction.
-  TALUS_FAST void own_add_relaxed(T value) noexcept { store_relaxed(load_relaxed() + value); }
-  // The same by one, for fast paths: gcc makes three instructions of own_add_relaxed().
-  TALUS_FAST void own_count_relaxed() noexcept {
+  TALUS_FAST void own_add(T value) noexcept { store_relaxed(load_relaxed() + value); }
+  // The same by one, for fast paths: gcc makes three instructions of own_add().
+  TALUS_FAST void own_count() noexcept {
 #if defined(__x86_64__) && !TALUS_UNDER_TSAN
     static_assert(sizeof(T) == 8, "a counter");
     asm("addq $1, %0" : "+m"(value_) : : "cc");
 #else
-    own_add_relaxed(1);
+    own_add(1);
 #endif
   }
   // The word's address, for futex(2).

@@ -51,7 +51,7 @@ struct BoundedList {
   void** bottom = nullptr;  // constant while the cache lives: top when the list is empty
 
   size_t length() const noexcept {
-    return static_cast<size_t>(top.load_relaxed() - bottom);  // [own] or [stat]
+    return static_cast<size_t>(top.load_own() - bottom);  // a statistic for others
   }
   size_t capacity() const noexcept { return static_cast<size_t>(limit - bottom); }
 };
@@ -111,7 +111,7 @@ static_assert(TALUS_BOUNDED_ALIGNMENT_MAX <= small_bytes_max, "a class is found 
 TALUS_CONSTINIT inline void* bounded_no_blocks[2] = {};
 
 inline void close_bounded_list(BoundedList& list) noexcept {
-  list.top.store_relaxed(&bounded_no_blocks[1]);  // [init]
+  list.top.store_init(&bounded_no_blocks[1]);
   list.limit = list.bottom = &bounded_no_blocks[1];
 }
 
@@ -124,7 +124,7 @@ inline BoundedTable closed_bounded_table;
 
 inline void close_bounded_table(BoundedTable& table) noexcept {
   for (Atomic<BoundedCache*>& cache : table.caches) {
-    cache.store_relaxed(&closed_bounded_cache);  // [init]
+    cache.store_init(&closed_bounded_cache);
   }
 }
 inline void fill_closed_table() noexcept {
@@ -136,7 +136,7 @@ inline void fill_closed_table() noexcept {
 inline TALUS_THREAD_LOCAL BoundedTable* this_bounded = &closed_bounded_table;
 
 TALUS_FAST BoundedCache& bounded_cache_of(const Bounded& instance) noexcept {
-  return *this_bounded->caches[instance.number].load_relaxed();  // [own] this thread's
+  return *this_bounded->caches[instance.number].load_own();  // this thread's
 }
 
 TALUS_FAST BoundedList& bounded_list(BoundedCache& cache, size_t index) noexcept {
@@ -151,22 +151,22 @@ TALUS_FAST size_t pool_index_of(const Pools& pools, const void* pointer) noexcep
 
 // Returns the block freed last; null: the list is empty. The class may have no pool.
 TALUS_FAST void* pop_bounded(BoundedList& list, bool is_hit) noexcept {
-  void** top = list.top.load_relaxed();  // [own]
+  void** top = list.top.load_own();
   void* block = top[-1];
   if (TALUS_UNLIKELY(block == nullptr)) return nullptr;
   // POINT OF NO RETURN: one store below.
-  list.top.store_relaxed(top - 1);            // [own]
-  if (is_hit) list.hits.own_count_relaxed();  // [own]
+  list.top.store_own(top - 1);
+  if (is_hit) list.hits.own_count();
   return block;
 }
 
 // False: the list is full.
 TALUS_FAST bool push_bounded(BoundedList& list, void* block) noexcept {
-  void** top = list.top.load_relaxed();  // [own]
+  void** top = list.top.load_own();
   if (TALUS_UNLIKELY(top == list.limit)) return false;
   // POINT OF NO RETURN: the block first, then the store that makes it part of the list.
   *top = block;
-  list.top.store_relaxed(top + 1);  // [own]
+  list.top.store_own(top + 1);
   return true;
 }
 

@@ -16,9 +16,9 @@ namespace talus {
 // The cache loses its owner and its lists. The caller has moved its blocks.
 inline void retire_bounded_cache(Locked&, BoundedCache& cache) noexcept {
   if (cache.owner != nullptr) {
-    cache.owner->caches[cache.instance->number].store_relaxed(&closed_bounded_cache);  // [own]
+    cache.owner->caches[cache.instance->number].store_own(&closed_bounded_cache);
   } else {
-    cache.instance->shared_orphan_count.own_add_relaxed(~uint32_t{0});  // [own] the lock
+    cache.instance->shared_orphan_count.own_add(~uint32_t{0});  // under the lock
   }
   for (BoundedList& list : cache.lists) close_bounded_list(list);
   BoundedCache** link = &cache.instance->caches;
@@ -36,7 +36,7 @@ inline void retire_bounded_cache(Locked&, BoundedCache& cache) noexcept {
 inline void end_bounded_cache(Locked& held, BoundedCache& cache) noexcept {
   Bounded& instance = *cache.instance;
   const auto move = [](Atomic<uint64_t>& to, const Atomic<uint64_t>& from) noexcept {
-    to.fetch_add_relaxed(from.load_relaxed());  // [stat] [own]
+    to.fetch_add_relaxed(from.load_own());  // [stat]
   };
   for (size_t index = 0; index < small_class_count; index++) {
     if (index < instance.pool_count) {

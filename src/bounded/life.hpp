@@ -103,11 +103,11 @@ inline bool map_bits(Bounded& instance, size_t pool_count) noexcept {
 // Counters start again with each life of an instance or cache.
 inline void forget_counts(BoundedCounts& counts) noexcept {
   for (size_t index = 0; index < small_class_count; index++) {
-    counts.misses[index].store_relaxed(0);     // [init]
-    counts.overflows[index].store_relaxed(0);  // [init]
-    counts.routed[index].store_relaxed(0);     // [init]
+    counts.misses[index].store_init(0);
+    counts.overflows[index].store_init(0);
+    counts.routed[index].store_init(0);
   }
-  counts.routed[small_class_count].store_relaxed(0);  // [init]
+  counts.routed[small_class_count].store_init(0);
 }
 
 // Null: no memory, or too many instances are alive. The caller has checked the request.
@@ -121,7 +121,7 @@ inline Bounded* make_bounded(const talus_bounded_options& request,
     return nullptr;
   }
   forget_counts(instance->gone);
-  for (Atomic<uint64_t>& hits : instance->gone_hits) hits.store_relaxed(0);  // [init]
+  for (Atomic<uint64_t>& hits : instance->gone_hits) hits.store_init(0);
   instance->fallback = fallback;
   instance->pool_count = request.pools;
   return instance;
@@ -200,11 +200,11 @@ inline void lay_out_lists(BoundedCache& cache, const BoundedCapacities& capaciti
   auto** next = static_cast<void**>(cache.memory);
   for (size_t index = 0; index < small_class_count; index++) {
     BoundedList& list = cache.lists[index];
-    list.hits.store_relaxed(0);  // [init]
+    list.hits.store_init(0);
     close_bounded_list(list);
     if (index >= cache.pool_count) continue;
     list.bottom = next + 1;
-    list.top.store_relaxed(list.bottom);  // [init]
+    list.top.store_init(list.bottom);
     list.limit = next = list.bottom + capacities[index];
   }
 }
@@ -237,7 +237,7 @@ inline BoundedCache* make_bounded_cache(Bounded& instance, const size_t* request
   cache->owner = table;
   cache->next = instance.caches;
   instance.caches = cache;
-  table->caches[instance.number].store_relaxed(cache);  // [own] this thread's
+  table->caches[instance.number].store_own(cache);  // this thread's
   return cache;
 }
 
@@ -261,7 +261,7 @@ TALUS_USUAL void end_bounded_thread() noexcept {
   this_bounded = &closed_bounded_table;
   Locked held{bounded_registry.lock};
   for (Atomic<BoundedCache*>& slot : table->caches) {
-    BoundedCache& cache = *slot.load_relaxed();  // [own]
+    BoundedCache& cache = *slot.load_own();
     if (cache.instance != nullptr) end_bounded_cache(held, cache);
   }
   table->next_unused = bounded_registry.unused_tables;
@@ -290,7 +290,7 @@ inline void leave_bounded_caches() noexcept {
     for (BoundedCache* cache = instance.caches; cache != nullptr; cache = cache->next) {
       if (cache->owner == nullptr || cache->owner == this_bounded) continue;
       cache->owner = nullptr;
-      instance.shared_orphan_count.own_add_relaxed(1);  // [own] single thread
+      instance.shared_orphan_count.own_add(1);  // single thread
     }
   });
   bounded_registry.lock.reset_in_child();

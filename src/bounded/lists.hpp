@@ -28,7 +28,7 @@ inline Atomic<uint64_t>& counter_of(BoundedCounts& counts, BoundedEvent event,
 inline void count_bounded(Bounded& instance, BoundedCache& cache, BoundedEvent event,
                           size_t index) noexcept {
   if (cache.instance != nullptr) {
-    counter_of(cache.counts, event, index).own_add_relaxed(1);  // [own]
+    counter_of(cache.counts, event, index).own_add(1);
   } else {
     counter_of(instance.gone, event, index).fetch_add_relaxed(1);  // [stat]
   }
@@ -40,9 +40,9 @@ inline size_t fill_list(Pool& pool, BoundedList& list, size_t wanted) noexcept {
   while (came < wanted) {
     const size_t piece = wanted - came < bounded_batch_max ? wanted - came : bounded_batch_max;
     Locked held{pool.lock};
-    void** top = list.top.load_relaxed();  // [own]
+    void** top = list.top.load_own();
     const size_t got = pool.take(held, top, piece);
-    list.top.store_relaxed(top + got);  // [own]
+    list.top.store_own(top + got);
     came += got;
     if (got < piece) break;
   }
@@ -54,9 +54,9 @@ inline void flush_list(Pool& pool, BoundedList& list, size_t count) noexcept {
   while (count != 0) {
     const size_t piece = count < bounded_batch_max ? count : bounded_batch_max;
     Locked held{pool.lock};
-    void** top = list.top.load_relaxed();  // [own]
+    void** top = list.top.load_own();
     for (size_t i = 1; i <= piece; i++) pool.give(held, top[-static_cast<ptrdiff_t>(i)]);
-    list.top.store_relaxed(top - piece);  // [own]
+    list.top.store_own(top - piece);
     count -= piece;
   }
 }

@@ -16,10 +16,10 @@ namespace talus {
 // The last index counts the requests of no class.
 inline void add_counts(talus_bounded_numbers& sum, const BoundedCounts& counts,
                        size_t index) noexcept {
-  sum.routed += counts.routed[index].load_relaxed();  // [stat]
+  sum.routed += counts.routed[index].load_stat();
   if (index == small_class_count) return;
-  sum.misses += counts.misses[index].load_relaxed();        // [stat]
-  sum.overflows += counts.overflows[index].load_relaxed();  // [stat]
+  sum.misses += counts.misses[index].load_stat();
+  sum.overflows += counts.overflows[index].load_stat();
 }
 
 inline void add_pool(talus_bounded_numbers& sum, Pool& pool, size_t cached) noexcept {
@@ -35,11 +35,11 @@ inline void add_pool(talus_bounded_numbers& sum, Pool& pool, size_t cached) noex
 inline void add_class(talus_bounded_numbers& sum, Bounded& instance, size_t index) noexcept {
   size_t cached = 0;
   add_counts(sum, instance.gone, index);
-  if (index < small_class_count) sum.hits += instance.gone_hits[index].load_relaxed();  // [stat]
+  if (index < small_class_count) sum.hits += instance.gone_hits[index].load_stat();
   for (BoundedCache* cache = instance.caches; cache != nullptr; cache = cache->next) {
     add_counts(sum, cache->counts, index);
     if (index >= instance.pool_count) continue;
-    sum.hits += cache->lists[index].hits.load_relaxed();  // [stat]
+    sum.hits += cache->lists[index].hits.load_stat();
     cached += cache->lists[index].length();
   }
   if (index < instance.pool_count) add_pool(sum, instance.pools[index], cached);

@@ -25,9 +25,9 @@ inline void* take_from_pool(Pool& pool, BoundedList& list) noexcept {
     return pool.take(held, &block, 1) == 1 ? block : nullptr;
   }
   if (fill_list(pool, list, batch) == 0) return nullptr;
-  void** top = list.top.load_relaxed();  // [own]
+  void** top = list.top.load_own();
   void* block = top[-1];
-  list.top.store_relaxed(top - 1);  // [own]
+  list.top.store_own(top - 1);
   return block;
 }
 
@@ -58,7 +58,7 @@ inline void* take_once(Bounded& instance, size_t requested, size_t alignment) no
 inline void* take_bounded(Bounded& instance, size_t requested, size_t alignment) noexcept {
   void* block = take_once(instance, requested, alignment);
   if (block != nullptr) return block;
-  if (instance.shared_orphan_count.load_relaxed() == 0) return nullptr;  // [hint]
+  if (instance.shared_orphan_count.load_hint() == 0) return nullptr;
   take_orphans_home(instance);
   return take_once(instance, requested, alignment);
 }

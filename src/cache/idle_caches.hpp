@@ -48,39 +48,39 @@ namespace talus {
 inline void close_gaps(Locked&, ThreadCache& cache) noexcept {
   for (size_t index = 0; index < fast_class_count; index++) {
     void** bottom = list_bottom(cache, ClassId{static_cast<uint8_t>(index)});
-    void** top = cache.tops[index].load_relaxed();  // [own]
+    void** top = cache.tops[index].load_own();
     void** end = bottom;
     for (void** at = bottom; at != top; at++) {
       if (*at != nullptr) *end++ = *at;
     }
-    cache.tops[index].store_relaxed(end);  // [own]
+    cache.tops[index].store_own(end);
   }
 }
 
 // Makes the lists whole again after blocks were taken from below. Same callers.
 TALUS_USUAL void become_whole(ThreadCache& cache) noexcept {
-  if (cache.shared_state.load_relaxed() != OwnerState::idle) return;  // [own] or its lock
+  if (cache.shared_state.load_own() != OwnerState::idle) return;  // or under its lock
   Locked held{lock_of(cache)};
   close_gaps(held, cache);
-  cache.shared_state.store_relaxed(OwnerState::asked);  // [own] or its lock
+  cache.shared_state.store_own(OwnerState::asked);  // or under its lock
 }
 
 // The owner came back: it gets its context again.
 TALUS_SLOW void come_back(ThreadCache& cache) noexcept {
   IdleProbe& idle_probe = cache.idle_probe;
   Locked held{idle_probe.lock};
-  if (cache.shared_state.load_relaxed() == OwnerState::active) return;  // [own] the lock
+  if (cache.shared_state.load_own() == OwnerState::active) return;  // under the lock
   become_whole(cache);
   set_context(*idle_probe.context.before);
-  cache.shared_state.store_relaxed(OwnerState::active);  // [own] the lock
+  cache.shared_state.store_own(OwnerState::active);  // under the lock
 }
 
 // Notes that the owner is in a slow path. False: it must come back before it works.
 TALUS_FAST bool say_busy(ThreadCache& cache) noexcept {
-  cache.shared_busy.own_add_relaxed(1);  // [own]
+  cache.shared_busy.own_add(1);
   compiler_fence();
-  // [hint] the lock decides
-  return TALUS_LIKELY(cache.shared_state.load_relaxed() == OwnerState::active);
+  // A stale state is harmless: the lock decides.
+  return TALUS_LIKELY(cache.shared_state.load_hint() == OwnerState::active);
 }
 
 // The owner is in a slow path: no other thread may touch its cache.
@@ -89,7 +89,7 @@ TALUS_FAST void begin_work(ThreadCache& cache) noexcept {
 }
 TALUS_FAST void end_work(ThreadCache& cache) noexcept {
   Atomic<uint32_t>& busy = cache.shared_busy;
-  busy.store_release(busy.load_relaxed() - 1);  // [own]
+  busy.store_release(busy.load_own() - 1);
 }
 
 // The same for work that calls nothing, so it knows the depth to restore. It accepts any context: a
@@ -97,11 +97,11 @@ TALUS_FAST void end_work(ThreadCache& cache) noexcept {
 class BriefWork {
  public:
   TALUS_FAST explicit BriefWork(ThreadContext& context) noexcept
-      : busy_{context.shared_busy}, depth_{busy_.load_relaxed()} {  // [own]
-    busy_.store_relaxed(depth_ + 1);                                // [own]
+      : busy_{context.shared_busy}, depth_{busy_.load_own()} {
+    busy_.store_own(depth_ + 1);
     compiler_fence();
-    // [hint] the lock decides
-    may_begin = context.shared_state.load_relaxed() == OwnerState::active;
+    // A stale state is harmless: the lock decides.
+    may_begin = context.shared_state.load_hint() == OwnerState::active;
   }
   TALUS_FAST ~BriefWork() { busy_.store_release(depth_); }  // [own]
   BriefWork(const BriefWork&) = delete;
@@ -164,7 +164,7 @@ inline void attend(ThreadCache& cache) noexcept {
     probe.cache = &cache;
   }
   Locked held{cache.idle_probe.lock};
-  cache.idle_probe.context_slot.store_relaxed(&this_context);  // [own] the lock
+  cache.idle_probe.context_slot.store_own(&this_context);  // under the lock
 }
 
 // The owner leaves its cache forever; `last` is its context from now on.
@@ -172,8 +172,8 @@ inline void depart(ThreadCache& cache, ThreadContext& last) noexcept {
   IdleProbe& idle_probe = cache.idle_probe;
   Locked held{idle_probe.lock};
   become_whole(cache);
-  idle_probe.context_slot.store_relaxed(nullptr);        // [own] the lock
-  cache.shared_state.store_relaxed(OwnerState::active);  // [own] the lock
+  idle_probe.context_slot.store_own(nullptr);        // under the lock
+  cache.shared_state.store_own(OwnerState::active);  // under the lock
   set_context(last);
 }
 
@@ -181,11 +181,11 @@ inline void depart(ThreadCache& cache, ThreadContext& last) noexcept {
 inline uint64_t activity_of(const ThreadCache& cache) noexcept {
   uint64_t mixed = 0;
   const auto mix = [&mixed](const Atomic<void**>& top) noexcept {
-    mixed = mixed * 31 + reinterpret_cast<uintptr_t>(top.load_relaxed());  // [stat]
+    mixed = mixed * 31 + reinterpret_cast<uintptr_t>(top.load_stat());
   };
   for (const Atomic<void**>& top : cache.tops) mix(top);
   for (const Atomic<void**>& top : cache.slow_tops) mix(top);
-  return mixed * 31 + cache.kept.bytes.load_relaxed();  // [stat]
+  return mixed * 31 + cache.kept.bytes.load_stat();
 }
 
 // active -> asked, if the owner may be idle. `barrier` is the number of the next barrier, which may
@@ -193,10 +193,10 @@ inline uint64_t activity_of(const ThreadCache& cache) noexcept {
 inline void ask(Locked&, ThreadCache& cache, uint64_t barrier = ThreadOrder::never) noexcept {
   IdleProbe& idle_probe = cache.idle_probe;
   if (cache.shared_busy.load_acquire() != 0 || !idle_probe.lock.try_take()) return;
-  const bool is_present = cache.shared_state.load_relaxed() == OwnerState::active;  // [own]
-  Atomic<ThreadContext*>* slot = idle_probe.context_slot.load_relaxed();  // [own] the lock
+  const bool is_present = cache.shared_state.load_own() == OwnerState::active;
+  Atomic<ThreadContext*>* slot = idle_probe.context_slot.load_own();  // under the lock
   if (slot != nullptr && is_present) {
-    idle_probe.context.before = slot->load_relaxed();  // [own] the lock
+    idle_probe.context.before = slot->load_own();  // under the lock
     cache.shared_state.store_release(OwnerState::asked);
     slot->store_release(&idle_probe.context);
     idle_probe.asked_ns = os::System::now_ns();

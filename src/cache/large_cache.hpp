@@ -18,21 +18,21 @@ namespace talus {
 // Applies the cache's corrections to the pool.
 TALUS_SLOW void settle_live(KeptBlocks& kept) noexcept {
   Locked held{space.lock()};
-  large_pool.live_bytes -= kept.live_bytes_less.load_relaxed();  // [own]
-  large_pool.live_count -= kept.live_count_less.load_relaxed();  // [own]
-  kept.live_bytes_less.store_relaxed(0);                         // [own]
-  kept.live_count_less.store_relaxed(0);                         // [own]
+  large_pool.live_bytes -= kept.live_bytes_less.load_own();
+  large_pool.live_count -= kept.live_count_less.load_own();
+  kept.live_bytes_less.store_own(0);
+  kept.live_count_less.store_own(0);
 }
 
 // Corrections to the pool's live count: blocks stop (+1) or begin (-1) to be live. Owner only.
 TALUS_FAST void count_less(KeptBlocks& kept, size_t bytes, size_t count) noexcept {
-  kept.live_bytes_less.own_add_relaxed(bytes);  // [own]
-  kept.live_count_less.own_add_relaxed(count);  // [own]
+  kept.live_bytes_less.own_add(bytes);
+  kept.live_count_less.own_add(count);
 }
 // Applied now and then, so that statistics of a running process are off by a bounded amount.
 TALUS_FAST bool is_much_unsettled(const KeptBlocks& kept) noexcept {
-  // [own] Either sign.
-  return kept.live_bytes_less.load_relaxed() + large_unsettled_bytes_max >
+  // Either sign.
+  return kept.live_bytes_less.load_own() + large_unsettled_bytes_max >
          2 * large_unsettled_bytes_max;
 }
 inline void settle_if_much(KeptBlocks& kept) noexcept {
@@ -43,18 +43,18 @@ inline void settle_if_much(KeptBlocks& kept) noexcept {
 TALUS_FAST void large_live_to_kept(KeptBlocks& kept, LargeBlock& large) noexcept {
   large.state = LargeState::kept;
   count_less(kept, large.usable_bytes, 1);
-  kept.bytes.own_add_relaxed(large.slices * slice_bytes);  // [own]
+  kept.bytes.own_add(large.slices * slice_bytes);
   Atomic<LargeBlock*>& head = kept.of_slices[large.slices - 1];
-  large.next = head.load_relaxed();  // [own]
-  head.store_release(&large);        // last: a fork finds complete stacks
+  large.next = head.load_own();
+  head.store_release(&large);  // last: a fork finds complete stacks
   TALUS_AUDIT_SOUND(kept);
 }
 
 // Takes the uppermost block of a stack that is not empty.
 TALUS_FAST LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcept {
-  LargeBlock& large = *head.load_relaxed();                       // [own]
-  head.store_relaxed(large.next);                                 // [own]
-  kept.bytes.own_add_relaxed(~(large.slices * slice_bytes) + 1);  // [own]
+  LargeBlock& large = *head.load_own();
+  head.store_own(large.next);
+  kept.bytes.own_add(~(large.slices * slice_bytes) + 1);
   TALUS_AUDIT_SOUND(kept);
   return large;
 }
@@ -70,7 +70,7 @@ TALUS_FAST void large_kept_to_live(KeptBlocks& kept, LargeBlock& large, size_t b
 // A kept block that holds `bytes` bytes, now live; null: none.
 TALUS_FAST void* take_kept(KeptBlocks& kept, size_t bytes) noexcept {
   Atomic<LargeBlock*>& head = kept.of_slices[divide_up(bytes, slice_bytes) - 1];
-  if (head.load_relaxed() == nullptr) return nullptr;  // [own]
+  if (head.load_own() == nullptr) return nullptr;
   LargeBlock& large = pop_kept(kept, head);
   large_kept_to_live(kept, large, bytes);
   return reinterpret_cast<void*>(large.base);
@@ -119,7 +119,7 @@ TALUS_SLOW bool displace_kept(ThreadCache& cache) noexcept {
     if (turn >= large_kept_slices) {
       const size_t index = small_class_count + (turn - large_kept_slices);
       if (displace_medium(cache, ClassId{static_cast<uint8_t>(index)})) return true;
-    } else if (Atomic<LargeBlock*>& head = kept.of_slices[turn]; head.load_relaxed() != nullptr) {
+    } else if (Atomic<LargeBlock*>& head = kept.of_slices[turn]; head.load_own() != nullptr) {
       give_kept(kept, head);
       return true;
     }
@@ -131,9 +131,9 @@ TALUS_SLOW bool displace_kept(ThreadCache& cache) noexcept {
 TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
   KeptBlocks& kept = cache.kept;
   for (Atomic<LargeBlock*>& head : kept.of_slices) {
-    while (head.load_relaxed() != nullptr) give_kept(kept, head);  // [own]
+    while (head.load_own() != nullptr) give_kept(kept, head);
   }
-  kept.bytes.store_relaxed(0);  // [own] after a fork the sum may be off by one block
+  kept.bytes.store_own(0);  // after a fork the sum may be off by one block
   settle_live(kept);
 }
 

@@ -71,7 +71,7 @@ TALUS_USUAL void send_home(ThreadCache& cache, ClassId id, size_t count,
       }
       request_purge_if_much(heap);
       move_bytes(bottom, bottom + part, (length - part) * sizeof(void*));
-      list_of(cache, id).top.store_relaxed(bottom + length - part);  // [own] in the lock
+      list_of(cache, id).top.store_own(bottom + length - part);  // in the lock
     }
     if (owner != HeapId::none) drain_for_owner(heap_with(owner), backlog_max);
     count -= part;

@@ -22,7 +22,7 @@ namespace talus {
 // Bytes of freed blocks that a thread may keep: large ones, and those in its medium lists.
 TALUS_FAST size_t kept_bytes_most() noexcept { return large_kept_factor * options.list_bytes; }
 TALUS_FAST bool has_room_to_keep(const KeptBlocks& kept, size_t bytes) noexcept {
-  return kept.bytes.load_relaxed() + kept.medium_bytes + bytes <= kept_bytes_most();  // [own]
+  return kept.bytes.load_own() + kept.medium_bytes + bytes <= kept_bytes_most();
 }
 
 // May a block of the next larger class serve?
@@ -75,13 +75,13 @@ inline bool displace_medium(ThreadCache& cache, ClassId id) noexcept {
   const ThreadList list = slow_list_of(cache, id);
   void** bottom = list_bottom(cache, id);
   if (list.limit == bottom) return false;
-  void** top = list.top.load_relaxed();  // [own]
+  void** top = list.top.load_own();
   if (top == list.limit) {
     Locked held{lock_of(cache)};
     give_blocks(*cache.heap, bottom, 1);
     request_purge_if_much(*cache.heap);
     move_bytes(bottom, bottom + 1, static_cast<size_t>(top - bottom - 1) * sizeof(void*));
-    list.top.store_relaxed(top - 1);  // [own] in the lock
+    list.top.store_own(top - 1);  // in the lock
   }
   list.limit--;
   cache.kept.medium_bytes -= size_class_row(id).block_bytes;

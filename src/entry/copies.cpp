@@ -28,7 +28,7 @@ pid_t copy_by_kernel() {
 TALUS_COLD Fork* find_next_copy() noexcept {
   const uintptr_t found = talus::next_definition("_Fork", &shared_next_copy);
   auto* next = found != 0 ? reinterpret_cast<Fork*>(found) : &copy_by_kernel;
-  shared_next_copy.store_relaxed(next);  // [init] all threads find the same
+  shared_next_copy.store_init(next);  // all threads find the same
   return next;
 }
 
@@ -37,9 +37,9 @@ TALUS_COLD Fork* find_next_copy() noexcept {
 extern "C" TALUS_EXPORT pid_t talus_fork_alone() noexcept asm("_Fork");
 pid_t talus_fork_alone() noexcept {
   talus::end_helper_before_copy();
-  Fork* const known = shared_next_copy.load_relaxed();  // [init]
+  Fork* const known = shared_next_copy.load_init();
   const pid_t child = known != nullptr ? known() : find_next_copy()();
   // As after fork: a helper of the child belongs to the child.
-  if (child == 0) talus::helper.process_id.store_relaxed(0);  // [init]
+  if (child == 0) talus::helper.process_id.store_init(0);
   return child;
 }

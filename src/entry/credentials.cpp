@@ -38,12 +38,12 @@ struct Next {
   // Null: the loader does not help, or no definition exists.
   template <typename Function>
   Function* find() noexcept {
-    uintptr_t found = shared_function.load_relaxed();  // [init] all threads find the same
+    uintptr_t found = shared_function.load_init();  // all threads find the same
     if (found == 0 && &dlsym != nullptr) {
       const int error = errno;
       void* const after_this = reinterpret_cast<void*>(-1l);  // RTLD_NEXT
       found = reinterpret_cast<uintptr_t>(dlsym(after_this, name));
-      shared_function.store_relaxed(found);  // [init]
+      shared_function.store_init(found);
       errno = error;
     }
     return reinterpret_cast<Function*>(found);

@@ -40,10 +40,10 @@ TALUS_START_ENTRY RegisterForks* find_register() noexcept {
 
 extern "C" TALUS_START_ENTRY int talus_register_forks(void (*before)(), void (*in_parent)(),
                                                       void (*in_child)(), void* object) {
-  RegisterForks* next = shared_next_register.load_relaxed();  // [init] all threads find the same
+  RegisterForks* next = shared_next_register.load_init();  // all threads find the same
   if (next == nullptr) {
     next = find_register();
-    shared_next_register.store_relaxed(next);  // [init]
+    shared_next_register.store_init(next);
   }
   return next == nullptr ? ENOMEM : next(before, in_parent, in_child, object);
 }

@@ -56,11 +56,11 @@ TALUS_COLD uint8_t look_at_forms() noexcept {
       bound.delete_aligned == &talus_own_delete_aligned &&
       bound.delete_aligned_array == &talus_own_delete_aligned_array;
   const uint8_t forms = is_late || are_ours ? forms_ours : forms_replaced;
-  shared_forms.store_relaxed(forms);  // [init] all threads find the same
+  shared_forms.store_init(forms);  // all threads find the same
   return forms;
 }
 TALUS_FAST bool are_forms_ours() noexcept {
-  return TALUS_LIKELY(shared_forms.load_relaxed() == forms_ours);  // [init]
+  return TALUS_LIKELY(shared_forms.load_init() == forms_ours);
 }
 
 // A runtime that a plugin loaded into a C program after Talus does not know this `catch`. The
@@ -110,7 +110,7 @@ void* nothrow_new(size_t bytes, Alignment alignment) noexcept {
 
 // When some forms are replaced, calls go to the bound functions of the forms that others build on.
 bool are_forms_replaced() noexcept {
-  const uint8_t known = shared_forms.load_relaxed();  // [init]
+  const uint8_t known = shared_forms.load_init();
   return (known == forms_unknown ? look_at_forms() : known) == forms_replaced;
 }
 template <typename Function>

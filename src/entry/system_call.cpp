@@ -69,19 +69,19 @@ talus::Atomic<SystemCall*> talus_next_system_call;  // null: not looked up yet
 __attribute__((visibility("hidden"))) SystemCall* talus_find_system_call() noexcept {
   const uintptr_t found = talus::next_definition("syscall", &talus_guarded_calls);
   auto* next = found != 0 ? reinterpret_cast<SystemCall*>(found) : &call_kernel;
-  talus_next_system_call.store_relaxed(next);  // [init] all threads find the same
+  talus_next_system_call.store_init(next);  // all threads find the same
   return next;
 }
 
 __attribute__((visibility("hidden"))) SystemCall* talus_prepare_copy(long number, long a) noexcept {
   // clone3 has its flags in memory, which only the kernel reads safely.
   if (number != SYS_clone || (a & CLONE_VM) == 0) talus::end_helper_before_copy();
-  return talus_next_system_call.load_relaxed();  // [init]
+  return talus_next_system_call.load_init();
 }
 
 __attribute__((visibility("hidden"))) long talus_call_guarded(long number, long a, long b, long c,
                                                               long d, long e, long f) noexcept {
-  SystemCall* const next = talus_next_system_call.load_relaxed();  // [init]
+  SystemCall* const next = talus_next_system_call.load_init();
   const Guarded kind = talus_guarded_calls.row[number];
   if (kind == Guarded::filter) {
     if (enters_sandbox(number, a, b)) talus::end_helper_before_filter();
@@ -156,7 +156,7 @@ syscall:
 extern "C" TALUS_EXPORT long talus_system_call(long number, long a, long b, long c, long d, long e,
                                                long f) noexcept asm("syscall");
 long talus_system_call(long number, long a, long b, long c, long d, long e, long f) noexcept {
-  SystemCall* next = talus_next_system_call.load_relaxed();  // [init]
+  SystemCall* next = talus_next_system_call.load_init();
   if (TALUS_UNLIKELY(next == nullptr)) next = talus_find_system_call();
   const Guarded kind = static_cast<unsigned long>(number) < numbers_end
                            ? talus_guarded_calls.row[number]

@@ -135,14 +135,14 @@ inline void learn_classes(ThreadContext& context) noexcept {
 TALUS_CONSTINIT inline void* no_blocks[3] = {};
 
 inline void close_list(ThreadContext& context, size_t index) noexcept {
-  context.tops[index].store_relaxed(&no_blocks[2]);  // [init]
+  context.tops[index].store_init(&no_blocks[2]);
   context.limits[index] = &no_blocks[2];
 }
 // Makes a context that leads only to slow paths, with these operations.
 inline void close_context(ThreadContext& context, const ContextOperations& operations) noexcept {
   context.id = ThreadContext::owns_nothing;
   context.operations = &operations;
-  context.shared_state.store_relaxed(OwnerState::none);  // [init]
+  context.shared_state.store_init(OwnerState::none);
   for (size_t index = 0; index < class_count; index++) close_list(context, index);
 }
 
@@ -187,12 +187,8 @@ inline Atomic<bool> shared_counts_calls;
 // (cache/idle_caches.hpp).
 inline TALUS_THREAD_LOCAL Atomic<ThreadContext*> this_context{&first_context};
 
-TALUS_FAST ThreadContext& current_context() noexcept {
-  return *this_context.load_relaxed();
-}  // [own]
-inline void set_context(ThreadContext& context) noexcept {
-  this_context.store_relaxed(&context);
-}  // [own]
+TALUS_FAST ThreadContext& current_context() noexcept { return *this_context.load_own(); }
+inline void set_context(ThreadContext& context) noexcept { this_context.store_own(&context); }
 
 }  // namespace talus
 

@@ -55,7 +55,7 @@ struct Heap {
   Atomic<uint32_t> shared_thread_count;  // caches before it; written under the registry's lock
 
   bool is_sound() const noexcept;  // heap/sound.hpp; the lock is held
-  bool is_abandoned() const noexcept { return shared_thread_count.load_relaxed() == 0; }  // [hint]
+  bool is_abandoned() const noexcept { return shared_thread_count.load_hint() == 0; }
 };
 
 // Bytes of free blocks outside partly_purged slabs: a purge might return their pages.
@@ -138,7 +138,7 @@ struct IdleProbe {
   // that empties the cache makes them whole.
   void lose_owner() noexcept {
     lock.reset_in_child();
-    context_slot.store_relaxed(nullptr);  // [init] single thread
+    context_slot.store_init(nullptr);  // single thread
   }
 };
 

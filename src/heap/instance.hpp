@@ -116,7 +116,7 @@ void for_each_instance(Visit visit) noexcept {
 
 // The handle of the instance with this id; 0: it is dead.
 inline uintptr_t handle_of(HeapId id) noexcept {
-  return instance_slot(id).shared_handle.load_relaxed();  // [hint] the call that enters checks it
+  return instance_slot(id).shared_handle.load_hint();  // the call that enters checks it
 }
 constexpr HeapId id_in_handle(uintptr_t handle) noexcept {
   return HeapId(static_cast<uint16_t>(handle & 0xffff));
@@ -138,7 +138,7 @@ class [[nodiscard]] Inside {
   TALUS_FAST Inside(uintptr_t handle, const char* call) noexcept
       : slot_{slot_of_handle(handle, call)} {
     slot_.lock.take();
-    if (TALUS_UNLIKELY(handle == 0 || slot_.shared_handle.load_relaxed() != handle)) {  // [own]
+    if (TALUS_UNLIKELY(handle == 0 || slot_.shared_handle.load_own() != handle)) {
       slot_.lock.give();
       report::dead_heap(handle, call);
     }

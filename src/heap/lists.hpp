@@ -60,8 +60,8 @@ TALUS_FAST ThreadList list_of(ThreadCache& cache, ClassId id) noexcept {
   return slow_list_of(cache, id);
 }
 inline size_t list_length(ThreadCache& cache, ClassId id) noexcept {
-  // [stat] for other threads; [own] for the owner
-  return static_cast<size_t>(list_of(cache, id).top.load_relaxed() - list_bottom(cache, id));
+  // A statistic for other threads, the owner's own for the owner.
+  return static_cast<size_t>(list_of(cache, id).top.load_stat() - list_bottom(cache, id));
 }
 inline size_t list_capacity(ThreadCache& cache, ClassId id) noexcept {
   return static_cast<size_t>(list_of(cache, id).limit - list_bottom(cache, id));
@@ -101,7 +101,7 @@ TALUS_SLOW void** move_list(Locked&, ThreadCache& cache, ClassId id, void** bott
                             size_t capacity) noexcept {
   cache.bottoms[index_of(id)] = bottom;
   const ThreadList list = list_of(cache, id);
-  list.top.store_relaxed(bottom);  // [own] in the lock
+  list.top.store_own(bottom);  // in the lock
   list.limit = bottom + capacity;
   return bottom;
 }
@@ -123,18 +123,18 @@ TALUS_FAST void** lengthen_list(Locked& held, ThreadCache& cache, ClassId id,
 
 // The block of a list that was freed last; null: the list is empty.
 TALUS_FAST void* pop_from_list(ThreadList list) noexcept {
-  void** top = list.top.load_relaxed();  // [own]
+  void** top = list.top.load_own();
   void* block = top[-1];
-  if (block != nullptr) list.top.store_relaxed(top - 1);  // [own]
+  if (block != nullptr) list.top.store_own(top - 1);
   return block;
 }
 
 // Pushes a block of the cache's heap on the list of its class. False: the list is at its capacity.
 TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
-  void** top = list.top.load_relaxed();  // [own]
+  void** top = list.top.load_own();
   if (TALUS_UNLIKELY(top == list.limit)) return false;
   *top = block;
-  list.top.store_relaxed(top + 1);  // [own]
+  list.top.store_own(top + 1);
   return true;
 }
 // Like push_within(), but a full list grows a little if it has begun. Medium lists grow elsewhere,
@@ -157,7 +157,7 @@ TALUS_FAST bool is_uppermost(void** top, const void* block) noexcept {
   return top[-1] == block || top[-2] == block;
 }
 TALUS_FAST bool was_just_freed(ThreadList list, const void* block) noexcept {
-  return is_uppermost(list.top.load_relaxed(), block);  // [own]
+  return is_uppermost(list.top.load_own(), block);
 }
 
 // Reports a block that is one of the two uppermost of its list.

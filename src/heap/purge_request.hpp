@@ -48,45 +48,43 @@ TALUS_FAST void note_free_bytes(Heap& heap) noexcept {
 
 // Free memory with pages that one heap may have before it asks for a background thread.
 inline size_t requested_heap_bytes_min() noexcept {
-  const uint32_t heaps = registry.shared_count.load_relaxed();  // [hint]
+  const uint32_t heaps = registry.shared_count.load_hint();
   return heaps > 1 ? purge_request_bytes_min / heaps : purge_request_bytes_min;
 }
 
 inline bool is_much_for_instance(size_t bytes) noexcept {
-  return bytes * instance_table.shared_live_count.load_relaxed() >=
-         purge_request_bytes_min;  // [hint]
+  return bytes * instance_table.shared_live_count.load_hint() >= purge_request_bytes_min;
 }
 
 // After blocks came home. The caller holds the heap's lock.
 inline void request_purge_if_much(Heap& heap) noexcept {
-  if (purge_request.is_served.load_relaxed()) return;  // [hint]
+  if (purge_request.is_served.load_hint()) return;
   const size_t bytes = free_touched_bytes(heap);
   const bool is_much =
       is_instance(heap.id) ? is_much_for_instance(bytes) : bytes >= requested_heap_bytes_min();
   if (!is_much) return;
-  purge_request.is_much.store_relaxed(true);  // [hint]
+  purge_request.is_much.store_hint(true);
 }
 
 // After a range became free. The caller holds the space lock.
 inline void request_purge_if_dirty(Locked& held) noexcept {
   if (space.dirty_bytes() < purge_request_bytes_min) return;
   if (space.excess_bytes(held, Reclaimer::caller) >= surplus_bytes_min) space.ask_to_reclaim();
-  if (!purge_request.is_served.load_relaxed()) purge_request.is_much.store_relaxed(true);  // [hint]
+  if (!purge_request.is_served.load_hint()) purge_request.is_much.store_hint(true);
 }
 
 // After one more thread got a cache: the caches of many threads hold much memory.
 TALUS_USUAL void request_cache_purge() noexcept {
-  if (purge_request.is_served.load_relaxed()) return;  // [hint]
+  if (purge_request.is_served.load_hint()) return;
   Locked held{registry.lock};
-  if (registry.cache_count % caches_requested == 0)
-    purge_request.is_much.store_relaxed(true);  // [hint]
+  if (registry.cache_count % caches_requested == 0) purge_request.is_much.store_hint(true);
 }
 
 // Ends a slow path, outside all locks.
 TALUS_FAST void offer_work() noexcept {
   if (TALUS_UNLIKELY(space.is_asked_to_reclaim())) reclaim();
-  if (TALUS_LIKELY(!purge_request.is_much.load_relaxed())) return;  // [hint]
-  if (!purge_request.is_served.load_relaxed()) start_helper();      // [hint]
+  if (TALUS_LIKELY(!purge_request.is_much.load_hint())) return;
+  if (!purge_request.is_served.load_hint()) start_helper();
 }
 
 }  // namespace talus

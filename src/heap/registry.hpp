@@ -93,7 +93,7 @@ inline uint32_t heap_limit(Locked&) noexcept {
 
 // A heap with a new id; null: no memory or no id.
 inline Heap* make_heap(Locked&) noexcept {
-  const uint32_t number = registry.shared_count.load_relaxed() + 1;  // [own] registry lock
+  const uint32_t number = registry.shared_count.load_own() + 1;  // registry lock
   if (number >= heap_count_max) return nullptr;
   void* memory = nullptr;
   {
@@ -111,13 +111,13 @@ inline Heap* make_heap(Locked&) noexcept {
 // The heap for one more thread: one without threads, else a new one, else the one with the fewest
 // threads. Null: there is no heap and no memory for one.
 TALUS_USUAL Heap* choose_heap(Locked& held) noexcept {
-  const uint32_t count = registry.shared_count.load_relaxed();  // [own] registry lock
+  const uint32_t count = registry.shared_count.load_own();  // registry lock
   Heap* fewest = nullptr;
   uint32_t threads = UINT32_MAX;
   for (uint32_t number = 1; number <= count && threads != 0; number++) {
     Heap& heap = heap_number(number);
-    if (heap.shared_thread_count.load_relaxed() >= threads) continue;  // [own] registry lock
-    threads = heap.shared_thread_count.load_relaxed();                 // [own] registry lock
+    if (heap.shared_thread_count.load_own() >= threads) continue;  // registry lock
+    threads = heap.shared_thread_count.load_own();                 // registry lock
     fewest = &heap;
   }
   if (threads == 0 || (count >= heap_limit(held) && fewest != nullptr)) return fewest;
@@ -174,7 +174,7 @@ TALUS_USUAL ThreadCache* take_cache(Locked& registry_held) noexcept {
     void** bottom = first_place(*cache, id);
     cache->bottoms[index] = bottom;
     const ThreadList list = list_of(*cache, id);
-    list.top.store_relaxed(bottom);  // [init]
+    list.top.store_init(bottom);
     list.limit = bottom;
     if (index >= fast_class_count) close_list(*cache, index);
   }
@@ -189,7 +189,7 @@ TALUS_USUAL ThreadCache* attach_cache() noexcept {
   if (cache == nullptr) return nullptr;
   cache->heap = heap;
   cache->id = heap->id;
-  heap->shared_thread_count.own_add_relaxed(1);  // [own] registry lock
+  heap->shared_thread_count.own_add(1);  // under the registry's lock
   cache->previous = nullptr;
   cache->next = registry.caches;
   if (cache->next != nullptr) cache->next->previous = cache;
@@ -201,7 +201,7 @@ TALUS_USUAL ThreadCache* attach_cache() noexcept {
 // Parks a detached cache for reuse by the next thread. It must be empty and in no list. Returns
 // whether its heap is abandoned now.
 inline bool retire_cache(Locked&, ThreadCache& cache) noexcept {
-  cache.heap->shared_thread_count.own_add_relaxed(~uint32_t{0});  // [own] registry lock
+  cache.heap->shared_thread_count.own_add(~uint32_t{0});  // under the registry's lock
   cache.next = registry.unused;
   registry.unused = &cache;
   return cache.heap->is_abandoned();
@@ -213,7 +213,7 @@ inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
 }
 
 inline void lose_owner(ThreadCache& cache) noexcept {
-  cache.shared_busy.store_relaxed(0);  // [init] single thread
+  cache.shared_busy.store_init(0);  // single thread
   cache.idle_probe.lose_owner();
 }
 
@@ -230,7 +230,7 @@ inline void leave_other_caches(ThreadCache* own) noexcept {
     }
   }
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {
-    if (cache->idle_probe.context_slot.load_relaxed() != &this_context) lose_owner(*cache);
+    if (cache->idle_probe.context_slot.load_own() != &this_context) lose_owner(*cache);
   }
   *link = registry.left;
   registry.left = registry.caches;
@@ -245,8 +245,8 @@ inline ThreadCache* take_orphaned_cache() noexcept {
   Locked held{registry.lock};
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {
     Atomic<Atomic<ThreadContext*>*>& taker = cache->idle_probe.context_slot;
-    if (taker.load_relaxed() != nullptr) continue;  // [own] registry lock
-    taker.store_relaxed(&this_context);             // [own] registry lock
+    if (taker.load_own() != nullptr) continue;  // registry lock
+    taker.store_own(&this_context);             // registry lock
     return cache;
   }
   return nullptr;
@@ -255,7 +255,7 @@ inline void retire_orphaned_cache(Locked& held, ThreadCache& cache) noexcept {
   ThreadCache** link = &registry.left;
   while (*link != &cache) link = &(*link)->next;
   *link = cache.next;
-  cache.idle_probe.context_slot.store_relaxed(nullptr);  // [own] registry lock
+  cache.idle_probe.context_slot.store_own(nullptr);  // registry lock
   retire_cache(held, cache);
 }
 

@@ -90,19 +90,19 @@ inline bool Heap::is_sound() const noexcept {
 inline bool KeptBlocks::is_sound() const noexcept {
   size_t sum = 0;
   for (size_t place = 0; place < large_kept_slices; place++) {
-    const LargeBlock* large = of_slices[place].load_relaxed();  // [own]
+    const LargeBlock* large = of_slices[place].load_own();
     for (; large != nullptr; large = large->next) {
       if (large->state != LargeState::kept || large->slices != place + 1) return false;
       sum += large->slices * slice_bytes;
     }
   }
-  return sum == bytes.load_relaxed();  // [own]
+  return sum == bytes.load_own();
 }
 
 // A list that others emptied while its thread was idle has gaps until its owner comes back.
 inline bool is_list_sound(ThreadCache& cache, ClassId id) noexcept {
   void** const bottom = list_bottom(cache, id);
-  void** const top = list_of(cache, id).top.load_relaxed();  // [own]
+  void** const top = list_of(cache, id).top.load_own();
   if (top < bottom || bottom[-1] != nullptr || bottom[-2] != nullptr) return false;
   for (void** at = bottom; at != top; at++) {
     if (*at == nullptr) return false;
@@ -111,7 +111,7 @@ inline bool is_list_sound(ThreadCache& cache, ClassId id) noexcept {
 }
 
 inline bool ThreadCache::is_sound() noexcept {
-  if (shared_state.load_relaxed() == OwnerState::idle) return true;  // [own]
+  if (shared_state.load_own() == OwnerState::idle) return true;
   for (size_t index = 0; index < class_count; index++) {
     if (!is_list_sound(*this, ClassId{static_cast<uint8_t>(index)})) return false;
   }

@@ -36,7 +36,7 @@ struct SpecialBlock {
   Atomic<const SpecialOperations*> shared_operations;
 
   const SpecialOperations& operations() const noexcept {
-    return *shared_operations.load_relaxed();  // [init] all of them are constant data
+    return *shared_operations.load_init();  // all of them are constant data
   }
 };
 
@@ -56,7 +56,7 @@ inline SpecialPool special_pool;
 
 // Set by a mode whose blocks end exactly where the request ends; slow paths read it.
 inline Atomic<bool> shared_exact_sizes;
-inline bool sizes_are_exact() noexcept { return shared_exact_sizes.load_relaxed(); }  // [init]
+inline bool sizes_are_exact() noexcept { return shared_exact_sizes.load_init(); }
 
 // The block that the calling thread's mode makes for a request. Null: there is no mode, or it
 // leaves the request to the heap. A new block reads as zero.

@@ -84,7 +84,7 @@ static_assert(slab_bytes_max() <= PageLook::pages_max * 4 * kib, "a slab is look
 inline bool kernel_tells_pages() noexcept {
   static constexpr uint8_t unknown = 0, no = 1, yes = 2;
   static Atomic<uint8_t> shared_answer;
-  uint8_t answer = shared_answer.load_relaxed();  // [init] all threads find the same
+  uint8_t answer = shared_answer.load_init();  // all threads find the same
   if (answer != unknown) return answer == yes;
   const size_t page = os::page_bytes();
   void* untouched = os::map_pages(nullptr, page);
@@ -93,7 +93,7 @@ inline bool kernel_tells_pages() noexcept {
   const bool is_told = os::System::look_for_pages(untouched, page, &first);
   os::System::unmap(untouched, page);
   answer = is_told && (first & 1) == 0 ? yes : no;
-  shared_answer.store_relaxed(answer);  // [init]
+  shared_answer.store_init(answer);
   return answer == yes;
 }
 

@@ -69,8 +69,7 @@ TALUS_NO_RACE_CHECK inline size_t count_places(void** places, size_t length) noe
 // Blocks in a list; the list of an idle owner may have gaps.
 inline size_t listed_blocks(ThreadCache& cache, ClassId id) noexcept {
   const size_t length = list_length(cache, id);
-  // [stat]
-  if (cache.shared_state.load_relaxed() != OwnerState::idle) return length;
+  if (cache.shared_state.load_stat() != OwnerState::idle) return length;
   return count_places(list_bottom(cache, id), length);
 }
 
@@ -98,9 +97,9 @@ inline void add_cache(HeapTotals& totals, ThreadCache& cache) noexcept {
   for (const RemoteBatch& batch : cache.batches) {
     if (batch.message != nullptr) add_message(totals, *batch.message);
   }
-  totals.kept_large += cache.kept.bytes.load_relaxed();                  // [stat]
-  totals.live_large -= cache.kept.live_bytes_less.load_relaxed();        // [stat]
-  totals.live_large_count -= cache.kept.live_count_less.load_relaxed();  // [stat]
+  totals.kept_large += cache.kept.bytes.load_stat();
+  totals.live_large -= cache.kept.live_bytes_less.load_stat();
+  totals.live_large_count -= cache.kept.live_count_less.load_stat();
 }
 
 // Adds what one heap and the caches before it hold. The caller holds the registry's lock. Blocks
@@ -238,9 +237,9 @@ inline ThreadTotals totals_of(ThreadCache& cache) noexcept {
   }
   for (const RemoteBatch& batch : cache.batches) {
     if (batch.message == nullptr) continue;
-    totals.collected += batch.message->bytes.load_relaxed();  // [stat]
+    totals.collected += batch.message->bytes.load_stat();
   }
-  totals.kept_large = cache.kept.bytes.load_relaxed();  // [stat]
+  totals.kept_large = cache.kept.bytes.load_stat();
   return totals;
 }
 

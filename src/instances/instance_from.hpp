@@ -33,7 +33,7 @@ inline uintptr_t instance_of(const void* pointer) noexcept {
 // caller holds no lock.
 inline ThreadCache* cache_to_tell() noexcept {
   ThreadContext& context = current_context();
-  if (is_of_new_thread(context) && !shared_counts_calls.load_relaxed()) return nullptr;  // [init]
+  if (is_of_new_thread(context) && !shared_counts_calls.load_init()) return nullptr;
   return cache_behind(context);
 }
 

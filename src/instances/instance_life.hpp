@@ -27,7 +27,7 @@ class [[nodiscard]] InsideWhole {
       inside_.slot().lock.give();
       { Locked waiting{registry.decaying}; }
       inside_.slot().lock.take();
-      if (inside_.slot().shared_handle.load_relaxed() != handle) {  // [own] the lock
+      if (inside_.slot().shared_handle.load_own() != handle) {  // under the lock
         inside_.slot().lock.give();
         report::dead_heap(handle, call);
       }
@@ -146,13 +146,13 @@ inline size_t take_instance_slot(Locked&) noexcept {
     instance_table.unused = instance_slot(HeapId(static_cast<uint16_t>(id))).next_unused;
     return id;
   }
-  const uint32_t count = instance_table.shared_count.load_relaxed();  // [own] registry's lock
+  const uint32_t count = instance_table.shared_count.load_own();  // registry's lock
   const size_t id = heap_count_max + count;
   if (id > instance_id_max) return 0;
   Atomic<InstanceSlot*>& part = instance_table.shared_parts[id / InstanceTable::part_slots];
   Locked held{space.lock()};
   if (count == 0) part.store_release(spare_instances.slots);
-  if (part.load_relaxed() == nullptr) {  // [own] registry's lock
+  if (part.load_own() == nullptr) {  // registry's lock
     void* slots = space.take_metadata(held, InstanceTable::part_slots * sizeof(InstanceSlot));
     if (slots == nullptr) return 0;
     part.store_release(static_cast<InstanceSlot*>(slots));
@@ -164,7 +164,7 @@ inline size_t take_instance_slot(Locked&) noexcept {
   if (memory == nullptr) return 0;
   auto* heap = static_cast<Instance*>(memory);
   heap->id = HeapId(static_cast<uint16_t>(id));
-  part.load_relaxed()[id % InstanceTable::part_slots].heap = heap;  // [own] registry's lock
+  part.load_own()[id % InstanceTable::part_slots].heap = heap;  // registry's lock
   instance_table.shared_count.store_release(count + 1);
   return id;
 }
@@ -189,16 +189,16 @@ inline uintptr_t make_instance_once(const char* name, size_t limit_bytes,
   copy_name(heap, name);
   heap.limit_bytes = limit_bytes;
   heap.peak_bytes = 0;
-  heap.shared_thread_count.store_relaxed(1);  // [own] the program: it is not abandoned
+  heap.shared_thread_count.store_own(1);  // the program: it is not abandoned
   const uintptr_t handle = ++slot.generation << 16 | id;
   slot.region = region;
   if (region != nullptr) {
-    region->shared_operations.store_relaxed(&region_operations);  // [init]
+    region->shared_operations.store_init(&region_operations);
     region->handle = handle;
     region->limit_bytes = limit_bytes;
   }
   slot.shared_handle.store_release(handle);
-  instance_table.shared_live_count.own_add_relaxed(1);  // [own] registry's lock
+  instance_table.shared_live_count.own_add(1);  // under the registry's lock
   return handle;
 }
 
@@ -222,11 +222,11 @@ inline uintptr_t make_instance_in(const RegionRequest& request, size_t limit_byt
 // The handle ends here. The caller holds the instance's lock.
 inline void end_handle(const InsideWhole& inside) noexcept {
   inside.slot().shared_handle.store_release(0);
-  inside.heap().shared_thread_count.store_relaxed(0);  // [own] the lock
+  inside.heap().shared_thread_count.store_own(0);  // under the lock
 }
 inline void count_instance_dead() noexcept {
   Locked held{registry.lock};
-  instance_table.shared_live_count.own_add_relaxed(~uint32_t{0});  // [own] registry's lock
+  instance_table.shared_live_count.own_add(~uint32_t{0});  // under the registry's lock
 }
 inline void retire_instance(HeapId id) noexcept {
   count_instance_dead();
@@ -274,7 +274,7 @@ inline void destroy_instance(uintptr_t handle, const char* call) noexcept {
 inline RegionHeap* leave_region(const InsideWhole& inside) noexcept {
   RegionHeap* region = inside.slot().region;
   if (region == nullptr) return nullptr;
-  region->shared_operations.store_relaxed(&left_region_operations);  // [own] the lock
+  region->shared_operations.store_own(&left_region_operations);  // under the lock
   if (region->live_count != 0) return nullptr;
   inside.slot().region = nullptr;
   return region;

@@ -59,7 +59,7 @@ TALUS_CONSTINIT inline Shared shared;
 // Calls tell() once for each `each` bytes requested, to within a step for each thread.
 inline void tell_each(uint64_t each, void (*tell)() noexcept) noexcept {
   shared.on_bytes_each = each;
-  shared.next_told_bytes.store_relaxed(each);  // [init]
+  shared.next_told_bytes.store_init(each);
   shared.on_bytes = tell;
 }
 
@@ -72,23 +72,23 @@ inline void tell_bytes(CountingContext& context, size_t bytes) noexcept {
     context.untold_bytes = 0;
   }
   const uint64_t told = shared.told_bytes.fetch_add_relaxed(bytes) + bytes;  // [stat]
-  uint64_t next = shared.next_told_bytes.load_relaxed();  // [hint] the CAS rechecks
+  uint64_t next = shared.next_told_bytes.load_hint();                        // the CAS rechecks
   if (told < next) return;
   const uint64_t after = told - told % shared.on_bytes_each + shared.on_bytes_each;
   if (shared.next_told_bytes.cas_acq_rel(next, after)) shared.on_bytes();
 }
 
 inline void raise_peak(int64_t live) noexcept {
-  int64_t peak = shared.peak_bytes.load_relaxed();  // [hint] the CAS rechecks
+  int64_t peak = shared.peak_bytes.load_hint();  // the CAS rechecks
   while (live > peak && !shared.peak_bytes.cas_acq_rel(peak, live)) {}
 }
 
 inline void add_live(CountingContext& context, int64_t bytes) noexcept {
   int64_t gathered = bytes;
   if (context.cache != nullptr) {
-    gathered += context.live_bytes.load_relaxed();  // [own]
+    gathered += context.live_bytes.load_own();
     const bool is_much = gathered >= step_bytes || gathered <= -step_bytes;
-    context.live_bytes.store_relaxed(is_much ? 0 : gathered);  // [own]
+    context.live_bytes.store_own(is_much ? 0 : gathered);
     if (!is_much) return;
   }
   raise_peak(shared.live_bytes.fetch_add_relaxed(gathered) + gathered);  // [stat]
@@ -98,7 +98,7 @@ inline void count(CountingContext& context, Atomic<uint64_t>& calls, uint64_t mo
   if (context.cache == nullptr) {
     calls.fetch_add_relaxed(more);  // [stat]
   } else {
-    calls.own_add_relaxed(more);  // [own]
+    calls.own_add(more);
   }
 }
 
@@ -126,7 +126,7 @@ inline constexpr ContextOperations operations = {cache_of_mode_context, count_al
                                                  nullptr, count_resize};
 
 inline void enlist(CountingContext& context) noexcept {
-  CountingContext* head = shared.contexts.load_relaxed();  // [hint] the CAS rechecks
+  CountingContext* head = shared.contexts.load_hint();  // the CAS rechecks
   do {
     context.next = head;
   } while (!shared.contexts.cas_weak_release(head, &context));
@@ -171,21 +171,21 @@ struct Counts {
 
 inline Counts collect() noexcept {
   Counts counts;
-  counts.live_bytes = shared.live_bytes.load_relaxed();  // [stat]
+  counts.live_bytes = shared.live_bytes.load_stat();
   for (CountingContext* context = shared.contexts.load_acquire(); context != nullptr;
        context = context->next) {
     for (size_t range = 0; range < range_count; range++) {
-      const uint64_t calls = context->allocations[range].load_relaxed();  // [stat]
+      const uint64_t calls = context->allocations[range].load_stat();
       counts.allocations[range] += calls;
       counts.allocation_sum += calls;
     }
-    counts.frees += context->frees.load_relaxed();                      // [stat]
-    counts.requested_bytes += context->requested_bytes.load_relaxed();  // [stat]
-    counts.provided_bytes += context->provided_bytes.load_relaxed();    // [stat]
-    counts.live_bytes += context->live_bytes.load_relaxed();            // [stat]
+    counts.frees += context->frees.load_stat();
+    counts.requested_bytes += context->requested_bytes.load_stat();
+    counts.provided_bytes += context->provided_bytes.load_stat();
+    counts.live_bytes += context->live_bytes.load_stat();
   }
   raise_peak(counts.live_bytes);
-  counts.peak_bytes = shared.peak_bytes.load_relaxed();  // [stat]
+  counts.peak_bytes = shared.peak_bytes.load_stat();
   return counts;
 }
 

@@ -199,13 +199,13 @@ inline void begin(const Settings& settings) noexcept {
     Locked held{space.lock()};
     pool.spare.make();
   }
-  pool.is_on.store_relaxed(true);          // [init]
-  shared_exact_sizes.store_relaxed(true);  // [init]
+  pool.is_on.store_init(true);
+  shared_exact_sizes.store_init(true);
   ThreadContext& context = current_context();
   if (context.operations == nullptr) set_context(context_for(static_cast<ThreadCache&>(context)));
 }
 
-inline bool is_on() noexcept { return pool.is_on.load_relaxed(); }  // [init]
+inline bool is_on() noexcept { return pool.is_on.load_init(); }
 
 // Describes an address that could not be accessed. False: nothing is known of it.
 inline bool describe_fault(Line& line, uintptr_t address) noexcept {

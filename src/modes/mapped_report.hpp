@@ -99,7 +99,7 @@ inline const MappedBlock* block_of_slot(uintptr_t address,
   if (!PageMap::covers(address) || !is_special(page_map.word_of(address))) return nullptr;
   const SpecialBlock* special = special_of(reinterpret_cast<void*>(address));
   if (special == nullptr) return nullptr;
-  if (special->shared_operations.load_relaxed() != &operations) return nullptr;  // [init]
+  if (special->shared_operations.load_init() != &operations) return nullptr;
   const auto* block = static_cast<const MappedBlock*>(special);
   return block->state == State::unused ? nullptr : block;
 }

@@ -198,7 +198,7 @@ inline MappedBlock* take_descriptor(Locked& held) noexcept {
   void* memory = space.take_metadata(held, sizeof(MappedBlock));
   if (memory == nullptr) return nullptr;
   auto* block = static_cast<MappedBlock*>(memory);
-  block->shared_operations.store_relaxed(pool.operations);  // [init]
+  block->shared_operations.store_init(pool.operations);
   return block;
 }
 inline void give_descriptor(MappedBlock& block) noexcept {

@@ -40,7 +40,7 @@ inline bool make_known(uintptr_t start, size_t bytes) noexcept {
   const bool is_taken = lock.try_take();
   const bool is_covered = page_map.cover(start, bytes);
   if (is_taken) lock.give();
-  every_block.shared_operations.store_relaxed(&block_operations);  // [init] all write the same
+  every_block.shared_operations.store_init(&block_operations);  // all write the same
   if (is_covered) page_map.set_all(start, bytes / slice_bytes, special_word, &every_block);
   return is_covered;
 }
@@ -49,7 +49,7 @@ inline Chunk* make_chunk(size_t bytes) noexcept {
   void* pages = os::map_aligned(nullptr, bytes, slice_bytes);
   if (pages == nullptr || !make_known(reinterpret_cast<uintptr_t>(pages), bytes)) return nullptr;
   auto* chunk = static_cast<Chunk*>(pages);  // zero is what it starts with
-  chunk->used.store_relaxed(sizeof(Chunk));  // [init]
+  chunk->used.store_init(sizeof(Chunk));
   chunk->bytes = bytes;
   return chunk;
 }
@@ -90,7 +90,7 @@ inline ThreadContext context;
 // The calling thread has reported a fault.
 TALUS_COLD void begin() noexcept {
   space.relax();
-  purge_request.is_much.store_relaxed(false);  // [hint] no purge from here on
+  purge_request.is_much.store_hint(false);  // no purge from here on
   close_context(context, context_operations);
   set_context(context);
 }

@@ -28,11 +28,11 @@ struct ClockCalls : KernelCall {
  private:
   TALUS_USUAL static uint64_t read_clock(clockid_t clock) noexcept {
     timespec now{};
-    uintptr_t function = shared_clock.load_relaxed();  // [init] all threads find the same
+    uintptr_t function = shared_clock.load_init();  // all threads find the same
     if (TALUS_UNLIKELY(function == 0)) {
       function = reinterpret_cast<uintptr_t>(find_vdso_clock());
       if (function == 0) function = clock_is_call;
-      shared_clock.store_relaxed(function);  // [init]
+      shared_clock.store_init(function);
     }
     if (function == clock_is_call || reinterpret_cast<ClockFunction>(function)(clock, &now) != 0) {
       call(SYS_clock_gettime, clock, to_long(&now));

@@ -33,16 +33,16 @@ class KernelProof {
   // `prove` may answer "unknown" when there is no memory for the proof; the next call tries again.
   bool holds(Verdict (*prove)() noexcept) noexcept { return verdict(prove) == Verdict::holds; }
   Verdict verdict(Verdict (*prove)() noexcept) noexcept {
-    // [hint] every thread finds the same
-    const auto found = static_cast<Verdict>(shared_verdict_.load_relaxed());
+    // Every thread finds the same.
+    const auto found = static_cast<Verdict>(shared_verdict_.load_hint());
     return TALUS_LIKELY(found != Verdict::unknown) ? found : find(prove);
   }
 
  private:
   TALUS_COLD Verdict find(Verdict (*prove)() noexcept) noexcept {
     const Verdict found = prove();
-    // [hint] as above
-    if (found != Verdict::unknown) shared_verdict_.store_relaxed(static_cast<uint8_t>(found));
+    // as above
+    if (found != Verdict::unknown) shared_verdict_.store_hint(static_cast<uint8_t>(found));
     return found;
   }
 

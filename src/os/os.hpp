@@ -27,18 +27,16 @@ inline Atomic<size_t> shared_page_bytes;
 
 // The kernel's page size: 4, 16 or 64 KiB, never more than a slice.
 TALUS_USUAL size_t page_bytes() noexcept {
-  size_t bytes = shared_page_bytes.load_relaxed();  // [init] every thread computes the same value
+  size_t bytes = shared_page_bytes.load_init();  // every thread computes the same value
   if (TALUS_UNLIKELY(bytes == 0)) {
     bytes = System::page_bytes();
     TALUS_CHECK(is_power_of_two(bytes) && bytes <= slice_bytes);
-    shared_page_bytes.store_relaxed(bytes);  // [init]
+    shared_page_bytes.store_init(bytes);
   }
   return bytes;
 }
 // The same without asking the kernel; 0: not known yet.
-TALUS_FAST size_t page_bytes_if_known() noexcept {
-  return shared_page_bytes.load_relaxed();  // [init] as above
-}
+TALUS_FAST size_t page_bytes_if_known() noexcept { return shared_page_bytes.load_init(); }
 
 // Returns null and unmaps the range when the kernel answered with an address that the page map
 // cannot hold (five-level page tables, tagged pointers).

@@ -50,12 +50,12 @@ inline FakePlan fake_plan;
 
 struct FakeOs : LinuxOs {
   static size_t page_bytes() noexcept {
-    const uint64_t faked = fake_plan.page_bytes.load_relaxed();  // [hint] set before the first use
+    const uint64_t faked = fake_plan.page_bytes.load_hint();  // set before the first use
     return faked != 0 ? faked : LinuxOs::page_bytes();
   }
   static void* map(void* hint, size_t bytes) noexcept {
     if (!permits(FakeCall::map, hint, bytes)) return nullptr;
-    const uint64_t base = fake_plan.map_base.load_relaxed();  // [hint]
+    const uint64_t base = fake_plan.map_base.load_hint();
     if (base == 0) return aligned_map(hint, bytes);
     const uint64_t at = fake_plan.map_base.fetch_add_relaxed(bytes + slice_bytes);  // [stat]
     if (at >> address_bits != 0) return nullptr;  // what os.hpp does with such an address
@@ -101,7 +101,7 @@ struct FakeOs : LinuxOs {
   }
   static bool give_room_back(long file, uint64_t offset, size_t bytes) noexcept {
     if (!permits(FakeCall::give_room_back, nullptr, bytes)) return false;
-    if (fake_plan.keeps_holes.load_relaxed()) return true;  // [hint]
+    if (fake_plan.keeps_holes.load_hint()) return true;
     return LinuxOs::give_room_back(file, offset, bytes);
   }
   static bool map_file(void* at, size_t bytes, long file, uint64_t offset,
@@ -110,18 +110,18 @@ struct FakeOs : LinuxOs {
            LinuxOs::map_file(at, bytes, file, offset, sharing);
   }
   static long prefer_node(void* at, size_t bytes, size_t node) noexcept {
-    fake_plan.node_at.store_relaxed(reinterpret_cast<uintptr_t>(at));  // [stat], as those below
-    fake_plan.node_bytes.store_relaxed(bytes);                         // [stat]
-    fake_plan.node_wished.store_relaxed(node);                         // [stat]
+    fake_plan.node_at.store_stat(reinterpret_cast<uintptr_t>(at));  // , as those below
+    fake_plan.node_bytes.store_stat(bytes);
+    fake_plan.node_wished.store_stat(node);
     if (!permits(FakeCall::prefer_node, at, bytes)) return no_memory;
-    const long answer = fake_plan.node_answer.load_relaxed();  // [hint]
-    const uint64_t nodes = fake_plan.nodes.load_relaxed();     // [hint]
+    const long answer = fake_plan.node_answer.load_hint();
+    const uint64_t nodes = fake_plan.nodes.load_hint();
     if (answer != 0) return answer;
     return nodes == 0 ? LinuxOs::prefer_node(at, bytes, node) : node < nodes ? 0 : invalid_argument;
   }
   static void name_mapping(void* at, size_t bytes, const char* name) noexcept {
-    fake_plan.name_at.store_relaxed(reinterpret_cast<uintptr_t>(at));  // [stat]
-    fake_plan.name_bytes.store_relaxed(bytes);                         // [stat]
+    fake_plan.name_at.store_stat(reinterpret_cast<uintptr_t>(at));
+    fake_plan.name_bytes.store_stat(bytes);
     for (size_t i = 0; i < mapping_name_bytes; i++) {
       fake_plan.name[i] = name[i];
       if (name[i] == '\0') break;
@@ -159,9 +159,9 @@ struct FakeOs : LinuxOs {
   static bool permits(FakeCall kind, const void* at, size_t bytes) noexcept {
     const size_t row = static_cast<size_t>(kind);
     const uint64_t call = fake_plan.calls[row].fetch_add_relaxed(1) + 1;  // [stat]
-    const uint64_t from = fake_plan.refuse_from[row].load_relaxed();      // [hint]
-    const uint64_t every = fake_plan.refuse_every[row].load_relaxed();    // [hint]
-    if (call == fake_plan.refuse_at[row].load_relaxed()) return false;    // [hint]
+    const uint64_t from = fake_plan.refuse_from[row].load_hint();
+    const uint64_t every = fake_plan.refuse_every[row].load_hint();
+    if (call == fake_plan.refuse_at[row].load_hint()) return false;
     if (from != 0 && call >= from) return false;
     if (every != 0 && call % every == 0) return false;
     return permits_address(at) && permits_address(reinterpret_cast<const void*>(bytes));

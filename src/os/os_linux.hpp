@@ -201,7 +201,7 @@ struct LinuxOs : KernelProofs {
   // Sleeps while the word has this value; may return early. A thread that reported a fault may wait
   // for a lock that it holds itself: after report_patience_ms the process ends.
   static void futex_wait(uint32_t* word, uint32_t value) noexcept {
-    const uint32_t reporter = reporting_thread.load_relaxed();  // [hint] the own store is seen
+    const uint32_t reporter = reporting_thread.load_hint();  // the own store is seen
     if (TALUS_UNLIKELY(reporter != 0) && reporter == thread_id()) return wait_or_end(word, value);
     call(SYS_futex, to_long(word), FUTEX_WAIT_PRIVATE, static_cast<long>(value), 0);
   }
@@ -310,7 +310,7 @@ struct LinuxOs : KernelProofs {
   // From here on: not in a process that may be behind a filter of system calls.
   static uint32_t thread_id() noexcept { return static_cast<uint32_t>(call(SYS_gettid, 0, 0)); }
   // Notes that the calling thread is about to end the process because of a fault.
-  static void note_report() noexcept { reporting_thread.store_relaxed(thread_id()); }  // [hint]
+  static void note_report() noexcept { reporting_thread.store_hint(thread_id()); }
   // Sends a signal to the calling thread.
   static void send_here(int signal) noexcept {
     call(SYS_tgkill, process_id(), static_cast<long>(thread_id()), signal);

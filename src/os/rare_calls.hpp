@@ -21,19 +21,19 @@ class RareCalls {
  public:
   // At start: sets the function that finds out, when the answer is first needed.
   void ask_when_needed(bool (*is_allowed)() noexcept) noexcept {
-    shared_ask_.store_relaxed(is_allowed);  // [init]
+    shared_ask_.store_init(is_allowed);
   }
   // From here on no thread begins such a call.
-  void forbid() noexcept { shared_state_.store_relaxed(no); }  // [hint] a waiter takes the locks
-  bool are_forbidden() const noexcept { return shared_state_.load_relaxed() == no; }  // [hint]
+  void forbid() noexcept { shared_state_.store_hint(no); }  // a waiter takes the locks
+  bool are_forbidden() const noexcept { return shared_state_.load_hint() == no; }
   // Finds out once.
   bool are_allowed() noexcept {
-    const uint8_t state = shared_state_.load_relaxed();  // [hint]
+    const uint8_t state = shared_state_.load_hint();
     return state == unknown ? ask() : state == yes;
   }
   // Finds out again: a filter may have come unnoticed.
   bool ask() noexcept {
-    bool (*const is_allowed)() noexcept = shared_ask_.load_relaxed();  // [init]
+    bool (*const is_allowed)() noexcept = shared_ask_.load_init();
     if (is_allowed == nullptr) return false;
     if (!is_allowed()) forbid();
     uint8_t state = unknown;

@@ -26,7 +26,7 @@ inline Atomic<void (*)() noexcept> shared_last_act;
 [[noreturn]] TALUS_COLD void stop(const Text& text) noexcept {
   os::LinuxOs::write_error(text.data(), text.length());
   os::LinuxOs::note_report();
-  if (auto* last_act = shared_last_act.load_relaxed()) last_act();  // [init]
+  if (auto* last_act = shared_last_act.load_init()) last_act();
   abort();
 }
 

@@ -23,11 +23,10 @@ using PageListener = void (*)(void* at, size_t bytes);
 class PageWatch {
  public:
   bool is_on() const noexcept {
-    return shared_is_by_libc_.load_relaxed() ||  // [init]
-           shared_listener_.load_acquire() != nullptr;
+    return shared_is_by_libc_.load_init() || shared_listener_.load_acquire() != nullptr;
   }
-  bool is_by_libc() const noexcept { return shared_is_by_libc_.load_relaxed(); }  // [init]
-  void go_by_libc() noexcept { shared_is_by_libc_.store_relaxed(true); }          // [init]
+  bool is_by_libc() const noexcept { return shared_is_by_libc_.load_init(); }
+  void go_by_libc() noexcept { shared_is_by_libc_.store_init(true); }
   void listen(PageListener listener) noexcept { shared_listener_.store_release(listener); }
   void tell(void* at, size_t bytes) const noexcept {
     const PageListener listener = shared_listener_.load_acquire();

@@ -31,12 +31,12 @@ TALUS_FAST void* allocate_or(size_t bytes) {
           ? index_of(class_of(bytes))
           : context.class_of_units[(bytes + block_alignment - 1) / block_alignment];
   Atomic<void**>& slot = context.tops[index];  // a store by one register is faster than by two
-  void** top = slot.load_relaxed();            // [own]
+  void** top = slot.load_own();
   void* block = top[-1];
   if (TALUS_UNLIKELY(block == nullptr))
     return Slow(bytes, context);  // leaves: empty, no heap, a mode
   // POINT OF NO RETURN: one store below.
-  slot.store_relaxed(top - 1);  // [own]
+  slot.store_own(top - 1);
   return block;
 }
 
@@ -51,9 +51,9 @@ TALUS_FAST void* pop_aligned(size_t alignment, size_t bytes) noexcept {
   const size_t last = (bytes - 1) | (alignment - 1);
   if (TALUS_UNLIKELY(last >= fast_bytes_max)) return nullptr;
   Atomic<void**>& slot = context.tops[context.class_of_units[last / block_alignment + 1]];
-  void** top = slot.load_relaxed();  // [own]
+  void** top = slot.load_own();
   void* block = top[-1];
-  if (TALUS_LIKELY(block != nullptr)) slot.store_relaxed(top - 1);  // [own]
+  if (TALUS_LIKELY(block != nullptr)) slot.store_own(top - 1);
   return block;
 }
 

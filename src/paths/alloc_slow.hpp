@@ -40,7 +40,7 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   }
   const size_t taken = take_blocks(heap, id, bottom, wanted);
   if (TALUS_UNLIKELY(taken == 0)) return nullptr;
-  list.top.store_relaxed(bottom + taken - 1);  // [own] inside the lock, so that a fork sees it
+  list.top.store_own(bottom + taken - 1);  // inside the lock, so that a fork sees it
   return bottom[taken - 1];
 }
 

@@ -19,11 +19,11 @@ namespace talus {
 // Pops up to `wanted` blocks from the list of a class, uppermost first. Returns how many.
 inline size_t pop_many(ThreadCache& cache, ClassId id, void** places, size_t wanted) noexcept {
   const ThreadList list = list_of(cache, id);
-  void** top = list.top.load_relaxed();  // [own]
+  void** top = list.top.load_own();
   const size_t length = list_length(cache, id);
   const size_t popped = wanted < length ? wanted : length;
   for (size_t i = 0; i < popped; i++) places[i] = top[-1 - static_cast<ptrdiff_t>(i)];
-  list.top.store_relaxed(top - popped);  // [own]
+  list.top.store_own(top - popped);
   return popped;
 }
 

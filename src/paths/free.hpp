@@ -24,7 +24,7 @@ TALUS_FAST void release_as(PageEntry word, void* pointer, ThreadContext& context
   if (TALUS_UNLIKELY(word.owner() != context.id)) return release_other(pointer, context, word);
   const size_t index = word.tag();
   Atomic<void**>& slot = context.tops[index];  // as in alloc.hpp
-  void** top = slot.load_relaxed();            // [own]
+  void** top = slot.load_own();
   // leaves: full, a slow list
   if (TALUS_UNLIKELY(top == context.limits[index])) return release_full(pointer, context, index);
   // leaves: no block starts here
@@ -37,7 +37,7 @@ TALUS_FAST void release_as(PageEntry word, void* pointer, ThreadContext& context
   // POINT OF NO RETURN: the block first, then the store that makes it part of the list.
   *top = pointer;
   TALUS_TELL_RELEASE(&slot);
-  slot.store_relaxed(top + 1);  // [own]
+  slot.store_own(top + 1);
 }
 
 // A pointer that needs more than the page map's usual look-up.

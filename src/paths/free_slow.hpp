@@ -121,12 +121,12 @@ TALUS_FAST bool push_slow(ThreadCache& cache, void* pointer, size_t guarded) noe
   const BriefWork work{cache};
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
   Atomic<void**>& slot = cache.slow_tops[guarded];
-  void** top = slot.load_relaxed();  // [own]
+  void** top = slot.load_own();
   if (TALUS_UNLIKELY(is_uppermost(top, pointer))) return false;
   if (TALUS_UNLIKELY(top == cache.slow_limits[guarded])) return false;
   if (TALUS_UNLIKELY(!is_start_at_hand(cache, pointer, fast_class_count + guarded))) return false;
   *top = pointer;
-  slot.store_relaxed(top + 1);  // [own]
+  slot.store_own(top + 1);
   return true;
 }
 
@@ -266,7 +266,7 @@ TALUS_USUAL bool salvage_cache() noexcept {
   ThreadCache* cache = take_orphaned_cache();
   if (cache == nullptr) return false;
   become_whole(*cache);
-  cache->shared_state.store_relaxed(OwnerState::active);  // [own] it has no owner
+  cache->shared_state.store_own(OwnerState::active);  // it has no owner
   flush_all(*cache);
   Locked held{registry.lock};
   retire_orphaned_cache(held, *cache);

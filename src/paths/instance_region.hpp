@@ -123,7 +123,7 @@ inline void release_special_in_region(SpecialBlock& block, void* pointer) noexce
   {
     Locked held{slot.lock};
     give_to_region(region, pointer, prove_in_region(region, pointer, "free"));
-    const bool is_left = slot.shared_handle.load_relaxed() == 0;  // [own] the lock
+    const bool is_left = slot.shared_handle.load_own() == 0;  // under the lock
     if (TALUS_LIKELY(!is_left || region.live_count != 0)) return;
     slot.region = nullptr;
   }

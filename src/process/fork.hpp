@@ -55,11 +55,11 @@ inline Atomic<bool> forks_alone;
 // Memory in files is copied under the locks, or by a thread that holds some of them.
 inline void before_fork() noexcept {
   stop_prefetching();
-  const bool was_alone = forks_alone.load_relaxed();  // [own] where it changes there is one thread
+  const bool was_alone = forks_alone.load_own();  // where it changes there is one thread
   bool is_alone = is_single_threaded() && file_stores.is_empty();
   // The signal may have interrupted a fork that took all locks.
   if (is_alone && !was_alone && holds_a_lock()) is_alone = false;
-  if (was_alone != is_alone) forks_alone.store_relaxed(is_alone);
+  if (was_alone != is_alone) forks_alone.store_own(is_alone);
   if (is_alone) return;
   if (holds_a_lock()) {
     before_interrupted_fork();
@@ -77,7 +77,7 @@ inline void before_fork() noexcept {
 }
 
 inline void after_fork_in_parent() noexcept {
-  if (forks_alone.load_relaxed()) return;  // [own]
+  if (forks_alone.load_own()) return;
   file_stores.after_fork_in_parent(is_only_thread);
   if (ends_interrupted_fork()) return;
   space.lock().give();
@@ -110,8 +110,8 @@ inline void renew_ids() noexcept {
 
 inline void after_fork_in_child() noexcept {
   // The thread has another id, and may be the one that reported a fault.
-  if (os::reporting_thread.load_relaxed() != 0) os::System::note_report();  // [init]
-  if (forks_alone.load_relaxed()) return renew_ids();                       // [own]
+  if (os::reporting_thread.load_init() != 0) os::System::note_report();
+  if (forks_alone.load_own()) return renew_ids();
   file_stores.after_fork_in_child();  // first: after this the memory is this process's own
   if (ends_interrupted_fork()) return after_interrupted_fork_in_child();
   forget_helper();
@@ -120,7 +120,7 @@ inline void after_fork_in_child() noexcept {
   take_space_over();
   registry.lock.reset_in_child();
   thread_end.lock.reset_in_child();
-  thread_end.ending_count.store_relaxed(0);  // [init] threads that were ending do not exist here
+  thread_end.ending_count.store_init(0);  // threads that were ending do not exist here
   for_each_heap([](Heap& heap) noexcept { lock_of(heap).reset_in_child(); });
   for_each_instance_slot([](InstanceSlot& slot) noexcept {
     slot.lock.reset_in_child();
@@ -135,8 +135,8 @@ inline Atomic<bool> has_watched_forks;
 
 // At start, or before the first handlers of others (entry/fork_order.cpp). Acts once.
 TALUS_START void watch_forks() noexcept {
-  if (has_watched_forks.load_relaxed()) return;  // [init] constructors run one after the other
-  has_watched_forks.store_relaxed(true);         // [init]
+  if (has_watched_forks.load_init()) return;  // constructors run one after the other
+  has_watched_forks.store_init(true);
   auto* register_by = talus_library_parts.register_forks;
   if (register_by == nullptr) register_by = __register_atfork;
   // A unit that calls pthread_atfork gets a copy of it at its far end. That copy would touch more

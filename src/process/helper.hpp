@@ -84,7 +84,7 @@ inline bool lingers_and_leaves(Atomic<uint32_t>& state) noexcept {
   os::System::futex_wait_ms(state.futex_word(), HelperState::ending, helper_linger_ms);
   now = HelperState::ending;
   // A purge request that found `running` has set this long ago.
-  const bool is_needed = purge_request.is_much.load_relaxed();  // [hint]
+  const bool is_needed = purge_request.is_much.load_hint();
   const uint32_t next = is_needed ? HelperState::running : HelperState::leaving;
   return state.cas_acq_rel(now, next) && !is_needed;
 }
@@ -103,9 +103,7 @@ inline constexpr uint64_t helper_look_ms = 1000;
 inline uint32_t helper_pass() noexcept {
   const bool is_printing = has_clock_samples();
   uint64_t wait_ms = 0;
-  // [own] [hint]
-  if (!is_printing || purge_request.is_served.load_relaxed() ||
-      purge_request.is_much.load_relaxed()) {
+  if (!is_printing || purge_request.is_served.load_hint() || purge_request.is_much.load_hint()) {
     wait_ms = decay_pass(pressure_now());
   }
   if (!is_printing) return static_cast<uint32_t>(wait_ms);
@@ -153,10 +151,10 @@ inline bool may_have_few_threads() noexcept { return os::System::thread_count_ma
 
 // The lock is held.
 TALUS_USUAL void start_locked() noexcept {
-  // [own] the lock
-  if (!helper.shared_is_allowed.load_relaxed() || helper.holds != 0) return;
+  // Under the lock.
+  if (!helper.shared_is_allowed.load_own() || helper.holds != 0) return;
   if (os::page_watch.is_on()) return;
-  HelperLife* life = helper.shared_life.load_relaxed();  // [own] the lock
+  HelperLife* life = helper.shared_life.load_own();  // under the lock
   if (life == nullptr) {
     life = make_room();
     if (life != nullptr) helper.shared_life.store_release(life);
@@ -166,27 +164,27 @@ TALUS_USUAL void start_locked() noexcept {
     if (!is_place_free(*life)) return;
     // The helper does not ask this: a program of one thread knows which descriptor comes next.
     life->kernel_is_open = rare_calls.ask();
-    life->process_id.store_relaxed(helper.process_id.load_relaxed());  // [own] the lock
+    life->process_id.store_own(helper.process_id.load_own());  // under the lock
     life->shared_state.store_release(HelperState::starting);
     is_made = !(life->kernel_is_open && may_have_few_threads()) && make_helper(*life);
     if (!is_made) life->shared_state.store_release(HelperState::absent);
   }
   if (!is_made) {
-    helper.shared_retry_ms.store_relaxed(os::System::now_ms() + helper_retry_ms);  // [hint]
-    statistics_printer.is_left_to_paths.store_relaxed(true);                       // [hint]
+    helper.shared_retry_ms.store_hint(os::System::now_ms() + helper_retry_ms);
+    statistics_printer.is_left_to_paths.store_hint(true);
   }
 }
 
 // False: this is the child of a vfork, and the memory is its parent's. Where no helper existed yet,
 // a copy of the process that was made without the fork handlers also counts as such a child.
 inline bool owns_memory() noexcept {
-  const uint32_t owner = helper.process_id.load_relaxed();  // [hint]
+  const uint32_t owner = helper.process_id.load_hint();
   if (owner == 0) return true;
   const auto own = static_cast<uint32_t>(os::System::process_id());
   if (owner == own) return true;
   HelperLife* life = helper.shared_life.load_acquire();
-  if (life == nullptr || life->process_id.load_relaxed() == owner) return false;  // [hint]
-  helper.process_id.store_relaxed(own);  // [init] such a copy has one thread
+  if (life == nullptr || life->process_id.load_hint() == owner) return false;
+  helper.process_id.store_init(own);  // such a copy has one thread
   return true;
 }
 
@@ -194,8 +192,7 @@ inline bool owns_memory() noexcept {
 // here would wait for a lock of its own thread. A helper made by the child of a vfork would end
 // with the child, and the parent would wait for it for ever.
 TALUS_COLD void start_slow() noexcept {
-  // [hint]
-  if (os::System::now_ms() < helper.shared_retry_ms.load_relaxed()) return print_on_slow_path();
+  if (os::System::now_ms() < helper.shared_retry_ms.load_hint()) return print_on_slow_path();
   if (!owns_memory()) return;
   const uint64_t mask = os::System::block_signals();
   helper.lock.take();
@@ -212,8 +209,8 @@ inline bool is_left_to_calls() noexcept {
 }
 
 TALUS_HOOK void start_helper() noexcept {
-  // [hint] read again under the lock
-  if (!helper.shared_is_allowed.load_relaxed() || os::page_watch.is_on()) {
+  // Read again under the lock.
+  if (!helper.shared_is_allowed.load_hint() || os::page_watch.is_on()) {
     return print_on_slow_path();
   }
   if (is_left_to_calls() && release_early()) return;
@@ -221,7 +218,7 @@ TALUS_HOOK void start_helper() noexcept {
   if (life != nullptr) {
     uint32_t state = life->shared_state.load_acquire();  // [E1]
     if (state == HelperState::starting || state == HelperState::stopping) return;
-    if (state == HelperState::running && life->shared_id.load_relaxed() != 0) return;  // [hint]
+    if (state == HelperState::running && life->shared_id.load_hint() != 0) return;
     if (state == HelperState::ending &&
         life->shared_state.cas_acq_rel(state, HelperState::running)) {
       return;
@@ -248,7 +245,7 @@ enum class Ended : uint8_t { held, for_ever };
 inline bool is_without_helper() noexcept {
   HelperLife* life = helper.shared_life.load_acquire();
   const bool has_none = life == nullptr || life->shared_state.load_acquire() == HelperState::absent;
-  return has_none && !helper.shared_is_allowed.load_relaxed();  // [hint]
+  return has_none && !helper.shared_is_allowed.load_hint();
 }
 
 // Ends the helper, if one exists. None starts again until release_helper(), or for ever.
@@ -259,7 +256,7 @@ inline bool is_without_helper() noexcept {
 TALUS_START void end_helper(Ended ended, uint64_t patience_ms = helper_patience_ms) noexcept {
   HelperLife* life = helper.shared_life.load_acquire();
   const bool is_masked = ended == Ended::held && life != nullptr;
-  if (ended == Ended::for_ever) helper.shared_is_allowed.store_relaxed(false);  // [hint] see below
+  if (ended == Ended::for_ever) helper.shared_is_allowed.store_hint(false);  // see below
   const uint64_t mask = is_masked ? os::System::block_signals() : 0;
   const uint64_t until_ms = os::System::now_ms() + patience_ms;
   bool is_taken = helper.lock.try_take();
@@ -268,9 +265,9 @@ TALUS_START void end_helper(Ended ended, uint64_t patience_ms = helper_patience_
     is_taken = helper.lock.try_take();
   }
   // A starting thread reads it under the lock.
-  if (ended == Ended::for_ever) helper.shared_is_allowed.store_relaxed(false);  // [own] the lock
+  if (ended == Ended::for_ever) helper.shared_is_allowed.store_own(false);  // under the lock
   if (ended == Ended::held) helper.holds++;
-  HelperLife* found = helper.shared_life.load_relaxed();  // [own] the lock
+  HelperLife* found = helper.shared_life.load_own();  // under the lock
   if (found != nullptr) end_locked(*found, patience_ms);
   if (is_taken) helper.lock.give();
   if (is_masked) os::System::restore_signals(mask);
@@ -279,10 +276,10 @@ TALUS_START void end_helper(Ended ended, uint64_t patience_ms = helper_patience_
 // Returns when the process no longer lists the ended thread.
 inline void wait_until_helper_is_gone() noexcept {
   HelperLife* life = helper.shared_life.load_acquire();
-  const uint32_t id = life == nullptr ? 0 : life->last_id.load_relaxed();  // [hint]
+  const uint32_t id = life == nullptr ? 0 : life->last_id.load_hint();
   if (id == 0) return;
   os::System::wait_until_gone(id);
-  life->last_id.store_relaxed(0);  // [hint] one more call does no harm
+  life->last_id.store_hint(0);  // one more call does no harm
 }
 
 // The lock's holder may be the thread that a signal interrupted to come here. So the wait is no
@@ -326,12 +323,12 @@ TALUS_START void allow_helper() noexcept {
   const bool is_unwatched = !talus_library_parts.guards_credentials && is_root && !is_asked_for;
   const bool is_off = !options.helper || os::page_watch.is_by_libc();
   if (is_off || os::System::is_secure() || is_unwatched) {
-    return statistics_printer.is_left_to_paths.store_relaxed(true);  // [init]
+    return statistics_printer.is_left_to_paths.store_init(true);
   }
   if (talus_library_parts.guards_credentials) {
-    helper.process_id.store_relaxed(static_cast<uint32_t>(os::System::process_id()));  // [init]
+    helper.process_id.store_init(static_cast<uint32_t>(os::System::process_id()));
   }
-  helper.shared_is_allowed.store_relaxed(true);  // [init]
+  helper.shared_is_allowed.store_init(true);
 }
 
 // Called before the helper's code is unloaded, or before the process ends.
@@ -348,27 +345,27 @@ inline void end_helper_for_ever(uint64_t patience_ms) noexcept {
 // filter was announced, it may forbid the call. Then the id stays unknown and no helper starts
 // again.
 inline void learn_process_id() noexcept {
-  if (helper.process_id.load_relaxed() == 0) return;             // [init]
-  const bool may_ask = helper.shared_is_allowed.load_relaxed();  // [init]
+  if (helper.process_id.load_init() == 0) return;
+  const bool may_ask = helper.shared_is_allowed.load_init();
   const long id = may_ask ? os::System::process_id() : 0;
-  helper.process_id.store_relaxed(static_cast<uint32_t>(id));  // [init]
+  helper.process_id.store_init(static_cast<uint32_t>(id));
 }
 
 // The child of a fork has no helper.
 inline void forget_helper_thread() noexcept {
-  purge_request.is_served.store_relaxed(false);  // [init]
+  purge_request.is_served.store_init(false);
   // ThreadSanitizer cannot make threads in the child of a process that has threads.
-  if constexpr (TALUS_UNDER_TSAN != 0) helper.shared_is_allowed.store_relaxed(false);  // [init]
+  if constexpr (TALUS_UNDER_TSAN != 0) helper.shared_is_allowed.store_init(false);
   learn_process_id();
   // Already so, except on kernels that cannot clear memory for children.
   HelperLife* life = helper.shared_life.load_acquire();
   if (life == nullptr) return;
-  life->process_id.store_relaxed(helper.process_id.load_relaxed());  // [init]
+  life->process_id.store_init(helper.process_id.load_init());
   if (life->shared_state.load_acquire() == HelperState::absent) return;
-  life->shared_id.store_relaxed(0);                       // [init]
-  life->last_id.store_relaxed(0);                         // [init]
-  life->is_joinable.store_relaxed(false);                 // [init]
-  life->shared_state.store_relaxed(HelperState::absent);  // [init]
+  life->shared_id.store_init(0);
+  life->last_id.store_init(0);
+  life->is_joinable.store_init(false);
+  life->shared_state.store_init(HelperState::absent);
 }
 // The prepare handler held all its locks.
 inline void forget_helper() noexcept {

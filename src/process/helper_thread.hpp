@@ -96,7 +96,7 @@ inline bool make_helper(HelperLife& life) noexcept {
   uint32_t* id = life.shared_id.futex_word();
   const long made = arch::clone_thread(&life, block, id, helper_enters);
   if (made <= 0) return false;
-  life.last_id.store_relaxed(static_cast<uint32_t>(made));  // [own] the lock
+  life.last_id.store_own(static_cast<uint32_t>(made));  // under the lock
   return true;
 }
 inline void join_helper(HelperLife&) noexcept {}
@@ -109,15 +109,15 @@ TALUS_USUAL void* helper_enters(void* life) noexcept {
   return nullptr;
 }
 inline void join_helper(HelperLife& life) noexcept {
-  if (life.is_joinable.load_relaxed()) pthread_join(helper_handle, nullptr);  // [own] the lock
-  life.is_joinable.store_relaxed(false);                                      // [own]
+  if (life.is_joinable.load_own()) pthread_join(helper_handle, nullptr);  // under the lock
+  life.is_joinable.store_own(false);
 }
 inline bool make_helper(HelperLife& life) noexcept {
   join_helper(life);
-  life.shared_id.store_relaxed(1);  // [init]
+  life.shared_id.store_init(1);
   const bool is_made = pthread_create(&helper_handle, nullptr, helper_enters, &life) == 0;
-  if (!is_made) life.shared_id.store_relaxed(0);  // [init]
-  life.is_joinable.store_relaxed(is_made);        // [own]
+  if (!is_made) life.shared_id.store_init(0);
+  life.is_joinable.store_own(is_made);
   return is_made;
 }
 #endif

@@ -40,7 +40,7 @@ struct InterruptedForks {
   uint32_t end() noexcept {
     const uint32_t own = os::System::thread_mark();
     for (Atomic<uint32_t>& place : marks) {
-      const uint32_t mark = place.load_relaxed();  // [own] others write other marks
+      const uint32_t mark = place.load_own();  // others write other marks
       if ((mark & ~keeps_helper) != own) continue;
       place.store_release(0);
       return mark;
@@ -51,7 +51,7 @@ struct InterruptedForks {
   void forget_others() noexcept {
     const uint32_t own = os::System::thread_mark();
     for (Atomic<uint32_t>& place : marks) {
-      if ((place.load_relaxed() & ~keeps_helper) != own) place.store_relaxed(0);  // [init]
+      if ((place.load_init() & ~keeps_helper) != own) place.store_init(0);
     }
   }
 };
@@ -125,7 +125,7 @@ inline void forget_emptying(ThreadCache& cache) noexcept {
   if (!cache.idle_probe.lock.is_taken() || cache.idle_probe.lock.is_own()) return;
   for (size_t index = fast_class_count; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
-    list_of(cache, id).top.store_relaxed(list_bottom(cache, id));  // [init] single thread
+    list_of(cache, id).top.store_init(list_bottom(cache, id));  // single thread
   }
 }
 
@@ -143,7 +143,7 @@ inline void after_interrupted_fork_in_child() noexcept {
     Locked held{space.lock()};
     space.take_back_purges(held);  // all but those of this thread
   }
-  thread_end.ending_count.store_relaxed(0);  // [init] threads that were ending do not exist here
+  thread_end.ending_count.store_init(0);  // threads that were ending do not exist here
   forget_helper_thread();
   if (!registry.lock.is_own()) leave_other_caches(existing_cache());
   begin_clock_samples();

@@ -88,7 +88,7 @@ TALUS_START void read_own_configuration() noexcept {
 
 // Only the first call has an effect.
 TALUS_START void configure_process() noexcept {
-  if (configuration_is_read.load_relaxed() != 0) return;  // [hint] the CAS rechecks
+  if (configuration_is_read.load_hint() != 0) return;  // the CAS rechecks
   uint32_t unread = 0;
   if (configuration_is_read.cas_acq_rel(unread, 1)) read_own_configuration();
 }

@@ -16,7 +16,7 @@ inline void set_page_listener(os::PageListener listener) noexcept {
   os::page_watch.listen(listener);
   if (!os::page_watch.is_on()) return;
   // start_locked() reads page_watch, so this also ends a helper that was made before the change.
-  statistics_printer.is_left_to_paths.store_relaxed(true);  // [hint]
+  statistics_printer.is_left_to_paths.store_hint(true);
   end_helper(Ended::held);
   release_helper();
 }

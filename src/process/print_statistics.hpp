@@ -198,14 +198,12 @@ inline void print_as_options_say() noexcept {
   os::System::write_quietly(2, warning.data(), warning.length());
 }
 
-inline bool has_clock_samples() noexcept {
-  return statistics_printer.next_ms.load_relaxed() != 0;  // [hint]
-}
+inline bool has_clock_samples() noexcept { return statistics_printer.next_ms.load_hint() != 0; }
 
 // Prints if a sample of the clock is due. Returns the milliseconds until the next one.
 inline uint64_t print_when_due() noexcept {
   Atomic<uint64_t>& next_ms = statistics_printer.next_ms;
-  uint64_t due = next_ms.load_relaxed();  // [hint] the CAS rechecks
+  uint64_t due = next_ms.load_hint();  // the CAS rechecks
   const uint64_t now = os::System::now_ms();
   if (now < due) return due - now;
   const uint64_t each = options.print_stats_ms;
@@ -216,8 +214,7 @@ inline uint64_t print_when_due() noexcept {
 
 // At the end of slow paths, in a process that has clock samples and no helper.
 inline void print_on_slow_path() noexcept {
-  // [hint]
-  if (has_clock_samples() && statistics_printer.is_left_to_paths.load_relaxed()) print_when_due();
+  if (has_clock_samples() && statistics_printer.is_left_to_paths.load_hint()) print_when_due();
 }
 
 // At start and in the child of a fork: the clock's first sample is one period away. The next slow
@@ -225,8 +222,8 @@ inline void print_on_slow_path() noexcept {
 TALUS_START void begin_clock_samples() noexcept {
   if (!is_trigger_on(each_time)) return;
   const uint64_t first_ms = os::System::now_ms() + options.print_stats_ms;
-  statistics_printer.next_ms.store_relaxed(first_ms);  // [init]
-  purge_request.is_much.store_relaxed(true);           // [init]
+  statistics_printer.next_ms.store_init(first_ms);
+  purge_request.is_much.store_init(true);
 }
 
 inline void reset_printer_in_child() noexcept {

@@ -36,8 +36,8 @@ void put_limits(TextBuffer<Capacity>& text) noexcept {
   };
   put_bytes("; memory limit ", machine.memory_bytes);
   text.put(", processors ").put_number(within_quota(os::System::cpu_count()));
-  put_bytes(", soft limit ", limits.soft_bytes.load_relaxed());  // [init]
-  put_bytes(", hard limit ", limits.hard_bytes.load_relaxed());  // [init]
+  put_bytes(", soft limit ", limits.soft_bytes.load_init());
+  put_bytes(", hard limit ", limits.hard_bytes.load_init());
 }
 
 inline void say_options() noexcept {
@@ -76,7 +76,7 @@ inline void find_limits() noexcept {
 
 // The calling thread counts from here on; others from their first call.
 inline void start_counting() noexcept {
-  shared_counts_calls.store_relaxed(true);  // [init]
+  shared_counts_calls.store_init(true);
   ThreadContext& context = current_context();
   if (context.operations == nullptr) {
     set_context(counting::context_for(static_cast<ThreadCache&>(context)));
@@ -121,10 +121,10 @@ TALUS_START void start_clock_samples() noexcept {
 }
 
 TALUS_START void process_starts() noexcept {
-  if (has_started.load_relaxed()) return;  // [init] constructors run one after the other
-  has_started.store_relaxed(true);         // [init]
-  process_started_ns.store_relaxed(os::System::now_ns());   // [init]
-  report::shared_last_act.store_relaxed(&reported::begin);  // [init]
+  if (has_started.load_init()) return;  // constructors run one after the other
+  has_started.store_init(true);
+  process_started_ns.store_init(os::System::now_ns());
+  report::shared_last_act.store_init(&reported::begin);
   configure_process();
   find_limits();
   start_provider(warn_once);
@@ -147,8 +147,8 @@ TALUS_START void process_starts() noexcept {
 inline constexpr uint64_t exit_patience_ms = 200;
 
 TALUS_START void process_ends() noexcept {
-  if (has_ended.load_relaxed()) return;  // [init] destructors run one after the other
-  has_ended.store_relaxed(true);         // [init]
+  if (has_ended.load_init()) return;  // destructors run one after the other
+  has_ended.store_init(true);
   const bool is_left = may_be_unloaded();
   if (is_left) forget_faults();
   end_helper_for_ever(is_left ? helper_patience_ms : exit_patience_ms);

@@ -88,7 +88,7 @@ inline uint64_t to_ms(const timeval& time) noexcept {
 
 inline void add_process_values(Statistics& all) noexcept {
   all.set(StatisticId::process_id, static_cast<uint64_t>(os::System::process_id()));
-  const uint64_t started = process_started_ns.load_relaxed();  // [init]
+  const uint64_t started = process_started_ns.load_init();
   if (started != 0) {
     all.set(StatisticId::process_uptime_ms, (os::System::now_ns() - started) / 1000000);
   }
@@ -142,8 +142,8 @@ inline void add_heap_values(Statistics& all) noexcept {
   all.set(Id::space_arenas, totals.space.arena_count);
   all.set(Id::space_purged_bytes, totals.space.purged_bytes);
   all.set(Id::space_purges, totals.space.purge_count);
-  all.set(Id::space_limit_soft_bytes, limits.soft_bytes.load_relaxed());  // [hint]
-  all.set(Id::space_limit_hard_bytes, limits.hard_bytes.load_relaxed());  // [hint]
+  all.set(Id::space_limit_soft_bytes, limits.soft_bytes.load_hint());
+  all.set(Id::space_limit_hard_bytes, limits.hard_bytes.load_hint());
 }
 
 // The share of a resident sum that belongs to `bytes` of `all_bytes`.
@@ -185,7 +185,7 @@ inline void add_resident_values(Statistics& all) noexcept {
 
 inline void add_calls_values(Statistics& all) noexcept {
   using Id = StatisticId;
-  if (!shared_counts_calls.load_relaxed()) return;  // [init]
+  if (!shared_counts_calls.load_init()) return;
   const counting::Counts counts = counting::collect();
   all.set(Id::calls_allocations, counts.allocation_sum);
   all.set(Id::calls_frees, counts.frees);

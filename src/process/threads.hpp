@@ -46,7 +46,7 @@ inline ThreadEnd thread_end;
 // The context of a thread whose cache has ended: for late destructors, and for libc's own.
 inline ThreadContext& context_after_end() noexcept {
   if (mapped::is_on()) return mapped::late_context();
-  if (shared_counts_calls.load_relaxed()) return counting::late_context();  // [init]
+  if (shared_counts_calls.load_init()) return counting::late_context();
   return ended_context;
 }
 
@@ -68,7 +68,7 @@ TALUS_USUAL bool watch_thread(ThreadCache& cache) noexcept {
   }
   if (!thread_end.has_key.load_acquire()) {
     Locked held{thread_end.lock};
-    if (!thread_end.has_key.load_relaxed()) {  // [own] the lock
+    if (!thread_end.has_key.load_own()) {  // under the lock
       if (pthread_key_create(&thread_end.key, thread_ends) != 0) return false;
       thread_end.has_key.store_release(true);
     }
@@ -79,7 +79,7 @@ TALUS_USUAL bool watch_thread(ThreadCache& cache) noexcept {
 // The context of a thread with this cache: the cache itself, or the context of the process's mode.
 inline ThreadContext& context_before(ThreadCache& cache) noexcept {
   if (mapped::is_on()) return mapped::context_for(cache);
-  if (shared_counts_calls.load_relaxed()) return counting::context_for(cache);  // [init]
+  if (shared_counts_calls.load_init()) return counting::context_for(cache);
   return cache;
 }
 
@@ -99,7 +99,7 @@ TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
 // the key and the first line of thread_ends, because libc does not report it.
 TALUS_START void forget_threads() noexcept {
   Locked held{thread_end.lock};
-  if (!thread_end.has_key.load_relaxed()) return;  // [own] the lock
+  if (!thread_end.has_key.load_own()) return;  // under the lock
   thread_end.has_key.store_release(false);
   pthread_key_delete(thread_end.key);
   for (int wait = 0; wait < 10000000; wait++) {

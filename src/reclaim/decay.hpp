@@ -91,7 +91,7 @@ inline void decay_caches(DecayTally& tally) noexcept {
   const uint64_t barrier = thread_order.order();
   visit_caches([&](Locked& held, ThreadCache& cache) noexcept {
     IdleProbe& idle_probe = cache.idle_probe;
-    const uint32_t state = cache.shared_state.load_relaxed();  // [hint] decided under a lock
+    const uint32_t state = cache.shared_state.load_hint();  // decided under a lock
     if (state == OwnerState::idle) return;
     if (state == OwnerState::asked) {
       tally.left += held_bytes(cache);
@@ -162,13 +162,13 @@ enum class Pressure : uint8_t { none, high };
 // One pass. Returns the milliseconds until the next is due; 0: there is nothing left to do.
 TALUS_USUAL uint32_t decay_pass(Pressure pressure = Pressure::none) noexcept {
   const uint64_t now = os::System::now_ms();
-  if (!purge_request.is_served.load_relaxed()) {  // [own] first pass; only this thread writes it
-    purge_request.is_served.store_relaxed(true);  // [own]
-    purge_request.is_much.store_relaxed(false);   // [hint]
+  if (!purge_request.is_served.load_own()) {  // first pass; only this thread writes it
+    purge_request.is_served.store_own(true);
+    purge_request.is_much.store_hint(false);
     decay_state = Decay{now, 0, 0};
     return static_cast<uint32_t>(turn_ms());
   }
-  decay_clock.store_relaxed(static_cast<uint16_t>(decay_clock.load_relaxed() + 1));  // [own]
+  decay_clock.store_own(static_cast<uint16_t>(decay_clock.load_own() + 1));
   DecayTally tally;
   decay_once(turns_due(now), tally);
   if (pressure == Pressure::high) decay_all();
@@ -183,7 +183,7 @@ TALUS_USUAL uint32_t decay_pass(Pressure pressure = Pressure::none) noexcept {
     DecayTally last;
     decay_once(0, last);
     if (last.left < purge_request_bytes_min) return 0;
-    purge_request.is_served.store_relaxed(true);  // [own]
+    purge_request.is_served.store_own(true);
   }
   // Memory in steady use is looked at less often.
   const bool is_calm = decay_state.quiet_passes > passes_before_calm;

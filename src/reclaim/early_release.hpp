@@ -86,12 +86,12 @@ inline size_t release_all_by_call() noexcept {
 // The process has one thread, and much is free and touched. False: a background thread is needed.
 TALUS_COLD bool release_early() noexcept {
   EarlyRelease& early = early_release;
-  if (early.is_over.load_relaxed()) return false;  // [hint]
-  purge_request.is_much.store_relaxed(false);      // [hint]
+  if (early.is_over.load_hint()) return false;
+  purge_request.is_much.store_hint(false);
   const TouchedBytes now = look_at_touched();
   if (now.free > early_free_bytes_max || early.released + now.free > early_bytes_max ||
       early.tries >= early_tries_max || reused_since_release(now) >= early_reused_bytes_max) {
-    early.is_over.store_relaxed(true);  // [hint]
+    early.is_over.store_hint(true);
     return false;
   }
   const size_t released = release_all_by_call();

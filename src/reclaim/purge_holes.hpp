@@ -29,7 +29,7 @@ struct HoleBatch {
 enum class SlabAge : uint8_t { rested, any };
 
 inline bool has_rested(const Slab& slab) noexcept {
-  const uint16_t now = decay_clock.load_relaxed();  // [hint]
+  const uint16_t now = decay_clock.load_hint();
   return static_cast<uint16_t>(now - slab.served_at) >= rested_passes;
 }
 
@@ -87,12 +87,12 @@ class HoleRuns {
 
   // Returns how many were purged, from the first on.
   size_t purge_together() noexcept {
-    if (count_ < 2 || !rare_calls.are_allowed() || is_unknown.load_relaxed()) return 0;  // [hint]
+    if (count_ < 2 || !rare_calls.are_allowed() || is_unknown.load_hint()) return 0;
     batch_.steps++;
     const size_t done = os::System::purge_runs(runs_, count_);
     // Refused even for one: an older kernel, or locked pages, which single purges cannot help
     // either.
-    if (done == 0) is_unknown.store_relaxed(true);  // [hint]
+    if (done == 0) is_unknown.store_hint(true);
     return done;
   }
   void note_purged(size_t i) noexcept {

@@ -17,7 +17,7 @@ namespace talus {
 // Free bytes that a thread holds. Its heap's lock keeps the lists where they are.
 inline size_t held_bytes(ThreadCache& cache) noexcept {
   Locked held{lock_of(cache)};
-  size_t bytes = cache.kept.bytes.load_relaxed();  // [stat]
+  size_t bytes = cache.kept.bytes.load_stat();
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     bytes += list_length(cache, id) * size_class_row(id).block_bytes;
@@ -110,9 +110,9 @@ inline FutileReclaim futile_reclaim;
 
 // Was the last reclaim futile a moment ago, and is there too little new excess for another try?
 inline bool is_in_vain(size_t excess, uint64_t now_ms) noexcept {
-  const size_t before = futile_reclaim.excess.load_relaxed();  // [hint]
+  const size_t before = futile_reclaim.excess.load_hint();
   const bool is_more = excess > before && excess - before >= reclaim_bytes_max;
-  return !is_more && now_ms < futile_reclaim.ms.load_relaxed() + reclaim_pause_ms;  // [hint]
+  return !is_more && now_ms < futile_reclaim.ms.load_hint() + reclaim_pause_ms;
 }
 
 // Purges what slabs keep beyond the bound, at most about `bytes_most`. Returns whether slabs kept
@@ -138,8 +138,8 @@ inline bool reclaim_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
       space.ask_to_reclaim();
       return true;
     }
-    futile_reclaim.excess.store_relaxed(excess);  // [hint]
-    futile_reclaim.ms.store_relaxed(now);         // [hint]
+    futile_reclaim.excess.store_hint(excess);
+    futile_reclaim.ms.store_hint(now);
     space.trim(held, SIZE_MAX);  // where huge pages stay: their parts that were never handed out
   } else if (reclaimer == Reclaimer::caller && excess > purged) {
     space.ask_to_reclaim();
@@ -153,8 +153,8 @@ inline bool reclaim_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
 TALUS_USUAL void gather_blocks() noexcept {
   static Atomic<uint64_t> gathered_ms;
   const uint64_t now_ms = os::System::now_ms();
-  if (now_ms < gathered_ms.load_relaxed() + reclaim_pause_ms) return;  // [hint]
-  gathered_ms.store_relaxed(now_ms);                                   // [hint]
+  if (now_ms < gathered_ms.load_hint() + reclaim_pause_ms) return;
+  gathered_ms.store_hint(now_ms);
   if (ThreadCache* cache = existing_cache()) {
     const Working working{*cache};
     flush_lists(*cache);
@@ -172,8 +172,8 @@ TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept {
   if (attempt == 0) {
     static Atomic<uint64_t> tried_ms;
     const uint64_t now = os::System::now_ms();
-    const uint64_t last = tried_ms.load_relaxed();  // [hint]
-    tried_ms.store_relaxed(now);                    // [hint]
+    const uint64_t last = tried_ms.load_hint();
+    tried_ms.store_hint(now);
     if (last + find_memory_pause_ms <= now) {
       trim_heaps(0);
       return true;

@@ -54,8 +54,8 @@ TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
       HeapId owner = HeapId::none;
       {
         Locked held{lock_of(cache)};
-        // [own] From the first block on, the list has gaps. A fork sees both or neither.
-        cache.shared_state.store_relaxed(OwnerState::idle);
+        // From the first block on, the list has gaps. A fork sees both or neither.
+        cache.shared_state.store_own(OwnerState::idle);
         const size_t found = empty_places(place, part, blocks);
         owner = flush_with_foreign(held, *cache.heap, blocks, found);
         bytes += found * size_class_row(id).block_bytes;
@@ -82,18 +82,18 @@ TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache,
   IdleProbe& idle_probe = cache.idle_probe;
   if (!idle_probe.lock.try_take()) return 0;
   size_t bytes = 0;
-  // [own] the lock
-  if (cache.shared_state.load_relaxed() == OwnerState::asked &&
-      is_ordered(cache.idle_probe, barrier) && cache.shared_busy.load_acquire() == 0) {
+  // Under the lock.
+  if (cache.shared_state.load_own() == OwnerState::asked && is_ordered(cache.idle_probe, barrier) &&
+      cache.shared_busy.load_acquire() == 0) {
     for (RemoteBatch& batch : cache.batches) {
-      if (batch.message != nullptr) bytes += batch.message->bytes.load_relaxed();  // [stat]
+      if (batch.message != nullptr) bytes += batch.message->bytes.load_stat();
       deliver(cache, batch, Newest::go, 0);
     }
-    bytes += cache.kept.bytes.load_relaxed();  // [own] the lock
+    bytes += cache.kept.bytes.load_own();  // under the lock
     release_kept(cache);
     bytes += take_slow_lists_back(cache);
     bytes += take_lists_back(cache);
-    cache.shared_state.store_relaxed(OwnerState::idle);  // [own] the lock
+    cache.shared_state.store_own(OwnerState::idle);  // under the lock
   }
   idle_probe.lock.give();
   return bytes;
@@ -108,7 +108,7 @@ TALUS_USUAL void visit_caches(Visit visit) noexcept {
   for (size_t done = 0;; done += at_a_time) {
     Locked held{registry.lock};
     ThreadCache* cache = registry.caches;
-    if (last != nullptr && last->idle_probe.context_slot.load_relaxed() != nullptr) {
+    if (last != nullptr && last->idle_probe.context_slot.load_own() != nullptr) {
       cache = last->next;  // it is still in the list
     } else {
       for (size_t i = 0; i < done && cache != nullptr; i++) cache = cache->next;

@@ -71,8 +71,8 @@ struct EffectiveLimits {
 
   void set(LimitBytes wanted) noexcept {
     const LimitBytes bytes = below_each_other(wanted);
-    soft_bytes.store_relaxed(bytes.soft_bytes);  // [hint] read anew at each use
-    hard_bytes.store_relaxed(bytes.hard_bytes);  // [hint] as above
+    soft_bytes.store_hint(bytes.soft_bytes);  // read anew at each use
+    hard_bytes.store_hint(bytes.hard_bytes);
   }
 };
 

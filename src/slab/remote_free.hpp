@@ -47,22 +47,20 @@ struct alignas(cache_line_bytes) RemoteMessage {
   // The index of the block that was added as number `number`, counted from 0.
   static constexpr uint32_t place_of(uint32_t number) noexcept { return blocks_max - 1 - number; }
 
-  bool is_full() const noexcept { return count.load_relaxed() == blocks_max; }  // [own]
+  bool is_full() const noexcept { return count.load_own() == blocks_max; }
   // Adds a block; there must be room.
   TALUS_FAST void add(void* block, size_t block_bytes) noexcept {
-    add_to(count.load_relaxed(), bytes.load_relaxed(), block, block_bytes);  // [own]
+    add_to(count.load_own(), bytes.load_own(), block, block_bytes);
   }
   // The same for a caller that knows how many blocks and bytes there are.
   TALUS_FAST void add_to(uint32_t count_before, size_t bytes_before, void* block,
                          size_t block_bytes) noexcept {
     blocks[place_of(count_before)] = block;
-    bytes.store_relaxed(bytes_before + block_bytes);  // [own]
-    count.store_release(count_before + 1);            // last: a fork finds complete entries
+    bytes.store_own(bytes_before + block_bytes);
+    count.store_release(count_before + 1);  // last: a fork finds complete entries
   }
   // The block that was added last, and behind it the earlier ones.
-  void* const* newest() const noexcept {
-    return blocks + blocks_max - count.load_relaxed();  // [own]
-  }
+  void* const* newest() const noexcept { return blocks + blocks_max - count.load_own(); }
   // Was the block added last, or the one before that?
   TALUS_FAST bool is_among_newest(const void* block) const noexcept {
     void* const* added = newest();
@@ -71,13 +69,13 @@ struct alignas(cache_line_bytes) RemoteMessage {
   // Removes the block that was added last; there must be one.
   void* remove_newest(size_t block_bytes) noexcept {
     void* block = newest()[0];
-    count.store_relaxed(count.load_relaxed() - 1);            // [own]
-    bytes.store_relaxed(bytes.load_relaxed() - block_bytes);  // [own]
+    count.store_own(count.load_own() - 1);
+    bytes.store_own(bytes.load_own() - block_bytes);
     return block;
   }
   void clear() noexcept {
-    bytes.store_relaxed(0);  // [own]
-    count.store_relaxed(0);  // [own]
+    bytes.store_own(0);
+    count.store_own(0);
   }
 };
 static_assert(sizeof(RemoteMessage) == 1 * kib, "no padding");
@@ -87,8 +85,8 @@ class RemoteQueue {
   // Hands a message over; it belongs to the receiver from here on.
   void push(RemoteMessage& message) noexcept {
     // Counted before the message can be taken, so that the sum never falls below zero.
-    shared_backlog_bytes_.fetch_add_relaxed(message.bytes.load_relaxed());  // [stat] [own]
-    RemoteMessage* head = shared_head_.load_relaxed();  // [hint] the CAS rechecks
+    shared_backlog_bytes_.fetch_add_relaxed(message.bytes.load_own());  // [stat]
+    RemoteMessage* head = shared_head_.load_hint();                     // the CAS rechecks
     do {
       message.next = head;
     } while (!shared_head_.cas_weak_release(head, &message));  // [E1]
@@ -104,8 +102,8 @@ class RemoteQueue {
     shared_backlog_bytes_.fetch_sub_relaxed(bytes);  // [stat]
   }
 
-  bool is_empty() const noexcept { return shared_head_.load_relaxed() == nullptr; }       // [hint]
-  size_t backlog_bytes() const noexcept { return shared_backlog_bytes_.load_relaxed(); }  // [stat]
+  bool is_empty() const noexcept { return shared_head_.load_hint() == nullptr; }
+  size_t backlog_bytes() const noexcept { return shared_backlog_bytes_.load_stat(); }
 
  private:
   Atomic<RemoteMessage*> shared_head_;

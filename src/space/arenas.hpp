@@ -163,7 +163,7 @@ class Arenas {
   [[nodiscard]] bool list(const Arena& arena, Metadata& metadata, size_t reserved_bytes) noexcept {
     void* place = metadata.take(sizeof(ListedArena), reserved_bytes);
     if (place == nullptr) return arena.provider == nullptr;
-    const ListedArena* before = shared_listed_.load_relaxed();  // [own] space lock
+    const ListedArena* before = shared_listed_.load_own();  // space lock
     shared_listed_.store_release(new (place) ListedArena{arena, before});
     return true;
   }

@@ -79,11 +79,9 @@ class GivingBack : public NodeSupply {
     return counters_.given_bytes + dirty_bytes() > soft_limit();
   }
   // A caller met the soft limit, or too much is kept.
-  bool is_asked_to_reclaim() const noexcept {
-    return shared_is_asked_to_reclaim_.load_relaxed();
-  }                                                                                    // [hint]
-  void ask_to_reclaim() noexcept { shared_is_asked_to_reclaim_.store_relaxed(true); }  // [hint]
-  void relax() noexcept { shared_is_asked_to_reclaim_.store_relaxed(false); }          // [hint]
+  bool is_asked_to_reclaim() const noexcept { return shared_is_asked_to_reclaim_.load_hint(); }
+  void ask_to_reclaim() noexcept { shared_is_asked_to_reclaim_.store_hint(true); }
+  void relax() noexcept { shared_is_asked_to_reclaim_.store_hint(false); }
 
   bool may_give_up_huge(Locked&) const noexcept { return arenas_.may_give_up_huge(); }
   // Purges what lies free behind the users of huge pages; afterwards it could not be told from
@@ -207,8 +205,8 @@ class GivingBack : public NodeSupply {
  private:
   // The bound on given and dirty bytes. Without a soft limit the hard limit serves.
   static size_t soft_limit() noexcept {
-    const size_t soft = limits.soft_bytes.load_relaxed();  // [hint] both may change at any time
-    const size_t hard = limits.hard_bytes.load_relaxed();
+    const size_t soft = limits.soft_bytes.load_hint();  // both may change at any time
+    const size_t hard = limits.hard_bytes.load_hint();
     return soft != 0 ? soft : hard != 0 ? hard : SIZE_MAX;
   }
 

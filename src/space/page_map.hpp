@@ -85,15 +85,13 @@ class PageMap {
   // look-up serves a caller that reads both.
   class Place {
    public:
-    // [hint] the entry of a live block was written before the block was handed out, and the freeing
+    // The entry of a live block was written before the block was handed out, and the freeing
     // thread got the block after that. For any other pointer every answer is equally good.
     TALUS_FAST PageEntry word() const noexcept {
-      return PageEntry::from_bits(word_slot().load_relaxed());  // [hint] as above
+      return PageEntry::from_bits(word_slot().load_hint());
     }
     // Only if the entry has an owner or a tag.
-    TALUS_FAST void* descriptor() const noexcept {
-      return descriptor_slot().load_relaxed();  // [hint] as above
-    }
+    TALUS_FAST void* descriptor() const noexcept { return descriptor_slot().load_hint(); }
 
     Place() noexcept = default;
 
@@ -120,9 +118,9 @@ class PageMap {
     // ends at address 0 holds none. All blocks are handed out after the window was made. Only while
     // the first arena is made could another thread see the bias before the memory. It would need a
     // pointer without an owner and a processor that reorders loads.
-    const size_t index = (address >> slice_shift) + window_bias_.load_relaxed();  // [hint] Place
+    const size_t index = (address >> slice_shift) + window_bias_.load_hint();  // Place
     if (TALUS_UNLIKELY(index < ~window_slices + 1)) return false;
-    char* words_end = window_words_end_.load_relaxed();  // [hint] as Place
+    char* words_end = window_words_end_.load_hint();  // as Place
     place =
         Place{words_end, words_end + window_slices * sizeof(void*), static_cast<ptrdiff_t>(index)};
     return true;
@@ -158,7 +156,7 @@ class PageMap {
 
   // The memory of the window, and of the leaf of an address beyond it.
   Piece window() const noexcept {
-    const char* words_end = window_words_end_.load_relaxed();  // [stat]
+    const char* words_end = window_words_end_.load_stat();
     if (words_end == nullptr) return {};
     return {words_end - window_slices * sizeof(uint32_t), window_bytes};
   }
@@ -189,8 +187,8 @@ class PageMap {
   // Sets one slice of a covered range.
   TALUS_USUAL void set(uintptr_t address, PageEntry word, void* descriptor) noexcept {
     const Place place = place_of(address);
-    place.descriptor_slot().store_relaxed(descriptor);  // [init] published with the block
-    place.word_slot().store_relaxed(word.bits());       // [init] as above
+    place.descriptor_slot().store_init(descriptor);  // published with the block
+    place.word_slot().store_init(word.bits());
   }
   void set_all(uintptr_t start, size_t slices, PageEntry word, void* descriptor) noexcept {
     for (size_t i = 0; i < slices; i++) set(start + i * slice_bytes, word, descriptor);
@@ -232,10 +230,10 @@ class PageMap {
   }
   // The same where is_near() is false.
   bool has_far_leaf(uintptr_t address) const noexcept {
-    return covers(address) && root_[address >> root_shift].load_relaxed() != 0;  // [hint] as Place
+    return covers(address) && root_[address >> root_shift].load_hint() != 0;  // as Place
   }
   char* far_leaf_of(uintptr_t address) const noexcept {
-    const uintptr_t distance = root_[address >> root_shift].load_relaxed();  // [hint] as Place
+    const uintptr_t distance = root_[address >> root_shift].load_hint();  // as Place
     return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(zero_words_) + distance);
   }
   Place far_place_of(uintptr_t address) const noexcept {
@@ -253,7 +251,7 @@ class PageMap {
     const uintptr_t root = reinterpret_cast<uintptr_t>(window) >> root_shift;
     uintptr_t end = root + window_roots_above + 1;
     if (end < window_roots) end = window_roots;
-    window_words_end_.store_relaxed(window + window_slices * sizeof(uint32_t));  // [init]
+    window_words_end_.store_init(window + window_slices * sizeof(uint32_t));
     window_bias_.store_release(~(end << leaf_shift) + 1);  // last: from here on readers use it
   }
 

@@ -273,7 +273,7 @@ class Space : public GivingBack {
   }
 
   TALUS_USUAL bool is_within_limit(size_t slices) const noexcept {
-    const size_t hard = limits.hard_bytes.load_relaxed();  // [hint] may change at any time
+    const size_t hard = limits.hard_bytes.load_hint();  // may change at any time
     return hard == 0 || counters_.given_bytes + slices * slice_bytes <= hard;
   }
 

@@ -59,11 +59,11 @@ inline bool make_room(Instance& heap, size_t bytes) noexcept {
 class [[nodiscard]] AtRest {
  public:
   AtRest(InstanceSlot& slot, const char* call) noexcept {
-    const uintptr_t handle = slot.shared_handle.load_relaxed();  // [own] the lock
+    const uintptr_t handle = slot.shared_handle.load_own();  // under the lock
     slot.lock.give();
     registry.decaying.take();
     slot.lock.take();
-    if (slot.shared_handle.load_relaxed() == handle) return;  // [own] the lock
+    if (slot.shared_handle.load_own() == handle) return;  // under the lock
     slot.lock.give();
     registry.decaying.give();
     report::dead_heap(handle, call);

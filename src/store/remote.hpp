@@ -89,7 +89,7 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
   uint64_t full_words[BitRow::bytes_for(class_count) / sizeof(uint64_t)] = {};
   BitRow full_classes{full_words};  // whose lists have enough, or get none
   full_classes.set(small_class_count, class_count, true);
-  const uint32_t count = message.count.load_relaxed();  // [own]
+  const uint32_t count = message.count.load_own();
   void* const* blocks = message.newest();
   for (uint32_t i = 0; i < count;) {
     void* block = blocks[i];
@@ -134,7 +134,7 @@ TALUS_USUAL void drain_remote_queue(Heap& heap, const HomeLists& lists = {}) noe
   if (message == nullptr) return;
   do {
     RemoteMessage* next = message->next;
-    heap.remote_queue.count_taken(message->bytes.load_relaxed());  // [own]
+    heap.remote_queue.count_taken(message->bytes.load_own());
     bring_home(heap, lists, *message);
     message = next;
   } while (message != nullptr);
@@ -189,7 +189,7 @@ enum class Newest : uint8_t { stay, go };
 // becoming empty.
 TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch, Newest newest,
                         size_t backlog_max = remote_backlog_bytes_max) noexcept {
-  if (batch.message == nullptr || batch.message->count.load_relaxed() == 0) return;  // [own]
+  if (batch.message == nullptr || batch.message->count.load_own() == 0) return;
   Heap& owner = heap_with(batch.owner);
   const bool is_own = batch.owner == cache.id;
   {
@@ -240,14 +240,14 @@ TALUS_SLOW void release_to_slab(void* pointer) noexcept {
 inline Atomic<size_t> prefetched_bytes{prefetched_bytes_max};
 // After a fork a write would copy a page that another process shares.
 inline void stop_prefetching() noexcept {
-  if (prefetched_bytes.load_relaxed() != 0) prefetched_bytes.store_relaxed(0);  // [hint]
+  if (prefetched_bytes.load_hint() != 0) prefetched_bytes.store_hint(0);
 }
 
 // Makes the first line of a small block this processor's own before the block goes home. A mere
 // read would leave the line shared with the owner's processor; its next write would wait, and it
 // could not fetch lines ahead. The contents of the block do not change.
 TALUS_FAST void prefetch_for_write(void* block, size_t block_bytes) noexcept {
-  if (TALUS_UNLIKELY(block_bytes > prefetched_bytes.load_relaxed())) return;  // [hint]
+  if (TALUS_UNLIKELY(block_bytes > prefetched_bytes.load_hint())) return;
   auto* byte = static_cast<volatile char*>(block);
   *byte = *byte;
 }
@@ -260,8 +260,7 @@ TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* point
   if (TALUS_UNLIKELY(message.is_among_newest(pointer))) report::double_free(pointer, block_bytes);
   prefetch_for_write(pointer, block_bytes);
   message.add(pointer, block_bytes);
-  // [own]
-  if (TALUS_LIKELY(!message.is_full() && message.bytes.load_relaxed() < bytes_most)) return;
+  if (TALUS_LIKELY(!message.is_full() && message.bytes.load_own() < bytes_most)) return;
   deliver(cache, batch, Newest::stay);
 }
 
@@ -308,8 +307,8 @@ TALUS_FAST bool add_if_room(const RemoteBatch& batch, void* pointer, HeapId owne
                             size_t block_bytes, size_t bytes_most) noexcept {
   if (TALUS_UNLIKELY(batch.owner != owner)) return false;
   RemoteMessage& message = *batch.message;
-  const uint32_t count = message.count.load_relaxed();  // [own]
-  const size_t bytes = message.bytes.load_relaxed();    // [own]
+  const uint32_t count = message.count.load_own();
+  const size_t bytes = message.bytes.load_own();
   if (TALUS_UNLIKELY(count + 1 == RemoteMessage::blocks_max)) return false;
   if (bytes + block_bytes >= bytes_most) return false;
   if (TALUS_UNLIKELY(message.is_among_newest(pointer))) return false;

@@ -191,7 +191,7 @@ inline void slab_changes_hands(Heap& giver, Heap& taker, Slab& slab) noexcept {
 // registry's lock keeps threads from arriving at the donor. So only foreign blocks of such a slab
 // can be in a list, and these go to the present owner when they are flushed.
 TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
-  const uint32_t count = registry.shared_count.load_relaxed();  // [hint] later ones do not matter
+  const uint32_t count = registry.shared_count.load_hint();  // later ones do not matter
   if (count == 1 || !registry.lock.try_take()) return false;
   bool adopted = false;
   uint32_t number = registry.next_donor;
@@ -222,7 +222,7 @@ TALUS_SLOW void slab_purged_pages(Heap& heap, Slab& slab, void* const* blocks,
 // Blocks were taken from an available slab.
 TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab, void* const* blocks,
                                  size_t count) noexcept {
-  slab.served_at = decay_clock.load_relaxed();  // [hint]
+  slab.served_at = decay_clock.load_hint();
   if (TALUS_UNLIKELY(slab.purged_page_bytes != 0)) slab_purged_pages(heap, slab, blocks, count);
   if (slab.free_count == 0) {
     slab_available_to_full(heap, slab);

@@ -43,11 +43,11 @@ class Lock {
     }
   }
   // The child of a fork has one thread, which holds all locks.
-  void reset_in_child() noexcept { shared_state_.store_relaxed(free); }  // [init] single thread
-  bool is_taken() const noexcept { return shared_state_.load_relaxed() != free; }  // [hint]
+  void reset_in_child() noexcept { shared_state_.store_init(free); }  // single thread
+  bool is_taken() const noexcept { return shared_state_.load_hint() != free; }
   // Does the calling thread hold the lock? Exact, also in a handler that interrupted take or give.
   bool is_own() const noexcept {
-    const uint32_t state = shared_state_.load_relaxed();  // [own] others do not write this mark
+    const uint32_t state = shared_state_.load_own();  // others do not write this mark
     return (state & ~contended) == os::System::thread_mark();
   }
   // Does another thread wait for the lock, which the calling thread holds? A thread that just came
@@ -70,18 +70,18 @@ class Lock {
   TALUS_COLD void take_slow() noexcept {
     for (int spin = 0; spin < spins_max; spin++) {
       arch::pause();
-      const uint32_t state = shared_state_.load_relaxed();  // [hint] try_take() decides
+      const uint32_t state = shared_state_.load_hint();  // try_take() decides
       if ((state & contended) != 0) break;  // others have waited longer: the holder may be asleep
       if (state == free && try_take()) return;
     }
     const uint32_t taken = os::System::thread_mark() | contended;
-    uint32_t state = shared_state_.load_relaxed();  // [hint] a CAS decides
+    uint32_t state = shared_state_.load_hint();  // a CAS decides
     for (;;) {
       if (state == free) {
         if (shared_state_.cas_acquire(state, taken)) return;  // [E1] as in try_take
       } else if ((state & contended) != 0 || shared_state_.cas_acquire(state, state | contended)) {
         os::System::futex_wait(shared_state_.futex_word(), state | contended);
-        state = shared_state_.load_relaxed();  // [hint] as above
+        state = shared_state_.load_hint();
       }
     }
   }

@@ -11,26 +11,26 @@ class Working {]==])
 
 # The owner works on its lists while they are emptied.
 mutant(working_does_not_look
-[==[TALUS_LIKELY(cache.shared_state.load_relaxed() == OwnerState::active)]==] [==[true]==])
+[==[TALUS_LIKELY(cache.shared_state.load_hint() == OwnerState::active)]==] [==[true]==])
 mutant(brief_work_does_not_look
-[==[may_begin = context.shared_state.load_relaxed() == OwnerState::active;]==]
+[==[may_begin = context.shared_state.load_hint() == OwnerState::active;]==]
 [==[may_begin = true;]==])
 mutant(looks_before_it_says_so
-[==[  cache.shared_busy.own_add_relaxed(1);  // [own]
+[==[  cache.shared_busy.own_add(1);
   compiler_fence();
-  // [hint] the lock decides
-  return TALUS_LIKELY(cache.shared_state.load_relaxed() == OwnerState::active);]==]
+  // A stale state is harmless: the lock decides.
+  return TALUS_LIKELY(cache.shared_state.load_hint() == OwnerState::active);]==]
 [==[  const bool is_present = cache.shared_state.load_relaxed() == OwnerState::active;
-  cache.shared_busy.own_add_relaxed(1);
+  cache.shared_busy.own_add(1);
   return is_present;]==])
 mutant(does_not_wait_for_who_empties
 [==[  Locked held{idle_probe.lock};
-  if (cache.shared_state.load_relaxed() == OwnerState::active) return;]==]
-[==[  if (cache.shared_state.load_relaxed() == OwnerState::active) return;]==])
+  if (cache.shared_state.load_own() == OwnerState::active) return;]==]
+[==[  if (cache.shared_state.load_own() == OwnerState::active) return;]==])
 
 # What the owner did in a slow path is not seen by who finds that it has left it.
 mutant(leaves_without_release
-[==[busy.store_release(busy.load_relaxed() - 1);]==]
+[==[busy.store_release(busy.load_own() - 1);]==]
 [==[busy.store_relaxed(busy.load_relaxed() - 1);]==])
 
 mutant(brief_work_leaves_without_release
@@ -46,10 +46,10 @@ mutant(come_back_leaves_gaps
 [==[  set_context(*idle_probe.context.before);]==])
 mutant(depart_leaves_gaps
 [==[  become_whole(cache);
-  idle_probe.context_slot.store_relaxed(nullptr);        // [own] the lock]==]
-[==[  idle_probe.context_slot.store_relaxed(nullptr);        // [own] the lock]==])
+  idle_probe.context_slot.store_own(nullptr);        // under the lock]==]
+[==[  idle_probe.context_slot.store_own(nullptr);        // under the lock]==])
 mutant(gaps_closed_without_top
-[==[cache.tops[index].store_relaxed(end);]==] [==[]==])
+[==[cache.tops[index].store_own(end);]==] [==[]==])
 
 # A fork finds a block twice.
 mutant(gaps_closed_without_lock
@@ -61,10 +61,10 @@ mutant(gaps_closed_without_lock
 
 # The helper reaches for the context, or for the blocks, of a thread that is gone.
 mutant(depart_does_not_clear_the_slot
-[==[  idle_probe.context_slot.store_relaxed(nullptr);        // [own] the lock
+[==[  idle_probe.context_slot.store_own(nullptr);        // under the lock
 ]==] [==[]==])
 mutant(depart_leaves_it_asked
-[==[  cache.shared_state.store_relaxed(OwnerState::active);  // [own] the lock
+[==[  cache.shared_state.store_own(OwnerState::active);  // under the lock
   set_context(last);]==]
 [==[  set_context(last);]==])
 mutant(depart_without_lock

@@ -4,7 +4,7 @@
 
 # Blocks of large classes go home and stay in their lists, or go home beside a refill.
 mutant(lists_not_emptied
-[==[      list_of(cache, id).top.store_relaxed(bottom + length - part);  // [own] in the lock
+[==[      list_of(cache, id).top.store_own(bottom + length - part);  // in the lock
 ]==] [==[]==])
 mutant(sent_without_lock
 [==[      Locked held{lock_of(cache)};

@@ -8,7 +8,7 @@ mutant(begins_where_it_did
 ]==] [==[]==])
 # The blocks of the other place are not those of the list.
 mutant(ends_where_it_did
-[==[  list.top.store_relaxed(bottom);  // [own] in the lock
+[==[  list.top.store_own(bottom);  // in the lock
   list.limit = bottom + capacity;
 ]==] [==[  list.limit = bottom + capacity;
 ]==])

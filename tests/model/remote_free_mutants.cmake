@@ -45,7 +45,7 @@ mutant(taken_and_left
 
 # A drainer subtracts what was not added yet.
 mutant(counted_after_the_push
-[==[    shared_backlog_bytes_.fetch_add_relaxed(message.bytes.load_relaxed());  // [stat] [own]
+[==[    shared_backlog_bytes_.fetch_add_relaxed(message.bytes.load_own());  // [stat]
     RemoteMessage* head]==]
 [==[    struct Late {
       Atomic<size_t>& backlog;
@@ -57,24 +57,24 @@ mutant(counted_after_the_push
 # Sums of two threads at a time: one of them is forgotten.
 mutant(counted_in_two_steps
 [==[shared_backlog_bytes_.fetch_add_relaxed(message]==]
-[==[shared_backlog_bytes_.own_add_relaxed(message]==])
+[==[shared_backlog_bytes_.own_add(message]==])
 mutant(subtracted_in_two_steps
 [==[shared_backlog_bytes_.fetch_sub_relaxed(bytes);]==]
-[==[shared_backlog_bytes_.own_add_relaxed(size_t{0} - bytes);]==])
+[==[shared_backlog_bytes_.own_add(size_t{0} - bytes);]==])
 
 # A message is used again with the blocks of its last journey, or with their bytes.
 mutant(blocks_not_cleared
-[==[    count.store_relaxed(0);  // [own]
+[==[    count.store_own(0);
 ]==] [==[]==])
 mutant(bytes_not_cleared
-[==[    bytes.store_relaxed(0);  // [own]
+[==[    bytes.store_own(0);
 ]==] [==[]==])
 
 # A fork between the two finds an entry that is not written yet.
 mutant(committed_before_the_entry
 [==[    blocks[place_of(count_before)] = block;
-    bytes.store_relaxed(bytes_before + block_bytes);  // [own]
-    count.store_release(count_before + 1);            // last: a fork finds complete entries
+    bytes.store_own(bytes_before + block_bytes);
+    count.store_release(count_before + 1);  // last: a fork finds complete entries
 ]==]
 [==[    count.store_release(count_before + 1);
     bytes.store_relaxed(bytes_before + block_bytes);

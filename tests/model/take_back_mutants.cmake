@@ -14,7 +14,8 @@ mutant(takes_the_uppermost
 
 # The owner is at work.
 mutant(ignores_busy
-[==[ && cache.shared_busy.load_acquire() == 0) {]==]
+[==[ &&
+      cache.shared_busy.load_acquire() == 0) {]==]
 [==[) {]==])
 # Somebody else asked, a moment ago.
 mutant(ignores_when_it_was_asked
@@ -25,7 +26,7 @@ mutant(looks_at_busy_without_acquire
 
 # The owner is there.
 mutant(takes_in_state_present
-[==[cache.shared_state.load_relaxed() == OwnerState::asked &&]==]
+[==[cache.shared_state.load_own() == OwnerState::asked &&]==]
 [==[cache.shared_state.load_relaxed() != OwnerState::idle &&]==])
 mutant(takes_without_the_lock
 [==[  IdleProbe& idle_probe = cache.idle_probe;
@@ -38,7 +39,7 @@ mutant(takes_without_the_lock
 
 # A push or pop that goes on finds another top than it left.
 mutant(top_moved
-[==[    cache.shared_state.store_relaxed(OwnerState::idle);  // [own] the lock]==]
+[==[    cache.shared_state.store_own(OwnerState::idle);]==]
 [==[    for (size_t index = 0; index < class_count; index++) {
       const ClassId id{static_cast<uint8_t>(index)};
       Place* bottom = list_bottom(cache, id);
@@ -57,7 +58,7 @@ mutant(leaves_no_nulls
 
 # A fork, or the owner, takes a list with gaps for a whole one.
 mutant(gaps_before_absent
-[==[        cache.shared_state.store_relaxed(OwnerState::idle);
+[==[        cache.shared_state.store_own(OwnerState::idle);
 ]==] [==[]==])
 
 # A fork between the two finds neither list nor slab to have the blocks.

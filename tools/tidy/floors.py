@@ -73,6 +73,8 @@ class House:
 INCLUDE = re.compile(
     r'''^[ \t]*#[ \t]*include(?:_next)?(?:[ \t]|\\\n)*(?:"([^"]+)"|<([^>]+)>|(?<=\s)(\w+))''',
     re.MULTILINE)
+RELAXED = re.compile(r"\b(load|store)_relaxed\(")
+EDGE = re.compile(r"\[E\d+[^\]]*\]")
 ATOMIC_BUILTIN = re.compile(r"\b__(?:atomic|sync)_\w+|\bstd::atomic\w*")
 
 
@@ -143,10 +145,18 @@ def arrow(line, folder, target, house):
                              f"({', '.join(sorted(house.faces[other]))}), not {target}")
 
 
-def check_atomics(path, code, house):
-    """Yields findings for atomic builtins outside of the file that wraps them."""
+def check_atomics(path, code, comments, house):
+    """Yields findings for atomic builtins outside of the file that wraps them, and for relaxed
+    accesses that do not say why they need no order."""
     if house.may_use_atomics(path[len("src/"):]):
         return
+    pairs = zip(code.split("\n"), comments.split("\n"))
+    for number, (line, comment) in enumerate(pairs, 1):
+        found = RELAXED.search(line)
+        if found and not EDGE.search(comment):
+            how = found.group(1)
+            yield number, "relaxed", (f"say why: {how}_own, {how}_hint, {how}_init or {how}_stat; "
+                                      "or name the protocol's edge in a comment")
     for match in ATOMIC_BUILTIN.finditer(code):
         line = code.count("\n", 0, match.start()) + 1
         yield line, "atomics", f"use Atomic<T> of base/atomic.hpp instead of {match.group()}"

@@ -131,9 +131,11 @@ class House(Tree):
 
     def test_atomic_builtins(self):
         self.write("src/heap/bad.hpp", HEAD + "int f(int* p) { return __atomic_load_n(p, 0); }\n"
-                   "// __atomic_load_n here is prose\nstd::atomic<int> count;\n")
+                   "// __atomic_load_n here is prose\nstd::atomic<int> count;\n"
+                   "int a = b.load_relaxed();\nint c = b.load_relaxed();  // [E1] sees\n")
         self.write("src/base/atomic.hpp", HEAD + "int f(int* p) { return __sync_add(p, 0); }\n")
-        self.expect(("src/heap/bad.hpp", 4, "atomics"), ("src/heap/bad.hpp", 6, "atomics"))
+        self.expect(("src/heap/bad.hpp", 4, "atomics"), ("src/heap/bad.hpp", 6, "atomics"),
+                    ("src/heap/bad.hpp", 7, "relaxed"))
 
     def test_place(self):
         self.write("src/moved.hpp", HEAD)

@@ -77,7 +77,7 @@ def check_file(root, path, house, retired):
         yield from floors.check_place(path, house)
         if kind == "cpp":
             yield from floors.check_includes(root, path, code, house)
-            yield from floors.check_atomics(path, code, house)
+            yield from floors.check_atomics(path, code, comments, house)
 
 
 def check_tree(root):

@@ -49,7 +49,7 @@ TEST(Atomic, DoesWhatItsNamesSay) {
   EXPECT_FALSE(word.cas_acq_rel(expected, 1));
   EXPECT_EQ(expected, 25u);
   EXPECT_TRUE(word.cas_acquire(expected, 1));
-  word.own_add_relaxed(4);
+  word.own_add(4);
   EXPECT_EQ(word.exchange_acquire(0), 5u);
   EXPECT_EQ(word.exchange_release(9), 0u);
 }

@@ -99,8 +99,8 @@ TEST_F(Sound, WhatACacheKeepsIsCounted) {
   Atomic<size_t>& bytes = cache_.kept.bytes;
   ASSERT_NE(bytes.load_relaxed(), 0u);
   expect_noticed(
-      "kept.bytes", [&] { bytes.own_add_relaxed(slice_bytes); },
-      [&] { bytes.own_add_relaxed(~slice_bytes + 1); }, true);
+      "kept.bytes", [&] { bytes.own_add(slice_bytes); }, [&] { bytes.own_add(~slice_bytes + 1); },
+      true);
   LargeBlock* const kept = cache_.kept.of_slices[large_slices - 1].load_relaxed();
   ASSERT_NE(kept, nullptr);
   expect_noticed(

@@ -28,6 +28,14 @@ class Atomic {
   Atomic& operator=(const Atomic&) = delete;
 
   T load_relaxed() const noexcept { return load(model::Order::relaxed); }
+  T load_own() const noexcept { return load_relaxed(); }
+  T load_hint() const noexcept { return load_relaxed(); }
+  T load_init() const noexcept { return load_relaxed(); }
+  T load_stat() const noexcept { return load_relaxed(); }
+  void store_own(T value) noexcept { store_relaxed(value); }
+  void store_hint(T value) noexcept { store_relaxed(value); }
+  void store_init(T value) noexcept { store_relaxed(value); }
+  void store_stat(T value) noexcept { store_relaxed(value); }
   T load_acquire() const noexcept { return load(model::Order::acquire); }
   void store_relaxed(T value) noexcept { store(value, model::Order::relaxed); }
   void store_release(T value) noexcept { store(value, model::Order::release); }
@@ -64,7 +72,7 @@ class Atomic {
     return cas(expected, desired, model::Order::relaxed, model::Order::relaxed, false);
   }
 
-  void own_add_relaxed(T value) noexcept { store_relaxed(static_cast<T>(load_relaxed() + value)); }
+  void own_add(T value) noexcept { store_relaxed(static_cast<T>(load_relaxed() + value)); }
   T* futex_word() noexcept { return &value_; }
   // For checks between steps: the newest value, without a step.
   T peek() const noexcept { return value_; }
