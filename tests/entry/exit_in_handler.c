@@ -5,10 +5,8 @@
  * holds. The signal comes of a filter that refuses to map memory, which the heap does under the
  * lock of its addresses.   Exit status 77: there are no filters here.
  */
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -16,6 +14,7 @@
 #include <time.h>
 
 #include "expect.h"
+#include "kernel_by_hand.h"
 
 static struct timespec before;
 
@@ -32,13 +31,7 @@ static void end_program(int signal) {
 }
 
 static int set_filter(void) {
-  struct sock_filter rules[] = {
-      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr)},
-      {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_mmap},
-      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_TRAP},
-      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
-  };
-  const struct sock_fprog program = {sizeof rules / sizeof rules[0], rules};
+  const struct sock_fprog program = trap_of_mmap();
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return 0;
   return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
 }

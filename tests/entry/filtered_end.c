@@ -6,11 +6,10 @@
  *
  *   filtered_end prctl    the filter comes by libc's function
  *   filtered_end twice    and another one, while the first is in force
- *   filtered_end raw      by an instruction of the program's own, which nobody sees
+ *   filtered_end raw      by an instruction of the program's own, which no library sees
  * Exit status 77: there are no filters here.
  */
 #define _GNU_SOURCE
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "expect.h"
+#include "kernel_by_hand.h"
 
 enum { block_count = 400, block_bytes = 100000 };
 
@@ -59,19 +59,7 @@ static struct sock_fprog make_filter(void) {
 
 static int call_prctl(long option, long a, long b) { return prctl((int)option, a, b, 0L, 0L); }
 static int call_raw(long option, long a, long b) {
-#if defined(__x86_64__)
-  long result = SYS_prctl;
-  register long c __asm__("r10") = 0;
-  register long d __asm__("r8") = 0;
-  __asm__ volatile("syscall"
-                   : "+a"(result)
-                   : "D"(option), "S"(a), "d"(b), "r"(c), "r"(d)
-                   : "rcx", "r11", "memory");
-  return (int)result;
-#else
-  (void)option, (void)a, (void)b;
-  return -1;
-#endif
+  return (int)ask_kernel(SYS_prctl, option, a, b);
 }
 
 int main(int argc, char** argv) {

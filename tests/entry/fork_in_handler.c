@@ -13,7 +13,6 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
@@ -27,6 +26,7 @@
 #include <ucontext.h>
 
 #include "expect.h"
+#include "kernel_by_hand.h"
 
 enum { slots = 3000, child_seconds = 20 };
 
@@ -100,24 +100,9 @@ static void uses_timer(void) {
   EXPECT(forks > 10);
 }
 
-/* By instructions of its own, so that Talus does not hear of the filter, and keeps its thread. */
 #if defined(__x86_64__)
-static long ask_kernel(long number, long a, long b, long c) {
-  long result = number;
-  register long d __asm__("r10") = 0;
-  register long e __asm__("r8") = 0;
-  __asm__ volatile("syscall"
-                   : "+a"(result)
-                   : "D"(a), "S"(b), "d"(c), "r"(d), "r"(e)
-                   : "rcx", "r11", "memory");
-  return result;
-}
 static void refuse(ucontext_t* context) { context->uc_mcontext.gregs[REG_RAX] = -ENOMEM; }
 #else
-static long ask_kernel(long number, long a, long b, long c) {
-  (void)number, (void)a, (void)b, (void)c;
-  return -1;
-}
 static void refuse(ucontext_t* context) { (void)context; }
 #endif
 
@@ -127,14 +112,9 @@ static void on_refusal(int number, siginfo_t* info, void* context) {
   if (!is_child) fork_now();
 }
 
+/* By an instruction of its own, so that Talus does not hear of the filter, and keeps its thread. */
 static int set_filter(void) {
-  struct sock_filter rules[] = {
-      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(struct seccomp_data, nr)},
-      {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_mmap},
-      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_TRAP},
-      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
-  };
-  const struct sock_fprog program = {sizeof rules / sizeof rules[0], rules};
+  const struct sock_fprog program = trap_of_mmap();
   if (ask_kernel(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0) != 0) return 0;
   return ask_kernel(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, (long)&program) == 0;
 }
