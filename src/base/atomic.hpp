@@ -9,7 +9,8 @@
 //   hint   a later access decides; a stale value costs time only
 //   init   the object is not yet published, or the process has one thread
 //   stat   a statistic, where any recent value will do
-// load_relaxed and store_relaxed are for protocols, whose edges say more.
+// load_relaxed and store_relaxed are for protocols, whose edges say more. Other relaxed operations
+// have one of these words in a comment.
 #ifndef TALUS_BASE_ATOMIC_HPP
 #define TALUS_BASE_ATOMIC_HPP
 

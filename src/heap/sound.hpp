@@ -14,7 +14,8 @@
 // compile the checks and never run them.
 // Owns: the equations. Invariants: reads only; a slab whose pages are being purged is in no bin, so
 // sums are lower bounds while there is one. Called on: any thread that holds the heap's lock, or
-// the owner of a cache. Must not know: who changes the counters.
+// the owner of a cache. Must not know: the code that
+// changes the counters.
 #ifndef TALUS_HEAP_SOUND_HPP
 #define TALUS_HEAP_SOUND_HPP
 
@@ -66,20 +67,15 @@ inline bool Heap::is_sound() const noexcept {
   size_t slabs = 0, bytes = 0, free = 0, free_in_purged = 0, purged = 0;
   for (size_t index = 0; index < class_count; index++) {
     const ClassId class_id{static_cast<uint8_t>(index)};
-    SlabSums of_available, of_purged;
-    if (!add_bins(of_available, available[index], class_id, SlabState::available)) return false;
-    if (!add_bins(of_purged, partly_purged[index], class_id, SlabState::partly_purged))
-      return false;
-    free_in_purged += of_purged.free_bytes;
-    SlabSums both;
-    both.slabs = of_available.slabs + of_purged.slabs;
-    both.free_bytes = of_available.free_bytes + of_purged.free_bytes;
-    both.purged_bytes = of_available.purged_bytes + of_purged.purged_bytes;
-    if (!is_class_sound(*this, class_id, both)) return false;
+    SlabSums sums;
+    if (!add_bins(sums, partly_purged[index], class_id, SlabState::partly_purged)) return false;
+    free_in_purged += sums.free_bytes;
+    if (!add_bins(sums, available[index], class_id, SlabState::available)) return false;
+    if (!is_class_sound(*this, class_id, sums)) return false;
     slabs += class_slabs[index];
     bytes += class_slabs[index] * size_class_row(class_id).slab_slices * slice_bytes;
-    free += both.free_bytes;
-    purged += both.purged_bytes;
+    free += sums.free_bytes;
+    purged += sums.purged_bytes;
   }
   if (slabs != slab_count || bytes != slab_bytes) return false;
   if (free_in_purged != partly_purged_free_bytes) return false;

@@ -5,7 +5,7 @@
 // Owns: nothing. Contract, as in os_linux.hpp: no function touches errno, and a negative number or
 // false says that the kernel refused. Used only where a provider of memory or printed statistics
 // were asked for, so other processes behind a filter of system calls never make these calls.
-// Called on: any thread. Must not know: who allocates.
+// Called on: any thread. Must not know: its callers.
 #ifndef TALUS_OS_FILE_CALLS_HPP
 #define TALUS_OS_FILE_CALLS_HPP
 

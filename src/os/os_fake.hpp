@@ -3,7 +3,7 @@
 //
 // Owns: the plan of faults. Invariant: keeps the contract of os_linux.hpp, and also checks that the
 // floors above keep their side (page-aligned arguments). The plan is plain atomics; the test sets
-// it before or between allocations. Called on: any thread. Must not know: who allocates.
+// it before or between allocations. Called on: any thread. Must not know: its callers.
 #ifndef TALUS_OS_OS_FAKE_HPP
 #define TALUS_OS_OS_FAKE_HPP
 

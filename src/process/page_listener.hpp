@@ -4,7 +4,7 @@
 // Owns: that no helper runs while a listener is set. The listener and the C library's functions use
 // thread-local storage and locks of the program's threads. The helper is no thread of the C
 // library. Invariant: the listener hears of each change that begins after set_page_listener()
-// returned. Called on: any thread, without locks. Must not know: who listens.
+// returned. Called on: any thread, without locks. Must not know: the listeners.
 #ifndef TALUS_PROCESS_PAGE_LISTENER_HPP
 #define TALUS_PROCESS_PAGE_LISTENER_HPP
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // tests/death/remote_blocks: blocks of one thread that other threads free wrongly.
 //
-// Owns: nothing. Such a block travels in a message: first with the thread that frees it, then in
-// the remote-free queue of its heap. Nobody looks at it there. What is wrong with it is noticed
-// when a drain puts it into its slab: when a thread of its heap flushes, when somebody trims, or
-// when it is delivered to a heap without threads.
+// Owns: nothing. Such a block travels in a message: first with the freeing thread, then in the
+// remote-free queue of its heap. No thread looks at it there. The fault is noticed when a drain
+// puts the block into its slab: at a flush by a thread of its heap, at a trim, or at delivery to a
+// heap without threads.
 #include <unistd.h>
 
 #include "faults.hpp"
