@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-# What it owns: the comparison of the fast paths of malloc, free and their like with the committed
-# budget, budget.json. A path over budget, with a call, a lock, an exchange with memory, a division
-# or a fence fails, and its listing is printed, so that the cause is on the screen of that run.
-# When the path is shorter than the budget the run passes and says by how much: lower the budget.
+# What it owns: the comparison of the fast paths of malloc, free and related calls with the
+# committed budget, budget.json. A path fails that is over budget, or that has a call, a lock, an
+# exchange with memory, a division or a fence. The run then prints its listing, so that the cause is
+# on the screen. When the path is shorter than the budget the run passes and says by how much: lower
+# the budget.
 # It must not know how a path is found; fast_path.py does. x86-64 only: elsewhere it exits 77.
 # SPDX-License-Identifier: MIT
 """Checks the instruction budget of the fast paths of a libtalus.so."""
@@ -18,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fast_path  # noqa: E402
 
 SKIPPED = 77
-# Their fast path leaves everything as it is.
+# Their fast path changes nothing.
 CHANGE_NOTHING = ("realloc", "talus_realloc", "malloc_usable_size")
 
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-# What it owns: what the helper thread may execute. It is a thread that libc does not know: its
-# thread pointer leads to a block of Talus' own, so a thread-local variable, errno among them, is
-# not there, and a function of libc that looks for one is lost. This check follows each direct call
-# and jump from the helper's entry through libtalus.so and refuses reads and writes by the thread
-# pointer, and calls that leave the library to anything but what copies bytes or ends the process.
-# Calls by pointer are not followed: they are the kernel's clock, which is no part of libc.
+# What it owns: what the helper thread may execute. libc does not know this thread: its thread
+# pointer leads to a block of Talus' own. There are no thread-local variables at that place, errno
+# among them, and a function of libc that reads one reads wrong memory. This check follows each
+# direct call and jump from the helper's entry through libtalus.so. It refuses reads and writes by
+# the thread pointer. It refuses calls that leave the library, except those that copy bytes or end
+# the process. It does not follow calls by pointer: they reach the kernel's clock, which is no part
+# of libc.
 # It must not know what the helper does. x86-64 only: elsewhere it exits 77.
 # SPDX-License-Identifier: MIT
 """Checks that the helper thread of a libtalus.so uses neither libc nor thread-local storage."""
@@ -26,7 +27,8 @@ CALLS_ALLOWED = {"memcpy", "memset", "memmove", "memcmp", "abort", "getauxval"}
 # Asks which thread it is on: the block's first word is the thread pointer, as everywhere.
 MAY_READ_POINTER = re.compile(r"\d+begin_purge")
 POINTER = re.compile(r"%fs:0x0,(%\w+)$")
-# As does who takes a lock, which makes a mark of the pointer (LinuxOs::thread_mark) and no address.
+# So may a function that takes a lock: it makes a mark of the pointer (LinuxOs::thread_mark), no
+# address.
 MARK = "shr    $0x3,{}"
 MARK_WITHIN = 5  # instructions
 # Not where a helper is: there is none while a listener or hooks watch pages (process/helper.hpp).

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# What it owns: what a process pays for the library that does nothing with it: resident pages more
-# than with the C library's allocator, as a mean, because where the kernel lays a library decides
-# how many pages around each that is touched it maps.
+# What it owns: what a process that allocates nothing pays for the library. That is the number of
+# resident pages above those with the C library's allocator. It is a mean: the address of a library
+# decides how many pages the kernel maps around each touched one.
 # It must not know what these pages are; check_layout.py does. Where the kernel does not tell (no
 # smaps_rollup) or pages are not of 4 KiB it exits 77.
 # SPDX-License-Identifier: MIT

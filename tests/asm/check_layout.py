@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-# What it owns: the proof that what every process touches lies together in the library. The kernel
-# maps a file's pages by sixteen around each one that is touched, from the start of a segment on, so
-# a start that is scattered over the library makes all of it resident in each process that does
-# nothing; and a page that the loader writes addresses to is each process's own.
+# What it owns: the proof that the pages that every process touches lie together in the library. The
+# kernel maps a file's pages by sixteen around each touched one, from the start of a segment on.
+# Startup code that is scattered over the library would make all of it resident in each idle
+# process. Each page to which the loader writes addresses is private to the process.
 # It must not know what these functions do, nor how compiler and linker are told
 # (base/attributes.hpp, entry/layout.ld.in).
 # SPDX-License-Identifier: MIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-# What it owns: the proof that modes cost nothing: the fast paths of malloc and free name no data
-# but the thread's context and the page map, so they cannot ask whether there is a mode; and each
-# way out of them leads to a function that is no mode's. Together with check_budget.py, which counts
-# their instructions, this is how "a mode costs nothing to whoever does not use it" is held.
+# What it owns: the proof that modes cost nothing. The fast paths of malloc and free name no data
+# but the thread's context and the page map, so they cannot ask whether there is a mode. Each way
+# out of them leads to a function of no mode. check_budget.py counts their instructions. Both
+# together hold the promise "a mode costs nothing to a program that does not use it".
 # It must not know how a path is found (fast_path.py) nor its budget. x86-64 only: else it exits 77.
 # SPDX-License-Identifier: MIT
 """Checks that the fast paths of a libtalus.so know nothing of modes."""

@@ -1,6 +1,6 @@
-# What it owns: reading the disassembly of one function and finding its fast path: the way from
-# the entry to a `ret` that calls nothing and stores to memory other than the stack (a block was
-# taken or given), with the fewest taken branches, and among those the fewest instructions.
+# What it owns: reading the disassembly of one function and finding its fast path. That is a way
+# from the entry to a `ret` that calls nothing and stores to memory other than the stack (a block
+# was taken or given). Of these ways it has the fewest taken branches, then the fewest instructions.
 # Why the store: `free(nullptr)` also returns without a call, and is not the path to be measured.
 # Where nothing changes (realloc of a block that stays) it is the way that stores nothing.
 # It must not know budgets, nor which functions exist; check_budget.py does.

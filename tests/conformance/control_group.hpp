@@ -1,9 +1,9 @@
 // A control group of one's own, for probes about memory and processor limits: version 1 or 2.
 //
-// Makes a group for the controllers it is given: one folder in each hierarchy of version 1, or one
-// in the common hierarchy of version 2, below the group this process is in or else at the root.
-// Needs to be allowed to; `is_made` says whether it worked. The destructor removes the folders,
-// which works once the processes in them have ended. Nothing here allocates.
+// Makes a group for the given controllers. That is one folder in each hierarchy of version 1, or
+// one in the common hierarchy of version 2. It lies below the group of this process, or else at the
+// root. Needs the right to do so; `is_made` says whether it worked. The destructor removes the
+// folders, which works once the processes in them have ended. Nothing here allocates.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -2,9 +2,9 @@
 //
 // A table of values is kept at a number of live bytes. Sizes are lognormal; their median moves on
 // with each phase, and after five phases comes round again. At the start of a phase one value in
-// ten is set aside and stays for the phase; the others are replaced at random, so that nine tenths
-// go and survivors of every phase lie among the new. The table is mapped, not allocated. One
-// thread at a time.
+// ten is set aside and stays for the phase; the others are replaced at random. So nine tenths go,
+// and survivors of every phase lie among the new. The table is mapped, not allocated. One thread at
+// a time.
 // SPDX-License-Identifier: MIT
 #pragma once
 

@@ -38,8 +38,8 @@ inline std::size_t fitting_bytes(std::size_t bytes) {
   return bytes;
 }
 
-// By how much a figure may be above its bar, as a factor: 1, but for CONFORMANCE_TOLERANCE (per
-// cent), with which a suite says that it runs beside other work and looks for regressions only.
+// The factor by which a figure may be above its bar. It is 1 unless CONFORMANCE_TOLERANCE (per
+// cent) is set: with it a suite says that it runs beside other work and looks for regressions only.
 inline double tolerance() {
   const char* percent = std::getenv("CONFORMANCE_TOLERANCE");
   return percent == nullptr ? 1.0 : 1.0 + std::strtod(percent, nullptr) / 100;

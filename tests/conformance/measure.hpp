@@ -1,8 +1,8 @@
 // How probes look at their own process: resident and mapped memory, maps, clocks.
 //
 // Read with plain system calls into buffers on the stack, so that looking changes nothing. Resident
-// memory is taken from smaps_rollup because the kernel's quick counters lag by some hundred KiB;
-// lazily freed pages are part of it, as they are part of what an operator sees.
+// memory comes from smaps_rollup because the kernel's quick counters lag by some hundred KiB.
+// Lazily freed pages are part of it, as they are part of what an operator sees.
 // SPDX-License-Identifier: MIT
 #pragma once
 

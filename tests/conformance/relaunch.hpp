@@ -1,7 +1,7 @@
 // Starting this same probe again as a fresh process with something changed.
 //
 // Limits on addresses, closed descriptors, an empty environment or a bare root must hold before the
-// allocator's first instruction, so a probe sets them between fork and exec and runs itself again
+// allocator's first instruction. So a probe sets them between fork and exec, and runs itself again
 // in a role given as its first argument. The parent waits with a deadline and kills what hangs.
 // SPDX-License-Identifier: MIT
 #pragma once

@@ -71,8 +71,8 @@ inline const void* object_of(const void* function) {
   return dladdr(function, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-// malloc_trim, whoever's it is: without one of the allocator's own a program gets the libc's. An
-// allocator that brings mallopt alone is asked by M_PURGE, as bionic's is.
+// malloc_trim, of the allocator or of libc: where the allocator has none, a program gets libc's. An
+// allocator that has mallopt alone gets M_PURGE, as bionic's does.
 inline void release_free_memory() {
   constexpr int purge_parameter = -101;
   const void* allocator = object_of(reinterpret_cast<const void*>(&malloc));

@@ -14,7 +14,7 @@ using namespace test;
 
 constexpr size_t batch_bytes = 48;
 
-// So many blocks that most of them go straight to their slabs, where the fault is found at once.
+// With this number of blocks most go straight to their slabs, where the fault is found at once.
 class Batch : public testing::Test {
  protected:
   std::vector<void*> blocks = std::vector<void*>(5000);
@@ -38,7 +38,7 @@ TEST_F(Batch, APointerIntoABlock) {
                { api::free_batch(wrong.data(), wrong.size()); });
 }
 
-TEST_F(Batch, APointerOfNobody) {
+TEST_F(Batch, APointerThatIsNoBlock) {
   std::vector<void*> wrong = blocks;
   int local = 0;
   wrong[4000] = hide(&local);
@@ -56,7 +56,7 @@ TEST(ResizingCalls, NameThemselves) {
                { api::aligned_realloc(foreign, 64, 10); });
 }
 
-// The block's start is what counts, not that of its range.
+// The block's start counts, not the start of its range.
 TEST(StartInsideARange, OtherAddressesAreNoBlock) {
   char* block = static_cast<char*>(api::memalign_at(4096, 48, 300 * kib));
   const size_t front = reinterpret_cast<uintptr_t>(block) % slice_bytes;

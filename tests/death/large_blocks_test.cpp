@@ -97,7 +97,7 @@ TEST(LargeBlock, PointerIntoItResized) {
   EXPECT_FAULT(foreign_text(middle, "realloc"), api::realloc(middle, given_bytes));
 }
 
-// Only the ends of a range are in the page map, so the middle is known as nobody's.
+// Only the ends of a range are in the page map, so the middle has no owner there.
 TEST(LargeBlock, PointerIntoItsMiddle) {
   const Large large{given_bytes};
   void* inside = large.at(mib);

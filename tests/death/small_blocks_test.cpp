@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tests/death/small_blocks: small blocks that their own thread frees wrongly.
 //
-// Owns: nothing. What free looks at before it pushes is found at once (tests/misuse has all
-// variants); the rest is found when the list goes back to its slab, which the tests force or wait
+// Owns: nothing. free finds at once what it checks before it pushes (tests/misuse has all
+// variants). It finds the rest when the list goes back to its slab, which the tests force or wait
 // for.
 #include <unistd.h>
 
@@ -107,7 +107,7 @@ TEST_F(SmallBlock, FreedAgainWhenItIsBackInItsSlab) {
   });
 }
 
-// Nobody asks for the flush: a program that goes on freeing runs into it.
+// No call asks for the flush: a program that continues to free reaches it.
 TEST_F(SmallBlock, FreedTwiceIsFoundWhenTheListIsFull) {
   std::vector<void*> blocks;
   for (int i = 0; i < 4000; i++) blocks.push_back(api::malloc(bytes));

@@ -1,9 +1,9 @@
 // Aligned entry points asked for the impossible: EINVAL, ENOMEM, and memptr untouched (N29).
 //
 // POSIX: posix_memalign takes powers of two that are multiples of sizeof(void*), reports by return
-// value and leaves *memptr alone on failure. aligned_alloc and memalign with an alignment that is
-// no power of two may refuse (EINVAL) or round it up (glibc before 2.38): both are accepted, a
-// block that is neither is not.
+// value and leaves *memptr alone on failure. aligned_alloc and memalign may refuse (EINVAL) an
+// alignment that is no power of two, or round it up (glibc before 2.38). Both are accepted; a block
+// with neither alignment is not.
 // SPDX-License-Identifier: MIT
 #include "../probe.hpp"
 

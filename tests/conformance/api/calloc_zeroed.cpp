@@ -1,7 +1,7 @@
 // calloc gives zeros also from memory that was used before (N29).
 //
-// Every size class is dirtied, freed and asked for again, from the same thread and from another,
-// because what an allocator believes about zero pages is per page, per span and per owner.
+// Each size class is written, freed and requested again, from the same thread and from another. An
+// allocator may believe in zero pages by page, by span or by owner.
 // SPDX-License-Identifier: MIT
 #include "../pattern.hpp"
 #include "../probe.hpp"
@@ -47,7 +47,7 @@ int main() {
     dirty(size, 16);
     std::thread([&] { expect_zeroed(size, 16, "in a new thread"); }).join();
   }
-  // Grown in place: the block's new half was somebody else's.
+  // Grown in place: the block's new half belonged to another block.
   dirty(3 * probe::mib, 2);
   void* block = probe::opaque(calloc(1, probe::mib));
   PROBE_EXPECT(block != nullptr && probe::is_zero(block, probe::mib), "calloc in a larger hole");

@@ -1,8 +1,9 @@
-// malloc_trim(0) returns the free memory of every thread, also of those that sleep (N02, F2).
+// malloc_trim(0) returns the free memory of every thread, also of sleeping threads (N02, F2).
 //
 // Case one: the main thread freed 64 MiB below a block that still lives. Case two: four threads
-// freed 32 MiB each and sleep on a condition. A second after the call (the promise is 100 ms; the
-// elapsed time is printed) at most 5 % of the peak may remain, plus 1 MiB for stacks and tables.
+// freed 32 MiB each and sleep on a condition. The probe looks a second after the call; the promise
+// is 100 ms, and it prints the elapsed time. At most 5 % of the peak may remain, plus 1 MiB for
+// stacks and tables.
 // SPDX-License-Identifier: MIT
 #include "../measure.hpp"
 #include "../pattern.hpp"

@@ -1,7 +1,7 @@
 // realloc and reallocarray keep the contents over random growth and shrinkage (N29).
 //
-// A crowd of blocks is resized at random over four decades of size, so that the path in place, the
-// copy, the move of pages and the step from small to large blocks all occur next to live data.
+// Many blocks are resized at random over four decades of size. So the path in place, the copy, the
+// move of pages and the step from small to large blocks all occur next to live data.
 // SPDX-License-Identifier: MIT
 #include "../probe.hpp"
 #include "../pattern.hpp"

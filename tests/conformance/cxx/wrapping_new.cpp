@@ -1,7 +1,7 @@
 // new of a size that wraps to a small one when it is rounded up to the alignment (N29, N30).
 //
-// Every form must throw or give null. libstdc++ up to 12 rounds without looking in its own aligned
-// new and hands out a tiny block, so glibc fails here by its C++ runtime; an allocator that
+// Each form must throw or return null. The aligned new of libstdc++ up to 12 rounds without a check
+// and returns a tiny block. So glibc fails here because of its C++ runtime. An allocator that
 // replaces the operators can do better.
 // SPDX-License-Identifier: MIT
 #include "refused_sizes.hpp"

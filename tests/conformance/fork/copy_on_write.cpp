@@ -27,7 +27,7 @@ std::size_t private_dirty() {
 int live_as_child(const std::vector<void*>& blocks) {
   const std::size_t before = private_dirty();
   for (std::size_t i = 50; i < count; i += 100) {
-    free(blocks[i]);  // the table itself stays as it is: its pages are not the allocator's
+    free(blocks[i]);  // the table itself does not change: its pages are not the allocator's
   }
   std::vector<void*> own(allocated / child_block_bytes);
   for (void*& block : own) {

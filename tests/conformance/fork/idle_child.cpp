@@ -1,6 +1,6 @@
 // A forked child that frees a burst and idles gives it back (N11, N01): 15 % of the peak after 5 s.
 //
-// Helper threads do not survive fork, and a child that only sleeps calls nobody that could start
+// Helper threads do not survive fork, and a child that only sleeps makes no call that could start
 // them again. The parent has worked with four threads and holds 128 MiB when it forks. Child
 // "inherited" frees that and idles; child "own" takes 128 MiB itself, frees it and idles. The base
 // is what was resident before any of that, and what child "own" inherits is freed too.

@@ -1,9 +1,9 @@
 // Starts and works under `ulimit -v` of 64 MiB, of 256 MiB and of 2 GiB (N20).
 //
-// The limit holds before the first instruction. Of what the program's own files, stack and
-// libraries leave, 70 % must be usable as small blocks; freed again, the same room must serve as
-// one big block (20 MiB, 100 MiB) and as 1 MiB blocks. Allocators that reserve gigabytes fail. The
-// 2 GiB are asked where the machine has three times as much free.
+// The limit holds before the first instruction. The program's own files, stack and libraries leave
+// a room. 70 % of it must be usable as small blocks. Freed again, the same room must serve as one
+// big block (20 MiB, 100 MiB) and as 1 MiB blocks. Allocators that reserve gigabytes fail. The 2
+// GiB are requested where the machine has three times as much free.
 // SPDX-License-Identifier: MIT
 #include "../form.hpp"
 #include "../pattern.hpp"

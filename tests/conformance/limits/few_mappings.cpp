@@ -1,10 +1,11 @@
 // Where the kernel allows few mappings more, an allocator refuses at worst (N22): 2000 are left.
 //
-// The process first makes mappings of its own until vm.max_map_count allows 2000 more; where the
+// The process first makes mappings of its own until vm.max_map_count allows 2000 more. Where the
 // setting itself is as low (with_settings.sh) it makes none. Then three threads take blocks of 20
-// KiB and of 200 KiB to 1 MiB, free every second, ask the memory back and let the others grow: what
-// purges, splits or guards by mappings runs out of them. A block may be refused, with ENOMEM; none
-// may be damaged, nothing may end the process, and once all is free blocks can be had again.
+// KiB and of 200 KiB to 1 MiB, free every second, trim, and let the others grow. An allocator that
+// purges, splits or guards by mappings runs out of them. A block may be refused, with ENOMEM. None
+// may be damaged, and nothing may end the process. Once all is free the allocator must serve blocks
+// again.
 // SPDX-License-Identifier: MIT
 #include "../measure.hpp"
 #include "../pattern.hpp"
@@ -41,7 +42,7 @@ std::size_t allowed_count() {
   return count;
 }
 
-// Makes mappings until so many more are allowed; false: the machine has no such bound, or too high.
+// Makes mappings until left_count more are allowed; false: the machine has no such bound, or too high.
 bool leave_few_mappings() {
   const std::size_t allowed = allowed_count();
   const std::size_t now = probe::map_count();

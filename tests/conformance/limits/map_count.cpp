@@ -1,10 +1,11 @@
 // Freed holes do not become one mapping each: the kernel allows 65530 of them (N22).
 //
-// Blocks of 20 KiB, every second freed and the memory asked back with malloc_trim, then a second of
-// rest for allocators that purge in the background: 60000 blocks, in full two millions, a million
-// holes. Fewer than 1000 mappings may result, and the survivors must be intact. One page is touched
-// of each block that is freed, and of every sixteenth that stays; where the allocator makes more
-// of them resident there are as many blocks as fit into half of the memory that is free.
+// The probe takes blocks of 20 KiB, frees every second one and calls malloc_trim. A second of rest
+// follows, for allocators that purge in the background. There are 60000 blocks, in full two
+// millions with a million holes. Fewer than 1000 mappings may result, and the survivors must be
+// intact. The probe touches one page of each freed block, and of every sixteenth block that stays.
+// If the allocator makes more of them resident, there are as many blocks as fit into half of the
+// free memory.
 // SPDX-License-Identifier: MIT
 #include "../form.hpp"
 #include "../probe.hpp"

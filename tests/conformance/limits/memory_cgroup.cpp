@@ -1,10 +1,11 @@
 // Free memory is no reason to be killed (N49): 200 MiB of small and of large blocks in 256 MiB.
 //
-// In a control group limited to 256 MiB a process takes 200 MiB of small blocks, frees them, takes
-// 200 MiB of large ones, frees them, and so on: 100 rounds in full, 25 in the short form. What was
-// free for one shape must make room for the other before the kernel ends the process. Needs the
-// right to make a memory group, as root in most containers has not: then it is skipped. The probe
-// limits_cpu_quota runs the alternation in its own group, with CONFORMANCE_LIVE_MIB live.
+// A process in a control group of 256 MiB takes 200 MiB of small blocks and frees them, then 200
+// MiB of large ones. It repeats this: 100 rounds in full, 25 in the short form. What was free for
+// one shape must make room for the other before the kernel ends the process. The probe needs the
+// right to make a memory group, which root in most containers has not; without it the probe is
+// skipped. The probe limits_cpu_quota runs the alternation in its own group, with
+// CONFORMANCE_LIVE_MIB live.
 // SPDX-License-Identifier: MIT
 #include "../control_group.hpp"
 #include "../form.hpp"

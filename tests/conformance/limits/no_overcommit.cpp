@@ -1,9 +1,10 @@
 // Works where the kernel promises no more than it has (N21): vm.overcommit_memory 2.
 //
-// Under that rule each private writable page counts when it is mapped, touched or not, so address
+// Under that rule each private writable page counts when it is mapped, touched or not. So address
 // space reserved for later can fail while memory is free. A short drift_trace.hpp runs with a live
-// size that is a quarter of what may still be promised, 256 MiB at most: no allocation may fail and
-// fewer than 500 mappings may result. Skipped unless the system is set up so; nothing is changed.
+// size of a quarter of what may still be promised, 256 MiB at most. No allocation may fail and
+// fewer than 500 mappings may result. Skipped unless the system has that setting; the probe changes
+// no setting.
 // SPDX-License-Identifier: MIT
 #include "../drift_trace.hpp"
 #include "../form.hpp"

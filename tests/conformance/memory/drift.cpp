@@ -1,10 +1,10 @@
 // Fragmentation does not creep up (N09): resident is 1.3 times live at the end, and has no slope.
 //
 // The trace of drift_trace.hpp over 20 minutes, a minute a phase; CONFORMANCE_SECONDS scales it.
-// The second half of the last phase decides the ratio of resident to live bytes, as asked for. The
-// last two quarters go through the same phases, so their means are compared: the fourth may be 0.05
-// above the third. Below 30 seconds, as in the 10 of the short form, phases would be too short for
-// anyone's clock: then each of the five kinds of phase comes once and the ratio alone is judged.
+// The second half of the last phase decides the ratio of resident to requested live bytes. The last
+// two quarters go through the same phases, so their means are compared: the fourth may be 0.05
+// above the third. Below 30 seconds phases would be too short for any allocator's clock; the short
+// form has 10. Then each of the five kinds of phase comes once and the ratio alone is judged.
 // CONFORMANCE_CSV names a file for (seconds, live bytes, resident bytes), from which
 // bench/drift_chart.py draws; CONFORMANCE_LIVE_MIB sets the live size.
 // SPDX-License-Identifier: MIT

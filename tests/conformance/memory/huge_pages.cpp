@@ -1,10 +1,10 @@
 // Transparent huge pages do not make a heap larger (N27): 1.15 times the same without, at most.
 //
-// Three programs, each run with huge pages always on and again with PR_SET_THP_DISABLE: eight
-// threads that fill and free 33 MiB each ("idle", as N01), one small block in a thousand surviving
-// ("survivors", as N08), and 10000 of 100000 blocks of 5 KB that stay ("sparse"). What is resident
-// after 5 idle seconds is compared, 4 MiB granted. Skipped unless the system has them on always;
-// with_huge_pages.sh switches that on for one command and restores it.
+// Three programs run with huge pages always on, and again with PR_SET_THP_DISABLE. In "idle" (as
+// N01) eight threads fill and free 33 MiB each. In "survivors" (as N08) one small block in a
+// thousand survives. In "sparse" 10000 of 100000 blocks of 5 KB stay. The probe compares what is
+// resident after 5 idle seconds, with 4 MiB granted. Skipped unless the system has huge pages
+// always on; with_huge_pages.sh switches that on for one command and restores it.
 // SPDX-License-Identifier: MIT
 #include "../relaunch.hpp"
 #include "../retention.hpp"

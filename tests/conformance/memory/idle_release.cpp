@@ -1,6 +1,6 @@
 // Memory freed before a program falls idle leaves the process (N01): 15 % of the peak after 5 s.
 //
-// Eight threads fill 33 MiB each in mixed sizes, free everything and sleep; nobody calls the
+// Eight threads fill 33 MiB each in mixed sizes, free everything and sleep; no thread calls the
 // allocator any more. Lazily freed pages count as resident, since that is what operators and
 // out-of-memory killers see.
 // SPDX-License-Identifier: MIT

@@ -1,11 +1,10 @@
 // One thread allocates, others only free: resident memory stays at 1.4 times what lives (N05).
 //
-// First a consumer that frees for two seconds (in full a minute) what a producer makes, with 32 MiB
-// alive at all times; in full it must also be flat: what comes after 1.5 s is at most a twentieth
-// of what lives above what was there at 1.5 s. Then 64 consumers after another that free a share
-// and fall asleep for good, as worker threads do, and a last one that frees for as long again
-// beside the sleepers. Granted on top are 4 MiB for stacks and tables, and 64 KiB for each thread
-// that sleeps.
+// First a consumer frees what a producer makes for two seconds (in full a minute), with 32 MiB
+// alive at all times. In full it must also be flat: what comes after 1.5 s is at most a twentieth
+// of the live memory above the value at 1.5 s. Then 64 consumers in turn free a share and sleep for
+// good, as worker threads do. A last one frees for as long again beside the sleepers. Granted on
+// top are 4 MiB for stacks and tables, and 64 KiB for each sleeping thread.
 // SPDX-License-Identifier: MIT
 #include "../form.hpp"
 #include "../pattern.hpp"

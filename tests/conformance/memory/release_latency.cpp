@@ -1,13 +1,13 @@
 // Giving memory back does not hold up other threads (N36): 200 us more at the 99.9th percentile.
 //
-// One thread takes sixteen 64-byte blocks every 50 us, until it has 4096; then it frees sixteen
-// each time, so that it needs more than its own cache now and then. Another frees 1 GiB (4 GiB in
-// full), calls malloc_trim(0), and in a second round leaves the memory to whatever works in the
-// background. The same with the other thread only spinning is the base. A turn that takes longer
-// than the period counts once for each period it missed, because each of those would have waited:
-// a stall of 1 ms cannot hide behind a million quick ones. The pacing sleeps, so that neither the
-// scheduler's slices nor a helper's work on a small machine is taken for waiting. The best of
-// three rounds counts.
+// One thread takes sixteen 64-byte blocks every 50 us, until it has 4096. Then it frees sixteen
+// each time, so that it needs more than its own cache now and then. Another thread frees 1 GiB (4
+// GiB in full) and calls malloc_trim(0). In a second round it leaves the memory to the allocator's
+// background work. The base is the same with the other thread only spinning. A turn that takes
+// longer than the period counts once for each missed period, because each of these turns would have
+// waited. So a stall of 1 ms cannot hide behind a million quick ones. The pacing sleeps, so that
+// neither the scheduler's slices nor a helper's work on a small machine counts as waiting. The best
+// of three rounds counts.
 // SPDX-License-Identifier: MIT
 #include "../form.hpp"
 #include "../retention.hpp"

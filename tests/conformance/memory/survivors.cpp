@@ -1,10 +1,10 @@
 // One small block in a thousand stays: the pages between them go back (N08), 25 % of the peak.
 //
-// Blocks of 48, 150, 500 and 2000 bytes, taken in turn so that each size has a quarter of the
-// bytes; 300 MiB in the full form, 128 MiB in the short one. All but one in a thousand, at random,
+// The blocks have 48, 150, 500 and 2000 bytes, taken in turn so that each size has a quarter of the
+// bytes: 300 MiB in the full form, 128 MiB in the short one. All but one in a thousand, at random,
 // are freed; then the process idles for at most 5 s. The survivors lie on about a twelfth of the
 // pages of the smallest size, so a quarter of the peak needs single pages given back, not slabs.
-// Afterwards the survivors must be whole, also when the holes between them serve again.
+// Afterwards the survivors must be intact, also when the holes between them serve again.
 // SPDX-License-Identifier: MIT
 #include "../form.hpp"
 #include "../retention.hpp"

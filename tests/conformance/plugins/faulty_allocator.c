@@ -135,10 +135,11 @@ static void use_deep_stack(void) {
   for (size_t i = 0; i < sizeof(space); i += 64) space[i] = 1;
 }
 
-/* Holds a lock for some time. Who waits looks again and again: on all processors but one somebody
- * takes it the moment it is free, so a fork meets it held. One that sleepers wait for would be free
- * until they wake; one held for a moment, while libc's own locks stop all others for the fork.
- * Where waiters do not yield, whoever is preempted inside keeps the more urgent from going on. */
+/* Holds a lock for some time. A waiting thread polls it: on all processors but one a thread takes
+ * it the moment it is free, so a fork meets it held. A lock with sleeping waiters would be free
+ * until they wake. A lock held for a moment would be free, too: libc's own locks stop all others
+ * for the fork. Where waiters do not yield, a thread preempted inside keeps the more urgent from
+ * going on. */
 static void hold_lock(int is_yielding, int turns) {
   static char is_taken;
   while (__atomic_test_and_set(&is_taken, __ATOMIC_ACQUIRE)) {

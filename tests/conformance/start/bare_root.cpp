@@ -54,8 +54,8 @@ std::set<std::string> mapped_files() {
   return files;
 }
 
-// The loader looks for names as linked (libm.so.6), the kernel maps files as stored: copy under
-// both, the linked names being those in the same folder that resolve to the mapped file.
+// The loader looks for names as linked (libm.so.6), the kernel maps files as stored. So copy under
+// both; the linked names are those in the same folder that resolve to the mapped file.
 void copy_library(const fs::path& root, const fs::path& library) {
   const fs::path folder = root / library.parent_path().relative_path();
   fs::create_directories(folder);

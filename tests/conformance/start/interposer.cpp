@@ -1,6 +1,6 @@
 // Another preloaded library wraps mmap, munmap, madvise and open and allocates inside (N43).
 //
-// The probe runs itself again with that library put before the allocator in LD_PRELOAD, then
+// The probe runs itself again with that library before the allocator in LD_PRELOAD. Then it
 // allocates in three threads, in sizes that reach the kernel, opens files and loads a library. A
 // deadlock or endless recursion ends it; the interposer's counter shows that it was really there.
 // SPDX-License-Identifier: MIT

@@ -1,9 +1,9 @@
 // The allocator as a static library: programs linked with -static pass the probes too (N47).
 //
 // CONFORMANCE_STATIC_LIB names the archive; without it, or without a compiler or static libc, the
-// probe is skipped. Every listed probe is compiled with it, must link without a clash of symbols,
-// must hold the archive's malloc and nothing of the libc's own (told by glibc's inner _int_malloc),
-// and must pass.
+// probe is skipped. Each listed probe is linked with it, without a clash of symbols. It must hold
+// the archive's malloc and no part of libc's own (glibc's inner _int_malloc tells), and it must
+// pass.
 // SPDX-License-Identifier: MIT
 #include "../relaunch.hpp"
 

@@ -1,8 +1,9 @@
 // Threads that come and go leave nothing behind (N06): flat after the first thousand of 6000, in
 // the full form of 60000.
 //
-// Each takes blocks, frees half and exchanges the others with blocks that earlier threads left, so
-// that ended threads' memory is freed by strangers all the time while what lives stays the same.
+// Each takes blocks, frees half and exchanges the others with blocks that earlier threads left. So
+// other threads free an ended thread's memory all the time, while the amount of live memory stays
+// the same.
 // Resident memory at the end may exceed that after 1000 threads by 2 MiB.
 // SPDX-License-Identifier: MIT
 #include "../form.hpp"

@@ -1,11 +1,11 @@
 // Threads that sleep keep little of what they freed (N07): 64 KiB each after 5 s, 400 of them; of
 // blocks that they took themselves, in all sizes, 256 KiB.
 //
-// Case "foreign": the main thread takes 800 MiB in mixed sizes and deals the blocks out in turn;
-// each thread frees its 2 MiB and sleeps, as the workers of a pool do. Case "own": each thread
+// Case "foreign": the main thread takes 800 MiB in mixed sizes and deals the blocks out in turn.
+// Each thread frees its 2 MiB and sleeps, as the workers of a pool do. Case "own": each thread
 // takes and frees 2 MiB in sizes from 16 bytes to 48 KiB itself, then sleeps. The base is the same
-// sleeping threads before any of that, their stacks touched, so that what is above it is the
-// allocator's: caches, heaps, tables. The waiting is idle: nobody calls the allocator.
+// sleeping threads before any of that, their stacks touched. So what is above it is the
+// allocator's: caches, heaps, tables. The waiting is idle: no thread calls the allocator.
 // SPDX-License-Identifier: MIT
 #include "../form.hpp"
 #include "../relaunch.hpp"

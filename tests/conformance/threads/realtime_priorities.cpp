@@ -2,7 +2,7 @@
 //
 // Under SCHED_FIFO a thread runs until it sleeps. If the thread of priority 80 waits for a lock by
 // spinning, or by giving way only to its equals, the holder of priority 10 never runs again. A
-// child has one thread of each priority, bound to the same processor; the urgent one wakes up at
+// child has one thread of each priority, bound to the same processor. The urgent one wakes up at
 // all moments of the other's work, and each frees what the other allocated. Both sleep often enough
 // to stay below the kernel's limit on real-time work, which would stop them for 50 ms. No call of
 // the allocator may take the urgent thread that long; a child that does nothing more is killed.

@@ -1,7 +1,7 @@
 // 64 threads on few cores, stopped at any point: the others go on, and all wake up again (N35).
 //
-// A child runs 64 threads that exchange blocks; a signal handler makes single threads sleep a few
-// milliseconds wherever they are, inside the allocator too, and the parent stops and continues the
+// A child runs 64 threads that exchange blocks. A signal handler makes single threads sleep a few
+// milliseconds wherever they are, inside the allocator too. The parent stops and continues the
 // whole process at random. A thread that spins on a lock whose holder was stopped burns the core
 // that the holder needs; a lost wake-up shows as a stall. No half second may pass without progress
 // (stops of the whole process excepted); the longest gap is printed.

@@ -1,6 +1,6 @@
 // Destructors of thread-specific data allocate and free while the thread dies (N13).
 //
-// Keys set themselves again three times, so that their destructors run after those of anybody else,
+// Keys set themselves again three times, so that their destructors run after all other destructors,
 // the allocator's included; thread_local objects allocate in their destructors too. Every block is
 // checked. 8000 threads; resident memory may drift by 1 MiB after the first two thousand.
 // SPDX-License-Identifier: MIT
