@@ -185,7 +185,7 @@ inline constexpr size_t light_piece_bytes_max = 64 * mib;
 inline constexpr size_t reclaim_bytes_max = 512 * kib;
 inline constexpr uint64_t reclaim_pause_ms = 20;
 // Memory is refaulted when blocks were taken from this part of the purged bytes within a moment, if
-// those were many. More may then be kept for a while (space/refault.hpp).
+// those were many. More may then be kept for a while (retention/refault.hpp).
 inline constexpr uint64_t refault_moment_ms = 100;
 inline constexpr size_t refault_part = 2;
 inline constexpr size_t refault_bytes_min = 4 * mib;

@@ -311,6 +311,10 @@ constexpr bool option_rows_are_sound() {
 }
 static_assert(option_rows_are_sound(), "defaults lie in their ranges; only measures have units");
 
+// The values in effect. The start writes them. What may be reloaded later is written under the
+// space lock.
+inline Options options;
+
 }  // namespace talus
 
 #endif  // TALUS_SETTINGS_OPTIONS_HPP

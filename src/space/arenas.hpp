@@ -28,8 +28,6 @@
 
 namespace talus {
 
-inline Options options;
-
 // How the user of a range fills it: a slab with few gaps (dense), some (middling) or many (sparse);
 // a program as it pleases (unknown). A block that moves brings its contents along, with the advice
 // given to the kernel for them (moved). A range much smaller than its alignment stands apart from

@@ -14,8 +14,6 @@
 
 namespace talus {
 
-inline PageMap page_map;
-
 // A dirty range and an untouched neighbour that together make room, from `base` on.
 struct RangePair {
   FreeRange* dirty = nullptr;  // null: there is none

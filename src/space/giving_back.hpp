@@ -2,8 +2,8 @@
 // space/giving_back: purges free ranges: the surplus, the excess over a bound, and what is asked
 // for.
 //
-// Owns: how much may stay (space/retention.hpp), and the ranges that are being purged. Invariants:
-// a range that is being purged is in no index and has no user; the oldest ranges go first; the
+// Owns: how much may stay (retention/retention.hpp), and the ranges that are being purged.
+// Invariants: a range that is being purged is in no index and has no user; the oldest ranges go first; the
 // kernel is entered without the lock. Called on: any thread, under the space lock.
 // Must not know: what ranges are used for.
 #ifndef TALUS_SPACE_GIVING_BACK_HPP
@@ -12,7 +12,7 @@
 #include "settings/machine.hpp"
 #include "space/node_supply.hpp"
 #include "space/purge_piece.hpp"
-#include "space/retention.hpp"
+#include "retention/retention.hpp"
 #include "sync/lock.hpp"
 
 namespace talus {

@@ -262,6 +262,8 @@ class PageMap {
   uint32_t zero_words_[leaf_slices] = {};
 };
 
+inline PageMap page_map;
+
 }  // namespace talus
 
 #endif  // TALUS_SPACE_PAGE_MAP_HPP

@@ -6,7 +6,7 @@
 // Failing that, it takes a dirty range with a clean neighbour, then the highest clean range, then
 // new address space. A page fault costs as much as hundreds of fast paths. So touched memory is
 // reused before untouched memory, and memory in use stays together. Free touched memory is purged,
-// oldest first, when it is surplus, when it exceeds a bound (space/retention.hpp), or above the
+// oldest first, when it is surplus, when it exceeds a bound (retention/retention.hpp), or above the
 // soft limit.
 // Invariant: a slice belongs to one free range or to one user; given memory never exceeds the hard
 // limit. Called on: any thread, under the space lock; most calls into the kernel are made outside

@@ -12,6 +12,7 @@
 #include "heap/purge_request.hpp"
 #include "heap/sound.hpp"
 #include "regions/region_words.hpp"
+#include "retention/decay_clock.hpp"
 #include "slab/purged.hpp"
 
 namespace talus {
@@ -22,9 +23,6 @@ struct DescriptorPool {
   Slab* unused[class_count] = {};
 };
 inline DescriptorPool descriptor_pool;
-
-// Counts decay passes, and wraps: the age of a slab is measured in passes.
-inline Atomic<uint16_t> decay_clock;
 
 // A slab joins (+1) or leaves (-1) its heap, with its free blocks.
 inline void count_slab(Heap& heap, const Slab& slab, ptrdiff_t sign) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// space/refault: does the program soon reuse the memory that was purged for the bound?
+// retention/refault: does the program soon reuse the memory that was purged for the bound?
 //
-// Free memory in slabs beyond the bound is purged at once (space/retention.hpp). A program that
+// Free memory in slabs beyond the bound is purged at once (retention/retention.hpp). A program that
 // repeatedly frees much and allocates as much a moment later gains nothing from that. Its pages
 // come back cleared, one fault at a time, and its peak is the same. So the bytes purged are
 // compared with the bytes of them that were taken again within a moment. If most were, the bound is
@@ -9,8 +9,8 @@
 // needed again at once. Memory that is not reused is then purged by its age.
 // Owns: the sums of the present moment, and what may be kept until when. Called on: under the space
 // lock. Must not know: slabs, what the bound is.
-#ifndef TALUS_SPACE_REFAULT_HPP
-#define TALUS_SPACE_REFAULT_HPP
+#ifndef TALUS_RETENTION_REFAULT_HPP
+#define TALUS_RETENTION_REFAULT_HPP
 
 #include "base/base.hpp"
 
@@ -55,4 +55,4 @@ class Refault {
 
 }  // namespace talus
 
-#endif  // TALUS_SPACE_REFAULT_HPP
+#endif  // TALUS_RETENTION_REFAULT_HPP

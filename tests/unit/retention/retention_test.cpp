@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/space/retention: how much free memory may stay: what slabs keep counts, what was in
-// use a moment ago may stay, and time is the helper's first.
+// tests/unit/retention/retention: how much free memory may stay: what slabs keep counts, what was
+// in use a moment ago may stay, and time is the helper's first.
 #include <gtest/gtest.h>
 
-#include "space/retention.hpp"
+#include "retention/retention.hpp"
 
 namespace talus {
 namespace {

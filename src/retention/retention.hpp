@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// space/retention: how much free memory may stay resident, and since when it was not needed.
+// retention/retention: how much free memory may stay resident, and since when it was not needed.
 //
 // Owns: the marks of what was free and what was in use lately, and the bounds made of them. The
 // least that was free during the last decay_ms is surplus (base/low_mark.hpp). Beyond retain_bytes
@@ -8,14 +8,14 @@
 // again in each step. While it stays, the process has no more memory than it just had.
 // Free memory in slabs is not in use, though the slabs are given: it counts as retained beside the
 // dirty ranges. Contents that move between ranges are in use once, though both ranges are given.
-// Where the program soon reuses memory purged for the bound, more may stay (space/refault.hpp).
+// Where the program soon reuses memory purged for the bound, more may stay (retention/refault.hpp).
 // Called on: under the space lock. Must not know: where the memory lies.
-#ifndef TALUS_SPACE_RETENTION_HPP
-#define TALUS_SPACE_RETENTION_HPP
+#ifndef TALUS_RETENTION_RETENTION_HPP
+#define TALUS_RETENTION_RETENTION_HPP
 
 #include "os/os.hpp"
 #include "settings/options.hpp"
-#include "space/refault.hpp"
+#include "retention/refault.hpp"
 
 namespace talus {
 
@@ -139,4 +139,4 @@ class Retention {
 
 }  // namespace talus
 
-#endif  // TALUS_SPACE_RETENTION_HPP
+#endif  // TALUS_RETENTION_RETENTION_HPP

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/space/refault: giving back is refaulted where most of what went is taken within a
+// tests/unit/retention/refault: giving back is refaulted where most of what went is taken within a
 // moment, and for a while only.
 #include <gtest/gtest.h>
 
-#include "space/refault.hpp"
+#include "retention/refault.hpp"
 
 namespace talus {
 namespace {
