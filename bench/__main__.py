@@ -125,8 +125,8 @@ def chosen_allocators(
     if not arguments.is_self:
         return (allocators.select(arguments.alloc, known, absent),
                 allocators.skipped(arguments.alloc, absent))
-    wishes = arguments.alloc or allocators.SUBJECT
-    return self_check.twins(allocators.select(wishes, known, absent)), []
+    requests = arguments.alloc or allocators.SUBJECT
+    return self_check.twins(allocators.select(requests, known, absent)), []
 
 
 def settings(arguments: argparse.Namespace, rounds_run: int) -> dict:

@@ -121,26 +121,26 @@ def missing(peers_file: Path, known: dict[str, Allocator]) -> dict[str, str]:
     return {name: reason for name, reason in reasons.items() if name not in known}
 
 
-def skipped(wishes: str | None, absent: dict[str, str]) -> list[dict]:
+def skipped(requests: str | None, absent: dict[str, str]) -> list[dict]:
     """The allocators that a run without names, or of all, leaves out. A named one is refused."""
-    wanted = {None: STANDARD, EVERYTHING: absent}.get(wishes and wishes.strip(), ())
+    wanted = {None: STANDARD, EVERYTHING: absent}.get(requests and requests.strip(), ())
     return [{"allocator": name, "reason": absent[name]} for name in absent if name in wanted]
 
 
-def select(wishes: str | None, known: dict[str, Allocator],
+def select(requests: str | None, known: dict[str, Allocator],
            absent: dict[str, str]) -> list[Allocator]:
     """The allocators of a comma list of names, presets (talus-fast) and name=library pairs.
 
     Without a list these are the available standard ones; "all" stands for all known ones. Raises
     ValueError for an unknown name, and for a name that comes twice: samples are identified by it.
     """
-    if wishes is None:
+    if requests is None:
         return [known[name] for name in known if name in STANDARD]
-    if wishes.strip() == EVERYTHING:
+    if requests.strip() == EVERYTHING:
         return list(known.values())
     chosen = []
-    for wish in (part.strip() for part in wishes.split(",")):
-        name, has_path, path = wish.partition("=")
+    for request in (part.strip() for part in requests.split(",")):
+        name, has_path, path = request.partition("=")
         if has_path:
             chosen.append(from_path(name, Path(path)))
         elif name in known:

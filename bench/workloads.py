@@ -124,11 +124,11 @@ def select(only: str | None, group: str = FIRST) -> list:
     if only is None:
         return [row for row in ROWS if group in (row.group, FULL)]
     chosen = []
-    for wish in (part.strip().lower() for part in only.split(",")):
+    for request in (part.strip().lower() for part in only.split(",")):
         rows = [row for row in ROWS
-                if wish in (row.name.lower(), row.name.lower().split("/")[0])]
+                if request in (row.name.lower(), row.name.lower().split("/")[0])]
         if not rows:
-            raise ValueError(f"no workload is called {wish!r}; there are "
+            raise ValueError(f"no workload is called {request!r}; there are "
                              + ", ".join(row.name for row in ROWS))
         chosen += [row for row in rows if row not in chosen]
     return chosen

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // examples/containers: containers of the standard library on the heap of Talus.
 //
-// Linked with the library, plain containers are there as well, since operator new is Talus;
-// talus::allocator says so in the type, and tells containers that ask how much room there is.
+// Linked with the library, plain containers use Talus as well, since operator new is Talus.
+// talus::allocator says so in the type, and tells containers how much room a block has.
 #include <cstdio>
 #include <map>
 #include <string>

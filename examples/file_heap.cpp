@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// examples/file_heap: a container whose memory lies in a file, so that a large one need not fit in
-// memory, and what is written to it is never swapped but goes to that disk.
+// examples/file_heap: a container whose memory lies in a file. A large one need not fit in memory:
+// the kernel writes it to that file and never swaps it.
 #include <cstdio>
 #include <cstdlib>
 #include <talus/heap.hpp>

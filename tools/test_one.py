@@ -33,11 +33,11 @@ def tests_of(folder):
     return found
 
 
-def chosen(tests, wish):
+def chosen(tests, request):
     """The test with this name, or all that match the regular expression."""
-    if wish in tests:
-        return [wish]
-    return [name for name in tests if re.search(wish, name)]
+    if request in tests:
+        return [request]
+    return [name for name in tests if re.search(request, name)]
 
 
 def targets_of(words, build, outputs):
@@ -54,9 +54,9 @@ def targets_of(words, build, outputs):
     return sorted(found)
 
 
-def near(tests, wish):
-    """Names that share a word with the wish, for the message."""
-    words = [word for word in re.split(r"\W+", wish.lower()) if len(word) > 2]
+def near(tests, request):
+    """Names that share a word with the request, for the message."""
+    words = [word for word in re.split(r"\W+", request.lower()) if len(word) > 2]
     return [name for name in tests if any(word in name.lower() for word in words)][:NEAR_MAX]
 
 

@@ -54,8 +54,8 @@ def parse_arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--cxx", default="g++", help="C++ compiler (default g++)")
     parser.add_argument("--jobs", type=int, default=1, help="compilers at a time (default 1)")
     arguments = parser.parse_args(given)
-    wishes = arguments.only.split(",") if arguments.only else list(MAKERS)
-    arguments.names = [wish.strip() for wish in wishes]
+    requests = arguments.only.split(",") if arguments.only else list(MAKERS)
+    arguments.names = [request.strip() for request in requests]
     for name in arguments.names:
         if name not in MAKERS:
             parser.error(f"no peer {name!r}; there are {', '.join(MAKERS)}")

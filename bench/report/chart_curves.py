@@ -2,8 +2,8 @@
 #
 # Owns: the rows of each chart, the points, and the drawing. The horizontal axis is peak resident
 # memory over peak requested memory; the vertical axis is operations per second. A curve is an
-# allocator, a point a number of threads. Rows of a thread sweep are named "B1/500@4". Without a
-# sweep each allocator has one point and no curve. The best place is the upper left.
+# allocator, a point a number of threads. Rows of a series of thread numbers are named "B1/500@4".
+# Without a series each allocator has one point and no curve. The best place is the upper left.
 #
 # SPDX-License-Identifier: MIT
 
@@ -58,7 +58,7 @@ def curves(figures: Figures) -> dict[str, dict[str, list[tuple]]]:
                 charts.setdefault(base, {}).setdefault(allocator, []).append(found)
     for chart in charts.values():
         for allocator, points in chart.items():
-            by_threads = {one[0]: one for one in points}  # a sweep may repeat the base row's count
+            by_threads = {one[0]: one for one in points}  # a series may repeat the base row
             chart[allocator] = sorted(by_threads.values(), key=lambda one: one[0] or 0)
     return charts
 

@@ -8,8 +8,8 @@
 # allocator are the lucky ones. For time it must also have done all the work. If the time contains a
 # trim, an allocator without one is not the best. It has a mark, and its typical ratio leaves that
 # workload out.
-# Rows of a thread sweep ("B1/500@4") count in the means only if their base row ("B1/500") was not
-# run. A sweep then has no more weight than another workload.
+# Rows of a series of thread numbers ("B1/500@4") count in the means only if their base row
+# ("B1/500") was not run. A series then has no more weight than another workload.
 #
 # SPDX-License-Identifier: MIT
 

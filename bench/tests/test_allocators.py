@@ -30,10 +30,10 @@ class Choice(unittest.TestCase):
                 allocators.select(wrong, self.known, {})
 
     def test_a_name_that_comes_twice_is_refused(self):
-        for wishes in ("glibc,talus,glibc", f"talus,talus={self.library}",
+        for requests in ("glibc,talus,glibc", f"talus,talus={self.library}",
                        f"x={self.library},x={self.library}"):
             with self.assertRaisesRegex(ValueError, "named more than once: (glibc|talus|x)$"):
-                allocators.select(wishes, self.known, {})
+                allocators.select(requests, self.known, {})
 
     def test_talus_as_its_presets_make_it(self):
         plain, fast = allocators.select("talus,talus-fast", self.known, {})

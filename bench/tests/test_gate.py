@@ -54,8 +54,8 @@ def setUpModule():
 
 
 class AgainstABuild(unittest.TestCase):
-    def check(self, **wishes) -> tuple[int, str]:
-        return check(gate.compare_builds(samples(**wishes), list(ROWS)))
+    def check(self, **requests) -> tuple[int, str]:
+        return check(gate.compare_builds(samples(**requests), list(ROWS)))
 
     def test_the_same_passes(self):
         self.assertEqual(0, self.check(factors={"base": 1, "talus": 1})[0])
@@ -107,10 +107,10 @@ def compared(now: list[dict], then: list[dict], peers: list[str]) -> tuple[int, 
 class AgainstAReference(unittest.TestCase):
     peers = ["glibc", "jemalloc"]
 
-    def check(self, talus: float, machine: float = 1, **wishes) -> tuple[int, str]:
+    def check(self, talus: float, machine: float = 1, **requests) -> tuple[int, str]:
         then = samples({"talus": 0.8, "glibc": 1, "jemalloc": 1.1}, seed=2)
         now = samples({"talus": 0.8 * talus * machine, "glibc": machine,
-                       "jemalloc": 1.1 * machine}, seed=3, **wishes)
+                       "jemalloc": 1.1 * machine}, seed=3, **requests)
         return compared(now, then, self.peers)
 
     def test_another_machine_passes(self):

@@ -35,9 +35,9 @@ def passing_on(name: str, **environment: str) -> allocators.Allocator:
                                 environment)
 
 
-def plan(rows: list, chosen: list, **wishes) -> rounds.Plan:
+def plan(rows: list, chosen: list, **requests) -> rounds.Plan:
     return rounds.Plan(**{"programs": folder(), "rows": rows, "allocators": chosen, "rounds": 1,
-                          "threads": 2, "scale": 0.01, "limits": LIMITS, "retries": 0, **wishes})
+                          "threads": 2, "scale": 0.01, "limits": LIMITS, "retries": 0, **requests})
 
 
 def quietly(function, *arguments):

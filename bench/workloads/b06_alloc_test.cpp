@@ -1,7 +1,7 @@
 // B6, alloc-test: random traffic over private slots, most of it on a few slots.
 //
-// Measures: one thread's allocate and free in the pattern of a long-running program (small sizes
-// common, large ones rare, most activity in a few places), with every byte written and read.
+// Measures: one thread's allocate and free in the pattern of a long-running program: small sizes
+// common, large ones rare, most activity in a few places. Every byte is written and read.
 // Method: slots / T slots per thread, about half of them full at the start. A step picks a slot. If
 // it is full, its bytes are read and it is freed. If it is empty, it gets a block that is written
 // whole.

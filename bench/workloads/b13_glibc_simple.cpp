@@ -4,7 +4,7 @@
 // that glibc distinguishes. These are the main thread of a single-threaded process, a second
 // thread, and the main thread after a second thread has existed.
 // Method: for n of 25, 100, 400, 1600, rounds of n pairs that make up `ops` pairs, each setting
-// timed as a whole. Figures are nanoseconds per pair. The JSON keys are those of glibc's own
+// timed as a whole. Figures are nanoseconds per pair. The JSON has the keys of glibc's own
 // benchmark. An untimed warm-up first stamps and checks every block. The timed part leaves the
 // memory untouched, as in the original.
 // Differs from its model: more pairs per figure, so that the whole runs for about a second.

@@ -39,7 +39,7 @@ struct BoundedEntry {
   talus_bounded* instance;
   BoundedSetup setup;
 
-  void open(const BoundedSetup& wish) {
+  void open(const BoundedSetup& wanted) {
     decltype(&talus_bounded_new) make = nullptr;
     find(make, "talus_bounded_new");
     find(malloc, "talus_bounded_malloc");
@@ -48,10 +48,10 @@ struct BoundedEntry {
     find(cache_free, "talus_bounded_cache_free");
     find(cache_new, "talus_bounded_cache_new");
     find(stats, "talus_bounded_stats");
-    setup = wish;
+    setup = wanted;
     talus_bounded_options options{};
-    options.pools = wish.pools;
-    options.budget_bytes = wish.budget_bytes;
+    options.pools = wanted.pools;
+    options.budget_bytes = wanted.budget_bytes;
     instance = make(&options);
     if (instance == nullptr) leave(exit_no_memory, "no bounded instance");
   }

@@ -1,10 +1,11 @@
 // Complaint b: buffers of 32 KiB to 8 MiB in a loop, and sizes with a jump in cost.
 //
-// Measures: whether freed memory that is needed again at once stays with the process (each return
-// costs page faults), and cliffs: a size that costs much more per byte than its neighbour.
-// Method: --mode loop: each thread keeps four buffers. A step frees one and allocates another of
+// Measures: whether freed memory that is needed again at once stays with the process, since each
+// return costs page faults. It also measures cliffs: a size that costs much more per byte than its
+// neighbour.
+// Method: mode `loop`: each thread keeps four buffers. A step frees one and allocates another of
 // log-uniform size in [32 KiB, 8 MiB], written whole. Figure: microseconds per MiB written.
-// --mode sweep: 150 sizes in even ratios from 1 KiB to 64 MiB. For each size one buffer is held.
+// Mode `sweep`: 150 sizes in even ratios from 1 KiB to 64 MiB. For each size one buffer is held.
 // Others are allocated, written whole and freed until 256 MiB have been written, after one untimed
 // pass. Figure: the largest ratio of the cost per byte of two neighbouring sizes; cliff_bytes is
 // its size. Both modes report page faults per MiB.

@@ -42,7 +42,7 @@ struct FakePlan {
   Atomic<uint64_t> nodes;             // how many the machine has; 0: as the kernel says
   Atomic<long> node_answer;           // to each request for a node; 0: by `nodes`
   // the last request for a node, and the last name of a mapping
-  Atomic<uint64_t> node_at, node_bytes, node_wished, name_at, name_bytes;
+  Atomic<uint64_t> node_at, node_bytes, node_requested, name_at, name_bytes;
   char name[mapping_name_bytes + 1] = {};
 };
 
@@ -112,7 +112,7 @@ struct FakeOs : LinuxOs {
   static long prefer_node(void* at, size_t bytes, size_t node) noexcept {
     fake_plan.node_at.store_stat(reinterpret_cast<uintptr_t>(at));  // , as those below
     fake_plan.node_bytes.store_stat(bytes);
-    fake_plan.node_wished.store_stat(node);
+    fake_plan.node_requested.store_stat(node);
     if (!permits(FakeCall::prefer_node, at, bytes)) return no_memory;
     const long answer = fake_plan.node_answer.load_hint();
     const uint64_t nodes = fake_plan.nodes.load_hint();

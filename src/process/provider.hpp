@@ -94,7 +94,7 @@ TALUS_START void start_provider(Warn warn) noexcept {
     if (is_file) {
       line.put("no file with room for it can be made in ").put(request.directory);
     } else {
-      line.put("there is not so much memory");
+      line.put("there is not enough memory");
     }
     warn(line.put("; keeping os").data());
     request = ProviderChoice{};

@@ -39,13 +39,13 @@ TEST_F(SmallBlock, FreedTwiceInARowIsFoundAtOnce) {
 
 // Of blocks above 16 KiB free compares the address with 2 KiB alone.
 TEST(MediumBlock, PointerIntoItAtAStep) {
-  for (const size_t wished : {20 * kib, 40 * kib, 256 * kib}) {
-    void* other = api::malloc(wished);
-    void* block = api::malloc(wished);
+  for (const size_t wanted : {20 * kib, 40 * kib, 256 * kib}) {
+    void* other = api::malloc(wanted);
+    void* block = api::malloc(wanted);
     void* inside = hide(static_cast<char*>(block) + start_step_bytes);
     EXPECT_FAULT(interior_text(inside, block, usable_size(block)), {
       api::free(other);  // the list has room
-      api::free(api::malloc(wished));
+      api::free(api::malloc(wanted));
       api::free(inside);
       flush_all(own_cache());
     });
@@ -61,9 +61,9 @@ TEST_F(SmallBlock, FreedTwiceInABatchIsFoundAtOnce) {
 
 // The lists of blocks above 4 KiB are used in slow paths, which look at the uppermost block.
 TEST(GuardedBlock, FreedTwiceInARowIsFoundAtOnce) {
-  for (const size_t wished : {size_t{5000}, 40 * kib, 256 * kib}) {
-    void* other = api::malloc(wished);
-    void* block = api::malloc(wished);
+  for (const size_t wanted : {size_t{5000}, 40 * kib, 256 * kib}) {
+    void* other = api::malloc(wanted);
+    void* block = api::malloc(wanted);
     EXPECT_FAULT(double_free_text(block, usable_size(block)), {
       api::free(block);
       api::free(block);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# Bounded instances by way of talus/bounded.h and talus/bounded.hpp: in C and C++, with the library
-# linked and header-only, without exceptions and RTTI, and by the other compiler where there is
-# one. Part of tests/entry.
+# Bounded instances by way of talus/bounded.h and talus/bounded.hpp, in C and C++, with the library
+# linked and header-only. The programs use no exceptions and no RTTI. The other compiler builds
+# them, too, where there is one. Part of tests/entry.
 
 linked_entry(bounded_c uses_bounded.c talus_shared)
 linked_entry(bounded_c_static uses_bounded.c talus_static -static)

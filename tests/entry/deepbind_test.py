@@ -26,7 +26,7 @@ CASES = (
     ("texts_to_program", SILENT, SILENT),
     ("small_to_program", ABORTED_BY_FREE, SILENT),
     ("large_to_program", ABORTED_BY_FREE, SILENT),
-    # Nobody knows how many bytes there are to copy.
+    # Neither allocator can tell how many bytes there are to copy.
     ("resized_by_program", ABORTED_BY_REALLOC, ABORTED_BY_REALLOC),
     ("small_to_library", ABORTED_BY_LIBC, ABORTED_BY_LIBC),
     ("large_to_library", ABORTED_BY_LIBC, ABORTED_BY_LIBC),

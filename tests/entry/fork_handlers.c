@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * tests/entry/fork_handlers: a library that watches forks before anybody has allocated.
+ * tests/entry/fork_handlers: a library that watches forks before the first allocation.
  *
- * Its handlers hold a lock, as those of libraries do, and allocate more than a thread has at hand.
+ * Its handlers hold a lock, as a library's handlers do, and allocate more than a thread has at
+ * hand.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tests/entry/header_main: a program that has Talus from its header alone, in two units.
 //
-// Shows that both units use one heap (a block of the one is freed by the other, which would end the
-// process if it did not know it), from several threads, and that malloc stays the C library's: its
-// blocks are none of Talus's, so on_foreign_free would end the process if free() were ours.
+// Shows that both units use one heap, from several threads: each frees a block of the other, which
+// would end the process if it were foreign. Shows that malloc stays the C library's. Its blocks are
+// foreign to Talus, so on_foreign_free would end the process if free() were ours.
 #include "header_units.hpp"
 
 #include <malloc.h>

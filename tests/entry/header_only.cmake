@@ -79,7 +79,7 @@ if(TALUS_HAS_TSAN)
   target_link_options(entry_header_tsan PRIVATE -fsanitize=thread)
 endif()
 
-# By a linker that gives weak names an address where nobody defines them.
+# By a linker that gives weak names an address where no object defines them.
 find_program(TALUS_GOLD ld.gold)
 if(TALUS_GOLD AND NOT CMAKE_CROSSCOMPILING)
   cxx_entry(archive_gold 17 talus_static SOURCES heaps_main.cpp)

@@ -39,7 +39,8 @@ target_link_libraries(entry_next_syscall PRIVATE ${CMAKE_DL_LIBS})
 helper_program(system_calls system_calls.c talus_shared entry_next_syscall)
 helper_test(system_calls entry_system_calls)
 
-# Who is told that pages go. The program's own munmap and the like stand before the C library's.
+# Which programs are told that pages go. The program's own munmap and the like stand before the C
+# library's.
 helper_program(page_listener page_listener.c talus_shared)
 foreach(case listener hooks silent)
   helper_test(pages_${case} entry_page_listener ${case})

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tests/entry/helper_filters: the helper behind a filter that kills for what it does not list.
 //
-// The list is that of a process that may have threads: memory, futex, clone, the signal mask. The
-// core is part of this program, which thus tells nobody of the filter; libtalus.so hears of it by
+// The list is right for a process that may have threads: memory, futex, clone, the signal mask. The
+// core is part of this program, so it does not learn of the filter; libtalus.so hears of it by
 // prctl (tests/entry/helper_rights). The filter comes before the helper or while it lives, for all
 // threads, and the helper must do its work and end behind it.   Usage: helper_filters CASE
 #include <errno.h>

@@ -115,7 +115,8 @@ void refusals() {
   });
 }
 
-// On one processor, and preferred there: who waits for the helper's end must let it get there.
+// On one processor, and preferred there: a thread that waits for the helper's end must let it get
+// there.
 void run_before_others() {
   cpu_set_t one;
   CPU_ZERO(&one);
@@ -162,7 +163,7 @@ void child_of_vfork() {
   };
   keeps_its_helper();
   in_child(keeps_its_helper);  // as a parent that was itself forked
-  // One that the child made would end with it, and nobody would know.
+  // A helper that the child made would end with it, and the parent would not know.
   for (int round = 0; round < 5; round++) {
     in_child([] {
       const pid_t child = vfork();
@@ -177,7 +178,7 @@ void child_of_vfork() {
   }
 }
 
-// Many threads change and free at once: nobody waits for ever, and all have the same in the end.
+// Many threads change and free at once: no thread waits for ever, and all have the same in the end.
 void at_once() {
   in_child([] {
     pthread_t threads[4];
@@ -199,7 +200,8 @@ void at_once() {
   });
 }
 
-// Without a helper while so few threads are allowed, which nobody notices; later there is one.
+// Without a helper while the limit on threads is low, which has no visible effect; later there is
+// one.
 void helper_comes_beyond(rlim_t threads) {
   const int before = thread_count();
   rlimit limit{threads, 100};
@@ -229,12 +231,12 @@ void refused_thread() {
   });
 }
 
-// Who may have few threads finds them all free.
+// A program that may have few threads finds them all free.
 void few_threads() {
   in_child([] { helper_comes_beyond(16); });
 }
 
-// Who wants no new privileges is about to set up a filter: no helper from there on.
+// A program that wants no new privileges is about to set up a filter: no helper from there on.
 void no_new_privileges() {
   in_child([] {
     call_helper();

@@ -29,7 +29,7 @@ using Release = void (*)(void*);
 inline void* large_blocks[64];
 inline void* small_blocks[200000];
 
-// Leaves much free memory behind that nobody uses: 64 MiB in large and 20 MiB in small blocks.
+// Leaves much unused free memory behind: 64 MiB in large and 20 MiB in small blocks.
 inline void free_much(Allocate allocate = malloc, Release release = free) {
   constexpr size_t large = size_t{1} << 20, small = 100;
   for (void*& block : large_blocks) memset(block = allocate(large), 1, large);

@@ -19,7 +19,7 @@ struct Level {
 
 extern "C" __attribute__((visibility("default"))) bool LEVEL_NAME() {
   Level level;
-  level.cells.reserve(3);  // in this library, whoever has `add`
+  level.cells.reserve(3);  // in this library, wherever `add` is
   level.add(100);
   return talus_usable_size(level.cells.data()) >= 100 * sizeof(int);
 }

@@ -99,7 +99,7 @@ class Mapped(unittest.TestCase):
         found = WARNING.fullmatch(said)
         self.assertTrue(found and found.group(1, 2) == ("100", "100"), said)
 
-    # Whatever the kernel's bound is: on one without guards it is that of mappings.
+    # For each bound of the kernel: one without guards has only its bound on mappings.
     def test_a_million_blocks_alive(self):
         for mode in ("mapped", "mapped-underrun"):
             status, block, said = run("m", MODE=mode, MAPPED_BLOCKS="30000")

@@ -8,8 +8,8 @@ if(NOT TALUS_MUSL_CC)
   return()
 endif()
 
-# musl_entry(name source library flags...): a test entry.musl_<name>; looked at from outside like
-# those of linked_entry.
+# musl_entry(name source library flags...): a test entry.musl_<name>, which is looked at from
+# outside as linked_entry's tests are.
 function(musl_entry name source library)
   set(program ${CMAKE_CURRENT_BINARY_DIR}/musl_${name})
   add_custom_command(OUTPUT ${program}

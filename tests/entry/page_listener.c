@@ -80,7 +80,8 @@ static int was_told(uintptr_t page) {
   return 0;
 }
 
-/* Of the pages in use before, those that have no memory now, and those of them that went unseen. */
+/* Of the pages in use before, counts those without memory now, and how many of these went unseen.
+ */
 static int check(const char* what, size_t gone_min, int should_tell) {
   size_t gone = 0, unseen = 0;
   for (size_t i = 0; i < page_count; i++) {

@@ -147,7 +147,7 @@ void one_round(const char* first_path, const char* second_path) {
       meeting.wait();  // all have filled
       empty(of_first[other], first.release, 1);
       empty(of_host[other], host_release, 3);
-      meeting.wait();  // nobody needs the first plugin any more
+      meeting.wait();  // the first plugin is no longer needed
       meeting.wait();  // it is closed
       empty(of_second[other], second.release, 2);
       second.release(second.allocate(64));

@@ -45,9 +45,9 @@ static void call_what_is_wrapped(void) {
   EXPECT(madvise(pages, 4096, MADV_DONTNEED) == 0 && munmap(pages, 4096) == 0);
   const int lonely = socket(AF_INET, SOCK_STREAM, 0);
   if (lonely >= 0) {
-    struct sockaddr_in nobody = {.sin_family = AF_INET, .sin_port = htons(1)};
-    nobody.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    (void)!connect(lonely, (struct sockaddr*)&nobody, sizeof nobody);
+    struct sockaddr_in closed_port = {.sin_family = AF_INET, .sin_port = htons(1)};
+    closed_port.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    (void)!connect(lonely, (struct sockaddr*)&closed_port, sizeof closed_port);
     close(lonely);
   }
   EXPECT(syscall(SYS_getpid, 0, 0, 0, 0, 0, 0) == getpid());

@@ -2,10 +2,10 @@
  * tests/entry/preload_wrapper: a library to preload that wraps calls of the C library and uses the
  * heap inside, with a lock held, as tracers and proxies (torsocks) do.
  *
- * Nothing guards these wrappers against being entered again: whoever calls one from inside malloc,
- * dlsym or free meets the lock that it holds itself. With WRAPS_CLOCK the library wraps the clock
- * instead, as those do that fake the time. It has a constructor that reads a file, like one
- * with a configuration. How often it was entered is said at the end, as `wrapper: N calls`.
+ * Nothing guards these wrappers against being entered again. A thread that calls one from inside
+ * malloc, dlsym or free meets the lock that it holds itself. With WRAPS_CLOCK the library wraps the
+ * clock instead, as libraries do that fake the time. It has a constructor that reads a file, like
+ * one with a configuration. How often it was entered is said at the end, as `wrapper: N calls`.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -101,7 +101,7 @@ int close(int file) {
   return real(file);
 }
 
-/* torsocks wraps this one too: whoever enters the kernel by it is seen. */
+/* torsocks wraps this one too: a thread that enters the kernel by it is seen. */
 long syscall(long number, ...) {
   long (*real)(long, ...);
   va_list list;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# How programs end that Talus is part of or linked to: where the program has a fixed address, where
-# it has not, as compilers do by themselves, and where that is linked statically. Part of
+# How programs end that contain Talus or are linked to it: where the program has a fixed address,
+# where it has not, as compilers do by default, and where it is linked statically. Part of
 # tests/entry.
 
 # end_entry(name source library pie|no_pie|static_pie): tests entry.<name>_<kind>.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // tests/entry/program_end: the end of a program that Talus is part of, with a fixed address or not.
 //
-// What lives as long as the program or its thread still has a heap with lists when it ends: the end
-// of a thread is known to be the very last, and the main thread has none. Prints nothing.
+// Objects that live as long as the program or its thread still have a heap with lists when they
+// end. The end of a thread is known to be the very last, and the main thread has none. Prints
+// nothing.
 #include <talus/bounded.hpp>
 
 #include <optional>

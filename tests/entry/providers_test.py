@@ -117,7 +117,7 @@ class Providers(unittest.TestCase):
             return
         for provider, words in ((f"file:{self.folder}/none", "no file with room"),
                                 (f"file:{self.folder},grow=0,size=64T", "no file with room"),
-                                ("prealloc:100T", "not so much memory")):
+                                ("prealloc:100T", "not enough memory")):
             status, said, complained = run("plain", provider)
             self.assertEqual(status, 0, complained)
             self.assertEqual(complained.count("\n"), 1, complained)

@@ -166,7 +166,7 @@ static void do_fork(void) {
 
 static volatile int is_over;
 /* libc makes the locks of all streams anew in a child, before any handler runs there; this one lies
- * in the heap. If that were the parent's, whoever holds it would never give it back. */
+ * in the heap. If it were the parent's lock, its holder would never unlock it in the child. */
 static FILE* stream;
 static void* count_up(void* unused) {
   (void)unused;
@@ -225,8 +225,8 @@ static void do_closed(void) {
   }
   struct stat facts;
   char text[5] = "";
-  require(fstat(file, &facts) == 0 && facts.st_size == 4, "somebody else's file");
-  require(pread(file, text, 4, 0) == 4 && strcmp(text, "mine") == 0, "somebody else's file");
+  require(fstat(file, &facts) == 0 && facts.st_size == 4, "another program's file");
+  require(pread(file, text, 4, 0) == 4 && strcmp(text, "mine") == 0, "another program's file");
 }
 
 int main(int count, char** words) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Programs that define some of the names themselves and leave the others to Talus, preloaded and
-# linked; and one that opens the library and asks it for names that others have. Part of
+# linked. One program opens the library and looks up names that other libraries have. Part of
 # tests/entry.
 
 # replaced_entry(name source [definitions]): tests entry.NAME_preload, entry.NAME_shared and so on.

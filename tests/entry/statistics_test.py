@@ -237,7 +237,7 @@ class Moments(unittest.TestCase):
             self.assertRegex(getattr(result, place).decode(), r"\n  allocations +\d+\n")
 
     def test_the_peak_is_the_programs_own(self):
-        mine = bytearray(b"x") * (200 << 20)  # who starts the program is larger
+        mine = bytearray(b"x") * (200 << 20)  # the starting process is larger
         self.run_to_file("bytes", 1, PRINT_STATS_FORMAT=JSON)
         del mine
         process = json.loads(self.content())["process"]
@@ -316,7 +316,7 @@ class Moments(unittest.TestCase):
                              f"talus: cannot write statistics to {missing}\n")
 
     def full_pipe(self):
-        """Nobody reads from it, and nothing more can be written to it."""
+        """It has no reader, and nothing more can be written to it."""
         reading, writing = os.pipe()
         self.addCleanup(os.close, reading)
         self.addCleanup(os.close, writing)
@@ -336,7 +336,7 @@ class Moments(unittest.TestCase):
             self.assertEqual(result.returncode, 0)
             self.assertLess(time.monotonic() - begin, 10)
 
-    def test_stdout_and_stderr_that_nobody_reads_do_not_keep_the_program(self):
+    def test_stdout_and_stderr_without_a_reader_do_not_keep_the_program(self):
         _, writing = self.full_pipe()
         for place in ("stdout", "stderr"):
             begin = time.monotonic()

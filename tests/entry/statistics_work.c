@@ -5,7 +5,7 @@
  *                                        format 4 is what malloc_info prints
  *   statistics_work sleep MILLISECONDS   nothing else; 0: until its input ends
  *   statistics_work steps COUNT          allocates a little each ten milliseconds, and frees it
- *   statistics_work bytes COUNT          allocates and frees so many bytes
+ *   statistics_work bytes COUNT          allocates and frees COUNT bytes
  *   statistics_work fork MILLISECONDS    a child that allocates, sleeps as above, exits like its
  *                                        parent
  */

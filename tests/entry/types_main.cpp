@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // tests/entry/types_main: the C++ types, with the library linked and header-only.
 //
-// Owns: what they promise: the allocator meets the requirements of containers, the resource those
-// of std::pmr, unique pointers destroy once and free once, memory that cannot be had is
-// std::bad_alloc (without exceptions: abort), and all of it works before and after main. Compiled
-// in both standards, by both compilers, and without exceptions and RTTI. Every block must be known
-// to talus_usable_size, which ends the process for blocks of anyone else.
+// Owns: what they promise. The allocator meets the requirements of containers, and the resource the
+// requirements of std::pmr. Unique pointers destroy once and free once. Refused memory is
+// std::bad_alloc (without exceptions: abort). All of it works before and after main. Compiled in
+// both standards, by both compilers, and without exceptions and RTTI. Every block must be known to
+// talus_usable_size, which ends the process for a foreign block.
 #include "types.hpp"
 
 #include <signal.h>

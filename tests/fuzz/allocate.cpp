@@ -157,10 +157,10 @@ Given aligned_block() {
       given.block = by_posix_memalign(alignment < 8 ? 8 : alignment, bytes);
       break;
     case 3: {
-      const size_t wish = 1 + draw(5000);
+      const size_t wanted = 1 + draw(5000);
       given.call = "memalign";
-      given.alignment = power_of_two_from(wish);
-      given.block = called([&] { return memalign(wish, bytes); });
+      given.alignment = power_of_two_from(wanted);
+      given.block = called([&] { return memalign(wanted, bytes); });
       break;
     }
     case 4:

@@ -100,7 +100,7 @@ Shadow check_places() {
   for (size_t i = 0; i < settings.places; i++) {
     const Place& place = places[i];
     if (place.lock.load() == Place::lost) shadow.has_lost = true;
-    if (place.lock.load() == Place::lost || place.owner.load() == Owner::nobody) continue;
+    if (place.lock.load() == Place::lost || place.owner.load() == Owner::none) continue;
     check(place, "at rest");
     ranges[count++] = {reinterpret_cast<uintptr_t>(place.block), place.usable};
     add_place(shadow, place);
@@ -188,10 +188,10 @@ void free_all() {
   self().doing = "freeing all";
   for (size_t i = 0; i < settings.places; i++) {
     Place& place = places[i];
-    if (place.owner.load() == Owner::nobody || !place.wait_and_lock()) continue;
+    if (place.owner.load() == Owner::none || !place.wait_and_lock()) continue;
     if (place.owner.load() == Owner::bounded) {
       free_in_bounded(place);
-    } else if (place.owner.load() != Owner::nobody) {
+    } else if (place.owner.load() != Owner::none) {
       free_any(place, Frees::by_any_call);
     }
     place.unlock();

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t batch_max = 400;
 
-// Locked places beside each other, as far as nobody else holds them.
+// Locked places beside each other, as far as no other thread holds them.
 struct Batch {
   Place* places[batch_max];
   size_t count = 0;
@@ -37,7 +37,7 @@ struct Batch {
 
 void take_batch() {
   Batch batch;
-  batch.gather([](const Place& place) { return place.owner.load() == Owner::nobody; });
+  batch.gather([](const Place& place) { return place.owner.load() == Owner::none; });
   if (batch.count == 0) return;
   Given given;
   given.call = "talus_malloc_batch";

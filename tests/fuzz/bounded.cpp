@@ -75,10 +75,10 @@ void end_alone(Bounded& bounded, int number) {
 void make_cache(const Bounded& bounded, int number, bool has_one) {
   size_t capacities[TALUS_BOUNDED_POOLS_MAX];
   for (size_t& capacity : capacities) capacity = one_in(4) ? 0 : draw(300);
-  const size_t* wish = one_in(2) ? capacities : nullptr;
+  const size_t* chosen = one_in(2) ? capacities : nullptr;
   const auto start = static_cast<talus_bounded_start>(draw(3));
   talus_bounded_cache* cache =
-      called([&] { return talus_bounded_cache_new(bounded.handle, wish, start); });
+      called([&] { return talus_bounded_cache_new(bounded.handle, chosen, start); });
   const bool is_short = cache == nullptr && self().error == ENOMEM && settings.may_fail;
   if (is_short) return;
   if (has_one) {

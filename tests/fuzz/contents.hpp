@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // fuzz/contents: what is written into blocks, so that lost and foreign contents are noticed.
 //
-// Each word follows from the block's seed and its own place. All of a small block is written, of
-// a larger one the first page, few others, which the seed decides, and the last bytes: pages that
-// nobody wrote stay untouched.
+// Each word follows from the block's seed and its own place. A small block is written whole. Of a
+// larger one the first page, a few others, which the seed decides, and the last bytes are written.
+// Pages without a write stay untouched.
 // Called on: the thread that holds the block's place; a signal may interrupt these loops.
 #ifndef TALUS_TESTS_FUZZ_CONTENTS_HPP
 #define TALUS_TESTS_FUZZ_CONTENTS_HPP

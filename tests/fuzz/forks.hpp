@@ -2,7 +2,7 @@
 // fuzz/forks: children that go on with the heap they were born with.
 //
 // Owns: what the forking thread holds at a fork. The child knows the blocks in places that it held,
-// and heaps that nobody else used; places of others are lost to it, and heaps that others used are
+// and heaps that no other thread used. Places of others are lost to it. Heaps that others used are
 // uncertain: it may use, clear and destroy them, but not count what is in them.
 // Called on: any thread; one forks at a time.
 #ifndef TALUS_TESTS_FUZZ_FORKS_HPP
@@ -16,7 +16,7 @@ extern std::atomic<uint64_t> fork_total;
 
 // Others run: as a step.
 void fork_now_and_then();
-// Nobody else is in the library: the child knows everything.
+// No other thread is in the library: the child knows everything.
 void fork_at_rest();
 
 }  // namespace fuzz

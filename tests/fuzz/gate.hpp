@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// fuzz/gate: who uses a heap at this moment, so that it ends only when nobody does.
+// fuzz/gate: the users of a heap at this moment, so that it ends only when it has none.
 //
-// Owns: one word with the number of users, the number of threads that only free blocks (which is
-// allowed while a heap is deleted and its blocks live on), and two bits: somebody has it alone;
-// it is being deleted. Nobody waits here: whoever may not enter does something else.
+// Owns: one word with the number of users, the number of threads that only free blocks, and two
+// bits. Threads may free while a heap is deleted and its blocks live on. The bits: a thread has it
+// alone; it is being deleted. No thread waits here: a thread that may not enter does something
+// else.
 // Called on: any thread.
 #ifndef TALUS_TESTS_FUZZ_GATE_HPP
 #define TALUS_TESTS_FUZZ_GATE_HPP
@@ -21,12 +22,12 @@ class Gate {
   bool try_free() { return try_add(one_freer, alone); }
   void end_free() { word_.fetch_sub(one_freer); }
   bool try_have_alone() {
-    uint64_t nobody = 0;
-    return word_.compare_exchange_strong(nobody, alone);
+    uint64_t no_user = 0;
+    return word_.compare_exchange_strong(no_user, alone);
   }
   bool try_delete() { return try_add(deleting, alone | deleting | users); }
   void end_delete() { word_.fetch_and(~deleting); }
-  // By who has it alone; and in the child of a fork, where its users do not exist.
+  // By the thread that has it alone; and in the child of a fork, where its users do not exist.
   void open() { word_.store(0); }
   void close_for_ever() { word_.store(alone); }
 

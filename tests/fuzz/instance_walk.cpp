@@ -11,7 +11,7 @@ namespace {
 // One walk and what it met so far.
 struct Walk {
   int number = 0;
-  bool is_exact = false;  // nobody else uses the heap
+  bool is_exact = false;  // no other thread uses the heap
   size_t blocks = 0;
   size_t bytes = 0;
   uint64_t sum = 0;  // over the addresses
@@ -47,7 +47,7 @@ void visit_area(Walk& walk, const talus_heap_area& area) {
   walk.last_block = 0;
 }
 
-// As a program's visitor may: this block, if the shadow has it and nobody holds its place.
+// As a program's visitor may: this block, if the shadow has it and no thread holds its place.
 void free_visited(Walk& walk, const void* block) {
   for (size_t i = 0; i < settings.places; i++) {
     Place& place = places[i];

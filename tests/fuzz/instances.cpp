@@ -20,59 +20,60 @@ Memory draw_memory() {
 }
 
 // What is asked for, and what its pointers point to.
-struct Wish {
+struct Request {
   talus_heap_options options{};
   talus_provider provider{};
   talus_provider_calls calls{};
 };
 
-void wish_provider(Wish& wish, talus_provider_kind kind, size_t bytes, unsigned flags = 0) {
-  wish.provider.kind = kind;
-  wish.provider.bytes = bytes;
-  wish.provider.flags = flags;
-  wish.options.provider = &wish.provider;
+void request_provider(Request& request, talus_provider_kind kind, size_t bytes,
+                      unsigned flags = 0) {
+  request.provider.kind = kind;
+  request.provider.bytes = bytes;
+  request.provider.flags = flags;
+  request.options.provider = &request.provider;
 }
 
-// False: the memory of the wish itself could not be had.
-bool wish_memory(Wish& wish, Instance& instance) {
+// False: the memory for the request itself could not be had.
+bool request_memory(Request& request, Instance& instance) {
   switch (instance.memory) {
     case Memory::plain:
       break;
     case Memory::limited:
-      wish.options.limit_bytes = 1 + draw(one_in(2) ? 8 * mib : 300000);
+      request.options.limit_bytes = 1 + draw(one_in(2) ? 8 * mib : 300000);
       break;
     case Memory::own_pages:
-      wish.options.flags = TALUS_HEAP_OWN_PAGES;
-      if (one_in(2)) wish_provider(wish, TALUS_PROVIDER_OS, draw(64 * mib));
+      request.options.flags = TALUS_HEAP_OWN_PAGES;
+      if (one_in(2)) request_provider(request, TALUS_PROVIDER_OS, draw(64 * mib));
       break;
     case Memory::kernel_bytes:
-      wish_provider(wish, TALUS_PROVIDER_OS, 1 + draw(32 * mib));
+      request_provider(request, TALUS_PROVIDER_OS, 1 + draw(32 * mib));
       break;
     case Memory::buffer:
       if (!instance.buffer.make(128 * kib + draw(one_in(2) ? 200000 : 4 * mib))) return false;
-      wish_provider(wish, TALUS_PROVIDER_BUFFER, instance.buffer.bytes);
-      wish.provider.buffer = instance.buffer.start;
+      request_provider(request, TALUS_PROVIDER_BUFFER, instance.buffer.bytes);
+      request.provider.buffer = instance.buffer.start;
       break;
     case Memory::preallocated:
       instance.falls_back = one_in(2);
-      wish_provider(wish, TALUS_PROVIDER_PREALLOC, 1 + draw(6 * mib),
-                    instance.falls_back ? TALUS_PROVIDER_FALLBACK : 0);
+      request_provider(request, TALUS_PROVIDER_PREALLOC, 1 + draw(6 * mib),
+                       instance.falls_back ? TALUS_PROVIDER_FALLBACK : 0);
       break;
     case Memory::file:
-      wish_provider(wish, TALUS_PROVIDER_FILE, 1 + draw(8 * mib),
-                    one_in(2) ? TALUS_PROVIDER_GROW : 0);
-      wish.provider.directory = settings.directory;
+      request_provider(request, TALUS_PROVIDER_FILE, 1 + draw(8 * mib),
+                       one_in(2) ? TALUS_PROVIDER_GROW : 0);
+      request.provider.directory = settings.directory;
       break;
     case Memory::callbacks:
-      wish.calls = instance.range.draw_calls();
-      wish_provider(wish, TALUS_PROVIDER_CALLBACKS, 4 * kib * (1 + draw(2048)));
-      wish.provider.calls = &wish.calls;
-      wish.provider.context = &instance.range;
+      request.calls = instance.range.draw_calls();
+      request_provider(request, TALUS_PROVIDER_CALLBACKS, 4 * kib * (1 + draw(2048)));
+      request.provider.calls = &request.calls;
+      request.provider.context = &instance.range;
       break;
     default:
-      wish.options.numa_node = 1;
+      request.options.numa_node = 1;
   }
-  if (instance.has_provider && one_in(4)) wish.options.limit_bytes = 64 * kib + draw(4 * mib);
+  if (instance.has_provider && one_in(4)) request.options.limit_bytes = 64 * kib + draw(4 * mib);
   return true;
 }
 
@@ -101,17 +102,17 @@ void make_alone(Instance& instance, int number) {
   instance.has_provider = instance.memory >= Memory::own_pages;
   instance.falls_back = instance.is_uncertain = false;
   instance.range = {};
-  Wish wish;
-  if (!wish_memory(wish, instance)) return;
+  Request request;
+  if (!request_memory(request, instance)) return;
   snprintf(instance.name, sizeof instance.name, "heap%d_%llu", number,
            static_cast<unsigned long long>(instance_total++));
-  wish.options.name = one_in(4) ? nullptr : instance.name;
-  instance.limit_bytes = wish.options.limit_bytes;
+  request.options.name = one_in(4) ? nullptr : instance.name;
+  instance.limit_bytes = request.options.limit_bytes;
   instance.may_fail = instance.memory != Memory::plain || instance.limit_bytes != 0;
-  if (one_in(100)) expect_flags_are_checked(wish.options);
+  if (one_in(100)) expect_flags_are_checked(request.options);
   const bool by_default = instance.memory == Memory::plain && one_in(8);
-  instance.handle = called([&] { return talus_heap_new(by_default ? nullptr : &wish.options); });
-  note("talus_heap_new", nullptr, static_cast<size_t>(instance.memory), wish.provider.bytes,
+  instance.handle = called([&] { return talus_heap_new(by_default ? nullptr : &request.options); });
+  note("talus_heap_new", nullptr, static_cast<size_t>(instance.memory), request.provider.bytes,
        instance.handle);
   if (instance.handle == nullptr) {
     expect_new_heap_may_fail(instance);
@@ -240,7 +241,7 @@ void end_instance(int number, End how) {
   Instance& instance = instances[number];
   if (!instance.is_alive.load()) return;
   if (how == End::by_delete) {
-    // The blocks of threads that are not in this process would be nobody's.
+    // The blocks of threads that are not in this process would have no owner.
     if (instance.is_uncertain || !instance.gate.try_delete()) return;
     if (instance.is_alive.load()) delete_alone(instance, number);
     instance.gate.end_delete();

@@ -18,7 +18,7 @@ enum class Memory : int {
   plain,         // as the default heap's
   limited,       // the same, up to a limit
   own_pages,     // TALUS_HEAP_OWN_PAGES
-  kernel_bytes,  // pages of the kernel's, so many
+  kernel_bytes,  // a number of the kernel's pages
   buffer,
   preallocated,
   file,
@@ -49,14 +49,14 @@ struct Instance {
 extern Instance instances[instance_count];
 extern std::atomic<uint64_t> instance_total;
 
-// Does nothing where there is one already, or somebody uses it.
+// Does nothing where there is one already, or a thread uses it.
 void make_instance(int number);
 void allocate_in_instance(Place& place, int number);
 enum class End { by_clear, by_destroy, by_delete };
 void end_instance(int number, End how);
 // It is alone with this thread: its blocks, its statistics and its walk agree with the shadow.
 void check_instance(int number);
-// The same, if nobody uses it now.
+// The same, if no thread uses it now.
 void try_check_instance(int number);
 // While others use it; the visitor frees some of its blocks.
 void walk_instance(int number);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // fuzz/main: random calls of the whole interface of Talus, compared with a shadow of the heap.
 //
-// Usage: fuzz_calls [name=value...], see settings.hpp. It runs for its seconds with its threads
-// (or alone: then the seed decides each call), checks everything at rest now and then, frees all,
-// and ends with status 0, 99 after a failure, or 77 where it can do nothing.
+// Usage: fuzz_calls [name=value...], see settings.hpp. It runs for its seconds with its threads, or
+// alone: then the seed decides each call. It checks everything at rest now and then, and frees all
+// in the end. Exit status: 0, 99 after a failure, or 77 where it can do nothing.
 // run.py draws settings and options of Talus by seeds. README.md says how to repeat a failure.
 #include <signal.h>
 #include <stdio.h>

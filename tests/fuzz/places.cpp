@@ -56,7 +56,7 @@ void empty(Place& place) {
   place.contents = {};
   place.is_cleared = place.was_provided = false;
   place.number.store(-1);
-  place.owner.store(Owner::nobody);
+  place.owner.store(Owner::none);
 }
 
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // fuzz/places: the shadow of the heap: every live block, what is known of it and what is in it.
 //
-// Owns: an array of places, each with one block or none, and its lock. Whatever a thread does with
-// a block it does with the place locked, and with the gate of the block's heap entered (gate.hpp),
-// so that the shadow and the heap agree. The lock of a place that another thread held at a fork is
-// never taken in the child: nobody knows what lies there.
+// Owns: an array of places, each with one block or none, and its lock. A thread touches a block
+// only with the place locked and the gate of the block's heap entered (gate.hpp), so that the
+// shadow and the heap agree. The lock of a place that another thread held at a fork is never taken
+// in the child: what lies there is unknown.
 // Called on: any thread.
 #ifndef TALUS_TESTS_FUZZ_PLACES_HPP
 #define TALUS_TESTS_FUZZ_PLACES_HPP
@@ -17,15 +17,15 @@
 
 namespace fuzz {
 
-enum class Owner : int { nobody, process, instance, bounded };
+enum class Owner : int { none, process, instance, bounded };
 
 struct Place {
   // Shared: others look before they lock, and again after it.
   std::atomic<uint32_t> lock{0};  // the id of the thread plus 1
-  std::atomic<Owner> owner{Owner::nobody};
+  std::atomic<Owner> owner{Owner::none};
   std::atomic<int> number{-1};  // of the instance or bounded instance
 
-  // Whoever holds the lock.
+  // For the thread that holds the lock.
   void* block = nullptr;
   size_t bytes = 0;  // as asked for
   size_t usable = 0;
@@ -36,8 +36,8 @@ struct Place {
 
   static constexpr uint32_t lost = ~uint32_t{0};
   bool try_lock() {
-    uint32_t nobody = 0;
-    return lock.compare_exchange_strong(nobody, self().id + 1);
+    uint32_t unlocked = 0;
+    return lock.compare_exchange_strong(unlocked, self().id + 1);
   }
   // False: it is lost.
   bool wait_and_lock() {
@@ -48,7 +48,7 @@ struct Place {
     return true;
   }
   void unlock() { lock.store(0, std::memory_order_release); }
-  bool is_of(Owner who, int which) const { return owner.load() == who && number.load() == which; }
+  bool is_of(Owner kind, int which) const { return owner.load() == kind && number.load() == which; }
 };
 
 extern Place* places;  // settings.places of them

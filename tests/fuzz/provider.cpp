@@ -66,7 +66,7 @@ int commit(void* context, void* at, size_t bytes) {
   uint8_t* marks = marks_of(range, at, bytes, 0, "commit");
   if (refuses(range, 10) || mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0) return 1;
   memset(marks, 1, bytes / page_bytes);
-  if (bytes <= mib) memset(at, 0xa5, bytes);  // nobody said that it is zero
+  if (bytes <= mib) memset(at, 0xa5, bytes);  // the contract does not promise zeros
   return 0;
 }
 

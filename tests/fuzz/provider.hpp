@@ -4,7 +4,8 @@
 // Owns: the buffer or the callbacks' range of one heap, with guards around the one and a mark for
 // each page of the other: what is committed, purged and released must have been what it is. The
 // callbacks refuse now and then.
-// Called on: the callbacks by the library, on any thread; the rest by who makes and ends the heap.
+// Called on: the callbacks by the library, on any thread; the rest by the thread that makes and
+// ends the heap.
 #ifndef TALUS_TESTS_FUZZ_PROVIDER_HPP
 #define TALUS_TESTS_FUZZ_PROVIDER_HPP
 
@@ -23,7 +24,7 @@ struct Buffer {
   size_t bytes = 0;
 
   bool make(size_t wanted_bytes);
-  // Nobody wrote beside it; then it is gone.
+  // No call wrote beside it; then it is gone.
   void check_and_end();
 };
 

@@ -13,7 +13,7 @@ namespace fuzz {
 
 // False: not on this processor, or this kernel.
 bool start_refusals();
-// Of 1024 calls so many are refused from here on. Returns how many it were before.
+// Of 1024 calls `of_1024` are refused from here on. Returns how many it were before.
 int set_refusals(int of_1024);
 void stop_refusals();
 uint64_t count_refusals();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // fuzz/report: how a failure is told.
 //
-// Owns: the line that says what did not hold, the journals of the threads' last calls, gdb's view
-// of all threads, and the watchdog and signal handlers that notice hangs and crashes. Allocates
-// nothing, since what it reports is an allocator that does not work.
+// Owns: the line that says what did not hold, the journals of the threads' last calls, and gdb's
+// view of all threads. Owns the watchdog and signal handlers that notice hangs and crashes.
+// Allocates nothing, since what it reports is an allocator that does not work.
 // Called on: any thread; the first to fail ends the process, others wait.
 #ifndef TALUS_TESTS_FUZZ_REPORT_HPP
 #define TALUS_TESTS_FUZZ_REPORT_HPP

@@ -71,7 +71,7 @@ def telling_lines(output_path):
 
 
 class Runs:
-    """Counts what came of the seeds, and keeps the output of those that failed."""
+    """Counts the results of the seeds, and keeps the output of failed ones."""
 
     def __init__(self, program, directory, keep):
         self.program = program

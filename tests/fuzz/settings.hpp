@@ -45,7 +45,7 @@ struct Settings {
   uint64_t huge = 0;                // now and then a block of hundreds of MiB
   uint64_t spawns = 0;              // posix_spawn
   uint64_t child_threads = 0;       // children start threads
-  uint64_t refusals = 0;            // at most so many of 1024 system calls of the library's
+  uint64_t refusals = 0;            // of 1024 system calls of the library, at most
   uint64_t refused_calls = 0xffff;  // which: a bit each (refusals.cpp)
 
   // What may be expected.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // fuzz/sizes: the sizes and alignments that are asked for.
 //
-// Owns: their distributions: most small, some at the edges of classes and powers of two, few large;
-// and those that no machine has, which must be refused and not be miscounted.
+// Owns: their distributions: most small, some at the edges of classes and powers of two, few large.
+// Some exceed each machine; they must be refused and not be miscounted.
 // Called on: any thread; draws its numbers.
 #ifndef TALUS_TESTS_FUZZ_SIZES_HPP
 #define TALUS_TESTS_FUZZ_SIZES_HPP

@@ -92,7 +92,7 @@ void use_any_place() {
   Place& place = any_place();
   if (!place.try_lock()) return;
   const size_t brim = settings.live_mib * mib / 4 * 5;
-  if (place.owner.load() != Owner::nobody) {
+  if (place.owner.load() != Owner::none) {
     use_place(place);
   } else if (live_bytes.load() <= brim || one_in(4)) {
     fill_place(place);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // fuzz/thread: what each thread of the program knows about itself.
 //
-// Owns: the rows of all threads, the numbers they draw, their journals of the last calls, and
-// called(), by which every call of the library goes: it sees what becomes of errno.
+// Owns: the rows of all threads, the numbers they draw, and their journals of the last calls. Owns
+// called(): each call of the library goes through it, and it checks errno afterwards.
 // Called on: each thread for its own row. Others read what is atomic, and a failure reads all.
 #ifndef TALUS_TESTS_FUZZ_THREAD_HPP
 #define TALUS_TESTS_FUZZ_THREAD_HPP
@@ -113,7 +113,7 @@ struct Interruptible {
   ~Interruptible() { self().is_interruptible = false; }
 };
 
-// No error has this number, so that whoever stores one is noticed.
+// No error has this number, so a call that stores one is noticed.
 constexpr int untouched_errno = 3333;
 
 // Calls the library; errno is in self().error from here on.

@@ -29,7 +29,7 @@ std::atomic<bool> must_end_signals;
 std::atomic<int> paused_count;
 pthread_key_t late_key;
 pthread_t signaller;
-bool calls_are_counted;  // but not those of late destructors
+bool calls_are_counted;  // but not the calls of late destructors
 uint8_t signal_stacks[thread_count_max][signal_stack_bytes];
 
 void live_late(void* row) {
@@ -39,7 +39,7 @@ void live_late(void* row) {
   for (int i = 0; i < 30; i++) {
     Place& place = any_place();
     if (!place.try_lock()) continue;
-    if (place.owner.load() == Owner::nobody) {
+    if (place.owner.load() == Owner::none) {
       allocate_any(place);
     } else if (place.owner.load() == Owner::process) {
       free_any(place, Frees::by_any_call);

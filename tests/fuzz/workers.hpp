@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // fuzz/workers: the threads that take steps, and signals that interrupt them.
 //
-// Owns: threads that live for a while and are followed by others; the pauses in which all of them
-// stand still; late destructors, which use the heap, too; a thread that sends signals, whose
-// handler allocates where no lock of the library can be held.
+// Owns: threads that live for a while and are followed by others, and the pauses in which all of
+// them stand still. Owns late destructors, which use the heap, too, and a thread that sends
+// signals. The signal handler allocates where no lock of the library can be held.
 // Called on: the main thread, or the only one of a child.
 #ifndef TALUS_TESTS_FUZZ_WORKERS_HPP
 #define TALUS_TESTS_FUZZ_WORKERS_HPP
@@ -18,7 +18,7 @@ void prepare_workers();
 void start_signals();
 void stop_signals();
 
-// New ones in the places of those that have ended.
+// New ones in the places of ended threads.
 void revive_workers();
 // None of them is in the library from here to resume_workers().
 void pause_workers();

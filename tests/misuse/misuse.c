@@ -5,9 +5,10 @@
 //   KIND   twice    free(p); free(p)
 //          between  free(p); free(q); free(p)
 //          plus8, plus16, middle    free(p + 8), free(p + 16), free(p + BYTES / 2)
-//          and what Talus does not promise to stop: late (the second free comes after 4000 other
-//          calls), crossed (another thread frees it again), behind (a write behind the end), after
-//          (a write after the free), realloc (of a freed block), local (free of a local variable)
+//          and kinds that Talus does not promise to stop:
+//          late, crossed     the second free: after 4000 other calls, by another thread
+//          behind, after     a write: behind the end, after the free
+//          realloc, local    realloc of a freed block, free of a local variable
 //   OWNER  own      the thread that allocated the block frees it
 //          other    another thread frees it
 //          gone     the thread that allocated the block has ended
@@ -83,7 +84,7 @@ static void* free_pointer(void* pointer) {
   return NULL;
 }
 
-// Returns whether the kind is one of those that are not promised.
+// Returns whether the kind is one without a promise.
 static int do_other_kinds(char* block) {
   char local[64];
   if (strcmp(kind, "late") == 0) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // model/explore: runs a small scenario under every schedule, one after the other.
 //
-// Owns: the fibers that stand for threads, the search (depth first over recorded choices, no state
-// is stored) and the report of a violation with the steps that led to it. Everything in a scenario
-// that could turn out one way or another goes through choose(): which thread moves next, which
-// store a load reads (memory.hpp), which sleeper wakes.
+// Owns: the fibers that stand for threads, the search, and the report of a violation with the steps
+// that led to it. The search is depth first over recorded choices and stores no state. Each step of
+// a scenario with more than one outcome goes through choose(): which thread moves next, which store
+// a load reads (memory.hpp), which sleeper wakes.
 // Bounds keep the search finite and small; most bugs need few preemptions. A bound of `unbounded`
 // means all of them, for the smallest scenarios.
 // Invariants: a run is a function of its choices alone; a fiber moves only between points.
@@ -25,7 +25,7 @@
 namespace model {
 
 constexpr int threads_max = 4;
-constexpr int nobody = -1;
+constexpr int no_thread = -1;
 constexpr int unbounded = 1 << 30;
 
 // What a search may do at most in one run.
@@ -46,7 +46,7 @@ class Scenario {
 };
 
 struct Step {
-  int thread = nobody;
+  int thread = no_thread;
   const char* what = "";
   const void* where = nullptr;
   uint64_t value = 0;
@@ -77,7 +77,7 @@ class Explorer {
 
   uint64_t runs() const { return runs_; }
   uint64_t run_id() const { return run_id_; }
-  // The thread whose fiber runs, nobody outside of runs: then operations are plain ones.
+  // The thread whose fiber runs, no_thread outside of runs: then operations are plain ones.
   int current() const { return current_; }
   const Bounds& bounds() const { return bounds_; }
   int stale_reads = 0;    // in this run
@@ -104,7 +104,7 @@ class Explorer {
     trace_.push_back({current_, what, where, value, is_stale});
   }
 
-  // The current thread cannot go on before somebody wakes `key`.
+  // The current thread cannot go on before another thread wakes `key`.
   void sleep_on(const void* key) {
     sleeps_on_[current_] = key;
     states_[current_] = State::sleeping;
@@ -199,11 +199,11 @@ class Explorer {
     run_id_++;
     trace_.clear();
     names_.clear();
-    current_ = nobody;
+    current_ = no_thread;
     for (State& state : states_) state = State::ready;
     scenario_->set_up();
     if (_setjmp(main_) == 0) reschedule();
-    current_ = nobody;
+    current_ = no_thread;
     if (!has_failed_ && _setjmp(main_) == 0) scenario_->check_end();
   }
 
@@ -211,7 +211,7 @@ class Explorer {
     int candidates[threads_max];
     int count = 0;
     const int self = current_;
-    const bool could_go_on = self != nobody && states_[self] == State::ready;
+    const bool could_go_on = self != no_thread && states_[self] == State::ready;
     if (could_go_on) candidates[count++] = self;
     bool are_done = true;
     for (int thread = 0; thread < scenario_->thread_count(); thread++) {
@@ -227,7 +227,7 @@ class Explorer {
     if (could_go_on) preemptions_++;
     current_ = next;
     // A thread that is done was parked before it came here.
-    const bool is_parked = self == nobody || states_[self] == State::done;
+    const bool is_parked = self == no_thread || states_[self] == State::done;
     if (is_parked || _setjmp(fibers_[self].at) == 0) _longjmp(fibers_[next].at, 1);
   }
   // Fibers in the middle of a run are lost: that happens only when the search ends.
@@ -252,7 +252,7 @@ class Explorer {
   jmp_buf main_;
   State states_[threads_max];
   const void* sleeps_on_[threads_max] = {};
-  int current_ = nobody;
+  int current_ = no_thread;
   int step_count_ = 0;
   int preemptions_ = 0;
   std::vector<Choice> path_;

@@ -2,11 +2,11 @@
 // model/idle_caches_floors: what lies below src/heap, as small as the model of idle-cache reclaim
 // needs it.
 //
-// Stands in for classes, os, sync, slab and space: one class of blocks with lists of four places
-// for the fast paths and one of large blocks for the slow ones, a lock that is right by
-// construction, eight and four blocks that make up the only slabs, a page map that knows them, and
-// time. Owns: the include guards of the files that it replaces; where each block is (home in its
-// slab, in the program's hands, or neither), with the checks at each change.
+// Stands in for classes, os, sync, slab and space. There is one class of blocks with lists of four
+// places for the fast paths, and one of large blocks for the slow ones. A lock is right by
+// construction. Eight and four blocks make up the only slabs; a page map knows them; there is time.
+// Owns: the include guards of the files that it replaces; where each block is (home in its slab, in
+// the program's hands, or neither), with the checks at each change.
 // The shipped files of src/heap lie on top. Invariant: a stand-in has the names and the contract of
 // what it replaces and no shared words of its own. Called on: fibers, and alone between runs.
 #ifndef TALUS_TESTS_MODEL_IDLE_CACHES_FLOORS_HPP
@@ -85,7 +85,7 @@ struct Blocks {
     is_home[index] = true;
     data[index].write("the reuse of a block");
     if (explorer.current() >= helper_thread_min) {
-      if (has_owner_left) explorer.violate("the helper takes from who has left");
+      if (has_owner_left) explorer.violate("the helper takes from an owner that has left");
       taken_back++;
     }
   }
@@ -103,7 +103,7 @@ struct Blocks {
 };
 inline Blocks blocks;
 
-// Time passes for those who sleep, and only then; the world says what that means to the memory.
+// Time passes for sleeping fibers alone; the world says what that means to the memory.
 struct Clock {
   static constexpr uint64_t step_ns = talus::idle_probe_wait_us * 1000;
   uint64_t now_ns = 0;
@@ -186,16 +186,16 @@ inline RareCalls rare_calls;
 class Lock {
  public:
   bool try_take() noexcept {
-    if (model::explorer.current() != model::nobody && !mutex_.try_take()) return false;
+    if (model::explorer.current() != model::no_thread && !mutex_.try_take()) return false;
     is_taken_ = true;
     return true;
   }
   void take() noexcept {
-    if (model::explorer.current() != model::nobody) mutex_.take();
+    if (model::explorer.current() != model::no_thread) mutex_.take();
     is_taken_ = true;
   }
   void give() noexcept {
-    if (model::explorer.current() != model::nobody) mutex_.give();
+    if (model::explorer.current() != model::no_thread) mutex_.give();
     is_taken_ = false;
   }
   void reset_in_child() noexcept { new (this) Lock(); }

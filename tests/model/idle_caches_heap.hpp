@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // model/idle_caches_heap: the shipped files of src/heap that idle-cache reclaim is about, and
-// stand-ins for those that it only calls.
+// stand-ins for the files that it only calls.
 //
 // Shipped, in copies whose lists consist of places (idle_caches_places.cmake): context, heap,
 // lists, wide_lists, thread_order, idle-cache reclaim, take_back, alloc, alloc_slow, free,
-// free_slow, remote, and of list_home, release and decay pass what is about caches. Stand-ins: the
-// registry with one heap, slabs, foreign blocks, medium and large blocks (there are none) and
-// purge requests (nothing).
+// free_slow, remote. Of list_home, release and decay pass the part about caches is shipped.
+// Stand-ins: the registry with one heap, slabs, foreign blocks, medium and large blocks (there are
+// none) and purge requests (nothing).
 // Called on: fibers of the explorer; set_up and check_end alone.
 #ifndef TALUS_TESTS_MODEL_IDLE_CACHES_HEAP_HPP
 #define TALUS_TESTS_MODEL_IDLE_CACHES_HEAP_HPP

@@ -3,10 +3,10 @@
 // schedule.
 //
 // A thread pops, pushes, refills, flushes and leaves by the shipped fast and slow paths, while
-// others ask for it, wait and take back what it holds. What is checked stands in
-// idle_caches_world.hpp, what lies below in idle_caches_floors.hpp and idle_caches_heap.hpp; here
-// are the scenarios, how far each is searched, and that each of them is about something: in some
-// schedules blocks are taken back, and the owner finds that when it comes back.
+// others ask for it, wait and take back what it holds. The checks are in idle_caches_world.hpp, the
+// floors below in idle_caches_floors.hpp and idle_caches_heap.hpp. Here are the scenarios and how
+// far each is searched. Each must be about something: in some schedules blocks are taken back, and
+// the owner finds that when it comes back.
 #include "idle_caches_world.hpp"
 #include "verdict.hpp"
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-# What the model of idle-cache reclaim must notice of src/cache/idle_caches.hpp, or of those who
-# call it; the form is that of remote_free_mutants.cmake. Lists are places here
-# (idle_caches_places.cmake).
+# What the model of idle-cache reclaim must notice of src/cache/idle_caches.hpp, or of its callers;
+# the form is as in remote_free_mutants.cmake. Lists are places here (idle_caches_places.cmake).
 
-# Who asks does not wait before it takes back.
+# The asking thread does not wait before it takes back.
 mutant(helper_does_not_wait
 [==[class Working {]==]
 [==[#define TALUS_MODEL_NO_WAIT 1
@@ -28,7 +27,7 @@ mutant(does_not_wait_for_who_empties
   if (cache.shared_state.load_own() == OwnerState::active) return;]==]
 [==[  if (cache.shared_state.load_own() == OwnerState::active) return;]==])
 
-# What the owner did in a slow path is not seen by who finds that it has left it.
+# A thread that finds that the owner left a slow path does not see what the owner did there.
 mutant(leaves_without_release
 [==[busy.store_release(busy.load_own() - 1);]==]
 [==[busy.store_relaxed(busy.load_relaxed() - 1);]==])

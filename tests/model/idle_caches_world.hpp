@@ -2,15 +2,15 @@
 // model/idle_caches_world: a thread that allocates and frees, others who take back what it holds.
 //
 // Owns: what the threads of a scenario do, by calls of the shipped allocate, release, depart,
-// release_caches and decay_caches; time; and all checks. Whenever the heap's lock is free, which is
-// when a fork may come, each block is in one place: home, in the program's hands or in a list; one
-// may be on its way. A list has no gaps but in state absent. At the end nothing is lost, and after
-// the owner left nobody touches its context or takes its blocks.
-// Time: a sleeper wakes after the fiber of time has run. At one moment in between, all that was
-// stored before is seen by all from then on; that is all the model grants to who waits. A load that
-// was done before keeps what it saw, and a thread in the middle of a call stays there as long as
-// the schedule wants. (A store takes some time until it is seen. What is waited for must be twice
-// that, so that the moment can lie in its middle; it is a thousand times that.)
+// release_caches and decay_caches; time; and all checks. A fork may come whenever the heap's lock
+// is free. Then each block is in one place: home, in the program's hands or in a list; one may be
+// on its way. A list has no gaps but in state absent. At the end nothing is lost, and after the
+// owner left no thread touches its context or takes its blocks.
+// Time: a sleeper wakes after the fiber of time has run. At one moment in between, all threads see
+// all earlier stores from then on. The model grants no more to a waiting thread. A load before that
+// moment keeps what it saw, and a thread in the middle of a call stays there as long as the
+// schedule wants. (A store takes some time until it is seen. The wait must be twice that, so that
+// the moment can lie in its middle; it is a thousand times that.)
 // Called on: fibers of the explorer; set_up and check_end alone.
 #ifndef TALUS_TESTS_MODEL_IDLE_CACHES_WORLD_HPP
 #define TALUS_TESTS_MODEL_IDLE_CACHES_WORLD_HPP
@@ -30,7 +30,7 @@ constexpr int owner_thread = 0;
 enum class Action : uint8_t {
   nothing,
   pops,        // allocates a block, uses it
-  pushes,      // frees one of those that it has
+  pushes,      // frees one of its blocks
   pops_large,  // the same with blocks that only slow paths handle
   pushes_large,
   leaves,        // ends as a thread; only the last
@@ -65,7 +65,7 @@ class World : public Scenario {
     model_clock.order = order;
     new (&talus::thread_order) talus::ThreadOrder();
     the_world() = this;
-    is_somebody_asleep_ = false;
+    is_a_thread_asleep_ = false;
     others_left_ = plan_.thread_count - helper_thread_min;
     has_missed_ = false;
     new (&talus::registry) talus::Registry();
@@ -110,7 +110,7 @@ class World : public Scenario {
     }
     if (thread == owner_thread) return;
     others_left_--;
-    explorer.wake_all(&is_somebody_asleep_);
+    explorer.wake_all(&is_a_thread_asleep_);
   }
 
   void check_step() override {
@@ -175,7 +175,7 @@ class World : public Scenario {
     talus::attend(cache());  // which prepares the probe context
     talus::attend(cache());
     cache().idle_probe.context_slot.store_relaxed(
-        &owner_context());  // not that of nobody, who just called
+        &owner_context());  // not the probe's, which called just now
     owner_context().store_relaxed(&cache());
     cache().idle_probe.seen_activity = talus::activity_of(cache());
   }
@@ -234,8 +234,8 @@ class World : public Scenario {
       model_clock.now_ns += Clock::step_ns;
       return;
     }
-    world.is_somebody_asleep_ = true;
-    explorer.wake_all(&world.is_somebody_asleep_);
+    world.is_a_thread_asleep_ = true;
+    explorer.wake_all(&world.is_a_thread_asleep_);
     explorer.sleep_on(&world.sleepers_);
   }
   // The kernel's barrier: a step, in which all threads see what was stored before.
@@ -246,14 +246,14 @@ class World : public Scenario {
     world.see_all("barrier");
     return true;
   }
-  // The fiber of time: who sleeps wakes, in some order with all that others do meanwhile.
+  // The fiber of time: a sleeper wakes, in some order with all that others do meanwhile.
   void pass_time() {
     while (others_left_ != 0) {
-      if (!is_somebody_asleep_) {
-        explorer.sleep_on(&is_somebody_asleep_);
+      if (!is_a_thread_asleep_) {
+        explorer.sleep_on(&is_a_thread_asleep_);
         continue;
       }
-      is_somebody_asleep_ = false;
+      is_a_thread_asleep_ = false;
       model_clock.now_ns += Clock::step_ns;
       see_all("time passes");
       explorer.wake_all(&sleepers_);
@@ -325,7 +325,7 @@ class World : public Scenario {
 
   const Plan plan_;
   alignas(talus::ThreadCache) unsigned char cache_memory_[sizeof(talus::ThreadCache)];
-  bool is_somebody_asleep_ = false;
+  bool is_a_thread_asleep_ = false;
   bool sleepers_ = false;  // its address is slept on
   int others_left_ = 0;
   bool has_missed_ = false;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the model of idle-cache reclaim must notice of src/cache/list_home.hpp; the form is that of
+# What the model of idle-cache reclaim must notice of src/cache/list_home.hpp; the form is as in
 # remote_free_mutants.cmake.
 
 # Blocks of large classes go home and stay in their lists, or go home beside a refill.

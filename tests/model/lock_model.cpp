@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // model/lock: the shipped src/sync/lock.hpp under every schedule.
 //
-// Checked: never two threads inside, what was written inside is seen by the next (no data race), no
-// lost wake-up (nobody sleeps for ever), the word names its holder, the lock is free at the end.
-// The kernel's side of the futex is model/include/os/os.hpp. The build makes a copy of the header
-// that spins once instead of spins_max times before it sleeps: more rounds of the same add
+// Checked: never two threads inside; the next thread sees what was written inside (no data race);
+// no lost wake-up (no thread sleeps for ever); the word names its holder; the lock is free at the
+// end. The kernel's side of the futex is model/include/os/os.hpp. The build makes a copy of the
+// header that spins once instead of spins_max times before it sleeps: more rounds of the same add
 // schedules but no states.
 #include "memory.hpp"
 
@@ -56,7 +56,7 @@ class Rounds : public model::Scenario {
     }
   }
   void check_end() override {
-    if (lock_.is_taken()) explorer.violate("the lock is taken though nobody is inside");
+    if (lock_.is_taken()) explorer.violate("the lock is taken though no thread is inside");
     int wanted = 0;
     for (int thread = 0; thread < threads_; thread++) {
       const Round round = thread == 0 ? first_thread_ : others_;
@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
       {"three threads, once", &three_once, {4, 1, 1}},
       {"one of three tries only", &one_tries, {3, 1, 0}},
       {"one of three gives for a while", &one_pauses, {3, 1, 1}},
-      {"one of three asks who waits", &one_asks, {3, 1, 1}},
+      {"one of three asks for waiters", &one_asks, {3, 1, 1}},
       {"three threads, twice", &three_twice, {3, 1, 1}},
       {"two threads, twice", &two_twice, {5, 1, 0}},
   };

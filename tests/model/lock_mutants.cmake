@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# What the model of src/sync/lock.hpp must notice; the form is that of remote_free_mutants.cmake.
+# What the model of src/sync/lock.hpp must notice; the form is as in remote_free_mutants.cmake.
 
-# Nobody is woken.
+# No thread is woken.
 mutant(never_wakes
 [==[if (TALUS_UNLIKELY((shared_state_.exchange_release(free) & contended) != 0)) {
       os::System::futex_wake_one(shared_state_.futex_word());]==]
@@ -42,7 +42,7 @@ mutant(misnames_the_holder
 [==[shared_state_.cas_acquire(state, state | contended)]==]
 [==[shared_state_.cas_acquire(state, taken)]==])
 
-# Who asks for sleepers makes them be forgotten.
+# A thread that asks for sleepers makes them be forgotten.
 mutant(asks_without_waking
 [==[if (!shared_state_.cas_acquire(expected, held)) return false;
     os::System::futex_wake_one(shared_state_.futex_word());]==]

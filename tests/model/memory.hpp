@@ -3,11 +3,11 @@
 //
 // Each word keeps the stores of a run in their order. Each thread has a view: for every word the
 // oldest store that it may still read. A release store carries its thread's view, an acquire load
-// joins the view of what it read; read-modify-writes read the newest store and pass on the view of
-// the store they replace (release sequences). So a missing release or acquire shows as an old
+// joins the view of what it read. A read-modify-write reads the newest store and passes on the view
+// of the store it replaces (release sequences). So a missing release or acquire shows as an old
 // value or, for plain data, as a race of unordered accesses.
-// What is left out: a store never slips before another thread's store that ran earlier (2+2W), no
-// load reads a store that has not run yet (load buffering), there are no fences and no seq_cst
+// What is left out: a store never slips before another thread's store that ran earlier (2+2W). No
+// load reads a store that has not run yet (load buffering). There are no fences and no seq_cst
 // order, which the protocols do not use. Stale reads are bounded for each run.
 // Called on: fibers of the explorer; outside of a run the operations are plain ones.
 #ifndef TALUS_TESTS_MODEL_MEMORY_HPP
@@ -190,7 +190,7 @@ class PlainData {
  public:
   void reset() { *this = PlainData{}; }
   void write(const char* what) {
-    if (explorer.current() == nobody) return;
+    if (explorer.current() == no_thread) return;
     for (int thread = 0; thread < threads_max; thread++) {
       check(thread, write_clock_[thread], what);
       check(thread, read_clock_[thread], what);
@@ -198,7 +198,7 @@ class PlainData {
     write_clock_[explorer.current()] = now();
   }
   void read(const char* what) {
-    if (explorer.current() == nobody) return;
+    if (explorer.current() == no_thread) return;
     for (int thread = 0; thread < threads_max; thread++) check(thread, write_clock_[thread], what);
     read_clock_[explorer.current()] = now();
   }

@@ -81,7 +81,7 @@ mutant(committed_before_the_entry
     blocks[place_of(count_before)] = block;
 ]==])
 
-# A drainer, not the protocol, reads the link when the message is somebody else's already.
+# A drainer, not the protocol, reads the link when the message already belongs to another thread.
 mutant(link_read_late
 [==[class RemoteQueue {]==]
 [==[#define TALUS_MODEL_LINK_READ_LATE 1

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // model/remote_free_world: heaps, caches, blocks and messages for the model of remote_free.
 //
-// Owns: what heaps do around the protocol, re-made step by step as src/store/remote.hpp does it
-// (deliver, take_message, keep_message, bring_home, drain_remote_queue), and all checks: no block
-// is lost and none comes home twice; its last use is ordered before its reuse; the plain fields of
-// a message (its link, its blocks) are ordered by E1; each message is in one place; no backlog ever
-// falls below zero, and each ends at exactly zero; a fork finds each block in one place.
+// Owns: the heaps' work around the protocol, and all checks. The work is re-made step by step as in
+// src/store/remote.hpp (deliver, take_message, keep_message, bring_home, drain_remote_queue).
+// The checks: no block is lost and none comes home twice; its last use is ordered before its reuse.
+// The plain fields of a message (its link, its blocks) are ordered by E1; each message is in one
+// place. No backlog ever falls below zero, and each ends at exactly zero; a fork finds each block
+// in one place.
 // Called on: fibers of the explorer; set_up and check_end alone.
 #ifndef TALUS_TESTS_MODEL_REMOTE_FREE_WORLD_HPP
 #define TALUS_TESTS_MODEL_REMOTE_FREE_WORLD_HPP
@@ -197,10 +198,10 @@ class World : public Scenario {
 
   // Before and after a run there is one thread, and no step.
   static void lock(Heap& heap) {
-    if (explorer.current() != nobody) heap.lock.take();
+    if (explorer.current() != no_thread) heap.lock.take();
   }
   static void unlock(Heap& heap) {
-    if (explorer.current() != nobody) heap.lock.give();
+    if (explorer.current() != no_thread) heap.lock.give();
   }
 
   // Messages. The lock of the heap that they are taken from is held, or given to.

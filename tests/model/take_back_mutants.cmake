@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the model of idle-cache reclaim must notice of src/reclaim/take_back.hpp; the form is that of
+# What the model of idle-cache reclaim must notice of src/reclaim/take_back.hpp; the form is as in
 # remote_free_mutants.cmake. Lists are places here (idle_caches_places.cmake), batches of two
 # (idle_caches_heap.hpp).
 
@@ -17,7 +17,7 @@ mutant(ignores_busy
 [==[ &&
       cache.shared_busy.load_acquire() == 0) {]==]
 [==[) {]==])
-# Somebody else asked, a moment ago.
+# Another thread asked, a moment ago.
 mutant(ignores_when_it_was_asked
 [==[os::System::now_ns() - idle_probe.asked_ns >= idle_probe_wait_us * 1000;]==]
 [==[true;]==])

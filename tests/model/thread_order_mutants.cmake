@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the model of idle-cache reclaim must notice of src/heap/thread_order.hpp; the form is that of
+# What the model of idle-cache reclaim must notice of src/heap/thread_order.hpp; the form is as in
 # remote_free_mutants.cmake.
 
 # A number without a barrier.

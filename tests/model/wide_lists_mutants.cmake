@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the model of idle-cache reclaim must notice of src/cache/wide_lists.hpp; the form is that of
+# What the model of idle-cache reclaim must notice of src/cache/wide_lists.hpp; the form is as in
 # remote_free_mutants.cmake.
 
 # A fork finds the list between two places.

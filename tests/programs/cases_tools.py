@@ -1,5 +1,5 @@
-# What it owns: the cases of tools that run and end: compilers, version control, archives, the
-# shell's filters, a database file, a debugger, a builder, a browser that prints one page.
+# What it owns: the cases of tools that run and end. These are compilers, version control, archives,
+# the shell's filters, a database file, a debugger, a builder, and a browser that prints one page.
 # Whatever they write must be the same byte for byte with and without the library.
 # It must not know how a case is judged (harness.py).
 # SPDX-License-Identifier: MIT

@@ -1,5 +1,5 @@
-# What it owns: running one case without and with the preloaded library, each time in a fresh
-# folder of the same name, and judging it: same result, no timeout, and the library really loaded.
+# What it owns: running one case without and with the preloaded library, each time in a fresh folder
+# of the same name. It judges the case: same result, no timeout, and the library really loaded.
 # The dynamic linker itself is asked which libraries it started (LD_DEBUG=files, written beside
 # the case), so a case can never pass because the program ran on the C library's allocator.
 # It must not know any program; the cases_*.py files do.
@@ -153,7 +153,7 @@ class Stage:
                     pipe.close()
 
     def processes(self):
-        """(processes that the dynamic linker started, those of them that got the library)."""
+        """(processes that the dynamic linker started, how many of them got the library)."""
         wanted = f"calling init: {self.library}".encode()
         started = loaded = 0
         for name in os.listdir(self.logs):

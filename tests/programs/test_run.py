@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# What it owns: the proof that the runner of real programs fails when it must: a library that
-# crashes, hangs, spoils memory, prints, or is never loaded may not pass a single case.
+# What it owns: the proof that the runner of real programs fails when it must. No case may pass with
+# a library that crashes, hangs, spoils memory, prints, or is never loaded.
 # Each bad library is built here from a few lines of C and preloaded by the runner itself.
 # Exits 77 without a C compiler (CC, default cc).
 # SPDX-License-Identifier: MIT

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // stress/bounded: threads with and without caches use one small instance and free each other's
-// blocks, pools run out all the time, caches begin and end, somebody asks for numbers, others make
-// instances of their own, and children are forked in the middle of it.
+// blocks. Pools run out all the time, caches begin and end, a thread reads the statistics, others
+// make instances of their own. Children are forked in the middle of it.
 #include <sys/wait.h>
 
 #include "stress.hpp"

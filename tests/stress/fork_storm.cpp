@@ -2,9 +2,10 @@
 // stress/fork_storm: forks in the middle of four threads' allocations (N10).
 //
 // While four threads allocate, free each other's blocks, trim and resize, the main thread forks.
-// The child finds the parent's blocks unchanged, frees them (its own, those of threads that do not
-// exist there, and large ones), allocates, starts threads that do the same, and forks again; so
-// does the grandchild. A child that hangs dies of an alarm. Also forks from a second thread.
+// The child finds the parent's blocks unchanged and frees them: its own, large ones, and blocks of
+// threads that do not exist there. Then it allocates, starts threads that do the same, and forks
+// again; so does the grandchild. A child that hangs dies of an alarm. Also forks from a second
+// thread.
 #include "child.hpp"
 #include "footprint.hpp"
 
@@ -18,7 +19,8 @@ constexpr size_t kept_each = 300;
 stress::Exchange<512> exchange;
 talus::Atomic<bool> must_end;
 talus::Atomic<uint32_t> settled_count;
-// Blocks that nobody touches while there are forks, by the thread that made them; last the main's.
+// Blocks that no thread touches while there are forks, by the thread that made them; last the
+// main's.
 void* kept[(worker_count + 1) * kept_each];
 
 void keep_some(int index, stress::Random& random) {
@@ -49,7 +51,7 @@ void allocate_in_thread(int index) {
   void* blocks[200];
   for (void*& block : blocks) block = stress::make_filled(random, random.size(30 * kib));
   for (void* block : blocks) stress::check_and_release(block);
-  // And some of those that the parent's threads left.
+  // And some of the blocks that the parent's threads left.
   for (size_t i = static_cast<size_t>(index); i < (worker_count + 1) * kept_each; i += 2) {
     stress::check_and_release(kept[i]);
     kept[i] = nullptr;

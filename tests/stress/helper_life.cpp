@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // stress/helper_life: a helper that is offered work, ended, kept away and forked from, all at once.
 //
-// Threads free more than is kept, so that a helper is called for all the time; others end it and
-// keep it away for a moment, as a change of credentials does; the first thread forks. At no time
-// may there be two helpers, one while it is kept away, or one in a child that did not call for it.
-// In the end the last helper ends by itself. Under a sanitizer it is a thread of libc with the same
+// Threads free more than is kept, so that a helper is called for all the time. Others end it and
+// keep it away for a moment, as a change of credentials does; the first thread forks. There may
+// never be two helpers, one while it is kept away, or one in a child that did not call for it. In
+// the end the last helper ends by itself. Under a sanitizer it is a thread of libc with the same
 // life.
 #include <dirent.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // stress/instances: threads allocate from one instance and free each other's blocks, while others
-// make, fill, walk, delete and destroy their own, somebody trims, and a few work without a cache.
+// make, fill, walk, delete and destroy their own, one trims, and a few work without a cache.
 #include "stress.hpp"
 
 #include "api/heaps.hpp"
@@ -83,7 +83,7 @@ void work(int index, const stress::Deadline& deadline) {
   }
 }
 
-// Blocks that pass through messages of others while their heap becomes nobody's.
+// Blocks that pass through messages of others while their heap loses its owner.
 void free_while_deleted() {
   constexpr size_t count = 400;
   static void* blocks[count];

@@ -3,10 +3,9 @@
 //
 // Not a registered test: run it as `TALUS_TEST_SECONDS=3600 build/release/tests/stress/stress soak`
 // (target `soak`). Each phase has its own mix of sizes, its own number of threads and its own way
-// of handing blocks on; each ends with the same number of blocks live: about 24 MiB, of which a
-// quarter is replaced. After each phase one line says what is live, held and resident.
-// At the end the
-// slope of resident memory over the second half must be below 1 % of its mean for the whole half.
+// of handing blocks on. Each ends with the same number of blocks live: about 24 MiB, of which a
+// quarter is replaced. After each phase one line says what is live, held and resident. The slope of
+// resident memory over the second half must be below 1 % of its mean for the whole half.
 #include "footprint.hpp"
 
 namespace stress::soak {
@@ -22,8 +21,8 @@ struct Phase {
   const char* name;
   int threads;
   size_t bytes_max;
-  size_t large_every;  // one block of so many is a large one
-  size_t remote_of_8;  // of eight blocks so many go to another thread
+  size_t large_every;  // one block of large_every is a large one
+  size_t remote_of_8;  // of eight blocks, the number that goes to another thread
 };
 constexpr Phase phases[] = {
     {"small", 4, 256, 10000, 2},        {"medium", 3, 8 * kib, 2000, 4},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // stress/stopped_threads: 32 threads on few processors, stopped anywhere.
 //
-// Threads yield or sleep at random between calls, and a signal handler makes some of them sleep in
-// the middle of a call, with a lock held or half a delivery done. The others must go on, and no
-// block may be lost or handed out twice meanwhile.
+// Threads yield or sleep at random between calls. A signal handler makes some of them sleep in the
+// middle of a call, with a lock held or half a delivery done. The others must go on, and no block
+// may be lost or handed out twice meanwhile.
 #include <signal.h>
 
 #include "footprint.hpp"

@@ -2,10 +2,10 @@
 // stress/thread_churn: 20000 short threads leave nothing behind (N06).
 //
 // Each thread allocates small and large blocks, frees what the one before it left and leaves some
-// for the next, so that caches end with blocks out and are used again. Resident memory, as a mean
-// over the fifth of the threads after the first thousand and over the last fifth, may not grow by
-// more than 2 MiB, and the number of heaps is that of the threads which lived at once. Runs that
-// many threads however long it takes, fewer under sanitizers.
+// for the next, so that caches end with blocks out and are used again. The mean of resident memory
+// over the last fifth of the threads may exceed by 2 MiB the mean over the fifth after the first
+// thousand. There may be as many heaps as threads that lived at once. Runs that many threads
+// however long it takes, fewer under sanitizers.
 #include "footprint.hpp"
 
 namespace stress::thread_churn {

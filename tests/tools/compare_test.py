@@ -124,7 +124,7 @@ class Figures(Folder):
 
 
 class Behaviour(Folder):
-    def test_a_program_that_always_fails_blames_nobody(self):
+    def test_a_program_that_always_fails_blames_no_allocator(self):
         result, told, found = self.compare(("same",), PROGRAM, "exit", "3", status=1)
         self.assertEqual(told["failures"], ["every run, under every allocator: exit status 3"])
         self.assertIn("talus: every run", result.stderr)

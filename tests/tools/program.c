@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Owns: the program that the tests of `talus check` look at: linked with Talus, opening it late,
- * carrying it inside, bringing options along, hiding its environment or having nothing to do with
- * it, as it is compiled. It says "ready", then waits until its input ends, so that a test can look
- * at it alive.
+ * Owns: the program that the tests of `talus check` look at. Each way to compile it differs: linked
+ * with Talus, opening it late, carrying it inside, bringing options along, hiding its environment,
+ * or without it. It says "ready", then waits until its input ends, so that a test can look at it
+ * alive.
  */
 
 #define _GNU_SOURCE

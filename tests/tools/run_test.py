@@ -120,7 +120,7 @@ class Ends(Folder):
         path = f"{self.folder}/one"
         self.assertEqual(run("tool", env=environment(PATH=path)).returncode, 126)
 
-    @unittest.skipUnless(os.getuid() == 0, "only root can become somebody else")
+    @unittest.skipUnless(os.getuid() == 0, "only root can become another user")
     def test_a_folder_of_the_path_that_may_not_be_entered_is_passed_over(self):
         self.file("closed/tool", "", 0o755)
         self.file("open/tool", "#!/bin/sh\necho open\n")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // tests/unit/effort: how much work a test does where it runs.
 //
-// Owns: nothing. Randomised tests get their number of rounds and their seed from here: sanitizers
-// and the emulation of another processor make the code ten to fifty times slower, and an audit
-// build checks whole invariants at every step. TALUS_TEST_EFFORT (per cent) and TALUS_TEST_SEED
-// override both, so that a failure can be repeated and a night can be spent on one test.
+// Owns: nothing. Randomised tests get their number of rounds and their seed from here. Sanitizers
+// and the emulation of another processor make the code ten to fifty times slower. An audit build
+// checks whole invariants at every step. TALUS_TEST_EFFORT (per cent) and TALUS_TEST_SEED override
+// both, so that a failure can be repeated and a night can be spent on one test.
 #ifndef TALUS_TESTS_UNIT_EFFORT_HPP
 #define TALUS_TESTS_UNIT_EFFORT_HPP
 

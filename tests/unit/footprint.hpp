@@ -32,9 +32,8 @@ class Footprint {
     Locked held{space.lock()};
     return space.counters().given_bytes + space.dirty_bytes();
   }
-  // As much as was in use at the same time when it was asked, or what is, with what may stay (more
-  // where giving back was refaulted, which is a matter of time); and a little, for what slabs have
-  // free.
+  // The most that was given at one look, or is now, plus what may stay free (more where purged
+  // memory was refaulted, which is a matter of time), plus a little for slabs' free blocks.
   size_t most() {
     Locked held{space.lock()};
     const size_t given = space.counters().given_bytes;

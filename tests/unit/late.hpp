@@ -17,7 +17,7 @@
 namespace talus::test {
 
 // What work() does on a thread that used the heap, and did before(), in a destructor that comes
-// after the end of the thread's cache, as those of libc do.
+// after the end of the thread's cache, as libc's own destructors do.
 class LateInAThread {
  public:
   explicit LateInAThread(

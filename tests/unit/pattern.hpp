@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tests/unit/pattern: contents of a block that no other block has.
 //
-// Owns: nothing. Small blocks are filled to the last byte; of large ones both ends and a byte
-// of ever wider steps are written, so that a test with a million blocks touches few pages. The same
+// Owns: nothing. Small blocks are filled to the last byte. Large ones are written at both ends and
+// at a byte of ever wider steps, so that a test with a million blocks touches few pages. The same
 // places are looked at afterwards. Called on: the thread that owns the block.
 #ifndef TALUS_TESTS_UNIT_PATTERN_HPP
 #define TALUS_TESTS_UNIT_PATTERN_HPP

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/quiet: what the heap says of itself when nobody is using it.
+// tests/unit/quiet: what the heap says of itself when no thread is using it.
 //
 // Owns: nothing. Called on: a test's main thread while no other thread allocates. Blocks on their
 // way home are brought home first, since they are counted as delivered only from then on.

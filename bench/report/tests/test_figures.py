@@ -109,7 +109,7 @@ class Arithmetic(unittest.TestCase):
         self.assertIsNone(made.best("V", "talus", TIME))
         self.assertIn("nothing to compare with", heat.cell(made, "V", "talus", TIME).hint)
 
-    def test_a_sweep_counts_where_its_base_row_is_missing(self):
+    def test_a_series_counts_where_its_base_row_is_missing(self):
         self.assertEqual(["B1", "B2@1", "B2@2"], figures.counted_workloads(
             ["B1", "B1@1", "B1@2", "B2@1", "B2@2"]))
 

@@ -42,7 +42,8 @@ std::size_t allowed_count() {
   return count;
 }
 
-// Makes mappings until left_count more are allowed; false: the machine has no such bound, or too high.
+// Makes mappings until left_count more are allowed. Returns false where the machine has no such
+// bound, or one too high.
 bool leave_few_mappings() {
   const std::size_t allowed = allowed_count();
   const std::size_t now = probe::map_count();

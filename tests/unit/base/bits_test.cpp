@@ -58,7 +58,7 @@ TEST(Bits, LowBits) {
   EXPECT_EQ(low_bits(1000), ~uint64_t{0});
 }
 
-// Every block size there could be, at offsets up to the bound that bits.hpp states; in addition the
+// Each block size there could be, at offsets up to the bound that bits.hpp states. In addition the
 // product must fit in 64 bits, which it does for the first 2^24 blocks.
 TEST(Bits, ReciprocalIsExactBelowItsBound) {
   test::Random random{test::seed_of("Bits.Reciprocal")};

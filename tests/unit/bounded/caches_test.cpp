@@ -60,7 +60,7 @@ TEST_F(BoundedCaches, TheBlockFreedLastComesFirst) {
   EXPECT_EQ(take(17), first);
 }
 
-TEST_F(BoundedCaches, BothDoorsUseOneList) {
+TEST_F(BoundedCaches, BothEntryPointsUseOneList) {
   talus_bounded_cache* made = cache(nullptr);
   void* block = api::bounded_cache_malloc(made, 48);
   EXPECT_EQ(api::bounded_pool_of(instance, block), 2);

@@ -100,7 +100,7 @@ TEST(BoundedMemory, IsTouchedAsItIsUsedAndGoneAtTheEnd) {
   EXPECT_EQ(resident_pages(base, 48 * mib), SIZE_MAX);
 }
 
-TEST(BoundedMemory, IsThereAtOnceIfThatIsWished) {
+TEST(BoundedMemory, IsThereAtOnceIfThatIsRequested) {
   const size_t budgets[] = {mib, 100};
   const talus_bounded_options options{2, 0, budgets, nullptr, TALUS_BOUNDED_TOUCH};
   talus_bounded* instance = api::bounded_new(&options);

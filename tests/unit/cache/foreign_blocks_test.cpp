@@ -30,7 +30,7 @@ class ForeignBlocks : public testing::Test {
     test::fill_pattern(block, bytes, reinterpret_cast<uintptr_t>(block));
     return block;
   }
-  // Blocks of this heap that are in no slab, whoever has them.
+  // Blocks of this heap that are in no slab, in any thread's hands.
   static size_t taken(size_t bytes) {
     Heap& heap = *test::own_cache().heap;
     Locked held{lock_of(heap)};

@@ -267,7 +267,7 @@ TEST(Medium, BlocksThatDoubleStayTight) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-// Another thread's blocks go home; nothing of them stays with who freed them.
+// Another thread's blocks go home; none of them stays with the freeing thread.
 TEST(Medium, BlocksFreedElsewhereAreUsedAgain) {
   test::live_bytes();
   size_t most = 0;

@@ -2,9 +2,9 @@
 // tests/unit/fake_os/child: each case runs in a process of its own.
 //
 // Owns: a page that parent and child share, in which the child says what happened. A faulty kernel
-// leaves traces for good (addresses that could not be unmapped, the page size that is read once),
-// so every case starts with a heap that nobody has used. The parent never allocates from Talus.
-// A child that aborts, crashes or hangs is told from one that found something wrong.
+// leaves traces for good: addresses that could not be unmapped, the page size that is read once. So
+// every case starts with an unused heap. The parent never allocates from Talus. A child that
+// aborts, crashes or hangs is told from one that found something wrong.
 // Called on: the test's main thread; require() in the child, on any of its threads.
 #ifndef TALUS_TESTS_UNIT_FAKE_OS_CHILD_HPP
 #define TALUS_TESTS_UNIT_FAKE_OS_CHILD_HPP

@@ -36,8 +36,8 @@ void plan_fault(FakeCall kind, Fault fault, uint64_t call) {
   }
 }
 
-// Addresses that are no multiples of an arena's alignment, so that something has to be unmapped;
-// the kernel's own might happen to be aligned, and AddressSanitizer has its shadow at 2^38.
+// Addresses that are no multiples of an arena's alignment, so that something has to be unmapped.
+// The kernel's own might happen to be aligned, and AddressSanitizer has its shadow at 2^38.
 void use_crooked_addresses() {
   const uint64_t base = uint64_t{1} << (test::under_asan ? 45 : 38);
   os::fake_plan.map_base.store_relaxed(base + slice_bytes);

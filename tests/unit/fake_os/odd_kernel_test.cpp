@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // tests/unit/fake_os/odd_kernel: kernels with other addresses and other pages than this one's.
 //
-// Owns: nothing. Addresses from the bottom and the top of what the page map covers, addresses
-// above it (five-level page tables), pages of 16 and 64 KiB, and none that can be moved. Called on:
+// Owns: nothing. Addresses come from the bottom and the top of what the page map covers, and from
+// above it (five-level page tables). Pages have 16 and 64 KiB, and none can be moved. Called on:
 // the main thread.
 #include <gtest/gtest.h>
 

@@ -36,7 +36,7 @@ TEST(OwnPagesAndTheKernel, NodeAndNameAreAskedForAllOfIt) {
       talus_heap* heap = heap_on_node(4, kind);
       test::require(heap != nullptr, "no heap", static_cast<size_t>(errno));
       const RegionHeap& region = *region_of(api::handle_in(heap), "test");
-      test::require(fake_plan.node_wished.load_relaxed() == 3, "node");
+      test::require(fake_plan.node_requested.load_relaxed() == 3, "node");
       test::require(fake_plan.node_at.load_relaxed() == region.base, "base");
       test::require(fake_plan.node_bytes.load_relaxed() == region.end - region.base, "bytes");
       test::require(fake_plan.name_at.load_relaxed() == region.base, "base of the name");
@@ -50,7 +50,7 @@ TEST(OwnPagesAndTheKernel, NodeAndNameAreAskedForAllOfIt) {
   }
 }
 
-TEST(OwnPagesAndTheKernel, NothingIsAskedForWithoutAWish) {
+TEST(OwnPagesAndTheKernel, NothingIsAskedForWithoutARequest) {
   const std::string wrong = test::run_in_child([] {
     for (const char* name : {"", static_cast<const char*>(nullptr)}) {
       test::require(heap_on_node(0, TALUS_PROVIDER_OS, name) != nullptr, "no heap");
@@ -60,7 +60,7 @@ TEST(OwnPagesAndTheKernel, NothingIsAskedForWithoutAWish) {
   EXPECT_EQ(wrong, "");
 }
 
-// One call for each arena, and none where nobody wants names; a refusal is nothing.
+// One call for each arena, and none where the options want no names; a refusal changes nothing.
 TEST(NamedArenas, AreNamedWhenTheyAreReserved) {
   for (const bool is_wanted : {false, true}) {
     const std::string wrong = test::run_in_child([is_wanted] {
@@ -143,7 +143,7 @@ TEST(OwnPagesAndTheKernel, ARefusedNameIsNothing) {
   EXPECT_EQ(wrong, "");
 }
 
-// Fewer addresses where the kernel refuses so many; none, where a program says how many.
+// Fewer addresses where the kernel refuses that number; none, where a program says how many.
 TEST(OwnPagesAndTheKernel, FewerAddressesAreBetterThanNone) {
   const std::string wrong = test::run_in_child([] {
     release(allocate(1));
@@ -187,7 +187,7 @@ TEST(OwnPagesAndTheKernel, RefusedPagesAreNoMemory) {
 }
 
 // Without memory for the page map free() would not know the blocks: there is no such heap.
-TEST(OwnPagesAndTheKernel, NobodyGetsAHeapWhoseBlocksAreUnknown) {
+TEST(OwnPagesAndTheKernel, NoThreadGetsAHeapWhoseBlocksAreUnknown) {
   const std::string wrong = test::run_in_child([] {
     release(allocate(1));
     const uint64_t made = calls_of(FakeCall::map);

@@ -64,7 +64,7 @@ bool purge_slowly(uintptr_t base, size_t bytes) noexcept {
   return os::System::purge(reinterpret_cast<void*>(base), bytes);
 }
 
-// Nobody waits for what a thread is giving back, and the child of a fork has it.
+// No thread waits for what another gives back, and the child of a fork has it.
 TEST(Fork, WhileARangeGoesBack) {
   if (test::under_tsan) GTEST_SKIP() << "no threads in the child of a process with threads";
   const std::string wrong = test::run_in_child([] {
@@ -87,7 +87,7 @@ TEST(Fork, WhileARangeGoesBack) {
       {
         Locked held{space.lock()};
         test::require(space.is_sound(), "soundness");
-        test::require(space.purging_bytes() == 0, "nobody gives anything back");
+        test::require(space.purging_bytes() == 0, "no thread gives anything back");
         test::require(space.dirty_bytes() >= 16 * mib, "all of it is free");
       }
       trim_heaps(0);

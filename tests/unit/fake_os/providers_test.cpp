@@ -150,8 +150,8 @@ INSTANTIATE_TEST_SUITE_P(Calls, HeapsOnABadKernel,
                                          FakeCall::reserve_room, FakeCall::give_room_back,
                                          FakeCall::map_file));
 
-// The process's memory in a file: what the kernel refuses is "no memory", and is there when the
-// kernel is well again; a range whose purge was refused has its memory before it is used.
+// The process's memory in a file. What the kernel refuses is "no memory"; it is there when the
+// kernel is well again. A range whose purge was refused has its memory before it is used.
 size_t use_process_memory() {
   size_t refused = 0;
   void* blocks[100];
@@ -229,7 +229,7 @@ TEST(FileWithoutHoles, KeepsItsMemory) {
             "");
 }
 
-// A provider that has so many bytes left.
+// A provider that has bytes_left bytes left.
 size_t bytes_left = 0;
 bool commit_what_is_left(uintptr_t, size_t bytes, size_t) noexcept {
   if (bytes > bytes_left) return false;
@@ -237,7 +237,7 @@ bool commit_what_is_left(uintptr_t, size_t bytes, size_t) noexcept {
   return true;
 }
 
-// A block that grows takes some more than it needs, if there is so much.
+// A block that grows takes some more than it needs, if the provider has more.
 TEST(ScarceMemory, IsEnoughToGrowInPlace) {
   const std::string wrong = test::run_in_child([] {
     static constexpr PageProvider scarce = {test::reserve_some, commit_what_is_left, nullptr, false,

@@ -2,9 +2,9 @@
 // tests/unit/fake_os/slow_paths: each operation where nothing is left, neither addresses nor
 // memory for descriptors, nodes, messages and caches.
 //
-// Owns: nothing. A world is made in which the next piece of any kind cannot be had; then one kind
-// of operation is run in it by threads with and without a cache. Answers may be null. What is held
-// keeps its contents, what is freed counts as free, and nothing is lost when memory is back.
+// Owns: nothing. A world is made in which the next piece of any kind cannot be had. Then one kind
+// of operation is run in it by threads with and without a cache. Answers may be null. Blocks in
+// hand keep their contents, freed ones count as free, and nothing is lost when memory is back.
 // Called on: the main thread of a child, and its threads.
 #include <gtest/gtest.h>
 
@@ -104,7 +104,7 @@ TEST(SlowPaths, RefusedResizesChangeNothing) {
             "");
 }
 
-// Whoever asks again and again, and gets nothing, uses nothing up.
+// A thread that asks again and again, and gets nothing, uses nothing up.
 TEST(SlowPaths, RefusalsCostNothing) {
   EXPECT_EQ(test::run_in_child([] {
               release(allocate(1));

@@ -78,7 +78,7 @@ TEST(ThreadOrder, PassesMakeOneWhereAThreadWasAsked) {
               release(allocate(100));
               DecayTally tally;
               for (int pass = 0; pass < 2; pass++) decay_caches(tally);  // looks, asks
-              test::require(barriers() == 0, "nobody was asked before", barriers());
+              test::require(barriers() == 0, "no thread was asked before", barriers());
               decay_caches(tally);
               test::require(barriers() == 1, "one for the ask", barriers());
               for (int pass = 0; pass < 3; pass++) decay_caches(tally);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/heap/adoption: what a thread leaves behind, and who gets it.
+// tests/unit/heap/adoption: what a thread leaves behind, and which thread gets it.
 #include <gtest/gtest.h>
 
 #include <pthread.h>

@@ -87,7 +87,7 @@ TEST(Lists, MoveABatchWhereTheyGoOnTheSameWay) {
     const size_t batch =
         bytes > fast_bytes_max ? half : std::max(half, std::min(most, list_batch_blocks));
     std::vector<void*> blocks;
-    // Takes a block, and so many more that the list is empty. Returns how many.
+    // Takes blocks until the list is empty, at least one. Returns how many.
     const auto take_all = [&]() {
       size_t taken = 0;
       do {
@@ -118,7 +118,7 @@ TEST(Lists, MoveABatchWhereTheyGoOnTheSameWay) {
   options.list_bytes = list_bytes;
 }
 
-// A thread that takes one block of each of many classes does not hold more for nobody.
+// A thread that takes one block of each of many classes does not hold unused ones.
 TEST(Lists, OfLargeBlocksBeginWithOne) {
   ThreadCache& cache = test::own_cache();
   flush_all(cache);
@@ -191,7 +191,7 @@ TEST(Lists, HaveNoRoomWhereAThreadOnlyFrees) {
       ASSERT_EQ(list_length(cache, id), 0u) << index;
     }
     for (void*& block : blocks) block = allocate(bytes);
-    EXPECT_EQ(list_capacity(cache, id), most) << "who allocates gets long ones";
+    EXPECT_EQ(list_capacity(cache, id), most) << "a thread that allocates gets long ones";
     for (void* block : blocks) release(block);
   }
 }
@@ -225,7 +225,7 @@ TEST(Lists, LeaveItToABatchWhereAThreadOnlyFrees) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-// Who takes one now and then has room for a few of what the fast paths know.
+// A thread that takes one now and then has room for a few of what the fast paths know.
 TEST(Lists, HaveRoomForAFewBlocksWhereAThreadMostlyFrees) {
   ThreadCache& cache = test::own_cache();
   for (size_t index = 0; index < small_class_count; index++) {

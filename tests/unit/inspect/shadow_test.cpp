@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/inspect/shadow: statistics against an exact shadow of what the program holds, by
-// itself and in instances, through remote frees, ends of threads and forks; and parts that sum to
-// their totals at each look.
+// tests/unit/inspect/shadow: statistics against an exact shadow of what the program holds. The
+// program allocates itself and in instances, with remote frees, ends of threads and forks. Parts
+// sum to their totals at each look.
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
@@ -43,7 +43,7 @@ struct Held {
   }
 };
 
-// What holds of every look, whoever is at work meanwhile.
+// What holds at every look, whatever other threads do meanwhile.
 bool sums_up(const HeapTotals& totals) {
   const size_t parts = totals.live_small + totals.live_large + totals.listed + totals.on_their_way +
                        totals.free_in_slabs + totals.slab_ends + totals.kept_large +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/inspect/totals: the numbers are exact when nobody allocates, and their parts sum up.
+// tests/unit/inspect/totals: the numbers are exact when no thread allocates; their parts sum up.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -44,7 +44,7 @@ TEST(InstanceLarge, AMoveCountsOnce) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-// The child of a fork has both, and nobody who ends the move.
+// The child of a fork has both, and no thread that ends the move.
 TEST(InstanceLarge, AMoveThatAForkCutShortCountsAsTwo) {
   constexpr size_t bytes = 600 * kib, more = 700 * kib;
   talus_heap* heap = heap_with_limit(0);

@@ -144,8 +144,8 @@ TEST(InstanceLife, AWalkSeesExactlyTheLiveBlocks) {
   api::heap_destroy(heap);
 }
 
-// What the program holds and what the totals say; instances' slabs are nobody else's.
-TEST(InstanceLife, TotalsCountThemAndNobodyAdopts) {
+// What the program holds and what the totals say; no other heap has the instances' slabs.
+TEST(InstanceLife, TotalsCountThemAndNoThreadAdopts) {
   talus_heap* heap = api::heap_new(nullptr);
   void* held = api::heap_malloc(heap, 3000);
   void* large = api::heap_malloc(heap, 100000);

@@ -264,7 +264,7 @@ TEST(Instance, WaitsForItsSlabsAtItsLimit) {
 }
 
 // The limit of one heap is nothing that the process's handler could mend.
-TEST(Instance, TheLimitAsksNobody) {
+TEST(Instance, TheLimitCallsNoHandler) {
   static Atomic<int> asked;
   limit_handler.store_release([](size_t) -> int {
     asked.store_relaxed(1);

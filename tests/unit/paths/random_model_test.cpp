@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // tests/unit/paths/random_model: the whole heap against a shadow map.
 //
-// Every block that the heap gives out is entered in an ordered map of address ranges; an overlap
-// with any live block, a wrong alignment, a usable size that is too small, a calloc that is not
-// zero or contents that changed is an error. Sizes are 0 to 8 MiB, as many of each length, but
-// fewer above 32 KiB. The seed is printed; TALUS_TEST_SEED repeats a run, TALUS_TEST_EFFORT
-// changes its length.
+// Each block that the heap gives out is entered in an ordered map of address ranges. These are
+// errors: an overlap with any live block, a wrong alignment, a usable size that is too small, a
+// calloc that is not zero, contents that changed. Sizes are 0 to 8 MiB, as many of each length, but
+// fewer above 32 KiB. The seed is printed; TALUS_TEST_SEED repeats a run, TALUS_TEST_EFFORT changes
+// its length.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -178,8 +178,8 @@ TEST(RandomModel, OneThread) {
   expect_nothing_is_left(shadow);
 }
 
-// The threads hand blocks to each other over one locked queue; whoever gets a block looks at its
-// contents, may resize it, and frees it.
+// The threads hand blocks to each other over one locked queue. A thread that gets a block looks at
+// its contents, may resize it, and frees it.
 TEST(RandomModel, ThreadsHandBlocksToEachOther) {
   constexpr size_t thread_count = 4, queue_most = 2000;
   const uint64_t seed = test::seed_of("RandomModel.Threads");

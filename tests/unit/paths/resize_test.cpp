@@ -177,8 +177,8 @@ size_t count_mappings() {
   return lines;
 }
 
-// Where contents moved away, pages are mapped anew: otherwise each move leaves a mapping apart, and
-// the next block there is moved in so many pieces more.
+// Where contents moved away, pages are mapped anew. Otherwise each move leaves a mapping apart, and
+// the next block there is moved in one more piece for each.
 TEST(Resize, MovesLeaveNoMappingsBehind) {
   if (test::may_be_emulated) GTEST_SKIP() << "an emulator shows its own mappings";
   const size_t most = test::under_asan || test::under_tsan ? 4 * mib : 16 * mib;
@@ -240,7 +240,7 @@ TEST(Resize, AMoveEndsWhereTheNewRangeEnds) {
   test::fill_pattern(other, slice_bytes, 7);
   give_large(*from, move.move());
   EXPECT_TRUE(test::has_pattern(start_of(to), kept, 5));
-  EXPECT_TRUE(test::has_pattern(other, slice_bytes, 7)) << "who lies behind it";
+  EXPECT_TRUE(test::has_pattern(other, slice_bytes, 7)) << "the block behind it";
   {
     Locked held{space.lock()};
     space.give(held, end, 1, true);

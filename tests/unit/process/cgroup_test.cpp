@@ -90,7 +90,7 @@ TEST_F(Cgroup, AGroupOutsideOfTheNamespace) {
   expect(8388608, 0);
 }
 
-TEST_F(Cgroup, MountedWhereNobodyExpectsIt) {
+TEST_F(Cgroup, MountedInAnUnusualPlace) {
   const std::string point = folder() + "/odd place";
   write_self("cgroup", "0::/a\n");
   write_self("mountinfo", "30 22 0:26 / " + folder() + "/odd\\040place rw - cgroup2 none rw\n");
@@ -274,7 +274,7 @@ TEST_F(Cgroup, DeepGroups) {
   expect(8388608, 3);
 }
 
-TEST_F(Cgroup, APipeOrAFolderInTheirPlaceHoldsNobodyUp) {
+TEST_F(Cgroup, APipeOrAFolderInTheirPlaceBlocksNoRead) {
   write_self("cgroup", "0::/\n");
   make_group(mounts());
   ASSERT_EQ(mkfifo((mounts() + "/memory.max").c_str(), 0600), 0);

@@ -55,7 +55,7 @@ const Place places[] = {
 };
 constexpr std::size_t place_count = sizeof places / sizeof places[0];
 
-TEST_F(ConfigurationTest, WithoutAnythingAllIsDefaultAndNobodySaysAnything) {
+TEST_F(ConfigurationTest, WithoutAnythingAllIsDefaultAndNoMessageIsPrinted) {
   const Configured done = configured({});
   for (const OptionRow& row : option_rows) EXPECT_EQ(done.source(row.id), "default") << row.name;
   EXPECT_EQ(done.files.system_file, OptionFile::absent);
@@ -182,7 +182,7 @@ TEST_F(ConfigurationTest, ANameThatIsTooLongNamesNoFile) {
   EXPECT_NE(warnings[0].find("keeping (empty)"), std::string::npos) << warnings[0];
 }
 
-TEST_F(ConfigurationTest, OnlyRegularFilesAreReadAndNobodyWaits) {
+TEST_F(ConfigurationTest, OnlyRegularFilesAreReadWithoutAWait) {
   ASSERT_EQ(mkfifo((root_ + "/etc/talus.conf").c_str(), 0644), 0);
   EXPECT_EQ(configured_in({}).files.system_file, OptionFile::no_file);
   EXPECT_TRUE(warnings.empty());
@@ -209,7 +209,7 @@ TEST_F(ConfigurationTest, AFileOfAnotherUserInOnesHomeIsLeftOut) {
   EXPECT_EQ(configured_in({"HOME=/home"}).files.own_file, OptionFile::read);
 }
 
-TEST_F(ConfigurationTest, WhoGainedPrivilegesListensToRootAlone) {
+TEST_F(ConfigurationTest, AProcessWithGainedPrivilegesObeysRootAlone) {
   facts_.is_secure = true;
   Surroundings found;
   found.program = "pressure=1; nonsense";

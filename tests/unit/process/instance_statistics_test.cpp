@@ -105,8 +105,8 @@ TEST(InstanceStatistics, AreFoundByNumberAndByName) {
   static_cast<void>(block);
 }
 
-// Each instance beside what was taken from it, and all of them beside the heap of all: live bytes
-// are to the byte, parts are totals, and what is left is what malloc gave.
+// Each instance beside what was taken from it, and all of them beside the heap of all. Live bytes
+// are exact to the byte, parts sum to totals, and the rest is what malloc returned.
 TEST(InstanceStatistics, PartsSumToTotals) {
   const size_t base = test::live_bytes();
   test::Random random{test::seed_of("InstanceStatistics.Parts")};

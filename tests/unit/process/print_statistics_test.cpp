@@ -61,7 +61,7 @@ class PrintStatistics : public testing::Test {
     options.print_stats_format = format;
     print_as_options_say();
   }
-  // So many processes that print so often, and end with 0 if each sample was written.
+  // Processes that print their samples, and end with 0 if each sample was written.
   void start_printing(int processes, int samples, StatsFormat format) {
     for (int i = 0; i < processes; i++) {
       if (fork() != 0) continue;
@@ -88,7 +88,7 @@ TEST_F(PrintStatistics, AnExpositionReplacesAFile) {
   }
 }
 
-// The process may write files of so many bytes.
+// The process may write files up to a number of bytes.
 class FileLengthLimit {
  public:
   explicit FileLengthLimit(rlim_t bytes) {
@@ -150,7 +150,7 @@ TEST_F(PrintStatistics, ProcessesThatBeginATableWriteOneHeader) {
   }
 }
 
-TEST_F(PrintStatistics, WhoKeepsTheLockOfATableHoldsNobodyUp) {
+TEST_F(PrintStatistics, AHeldLockOfATableDelaysNoOther) {
   const int file = open(at("stats").c_str(), O_WRONLY | O_CREAT, 0600);
   ASSERT_EQ(flock(file, LOCK_EX), 0);
   const uint64_t begin_ms = os::System::now_ms();

@@ -29,7 +29,7 @@ std::string name_of(const StatisticRow& row, const char* key = nullptr) {
 
 TEST(Statistics, EachNameOfTheTableHasAValue) {
   test::own_cache();
-  // Counting is not on yet: nobody knows of calls, and the value stays what it was.
+  // Counting is not on yet: calls are not known, and the value stays what it was.
   uint64_t value = 77;
   EXPECT_EQ(api::get_value("calls.allocations", &value), ENODATA);
   EXPECT_EQ(value, 77u);

@@ -72,7 +72,7 @@ void give(const std::vector<void*>& blocks, size_t keep_each = SIZE_MAX) {
   }
 }
 
-TEST_F(DecayTest, WhatNobodyNeedsLeaves) {
+TEST_F(DecayTest, UnneededMemoryLeaves) {
   give(take(128, 128 * kib));
   ASSERT_GT(dirty_bytes(), 8 * mib);
   make_passes(14);
@@ -89,7 +89,7 @@ TEST_F(DecayTest, WhatIsReusedStays) {
     const size_t before = purged_bytes();
     give(take(64, 128 * kib));
     make_passes(1);
-    // Where the machine does something else for that long, nobody needed it for that long.
+    // Where the machine does something else for that long, no thread needed it for that long.
     const bool is_late = os::System::now_ms() - start_ms > options.decay_ms / 2;
     if (!is_late && !was_late) {
       purged += purged_bytes() - before;
@@ -132,8 +132,8 @@ bool has_huge_pages() {
   return space.may_give_up_huge(held);
 }
 
-// Blocks that were small are large more and more, within milliseconds: the bound holds at every
-// moment, and with it what the kernel knows, though nobody waits for a pass.
+// Blocks that were small are large more and more, within milliseconds. The bound holds at every
+// moment, and with it what the kernel knows, though no thread waits for a pass.
 void expect_bound_while_sizes_change(HugePages thp) {
   options.decay_ms = 1000000;
   options.retain_bytes = 8 * mib;
@@ -183,7 +183,7 @@ TEST_F(DecayTest, TheBoundHoldsInHugePagesToo) {
   expect_bound_while_sizes_change(HugePages::adaptive);
 }
 
-// Blocks that come home do not make pages out of those that went; blocks that are taken may.
+// Blocks that come home do not make pages out of the purged ones; blocks that are taken may.
 TEST_F(DecayTest, PagesThatWentCountAgainWhenBlocksAreTaken) {
   const size_t before = kept_bytes();
   const std::vector<void*> blocks = take(16 * mib / 256, 256);
@@ -201,7 +201,7 @@ TEST_F(DecayTest, PagesThatWentCountAgainWhenBlocksAreTaken) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-// The owner calls nothing any more: nobody else would notice.
+// The owner makes no more calls: no other thread would notice.
 TEST_F(DecayTest, WhatOthersFreedIsOfferedByThem) {
   if (!test::has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
   const std::vector<void*> blocks = take(32 * mib / 256, 256);
@@ -212,7 +212,8 @@ TEST_F(DecayTest, WhatOthersFreedIsOfferedByThem) {
     EXPECT_TRUE(purge_request.is_much.load_relaxed());
     space.ask_to_reclaim();
     for (size_t i = 0; i < blocks.size(); i += 64) release(blocks[i]);
-    EXPECT_FALSE(space.is_asked_to_reclaim()) << "who delivers looks if there is something to do";
+    EXPECT_FALSE(space.is_asked_to_reclaim())
+        << "the delivering thread looks if there is something to do";
   });
 }
 
@@ -367,7 +368,7 @@ TEST_F(DecayTest, HardLimitRefusesAndAsksTheHandler) {
   api::free(small);
 }
 
-// What is free when the limit is met is released before anybody is told.
+// What is free when the limit is met is released before the handler is called.
 TEST_F(DecayTest, HardLimitReleasesFirst) {
   {
     const Sleeper sleeper;  // which keeps large blocks

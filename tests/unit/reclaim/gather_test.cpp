@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/reclaim/gather: blocks gather in few slabs where memory is short: the next blocks come
-// from the fullest slabs, what a thread hands round in its lists goes home, and pages that went
-// are not given back again.
+// tests/unit/reclaim/gather: blocks gather in few slabs where memory is short. The next blocks come
+// from the fullest slabs, blocks that a thread only moves through its lists go home, and purged
+// pages are not given back again.
 #include <gtest/gtest.h>
 
 #include <unistd.h>

@@ -19,12 +19,12 @@ size_t purged_so_far() {
 }
 
 // Slabs of two sizes that are full in turn, and hold one block in sixteen meanwhile.
-class ReliefTest : public testing::Test {
+class ReclaimTest : public testing::Test {
  protected:
   static constexpr size_t full_bytes = 48 * mib;
   static constexpr size_t left_part = 16;
 
-  ReliefTest() : before_{options} {
+  ReclaimTest() : before_{options} {
     options.helper = false;
     options.thp = HugePages::never;  // holes in huge pages are another matter
     trim_heaps(0);
@@ -39,7 +39,7 @@ class ReliefTest : public testing::Test {
       empty();
     }
   }
-  ~ReliefTest() override {
+  ~ReclaimTest() override {
     for (void* block : left_) release(block);
     options = before_;
     trim_heaps(0);
@@ -74,14 +74,14 @@ class ReliefTest : public testing::Test {
   std::vector<void*> left_;
 };
 
-TEST_F(ReliefTest, LeavesWhatIsTakenBackAtOnce) {
+TEST_F(ReclaimTest, LeavesWhatIsTakenBackAtOnce) {
   ASSERT_GT(run_phases(2), refault_bytes_min) << "nothing had to go";
   EXPECT_LT(run_phases(8), full_bytes / 8);
 }
 
-// Of a slab whose last page is no block's, and whose other pages are, three blocks are left when
+// The last page of this slab belongs to no block, the other pages do. Three blocks are left when
 // the rest goes; two of these come home, and one is taken again.
-TEST_F(ReliefTest, DoesNotTakeWhatCameHomeForWhatWent) {
+TEST_F(ReclaimTest, DoesNotTakeWhatCameHomeForWhatWent) {
   constexpr size_t bytes = 12 * kib;
   const SizeClass& row = size_class_row(class_of(bytes));
   ASSERT_GE(row.slab_slices * slice_bytes - row.block_count * bytes, os::page_bytes());

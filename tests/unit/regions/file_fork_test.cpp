@@ -148,7 +148,7 @@ TEST(FileFork, SharesNoFileThatWasLost) {
 }
 
 // A process that another thread made at that moment, by a raw clone, has the pipe, too, for long.
-TEST(FileFork, WaitsForItsChildAndForNobodyElse) {
+TEST(FileFork, WaitsForItsChildAlone) {
   talus_heap* heap = heap_in_file(TALUS_PROVIDER_GROW);
   ASSERT_NE(api::heap_malloc(heap, 200000), nullptr);
   const auto begin = std::chrono::steady_clock::now();

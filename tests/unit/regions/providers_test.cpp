@@ -74,7 +74,7 @@ TEST(Buffer, WorksWhereverItLies) {
   EXPECT_TRUE(test::space_is_sound());
 }
 
-TEST(Buffer, IsNobodysAfterwards) {
+TEST(Buffer, IsUnusedAfterwards) {
   talus_heap* heap = heap_on(buffer_of(static_buffers[0], 128 * kib));
   void* block = api::heap_malloc(heap, 100);
   EXPECT_EQ(api::heap_of(block), heap);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // tests/unit/regions/region_in_block: heaps in a buffer that is a block of another heap, while that
-// block becomes somebody else's.
+// block gets another owner.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -235,7 +235,7 @@ TEST_F(Region, UsesMemoryThatItHasWhereThereIsNoMore) {
     model[reinterpret_cast<uintptr_t>(block)] = size;
   }
   expect_sound(*region, model);
-  EXPECT_EQ(take_from_region(*region, 3 * mib, 16), nullptr) << "so much has no memory in a row";
+  EXPECT_EQ(take_from_region(*region, 3 * mib, 16), nullptr) << "no gap is as large";
 }
 
 TEST_F(Region, HasALimit) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/slab/purged: the units of a slab whose pages were given back, against a byte for each
-// page that says whether a block touched it since, for every size class and page size.
+// tests/unit/slab/purged: the purged units of a slab, against a byte for each page that says
+// whether a block touched it since. For every size class and page size.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -121,7 +121,7 @@ TEST(RemoteQueue, KnowsTheBytesThatAreOnTheirWay) {
   EXPECT_EQ(remote_queue.backlog_bytes(), 0u);
 }
 
-// Nobody looks at the blocks of a message on their way: the slab notices when they are put in.
+// No thread looks at the blocks of a message on their way: the slab notices when they are put in.
 TEST(RemoteFreeDeathTest, ABlockThatComesTwiceIsReportedByItsSlab) {
   const auto aborts = testing::KilledBySignal(SIGABRT);
   const char* const text = "double free of 0x10001080 .a free block of 64 bytes.";
@@ -144,7 +144,7 @@ TEST(RemoteFreeDeathTest, ABlockThatComesTwiceIsReportedByItsSlab) {
   EXPECT_EXIT(give(slab, *newest->next), aborts, text);
 }
 
-// Deliverers race with drainers, which hand the messages back for the next journey: a few messages
+// Deliverers race with drainers, which hand the messages back for the next journey. A few messages
 // are on their way all the time, and each block is met exactly as often as it was freed.
 class Traffic : public testing::Test {
  protected:

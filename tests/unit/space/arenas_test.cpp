@@ -70,7 +70,7 @@ TEST_F(ArenasTest, AskEarlierWhereSlabsGrowFast) {
   static_assert(half_large < huge_dense_bytes_min);
   take(0, Filling::middling, large_process);
   take(0, Filling::dense, half_large);
-  EXPECT_FALSE(arenas_.has_huge()) << "who grows slowly is too small, or not dense enough";
+  EXPECT_FALSE(arenas_.has_huge()) << "a slow process is too small, or not dense enough";
   const uint64_t now = os::System::now_ns();
   arenas_.note_growth(slice_bytes, now);
   arenas_.note_growth(fast_growth_bytes, now);
@@ -78,7 +78,7 @@ TEST_F(ArenasTest, AskEarlierWhereSlabsGrowFast) {
   EXPECT_FALSE(arenas_.has_huge()) << "half of a sparse heap is gaps";
   take(0, Filling::middling, half_large - 1);
   EXPECT_FALSE(arenas_.has_huge()) << "a huge page is too much of a small process";
-  // These two look at the clock: whoever is stopped here for 2 ms would see it as slow.
+  // These two look at the clock: a thread that is stopped here for 2 ms would see it as slow.
   arenas_.note_growth(fast_growth_bytes, os::System::now_ns());
   take(0, Filling::middling, half_large);
   if (os::System::now_ns() - now < fast_growth_ns) {
@@ -93,7 +93,7 @@ TEST(GrowthPaceTest, IsFastWhileAMibTakesLessThanItsTime) {
     for (size_t i = 0; i < 16; i++) pace.note(fast_growth_bytes / 16, now += ns / 16);
     return pace.is_fast();
   };
-  EXPECT_FALSE(grow(fast_growth_ns / 2)) << "nobody knows yet when this began";
+  EXPECT_FALSE(grow(fast_growth_ns / 2)) << "the begin is not known yet";
   EXPECT_TRUE(grow(fast_growth_ns / 2));
   EXPECT_TRUE(grow(fast_growth_ns / 2));
   EXPECT_FALSE(grow(fast_growth_ns * 2));

@@ -28,7 +28,7 @@ class FillProbeTest : public testing::Test {
     next_ += place_bytes;
     return verdict;
   }
-  // The program writes so many of 16 parts of the place that began last.
+  // The program writes `parts` of 16 parts of the place that began last.
   void fill(size_t parts) const {
     for (size_t at = 0; at < parts * (place_bytes / 16); at += page_bytes_min) {
       *reinterpret_cast<volatile char*>(begun_ + at) = 1;
@@ -70,7 +70,7 @@ TEST_F(FillProbeTest, WantsProofAgainAfterAWhile) {
   EXPECT_FALSE(judge()) << "and not filled this time";
 }
 
-// Says whether the next place is a probe once so many bytes more were trusted.
+// Says whether the next place is a probe once `bytes` more were trusted.
 TEST_F(FillProbeTest, TrustsMoreEachTimeUpToHalfOfWhatIsUsed) {
   constexpr size_t given = 6 * huge_trusted_bytes;
   const auto is_due_after = [&](size_t bytes) {
@@ -115,7 +115,7 @@ TEST_F(FillProbeTest, LearnsNothingFromPagesThatWereTakenAlong) {
 
 TEST_F(FillProbeTest, AsksOnlyWhereItMay) {
   RareCalls right;
-  EXPECT_FALSE(right.are_allowed()) << "nobody knows yet";
+  EXPECT_FALSE(right.are_allowed()) << "not known yet";
   right.ask_when_needed([]() noexcept { return false; });
   EXPECT_FALSE(right.are_allowed());
   RareCalls other;
@@ -128,7 +128,7 @@ TEST_F(FillProbeTest, AsksOnlyWhereItMay) {
   EXPECT_FALSE(other.are_allowed()) << "never again";
 }
 
-TEST_F(FillProbeTest, AFilterThatNobodySawIsFoundByAskingAnew) {
+TEST_F(FillProbeTest, AnUnseenFilterIsFoundByAskingAnew) {
   static bool is_open;
   is_open = true;
   RareCalls right;

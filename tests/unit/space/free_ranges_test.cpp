@@ -13,7 +13,7 @@
 namespace talus {
 namespace {
 
-// Made-up addresses, beside those of the other tests: nobody touches the ranges.
+// Made-up addresses, beside the other tests' addresses: no thread touches the ranges.
 constexpr uintptr_t apart = uintptr_t{0x7000} << 32;
 
 class Ranges : public FreeRanges {
@@ -62,11 +62,11 @@ TEST(FreeRanges, WhatIsLeftOfASupplyStaysUntouchedAndServesLater) {
   while (used.size() < supplied * supplies) ASSERT_TRUE(used.insert(ranges.use_node()).second);
 }
 
-// Two places of four slices, and what lies before and behind them; d: touched and free, c: free
-// and untouched, u: somebody's. What is taken out is marked X.
+// Two places of four slices, and what lies before and behind them; d: touched and free, c: free and
+// untouched, u: in use. What is taken out is marked X.
 struct Taken {
   const char* before;
-  const char* taken_out;  // what of it somebody asked for
+  const char* taken_out;  // the requested part of it
   const char* after;
 };
 
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
         Taken{"uuuuccddddccuuuu", "......XXXX......", "uuuuXXXXXXXXuuuu"},
         Taken{"uuuuccddddcuuuuu", "......XXXX......", "uuuuXXXXXXcuuuuu"},
         Taken{"uuuuucddddccuuuu", "......XXXX......", "uuuuucXXXXXXuuuu"},
-        // A place of which somebody has a part, or which is touched elsewhere, keeps its table.
+        // A place of which a part is in use, or which is touched elsewhere, keeps its table.
         Taken{"uuuuccduuuuuuuuu", "......X.........", "uuuuccXuuuuuuuuu"},
         Taken{"uuuuccddduuuuuuu", "......X.........", "uuuuccXdduuuuuuu"},
         Taken{"uuuucccduuuuuuuu", ".......X........", "uuuuXXXXuuuuuuuu"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/space/fresh_pages: who may take from a huge page that somebody has begun.
+// tests/unit/space/fresh_pages: which users may take from a huge page that another user began.
 #include <map>
 #include <thread>
 #include <vector>
@@ -47,7 +47,7 @@ class FreshPagesTest : public testing::Test {
   uint64_t now_ns_ = 10 * FreshPages::begin_ns;
 };
 
-TEST_F(FreshPagesTest, WhoBeganAPageHasItAtFirst) {
+TEST_F(FreshPagesTest, TheUserThatBeganAPageHasItAtFirst) {
   EXPECT_EQ(take(1, slice_bytes), page(0));
   EXPECT_EQ(take(2, slice_bytes), page(1));
   EXPECT_EQ(take(3, slice_bytes), page(2));

@@ -75,7 +75,7 @@ TEST_F(GivingBackTest, ManyAddressesLeaveNoMapBehind) {
   EXPECT_LE(before, 64u);
 }
 
-// Locked pages cost their slices, whoever gives back, and go when they are locked no longer.
+// Locked pages cost their slices, in each purge mode, and go when they are locked no longer.
 TEST_F(GivingBackTest, LockedPagesCostTheirSlices) {
   Locked held{space_.lock()};
   const size_t slices = 2048, stride = 20;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/space/page_map: what was set is found, and everything else is nobody's.
+// tests/unit/space/page_map: what was set is found, and all other slices have no owner.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -34,7 +34,7 @@ TEST(PageMap, CoversWhatItCanIndex) {
   EXPECT_FALSE(PageMap::covers(~uintptr_t{0}));
 }
 
-TEST(PageMap, UncoveredAddressesAreNobodys) {
+TEST(PageMap, UncoveredAddressesHaveNoOwner) {
   test::Random random{test::seed_of("PageMap.Uncovered")};
   static PageMap empty;
   for (int round = 0; round < 10000; round++) {

@@ -95,7 +95,7 @@ TEST_F(RangesBesideEachOther, AreLeftToOthersWhereMostIsUntouched) {
   EXPECT_EQ(space_.dirty_bytes(), part * slice_bytes);
 }
 
-TEST_F(SpaceTest, RangesBeginWhereTheyAreWished) {
+TEST_F(SpaceTest, RangesBeginWhereTheyAreRequested) {
   Locked held{space_.lock()};
   for (size_t phase = 0; phase < arena_alignment; phase += 5 * slice_bytes) {
     const Range range =
@@ -108,7 +108,7 @@ TEST_F(SpaceTest, RangesBeginWhereTheyAreWished) {
   }
 }
 
-TEST_F(TwoTouchedRanges, AWishIsWorthNoUntouchedPages) {
+TEST_F(TwoTouchedRanges, AnOptionalRequestTakesNoUntouchedPages) {
   Locked held{space_.lock()};
   ASSERT_NO_FATAL_FAILURE(lay(held));
   const size_t phase = (upper_ + slice_bytes) % arena_alignment;

@@ -16,7 +16,7 @@ constexpr size_t place_slices = 128;
 
 using Model = std::map<uintptr_t, size_t>;  // slices by base
 
-// The slow way to the highest range of so many slices.
+// The slow way to the highest range of that number of slices.
 Model::const_iterator highest_in(const Model& model, size_t slices) {
   for (auto at = model.end(); at != model.begin();) {
     if ((--at)->second >= slices) return at;

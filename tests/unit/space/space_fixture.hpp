@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/space/space_fixture: users of address space who write their memory, and who has what.
+// tests/unit/space/space_fixture: users of address space that write their memory, and their ranges.
 #ifndef TALUS_TESTS_UNIT_SPACE_SPACE_FIXTURE_HPP
 #define TALUS_TESTS_UNIT_SPACE_SPACE_FIXTURE_HPP
 
@@ -19,7 +19,7 @@ struct Shadow {
 // There is one page map, so there can be one space: tests share it and leave it clean.
 inline Space only_space;
 
-// Who has what of the space.
+// The ranges of the space by user.
 class SpaceTest : public testing::Test {
  protected:
   SpaceTest() : before_{options} {}

@@ -14,7 +14,7 @@
 namespace talus {
 namespace {
 
-TEST_F(SpaceTest, RandomUsersGetWhatIsNobodys) {
+TEST_F(SpaceTest, RandomUsersGetFreeRanges) {
   test::Random random{test::seed_of("Space.Random")};
   options.retain_bytes = 16 * mib;
   Locked held{space_.lock()};
@@ -255,7 +255,7 @@ TEST_F(SpaceTest, WhatComesAndGoesInLargeStepsStays) {
   EXPECT_GE(space_.counters().purged_bytes - purged, 32 * mib);
 }
 
-// Who grows over untouched addresses takes new memory as others do.
+// A user that grows over untouched addresses takes new memory as others do.
 TEST_F(SpaceTest, GrowingInPlaceKeepsTheBound) {
   options.retain_bytes = 1 * mib;
   options.decay_ms = 1000000;

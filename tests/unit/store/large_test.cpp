@@ -105,8 +105,8 @@ TEST(Large, ZeroedOnRecycledMemory) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-// A block that was written to its end, then became smaller where it is, leaves written pages
-// behind its end; when the kernel moves it away, these must not pass for untouched.
+// A block is written to its end, then becomes smaller where it is. It leaves written pages behind
+// its end; when the kernel moves it away, these must not pass for untouched.
 TEST(Large, ZeroedAfterAShrunkenBlockWasMoved) {
   test::live_bytes();
   void* at = allocate(1 * mib);

@@ -60,7 +60,7 @@ TEST(Remote, ARefillTakesWhatCameHome) {
   const size_t few = list_most_of(other) / list_remote_part;
   ASSERT_GT(wanted, list_most_of(id) / list_remote_part);
 
-  // Who frees them stays: at its end it would bring them home itself.
+  // The freeing thread stays: at its end it would bring them home itself.
   std::atomic<int> stage{0};
   std::thread other_thread{[&] {
     for (void* block : blocks) release(block);
@@ -77,8 +77,8 @@ TEST(Remote, ARefillTakesWhatCameHome) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-// In the order in which they were freed: mostly as they lie, and the one freed last comes last,
-// which is the one that is still in the other processor's cache.
+// Mostly in the order in which they lie. The block that was freed last comes last, since it is
+// still in the other processor's cache.
 TEST(Remote, BlocksOfAMessageComeOutAsTheyWentIn) {
   constexpr size_t count = RemoteMessage::blocks_max, stay = 2, bytes = 32;
   if (!test::has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
@@ -125,7 +125,7 @@ TEST(Remote, WhatWasDeliveredWaitsWhileSlabsHaveOthers) {
   Heap& heap = *cache.heap;
   const ClassId id = class_of(bytes);
   std::vector<void*> blocks;
-  // Who frees them stays: at its end it would bring them home itself.
+  // The freeing thread stays: at its end it would bring them home itself.
   const auto while_other_freed = [&](size_t count, auto check) {
     std::atomic<int> stage{0};
     std::thread other{[&] {
@@ -185,8 +185,8 @@ TEST(Remote, PureFreeThreadDoesNotGrowTheHeap) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-// Somebody is at the owner's work and does not get on with it: who frees waits, or blocks and the
-// messages that carry them would pile up without bound.
+// A thread is at the owner's work and does not get on with it. The freeing thread waits; otherwise
+// blocks and the messages that carry them would pile up without bound.
 TEST(Remote, WhatWaitsIsBoundedWhileTheOwnersLockIsHeld) {
   constexpr size_t bytes = 512;
   if (!test::has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";

@@ -197,10 +197,10 @@ std::string add_with(const std::string& text, std::vector<Allocator>& allocators
 }
 
 // Adds the rows of --alloc and --with, and the presets that --only names.
-std::string add_asked(const AllocatorWishes& wishes, std::vector<Allocator>& allocators,
+std::string add_asked(const AllocatorRequests& requests, std::vector<Allocator>& allocators,
                       std::set<std::string>& asked) {
   std::vector<std::string> presets;
-  for (const std::string& word : wishes.named) {
+  for (const std::string& word : requests.named) {
     if (is_preset_row(word)) {
       presets.push_back(word);
     } else if (word != talus_name) {
@@ -209,7 +209,7 @@ std::string add_asked(const AllocatorWishes& wishes, std::vector<Allocator>& all
     }
     asked.insert(word.substr(0, word.find('=')));
   }
-  for (const std::string& name : split_at_commas(wishes.only)) {
+  for (const std::string& name : split_at_commas(requests.only)) {
     const bool is_there = std::any_of(allocators.begin(), allocators.end(),
                                       [&](auto& allocator) { return allocator.name == name; });
     if (is_preset_row(name) && !is_there) presets.push_back(name);
@@ -218,7 +218,7 @@ std::string add_asked(const AllocatorWishes& wishes, std::vector<Allocator>& all
     const std::string error = add_preset(name, allocators);
     if (!error.empty()) return error;
   }
-  for (const std::string& text : wishes.with) {
+  for (const std::string& text : requests.with) {
     const std::string error = add_with(text, allocators, asked);
     if (!error.empty()) return error;
   }
@@ -256,10 +256,10 @@ std::string known_allocator(const std::string& path) {
   return {};
 }
 
-AllocatorChoice choose_allocators(const AllocatorWishes& wishes) {
+AllocatorChoice choose_allocators(const AllocatorRequests& requests) {
   AllocatorChoice choice;
   std::vector<Allocator>& allocators = choice.allocators;
-  const LibraryPath own = find_library(wishes.library);
+  const LibraryPath own = find_library(requests.library);
   if (!own.path.empty()) allocators.push_back({talus_name, own.path, true, {}});
   allocators.push_back({c_library_name, "", false, {}});
   std::set<files::path> taken;
@@ -269,16 +269,16 @@ AllocatorChoice choose_allocators(const AllocatorWishes& wishes) {
     if (is_new) allocators.push_back({name, path, false, {}});
   }
   std::set<std::string> asked;
-  choice.error = add_asked(wishes, allocators, asked);
+  choice.error = add_asked(requests, allocators, asked);
   if (!choice.error.empty()) return choice;
   const bool is_talus_there =
       std::any_of(allocators.begin(), allocators.end(),
                   [](const Allocator& allocator) { return allocator.name == talus_name; });
-  if (!is_talus_there && (wishes.only.empty() || !wishes.library.empty())) {
+  if (!is_talus_there && (requests.only.empty() || !requests.library.empty())) {
     choice.error = own.error;
     return choice;
   }
-  if (!wishes.only.empty()) choice.error = keep_only(wishes.only, asked, allocators);
+  if (!requests.only.empty()) choice.error = keep_only(requests.only, asked, allocators);
   std::stable_partition(allocators.begin(), allocators.end(),
                         [](const Allocator& allocator) { return allocator.is_talus; });
   if (choice.error.empty() && allocators.size() < 2)

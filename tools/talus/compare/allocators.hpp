@@ -17,7 +17,7 @@
 
 namespace talus::tool {
 
-struct AllocatorWishes {
+struct AllocatorRequests {
   std::string library;             // --lib: the libtalus.so to use; empty: search
   std::vector<std::string> named;  // --alloc: NAME=PATH or talus-PRESET
   std::vector<std::string> with;   // --with: KEY=VALUE,KEY=VALUE
@@ -31,7 +31,7 @@ struct AllocatorChoice {
 
 constexpr const char* c_library_name = "libc";
 
-AllocatorChoice choose_allocators(const AllocatorWishes& wishes);
+AllocatorChoice choose_allocators(const AllocatorRequests& requests);
 
 // The name of the known allocator whose file name the path has; empty: none.
 std::string known_allocator(const std::string& path);

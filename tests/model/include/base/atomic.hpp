@@ -78,7 +78,7 @@ class Atomic {
   T peek() const noexcept { return value_; }
 
  private:
-  static bool in_run() { return model::explorer.current() != model::nobody; }
+  static bool in_run() { return model::explorer.current() != model::no_thread; }
   static uint64_t to_bits(T value) {
     uint64_t bits = 0;
     std::memcpy(&bits, &value, sizeof value);

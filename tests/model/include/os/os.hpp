@@ -2,8 +2,8 @@
 // model/include/os/os: the part of the operating system that the modelled protocols call.
 //
 // Stands before src/os/os.hpp. Owns: the futex. The kernel compares the word and goes to sleep in
-// one step, which is what its own lock makes of it; a sleeper may return early as the contract of
-// the shipped one says. Called on: fibers.
+// one step, under a lock of its own. A sleeper may return early, as the contract of the shipped one
+// says. Called on: fibers.
 #ifndef TALUS_OS_OS_HPP
 #define TALUS_OS_OS_HPP
 
