@@ -64,8 +64,8 @@ def run_one(plan: Plan, row, allocator: Allocator, round_number: int, shown) -> 
 def three_orders(drawn: list) -> list[list]:
     """Three orders in which the sums of an item's places are equal, of an even number all but one.
 
-    The item at 2 j (2 j + 1) of the first is j places before the middle (the end) of the second
-    and before the end (the middle) of the third, so that j falls out of the sum.
+    The item at 2 j of the first is j places before the middle of the second and before the end of
+    the third. For the item at 2 j + 1 middle and end change places. So j falls out of the sum.
     """
     count = len(drawn)
     second, third = list(drawn), list(drawn)

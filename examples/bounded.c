@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * examples/bounded: the particles of a game come from pools with a budget; a frame that needs more
- * than that overflows into larger pools and then into an allocator of the program's own, which
- * says how often it was needed.
+ * examples/bounded: the particles of a game come from pools with a budget. A frame that needs more
+ * overflows into larger pools and then into an allocator of the program's own, which counts these
+ * calls.
  */
 #include <stdio.h>
 #include <stdlib.h>

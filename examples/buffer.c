@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * examples/buffer: a heap in memory of the program's own, as on a device that has no other: 128 KiB
- * that serve blocks of any size, and are back at once when the heap ends.
+ * examples/buffer: a heap in the program's own memory, as on a device without another: 128 KiB.
+ * They serve blocks of any size, and are back at once when the heap ends.
  */
 #include <stdio.h>
 #include <string.h>

@@ -120,9 +120,9 @@ enum talus_bounded_start {
 
 /* Makes a cache of the calling thread for an instance: from here on this thread's requests and
  * frees use it. `capacities`: for each pool the most blocks that it holds, 0 for none, lowered to
- * the pool's blocks; null: 16 KiB of small blocks, 64 KiB of those above 4 KiB. A thread may have
- * one cache for each instance. It ends with the thread, at the latest, and its blocks return to
- * their pools. Errors: null, errno EEXIST when the thread has one, EINVAL for another `start`,
+ * the pool's blocks. Null is 16 KiB of small blocks and 64 KiB of blocks above 4 KiB. A thread may
+ * have one cache for each instance. It ends with the thread, at the latest, and its blocks return
+ * to their pools. Errors: null, errno EEXIST when the thread has one, EINVAL for another `start`,
  * ENOMEM also in a thread that is past its end. */
 TALUS_API talus_bounded_cache* talus_bounded_cache_new(
     talus_bounded* instance, const size_t* capacities,

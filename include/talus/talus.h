@@ -228,9 +228,9 @@ TALUS_API int talus_option_source(const char* name, char* text, size_t bytes) TA
  * "process.minor_faults". docs/statistics.md lists all, with units. Exact while no thread
  * allocates. Otherwise moving values may be off, and values of threads may be stale. resident.* and
  * process.resident_bytes ask the kernel about every page; all others are cheap. Returns 0, or an
- * error with *value unchanged: EINVAL for a null pointer, ENOENT for an unknown name, ENODATA for a
- * value not known here (calls.* while calls are not counted). errno is kept. Allocates nothing; not
- * for signal handlers. */
+ * error with *value unchanged: EINVAL for a null pointer, ENOENT for an unknown name, or ENODATA.
+ * ENODATA is for a value not known here (calls.* while calls are not counted). errno is kept.
+ * Allocates nothing; not for signal handlers. */
 TALUS_API int talus_get(const char* name, uint64_t* value) TALUS_NOEXCEPT;
 
 enum talus_stats_format {
@@ -312,10 +312,10 @@ struct talus_heap_options {
                        * Implies TALUS_HEAP_OWN_PAGES */
 };
 
-/* A new heap; `options` null: no name, no limit. Errors: null, errno ENOMEM (also when no file can
- * be made); EINVAL for unknown flags, an impossible provider, a missing node, or a node with a
- * provider other than the kernel and a preallocation; EPERM where the process may not ask for a
- * node. */
+/* A new heap; `options` null: no name, no limit. Errors: null with an errno. ENOMEM also when no
+ * file can be made. EINVAL for unknown flags, an impossible provider, a missing node, or a node
+ * with a provider other than the kernel and a preallocation. EPERM where the process may not ask
+ * for a node. */
 TALUS_API talus_heap* talus_heap_new(const struct talus_heap_options* options) TALUS_NOEXCEPT;
 
 /* Like talus_malloc, talus_calloc and talus_aligned_alloc, in this heap; null is the heap of

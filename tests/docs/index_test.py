@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Tests that docs/README.md lists each page, and that each page says first who it is for.
 
-Owns: the completeness of the index, the first line of pages, the question and the result at the top
-of decision records, words that no page for readers has, and the length of README.md.
+Owns: the completeness of the index, the first line of pages, and the question and the result at the
+top of decision records. Also words that no page for readers has, and the length of README.md.
 
     index_test.py ROOT
 """

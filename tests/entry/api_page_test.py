@@ -3,9 +3,9 @@
 """Compares docs/api.md with the headers and with the library.
 
 Owns: the completeness of that page. Each function that a C header declares has one row of a table
-there and is exported by the library; the library exports no other talus_ name, and the page names
-no function that there is not. All other names that the library exports, but the C++ operators, are
-in the section about them, once each and with a reason.
+there, and the library exports it. The library exports no other talus_ name, and the page names no
+other function. All other names that the library exports, but the C++ operators, are in the section
+about them, once each and with a reason.
 
     api_page_test.py --root DIR --library LIB
 """

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * tests/entry/deepbind_plugin: a library to open with RTLD_DEEPBIND.
  *
- * Its own calls of malloc, realloc and free are then the C library's, whatever was preloaded; what
- * getline, strdup and realpath return is still the preloaded allocator's, because the C library's
- * inner calls are bound as ever. So its blocks come from two heaps, and its free() knows one.
+ * Its own calls of malloc, realloc and free are then the C library's, whatever was preloaded. What
+ * getline, strdup and realpath return still comes from the preloaded allocator, because the C
+ * library's inner calls are bound as ever. So its blocks come from two heaps, and its free() knows
+ * one.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Runs a program that contains Talus and looks at it from outside.
 
-Owns: what every entry owes a user. The program exits with 0 and says nothing; the options of the
-environment act exactly once, however many pieces of the library the program was made of; a
+Owns: what every entry owes a user. The program exits with 0 and says nothing. The options of the
+environment act exactly once, however many pieces of the library the program was made of. A
 statement about the number of calls shows that the program's own malloc was meant.
 
     entry_test.py PROGRAM

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * tests/entry/filtered_end: a program that has given memory back confines itself, and ends.
  *
- * Its filter kills for all calls but those that malloc needs, so that the end must not make others:
- * not for the background thread either, which was there, or still is.
+ * Its filter kills for all calls except the ones that malloc needs, so the end must not make
+ * others. That holds for the background thread, too, which was there, or still is.
  *
  *   filtered_end prctl    the filter comes by libc's function
  *   filtered_end twice    and another one, while the first is in force

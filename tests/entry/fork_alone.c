@@ -2,9 +2,9 @@
  * tests/entry/fork_alone: forks of a process with one thread copy no page for Talus.
  *
  * Nothing is locked for such a fork, so children and their children, with threads and without, must
- * find a whole heap all the same. The page faults that a fork costs the parent are compared with
- * those of one that calls no handlers; the deeper stack of handlers is one page more in a run of
- * twenty, by where the stack lies.
+ * find a whole heap all the same. The test compares the parent's page faults for such a fork and
+ * for one that calls no handlers. The deeper stack of handlers costs one page more in a run of
+ * twenty, by the stack's address.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * tests/entry/kernel_by_hand: what programs do to the kernel that Talus cannot see coming.
  *
- * Owns: a system call by an instruction of the program's own, and a filter that traps mmap, so that
- * a signal comes while the heap holds the lock of its addresses.
+ * Owns: a system call by an instruction of the program's own, and a filter that traps mmap. With
+ * the filter a signal comes while the heap holds the lock of its addresses.
  */
 #ifndef TALUS_TESTS_ENTRY_KERNEL_BY_HAND_H
 #define TALUS_TESTS_ENTRY_KERNEL_BY_HAND_H

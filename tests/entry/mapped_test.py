@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Looks from outside at programs whose blocks are mapped ones.
 
-Owns: what TALUS_MODE=mapped promises by way of every entry: a fault of the heap ends the program by
-the signal that it would have had, with one line that names the block and the threads; a program
-without faults is as before; without the mode nothing is said. With --run the program is started by
-`talus run`, with --preload the library is preloaded.
+Owns: what TALUS_MODE=mapped promises by way of every entry. A fault of the heap ends the program by
+the signal that it would have had, with one line that names the block and the threads. A program
+without faults runs unchanged; without the mode nothing is said. With --run the program is started
+by `talus run`, with --preload the library is preloaded.
 
     mapped_test.py [--preload LIB] [--run COMMAND] PROGRAM
 """

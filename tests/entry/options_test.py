@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Asks programs for their options, and where these are from.
 
-Owns: that every entry finds every place: the program's own text, /etc/talus.conf (in a mount
-namespace, left out where there can be none), files in the home and named ones, the environment;
-that children of a fork and programs they execute have the right ones; and the library's start line.
+Owns: that every entry finds every place: the program's own text, /etc/talus.conf, files in the home
+and named ones, the environment. The test of /etc/talus.conf needs a mount namespace and is left out
+without one. Children of a fork and programs they execute have the right options. Also the library's
+start line.
 
     options_test.py --library LIB --exporting PROGRAM --hiding PROGRAM --linked PROGRAM...
 """

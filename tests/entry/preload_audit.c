@@ -2,8 +2,8 @@
  * tests/entry/preload_audit: an audit library (LD_AUDIT) that watches each binding and allocates.
  *
  * The loader calls it before any other object is initialised, at each bound symbol, and with its
- * own locks held; it lives in a namespace of its own, with a C library of its own. How much it saw
- * is said at the end, on descriptor 1, as `audit: N objects, N bindings`: the test reads it to know
+ * own locks held. It lives in a namespace of its own, with a C library of its own. At the end it
+ * prints its counts on descriptor 1, as `audit: N objects, N bindings`. The test reads it to know
  * that the library was there.
  */
 #define _GNU_SOURCE

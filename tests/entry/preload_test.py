@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Preloads Talus together with other libraries that stand between a program and its C library.
 
-Owns: the combinations: an audit library, wrappers of mmap, open and so on before Talus and behind
-it, both at once, and the real torsocks and faketime where they are installed. The program must end
-in time with status 0, and the companions must say that they were there.
+Owns: the combinations. They are an audit library, wrappers of mmap, open and so on before Talus and
+behind it, both at once, and the real torsocks and faketime where they are installed. The program
+must end in time with status 0, and the companions must say that they were there.
 
     preload_test.py --talus LIB --program FILE --wrapper LIB --clock LIB --audit LIB
 """

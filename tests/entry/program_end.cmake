@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# How programs end that contain Talus or are linked to it: where the program has a fixed address,
-# where it has not, as compilers do by default, and where it is linked statically. Part of
+# How programs end that contain Talus or are linked to it. There is a program with a fixed address,
+# one without, as compilers build by default, and one linked statically without. Part of
 # tests/entry.
 
 # end_entry(name source library pie|no_pie|static_pie): tests entry.<name>_<kind>.

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Looks from outside at programs whose heap has a provider.
 
-Owns: what TALUS_PROVIDER promises by way of every entry: the program works, memory comes from where
-it was asked for and from nowhere else, a fork is no sharing, a full disk is no signal, nothing is
-left in the directory, and what cannot be is one line of warning.
+Owns: what TALUS_PROVIDER promises by way of every entry. The program works, and memory comes from
+the named place and from nowhere else. A fork is no sharing, a full disk is no signal, and nothing
+is left in the directory. What cannot be is one line of warning.
 
     providers_test.py [--preload LIB] [--run COMMAND] PROGRAM
 """

@@ -2,8 +2,8 @@
  * tests/entry/replaced_malloc: a program with an allocator of its own, of the names that the manual
  * of glibc lists.
  *
- * Other names of Talus's, which the program does not define, must do to its blocks what they say:
- * a block of the program's never reaches Talus's heap, and the other way round.
+ * Talus's other names, which the program does not define, must do to its blocks what they say. A
+ * block of the program's never reaches Talus's heap, and the other way round.
  */
 #define _GNU_SOURCE
 #include "expect.h"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Runs programs with Talus linked in as set-user-id files: the environment must not count.
 
-Owns: the comparison. A plain copy of the program obeys four options (a start line, a summary in a
-file, strangers ignored, a helper thread); a copy that has the set-user-id bit and another owner
-than its caller obeys none, makes no file and no helper: run by root with another user's rights,
+Owns: the comparison. A plain copy of the program obeys four options: a start line, a summary in a
+file, strangers ignored, a helper thread. A copy that has the set-user-id bit and another owner than
+its caller obeys none, makes no file and no helper. It is run by root with another user's rights,
 and by another user with root's. The same with strangers ignored by a file in the home: the plain
 copy reads it, the others do not. Skipped (77) where only root could make such a file, or where the
 file system or the kernel ignores the bit.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * tests/entry/secure_work: says if it runs with rights from its file, and frees a stranger.
  *
- * Linked with Talus. The first line on descriptor 1 is `secure 1` or `secure 0` (AT_SECURE), the
- * next `helper 1` or `helper 0`: whether a second thread comes when there is much to give back.
- * Then it frees a pointer that is no block: by default that ends it, unless the environment's word
- * that strangers are ignored was taken; then `ignored` follows, and status 0.
+ * Linked with Talus. The first line on descriptor 1 is `secure 1` or `secure 0` (AT_SECURE). The
+ * next is `helper 1` or `helper 0`: whether a second thread comes when there is much to give back.
+ * Then it frees a pointer that is no block. By default that ends it. If the environment's option to
+ * ignore strangers was obeyed, `ignored` follows, and status 0.
  */
 #include "expect.h"
 

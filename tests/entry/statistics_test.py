@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Reads the printed forms of statistics as other programs do, and looks when they come.
 
-Owns: what is asked of each form (JSON and CSV by Python's readers, OpenMetrics by the rules of its
-specification, and by prometheus_client where that is installed) and of each trigger.
+Owns: what is asked of each form and of each trigger. Python's readers check JSON and CSV. The rules
+of its specification check OpenMetrics, and so does prometheus_client where it is installed.
 
     statistics_test.py --group forms|moments --shared PROGRAM --static PROGRAM
 """

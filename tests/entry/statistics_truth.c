@@ -2,7 +2,7 @@
  * tests/entry/statistics_truth: what statistics say, beside what the kernel and the program know.
  *
  * Live bytes against a shadow of all blocks, within 1 %. Resident memory against smaps_rollup,
- * within 3 %: each time the heap or the program's own mapping grows or shrinks, Talus must see that
+ * within 3 %. Each time the heap or the program's own mapping grows or shrinks, Talus must see that
  * change, on the right side, as large as the kernel sees it. Threads free each other's blocks and
  * end; a child goes on after a fork. Silent, exit status 0 when all is well; 77 where the kernel
  * does not tell which pages are resident.

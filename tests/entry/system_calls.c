@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * tests/entry/system_calls: syscall() with Talus before libc, and another library in between.
  *
- * Arguments, results and errno must pass as without Talus, guarded calls or not; the library behind
- * Talus must see each of them; and nothing of the caller's may be written to, though the last
- * argument, where there is none, lies among the caller's variables. */
+ * Arguments, results and errno must pass as without Talus, guarded calls or not. The library behind
+ * Talus must see each call. Nothing of the caller's may be written to, though the last argument,
+ * where there is none, lies among the caller's variables. */
 #include "expect.h"
 
 #include <errno.h>

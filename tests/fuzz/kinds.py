@@ -1,8 +1,8 @@
 """What a seed means: options of Talus, settings of fuzz_calls, and which kind of run it is.
 
-A kind says what is special; beside it every run draws a few of the options that must not matter
-for what is right, and most leave out some kinds of calls, so that the others meet in other ways.
-Only the seed, the kind and the directory decide.
+A kind says what is special. Beside it every run draws a few of the options that must not matter for
+what is right. Most runs leave out some kinds of calls, so that the others meet in other ways. Only
+the seed, the kind and the directory decide.
 SPDX-License-Identifier: MIT
 """
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // model/lock: the shipped src/sync/lock.hpp under every schedule.
 //
-// Checked: never two threads inside; the next thread sees what was written inside (no data race);
-// no lost wake-up (no thread sleeps for ever); the word names its holder; the lock is free at the
-// end. The kernel's side of the futex is model/include/os/os.hpp. The build makes a copy of the
-// header that spins once instead of spins_max times before it sleeps: more rounds of the same add
-// schedules but no states.
+// Checked: never two threads inside; the next thread sees what was written inside (no data race).
+// No wake-up is lost (no thread sleeps for ever), the word names its holder, and the lock is free
+// at the end. The kernel's side of the futex is model/include/os/os.hpp. The build makes a copy of
+// the header that spins once instead of spins_max times before it sleeps: more rounds of the same
+// add schedules but no states.
 #include "memory.hpp"
 
 #include "sync/lock.hpp"

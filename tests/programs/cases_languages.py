@@ -20,8 +20,8 @@ def interpreter(stage):
 def suite_result(output):
     """What a run of unittest must repeat: how many tests ran, the verdict, which tests failed.
 
-    A test that fails without the library as well (a package may have patched the interpreter) is
-    no finding, so the names of the failed ones are compared instead of asking for success.
+    A test that fails without the library as well is no finding: a package may have patched the
+    interpreter. So the names of the failed ones are compared instead of asking for success.
     """
     counts = re.findall(r"^Ran (\d+) tests? in .*\n\n((?:OK|FAILED).*)$", output, re.MULTILINE)
     if not any(int(count) for count, _ in counts):

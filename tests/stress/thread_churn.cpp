@@ -2,10 +2,10 @@
 // stress/thread_churn: 20000 short threads leave nothing behind (N06).
 //
 // Each thread allocates small and large blocks, frees what the one before it left and leaves some
-// for the next, so that caches end with blocks out and are used again. The mean of resident memory
-// over the last fifth of the threads may exceed by 2 MiB the mean over the fifth after the first
-// thousand. There may be as many heaps as threads that lived at once. Runs that many threads
-// however long it takes, fewer under sanitizers.
+// for the next. So caches end with blocks out and are used again. The test compares the mean
+// of resident memory over two fifths of the threads: the last, and the one after the first
+// thousand. The last may be above it by 2 MiB. There may be as many heaps as threads that lived at
+// once. Runs that many threads however long it takes, fewer under sanitizers.
 #include "footprint.hpp"
 
 namespace stress::thread_churn {

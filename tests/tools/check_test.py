@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Owns: the tests of `talus check`: every entry point in a live process, every kind of program that
-is not started, the options in effect, and the exit codes 0, 1 and 2.
+"""Owns: the tests of `talus check`. They cover every entry point in a live process, every kind of
+program that is not started, the options in effect, and the exit codes 0, 1 and 2.
 """
 
 import contextlib

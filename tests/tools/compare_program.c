@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Owns: the program that the tests of `talus compare` run. Its first argument says what it does:
- * work, print (the variable COMPARE_TEST), count (its input), random, exit N, signal N, sleep MS,
- * leave (a process of its own session behind), brief (nothing at all).
+ * work, print (the variable COMPARE_TEST), count (its input), random, exit N, signal N, sleep MS.
+ * The others are leave (a process of its own session behind) and brief (nothing at all).
  * Must not know: which allocator it has.
  */
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Owns: the tests of `talus compare`: figures tell a slow and a large allocator, what goes wrong is
-told and blamed on the right one, the library's presence is proved, and nothing is left running.
+"""Owns: the tests of `talus compare`. Figures tell a slow and a large allocator, a failure is told
+and blamed on the right one, the library's presence is proved, and nothing is left running.
 """
 
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Owns: the tests of `talus options --effective` and `--presets`: values and sources from every
-place, as text that is a configuration file again, and as JSON; and that the real library agrees.
+"""Owns: the tests of `talus options --effective` and `--presets`. They show values and sources from
+every place, as text that is a configuration file again, and as JSON. The real library agrees.
 """
 
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Owns: the tests of `talus run`: argv, exit status and signals are the program's own; settings are
-judged before anything starts; LD_PRELOAD is kept; the library is found from every layout.
+"""Owns: the tests of `talus run`. argv, exit status and signals are the program's own; settings are
+judged before anything starts. LD_PRELOAD is kept; the library is found from every layout.
 """
 
 import os

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Owns: a stand-in for libtalus.so: the note by which the command knows Talus, and a constructor
- * that says so when it is loaded into a program, if the test asks for it.
+ * Owns: a stand-in for libtalus.so. It has the note by which the command knows Talus, and a
+ * constructor that prints when it is loaded into a program, if the test asks for it.
  * Must not know: how to allocate; programs under it keep the allocator they have.
  */
 

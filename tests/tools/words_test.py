@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Owns: the tests of how the command speaks: one usage text a command, complaints of one line that
-name the page to read, and settings that are answered with what was probably meant.
+"""Owns: the tests of how the command speaks. There is one usage text a command, and complaints of
+one line that name the page to read. Wrong settings are answered with what was probably meant.
 """
 
 import os

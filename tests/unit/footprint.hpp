@@ -32,8 +32,8 @@ class Footprint {
     Locked held{space.lock()};
     return space.counters().given_bytes + space.dirty_bytes();
   }
-  // The most that was given at one look, or is now, plus what may stay free (more where purged
-  // memory was refaulted, which is a matter of time), plus a little for slabs' free blocks.
+  // The most that was given at one look, or is now, plus what may stay free, plus a little for
+  // slabs' free blocks. More may stay where purged memory was refaulted, which is a matter of time.
   size_t most() {
     Locked held{space.lock()};
     const size_t given = space.counters().given_bytes;

@@ -1,9 +1,9 @@
 /* A C program that loads a C++ plugin: the plugin's new must still throw (N30, N14).
  *
- * The allocator is in the process before any C++ runtime is, and the plugin brings the runtime with
+ * The allocator is in the process before any C++ runtime. The plugin brings the runtime with
  * RTLD_LOCAL, so that a look-up in the global scope does not find it. operator new, found first in
  * the preloaded allocator, has to reach bad_alloc and the new handler all the same. An argument is
- * another plugin's path: of one that carries its runtime within itself.
+ * the path of another plugin, which carries its runtime within itself.
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <dlfcn.h>

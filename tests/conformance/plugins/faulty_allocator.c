@@ -2,7 +2,7 @@
  *
  * glibc's malloc behind wrappers; CONFORMANCE_FAULT names what goes wrong, nothing if it is unset.
  * self_test.py preloads it and expects certain probes to notice. The fault is read once, before the
- * first call, from the environment block (getenv does not allocate); a build may have a fault of
+ * first call, from the environment block (getenv does not allocate). A build may have a fault of
  * its own (FAULT_DEFAULT) for probes that empty the environment. glibc only.
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
