@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/fake_os/fault_sweep: every call to the kernel is refused once.
+// tests/unit/fake_os/each_fault: every call to the kernel is refused once.
 //
 // Owns: nothing. The sequence is run with the k-th call of one kind refused, for every k: that one
 // alone, that and all later ones, and each k-th. Whatever happens, no block loses its contents,
@@ -71,7 +71,7 @@ void count_calls(FakeCall kind, uint64_t (&calls)[test::call_kinds]) {
 }
 
 // Runs all cases of a kind. Where code is slow, only some of the calls.
-void decay(FakeCall kind) {
+void fail_each_call(FakeCall kind) {
   const size_t row = test::row_of(kind);
   uint64_t calls[test::call_kinds] = {};
   count_calls(kind, calls);
@@ -107,17 +107,17 @@ void decay(FakeCall kind) {
          static_cast<unsigned long long>(calls[row]), cases, cases_with_refusals);
 }
 
-TEST(FaultSweep, Map) { decay(FakeCall::map); }
-TEST(FaultSweep, Unmap) { decay(FakeCall::unmap); }
-TEST(FaultSweep, Purge) { decay(FakeCall::purge); }
-TEST(FaultSweep, MovePages) { decay(FakeCall::move_pages); }
-TEST(FaultSweep, Renew) {
+TEST(EachFault, Map) { fail_each_call(FakeCall::map); }
+TEST(EachFault, Unmap) { fail_each_call(FakeCall::unmap); }
+TEST(EachFault, Purge) { fail_each_call(FakeCall::purge); }
+TEST(EachFault, MovePages) { fail_each_call(FakeCall::move_pages); }
+TEST(EachFault, Renew) {
   if (TALUS_COPY_ONLY != 0) GTEST_SKIP() << "nothing is moved, so nothing is mapped anew";
-  decay(FakeCall::renew);
+  fail_each_call(FakeCall::renew);
 }
 
 // A kernel that does nothing at all, ever: every answer is null, and null is all that happens.
-TEST(FaultSweep, NoKernelAtAll) {
+TEST(EachFault, NoKernelAtAll) {
   const std::string wrong = test::run_in_child([] {
     for (size_t row = 0; row < test::call_kinds; row++) {
       os::fake_plan.refuse_from[row].store_relaxed(1);
