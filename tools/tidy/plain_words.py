@@ -1,21 +1,32 @@
-# What it owns: the rules on the words of comments and names in src/ and include/: words that were
-# retired for a term of the field, phrases that hide who acts, sentences that are too long.
+# What it owns: the rules on the words of names, comments, docstrings and strings. They find words
+# that were retired for a term of the field, phrases that hide who acts, and long sentences.
 # The table "Retired words" of src/README.md is the only list of words; this code names none.
 # It must not know the floors (floors.py) nor how a finding is printed.
 # SPDX-License-Identifier: MIT
-"""Checks names and comments against the table of retired words, and the length of sentences."""
+"""Checks names and prose against the table of retired words, and the length of sentences."""
 
 import re
 
+import source_text
 import tables
 
 SENTENCE_WORDS_MAX = 30
-FOLDERS = ("src/", "include/")
+FOLDERS_OF_NAMES = ("src/", "include/", "tests/", "tools/", "examples/")
+# Names of benchmarks stand in kept results; CMake names no types.
+FOLDERS = FOLDERS_OF_NAMES + ("bench/", "cmake/")
+COMMENT_LINE = re.compile(r"\s*(?://+|#+|/\*+|\*(?!/)) ?(.*?)(?:\s*\*/\s*)?$")
+NO_PROSE = re.compile(r"SPDX-|!/|cppcheck|clang-format|NOLINT|noqa")
 # A row of a table or a picture: words in columns.
 TABLE_LINE = re.compile(r"\S {2,}\S|[|]|->|<-")
 LABEL = re.compile(r"^\w[\w /()]{0,40}: ")
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+# A sentence or a clause whose subject is a relative without antecedent; a question may have it.
+RELATIVE = re.compile(r"(?:^|[.;:] )Who(?:ever)? (?!.*\?)|[.;] who (?!.*\?)")
+# Letters in lower case, and a blank for all else: finds most texts that have none of the words.
+LETTERS = {at: chr(at).lower() if chr(at).isalpha() else " " for at in range(128)}
+# Between the words of a phrase: blanks, or the end of a line and the mark of the next comment line.
+GAP = r"(?: |[ ]*\n[ ]*(?://+|#+|\*)?[ ]*)"
 
 
 class RetiredWords:
@@ -36,12 +47,16 @@ class RetiredWords:
                 if cells[2] != "names":
                     self.comments[word] = cells[1]
         self.anywhere = re.compile("|".join(map(re.escape, self.names)), re.I)
-        words = sorted(map(re.escape, self.comments), key=len, reverse=True)
-        self.in_comments = re.compile(rf"(?<![\w/])(?:{'|'.join(words)})(?![\w/(]|\.\w)", re.I)
+        words = sorted(self.comments, key=len, reverse=True)
+        choice = "|".join(GAP.join(map(re.escape, word.split())) for word in words)
+        self.spaced_words = [f" {word} " for word in words]
+        # A word in quotes is cited: the name of an option or of a file.
+        self.in_prose = re.compile(rf"(?<![\w/`\"])(?:{choice})(?![\w/(]|\.\w)", re.I)
 
     def check_names(self, code):
         """Yields (line, rule, what to do) for identifiers with a retired word in them."""
-        if not self.names or not self.anywhere.search(code):
+        lowered = code.lower()
+        if not any(word in lowered for word in self.names):
             return
         for number, line in enumerate(code.split("\n"), 1):
             for name in IDENTIFIER.findall(line) if self.anywhere.search(line) else ():
@@ -50,51 +65,75 @@ class RetiredWords:
                         yield number, "retired", (f"{name}: say '{self.names[part.lower()]}', "
                                                   f"not '{part}'")
 
-    def check_comments(self, comments):
-        """Yields (line, rule, what to do) for retired words and phrases in comments."""
-        if not self.comments:
+    def check_prose(self, prose):
+        """Yields (line, rule, what to do) for retired words and phrases of comments or strings."""
+        letters = f" {' '.join(prose.translate(LETTERS).split())} "
+        if not any(word in letters for word in self.spaced_words):
             return
-        for number, line in enumerate(comments.split("\n"), 1):
-            for word in self.in_comments.findall(line):
-                yield number, "retired", f"say '{self.comments[word.lower()]}', not '{word}'"
+        for found in self.in_prose.finditer(prose):
+            word = " ".join(re.sub(r"[^\w ]", " ", found.group()).split())
+            yield prose.count("\n", 0, found.start()) + 1, "retired", (
+                f"say '{self.comments[word.lower()]}', not '{word}'")
 
 
-def paragraphs(code, comments):
-    """(line, text) of each paragraph of prose in line comments.
+def paragraphs(code, prose, line_of_prose=COMMENT_LINE):
+    """(line, text) of each paragraph in line comments, or in docstrings.
 
     Tables, pictures and comments behind code end a paragraph.
     """
     start, words = 0, []
-    pairs = zip(code.split("\n") + [""], comments.split("\n") + [""])
+    pairs = zip(code.split("\n") + [""], prose.split("\n") + [""])
     for number, (before, line) in enumerate(pairs, 1):
-        found = None if before.strip() else re.match(r"\s*//+ ?(.*)$", line)
-        body = found.group(1) if found else ""
-        is_prose = found and body.strip() and not TABLE_LINE.search(body)
+        found = None if before.strip() or not line else line_of_prose.match(line)
+        body = found.group(1).strip() if found else ""
+        is_prose = body and not TABLE_LINE.search(body) and not NO_PROSE.match(body)
         if words and (not is_prose or LABEL.match(body)):
             yield start, " ".join(words)
             words = []
         if is_prose:
             start = start if words else number
-            words.append(body.strip())
+            words.append(body)
 
 
 def sentences(text):
     return re.split(r"(?<=[.!?])\s+", text)
 
 
-def check_sentences(code, comments):
-    """Yields (line, rule, what to do) for sentences that are too long."""
-    for line, text in paragraphs(code, comments):
+def check_sentences(found):
+    """Yields (line, rule, what to do) for sentences of paragraphs that are too long, or have no
+    subject."""
+    for line, text in found:
         for sentence in sentences(text):
             count = len(sentence.split())
             if count > SENTENCE_WORDS_MAX:
                 yield line, "sentence", (f"{count} words: '{sentence[:50]}...' (at most "
                                          f"{SENTENCE_WORDS_MAX})")
+            if "who" in sentence.lower() and RELATIVE.search(sentence):
+                yield line, "relative", (f"'{sentence[:50]}...': say which thread or which caller, "
+                                         "not 'who'")
 
 
-def check_file(path, code, comments, retired):
+def check_cpp(path, code, comments, strings, retired):
+    """Yields the findings of a C or C++ file that was split into these parts."""
+    if path.startswith(FOLDERS_OF_NAMES):
+        yield from retired.check_names(code)
+        yield from retired.check_prose(strings)
+    if path.startswith(FOLDERS):
+        yield from retired.check_prose(comments)
+        yield from check_sentences(paragraphs(code, comments))
+
+
+def check_hash(path, text, comments, retired):
+    """Yields the findings of a Python, shell, CMake or Make file with these comments."""
     if not path.startswith(FOLDERS):
         return
-    yield from retired.check_names(code)
-    yield from retired.check_comments(comments)
-    yield from check_sentences(code, comments)
+    if path.endswith(".py"):
+        hidden = source_text.lines_in_strings(text)
+        comments = "\n".join("" if number in hidden else line
+                             for number, line in enumerate(comments.split("\n"), 1))
+        docstrings = source_text.docstrings(text)
+        yield from retired.check_prose(docstrings)
+        yield from check_sentences(paragraphs("\n" * docstrings.count("\n"), docstrings,
+                                              re.compile(r"(.*)$")))
+    yield from retired.check_prose(comments)
+    yield from check_sentences(paragraphs(source_text.hash_code(text, comments), comments))

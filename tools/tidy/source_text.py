@@ -1,11 +1,12 @@
-# What it owns: the split of source text into code and comments with unchanged line numbers, and the
-# length of functions. Rules on code never fire on a comment or a string, and rules on comments
-# never fire on code, because both use this file.
+# What it owns: the split of source text into code, comments, strings and docstrings with unchanged
+# line numbers, and the length of functions. Rules on code never fire on a comment or a string, and
+# rules on comments never fire on code, because both use this file.
 # It must not know any rule. It is a heuristic on purpose: a compiler front end would take seconds.
 # SPDX-License-Identifier: MIT
 """Lines of C++ and of hash-comment languages, taken apart."""
 
 import ast
+import functools
 import re
 
 CPP_TOKEN = re.compile(
@@ -20,34 +21,40 @@ CPP_TOKEN = re.compile(
 
 def blanked(text):
     """The text with everything but its newlines turned into spaces."""
-    return re.sub(r"[^\n]", " ", text)
+    return re.sub(r"[^\n]", " ", text) if "\n" in text else " " * len(text)
 
 
 def split_cpp(text):
-    """Returns (code, comments): same shape as text, each with the other part blanked.
+    """Returns (code, comments, strings): same shape as text, each with the other parts blanked.
 
     Strings keep their quotes in the code but lose their content, except on include lines.
     """
-    code, comments, at = [], [], 0
+    code, comments, strings, at = [], [], [], 0
     for token in CPP_TOKEN.finditer(text):
         between = text[at:token.start()]
         code.append(between)
-        comments.append(blanked(between))
+        hidden = blanked(between)
+        comments.append(hidden)
+        strings.append(hidden)
         body, kind = token.group(), token.lastgroup
+        hidden = blanked(body)
         if kind in ("line", "block"):
-            code.append(blanked(body))
+            code.append(hidden)
             comments.append(body)
+            strings.append(hidden)
         elif kind == "number" or is_include_operand(text, token.start()):
             code.append(body)
-            comments.append(blanked(body))
+            comments.append(hidden)
+            strings.append(hidden)
         else:
+            strings.append(body if kind != "char" else hidden)
             code.append(body[0] + blanked(body[1:-1]) + body[-1] if kind != "raw"
                         else '"' + blanked(body[1:-1]) + '"')
             comments.append(blanked(body))
         at = token.end()
     code.append(text[at:])
     comments.append(blanked(text[at:]))
-    return "".join(code), "".join(comments)
+    return "".join(code), "".join(comments), "".join(strings)
 
 
 # Text that may stand before and within a directive: blanks, continued lines, comments.
@@ -72,10 +79,47 @@ def hash_comments(text):
     return "\n".join(lines)
 
 
-def hash_code(text):
+def hash_code(text, comments):
     """The text without its comments: the other part of hash_comments()."""
-    pairs = zip(text.split("\n"), hash_comments(text).split("\n"))
+    pairs = zip(text.split("\n"), comments.split("\n"))
     return "\n".join(line[:len(line) - len(comment.lstrip())] for line, comment in pairs)
+
+
+@functools.lru_cache(maxsize=1)
+def parsed(text):
+    """The tree of a Python text; an empty one if it has an error."""
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+def lines_in_strings(text):
+    """The lines of a Python text that begin inside a string of three quotes."""
+    return {number for found in re.finditer(r'("""|\'\'\').*?\1', text, re.DOTALL)
+            for number in range(text.count("\n", 0, found.start()) + 2,
+                                text.count("\n", 0, found.end()) + 2)}
+
+
+def scopes(node):
+    """Yields a module, and each class and function in it or in one of these."""
+    yield node
+    for child in node.body:
+        if isinstance(child, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from scopes(child)
+
+
+def docstrings(text):
+    """The docstrings of a Python text, in its shape; all other text is blanked."""
+    lines = text.split("\n")
+    shown = [""] * len(lines)
+    for node in scopes(parsed(text)):
+        first = node.body[0] if node.body else None
+        value = first.value if isinstance(first, ast.Expr) else None
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            for number in range(value.lineno - 1, value.end_lineno):
+                shown[number] = lines[number].replace('"""', "   ")
+    return "\n".join(shown)
 
 
 # A type's keyword, name and a function's name: the function returns or takes the type.
@@ -149,11 +193,7 @@ def cpp_functions(code):
 
 def python_functions(text):
     """Yields (first line, lines, name) of each function of a Python file."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return
-    for node in ast.walk(tree):
+    for node in ast.walk(parsed(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node.lineno, node.end_lineno - node.lineno + 1, node.name
 

@@ -312,7 +312,7 @@ class Links(Tree):
 class Splitting(unittest.TestCase):
     def test_shape_is_kept(self):
         text = 'a = "// no"; // yes\nR"x(\n// no\n)x"; b = \'"\'; c = 1\'000; /* yes\n*/ d\n'
-        code, comments = source_text.split_cpp(text)
+        code, comments, _ = source_text.split_cpp(text)
         self.assertEqual((len(code), len(comments)), (len(text), len(text)))
         self.assertNotIn("no", code + comments)
         self.assertEqual(comments.count("yes"), 2)

@@ -65,11 +65,12 @@ def check_file(root, path, house, retired):
     yield from rules.check_limits(path, lines)
     yield from rules.check_head(lines, kind == "cpp", path.startswith("tests/"))
     if kind == "cpp":
-        code, comments = source_text.split_cpp(text)
+        code, comments, strings = source_text.split_cpp(text)
         yield from rules.check_edges(lines)
-        yield from plain_words.check_file(path, code, comments, retired)
+        yield from plain_words.check_cpp(path, code, comments, strings, retired)
     else:
         code, comments = "", source_text.hash_comments(text)
+        yield from plain_words.check_hash(path, text, comments, retired)
     yield from rules.check_functions(path, text, code)
     yield from rules.check_banned(code, comments)
     yield from rules.check_doc_paths(root, comments)
