@@ -143,7 +143,7 @@ def print_verdict(summary: dict) -> None:
               + shown(summary["geometric_mean_rss_to_leanest"])
               + "; per requested byte at the peak, where the heap is most of it: "
               + shown(summary["geometric_mean_memory_to_leanest"])
-              + "; beside the leanest of those that are fast there: "
+              + "; beside the leanest of the fast ones there: "
               + shown(summary["geometric_mean_rss_to_leanest_fast"]))
 
 

@@ -14,6 +14,7 @@ import argparse
 import datetime
 import os
 import platform
+import re
 import sys
 import textwrap
 from pathlib import Path
@@ -107,11 +108,15 @@ def figure_lines(suites):
     return lines
 
 
+# A probe prints its condition, then what happened (probe.hpp). Readers need the latter.
+CONDITION = re.compile(r"^expected .*?(?<! ): ")
+
+
 def shown(reason):
-    """A reason as one Markdown cell: no table bars, no local paths, not too long."""
+    """A reason as one Markdown cell: no condition, no table bars, no local paths, not too long."""
     words = [
         word.rsplit("/", 1)[-1] if word.startswith("/") and len(word) > 1 else word
-        for word in reason.split()
+        for word in CONDITION.sub("", reason).split()
     ]
     return " ".join(words).replace("|", "/").replace("<", "&lt;")[:200]
 

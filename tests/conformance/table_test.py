@@ -81,6 +81,17 @@ class Words(unittest.TestCase):
             "## What failed\n\nNothing.\n"))
 
 
+class Reasons(unittest.TestCase):
+    def test_the_condition_of_a_probe_is_left_out(self):
+        for reason, wanted in (
+                ("expected a == b: 3 of 4: too few", "3 of 4: too few"),
+                ("expected (a ? b : c) == probe::min(): none", "none"),
+                ("expected: 682 of 2048 KiB", "expected: 682 of 2048 KiB"),
+                ("ended by SIGSEGV", "ended by SIGSEGV"),
+                ("it expected a: b", "it expected a: b")):
+            self.assertEqual(table.shown(reason), wanted)
+
+
 class Explanations(unittest.TestCase):
     def test_each_is_of_a_probe_that_exists(self):
         here = Path(__file__).parent

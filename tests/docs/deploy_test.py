@@ -70,7 +70,7 @@ class Unit(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
     def test_its_filter_allows_the_calls_of_the_allocator(self):
-        """Those that the probe start_seccomp allows, and what printed statistics need beside."""
+        """The calls that start_seccomp allows, and the ones that printed statistics need."""
         probe = (ROOT / "tests/conformance/start/seccomp.cpp").read_text(encoding="utf-8")
         listed = re.search(r"allowed\[\] = \{(.*?)\};", probe, re.DOTALL)[1]
         needed = set(re.findall(r"SYS_(\w+)", listed))

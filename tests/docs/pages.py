@@ -15,7 +15,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def user_pages(root: Path) -> list:
-    """README.md and the pages for users: those of docs/ itself, not designs and decisions."""
+    """README.md and the pages for users: the ones of docs/ itself, not designs and decisions."""
     return [root / "README.md", *sorted((root / "docs").glob("*.md"))]
 
 

@@ -33,7 +33,7 @@ __attribute__((destructor(101))) static void after_destructors(void) {
   EXPECT(talus_bounded_stats(early, SIZE_MAX).live_blocks == 0);
 }
 
-/* A key's destructor, behind that of Talus: the cache has ended with its thread. */
+/* A key's destructor, behind Talus' own: the cache has ended with its thread. */
 static pthread_key_t late_key;
 
 static void end_late(void* cache) { talus_bounded_cache_destroy(cache); }

@@ -17,7 +17,7 @@
 namespace fuzz {
 namespace {
 
-// Counts those that are alive, and knows where it was built.
+// Counts its living objects; each knows where it was built.
 struct alignas(64) Aligned {
   explicit Aligned(uint64_t which = 0) : number{which}, place{this} {}
   Aligned(const Aligned& other) : number{other.number}, place{this} {}

@@ -21,7 +21,7 @@ HARMLESS_OPTIONS = {
     "TALUS_NAME_MAPPINGS": (0.1, ["1"]),
     "TALUS_PRESSURE": (0.1, ["1"]),
 }
-# Calls that are left out now and then, and those that are added.
+# Calls that are left out now and then, and calls that are added.
 LEFT_OUT = {"providers": 0.2, "large": 0.2, "trims": 0.15, "options": 0.2, "heaps": 0.2,
             "bounded": 0.2, "containers": 0.2, "forks": 0.15}
 ADDED = {"huge": 0.3, "locked_memory": 0.3, "spawns": 0.3, "child_threads": 0.3}
@@ -125,7 +125,7 @@ def mixed(draw):
 
 KINDS = {kind.__name__: kind for kind in (
     plain, counted, mapped, preallocated, file, limits, addresses, alone, refusals, mixed)}
-# Those that have found most come more often.
+# Kinds that have found most come more often.
 KIND_OF_SEED = [
     "plain", "counted", "mapped", "preallocated", "file", "limits", "addresses", "alone", "mixed",
     "refusals", "mixed", "mixed", "file", "mapped"]

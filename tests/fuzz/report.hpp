@@ -34,7 +34,7 @@ void report_hang(pid_t child);
 
 // Crashes fail from here on; not under a mode that has handlers of its own.
 void watch_for_crashes();
-// A thread that notices those that take no step for many seconds.
+// A thread that notices other threads that take no step for many seconds.
 void start_watchdog();
 void stop_watchdog();
 

@@ -36,7 +36,7 @@ struct Settings {
   uint64_t options = 1;
   uint64_t trims = 1;
   uint64_t large = 1;
-  // Those that are made on request.
+  // Calls that are made on request.
   uint64_t limits = 0;              // talus_set_limits and its handler
   uint64_t address_limit = 0;       // RLIMIT_AS goes up and down
   uint64_t descriptors = 0;         // of the library's are closed, and there are few

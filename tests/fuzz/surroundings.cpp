@@ -50,7 +50,7 @@ void change_file_limit() {
 
 void change_descriptors() {
   self().doing = "changing descriptors";
-  // The library has its own far from those that programs count on.
+  // The library has its descriptors far from the ones that programs count on.
   const int descriptor = 1000 + static_cast<int>(draw(12));
   switch (draw(4)) {
     case 0:

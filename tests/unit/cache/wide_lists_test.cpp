@@ -172,7 +172,7 @@ TEST_F(WideLists, ThatDoNotTurnAnyMoreYieldToOthers) {
     Tide late{late_bytes};
     late.turn(static_cast<int>(3 * small_class_count));
     EXPECT_EQ(list_capacity(cache, last), list_wide_of(last));
-    // Those that go on keep theirs.
+    // Lists that go on turning keep their room.
     for (int times = 0; times < 200; times++) {
       early.back()->turn(1);
       late.turn(1);

@@ -31,7 +31,7 @@ class Pages {
     uintptr_t at = round_down(reinterpret_cast<uintptr_t>(block), os::page_bytes());
     for (; at < end; at += os::page_bytes()) pages_.insert(at);
   }
-  // Those that have memory.
+  // The pages that have memory.
   size_t resident_count() const {
     size_t count = 0;
     for (const uintptr_t at : pages_) {

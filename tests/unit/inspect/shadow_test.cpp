@@ -92,7 +92,7 @@ int compare(const HeapTotals& totals, const Held& held) {
   return 0;
 }
 
-// Takes and frees blocks of all sizes, also in an instance, among them those that others took.
+// Takes and frees blocks of all sizes, also in an instance, among them blocks that others took.
 void work(test::Random& random, std::vector<void*>& blocks, Held& held, size_t rounds,
           talus_heap* instance = nullptr) {
   for (size_t round = 0; round < rounds; round++) {

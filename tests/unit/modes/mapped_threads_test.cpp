@@ -73,7 +73,7 @@ TEST_F(MappedThreadsTest, BlocksAreFreedByOtherThreads) {
   for (void* block : handed) EXPECT_FALSE(is_accessible(block));
 }
 
-// As threads whose thread-locals are gone, and those that were there before the mode.
+// As threads do whose thread-locals are gone, and threads that began before the mode.
 TEST_F(MappedThreadsTest, ThreadsWithoutTheModeFreeAndResizeSuchBlocks) {
   ThreadContext& own = current_context();
   ThreadCache& cache = *cache_behind(own);

@@ -232,7 +232,7 @@ TEST(SlabBins, TheFullestComesFirstAndSlabsMoveAsTheyEmpty) {
   EXPECT_EQ(bins.fullest(), nullptr);
 }
 
-// Bins follow each other as blocks come home, also those of slabs of few blocks.
+// Bins follow each other as blocks come home, also bins of slabs of few blocks.
 TEST(SlabBins, OfEveryClassAreInOrder) {
   for (const SizeClass& row : size_class_table.rows) {
     Slab slab;
