@@ -40,7 +40,7 @@ class Page(unittest.TestCase):
         shown = history.rows_of(run("1", rows=1)["summary"])
         self.assertIn("| W0 | 2.000 | 2.00 | a | - | 2.0 | 2.00 | b | - | 0.50 | a |", shown)
 
-    def test_a_row_that_talus_failed_or_nobody_else_has_stays(self):
+    def test_a_row_that_talus_failed_or_alone_has_stays(self):
         summary = run("1", rows=2)["summary"]
         failed, alone = summary["rows"]
         failed["median"] = {name: cell for name, cell in failed["median"].items()

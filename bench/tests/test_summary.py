@@ -138,7 +138,7 @@ class Trims(unittest.TestCase):
         told_nothing = [{**one, "result": {}} for one in self.samples(True)]
         self.assertEqual("snmalloc", self.row(told_nothing)["best_peer"])
 
-    def test_a_preset_is_nobodys_peer(self):
+    def test_a_preset_is_no_peer(self):
         small = sample("W", "talus-tiny", 0.5, 100)
         found = summary.summarize([*self.samples(True), small], ["W"],
                                   ["talus", "talus-tiny", "glibc", "snmalloc"], "talus")

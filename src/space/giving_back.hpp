@@ -3,8 +3,8 @@
 // for.
 //
 // Owns: how much may stay (retention/retention.hpp), and the ranges that are being purged.
-// Invariants: a range that is being purged is in no index and has no user; the oldest ranges go first; the
-// kernel is entered without the lock. Called on: any thread, under the space lock.
+// Invariants: a range that is being purged is in no index and has no user; the oldest ranges go
+// first; the kernel is entered without the lock. Called on: any thread, under the space lock.
 // Must not know: what ranges are used for.
 #ifndef TALUS_SPACE_GIVING_BACK_HPP
 #define TALUS_SPACE_GIVING_BACK_HPP

@@ -23,7 +23,7 @@ namespace {
 
 using namespace watch;
 
-constexpr unsigned nobody = 65534;
+constexpr unsigned unprivileged = 65534;  // the user and the group `nobody`
 
 // All four ids (real, effective, saved, of the file system) of each thread of the process.
 void all_threads_have(const char* label, const char* ids) {
@@ -35,9 +35,9 @@ void all_threads_have(const char* label, const char* ids) {
   });
 }
 
-constexpr char nobodys[] = "65534\t65534\t65534\t65534";
-constexpr char half_nobodys[] = "0\t65534\t0\t65534";
-constexpr char real_nobodys[] = "0\t65534\t65534\t65534";
+constexpr char all_unprivileged[] = "65534\t65534\t65534\t65534";
+constexpr char half_unprivileged[] = "0\t65534\t0\t65534";
+constexpr char real_root[] = "0\t65534\t65534\t65534";
 
 template <typename Change>
 void changes(const char* label, const char* ids, Change change) {
@@ -51,15 +51,17 @@ void changes(const char* label, const char* ids, Change change) {
 }
 
 void single_threaded() {
-  changes("\nUid:\t", nobodys, [] { return setuid(nobody); });
-  changes("\nUid:\t", nobodys, [] { return setreuid(nobody, nobody); });
-  changes("\nUid:\t", nobodys, [] { return setresuid(nobody, nobody, nobody); });
-  changes("\nUid:\t", half_nobodys, [] { return seteuid(nobody); });
-  changes("\nGid:\t", nobodys, [] { return setgid(nobody); });
-  changes("\nGid:\t", nobodys, [] { return setregid(nobody, nobody); });
-  changes("\nGid:\t", nobodys, [] { return setresgid(nobody, nobody, nobody); });
-  changes("\nGid:\t", half_nobodys, [] { return setegid(nobody); });
-  changes("\nUid:\t", real_nobodys, [] { return setresuid(0, nobody, nobody); });
+  changes("\nUid:\t", all_unprivileged, [] { return setuid(unprivileged); });
+  changes("\nUid:\t", all_unprivileged, [] { return setreuid(unprivileged, unprivileged); });
+  changes("\nUid:\t", all_unprivileged,
+          [] { return setresuid(unprivileged, unprivileged, unprivileged); });
+  changes("\nUid:\t", half_unprivileged, [] { return seteuid(unprivileged); });
+  changes("\nGid:\t", all_unprivileged, [] { return setgid(unprivileged); });
+  changes("\nGid:\t", all_unprivileged, [] { return setregid(unprivileged, unprivileged); });
+  changes("\nGid:\t", all_unprivileged,
+          [] { return setresgid(unprivileged, unprivileged, unprivileged); });
+  changes("\nGid:\t", half_unprivileged, [] { return setegid(unprivileged); });
+  changes("\nUid:\t", real_root, [] { return setresuid(0, unprivileged, unprivileged); });
   static const gid_t groups[] = {7, 8};
   changes("\nGroups:\t", "7 8 ", [] { return setgroups(2, groups); });
   changes("\nGroups:\t", "9 ", [] { return initgroups("no such user", 9); });
@@ -74,12 +76,12 @@ void threaded() {
     EXPECT(pthread_create(&thread, nullptr, sleeps, nullptr) == 0);
     call_helper();
     EXPECT(thread_count() == 3);
-    EXPECT(setgid(nobody) == 0 && setuid(nobody) == 0);
+    EXPECT(setgid(unprivileged) == 0 && setuid(unprivileged) == 0);
     EXPECT(thread_count() == 2);
-    all_threads_have("\nUid:\t", nobodys);
+    all_threads_have("\nUid:\t", all_unprivileged);
     call_helper();
-    all_threads_have("\nUid:\t", nobodys);
-    all_threads_have("\nGid:\t", nobodys);
+    all_threads_have("\nUid:\t", all_unprivileged);
+    all_threads_have("\nGid:\t", all_unprivileged);
   });
 }
 
@@ -101,7 +103,7 @@ void capabilities() {
 // errno and the result are the next function's.
 void refusals() {
   in_child([] {
-    EXPECT(setuid(nobody) == 0);
+    EXPECT(setuid(unprivileged) == 0);
     call_helper();
     errno = 0;
     EXPECT(setuid(0) == -1 && errno == EPERM);
@@ -152,8 +154,8 @@ void child_of_vfork() {
     const int before = call_helper();
     const pid_t child = vfork();
     if (child == 0) {
-      const bool is_done = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && setgid(nobody) == 0 &&
-                           setuid(nobody) == 0 && setuid(0) != 0;
+      const bool is_done = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                           setgid(unprivileged) == 0 && setuid(unprivileged) == 0 && setuid(0) != 0;
       _exit(is_done ? 0 : 1);
     }
     int status = -1;
@@ -187,7 +189,7 @@ void at_once() {
         void* block = malloc(size_t{4} << 20);
         memset(block, 1, size_t{4} << 20);
         free(block);
-        EXPECT(setegid(i % 2 == 0 ? nobody : 0) == 0);
+        EXPECT(setegid(i % 2 == 0 ? unprivileged : 0) == 0);
       }
       return nullptr;
     };
@@ -195,8 +197,8 @@ void at_once() {
       EXPECT(pthread_create(&thread, nullptr, work, nullptr) == 0);
     }
     for (const pthread_t thread : threads) EXPECT(pthread_join(thread, nullptr) == 0);
-    EXPECT(setgid(nobody) == 0);
-    all_threads_have("\nGid:\t", nobodys);
+    EXPECT(setgid(unprivileged) == 0);
+    all_threads_have("\nGid:\t", all_unprivileged);
   });
 }
 
@@ -299,17 +301,17 @@ void own_instruction() {
 void raw_rights() {
   in_child([] {
     call_helper();
-    EXPECT(syscall(SYS_setresuid, nobody, nobody, nobody) == 0);
-    all_threads_have("\nUid:\t", nobodys);
+    EXPECT(syscall(SYS_setresuid, unprivileged, unprivileged, unprivileged) == 0);
+    all_threads_have("\nUid:\t", all_unprivileged);
     call_helper();
-    all_threads_have("\nUid:\t", nobodys);
+    all_threads_have("\nUid:\t", all_unprivileged);
   });
   // Among other threads it is the caller's alone, and the helper is one of the others.
   in_child([] {
     pthread_t thread;
     const auto changes_itself = [](void*) -> void* {
       const int before = helper_id();
-      EXPECT(syscall(SYS_setresuid, nobody, nobody, nobody) == 0);
+      EXPECT(syscall(SYS_setresuid, unprivileged, unprivileged, unprivileged) == 0);
       EXPECT(helper_id() == before);
       return nullptr;
     };

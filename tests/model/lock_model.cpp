@@ -16,7 +16,7 @@ namespace {
 using model::explorer;
 
 // What a thread does in each of its rounds.
-enum class Round { take, try_take, give_for_a_while, ask_who_waits };
+enum class Round { take, try_take, give_for_a_while, ask_for_waiters };
 
 class Rounds : public model::Scenario {
  public:
@@ -44,7 +44,7 @@ class Rounds : public model::Scenario {
       }
       talus::Locked held{lock_};
       be_inside();
-      if (round == Round::ask_who_waits) {
+      if (round == Round::ask_for_waiters) {
         lock_.is_awaited();
         be_inside();
       }
@@ -91,7 +91,7 @@ Rounds three_once{3, 1, Round::take, Round::take};
 Rounds three_twice{3, 2, Round::take, Round::take};
 Rounds one_tries{3, 2, Round::try_take, Round::take};
 Rounds one_pauses{3, 1, Round::give_for_a_while, Round::take};
-Rounds one_asks{3, 1, Round::ask_who_waits, Round::take};
+Rounds one_asks{3, 1, Round::ask_for_waiters, Round::take};
 
 }  // namespace
 

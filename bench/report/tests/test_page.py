@@ -85,10 +85,10 @@ class Page(unittest.TestCase):
 
     def test_folders_of_the_machine_are_left_out(self):
         data = everything()
-        data["allocators"][0]["path"] = "/home/somebody/libtalus.so"
+        data["allocators"][0]["path"] = "/home/user/libtalus.so"
         text = rendered(data)
         self.assertIn("libtalus.so", text)
-        self.assertNotIn("/home/somebody", text)
+        self.assertNotIn("/home/user", text)
 
     def test_presets_are_no_allocators_that_talus_is_against(self):
         data = made_record([sample("V", name, time) for name, time in (

@@ -124,7 +124,7 @@ TEST(BoundedLife, PlacesAreUsedAgainAndStartAnew) {
   }
 }
 
-TEST(BoundedLife, SoManyAndNoMore) {
+TEST(BoundedLife, TheNumberOfInstancesIsBounded) {
   const talus_bounded_options options{1, 4096, nullptr, nullptr, 0};
   std::vector<talus_bounded*> all;
   for (int i = 0; i < TALUS_BOUNDED_INSTANCES_MAX; i++) {

@@ -82,7 +82,7 @@ TEST_F(ForeignBlocks, AreNotTakenInWhereTheyWouldShareALine) {
   });
 }
 
-TEST_F(ForeignBlocks, AreNotTakenInByWhoOnlyFrees) {
+TEST_F(ForeignBlocks, AreNotTakenInByAThreadThatOnlyFrees) {
   constexpr size_t count = 100;
   for (size_t i = 0; i < count; i++) blocks_.push_back(make(2 * foreign_bytes));
   neighbour_.run([&] {

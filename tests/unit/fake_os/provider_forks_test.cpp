@@ -111,7 +111,7 @@ bool purge_forking(uintptr_t base, size_t bytes) noexcept {
   if (forked < 0) forked = fork();
   return os::System::purge(reinterpret_cast<void*>(base), bytes);
 }
-TEST(Fork, ByWhoGivesARangeBack) {
+TEST(Fork, ByTheThreadThatGivesARangeBack) {
   const std::string wrong = test::run_in_child([] {
     static constexpr PageProvider forking = {test::reserve_some, nullptr, purge_forking, false,
                                              false};

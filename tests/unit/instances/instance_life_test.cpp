@@ -265,7 +265,7 @@ TEST(InstanceLife, AnEndWaitsForPurges) {
 }
 
 // The child finds no instance in the middle of a change.
-TEST(InstanceLife, AForkWaitsForWhoIsInside) {
+TEST(InstanceLife, AForkWaitsForTheThreadsInside) {
   process_starts();
   talus_heap* heap = api::heap_new(nullptr);
   Atomic<int> stage;

@@ -89,7 +89,7 @@ TEST(RegionInBlock, StaysItsOwnInARegionInABlock) {
 }
 
 // The page map names the heap in it instead, wherever a slice of the block is a whole one.
-TEST(RegionInBlock, LeavesTheBlockKnownToWhoHasIt) {
+TEST(RegionInBlock, LeavesTheBlockKnownToItsOwner) {
   talus_heap* outer = api::heap_new(nullptr);
   for (talus_heap* owner : {static_cast<talus_heap*>(nullptr), outer}) {
     for (const size_t bytes : {medium_bytes, medium_bytes * 8 / 5, large_bytes}) {
@@ -112,7 +112,7 @@ TEST(RegionInBlock, LeavesTheBlockKnownToWhoHasIt) {
   api::heap_destroy(outer);
 }
 
-TEST(RegionInBlock, LeavesABlockOfARegionKnownToWhoHasIt) {
+TEST(RegionInBlock, LeavesABlockOfARegionKnownToItsOwner) {
   void* buffer = allocate(large_bytes);
   talus_heap* middle = test::heap_in(buffer, large_bytes);
   void* inner_buffer = api::heap_aligned_alloc(middle, slice_bytes, large_bytes / 2);

@@ -41,7 +41,7 @@ class FillProbeTest : public testing::Test {
   bool is_probe_ = false;
 };
 
-TEST_F(FillProbeTest, BelievesWhoFilledTheProbe) {
+TEST_F(FillProbeTest, TrustsAProgramThatFilledTheProbe) {
   EXPECT_FALSE(judge());
   EXPECT_TRUE(is_probe_) << "nothing is known yet";
   fill(13);
@@ -50,7 +50,7 @@ TEST_F(FillProbeTest, BelievesWhoFilledTheProbe) {
   EXPECT_TRUE(judge()) << "the verdict stands";
 }
 
-TEST_F(FillProbeTest, DoesNotBelieveWhoLeftGaps) {
+TEST_F(FillProbeTest, DoesNotTrustAProgramThatLeftGaps) {
   for (int round = 0; round < 3; round++) {
     EXPECT_FALSE(judge());
     EXPECT_TRUE(is_probe_) << "each place is one until the verdict is yes";
