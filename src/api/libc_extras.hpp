@@ -14,7 +14,7 @@
 #include "api/entry.hpp"
 #include "reclaim/release.hpp"
 #include "inspect/totals.hpp"
-#include "process/print_statistics.hpp"
+#include "statistics/print_statistics.hpp"
 #include "settings/option_origin.hpp"
 
 #ifndef M_PURGE

@@ -9,7 +9,7 @@
 
 #include <errno.h>
 
-#include "process/own_configuration.hpp"
+#include "configuration/own_configuration.hpp"
 
 namespace talus::api {
 

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "process/print_statistics.hpp"
+#include "statistics/print_statistics.hpp"
 #include "talus/talus.h"
 
 namespace talus::api {

@@ -20,7 +20,7 @@
 
 #include <utility>
 
-#include "bounded/pool.hpp"
+#include "pools/pool.hpp"
 #include "talus/bounded.h"
 
 namespace talus {

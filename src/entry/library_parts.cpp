@@ -8,7 +8,7 @@
 //
 // Owns: the constant by which the rest knows the library, and a symbol that start files would
 // define.
-#include "process/library_parts.hpp"
+#include "threads/library_parts.hpp"
 
 extern "C" {
 [[gnu::weak]] extern char __libc_single_threaded;

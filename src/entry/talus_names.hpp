@@ -13,9 +13,9 @@
 #include "api/statistics.hpp"
 #include "reclaim/release.hpp"
 #include "inspect/totals.hpp"
-#include "process/page_listener.hpp"
-#include "process/print_statistics.hpp"
-#include "process/version.hpp"
+#include "threads/page_listener.hpp"
+#include "statistics/print_statistics.hpp"
+#include "settings/version.hpp"
 #include "settings/machine.hpp"
 
 TALUS_ENTRY void* talus_malloc(size_t bytes) noexcept { return talus::api::malloc(bytes); }

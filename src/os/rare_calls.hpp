@@ -5,7 +5,7 @@
 // though filters seldom list them: mincore (space/fill_probe.hpp), process_madvise
 // (reclaim/purge_holes.hpp) and membarrier (heap/thread_order.hpp). They are made only where there
 // cannot be a filter: the process began without one, and no part of it has asked for one since
-// (process/helper.hpp finds out).
+// (threads/helper.hpp finds out).
 // Invariant: forbidding is final. A caller asks under a lock for which forbid_rare_calls() waits:
 // the space lock, or registry.decaying. The background thread needs no lock, because it has ended
 // before.

@@ -7,7 +7,7 @@
 // Owns: the listener and the choice of the way. Contract: as a system call, but errno is kept where
 // the C library is called. The listener runs before the call, on the thread that makes it, which
 // may hold locks. Called on: any thread but the background thread, which does not exist while a
-// watcher is set (process/helper.hpp). Must not know: why memory is purged or unmapped.
+// watcher is set (threads/helper.hpp). Must not know: why memory is purged or unmapped.
 #ifndef TALUS_OS_WATCHED_CALLS_HPP
 #define TALUS_OS_WATCHED_CALLS_HPP
 

@@ -15,8 +15,8 @@
 #ifndef TALUS_PROCESS_INTERRUPTED_FORK_HPP
 #define TALUS_PROCESS_INTERRUPTED_FORK_HPP
 
-#include "process/helper.hpp"
-#include "process/threads.hpp"
+#include "threads/helper.hpp"
+#include "threads/threads.hpp"
 
 namespace talus {
 

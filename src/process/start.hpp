@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "modes/reported.hpp"
-#include "process/cgroup.hpp"
+#include "machine/cgroup.hpp"
 #include "process/faults.hpp"
 #include "process/fork.hpp"
-#include "process/print_statistics.hpp"
+#include "statistics/print_statistics.hpp"
 #include "process/provider.hpp"
 
 namespace talus {

@@ -5,7 +5,7 @@
 // Owns: the machine's figures (written once, at start, as the options are) and the limits in effect
 // (which talus_set_limits may change at any time). Invariants: zero always means "none"; a soft
 // limit is never above the hard one. Read on slow paths, on any thread.
-// Must not know: where figures are read (process/cgroup.hpp), and what is done at a limit.
+// Must not know: where figures are read (machine/cgroup.hpp), and what is done at a limit.
 #ifndef TALUS_SETTINGS_MACHINE_HPP
 #define TALUS_SETTINGS_MACHINE_HPP
 

@@ -3,10 +3,10 @@
 //
 // Owns: the table. A row says everything about an option: its name, type, default, range, unit,
 // when it may change, and its help sentence. `struct Options` (the values), the row descriptions,
-// the environment parser (process/options_env.hpp), `talus options` and docs/options.md are all
-// expanded from it, so they cannot disagree.
+// the environment parser (configuration/options_env.hpp), `talus options` and docs/options.md are
+// all expanded from it, so they cannot disagree.
 // Invariant: every default lies inside its range (asserted at the end of this file).
-// Called on: the process floor fills one Options before the first thread starts; all other code
+// Called on: src/configuration fills one Options before the first thread starts; all other code
 // reads fields, on slow paths only, on any thread.
 // Must not know: how a value is parsed, printed or used. Pure data, floor 2.
 

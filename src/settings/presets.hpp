@@ -4,7 +4,7 @@
 // Owns: the one table of presets; `talus options --presets` and docs/options.md are made from it.
 // Invariants: every preset names a value for every row, so that one preset replaces another
 // completely; the column of `default` holds the defaults of settings/options.hpp (both tested).
-// Must not know: where a preset was asked for (process/option_target.hpp). Pure data, floor 2.
+// Must not know: where a preset was asked for (configuration/option_target.hpp). Pure data.
 #ifndef TALUS_SETTINGS_PRESETS_HPP
 #define TALUS_SETTINGS_PRESETS_HPP
 

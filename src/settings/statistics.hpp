@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // settings/statistics: the one table of statistics: names, units and meanings.
 //
-// Owns: the rows. The values (process/statistics.hpp), talus_get, all printed forms, `talus
+// Owns: the rows. The values (statistics/statistics.hpp), talus_get, all printed forms, `talus
 // statistics` and docs/statistics.md are expanded from them, so they cannot disagree. A full name
 // is group, dot, field. Rows of one group stand together. Three groups have a key between the two,
 // "class.64.live_blocks": their fields are in tables of their own.

@@ -31,7 +31,7 @@ POINTER = re.compile(r"%fs:0x0,(%\w+)$")
 # address.
 MARK = "shr    $0x3,{}"
 MARK_WITHIN = 5  # instructions
-# Not where a helper is: there is none while a listener or hooks watch pages (process/helper.hpp).
+# Not where a helper is: there is none while a listener or hooks watch pages (threads/helper.hpp).
 NEVER_BY_HELPER = re.compile(r"12WatchedCalls(12watched_call|16announce_watched|9call_libc)")
 FUNCTIONS_MIN = 5  # less than this was not the helper
 

@@ -215,7 +215,7 @@ class World : public Scenario {
     }
     explorer.violate("a plan frees what there is not");
   }
-  // As process/threads.hpp does it.
+  // As threads/threads.hpp does it.
   void leave() {
     talus::depart(cache(), talus::ended_context);
     blocks.has_owner_left = true;

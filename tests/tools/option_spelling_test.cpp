@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "process/options_env.hpp"
+#include "configuration/options_env.hpp"
 
 namespace talus {
 namespace {

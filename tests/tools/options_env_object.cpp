@@ -5,7 +5,7 @@
 // Invariant: everything of configuration.hpp that the library calls is called here.
 // Must not know: anything; it is never linked or run.
 
-#include "process/configuration.hpp"
+#include "configuration/configuration.hpp"
 
 talus::OptionsResult probe_parse(const char* const* envp, talus::Options& out,
                                  talus::WarningSink sink) {

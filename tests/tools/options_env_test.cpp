@@ -4,7 +4,7 @@
 // every range, every kind of mistake and the exact line it produces.
 // Invariant: nothing here repeats the table; rows are named only where their own value is tested.
 
-#include "process/options_env.hpp"
+#include "configuration/options_env.hpp"
 
 #include <gtest/gtest.h>
 

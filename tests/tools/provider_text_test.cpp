@@ -2,7 +2,7 @@
 //
 // Owns: the tests of TALUS_PROVIDER as text: every form, every kind of mistake, and that what is
 // printed reads back the same.
-#include "process/options_env.hpp"
+#include "configuration/options_env.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "process/configuration.hpp"
+#include "configuration/configuration.hpp"
 
 namespace talus::tool {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the options in effect for a process, running or not yet started, each with its source.
-// Invariant: the code that runs inside libtalus.so computes them (process/configuration.hpp), so
-// the command and the library agree. Files are read as they are now; a running process may have
+// Invariant: the code that runs inside libtalus.so computes them (configuration/configuration.hpp),
+// so the command and the library agree. Files are read as they are now; a running process may have
 // read earlier contents.
 // Must not know: how a process is inspected.
 

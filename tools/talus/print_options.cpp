@@ -14,7 +14,7 @@
 #include "elf_file.hpp"
 #include "json_text.hpp"
 #include "library.hpp"
-#include "process/options_env.hpp"
+#include "configuration/options_env.hpp"
 
 namespace talus::tool {
 namespace {

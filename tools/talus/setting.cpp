@@ -17,7 +17,7 @@
 #include <cstring>
 
 #include "command.hpp"
-#include "process/options_env.hpp"
+#include "configuration/options_env.hpp"
 
 namespace talus::tool {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "process/option_target.hpp"
+#include "configuration/option_target.hpp"
 
 namespace talus {
 namespace {

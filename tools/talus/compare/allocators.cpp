@@ -23,7 +23,7 @@
 #include "../setting.hpp"
 #include "known_allocators.hpp"
 #include "loader_cache.hpp"
-#include "process/options_env.hpp"
+#include "configuration/options_env.hpp"
 
 namespace talus::tool {
 namespace {

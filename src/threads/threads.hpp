@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// threads/threads: how a thread gets its cache, and what happens to it when the thread ends.
+//
+// libtalus.so and programs are never unloaded. They use a key, whose destructor runs after those of
+// the program's own thread-locals. Any other object with Talus asks libc to call it as the
+// destructor of a thread-local. libc then keeps the object mapped while such a thread lives.
+//
+// Owns: how the end of a thread becomes known. Invariants: this_context is set before any call that
+// might allocate. A thread that has ended never gets a cache again: late destructors work on slabs,
+// under locks. Called on: the thread itself.
+#ifndef TALUS_THREADS_THREADS_HPP
+#define TALUS_THREADS_THREADS_HPP
+
+#include <pthread.h>
+
+#include "bounded/life.hpp"
+#include "modes/counting.hpp"
+#include "modes/mapped.hpp"
+#include "threads/library_parts.hpp"
+#include "configuration/own_configuration.hpp"
+
+extern "C" {
+// Null in a program with a fixed address, not in others.
+extern void* __dso_handle __attribute__((visibility("hidden")));
+// In glibc, not in musl.
+int __cxa_thread_atexit_impl(void (*call)(void*), void* with, void* object)
+    __attribute__((weak, visibility("default")));
+[[gnu::weak]] extern const talus::LibraryParts talus_library_parts;
+const talus::LibraryParts talus_library_parts = {};
+}
+
+namespace talus {
+
+inline bool may_be_unloaded() noexcept {
+  return __dso_handle != nullptr && !talus_library_parts.stays_loaded && !os::is_in_program();
+}
+
+struct ThreadEnd {
+  Lock lock;
+  Atomic<bool> has_key;           // set once under the lock, cleared when the library is unloaded
+  Atomic<uint32_t> ending_count;  // threads inside thread_ends
+  pthread_key_t key = 0;
+};
+inline ThreadEnd thread_end;
+
+// The context of a thread whose cache has ended: for late destructors, and for libc's own.
+inline ThreadContext& context_after_end() noexcept {
+  if (mapped::is_on()) return mapped::late_context();
+  if (shared_counts_calls.load_init()) return counting::late_context();
+  return ended_context;
+}
+
+// The last act of a thread that has a cache.
+TALUS_USUAL void thread_ends(void* value) noexcept {
+  thread_end.ending_count.fetch_add_relaxed(1);  // [hint] forget_threads waits for it to fall
+  auto& cache = *static_cast<ThreadCache*>(value);
+  end_bounded_thread();
+  depart(cache, context_after_end());
+  end_cache(cache);
+  thread_end.ending_count.fetch_sub_relaxed(1);  // [hint] as before
+}
+
+// Makes the calling thread's end known. False: it cannot. Then no thread reuses the cache, and none
+// may touch its context. Its memory stays unused, but nothing breaks.
+TALUS_USUAL bool watch_thread(ThreadCache& cache) noexcept {
+  if (may_be_unloaded() && &__cxa_thread_atexit_impl != nullptr) {
+    return __cxa_thread_atexit_impl(thread_ends, &cache, &__dso_handle) == 0;
+  }
+  if (!thread_end.has_key.load_acquire()) {
+    Locked held{thread_end.lock};
+    if (!thread_end.has_key.load_own()) {  // under the lock
+      if (pthread_key_create(&thread_end.key, thread_ends) != 0) return false;
+      thread_end.has_key.store_release(true);
+    }
+  }
+  return pthread_setspecific(thread_end.key, &cache) == 0;
+}
+
+// The context of a thread with this cache: the cache itself, or the context of the process's mode.
+inline ThreadContext& context_before(ThreadCache& cache) noexcept {
+  if (mapped::is_on()) return mapped::context_for(cache);
+  if (shared_counts_calls.load_init()) return counting::context_for(cache);
+  return cache;
+}
+
+TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
+  if (environ != nullptr) configure_process();
+  salvage_cache();  // a fork may have orphaned some; each new thread adopts one
+  ThreadCache* cache = attach_cache();
+  if (cache == nullptr) return nullptr;
+  set_context(context_before(*cache));
+  if (watch_thread(*cache)) attend(*cache);
+  request_cache_purge();
+  return cache;
+}
+
+// Before the code is unloaded, in an object that has only a key. No ending thread may call into the
+// code, and threads already in it get time to leave. This misses a thread between libc's read of
+// the key and the first line of thread_ends, because libc does not report it.
+TALUS_START void forget_threads() noexcept {
+  Locked held{thread_end.lock};
+  if (!thread_end.has_key.load_own()) return;  // under the lock
+  thread_end.has_key.store_release(false);
+  pthread_key_delete(thread_end.key);
+  for (int wait = 0; wait < 10000000; wait++) {
+    if (thread_end.ending_count.load_acquire() == 0) return;
+    arch::pause();
+  }
+}
+
+}  // namespace talus
+
+#endif  // TALUS_THREADS_THREADS_HPP
