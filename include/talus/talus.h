@@ -228,8 +228,8 @@ TALUS_API int talus_option_source(const char* name, char* text, size_t bytes) TA
  * "process.minor_faults". docs/statistics.md lists all, with units. Exact while no thread
  * allocates. Otherwise moving values may be off, and values of threads may be stale. resident.* and
  * process.resident_bytes ask the kernel about every page; all others are cheap. Returns 0, or an
- * error with *value unchanged: EINVAL for a null pointer, ENOENT for an unknown name, or ENODATA.
- * ENODATA is for a value not known here (calls.* while calls are not counted). errno is kept.
+ * error with *value unchanged. Errors: EINVAL for a null pointer, ENOENT for an unknown name,
+ * ENODATA for a value not known here (calls.* while calls are not counted). errno is kept.
  * Allocates nothing; not for signal handlers. */
 TALUS_API int talus_get(const char* name, uint64_t* value) TALUS_NOEXCEPT;
 
