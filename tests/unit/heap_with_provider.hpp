@@ -29,6 +29,28 @@ inline talus_heap* heap_on(const talus_provider& request, size_t limit_bytes = 0
   return api::heap_new(&options);
 }
 
+// Resizes and frees blocks {block: bytes} of a heap, some on another thread. Counts those
+// that could be resized.
+inline void resize_and_free(talus_heap* heap, std::map<void*, size_t>& blocks,
+                            size_t& resized_count) {
+  resized_count = 0;
+  for (auto& [block, bytes] : blocks) {
+    ASSERT_TRUE(test::has_pattern(block, bytes, bytes));
+    void* resized = api::realloc(block, bytes + 40);
+    if (resized != nullptr) {
+      resized_count++;
+      ASSERT_EQ(api::heap_of(resized), heap) << "it stays where it is";
+      ASSERT_TRUE(test::has_pattern(resized, bytes, bytes));
+    }
+    void* last = resized != nullptr ? resized : block;
+    if (bytes % 2 == 0) {
+      api::free(last);
+    } else {
+      std::thread([last] { api::free(last); }).join();
+    }
+  }
+}
+
 // Fills a heap with blocks of many sizes, resizes and frees some, and looks at each of them.
 inline void use_heap(talus_heap* heap, uintptr_t from, uintptr_t to) {
   constexpr size_t sizes[] = {1, 16, 100, 1000, 3000, 9000, 20000};
@@ -69,21 +91,7 @@ inline void use_heap(talus_heap* heap, uintptr_t from, uintptr_t to) {
   EXPECT_EQ(blocks_seen, blocks.size());
   EXPECT_EQ(api::heap_stats(heap).live_blocks, blocks.size());
   EXPECT_EQ(api::heap_stats(heap).live_bytes, bytes_seen);
-  for (auto& [block, bytes] : blocks) {
-    ASSERT_TRUE(test::has_pattern(block, bytes, bytes));
-    void* resized = api::realloc(block, bytes + 40);
-    if (resized != nullptr) {
-      resized_count++;
-      ASSERT_EQ(api::heap_of(resized), heap) << "it stays where it is";
-      ASSERT_TRUE(test::has_pattern(resized, bytes, bytes));
-    }
-    void* last = resized != nullptr ? resized : block;
-    if (bytes % 2 == 0) {
-      api::free(last);
-    } else {
-      std::thread([last] { api::free(last); }).join();
-    }
-  }
+  ASSERT_NO_FATAL_FAILURE(resize_and_free(heap, blocks, resized_count));
   EXPECT_GT(resized_count, 10u);
   EXPECT_EQ(api::heap_stats(heap).live_bytes, 0u);
   EXPECT_EQ(api::heap_stats(heap).live_blocks, 0u);

@@ -10,7 +10,7 @@ import re
 import source_text
 
 FILE_LINES_MAX = 400
-FUNCTION_LINES_MAX = 70
+FUNCTION_LINES_MAX = 60
 COLUMNS_MAX = 100
 HEAD_LINES_MIN = 3
 BANNED_STEMS = {"util", "utils", "common", "internal", "misc"}

@@ -168,7 +168,7 @@ class Text(Tree):
         self.expect(("bench/long.cpp", 401, "file-length"))
 
     def test_function_length(self):
-        body = "  int x = 1'000; // {\n" * 68
+        body = "  int x = 1'000; // {\n" * 58
         self.write("bench/f.cpp", HEAD + "namespace a {\nclass B {\n void fits() const {\n" + body
                    + " }\n};\n}\n")
         self.expect()
@@ -182,7 +182,7 @@ class Text(Tree):
                      "A::A() : B<int>{[] { return 1; }}, c_{}",
                      "A::A() : a({1}, {2})", "auto f() -> std::vector<int>",
                      "void f(int t = g(h()) ? 1 : 2) const"):
-            text = HEAD + head + " {\n" + "  int x;\n" * 69 + "}\n"
+            text = HEAD + head + " {\n" + "  int x;\n" * 59 + "}\n"
             self.write("bench/f.cpp", text)
             self.expect(("bench/f.cpp", 4, "function-length"))
             self.write("bench/f.cpp", text.replace("  int x;\n", "", 1))
@@ -196,7 +196,7 @@ class Text(Tree):
         self.expect()
 
     def test_python_function_length(self):
-        self.write("bench/f.py", HASH_HEAD + "def long():\n" + "    x = 1\n" * 70)
+        self.write("bench/f.py", HASH_HEAD + "def long():\n" + "    x = 1\n" * 60)
         self.expect(("bench/f.py", 4, "function-length"))
 
     def test_columns_and_tabs(self):
