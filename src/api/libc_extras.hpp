@@ -100,7 +100,7 @@ inline int malloc_info(int asked, FILE* stream) noexcept {
   for_each_heap([stream](Heap& heap) noexcept {
     HeapTotals one;
     {
-      Locked held{registry.lock};
+      Held held{registry.lock};
       add_heap(one, held, heap);
     }
     settle_blocks(one);
@@ -147,7 +147,7 @@ inline int mallopt(int parameter, int value) noexcept {
       trim_heaps(0);
       return 1;
     case M_TRIM_THRESHOLD: {
-      Locked held{space.lock()};
+      Held held{space.lock()};
       const uint64_t most = option_rows[static_cast<size_t>(OptionId::retain_bytes)].max;
       options.retain_bytes = value < 0 ? most : static_cast<uint64_t>(value);
       option_origins[OptionId::retain_bytes] = OptionOrigin{OptionSource::call, false, 0, 0};

@@ -26,7 +26,7 @@ inline int set_option(const char* name, const char* value) noexcept {
   if (row->reload == OptionReload::at_start) return EPERM;
   OptionOrigin origin;
   origin.source = OptionSource::call;
-  Locked held{space.lock()};
+  Held held{space.lock()};
   switch (set_option_from(OptionTarget{options, option_origins}, *row, value, origin)) {
     case OptionParse::malformed:
       return EINVAL;
@@ -50,7 +50,7 @@ int tell_option(const char* name, char* text, size_t bytes, Add add) noexcept {
   char whole[2 * option_text_bytes_max];
   OptionLine line(whole, sizeof whole);
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     add(line, *row);
   }
   OptionLine cut(text, bytes);
@@ -71,7 +71,7 @@ inline int option_source(const char* name, char* text, size_t bytes) noexcept {
 }
 
 inline void set_limits(size_t soft_bytes, size_t hard_bytes) noexcept {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   options.limit_soft = OptionAmount{soft_bytes, AmountKind::bytes};
   options.limit_hard = OptionAmount{hard_bytes, AmountKind::bytes};
   OptionOrigin origin;

@@ -96,7 +96,7 @@ struct alignas(cache_line_bytes) Bounded {
 };
 
 struct BoundedRegistry {
-  Lock lock;
+  BoundedRegistryLock lock;
   uint32_t count = 0;  // number of descriptors
   Bounded* instances[TALUS_BOUNDED_INSTANCES_MAX] = {};
   BoundedCache* unused_caches = nullptr;

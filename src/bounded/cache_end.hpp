@@ -14,7 +14,7 @@
 namespace talus {
 
 // The cache loses its owner and its lists. The caller has moved its blocks.
-inline void retire_bounded_cache(Locked&, BoundedCache& cache) noexcept {
+inline void retire_bounded_cache(Held<BoundedRegistryLock>&, BoundedCache& cache) noexcept {
   if (cache.owner != nullptr) {
     cache.owner->caches[cache.instance->number].store_own(&closed_bounded_cache);
   } else {
@@ -33,7 +33,7 @@ inline void retire_bounded_cache(Locked&, BoundedCache& cache) noexcept {
 }
 
 // Moves the blocks and counts to the instance.
-inline void end_bounded_cache(Locked& held, BoundedCache& cache) noexcept {
+inline void end_bounded_cache(Held<BoundedRegistryLock>& held, BoundedCache& cache) noexcept {
   Bounded& instance = *cache.instance;
   const auto move = [](Atomic<uint64_t>& to, const Atomic<uint64_t>& from) noexcept {
     to.fetch_add_relaxed(from.load_own());  // [stat]
@@ -51,7 +51,7 @@ inline void end_bounded_cache(Locked& held, BoundedCache& cache) noexcept {
   retire_bounded_cache(held, cache);
 }
 
-inline void end_orphans(Locked& held, Bounded& instance) noexcept {
+inline void end_orphans(Held<BoundedRegistryLock>& held, Bounded& instance) noexcept {
   for (BoundedCache* cache = instance.caches; cache != nullptr;) {
     BoundedCache* next = cache->next;
     if (cache->owner == nullptr) end_bounded_cache(held, *cache);
@@ -59,7 +59,7 @@ inline void end_orphans(Locked& held, Bounded& instance) noexcept {
   }
 }
 TALUS_COLD void take_orphans_home(Bounded& instance) noexcept {
-  Locked held{bounded_registry.lock};
+  Held held{bounded_registry.lock};
   end_orphans(held, instance);
 }
 

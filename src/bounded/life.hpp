@@ -24,7 +24,7 @@ inline size_t budget_of(const talus_bounded_options& request, size_t index) noex
 }
 
 // A dead descriptor, or a new one; null: no memory, or all are alive.
-inline Bounded* take_bounded_descriptor(Locked&) noexcept {
+inline Bounded* take_bounded_descriptor(Held<BoundedRegistryLock>&) noexcept {
   for (uint32_t number = 0; number < bounded_registry.count; number++) {
     Bounded* instance = bounded_registry.instances[number];
     if (!instance->is_alive()) return instance;
@@ -33,7 +33,7 @@ inline Bounded* take_bounded_descriptor(Locked&) noexcept {
   if (number == TALUS_BOUNDED_INSTANCES_MAX) return nullptr;
   void* memory = nullptr;
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     memory = space.take_metadata(held, sizeof(Bounded));  // zero, as its members begin
   }
   if (memory == nullptr) return nullptr;
@@ -113,7 +113,7 @@ inline void forget_counts(BoundedCounts& counts) noexcept {
 // Null: no memory, or too many instances are alive. The caller has checked the request.
 inline Bounded* make_bounded(const talus_bounded_options& request,
                              const talus_bounded_fallback& fallback) noexcept {
-  Locked held{bounded_registry.lock};
+  Held held{bounded_registry.lock};
   Bounded* instance = take_bounded_descriptor(held);
   if (instance == nullptr || !map_pools(*instance, request)) return nullptr;
   if (!map_bits(*instance, request.pools)) {
@@ -139,7 +139,7 @@ inline void touch_pools(const Bounded& instance) noexcept {
 }
 
 inline void destroy_bounded(Bounded& instance) noexcept {
-  Locked held{bounded_registry.lock};
+  Held held{bounded_registry.lock};
   while (instance.caches != nullptr) retire_bounded_cache(held, *instance.caches);
   instance.pool_count = 0;
   os::unmap_or_purge(reinterpret_cast<void*>(instance.base), instance.reserved_bytes);
@@ -147,13 +147,13 @@ inline void destroy_bounded(Bounded& instance) noexcept {
 }
 
 // The calling thread's table, made on first use; null: no memory.
-inline BoundedTable* own_bounded_table(Locked&) noexcept {
+inline BoundedTable* own_bounded_table(Held<BoundedRegistryLock>&) noexcept {
   if (this_bounded != &closed_bounded_table) return this_bounded;
   BoundedTable* table = bounded_registry.unused_tables;
   if (table != nullptr) {
     bounded_registry.unused_tables = table->next_unused;
   } else {
-    Locked space_held{space.lock()};
+    Held space_held{space.lock()};
     table = static_cast<BoundedTable*>(space.take_metadata(space_held, sizeof(BoundedTable)));
     if (table == nullptr) return nullptr;
   }
@@ -162,12 +162,12 @@ inline BoundedTable* own_bounded_table(Locked&) noexcept {
   return table;
 }
 
-inline BoundedCache* take_bounded_cache(Locked&) noexcept {
+inline BoundedCache* take_bounded_cache(Held<BoundedRegistryLock>&) noexcept {
   if (BoundedCache* cache = bounded_registry.unused_caches) {
     bounded_registry.unused_caches = cache->next;
     return cache;
   }
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return static_cast<BoundedCache*>(space.take_metadata(held, sizeof(BoundedCache)));
 }
 
@@ -215,7 +215,7 @@ inline bool has_bounded_cache(const Bounded& instance) noexcept {
 
 // Makes a cache for the calling thread, which has none for this instance; null: no memory.
 inline BoundedCache* make_bounded_cache(Bounded& instance, const size_t* requests) noexcept {
-  Locked held{bounded_registry.lock};
+  Held held{bounded_registry.lock};
   if (instance.caches != nullptr) end_orphans(held, instance);
   BoundedTable* table = own_bounded_table(held);
   BoundedCache* cache = table == nullptr ? nullptr : take_bounded_cache(held);
@@ -250,7 +250,7 @@ inline void warm_bounded_cache(BoundedCache& cache, size_t quarters) noexcept {
 }
 
 inline void destroy_bounded_cache(BoundedCache& cache) noexcept {
-  Locked held{bounded_registry.lock};
+  Held held{bounded_registry.lock};
   end_bounded_cache(held, cache);
 }
 
@@ -259,7 +259,7 @@ TALUS_USUAL void end_bounded_thread() noexcept {
   BoundedTable* table = this_bounded;
   if (table == &closed_bounded_table) return;
   this_bounded = &closed_bounded_table;
-  Locked held{bounded_registry.lock};
+  Held held{bounded_registry.lock};
   for (Atomic<BoundedCache*>& slot : table->caches) {
     BoundedCache& cache = *slot.load_own();
     if (cache.instance != nullptr) end_bounded_cache(held, cache);
@@ -269,17 +269,18 @@ TALUS_USUAL void end_bounded_thread() noexcept {
 }
 
 // Before a fork, after the locks of heaps: no block moves, and no cache or instance begins or ends.
-inline void take_bounded_locks() noexcept {
-  bounded_registry.lock.take();
+inline void lock_all_bounded() noexcept {
+  bounded_registry.lock.lock();
   for_each_bounded([](Bounded& instance) noexcept {
-    for (size_t index = 0; index < instance.pool_count; index++) instance.pools[index].lock.take();
+    for (size_t index = 0; index < instance.pool_count; index++) instance.pools[index].lock.lock();
   });
 }
-inline void give_bounded_locks() noexcept {
+inline void unlock_all_bounded() noexcept {
   for_each_bounded([](Bounded& instance) noexcept {
-    for (size_t index = 0; index < instance.pool_count; index++) instance.pools[index].lock.give();
+    for (size_t index = 0; index < instance.pool_count; index++)
+      instance.pools[index].lock.unlock();
   });
-  bounded_registry.lock.give();
+  bounded_registry.lock.unlock();
 }
 // In the child: the other threads do not exist, so their caches become orphans.
 inline void leave_bounded_caches() noexcept {

@@ -39,7 +39,7 @@ inline size_t fill_list(Pool& pool, BoundedList& list, size_t wanted) noexcept {
   size_t came = 0;
   while (came < wanted) {
     const size_t piece = wanted - came < bounded_batch_max ? wanted - came : bounded_batch_max;
-    Locked held{pool.lock};
+    Held held{pool.lock};
     void** top = list.top.load_own();
     const size_t got = pool.take(held, top, piece);
     list.top.store_own(top + got);
@@ -53,7 +53,7 @@ inline size_t fill_list(Pool& pool, BoundedList& list, size_t wanted) noexcept {
 inline void flush_list(Pool& pool, BoundedList& list, size_t count) noexcept {
   while (count != 0) {
     const size_t piece = count < bounded_batch_max ? count : bounded_batch_max;
-    Locked held{pool.lock};
+    Held held{pool.lock};
     void** top = list.top.load_own();
     for (size_t i = 1; i <= piece; i++) pool.give(held, top[-static_cast<ptrdiff_t>(i)]);
     list.top.store_own(top - piece);

@@ -23,7 +23,7 @@ inline void add_counts(talus_bounded_numbers& sum, const BoundedCounts& counts,
 }
 
 inline void add_pool(talus_bounded_numbers& sum, Pool& pool, size_t cached) noexcept {
-  Locked held{pool.lock};
+  Held held{pool.lock};
   sum.block_bytes = pool.block_bytes;
   sum.blocks += pool.block_count;
   sum.peak_blocks += pool.peak_count;
@@ -48,7 +48,7 @@ inline void add_class(talus_bounded_numbers& sum, Bounded& instance, size_t inde
 // The numbers of one pool, or of all classes if `index` is SIZE_MAX.
 inline talus_bounded_numbers numbers_of_bounded(Bounded& instance, size_t index) noexcept {
   talus_bounded_numbers sum = {};
-  Locked held{bounded_registry.lock};
+  Held held{bounded_registry.lock};
   if (index < instance.pool_count) add_class(sum, instance, index);
   if (index != SIZE_MAX) return sum;
   for (size_t each = 0; each <= small_class_count; each++) add_class(sum, instance, each);

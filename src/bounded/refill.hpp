@@ -21,7 +21,7 @@ inline void* take_from_pool(Pool& pool, BoundedList& list) noexcept {
   const size_t batch = bounded_batch_of(list.capacity());
   if (batch < 2) {
     void* block = nullptr;
-    Locked held{pool.lock};
+    Held held{pool.lock};
     return pool.take(held, &block, 1) == 1 ? block : nullptr;
   }
   if (fill_list(pool, list, batch) == 0) return nullptr;
@@ -74,7 +74,7 @@ inline void give_bounded(Bounded& instance, size_t index, void* block) noexcept 
     push_bounded(list, block);
     return;
   }
-  Locked held{pool.lock};
+  Held held{pool.lock};
   pool.give(held, block);
 }
 

@@ -45,7 +45,7 @@ namespace talus {
 
 // Moves the blocks of each list down over the places of the blocks taken back. For the owner, or
 // the thread that has its cache. The caller holds the heap's lock.
-inline void close_gaps(Locked&, ThreadCache& cache) noexcept {
+inline void close_gaps(Held<HeapLock>&, ThreadCache& cache) noexcept {
   for (size_t index = 0; index < fast_class_count; index++) {
     void** bottom = list_bottom(cache, ClassId{static_cast<uint8_t>(index)});
     void** top = cache.tops[index].load_own();
@@ -60,7 +60,7 @@ inline void close_gaps(Locked&, ThreadCache& cache) noexcept {
 // Makes the lists whole again after blocks were taken from below. Same callers.
 TALUS_USUAL void become_whole(ThreadCache& cache) noexcept {
   if (cache.shared_state.load_own() != OwnerState::idle) return;  // or under its lock
-  Locked held{lock_of(cache)};
+  Held held{lock_of(cache)};
   close_gaps(held, cache);
   cache.shared_state.store_own(OwnerState::asked);  // or under its lock
 }
@@ -68,7 +68,7 @@ TALUS_USUAL void become_whole(ThreadCache& cache) noexcept {
 // The owner came back: it gets its context again.
 TALUS_SLOW void come_back(ThreadCache& cache) noexcept {
   IdleProbe& idle_probe = cache.idle_probe;
-  Locked held{idle_probe.lock};
+  Held held{idle_probe.lock};
   if (cache.shared_state.load_own() == OwnerState::active) return;  // under the lock
   become_whole(cache);
   set_context(*idle_probe.context.before);
@@ -163,14 +163,14 @@ inline void attend(ThreadCache& cache) noexcept {
     close_context(probe, probe_operations);
     probe.cache = &cache;
   }
-  Locked held{cache.idle_probe.lock};
+  Held held{cache.idle_probe.lock};
   cache.idle_probe.context_slot.store_own(&this_context);  // under the lock
 }
 
 // The owner leaves its cache forever; `last` is its context from now on.
 inline void depart(ThreadCache& cache, ThreadContext& last) noexcept {
   IdleProbe& idle_probe = cache.idle_probe;
-  Locked held{idle_probe.lock};
+  Held held{idle_probe.lock};
   become_whole(cache);
   idle_probe.context_slot.store_own(nullptr);        // under the lock
   cache.shared_state.store_own(OwnerState::active);  // under the lock
@@ -190,9 +190,10 @@ inline uint64_t activity_of(const ThreadCache& cache) noexcept {
 
 // active -> asked, if the owner may be idle. `barrier` is the number of the next barrier, which may
 // order this ask (heap/thread_order.hpp). The caller holds the registry's lock.
-inline void ask(Locked&, ThreadCache& cache, uint64_t barrier = ThreadOrder::never) noexcept {
+inline void ask(Held<RegistryLock>&, ThreadCache& cache,
+                uint64_t barrier = ThreadOrder::never) noexcept {
   IdleProbe& idle_probe = cache.idle_probe;
-  if (cache.shared_busy.load_acquire() != 0 || !idle_probe.lock.try_take()) return;
+  if (cache.shared_busy.load_acquire() != 0 || !idle_probe.lock.try_lock()) return;
   const bool is_present = cache.shared_state.load_own() == OwnerState::active;
   Atomic<ThreadContext*>* slot = idle_probe.context_slot.load_own();  // under the lock
   if (slot != nullptr && is_present) {
@@ -202,7 +203,7 @@ inline void ask(Locked&, ThreadCache& cache, uint64_t barrier = ThreadOrder::nev
     idle_probe.asked_ns = os::System::now_ns();
     idle_probe.asked_before = barrier;
   }
-  idle_probe.lock.give();
+  idle_probe.lock.unlock();
 }
 
 }  // namespace talus

@@ -17,7 +17,7 @@ namespace talus {
 
 // Applies the cache's corrections to the pool.
 TALUS_SLOW void settle_live(KeptBlocks& kept) noexcept {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   large_pool.live_bytes -= kept.live_bytes_less.load_own();
   large_pool.live_count -= kept.live_count_less.load_own();
   kept.live_bytes_less.store_own(0);
@@ -104,7 +104,7 @@ TALUS_FAST bool keep_at_hand(ThreadContext& context, void* pointer, PageEntry wo
 
 // Returns the uppermost block of a stack that is not empty. A fork finds it in one place.
 inline void give_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcept {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   give_large(held, pop_kept(kept, head), {});
 }
 

@@ -20,7 +20,7 @@ inline constexpr size_t foreign_at_a_time = RemoteMessage::blocks_max;
 // Puts listed blocks into their slabs, and sends foreign blocks home in one message. Returns the
 // heap that got the message, which may need draining; none: no message. `held` is the lock of
 // this heap. At most foreign_at_a_time blocks.
-TALUS_USUAL HeapId flush_with_foreign(Locked& held, Heap& heap, void* const* blocks,
+TALUS_USUAL HeapId flush_with_foreign(Held<HeapLock>& held, Heap& heap, void* const* blocks,
                                       size_t count) noexcept {
   RemoteMessage* message = nullptr;
   HeapId owner = HeapId::none;
@@ -40,9 +40,9 @@ TALUS_USUAL HeapId flush_with_foreign(Locked& held, Heap& heap, void* const* blo
       message->add(block, block_bytes_of(word));
       owner = word.owner();  // that heap sends on what is not its own
     } else {
-      held.give_for_a_while();
+      held.unlock_for_a_while();
       release_to_slab(block);
-      held.take_again();
+      held.lock_again();
     }
     done++;
   }
@@ -61,7 +61,7 @@ TALUS_USUAL void send_home(ThreadCache& cache, ClassId id, size_t count,
     HeapId owner = HeapId::none;
     size_t part = count;
     {
-      Locked held{lock_of(cache)};
+      Held held{lock_of(cache)};
       const size_t length = list_length(cache, id);
       if (may_have_foreign(id)) {
         if (part > foreign_at_a_time) part = foreign_at_a_time;

@@ -43,7 +43,7 @@ TALUS_FAST void* pop_fitting(ThreadCache& cache, ClassId id, Fit fit) noexcept {
 
 // A block goes to its slab because its list has no room.
 TALUS_USUAL void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
-  Locked held{lock_of(cache)};
+  Held held{lock_of(cache)};
   give_blocks(*cache.heap, &pointer, 1);
   request_purge_if_much(*cache.heap);
 }
@@ -51,7 +51,7 @@ TALUS_USUAL void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
 // Reports a block of the cache's heap that is free in its slab. Costs a round trip to the lock.
 TALUS_SLOW void refuse_free_in_slab(ThreadCache& cache, const void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  Locked held{lock_of(cache)};
+  Held held{lock_of(cache)};
   const PageMap::Place place = page_map.place_of(address);
   if (place.word().owner() != cache.id) return;  // the slab changed hands meanwhile
   const Slab& slab = *static_cast<const Slab*>(place.descriptor());
@@ -77,7 +77,7 @@ inline bool displace_medium(ThreadCache& cache, ClassId id) noexcept {
   if (list.limit == bottom) return false;
   void** top = list.top.load_own();
   if (top == list.limit) {
-    Locked held{lock_of(cache)};
+    Held held{lock_of(cache)};
     give_blocks(*cache.heap, bottom, 1);
     request_purge_if_much(*cache.heap);
     move_bytes(bottom, bottom + 1, static_cast<size_t>(top - bottom - 1) * sizeof(void*));
@@ -114,7 +114,7 @@ TALUS_USUAL BlockMade take_medium(Heap& heap, ClassId id, Fit fit) noexcept {
 
 // The list is empty. Takes only one block, because blocks in a list count as touched.
 TALUS_SLOW BlockMade refill_medium(Heap& heap, ClassId id, Fit fit) noexcept {
-  Locked held{lock_of(heap)};
+  Held held{lock_of(heap)};
   if (!heap.remote_queue.is_empty()) drain_remote_queue(heap);
   return take_medium(heap, id, fit);
 }

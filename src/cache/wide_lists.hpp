@@ -52,7 +52,7 @@ TALUS_SLOW void ask_for_room(ThreadCache& cache) noexcept {
 // Is there a wide place for this list? Makes one if necessary.
 TALUS_SLOW bool has_wide_place(ThreadCache& cache, ClassId id) noexcept {
   void***& bottoms = cache.wide.bottoms;
-  Locked held{space.lock()};
+  Held held{space.lock()};
   if (bottoms == nullptr) {
     void* memory = space.take_spare_metadata(held, class_count * sizeof(void**));
     if (memory == nullptr) return false;
@@ -88,7 +88,7 @@ TALUS_SLOW size_t find_room_to_grow(ThreadCache& cache, ClassId id) noexcept {
 
 // Moves an empty list to its wide place, with this capacity. Returns where it begins. The caller
 // holds the heap's lock.
-TALUS_SLOW void** grow_list(Locked& held, ThreadCache& cache, ClassId id,
+TALUS_SLOW void** grow_list(Held<HeapLock>& held, ThreadCache& cache, ClassId id,
                             size_t capacity) noexcept {
   return move_list(held, cache, id, cache.wide.bottoms[index_of(id)], capacity);
 }
@@ -101,7 +101,7 @@ TALUS_USUAL void shorten_list(ThreadCache& cache, ClassId id) noexcept {
     list_of(cache, id).limit = first;
     return;
   }
-  Locked held{lock_of(cache)};
+  Held held{lock_of(cache)};
   move_list(held, cache, id, first, 0);
 }
 

@@ -64,9 +64,9 @@ inline void end_helper_before_copy() noexcept {
   if (life == nullptr || life->shared_state.load_acquire() == HelperState::absent) return;
   if (has_other_threads() || is_memory_borrowed()) return;
   const uint64_t mask = os::System::block_signals();
-  if (helper.lock.try_take()) {
+  if (helper.lock.try_lock()) {
     end_locked(*life, copy_patience_ms);
-    helper.lock.give();
+    helper.lock.unlock();
   }
   os::System::restore_signals(mask);
 }

@@ -122,7 +122,7 @@ struct ProbeContext : ThreadContext {
 
 // What other threads know of a cache's owner, beside shared_state and shared_busy.
 struct IdleProbe {
-  Lock lock;
+  IdleProbeLock lock;
   // under the lock
   // The owner's this_context; null: leave the owner alone. Other threads read it to see whether the
   // cache is in use. For a cache that a fork left behind it is the this_context of the thread that

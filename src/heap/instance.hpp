@@ -56,7 +56,7 @@ struct Instance : Heap {
 
 // A cache line of its own, because other threads use the neighbours.
 struct alignas(cache_line_bytes) InstanceSlot {
-  Lock lock;
+  HeapLock lock;
   uint32_t next_unused = 0;         // id; under the registry's lock
   uint32_t moving_count = 0;        // large blocks that exist twice while they move; under the lock
   Atomic<uintptr_t> shared_handle;  // written under the lock
@@ -137,13 +137,13 @@ class [[nodiscard]] Inside {
  public:
   TALUS_FAST Inside(uintptr_t handle, const char* call) noexcept
       : slot_{slot_of_handle(handle, call)} {
-    slot_.lock.take();
+    slot_.lock.lock();
     if (TALUS_UNLIKELY(handle == 0 || slot_.shared_handle.load_own() != handle)) {
-      slot_.lock.give();
+      slot_.lock.unlock();
       report::dead_heap(handle, call);
     }
   }
-  TALUS_FAST ~Inside() { slot_.lock.give(); }
+  TALUS_FAST ~Inside() { slot_.lock.unlock(); }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
 

@@ -97,7 +97,7 @@ TALUS_FAST size_t larger_capacity(size_t capacity, size_t most) noexcept {
 
 // Moves an empty list to another place, with room for `capacity` blocks. Returns where it begins.
 // The caller holds the heap's lock, so that a fork and statistics find the list in one place.
-TALUS_SLOW void** move_list(Locked&, ThreadCache& cache, ClassId id, void** bottom,
+TALUS_SLOW void** move_list(Held<HeapLock>&, ThreadCache& cache, ClassId id, void** bottom,
                             size_t capacity) noexcept {
   cache.bottoms[index_of(id)] = bottom;
   const ThreadList list = list_of(cache, id);
@@ -108,7 +108,7 @@ TALUS_SLOW void** move_list(Locked&, ThreadCache& cache, ClassId id, void** bott
 
 // Gives an empty list room for `capacity` blocks, at most the usual number of its class. Returns
 // where it begins; the list may have moved. The caller holds the heap's lock.
-TALUS_FAST void** lengthen_list(Locked& held, ThreadCache& cache, ClassId id,
+TALUS_FAST void** lengthen_list(Held<HeapLock>& held, ThreadCache& cache, ClassId id,
                                 size_t capacity) noexcept {
   void** bottom = list_bottom(cache, id);
   const size_t index = index_of(id);

@@ -29,7 +29,7 @@ inline PurgeRequest purge_request;
 // ranges. The caller holds the heap's lock and not the space lock.
 TALUS_SLOW void tell_free_bytes(Heap& heap) noexcept {
   const size_t bytes = free_resident_bytes(heap);
-  Locked held{space.lock()};
+  Held held{space.lock()};
   space.add_free_in_slabs(held, bytes - heap.told_free_bytes);
   const bool is_more = bytes > heap.told_free_bytes;
   heap.told_free_bytes = bytes;
@@ -67,7 +67,7 @@ inline void request_purge_if_much(Heap& heap) noexcept {
 }
 
 // After a range became free. The caller holds the space lock.
-inline void request_purge_if_dirty(Locked& held) noexcept {
+inline void request_purge_if_dirty(Held<SpaceLock>& held) noexcept {
   if (space.dirty_bytes() < purge_request_bytes_min) return;
   if (space.excess_bytes(held, Reclaimer::caller) >= surplus_bytes_min) space.ask_to_reclaim();
   if (!purge_request.is_served.load_hint()) purge_request.is_much.store_hint(true);
@@ -76,7 +76,7 @@ inline void request_purge_if_dirty(Locked& held) noexcept {
 // After one more thread got a cache: the caches of many threads hold much memory.
 TALUS_USUAL void request_cache_purge() noexcept {
   if (purge_request.is_served.load_hint()) return;
-  Locked held{registry.lock};
+  Held held{registry.lock};
   if (registry.cache_count % caches_requested == 0) purge_request.is_much.store_hint(true);
 }
 

@@ -20,13 +20,13 @@
 
 namespace talus {
 
-struct alignas(cache_line_bytes) HeapLock {
-  Lock lock;
+struct alignas(cache_line_bytes) HeapLockLine {
+  HeapLock lock;
 };
 
 struct Registry {
-  Lock decaying;  // before all others: held while pages of slabs are purged
-  Lock lock;
+  DecayingLock decaying;  // before all others: held while pages of slabs are purged
+  RegistryLock lock;
   ThreadCache* caches = nullptr;  // in use; under the lock
   ThreadCache* left = nullptr;    // orphaned by a fork; under the lock
   ThreadCache* unused = nullptr;  // under the lock
@@ -36,18 +36,18 @@ struct Registry {
   bool has_made_caches = false;   // under the lock; the layout of lists is fixed
   Atomic<uint32_t> shared_count;  // heaps 1 to this exist (zero at start: stays out of the file)
   Atomic<Heap*> shared_heaps[heap_count_max];
-  HeapLock locks[heap_count_max];
+  HeapLockLine locks[heap_count_max];
 };
 
 inline Registry registry;
 
-inline Lock& lock_of(HeapId id) noexcept {
+inline HeapLock& lock_of(HeapId id) noexcept {
   if (TALUS_UNLIKELY(is_instance(id))) return instance_slot(id).lock;
   return registry.locks[index_of(id)].lock;
 }
-inline Lock& lock_of(const Heap& heap) noexcept { return lock_of(heap.id); }
+inline HeapLock& lock_of(const Heap& heap) noexcept { return lock_of(heap.id); }
 // A thread's heap is never an instance.
-inline Lock& lock_of(const ThreadCache& cache) noexcept {
+inline HeapLock& lock_of(const ThreadCache& cache) noexcept {
   return registry.locks[index_of(cache.id)].lock;
 }
 
@@ -76,14 +76,14 @@ void for_each_heap_and_instance(Visit visit) noexcept {
 
 // Calls visit(cache) for every cache that may hold blocks. The caller holds the registry's lock.
 template <typename Visit>
-void for_each_cache(Locked&, Visit visit) noexcept {
+void for_each_cache(Held<RegistryLock>&, Visit visit) noexcept {
   for (ThreadCache* cache = registry.caches; cache != nullptr; cache = cache->next) visit(*cache);
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) visit(*cache);
 }
 
 // How many heaps there may be: one for each processor that the process may use, or that its control
 // group pays for. Then running threads seldom meet, and partly used slabs do not multiply.
-inline uint32_t heap_limit(Locked&) noexcept {
+inline uint32_t heap_limit(Held<RegistryLock>&) noexcept {
   if (options.heaps != 0) return static_cast<uint32_t>(options.heaps);
   if (registry.cpu_count == 0) registry.cpu_count = os::System::cpu_count();
   // The quota is not cached: the first thread may come before it has been read.
@@ -92,12 +92,12 @@ inline uint32_t heap_limit(Locked&) noexcept {
 }
 
 // A heap with a new id; null: no memory or no id.
-inline Heap* make_heap(Locked&) noexcept {
+inline Heap* make_heap(Held<RegistryLock>&) noexcept {
   const uint32_t number = registry.shared_count.load_own() + 1;  // registry lock
   if (number >= heap_count_max) return nullptr;
   void* memory = nullptr;
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     memory = space.take_metadata(held, sizeof(Heap));  // every member starts as zero
   }
   if (memory == nullptr) return nullptr;
@@ -110,7 +110,7 @@ inline Heap* make_heap(Locked&) noexcept {
 
 // The heap for one more thread: one without threads, else a new one, else the one with the fewest
 // threads. Null: there is no heap and no memory for one.
-TALUS_USUAL Heap* choose_heap(Locked& held) noexcept {
+TALUS_USUAL Heap* choose_heap(Held<RegistryLock>& held) noexcept {
   const uint32_t count = registry.shared_count.load_own();  // registry lock
   Heap* fewest = nullptr;
   uint32_t threads = UINT32_MAX;
@@ -127,12 +127,12 @@ TALUS_USUAL Heap* choose_heap(Locked& held) noexcept {
 
 // The heap for threads without a cache; null: no memory.
 inline Heap* abandoned_heap() noexcept {
-  Locked held{registry.lock};
+  Held held{registry.lock};
   return choose_heap(held);
 }
 
 // The bytes of a cache with as many places for lists as list_bounds says.
-inline size_t cache_bytes(Locked&) noexcept {
+inline size_t cache_bytes(Held<RegistryLock>&) noexcept {
   const size_t without_lists = sizeof(ThreadCache) - sizeof(ThreadCache::storage);
   return without_lists + list_bounds.places * sizeof(void*);
 }
@@ -141,7 +141,7 @@ inline size_t cache_bytes(Locked&) noexcept {
 // bounds take effect.
 inline void bound_lists(size_t list_bytes) noexcept {
   const ListBounds requested = derive_list_bounds(list_bytes);
-  Locked held{registry.lock};
+  Held held{registry.lock};
   if (!registry.has_made_caches) {
     list_bounds = requested;
     return;
@@ -153,14 +153,14 @@ inline void bound_lists(size_t list_bytes) noexcept {
 }
 
 // An unused cache or a new one, with empty lists; null: no memory.
-TALUS_USUAL ThreadCache* take_cache(Locked& registry_held) noexcept {
+TALUS_USUAL ThreadCache* take_cache(Held<RegistryLock>& registry_held) noexcept {
   if (ThreadCache* cache = registry.unused) {
     registry.unused = cache->next;
     return cache;
   }
   void* memory = nullptr;
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     memory = space.take_metadata(held, cache_bytes(registry_held));
   }
   if (memory == nullptr) return nullptr;
@@ -183,7 +183,7 @@ TALUS_USUAL ThreadCache* take_cache(Locked& registry_held) noexcept {
 
 // A cache for one more thread, before a heap; null: no memory.
 TALUS_USUAL ThreadCache* attach_cache() noexcept {
-  Locked held{registry.lock};
+  Held held{registry.lock};
   Heap* heap = choose_heap(held);
   ThreadCache* cache = heap == nullptr ? nullptr : take_cache(held);
   if (cache == nullptr) return nullptr;
@@ -200,13 +200,13 @@ TALUS_USUAL ThreadCache* attach_cache() noexcept {
 
 // Parks a detached cache for reuse by the next thread. It must be empty and in no list. Returns
 // whether its heap is abandoned now.
-inline bool retire_cache(Locked&, ThreadCache& cache) noexcept {
+inline bool retire_cache(Held<RegistryLock>&, ThreadCache& cache) noexcept {
   cache.heap->shared_thread_count.own_add(~uint32_t{0});  // under the registry's lock
   cache.next = registry.unused;
   registry.unused = &cache;
   return cache.heap->is_abandoned();
 }
-inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
+inline void remove_from_use(Held<RegistryLock>&, ThreadCache& cache) noexcept {
   (cache.previous != nullptr ? cache.previous->next : registry.caches) = cache.next;
   if (cache.next != nullptr) cache.next->previous = cache.previous;
   registry.cache_count--;
@@ -242,7 +242,7 @@ inline void leave_other_caches(ThreadCache* own) noexcept {
 // An orphaned cache for the caller to empty; null: none. It stays in its list, where another fork
 // finds it, until it is retired.
 inline ThreadCache* take_orphaned_cache() noexcept {
-  Locked held{registry.lock};
+  Held held{registry.lock};
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {
     Atomic<Atomic<ThreadContext*>*>& taker = cache->idle_probe.context_slot;
     if (taker.load_own() != nullptr) continue;  // registry lock
@@ -251,7 +251,7 @@ inline ThreadCache* take_orphaned_cache() noexcept {
   }
   return nullptr;
 }
-inline void retire_orphaned_cache(Locked& held, ThreadCache& cache) noexcept {
+inline void retire_orphaned_cache(Held<RegistryLock>& held, ThreadCache& cache) noexcept {
   ThreadCache** link = &registry.left;
   while (*link != &cache) link = &(*link)->next;
   *link = cache.next;

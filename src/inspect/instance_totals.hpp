@@ -73,7 +73,7 @@ inline bool find_instance(size_t number, InstanceTotals& totals) noexcept {
   if (number >= instance_table.shared_count.load_acquire()) return false;
   InstanceSlot& slot = instance_slot(HeapId(static_cast<uint16_t>(heap_count_max + number)));
   if (slot.shared_handle.load_hint() == 0) return false;
-  Locked held{slot.lock};
+  Held held{slot.lock};
   if (slot.shared_handle.load_own() == 0) return false;  // under the lock
   read_instance(slot, totals);
   return true;

@@ -144,7 +144,7 @@ inline constexpr size_t pieces_at_a_time = 16;
 
 // The pieces from `at` to `end`, as many as fit; `at` becomes their end.
 inline size_t gather_pieces(uintptr_t& at, uintptr_t end, ArenaPiece* pieces) noexcept {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   size_t count = 0;
   while (at < end) {
     ArenaPiece piece = piece_at(at);
@@ -296,7 +296,7 @@ inline ResidentTotals collect_resident() noexcept {
   const ListedArena* arenas = nullptr;
   const MetadataChunk* chunks = nullptr;
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     arenas = space.newest_arena(held);
     chunks = space.newest_metadata(held);
   }

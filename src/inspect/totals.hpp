@@ -104,8 +104,8 @@ inline void add_cache(HeapTotals& totals, ThreadCache& cache) noexcept {
 
 // Adds what one heap and the caches before it hold. The caller holds the registry's lock. Blocks
 // outside their slabs count as live until settle_blocks().
-inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noexcept {
-  Locked held{lock_of(heap)};
+inline void add_heap(HeapTotals& totals, Held<RegistryLock>& registry_held, Heap& heap) noexcept {
+  Held held{lock_of(heap)};
   for_each_cache(registry_held, [&](ThreadCache& cache) noexcept {
     if (cache.heap == &heap) add_cache(totals, cache);
   });
@@ -127,7 +127,7 @@ inline void add_heap(HeapTotals& totals, Locked& registry_held, Heap& heap) noex
 
 // Ready blocks of an instance count as listed. Otherwise like add_heap().
 inline void add_instance(HeapTotals& totals, Heap& base) noexcept {
-  Locked held{lock_of(base)};
+  Held held{lock_of(base)};
   if (handle_of(base.id) == 0) return;  // it died meanwhile
   const auto& heap = static_cast<Instance&>(base);
   for_each_used_class(heap, [&](ClassId id) noexcept {
@@ -191,7 +191,7 @@ inline void add_space(HeapTotals& totals) noexcept {
 inline void collect_totals(HeapTotals& totals) noexcept {
   totals = HeapTotals{};
   {
-    Locked registry_held{registry.lock};
+    Held registry_held{registry.lock};
     for_each_heap([&](Heap& heap) noexcept { add_heap(totals, registry_held, heap); });
     for_each_instance([&](Heap& heap) noexcept { add_instance(totals, heap); });
     for_each_cache(registry_held, [&](ThreadCache&) noexcept { totals.cache_count++; });
@@ -199,7 +199,7 @@ inline void collect_totals(HeapTotals& totals) noexcept {
   }
   settle_blocks(totals);
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     add_space(totals);
   }
   const size_t in_slabs = totals.live_small + totals.listed + totals.on_their_way +
@@ -229,7 +229,7 @@ struct ThreadTotals {
 
 inline ThreadTotals totals_of(ThreadCache& cache) noexcept {
   ThreadTotals totals;
-  Locked held{lock_of(cache)};
+  Held held{lock_of(cache)};
   totals.heap_id = index_of(cache.id);
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
@@ -245,7 +245,7 @@ inline ThreadTotals totals_of(ThreadCache& cache) noexcept {
 
 // Up to `count` threads from the one with this number on, the youngest first. Returns how many.
 inline size_t collect_threads(size_t first, ThreadTotals* threads, size_t count) noexcept {
-  Locked held{registry.lock};
+  Held held{registry.lock};
   ThreadCache* cache = registry.caches;
   for (; first > 0 && cache != nullptr; first--) cache = cache->next;
   size_t found = 0;

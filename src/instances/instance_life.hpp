@@ -24,11 +24,11 @@ class [[nodiscard]] InsideWhole {
  public:
   InsideWhole(uintptr_t handle, const char* call) noexcept : inside_{handle, call} {
     while (inside_.heap().purging_count != 0) {
-      inside_.slot().lock.give();
-      { Locked waiting{registry.decaying}; }
-      inside_.slot().lock.take();
+      inside_.slot().lock.unlock();
+      { Held waiting{registry.decaying}; }
+      inside_.slot().lock.lock();
       if (inside_.slot().shared_handle.load_own() != handle) {  // under the lock
-        inside_.slot().lock.give();
+        inside_.slot().lock.unlock();
         report::dead_heap(handle, call);
       }
     }
@@ -133,7 +133,7 @@ inline void large_blocks_change_hands(Instance& heap) noexcept {
     unlink_large(heap, *large);
     const uintptr_t first = large->base;
     const uintptr_t last = first + (large->slices - 1) * slice_bytes;
-    Locked held{space.lock()};
+    Held held{space.lock()};
     if (last != first) rename_slice(held, last, large_word(HeapId::none), large);
     rename_slice(held, first, large_word(HeapId::none), large);
   }
@@ -141,7 +141,7 @@ inline void large_blocks_change_hands(Instance& heap) noexcept {
 
 // The id of a slot without an instance, with a descriptor; 0: no memory, or too many are alive. The
 // caller holds the registry's lock.
-inline size_t take_instance_slot(Locked&) noexcept {
+inline size_t take_instance_slot(Held<RegistryLock>&) noexcept {
   if (const uint32_t id = instance_table.unused) {
     instance_table.unused = instance_slot(HeapId(static_cast<uint16_t>(id))).next_unused;
     return id;
@@ -150,7 +150,7 @@ inline size_t take_instance_slot(Locked&) noexcept {
   const size_t id = heap_count_max + count;
   if (id > instance_id_max) return 0;
   Atomic<InstanceSlot*>& part = instance_table.shared_parts[id / InstanceTable::part_slots];
-  Locked held{space.lock()};
+  Held held{space.lock()};
   if (count == 0) part.store_release(spare_instances.slots);
   if (part.load_own() == nullptr) {  // registry's lock
     void* slots = space.take_metadata(held, InstanceTable::part_slots * sizeof(InstanceSlot));
@@ -180,11 +180,11 @@ inline void copy_name(Instance& heap, const char* name) noexcept {
 
 inline uintptr_t make_instance_once(const char* name, size_t limit_bytes,
                                     RegionHeap* region) noexcept {
-  Locked registry_held{registry.lock};
+  Held registry_held{registry.lock};
   const size_t id = take_instance_slot(registry_held);
   if (id == 0) return 0;
   InstanceSlot& slot = instance_slot(HeapId(static_cast<uint16_t>(id)));
-  Locked held{slot.lock};
+  Held held{slot.lock};
   Instance& heap = *slot.heap;
   copy_name(heap, name);
   heap.limit_bytes = limit_bytes;
@@ -225,7 +225,7 @@ inline void end_handle(const InsideWhole& inside) noexcept {
   inside.heap().shared_thread_count.store_own(0);  // under the lock
 }
 inline void count_instance_dead() noexcept {
-  Locked held{registry.lock};
+  Held held{registry.lock};
   instance_table.shared_live_count.own_add(~uint32_t{0});  // under the registry's lock
 }
 inline void retire_instance(HeapId id) noexcept {
@@ -289,8 +289,8 @@ inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
   bool is_over = false;
   {
     // No thread may begin to purge while this one already holds the other heap's lock.
-    Locked decaying{registry.decaying};
-    Locked taker_held{lock_of(*taker)};
+    Held decaying{registry.decaying};
+    Held taker_held{lock_of(*taker)};
     const InsideWhole inside{handle, call};
     Instance& heap = inside.heap();
     end_handle(inside);

@@ -139,7 +139,7 @@ inline ThreadContext& context_for(ThreadCache& cache) noexcept {
     if (context->cache == &cache) return *context;
   }
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     context = make_mode_context<CountingContext>(held, operations, &cache);
   }
   if (context == nullptr) return cache;
@@ -150,7 +150,7 @@ inline ThreadContext& context_for(ThreadCache& cache) noexcept {
 // The context of threads that have lost their cache; one that does not count when there is no
 // memory.
 inline ThreadContext& late_context() noexcept {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   if (shared.late_context == nullptr) {
     shared.late_context = make_mode_context<CountingContext>(held, operations, nullptr);
     if (shared.late_context == nullptr) return ended_context;

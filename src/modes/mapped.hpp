@@ -33,7 +33,7 @@ inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
                                      const char* call) noexcept;
 inline constexpr SpecialOperations block_operations = {release_mapped, usable_bytes_of_mapped};
 
-TALUS_COLD void warn_once(Locked&) noexcept {
+TALUS_COLD void warn_once(Held<SpaceLock>&) noexcept {
   if (pool.has_warned) return;
   pool.has_warned = true;
   Text text;
@@ -50,7 +50,7 @@ TALUS_COLD void warn_once(Locked&) noexcept {
 }
 
 // The space lock is held.
-inline MappedBlock* make_block(Locked& held, const BlockRequest& request, size_t page,
+inline MappedBlock* make_block(Held<SpaceLock>& held, const BlockRequest& request, size_t page,
                                uint32_t thread) noexcept {
   if (special_pool.live_count >= pool.settings.blocks) return nullptr;
   const bool may_have_guards = pool.has_guards && slot_bytes_for(request, page) == slice_bytes;
@@ -96,7 +96,7 @@ inline void* allocate_mapped(ThreadContext& context, const BlockRequest& request
   const size_t page = os::page_bytes();
   MappedBlock* block = nullptr;
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     block = make_block(held, request, page, thread_of(static_cast<MappedContext&>(context)));
     if (block == nullptr) {
       warn_once(held);
@@ -132,7 +132,7 @@ inline void release_mapped(SpecialBlock& special, void* pointer) noexcept {
   const uint32_t thread = this_thread();
   bool was_live = false;
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     was_live = block.state == State::live;
     if (was_live) {
       block.state = State::freed;
@@ -143,7 +143,7 @@ inline void release_mapped(SpecialBlock& special, void* pointer) noexcept {
   }
   if (!was_live) report_double_free(block);
   if (const uintptr_t changed = find_damage(block)) report_damage(block, changed, thread);
-  Locked held{space.lock()};
+  Held held{space.lock()};
   // Pages that cannot be taken away stay unused.
   if (block.page_bytes != 0 && !close_pages(block)) return;
   pool.quarantine.push(block);
@@ -166,7 +166,7 @@ inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
 // there is no memory.
 inline ThreadContext& context_for(ThreadCache& cache) noexcept {
   if (cache.mode_context == nullptr) {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     cache.mode_context = make_mode_context<MappedContext>(held, context_operations, &cache);
     if (cache.mode_context == nullptr) return cache;
   }
@@ -176,7 +176,7 @@ inline ThreadContext& context_for(ThreadCache& cache) noexcept {
 
 // The context of threads that have lost their cache; one without the mode when there is no memory.
 inline ThreadContext& late_context() noexcept {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   if (pool.late_context == nullptr) {
     pool.late_context = make_mode_context<MappedContext>(held, context_operations, nullptr);
   }
@@ -196,7 +196,7 @@ inline void begin(const Settings& settings) noexcept {
   pool.settings = settings;
   pool.operations = &block_operations;
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     pool.spare.make();
   }
   pool.is_on.store_init(true);

@@ -190,7 +190,7 @@ inline void guard_next_slots() noexcept {
   }
 }
 
-inline MappedBlock* take_descriptor(Locked& held) noexcept {
+inline MappedBlock* take_descriptor(Held<SpaceLock>& held) noexcept {
   if (MappedBlock* block = pool.unused) {
     pool.unused = block->next;
     return block;
@@ -208,7 +208,7 @@ inline void give_descriptor(MappedBlock& block) noexcept {
 }
 
 // A slot of one slice; null: no addresses or no memory.
-inline MappedBlock* take_slot(Locked& held) noexcept {
+inline MappedBlock* take_slot(Held<SpaceLock>& held) noexcept {
   if (MappedBlock* block = pool.free_slots.pop()) return block;
   MappedBlock* block = take_descriptor(held);  // first: space may let others in meanwhile
   if (block == nullptr) return nullptr;
@@ -229,7 +229,8 @@ inline MappedBlock* take_slot(Locked& held) noexcept {
 
 // A slot mapped for this request, with the length that its placement needs; null: no addresses or
 // no memory.
-inline MappedBlock* map_slot(Locked& held, const BlockRequest& request, size_t page) noexcept {
+inline MappedBlock* map_slot(Held<SpaceLock>& held, const BlockRequest& request,
+                             size_t page) noexcept {
   MappedBlock* block = take_descriptor(held);
   if (block == nullptr) return nullptr;
   const size_t bytes = slot_bytes_for(request, page);
@@ -316,7 +317,8 @@ inline void keep_quarantine_in_bounds() noexcept {
 
 // A placed slot without access; null: no addresses or no memory. When no other addresses are left,
 // it reuses those of the quarantine early.
-inline MappedBlock* find_slot(Locked& held, const BlockRequest& request, size_t page) noexcept {
+inline MappedBlock* find_slot(Held<SpaceLock>& held, const BlockRequest& request,
+                              size_t page) noexcept {
   const size_t slot_bytes = slot_bytes_for(request, page);
   const bool is_small = slot_bytes == slice_bytes;
   for (int evictions = 0;; evictions++) {

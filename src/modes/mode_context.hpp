@@ -22,7 +22,7 @@ inline ThreadCache* cache_of_mode_context(ThreadContext& context) noexcept {
 
 // Makes a context for this cache; null: no memory.
 template <typename Context>
-Context* make_mode_context(Locked& held, const ContextOperations& operations,
+Context* make_mode_context(Held<SpaceLock>& held, const ContextOperations& operations,
                            ThreadCache* cache) noexcept {
   void* memory = space.take_metadata(held, sizeof(Context));
   if (memory == nullptr) return nullptr;

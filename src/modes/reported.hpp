@@ -36,10 +36,10 @@ inline SpecialBlock every_block;
 // Enters the slices in the page map. Its leaf nearly always exists. If not, another thread may be
 // making it under a lock, and this thread must not wait for that lock.
 inline bool make_known(uintptr_t start, size_t bytes) noexcept {
-  Lock& lock = space.lock();
-  const bool is_taken = lock.try_take();
+  SpaceLock& lock = space.lock();
+  const bool is_locked = lock.try_lock();
   const bool is_covered = page_map.cover(start, bytes);
-  if (is_taken) lock.give();
+  if (is_locked) lock.unlock();
   every_block.shared_operations.store_init(&block_operations);  // all write the same
   if (is_covered) page_map.set_all(start, bytes / slice_bytes, special_word, &every_block);
   return is_covered;

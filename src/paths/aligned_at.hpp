@@ -77,7 +77,7 @@ inline void* find_right_block(Heap& heap, ClassId id, uint64_t right, Slab*& sla
 
 // A right block of a class; null: no memory.
 inline void* take_small_at(Heap& heap, ClassId id, uint64_t right) noexcept {
-  Locked held{lock_of(heap)};
+  Held held{lock_of(heap)};
   Slab* slab = nullptr;
   void* found = find_right_block(heap, id, right, slab);
   if (found == nullptr) return nullptr;
@@ -112,7 +112,7 @@ inline void* allocate_large_at(AlignedPlace place, size_t bytes) noexcept {
   const size_t whole = front + bytes;
   LargeBlock* large = take_large(whole, divide_up(whole, slice_bytes), Placing{}, zeroed);
   if (large == nullptr) return nullptr;
-  Locked held{space.lock()};
+  Held held{space.lock()};
   large_pool.live_bytes -= front;
   large->usable_bytes -= front;
   large->front_bytes = front;

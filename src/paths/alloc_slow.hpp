@@ -25,7 +25,7 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   const size_t wanted = blocks_to_move(id, capacity, has_reversed);
   const bool is_long = capacity >= list_most_of(id);
   const size_t wider = is_long && has_reversed ? find_room_to_grow(cache, id) : 0;
-  Locked held{lock_of(heap)};
+  Held held{lock_of(heap)};
   void** bottom = list_bottom(cache, id);
   if (!has_begun) {
     list.limit = bottom + first;
@@ -48,7 +48,7 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
 inline void* allocate_shared(ClassId id) noexcept {
   Heap* heap = abandoned_heap();
   if (heap == nullptr) return nullptr;
-  Locked held{lock_of(*heap)};
+  Held held{lock_of(*heap)};
   if (!heap->remote_queue.is_empty()) drain_remote_queue(*heap);
   void* block = nullptr;
   return take_blocks(*heap, id, &block, 1) == 1 ? block : nullptr;

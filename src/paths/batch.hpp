@@ -33,7 +33,7 @@ inline size_t take_many(Heap& heap, ClassId id, void** places, size_t wanted) no
   while (taken < wanted) {
     const size_t left = wanted - taken;
     const size_t end = taken + (left < batch_blocks_max ? left : batch_blocks_max);
-    Locked held{lock_of(heap)};
+    Held held{lock_of(heap)};
     while (taken < end) {
       if (is_time_to_drain(heap, id)) drain_remote_queue(heap);
       const size_t more = take_blocks(heap, id, places + taken, end - taken);
@@ -123,7 +123,7 @@ TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t c
     return 1;
   }
   const size_t run = run_of(word, blocks, count);
-  Locked held{lock_of(cache)};
+  Held held{lock_of(cache)};
   give_blocks(*cache.heap, blocks, run);
   request_purge_if_much(*cache.heap);
   return run;

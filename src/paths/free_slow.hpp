@@ -227,7 +227,7 @@ TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
   for (uint64_t& word : cache.growing_words) word = 0;
   for (uint64_t& word : cache.wide.turning_words) word = 0;
   cache.wide.bytes = 0;
-  Locked held{lock_of(cache)};
+  Held held{lock_of(cache)};
   drain_remote_queue(*cache.heap);
 }
 
@@ -241,7 +241,7 @@ TALUS_USUAL void flush_lists(ThreadCache& cache) noexcept {
 
 // Leaves a heap only the slabs that hold blocks.
 inline void release_unused(Heap& heap) noexcept {
-  Locked held{lock_of(heap)};
+  Held held{lock_of(heap)};
   drain_remote_queue(heap);
   rest_heap(heap);
   release_empty_slabs(heap);
@@ -253,7 +253,7 @@ inline void end_cache(ThreadCache& cache) noexcept {
   Heap& heap = *cache.heap;
   bool is_abandoned = false;
   {
-    Locked held{registry.lock};
+    Held held{registry.lock};
     remove_from_use(held, cache);
     is_abandoned = retire_cache(held, cache);
   }
@@ -268,7 +268,7 @@ TALUS_USUAL bool salvage_cache() noexcept {
   become_whole(*cache);
   cache->shared_state.store_own(OwnerState::active);  // it has no owner
   flush_all(*cache);
-  Locked held{registry.lock};
+  Held held{registry.lock};
   retire_orphaned_cache(held, *cache);
   return true;
 }

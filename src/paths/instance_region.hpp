@@ -49,7 +49,7 @@ inline size_t prove_in_region(const RegionHeap& region, const void* pointer,
 
 // Makes the id available to the next instance.
 inline void give_instance_slot(HeapId id) noexcept {
-  Locked held{registry.lock};
+  Held held{registry.lock};
   instance_slot(id).next_unused = instance_table.unused;
   instance_table.unused = static_cast<uint32_t>(index_of(id));
 }
@@ -66,7 +66,7 @@ inline void prove_inside(uintptr_t handle, const void* pointer, const char* call
 }
 // For blocks of a region without a handle, too.
 inline size_t usable_in_region(RegionHeap& region, const void* pointer, const char* call) noexcept {
-  Locked held{instance_slot(id_in_handle(region.handle)).lock};
+  Held held{instance_slot(id_in_handle(region.handle)).lock};
   return prove_in_region(region, pointer, call) * unit_bytes;
 }
 
@@ -121,7 +121,7 @@ inline void release_special_in_region(SpecialBlock& block, void* pointer) noexce
   const HeapId id = id_in_handle(region.handle);
   InstanceSlot& slot = instance_slot(id);
   {
-    Locked held{slot.lock};
+    Held held{slot.lock};
     give_to_region(region, pointer, prove_in_region(region, pointer, "free"));
     const bool is_left = slot.shared_handle.load_own() == 0;  // under the lock
     if (TALUS_LIKELY(!is_left || region.live_count != 0)) return;
@@ -155,7 +155,7 @@ inline NamedBefore named_of_block(const void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const uint32_t word_bits = page_map.word_anywhere(address).bits();
   if (word_bits != special_word.bits()) return {page_map.descriptor_of(address), word_bits};
-  Locked held{space.lock()};
+  Held held{space.lock()};
   NamedBefore found{page_map.descriptor_of(address), page_map.word_of(address).bits()};
   while (found.word_bits == special_word.bits()) {
     auto& special = *static_cast<SpecialBlock*>(found.descriptor);

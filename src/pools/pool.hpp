@@ -17,7 +17,7 @@
 
 #include "pools/free_bits.hpp"
 #include "classes/size_class.hpp"
-#include "sync/lock.hpp"
+#include "sync/ranked_lock.hpp"
 
 namespace talus {
 
@@ -46,7 +46,7 @@ struct Pool {
   uint64_t reciprocal = 0;
 
   // under the lock, on lines that fast paths do not read
-  alignas(cache_line_bytes) Lock lock;
+  alignas(cache_line_bytes) PoolLock lock;
   size_t fresh_count = 0;     // blocks that were ever out
   size_t returned_count = 0;  // those of them that are free
   size_t peak_count = 0;      // the most that were out at a time
@@ -60,7 +60,7 @@ struct Pool {
   }
 
   // Takes at most `wanted` free blocks; into[n - 1] is the lowest. Returns how many.
-  size_t take(Locked&, void** into, size_t wanted) noexcept {
+  size_t take(Held<PoolLock>&, void** into, size_t wanted) noexcept {
     if (wanted > free_count()) wanted = free_count();
     void** next = into + wanted;
     const auto hand_out = [this, &next](size_t index) noexcept {
@@ -75,7 +75,7 @@ struct Pool {
   }
 
   // Takes a block back. Reports a pointer that is not the start of a block that is out.
-  void give(Locked&, const void* block) noexcept {
+  void give(Held<PoolLock>&, const void* block) noexcept {
     const size_t offset = reinterpret_cast<uintptr_t>(block) - base;
     const size_t index = divide_by_wide(offset, reciprocal);
     if (TALUS_UNLIKELY(index >= fresh_count)) report::foreign_pointer(block, "talus_bounded_free");

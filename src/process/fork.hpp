@@ -65,14 +65,14 @@ inline void before_fork() noexcept {
     before_interrupted_fork();
     return file_stores.before_fork(is_only_thread);
   }
-  helper.lock.take();
-  registry.decaying.take();
-  thread_end.lock.take();
-  registry.lock.take();
-  for_each_heap([](Heap& heap) noexcept { lock_of(heap).take(); });
-  for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.take(); });
-  take_bounded_locks();
-  space.lock().take();
+  helper.lock.lock();
+  registry.decaying.lock();
+  thread_end.lock.lock();
+  registry.lock.lock();
+  for_each_heap([](Heap& heap) noexcept { lock_of(heap).lock(); });
+  for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.lock(); });
+  lock_all_bounded();
+  space.lock().lock();
   file_stores.before_fork(is_only_thread);
 }
 
@@ -80,19 +80,19 @@ inline void after_fork_in_parent() noexcept {
   if (forks_alone.load_own()) return;
   file_stores.after_fork_in_parent(is_only_thread);
   if (ends_interrupted_fork()) return;
-  space.lock().give();
-  give_bounded_locks();
-  for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.give(); });
-  for_each_heap([](Heap& heap) noexcept { lock_of(heap).give(); });
-  registry.lock.give();
-  thread_end.lock.give();
-  registry.decaying.give();
-  helper.lock.give();
+  space.lock().unlock();
+  unlock_all_bounded();
+  for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.unlock(); });
+  for_each_heap([](Heap& heap) noexcept { lock_of(heap).unlock(); });
+  registry.lock.unlock();
+  thread_end.lock.unlock();
+  registry.decaying.unlock();
+  helper.lock.unlock();
 }
 
 inline void take_space_over() noexcept {
   space.lock().reset_in_child();
-  Locked held{space.lock()};
+  Held held{space.lock()};
   space.take_back_purges(held);
   space.forget_moves(held);
 }

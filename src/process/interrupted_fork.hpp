@@ -99,7 +99,7 @@ inline bool keep_helper() noexcept {
   if (!may_have_helper() || helper.pass.is_own()) return false;
   const uint64_t until_ms = os::System::now_ms() + interrupted_patience_ms;
   is_helper_kept_waiting();  // clears a mark that an earlier waiter left
-  while (!helper.pass.try_take()) {
+  while (!helper.pass.try_lock()) {
     os::System::sleep_us(50);
     if (is_helper_kept_waiting() || os::System::now_ms() > until_ms) return false;
   }
@@ -115,14 +115,14 @@ inline void before_interrupted_fork() noexcept {
 // False: this fork is of another kind.
 inline bool ends_interrupted_fork() noexcept {
   const uint32_t mark = interrupted_forks.end();
-  if ((mark & InterruptedForks::keeps_helper) != 0) helper.pass.give();
+  if ((mark & InterruptedForks::keeps_helper) != 0) helper.pass.unlock();
   return mark != 0;
 }
 
 // A thread that does not exist here was emptying this thread's cache. Its slow lists may name
 // blocks that already went home.
 inline void forget_emptying(ThreadCache& cache) noexcept {
-  if (!cache.idle_probe.lock.is_taken() || cache.idle_probe.lock.is_own()) return;
+  if (!cache.idle_probe.lock.is_locked() || cache.idle_probe.lock.is_own()) return;
   for (size_t index = fast_class_count; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     list_of(cache, id).top.store_init(list_bottom(cache, id));  // single thread
@@ -140,7 +140,7 @@ inline void after_interrupted_fork_in_child() noexcept {
   });
   if (!helper.pass.is_own()) helper.pass.reset_in_child();
   if (!space.lock().is_own()) {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     space.take_back_purges(held);  // all but those of this thread
   }
   thread_end.ending_count.store_init(0);  // threads that were ending do not exist here

@@ -50,7 +50,7 @@ inline bool populate_all(void* at, size_t bytes) noexcept {
 // Passes the memory to space, which uses all or nothing.
 inline bool use_prealloc(void* at, size_t bytes) noexcept {
   process_memory.prealloc = {reinterpret_cast<uintptr_t>(at), bytes};
-  Locked held{space.lock()};
+  Held held{space.lock()};
   const bool is_alone = !options.provider.falls_back;
   return space.use_provider(held, is_alone ? prealloc_alone : prealloc_first, bytes);
 }
@@ -71,7 +71,7 @@ inline bool start_file(const ProviderChoice& request) noexcept {
   const size_t bytes = round_up(request.bytes, arena_alignment);
   if (!file.open(request.directory, bytes, request.grows)) return false;
   // A fork waits for this lock, so it knows the file from the moment of its first use.
-  Locked held{space.lock()};
+  Held held{space.lock()};
   const bool is_set = request.grows ? space.use_provider(held, growing_file, 0)
                                     : space.use_provider(held, whole_file, bytes);
   if (is_set) {

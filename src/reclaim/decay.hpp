@@ -29,7 +29,7 @@ inline Decay decay_state;
 
 // The program may change it.
 inline uint64_t decay_ms() noexcept {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return options.decay_ms;
 }
 
@@ -57,7 +57,7 @@ struct DecayTally {
 
 TALUS_USUAL void decay_heap(Heap& heap, uint64_t turns, DecayTally& tally) noexcept {
   size_t surplus = 0;
-  if (!lock_of(heap).try_take()) {
+  if (!lock_of(heap).try_lock()) {
     tally.left += purge_request_bytes_min;
     return;
   }
@@ -70,14 +70,14 @@ TALUS_USUAL void decay_heap(Heap& heap, uint64_t turns, DecayTally& tally) noexc
   for (; turns > 0; turns--) heap.free_mark.turn(free_touched_bytes(heap));
   surplus = heap.free_mark.surplus();
   const size_t slab_bytes = heap.slab_bytes - heap.partly_purged_free_bytes;
-  lock_of(heap).give();
+  lock_of(heap).unlock();
   size_t released = 0;
   if (surplus >= surplus_bytes_min) {
     released = purge_holes(heap, surplus, SlabAge::rested);
-    Locked held{lock_of(heap)};
+    Held held{lock_of(heap)};
     heap.free_mark.subtract_purged(released);
   }
-  Locked held{lock_of(heap)};
+  Held held{lock_of(heap)};
   tally.slabs += slab_bytes;
   tally.surplus += surplus;
   tally.released += released;
@@ -89,7 +89,7 @@ TALUS_USUAL void decay_heap(Heap& heap, uint64_t turns, DecayTally& tally) noexc
 // asked before and did not come. The barrier comes between the two, and no lock is held meanwhile.
 inline void decay_caches(DecayTally& tally) noexcept {
   const uint64_t barrier = thread_order.order();
-  visit_caches([&](Locked& held, ThreadCache& cache) noexcept {
+  visit_caches([&](Held<RegistryLock>& held, ThreadCache& cache) noexcept {
     IdleProbe& idle_probe = cache.idle_probe;
     const uint32_t state = cache.shared_state.load_hint();  // decided under a lock
     if (state == OwnerState::idle) return;
@@ -111,7 +111,7 @@ inline void decay_caches(DecayTally& tally) noexcept {
 // Surplus of heaps and ranges in huge pages cannot leave piece by piece. If it is large, or the
 // process became small, the huge pages are given up.
 inline void judge_huge_pages(const DecayTally& tally) noexcept {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   if (!space.may_give_up_huge(held)) return;
   const auto is_much = [](size_t surplus, size_t used) noexcept {
     return surplus > used / sparse_free_part && surplus >= huge_dense_bytes_min / 2;
@@ -125,7 +125,7 @@ inline void judge_huge_pages(const DecayTally& tally) noexcept {
 // Purges free touched memory beyond the bound at once, from slabs still in change, too.
 inline void reclaim_if_much() noexcept {
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     const size_t excess = space.excess_bytes(held, Reclaimer::background);
     if (excess < surplus_bytes_min && !space.is_asked_to_reclaim()) return;
   }
@@ -136,12 +136,12 @@ inline void reclaim_if_much() noexcept {
 inline void decay_all() noexcept {
   for_each_heap_and_instance(
       [](Heap& heap) noexcept { purge_holes(heap, SIZE_MAX, SlabAge::any); });
-  Locked held{space.lock()};
+  Held held{space.lock()};
   space.trim(held, 0);
 }
 
 inline size_t decay_space(uint64_t turns) noexcept {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return space.give_back_surplus(held, turns);
 }
 
@@ -152,7 +152,7 @@ TALUS_USUAL void decay_once(uint64_t turns, DecayTally& tally) noexcept {
   judge_huge_pages(tally);
   reclaim_if_much();
   tally.left += tally.free_in_slabs;
-  Locked held{space.lock()};
+  Held held{space.lock()};
   tally.left += space.dirty_bytes();
 }
 

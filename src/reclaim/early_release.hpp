@@ -38,10 +38,10 @@ struct TouchedBytes {
 inline TouchedBytes look_at_touched() noexcept {
   TouchedBytes found;
   for_each_heap([&found](Heap& heap) noexcept {
-    Locked held{lock_of(heap)};
+    Held held{lock_of(heap)};
     found.free += free_touched_bytes(heap);
   });
-  Locked held{space.lock()};
+  Held held{space.lock()};
   found.free += space.dirty_bytes();
   found.all = space.counters().given_bytes + space.dirty_bytes();
   found.taken_back = space.taken_back_bytes(held);
@@ -61,7 +61,7 @@ inline size_t reused_since_release(const TouchedBytes& now) noexcept {
 inline size_t release_all_by_call() noexcept {
   size_t before = 0;
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     before = space.counters().purged_bytes;
   }
   if (ThreadCache* own = existing_cache()) {
@@ -73,12 +73,12 @@ inline size_t release_all_by_call() noexcept {
     release_unused(heap);
     size_t in_slabs = 0;
     {
-      Locked held{lock_of(heap)};
+      Held held{lock_of(heap)};
       in_slabs = free_touched_bytes(heap);
     }
     if (in_slabs >= requested_heap_bytes_min()) purge_holes(heap, SIZE_MAX, SlabAge::any);
   });
-  Locked held{space.lock()};
+  Held held{space.lock()};
   space.give_back_dirty(held);
   return space.counters().purged_bytes - before;
 }

@@ -163,14 +163,14 @@ TALUS_USUAL size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noe
   // Other threads may free blocks into partly_purged slabs as fast as this makes them.
   size_t rounds = bins;
   {
-    Locked held{lock_of(heap)};
+    Held held{lock_of(heap)};
     rounds += 2 * heap.slab_count / HoleBatch::slabs_max;
   }
   size_t number = 0;
   for (; number < bins && batch.bytes < bytes_wanted && rounds > 0; rounds--) {
-    Locked decaying{registry.decaying};
+    Held decaying{registry.decaying};
     {
-      Locked held{lock_of(heap)};
+      Held held{lock_of(heap)};
       size_t looks = 0;
       while (number < bins && batch.bytes < bytes_wanted && looks < slab_decay_looks) {
         collect_slabs(heap, nth_bin(heap, number), age, batch, looks);
@@ -182,10 +182,10 @@ TALUS_USUAL size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noe
     const size_t bytes_before = batch.bytes;
     purge_batch(batch);
     {
-      Locked held{lock_of(heap)};
+      Held held{lock_of(heap)};
       slabs_purging_to_partly_purged(heap, batch);
     }
-    Locked held{space.lock()};
+    Held held{space.lock()};
     space.count_purged(held, batch.bytes - bytes_before, batch.steps - steps_counted);
     steps_counted = batch.steps;
   }

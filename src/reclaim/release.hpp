@@ -16,7 +16,7 @@ namespace talus {
 
 // Free bytes that a thread holds. Its heap's lock keeps the lists where they are.
 inline size_t held_bytes(ThreadCache& cache) noexcept {
-  Locked held{lock_of(cache)};
+  Held held{lock_of(cache)};
   size_t bytes = cache.kept.bytes.load_stat();
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
@@ -42,14 +42,15 @@ inline void release_caches() noexcept {
   }
   while (salvage_cache()) {}
   bool has_asked = false;
-  visit_caches([&](Locked& held, ThreadCache& cache) noexcept {
+  visit_caches([&](Held<RegistryLock>& held, ThreadCache& cache) noexcept {
     if (&cache == own) return;
     ask(held, cache);
     has_asked = true;
   });
   if (!has_asked) return;
   wait_us(idle_probe_wait_us);
-  visit_caches([&](Locked& held, ThreadCache& cache) noexcept { take_back(held, cache); });
+  visit_caches(
+      [&](Held<RegistryLock>& held, ThreadCache& cache) noexcept { take_back(held, cache); });
 }
 
 // Purges free memory of all heaps: blocks that threads hold, delivered blocks, empty slabs and
@@ -58,7 +59,7 @@ inline void release_caches() noexcept {
 inline size_t trim_heaps(size_t keep_bytes) noexcept {
   size_t before = 0;
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     before = space.counters().purged_bytes;
     space.give_up_huge(held);
   }
@@ -67,7 +68,7 @@ inline size_t trim_heaps(size_t keep_bytes) noexcept {
     release_unused(heap);
     purge_holes(heap, SIZE_MAX, SlabAge::any);
   });
-  Locked held{space.lock()};
+  Held held{space.lock()};
   space.trim(held, keep_bytes);
   return space.counters().purged_bytes - before;
 }
@@ -77,7 +78,7 @@ inline size_t release_bytes(size_t bytes) noexcept {
   if (bytes == 0) return 0;
   size_t before = 0;
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     before = space.counters().purged_bytes;
     const size_t dirty = space.dirty_bytes();
     space.trim(held, dirty > bytes ? dirty - bytes : 0);
@@ -86,14 +87,14 @@ inline size_t release_bytes(size_t bytes) noexcept {
     }
   }
   trim_heaps(0);
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return space.counters().purged_bytes - before;
 }
 
 // Free touched bytes beyond the bound, after ranges went as far as they may not stay. Above the
 // soft limit: all of them.
 inline size_t excess_in_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   if (space.excess_bytes(held, reclaimer) >= surplus_bytes_min) {
     space.reclaim_ranges(held, reclaimer, bytes_most);
   }
@@ -128,7 +129,7 @@ inline bool reclaim_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
   for_each_heap_and_instance([&](Heap& heap) noexcept {
     if (purged < wanted) purged += purge_holes(heap, wanted - purged, SlabAge::any);
   });
-  Locked held{space.lock()};
+  Held held{space.lock()};
   space.note_reclaim(held, purged);
   if (purged < wanted / 2) {
     if (space.may_give_up_huge(held)) {

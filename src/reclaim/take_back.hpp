@@ -53,7 +53,7 @@ TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
       const size_t part = left - 1 < batch ? left - 1 : batch;
       HeapId owner = HeapId::none;
       {
-        Locked held{lock_of(cache)};
+        Held held{lock_of(cache)};
         // From the first block on, the list has gaps. A fork sees both or neither.
         cache.shared_state.store_own(OwnerState::idle);
         const size_t found = empty_places(place, part, blocks);
@@ -77,10 +77,10 @@ inline bool is_ordered(const IdleProbe& idle_probe, uint64_t barrier) noexcept {
 
 // asked -> idle, if the owner did not come back. `barrier` is the number of the last barrier that
 // the caller made. Returns bytes of blocks that went home.
-TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache,
+TALUS_USUAL size_t take_back(Held<RegistryLock>&, ThreadCache& cache,
                              uint64_t barrier = ThreadOrder::none) noexcept {
   IdleProbe& idle_probe = cache.idle_probe;
-  if (!idle_probe.lock.try_take()) return 0;
+  if (!idle_probe.lock.try_lock()) return 0;
   size_t bytes = 0;
   // Under the lock.
   if (cache.shared_state.load_own() == OwnerState::asked && is_ordered(cache.idle_probe, barrier) &&
@@ -95,7 +95,7 @@ TALUS_USUAL size_t take_back(Locked&, ThreadCache& cache,
     bytes += take_lists_back(cache);
     cache.shared_state.store_own(OwnerState::idle);  // under the lock
   }
-  idle_probe.lock.give();
+  idle_probe.lock.unlock();
   return bytes;
 }
 
@@ -106,7 +106,7 @@ TALUS_USUAL void visit_caches(Visit visit) noexcept {
   static constexpr int at_a_time = 4;
   ThreadCache* last = nullptr;
   for (size_t done = 0;; done += at_a_time) {
-    Locked held{registry.lock};
+    Held held{registry.lock};
     ThreadCache* cache = registry.caches;
     if (last != nullptr && last->idle_probe.context_slot.load_own() != nullptr) {
       cache = last->next;  // it is still in the list

@@ -68,7 +68,7 @@ Region* begin_region(void* memory, size_t slices) noexcept {
 // The kernel unmaps addresses before it maps them for another thread; ThreadSanitizer must be told.
 inline void order_reuse_of_addresses() noexcept {
 #if TALUS_UNDER_TSAN
-  Locked held{space.lock()};
+  Held held{space.lock()};
 #endif
 }
 // The same with bookkeeping from the kernel; null: no memory.
@@ -88,7 +88,7 @@ inline void place_region(RegionHeap& region, uintptr_t base, uintptr_t end,
   region.origin = round_down(base, slice_bytes);
   mark_taken(region, 0, (region.base - region.origin) / unit_bytes);
   mark_taken(region, (region.end - region.origin) / unit_bytes, region.unit_count());
-  Locked held{space.lock()};
+  Held held{space.lock()};
   region.has_page_entries =
       PageMap::covers(end - 1) && page_map.cover(region.origin, end - region.origin);
 }
@@ -113,7 +113,7 @@ inline void claim_slice(RegionHeap& region, size_t index, uintptr_t from, uintpt
   const bool is_whole = from <= at && at + slice_bytes <= to;
   bool is_free = true;
   if (!is_whole) {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     is_free = page_map.word_of(at).has_no_owner() && page_map.descriptor_of(at) == nullptr;
   }
   if (is_free) return name_slice(region, index);

@@ -94,7 +94,7 @@ inline void note_used(RegionHeap& region, size_t slices) noexcept {
 // The slice's page-map entry becomes the region's. The former entry is saved for unname_slices().
 inline void name_slice(RegionHeap& region, size_t index) noexcept {
   const uintptr_t at = region.origin + index * slice_bytes;
-  Locked held{space.lock()};
+  Held held{space.lock()};
   region.named_before[index] = {page_map.descriptor_of(at), page_map.word_of(at).bits()};
   page_map.set(at, special_word, &region);
   region.slices[index].is_named = true;
@@ -102,7 +102,7 @@ inline void name_slice(RegionHeap& region, size_t index) noexcept {
 }
 
 inline void unname_slices(RegionHeap& region) noexcept {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   for (size_t i = 0; i < region.used_slices; i++) {
     if (!region.slices[i].is_named) continue;
     const NamedBefore& before = region.named_before[i];
@@ -113,7 +113,8 @@ inline void unname_slices(RegionHeap& region) noexcept {
 
 // A slice of a live block gets another owner. If regions lie in the block, the first of them will
 // restore the new owner. The caller holds the space lock.
-inline void rename_slice(Locked&, uintptr_t at, PageEntry word, void* descriptor) noexcept {
+inline void rename_slice(Held<SpaceLock>&, uintptr_t at, PageEntry word,
+                         void* descriptor) noexcept {
   NamedBefore found{page_map.descriptor_of(at), page_map.word_of(at).bits()};
   NamedBefore* before = nullptr;
   while (found.word_bits == special_word.bits()) {

@@ -32,7 +32,7 @@ class FileFork {
   // `is_alone`: see FileStores::before_fork().
   template <typename IsAlone>
   void before(IsAlone is_alone) noexcept {
-    store_.lock_.take();
+    store_.lock_.lock();
     if (!store_.is_intact()) store_.lose_file();
     if (store_.has_lost_ && is_alone()) leave_lost_file();
     if (store_.file_ == FileStore::none) return;
@@ -55,7 +55,7 @@ class FileFork {
     // It is unknown when the child has read the file: the file stays unchanged, and a new one is
     // begun.
     if (!has_waited) store_.close_file();
-    store_.lock_.give();
+    store_.lock_.unlock();
   }
 
   void in_child() noexcept {
@@ -184,12 +184,12 @@ class FileFork {
 class FileStores {
  public:
   void add(FileStore& store) noexcept {
-    Locked held{lock_};
+    Held held{lock_};
     store.next_ = first_;
     first_ = &store;
   }
   void remove(FileStore& store) noexcept {
-    Locked held{lock_};
+    Held held{lock_};
     FileStore** link = &first_;
     while (*link != nullptr && *link != &store) link = &(*link)->next_;
     if (*link != nullptr) *link = store.next_;
@@ -200,7 +200,7 @@ class FileStores {
   // `is_alone`: the calling thread is the only one of the process, except Talus' own.
   template <typename IsAlone>
   void before_fork(IsAlone is_alone) noexcept {
-    lock_.take();
+    lock_.lock();
     if (first_ == nullptr) return;
     has_pipe_ = os::System::make_pipe(pipe_);
     for_each([is_alone](FileStore& store) noexcept { FileFork{store}.before(is_alone); });
@@ -221,7 +221,7 @@ class FileStores {
       });
       os::System::restore_signals(mask);
     }
-    lock_.give();
+    lock_.unlock();
   }
   void after_fork_in_child() noexcept {
     lock_.reset_in_child();
@@ -241,7 +241,7 @@ class FileStores {
     for (FileStore* store = first_; store != nullptr; store = store->next_) visit(*store);
   }
 
-  Lock lock_;
+  FileStoresLock lock_;
   FileStore* first_ = nullptr;
   bool has_pipe_ = false;
   int pipe_[2] = {};

@@ -19,7 +19,7 @@
 #include "settings/options.hpp"
 #include "space/file_pieces.hpp"
 #include "space/provider.hpp"
-#include "sync/lock.hpp"
+#include "sync/ranked_lock.hpp"
 
 namespace talus {
 
@@ -36,7 +36,7 @@ class FileStore {
 
   // Addresses in the file; base 0: there is no more room or address space.
   ProvidedRange reserve(size_t bytes_min, size_t bytes_requested) noexcept {
-    Locked held{lock_};
+    Held held{lock_};
     size_t bytes = bytes_requested;
     if (bytes_max_ != 0 && bytes > bytes_max_ - length_) bytes = bytes_max_ - length_;
     bytes = round_down(bytes, slice_bytes);
@@ -51,7 +51,7 @@ class FileStore {
 
   // As PageProvider says.
   bool commit(uintptr_t base, size_t bytes, size_t room_bytes) noexcept {
-    Locked held{lock_};
+    Held held{lock_};
     FilePiece* piece = piece_of(base);
     if (piece == nullptr) return false;
     const size_t first = piece->index_of(base);
@@ -68,7 +68,7 @@ class FileStore {
            try_each_run(piece->reserved, false, needed, reserve_run);
   }
   bool purge(uintptr_t base, size_t bytes) noexcept {
-    Locked held{lock_};
+    Held held{lock_};
     FilePiece* piece = piece_of(base);
     if (piece == nullptr || !is_usable()) return false;
     const size_t first = piece->index_of(base);
@@ -81,7 +81,7 @@ class FileStore {
   }
   // Removes everything: addresses, file, descriptor. None of it may be in use.
   void close() noexcept {
-    Locked held{lock_};
+    Held held{lock_};
     while (FilePiece* piece = pieces_) {
       pieces_ = piece->next;
       os::System::unmap(piece->mapped, piece->mapped_bytes);
@@ -93,7 +93,7 @@ class FileStore {
     length_ = reserved_bytes_ = 0;
   }
   size_t reserved_bytes() noexcept {
-    Locked held{lock_};
+    Held held{lock_};
     return reserved_bytes_;
   }
 
@@ -243,7 +243,7 @@ class FileStore {
   static constexpr long none = -1;
   static constexpr size_t name_bytes_max = 32;
 
-  Lock lock_;
+  FileStoreLock lock_;
   bool grows_ = false;
   bool has_lost_ = false;  // unshared slices may be shared parts of a lost file
   long file_ = 0;          // zero-initialised like all members; not used while the store is closed

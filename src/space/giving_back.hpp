@@ -13,69 +13,71 @@
 #include "space/node_supply.hpp"
 #include "space/purge_piece.hpp"
 #include "retention/retention.hpp"
-#include "sync/lock.hpp"
+#include "sync/ranked_lock.hpp"
 
 namespace talus {
 
 class GivingBack : public NodeSupply {
  public:
   // Purges dirty ranges until at most `keep_bytes` remain. Returns bytes purged.
-  size_t trim(Locked& held, size_t keep_bytes) noexcept {
+  size_t trim(Held<SpaceLock>& held, size_t keep_bytes) noexcept {
     refused_ms_ = 0;  // an explicit call asks the kernel in any case
     begin_refusals(os::System::now_ms());
     return trim_unless_refused(held, keep_bytes);
   }
-  size_t trim_unless_refused(Locked& held, size_t keep_bytes) noexcept {
+  size_t trim_unless_refused(Held<SpaceLock>& held, size_t keep_bytes) noexcept {
     purge_rests_of_huge(held);
     return dirty_bytes() > keep_bytes ? purge(held, dirty_bytes() - keep_bytes, PurgeMode::forced)
                                       : 0;
   }
 
   // Purges all dirty ranges. Huge pages keep what is resident behind their users.
-  void give_back_dirty(Locked& held) noexcept { purge(held, dirty_bytes(), PurgeMode::forced); }
+  void give_back_dirty(Held<SpaceLock>& held) noexcept {
+    purge(held, dirty_bytes(), PurgeMode::forced);
+  }
 
   // Purges the surplus, once for each pass of the background thread. Returns bytes purged.
-  size_t give_back_surplus(Locked& held, uint64_t turns) noexcept {
+  size_t give_back_surplus(Held<SpaceLock>& held, uint64_t turns) noexcept {
     const size_t surplus = retention_.turn(turns, counters_.given_bytes, dirty_bytes());
     return surplus != 0 ? purge(held, surplus, PurgeMode::background) : 0;
   }
 
   // Free touched memory that was not needed lately.
-  size_t surplus_bytes(Locked&) const noexcept { return retention_.surplus(); }
+  size_t surplus_bytes(Held<SpaceLock>&) const noexcept { return retention_.surplus(); }
 
-  size_t refaulted_bytes(Locked&) const noexcept { return retention_.refaulted(); }
+  size_t refaulted_bytes(Held<SpaceLock>&) const noexcept { return retention_.refaulted(); }
 
   // Slabs keep `bytes` more free touched memory, which counts as retained, too; wraps.
-  void add_free_in_slabs(Locked&, size_t bytes) noexcept {
+  void add_free_in_slabs(Held<SpaceLock>&, size_t bytes) noexcept {
     retention_.add_free_in_slabs(bytes, counters_.given_bytes);
   }
   // The kernel is about to move the pages of a range of `bytes` to another, until end_move().
-  void begin_move(Locked&, size_t bytes) noexcept { retention_.begin_move(bytes); }
-  void end_move(Locked&, size_t bytes) noexcept { retention_.end_move(bytes); }
+  void begin_move(Held<SpaceLock>&, size_t bytes) noexcept { retention_.begin_move(bytes); }
+  void end_move(Held<SpaceLock>&, size_t bytes) noexcept { retention_.end_move(bytes); }
   // In the child of a fork: the moving threads do not exist.
-  void forget_moves(Locked&) noexcept { retention_.forget_moves(); }
-  void note_reclaim(Locked&, size_t bytes) noexcept {
+  void forget_moves(Held<SpaceLock>&) noexcept { retention_.forget_moves(); }
+  void note_reclaim(Held<SpaceLock>&, size_t bytes) noexcept {
     retention_.note_reclaim(bytes, dirty_bytes());
   }
-  void note_taken_back(Locked&, size_t bytes) noexcept {
+  void note_taken_back(Held<SpaceLock>&, size_t bytes) noexcept {
     retention_.note_taken_back(bytes);
     taken_back_bytes_ += bytes;
   }
   // Bytes of purged pages in slabs from which blocks were taken again so far.
-  size_t taken_back_bytes(Locked&) const noexcept { return taken_back_bytes_; }
+  size_t taken_back_bytes(Held<SpaceLock>&) const noexcept { return taken_back_bytes_; }
   // Purges the excess of the dirty ranges, at most about `bytes_most`.
-  void reclaim_ranges(Locked& held, Reclaimer reclaimer, size_t bytes_most) noexcept {
+  void reclaim_ranges(Held<SpaceLock>& held, Reclaimer reclaimer, size_t bytes_most) noexcept {
     const size_t most = retention_.dirty_bytes_max(counters_.given_bytes, reclaimer);
     if (dirty_bytes() <= most) return;
     const size_t excess = dirty_bytes() - most;
     purge(held, excess < bytes_most ? excess : bytes_most, PurgeMode::forced);
   }
   // By how much free touched memory exceeds its bound.
-  size_t excess_bytes(Locked&, Reclaimer reclaimer) const noexcept {
+  size_t excess_bytes(Held<SpaceLock>&, Reclaimer reclaimer) const noexcept {
     return retention_.excess_bytes(counters_.given_bytes, dirty_bytes(), reclaimer);
   }
   // Does the soft limit require that all free memory is purged?
-  bool is_above_soft_limit(Locked&) const noexcept {
+  bool is_above_soft_limit(Held<SpaceLock>&) const noexcept {
     return counters_.given_bytes + dirty_bytes() > soft_limit();
   }
   // A caller met the soft limit, or too much is kept.
@@ -83,15 +85,15 @@ class GivingBack : public NodeSupply {
   void ask_to_reclaim() noexcept { shared_is_asked_to_reclaim_.store_hint(true); }
   void relax() noexcept { shared_is_asked_to_reclaim_.store_hint(false); }
 
-  bool may_give_up_huge(Locked&) const noexcept { return arenas_.may_give_up_huge(); }
+  bool may_give_up_huge(Held<SpaceLock>&) const noexcept { return arenas_.may_give_up_huge(); }
   // Purges what lies free behind the users of huge pages; afterwards it could not be told from
   // clean ranges.
-  void give_up_huge(Locked& held) noexcept {
+  void give_up_huge(Held<SpaceLock>& held) noexcept {
     if (!arenas_.may_give_up_huge()) return;
     purge_rests_of_huge(held);
     arenas_.give_up_huge();
   }
-  void count_purged(Locked&, size_t bytes, size_t steps) noexcept {
+  void count_purged(Held<SpaceLock>&, size_t bytes, size_t steps) noexcept {
     counters_.purged_bytes += bytes;
     counters_.purge_count += steps;
   }
@@ -99,7 +101,7 @@ class GivingBack : public NodeSupply {
   size_t purging_bytes() const noexcept { return purging_bytes_; }
   // In the child of a fork: ranges that other threads were purging are free again, and count as
   // touched. The caller's own purge continues (a signal handler that interrupted it called fork).
-  void take_back_purges(Locked&) noexcept {
+  void take_back_purges(Held<SpaceLock>&) noexcept {
     const uintptr_t caller = arch::thread_pointer();
     for (Purge& purge : purges_) {
       if (purge.range == nullptr || purge.thread == caller) continue;
@@ -111,12 +113,12 @@ class GivingBack : public NodeSupply {
 
  protected:
   // Purges the excess over the bound that holds while `given` bytes have users.
-  TALUS_USUAL void keep_bound(Locked& held, size_t given) noexcept {
+  TALUS_USUAL void keep_bound(Held<SpaceLock>& held, size_t given) noexcept {
     const size_t most = retention_.dirty_bytes_max(given, Reclaimer::caller);
     if (dirty_bytes() > most) purge(held, dirty_bytes() - most, PurgeMode::forced);
   }
   // Above the soft limit, pages are purged before new ones are touched.
-  void keep_soft_limit(Locked& held, size_t slices) noexcept {
+  void keep_soft_limit(Held<SpaceLock>& held, size_t slices) noexcept {
     const size_t soft = soft_limit();
     const size_t given = counters_.given_bytes + slices * slice_bytes;
     if (TALUS_LIKELY(given + dirty_bytes() <= soft)) return;
@@ -124,12 +126,12 @@ class GivingBack : public NodeSupply {
     ask_to_reclaim();  // slabs may have pages to purge, too
   }
   // The same after a range was given back; only from 1/32 of the limit on, because each call costs.
-  void keep_soft_limit_nearly(Locked& held) noexcept {
+  void keep_soft_limit_nearly(Held<SpaceLock>& held) noexcept {
     const size_t soft = soft_limit();
     if (dirty_bytes() > soft / 32 && is_above_soft_limit(held)) keep_soft_limit(held, 0);
   }
   // Called before `slices` of untouched memory are taken. May unlock for a while.
-  TALUS_USUAL void make_way(Locked& held, size_t slices) noexcept {
+  TALUS_USUAL void make_way(Held<SpaceLock>& held, size_t slices) noexcept {
     keep_soft_limit(held, slices);
     keep_bound(held, counters_.given_bytes + slices * slice_bytes);
   }
@@ -138,20 +140,21 @@ class GivingBack : public NodeSupply {
   // If the place of a huge page becomes free, the whole place is purged at once. A place that is
   // purged piece by piece keeps its table of small pages, and is filled with small pages from then
   // on. Linux drops an empty table in a call that covers all of it, from 6.14 on.
-  TALUS_USUAL bool purge_piece(Locked& held, FreeRange& from, const PurgePiece& piece) noexcept {
+  TALUS_USUAL bool purge_piece(Held<SpaceLock>& held, FreeRange& from,
+                               const PurgePiece& piece) noexcept {
     const size_t place_bytes = arenas_.provider() == nullptr ? arena_alignment : slice_bytes;
     FreeRange& node = take_out(from, piece.base, piece.slices, place_bytes);
     Purge& purge = begin_purge(node);
-    held.give_for_a_while();
+    held.unlock_for_a_while();
     const bool done = arenas_.purge(node.base, node.bytes());
-    held.take_again();
+    held.lock_again();
     end_purge(purge);
     put_back(node, piece.base, done ? 0 : piece.slices);
     return done;
   }
 
   // The first touch of a huge page makes all of it resident, also what is free behind its user.
-  void purge_rests_of_huge(Locked& held) noexcept {
+  void purge_rests_of_huge(Held<SpaceLock>& held) noexcept {
     uintptr_t base = 0;
     while (arenas_.has_huge() && purger_count_ < purgers_max && supply_nodes()) {
       FreeRange* range = next_clean(base);
@@ -165,7 +168,7 @@ class GivingBack : public NodeSupply {
 
   // Purges at least `bytes_wanted` of the dirty ranges if they have it, oldest first. Returns bytes
   // purged.
-  TALUS_USUAL size_t purge(Locked& held, size_t bytes_wanted, PurgeMode mode) noexcept {
+  TALUS_USUAL size_t purge(Held<SpaceLock>& held, size_t bytes_wanted, PurgeMode mode) noexcept {
     const uint64_t begun_ms = os::System::now_ms();
     if (!arenas_.may_purge() || begun_ms < refused_ms_ + refusal_pause_ms) return 0;
     if (begun_ms - refusals_since_ms_ >= refusal_memory_ms) begin_refusals(begun_ms);

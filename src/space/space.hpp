@@ -42,10 +42,10 @@ struct Placing {
 
 class Space : public GivingBack {
  public:
-  Lock& lock() noexcept { return lock_; }
+  SpaceLock& lock() noexcept { return lock_; }
 
   // Takes `slices`. Base 0: there is no memory, and nothing changed.
-  TALUS_USUAL Range take(Locked& held, size_t slices, const Placing& placing) noexcept {
+  TALUS_USUAL Range take(Held<SpaceLock>& held, size_t slices, const Placing& placing) noexcept {
     size_t alignment = placing.alignment, phase = placing.phase;
     const Filling filling = placing.filling_of(slices);
     const size_t slack = alignment > slice_bytes ? alignment / slice_bytes - 1 : 0;
@@ -104,7 +104,7 @@ class Space : public GivingBack {
     return Range{base, slices, zeroed};
   }
   // Takes `slices` at a multiple of `alignment` bytes.
-  TALUS_USUAL Range take(Locked& held, size_t slices, size_t alignment = slice_bytes,
+  TALUS_USUAL Range take(Held<SpaceLock>& held, size_t slices, size_t alignment = slice_bytes,
                          Filling filling = Filling::unknown) noexcept {
     return take(held, slices, Placing{alignment, filling});
   }
@@ -112,7 +112,7 @@ class Space : public GivingBack {
   // Takes up to `slices` (at least `slices_min`) that start at `base`, if they are free: a block
   // grows in place. Returns what it took; `zeroed` as in take(). May enter the kernel before it
   // takes untouched memory, as take() does.
-  Range take_at(Locked& held, uintptr_t base, size_t slices_min, size_t slices) noexcept {
+  Range take_at(Held<SpaceLock>& held, uintptr_t base, size_t slices_min, size_t slices) noexcept {
     FreeRange* at = free_at(base, slices_min);
     if (at != nullptr && at->state == RangeState::clean) {
       const size_t more = at->slices < slices ? at->slices : slices;
@@ -139,14 +139,14 @@ class Space : public GivingBack {
   }
 
   // Contents moved from one range with a user to another; see Arenas::note_moved().
-  void note_moved(Locked&, const Range& from, const Range& to, bool is_filled) noexcept {
+  void note_moved(Held<SpaceLock>&, const Range& from, const Range& to, bool is_filled) noexcept {
     arenas_.note_moved(from.base, from.base + from.slices * slice_bytes, to.base,
                        to.base + to.slices * slice_bytes, is_filled, counters_.given_bytes,
                        counters_.reserved_bytes, metadata_);
   }
   // Does the program fill the range with small pages? The first bytes of the range, as many as a
   // huge page has, decide. Asks the kernel only where the answer matters.
-  bool is_filled(Locked&, const Range& range) noexcept {
+  bool is_filled(Held<SpaceLock>&, const Range& range) noexcept {
     if (!Arenas::is_adaptive(counters_.given_bytes)) return false;
     const uintptr_t end = range.base + range.slices * slice_bytes;
     if (arenas_.has_huge_within(range.base, end)) return false;
@@ -155,7 +155,8 @@ class Space : public GivingBack {
 
   // Takes a range back whose page-map entries are still its user's. `touched`: any of its pages may
   // hold memory. May enter the kernel to keep the retention bounds.
-  TALUS_USUAL void give(Locked& held, uintptr_t base, size_t slices, bool touched) noexcept {
+  TALUS_USUAL void give(Held<SpaceLock>& held, uintptr_t base, size_t slices,
+                        bool touched) noexcept {
     page_map.set_ends(base, slices, PageEntry{}, nullptr);
     counters_.given_bytes -= slices * slice_bytes;
     if (given_count_ > 0) given_count_--;
@@ -170,19 +171,19 @@ class Space : public GivingBack {
   }
 
   // May one end of a range be given back? That needs a node, unlike giving back the whole range.
-  bool can_divide(Locked&) noexcept { return supply_nodes(); }
+  bool can_divide(Held<SpaceLock>&) noexcept { return supply_nodes(); }
   // Gives one end of a range back, right after can_divide(); otherwise as give(). The user keeps
   // the rest.
-  void give_part(Locked& held, uintptr_t base, size_t slices, bool touched) noexcept {
+  void give_part(Held<SpaceLock>& held, uintptr_t base, size_t slices, bool touched) noexcept {
     given_count_++;
     give(held, base, slices, touched);
   }
 
   // True: the kernel was asked for huge pages here.
-  bool is_huge(Locked&, uintptr_t base) const noexcept { return arenas_.is_huge(base); }
+  bool is_huge(Held<SpaceLock>&, uintptr_t base) const noexcept { return arenas_.is_huge(base); }
 
   // Zeroed memory for descriptors; null: none. Falls back on free ranges when the kernel refuses.
-  TALUS_USUAL void* take_metadata(Locked& held, size_t bytes) noexcept {
+  TALUS_USUAL void* take_metadata(Held<SpaceLock>& held, size_t bytes) noexcept {
     if (void* taken = metadata_.take(bytes, counters_.reserved_bytes)) return taken;
     const Range range = take(held, divide_up(bytes + Metadata::chunk_head_bytes, slice_bytes));
     if (range.base == 0) return nullptr;
@@ -194,14 +195,14 @@ class Space : public GivingBack {
 
   // The same for optional metadata; null also where it would reduce the memory left for the
   // program.
-  void* take_spare_metadata(Locked&, size_t bytes) noexcept {
+  void* take_spare_metadata(Held<SpaceLock>&, size_t bytes) noexcept {
     return metadata_.may_ask() ? metadata_.take(bytes, counters_.reserved_bytes) : nullptr;
   }
 
   // From here on memory comes from a provider; untouched addresses from the kernel are forgotten.
   // `all_bytes`: all that the provider has, taken at once; 0: as needed. False: it could not be
   // had.
-  bool use_provider(Locked& held, const PageProvider& from, size_t all_bytes) noexcept {
+  bool use_provider(Held<SpaceLock>& held, const PageProvider& from, size_t all_bytes) noexcept {
     if (!supply_nodes()) return false;
     while (FreeRange* clean = find_clean(1)) {
       counters_.reserved_bytes -= clean->slices * slice_bytes;
@@ -226,8 +227,10 @@ class Space : public GivingBack {
   }
 
   size_t metadata_bytes() const noexcept { return metadata_.used_bytes(); }
-  const MetadataChunk* newest_metadata(Locked&) const noexcept { return metadata_.newest_chunk(); }
-  const ListedArena* newest_arena(Locked&) const noexcept { return arenas_.newest(); }
+  const MetadataChunk* newest_metadata(Held<SpaceLock>&) const noexcept {
+    return metadata_.newest_chunk();
+  }
+  const ListedArena* newest_arena(Held<SpaceLock>&) const noexcept { return arenas_.newest(); }
 
   bool is_sound() const noexcept {
     return indexes_are_sound() &&
@@ -308,7 +311,7 @@ class Space : public GivingBack {
     return true;
   }
 
-  Lock lock_;
+  SpaceLock lock_;
   FreshPages fresh_pages_;
 };
 

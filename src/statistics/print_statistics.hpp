@@ -24,7 +24,7 @@ namespace talus {
 enum StatisticsTrigger : uint64_t { at_exit = 1, each_time = 2, each_bytes = 4 };
 
 struct StatisticsPrinter {
-  Lock lock;
+  PrinterLock lock;
   // under the lock
   Statistics sample;
   StatisticsOutput output;
@@ -43,7 +43,7 @@ inline bool is_trigger_on(StatisticsTrigger trigger) noexcept {
 // Waits for the lock, with an end. False: another thread is still printing.
 inline bool begin_printing() noexcept {
   constexpr int waits_max = 10000;
-  for (int wait = 0; !statistics_printer.lock.try_take(); wait++) {
+  for (int wait = 0; !statistics_printer.lock.try_lock(); wait++) {
     if (wait == waits_max) return false;
     os::System::sleep_us(100);
   }
@@ -78,7 +78,7 @@ inline int print_sample(long file, Reader reader, StatsFormat format,
 inline int print_statistics(int file, StatsFormat format) noexcept {
   if (!begin_printing()) return EBUSY;
   const int error = print_sample(file, Reader::waited_for, format, true);
-  statistics_printer.lock.give();
+  statistics_printer.lock.unlock();
   return error;
 }
 
@@ -181,7 +181,7 @@ inline void print_as_options_say() noexcept {
     const bool with_header = !statistics_printer.has_csv_header;
     statistics_printer.has_csv_header = true;
     print_sample(is_stdout ? 1 : 2, Reader::of_programs, format, with_header);
-    return statistics_printer.lock.give();
+    return statistics_printer.lock.unlock();
   }
   const StatisticsPath path = statistics_path();
   // A device, a pipe or a link stays, and the target of a link is not emptied either.
@@ -190,7 +190,7 @@ inline void print_as_options_say() noexcept {
   const bool is_done = is_alone ? replace_file(path) : append_to_file(path, format);
   const bool is_said = statistics_printer.has_failed;
   statistics_printer.has_failed = !is_done;
-  statistics_printer.lock.give();
+  statistics_printer.lock.unlock();
   if (is_done || is_said) return;
   Text warning;
   warning.put("talus: cannot write statistics to ").put(path.data()).put("\n");

@@ -74,7 +74,7 @@ inline bool is_large_of(HeapId owner, PageEntry word) noexcept {
 // False: the block no longer belongs to the instance.
 inline bool release_large_inside(void* pointer, HeapId owner) noexcept {
   InstanceSlot& slot = instance_slot(owner);
-  Locked held{slot.lock};
+  Held held{slot.lock};
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   if (!is_large_of(owner, page_map.word_of(address))) return false;
   give_large_of(*slot.heap, prove_large(pointer, "free"));
@@ -87,7 +87,7 @@ inline bool resize_large(LargeBlock& large, HeapId owner, size_t bytes) noexcept
   if (!is_instance(owner)) return resize_large_in_place(large, bytes);
   if (bytes > PTRDIFF_MAX - slice_bytes) return false;
   InstanceSlot& slot = instance_slot(owner);
-  Locked held{slot.lock};
+  Held held{slot.lock};
   Instance& heap = *slot.heap;
   const size_t before = large.usable_bytes;
   const size_t after = usable_bytes_of_large(bytes);
@@ -104,7 +104,7 @@ inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
   InstanceSlot& slot = instance_slot(owner);
   LargeMove move{large};
   {
-    Locked held{slot.lock};
+    Held held{slot.lock};
     const size_t after = usable_bytes_of_large(bytes);
     const size_t before = large.usable_bytes;
     is_at_limit = after > before && !make_room_at_rest(slot, after - before, "realloc");
@@ -113,7 +113,7 @@ inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
     slot.heap->note_peak();
   }
   const MovedRange moved = move.move();
-  Locked held{slot.lock};
+  Held held{slot.lock};
   give_moved(slot, large, moved);
   return start_of(move.to());
 }

@@ -24,7 +24,7 @@ TALUS_SLOW bool release_small_inside(void* pointer, HeapId owner) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   InstanceSlot& slot = instance_slot(owner);
   {
-    Locked held{slot.lock};
+    Held held{slot.lock};
     if (page_map.word_of(address).owner() != owner) return false;
     give_block(*slot.heap, *static_cast<Slab*>(page_map.descriptor_of_owned(address)), pointer);
     request_purge_if_much(*slot.heap);
@@ -60,15 +60,15 @@ class [[nodiscard]] AtRest {
  public:
   AtRest(InstanceSlot& slot, const char* call) noexcept {
     const uintptr_t handle = slot.shared_handle.load_own();  // under the lock
-    slot.lock.give();
-    registry.decaying.take();
-    slot.lock.take();
+    slot.lock.unlock();
+    registry.decaying.lock();
+    slot.lock.lock();
     if (slot.shared_handle.load_own() == handle) return;  // under the lock
-    slot.lock.give();
-    registry.decaying.give();
+    slot.lock.unlock();
+    registry.decaying.unlock();
     report::dead_heap(handle, call);
   }
-  ~AtRest() { registry.decaying.give(); }
+  ~AtRest() { registry.decaying.unlock(); }
   AtRest(const AtRest&) = delete;
   AtRest& operator=(const AtRest&) = delete;
 };

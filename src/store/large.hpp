@@ -41,7 +41,7 @@ constexpr HeapId owner_of_large(PageEntry word) noexcept {
 // A descriptor over a new range; null: no memory.
 TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t slices, const Placing& placing,
                                    Zeroed& zeroed, HeapId owner = HeapId::none) noexcept {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   LargeBlock* large = large_pool.unused;
   if (large == nullptr) {
     large = static_cast<LargeBlock*>(space.take_metadata(held, sizeof(LargeBlock)));
@@ -74,7 +74,8 @@ struct MovedRange {
 };
 
 // Returns a range and its descriptor. The caller holds the space lock.
-TALUS_USUAL void give_large(Locked& held, LargeBlock& large, const MovedRange& moved) noexcept {
+TALUS_USUAL void give_large(Held<SpaceLock>& held, LargeBlock& large,
+                            const MovedRange& moved) noexcept {
   const uintptr_t base = large.base;
   const size_t slices = large.slices;
   const size_t clean_slices = moved.gone_bytes / slice_bytes;
@@ -94,7 +95,7 @@ TALUS_USUAL void give_large(Locked& held, LargeBlock& large, const MovedRange& m
   request_purge_if_dirty(held);
 }
 TALUS_USUAL void give_large(LargeBlock& large, const MovedRange& moved = {}) noexcept {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   give_large(held, large, moved);
 }
 
@@ -129,7 +130,7 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
   if (usable_bytes_of_large(bytes) == large.usable_bytes) return true;
   const size_t needed = divide_up(bytes, slice_bytes);
   const PageEntry word = page_map.word_of(large.base);
-  Locked held{space.lock()};
+  Held held{space.lock()};
   if (needed > large.slices) {
     const size_t more = needed - large.slices;
     const uintptr_t end = large.base + large.slices * slice_bytes;
@@ -162,7 +163,7 @@ inline bool begins_move_of_pages(const LargeBlock& large) noexcept {
   const size_t kept = large.usable_bytes;
   if (kept < remap_bytes_min || !space.may_drop_pages(large.base)) return false;
   // Each move may cost the process a mapping: the more moves, the larger a block must be.
-  Locked held{space.lock()};
+  Held held{space.lock()};
   const size_t doublings = large_pool.moved_count / 512;
   if (kept < remap_bytes_min << (doublings < 16 ? doublings : 16)) return false;
   large_pool.moved_count++;
@@ -201,7 +202,7 @@ class LargeMove {
   LargeMove& operator=(const LargeMove&) = delete;
   ~LargeMove() {
     if (to_ != nullptr || counted_bytes_ == 0) return;
-    Locked held{space.lock()};
+    Held held{space.lock()};
     space.end_move(held, counted_bytes_);
   }
 
@@ -224,13 +225,13 @@ class LargeMove {
     }
     bool is_filled = false;
     if (kept >= arena_alignment) {
-      Locked held{space.lock()};
+      Held held{space.lock()};
       is_filled = space.is_filled(held, range_of(from_));
     }
     // The whole range, but no further than there is room: the new head-room may be smaller.
     const size_t slices = from_.slices < to_->slices ? from_.slices : to_->slices;
     const size_t gone = move_pages(source, slices * slice_bytes, target, kept);
-    Locked held{space.lock()};
+    Held held{space.lock()};
     space.note_moved(held, range_of(from_), range_of(*to_), is_filled);
     return {gone, counted_bytes_};
   }

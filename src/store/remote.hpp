@@ -37,7 +37,7 @@ inline uint32_t move_messages(RemoteMessage*& from, RemoteMessage*& to, uint32_t
 // An empty message; null: no memory. The caller holds the heap's lock.
 TALUS_USUAL RemoteMessage* take_message(Heap& heap) noexcept {
   if (heap.unused_messages == nullptr) {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     heap.unused_message_count =
         move_messages(message_pool.unused, heap.unused_messages, messages_moved);
     if (heap.unused_messages == nullptr) {
@@ -55,7 +55,7 @@ inline void keep_message(Heap& heap, RemoteMessage& message) noexcept {
   message.next = heap.unused_messages;
   heap.unused_messages = &message;
   if (++heap.unused_message_count < 2 * messages_moved) return;
-  Locked held{space.lock()};
+  Held held{space.lock()};
   heap.unused_message_count -=
       move_messages(heap.unused_messages, message_pool.unused, messages_moved);
 }
@@ -157,12 +157,12 @@ TALUS_USUAL void drain_for_owner(Heap& owner, size_t backlog_max) noexcept {
   const size_t backlog = owner.remote_queue.backlog_bytes();
   if (!owner.is_abandoned() && backlog < backlog_max) return;
   if (backlog >= remote_backlog_bytes_most) {
-    lock_of(owner).take();
-  } else if (!lock_of(owner).try_take()) {
+    lock_of(owner).lock();
+  } else if (!lock_of(owner).try_lock()) {
     return;
   }
   drain_remote_queue(owner);
-  lock_of(owner).give();
+  lock_of(owner).unlock();
 }
 
 // Moves the two newest blocks of a batch to its next message, because a double free in a row must
@@ -193,7 +193,7 @@ TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch, Newest newest,
   Heap& owner = heap_with(batch.owner);
   const bool is_own = batch.owner == cache.id;
   {
-    Locked held{lock_of(cache)};
+    Held held{lock_of(cache)};
     RemoteMessage& full = *batch.message;
     RemoteMessage* next = take_message(*cache.heap);
     if (next != nullptr && newest == Newest::stay) keep_newest(full, *next);
@@ -213,7 +213,7 @@ TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch, Newest newest,
 TALUS_SLOW bool begin_batch(ThreadCache& cache, RemoteBatch& batch, HeapId owner) noexcept {
   deliver(cache, batch, Newest::go);
   if (batch.message == nullptr) {
-    Locked held{lock_of(cache)};
+    Held held{lock_of(cache)};
     batch.message = take_message(*cache.heap);
   }
   batch.owner = batch.message != nullptr ? owner : HeapId::none;
@@ -228,7 +228,7 @@ TALUS_SLOW void release_to_slab(void* pointer) noexcept {
     const PageEntry word = page_map.word_of(address);
     if (!word.is_slab()) report::foreign_pointer(pointer, "free");
     Heap& owner = heap_with(word.owner());
-    Locked held{lock_of(owner)};
+    Held held{lock_of(owner)};
     if (page_map.word_of(address).owner() != owner.id) continue;  // it changed hands meanwhile
     give_blocks(owner, &pointer, 1);
     return request_purge_if_much(owner);

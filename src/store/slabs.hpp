@@ -54,7 +54,7 @@ inline Filling filling_of(const Heap& heap, ClassId id) noexcept {
 // A new slab of this class over fresh address space, already in the list. Null: no memory.
 TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
   const SizeClass& row = size_class_row(id);
-  Locked held{space.lock()};
+  Held held{space.lock()};
   Slab*& unused = descriptor_pool.unused[index_of(id)];
   Slab* slab = unused;
   if (slab == nullptr) {
@@ -86,7 +86,7 @@ TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
   count_slab(heap, slab, -1);
   slab.enter(SlabState::unused);
   slab.block_count = slab.free_count = 0;
-  Locked held{space.lock()};
+  Held held{space.lock()};
   slab.next = descriptor_pool.unused[index];
   descriptor_pool.unused[index] = &slab;
   page_map.set_all(base, slices, PageEntry{}, nullptr);
@@ -118,7 +118,7 @@ TALUS_SLOW void slab_partly_purged_to_available(Heap& heap, Slab& slab,
 
 // Does the slab lie in an arena that asked for huge pages, or whose pages cannot be purged?
 inline bool is_in_huge_pages(const Slab& slab) noexcept {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return space.is_huge(held, slab.base) || !space.may_drop_pages(slab.base);
 }
 
@@ -162,7 +162,7 @@ inline Slab* choose_slab(Heap& heap, ClassId id) noexcept {
 inline void rename_slab(const Heap& taker, Slab& slab) noexcept {
   const size_t slices = size_class_row(slab.class_id).slab_slices;
   const PageEntry word{taker.id, list_tag(slab.class_id)};
-  Locked held{space.lock()};
+  Held held{space.lock()};
   for (size_t i = 0; i < slices; i++) {
     rename_slice(held, slab.base + i * slice_bytes, word, &slab);
   }
@@ -190,21 +190,21 @@ inline void slab_changes_hands(Heap& giver, Heap& taker, Slab& slab) noexcept {
 // can be in a list, and these go to the present owner when they are flushed.
 TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
   const uint32_t count = registry.shared_count.load_hint();  // later ones do not matter
-  if (count == 1 || !registry.lock.try_take()) return false;
+  if (count == 1 || !registry.lock.try_lock()) return false;
   bool adopted = false;
   uint32_t number = registry.next_donor;
   for (uint32_t looks = 0; looks < donor_looks && looks < count && !adopted; looks++) {
     number = number % count + 1;
     Heap& donor = heap_number(number);
-    if (!donor.is_abandoned() || !lock_of(donor).try_take()) continue;
+    if (!donor.is_abandoned() || !lock_of(donor).try_lock()) continue;
     if (Slab* slab = choose_slab(donor, id)) {
       slab_changes_hands(donor, heap, *slab);
       adopted = true;
     }
-    lock_of(donor).give();
+    lock_of(donor).unlock();
   }
   registry.next_donor = adopted ? number - 1 : number;
-  registry.lock.give();
+  registry.lock.unlock();
   return adopted;
 }
 

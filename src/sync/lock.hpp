@@ -3,14 +3,14 @@
 //
 // PROTOCOL lock             word: Lock::shared_state   owner: the thread whose mark is in the word
 //   state             meaning                       left by          to              order
-//   free (0)          no thread is inside           taker            held            E1 acquire
+//   free (0)          no thread is inside           locker           held            E1 acquire
 //   held (mark)       inside, no thread sleeps      holder           free            E1 release
 //                                                   waiting thread   contended
 //   contended (| 1)   inside, a thread may sleep    holder           free+wake       E1 release
 //                                                   holder, looking  held+wake
 // invariants  at most one thread is inside; a sleeper implies contended, or is about to make it so;
 //             the mark in the word is the holder's at every moment, also for its signal handlers.
-// edges  E1 give.release -> take.acquire   publishes all that was written inside
+// edges  E1 unlock.release -> lock.acquire   publishes all that was written inside
 // why no ABA: the word carries no pointer.
 // progress: a locking thread spins for as long as a sleep would take, unless others sleep already.
 //   Then it sleeps in the kernel, so that a holder of lower priority gets the CPU (no livelock
@@ -28,15 +28,15 @@ class Lock {
  public:
   constexpr Lock() noexcept = default;
 
-  TALUS_FAST bool try_take() noexcept {
+  TALUS_FAST bool try_lock() noexcept {
     uint32_t expected = free;
     const uint32_t held = os::System::thread_mark();
     return shared_state_.cas_acquire(expected, held);  // [E1] sees the last holder's writes
   }
-  TALUS_FAST void take() noexcept {
-    if (TALUS_UNLIKELY(!try_take())) take_slow();
+  TALUS_FAST void lock() noexcept {
+    if (TALUS_UNLIKELY(!try_lock())) lock_slow();
   }
-  TALUS_FAST void give() noexcept {
+  TALUS_FAST void unlock() noexcept {
     // [E1] publishes what was written inside
     if (TALUS_UNLIKELY((shared_state_.exchange_release(free) & contended) != 0)) {
       os::System::futex_wake_one(shared_state_.futex_word());
@@ -44,8 +44,8 @@ class Lock {
   }
   // The child of a fork has one thread, which holds all locks.
   void reset_in_child() noexcept { shared_state_.store_init(free); }  // single thread
-  bool is_taken() const noexcept { return shared_state_.load_hint() != free; }
-  // Does the calling thread hold the lock? Exact, also in a handler that interrupted take or give.
+  bool is_locked() const noexcept { return shared_state_.load_hint() != free; }
+  // Does the calling thread hold the lock? Exact, also in a handler that interrupted either verb.
   bool is_own() const noexcept {
     const uint32_t state = shared_state_.load_own();  // others do not write this mark
     return (state & ~contended) == os::System::thread_mark();
@@ -67,18 +67,18 @@ class Lock {
   // minimum.
   static constexpr int spins_max = 500;
 
-  TALUS_COLD void take_slow() noexcept {
+  TALUS_COLD void lock_slow() noexcept {
     for (int spin = 0; spin < spins_max; spin++) {
       arch::pause();
-      const uint32_t state = shared_state_.load_hint();  // try_take() decides
+      const uint32_t state = shared_state_.load_hint();  // try_lock() decides
       if ((state & contended) != 0) break;  // others have waited longer: the holder may be asleep
-      if (state == free && try_take()) return;
+      if (state == free && try_lock()) return;
     }
-    const uint32_t taken = os::System::thread_mark() | contended;
+    const uint32_t locked = os::System::thread_mark() | contended;
     uint32_t state = shared_state_.load_hint();  // a CAS decides
     for (;;) {
       if (state == free) {
-        if (shared_state_.cas_acquire(state, taken)) return;  // [E1] as in try_take
+        if (shared_state_.cas_acquire(state, locked)) return;  // [E1] as in try_lock
       } else if ((state & contended) != 0 || shared_state_.cas_acquire(state, state | contended)) {
         os::System::futex_wait(shared_state_.futex_word(), state | contended);
         state = shared_state_.load_hint();
@@ -87,21 +87,6 @@ class Lock {
   }
 
   Atomic<uint32_t> shared_state_;
-};
-
-// Proof that a lock is held: functions that need it take this as a parameter.
-class [[nodiscard]] Locked {
- public:
-  TALUS_FAST explicit Locked(Lock& lock) noexcept : lock_{lock} { lock_.take(); }
-  TALUS_FAST ~Locked() { lock_.give(); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-  // Unlocks for calls into the kernel in the middle of a longer piece of work.
-  void give_for_a_while() noexcept { lock_.give(); }
-  void take_again() noexcept { lock_.take(); }
-
- private:
-  Lock& lock_;
 };
 
 }  // namespace talus

@@ -67,8 +67,8 @@ struct HelperState {
 };
 
 struct Helper {
-  Lock lock;
-  Lock pass;                         // the helper holds it during a pass (interrupted_fork.hpp)
+  HelperLock lock;
+  HelperPassLock pass;               // the helper holds it during a pass (interrupted_fork.hpp)
   Atomic<HelperLife*> shared_life;   // null until a helper is needed; written under the lock
   Atomic<bool> shared_is_allowed;    // may be started at all
   uint32_t holds = 0;                // threads that need a process without helper; under the lock
@@ -119,9 +119,9 @@ TALUS_USUAL void helper_lives() noexcept {
   bool is_on = state.cas_acq_rel(now, HelperState::running);  // [E1]
   if (is_on && life.kernel_is_open) os::System::become_ordinary_thread("talus");
   while (is_on) {
-    helper.pass.take();
+    helper.pass.lock();
     const uint32_t wait_ms = helper_pass();
-    helper.pass.give();
+    helper.pass.unlock();
     now = state.load_acquire();  // [E2]
     if (wait_ms != 0) {
       if (now == HelperState::running) {
@@ -195,9 +195,9 @@ TALUS_COLD void start_slow() noexcept {
   if (os::System::now_ms() < helper.shared_retry_ms.load_hint()) return print_on_slow_path();
   if (!owns_memory()) return;
   const uint64_t mask = os::System::block_signals();
-  helper.lock.take();
+  helper.lock.lock();
   start_locked();
-  helper.lock.give();
+  helper.lock.unlock();
   os::System::restore_signals(mask);
 }
 
@@ -259,17 +259,17 @@ TALUS_START void end_helper(Ended ended, uint64_t patience_ms = helper_patience_
   if (ended == Ended::for_ever) helper.shared_is_allowed.store_hint(false);  // see below
   const uint64_t mask = is_masked ? os::System::block_signals() : 0;
   const uint64_t until_ms = os::System::now_ms() + patience_ms;
-  bool is_taken = helper.lock.try_take();
-  while (!is_taken && os::System::now_ms() < until_ms) {
+  bool is_locked = helper.lock.try_lock();
+  while (!is_locked && os::System::now_ms() < until_ms) {
     os::System::sleep_us(100);
-    is_taken = helper.lock.try_take();
+    is_locked = helper.lock.try_lock();
   }
   // A starting thread reads it under the lock.
   if (ended == Ended::for_ever) helper.shared_is_allowed.store_own(false);  // under the lock
   if (ended == Ended::held) helper.holds++;
   HelperLife* found = helper.shared_life.load_own();  // under the lock
   if (found != nullptr) end_locked(*found, patience_ms);
-  if (is_taken) helper.lock.give();
+  if (is_locked) helper.lock.unlock();
   if (is_masked) os::System::restore_signals(mask);
 }
 
@@ -285,12 +285,12 @@ inline void wait_until_helper_is_gone() noexcept {
 // The lock's holder may be the thread that a signal interrupted to come here. So the wait is no
 // longer than any call takes.
 inline void wait_for_holder(Lock& lock) noexcept {
-  bool is_taken = lock.try_take();
-  for (int wait = 0; !is_taken && wait < 100; wait++) {
+  bool is_locked = lock.try_lock();
+  for (int wait = 0; !is_locked && wait < 100; wait++) {
     os::System::sleep_us(100);
-    is_taken = lock.try_take();
+    is_locked = lock.try_lock();
   }
-  if (is_taken) lock.give();
+  if (is_locked) lock.unlock();
 }
 
 // From here on no thread makes a system call that few filters allow.
@@ -301,7 +301,7 @@ inline void forbid_rare_calls() noexcept {
 }
 
 inline void release_helper() noexcept {
-  Locked held{helper.lock};
+  Held held{helper.lock};
   helper.holds--;
 }
 

@@ -36,7 +36,7 @@ inline bool may_be_unloaded() noexcept {
 }
 
 struct ThreadEnd {
-  Lock lock;
+  ThreadEndLock lock;
   Atomic<bool> has_key;           // set once under the lock, cleared when the library is unloaded
   Atomic<uint32_t> ending_count;  // threads inside thread_ends
   pthread_key_t key = 0;
@@ -67,7 +67,7 @@ TALUS_USUAL bool watch_thread(ThreadCache& cache) noexcept {
     return __cxa_thread_atexit_impl(thread_ends, &cache, &__dso_handle) == 0;
   }
   if (!thread_end.has_key.load_acquire()) {
-    Locked held{thread_end.lock};
+    Held held{thread_end.lock};
     if (!thread_end.has_key.load_own()) {  // under the lock
       if (pthread_key_create(&thread_end.key, thread_ends) != 0) return false;
       thread_end.has_key.store_release(true);
@@ -98,7 +98,7 @@ TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
 // code, and threads already in it get time to leave. This misses a thread between libc's read of
 // the key and the first line of thread_ends, because libc does not report it.
 TALUS_START void forget_threads() noexcept {
-  Locked held{thread_end.lock};
+  Held held{thread_end.lock};
   if (!thread_end.has_key.load_own()) return;  // under the lock
   thread_end.has_key.store_release(false);
   pthread_key_delete(thread_end.key);

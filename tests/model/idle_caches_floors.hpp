@@ -185,37 +185,32 @@ inline RareCalls rare_calls;
 
 class Lock {
  public:
-  bool try_take() noexcept {
-    if (model::explorer.current() != model::no_thread && !mutex_.try_take()) return false;
-    is_taken_ = true;
+  bool try_lock() noexcept {
+    if (model::explorer.current() != model::no_thread && !mutex_.try_lock()) return false;
+    is_locked_ = true;
     return true;
   }
-  void take() noexcept {
-    if (model::explorer.current() != model::no_thread) mutex_.take();
-    is_taken_ = true;
+  void lock() noexcept {
+    if (model::explorer.current() != model::no_thread) mutex_.lock();
+    is_locked_ = true;
   }
-  void give() noexcept {
-    if (model::explorer.current() != model::no_thread) mutex_.give();
-    is_taken_ = false;
+  void unlock() noexcept {
+    if (model::explorer.current() != model::no_thread) mutex_.unlock();
+    is_locked_ = false;
   }
   void reset_in_child() noexcept { new (this) Lock(); }
-  bool is_taken() const noexcept { return is_taken_; }
+  bool is_locked() const noexcept { return is_locked_; }
 
  private:
   model::Mutex mutex_;
-  bool is_taken_ = false;
+  bool is_locked_ = false;
 };
 
-class [[nodiscard]] Locked {
- public:
-  explicit Locked(Lock& lock) noexcept : lock_{lock} { lock_.take(); }
-  ~Locked() { lock_.give(); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
+}  // namespace talus
 
- private:
-  Lock& lock_;
-};
+#include "sync/ranked_lock.hpp"
+
+namespace talus {
 
 // slab and space
 
@@ -299,9 +294,9 @@ class Space {
  public:
   static constexpr int wide_places = 4 * model::idle_caches::list_places[0];
 
-  Lock& lock() noexcept { return lock_; }
-  void* take_metadata(Locked&, size_t) noexcept { return nullptr; }
-  void* take_spare_metadata(Locked&, size_t bytes) noexcept {
+  SpaceLock& lock() noexcept { return lock_; }
+  void* take_metadata(Held<SpaceLock>&, size_t) noexcept { return nullptr; }
+  void* take_spare_metadata(Held<SpaceLock>&, size_t bytes) noexcept {
     if (!has_wide_place) return nullptr;
     if (bytes == class_count * sizeof(Place*)) return new (bottoms_) Place* [class_count] {};
     if (bytes != (list_nulls + wide_places) * sizeof(void*)) return nullptr;
@@ -311,12 +306,11 @@ class Space {
   bool has_wide_place = false;
 
  private:
-  Lock lock_;
+  SpaceLock lock_;
   alignas(Place*) unsigned char bottoms_[class_count * sizeof(Place*)];
   alignas(Place) unsigned char wide_memory_[(list_nulls + wide_places) * sizeof(Place)];
 };
 inline Space space;
-inline Options options;
 
 // A move of places is as many steps; a fork or another thread may come in between.
 inline void move_bytes(Place* to, const Place* from, size_t bytes) noexcept {

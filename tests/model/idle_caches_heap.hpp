@@ -30,26 +30,26 @@ namespace talus {
 
 // The registry, as far as caches in use are met in it.
 struct Registry {
-  Lock lock;
-  Lock heap_lock;
+  RegistryLock lock;
+  HeapLock heap_lock;
   Heap heap;
   ThreadCache* caches = nullptr;
 };
 inline Registry registry;
 
 inline void audit(const Heap&) noexcept {}  // this heap has no slabs to count
-inline Lock& lock_of(HeapId) noexcept { return registry.heap_lock; }
-inline Lock& lock_of(const Heap&) noexcept { return registry.heap_lock; }
-inline Lock& lock_of(const ThreadCache&) noexcept { return registry.heap_lock; }
+inline HeapLock& lock_of(HeapId) noexcept { return registry.heap_lock; }
+inline HeapLock& lock_of(const Heap&) noexcept { return registry.heap_lock; }
+inline HeapLock& lock_of(const ThreadCache&) noexcept { return registry.heap_lock; }
 inline Heap& heap_with(HeapId) noexcept { return registry.heap; }
 inline Heap* abandoned_heap() noexcept { return &registry.heap; }
 inline ThreadCache* take_orphaned_cache() noexcept { return nullptr; }
-inline void remove_from_use(Locked&, ThreadCache& cache) noexcept {
+inline void remove_from_use(Held<RegistryLock>&, ThreadCache& cache) noexcept {
   (cache.previous != nullptr ? cache.previous->next : registry.caches) = cache.next;
   if (cache.next != nullptr) cache.next->previous = cache.previous;
 }
-inline bool retire_cache(Locked&, ThreadCache&) noexcept { return false; }
-inline void retire_orphaned_cache(Locked&, ThreadCache&) noexcept {}
+inline bool retire_cache(Held<RegistryLock>&, ThreadCache&) noexcept { return false; }
+inline void retire_orphaned_cache(Held<RegistryLock>&, ThreadCache&) noexcept {}
 
 TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
   model::explorer.violate("a thread is born in the middle of a run");
@@ -86,7 +86,7 @@ inline void release_empty_slabs(Heap&) noexcept {}
 // No foreign blocks; two batches for a full list.
 inline constexpr size_t foreign_at_a_time = 2;
 template <typename Places>
-HeapId flush_with_foreign(Locked&, Heap& heap, Places* places, size_t count) noexcept {
+HeapId flush_with_foreign(Held<HeapLock>&, Heap& heap, Places* places, size_t count) noexcept {
   give_blocks(heap, places, count);
   return HeapId::none;
 }
@@ -102,7 +102,7 @@ inline void* pop_fitting(ThreadCache& cache, ClassId id, Fit fit) noexcept;
 inline BlockMade allocate_medium(ThreadCache*, ClassId, Fit) noexcept { return {}; }
 inline void release_medium(ThreadCache&, void*, ClassId) noexcept {}
 inline void refuse_free_in_slab(ThreadCache& cache, const void* block) noexcept {
-  Locked held{lock_of(cache)};
+  Held held{lock_of(cache)};
   if (Slab::is_free(only_slab.prove(block))) report::double_free(block, only_slab.block_bytes);
 }
 inline void give_past_lists(ThreadCache& cache, void* pointer) noexcept {

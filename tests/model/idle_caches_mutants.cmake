@@ -23,7 +23,7 @@ mutant(looks_before_it_says_so
   cache.shared_busy.own_add(1);
   return is_present;]==])
 mutant(does_not_wait_for_who_empties
-[==[  Locked held{idle_probe.lock};
+[==[  Held held{idle_probe.lock};
   if (cache.shared_state.load_own() == OwnerState::active) return;]==]
 [==[  if (cache.shared_state.load_own() == OwnerState::active) return;]==])
 
@@ -52,10 +52,10 @@ mutant(gaps_closed_without_top
 
 # A fork finds a block twice.
 mutant(gaps_closed_without_lock
-[==[  Locked held{lock_of(cache)};
+[==[  Held held{lock_of(cache)};
   close_gaps(held, cache);]==]
-[==[  Lock none;
-  Locked held{none};
+[==[  HeapLock none;
+  Held held{none};
   close_gaps(held, cache);]==])
 
 # The helper reaches for the context, or for the blocks, of a thread that is gone.
@@ -67,6 +67,6 @@ mutant(depart_leaves_it_asked
   set_context(last);]==]
 [==[  set_context(last);]==])
 mutant(depart_without_lock
-[==[  Locked held{idle_probe.lock};
+[==[  Held held{idle_probe.lock};
   become_whole(cache);]==]
 [==[  become_whole(cache);]==])

@@ -117,7 +117,7 @@ class World : public Scenario {
     if (blocks.has_owner_left && owner_context().peek() != &talus::ended_context) {
       explorer.violate("the context of a thread that has left was changed");
     }
-    if (!talus::registry.heap_lock.is_taken()) check_places(1);
+    if (!talus::registry.heap_lock.is_locked()) check_places(1);
   }
 
   // The owner ends now if it did not yet, and what it held goes home.

@@ -7,8 +7,8 @@ mutant(lists_not_emptied
 [==[      list_of(cache, id).top.store_own(bottom + length - part);  // in the lock
 ]==] [==[]==])
 mutant(sent_without_lock
-[==[      Locked held{lock_of(cache)};
+[==[      Held held{lock_of(cache)};
 ]==]
-[==[      Lock another;
-      Locked held{another};
+[==[      HeapLock another;
+      Held held{another};
 ]==])

@@ -8,7 +8,7 @@
 // add schedules but no states.
 #include "memory.hpp"
 
-#include "sync/lock.hpp"
+#include "sync/ranked_lock.hpp"
 #include "verdict.hpp"
 
 namespace {
@@ -16,7 +16,7 @@ namespace {
 using model::explorer;
 
 // What a thread does in each of its rounds.
-enum class Round { take, try_take, give_for_a_while, ask_for_waiters };
+enum class Round { lock, try_lock, unlock_for_a_while, ask_for_waiters };
 
 class Rounds : public model::Scenario {
  public:
@@ -24,7 +24,7 @@ class Rounds : public model::Scenario {
       : threads_{threads}, rounds_{rounds}, first_thread_{first_thread}, others_{others} {}
   int thread_count() const override { return threads_; }
   void set_up() override {
-    new (&lock_) talus::Lock();
+    new (&lock_) talus::HeapLock();
     explorer.call_it(&lock_, "lock");
     guarded_.reset();
     inside_ = 0;
@@ -33,34 +33,34 @@ class Rounds : public model::Scenario {
   void run(int thread) override {
     const Round round = thread == 0 ? first_thread_ : others_;
     for (int i = 0; i < rounds_; i++) {
-      if (round == Round::try_take) {
-        if (!lock_.try_take()) {
+      if (round == Round::try_lock) {
+        if (!lock_.try_lock()) {
           refusals_++;
           continue;
         }
         be_inside();
-        lock_.give();
+        lock_.unlock();
         continue;
       }
-      talus::Locked held{lock_};
+      talus::Held held{lock_};
       be_inside();
       if (round == Round::ask_for_waiters) {
         lock_.is_awaited();
         be_inside();
       }
-      if (round == Round::give_for_a_while) {
-        held.give_for_a_while();
-        held.take_again();
+      if (round == Round::unlock_for_a_while) {
+        held.unlock_for_a_while();
+        held.lock_again();
         be_inside();
       }
     }
   }
   void check_end() override {
-    if (lock_.is_taken()) explorer.violate("the lock is taken though no thread is inside");
+    if (lock_.is_locked()) explorer.violate("the lock is locked though no thread is inside");
     int wanted = 0;
     for (int thread = 0; thread < threads_; thread++) {
       const Round round = thread == 0 ? first_thread_ : others_;
-      wanted += rounds_ * (round == Round::take || round == Round::try_take ? 1 : 2);
+      wanted += rounds_ * (round == Round::lock || round == Round::try_lock ? 1 : 2);
     }
     if (entries_ + refusals_ != wanted) explorer.violate("%d entries", entries_);
   }
@@ -78,20 +78,20 @@ class Rounds : public model::Scenario {
 
   const int threads_, rounds_;
   const Round first_thread_, others_;
-  talus::Lock lock_;
+  talus::HeapLock lock_;
   model::PlainData guarded_;
   int inside_ = 0;
   int entries_ = 0;
   int refusals_ = 0;
 };
 
-Rounds two_once{2, 1, Round::take, Round::take};
-Rounds two_twice{2, 2, Round::take, Round::take};
-Rounds three_once{3, 1, Round::take, Round::take};
-Rounds three_twice{3, 2, Round::take, Round::take};
-Rounds one_tries{3, 2, Round::try_take, Round::take};
-Rounds one_pauses{3, 1, Round::give_for_a_while, Round::take};
-Rounds one_asks{3, 1, Round::ask_for_waiters, Round::take};
+Rounds two_once{2, 1, Round::lock, Round::lock};
+Rounds two_twice{2, 2, Round::lock, Round::lock};
+Rounds three_once{3, 1, Round::lock, Round::lock};
+Rounds three_twice{3, 2, Round::lock, Round::lock};
+Rounds one_tries{3, 2, Round::try_lock, Round::lock};
+Rounds one_pauses{3, 1, Round::unlock_for_a_while, Round::lock};
+Rounds one_asks{3, 1, Round::ask_for_waiters, Round::lock};
 
 }  // namespace
 

@@ -40,7 +40,7 @@ mutant(does_not_wait
 # A waiting thread writes its own mark over the holder's.
 mutant(misnames_the_holder
 [==[shared_state_.cas_acquire(state, state | contended)]==]
-[==[shared_state_.cas_acquire(state, taken)]==])
+[==[shared_state_.cas_acquire(state, locked)]==])
 
 # A thread that asks for sleepers makes them be forgotten.
 mutant(asks_without_waking
@@ -55,5 +55,5 @@ mutant(taken_without_acquire
 [==[return shared_state_.cas_acquire(expected, held)]==]
 [==[return shared_state_.broken_cas_relaxed(expected, held)]==])
 mutant(taken_slowly_without_acquire
-[==[shared_state_.cas_acquire(state, taken)]==]
-[==[shared_state_.broken_cas_relaxed(state, taken)]==])
+[==[shared_state_.cas_acquire(state, locked)]==]
+[==[shared_state_.broken_cas_relaxed(state, locked)]==])

@@ -218,27 +218,27 @@ class PlainData {
 class Mutex {
  public:
   void reset() { *this = Mutex{}; }
-  bool try_take() {
+  bool try_lock() {
     explorer.point();
-    if (is_taken_) return false;
-    is_taken_ = true;
+    if (is_locked_) return false;
+    is_locked_ = true;
     memory.view().join(released_);
-    explorer.note("mutex taken", this, 1);
+    explorer.note("mutex locked", this, 1);
     return true;
   }
-  void take() {
-    while (!try_take()) explorer.sleep_on(this);
+  void lock() {
+    while (!try_lock()) explorer.sleep_on(this);
   }
-  void give() {
+  void unlock() {
     explorer.point();
-    is_taken_ = false;
+    is_locked_ = false;
     released_ = memory.released_view();
-    explorer.note("mutex given", this, 0);
+    explorer.note("mutex unlocked", this, 0);
     explorer.wake_all(this);
   }
 
  private:
-  bool is_taken_ = false;
+  bool is_locked_ = false;
   View released_;
 };
 

@@ -198,10 +198,10 @@ class World : public Scenario {
 
   // Before and after a run there is one thread, and no step.
   static void lock(Heap& heap) {
-    if (explorer.current() != no_thread) heap.lock.take();
+    if (explorer.current() != no_thread) heap.lock.lock();
   }
   static void unlock(Heap& heap) {
-    if (explorer.current() != no_thread) heap.lock.give();
+    if (explorer.current() != no_thread) heap.lock.unlock();
   }
 
   // Messages. The lock of the heap that they are taken from is held, or given to.

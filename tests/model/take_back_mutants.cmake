@@ -30,10 +30,10 @@ mutant(takes_in_state_present
 [==[cache.shared_state.load_relaxed() != OwnerState::idle &&]==])
 mutant(takes_without_the_lock
 [==[  IdleProbe& idle_probe = cache.idle_probe;
-  if (!idle_probe.lock.try_take()) return 0;]==]
+  if (!idle_probe.lock.try_lock()) return 0;]==]
 [==[  struct Unlocked {
     struct {
-      void give() {}
+      void unlock() {}
     } lock;
   } idle_probe;]==])
 
@@ -63,8 +63,8 @@ mutant(gaps_before_absent
 
 # A fork between the two finds neither list nor slab to have the blocks.
 mutant(given_after_the_lock
-[==[        Locked held{lock_of(cache)};
+[==[        Held held{lock_of(cache)};
 ]==]
-[==[        Lock another;
-        Locked held{another};
+[==[        HeapLock another;
+        Held held{another};
 ]==])

@@ -4,8 +4,8 @@
 
 # A fork finds the list between two places.
 mutant(goes_back_without_lock
-[==[  Locked held{lock_of(cache)};
+[==[  Held held{lock_of(cache)};
   move_list(held, cache, id, first, 0);]==]
-[==[  Lock none;
-  Locked held{none};
+[==[  HeapLock none;
+  Held held{none};
   move_list(held, cache, id, first, 0);]==])

@@ -20,7 +20,7 @@ class Footprint {
     options.retain_bytes = 1 * mib;
     trim_heaps(0);
     // What was in use before is forgotten, also by the program's own threads.
-    Locked held{space.lock()};
+    Held held{space.lock()};
     space.give_back_surplus(held, LowMark::turns_kept + 1);
     space.give_back_surplus(held, 1);
   }
@@ -29,13 +29,13 @@ class Footprint {
   Footprint& operator=(const Footprint&) = delete;
 
   size_t bytes() const {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     return space.counters().given_bytes + space.dirty_bytes();
   }
   // The most that was given at one look, or is now, plus what may stay free, plus a little for
   // slabs' free blocks. More may stay where purged memory was refaulted, which is a matter of time.
   size_t most() {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     const size_t given = space.counters().given_bytes;
     most_given_ = std::max(most_given_, given);
     most_kept_ = std::max({most_kept_, options.retain_bytes, space.refaulted_bytes(held)});

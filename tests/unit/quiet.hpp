@@ -24,7 +24,7 @@ inline HeapTotals quiet_totals() {
 inline size_t live_bytes() { return quiet_totals().live(); }
 
 inline bool space_is_sound() {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return space.is_sound();
 }
 
@@ -36,7 +36,7 @@ inline ThreadCache& own_cache() {
 
 // Where there is one processor, all threads have one heap.
 inline bool has_two_heaps() {
-  Locked held{registry.lock};
+  Held held{registry.lock};
   return heap_limit(held) >= 2;
 }
 

@@ -33,7 +33,7 @@ class ForeignBlocks : public testing::Test {
   // Blocks of this heap that are in no slab, in any thread's hands.
   static size_t taken(size_t bytes) {
     Heap& heap = *test::own_cache().heap;
-    Locked held{lock_of(heap)};
+    Held held{lock_of(heap)};
     drain_remote_queue(heap);
     return heap.taken_blocks[index_of(class_of(bytes))];
   }

@@ -23,7 +23,7 @@ size_t resident_pages(const void* at, size_t bytes) {
 }
 
 size_t given_bytes() {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return space.counters().given_bytes;
 }
 

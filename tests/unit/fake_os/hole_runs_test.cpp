@@ -19,7 +19,7 @@ constexpr size_t block_count = 60000;
 constexpr size_t kept_one_in = 100;  // three in four pages hold none that was kept
 
 size_t purge_count() {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return space.counters().purge_count;
 }
 

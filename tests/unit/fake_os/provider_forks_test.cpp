@@ -70,7 +70,7 @@ TEST(Fork, WhileARangeGoesBack) {
   const std::string wrong = test::run_in_child([] {
     static constexpr PageProvider slow = {test::reserve_some, nullptr, purge_slowly, false, false};
     {
-      Locked held{space.lock()};
+      Held held{space.lock()};
       test::require(space.use_provider(held, slow, 0), "a provider");
     }
     watch_forks();
@@ -85,7 +85,7 @@ TEST(Fork, WhileARangeGoesBack) {
     slow_phase.store_release(2);
     if (child == 0) {
       {
-        Locked held{space.lock()};
+        Held held{space.lock()};
         test::require(space.is_sound(), "soundness");
         test::require(space.purging_bytes() == 0, "no thread gives anything back");
         test::require(space.dirty_bytes() >= 16 * mib, "all of it is free");
@@ -116,7 +116,7 @@ TEST(Fork, ByTheThreadThatGivesARangeBack) {
     static constexpr PageProvider forking = {test::reserve_some, nullptr, purge_forking, false,
                                              false};
     {
-      Locked held{space.lock()};
+      Held held{space.lock()};
       test::require(space.use_provider(held, forking, 0), "a provider");
     }
     watch_forks();
@@ -124,7 +124,7 @@ TEST(Fork, ByTheThreadThatGivesARangeBack) {
     test::fill_pattern(block, 16 * mib, 1);
     api::free(block);
     {
-      Locked held{space.lock()};
+      Held held{space.lock()};
       space.trim(held, 0);
       test::require(space.is_sound(), "soundness on either side");
       test::require(space.purging_bytes() == 0 && space.dirty_bytes() == 0, "it is given back");

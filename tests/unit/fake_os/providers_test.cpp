@@ -220,7 +220,7 @@ TEST(FileWithoutHoles, KeepsItsMemory) {
               os::fake_plan.keeps_holes.store_relaxed(true);
               for (int round = 0; round < 3; round++) {
                 test::require(use_process_memory() == 0, "refused");
-                Locked held{space.lock()};
+                Held held{space.lock()};
                 space.trim(held, 0);
               }
               const size_t row = test::row_of(FakeCall::give_room_back);
@@ -244,7 +244,7 @@ TEST(ScarceMemory, IsEnoughToGrowInPlace) {
                                             false};
     bytes_left = 64 * mib;
     {
-      Locked held{space.lock()};
+      Held held{space.lock()};
       test::require(space.use_provider(held, scarce, 0), "a provider");
     }
     void* block = api::malloc(4 * mib);

@@ -22,7 +22,7 @@ namespace {
 // No more pages, and no more descriptors from what there is, ranges included.
 void leave_nothing() {
   test::refuse_maps();
-  Locked held{space.lock()};
+  Held held{space.lock()};
   while (space.take_metadata(held, cache_line_bytes) != nullptr) {}
 }
 

@@ -67,7 +67,7 @@ TEST(Adoption, EndingThreadLeavesNothingInItsLists) {
     EXPECT_EQ(heap.slab_count, 0u);
   });
   size_t looked_at = 0;
-  Locked held{registry.lock};
+  Held held{registry.lock};
   for (ThreadCache* cache = registry.unused; cache != nullptr; cache = cache->next, looked_at++) {
     for (size_t index = 0; index < class_count; index++) {
       EXPECT_EQ(list_length(*cache, ClassId{static_cast<uint8_t>(index)}), 0u);

@@ -17,7 +17,7 @@ namespace talus {
 namespace {
 
 // Usable bytes and blocks by class of what is held, counted by the test itself.
-struct Held {
+struct Live {
   size_t small = 0, large = 0, large_count = 0;
   size_t inside = 0;  // of these bytes, in instances
   size_t blocks[class_count] = {};
@@ -34,7 +34,7 @@ struct Held {
     small += sign * bytes;
     blocks[index_of(class_of(bytes))] += sign;
   }
-  void add(const Held& other) {
+  void add(const Live& other) {
     small += other.small;
     large += other.large;
     large_count += other.large_count;
@@ -72,7 +72,7 @@ bool sums_up(const HeapTotals& totals) {
 }
 
 // At a quiet point. 0: all is exact, else the number of what is wrong.
-int compare(const HeapTotals& totals, const Held& held) {
+int compare(const HeapTotals& totals, const Live& held) {
   if (!sums_up(totals)) return 1;
   if (totals.live_small != held.small) return 2;
   if (totals.live_large != held.large) return 3;
@@ -93,7 +93,7 @@ int compare(const HeapTotals& totals, const Held& held) {
 }
 
 // Takes and frees blocks of all sizes, also in an instance, among them blocks that others took.
-void work(test::Random& random, std::vector<void*>& blocks, Held& held, size_t rounds,
+void work(test::Random& random, std::vector<void*>& blocks, Live& held, size_t rounds,
           talus_heap* instance = nullptr) {
   for (size_t round = 0; round < rounds; round++) {
     if (blocks.size() < 200 || (blocks.size() < 3000 && random.below(2) == 0)) {
@@ -114,13 +114,13 @@ void work(test::Random& random, std::vector<void*>& blocks, Held& held, size_t r
 TEST(Shadow, ExactThroughRemoteFreesEndsOfThreadsAndForks) {
   test::begin_forks();
   test::live_bytes();
-  ASSERT_EQ(compare(collect_totals(), Held{}), 0);
+  ASSERT_EQ(compare(collect_totals(), Live{}), 0);
   test::Random random{test::seed_of("Shadow")};
   constexpr size_t thread_count = 4, instance_count = 3;
   talus_heap* instances[instance_count];
   for (talus_heap*& instance : instances) instance = api::heap_new(nullptr);
   std::vector<void*> blocks[thread_count];
-  Held held[thread_count];
+  Live held[thread_count];
   const size_t rounds = test::rounds_of(20000) + 300;
   for (int generation = 0; generation < 6; generation++) {
     // Each thread goes on with what another one took in the last generation, and ends.
@@ -132,8 +132,8 @@ TEST(Shadow, ExactThroughRemoteFreesEndsOfThreadsAndForks) {
     });
     // Frees of this thread stay in its batches: they are on their way, and known.
     work(random, blocks[0], held[0], 100);
-    Held all;
-    for (const Held& one : held) all.add(one);
+    Live all;
+    for (const Live& one : held) all.add(one);
     ASSERT_EQ(compare(collect_totals(), all), 0) << "in generation " << generation;
     if (test::under_tsan) continue;
     const pid_t child = fork();
@@ -154,9 +154,9 @@ TEST(Shadow, ExactThroughRemoteFreesEndsOfThreadsAndForks) {
   for (std::vector<void*>& some : blocks) {
     for (void* block : some) release(block);
   }
-  EXPECT_EQ(compare(collect_totals(), Held{}), 0);
+  EXPECT_EQ(compare(collect_totals(), Live{}), 0);
   for (talus_heap* instance : instances) api::heap_destroy(instance);
-  EXPECT_EQ(compare(collect_totals(), Held{}), 0);
+  EXPECT_EQ(compare(collect_totals(), Live{}), 0);
 }
 
 // A fork leaves behind what its threads held: in the child, blocks in lists and batches are free.
@@ -170,7 +170,7 @@ TEST(Shadow, ChildOfAForkBesideWorkingThreads) {
     threads.emplace_back([&stop, self] {
       test::Random random{self};
       std::vector<void*> blocks;
-      Held held;
+      Live held;
       while (!stop.load_relaxed()) work(random, blocks, held, 50);
       for (void* block : blocks) release(block);
     });
@@ -210,7 +210,7 @@ TEST(Shadow, LooksAtAWorkingHeapSumUp) {
   for (int generation = 0; generation < 3; generation++) {
     test::on_threads(3, [&](size_t self) {
       test::Random random{self};
-      Held held;
+      Live held;
       const size_t from = (self + static_cast<size_t>(generation)) % 3;
       work(random, shared[from], held, test::rounds_of(60000) + 300);
     });

@@ -78,13 +78,13 @@ TEST(Totals, AddressSpaceSumsUp) {
   std::vector<void*> blocks;
   for (size_t i = 0; i < 100; i++) blocks.push_back(allocate(i * 1000));
   const HeapTotals totals = collect_totals();
-  Locked held{space.lock()};
+  Held held{space.lock()};
   EXPECT_EQ(totals.space.given_bytes + space.dirty_bytes() + space.clean_bytes(),
             totals.space.reserved_bytes);
   EXPECT_GE(totals.space.given_bytes, totals.live() + totals.free_in_slabs + totals.listed);
-  held.give_for_a_while();
+  held.unlock_for_a_while();
   for (void* block : blocks) release(block);
-  held.take_again();
+  held.lock_again();
 }
 
 TEST(Totals, MayBeAskedForWhileOthersAllocate) {

@@ -57,7 +57,7 @@ TEST(InstanceLarge, AMoveThatAForkCutShortCountsAsTwo) {
   EXPECT_EQ(api::heap_stats(heap).large_bytes, bytes + more);
   EXPECT_EQ(api::heap_stats(heap).live_blocks, 2u);
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     space.forget_moves(held);
   }
   api::heap_clear(heap);

@@ -238,9 +238,9 @@ TEST(InstanceLife, AnEndWaitsForPurges) {
   Instance& inside = *slot_of_handle(api::handle_in(heap), "test").heap;
   Atomic<bool> has_ended;
   HoleBatch batch;
-  registry.decaying.take();
+  registry.decaying.lock();
   {
-    Locked held{lock_of(inside)};
+    Held held{lock_of(inside)};
     for (SlabBins& bins : inside.available) {
       for (SlabList& bin : bins.bins) {
         size_t looks = 0;
@@ -256,10 +256,10 @@ TEST(InstanceLife, AnEndWaitsForPurges) {
   wait_us(20000);
   EXPECT_FALSE(has_ended.load_relaxed());
   {
-    Locked held{lock_of(inside)};
+    Held held{lock_of(inside)};
     slabs_purging_to_partly_purged(inside, batch);
   }
-  registry.decaying.give();
+  registry.decaying.unlock();
   ender.join();
   EXPECT_EQ(test::live_bytes(), 0u);
 }

@@ -239,9 +239,9 @@ TEST(Instance, WaitsForItsSlabsAtItsLimit) {
     std::thread other;
     void* block = nullptr;
     {
-      Locked decaying{registry.decaying};
+      Held decaying{registry.decaying};
       {
-        Locked held{lock_of(inside)};
+        Held held{lock_of(inside)};
         size_t looks = 0;
         for (size_t i = 0; i < class_count * SlabBins::count; i++) {
           collect_slabs(inside, nth_bin(inside, i), SlabAge::any, batch, looks);
@@ -251,7 +251,7 @@ TEST(Instance, WaitsForItsSlabsAtItsLimit) {
       if (is_large) api::heap_free(heap, blocks[0]);  // the slab is empty now, and stays so long
       other = std::thread{[&] { block = api::heap_malloc(heap, is_large ? limit : 4000); }};
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      Locked held{lock_of(inside)};
+      Held held{lock_of(inside)};
       slabs_purging_to_partly_purged(inside, batch);
     }
     other.join();

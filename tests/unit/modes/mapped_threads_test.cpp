@@ -116,7 +116,7 @@ TEST_F(MappedThreadsTest, AThreadThatWasAskedComesBackToTheMode) {
   ThreadContext& own = current_context();
   ThreadCache& cache = *cache_behind(own);
   {
-    Locked held{registry.lock};
+    Held held{registry.lock};
     ask(held, cache);
   }
   ASSERT_NE(&current_context(), &own) << "the helper did not ask";
@@ -126,7 +126,7 @@ TEST_F(MappedThreadsTest, AThreadThatWasAskedComesBackToTheMode) {
   release(block);
   // It may be asked between a slow path's first look at its context and the next.
   {
-    Locked held{registry.lock};
+    Held held{registry.lock};
     ask(held, cache);
   }
   ASSERT_NE(&current_context(), &own) << "the helper did not ask";

@@ -34,7 +34,7 @@ class Shadow {
   bool add(const void* at, size_t bytes) {
     const auto start = reinterpret_cast<uintptr_t>(at);
     const uintptr_t end = start + (bytes == 0 ? 1 : bytes);
-    Locked held{lock_};
+    Held held{lock_};
     auto after = ranges_.lower_bound(start);
     if (after != ranges_.end() && after->first < end) return false;
     if (after != ranges_.begin() && std::prev(after)->second > start) return false;
@@ -43,7 +43,7 @@ class Shadow {
     return true;
   }
   bool remove(const void* at) {
-    Locked held{lock_};
+    Held held{lock_};
     const auto found = ranges_.find(reinterpret_cast<uintptr_t>(at));
     if (found == ranges_.end()) return false;
     bytes_ -= found->second - found->first;
@@ -51,7 +51,7 @@ class Shadow {
     return true;
   }
   size_t bytes() {
-    Locked held{lock_};
+    Held held{lock_};
     return bytes_;
   }
 
@@ -195,7 +195,7 @@ TEST(RandomModel, ThreadsHandBlocksToEachOther) {
       if (worker.blocks().empty() || worker.random().below(2) == 0) continue;
       std::vector<Block>& own = worker.blocks();
       Block& mine = own[worker.random().below(own.size())];
-      Locked held{queue_lock};
+      Held held{queue_lock};
       if (queue.size() < queue_most) {  // give
         queue.push_back(mine);
         mine = own.back();

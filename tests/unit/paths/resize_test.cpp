@@ -231,7 +231,7 @@ TEST(Resize, AMoveEndsWhereTheNewRangeEnds) {
   const uintptr_t end = to.base + to.slices * slice_bytes;
   Range behind;
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     behind = space.take_at(held, end, 1, 1);
     ASSERT_NE(behind.base, 0u);
     page_map.set_ends(behind.base, 1, PageEntry::large(), from);
@@ -242,7 +242,7 @@ TEST(Resize, AMoveEndsWhereTheNewRangeEnds) {
   EXPECT_TRUE(test::has_pattern(start_of(to), kept, 5));
   EXPECT_TRUE(test::has_pattern(other, slice_bytes, 7)) << "the block behind it";
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     space.give(held, end, 1, true);
   }
   release(start_of(to));

@@ -37,11 +37,11 @@ class PoolOfTen : public testing::Test {
     pool.returned.begin(words.data(), 10);
   }
   size_t take(size_t wanted) {
-    Locked held{pool.lock};
+    Held held{pool.lock};
     return pool.take(held, blocks, wanted);
   }
   void give(size_t index) {
-    Locked held{pool.lock};
+    Held held{pool.lock};
     pool.give(held, block(index));
   }
   static void* block(size_t index) { return reinterpret_cast<void*>(0x100000 + index * 48); }

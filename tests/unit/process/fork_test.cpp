@@ -46,7 +46,7 @@ int use_heap(std::vector<void*>& parents, bool with_threads) {
   }
   for (void* block : blocks) release(block);
   trim_heaps(0);
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return space.is_sound() ? 0 : 4;
 }
 
@@ -197,7 +197,7 @@ TEST(Fork, GrandchildSalvagesWhatWasBeingSalvaged) {
       phase.store_release(1);
       while (phase.load_acquire() != 2) usleep(1000);
       flush_all(*taken);
-      Locked held{registry.lock};
+      Held held{registry.lock};
       retire_orphaned_cache(held, *taken);
     }};
     while (phase.load_acquire() != 1) usleep(1000);
@@ -234,7 +234,7 @@ TEST(Fork, KeptBlocksMoveInTheLock) {
   }};
   while (phase.load_acquire() != 1) usleep(1000);
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     const size_t bytes = cache->kept.bytes.load_relaxed();
     EXPECT_GE(bytes, 300 * kib);
     phase.store_release(2);

@@ -20,15 +20,15 @@ namespace talus {
 namespace {
 
 size_t dirty_bytes() {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return space.dirty_bytes();
 }
 size_t bytes_with_heaps() {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return space.counters().given_bytes;
 }
 size_t purged_bytes() {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return space.counters().purged_bytes;
 }
 
@@ -121,14 +121,14 @@ TEST_F(DecayTest, PagesBetweenSurvivorsLeave) {
 size_t kept_bytes() {
   size_t bytes = dirty_bytes();
   for_each_heap([&](Heap& heap) {
-    Locked held{lock_of(heap)};
+    Held held{lock_of(heap)};
     bytes += free_resident_bytes(heap);
   });
   return bytes;
 }
 
 bool has_huge_pages() {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return space.may_give_up_huge(held);
 }
 
@@ -139,7 +139,7 @@ void expect_bound_while_sizes_change(HugePages thp) {
   options.retain_bytes = 8 * mib;
   options.thp = thp;
   {
-    Locked held{space.lock()};
+    Held held{space.lock()};
     for (int i = 0; i < 2; i++) space.give_back_surplus(held, LowMark::turns_kept + 1);
   }
   const std::vector<void*> small = take(32 * mib / 256, 256);

@@ -32,7 +32,7 @@ size_t listed_blocks(size_t bytes) {
   return list_length(*cache_behind(current_context()), class_of(bytes));
 }
 size_t purge_count() {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return space.counters().purge_count;
 }
 uintptr_t slab_base_of(const void* block) {

@@ -14,7 +14,7 @@ namespace talus {
 namespace {
 
 size_t purged_so_far() {
-  Locked held{space.lock()};
+  Held held{space.lock()};
   return space.counters().purged_bytes;
 }
 
@@ -52,7 +52,7 @@ class ReclaimTest : public testing::Test {
     for (int phase = 0; phase < count; phase++) {
       fill(sizes_[phase % 2]);
       empty();
-      Locked held{space.lock()};
+      Held held{space.lock()};
       space.give_back_surplus(held, LowMark::turns_kept + 1);
     }
     return (purged_so_far() - before) / static_cast<size_t>(count);

@@ -13,7 +13,7 @@
 #include "effort.hpp"
 #include "slab/made_up_slab.hpp"
 #include "slab/remote_free.hpp"
-#include "sync/lock.hpp"
+#include "sync/ranked_lock.hpp"
 
 namespace talus {
 namespace {
@@ -154,12 +154,12 @@ class Traffic : public testing::Test {
   static size_t bytes_of(size_t number) { return 1 + number % block_bytes_max; }
 
   void keep(RemoteMessage& message) {
-    Locked held{unused_lock_};
+    Held held{unused_lock_};
     message.next = unused_;
     unused_ = &message;
   }
   RemoteMessage* take() {
-    Locked held{unused_lock_};
+    Held held{unused_lock_};
     RemoteMessage* message = unused_;
     if (message != nullptr) unused_ = message->next;
     return message;
@@ -186,7 +186,7 @@ class Traffic : public testing::Test {
   }
 
   void drain() {
-    Locked held{heap_lock_};
+    Held held{heap_lock_};
     size_t drained = 0;
     for (RemoteMessage* message = remote_queue_.take_all(); message != nullptr;) {
       if (++drained > message_count) {  // they form a circle

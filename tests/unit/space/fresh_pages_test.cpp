@@ -104,7 +104,7 @@ TEST_F(FreshPagesTest, ManyPagesAtOnceForgetTheFirst) {
 
 // Two threads that take for slabs by turns, in a process that asks for huge pages.
 TEST_F(SpaceTest, ThreadsBeginHugePagesOfTheirOwn) {
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   // Makes the process large enough, and takes the untouched addresses that are there already.
   std::vector<Range> small{space_.take(held, 64 * mib / slice_bytes)};
   while (space_.clean_bytes() > 0) small.push_back(space_.take(held, 1));

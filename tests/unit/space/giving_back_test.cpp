@@ -40,7 +40,7 @@ size_t resident_pages_of_map(const Range& range) {
 class GivingBackTest : public SpaceTest {
  protected:
   // A user of many addresses who touched little; gone again.
-  Range take_and_give(Locked& held, size_t bytes) {
+  Range take_and_give(Held<SpaceLock>& held, size_t bytes) {
     const Range range = space_.take(held, bytes / slice_bytes);
     EXPECT_NE(range.base, 0u);
     page_map.set_ends(range.base, range.slices, PageEntry::large(), this);
@@ -59,7 +59,7 @@ class GivingBackTest : public SpaceTest {
 
 // Pieces that go leave their ends in the page map. 16 GiB are 2 MiB of map.
 TEST_F(GivingBackTest, ManyAddressesLeaveNoMapBehind) {
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   const size_t bytes = size_t{16} << 30;
   const Range range = take_and_give(held, bytes);
   space_.trim(held, 0);
@@ -77,7 +77,7 @@ TEST_F(GivingBackTest, ManyAddressesLeaveNoMapBehind) {
 
 // Locked pages cost their slices, in each purge mode, and go when they are locked no longer.
 TEST_F(GivingBackTest, LockedPagesCostTheirSlices) {
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   const size_t slices = 2048, stride = 20;
   for (const bool is_patient : {true, false}) {
     const Range range = space_.take(held, slices);
@@ -105,7 +105,7 @@ TEST_F(GivingBackTest, LockedPagesCostTheirSlices) {
 TEST_F(GivingBackTest, RangesThatStandApartGetSmallPages) {
   rare_calls.ask_when_needed([]() noexcept { return true; });
   options.thp = HugePages::adaptive;
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   const size_t slices = arena_alignment / slice_bytes;
   size_t huge = 0;
   for (int i = 0; i < 64; i++) {

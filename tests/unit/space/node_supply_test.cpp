@@ -15,7 +15,7 @@ namespace {
 TEST_F(SpaceTest, IslandsMayBeManyMoreThanUsers) {
   options.retain_bytes = 1024 * mib;
   test::Random random{test::seed_of("Space.Islands")};
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   std::vector<Range> slots(100);
   size_t ranges_most = 0;
   for (size_t round = 0; round < 20000; round++) {
@@ -40,7 +40,7 @@ TEST_F(SpaceTest, IslandsMayBeManyMoreThanUsers) {
 TEST_F(SpaceTest, PartsOfOneRangeMayBeMany) {
   constexpr size_t parts = 4000;
   options.retain_bytes = 1024 * mib;
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   const Range range = space_.take(held, parts + 1);
   ASSERT_NE(range.base, 0u);
   page_map.set_ends(range.base, range.slices, PageEntry::large(), this);
@@ -56,7 +56,7 @@ TEST_F(SpaceTest, PartsOfOneRangeMayBeMany) {
 // An aligned range that was given back serves the next one, though nothing lies free around it.
 TEST_F(SpaceTest, AlignedRangesAreUsedAgain) {
   constexpr size_t slices = arena_alignment / slice_bytes;
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   const Range first = space_.take(held, slices, arena_alignment);
   use(first);
   give(held, first.base);

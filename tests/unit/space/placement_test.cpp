@@ -10,7 +10,7 @@ class TwoTouchedRanges : public SpaceTest {
  protected:
   static constexpr size_t few = 2, many = 5;
 
-  void lay(Locked& held) {
+  void lay(Held<SpaceLock>& held) {
     const Range whole = space_.take(held, few + many + 2);
     ASSERT_NE(whole.base, 0u);
     lower_ = whole.base;
@@ -22,7 +22,7 @@ class TwoTouchedRanges : public SpaceTest {
     give(held, lower_);
     give(held, upper_);
   }
-  uintptr_t take(Locked& held, size_t slices, Filling filling) {
+  uintptr_t take(Held<SpaceLock>& held, size_t slices, Filling filling) {
     const Range range = space_.take(held, slices, slice_bytes, filling);
     EXPECT_EQ(range.zeroed, Zeroed::no);
     use(range);
@@ -33,7 +33,7 @@ class TwoTouchedRanges : public SpaceTest {
 };
 
 TEST_F(TwoTouchedRanges, TheUpperServesThoughTheLowerFits) {
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   ASSERT_NO_FATAL_FAILURE(lay(held));
   EXPECT_EQ(take(held, few, Filling::unknown), upper_);
   EXPECT_EQ(take(held, many - few, Filling::unknown), upper_ + few * slice_bytes);
@@ -41,7 +41,7 @@ TEST_F(TwoTouchedRanges, TheUpperServesThoughTheLowerFits) {
 }
 
 TEST_F(TwoTouchedRanges, SlabsTakeTheUpperEndAndLeaveRoomBelow) {
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   ASSERT_NO_FATAL_FAILURE(lay(held));
   EXPECT_EQ(take(held, 1, Filling::sparse), upper_ + (many - 1) * slice_bytes);
   EXPECT_EQ(take(held, 1, Filling::dense), upper_ + (many - 2) * slice_bytes);
@@ -53,7 +53,7 @@ class RangesBesideEachOther : public SpaceTest {
  protected:
   static constexpr size_t part = 8;  // slices of the touched range, and of each user
 
-  void lay(Locked& held, bool dirty_first, size_t clean = part) {
+  void lay(Held<SpaceLock>& held, bool dirty_first, size_t clean = part) {
     const Range whole = space_.take(held, 3 * part + clean);
     ASSERT_NE(whole.base, 0u);
     first_ = whole.base + part * slice_bytes;
@@ -70,7 +70,7 @@ class RangesBesideEachOther : public SpaceTest {
 };
 
 TEST_F(RangesBesideEachOther, MakeRoomTogether) {
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   for (const bool dirty_first : {true, false}) {
     for (const size_t slices : {part + 1, 2 * part - 1, 2 * part}) {
       ASSERT_NO_FATAL_FAILURE(lay(held, dirty_first));
@@ -87,7 +87,7 @@ TEST_F(RangesBesideEachOther, MakeRoomTogether) {
 }
 
 TEST_F(RangesBesideEachOther, AreLeftToOthersWhereMostIsUntouched) {
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   ASSERT_NO_FATAL_FAILURE(lay(held, true, 3 * part));
   const Range other = space_.take(held, 2 * part + 2);
   EXPECT_EQ(other.zeroed, Zeroed::yes);
@@ -96,7 +96,7 @@ TEST_F(RangesBesideEachOther, AreLeftToOthersWhereMostIsUntouched) {
 }
 
 TEST_F(SpaceTest, RangesBeginWhereTheyAreRequested) {
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   for (size_t phase = 0; phase < arena_alignment; phase += 5 * slice_bytes) {
     const Range range =
         space_.take(held, 40, Placing{arena_alignment, Filling::unknown, phase, false});
@@ -109,7 +109,7 @@ TEST_F(SpaceTest, RangesBeginWhereTheyAreRequested) {
 }
 
 TEST_F(TwoTouchedRanges, AnOptionalRequestTakesNoUntouchedPages) {
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   ASSERT_NO_FATAL_FAILURE(lay(held));
   const size_t phase = (upper_ + slice_bytes) % arena_alignment;
   const auto take_placed = [&](bool is_request) {

@@ -24,7 +24,7 @@ class SpaceTest : public testing::Test {
  protected:
   SpaceTest() : before_{options} {}
   ~SpaceTest() override {
-    Locked held{space_.lock()};
+    Held held{space_.lock()};
     while (!users_.empty()) give(held, users_.begin()->first);
     space_.give_up_huge(held);
     space_.trim(held, 0);
@@ -72,7 +72,7 @@ class SpaceTest : public testing::Test {
     }
   }
 
-  void give(Locked& held, uintptr_t base) {
+  void give(Held<SpaceLock>& held, uintptr_t base) {
     const Shadow shadow = users_[base];
     for (size_t i = 0; i < shadow.slices; i++) {
       ASSERT_EQ(word_at(base + i * slice_bytes), shadow.mark);

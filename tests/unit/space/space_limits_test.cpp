@@ -27,7 +27,7 @@ class SpaceLimits : public SpaceTest {
 
 TEST_F(SpaceLimits, AHardLimitAloneBoundsWhatIsFreeAsWell) {
   limits.hard_bytes.store_relaxed(most);
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   const Range first = space_.take(held, most / 2 / slice_bytes);
   use(first);
   give(held, first.base);
@@ -40,7 +40,7 @@ TEST_F(SpaceLimits, AHardLimitAloneBoundsWhatIsFreeAsWell) {
 
 TEST_F(SpaceLimits, FreeMemoryGoesAtOnceAboveTheSoftLimit) {
   limits.soft_bytes.store_relaxed(most);
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   Range ranges[8];
   for (Range& range : ranges) use(range = space_.take(held, most / 4 / slice_bytes));
   for (const Range& range : ranges) {
@@ -53,7 +53,7 @@ TEST_F(SpaceLimits, FreeMemoryGoesAtOnceAboveTheSoftLimit) {
 // Pages that a program locked in memory, and freed: wherever they lie, the rest goes.
 TEST_F(SpaceLimits, WhatTheKernelRefusesKeepsNothingElse) {
   constexpr size_t slices = 32 * mib / slice_bytes, page = 4 * kib;
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   for (const size_t place : {size_t{0}, 16 * mib - page, 16 * mib, 32 * mib - page}) {
     const Range range = space_.take(held, slices), wall = space_.take(held, 1);
     const Range other = space_.take(held, slices / 2);

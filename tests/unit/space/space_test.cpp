@@ -17,7 +17,7 @@ namespace {
 TEST_F(SpaceTest, RandomUsersGetFreeRanges) {
   test::Random random{test::seed_of("Space.Random")};
   options.retain_bytes = 16 * mib;
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   size_t most = 0;
   for (size_t round = 0; round < test::rounds_of(20000); round++) {
     const size_t what = random.below(100);
@@ -62,7 +62,7 @@ TEST_F(SpaceTest, RandomUsersGetFreeRanges) {
 
 TEST_F(SpaceTest, NeighboursJoinInEveryOrder) {
   const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   for (const auto& order : orders) {
     const Range whole = space_.take(held, 9);
     ASSERT_NE(whole.base, 0u);
@@ -81,7 +81,7 @@ TEST_F(SpaceTest, NeighboursJoinInEveryOrder) {
 }
 
 TEST_F(SpaceTest, TouchedMemoryIsReusedBeforeUntouched) {
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   const Range first = space_.take(held, 4);
   EXPECT_EQ(first.zeroed, Zeroed::yes);
   use(first);
@@ -93,7 +93,7 @@ TEST_F(SpaceTest, TouchedMemoryIsReusedBeforeUntouched) {
 }
 
 TEST_F(SpaceTest, UntouchedMemoryStaysZero) {
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   const Range first = space_.take(held, 4);
   page_map.set_ends(first.base, first.slices, PageEntry::large(), this);
   space_.give(held, first.base, first.slices, false);
@@ -114,18 +114,18 @@ size_t resident_pages(uintptr_t base, size_t bytes) {
 // A process that is large enough for huge pages, and goes on in addresses that it never used.
 class HugePlaces : public SpaceTest {
  protected:
-  void grow(Locked& held) {
+  void grow(Held<SpaceLock>& held) {
     while (space_.counters().given_bytes < huge_dense_bytes_min) take_other(held);
     for (const size_t arenas = space_.counters().arena_count;
          space_.counters().arena_count == arenas;) {
       take_other(held);
     }
   }
-  void shrink(Locked& held) {
+  void shrink(Held<SpaceLock>& held) {
     for (const Range& range : others_) space_.give(held, range.base, range.slices, false);
   }
   // With every page written, as a program fills it.
-  Range take_filled(Locked& held, Filling filling) {
+  Range take_filled(Held<SpaceLock>& held, Filling filling) {
     const Range range = space_.take(held, place_slices, arena_alignment, filling);
     memset(reinterpret_cast<void*>(range.base), 1, arena_alignment);
     use(range);
@@ -135,7 +135,7 @@ class HugePlaces : public SpaceTest {
  private:
   static constexpr size_t place_slices = arena_alignment / slice_bytes;
 
-  void take_other(Locked& held) {
+  void take_other(Held<SpaceLock>& held) {
     const Range range = space_.take(held, place_slices);
     page_map.set_ends(range.base, range.slices, PageEntry::large(), this);
     others_.push_back(range);
@@ -149,7 +149,7 @@ TEST_F(HugePlaces, AreNotSmallPagesThatAreFilled) {
   Range small;
   Range huge;
   {
-    Locked held{space_.lock()};
+    Held held{space_.lock()};
     grow(held);
     options.thp = HugePages::never;
     small = take_filled(held, Filling::dense);
@@ -158,14 +158,14 @@ TEST_F(HugePlaces, AreNotSmallPagesThatAreFilled) {
     ASSERT_FALSE(space_.is_huge(held, small.base));
     ASSERT_TRUE(space_.is_huge(held, huge.base));
   }
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   EXPECT_TRUE(space_.is_filled(held, small));
   EXPECT_FALSE(space_.is_filled(held, huge));
   shrink(held);
 }
 
 TEST_F(HugePlaces, HaveRestsThatTrimFinds) {
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   grow(held);
   const Range slab = space_.take(held, 1, arena_alignment, Filling::dense);
   ASSERT_NE(slab.base, 0u);
@@ -195,7 +195,7 @@ bool kernel_drops_empty_tables() {
 TEST_F(SpaceTest, APlaceThatWentPieceByPieceIsAHugePageAgain) {
   if (!kernel_drops_empty_tables()) GTEST_SKIP() << "this kernel keeps tables, or has none to give";
   constexpr size_t half = arena_alignment / slice_bytes / 2;
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   const Range place = space_.take(held, 2 * half, arena_alignment);
   ASSERT_NE(place.base, 0u);
   os::System::advise_small(reinterpret_cast<void*>(place.base), arena_alignment);
@@ -215,7 +215,7 @@ TEST_F(SpaceTest, APlaceThatWentPieceByPieceIsAHugePageAgain) {
 TEST_F(SpaceTest, RetentionIsBoundedInBytes) {
   options.retain_bytes = 1 * mib;
   options.decay_ms = 1000000;
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   space_.trim(held, 0);
   const size_t purged = space_.counters().purged_bytes;
   Range ranges[64];
@@ -240,7 +240,7 @@ TEST_F(SpaceTest, WhatComesAndGoesInLargeStepsStays) {
   options.retain_bytes = 1 * mib;
   options.decay_ms = 1000000;
   constexpr size_t slices = 32 * mib / slice_bytes;
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   const size_t purged = space_.counters().purged_bytes;
   for (int step = 0; step < 10; step++) {
     const Range range = space_.take(held, slices);
@@ -260,7 +260,7 @@ TEST_F(SpaceTest, GrowingInPlaceKeepsTheBound) {
   options.retain_bytes = 1 * mib;
   options.decay_ms = 1000000;
   constexpr size_t slices = 32 * mib / slice_bytes;
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   const Range other = space_.take(held, slices);
   use(other);
   const Range room = space_.take(held, 1 + slices);
@@ -282,7 +282,7 @@ TEST_F(SpaceTest, GrowingInPlaceKeepsTheBound) {
 
 TEST_F(SpaceTest, NothingStaysWhereNothingMay) {
   options.retain_bytes = 0;
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   const Range range = space_.take(held, 100);
   use(range);
   give(held, range.base);
@@ -291,7 +291,7 @@ TEST_F(SpaceTest, NothingStaysWhereNothingMay) {
 
 TEST_F(SpaceTest, MuchIsGivenBackInFewCalls) {
   constexpr size_t bytes = 512 * mib;
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   const Range range = space_.take(held, bytes / slice_bytes);
   ASSERT_NE(range.base, 0u);
   const SpaceCounters before = space_.counters();
@@ -324,7 +324,7 @@ TEST(PurgePace, TakesTwiceAsMuchWhileTheKernelIsQuick) {
 
 TEST_F(SpaceTest, RetentionIsBoundedInTime) {
   options.decay_ms = 30;
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   const Range first = space_.take(held, 16);
   const Range wall = space_.take(held, 1);
   const Range last = space_.take(held, 1);
@@ -339,7 +339,7 @@ TEST_F(SpaceTest, RetentionIsBoundedInTime) {
 }
 
 TEST_F(SpaceTest, ImpossibleRequestsChangeNothing) {
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   use(space_.take(held, 1));
   const size_t reserved = space_.counters().reserved_bytes;
   EXPECT_EQ(space_.take(held, ~size_t{0}).base, 0u);
@@ -353,7 +353,7 @@ TEST_F(SpaceTest, ImpossibleRequestsChangeNothing) {
 }
 
 TEST_F(SpaceTest, MetadataIsZeroAlignedAndDistinct) {
-  Locked held{space_.lock()};
+  Held held{space_.lock()};
   uintptr_t before_end = 0;
   for (size_t bytes = 1; bytes < 300 * kib; bytes = bytes * 3 / 2 + 1) {
     auto* at = static_cast<unsigned char*>(space_.take_metadata(held, bytes));

@@ -196,7 +196,7 @@ TEST(Remote, WhatWaitsIsBoundedWhileTheOwnersLockIsHeld) {
     blocks.push_back(allocate(bytes));
   }
   std::atomic<size_t> freed{0};
-  lock_of(heap).take();
+  lock_of(heap).lock();
   std::thread thread{[&] {
     for (void* block : blocks) {
       release(block);
@@ -207,7 +207,7 @@ TEST(Remote, WhatWaitsIsBoundedWhileTheOwnersLockIsHeld) {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   const size_t freed_before = freed;
   const size_t backlog = heap.remote_queue.backlog_bytes();
-  lock_of(heap).give();
+  lock_of(heap).unlock();
   thread.join();
   EXPECT_LT(freed_before, blocks.size());
   EXPECT_LE(backlog, remote_backlog_bytes_most + remote_batch_bytes_max);
@@ -244,12 +244,12 @@ TEST(Remote, RingOfThreads) {
       test::fill_pattern(block, bytes, seed);
       {
         Queue& next = queues[(self + 1) % thread_count];
-        Locked held{next.lock};
+        Held held{next.lock};
         next.blocks.emplace_back(block, seed);
       }
       std::pair<void*, uint64_t> taken{nullptr, 0};
       {
-        Locked held{queues[self].lock};
+        Held held{queues[self].lock};
         if (queues[self].blocks.size() > 50 || round + 50 > rounds) {
           if (!queues[self].blocks.empty()) {
             taken = queues[self].blocks.front();

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "effort.hpp"
-#include "sync/lock.hpp"
+#include "sync/ranked_lock.hpp"
 
 namespace talus {
 namespace {
@@ -25,7 +25,7 @@ TEST(Lock, OneThreadAtATime) {
   for (int t = 0; t < 4; t++) {
     threads.emplace_back([&, rounds] {
       for (size_t round = 0; round < rounds; round++) {
-        Locked held{lock};
+        Held held{lock};
         if (inside.fetch_add_relaxed(1) != 0) intruders.fetch_add_relaxed(1);
         plain_sum++;
         // Every now and then the holder loses its processor, so that the others must sleep.
@@ -37,30 +37,30 @@ TEST(Lock, OneThreadAtATime) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(plain_sum, 4 * rounds);
   EXPECT_EQ(intruders.load_relaxed(), 0u);
-  EXPECT_FALSE(lock.is_taken());
+  EXPECT_FALSE(lock.is_locked());
 }
 
 TEST(Lock, TryTakeRefusesWhenTaken) {
   Lock lock;
-  EXPECT_TRUE(lock.try_take());
-  EXPECT_TRUE(lock.is_taken());
-  std::thread{[&lock] { EXPECT_FALSE(lock.try_take()); }}.join();
-  lock.give();
-  EXPECT_FALSE(lock.is_taken());
+  EXPECT_TRUE(lock.try_lock());
+  EXPECT_TRUE(lock.is_locked());
+  std::thread{[&lock] { EXPECT_FALSE(lock.try_lock()); }}.join();
+  lock.unlock();
+  EXPECT_FALSE(lock.is_locked());
 }
 
 TEST(Lock, SleeperIsWoken) {
   Lock lock;
   for (int round = 0; round < 20; round++) {
     Atomic<bool> arrived;
-    lock.take();
+    lock.lock();
     std::thread sleeper{[&] {
-      Locked held{lock};
+      Held held{lock};
       arrived.store_release(true);
     }};
     usleep(2000);  // long enough to give up spinning and sleep in the kernel
     EXPECT_FALSE(arrived.load_acquire());
-    lock.give();
+    lock.unlock();
     sleeper.join();  // hangs, and CTest says so, if the sleeper was forgotten
     EXPECT_TRUE(arrived.load_acquire());
   }
@@ -68,25 +68,25 @@ TEST(Lock, SleeperIsWoken) {
 
 TEST(Lock, GivingForAWhileLetsOthersIn) {
   Lock lock;
-  Locked held{lock};
-  held.give_for_a_while();
-  std::thread{[&lock] { Locked other{lock}; }}.join();
-  held.take_again();
-  EXPECT_TRUE(lock.is_taken());
+  Held held{lock};
+  held.unlock_for_a_while();
+  std::thread{[&lock] { Held other{lock}; }}.join();
+  held.lock_again();
+  EXPECT_TRUE(lock.is_locked());
 }
 
 TEST(Lock, ChildStartsAnew) {
   Lock lock;
-  lock.take();
+  lock.lock();
   const pid_t child = fork();
   if (child == 0) {
     lock.reset_in_child();
-    _exit(!lock.is_taken() && lock.try_take() ? 0 : 1);
+    _exit(!lock.is_locked() && lock.try_lock() ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  lock.give();
+  lock.unlock();
 }
 
 }  // namespace
