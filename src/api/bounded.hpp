@@ -15,9 +15,24 @@
 #ifndef TALUS_API_BOUNDED_HPP
 #define TALUS_API_BOUNDED_HPP
 
+#include "talus/bounded.h"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
 #include "api/extended.hpp"
 #include "bounded/numbers.hpp"
 #include "os/bytes.hpp"
+#include "os/report.hpp"
+#include "pools/pool.hpp"
+#include "bounded/bounded.hpp"
+#include "bounded/life.hpp"
+#include "bounded/lists.hpp"
+#include "bounded/refill.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "paths/alloc.hpp"
+#include "paths/free.hpp"
+#include "paths/resize.hpp"
+#include "api/entry.hpp"
 
 namespace talus::api {
 

@@ -13,6 +13,17 @@
 #include <errno.h>
 
 #include "instances/instance_from.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/bytes.hpp"
+#include "os/os.hpp"
+#include "heap/context.hpp"
+#include "heap/special.hpp"
+#include "store/large.hpp"
+#include "paths/alloc.hpp"
+#include "paths/alloc_slow.hpp"
+#include "paths/free.hpp"
+#include "paths/resize.hpp"
 
 namespace talus::api {
 

@@ -19,6 +19,10 @@
 #include "paths/batch.hpp"
 #include "instances/reshape.hpp"
 #include "talus/talus.h"
+#include "base/base.hpp"
+#include "os/bytes.hpp"
+#include "paths/free.hpp"
+#include "paths/resize.hpp"
 
 namespace talus::api {
 

@@ -7,8 +7,19 @@
 #ifndef TALUS_API_HEAPS_HPP
 #define TALUS_API_HEAPS_HPP
 
+#include "talus/talus.h"
+#include "base/base.hpp"
+#include "os/report.hpp"
+#include "heap/instance.hpp"
+#include "regions/region_life.hpp"
+#include "regions/region_request.hpp"
+#include "regions/region_words.hpp"
+#include "paths/instance_region.hpp"
+#include "instances/instance_from.hpp"
+#include "instances/instance_life.hpp"
 #include "api/extended.hpp"
 #include "inspect/instance_look.hpp"
+#include "api/entry.hpp"
 
 namespace talus::api {
 

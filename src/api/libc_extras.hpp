@@ -11,11 +11,20 @@
 #include <malloc.h>
 #include <stdio.h>
 
-#include "api/entry.hpp"
+#include "base/base.hpp"
 #include "reclaim/release.hpp"
 #include "inspect/totals.hpp"
 #include "statistics/print_statistics.hpp"
 #include "settings/option_origin.hpp"
+#include "settings/options.hpp"
+#include "os/text.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/heap.hpp"
+#include "heap/registry.hpp"
+#include "inspect/instance_totals.hpp"
+#include "statistics/escaped.hpp"
+#include "statistics/statistics_forms.hpp"
 
 #ifndef M_PURGE
 #define M_PURGE (-101)  // bionic: purge what is free

@@ -14,6 +14,12 @@
 #include <new>
 
 #include "api/entry.hpp"
+#include "base/base.hpp"
+#include "os/report.hpp"
+#include "os/text.hpp"
+#include "heap/context.hpp"
+#include "paths/alloc.hpp"
+#include "paths/alloc_slow.hpp"
 
 // From libstdc++ and libc++abi: the program's new handler, and a function that throws bad_alloc.
 extern "C" {

@@ -9,6 +9,15 @@
 
 #include <errno.h>
 
+#include "settings/machine.hpp"
+#include "settings/option_origin.hpp"
+#include "settings/options.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "parsing/option_letters.hpp"
+#include "parsing/option_number.hpp"
+#include "parsing/options_text.hpp"
+#include "configuration/option_target.hpp"
 #include "configuration/own_configuration.hpp"
 
 namespace talus::api {

@@ -10,6 +10,8 @@
 
 #include "statistics/print_statistics.hpp"
 #include "talus/talus.h"
+#include "settings/options.hpp"
+#include "statistics/statistics.hpp"
 
 namespace talus::api {
 

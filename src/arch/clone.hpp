@@ -16,6 +16,7 @@
 #ifndef TALUS_ARCH_CLONE_HPP
 #define TALUS_ARCH_CLONE_HPP
 
+#include "base/base.hpp"
 #include "arch/arch.hpp"
 
 // The sanitizers' runtimes must know each thread, so there a thread of the C library is used. Only

@@ -6,6 +6,7 @@
 #ifndef TALUS_BASE_BIT_ROW_HPP
 #define TALUS_BASE_BIT_ROW_HPP
 
+#include "base/attributes.hpp"
 #include "base/bits.hpp"
 
 namespace talus {

@@ -22,6 +22,9 @@
 
 #include "pools/pool.hpp"
 #include "talus/bounded.h"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "sync/ranked_lock.hpp"
 
 namespace talus {
 

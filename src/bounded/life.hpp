@@ -16,6 +16,16 @@
 
 #include "bounded/refill.hpp"
 #include "space/space.hpp"
+#include "talus/bounded.h"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/os.hpp"
+#include "sync/ranked_lock.hpp"
+#include "pools/free_bits.hpp"
+#include "pools/pool.hpp"
+#include "bounded/bounded.hpp"
+#include "bounded/cache_end.hpp"
+#include "bounded/lists.hpp"
 
 namespace talus {
 

@@ -9,6 +9,9 @@
 #define TALUS_BOUNDED_LISTS_HPP
 
 #include "bounded/bounded.hpp"
+#include "base/base.hpp"
+#include "sync/ranked_lock.hpp"
+#include "pools/pool.hpp"
 
 namespace talus {
 

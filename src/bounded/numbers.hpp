@@ -9,7 +9,12 @@
 #ifndef TALUS_BOUNDED_NUMBERS_HPP
 #define TALUS_BOUNDED_NUMBERS_HPP
 
-#include "bounded/life.hpp"
+#include "talus/bounded.h"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "sync/ranked_lock.hpp"
+#include "pools/pool.hpp"
+#include "bounded/bounded.hpp"
 
 namespace talus {
 

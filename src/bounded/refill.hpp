@@ -13,6 +13,12 @@
 #define TALUS_BOUNDED_REFILL_HPP
 
 #include "bounded/cache_end.hpp"
+#include "talus/bounded.h"
+#include "base/base.hpp"
+#include "sync/ranked_lock.hpp"
+#include "pools/pool.hpp"
+#include "bounded/bounded.hpp"
+#include "bounded/lists.hpp"
 
 namespace talus {
 

@@ -38,6 +38,12 @@
 #ifndef TALUS_CACHE_IDLE_CACHES_HPP
 #define TALUS_CACHE_IDLE_CACHES_HPP
 
+#include "base/base.hpp"
+#include "os/os.hpp"
+#include "sync/ranked_lock.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/lists.hpp"
 #include "heap/registry.hpp"
 #include "heap/thread_order.hpp"
 

@@ -12,6 +12,17 @@
 
 #include "store/instance_large.hpp"
 #include "cache/medium_lists.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/os.hpp"
+#include "os/report.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/lists.hpp"
+#include "store/large.hpp"
+#include "cache/idle_caches.hpp"
 
 namespace talus {
 

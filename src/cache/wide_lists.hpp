@@ -10,6 +10,15 @@
 #ifndef TALUS_CACHE_WIDE_LISTS_HPP
 #define TALUS_CACHE_WIDE_LISTS_HPP
 
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "settings/options.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/lists.hpp"
+#include "heap/registry.hpp"
 #include "cache/list_home.hpp"
 
 namespace talus {

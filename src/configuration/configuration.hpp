@@ -15,7 +15,14 @@
 #ifndef TALUS_CONFIGURATION_CONFIGURATION_HPP
 #define TALUS_CONFIGURATION_CONFIGURATION_HPP
 
+#include "base/base.hpp"
+#include "settings/option_origin.hpp"
+#include "settings/options.hpp"
+#include "os/os.hpp"
+#include "parsing/option_letters.hpp"
+#include "machine/kernel_file.hpp"
 #include "configuration/option_lines.hpp"
+#include "configuration/option_target.hpp"
 #include "configuration/options_env.hpp"
 
 namespace talus {

@@ -12,6 +12,10 @@
 #ifndef TALUS_CONFIGURATION_OPTION_LINES_HPP
 #define TALUS_CONFIGURATION_OPTION_LINES_HPP
 
+#include "settings/option_origin.hpp"
+#include "settings/options.hpp"
+#include "parsing/option_letters.hpp"
+#include "parsing/option_number.hpp"
 #include "machine/kernel_file.hpp"
 #include "configuration/option_target.hpp"
 

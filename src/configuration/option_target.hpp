@@ -11,7 +11,12 @@
 
 #include "parsing/options_text.hpp"
 #include "settings/option_origin.hpp"
+#include "settings/options.hpp"
 #include "settings/presets.hpp"
+#include "parsing/option_letters.hpp"
+#include "parsing/option_number.hpp"
+#include "parsing/option_spelling.hpp"
+#include "parsing/provider_text.hpp"
 
 namespace talus {
 

@@ -19,6 +19,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/base.hpp"
+#include "settings/option_origin.hpp"
+#include "settings/options.hpp"
+#include "parsing/option_letters.hpp"
+#include "parsing/option_number.hpp"
 #include "configuration/option_target.hpp"
 
 namespace talus {

@@ -13,10 +13,15 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/base.hpp"
+#include "settings/option_origin.hpp"
+#include "settings/options.hpp"
+#include "os/os.hpp"
 #include "paths/alloc.hpp"
 #include "heap/registry.hpp"
 #include "os/text.hpp"
 #include "configuration/configuration.hpp"
+#include "configuration/option_target.hpp"
 #include "configuration/told_mistakes.hpp"
 
 extern "C" {

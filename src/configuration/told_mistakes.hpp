@@ -12,8 +12,8 @@
 #ifndef TALUS_CONFIGURATION_TOLD_MISTAKES_HPP
 #define TALUS_CONFIGURATION_TOLD_MISTAKES_HPP
 
+#include "base/base.hpp"
 #include "os/text.hpp"
-#include "parsing/option_letters.hpp"
 
 namespace talus {
 

@@ -5,6 +5,7 @@
 #ifndef TALUS_ENTRY_BOUNDED_NAMES_HPP
 #define TALUS_ENTRY_BOUNDED_NAMES_HPP
 
+#include "talus/bounded.h"
 #include "api/bounded.hpp"
 
 TALUS_ENTRY size_t talus_bounded_pools_for(size_t bytes) noexcept {

@@ -12,6 +12,9 @@
 
 #include "entry/next_definition.hpp"
 #include "entry/without_helper.hpp"
+#include "base/base.hpp"
+#include "arch/arch.hpp"
+#include "threads/helper.hpp"
 
 namespace {
 

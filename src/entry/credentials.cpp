@@ -23,6 +23,8 @@
 #include <unistd.h>
 
 #include "entry/without_helper.hpp"
+#include "base/base.hpp"
+#include "arch/arch.hpp"
 
 extern "C" {
 [[gnu::weak]] void* dlsym(void* library, const char* name) noexcept;

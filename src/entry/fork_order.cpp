@@ -13,6 +13,8 @@
 
 #include "entry/next_definition.hpp"
 #include "process/fork.hpp"
+#include "base/base.hpp"
+#include "threads/library_parts.hpp"
 
 extern "C" {
 [[gnu::weak]] void* dlsym(void* library, const char* name) noexcept;

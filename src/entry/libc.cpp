@@ -9,7 +9,9 @@
 #include "api/entry.hpp"
 #include "api/libc_extras.hpp"
 #include "entry/bindings.hpp"
-#include "entry/life.hpp"
+#include "entry/life.hpp"  // IWYU pragma: keep (start and end of the process)
+#include "base/base.hpp"
+#include "os/bytes.hpp"
 
 #define TALUS_NAME extern "C" TALUS_EXPORT
 #define TALUS_USUAL_NAME extern "C" TALUS_USUAL_ENTRY TALUS_EXPORT

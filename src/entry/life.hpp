@@ -8,6 +8,7 @@
 #define TALUS_ENTRY_LIFE_HPP
 
 #include "process/start.hpp"
+#include "base/base.hpp"
 
 namespace talus {
 namespace {

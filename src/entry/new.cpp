@@ -6,9 +6,10 @@
 //
 // Owns: their names; in nothrow new, catching what a new handler throws; and which form calls which
 // when a program replaces some. Source: ISO C++17 [new.delete].
-#include "api/new.hpp"
+#include "api/new.hpp"  // IWYU pragma: keep (bodies of templates and macros)
 #include "entry/bindings.hpp"
-#include "entry/life.hpp"
+#include "entry/life.hpp"  // IWYU pragma: keep (start and end of the process)
+#include "base/base.hpp"
 
 asm(".weak __gxx_personality_v0\n"
     ".weak __cxa_begin_catch\n"

@@ -19,6 +19,8 @@
 
 #include "entry/next_definition.hpp"
 #include "entry/without_helper.hpp"
+#include "base/base.hpp"
+#include "arch/arch.hpp"
 
 namespace {
 

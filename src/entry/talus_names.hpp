@@ -6,15 +6,15 @@
 #ifndef TALUS_ENTRY_TALUS_NAMES_HPP
 #define TALUS_ENTRY_TALUS_NAMES_HPP
 
+#include "talus/talus.h"
+#include "base/base.hpp"
 #include "api/entry.hpp"
 #include "api/extended.hpp"
 #include "api/heaps.hpp"
 #include "api/options.hpp"
 #include "api/statistics.hpp"
 #include "reclaim/release.hpp"
-#include "inspect/totals.hpp"
 #include "threads/page_listener.hpp"
-#include "statistics/print_statistics.hpp"
 #include "settings/version.hpp"
 #include "settings/machine.hpp"
 
@@ -173,6 +173,6 @@ TALUS_ENTRY const char* talus_heap_name(talus_heap* heap) noexcept {
 }
 TALUS_ENTRY const char* talus_version(void) noexcept { return talus::version_text; }
 
-#include "entry/bounded_names.hpp"
+#include "entry/bounded_names.hpp"  // IWYU pragma: keep (it defines more functions)
 
 #endif  // TALUS_ENTRY_TALUS_NAMES_HPP

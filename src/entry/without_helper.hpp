@@ -10,7 +10,14 @@
 #include <errno.h>
 #include <sys/prctl.h>
 
-#include "entry/life.hpp"
+#include "entry/life.hpp"  // IWYU pragma: keep (start and end of the process)
+#include "base/base.hpp"
+#include "os/os.hpp"
+#include "sync/ranked_lock.hpp"
+#include "threads/helper.hpp"
+#include "threads/helper_thread.hpp"
+#include "threads/library_parts.hpp"
+#include "threads/threads.hpp"
 
 namespace talus {
 

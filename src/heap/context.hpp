@@ -12,6 +12,7 @@
 #ifndef TALUS_HEAP_CONTEXT_HPP
 #define TALUS_HEAP_CONTEXT_HPP
 
+#include "base/base.hpp"
 #include "classes/size_class.hpp"
 
 namespace talus {

@@ -17,6 +17,10 @@
 #define TALUS_HEAP_INSTANCE_HPP
 
 #include "heap/heap.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/report.hpp"
+#include "sync/ranked_lock.hpp"
 
 namespace talus {
 

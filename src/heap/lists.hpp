@@ -11,6 +11,11 @@
 #ifndef TALUS_HEAP_LISTS_HPP
 #define TALUS_HEAP_LISTS_HPP
 
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/report.hpp"
+#include "sync/ranked_lock.hpp"
+#include "heap/context.hpp"
 #include "heap/heap.hpp"
 
 namespace talus {

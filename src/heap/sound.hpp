@@ -19,6 +19,11 @@
 #ifndef TALUS_HEAP_SOUND_HPP
 #define TALUS_HEAP_SOUND_HPP
 
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "slab/slab.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
 #include "heap/lists.hpp"
 
 namespace talus {

@@ -12,6 +12,8 @@
 
 #include "heap/context.hpp"
 #include "space/space.hpp"
+#include "base/base.hpp"
+#include "os/report.hpp"
 
 namespace talus {
 

@@ -11,6 +11,7 @@
 #ifndef TALUS_HEAP_THREAD_ORDER_HPP
 #define TALUS_HEAP_THREAD_ORDER_HPP
 
+#include "base/base.hpp"
 #include "os/os.hpp"
 
 namespace talus {

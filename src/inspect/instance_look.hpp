@@ -14,6 +14,18 @@
 #include "instances/instance_life.hpp"
 #include "inspect/instance_totals.hpp"
 #include "talus/talus.h"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "slab/slab.hpp"
+#include "space/space.hpp"
+#include "heap/heap.hpp"
+#include "heap/instance.hpp"
+#include "regions/region.hpp"
+#include "regions/region_words.hpp"
+#include "store/instance_large.hpp"
+#include "store/instance_room.hpp"
+#include "store/large.hpp"
+#include "paths/instance_region.hpp"
 
 namespace talus {
 

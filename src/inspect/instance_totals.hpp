@@ -11,8 +11,11 @@
 #ifndef TALUS_INSPECT_INSTANCE_TOTALS_HPP
 #define TALUS_INSPECT_INSTANCE_TOTALS_HPP
 
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "sync/ranked_lock.hpp"
 #include "heap/instance.hpp"
-#include "regions/region.hpp"
+#include "regions/region_words.hpp"
 
 namespace talus {
 

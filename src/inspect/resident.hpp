@@ -17,8 +17,17 @@
 #ifndef TALUS_INSPECT_RESIDENT_HPP
 #define TALUS_INSPECT_RESIDENT_HPP
 
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/os.hpp"
+#include "sync/ranked_lock.hpp"
 #include "inspect/totals.hpp"
 #include "slab/holes.hpp"
+#include "slab/slab.hpp"
+#include "space/space.hpp"
+#include "heap/heap.hpp"
+#include "heap/registry.hpp"
+#include "heap/special.hpp"
 
 namespace talus {
 

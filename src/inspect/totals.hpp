@@ -13,7 +13,18 @@
 #ifndef TALUS_INSPECT_TOTALS_HPP
 #define TALUS_INSPECT_TOTALS_HPP
 
-#include "paths/free.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "sync/ranked_lock.hpp"
+#include "slab/remote_free.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/instance.hpp"
+#include "heap/lists.hpp"
+#include "heap/registry.hpp"
+#include "heap/special.hpp"
+#include "store/large.hpp"
 #include "inspect/instance_totals.hpp"
 
 namespace talus {

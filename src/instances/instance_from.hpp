@@ -8,6 +8,22 @@
 #define TALUS_INSTANCES_INSTANCE_FROM_HPP
 
 #include "paths/resize.hpp"
+#include "base/base.hpp"
+#include "os/bytes.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/instance.hpp"
+#include "heap/special.hpp"
+#include "regions/region_words.hpp"
+#include "store/large.hpp"
+#include "cache/idle_caches.hpp"
+#include "paths/alloc.hpp"
+#include "paths/alloc_slow.hpp"
+#include "paths/free.hpp"
+#include "paths/free_slow.hpp"
+#include "paths/instance_blocks.hpp"
+#include "paths/instance_region.hpp"
 
 namespace talus {
 

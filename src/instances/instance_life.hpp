@@ -14,8 +14,30 @@
 #ifndef TALUS_INSTANCES_INSTANCE_LIFE_HPP
 #define TALUS_INSTANCES_INSTANCE_LIFE_HPP
 
+#include "base/base.hpp"
+#include "os/report.hpp"
+#include "sync/ranked_lock.hpp"
 #include "instances/instance_from.hpp"
 #include "slab/holes.hpp"
+#include "slab/slab.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/instance.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/registry.hpp"
+#include "regions/region.hpp"
+#include "regions/region_life.hpp"
+#include "regions/region_request.hpp"
+#include "regions/region_words.hpp"
+#include "store/instance_large.hpp"
+#include "store/instance_room.hpp"
+#include "store/large.hpp"
+#include "store/slabs.hpp"
+#include "cache/idle_caches.hpp"
+#include "paths/alloc_slow.hpp"
+#include "paths/free_slow.hpp"
+#include "paths/instance_region.hpp"
 
 namespace talus {
 

@@ -7,6 +7,17 @@
 #ifndef TALUS_INSTANCES_RESHAPE_HPP
 #define TALUS_INSTANCES_RESHAPE_HPP
 
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/bytes.hpp"
+#include "os/os.hpp"
+#include "space/space.hpp"
+#include "heap/special.hpp"
+#include "store/large.hpp"
+#include "paths/alloc.hpp"
+#include "paths/alloc_slow.hpp"
+#include "paths/free.hpp"
+#include "paths/resize.hpp"
 #include "instances/instance_from.hpp"
 
 namespace talus {

@@ -14,9 +14,11 @@
 #ifndef TALUS_MACHINE_CGROUP_HPP
 #define TALUS_MACHINE_CGROUP_HPP
 
+#include "base/base.hpp"
 #include "machine/kernel_file.hpp"
 #include "parsing/option_number.hpp"
 #include "settings/machine.hpp"
+#include "os/os.hpp"
 
 namespace talus {
 

@@ -16,6 +16,11 @@
 #ifndef TALUS_MODES_COUNTING_HPP
 #define TALUS_MODES_COUNTING_HPP
 
+#include "base/base.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
 #include "paths/resize.hpp"
 #include "modes/mode_context.hpp"
 

@@ -13,8 +13,19 @@
 #ifndef TALUS_MODES_MAPPED_HPP
 #define TALUS_MODES_MAPPED_HPP
 
+#include "base/base.hpp"
+#include "os/os.hpp"
+#include "os/report.hpp"
+#include "os/text.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
 #include "heap/heap.hpp"
+#include "heap/special.hpp"
+#include "modes/mapped_place.hpp"
+#include "modes/mapped_report.hpp"
 #include "modes/mapped_slots.hpp"
+#include "modes/mapped_spare.hpp"
 #include "modes/mode_context.hpp"
 
 namespace talus::mapped {

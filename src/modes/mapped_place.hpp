@@ -12,6 +12,7 @@
 #ifndef TALUS_MODES_MAPPED_PLACE_HPP
 #define TALUS_MODES_MAPPED_PLACE_HPP
 
+#include "base/base.hpp"
 #include "heap/context.hpp"
 
 namespace talus::mapped {

@@ -8,6 +8,10 @@
 #ifndef TALUS_MODES_MAPPED_REPORT_HPP
 #define TALUS_MODES_MAPPED_REPORT_HPP
 
+#include "base/base.hpp"
+#include "os/report.hpp"
+#include "os/text.hpp"
+#include "space/space.hpp"
 #include "heap/special.hpp"
 
 namespace talus::mapped {

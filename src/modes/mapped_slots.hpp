@@ -16,6 +16,12 @@
 #ifndef TALUS_MODES_MAPPED_SLOTS_HPP
 #define TALUS_MODES_MAPPED_SLOTS_HPP
 
+#include "base/base.hpp"
+#include "os/os.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/special.hpp"
 #include "modes/mapped_place.hpp"
 #include "modes/mapped_report.hpp"
 #include "modes/mapped_spare.hpp"

@@ -7,8 +7,10 @@
 #ifndef TALUS_MODES_MODE_CONTEXT_HPP
 #define TALUS_MODES_MODE_CONTEXT_HPP
 
+#include "sync/ranked_lock.hpp"
 #include "heap/heap.hpp"
 #include "space/space.hpp"
+#include "heap/context.hpp"
 
 namespace talus {
 

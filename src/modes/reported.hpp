@@ -14,6 +14,11 @@
 
 #include "heap/special.hpp"
 #include "heap/purge_request.hpp"
+#include "base/base.hpp"
+#include "os/os.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
 
 namespace talus::reported {
 

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-#include "base/base.hpp"
-
 namespace talus {
 
 inline void copy_bytes(void* to, const void* from, size_t bytes) noexcept {

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "base/base.hpp"
 #include "os/kernel_call.hpp"
 #include "os/vdso.hpp"
 

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 
 #include "os/order_calls.hpp"
+#include "os/kernel_call.hpp"
 
 #ifndef O_TMPFILE
 #define O_TMPFILE (020000000 | O_DIRECTORY)

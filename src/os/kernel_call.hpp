@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 
 #include "arch/arch.hpp"
-#include "base/base.hpp"
 
 namespace talus::os {
 

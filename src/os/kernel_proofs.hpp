@@ -18,6 +18,8 @@
 #include <sys/syscall.h>
 
 #include "os/watched_calls.hpp"
+#include "base/base.hpp"
+#include "os/kernel_call.hpp"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4

@@ -14,6 +14,7 @@
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 
+#include "base/base.hpp"
 #include "os/clock_calls.hpp"
 
 namespace talus::os {

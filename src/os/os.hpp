@@ -7,6 +7,7 @@
 #define TALUS_OS_OS_HPP
 
 // Before the condition, so that the one-file header has it outside.
+#include "base/base.hpp"
 #include "os/os_linux.hpp"
 #if TALUS_FAKE_OS
 #include "os/os_fake.hpp"

@@ -7,6 +7,9 @@
 #ifndef TALUS_OS_OS_FAKE_HPP
 #define TALUS_OS_OS_FAKE_HPP
 
+#include "base/base.hpp"
+#include "os/file_calls.hpp"
+#include "os/kernel_call.hpp"
 #include "os/os_linux.hpp"
 
 namespace talus::os {

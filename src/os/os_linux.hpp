@@ -53,6 +53,9 @@
 
 #include "base/base.hpp"
 #include "os/kernel_proofs.hpp"
+#include "arch/arch.hpp"
+#include "os/kernel_call.hpp"
+#include "os/watched_calls.hpp"
 
 namespace talus::os {
 

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "base/base.hpp"
 #include "os/os_linux.hpp"
 #include "os/text.hpp"
 

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "base/base.hpp"
 #include "os/file_calls.hpp"
 
 namespace talus::os {

@@ -8,6 +8,7 @@
 #ifndef TALUS_PARSING_OPTION_NUMBER_HPP
 #define TALUS_PARSING_OPTION_NUMBER_HPP
 
+#include "base/base.hpp"
 #include "parsing/option_letters.hpp"
 #include "settings/options.hpp"
 

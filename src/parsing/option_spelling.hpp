@@ -9,6 +9,8 @@
 #ifndef TALUS_PARSING_OPTION_SPELLING_HPP
 #define TALUS_PARSING_OPTION_SPELLING_HPP
 
+#include "settings/options.hpp"
+#include "parsing/option_letters.hpp"
 #include "parsing/option_number.hpp"
 
 namespace talus {

@@ -11,6 +11,9 @@
 #ifndef TALUS_PARSING_OPTIONS_TEXT_HPP
 #define TALUS_PARSING_OPTIONS_TEXT_HPP
 
+#include "settings/options.hpp"
+#include "parsing/option_letters.hpp"
+#include "parsing/option_number.hpp"
 #include "parsing/provider_text.hpp"
 
 namespace talus {

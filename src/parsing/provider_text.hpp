@@ -9,6 +9,9 @@
 #ifndef TALUS_PARSING_PROVIDER_TEXT_HPP
 #define TALUS_PARSING_PROVIDER_TEXT_HPP
 
+#include "settings/options.hpp"
+#include "parsing/option_letters.hpp"
+#include "parsing/option_number.hpp"
 #include "parsing/option_spelling.hpp"
 
 namespace talus {

@@ -11,8 +11,19 @@
 #ifndef TALUS_PATHS_ALIGNED_AT_HPP
 #define TALUS_PATHS_ALIGNED_AT_HPP
 
-#include "paths/alloc.hpp"
-#include "paths/free.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "sync/ranked_lock.hpp"
+#include "slab/slab.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/registry.hpp"
+#include "heap/special.hpp"
+#include "store/large.hpp"
+#include "store/slabs.hpp"
+#include "cache/idle_caches.hpp"
+#include "paths/alloc_slow.hpp"
 
 namespace talus {
 

@@ -12,6 +12,9 @@
 #ifndef TALUS_PATHS_ALLOC_HPP
 #define TALUS_PATHS_ALLOC_HPP
 
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "heap/context.hpp"
 #include "paths/alloc_slow.hpp"
 
 namespace talus {

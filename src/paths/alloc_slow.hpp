@@ -11,6 +11,18 @@
 #include "store/remote.hpp"
 #include "heap/special.hpp"
 #include "cache/wide_lists.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "sync/ranked_lock.hpp"
+#include "slab/remote_free.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/lists.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/registry.hpp"
+#include "store/slabs.hpp"
+#include "cache/idle_caches.hpp"
+#include "cache/medium_lists.hpp"
 
 namespace talus {
 

@@ -11,8 +11,22 @@
 #ifndef TALUS_PATHS_BATCH_HPP
 #define TALUS_PATHS_BATCH_HPP
 
-#include "paths/alloc.hpp"
-#include "paths/free.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/lists.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/registry.hpp"
+#include "heap/special.hpp"
+#include "store/remote.hpp"
+#include "store/slabs.hpp"
+#include "cache/idle_caches.hpp"
+#include "cache/large_cache.hpp"
+#include "paths/alloc_slow.hpp"
+#include "paths/free_slow.hpp"
 
 namespace talus {
 

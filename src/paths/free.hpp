@@ -15,6 +15,10 @@
 #define TALUS_PATHS_FREE_HPP
 
 #include "paths/free_slow.hpp"
+#include "base/base.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/lists.hpp"
 
 namespace talus {
 

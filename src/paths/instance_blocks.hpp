@@ -15,7 +15,24 @@
 #ifndef TALUS_PATHS_INSTANCE_BLOCKS_HPP
 #define TALUS_PATHS_INSTANCE_BLOCKS_HPP
 
-#include "paths/alloc_slow.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "settings/options.hpp"
+#include "os/report.hpp"
+#include "slab/slab.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/instance.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/special.hpp"
+#include "regions/region.hpp"
+#include "regions/region_words.hpp"
+#include "store/instance_large.hpp"
+#include "store/instance_room.hpp"
+#include "store/large.hpp"
+#include "store/slabs.hpp"
+#include "paths/alloc_slow.hpp"  // IWYU pragma: keep (find_memory in a template)
 #include "paths/instance_region.hpp"
 
 namespace talus {

@@ -9,6 +9,28 @@
 
 #include "paths/alloc.hpp"
 #include "paths/free.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/bytes.hpp"
+#include "os/os.hpp"
+#include "os/report.hpp"
+#include "slab/slab.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/instance.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/special.hpp"
+#include "regions/region_words.hpp"
+#include "store/instance_large.hpp"
+#include "store/large.hpp"
+#include "cache/idle_caches.hpp"
+#include "cache/large_cache.hpp"
+#include "cache/medium_lists.hpp"
+#include "paths/alloc_slow.hpp"
+#include "paths/free_slow.hpp"
+#include "paths/instance_blocks.hpp"
+#include "paths/instance_region.hpp"
 
 namespace talus {
 

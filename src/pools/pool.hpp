@@ -15,8 +15,9 @@
 #ifndef TALUS_POOLS_POOL_HPP
 #define TALUS_POOLS_POOL_HPP
 
+#include "base/base.hpp"
 #include "pools/free_bits.hpp"
-#include "classes/size_class.hpp"
+#include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
 
 namespace talus {

@@ -11,7 +11,9 @@
 
 #include <signal.h>
 
+#include "os/os.hpp"
 #include "modes/mapped.hpp"
+#include "modes/mapped_report.hpp"
 
 namespace talus {
 

@@ -19,6 +19,22 @@
 #include <pthread.h>
 
 #include "process/interrupted_fork.hpp"
+#include "base/base.hpp"
+#include "os/os.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "bounded/life.hpp"
+#include "heap/heap.hpp"
+#include "heap/instance.hpp"
+#include "heap/registry.hpp"
+#include "store/instance_large.hpp"
+#include "store/remote.hpp"
+#include "modes/mapped.hpp"
+#include "statistics/print_statistics.hpp"
+#include "threads/helper.hpp"
+#include "threads/helper_thread.hpp"
+#include "threads/library_parts.hpp"
+#include "threads/threads.hpp"
 
 // The function behind pthread_atfork in glibc; other C libraries do not have it.
 extern "C" {

@@ -17,6 +17,21 @@
 
 #include "threads/helper.hpp"
 #include "threads/threads.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/os.hpp"
+#include "sync/lock.hpp"
+#include "sync/ranked_lock.hpp"
+#include "pools/pool.hpp"
+#include "space/space.hpp"
+#include "bounded/bounded.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/instance.hpp"
+#include "heap/lists.hpp"
+#include "heap/registry.hpp"
+#include "modes/mapped.hpp"
+#include "statistics/print_statistics.hpp"
 
 namespace talus {
 

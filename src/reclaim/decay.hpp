@@ -14,8 +14,25 @@
 #ifndef TALUS_RECLAIM_DECAY_HPP
 #define TALUS_RECLAIM_DECAY_HPP
 
+#include "base/base.hpp"
+#include "settings/options.hpp"
+#include "os/os.hpp"
+#include "retention/decay_clock.hpp"
+#include "retention/retention.hpp"
+#include "sync/ranked_lock.hpp"
+#include "slab/remote_free.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/registry.hpp"
+#include "heap/thread_order.hpp"
+#include "store/instance_room.hpp"
+#include "store/remote.hpp"
+#include "cache/idle_caches.hpp"
 #include "reclaim/purge_holes.hpp"
 #include "reclaim/release.hpp"
+#include "reclaim/take_back.hpp"
 
 namespace talus {
 

@@ -16,6 +16,16 @@
 #define TALUS_RECLAIM_EARLY_RELEASE_HPP
 
 #include "reclaim/release.hpp"
+#include "base/base.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/heap.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/registry.hpp"
+#include "cache/idle_caches.hpp"
+#include "cache/large_cache.hpp"
+#include "paths/free_slow.hpp"
+#include "reclaim/purge_holes.hpp"
 
 namespace talus {
 

@@ -10,8 +10,19 @@
 #ifndef TALUS_RECLAIM_PURGE_HOLES_HPP
 #define TALUS_RECLAIM_PURGE_HOLES_HPP
 
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/os.hpp"
+#include "retention/decay_clock.hpp"
+#include "sync/ranked_lock.hpp"
 #include "store/slabs.hpp"
 #include "slab/holes.hpp"
+#include "slab/purged.hpp"
+#include "slab/slab.hpp"
+#include "space/space.hpp"
+#include "heap/heap.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/registry.hpp"
 
 namespace talus {
 

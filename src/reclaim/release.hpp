@@ -11,6 +11,20 @@
 #include "paths/free.hpp"
 #include "reclaim/purge_holes.hpp"
 #include "reclaim/take_back.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "settings/machine.hpp"
+#include "os/os.hpp"
+#include "retention/retention.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/heap.hpp"
+#include "heap/lists.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/registry.hpp"
+#include "cache/idle_caches.hpp"
+#include "paths/alloc_slow.hpp"
+#include "paths/free_slow.hpp"
 
 namespace talus {
 

@@ -8,7 +8,17 @@
 #ifndef TALUS_RECLAIM_TAKE_BACK_HPP
 #define TALUS_RECLAIM_TAKE_BACK_HPP
 
-#include "cache/idle_caches.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/os.hpp"
+#include "sync/ranked_lock.hpp"
+#include "slab/remote_free.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/lists.hpp"
+#include "heap/registry.hpp"
+#include "heap/thread_order.hpp"
+#include "store/remote.hpp"
 #include "cache/large_cache.hpp"
 #include "cache/list_home.hpp"
 

@@ -16,6 +16,7 @@
 #ifndef TALUS_REGIONS_REGION_HPP
 #define TALUS_REGIONS_REGION_HPP
 
+#include "base/base.hpp"
 #include "regions/region_words.hpp"
 
 namespace talus {

@@ -15,8 +15,16 @@
 #ifndef TALUS_REGIONS_REGION_LIFE_HPP
 #define TALUS_REGIONS_REGION_LIFE_HPP
 
+#include "talus/talus.h"
+#include "base/base.hpp"
+#include "settings/options.hpp"
+#include "os/bytes.hpp"
+#include "os/os.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
 #include "regions/region.hpp"
 #include "regions/region_request.hpp"
+#include "regions/region_words.hpp"
 
 namespace talus {
 

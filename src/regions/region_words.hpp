@@ -12,6 +12,10 @@
 #ifndef TALUS_REGIONS_REGION_WORDS_HPP
 #define TALUS_REGIONS_REGION_WORDS_HPP
 
+#include "base/base.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/instance.hpp"
 #include "heap/special.hpp"
 
 namespace talus {

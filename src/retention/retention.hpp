@@ -13,6 +13,7 @@
 #ifndef TALUS_RETENTION_RETENTION_HPP
 #define TALUS_RETENTION_RETENTION_HPP
 
+#include "base/base.hpp"
 #include "os/os.hpp"
 #include "settings/options.hpp"
 #include "retention/refault.hpp"

@@ -7,7 +7,6 @@
 #ifndef TALUS_SETTINGS_VERSION_HPP
 #define TALUS_SETTINGS_VERSION_HPP
 
-#include "base/base.hpp"
 #include "talus/talus.h"
 
 namespace talus {

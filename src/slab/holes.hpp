@@ -7,6 +7,7 @@
 #ifndef TALUS_SLAB_HOLES_HPP
 #define TALUS_SLAB_HOLES_HPP
 
+#include "base/base.hpp"
 #include "slab/slab.hpp"
 
 namespace talus {

@@ -9,6 +9,7 @@
 #ifndef TALUS_SLAB_PURGED_HPP
 #define TALUS_SLAB_PURGED_HPP
 
+#include "base/base.hpp"
 #include "slab/slab.hpp"
 
 namespace talus {

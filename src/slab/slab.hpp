@@ -15,6 +15,7 @@
 #ifndef TALUS_SLAB_SLAB_HPP
 #define TALUS_SLAB_SLAB_HPP
 
+#include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "os/report.hpp"
 

@@ -19,6 +19,7 @@
 #ifndef TALUS_SPACE_ARENAS_HPP
 #define TALUS_SPACE_ARENAS_HPP
 
+#include "base/base.hpp"
 #include "os/os.hpp"
 #include "settings/options.hpp"
 #include "space/fill_probe.hpp"

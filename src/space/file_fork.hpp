@@ -21,6 +21,11 @@
 #define TALUS_SPACE_FILE_FORK_HPP
 
 #include "space/file_store.hpp"
+#include "base/base.hpp"
+#include "os/bytes.hpp"
+#include "os/os.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/file_pieces.hpp"
 
 namespace talus {
 

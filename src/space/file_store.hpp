@@ -20,6 +20,8 @@
 #include "space/file_pieces.hpp"
 #include "space/provider.hpp"
 #include "sync/ranked_lock.hpp"
+#include "base/base.hpp"
+#include "os/os.hpp"
 
 namespace talus {
 

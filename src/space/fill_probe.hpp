@@ -14,6 +14,7 @@
 #ifndef TALUS_SPACE_FILL_PROBE_HPP
 #define TALUS_SPACE_FILL_PROBE_HPP
 
+#include "base/base.hpp"
 #include "os/os.hpp"
 
 namespace talus {

@@ -9,6 +9,7 @@
 #ifndef TALUS_SPACE_FREE_RANGES_HPP
 #define TALUS_SPACE_FREE_RANGES_HPP
 
+#include "base/base.hpp"
 #include "space/page_map.hpp"
 #include "space/range_index.hpp"
 

@@ -15,6 +15,7 @@
 #ifndef TALUS_SPACE_FRESH_PAGES_HPP
 #define TALUS_SPACE_FRESH_PAGES_HPP
 
+#include "base/base.hpp"
 #include "os/os.hpp"
 
 namespace talus {

@@ -9,11 +9,18 @@
 #ifndef TALUS_SPACE_GIVING_BACK_HPP
 #define TALUS_SPACE_GIVING_BACK_HPP
 
+#include "base/base.hpp"
+#include "arch/arch.hpp"
 #include "settings/machine.hpp"
+#include "os/os.hpp"
 #include "space/node_supply.hpp"
 #include "space/purge_piece.hpp"
 #include "retention/retention.hpp"
 #include "sync/ranked_lock.hpp"
+#include "space/arenas.hpp"
+#include "space/page_map.hpp"
+#include "space/range.hpp"
+#include "space/range_index.hpp"
 
 namespace talus {
 

@@ -11,6 +11,7 @@
 
 #include <new>
 
+#include "base/base.hpp"
 #include "os/os.hpp"
 
 namespace talus {

@@ -22,6 +22,7 @@
 #ifndef TALUS_SPACE_PAGE_MAP_HPP
 #define TALUS_SPACE_PAGE_MAP_HPP
 
+#include "base/base.hpp"
 #include "os/os.hpp"
 
 namespace talus {

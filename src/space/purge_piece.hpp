@@ -11,6 +11,7 @@
 #ifndef TALUS_SPACE_PURGE_PIECE_HPP
 #define TALUS_SPACE_PURGE_PIECE_HPP
 
+#include "base/base.hpp"
 #include "space/range.hpp"
 #include "space/range_index.hpp"
 

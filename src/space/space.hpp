@@ -20,6 +20,18 @@
 #include "space/file_fork.hpp"
 #include "space/fresh_pages.hpp"
 #include "space/giving_back.hpp"
+#include "base/base.hpp"
+#include "os/os.hpp"
+#include "retention/retention.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/arenas.hpp"
+#include "space/fill_probe.hpp"
+#include "space/free_ranges.hpp"
+#include "space/metadata.hpp"
+#include "space/page_map.hpp"
+#include "space/provider.hpp"
+#include "space/range.hpp"
+#include "space/range_index.hpp"
 
 namespace talus {
 

@@ -17,6 +17,16 @@
 #include <fcntl.h>
 
 #include "statistics/statistics_forms.hpp"
+#include "base/base.hpp"
+#include "arch/arch.hpp"
+#include "settings/options.hpp"
+#include "settings/statistics.hpp"
+#include "os/os.hpp"
+#include "os/text.hpp"
+#include "sync/ranked_lock.hpp"
+#include "heap/purge_request.hpp"
+#include "statistics/statistics.hpp"
+#include "statistics/statistics_output.hpp"
 
 namespace talus {
 

@@ -12,10 +12,19 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "base/base.hpp"
+#include "arch/arch.hpp"
+#include "classes/size_class.hpp"
+#include "settings/machine.hpp"
 #include "inspect/resident.hpp"
 #include "modes/counting.hpp"
 #include "machine/kernel_file.hpp"
 #include "settings/statistics.hpp"
+#include "os/os.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "inspect/instance_totals.hpp"
+#include "inspect/totals.hpp"
 
 namespace talus {
 

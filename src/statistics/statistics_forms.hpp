@@ -18,6 +18,13 @@
 #include "statistics/statistics.hpp"
 #include "statistics/statistics_output.hpp"
 #include "settings/version.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "settings/statistics.hpp"
+#include "os/text.hpp"
+#include "heap/instance.hpp"
+#include "inspect/instance_totals.hpp"
+#include "inspect/totals.hpp"
 
 namespace talus {
 

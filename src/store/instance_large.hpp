@@ -12,6 +12,11 @@
 
 #include "store/instance_room.hpp"
 #include "store/large.hpp"
+#include "base/base.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/heap.hpp"
+#include "heap/instance.hpp"
 
 namespace talus {
 

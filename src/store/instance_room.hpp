@@ -9,6 +9,15 @@
 #define TALUS_STORE_INSTANCE_ROOM_HPP
 
 #include "store/slabs.hpp"
+#include "base/base.hpp"
+#include "os/report.hpp"
+#include "sync/ranked_lock.hpp"
+#include "slab/slab.hpp"
+#include "space/space.hpp"
+#include "heap/heap.hpp"
+#include "heap/instance.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/registry.hpp"
 
 namespace talus {
 

@@ -11,6 +11,13 @@
 #ifndef TALUS_STORE_LARGE_HPP
 #define TALUS_STORE_LARGE_HPP
 
+#include "base/base.hpp"
+#include "os/bytes.hpp"
+#include "os/os.hpp"
+#include "os/report.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/heap.hpp"
 #include "store/move_pages.hpp"
 #include "heap/purge_request.hpp"
 

@@ -12,6 +12,7 @@
 #ifndef TALUS_STORE_MOVE_PAGES_HPP
 #define TALUS_STORE_MOVE_PAGES_HPP
 
+#include "base/base.hpp"
 #include "os/bytes.hpp"
 #include "os/os.hpp"
 

@@ -12,7 +12,21 @@
 #ifndef TALUS_STORE_REMOTE_HPP
 #define TALUS_STORE_REMOTE_HPP
 
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/report.hpp"
+#include "sync/ranked_lock.hpp"
+#include "slab/remote_free.hpp"
+#include "slab/slab.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/lists.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/registry.hpp"
+#include "heap/sound.hpp"
 #include "store/instance_room.hpp"
+#include "store/slabs.hpp"
 
 namespace talus {
 

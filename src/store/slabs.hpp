@@ -14,6 +14,16 @@
 #include "regions/region_words.hpp"
 #include "retention/decay_clock.hpp"
 #include "slab/purged.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/os.hpp"
+#include "os/report.hpp"
+#include "sync/ranked_lock.hpp"
+#include "slab/slab.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/registry.hpp"
 
 namespace talus {
 

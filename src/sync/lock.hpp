@@ -20,6 +20,8 @@
 #ifndef TALUS_SYNC_LOCK_HPP
 #define TALUS_SYNC_LOCK_HPP
 
+#include "base/base.hpp"
+#include "arch/arch.hpp"
 #include "os/os.hpp"
 
 namespace talus {

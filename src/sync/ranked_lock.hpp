@@ -7,6 +7,7 @@
 #ifndef TALUS_SYNC_RANKED_LOCK_HPP
 #define TALUS_SYNC_RANKED_LOCK_HPP
 
+#include "base/base.hpp"
 #include "sync/lock.hpp"
 #include "sync/lock_rank.hpp"
 

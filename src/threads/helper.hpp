@@ -39,6 +39,7 @@
 
 #include <sys/auxv.h>
 
+#include "base/base.hpp"
 #include "reclaim/early_release.hpp"
 #include "reclaim/decay.hpp"
 #include "threads/helper_thread.hpp"
@@ -46,6 +47,13 @@
 #include "machine/pressure.hpp"
 #include "statistics/print_statistics.hpp"
 #include "settings/option_origin.hpp"
+#include "settings/options.hpp"
+#include "os/os.hpp"
+#include "sync/lock.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/registry.hpp"
 
 namespace talus {
 

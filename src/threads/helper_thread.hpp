@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 
+#include "base/base.hpp"
 #include "arch/clone.hpp"
 #include "os/bytes.hpp"
 #include "os/os.hpp"

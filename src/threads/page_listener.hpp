@@ -8,6 +8,9 @@
 #ifndef TALUS_THREADS_PAGE_LISTENER_HPP
 #define TALUS_THREADS_PAGE_LISTENER_HPP
 
+#include "base/base.hpp"
+#include "os/os.hpp"
+#include "statistics/print_statistics.hpp"
 #include "threads/helper.hpp"
 
 namespace talus {

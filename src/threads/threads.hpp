@@ -13,7 +13,17 @@
 
 #include <pthread.h>
 
+#include "base/base.hpp"
+#include "arch/arch.hpp"
+#include "os/os.hpp"
+#include "sync/ranked_lock.hpp"
 #include "bounded/life.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/registry.hpp"
+#include "cache/idle_caches.hpp"
+#include "paths/free_slow.hpp"
 #include "modes/counting.hpp"
 #include "modes/mapped.hpp"
 #include "threads/library_parts.hpp"
