@@ -38,16 +38,18 @@ class bounded {
 
   // A block of at least `bytes` bytes at a multiple of `alignment`, a power of two. Errors:
   // std::bad_alloc.
-  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = default_alignment) {
+  [[nodiscard]] void* allocate(std::size_t bytes,
+                               std::size_t alignment = detail::default_alignment) {
     void* block = try_allocate(bytes, alignment);
-    if (block == nullptr) throw_bad_alloc();
+    if (block == nullptr) detail::throw_bad_alloc();
     return block;
   }
   // The same, with null instead of an error.
   [[nodiscard]] void* try_allocate(std::size_t bytes,
-                                   std::size_t alignment = default_alignment) noexcept {
-    return alignment <= default_alignment ? talus_bounded_malloc(get(), bytes)
-                                          : talus_bounded_aligned_alloc(get(), alignment, bytes);
+                                   std::size_t alignment = detail::default_alignment) noexcept {
+    return alignment <= detail::default_alignment
+               ? talus_bounded_malloc(get(), bytes)
+               : talus_bounded_aligned_alloc(get(), alignment, bytes);
   }
   void deallocate(void* pointer) noexcept { talus_bounded_free(get(), pointer); }
   // The pool of an address; -1: in no pool.
@@ -66,7 +68,7 @@ class bounded {
   void begin(const talus_bounded_options& wanted) {
     handle_.reset(talus_bounded_new(&wanted));
     if (handle_ == nullptr && errno == EINVAL) abort();
-    if (handle_ == nullptr) throw_bad_alloc();
+    if (handle_ == nullptr) detail::throw_bad_alloc();
   }
 
   struct end {
@@ -87,7 +89,7 @@ class bounded_cache {
                          talus_bounded_start start = TALUS_BOUNDED_COLD) {
     handle_ = talus_bounded_cache_new(before.get(), capacities, start);
     if (handle_ == nullptr && errno != ENOMEM) abort();
-    if (handle_ == nullptr) throw_bad_alloc();
+    if (handle_ == nullptr) detail::throw_bad_alloc();
   }
   bounded_cache(const bounded_cache&) = delete;
   bounded_cache& operator=(const bounded_cache&) = delete;
@@ -96,7 +98,7 @@ class bounded_cache {
   // Errors: std::bad_alloc.
   [[nodiscard]] void* allocate(std::size_t bytes) {
     void* block = talus_bounded_cache_malloc(handle_, bytes);
-    if (block == nullptr) throw_bad_alloc();
+    if (block == nullptr) detail::throw_bad_alloc();
     return block;
   }
   void deallocate(void* pointer) noexcept { talus_bounded_cache_free(handle_, pointer); }

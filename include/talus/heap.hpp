@@ -33,7 +33,7 @@ class heap {
       : heap{options_of(&provider, name, limit_bytes)} {}
   // A heap with these options of talus_heap_new. Errors: std::bad_alloc, whatever the reason.
   explicit heap(const talus_heap_options& wanted) : handle_{talus_heap_new(&wanted)} {
-    if (handle_ == nullptr) throw_bad_alloc();
+    if (handle_ == nullptr) detail::throw_bad_alloc();
   }
   // A heap in addresses that no other heap uses. /proc/PID/maps then shows its name, where the
   // kernel can. `bytes`: the most that it may have; 0: 64 GiB, or as many as the kernel gives.
@@ -84,16 +84,18 @@ class heap {
 
   // A block of at least `bytes` bytes at a multiple of `alignment`, a power of two. Errors:
   // std::bad_alloc.
-  [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = default_alignment) {
+  [[nodiscard]] void* allocate(std::size_t bytes,
+                               std::size_t alignment = detail::default_alignment) {
     void* block = try_allocate(bytes, alignment);
-    if (block == nullptr) throw_bad_alloc();
+    if (block == nullptr) detail::throw_bad_alloc();
     return block;
   }
   // The same, with null instead of an error.
   [[nodiscard]] void* try_allocate(std::size_t bytes,
-                                   std::size_t alignment = default_alignment) noexcept {
-    return alignment <= default_alignment ? talus_heap_malloc(get(), bytes)
-                                          : talus_heap_aligned_alloc(get(), alignment, bytes);
+                                   std::size_t alignment = detail::default_alignment) noexcept {
+    return alignment <= detail::default_alignment
+               ? talus_heap_malloc(get(), bytes)
+               : talus_heap_aligned_alloc(get(), alignment, bytes);
   }
   // Frees a block of this heap; a block of another heap is reported and ends the process.
   void deallocate(void* pointer) noexcept { talus_heap_free(get(), pointer); }
@@ -109,7 +111,7 @@ class heap {
   // Ends the heap; its blocks live on as those of talus_malloc. Errors: std::bad_alloc, also for a
   // heap in a buffer or with callbacks.
   void leave_blocks() {
-    if (talus_heap_delete(get()) != 0) throw_bad_alloc();
+    if (talus_heap_delete(get()) != 0) detail::throw_bad_alloc();
     static_cast<void>(release());
   }
   // For the functions of talus.h; null: no heap.
@@ -152,12 +154,12 @@ class heap_allocator {
 
   // Room for `count` objects. More than PTRDIFF_MAX bytes: std::bad_array_new_length.
   [[nodiscard]] T* allocate(std::size_t count) {
-    if (count > PTRDIFF_MAX / sizeof(T)) throw_bad_array_length();
+    if (count > PTRDIFF_MAX / sizeof(T)) detail::throw_bad_array_length();
     const std::size_t bytes = count * sizeof(T);
-    void* block = alignof(T) <= default_alignment
+    void* block = alignof(T) <= detail::default_alignment
                       ? talus_heap_malloc(handle_, bytes)
                       : talus_heap_aligned_alloc(handle_, alignof(T), bytes);
-    if (block == nullptr) throw_bad_alloc();
+    if (block == nullptr) detail::throw_bad_alloc();
     return static_cast<T*>(block);
   }
   void deallocate(T* pointer, std::size_t) noexcept { talus_heap_free(handle_, pointer); }

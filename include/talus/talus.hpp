@@ -33,7 +33,9 @@
 
 namespace talus {
 
-// ---- for the types below
+// ---- for the types below; not for users
+
+namespace detail {
 
 [[noreturn]] inline void throw_bad_alloc() {
 #if defined(__cpp_exceptions)
@@ -78,6 +80,8 @@ inline void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
   }
 }
 
+}  // namespace detail
+
 // ---- allocation of a constant size
 
 // A block of Bytes bytes, for talus_free. Header-only, the size class is a constant and the call is
@@ -85,12 +89,13 @@ inline void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
 template <std::size_t Bytes>
 [[nodiscard]] inline void* allocate() {
 #if defined(TALUS_HEADER_ONLY)
-  void* block = api::malloc(Bytes);
+  void* block = core::api::malloc(Bytes);
 #else
   void* block = talus_malloc(Bytes);
 #endif
-  return __builtin_expect(block != nullptr, 1) ? block
-                                               : allocate_or_throw(Bytes, default_alignment);
+  return __builtin_expect(block != nullptr, 1)
+             ? block
+             : detail::allocate_or_throw(Bytes, detail::default_alignment);
 }
 
 // ---- containers
@@ -127,11 +132,11 @@ class allocator {
 
   // Room for `count` objects. More than PTRDIFF_MAX bytes: std::bad_array_new_length.
   [[nodiscard]] T* allocate(std::size_t count) {
-    return static_cast<T*>(allocate_or_throw(bytes_of(count), alignof(T)));
+    return static_cast<T*>(detail::allocate_or_throw(bytes_of(count), alignof(T)));
   }
   // Like allocate, and tells how many objects fit.
   [[nodiscard]] allocation_result<T*> allocate_at_least(std::size_t count) {
-    const talus_block block = block_or_throw(bytes_of(count), alignof(T));
+    const talus_block block = detail::block_or_throw(bytes_of(count), alignof(T));
     return {static_cast<T*>(block.pointer), block.bytes / sizeof(T)};
   }
   // `count` is the one given to allocate, or any up to the count from allocate_at_least.
@@ -141,7 +146,7 @@ class allocator {
 
  private:
   static std::size_t bytes_of(std::size_t count) {
-    if (count > PTRDIFF_MAX / sizeof(T)) throw_bad_array_length();
+    if (count > PTRDIFF_MAX / sizeof(T)) detail::throw_bad_array_length();
     return count * sizeof(T);
   }
 };
@@ -162,11 +167,15 @@ constexpr bool operator!=(const allocator<T>&, const allocator<U>&) noexcept {
 // One address for each heap: in the library, whatever other objects hide, or in the header-only
 // copy of a shared object.
 #if defined(TALUS_HEADER_ONLY)
+namespace detail {
 inline char heap_identity = 0;
 inline const void* this_heap() noexcept { return &heap_identity; }
+}  // namespace detail
 #define TALUS_RESOURCE memory_resource
 #else
+namespace detail {
 inline const void* this_heap() noexcept { return reinterpret_cast<const void*>(&talus_malloc); }
+}  // namespace detail
 #define TALUS_RESOURCE [[gnu::visibility("default")]] memory_resource  // one type for all objects
 #endif
 
@@ -177,7 +186,7 @@ class TALUS_RESOURCE final : public std::pmr::memory_resource {
 
  private:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    return allocate_or_throw(bytes, alignment);
+    return detail::allocate_or_throw(bytes, alignment);
   }
   void do_deallocate(void* pointer, std::size_t bytes, std::size_t alignment) override {
     talus_free_aligned_sized(pointer, alignment, bytes);
@@ -193,7 +202,7 @@ class TALUS_RESOURCE final : public std::pmr::memory_resource {
 #endif
   }
 
-  [[maybe_unused]] const void* heap_ = this_heap();
+  [[maybe_unused]] const void* heap_ = detail::this_heap();
 };
 #undef TALUS_RESOURCE
 
@@ -262,7 +271,7 @@ using raw_block = std::unique_ptr<void, deleter<void>>;
 template <typename T, typename... Arguments>
 [[nodiscard]] std::enable_if_t<!std::is_array_v<T>, unique_ptr<T>> make_unique(
     Arguments&&... arguments) {
-  raw_block block{allocate_or_throw(sizeof(T), alignof(T))};
+  raw_block block{detail::allocate_or_throw(sizeof(T), alignof(T))};
   T* made = ::new (block.get()) T(std::forward<Arguments>(arguments)...);
   block.release();
   return unique_ptr<T>{made};
@@ -273,8 +282,8 @@ template <typename T>
 [[nodiscard]] std::enable_if_t<std::is_array_v<T> && std::extent_v<T> == 0, unique_ptr<T>>
 make_unique(std::size_t count) {
   using Element = std::remove_extent_t<T>;
-  if (count > PTRDIFF_MAX / sizeof(Element)) throw_bad_array_length();
-  raw_block block{allocate_or_throw(count * sizeof(Element), alignof(Element))};
+  if (count > PTRDIFF_MAX / sizeof(Element)) detail::throw_bad_array_length();
+  raw_block block{detail::allocate_or_throw(count * sizeof(Element), alignof(Element))};
   auto* first = static_cast<std::remove_cv_t<Element>*>(block.get());
   std::uninitialized_value_construct_n(first, count);
   block.release();

@@ -34,7 +34,7 @@
 #include "paths/resize.hpp"
 #include "api/entry.hpp"
 
-namespace talus::api {
+namespace talus::core::api {
 
 // ---- the default fallback: the heap of talus_malloc
 
@@ -375,6 +375,6 @@ inline talus_bounded_numbers bounded_stats(talus_bounded* handle, size_t pool) n
   return numbers_of_bounded(bounded_in(handle), pool);
 }
 
-}  // namespace talus::api
+}  // namespace talus::core::api
 
 #endif  // TALUS_API_BOUNDED_HPP

@@ -25,7 +25,7 @@
 #include "paths/free.hpp"
 #include "paths/resize.hpp"
 
-namespace talus::api {
+namespace talus::core::api {
 
 TALUS_COLD void* out_of_memory() noexcept {
   errno = ENOMEM;
@@ -197,6 +197,6 @@ inline size_t malloc_good_size(size_t bytes) noexcept {
 TALUS_FAST void free_sized(void* pointer, size_t) noexcept { release(pointer); }
 TALUS_FAST void free_aligned_sized(void* pointer, size_t, size_t) noexcept { release(pointer); }
 
-}  // namespace talus::api
+}  // namespace talus::core::api
 
 #endif  // TALUS_API_ENTRY_HPP

@@ -24,7 +24,7 @@
 #include "paths/free.hpp"
 #include "paths/resize.hpp"
 
-namespace talus::api {
+namespace talus::core::api {
 
 // Zero up to the usable size, which calloc of the C library does not promise.
 inline void* calloc_whole(size_t alignment, size_t count, size_t bytes) noexcept {
@@ -122,6 +122,6 @@ inline char* realpath(const char* path, char* resolved) noexcept {
   return resolved != nullptr ? resolved : api::strdup(found);
 }
 
-}  // namespace talus::api
+}  // namespace talus::core::api
 
 #endif  // TALUS_API_EXTENDED_HPP

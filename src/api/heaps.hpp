@@ -21,7 +21,7 @@
 #include "inspect/instance_look.hpp"
 #include "api/entry.hpp"
 
-namespace talus::api {
+namespace talus::core::api {
 
 // A handle is a number. Programs see it as a pointer, which nothing dereferences.
 TALUS_FAST uintptr_t handle_in(const talus_heap* heap) noexcept {
@@ -165,6 +165,6 @@ inline const char* heap_name(talus_heap* heap) noexcept {
   return inside.heap().name;
 }
 
-}  // namespace talus::api
+}  // namespace talus::core::api
 
 #endif  // TALUS_API_HEAPS_HPP

@@ -33,7 +33,7 @@
 #define M_PURGE_ALL (-104)
 #endif
 
-namespace talus::api {
+namespace talus::core::api {
 
 // Purges free memory of the process. 1: some was purged, as in glibc.
 inline int malloc_trim(size_t keep_bytes) noexcept { return trim_heaps(keep_bytes) != 0 ? 1 : 0; }
@@ -179,6 +179,6 @@ inline int mallopt(int parameter, int value) noexcept {
 
 inline void malloc_stats() noexcept { print_statistics(2, StatsFormat::text); }
 
-}  // namespace talus::api
+}  // namespace talus::core::api
 
 #endif  // TALUS_API_LIBC_EXTRAS_HPP

@@ -38,7 +38,7 @@ struct DescribedAddress {
 [[gnu::weak]] int dladdr(const void* address, DescribedAddress* description) noexcept;
 }
 
-namespace talus::api {
+namespace talus::core::api {
 
 constexpr int lazy_if_loaded = 1 | 4;  // RTLD_LAZY | RTLD_NOLOAD
 
@@ -144,6 +144,6 @@ TALUS_FAST void* new_aligned(size_t bytes, std::align_val_t alignment) {
   return TALUS_LIKELY(block != nullptr) ? block : new_aligned_slow(wanted, bytes);
 }
 
-}  // namespace talus::api
+}  // namespace talus::core::api
 
 #endif  // TALUS_API_NEW_HPP

@@ -20,7 +20,7 @@
 #include "configuration/option_target.hpp"
 #include "configuration/own_configuration.hpp"
 
-namespace talus::api {
+namespace talus::core::api {
 
 // The row of an option; null: no such option. First reads the other places of options.
 inline const OptionRow* option_named(const char* name) noexcept {
@@ -89,6 +89,6 @@ inline void set_limits(size_t soft_bytes, size_t hard_bytes) noexcept {
   limits.set({soft_bytes, hard_bytes});
 }
 
-}  // namespace talus::api
+}  // namespace talus::core::api
 
 #endif  // TALUS_API_OPTIONS_HPP

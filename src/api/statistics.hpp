@@ -13,7 +13,7 @@
 #include "settings/options.hpp"
 #include "statistics/statistics.hpp"
 
-namespace talus::api {
+namespace talus::core::api {
 
 inline int get_value(const char* name, uint64_t* value) noexcept {
   if (name == nullptr || value == nullptr) return EINVAL;
@@ -34,6 +34,6 @@ inline int stats_print(int descriptor, int format) noexcept {
   return print_statistics(descriptor, StatsFormat(static_cast<uint8_t>(format)));
 }
 
-}  // namespace talus::api
+}  // namespace talus::core::api
 
 #endif  // TALUS_API_STATISTICS_HPP

@@ -10,7 +10,7 @@
 
 #include "base/base.hpp"
 
-namespace talus::arch {
+namespace talus::core::arch {
 
 TALUS_FAST void pause() noexcept {
 #if defined(__x86_64__)
@@ -61,6 +61,6 @@ TALUS_FAST long system_call(long number, long a, long b, long c, long d, long e,
 #endif
 }
 
-}  // namespace talus::arch
+}  // namespace talus::core::arch
 
 #endif  // TALUS_ARCH_ARCH_HPP

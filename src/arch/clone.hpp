@@ -33,7 +33,7 @@
 #define TALUS_RAW_THREADS 1
 #endif
 
-namespace talus::arch {
+namespace talus::core::arch {
 
 // VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, SETTLS, PARENT_SETTID, CHILD_CLEARTID.
 inline constexpr long thread_flags =
@@ -113,6 +113,6 @@ TALUS_SLOW long clone_thread(void* stack_top, ThreadBlock& block, uint32_t* id,
   for (;;) system_call(exit_number, 0, 0, 0, 0, 0, 0);
 }
 
-}  // namespace talus::arch
+}  // namespace talus::core::arch
 
 #endif  // TALUS_ARCH_CLONE_HPP

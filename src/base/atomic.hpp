@@ -18,7 +18,7 @@
 
 #include "base/attributes.hpp"
 
-namespace talus {
+namespace talus::core {
 
 template <typename T>
 class Atomic {
@@ -109,6 +109,6 @@ class Atomic {
 // Keeps the compiler from moving loads and stores across; the processor may still do so.
 TALUS_FAST void compiler_fence() noexcept { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BASE_ATOMIC_HPP

@@ -9,7 +9,7 @@
 #include "base/attributes.hpp"
 #include "base/bits.hpp"
 
-namespace talus {
+namespace talus::core {
 
 class BitRow {
  public:
@@ -47,6 +47,6 @@ class BitRow {
   uint64_t* words_ = nullptr;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BASE_BIT_ROW_HPP

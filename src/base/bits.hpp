@@ -11,7 +11,7 @@
 
 #include "base/attributes.hpp"
 
-namespace talus {
+namespace talus::core {
 
 constexpr bool is_power_of_two(size_t value) noexcept {
   return value != 0 && (value & (value - 1)) == 0;
@@ -71,6 +71,6 @@ constexpr uint64_t mix_bits(uint64_t value) noexcept {
   return value ^ (value >> 31);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BASE_BITS_HPP

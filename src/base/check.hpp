@@ -11,15 +11,15 @@
 
 #include "base/attributes.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Writes the text to standard error and aborts; never returns, allocates nothing.
 [[noreturn]] TALUS_HOOK void fatal(const char* expression, const char* file, int line) noexcept;
 
-}  // namespace talus
+}  // namespace talus::core
 
 #define TALUS_CHECK(condition) \
-  (TALUS_LIKELY(condition) ? (void)0 : ::talus::fatal(#condition, __FILE__, __LINE__))
+  (TALUS_LIKELY(condition) ? (void)0 : ::talus::core::fatal(#condition, __FILE__, __LINE__))
 
 #if defined(NDEBUG) && !TALUS_AUDIT
 #define TALUS_ASSERT(condition) ((void)sizeof((condition) ? 1 : 0))

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace talus {
+namespace talus::core {
 
 inline constexpr size_t kib = size_t{1} << 10;
 inline constexpr size_t mib = size_t{1} << 20;
@@ -245,6 +245,6 @@ static_assert(linear_bytes_max == block_alignment << class_spacing_shift,
               "spacing grows smoothly where the linear classes end");
 static_assert(arena_alignment % slice_bytes == 0, "arenas consist of whole slices");
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BASE_CONFIG_HPP

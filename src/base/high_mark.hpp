@@ -9,7 +9,7 @@
 
 #include "base/turn_mark.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct Greater {
   static constexpr size_t of(size_t one, size_t other) noexcept {
@@ -23,6 +23,6 @@ class HighMark : public TurnMark<Greater> {
   size_t most() const noexcept { return extreme(); }
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BASE_HIGH_MARK_HPP

@@ -11,7 +11,7 @@
 
 #include "base/turn_mark.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct Lesser {
   static constexpr size_t of(size_t one, size_t other) noexcept {
@@ -39,6 +39,6 @@ class LowMark : public TurnMark<Lesser> {
   }
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BASE_LOW_MARK_HPP

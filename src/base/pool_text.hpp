@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace talus {
+namespace talus::core {
 
 template <const auto& Pool>
 class PoolText {
@@ -27,6 +27,6 @@ class PoolText {
   std::uint16_t place_ = 0;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BASE_POOL_TEXT_HPP

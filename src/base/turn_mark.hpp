@@ -10,7 +10,7 @@
 
 #include <cstddef>
 
-namespace talus {
+namespace talus::core {
 
 // `Choice::of(one, other)` is the more extreme value.
 template <typename Choice>
@@ -42,6 +42,6 @@ class TurnMark {
   unsigned next_ = 0;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BASE_TURN_MARK_HPP

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace talus {
+namespace talus::core {
 
 // A size class: 0 to class_count - 1.
 enum class ClassId : uint8_t {};
@@ -26,6 +26,6 @@ enum class Zeroed : bool { no, yes };
 // May realloc move the block?
 enum class MayMove : bool { no, yes };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BASE_UNITS_HPP

@@ -26,7 +26,7 @@
 #include "classes/size_class.hpp"
 #include "sync/ranked_lock.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct Bounded;
 struct BoundedCache;
@@ -182,6 +182,6 @@ void for_each_bounded(Visit visit) noexcept {
   }
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BOUNDED_BOUNDED_HPP

@@ -17,7 +17,7 @@
 #include "pools/pool.hpp"
 #include "bounded/bounded.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The cache loses its owner and its lists. The caller has moved its blocks.
 inline void retire_bounded_cache(Held<BoundedRegistryLock>&, BoundedCache& cache) noexcept {
@@ -69,6 +69,6 @@ TALUS_COLD void take_orphans_home(Bounded& instance) noexcept {
   end_orphans(held, instance);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BOUNDED_CACHE_END_HPP

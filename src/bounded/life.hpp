@@ -27,7 +27,7 @@
 #include "bounded/cache_end.hpp"
 #include "bounded/lists.hpp"
 
-namespace talus {
+namespace talus::core {
 
 inline size_t budget_of(const talus_bounded_options& request, size_t index) noexcept {
   return request.budgets != nullptr ? request.budgets[index] : request.budget_bytes;
@@ -307,6 +307,6 @@ inline void leave_bounded_caches() noexcept {
   bounded_registry.lock.reset_in_child();
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BOUNDED_LIFE_HPP

@@ -13,7 +13,7 @@
 #include "sync/ranked_lock.hpp"
 #include "pools/pool.hpp"
 
-namespace talus {
+namespace talus::core {
 
 constexpr size_t bounded_batch_of(size_t capacity) noexcept {
   return capacity / 2 < bounded_batch_max ? capacity / 2 : bounded_batch_max;
@@ -64,6 +64,6 @@ inline void flush_list(Pool& pool, BoundedList& list, size_t count) noexcept {
   }
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BOUNDED_LISTS_HPP

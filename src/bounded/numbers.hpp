@@ -16,7 +16,7 @@
 #include "pools/pool.hpp"
 #include "bounded/bounded.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The last index counts the requests of no class.
 inline void add_counts(talus_bounded_numbers& sum, const BoundedCounts& counts,
@@ -61,6 +61,6 @@ inline talus_bounded_numbers numbers_of_bounded(Bounded& instance, size_t index)
   return sum;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BOUNDED_NUMBERS_HPP

@@ -20,7 +20,7 @@
 #include "bounded/bounded.hpp"
 #include "bounded/lists.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // A block from the pool, and more for the list, which is empty; null: the pool is used up.
 inline void* take_from_pool(Pool& pool, BoundedList& list) noexcept {
@@ -84,6 +84,6 @@ inline void give_bounded(Bounded& instance, size_t index, void* block) noexcept 
   pool.give(held, block);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BOUNDED_REFILL_HPP

@@ -47,7 +47,7 @@
 #include "heap/registry.hpp"
 #include "heap/thread_order.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Moves the blocks of each list down over the places of the blocks taken back. For the owner, or
 // the thread that has its cache. The caller holds the heap's lock.
@@ -212,6 +212,6 @@ inline void ask(Held<RegistryLock>&, ThreadCache& cache,
   idle_probe.lock.unlock();
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_CACHE_IDLE_CACHES_HPP

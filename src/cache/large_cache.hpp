@@ -24,7 +24,7 @@
 #include "store/large.hpp"
 #include "cache/idle_caches.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Applies the cache's corrections to the pool.
 TALUS_SLOW void settle_live(KeptBlocks& kept) noexcept {
@@ -198,6 +198,6 @@ TALUS_SLOW void release_medium(ThreadCache& cache, void* pointer, ClassId id) no
   give_past_lists(cache, pointer);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_CACHE_LARGE_CACHE_HPP

@@ -23,7 +23,7 @@
 #include "heap/registry.hpp"
 #include "store/slabs.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // How many blocks go home at a time from a list that may have foreign blocks.
 inline constexpr size_t foreign_at_a_time = RemoteMessage::blocks_max;
@@ -89,6 +89,6 @@ TALUS_USUAL void send_home(ThreadCache& cache, ClassId id, size_t count,
   }
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_CACHE_LIST_HOME_HPP

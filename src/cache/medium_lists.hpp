@@ -31,7 +31,7 @@
 #include "heap/registry.hpp"
 #include "store/slabs.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Bytes of freed blocks that a thread may keep: large ones, and those in its medium lists.
 TALUS_FAST size_t kept_bytes_most() noexcept { return large_kept_factor * options.list_bytes; }
@@ -151,6 +151,6 @@ TALUS_USUAL BlockMade allocate_medium(ThreadCache* cache, ClassId id, Fit fit) n
   return refill_medium(*cache->heap, id, fit);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_CACHE_MEDIUM_LISTS_HPP

@@ -21,7 +21,7 @@
 #include "heap/registry.hpp"
 #include "cache/list_home.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The most blocks of a list that runs empty and full in turn.
 inline size_t list_wide_of(ClassId id) noexcept {
@@ -114,6 +114,6 @@ TALUS_USUAL void shorten_list(ThreadCache& cache, ClassId id) noexcept {
   move_list(held, cache, id, first, 0);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_CACHE_WIDE_LISTS_HPP

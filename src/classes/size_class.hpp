@@ -12,7 +12,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 inline constexpr size_t linear_class_count = linear_bytes_max / block_alignment;
 inline constexpr size_t classes_per_doubling = size_t{1} << class_spacing_shift;
@@ -239,6 +239,6 @@ static_assert(is_power_of_two(small_bytes_max) && is_power_of_two(medium_bytes_m
 static_assert(slab_bytes_max() * medium_bytes_max < (size_t{1} << 40),
               "division by reciprocal is exact for every offset in every slab");
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_CLASSES_SIZE_CLASS_HPP

@@ -25,7 +25,7 @@
 #include "configuration/option_target.hpp"
 #include "configuration/options_env.hpp"
 
-namespace talus {
+namespace talus::core {
 
 inline constexpr size_t option_file_bytes_max = 64 * kib;
 
@@ -255,6 +255,6 @@ inline ConfigurationResult configure(const ConfigurationFacts& facts, OptionTarg
   return Configuration{facts, target, sink}.read();
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_CONFIGURATION_CONFIGURATION_HPP

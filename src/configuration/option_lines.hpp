@@ -19,7 +19,7 @@
 #include "machine/kernel_file.hpp"
 #include "configuration/option_target.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The program's names, which sections are compared with.
 struct ProgramNames {
@@ -191,6 +191,6 @@ class OptionLineReader {
   uint32_t warnings_ = 0;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_CONFIGURATION_OPTION_LINES_HPP

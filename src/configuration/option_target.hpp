@@ -18,7 +18,7 @@
 #include "parsing/option_spelling.hpp"
 #include "parsing/provider_text.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Receives one line, zero-terminated, without a newline, valid during the call only.
 using WarningSink = void (*)(const char* line);
@@ -208,6 +208,6 @@ inline void add_option_origin(OptionLine& line, OptionOrigin origin,
   line.add_number(origin.line);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_CONFIGURATION_OPTION_TARGET_HPP

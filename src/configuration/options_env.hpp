@@ -26,7 +26,7 @@
 #include "parsing/option_number.hpp"
 #include "configuration/option_target.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct OptionsResult {
   std::uint32_t accepted;  // variables that set an option
@@ -131,6 +131,6 @@ inline OptionsResult parse_options(const char* const* envp, Options& out,
   return read_environment(envp, OptionTarget{out, origins}, sink);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_CONFIGURATION_OPTIONS_ENV_HPP

@@ -29,7 +29,7 @@ extern "C" {
 extern const char talus_options[] __attribute__((weak, visibility("default")));
 }
 
-namespace talus {
+namespace talus::core {
 
 inline Atomic<uint32_t> configuration_is_read;
 
@@ -98,6 +98,6 @@ TALUS_START void configure_process() noexcept {
   if (configuration_is_read.cas_acq_rel(unread, 1)) read_own_configuration();
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_CONFIGURATION_OWN_CONFIGURATION_HPP

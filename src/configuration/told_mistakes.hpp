@@ -15,7 +15,7 @@
 #include "base/base.hpp"
 #include "os/text.hpp"
 
-namespace talus {
+namespace talus::core {
 
 inline constexpr char told_variable[] = "TALUS_TOLD";
 inline constexpr size_t told_mistakes_max = 16;
@@ -91,6 +91,6 @@ class ToldMistakes {
   bool has_new_ = false;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_CONFIGURATION_TOLD_MISTAKES_HPP

@@ -17,7 +17,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The forms on which [new.delete] builds the others, and the one that a program defines last. If
 // the last one is not Talus', no call reaches Talus by a name.
@@ -44,6 +44,6 @@ struct MallocBindings {
 };
 TALUS_HIDDEN extern const MallocBindings malloc_bindings;
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_ENTRY_BINDINGS_HPP

@@ -20,16 +20,16 @@ namespace {
 
 using Fork = pid_t();
 
-talus::Atomic<Fork*> shared_next_copy;  // null: not looked up yet
+talus::core::Atomic<Fork*> shared_next_copy;  // null: not looked up yet
 
 // Where libc has no _Fork, callers know it only by Talus' name.
 pid_t copy_by_kernel() {
-  return static_cast<pid_t>(
-      talus::answer_of_kernel(talus::arch::system_call(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0)));
+  return static_cast<pid_t>(talus::core::answer_of_kernel(
+      talus::core::arch::system_call(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0)));
 }
 
 TALUS_COLD Fork* find_next_copy() noexcept {
-  const uintptr_t found = talus::next_definition("_Fork", &shared_next_copy);
+  const uintptr_t found = talus::core::next_definition("_Fork", &shared_next_copy);
   auto* next = found != 0 ? reinterpret_cast<Fork*>(found) : &copy_by_kernel;
   shared_next_copy.store_init(next);  // all threads find the same
   return next;
@@ -39,10 +39,10 @@ TALUS_COLD Fork* find_next_copy() noexcept {
 
 extern "C" TALUS_EXPORT pid_t talus_fork_alone() noexcept asm("_Fork");
 pid_t talus_fork_alone() noexcept {
-  talus::end_helper_before_copy();
+  talus::core::end_helper_before_copy();
   Fork* const known = shared_next_copy.load_init();
   const pid_t child = known != nullptr ? known() : find_next_copy()();
   // As after fork: a helper of the child belongs to the child.
-  if (child == 0) talus::helper.process_id.store_init(0);
+  if (child == 0) talus::core::helper.process_id.store_init(0);
   return child;
 }

@@ -35,7 +35,7 @@ namespace {
 // The next definition of a name, after it was looked up.
 struct Next {
   const char* name;
-  talus::Atomic<uintptr_t> shared_function;
+  talus::core::Atomic<uintptr_t> shared_function;
 
   // Null: the loader does not help, or no definition exists.
   template <typename Function>
@@ -59,13 +59,13 @@ long to_long(size_t value) noexcept { return static_cast<long>(value); }
 template <typename... Arguments>
 int ask_kernel(long number, Arguments... arguments) noexcept {
   const long all[6] = {to_long(arguments)...};
-  return static_cast<int>(talus::answer_of_kernel(
-      talus::arch::system_call(number, all[0], all[1], all[2], all[3], all[4], all[5])));
+  return static_cast<int>(talus::core::answer_of_kernel(
+      talus::core::arch::system_call(number, all[0], all[1], all[2], all[3], all[4], all[5])));
 }
 
 template <typename Last, typename... Parameters>
 int call_without_helper(Next& next, Last last_resort, Parameters... with) {
-  talus::WithoutHelper without;
+  talus::core::WithoutHelper without;
   auto* function = next.find<int(Parameters...)>();
   return function != nullptr ? function(with...) : last_resort();
 }
@@ -111,7 +111,7 @@ extern "C" TALUS_EXPORT int prctl(int option, ...) noexcept {
   va_start(rest, option);
   for (size_t& value : values) value = va_arg(rest, size_t);  // registers that may hold anything
   va_end(rest);
-  if (talus::enters_sandbox(option, values[0])) talus::end_helper_before_filter();
+  if (talus::core::enters_sandbox(option, values[0])) talus::core::end_helper_before_filter();
   if (auto* function = next_prctl.find<int(int, size_t, size_t, size_t, size_t)>()) {
     return function(option, values[0], values[1], values[2], values[3]);
   }

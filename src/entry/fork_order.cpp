@@ -22,15 +22,15 @@ extern "C" {
 
 namespace {
 
-using talus::RegisterForks;
+using talus::core::RegisterForks;
 
 constexpr char register_name[] = "__register_atfork";
-talus::Atomic<RegisterForks*> shared_next_register;  // null: not looked up yet
+talus::core::Atomic<RegisterForks*> shared_next_register;  // null: not looked up yet
 
 // libc comes before a library that was opened late. Null: the loader knows of none.
 TALUS_START_ENTRY RegisterForks* find_register() noexcept {
-  uintptr_t found = talus::next_definition(register_name, register_name);
-  if (found == 0) found = talus::first_definition(register_name);
+  uintptr_t found = talus::core::next_definition(register_name, register_name);
+  if (found == 0) found = talus::core::first_definition(register_name);
   auto* function = reinterpret_cast<RegisterForks*>(found);
   if (function != nullptr && function != __register_atfork) return function;
   void* const after_this = reinterpret_cast<void*>(-1l);  // RTLD_NEXT
@@ -54,6 +54,6 @@ extern "C" TALUS_EXPORT TALUS_START_ENTRY int __register_atfork(void (*before)()
                                                                 void (*in_parent)(),
                                                                 void (*in_child)(),
                                                                 void* object) noexcept {
-  talus::watch_forks();
+  talus::core::watch_forks();
   return talus_register_forks(before, in_parent, in_child, object);
 }

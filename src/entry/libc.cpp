@@ -38,7 +38,7 @@ TALUS_PLACE(free)
 
 namespace {
 
-using talus::malloc_bindings;
+using talus::core::malloc_bindings;
 
 // True when the program defines the function, and calls reach Talus by the names it does not
 // define.
@@ -63,60 +63,61 @@ void* recallocarray_elsewhere(void* pointer, size_t old_count, size_t count,
                               size_t bytes) noexcept {
   size_t old_total = 0, total = 0;
   if (pointer == nullptr) return malloc_bindings.calloc(count, bytes);
-  if (__builtin_mul_overflow(count, bytes, &total)) return talus::api::out_of_memory();
-  if (__builtin_mul_overflow(old_count, bytes, &old_total)) return talus::api::invalid_argument();
+  if (__builtin_mul_overflow(count, bytes, &total)) return talus::core::api::out_of_memory();
+  if (__builtin_mul_overflow(old_count, bytes, &old_total))
+    return talus::core::api::invalid_argument();
   void* fresh = malloc_bindings.calloc(count, bytes);
   if (fresh == nullptr) return nullptr;
-  talus::copy_bytes(fresh, pointer, old_total < total ? old_total : total);
-  talus::clear_secret(pointer, old_total);
+  talus::core::copy_bytes(fresh, pointer, old_total < total ? old_total : total);
+  talus::core::clear_secret(pointer, old_total);
   malloc_bindings.free(pointer);
   return fresh;
 }
 
 }  // namespace
 
-TALUS_USUAL_NAME void* malloc(size_t bytes) noexcept { return talus::api::malloc(bytes); }
-TALUS_USUAL_NAME void free(void* pointer) noexcept { talus::api::free(pointer); }
+TALUS_USUAL_NAME void* malloc(size_t bytes) noexcept { return talus::core::api::malloc(bytes); }
+TALUS_USUAL_NAME void free(void* pointer) noexcept { talus::core::api::free(pointer); }
 TALUS_USUAL_NAME void* calloc(size_t count, size_t bytes) noexcept {
-  return talus::api::calloc(count, bytes);
+  return talus::core::api::calloc(count, bytes);
 }
 TALUS_USUAL_NAME void* realloc(void* pointer, size_t bytes) noexcept {
-  return talus::api::realloc(pointer, bytes);
+  return talus::core::api::realloc(pointer, bytes);
 }
 TALUS_NAME void cfree(void* pointer) noexcept {
-  is_free_replaced() ? malloc_bindings.free(pointer) : talus::api::free(pointer);
+  is_free_replaced() ? malloc_bindings.free(pointer) : talus::core::api::free(pointer);
 }
 TALUS_NAME void* reallocarray(void* pointer, size_t count, size_t bytes) noexcept {
   size_t total = 0;
-  if (!is_realloc_replaced()) return talus::api::reallocarray(pointer, count, bytes);
-  if (__builtin_mul_overflow(count, bytes, &total)) return talus::api::out_of_memory();
+  if (!is_realloc_replaced()) return talus::core::api::reallocarray(pointer, count, bytes);
+  if (__builtin_mul_overflow(count, bytes, &total)) return talus::core::api::out_of_memory();
   return malloc_bindings.realloc(pointer, total);
 }
 TALUS_USUAL_NAME void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
-  return talus::api::aligned_alloc(alignment, bytes);
+  return talus::core::api::aligned_alloc(alignment, bytes);
 }
 TALUS_NAME void* memalign(size_t alignment, size_t bytes) noexcept {
-  return talus::api::memalign(alignment, bytes);
+  return talus::core::api::memalign(alignment, bytes);
 }
 TALUS_USUAL_NAME int posix_memalign(void** result, size_t alignment, size_t bytes) noexcept {
-  return talus::api::posix_memalign(result, alignment, bytes);
+  return talus::core::api::posix_memalign(result, alignment, bytes);
 }
-TALUS_NAME void* valloc(size_t bytes) noexcept { return talus::api::valloc(bytes); }
-TALUS_NAME void* pvalloc(size_t bytes) noexcept { return talus::api::pvalloc(bytes); }
+TALUS_NAME void* valloc(size_t bytes) noexcept { return talus::core::api::valloc(bytes); }
+TALUS_NAME void* pvalloc(size_t bytes) noexcept { return talus::core::api::pvalloc(bytes); }
 TALUS_USUAL_NAME size_t malloc_usable_size(void* pointer) noexcept {
-  return talus::api::malloc_usable_size(pointer);
+  return talus::core::api::malloc_usable_size(pointer);
 }
 
 // C23 and the BSDs.
 TALUS_NAME void free_sized(void* pointer, size_t bytes) noexcept {
-  is_free_replaced() ? malloc_bindings.free(pointer) : talus::api::free_sized(pointer, bytes);
+  is_free_replaced() ? malloc_bindings.free(pointer) : talus::core::api::free_sized(pointer, bytes);
 }
 TALUS_NAME void free_aligned_sized(void* pointer, size_t alignment, size_t bytes) noexcept {
   if (is_free_replaced()) return malloc_bindings.free(pointer);
-  talus::api::free_aligned_sized(pointer, alignment, bytes);
+  talus::core::api::free_aligned_sized(pointer, alignment, bytes);
 }
 TALUS_NAME void* reallocf(void* pointer, size_t bytes) noexcept {
-  if (!is_realloc_replaced()) return talus::api::reallocf(pointer, bytes);
+  if (!is_realloc_replaced()) return talus::core::api::reallocf(pointer, bytes);
   void* resized = malloc_bindings.realloc(pointer, bytes);
   if (resized == nullptr && bytes != 0) malloc_bindings.free(pointer);
   return resized;
@@ -125,55 +126,55 @@ TALUS_NAME void* recallocarray(void* pointer, size_t old_count, size_t count,
                                size_t bytes) noexcept {
   return is_free_replaced() || is_calloc_replaced()
              ? recallocarray_elsewhere(pointer, old_count, count, bytes)
-             : talus::api::recallocarray(pointer, old_count, count, bytes);
+             : talus::core::api::recallocarray(pointer, old_count, count, bytes);
 }
 TALUS_NAME void freezero(void* pointer, size_t bytes) noexcept {
-  if (!is_free_replaced()) return talus::api::freezero(pointer, bytes);
+  if (!is_free_replaced()) return talus::core::api::freezero(pointer, bytes);
   if (pointer == nullptr) return;
-  talus::clear_secret(pointer, bytes);
+  talus::core::clear_secret(pointer, bytes);
   malloc_bindings.free(pointer);
 }
 TALUS_NAME size_t malloc_good_size(size_t bytes) noexcept {
-  return talus::api::malloc_good_size(bytes);
+  return talus::core::api::malloc_good_size(bytes);
 }
 TALUS_NAME size_t malloc_size(const void* pointer) noexcept {
-  return talus::api::malloc_usable_size(const_cast<void*>(pointer));
+  return talus::core::api::malloc_usable_size(const_cast<void*>(pointer));
 }
 
 // glibc's view into the heap.
 TALUS_NAME int malloc_trim(size_t keep_bytes) noexcept {
-  return talus::api::malloc_trim(keep_bytes);
+  return talus::core::api::malloc_trim(keep_bytes);
 }
-TALUS_NAME struct mallinfo mallinfo(void) noexcept { return talus::api::mallinfo(); }
-TALUS_NAME struct mallinfo2 mallinfo2(void) noexcept { return talus::api::mallinfo2(); }
+TALUS_NAME struct mallinfo mallinfo(void) noexcept { return talus::core::api::mallinfo(); }
+TALUS_NAME struct mallinfo2 mallinfo2(void) noexcept { return talus::core::api::mallinfo2(); }
 TALUS_NAME int malloc_info(int asked, FILE* stream) noexcept {
-  return talus::api::malloc_info(asked, stream);
+  return talus::core::api::malloc_info(asked, stream);
 }
 TALUS_NAME int mallopt(int parameter, int value) noexcept {
-  return talus::api::mallopt(parameter, value);
+  return talus::core::api::mallopt(parameter, value);
 }
-TALUS_NAME void malloc_stats(void) noexcept { talus::api::malloc_stats(); }
+TALUS_NAME void malloc_stats(void) noexcept { talus::core::api::malloc_stats(); }
 
 // Names by which parts of C libraries and old programs reach the allocator directly.
-TALUS_NAME void* __libc_malloc(size_t bytes) noexcept { return talus::api::malloc(bytes); }
-TALUS_NAME void __libc_free(void* pointer) noexcept { talus::api::free(pointer); }
-TALUS_NAME void __libc_cfree(void* pointer) noexcept { talus::api::free(pointer); }
+TALUS_NAME void* __libc_malloc(size_t bytes) noexcept { return talus::core::api::malloc(bytes); }
+TALUS_NAME void __libc_free(void* pointer) noexcept { talus::core::api::free(pointer); }
+TALUS_NAME void __libc_cfree(void* pointer) noexcept { talus::core::api::free(pointer); }
 TALUS_NAME void* __libc_calloc(size_t count, size_t bytes) noexcept {
-  return talus::api::calloc(count, bytes);
+  return talus::core::api::calloc(count, bytes);
 }
 TALUS_NAME void* __libc_realloc(void* pointer, size_t bytes) noexcept {
-  return talus::api::realloc_by_call(pointer, bytes);
+  return talus::core::api::realloc_by_call(pointer, bytes);
 }
 TALUS_NAME void* __libc_reallocarray(void* pointer, size_t count, size_t bytes) noexcept {
-  return talus::api::reallocarray(pointer, count, bytes);
+  return talus::core::api::reallocarray(pointer, count, bytes);
 }
 TALUS_NAME void* __libc_memalign(size_t alignment, size_t bytes) noexcept {
-  return talus::api::memalign(alignment, bytes);
+  return talus::core::api::memalign(alignment, bytes);
 }
-TALUS_NAME void* __libc_valloc(size_t bytes) noexcept { return talus::api::valloc(bytes); }
-TALUS_NAME void* __libc_pvalloc(size_t bytes) noexcept { return talus::api::pvalloc(bytes); }
+TALUS_NAME void* __libc_valloc(size_t bytes) noexcept { return talus::core::api::valloc(bytes); }
+TALUS_NAME void* __libc_pvalloc(size_t bytes) noexcept { return talus::core::api::pvalloc(bytes); }
 TALUS_NAME int __posix_memalign(void** result, size_t alignment, size_t bytes) noexcept {
-  return talus::api::posix_memalign(result, alignment, bytes);
+  return talus::core::api::posix_memalign(result, alignment, bytes);
 }
 
 // The same functions for the archive's members of one name (entry/single_name.cpp). The list is

@@ -12,8 +12,8 @@
 
 extern "C" {
 [[gnu::weak]] extern char __libc_single_threaded;
-const talus::LibraryParts talus_library_parts = {true, true, talus_register_forks,
-                                                 &__libc_single_threaded};
+const talus::core::LibraryParts talus_library_parts = {true, true, talus_register_forks,
+                                                       &__libc_single_threaded};
 
 // Weak: a sanitized build has the start files.
 extern void* __dso_handle __attribute__((visibility("hidden"), weak));

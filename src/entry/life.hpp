@@ -10,11 +10,11 @@
 #include "process/start.hpp"
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 [[gnu::constructor, gnu::used]] TALUS_START_ENTRY void unit_starts() { process_starts(); }
 [[gnu::destructor, gnu::used]] TALUS_START_ENTRY void unit_ends() { process_ends(); }
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_ENTRY_LIFE_HPP

@@ -6,5 +6,5 @@
 
 #include <stdlib.h>
 
-const talus::MallocBindings talus::malloc_bindings = {&::calloc, &::realloc, &::free,
-                                                      &::reallocarray};
+const talus::core::MallocBindings talus::core::malloc_bindings = {&::calloc, &::realloc, &::free,
+                                                                  &::reallocarray};

@@ -20,7 +20,7 @@ asm(".weak __gxx_personality_v0\n"
     ".weak __clang_call_terminate\n");
 extern "C" [[gnu::weak]] unsigned __gxx_personality_v0(int, int, unsigned long long, void*, void*);
 
-using talus::operator_bindings;
+using talus::core::operator_bindings;
 using Alignment = std::align_val_t;
 
 // Talus' own functions, whatever their names are bound to.
@@ -44,10 +44,10 @@ namespace {
 // The state of the forms on which others are built. Talus defines all of them, or another object
 // defines some.
 constexpr uint8_t forms_unknown = 0, forms_ours = 1, forms_replaced = 2;
-talus::Atomic<uint8_t> shared_forms;
+talus::core::Atomic<uint8_t> shared_forms;
 
 TALUS_COLD uint8_t look_at_forms() noexcept {
-  const talus::OperatorBindings& bound = operator_bindings;
+  const talus::core::OperatorBindings& bound = operator_bindings;
   const bool is_late = bound.delete_last != &talus_own_delete_last;
   const bool are_ours =
       bound.new_one == &talus_own_new && bound.new_array == &talus_own_new_array &&
@@ -68,10 +68,10 @@ TALUS_FAST bool are_forms_ours() noexcept {
 // runtime's own form has one, and is built on Talus' new. Null: no runtime was found, so no handler
 // exists either.
 TALUS_COLD void* nothrow_in_runtime(size_t alignment, size_t bytes, const void* caller) noexcept {
-  const bool is_plain = alignment <= talus::block_alignment;
+  const bool is_plain = alignment <= talus::core::block_alignment;
   const char* name = is_plain ? "_ZnwmRKSt9nothrow_t" : "_ZnwmSt11align_val_tRKSt9nothrow_t";
-  void* found = talus::api::find_in_runtime(name);
-  if (found == nullptr) found = talus::api::find_in_caller(caller, name);
+  void* found = talus::core::api::find_in_runtime(name);
+  if (found == nullptr) found = talus::core::api::find_in_caller(caller, name);
   if (found == nullptr) return nullptr;
   const std::nothrow_t nothrow{};
   using New = void* (*)(size_t, const std::nothrow_t&) noexcept;
@@ -85,9 +85,10 @@ void* nothrow_slow(size_t alignment, size_t bytes, const void* caller) noexcept 
   if (&__gxx_personality_v0 == nullptr) return nothrow_in_runtime(alignment, bytes, caller);
   try {
     for (;;) {
-      void* block = alignment <= talus::block_alignment ? talus::api::malloc(bytes)
-                                                        : talus::api::allocate_at(alignment, bytes);
-      if (block != nullptr || !talus::api::call_new_handler()) return block;
+      void* block = alignment <= talus::core::block_alignment
+                        ? talus::core::api::malloc(bytes)
+                        : talus::core::api::allocate_at(alignment, bytes);
+      if (block != nullptr || !talus::core::api::call_new_handler()) return block;
     }
   } catch (...) {
     return nullptr;
@@ -95,16 +96,16 @@ void* nothrow_slow(size_t alignment, size_t bytes, const void* caller) noexcept 
 }
 
 void* nothrow_new(size_t bytes) noexcept {
-  void* block = talus::api::malloc(bytes);
+  void* block = talus::core::api::malloc(bytes);
   if (TALUS_LIKELY(block != nullptr)) return block;
-  return nothrow_slow(talus::block_alignment, bytes, __builtin_return_address(0));
+  return nothrow_slow(talus::core::block_alignment, bytes, __builtin_return_address(0));
 }
 
 void* nothrow_new(size_t bytes, Alignment alignment) noexcept {
   const size_t wanted = static_cast<size_t>(alignment);
-  void* block = talus::pop_aligned(wanted, bytes);
+  void* block = talus::core::pop_aligned(wanted, bytes);
   if (TALUS_LIKELY(block != nullptr)) return block;
-  block = talus::api::allocate_at_slow(wanted, bytes);
+  block = talus::core::api::allocate_at_slow(wanted, bytes);
   if (TALUS_LIKELY(block != nullptr)) return block;
   return nothrow_slow(wanted, bytes, __builtin_return_address(0));
 }
@@ -169,14 +170,16 @@ TALUS_COLD void* named_nothrow_new_array(size_t n, At... at) noexcept {
 #define TALUS_OPERATOR TALUS_EXPORT TALUS_USUAL_ENTRY
 
 // The forms on which others are built, and which a program may replace.
-TALUS_OPERATOR void* operator new(size_t n) { return talus::api::new_block(n); }
-TALUS_OPERATOR void* operator new(size_t n, Alignment a) { return talus::api::new_aligned(n, a); }
-TALUS_OPERATOR void operator delete(void* p) noexcept { talus::api::free(p); }
-TALUS_OPERATOR void operator delete(void* p, Alignment) noexcept { talus::api::free(p); }
+TALUS_OPERATOR void* operator new(size_t n) { return talus::core::api::new_block(n); }
+TALUS_OPERATOR void* operator new(size_t n, Alignment a) {
+  return talus::core::api::new_aligned(n, a);
+}
+TALUS_OPERATOR void operator delete(void* p) noexcept { talus::core::api::free(p); }
+TALUS_OPERATOR void operator delete(void* p, Alignment) noexcept { talus::core::api::free(p); }
 
 // The other forms.
 TALUS_OPERATOR void* operator new[](size_t n) {
-  return are_forms_ours() ? talus::api::new_block(n) : named_new(n);
+  return are_forms_ours() ? talus::core::api::new_block(n) : named_new(n);
 }
 TALUS_OPERATOR void* operator new(size_t n, const std::nothrow_t&) noexcept {
   return are_forms_ours() ? nothrow_new(n) : named_nothrow_new(n);
@@ -185,7 +188,7 @@ TALUS_OPERATOR void* operator new[](size_t n, const std::nothrow_t&) noexcept {
   return are_forms_ours() ? nothrow_new(n) : named_nothrow_new_array(n);
 }
 TALUS_OPERATOR void* operator new[](size_t n, Alignment a) {
-  return are_forms_ours() ? talus::api::new_aligned(n, a) : named_new(n, a);
+  return are_forms_ours() ? talus::core::api::new_aligned(n, a) : named_new(n, a);
 }
 TALUS_OPERATOR void* operator new(size_t n, Alignment a, const std::nothrow_t&) noexcept {
   return are_forms_ours() ? nothrow_new(n, a) : named_nothrow_new(n, a);
@@ -195,32 +198,32 @@ TALUS_OPERATOR void* operator new[](size_t n, Alignment a, const std::nothrow_t&
 }
 
 TALUS_OPERATOR void operator delete[](void* p) noexcept {
-  are_forms_ours() ? talus::api::free(p) : named_delete(p);
+  are_forms_ours() ? talus::core::api::free(p) : named_delete(p);
 }
 TALUS_OPERATOR void operator delete(void* p, const std::nothrow_t&) noexcept {
-  are_forms_ours() ? talus::api::free(p) : named_delete(p);
+  are_forms_ours() ? talus::core::api::free(p) : named_delete(p);
 }
 TALUS_OPERATOR void operator delete[](void* p, const std::nothrow_t&) noexcept {
-  are_forms_ours() ? talus::api::free(p) : named_delete_array(p);
+  are_forms_ours() ? talus::core::api::free(p) : named_delete_array(p);
 }
 TALUS_OPERATOR void operator delete(void* p, size_t) noexcept {
-  are_forms_ours() ? talus::api::free(p) : named_delete(p);
+  are_forms_ours() ? talus::core::api::free(p) : named_delete(p);
 }
 TALUS_OPERATOR void operator delete[](void* p, size_t) noexcept {
-  are_forms_ours() ? talus::api::free(p) : named_delete_array(p);
+  are_forms_ours() ? talus::core::api::free(p) : named_delete_array(p);
 }
 TALUS_OPERATOR void operator delete[](void* p, Alignment a) noexcept {
-  are_forms_ours() ? talus::api::free(p) : named_delete(p, a);
+  are_forms_ours() ? talus::core::api::free(p) : named_delete(p, a);
 }
 TALUS_OPERATOR void operator delete(void* p, size_t, Alignment a) noexcept {
-  are_forms_ours() ? talus::api::free(p) : named_delete(p, a);
+  are_forms_ours() ? talus::core::api::free(p) : named_delete(p, a);
 }
 TALUS_OPERATOR void operator delete[](void* p, size_t, Alignment a) noexcept {
-  are_forms_ours() ? talus::api::free(p) : named_delete_array(p, a);
+  are_forms_ours() ? talus::core::api::free(p) : named_delete_array(p, a);
 }
 TALUS_OPERATOR void operator delete(void* p, Alignment a, const std::nothrow_t&) noexcept {
-  are_forms_ours() ? talus::api::free(p) : named_delete(p, a);
+  are_forms_ours() ? talus::core::api::free(p) : named_delete(p, a);
 }
 TALUS_OPERATOR void operator delete[](void* p, Alignment a, const std::nothrow_t&) noexcept {
-  are_forms_ours() ? talus::api::free(p) : named_delete_array(p, a);
+  are_forms_ours() ? talus::core::api::free(p) : named_delete_array(p, a);
 }

@@ -15,7 +15,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // GNU's table: a header of four words, a bloom filter, the first symbol of each bucket, and the
 // hash of each symbol. The lowest bit of a hash is set in the last symbol of a bucket.
@@ -102,6 +102,6 @@ TALUS_START uintptr_t first_definition(const char* name) noexcept {
   return search.found;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_ENTRY_NEXT_DEFINITION_HPP

@@ -4,7 +4,7 @@
 // Owns: the table. Must not define: any of them.
 #include "entry/bindings.hpp"
 
-const talus::OperatorBindings talus::operator_bindings = {
+const talus::core::OperatorBindings talus::core::operator_bindings = {
     &::operator new,    &::operator new[],    &::operator new,
     &::operator new[],  &::operator delete,   &::operator delete[],
     &::operator delete, &::operator delete[], &::operator delete[],

@@ -27,7 +27,7 @@ namespace {
 using SystemCall = long(long number, long a, long b, long c, long d, long e, long f);
 
 long call_kernel(long number, long a, long b, long c, long d, long e, long f) noexcept {
-  return talus::answer_of_kernel(talus::arch::system_call(number, a, b, c, d, e, f));
+  return talus::core::answer_of_kernel(talus::core::arch::system_call(number, a, b, c, d, e, f));
 }
 
 enum class Guarded : unsigned char { no, copy, rights, process, filter };
@@ -55,7 +55,7 @@ constexpr GuardedNumbers guarded_numbers() noexcept {
   return table;
 }
 bool enters_sandbox(long number, long a, long b) noexcept {
-  if (number == SYS_prctl) return talus::enters_sandbox(a, static_cast<size_t>(b));
+  if (number == SYS_prctl) return talus::core::enters_sandbox(a, static_cast<size_t>(b));
   return a == SECCOMP_SET_MODE_STRICT || a == SECCOMP_SET_MODE_FILTER;
 }
 
@@ -64,12 +64,13 @@ bool enters_sandbox(long number, long a, long b) noexcept {
 // What the jump below needs by name.
 extern "C" {
 extern const GuardedNumbers talus_guarded_calls __attribute__((visibility("hidden")));
-extern talus::Atomic<SystemCall*> talus_next_system_call __attribute__((visibility("hidden")));
+extern talus::core::Atomic<SystemCall*> talus_next_system_call
+    __attribute__((visibility("hidden")));
 constexpr GuardedNumbers talus_guarded_calls = guarded_numbers();
-talus::Atomic<SystemCall*> talus_next_system_call;  // null: not looked up yet
+talus::core::Atomic<SystemCall*> talus_next_system_call;  // null: not looked up yet
 
 __attribute__((visibility("hidden"))) SystemCall* talus_find_system_call() noexcept {
-  const uintptr_t found = talus::next_definition("syscall", &talus_guarded_calls);
+  const uintptr_t found = talus::core::next_definition("syscall", &talus_guarded_calls);
   auto* next = found != 0 ? reinterpret_cast<SystemCall*>(found) : &call_kernel;
   talus_next_system_call.store_init(next);  // all threads find the same
   return next;
@@ -77,7 +78,7 @@ __attribute__((visibility("hidden"))) SystemCall* talus_find_system_call() noexc
 
 __attribute__((visibility("hidden"))) SystemCall* talus_prepare_copy(long number, long a) noexcept {
   // clone3 has its flags in memory, which only the kernel reads safely.
-  if (number != SYS_clone || (a & CLONE_VM) == 0) talus::end_helper_before_copy();
+  if (number != SYS_clone || (a & CLONE_VM) == 0) talus::core::end_helper_before_copy();
   return talus_next_system_call.load_init();
 }
 
@@ -86,9 +87,9 @@ __attribute__((visibility("hidden"))) long talus_call_guarded(long number, long 
   SystemCall* const next = talus_next_system_call.load_init();
   const Guarded kind = talus_guarded_calls.row[number];
   if (kind == Guarded::filter) {
-    if (enters_sandbox(number, a, b)) talus::end_helper_before_filter();
-  } else if (kind == Guarded::process || !talus::has_other_threads()) {
-    talus::WithoutHelper without;
+    if (enters_sandbox(number, a, b)) talus::core::end_helper_before_filter();
+  } else if (kind == Guarded::process || !talus::core::has_other_threads()) {
+    talus::core::WithoutHelper without;
     return next(number, a, b, c, d, e, f);
   }
   return next(number, a, b, c, d, e, f);

@@ -19,7 +19,7 @@
 #include "threads/library_parts.hpp"
 #include "threads/threads.hpp"
 
-namespace talus {
+namespace talus::core {
 
 inline bool has_other_threads() noexcept {
   const char* const single_threaded = talus_library_parts.single_threaded;
@@ -85,6 +85,6 @@ inline long answer_of_kernel(long result) noexcept {
   return -1;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_ENTRY_WITHOUT_HELPER_HPP

@@ -15,7 +15,7 @@
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct ThreadCache;
 struct ThreadContext;
@@ -191,6 +191,6 @@ inline TALUS_THREAD_LOCAL Atomic<ThreadContext*> this_context{&first_context};
 TALUS_FAST ThreadContext& current_context() noexcept { return *this_context.load_own(); }
 inline void set_context(ThreadContext& context) noexcept { this_context.store_own(&context); }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_HEAP_CONTEXT_HPP

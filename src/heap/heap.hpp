@@ -25,7 +25,7 @@
 #include "classes/size_class.hpp"
 #include "sync/ranked_lock.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Instances (heap/instance.hpp) are heaps that have no thread caches.
 constexpr bool is_instance(HeapId id) noexcept { return index_of(id) >= heap_count_max; }
@@ -196,6 +196,6 @@ inline ThreadCache* existing_cache() noexcept {
   return is_of_new_thread(context) ? nullptr : cache_behind(context);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_HEAP_HEAP_HPP

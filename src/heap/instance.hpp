@@ -22,7 +22,7 @@
 #include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct RegionHeap;
 
@@ -168,6 +168,6 @@ void for_each_used_class(const Instance& heap, Visit visit) noexcept {
   }
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_HEAP_INSTANCE_HPP

@@ -18,7 +18,7 @@
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The bounds of all lists. The layout is fixed before the first cache is made. Later the bounds may
 // only become lower (configuration/configuration.hpp).
@@ -196,6 +196,6 @@ TALUS_FAST size_t blocks_to_move(ClassId id, size_t capacity, bool has_reversed)
   return capacity < list_batch_blocks ? capacity : list_batch_blocks;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_HEAP_LISTS_HPP

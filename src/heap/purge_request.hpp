@@ -17,7 +17,7 @@
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Defined in process/: starts a background thread if one may run. The caller holds no lock.
 TALUS_HOOK void start_helper() noexcept;
@@ -93,6 +93,6 @@ TALUS_FAST void offer_work() noexcept {
   if (!purge_request.is_served.load_hint()) start_helper();
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_HEAP_PURGE_REQUEST_HPP

@@ -26,7 +26,7 @@
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct alignas(cache_line_bytes) HeapLockLine {
   HeapLock lock;
@@ -267,6 +267,6 @@ inline void retire_orphaned_cache(Held<RegistryLock>& held, ThreadCache& cache) 
   retire_cache(held, cache);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_HEAP_REGISTRY_HPP

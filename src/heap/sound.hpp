@@ -26,7 +26,7 @@
 #include "heap/heap.hpp"
 #include "heap/lists.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Sums over the slabs that a heap can find: those in its bins.
 struct SlabSums {
@@ -132,6 +132,6 @@ inline void audit(const Heap& heap) noexcept {
   TALUS_AUDIT_SOUND(heap);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_HEAP_SOUND_HPP

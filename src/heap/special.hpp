@@ -15,7 +15,7 @@
 #include "base/base.hpp"
 #include "os/report.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct SpecialBlock;
 
@@ -85,6 +85,6 @@ inline size_t usable_bytes_of_special(void* pointer, const char* call) noexcept 
   return block->operations().usable_bytes(*block, pointer, call);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_HEAP_SPECIAL_HPP

@@ -14,7 +14,7 @@
 #include "base/base.hpp"
 #include "os/os.hpp"
 
-namespace talus {
+namespace talus::core {
 
 class ThreadOrder {
  public:
@@ -43,6 +43,6 @@ class ThreadOrder {
 };
 inline ThreadOrder thread_order;
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_HEAP_THREAD_ORDER_HPP

@@ -27,7 +27,7 @@
 #include "store/large.hpp"
 #include "paths/instance_region.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // A slab, or the range of a large block.
 struct AreaFacts {
@@ -194,6 +194,6 @@ inline talus_heap_numbers numbers_of_instance(uintptr_t handle, const char* call
   return numbers;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_INSPECT_INSTANCE_LOOK_HPP

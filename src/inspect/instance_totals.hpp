@@ -17,7 +17,7 @@
 #include "heap/instance.hpp"
 #include "regions/region_words.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // All in bytes, except the number and the counts.
 struct InstanceTotals {
@@ -93,6 +93,6 @@ inline size_t collect_instances(size_t& next, InstanceTotals* totals, size_t cou
   return found;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_INSPECT_INSTANCE_TOTALS_HPP

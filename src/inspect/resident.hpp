@@ -29,7 +29,7 @@
 #include "heap/registry.hpp"
 #include "heap/special.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // In bytes.
 struct ResidentTotals {
@@ -315,6 +315,6 @@ inline ResidentTotals collect_resident() noexcept {
   return totals;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_INSPECT_RESIDENT_HPP

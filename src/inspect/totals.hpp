@@ -27,7 +27,7 @@
 #include "store/large.hpp"
 #include "inspect/instance_totals.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The blocks of one class. Each block of its slabs is in one of four places.
 struct ClassTotals {
@@ -266,6 +266,6 @@ inline size_t collect_threads(size_t first, ThreadTotals* threads, size_t count)
   return found;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_INSPECT_TOTALS_HPP

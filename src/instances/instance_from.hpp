@@ -25,7 +25,7 @@
 #include "paths/instance_blocks.hpp"
 #include "paths/instance_region.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The handle of the instance that owns a block; 0: none, or this is no block.
 inline uintptr_t instance_of(const void* pointer) noexcept {
@@ -120,6 +120,6 @@ TALUS_FAST void release_from(uintptr_t handle, void* pointer, const char* call) 
   release_inside(handle, pointer, call, [](void*) noexcept {});
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_INSTANCES_INSTANCE_FROM_HPP

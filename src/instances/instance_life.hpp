@@ -39,7 +39,7 @@
 #include "paths/free_slow.hpp"
 #include "paths/instance_region.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The lock of a living instance, all of whose slabs are in its lists.
 class [[nodiscard]] InsideWhole {
@@ -333,6 +333,6 @@ inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
   return true;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_INSTANCES_INSTANCE_LIFE_HPP

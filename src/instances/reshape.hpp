@@ -20,7 +20,7 @@
 #include "paths/resize.hpp"
 #include "instances/instance_from.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Clears [from, to) of a live block; `is_large`: the block has pages of its own. A long piece of
 // whole pages is purged instead, so that pages never touched stay so.
@@ -103,6 +103,6 @@ inline void* reallocate_aligned(void* pointer, size_t alignment, size_t bytes) n
   return moved;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_INSTANCES_RESHAPE_HPP

@@ -20,7 +20,7 @@
 #include "settings/machine.hpp"
 #include "os/os.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Paths of the kernel's trees; tests have trees of their own.
 struct CgroupRoots {
@@ -250,6 +250,6 @@ TALUS_START MachineLimits read_machine_limits(const CgroupRoots& roots = CgroupR
   return least;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_MACHINE_CGROUP_HPP

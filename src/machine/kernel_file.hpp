@@ -11,7 +11,7 @@
 #include "base/base.hpp"
 #include "os/os.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // A part of a longer text; it has no zero at its end.
 struct TextPart {
@@ -142,6 +142,6 @@ class FileLines {
   char buffer_[1024];
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_MACHINE_KERNEL_FILE_HPP

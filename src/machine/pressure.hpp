@@ -11,7 +11,7 @@
 #include "machine/kernel_file.hpp"
 #include "parsing/option_number.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // In hundredths of a per cent.
 inline constexpr uint32_t pressure_max = 10000;
@@ -35,6 +35,6 @@ inline uint32_t read_memory_pressure(const char* path = "/proc/pressure/memory")
   return read_text(path, text) != 0 ? pressure_in(text) : 0;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_MACHINE_PRESSURE_HPP

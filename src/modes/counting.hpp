@@ -24,7 +24,7 @@
 #include "paths/resize.hpp"
 #include "modes/mode_context.hpp"
 
-namespace talus::counting {
+namespace talus::core::counting {
 
 inline constexpr size_t range_limits[] = {16, 64, 256, 1024, 4096, 32 * kib, 256 * kib, mib};
 inline constexpr size_t range_count = sizeof(range_limits) / sizeof(range_limits[0]) + 1;
@@ -194,6 +194,6 @@ inline Counts collect() noexcept {
   return counts;
 }
 
-}  // namespace talus::counting
+}  // namespace talus::core::counting
 
 #endif  // TALUS_MODES_COUNTING_HPP

@@ -28,7 +28,7 @@
 #include "modes/mapped_spare.hpp"
 #include "modes/mode_context.hpp"
 
-namespace talus::mapped {
+namespace talus::core::mapped {
 
 inline constexpr unsigned char pattern = 0xb5;
 
@@ -223,6 +223,6 @@ inline bool describe_fault(Line& line, uintptr_t address) noexcept {
   return describe_fault(line, address, block_operations);
 }
 
-}  // namespace talus::mapped
+}  // namespace talus::core::mapped
 
 #endif  // TALUS_MODES_MAPPED_HPP

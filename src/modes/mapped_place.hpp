@@ -15,7 +15,7 @@
 #include "base/base.hpp"
 #include "heap/context.hpp"
 
-namespace talus::mapped {
+namespace talus::core::mapped {
 
 enum class Guard : uint8_t { at_end, at_start };
 
@@ -53,6 +53,6 @@ constexpr Place place_in(uintptr_t slot, size_t slot_bytes, const BlockRequest& 
   return place;
 }
 
-}  // namespace talus::mapped
+}  // namespace talus::core::mapped
 
 #endif  // TALUS_MODES_MAPPED_PLACE_HPP

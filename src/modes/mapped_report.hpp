@@ -14,7 +14,7 @@
 #include "space/space.hpp"
 #include "heap/special.hpp"
 
-namespace talus::mapped {
+namespace talus::core::mapped {
 
 enum class State : uint8_t { unused, live, freed };
 
@@ -143,6 +143,6 @@ inline bool describe_fault(Line& line, uintptr_t address,
   return true;
 }
 
-}  // namespace talus::mapped
+}  // namespace talus::core::mapped
 
 #endif  // TALUS_MODES_MAPPED_REPORT_HPP

@@ -26,7 +26,7 @@
 #include "modes/mapped_report.hpp"
 #include "modes/mapped_spare.hpp"
 
-namespace talus::mapped {
+namespace talus::core::mapped {
 
 inline constexpr size_t live_mappings = 2;  // of a live block: its pages, and the part before them
 inline constexpr size_t region_bytes_min = 4 * mib;
@@ -344,6 +344,6 @@ inline MappedBlock* find_slot(Held<SpaceLock>& held, const BlockRequest& request
   }
 }
 
-}  // namespace talus::mapped
+}  // namespace talus::core::mapped
 
 #endif  // TALUS_MODES_MAPPED_SLOTS_HPP

@@ -14,7 +14,7 @@
 
 #include "os/os.hpp"
 
-namespace talus::mapped {
+namespace talus::core::mapped {
 
 class SpareMappings {
  public:
@@ -48,6 +48,6 @@ class SpareMappings {
   char* base_ = nullptr;  // null: there are none
 };
 
-}  // namespace talus::mapped
+}  // namespace talus::core::mapped
 
 #endif  // TALUS_MODES_MAPPED_SPARE_HPP

@@ -12,7 +12,7 @@
 #include "space/space.hpp"
 #include "heap/context.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct ModeContext : ThreadContext {
   ThreadCache* cache = nullptr;  // constant; null: any thread that has lost its cache
@@ -34,6 +34,6 @@ Context* make_mode_context(Held<SpaceLock>& held, const ContextOperations& opera
   return context;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_MODES_MODE_CONTEXT_HPP

@@ -20,7 +20,7 @@
 #include "space/space.hpp"
 #include "heap/context.hpp"
 
-namespace talus::reported {
+namespace talus::core::reported {
 
 // The header of a range of pages. A larger request has a range of its own.
 struct Chunk {
@@ -100,6 +100,6 @@ TALUS_COLD void begin() noexcept {
   set_context(context);
 }
 
-}  // namespace talus::reported
+}  // namespace talus::core::reported
 
 #endif  // TALUS_MODES_REPORTED_HPP

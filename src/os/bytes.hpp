@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-namespace talus {
+namespace talus::core {
 
 inline void copy_bytes(void* to, const void* from, size_t bytes) noexcept {
   memcpy(to, from, bytes);
@@ -25,6 +25,6 @@ inline void clear_secret(void* at, size_t bytes) noexcept {
   asm volatile("" : : "r"(at) : "memory");
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_OS_BYTES_HPP

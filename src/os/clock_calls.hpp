@@ -13,7 +13,7 @@
 #include "os/kernel_call.hpp"
 #include "os/vdso.hpp"
 
-namespace talus::os {
+namespace talus::core::os {
 
 // Where the clock is read: not known yet (0), by a system call, or at this address.
 inline Atomic<uintptr_t> shared_clock;
@@ -42,6 +42,6 @@ struct ClockCalls : KernelCall {
   }
 };
 
-}  // namespace talus::os
+}  // namespace talus::core::os
 
 #endif  // TALUS_OS_CLOCK_CALLS_HPP

@@ -22,7 +22,7 @@
 #define O_TMPFILE (020000000 | O_DIRECTORY)
 #endif
 
-namespace talus::os {
+namespace talus::core::os {
 
 // Which file a descriptor names.
 struct FileIdentity {
@@ -233,6 +233,6 @@ struct FileCalls : OrderCalls {
   }
 };
 
-}  // namespace talus::os
+}  // namespace talus::core::os
 
 #endif  // TALUS_OS_FILE_CALLS_HPP

@@ -10,7 +10,7 @@
 
 #include "arch/arch.hpp"
 
-namespace talus::os {
+namespace talus::core::os {
 
 struct KernelCall {
   // Negated error numbers.
@@ -36,6 +36,6 @@ struct KernelCall {
   }
 };
 
-}  // namespace talus::os
+}  // namespace talus::core::os
 
 #endif  // TALUS_OS_KERNEL_CALL_HPP

@@ -25,7 +25,7 @@
 #define MREMAP_DONTUNMAP 4
 #endif
 
-namespace talus::os {
+namespace talus::core::os {
 
 enum class Verdict : uint8_t { unknown, holds, broken };
 
@@ -155,6 +155,6 @@ struct KernelProofs : WatchedCalls {
   }
 };
 
-}  // namespace talus::os
+}  // namespace talus::core::os
 
 #endif  // TALUS_OS_KERNEL_PROOFS_HPP

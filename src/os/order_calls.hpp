@@ -17,7 +17,7 @@
 #include "base/base.hpp"
 #include "os/clock_calls.hpp"
 
-namespace talus::os {
+namespace talus::core::os {
 
 struct OrderCalls : ClockCalls {
   TALUS_USUAL static bool order_threads() noexcept {
@@ -34,6 +34,6 @@ struct OrderCalls : ClockCalls {
   }
 };
 
-}  // namespace talus::os
+}  // namespace talus::core::os
 
 #endif  // TALUS_OS_ORDER_CALLS_HPP

@@ -16,7 +16,7 @@
 #include "os/rare_calls.hpp"
 #include "os/report.hpp"
 
-namespace talus::os {
+namespace talus::core::os {
 
 #if TALUS_FAKE_OS
 using System = FakeOs;
@@ -93,6 +93,6 @@ inline void* reserve_aligned(size_t bytes, size_t alignment) noexcept {
   return wide == nullptr ? nullptr : cut_to_alignment(wide, bytes, alignment);
 }
 
-}  // namespace talus::os
+}  // namespace talus::core::os
 
 #endif  // TALUS_OS_OS_HPP

@@ -12,7 +12,7 @@
 #include "os/kernel_call.hpp"
 #include "os/os_linux.hpp"
 
-namespace talus::os {
+namespace talus::core::os {
 
 enum class FakeCall : uint8_t {
   map,
@@ -171,6 +171,6 @@ struct FakeOs : LinuxOs {
   }
 };
 
-}  // namespace talus::os
+}  // namespace talus::core::os
 
 #endif  // TALUS_OS_OS_FAKE_HPP

@@ -57,7 +57,7 @@
 #include "os/kernel_call.hpp"
 #include "os/watched_calls.hpp"
 
-namespace talus::os {
+namespace talus::core::os {
 
 // The thread that reported a fault. It may be running the program's handler of SIGABRT, and holds
 // the locks that it held at the fault. 0: none did.
@@ -386,6 +386,6 @@ struct LinuxOs : KernelProofs {
   }
 };
 
-}  // namespace talus::os
+}  // namespace talus::core::os
 
 #endif  // TALUS_OS_OS_LINUX_HPP

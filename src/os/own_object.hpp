@@ -21,7 +21,7 @@ extern "C" {
 extern const Elf64_Ehdr __ehdr_start __attribute__((weak, visibility("hidden")));
 }
 
-namespace talus::os {
+namespace talus::core::os {
 
 // True: part of the program that the process was started for, so the code stays until the process
 // ends.
@@ -30,6 +30,6 @@ TALUS_COLD bool is_in_program() noexcept {
   return reinterpret_cast<uintptr_t>(&__ehdr_start) + __ehdr_start.e_phoff == getauxval(AT_PHDR);
 }
 
-}  // namespace talus::os
+}  // namespace talus::core::os
 
 #endif  // TALUS_OS_OWN_OBJECT_HPP

@@ -15,7 +15,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 class RareCalls {
  public:
@@ -48,6 +48,6 @@ class RareCalls {
 };
 inline RareCalls rare_calls;
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_OS_RARE_CALLS_HPP

@@ -13,7 +13,7 @@
 #include "os/os_linux.hpp"
 #include "os/text.hpp"
 
-namespace talus {
+namespace talus::core {
 
 namespace report {
 
@@ -88,6 +88,6 @@ inline Text begin(const char* fault, const void* pointer) noexcept {
   report::stop(text);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_OS_REPORT_HPP

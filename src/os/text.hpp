@@ -8,7 +8,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 template <size_t Capacity>
 class TextBuffer {
@@ -66,6 +66,6 @@ class TextBuffer {
 
 using Text = TextBuffer<256>;
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_OS_TEXT_HPP

@@ -14,7 +14,7 @@
 
 #include "base/base.hpp"
 
-namespace talus::os {
+namespace talus::core::os {
 
 using ClockFunction = int (*)(clockid_t clock, timespec* now);
 
@@ -89,6 +89,6 @@ TALUS_COLD ClockFunction find_vdso_clock() noexcept {
   return nullptr;
 }
 
-}  // namespace talus::os
+}  // namespace talus::core::os
 
 #endif  // TALUS_OS_VDSO_HPP

@@ -17,7 +17,7 @@
 #include "base/base.hpp"
 #include "os/file_calls.hpp"
 
-namespace talus::os {
+namespace talus::core::os {
 
 using PageListener = void (*)(void* at, size_t bytes);
 
@@ -97,6 +97,6 @@ struct WatchedCalls : FileCalls {
   }
 };
 
-}  // namespace talus::os
+}  // namespace talus::core::os
 
 #endif  // TALUS_OS_WATCHED_CALLS_HPP

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace talus {
+namespace talus::core {
 
 // A line of text built in place. Text beyond the buffer is dropped; the end is always zero.
 class OptionLine {
@@ -72,6 +72,6 @@ constexpr bool option_is_word(const char* text, std::size_t length, const char* 
   return word[length] == '\0';
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PARSING_OPTION_LETTERS_HPP

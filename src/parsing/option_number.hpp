@@ -12,7 +12,7 @@
 #include "parsing/option_letters.hpp"
 #include "settings/options.hpp"
 
-namespace talus {
+namespace talus::core {
 
 enum class [[nodiscard]] OptionParse : std::uint8_t{accepted, malformed, out_of_range};
 
@@ -86,6 +86,6 @@ inline void add_option_number(OptionLine& line, OptionUnit unit, std::uint64_t v
   line.add_number(value);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PARSING_OPTION_NUMBER_HPP

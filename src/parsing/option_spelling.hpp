@@ -13,7 +13,7 @@
 #include "parsing/option_letters.hpp"
 #include "parsing/option_number.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Units that people write after a number.
 struct OptionSpelling {
@@ -99,6 +99,6 @@ inline bool guess_option_number(const OptionRow& row, const char* text,
   return true;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PARSING_OPTION_SPELLING_HPP

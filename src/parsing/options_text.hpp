@@ -16,7 +16,7 @@
 #include "parsing/option_number.hpp"
 #include "parsing/provider_text.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Accepts nothing, a number, or digits and a percent sign.
 inline OptionParse parse_option_amount(const OptionRow& row, const char* text,
@@ -181,6 +181,6 @@ inline void add_option_range(OptionLine& line, const OptionRow& row) noexcept {
   }
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PARSING_OPTIONS_TEXT_HPP

@@ -14,7 +14,7 @@
 #include "parsing/option_number.hpp"
 #include "parsing/option_spelling.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The range of a provider's size.
 inline constexpr OptionRow provider_bytes_row = {OptionId::provider,
@@ -107,6 +107,6 @@ inline void add_provider(OptionLine& line, const ProviderChoice& field) noexcept
   if (is_file ? !field.grows : field.falls_back) line.add(is_file ? ",grow=0" : ",fallback=1");
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PARSING_PROVIDER_TEXT_HPP

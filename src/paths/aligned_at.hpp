@@ -25,7 +25,7 @@
 #include "cache/idle_caches.hpp"
 #include "paths/alloc_slow.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The aligned place of a block. The alignment is a power of two. The offset is smaller, a multiple
 // of 16, and not 0.
@@ -148,6 +148,6 @@ TALUS_SLOW void* allocate_aligned_at(AlignedPlace place, size_t bytes) noexcept 
   return allocate_with(bytes, [=]() noexcept { return allocate_at_once(place, bytes); });
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PATHS_ALIGNED_AT_HPP

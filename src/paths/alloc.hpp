@@ -17,7 +17,7 @@
 #include "heap/context.hpp"
 #include "paths/alloc_slow.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // What to do when no block can be popped; entry points that set errno or throw have their own.
 using SlowAllocate = void* (*)(size_t bytes, ThreadContext& context);
@@ -66,6 +66,6 @@ TALUS_SLOW void* allocate_aligned(size_t alignment, size_t bytes) noexcept {
   return TALUS_LIKELY(block != nullptr) ? block : allocate_aligned_slow(alignment, bytes);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PATHS_ALLOC_HPP

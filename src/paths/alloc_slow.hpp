@@ -24,7 +24,7 @@
 #include "cache/idle_caches.hpp"
 #include "cache/medium_lists.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Fills the empty list of a class with some blocks and pops one; null: no memory.
 TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
@@ -189,6 +189,6 @@ TALUS_SLOW void* allocate_aligned_slow(size_t alignment, size_t bytes) noexcept 
   return allocate_aligned_slower(alignment, bytes);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PATHS_ALLOC_SLOW_HPP

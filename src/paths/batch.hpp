@@ -28,7 +28,7 @@
 #include "paths/alloc_slow.hpp"
 #include "paths/free_slow.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Pops up to `wanted` blocks from the list of a class, uppermost first. Returns how many.
 inline size_t pop_many(ThreadCache& cache, ClassId id, void** places, size_t wanted) noexcept {
@@ -160,6 +160,6 @@ TALUS_SLOW void release_batch(void* const* blocks, size_t count) noexcept {
   offer_work();
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PATHS_BATCH_HPP

@@ -20,7 +20,7 @@
 #include "heap/context.hpp"
 #include "heap/lists.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Frees a block with this page-map entry.
 TALUS_FAST void release_as(PageEntry word, void* pointer, ThreadContext& context) noexcept {
@@ -60,6 +60,6 @@ TALUS_FAST void release(void* pointer) noexcept {
   release_as(place.word(), pointer, context);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PATHS_FREE_HPP

@@ -31,7 +31,7 @@
 #include "cache/medium_lists.hpp"
 #include "cache/wide_lists.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Flushes the oldest blocks of a full list to their slabs. The younger ones stay, because they are
 // in the processor's cache.
@@ -293,6 +293,6 @@ TALUS_USUAL bool salvage_cache() noexcept {
   return true;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PATHS_FREE_SLOW_HPP

@@ -35,7 +35,7 @@
 #include "paths/alloc_slow.hpp"  // IWYU pragma: keep (find_memory in a template)
 #include "paths/instance_region.hpp"
 
-namespace talus {
+namespace talus::core {
 
 inline size_t ready_wanted(ClassId id) noexcept {
   const size_t blocks = ready_bytes_max / size_class_row(id).block_bytes;
@@ -204,6 +204,6 @@ TALUS_FAST void release_inside(uintptr_t handle, void* pointer, const char* call
   offer_work();
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PATHS_INSTANCE_BLOCKS_HPP

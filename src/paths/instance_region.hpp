@@ -24,7 +24,7 @@
 #include "regions/region.hpp"
 #include "regions/region_words.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The region of a living instance; null: it has none. Entering the instance reports a dead handle.
 TALUS_FAST RegionHeap* region_of(uintptr_t handle, const char* call) noexcept {
@@ -215,6 +215,6 @@ bool walk_region(uintptr_t handle, const char* call, Visit visit) noexcept {
   }
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PATHS_INSTANCE_REGION_HPP

@@ -32,7 +32,7 @@
 #include "paths/instance_blocks.hpp"
 #include "paths/instance_region.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // A medium block for `bytes` at a multiple of `alignment`, or a large one; null: no memory. At
 // least one of the two must exceed small_bytes_max.
@@ -306,6 +306,6 @@ TALUS_USUAL void* reallocate(void* pointer, size_t bytes) noexcept {
   return reallocate_or<reallocate_small, reallocate_slow>(pointer, bytes);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PATHS_RESIZE_HPP

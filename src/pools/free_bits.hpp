@@ -14,7 +14,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 class FreeBits {
  public:
@@ -89,6 +89,6 @@ class FreeBits {
   unsigned level_count_ = 0;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_POOLS_FREE_BITS_HPP

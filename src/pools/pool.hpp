@@ -20,7 +20,7 @@
 #include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The largest budget of a pool, in bytes. A multiplication divides the offsets in it.
 inline constexpr size_t bounded_budget_max = size_t{1} << 40;
@@ -91,6 +91,6 @@ struct Pool {
   }
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_POOLS_POOL_HPP

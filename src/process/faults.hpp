@@ -15,7 +15,7 @@
 #include "modes/mapped.hpp"
 #include "modes/mapped_report.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct FaultWatch {
   struct sigaction before;  // constant while the handler is installed
@@ -63,6 +63,6 @@ inline void forget_faults() noexcept {
   fault_watch.is_on = false;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PROCESS_FAULTS_HPP

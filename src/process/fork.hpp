@@ -43,7 +43,7 @@ extern "C" {
 extern TALUS_HIDDEN void* __dso_handle;  // of the object that contains this code
 }
 
-namespace talus {
+namespace talus::core {
 
 // True when no other thread can write to the heap now. A helper that exists before and after the
 // count is in the count.
@@ -164,6 +164,6 @@ TALUS_START void watch_forks() noexcept {
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PROCESS_FORK_HPP

@@ -33,7 +33,7 @@
 #include "modes/mapped.hpp"
 #include "statistics/print_statistics.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Forks of this kind that are under way. Each entry has the mark of its thread, and whether the
 // fork keeps the background thread from beginning a pass. A handler may interrupt another fork.
@@ -165,6 +165,6 @@ inline void after_interrupted_fork_in_child() noexcept {
   mapped::renew_thread_id();
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PROCESS_INTERRUPTED_FORK_HPP

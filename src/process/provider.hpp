@@ -14,7 +14,7 @@
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct ProcessMemory {
   ProvidedRange prealloc;  // base 0: none, or space has it
@@ -111,6 +111,6 @@ inline bool gives_memory_back() noexcept {
                                            : choice.kind == ProviderKind::os || choice.falls_back;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PROCESS_PROVIDER_HPP

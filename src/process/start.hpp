@@ -45,7 +45,7 @@
 #include "threads/helper.hpp"
 #include "threads/threads.hpp"
 
-namespace talus {
+namespace talus::core {
 
 inline Atomic<bool> has_started;
 inline Atomic<bool> has_ended;
@@ -181,6 +181,6 @@ TALUS_START void process_ends() noexcept {
   if (is_left) forget_threads();
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_PROCESS_START_HPP

@@ -34,7 +34,7 @@
 #include "reclaim/release.hpp"
 #include "reclaim/take_back.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // What the background thread remembers of its last pass. Only this thread uses it.
 struct Decay {
@@ -207,6 +207,6 @@ TALUS_USUAL uint32_t decay_pass(Pressure pressure = Pressure::none) noexcept {
   return static_cast<uint32_t>(is_calm ? 2 * turn_ms() : turn_ms());
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_RECLAIM_DECAY_HPP

@@ -27,7 +27,7 @@
 #include "paths/free_slow.hpp"
 #include "reclaim/purge_holes.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Written by the only thread; a signal handler may come between, and find a little more or less.
 struct EarlyRelease {
@@ -113,6 +113,6 @@ TALUS_COLD bool release_early() noexcept {
   return true;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_RECLAIM_EARLY_RELEASE_HPP

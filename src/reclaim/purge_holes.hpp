@@ -24,7 +24,7 @@
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Slabs that are purged between two holds of the heap's lock.
 struct HoleBatch {
@@ -203,6 +203,6 @@ TALUS_USUAL size_t purge_holes(Heap& heap, size_t bytes_wanted, SlabAge age) noe
   return batch.bytes;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_RECLAIM_PURGE_HOLES_HPP

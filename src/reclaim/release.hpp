@@ -26,7 +26,7 @@
 #include "paths/alloc_slow.hpp"
 #include "paths/free_slow.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Free bytes that a thread holds. Its heap's lock keeps the lists where they are.
 inline size_t held_bytes(ThreadCache& cache) noexcept {
@@ -198,6 +198,6 @@ TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept {
   return handler != nullptr && attempt < find_memory_attempts && handler(bytes) != 0;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_RECLAIM_RELEASE_HPP

@@ -22,7 +22,7 @@
 #include "cache/large_cache.hpp"
 #include "cache/list_home.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Takes up to `count` pointers from an idle owner's list and leaves nulls. The owner wrote them
 // with plain stores before. is_ordered() proves that these are visible. No tool sees that, so
@@ -131,6 +131,6 @@ TALUS_USUAL void visit_caches(Visit visit) noexcept {
   }
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_RECLAIM_TAKE_BACK_HPP

@@ -19,7 +19,7 @@
 #include "base/base.hpp"
 #include "regions/region_words.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Units of the block that starts at this address; 0: no block starts there.
 inline size_t units_of(const RegionHeap& region, const void* pointer) noexcept {
@@ -305,6 +305,6 @@ inline void empty_region(RegionHeap& region) noexcept {
   purge_spare(region, 0, region.used_slices, mib / slice_bytes);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_REGIONS_REGION_HPP

@@ -26,7 +26,7 @@
 #include "regions/region_request.hpp"
 #include "regions/region_words.hpp"
 
-namespace talus {
+namespace talus::core {
 
 inline constexpr size_t buffer_bytes_min = 128 * kib;
 // The default address range of a kernel region, and the least to retry with when the kernel
@@ -395,6 +395,6 @@ inline RegionHeap* make_region(const RegionRequest& request, RegionError& refusa
   }
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_REGIONS_REGION_LIFE_HPP

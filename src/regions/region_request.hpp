@@ -13,7 +13,7 @@
 #include "os/os.hpp"
 #include "talus/talus.h"
 
-namespace talus {
+namespace talus::core {
 
 struct RegionRequest {
   talus_provider provider{};
@@ -79,6 +79,6 @@ inline RegionError ask_for_pages(void* at, size_t bytes, const RegionRequest& re
   return refusal;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_REGIONS_REGION_REQUEST_HPP

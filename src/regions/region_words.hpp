@@ -18,7 +18,7 @@
 #include "heap/instance.hpp"
 #include "heap/special.hpp"
 
-namespace talus {
+namespace talus::core {
 
 inline constexpr size_t unit_bytes = block_alignment;
 inline constexpr size_t slice_units = slice_bytes / unit_bytes;
@@ -130,6 +130,6 @@ inline void rename_slice(Held<SpaceLock>&, uintptr_t at, PageEntry word,
   *before = {descriptor, word.bits()};
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_REGIONS_REGION_WORDS_HPP

@@ -7,10 +7,10 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 inline Atomic<uint16_t> decay_clock;
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_RETENTION_DECAY_CLOCK_HPP

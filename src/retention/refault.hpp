@@ -14,7 +14,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 class Refault {
  public:
@@ -53,6 +53,6 @@ class Refault {
   uint64_t end_ms_ = 0;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_RETENTION_REFAULT_HPP

@@ -18,7 +18,7 @@
 #include "settings/options.hpp"
 #include "retention/refault.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Which thread asks for the excess. Excess that arises only because time passes is left to the
 // background thread first. A turn later the program's own threads purge it when they allocate or
@@ -138,6 +138,6 @@ class Retention {
   size_t moving_ = 0;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_RETENTION_RETENTION_HPP

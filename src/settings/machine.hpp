@@ -12,7 +12,7 @@
 #include "base/base.hpp"
 #include "settings/options.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct MachineLimits {
   size_t memory_bytes = 0;  // allowed by the control groups of the process; 0: no limit
@@ -85,6 +85,6 @@ using LimitHandler = int (*)(size_t wanted_bytes);
 // what the program prepared for it.
 inline Atomic<LimitHandler> limit_handler;
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SETTINGS_MACHINE_HPP

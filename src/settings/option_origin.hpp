@@ -10,7 +10,7 @@
 
 #include "settings/options.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // From weak to strong. At most one of the three files of a user is read.
 enum class OptionSource : std::uint8_t {
@@ -49,6 +49,6 @@ struct OptionOrigins {
 
 inline OptionOrigins option_origins;
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SETTINGS_OPTION_ORIGIN_HPP

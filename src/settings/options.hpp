@@ -19,7 +19,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 inline constexpr std::size_t option_text_bytes_max = 256;  // with the closing zero
 
@@ -315,6 +315,6 @@ static_assert(option_rows_are_sound(), "defaults lie in their ranges; only measu
 // space lock.
 inline Options options;
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SETTINGS_OPTIONS_HPP

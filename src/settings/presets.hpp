@@ -10,7 +10,7 @@
 
 #include "settings/options.hpp"
 
-namespace talus {
+namespace talus::core {
 
 inline constexpr std::size_t preset_count = 4;
 
@@ -32,6 +32,6 @@ inline constexpr PresetRow preset_rows[] = {
     {OptionId::thp, {"never", "never", "adaptive", "always"}},
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SETTINGS_PRESETS_HPP

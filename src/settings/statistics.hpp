@@ -15,7 +15,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // counter: only grows, from the start of the process.
 enum class StatisticKind : std::uint8_t { gauge, counter };
@@ -266,6 +266,6 @@ constexpr bool statistic_rows_are_sound() {
 }
 static_assert(statistic_rows_are_sound(), "groups stand together, names are new and tell the unit");
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SETTINGS_STATISTICS_HPP

@@ -9,7 +9,7 @@
 
 #include "talus/talus.h"
 
-namespace talus {
+namespace talus::core {
 
 inline constexpr char version_text[] = TALUS_VERSION;
 
@@ -25,6 +25,6 @@ struct VersionNote {
   gnu::aligned(4)]] static const VersionNote version_note = {6, sizeof(version_text), 1, "Talus",
                                                              TALUS_VERSION};
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SETTINGS_VERSION_HPP

@@ -10,7 +10,7 @@
 #include "base/base.hpp"
 #include "slab/slab.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Reads a word of the free bitmap, to which other threads may be adding bits. An old value shows
 // fewer free blocks, and the blocks it shows stay free.
@@ -51,6 +51,6 @@ TALUS_USUAL void visit_holes(const Slab& slab, size_t page_bytes, Visit visit) n
   }
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SLAB_HOLES_HPP

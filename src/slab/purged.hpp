@@ -12,7 +12,7 @@
 #include "base/base.hpp"
 #include "slab/slab.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The units of a slab are 2^shift bytes.
 inline unsigned purged_unit_shift(const Slab& slab, size_t page_bytes) noexcept {
@@ -53,6 +53,6 @@ inline size_t forget_purged(Slab& slab, void* const* blocks, size_t count,
   return size_t{count_bits(left)} << shift;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SLAB_PURGED_HPP

@@ -31,7 +31,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Blocks on their way home; 1 KiB. The array is filled from its end: read from newest() on, the
 // block that was freed first comes last. Pushed on a list in this order, blocks come out as they
@@ -110,6 +110,6 @@ class RemoteQueue {
   Atomic<size_t> shared_backlog_bytes_;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SLAB_REMOTE_FREE_HPP

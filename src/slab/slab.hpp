@@ -19,7 +19,7 @@
 #include "classes/size_class.hpp"
 #include "os/report.hpp"
 
-namespace talus {
+namespace talus::core {
 
 enum class SlabState : uint8_t {
   unused,         // a descriptor without blocks
@@ -312,6 +312,6 @@ struct SlabBins {
   }
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SLAB_SLAB_HPP

@@ -27,7 +27,7 @@
 #include "space/metadata.hpp"
 #include "space/provider.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // How the user of a range fills it: a slab with few gaps (dense), some (middling) or many (sparse);
 // a program as it pleases (unknown). A block that moves brings its contents along, with the advice
@@ -334,6 +334,6 @@ class Arenas {
   GrowthPace pace_;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_ARENAS_HPP

@@ -27,7 +27,7 @@
 #include "sync/ranked_lock.hpp"
 #include "space/file_pieces.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // One store's part of a fork.
 class FileFork {
@@ -253,6 +253,6 @@ class FileStores {
 };
 inline FileStores file_stores;
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_FILE_FORK_HPP

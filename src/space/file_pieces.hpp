@@ -14,7 +14,7 @@
 #include "base/base.hpp"
 #include "os/os.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Consecutive slices of a piece.
 struct SliceRun {
@@ -84,6 +84,6 @@ void for_each_run(const BitRow& row, bool value, SliceRun within, Visit visit) n
   });
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_FILE_PIECES_HPP

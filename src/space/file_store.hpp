@@ -23,7 +23,7 @@
 #include "base/base.hpp"
 #include "os/os.hpp"
 
-namespace talus {
+namespace talus::core {
 
 class FileStore {
  public:
@@ -259,6 +259,6 @@ class FileStore {
   char directory_[2 * option_text_bytes_max] = {};
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_FILE_STORE_HPP

@@ -17,7 +17,7 @@
 #include "base/base.hpp"
 #include "os/os.hpp"
 
-namespace talus {
+namespace talus::core {
 
 class FillProbe {
  public:
@@ -81,6 +81,6 @@ class FillProbe {
   bool is_filling_ = false;  // the verdict
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_FILL_PROBE_HPP

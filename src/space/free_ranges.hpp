@@ -13,7 +13,7 @@
 #include "space/page_map.hpp"
 #include "space/range_index.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // A dirty range and an untouched neighbour that together make room, from `base` on.
 struct RangePair {
@@ -281,6 +281,6 @@ class FreeRanges {
   size_t nodes_left_ = 0;  // unused ones of all kinds
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_FREE_RANGES_HPP

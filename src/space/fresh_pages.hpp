@@ -18,7 +18,7 @@
 #include "base/base.hpp"
 #include "os/os.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The thread that takes addresses, and the time. Threads are distinguished by the 64 KiB of stack
 // on which they run, which needs nothing of libc. Two threads may look the same, and one may look
@@ -98,6 +98,6 @@ class FreshPages {
   size_t turn_ = 0;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_FRESH_PAGES_HPP

@@ -22,7 +22,7 @@
 #include "space/range.hpp"
 #include "space/range_index.hpp"
 
-namespace talus {
+namespace talus::core {
 
 class GivingBack : public NodeSupply {
  public:
@@ -287,6 +287,6 @@ class GivingBack : public NodeSupply {
   Purge purges_[purgers_max];
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_GIVING_BACK_HPP

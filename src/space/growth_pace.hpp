@@ -11,7 +11,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 class GrowthPace {
  public:
@@ -32,6 +32,6 @@ class GrowthPace {
   bool is_fast_ = false;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_GROWTH_PACE_HPP

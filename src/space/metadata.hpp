@@ -14,7 +14,7 @@
 #include "base/base.hpp"
 #include "os/os.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Lies at the start of each chunk. Constant once the chunk is in the list.
 struct MetadataChunk {
@@ -77,6 +77,6 @@ class Metadata {
   bool is_closed_ = false;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_METADATA_HPP

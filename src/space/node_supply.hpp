@@ -19,7 +19,7 @@
 #include "space/range.hpp"
 #include "space/range_index.hpp"
 
-namespace talus {
+namespace talus::core {
 
 class NodeSupply : public FreeRanges {
  public:
@@ -65,6 +65,6 @@ class NodeSupply : public FreeRanges {
   static constexpr size_t reserve = 8;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_NODE_SUPPLY_HPP

@@ -25,7 +25,7 @@
 #include "base/base.hpp"
 #include "os/os.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // What free() learns from one load: | tag 16 | owner 16 |. The heap floor gives the tag its meaning
 // (where the owner keeps its list). A large block has no owner; its tag is 1 or the id of an
@@ -265,6 +265,6 @@ class PageMap {
 
 inline PageMap page_map;
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_PAGE_MAP_HPP

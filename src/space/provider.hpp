@@ -10,7 +10,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct ProvidedRange {
   uintptr_t base = 0;  // 0: there is no more
@@ -35,6 +35,6 @@ struct PageProvider {
   bool holds_descriptors;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_PROVIDER_HPP

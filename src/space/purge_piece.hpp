@@ -15,7 +15,7 @@
 #include "space/range.hpp"
 #include "space/range_index.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct PurgePiece {
   uintptr_t base = 0;  // 0: the range is better left alone
@@ -91,6 +91,6 @@ inline PurgePiece choose_piece(const FreeRange& range, size_t bytes_wanted, cons
   return PurgePiece{base, (end - base) / slice_bytes};
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_PURGE_PIECE_HPP

@@ -7,7 +7,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // A range that was given out. `base` 0 means there was no memory.
 struct Range {
@@ -30,6 +30,6 @@ struct SpaceCounters {
   size_t arena_count = 0;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_RANGE_HPP

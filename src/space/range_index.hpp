@@ -11,7 +11,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 enum class RangeState : uint8_t {
   unused,   // the node is no range
@@ -172,6 +172,6 @@ class RangeIndex {
   size_t count_ = 0;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_RANGE_INDEX_HPP

@@ -33,7 +33,7 @@
 #include "space/range.hpp"
 #include "space/range_index.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Where a range begins (`phase` bytes behind a multiple of `alignment`) and how it will be filled.
 struct Placing {
@@ -334,6 +334,6 @@ inline bool drop_pages(void* at, size_t bytes) noexcept {
   return space.may_drop_pages(reinterpret_cast<uintptr_t>(at)) && os::System::purge(at, bytes);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SPACE_SPACE_HPP

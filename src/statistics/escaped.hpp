@@ -10,7 +10,7 @@
 
 #include "os/text.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // people: a line of text. json: a string. openmetrics: the value of a label. xml: the value of an
 // attribute.
@@ -99,6 +99,6 @@ TextBuffer<Capacity>& put_escaped(TextBuffer<Capacity>& text, const char* name,
   return text;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_STATISTICS_ESCAPED_HPP

@@ -28,7 +28,7 @@
 #include "statistics/statistics.hpp"
 #include "statistics/statistics_output.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Bits of the option print_stats_trigger.
 enum StatisticsTrigger : uint64_t { at_exit = 1, each_time = 2, each_bytes = 4 };
@@ -241,6 +241,6 @@ inline void reset_printer_in_child() noexcept {
   begin_clock_samples();
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_STATISTICS_PRINT_STATISTICS_HPP

@@ -26,7 +26,7 @@
 #include "inspect/instance_totals.hpp"
 #include "inspect/totals.hpp"
 
-namespace talus {
+namespace talus::core {
 
 inline Atomic<uint64_t> process_started_ns;
 
@@ -335,6 +335,6 @@ inline int get_statistic(const char* name, uint64_t& value) noexcept {
   return row == statistic_count ? ENOENT : get_table_value(row, value);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_STATISTICS_STATISTICS_HPP

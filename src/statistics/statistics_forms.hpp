@@ -26,7 +26,7 @@
 #include "inspect/instance_totals.hpp"
 #include "inspect/totals.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Calls visit(number, thread) for at most `most` threads, a few at a time.
 template <typename Visit>
@@ -369,6 +369,6 @@ inline void print(StatisticsOutput& out, const Statistics& all) noexcept {
 
 }  // namespace openmetrics_form
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_STATISTICS_STATISTICS_FORMS_HPP

@@ -11,7 +11,7 @@
 
 #include "os/os.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // What a sample does while its reader does not read.
 enum class Reader : uint8_t {
@@ -84,6 +84,6 @@ struct StatisticsOutput {
   }
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_STATISTICS_STATISTICS_OUTPUT_HPP

@@ -18,7 +18,7 @@
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The caller holds the lock of the instance.
 inline void link_large(Instance& heap, LargeBlock& large) noexcept {
@@ -123,6 +123,6 @@ inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
   return start_of(move.to());
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_STORE_INSTANCE_LARGE_HPP

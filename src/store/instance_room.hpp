@@ -19,7 +19,7 @@
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Like give_blocks(), for one block that lies in this slab of the heap.
 TALUS_FAST void give_block(Heap& heap, Slab& slab, void* block) noexcept {
@@ -91,6 +91,6 @@ inline bool make_room_at_rest(InstanceSlot& slot, size_t bytes, const char* call
   return make_room(*slot.heap, bytes);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_STORE_INSTANCE_ROOM_HPP

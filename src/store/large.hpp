@@ -21,7 +21,7 @@
 #include "store/move_pages.hpp"
 #include "heap/purge_request.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Under the space lock. The caches' corrections are in their KeptBlocks.
 struct LargePool {
@@ -263,6 +263,6 @@ inline void* move_large(LargeBlock& large, size_t bytes) noexcept {
   return start_of(move.to());
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_STORE_LARGE_HPP

@@ -16,7 +16,7 @@
 #include "os/bytes.hpp"
 #include "os/os.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Moves or copies the first `bytes` of a range of `range_bytes` to an empty place. No thread uses
 // the range meanwhile. Returns the bytes at the start of the old range that have no memory now.
@@ -41,6 +41,6 @@ inline size_t move_pages(char* from, size_t range_bytes, char* to, size_t bytes)
   return gone;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_STORE_MOVE_PAGES_HPP

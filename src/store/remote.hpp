@@ -28,7 +28,7 @@
 #include "store/instance_room.hpp"
 #include "store/slabs.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Empty messages that no heap holds. Under the space lock.
 struct MessagePool {
@@ -331,6 +331,6 @@ TALUS_FAST bool add_if_room(const RemoteBatch& batch, void* pointer, HeapId owne
   return true;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_STORE_REMOTE_HPP

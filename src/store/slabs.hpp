@@ -25,7 +25,7 @@
 #include "heap/heap.hpp"
 #include "heap/registry.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Descriptors without blocks, by class; under the space lock. All heaps share them, because slabs
 // change hands.
@@ -318,6 +318,6 @@ TALUS_USUAL void release_empty_slabs(Heap& heap) noexcept {
   audit(heap);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_STORE_SLABS_HPP

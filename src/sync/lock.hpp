@@ -24,7 +24,7 @@
 #include "arch/arch.hpp"
 #include "os/os.hpp"
 
-namespace talus {
+namespace talus::core {
 
 class Lock {
  public:
@@ -91,6 +91,6 @@ class Lock {
   Atomic<uint32_t> shared_state_;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SYNC_LOCK_HPP

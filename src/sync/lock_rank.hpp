@@ -10,7 +10,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // From the first lock to the last.
 enum class LockRank : uint8_t {
@@ -29,6 +29,6 @@ enum class LockRank : uint8_t {
   printer,           // the text of statistics
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SYNC_LOCK_RANK_HPP

@@ -11,7 +11,7 @@
 #include "sync/lock.hpp"
 #include "sync/lock_rank.hpp"
 
-namespace talus {
+namespace talus::core {
 
 template <LockRank rank_of_type>
 class RankedLock : public Lock {
@@ -49,6 +49,6 @@ class [[nodiscard]] Held {
   LockType& lock_;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_SYNC_RANKED_LOCK_HPP

@@ -55,7 +55,7 @@
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // Pressure is high when tasks waited for memory during a tenth of the last ten seconds. The unit is
 // a hundredth of a per cent.
@@ -383,6 +383,6 @@ inline void forget_helper() noexcept {
   forget_helper_thread();
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_THREADS_HELPER_HPP

@@ -21,7 +21,7 @@
 #include "os/os.hpp"
 #include "machine/kernel_file.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // What the process knows of the helper. Zero: it is absent.
 struct alignas(cache_line_bytes) HelperLife {
@@ -146,6 +146,6 @@ TALUS_USUAL bool is_kernel_open() noexcept {
   return false;
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_THREADS_HELPER_THREAD_HPP

@@ -11,7 +11,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // The type of libc's function that registers fork handlers.
 using RegisterForks = int(void (*before)(), void (*in_parent)(), void (*in_child)(), void* object);
@@ -28,12 +28,12 @@ struct LibraryParts {
   const char* single_threaded = nullptr;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 extern "C" {
-extern TALUS_HIDDEN const talus::LibraryParts talus_library_parts;
+extern TALUS_HIDDEN const talus::core::LibraryParts talus_library_parts;
 // In libtalus.so alone (entry/fork_order.cpp).
-TALUS_HIDDEN talus::RegisterForks talus_register_forks;
+TALUS_HIDDEN talus::core::RegisterForks talus_register_forks;
 }
 
 #endif  // TALUS_THREADS_LIBRARY_PARTS_HPP

@@ -13,7 +13,7 @@
 #include "statistics/print_statistics.hpp"
 #include "threads/helper.hpp"
 
-namespace talus {
+namespace talus::core {
 
 inline void set_page_listener(os::PageListener listener) noexcept {
   os::page_watch.listen(listener);
@@ -24,6 +24,6 @@ inline void set_page_listener(os::PageListener listener) noexcept {
   release_helper();
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_THREADS_PAGE_LISTENER_HPP

@@ -35,11 +35,11 @@ extern void* __dso_handle __attribute__((visibility("hidden")));
 // In glibc, not in musl.
 int __cxa_thread_atexit_impl(void (*call)(void*), void* with, void* object)
     __attribute__((weak, visibility("default")));
-[[gnu::weak]] extern const talus::LibraryParts talus_library_parts;
-const talus::LibraryParts talus_library_parts = {};
+[[gnu::weak]] extern const talus::core::LibraryParts talus_library_parts;
+const talus::core::LibraryParts talus_library_parts = {};
 }
 
-namespace talus {
+namespace talus::core {
 
 inline bool may_be_unloaded() noexcept {
   return __dso_handle != nullptr && !talus_library_parts.stays_loaded && !os::is_in_program();
@@ -118,6 +118,6 @@ TALUS_START void forget_threads() noexcept {
   }
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_THREADS_THREADS_HPP

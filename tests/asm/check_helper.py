@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fast_path    # noqa: E402
 
 SKIPPED = 77
-ENTRY = "_ZN5talus13helper_entersEv"
+ENTRY = "_ZN5talus4core13helper_entersEv"
 # abort: a program that is told of its misuse ends there, on whatever thread. getauxval: its answers
 # are kept, and were asked for before the helper began (bind_functions).
 CALLS_ALLOWED = {"memcpy", "memset", "memmove", "memcmp", "abort", "getauxval"}

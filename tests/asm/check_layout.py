@@ -8,6 +8,7 @@
 # SPDX-License-Identifier: MIT
 """Checks that what a process touches of a libtalus.so lies in few windows of pages."""
 
+import fnmatch
 import re
 import sys
 from pathlib import Path
@@ -16,19 +17,20 @@ import check_symbols
 import fast_path
 import report
 
-# Endings of names, as compilers write them: of the start and the end, and of what nearly all
-# processes use that allocate.
+# Endings of names, as compilers write them, with * for any text: of the start and the end, and of
+# what nearly all processes use that allocate.
 START = ("14process_startsEv", "12process_endsEv", "13Configuration4readEv",
-         "19read_machine_limitsERKNS_11CgroupRootsE", "12allow_helperEv", "14forget_threadsEv",
+         "19read_machine_limitsERKNS0_11CgroupRootsE", "12allow_helperEv", "14forget_threadsEv",
          "talus_register_forks", "11SymbolTable4findEPKc")
 USUAL = ("malloc", "free", "realloc",
-         "6refillERNS_11ThreadCacheENS_7ClassIdE", "13allocate_slowEmRNS_13ThreadContextE",
-         "11take_blocksERNS_4HeapENS_7ClassIdEPPvm", "11give_blocksERNS_4HeapEPKPvm",
-         "24slab_unused_to_availableERNS_4HeapENS_7ClassIdE",
-         "5Space4takeERNS_6LockedEmRKNS_7PlacingE", "6Arenas7reserveEmNS_7FillingEmRNS_8MetadataEm",
+         "6refillERNS0_11ThreadCacheENS0_7ClassIdE", "13allocate_slowEmRNS0_13ThreadContextE",
+         "11take_blocksERNS0_4HeapENS0_7ClassIdEPPvm", "11give_blocksERNS0_4HeapEPKPvm",
+         "24slab_unused_to_availableERNS0_4HeapENS0_7ClassIdE",
+         "5Space4takeERNS0_4Held*7PlacingE",
+         "6Arenas7reserveEmNS0_7FillingEmRNS0_8MetadataEm",
          "7PageMap5coverEmm",
-         "12release_slowEPvRNS_13ThreadContextE", "12release_fullEPvRNS_13ThreadContextEm",
-         "11release_farEPvRNS_13ThreadContextE", "11thread_endsEPv", "_Znwm", "_ZdlPv", "_ZdlPvm")
+         "12release_slowEPvRNS0_13ThreadContextE", "12release_fullEPvRNS0_13ThreadContextEm",
+         "11release_farEPvRNS0_13ThreadContextE", "11thread_endsEPv", "_Znwm", "_ZdlPv", "_ZdlPvm")
 WINDOW_BYTES = 64 * 1024
 OTHER_WINDOW_BYTES = 112 * 1024  # with what is usual in larger processes among it
 # The first two segments: what a process that does nothing touches of the file. One that allocates
@@ -57,7 +59,7 @@ def places(functions, endings):
     """(ending, address, end) of each function with such a name; None for one that is not there."""
     for ending in endings:
         found = [place for name, place in functions.items()
-                 if name == ending or name.startswith("_ZN") and name.endswith(ending)]
+                 if name == ending or fnmatch.fnmatchcase(name, "_ZN*" + ending)]
         if not found:
             yield ending, None, None
         for address, size in found:

@@ -16,7 +16,8 @@ import report
 
 NAMES = ("malloc", "free", "talus_malloc", "talus_free")
 # A word of the global offset table (the place of the thread's context), and the page map.
-DATA_ALLOWED = re.compile(r"_GLOBAL_OFFSET_TABLE_|_ZN5talus8page_mapE|_ZN5talus12this_contextE")
+DATA_ALLOWED = re.compile(
+    r"_GLOBAL_OFFSET_TABLE_|_ZN5talus4core8page_mapE|_ZN5talus4core12this_contextE")
 MODE = re.compile(r"mapped|counting|mode", re.IGNORECASE)
 
 

@@ -231,7 +231,7 @@ class Layout(Built):
         self.assertIn("14process_startsEv is not defined", found)
 
     def test_a_start_apart_is_found(self):
-        functions = {"_ZN5talus14process_startsEv": (0x3000, 16)}
+        functions = {"_ZN5talus4core14process_startsEv": (0x3000, 16)}
         tables = (0, 0x800, "R", [".dynsym", ".rodata"])
         loaded = [tables, (0x1000, 0x800, "R E", []), (0x3000, 0x800, "R E", [])]
         starts = check_layout.START[:1]

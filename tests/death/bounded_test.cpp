@@ -4,7 +4,7 @@
 #include "api/bounded.hpp"
 #include "faults.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using namespace test;
@@ -109,4 +109,4 @@ TEST_P(BlockOfPool, GivenToTheHeapOrAnotherInstance) {
 INSTANTIATE_TEST_SUITE_P(WithAndWithoutCache, BlockOfPool, testing::Bool());
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

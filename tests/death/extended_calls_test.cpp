@@ -7,7 +7,7 @@
 
 #include "api/extended.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using namespace test;
@@ -71,4 +71,4 @@ TEST(StartInsideARange, OtherAddressesAreNoBlock) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

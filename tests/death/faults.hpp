@@ -19,7 +19,7 @@
 #include "entry/life.hpp"
 #include "inspect/totals.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 inline std::string hex(const void* pointer) {
   char text[32];
@@ -72,15 +72,15 @@ inline void leave_no_core_file() {
   setrlimit(RLIMIT_CORE, &none);
 }
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 // The statement ends the process by SIGABRT and says exactly this text, nothing before or after.
-#define EXPECT_FAULT(text, ...)            \
-  EXPECT_EXIT(                             \
-      {                                    \
-        talus::test::leave_no_core_file(); \
-        __VA_ARGS__;                       \
-      },                                   \
+#define EXPECT_FAULT(text, ...)                  \
+  EXPECT_EXIT(                                   \
+      {                                          \
+        talus::core::test::leave_no_core_file(); \
+        __VA_ARGS__;                             \
+      },                                         \
       testing::KilledBySignal(SIGABRT), testing::Eq(std::string(text)))
 
 #endif  // TALUS_TESTS_DEATH_FAULTS_HPP

@@ -8,7 +8,7 @@
 
 #include "faults.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using namespace test;
@@ -98,4 +98,4 @@ TEST_F(ForeignPointer, IgnoredButADoubleFreeIsNot) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -3,7 +3,7 @@
 #include "api/heaps.hpp"
 #include "faults.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using namespace test;
@@ -113,4 +113,4 @@ TEST_P(BlockOfHeap, FreedInTheMiddle) {
 INSTANTIATE_TEST_SUITE_P(SmallAndLarge, BlockOfHeap, testing::Values(112, 100000));
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

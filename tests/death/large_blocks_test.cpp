@@ -5,7 +5,7 @@
 // that they are free; ranges that went back are no block of anyone's.
 #include "faults.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using namespace test;
@@ -113,4 +113,4 @@ TEST(LargeBlock, UsableSizeOfAFreedBlock) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -22,7 +22,7 @@
 #define TALUS_TEST_OWN_SEGV 1  // else the sanitizer handles SIGSEGV itself
 #endif
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using namespace test;
@@ -278,4 +278,4 @@ TEST(MappedBlock, WrittenBehindOrBeforeWherePagesAllowIt) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -4,7 +4,7 @@
 #include "buffer_heap.hpp"
 #include "faults.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using namespace test;
@@ -83,4 +83,4 @@ TEST(BufferOfHeap, IsABlockInUse) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

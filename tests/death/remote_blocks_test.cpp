@@ -9,7 +9,7 @@
 
 #include "faults.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using namespace test;
@@ -190,4 +190,4 @@ TEST_F(ForeignBlock, FreedByItsOwnThread) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

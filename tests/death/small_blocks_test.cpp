@@ -11,7 +11,7 @@
 #include "faults.hpp"
 #include "paths/batch.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using namespace test;
@@ -194,4 +194,4 @@ TEST_F(SmallBlock, NullAndLiveBlocksAreFine) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -33,11 +33,11 @@ constexpr int small_blocks = 8;  // and from there on large ones
 constexpr int blocks_max = 12;
 constexpr int class_of_block(int block) { return block < small_blocks ? 0 : 1; }
 constexpr int list_places[] = {4, 2};  // by class
-constexpr size_t bytes_of_class[] = {talus::block_alignment, talus::small_bytes_max};
+constexpr size_t bytes_of_class[] = {talus::core::block_alignment, talus::core::small_bytes_max};
 constexpr int helper_thread_min = 1;  // thread 0 is the owner
 
 struct Block {
-  alignas(talus::block_alignment) char bytes[talus::block_alignment] = {};
+  alignas(talus::core::block_alignment) char bytes[talus::core::block_alignment] = {};
 };
 
 // Where the blocks are. In a list, or between two places, is neither home nor in hand.
@@ -105,7 +105,7 @@ inline Blocks blocks;
 
 // Time passes for sleeping fibers alone; the world says what that means to the memory.
 struct Clock {
-  static constexpr uint64_t step_ns = talus::idle_probe_wait_us * 1000;
+  static constexpr uint64_t step_ns = talus::core::idle_probe_wait_us * 1000;
   uint64_t now_ns = 0;
   void (*sleep)() = nullptr;
   bool (*order)() = nullptr;  // the barrier for all threads; false: there is none
@@ -114,7 +114,7 @@ inline Clock model_clock;
 
 }  // namespace model::idle_caches
 
-namespace talus {
+namespace talus::core {
 
 inline void compiler_fence() noexcept {}
 
@@ -206,11 +206,11 @@ class Lock {
   bool is_locked_ = false;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #include "sync/ranked_lock.hpp"
 
-namespace talus {
+namespace talus::core {
 
 // slab and space
 
@@ -317,6 +317,6 @@ inline void move_bytes(Place* to, const Place* from, size_t bytes) noexcept {
   for (size_t i = 0; i < bytes / sizeof(void*); i++) to[i] = from[i];
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_TESTS_MODEL_IDLE_CACHES_FLOORS_HPP

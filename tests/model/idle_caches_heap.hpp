@@ -26,7 +26,7 @@
 #define TALUS_PATHS_INSTANCE_BLOCKS_HPP
 #define TALUS_STORE_INSTANCE_ROOM_HPP
 
-namespace talus {
+namespace talus::core {
 
 // The registry, as far as caches in use are met in it.
 struct Registry {
@@ -131,13 +131,13 @@ struct DecayTally {
   size_t left = 0;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #include "cache/idle_caches.hpp"
 #include "store/remote.hpp"
 #include "reclaim/take_back.hpp"
 
-inline void* talus::pop_fitting(ThreadCache& cache, ClassId id, Fit) noexcept {
+inline void* talus::core::pop_fitting(ThreadCache& cache, ClassId id, Fit) noexcept {
   return pop_from_list(slow_list_of(cache, id));
 }
 

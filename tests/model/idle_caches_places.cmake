@@ -9,7 +9,7 @@ file(READ "${INPUT}" text)
 
 # The rest of such a file is about other things, and would need more to stand on.
 if(FUNCTIONS)
-  set(kept "// Functions of ${INPUT}.\n#pragma once\nnamespace talus {\n")
+  set(kept "// Functions of ${INPUT}.\n#pragma once\nnamespace talus::core {\n")
   foreach(name IN LISTS FUNCTIONS)
     string(REGEX MATCH "(inline|TALUS_USUAL) [a-z0-9_]+ ${name}\\(" head "${text}")
     if(NOT head)
@@ -21,7 +21,7 @@ if(FUNCTIONS)
     string(SUBSTRING "${rest}" 0 ${end} body)
     string(APPEND kept "\n${body}\n}\n")
   endforeach()
-  set(text "${kept}\n}  // namespace talus\n")
+  set(text "${kept}\n}  // namespace talus::core\n")
 endif()
 
 # Arrays of blocks that are lists.

@@ -63,15 +63,17 @@ class World : public Scenario {
     model_clock.now_ns = 0;
     model_clock.sleep = sleep;
     model_clock.order = order;
-    new (&talus::thread_order) talus::ThreadOrder();
+    new (&talus::core::thread_order) talus::core::ThreadOrder();
     the_world() = this;
     is_a_thread_asleep_ = false;
     others_left_ = plan_.thread_count - helper_thread_min;
     has_missed_ = false;
-    new (&talus::registry) talus::Registry();
-    talus::space.has_wide_place = plan_.has_wide_place;
-    for (const int index : {0, 1}) talus::page_map.tags[index] = talus::list_tag(class_id(index));
-    for (auto& context : talus::contexts_of_threads) context.store_relaxed(&talus::first_context);
+    new (&talus::core::registry) talus::core::Registry();
+    talus::core::space.has_wide_place = plan_.has_wide_place;
+    for (const int index : {0, 1})
+      talus::core::page_map.tags[index] = talus::core::list_tag(class_id(index));
+    for (auto& context : talus::core::contexts_of_threads)
+      context.store_relaxed(&talus::core::first_context);
     set_up_cache();
     name_words();
   }
@@ -98,7 +100,7 @@ class World : public Scenario {
           leave();
           break;
         case Action::trims:
-          talus::release_caches();
+          talus::core::release_caches();
           break;
         case Action::decay_passes:
           decay();
@@ -114,10 +116,10 @@ class World : public Scenario {
   }
 
   void check_step() override {
-    if (blocks.has_owner_left && owner_context().peek() != &talus::ended_context) {
+    if (blocks.has_owner_left && owner_context().peek() != &talus::core::ended_context) {
       explorer.violate("the context of a thread that has left was changed");
     }
-    if (!talus::registry.heap_lock.is_locked()) check_places(1);
+    if (!talus::core::registry.heap_lock.is_locked()) check_places(1);
   }
 
   // The owner ends now if it did not yet, and what it held goes home.
@@ -126,8 +128,8 @@ class World : public Scenario {
     runs_grown_ += is_wide() ? 1 : 0;
     if (cache().shared_busy.peek() != 0) explorer.violate("the owner is busy for ever");
     if (!blocks.has_owner_left) {
-      talus::depart(cache(), talus::ended_context);
-      talus::flush_all(cache());
+      talus::core::depart(cache(), talus::core::ended_context);
+      talus::core::flush_all(cache());
     }
     check_places(0);
     for (int i = 0; i < blocks_max; i++) {
@@ -138,46 +140,50 @@ class World : public Scenario {
   }
 
  private:
-  static constexpr talus::ClassId class_id(int index) {
-    return talus::ClassId{static_cast<uint8_t>(index)};
+  static constexpr talus::core::ClassId class_id(int index) {
+    return talus::core::ClassId{static_cast<uint8_t>(index)};
   }
 
   static World*& the_world() {
     static World* world;
     return world;
   }
-  talus::ThreadCache& cache() { return *reinterpret_cast<talus::ThreadCache*>(cache_memory_); }
-  talus::Atomic<talus::ThreadContext*>& owner_context() {
-    return talus::contexts_of_threads[owner_thread + 1];
+  talus::core::ThreadCache& cache() {
+    return *reinterpret_cast<talus::core::ThreadCache*>(cache_memory_);
   }
-  talus::ThreadList list(int index) { return talus::list_of(cache(), class_id(index)); }
-  bool is_wide() { return talus::is_wide(cache(), class_id(0)); }
+  talus::core::Atomic<talus::core::ThreadContext*>& owner_context() {
+    return talus::core::contexts_of_threads[owner_thread + 1];
+  }
+  talus::core::ThreadList list(int index) { return talus::core::list_of(cache(), class_id(index)); }
+  bool is_wide() { return talus::core::is_wide(cache(), class_id(0)); }
   int places_of(int index) {
-    return index == 0 && is_wide() ? talus::Space::wide_places : list_places[index];
+    return index == 0 && is_wide() ? talus::core::Space::wide_places : list_places[index];
   }
-  talus::Place* bottom(int index) { return talus::list_bottom(cache(), class_id(index)); }
+  talus::core::Place* bottom(int index) {
+    return talus::core::list_bottom(cache(), class_id(index));
+  }
 
   void set_up_cache() {
-    new (cache_memory_) talus::ThreadCache();
-    talus::registry.heap.id = cache().id = talus::only_heap;
-    cache().heap = &talus::registry.heap;
-    talus::registry.caches = &cache();
+    new (cache_memory_) talus::core::ThreadCache();
+    talus::core::registry.heap.id = cache().id = talus::core::only_heap;
+    cache().heap = &talus::core::registry.heap;
+    talus::core::registry.caches = &cache();
     for (const int index : {0, 1}) {
       const int listed = index == 0 ? plan_.listed : plan_.large_listed;
-      cache().bottoms[index] = talus::first_place(cache(), class_id(index));
+      cache().bottoms[index] = talus::core::first_place(cache(), class_id(index));
       for (int i = 0; i < listed; i++) bottom(index)[i] = blocks.leave_home(index);
-      if (&list(index).top != &cache().tops[index]) talus::close_list(cache(), index);
+      if (&list(index).top != &cache().tops[index]) talus::core::close_list(cache(), index);
       list(index).top.store_relaxed(bottom(index) + listed);
       list(index).limit = bottom(index) + list_places[index];
     }
     cache().wide.turning_words[0] = plan_.has_wide_place ? 1 : 0;  // it turned before
     for (int i = 0; i < plan_.in_hand; i++) blocks.come_to_hand(blocks.leave_home(0));
-    talus::attend(cache());  // which prepares the probe context
-    talus::attend(cache());
+    talus::core::attend(cache());  // which prepares the probe context
+    talus::core::attend(cache());
     cache().idle_probe.context_slot.store_relaxed(
         &owner_context());  // not the probe's, which called just now
     owner_context().store_relaxed(&cache());
-    cache().idle_probe.seen_activity = talus::activity_of(cache());
+    cache().idle_probe.seen_activity = talus::core::activity_of(cache());
   }
   void name_words() {
     explorer.call_it(&cache().shared_state, "state");
@@ -189,8 +195,8 @@ class World : public Scenario {
     explorer.call_it(&cache().idle_probe.context.tops[1], "probe top");
     explorer.call_it(&cache().kept.bytes, "kept bytes");
     explorer.call_it(&cache().idle_probe.lock, "idle_probe");
-    explorer.call_it(&talus::registry.heap_lock, "heap");
-    explorer.call_it(&talus::registry.lock, "registry");
+    explorer.call_it(&talus::core::registry.heap_lock, "heap");
+    explorer.call_it(&talus::core::registry.lock, "registry");
     static const char* const names[] = {"place 0", "place 1", "place 2", "place 3"};
     static const char* const large_names[] = {"large 0", "large 1"};
     for (int i = 0; i < list_places[0]; i++) explorer.call_it(&bottom(0)[i].word(), names[i]);
@@ -202,7 +208,7 @@ class World : public Scenario {
 
   void pop(int index) {
     const bool was_purged = owner_context().peek() != &cache();
-    void* block = talus::allocate(bytes_of_class[index]);
+    void* block = talus::core::allocate(bytes_of_class[index]);
     if (block == nullptr) explorer.violate("there is no memory");
     blocks.come_to_hand(block);
     has_missed_ = has_missed_ || (was_purged && blocks.taken_back != 0);
@@ -211,19 +217,19 @@ class World : public Scenario {
     for (int i = 0; i < blocks_max; i++) {
       if (!blocks.is_in_hand[i] || class_of_block(i) != index) continue;
       blocks.leave_hand(&blocks.memory[i]);
-      return talus::release(&blocks.memory[i]);
+      return talus::core::release(&blocks.memory[i]);
     }
     explorer.violate("a plan frees what there is not");
   }
   // As threads/threads.hpp does it.
   void leave() {
-    talus::depart(cache(), talus::ended_context);
+    talus::core::depart(cache(), talus::core::ended_context);
     blocks.has_owner_left = true;
-    talus::end_cache(cache());
+    talus::core::end_cache(cache());
   }
   static void decay() {
-    talus::DecayTally tally;
-    talus::decay_caches(tally);
+    talus::core::DecayTally tally;
+    talus::core::decay_caches(tally);
   }
 
   // Time.
@@ -285,7 +291,7 @@ class World : public Scenario {
     }
   }
   template <typename T>
-  void see(const talus::Atomic<T>& shared) {
+  void see(const talus::core::Atomic<T>& shared) {
     uint64_t newest = 0;
     const T value = shared.peek();
     std::memcpy(&newest, &value, sizeof value);
@@ -299,13 +305,13 @@ class World : public Scenario {
   // Each block in one place, but for some that are on their way.
   void check_places(int on_their_way_max) {
     int places[blocks_max] = {};
-    const bool is_absent = cache().shared_state.peek() == talus::OwnerState::idle;
+    const bool is_absent = cache().shared_state.peek() == talus::core::OwnerState::idle;
     for (const int index : {0, 1}) {
-      const talus::Place* top = list(index).top.peek();
+      const talus::core::Place* top = list(index).top.peek();
       if (top < bottom(index) || top > bottom(index) + places_of(index)) {
         explorer.violate("a list has no such top");
       }
-      for (const talus::Place* at = bottom(index); at != top; at++) {
+      for (const talus::core::Place* at = bottom(index); at != top; at++) {
         void* block = at->word().peek();
         if (block != nullptr) {
           places[blocks.index_of(block)]++;
@@ -324,7 +330,7 @@ class World : public Scenario {
   }
 
   const Plan plan_;
-  alignas(talus::ThreadCache) unsigned char cache_memory_[sizeof(talus::ThreadCache)];
+  alignas(talus::core::ThreadCache) unsigned char cache_memory_[sizeof(talus::core::ThreadCache)];
   bool is_a_thread_asleep_ = false;
   bool sleepers_ = false;  // its address is slept on
   int others_left_ = 0;

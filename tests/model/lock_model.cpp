@@ -24,7 +24,7 @@ class Rounds : public model::Scenario {
       : threads_{threads}, rounds_{rounds}, first_thread_{first_thread}, others_{others} {}
   int thread_count() const override { return threads_; }
   void set_up() override {
-    new (&lock_) talus::HeapLock();
+    new (&lock_) talus::core::HeapLock();
     explorer.call_it(&lock_, "lock");
     guarded_.reset();
     inside_ = 0;
@@ -42,7 +42,7 @@ class Rounds : public model::Scenario {
         lock_.unlock();
         continue;
       }
-      talus::Held held{lock_};
+      talus::core::Held held{lock_};
       be_inside();
       if (round == Round::ask_for_waiters) {
         lock_.is_awaited();
@@ -78,7 +78,7 @@ class Rounds : public model::Scenario {
 
   const int threads_, rounds_;
   const Round first_thread_, others_;
-  talus::HeapLock lock_;
+  talus::core::HeapLock lock_;
   model::PlainData guarded_;
   int inside_ = 0;
   int entries_ = 0;

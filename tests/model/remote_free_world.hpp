@@ -20,7 +20,7 @@
 
 namespace model::remote_free {
 
-using talus::RemoteMessage;
+using talus::core::RemoteMessage;
 
 // A mutant of the callers: the link of a taken message is read when it may be another's already.
 #ifndef TALUS_MODEL_LINK_READ_LATE
@@ -65,7 +65,7 @@ struct Plan {
 // A heap, and what a thread has before it, as far as messages are concerned.
 struct Heap {
   Mutex lock;
-  talus::RemoteQueue remote_queue;
+  talus::core::RemoteQueue remote_queue;
   RemoteMessage* unused_messages = nullptr;  // under the lock
 };
 struct Cache {
@@ -171,10 +171,10 @@ class World : public Scenario {
 
  private:
   // The words of an remote-free queue in their order, for looks that are no steps.
-  using Head = talus::Atomic<RemoteMessage*>;
-  using Backlog = talus::Atomic<size_t>;
-  static_assert(std::is_standard_layout_v<talus::RemoteQueue> &&
-                sizeof(talus::RemoteQueue) == sizeof(Head) + sizeof(Backlog));
+  using Head = talus::core::Atomic<RemoteMessage*>;
+  using Backlog = talus::core::Atomic<size_t>;
+  static_assert(std::is_standard_layout_v<talus::core::RemoteQueue> &&
+                sizeof(talus::core::RemoteQueue) == sizeof(Head) + sizeof(Backlog));
   const Head& head_of(int heap) const {
     return *reinterpret_cast<const Head*>(&heaps_[heap].remote_queue);
   }
@@ -381,8 +381,9 @@ class World : public Scenario {
   Heap heaps_[heaps_max];
   Cache caches_[threads_max];
   Block blocks_[blocks_max];
-  talus::Atomic<uint32_t> owners_[slabs_max];  // by slab; written under the locks of both heaps
-  PlainData slabs_[slabs_max];                 // what a heap's lock guards
+  talus::core::Atomic<uint32_t>
+      owners_[slabs_max];       // by slab; written under the locks of both heaps
+  PlainData slabs_[slabs_max];  // what a heap's lock guards
   RemoteMessage messages_[messages_max];
   Fields fields_[messages_max];
   int made_messages_ = 0;

@@ -15,17 +15,17 @@ using stress::mib;
 
 constexpr int thread_count = 4;
 constexpr size_t blocks_max = 600;
-talus::Atomic<uint64_t> refusal_count, block_count;
+talus::core::Atomic<uint64_t> refusal_count, block_count;
 
-void refuse(talus::os::FakeCall call, uint64_t from, uint64_t every) {
+void refuse(talus::core::os::FakeCall call, uint64_t from, uint64_t every) {
   const size_t row = static_cast<size_t>(call);
-  talus::os::fake_plan.refuse_from[row].store_relaxed(from);
-  talus::os::fake_plan.refuse_every[row].store_relaxed(every);
+  talus::core::os::fake_plan.refuse_from[row].store_relaxed(from);
+  talus::core::os::fake_plan.refuse_every[row].store_relaxed(every);
 }
 
 void* try_make_filled(stress::Random& random, size_t bytes) {
   if (bytes < stress::stamp_bytes_min) bytes = stress::stamp_bytes_min;
-  void* block = talus::allocate(bytes);
+  void* block = talus::core::allocate(bytes);
   (block == nullptr ? refusal_count : block_count).fetch_add_relaxed(1);
   if (block != nullptr) stress::fill(block, bytes, random.next());
   return block;
@@ -58,21 +58,22 @@ void work(int index, const stress::Deadline& deadline) {
 }  // namespace
 
 int main() {
-  talus::process_starts();
+  talus::core::process_starts();
   // A few arenas and pieces of metadata, then nothing more.
-  refuse(talus::os::FakeCall::map, 14, 0);
-  refuse(talus::os::FakeCall::purge, 0, 3);
-  refuse(talus::os::FakeCall::move_pages, 0, 3);
-  refuse(talus::os::FakeCall::renew, 0, 3);
+  refuse(talus::core::os::FakeCall::map, 14, 0);
+  refuse(talus::core::os::FakeCall::purge, 0, 3);
+  refuse(talus::core::os::FakeCall::move_pages, 0, 3);
+  refuse(talus::core::os::FakeCall::renew, 0, 3);
   const stress::Deadline deadline;
   stress::run_threads(thread_count, [&deadline](int index) { work(index, deadline); });
   printf("%zu blocks, %zu refusals, %zu KiB reserved\n",
          static_cast<size_t>(block_count.load_relaxed()),
          static_cast<size_t>(refusal_count.load_relaxed()),
-         talus::collect_totals().space.reserved_bytes / kib);
+         talus::core::collect_totals().space.reserved_bytes / kib);
   STRESS_CHECK(refusal_count.load_relaxed() > 100, "memory never ran out");
-  STRESS_CHECK(talus::os::fake_plan.misaligned_calls.load_relaxed() == 0, "a misaligned call");
-  talus::trim_heaps(0);
+  STRESS_CHECK(talus::core::os::fake_plan.misaligned_calls.load_relaxed() == 0,
+               "a misaligned call");
+  talus::core::trim_heaps(0);
   stress::expect_nothing_live();
   return 0;
 }

@@ -24,13 +24,13 @@ inline size_t resident_bytes() {
 
 // Address space of the heap that holds blocks or may hold pages: resident memory's upper bound.
 inline size_t held_bytes() {
-  const talus::HeapTotals totals = talus::collect_totals();
+  const talus::core::HeapTotals totals = talus::core::collect_totals();
   return totals.space.given_bytes + totals.dirty;
 }
 
 // At a quiet point, with no block left to the program: the heap must say so too.
 inline void expect_nothing_live() {
-  const talus::HeapTotals totals = talus::collect_totals();
+  const talus::core::HeapTotals totals = talus::core::collect_totals();
   STRESS_CHECK(totals.live_small == 0, "%zu bytes of small blocks are lost", totals.live_small);
   STRESS_CHECK(totals.live_large == 0, "%zu bytes of large blocks are lost", totals.live_large);
   STRESS_CHECK(totals.live_large_count == 0, "%zu large blocks", totals.live_large_count);

@@ -15,20 +15,20 @@ namespace {
 
 int thread_count = 200;
 constexpr int round_count = 3;
-talus::Atomic<uint32_t> ready_count;
-talus::Atomic<bool> may_end;
+talus::core::Atomic<uint32_t> ready_count;
+talus::core::Atomic<bool> may_end;
 
 void sleep_with_blocks(bool is_libc) {
   void* blocks[200];
   for (size_t i = 0; i < 200; i++) {
     const size_t bytes = 16 + i * 40;
-    blocks[i] = is_libc ? malloc(bytes) : talus::allocate(bytes);
+    blocks[i] = is_libc ? malloc(bytes) : talus::core::allocate(bytes);
     memset(blocks[i], 1, bytes);
   }
   ready_count.fetch_or_release(0);
   ready_count.fetch_add_relaxed(1);
   while (!may_end.load_acquire()) stress::sleep_us(20000);
-  for (void* block : blocks) is_libc ? free(block) : talus::release(block);
+  for (void* block : blocks) is_libc ? free(block) : talus::core::release(block);
 }
 
 // Microseconds of the median fork, as the parent sees it.
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   STRESS_CHECK(thread_count > 0, "threads: %s", argv[1]);
   if (argc == 3) {
     const bool is_libc = strcmp(argv[2], "libc") == 0;
-    if (!is_libc) talus::process_starts();
+    if (!is_libc) talus::core::process_starts();
     printf("%.1f\n", measure(is_libc, seconds));
     return 0;
   }

@@ -17,8 +17,8 @@ using stress::mib;
 constexpr int worker_count = 4;
 constexpr size_t kept_each = 300;
 stress::Exchange<512> exchange;
-talus::Atomic<bool> must_end;
-talus::Atomic<uint32_t> settled_count;
+talus::core::Atomic<bool> must_end;
+talus::core::Atomic<uint32_t> settled_count;
 // Blocks that no thread touches while there are forks, by the thread that made them; last the
 // main's.
 void* kept[(worker_count + 1) * kept_each];
@@ -38,7 +38,7 @@ void work(int index) {
   while (!must_end.load_acquire()) {
     const size_t bytes = random.size(random.below(100) == 0 ? mib : 4 * kib);
     stress::check_and_release(exchange.swap(random, stress::make_filled(random, bytes)));
-    if (random.below(1000) == 0) talus::trim_heaps(0);
+    if (random.below(1000) == 0) talus::core::trim_heaps(0);
     if (random.below(50) == 0) {
       void* block = stress::make_filled(random, 70 * kib);
       stress::check_and_release(stress::resize_filled(block, 300 * kib, random));
@@ -73,9 +73,9 @@ void live_as_child(int generation) {
   }
   if (!stress::is_under_tsan) stress::run_threads(2, allocate_in_thread);
   for (void* block : blocks) stress::check_and_release(block);
-  if (generation == 0) talus::trim_heaps(0);
+  if (generation == 0) talus::core::trim_heaps(0);
   // The heap answers questions too: all locks are free.
-  STRESS_CHECK(talus::collect_totals().heap_count >= 1, "no heaps");
+  STRESS_CHECK(talus::core::collect_totals().heap_count >= 1, "no heaps");
 }
 
 size_t fork_until(const stress::Deadline& deadline) {
@@ -88,11 +88,11 @@ size_t fork_until(const stress::Deadline& deadline) {
 }
 
 int run() {
-  talus::process_starts();
+  talus::core::process_starts();
   stress::Random random{99};
   keep_some(worker_count, random);
   size_t fork_count = 0;
-  talus::Atomic<size_t> other_count;
+  talus::core::Atomic<size_t> other_count;
   {
     stress::Threads<void (*)(int)> workers{worker_count, work};
     while (settled_count.load_acquire() != worker_count) stress::sleep_us(1000);
@@ -107,7 +107,7 @@ int run() {
          other_count.load_relaxed());
   for (void* block : kept) stress::check_and_release(block);
   exchange.empty();
-  talus::trim_heaps(0);
+  talus::core::trim_heaps(0);
   stress::expect_nothing_live();
   return 0;
 }

@@ -13,15 +13,15 @@
 namespace stress::helper_life {
 
 using namespace stress;
-using talus::Ended;
-using talus::HelperState;
+using talus::core::Ended;
+using talus::core::HelperState;
 
 constexpr int free_threads = 2, end_threads = 2;
-talus::Atomic<bool> shared_is_over;
-talus::Atomic<uint32_t> shared_ends;
+talus::core::Atomic<bool> shared_is_over;
+talus::core::Atomic<uint32_t> shared_ends;
 
 uint32_t state_of_helper() {
-  talus::HelperLife* life = talus::helper.shared_life.load_acquire();
+  talus::core::HelperLife* life = talus::core::helper.shared_life.load_acquire();
   return life == nullptr ? uint32_t{HelperState::absent} : life->shared_state.load_acquire();
 }
 
@@ -44,19 +44,19 @@ void keep_freeing(int index) {
   Random random{static_cast<uint64_t>(index)};
   while (!shared_is_over.load_relaxed()) {
     free_much(random);
-    talus::start_helper();
+    talus::core::start_helper();
   }
 }
 
 void keep_ending(int index) {
   Random random{static_cast<uint64_t>(100 + index)};
   while (!shared_is_over.load_relaxed()) {
-    talus::end_helper(Ended::held);
+    talus::core::end_helper(Ended::held);
     STRESS_CHECK(state_of_helper() == HelperState::absent, "state %u", state_of_helper());
-    talus::start_helper();  // must not act
+    talus::core::start_helper();  // must not act
     sleep_us(static_cast<long>(random.below(300)));
     STRESS_CHECK(state_of_helper() == HelperState::absent, "state %u", state_of_helper());
-    talus::release_helper();
+    talus::core::release_helper();
     shared_ends.fetch_add_relaxed(1);
     sleep_us(static_cast<long>(random.below(3000)));
   }
@@ -76,11 +76,11 @@ void use_own_helper() {
   STRESS_CHECK(state_of_helper() == HelperState::absent, "state %u", state_of_helper());
   Random random{7};
   free_much(random);
-  talus::start_helper();
+  talus::core::start_helper();
   STRESS_CHECK(
       is_under_tsan || comes_true([] { return state_of_helper() >= HelperState::running; }),
       "no helper in a child");
-  talus::end_helper(Ended::held);
+  talus::core::end_helper(Ended::held);
   STRESS_CHECK(state_of_helper() == HelperState::absent, "state %u", state_of_helper());
 }
 
@@ -99,18 +99,18 @@ struct Work {
 int run() {
   setenv("TALUS_HELPER", "1", 1);
   setenv("TALUS_DECAY_MS", "40", 1);
-  talus::process_starts();
+  talus::core::process_starts();
   const int alone = thread_count();  // an emulator may have threads of its own
   run_threads(free_threads + end_threads + 1, Work{});
   STRESS_CHECK(shared_ends.load_relaxed() > 10, "%u ends", shared_ends.load_relaxed());
   Random random{9};
   free_much(random);
-  talus::start_helper();
+  talus::core::start_helper();
   STRESS_CHECK(comes_true([] { return state_of_helper() == HelperState::leaving; }),
                "the last helper does not end: state %u", state_of_helper());
   STRESS_CHECK(is_sanitized || comes_true([&] { return thread_count() == alone; }), "%d threads",
                thread_count());
-  talus::process_ends();
+  talus::core::process_ends();
   return 0;
 }
 

@@ -13,7 +13,7 @@ talus_heap* shared = nullptr;
 
 // A filled block of a heap; the words at its start say how large it is.
 void* make_filled_in(talus_heap* heap, stress::Random& random, size_t bytes) {
-  void* block = talus::api::heap_malloc(heap, bytes);
+  void* block = talus::core::api::heap_malloc(heap, bytes);
   if (block != nullptr) stress::fill(block, bytes, random.next());
   return block;
 }
@@ -31,7 +31,7 @@ void use_shared(stress::Random& random) {
   void* found = exchange.swap(random, block);
   if (found != nullptr && random.below(4) == 0) {
     found = stress::resize_filled(found, random.size(100 * stress::kib), random);
-    STRESS_CHECK(talus::api::heap_of(found) == shared, "%p", found);
+    STRESS_CHECK(talus::core::api::heap_of(found) == shared, "%p", found);
   }
   stress::check_and_release(found);
 }
@@ -40,7 +40,7 @@ void use_shared(stress::Random& random) {
 talus_heap* make_heap(stress::Random& random) {
   talus_heap_options options{};
   options.flags = random.below(2) == 0 ? TALUS_HEAP_OWN_PAGES : 0;
-  return talus::api::heap_new(&options);
+  return talus::core::api::heap_new(&options);
 }
 
 // A heap of the thread's own, from its beginning to one of its ends.
@@ -56,29 +56,29 @@ void use_own(stress::Random& random) {
   size_t freed = 0;
   for (; freed < count / 2; freed++) stress::check_and_release(blocks[freed]);
   size_t seen = 0;
-  talus::api::heap_walk(own, check_visited, &seen);
+  talus::core::api::heap_walk(own, check_visited, &seen);
   STRESS_CHECK(seen == count - freed, "%zu %zu", seen, count - freed);
-  if (random.below(3) != 0) return talus::api::heap_destroy(own);
-  STRESS_CHECK(talus::api::heap_delete(own) == 0, "no heap to take the blocks");
+  if (random.below(3) != 0) return talus::core::api::heap_destroy(own);
+  STRESS_CHECK(talus::core::api::heap_delete(own) == 0, "no heap to take the blocks");
   for (size_t i = freed; i < count; i++) stress::check_and_release(blocks[i]);
 }
 
 // What statistics read while others are inside.
 void look() {
-  talus::InstanceTotals one;
-  for (size_t next = 0; talus::collect_instances(next, &one, 1) == 1;) {
+  talus::core::InstanceTotals one;
+  for (size_t next = 0; talus::core::collect_instances(next, &one, 1) == 1;) {
     STRESS_CHECK(one.live() + one.free + one.slab_ends == one.total(), "%zu", one.number);
   }
-  talus::collect_totals();
+  talus::core::collect_totals();
 }
 
 void work(int index, const stress::Deadline& deadline) {
-  if (index == 1) talus::set_context(talus::ended_context);
+  if (index == 1) talus::core::set_context(talus::core::ended_context);
   stress::Random random{static_cast<uint64_t>(index)};
   while (!deadline.is_over()) {
     for (int i = 0; i < 20; i++) use_shared(random);
     if (index % 2 == 0) use_own(random);
-    if (index == 0 && random.below(16) == 0) talus::trim_heaps(0);
+    if (index == 0 && random.below(16) == 0) talus::core::trim_heaps(0);
     if (index == 3 && random.below(16) == 0) look();
   }
 }
@@ -95,7 +95,7 @@ void free_while_deleted() {
   }
   stress::run_threads(3, [own](int index) {
     if (index == 2) {
-      STRESS_CHECK(talus::api::heap_delete(own) == 0, "no heap to take the blocks");
+      STRESS_CHECK(talus::core::api::heap_delete(own) == 0, "no heap to take the blocks");
       return;
     }
     for (size_t i = static_cast<size_t>(index); i < count; i += 2) {
@@ -105,18 +105,18 @@ void free_while_deleted() {
 }
 
 int run() {
-  talus::process_starts();
-  shared = talus::api::heap_new(nullptr);
+  talus::core::process_starts();
+  shared = talus::core::api::heap_new(nullptr);
   const stress::Deadline deadline{0.7};
   stress::run_threads(thread_count, [&deadline](int index) { work(index, deadline); });
   const stress::Deadline end{0.3};
   while (!end.is_over()) free_while_deleted();
   exchange.empty();
-  STRESS_CHECK(talus::api::heap_stats(shared).live_blocks == 0, "%zu",
-               talus::api::heap_stats(shared).live_blocks);
-  talus::api::heap_destroy(shared);
-  talus::trim_heaps(0);
-  const talus::HeapTotals totals = talus::collect_totals();
+  STRESS_CHECK(talus::core::api::heap_stats(shared).live_blocks == 0, "%zu",
+               talus::core::api::heap_stats(shared).live_blocks);
+  talus::core::api::heap_destroy(shared);
+  talus::core::trim_heaps(0);
+  const talus::core::HeapTotals totals = talus::core::collect_totals();
   printf("%zu heaps, %zu instances, %zu bytes live\n", totals.heap_count, totals.instance_count,
          totals.live());
   STRESS_CHECK(totals.live() == 0, "%zu", totals.live());

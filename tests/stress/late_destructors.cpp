@@ -11,7 +11,7 @@ namespace stress::late_destructors {
 constexpr int key_count = 3;
 constexpr int rearm_count = 3;
 pthread_key_t keys[key_count];
-talus::Atomic<uint64_t> destructor_count;
+talus::core::Atomic<uint64_t> destructor_count;
 stress::Exchange<64> exchange;
 
 struct Armed {
@@ -21,8 +21,8 @@ struct Armed {
 };
 
 Armed* arm(int key, int left, stress::Random& random) {
-  auto* armed = static_cast<Armed*>(talus::allocate(sizeof(Armed)));
-  *armed = {key, left, stress::make_filled(random, random.size(40 * talus::kib))};
+  auto* armed = static_cast<Armed*>(talus::core::allocate(sizeof(Armed)));
+  *armed = {key, left, stress::make_filled(random, random.size(40 * talus::core::kib))};
   STRESS_CHECK(pthread_setspecific(keys[key], armed) == 0, "key %d", key);
   return armed;
 }
@@ -32,12 +32,12 @@ void disarm(void* pointer) {
   stress::Random random{reinterpret_cast<uintptr_t>(pointer)};
   destructor_count.fetch_add_relaxed(1);
   if (armed->left > 0) arm(armed->key, armed->left - 1, random);
-  void* filled = stress::resize_filled(armed->filled, random.size(40 * talus::kib), random);
-  void* aligned = talus::allocate_aligned(256, 300);
+  void* filled = stress::resize_filled(armed->filled, random.size(40 * talus::core::kib), random);
+  void* aligned = talus::core::allocate_aligned(256, 300);
   STRESS_CHECK(reinterpret_cast<uintptr_t>(aligned) % 256 == 0, "%p", aligned);
-  talus::release(aligned);
+  talus::core::release(aligned);
   stress::check_and_release(exchange.swap(random, filled));
-  talus::release(armed);
+  talus::core::release(armed);
 }
 
 void live_and_die(uint64_t seed) {
@@ -52,7 +52,7 @@ void live_and_die(uint64_t seed) {
       stress::check_and_release(given);
       break;
     case 2:
-      if (given != nullptr) STRESS_CHECK(talus::usable_size(given) >= 16, "%p", given);
+      if (given != nullptr) STRESS_CHECK(talus::core::usable_size(given) >= 16, "%p", given);
       stress::check_and_release(given);
       return;  // this thread never allocates
     default:
@@ -74,7 +74,7 @@ int run() {
     printf("skipped: ThreadSanitizer has left a thread before its last destructors run\n");
     return stress::skipped;
   }
-  talus::process_starts();
+  talus::core::process_starts();
   for (pthread_key_t& key : keys) STRESS_CHECK(pthread_key_create(&key, disarm) == 0, "no key");
   constexpr int round_threads = stress::is_sanitized ? 200 : 1000;
   uint64_t thread_count = 0;
@@ -85,7 +85,7 @@ int run() {
     thread_count += round_threads;
     // All that is free goes back before the look: what is left would be a leak, not a cache.
     exchange.empty();
-    talus::trim_heaps(0);
+    talus::core::trim_heaps(0);
     late_held = stress::held_bytes();
     late_rss = stress::resident_bytes();
     if (round >= 2) continue;

@@ -15,9 +15,9 @@ constexpr size_t live_bytes = 32 * mib;
 constexpr size_t block_bytes_max = 1024;
 constexpr size_t ring_count = live_bytes / 512;  // the mean block has 512 bytes
 
-talus::Atomic<void*> ring[ring_count];
-talus::Atomic<uint64_t> produced_count, freed_count;
-talus::Atomic<bool> has_ended;
+talus::core::Atomic<void*> ring[ring_count];
+talus::core::Atomic<uint64_t> produced_count, freed_count;
+talus::core::Atomic<bool> has_ended;
 
 void produce(uint64_t until) {
   stress::Random random{produced_count.load_relaxed()};
@@ -72,8 +72,8 @@ void sleepers_hold_little() {
   static void* blocks[sleeper_count * each];
   stress::Random random{7};
   for (void*& block : blocks) block = stress::make_filled(random, 16 + random.below(2000));
-  talus::Atomic<uint32_t> ready_count;
-  talus::Atomic<bool> may_end;
+  talus::core::Atomic<uint32_t> ready_count;
+  talus::core::Atomic<bool> may_end;
   auto body = [&](int index) {
     for (size_t i = 0; i < each; i++) {
       stress::check_and_release(blocks[static_cast<size_t>(index) + i * sleeper_count]);
@@ -85,7 +85,7 @@ void sleepers_hold_little() {
   {
     stress::Threads<decltype(body)> threads{sleeper_count, body};
     while (ready_count.load_acquire() != sleeper_count) stress::sleep_us(1000);
-    const talus::HeapTotals totals = talus::collect_totals();
+    const talus::core::HeapTotals totals = talus::core::collect_totals();
     const size_t held = totals.on_their_way + totals.live();
     printf("%d sleepers hold %zu KiB on their way\n", sleeper_count, held / kib);
     // 64 KiB each is the bar on what an idle thread may pin.
@@ -95,7 +95,7 @@ void sleepers_hold_little() {
 }
 
 int run() {
-  talus::process_starts();
+  talus::core::process_starts();
   const size_t base_rss = stress::resident_bytes();
   {
     auto body = [](int) { consume(); };
@@ -104,14 +104,14 @@ int run() {
     // From here on the owner of all blocks does nothing while they are freed.
     has_ended.store_release(true);
   }
-  const talus::HeapTotals totals = talus::collect_totals();
+  const talus::core::HeapTotals totals = talus::core::collect_totals();
   printf("owner idle, all freed: %zu KiB with heaps, %zu KiB dirty\n",
          totals.space.given_bytes / kib, totals.dirty / kib);
   // What may stay are slabs kept for reuse, some for each class.
   STRESS_CHECK(totals.space.given_bytes <= live_bytes / 4, "%zu KiB",
                totals.space.given_bytes / kib);
   sleepers_hold_little();
-  talus::trim_heaps(0);
+  talus::core::trim_heaps(0);
   stress::expect_nothing_live();
   return 0;
 }

@@ -13,7 +13,7 @@ using stress::mib;
 
 constexpr int thread_count = 4;
 stress::Exchange<48> exchange;
-talus::Atomic<uint64_t> resize_count;
+talus::core::Atomic<uint64_t> resize_count;
 
 size_t wanted_bytes(stress::Random& random, size_t now) {
   switch (random.below(6)) {
@@ -48,13 +48,13 @@ void work(int index, const stress::Deadline& deadline) {
 }
 
 int run() {
-  talus::process_starts();
+  talus::core::process_starts();
   const stress::Deadline deadline;
   stress::run_threads(thread_count, [&deadline](int index) { work(index, deadline); });
   exchange.empty();
-  talus::trim_heaps(0);
+  talus::core::trim_heaps(0);
   stress::expect_nothing_live();
-  const talus::HeapTotals totals = talus::collect_totals();
+  const talus::core::HeapTotals totals = talus::core::collect_totals();
   printf("%zu resizes, %zu arenas, %zu KiB given at the end\n",
          static_cast<size_t>(resize_count.load_relaxed()), totals.space.arena_count,
          totals.space.given_bytes / kib);

@@ -16,11 +16,11 @@ void work(int index, const stress::Deadline& deadline) {
   while (!deadline.is_over()) {
     for (int i = 0; i < 200; i++) {
       const bool is_large = random.below(400) == 0;
-      const size_t bytes = random.size(is_large ? 2 * talus::mib : 4 * talus::kib);
+      const size_t bytes = random.size(is_large ? 2 * talus::core::mib : 4 * talus::core::kib);
       void* found = exchange.swap(random, stress::make_filled(random, bytes));
       if (found != nullptr && random.below(4) == 0) {
-        found = stress::resize_filled(found, random.size(is_large ? talus::mib : 8 * talus::kib),
-                                      random);
+        found = stress::resize_filled(
+            found, random.size(is_large ? talus::core::mib : 8 * talus::core::kib), random);
         found = exchange.swap(random, found);
       }
       stress::check_and_release(found);
@@ -30,15 +30,15 @@ void work(int index, const stress::Deadline& deadline) {
 }
 
 int run() {
-  talus::process_starts();
+  talus::core::process_starts();
   for (int round = 0; round < 3; round++) {
     const stress::Deadline deadline{1.0 / 3};
     stress::run_threads(thread_count, [&deadline](int index) { work(index, deadline); });
   }
   exchange.empty();
-  talus::trim_heaps(0);
+  talus::core::trim_heaps(0);
   stress::expect_nothing_live();
-  const talus::HeapTotals totals = talus::collect_totals();
+  const talus::core::HeapTotals totals = talus::core::collect_totals();
   STRESS_CHECK(totals.heap_count <= thread_count + 2, "%zu heaps", totals.heap_count);
   printf("peak %zu KiB given to heaps, %zu KiB at the end\n",
          totals.space.given_peak_bytes / stress::kib, totals.space.given_bytes / stress::kib);

@@ -16,7 +16,7 @@ constexpr uint32_t heap_count = 2;
 stress::Exchange<256> exchange;
 
 void work(int index, const stress::Deadline& deadline) {
-  if (index % 4 == 0) talus::set_context(talus::ended_context);
+  if (index % 4 == 0) talus::core::set_context(talus::core::ended_context);
   stress::Random random{static_cast<uint64_t>(index)};
   while (!deadline.is_over()) {
     const size_t bytes = random.size(random.below(200) == 0 ? stress::mib : 4 * stress::kib);
@@ -25,22 +25,22 @@ void work(int index, const stress::Deadline& deadline) {
       found = stress::resize_filled(found, random.size(100 * stress::kib), random);
     }
     stress::check_and_release(found);
-    void* aligned = talus::allocate_aligned(1024, 1500);
+    void* aligned = talus::core::allocate_aligned(1024, 1500);
     STRESS_CHECK(reinterpret_cast<uintptr_t>(aligned) % 1024 == 0, "%p", aligned);
-    talus::release(aligned);
+    talus::core::release(aligned);
   }
 }
 
 int run() {
-  talus::options.heaps = heap_count;
-  talus::process_starts();
+  talus::core::options.heaps = heap_count;
+  talus::core::process_starts();
   for (int round = 0; round < 3; round++) {
     const stress::Deadline deadline{1.0 / 3};
     stress::run_threads(thread_count, [&deadline](int index) { work(index, deadline); });
   }
   exchange.empty();
-  talus::trim_heaps(0);
-  const talus::HeapTotals totals = talus::collect_totals();
+  talus::core::trim_heaps(0);
+  const talus::core::HeapTotals totals = talus::core::collect_totals();
   printf("%zu heaps, %zu caches in use, %zu bytes live\n", totals.heap_count, totals.cache_count,
          totals.live());
   STRESS_CHECK(totals.heap_count == heap_count, "%zu", totals.heap_count);

@@ -14,9 +14,9 @@ namespace stress::signals {
 
 constexpr int thread_count = 4;
 stress::Exchange<256> exchange;
-talus::Atomic<uint64_t> signal_count;
-talus::Atomic<bool> must_end;
-talus::Atomic<pthread_t> threads[thread_count];
+talus::core::Atomic<uint64_t> signal_count;
+talus::core::Atomic<bool> must_end;
+talus::core::Atomic<pthread_t> threads[thread_count];
 
 void on_signal(int) {
   const int kept = errno;
@@ -33,7 +33,7 @@ void work(int index) {
   while (!must_end.load_acquire()) {
     const size_t bytes = random.size(random.below(200) == 0 ? stress::mib : 2 * stress::kib);
     stress::check_and_release(exchange.swap(random, stress::make_filled(random, bytes)));
-    if (random.below(2000) == 0) talus::trim_heaps(stress::mib);
+    if (random.below(2000) == 0) talus::core::trim_heaps(stress::mib);
   }
 }
 
@@ -54,7 +54,7 @@ void set_timer(long microseconds) {
 }
 
 int run() {
-  talus::process_starts();
+  talus::core::process_starts();
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigaction(SIGALRM, &action, nullptr);
@@ -68,7 +68,7 @@ int run() {
   printf("%zu signals\n", static_cast<size_t>(signal_count.load_relaxed()));
   STRESS_CHECK(signal_count.load_relaxed() > 1000, "too few signals to say anything");
   exchange.empty();
-  talus::trim_heaps(0);
+  talus::core::trim_heaps(0);
   stress::expect_nothing_live();
   return 0;
 }

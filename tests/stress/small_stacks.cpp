@@ -20,18 +20,18 @@ void use_every_path(uint64_t seed) {
     }
     stress::check_and_release(block);
   }
-  void* aligned = talus::allocate_aligned(4096, 5000);
+  void* aligned = talus::core::allocate_aligned(4096, 5000);
   STRESS_CHECK(reinterpret_cast<uintptr_t>(aligned) % 4096 == 0, "%p", aligned);
-  talus::release(aligned);
-  void* zeroed = talus::allocate_zeroed(3 * stress::mib);
+  talus::core::release(aligned);
+  void* zeroed = talus::core::allocate_zeroed(3 * stress::mib);
   STRESS_CHECK(static_cast<char*>(zeroed)[2 * stress::mib] == 0, "calloc");
-  talus::release(zeroed);
-  if (seed % 64 == 0) talus::trim_heaps(0);
-  if (seed % 16 == 0) (void)talus::collect_totals();
+  talus::core::release(zeroed);
+  if (seed % 64 == 0) talus::core::trim_heaps(0);
+  if (seed % 16 == 0) (void)talus::core::collect_totals();
 }
 
 int run() {
-  talus::process_starts();
+  talus::core::process_starts();
   const size_t smallest = static_cast<size_t>(PTHREAD_STACK_MIN);
   const size_t stack_bytes = stress::is_sanitized ? 256 * stress::kib : smallest;
   const stress::Deadline deadline;
@@ -44,7 +44,7 @@ int run() {
   printf("%zu threads with %zu KiB of stack\n", static_cast<size_t>(thread_count),
          stack_bytes / stress::kib);
   exchange.empty();
-  talus::trim_heaps(0);
+  talus::core::trim_heaps(0);
   stress::expect_nothing_live();
   return 0;
 }

@@ -14,7 +14,7 @@ using stress::kib;
 using stress::mib;
 
 constexpr size_t kept_count = 48 * 1024;
-talus::Atomic<void*> kept[kept_count];  // blocks of about 512 bytes that live for many phases
+talus::core::Atomic<void*> kept[kept_count];  // blocks of about 512 bytes that live for many phases
 stress::Exchange<2048> exchange;
 
 struct Phase {
@@ -64,7 +64,7 @@ void run_phase(const Phase& phase, uint64_t number, double seconds) {
 }
 
 int run() {
-  talus::process_starts();
+  talus::core::process_starts();
   stress::Random random{1};
   for (auto& block : kept) block.store_relaxed(stress::make_filled(random, 16 + random.below(992)));
   constexpr size_t phase_count = sizeof phases / sizeof phases[0];
@@ -77,7 +77,7 @@ int run() {
   for (uint64_t number = 0; stress::now_seconds() - start < total; number++) {
     const Phase& phase = phases[number % phase_count];
     run_phase(phase, number, phase_seconds);
-    const talus::HeapTotals totals = talus::collect_totals();
+    const talus::core::HeapTotals totals = talus::core::collect_totals();
     const size_t resident = stress::resident_bytes();
     printf(
         "%8.1f s %-12s live %6zu KiB, given %6zu + dirty %6zu KiB, resident %6zu KiB, "
@@ -96,7 +96,7 @@ int run() {
   STRESS_CHECK(late.count() >= 5, "too short for a slope");
   if (!stress::is_sanitized) STRESS_CHECK(drift <= late.mean() / 100, "%.0f KiB", drift / kib);
   for (auto& block : kept) stress::check_and_release(block.load_relaxed());
-  talus::trim_heaps(0);
+  talus::core::trim_heaps(0);
   stress::expect_nothing_live();
   return 0;
 }

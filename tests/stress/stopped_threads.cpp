@@ -12,9 +12,9 @@ namespace stress::stopped_threads {
 
 constexpr int thread_count = 32;
 stress::Exchange<1024> exchange;
-talus::Atomic<bool> must_end;
-talus::Atomic<uint64_t> stop_count, step_count;
-talus::Atomic<pthread_t> threads[thread_count];
+talus::core::Atomic<bool> must_end;
+talus::core::Atomic<uint64_t> stop_count, step_count;
+talus::core::Atomic<pthread_t> threads[thread_count];
 
 void stop_for_a_while(int) {
   stop_count.fetch_add_relaxed(1);
@@ -50,7 +50,7 @@ void stop_some() {
 }
 
 int run() {
-  talus::process_starts();
+  talus::core::process_starts();
   struct sigaction action {};
   action.sa_handler = stop_for_a_while;
   sigaction(SIGUSR1, &action, nullptr);
@@ -61,7 +61,7 @@ int run() {
   printf("%zu steps, %zu stops\n", static_cast<size_t>(step_count.load_relaxed()),
          static_cast<size_t>(stop_count.load_relaxed()));
   exchange.empty();
-  talus::trim_heaps(0);
+  talus::core::trim_heaps(0);
   stress::expect_nothing_live();
   return 0;
 }

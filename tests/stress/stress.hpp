@@ -27,8 +27,8 @@
 
 namespace stress {
 
-using talus::kib;
-using talus::mib;
+using talus::core::kib;
+using talus::core::mib;
 
 constexpr bool is_under_tsan = TALUS_UNDER_TSAN != 0;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -111,12 +111,12 @@ inline void sleep_us(long microseconds) {
 // Numbers that are the same in every run for a given seed.
 class Random {
  public:
-  explicit Random(uint64_t seed) : state_{talus::mix_bits(seed + 1)} {}
-  uint64_t next() { return talus::mix_bits(state_ += 0x9e3779b97f4a7c15u); }
+  explicit Random(uint64_t seed) : state_{talus::core::mix_bits(seed + 1)} {}
+  uint64_t next() { return talus::core::mix_bits(state_ += 0x9e3779b97f4a7c15u); }
   size_t below(size_t bound) { return static_cast<size_t>(next() % bound); }
   // Most small, few large: a uniform number of bits up to `bytes_max`.
   size_t size(size_t bytes_max) {
-    const unsigned bits = talus::highest_bit(bytes_max);
+    const unsigned bits = talus::core::highest_bit(bytes_max);
     const size_t bytes = below(size_t{2} << below(bits + 1));
     return bytes == 0 ? 1 : bytes > bytes_max ? bytes_max : bytes;
   }
@@ -150,7 +150,7 @@ inline void fill(void* block, size_t bytes, uint64_t seed) {
 // Checks a block that fill() wrote; returns its bytes.
 inline size_t check(void* block) {
   const Stamp stamp = *static_cast<Stamp*>(block);
-  STRESS_CHECK(stamp.bytes <= talus::usable_size(block), "%p says it has %zu bytes", block,
+  STRESS_CHECK(stamp.bytes <= talus::core::usable_size(block), "%p says it has %zu bytes", block,
                static_cast<size_t>(stamp.bytes));
   visit_words(block, stamp.bytes, [&](uint64_t& word, size_t i) {
     STRESS_CHECK(word == (stamp.seed ^ (i << 20)), "word %zu of %zu bytes at %p", i,
@@ -160,7 +160,7 @@ inline size_t check(void* block) {
 }
 inline void* make_filled(Random& random, size_t bytes) {
   if (bytes < stamp_bytes_min) bytes = stamp_bytes_min;
-  void* block = talus::allocate(bytes);
+  void* block = talus::core::allocate(bytes);
   fill(block, bytes, random.next());
   return block;
 }
@@ -169,14 +169,14 @@ inline void check_and_release(void* block) {
   check(block);
   // A free block's words must not look like a live one's.
   *static_cast<Stamp*>(block) = {~uint64_t{0}, 0};
-  talus::release(block);
+  talus::core::release(block);
 }
 // realloc of a filled block; what both sizes hold must have survived.
 inline void* resize_filled(void* block, size_t bytes, Random& random) {
   if (bytes < stamp_bytes_min) bytes = stamp_bytes_min;
   const size_t old_bytes = check(block);
   const uint64_t seed = static_cast<Stamp*>(block)->seed;
-  void* moved = talus::reallocate(block, bytes);
+  void* moved = talus::core::reallocate(block, bytes);
   STRESS_CHECK(moved != nullptr, "no memory for %zu bytes", bytes);
   const size_t kept = (old_bytes < bytes ? old_bytes : bytes) / sizeof(uint64_t);
   const size_t step = old_bytes <= 4 * kib ? 1 : 509;  // where fill() wrote
@@ -191,7 +191,7 @@ inline void* resize_filled(void* block, size_t bytes, Random& random) {
 // Places where threads leave blocks for each other.
 template <size_t count>
 struct Exchange {
-  talus::Atomic<void*> slots[count];
+  talus::core::Atomic<void*> slots[count];
   // Leaves a block (or null) and takes what was there.
   void* swap(Random& random, void* block) {
     return slots[random.below(count)].exchange_acq_rel(block);

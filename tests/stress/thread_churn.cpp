@@ -16,7 +16,7 @@ constexpr int warm_up = thread_total / 20 / at_once * at_once;
 constexpr int window = thread_total / 5;
 constexpr int looked_at_every = 20 * at_once;
 stress::Exchange<64> exchange;
-talus::Atomic<uint64_t> arrived_count;
+talus::core::Atomic<uint64_t> arrived_count;
 
 void live_and_die(uint64_t seed) {
   // All of a round are there before one goes on: the same number at once in every round.
@@ -25,8 +25,10 @@ void live_and_die(uint64_t seed) {
   while (arrived_count.load_relaxed() < awaited) stress::sleep_us(0);
   stress::Random random{seed};
   void* blocks[48];
-  for (void*& block : blocks) block = stress::make_filled(random, random.size(8 * talus::kib));
-  void* large = stress::make_filled(random, 64 * talus::kib + random.size(128 * talus::kib));
+  for (void*& block : blocks)
+    block = stress::make_filled(random, random.size(8 * talus::core::kib));
+  void* large =
+      stress::make_filled(random, 64 * talus::core::kib + random.size(128 * talus::core::kib));
   for (void*& block : blocks) stress::check_and_release(exchange.swap(random, block));
   // Large ones die here: what lives from thread to thread is the same at every look.
   stress::check_and_release(large);
@@ -43,7 +45,7 @@ class Mean {
 };
 
 int run() {
-  talus::process_starts();
+  talus::core::process_starts();
   Mean early_rss, late_rss, early_held, late_held;
   for (int done = 0; done < thread_total; done += at_once) {
     stress::run_threads(at_once, [done](int i) { live_and_die(static_cast<uint64_t>(done + i)); });
@@ -55,7 +57,7 @@ int run() {
     (is_early ? early_held : late_held).add(stress::held_bytes());
   }
   exchange.empty();
-  const talus::HeapTotals totals = talus::collect_totals();
+  const talus::core::HeapTotals totals = talus::core::collect_totals();
   printf("%d threads, %zu heaps: KiB resident %zu after %d, %zu at the end; held %zu, %zu\n",
          thread_total, totals.heap_count, early_rss.get() / stress::kib, warm_up,
          late_rss.get() / stress::kib, early_held.get() / stress::kib,
@@ -68,7 +70,7 @@ int run() {
     STRESS_CHECK(late_rss.get() <= early_rss.get() + 2 * stress::mib, "%zu KiB",
                  late_rss.get() / stress::kib);
   }
-  talus::trim_heaps(0);
+  talus::core::trim_heaps(0);
   stress::expect_nothing_live();
   return 0;
 }

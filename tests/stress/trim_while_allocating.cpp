@@ -10,8 +10,8 @@ namespace stress::trim_while_allocating {
 
 constexpr int worker_count = 4;
 stress::Exchange<512> exchange;
-talus::Atomic<bool> must_end;
-talus::Atomic<uint64_t> trimmed_bytes, trim_count, look_count;
+talus::core::Atomic<bool> must_end;
+talus::core::Atomic<uint64_t> trimmed_bytes, trim_count, look_count;
 
 void work(stress::Random& random) {
   void* burst[100];
@@ -25,12 +25,13 @@ void work(stress::Random& random) {
 }
 
 void trim() {
-  trimmed_bytes.fetch_add_relaxed(talus::trim_heaps(trim_count.load_relaxed() % 2 * stress::mib));
+  trimmed_bytes.fetch_add_relaxed(
+      talus::core::trim_heaps(trim_count.load_relaxed() % 2 * stress::mib));
   trim_count.fetch_add_relaxed(1);
 }
 
 void look() {
-  const talus::HeapTotals totals = talus::collect_totals();
+  const talus::core::HeapTotals totals = talus::core::collect_totals();
   STRESS_CHECK(totals.space.given_bytes + totals.dirty <= totals.space.reserved_bytes,
                "%zu given, %zu dirty, %zu reserved", totals.space.given_bytes, totals.dirty,
                totals.space.reserved_bytes);
@@ -52,7 +53,7 @@ void live(int index) {
 }
 
 int run() {
-  talus::process_starts();
+  talus::core::process_starts();
   {
     stress::Threads<void (*)(int)> threads{worker_count + 2, live};
     const stress::Deadline deadline;
@@ -64,9 +65,9 @@ int run() {
          static_cast<size_t>(look_count.load_relaxed()));
   STRESS_CHECK(trimmed_bytes.load_relaxed() > 0, "nothing was given back");
   exchange.empty();
-  talus::trim_heaps(0);
+  talus::core::trim_heaps(0);
   stress::expect_nothing_live();
-  const talus::HeapTotals totals = talus::collect_totals();
+  const talus::core::HeapTotals totals = talus::core::collect_totals();
   STRESS_CHECK(totals.dirty == 0, "%zu bytes stay dirty after a trim", totals.dirty);
   return 0;
 }

@@ -11,7 +11,7 @@
 
 #include "configuration/options_env.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 std::vector<std::string> lines;
@@ -103,4 +103,4 @@ TEST(OptionSpelling, of_a_providers_size_is_answered_too) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

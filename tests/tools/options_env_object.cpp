@@ -7,17 +7,18 @@
 
 #include "configuration/configuration.hpp"
 
-talus::OptionsResult probe_parse(const char* const* envp, talus::Options& out,
-                                 talus::WarningSink sink) {
-  return talus::parse_options(envp, out, sink);
+talus::core::OptionsResult probe_parse(const char* const* envp, talus::core::Options& out,
+                                       talus::core::WarningSink sink) {
+  return talus::core::parse_options(envp, out, sink);
 }
 
-std::size_t probe_format(const talus::Options& options, std::size_t index, char* buffer,
+std::size_t probe_format(const talus::core::Options& options, std::size_t index, char* buffer,
                          std::size_t bytes) {
-  return talus::format_option_value(options, talus::option_rows[index], buffer, bytes);
+  return talus::core::format_option_value(options, talus::core::option_rows[index], buffer, bytes);
 }
 
-talus::ConfigurationResult probe_configure(const talus::ConfigurationFacts& facts,
-                                           talus::OptionTarget target, talus::WarningSink sink) {
-  return talus::configure(facts, target, sink);
+talus::core::ConfigurationResult probe_configure(const talus::core::ConfigurationFacts& facts,
+                                                 talus::core::OptionTarget target,
+                                                 talus::core::WarningSink sink) {
+  return talus::core::configure(facts, target, sink);
 }

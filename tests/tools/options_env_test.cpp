@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 std::vector<std::string> lines;
@@ -383,4 +383,4 @@ TEST(OptionEnvironment, random_words_never_break_the_rows) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

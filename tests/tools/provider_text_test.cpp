@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 OptionsResult parse(const std::string& value, Options& out) {
@@ -63,4 +63,4 @@ TEST(OptionProvider, is_written_as_it_is_read) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -5,7 +5,7 @@
 
 #include "api/heaps.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 // Null: the buffer is too small.
 inline talus_heap* heap_in(void* buffer, size_t bytes) {
@@ -18,6 +18,6 @@ inline talus_heap* heap_in(void* buffer, size_t bytes) {
   return api::heap_new(&options);
 }
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_BUFFER_HEAP_HPP

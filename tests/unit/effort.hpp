@@ -28,7 +28,7 @@
 #define TALUS_TEST_UNDER_ASAN 0
 #endif
 
-namespace talus::test {
+namespace talus::core::test {
 
 inline constexpr bool under_tsan = TALUS_UNDER_TSAN != 0;
 inline constexpr bool under_asan = TALUS_TEST_UNDER_ASAN != 0;
@@ -79,6 +79,6 @@ class Random {
   uint64_t state_;
 };
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_EFFORT_HPP

@@ -12,7 +12,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 class Footprint {
  public:
@@ -78,6 +78,6 @@ void grow_two(size_t first, size_t last, Look look) {
   for (void* block : blocks) release(block);
 }
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_FOOTPRINT_HPP

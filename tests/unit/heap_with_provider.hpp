@@ -11,7 +11,7 @@
 #include "api/heaps.hpp"
 #include "pattern.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 inline talus_provider request_for(talus_provider_kind kind, size_t bytes, unsigned flags = 0) {
   talus_provider request{};
@@ -100,6 +100,6 @@ inline void use_heap(talus_heap* heap, uintptr_t from, uintptr_t to) {
   EXPECT_EQ(api::heap_stats(heap).live_bytes, 0u);
 }
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_HEAP_WITH_PROVIDER_HPP

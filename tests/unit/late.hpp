@@ -14,7 +14,7 @@
 
 #include "quiet.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 // What work() does on a thread that used the heap, and did before(), in a destructor that comes
 // after the end of the thread's cache, as libc's own destructors do.
@@ -49,6 +49,6 @@ class LateInAThread {
   bool has_run_ = false;
 };
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_LATE_HPP

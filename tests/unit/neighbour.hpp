@@ -11,7 +11,7 @@
 
 #include "paths/resize.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 // A thread that was there before, with a cache and a heap of its own, and does what it is told.
 class Neighbour {
@@ -49,6 +49,6 @@ class Neighbour {
   std::thread thread_;
 };
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_NEIGHBOUR_HPP

@@ -9,7 +9,7 @@
 
 #include "base/base.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 inline unsigned char pattern_byte(uint64_t seed, size_t offset) {
   return static_cast<unsigned char>((seed * 0xbf58476d1ce4e5b9u + offset * 0x9e3779b97f4a7c15u) >>
@@ -62,6 +62,6 @@ inline bool is_zero(const void* block, size_t bytes) {
   return zero;
 }
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_PATTERN_HPP

@@ -15,7 +15,7 @@
 #include "inspect/totals.hpp"
 #include "process/start.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 inline HeapTotals quiet_totals() {
   trim_heaps(0);
@@ -76,6 +76,6 @@ void ask_while_others_allocate(size_t rounds, unsigned length_bits, Ask ask) {
   asker.join();
 }
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_QUIET_HPP

@@ -15,7 +15,7 @@
 
 #include "api/statistics.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 // Of a name that has one.
 inline uint64_t value_of(const std::string& name) {
@@ -41,6 +41,6 @@ inline std::string printed(talus_stats_format format) {
   return text;
 }
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_STATISTICS_ASKED_HPP

@@ -12,6 +12,8 @@
 #include "configuration/configuration.hpp"
 
 namespace talus::tool {
+
+using namespace core;  // the library's options
 namespace {
 
 // The sink is a plain function, so it collects its lines here. Only the main thread exists.

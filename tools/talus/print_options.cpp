@@ -17,6 +17,8 @@
 #include "configuration/options_env.hpp"
 
 namespace talus::tool {
+
+using namespace core;  // the library's options
 namespace {
 
 std::string env_name(const OptionRow& row) {

@@ -15,6 +15,8 @@
 #include "settings/statistics.hpp"
 
 namespace talus::tool {
+
+using namespace core;  // the library's options
 namespace {
 
 // The full name, with a placeholder for the key of a keyed group.

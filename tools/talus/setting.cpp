@@ -20,6 +20,8 @@
 #include "configuration/options_env.hpp"
 
 namespace talus::tool {
+
+using namespace core;  // the library's options
 namespace {
 
 constexpr std::string_view prefix = "TALUS_";

@@ -97,6 +97,14 @@ def check_place(path, house):
         yield 1, "place", f"give src/{inside.split('/')[0]} a floor in src/README.md"
 
 
+def check_namespaces(code):
+    """Yields a finding for each namespace of src/ in which a user of the one header finds names."""
+    for match in re.finditer(r"^[ \t]*namespace[ \t]+(talus(?!::core\b)[\w:]*)", code, re.M):
+        line = code.count("\n", 0, match.start()) + 1
+        yield line, "namespace", (f"put it into talus::core: {match.group(1)} has public names, "
+                                  "which stand in include/")
+
+
 def check_includes(root, path, code, house):
     """Yields (line, rule, what to do) for each include of src/<...> that the tables refuse."""
     inside = path[len("src/"):]

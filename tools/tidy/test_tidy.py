@@ -83,12 +83,8 @@ class House(Tree):
         self.expect()
 
     def test_upward_include(self):
-        self.includes("src/space/up.hpp", '"base/base.hpp"', '"heap/heap.hpp"')
-        self.expect(("src/space/up.hpp", 5, "arrow"))
-
-    def test_relative_upward_include(self):
-        self.includes("src/space/up.hpp", '"../heap/heap.hpp"')
-        self.expect(("src/space/up.hpp", 4, "arrow"))
+        self.includes("src/space/up.hpp", '"heap/heap.hpp"', '"../heap/heap.hpp"')
+        self.expect(("src/space/up.hpp", 4, "arrow"), ("src/space/up.hpp", 5, "arrow"))
 
     def test_angle_brackets_do_not_hide_an_arrow(self):
         self.includes("src/space/up.hpp", "<heap/heap.hpp>")
@@ -136,6 +132,10 @@ class House(Tree):
         self.write("src/base/atomic.hpp", HEAD + "int f(int* p) { return __sync_add(p, 0); }\n")
         self.expect(("src/heap/bad.hpp", 4, "atomics"), ("src/heap/bad.hpp", 6, "atomics"),
                     ("src/heap/bad.hpp", 7, "relaxed"))
+
+    def test_internals_are_in_no_public_namespace(self):
+        self.write("src/heap/open.hpp", HEAD + "namespace talus::os {}\nnamespace talus::core {}\n")
+        self.expect(("src/heap/open.hpp", 4, "namespace"))
 
     def test_place(self):
         self.write("src/moved.hpp", HEAD)

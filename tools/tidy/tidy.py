@@ -79,6 +79,7 @@ def check_file(root, path, house, retired):
         yield from floors.check_place(path, house)
         if kind == "cpp":
             yield from floors.check_includes(root, path, code, house)
+            yield from floors.check_namespaces(code)
             yield from floors.check_atomics(path, code, comments, house)
 
 

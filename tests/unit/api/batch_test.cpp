@@ -18,7 +18,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 std::vector<void*> batch_of(size_t bytes, size_t count) {
@@ -277,4 +277,4 @@ TEST(Batch, IsCounted) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -15,7 +15,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // Allocates blocks until one lies directly behind a large block, where an arena may end, too: after
@@ -277,4 +277,4 @@ TEST(Texts, AreCopied) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

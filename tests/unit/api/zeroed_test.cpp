@@ -10,7 +10,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 bool is_all_zero(const void* block, size_t from, size_t to) {
@@ -119,4 +119,4 @@ TEST(Zeroed, Errors) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -7,7 +7,7 @@
 #include "base/bit_row.hpp"
 #include "effort.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 TEST(BitRow, AgreesWithOneBitAtATime) {
@@ -43,4 +43,4 @@ TEST(BitRow, WritesNoWordBeyondARun) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -5,7 +5,7 @@
 #include "base/base.hpp"
 #include "effort.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 TEST(Bits, PowersOfTwo) {
@@ -89,4 +89,4 @@ TEST(Bits, MixingSpreads) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -7,7 +7,7 @@
 
 #include "os/report.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 struct Thing {
@@ -67,4 +67,4 @@ TEST(Atomic, AddsOfManyThreadsAddUp) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -5,7 +5,7 @@
 #include "base/high_mark.hpp"
 #include "base/mark_shadow.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 TEST(HighMark, IsForgottenWhenItsTurnIsOld) {
@@ -26,4 +26,4 @@ TEST(HighMark, AgreesWithTheMostOfAllValues) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

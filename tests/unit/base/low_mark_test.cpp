@@ -6,7 +6,7 @@
 #include "base/low_mark.hpp"
 #include "base/mark_shadow.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 TEST(LowMark, NothingIsSurplusBeforeTheTurnsHavePassed) {
@@ -41,4 +41,4 @@ TEST(LowMark, AgreesWithTheLeastOfAllValues) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -10,7 +10,7 @@
 
 #include "effort.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 // Random notes and turns. `choose(one, other)` is the value that counts, `value_of(mark)` what the
 // mark says.
@@ -37,6 +37,6 @@ void expect_extreme_of_all(const char* name, Choose choose, ValueOf value_of) {
   }
 }
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_BASE_MARK_SHADOW_HPP

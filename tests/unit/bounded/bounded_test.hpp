@@ -15,7 +15,7 @@
 #include "api/bounded.hpp"
 #include "entry/life.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 // Blocks of the C library, which is another allocator here, and their sizes.
 struct WatchedFallback {
@@ -84,6 +84,6 @@ class BoundedTest : public testing::Test {
   }
 };
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_BOUNDED_BOUNDED_TEST_HPP

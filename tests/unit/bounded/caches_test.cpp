@@ -4,7 +4,7 @@
 #include "bounded/bounded_test.hpp"
 #include "late.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 class BoundedCaches : public test::BoundedTest {
@@ -202,4 +202,4 @@ TEST_F(BoundedCaches, BlocksPassBetweenThreads) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

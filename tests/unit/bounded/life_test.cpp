@@ -6,7 +6,7 @@
 
 #include "bounded/bounded_test.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // Pages of a range that have memory.
@@ -215,4 +215,4 @@ TEST(BoundedFork, TheChildHasItsCacheAndTakesThoseOfOthersHome) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -2,7 +2,7 @@
 // tests/unit/bounded/overflow: used-up pools, larger pools, the fallback, alignment and resizing.
 #include "bounded/bounded_test.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 class BoundedOverflow : public test::BoundedTest {
@@ -212,4 +212,4 @@ TEST(BoundedDefaults, TheHeapIsTheFallback) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -9,7 +9,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 constexpr size_t foreign_bytes = 1000;
@@ -189,4 +189,4 @@ TEST_F(ForeignBlocks, OfMediumSizesGoToTheirSlabs) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

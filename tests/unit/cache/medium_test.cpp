@@ -11,7 +11,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 size_t resident_pages(const void* at, size_t bytes) {
@@ -285,4 +285,4 @@ TEST(Medium, BlocksFreedElsewhereAreUsedAgain) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -12,7 +12,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // A program that frees blocks of one class until their list was full, and takes blocks until it
@@ -230,4 +230,4 @@ TEST_F(WideLists, AreNoneWhereOptionsForbidThem) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -5,7 +5,7 @@
 
 #include "classes/size_class.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 size_t bytes_of(ClassId id) { return size_class_row(id).block_bytes; }
@@ -161,4 +161,4 @@ TEST(SizeClass, ListsHaveRoomBesideEachOtherWhateverTheirBound) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

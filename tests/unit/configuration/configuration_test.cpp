@@ -6,7 +6,7 @@
 
 #include "made_up_process.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using test::Configured;
@@ -238,4 +238,4 @@ TEST_F(ConfigurationTest, AProcessWithGainedPrivilegesObeysRootAlone) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -15,7 +15,7 @@
 
 #include "configuration/configuration.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 inline std::vector<std::string> warnings;
 inline void gather(const char* line) { warnings.emplace_back(line); }
@@ -92,6 +92,6 @@ class MadeUpProcess : public testing::Test {
   ConfigurationFacts facts_;
 };
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_CONFIGURATION_MADE_UP_PROCESS_HPP

@@ -3,7 +3,7 @@
 // is said about what cannot be understood.
 #include "made_up_process.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using test::Configured;
@@ -159,4 +159,4 @@ TEST_F(OptionLinesTest, RandomFilesNeverBreakTheOptions) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

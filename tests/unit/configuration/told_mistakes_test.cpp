@@ -8,7 +8,7 @@
 
 #include <string>
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 std::string value_of(const ToldMistakes& told) {
@@ -65,4 +65,4 @@ TEST(ToldMistakes, WhatIsNoListOfHashesEndsIt) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

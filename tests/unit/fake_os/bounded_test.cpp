@@ -7,7 +7,7 @@
 #include "effort.hpp"
 #include "fake_os/sequence.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // An instance with a cache, from beginning to end. Returns how many calls were refused.
@@ -57,4 +57,4 @@ TEST(BoundedOnABadKernel, LeavesNoMemoryWhereAddressesStay) {
 TEST(BoundedOnABadKernel, EveryCallIsRefusedOnce) { test::refuse_each_call_once(run_bounded); }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -26,7 +26,7 @@
 #error "these tests are about the fake operating system"
 #endif
 
-namespace talus::test {
+namespace talus::core::test {
 
 inline constexpr size_t call_kinds = static_cast<size_t>(os::FakeCall::count);
 
@@ -112,6 +112,6 @@ std::string run_in_child(Work work) {
   return has_said ? report.wrong : "exit status " + std::to_string(WEXITSTATUS(status));
 }
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_FAKE_OS_CHILD_HPP

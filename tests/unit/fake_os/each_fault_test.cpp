@@ -9,7 +9,7 @@
 #include "effort.hpp"
 #include "fake_os/sequence.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using os::FakeCall;
@@ -137,4 +137,4 @@ TEST(EachFault, NoKernelAtAll) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

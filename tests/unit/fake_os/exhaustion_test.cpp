@@ -9,7 +9,7 @@
 #include "effort.hpp"
 #include "fake_os/sequence.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // Holds blocks of this size until there are no more; more than once, for null must be repeatable.
@@ -115,4 +115,4 @@ TEST(Exhaustion, ThreadsAreBornIntoIt) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -7,7 +7,7 @@
 #include "effort.hpp"
 #include "fake_os/sequence.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // One of each call whose way to the kernel differs; what comes is used and freed. Returns how many
@@ -58,4 +58,4 @@ size_t run_extended() {
 TEST(ExtendedOnABadKernel, EveryCallIsRefusedOnce) { test::refuse_each_call_once(run_extended); }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -9,7 +9,7 @@
 #include "fake_os/sequence.hpp"
 #include "reclaim/release.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using os::FakeCall;
@@ -134,4 +134,4 @@ TEST_F(HoleRuns, WhatIsRefusedTwiceStays) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -7,7 +7,7 @@
 #include "effort.hpp"
 #include "fake_os/sequence.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // From the beginning of a heap to each of its ends. Returns how many calls were refused.
@@ -49,4 +49,4 @@ size_t run_instances() {
 TEST(InstancesOnABadKernel, EveryCallIsRefusedOnce) { test::refuse_each_call_once(run_instances); }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

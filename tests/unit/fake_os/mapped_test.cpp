@@ -11,7 +11,7 @@
 #include "pattern.hpp"
 #include "process/start.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using os::FakeCall;
@@ -134,4 +134,4 @@ TEST(Mapped, OnPagesOf64KiB) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

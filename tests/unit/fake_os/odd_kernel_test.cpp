@@ -10,7 +10,7 @@
 #include "fake_os/sequence.hpp"
 #include "footprint.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // The whole sequence with mappings from `base` upward; those behind the first from `next`, if that
@@ -150,4 +150,4 @@ TEST(OddKernel, GrowthKeepsTheBoundWhereNoPagesMove) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

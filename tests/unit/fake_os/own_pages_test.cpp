@@ -8,7 +8,7 @@
 #include "api/heaps.hpp"
 #include "fake_os/sequence.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using os::fake_plan;
@@ -208,4 +208,4 @@ TEST(OwnPagesAndTheKernel, NoThreadGetsAHeapWhoseBlocksAreUnknown) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -8,7 +8,7 @@
 #include "process/fork.hpp"
 #include "process/provider.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using os::FakeCall;
@@ -137,4 +137,4 @@ TEST(Fork, ByTheThreadThatGivesARangeBack) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -7,7 +7,7 @@
 #include "process/fork.hpp"
 #include "process/provider.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using os::FakeCall;
@@ -306,4 +306,4 @@ TEST(PreallocOnABadKernel, IsAllThereIs) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -18,7 +18,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 // Blocks with contents, and how many could not be had. One thread's.
 class HeldBlocks {
@@ -223,6 +223,6 @@ void refuse_each_call_once(Run run) {
   }
 }
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_FAKE_OS_SEQUENCE_HPP

@@ -16,7 +16,7 @@
 #include "fake_os/sequence.hpp"
 #include "neighbour.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // No more pages, and no more descriptors from what there is, ranges included.
@@ -368,4 +368,4 @@ TEST(SlowPaths, ManyBlocksWhereFewWere) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -10,7 +10,7 @@
 #include "api/statistics.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 constexpr size_t map_row = static_cast<size_t>(os::FakeCall::map);
@@ -42,4 +42,4 @@ TEST(StatisticsWithoutMemory, AreThere) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

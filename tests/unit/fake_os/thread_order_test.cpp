@@ -8,7 +8,7 @@
 #include "fake_os/sequence.hpp"
 #include "reclaim/decay.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using os::FakeCall;
@@ -90,4 +90,4 @@ TEST(ThreadOrder, PassesMakeOneWhereAThreadWasAsked) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

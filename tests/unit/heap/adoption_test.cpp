@@ -10,7 +10,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 TEST(Adoption, HeapsAndCachesAreReusedByLaterThreads) {
@@ -171,4 +171,4 @@ TEST(Adoption, DestructorsMayAllocateAfterTheCacheIsGone) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -12,7 +12,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 int failures;
@@ -119,4 +119,4 @@ TEST(ListBounds, BoundMediumAndLargeBlocksThatAThreadKeepsAsWell) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

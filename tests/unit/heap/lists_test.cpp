@@ -11,7 +11,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 TEST(Lists, EverySizeGivesABlockThatHoldsIt) {
@@ -317,4 +317,4 @@ TEST(Lists, AlignedBlocksAtEveryAlignment) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -12,7 +12,7 @@
 #include "paths/alloc.hpp"
 #include "paths/free.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 constexpr size_t block_bytes = 200;
@@ -126,4 +126,4 @@ TEST_F(Sound, ListsAndBatchesAreWhole) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

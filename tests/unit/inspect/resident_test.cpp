@@ -11,7 +11,7 @@
 #include "inspect/resident.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 #define TALUS_NEEDS_TRUE_KERNEL() \
@@ -126,4 +126,4 @@ TEST(Resident, MayBeAskedForWhileOthersAllocate) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -13,7 +13,7 @@
 #include "effort.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // Usable bytes and blocks by class of what is held, counted by the test itself.
@@ -225,4 +225,4 @@ TEST(Shadow, LooksAtAWorkingHeapSumUp) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

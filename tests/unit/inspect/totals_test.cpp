@@ -7,7 +7,7 @@
 #include "effort.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 TEST(Totals, LiveIsExactlyWhatTheProgramHolds) {
@@ -97,4 +97,4 @@ TEST(Totals, MayBeAskedForWhileOthersAllocate) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -7,7 +7,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 talus_heap* heap_with_limit(size_t bytes) {
@@ -79,4 +79,4 @@ TEST(InstanceLarge, ExpandsWithinAPage) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

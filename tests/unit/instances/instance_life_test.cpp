@@ -18,7 +18,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 size_t resident_pages() {
@@ -363,4 +363,4 @@ TEST(InstanceLife, ModesAreTold) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -17,7 +17,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 constexpr size_t sizes[] = {0, 1, 16, 64, 100, 1000, 5000, 20000, 32768, 32769, 100000, 3 * mib};
@@ -360,4 +360,4 @@ TEST(Instance, BatchesFreeItsBlocks) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -11,7 +11,7 @@
 
 #include "made_up_tree.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using Cgroup = test::MadeUpTree;
@@ -329,4 +329,4 @@ TEST(CgroupOfThisMachine, IsRead) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -10,7 +10,7 @@
 
 #include <thread>
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // The constructor of this program has run.
@@ -69,4 +69,4 @@ TEST(LimitsOfTheProcess, TheHandlerIsSeenWithWhatWasPreparedForIt) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -15,7 +15,7 @@
 
 #include "machine/cgroup.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 class MadeUpTree : public testing::Test {
  protected:
@@ -78,6 +78,6 @@ class MadeUpTree : public testing::Test {
   std::string folder_, self_, mounts_;  // constant
 };
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_MACHINE_MADE_UP_TREE_HPP

@@ -4,7 +4,7 @@
 
 #include "made_up_tree.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 constexpr const char second_line[] =
@@ -40,4 +40,4 @@ TEST_F(PressureFile, IsRead) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

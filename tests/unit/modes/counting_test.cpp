@@ -10,7 +10,7 @@
 #include "late.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 counting::Counts operator-(const counting::Counts& after, const counting::Counts& before) {
@@ -222,4 +222,4 @@ TEST_F(CountingTest, BlocksThatTheirHeapAloneKnowsAreNotCounted) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

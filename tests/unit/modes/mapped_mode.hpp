@@ -18,7 +18,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 inline bool is_mapped(const void* block) {
   return is_special(page_map.word_of(reinterpret_cast<uintptr_t>(block)));
@@ -80,6 +80,6 @@ class MappedTest : public testing::Test {
   size_t live_before_ = 0;
 };
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_MODES_MAPPED_MODE_HPP

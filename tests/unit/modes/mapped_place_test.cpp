@@ -6,7 +6,7 @@
 #include "effort.hpp"
 #include "modes/mapped_place.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using namespace mapped;
@@ -62,4 +62,4 @@ TEST(MappedPlace, WhatIsTooLargeIsRefused) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -8,7 +8,7 @@
 #include "api/extended.hpp"
 #include "mapped_mode.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using test::is_accessible;
@@ -269,4 +269,4 @@ TEST_F(MappedTest, TotalsCountSuchBlocks) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -10,7 +10,7 @@
 #include "late.hpp"
 #include "mapped_mode.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using test::is_accessible;
@@ -175,4 +175,4 @@ TEST_F(MappedThreadsTest, CrossesAFork) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -15,7 +15,7 @@
 #include "os/os.hpp"
 #include "pattern.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // Pages of address space that the process has, read without allocating.
@@ -186,4 +186,4 @@ TEST(Os, ErrnoIsKept) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

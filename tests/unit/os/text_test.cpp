@@ -9,7 +9,7 @@
 #include "effort.hpp"
 #include "os/text.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 TEST(Text, Words) {
@@ -52,4 +52,4 @@ TEST(Text, CutsWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

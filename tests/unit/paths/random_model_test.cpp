@@ -15,7 +15,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 constexpr unsigned size_bits_max = 23;  // 8 MiB
@@ -216,4 +216,4 @@ TEST(RandomModel, ThreadsHandBlocksToEachOther) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

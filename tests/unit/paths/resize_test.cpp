@@ -14,7 +14,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 TEST(Resize, RandomSizesKeepTheContents) {
@@ -324,4 +324,4 @@ TEST(Resize, ShrinksWithoutMemory) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 class FreeBitsOf : public testing::TestWithParam<size_t> {
@@ -65,4 +65,4 @@ TEST(FreeBits, NeedsAnEighthOfAByteANumberAndLittleMore) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

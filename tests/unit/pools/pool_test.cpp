@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 TEST(WideReciprocal, DividesExactlyAtEveryBorder) {
@@ -74,4 +74,4 @@ TEST_F(PoolOfTen, PrefersLowAddressesAndThoseUsedBefore) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

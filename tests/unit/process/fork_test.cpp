@@ -13,7 +13,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // The child's work: 0 if all went well, else the number of the step that did not. GoogleTest's
@@ -275,4 +275,4 @@ TEST(Fork, ChildKnowsWhoseMemoryItHas) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -16,7 +16,7 @@
 #include "neighbour.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 size_t dirty_bytes() {
@@ -385,4 +385,4 @@ TEST_F(DecayTest, HardLimitReleasesFirst) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

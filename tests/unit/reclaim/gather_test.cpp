@@ -13,7 +13,7 @@
 #include "reclaim/decay.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 constexpr size_t gathered_bytes = 128;
@@ -130,4 +130,4 @@ TEST_F(GatherTest, ListsGoHomeBeyondTheBoundAndNotAgainAtOnce) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

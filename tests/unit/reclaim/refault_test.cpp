@@ -10,7 +10,7 @@
 #include "reclaim/decay.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 size_t purged_so_far() {
@@ -103,4 +103,4 @@ TEST_F(ReclaimTest, DoesNotTakeWhatCameHomeForWhatWent) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -17,7 +17,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 talus_heap* heap_in_file(unsigned flags) {
@@ -174,4 +174,4 @@ TEST(FileFork, WaitsForItsChildAlone) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

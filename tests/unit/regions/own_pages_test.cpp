@@ -20,7 +20,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // An emulator keeps books on every page of 64 GiB.
@@ -318,4 +318,4 @@ TEST(OwnPages, ThePeakIsNoLessThanWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

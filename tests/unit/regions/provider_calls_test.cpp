@@ -9,7 +9,7 @@
 
 #include "heap_with_provider.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // Counts what it is asked for, and gives memory only where it was committed.
@@ -86,4 +86,4 @@ TEST(Callbacks, AreAskedBeforeMemoryIsUsed) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -18,7 +18,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using test::heap_on;
@@ -263,4 +263,4 @@ TEST(Provider, AWalkIsByAddressWhereItFellBack) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -10,7 +10,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 constexpr size_t medium_bytes = 160 * kib;
@@ -130,4 +130,4 @@ TEST(RegionInBlock, LeavesABlockOfARegionKnownToItsOwner) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -14,7 +14,7 @@
 #include "regions/region_life.hpp"
 #include "process/start.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 struct Books {
@@ -250,4 +250,4 @@ TEST_F(Region, HasALimit) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -5,7 +5,7 @@
 
 #include "retention/refault.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 constexpr uint64_t start_ms = 1000000;
@@ -49,4 +49,4 @@ TEST(RefaultTest, IsNoneForLittle) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

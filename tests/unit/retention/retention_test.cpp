@@ -5,7 +5,7 @@
 
 #include "retention/retention.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 class RetentionTest : public testing::Test {
@@ -61,4 +61,4 @@ TEST_F(RetentionTest, TheHelperComesFirst) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

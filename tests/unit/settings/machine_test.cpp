@@ -5,7 +5,7 @@
 
 #include "settings/machine.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 constexpr size_t one_mib = size_t{1} << 20;
@@ -90,4 +90,4 @@ TEST(EffectiveLimits, WhatIsInEffectKeepsTheOrder) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

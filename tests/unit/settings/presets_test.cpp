@@ -8,7 +8,7 @@
 
 #include "configuration/option_target.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 std::string value_of(const Options& options, OptionId id) {
@@ -57,4 +57,4 @@ TEST(Presets, KeepMoreFromTinyToFast) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -8,7 +8,7 @@
 #include "effort.hpp"
 #include "slab/holes.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 struct AnySlab {
@@ -81,4 +81,4 @@ TEST(Holes, AgreeWithASearchForEveryClass) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

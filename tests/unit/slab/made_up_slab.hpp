@@ -11,7 +11,7 @@
 
 #include "slab/slab.hpp"
 
-namespace talus::test {
+namespace talus::core::test {
 
 class MadeUpSlab {
  public:
@@ -32,6 +32,6 @@ class MadeUpSlab {
   Slab* slab_ = nullptr;
 };
 
-}  // namespace talus::test
+}  // namespace talus::core::test
 
 #endif  // TALUS_TESTS_UNIT_SLAB_MADE_UP_SLAB_HPP

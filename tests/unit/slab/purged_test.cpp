@@ -10,7 +10,7 @@
 #include "slab/purged.hpp"
 #include "slab/holes.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 class PurgedPages {
@@ -96,4 +96,4 @@ TEST(Purged, AgreesWithWhatEachPageSawForEveryClass) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -15,7 +15,7 @@
 #include "slab/remote_free.hpp"
 #include "sync/ranked_lock.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using test::MadeUpSlab;
@@ -254,4 +254,4 @@ TEST_F(Traffic, NothingIsLostOrDoubled) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -12,7 +12,7 @@
 #include "effort.hpp"
 #include "slab/made_up_slab.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using test::MadeUpSlab;
@@ -249,4 +249,4 @@ TEST(SlabBins, OfEveryClassAreInOrder) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

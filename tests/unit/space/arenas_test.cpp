@@ -6,7 +6,7 @@
 
 #include "space/arenas.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 constexpr size_t huge = arena_alignment;
@@ -217,4 +217,4 @@ TEST_F(ArenasTest, SmallOnesAreAskedForWithoutRoomForHugePages) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -4,7 +4,7 @@
 
 #include "space/fill_probe.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 constexpr size_t place_bytes = FillProbe::place_bytes;
@@ -152,4 +152,4 @@ TEST_F(FillProbeTest, Forgets) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

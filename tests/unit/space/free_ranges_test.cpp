@@ -10,7 +10,7 @@
 
 #include "space/free_ranges.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // Made-up addresses, beside the other tests' addresses: no thread touches the ranges.
@@ -156,4 +156,4 @@ INSTANTIATE_TEST_SUITE_P(
         Taken{"ccccddddcccuuuuu", "....XXXX........", "ccccXXXXcccuuuuu"}));
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

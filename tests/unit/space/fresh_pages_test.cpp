@@ -7,7 +7,7 @@
 #include "space/fresh_pages.hpp"
 #include "space/space_fixture.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 constexpr size_t page_bytes = FreshPages::page_bytes;
@@ -138,4 +138,4 @@ TEST_F(SpaceTest, ThreadsBeginHugePagesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

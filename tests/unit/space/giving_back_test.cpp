@@ -8,7 +8,7 @@
 
 #include "space_fixture.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 size_t pages_there(uintptr_t at, size_t bytes) {
@@ -123,4 +123,4 @@ TEST_F(GivingBackTest, RangesThatStandApartGetSmallPages) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

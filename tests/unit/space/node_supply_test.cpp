@@ -7,7 +7,7 @@
 #include "effort.hpp"
 #include "space/space_fixture.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // What was taken at an alignment leaves a touched island in what is untouched, time and again, and
@@ -74,4 +74,4 @@ TEST_F(SpaceTest, AlignedRangesAreUsedAgain) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -7,7 +7,7 @@
 #include "effort.hpp"
 #include "space/page_map.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // Made-up addresses: the map never looks at the memory it tells about.
@@ -128,4 +128,4 @@ TEST(PageMap, EndsAndWholes) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -2,7 +2,7 @@
 // tests/unit/space/placement: which of several free ranges serves, and which end of it.
 #include "space/space_fixture.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // Touched free ranges between users: one of exactly a few slices, and above it a larger one.
@@ -124,4 +124,4 @@ TEST_F(TwoTouchedRanges, AnOptionalRequestTakesNoUntouchedPages) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -8,7 +8,7 @@
 #include "effort.hpp"
 #include "space/range_index.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // Ranges begin somewhere in the lower half of places of this length, so that they can grow.
@@ -149,4 +149,4 @@ TEST_F(BrokenIndex, SoundnessNoticesAWrongLargest) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -9,7 +9,7 @@
 
 #include "space/space.hpp"
 
-namespace talus {
+namespace talus::core {
 
 struct Shadow {
   size_t slices = 0;
@@ -90,6 +90,6 @@ class SpaceTest : public testing::Test {
   Options before_;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_TESTS_UNIT_SPACE_SPACE_FIXTURE_HPP

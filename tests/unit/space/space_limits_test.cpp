@@ -7,7 +7,7 @@
 
 #include "space/space_fixture.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 class SpaceLimits : public SpaceTest {
@@ -70,4 +70,4 @@ TEST_F(SpaceLimits, WhatTheKernelRefusesKeepsNothingElse) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

@@ -11,7 +11,7 @@
 #include "effort.hpp"
 #include "space/space_fixture.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 TEST_F(SpaceTest, RandomUsersGetFreeRanges) {
@@ -367,4 +367,4 @@ TEST_F(SpaceTest, MetadataIsZeroAlignedAndDistinct) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

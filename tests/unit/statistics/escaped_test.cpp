@@ -6,7 +6,7 @@
 
 #include "statistics/escaped.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 std::string escaped(const std::string& name, NameForm form) {
@@ -85,4 +85,4 @@ TEST(Escaped, NoByteBecomesMoreThanWasSaid) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

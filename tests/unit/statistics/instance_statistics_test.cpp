@@ -16,7 +16,7 @@
 #include "quiet.hpp"
 #include "statistics_asked.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using test::has_value;
@@ -352,4 +352,4 @@ TEST(InstanceStatistics, MayBeAskedForWhileTheyComeAndGo) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

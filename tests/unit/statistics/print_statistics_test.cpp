@@ -21,7 +21,7 @@
 #include "quiet.hpp"
 #include "statistics_asked.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 namespace files = std::filesystem;
@@ -231,4 +231,4 @@ TEST_F(PrintStatistics, AFileThatMayNotGrowIsNoSignal) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

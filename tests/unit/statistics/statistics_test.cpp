@@ -15,7 +15,7 @@
 #include "quiet.hpp"
 #include "statistics_asked.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 using test::printed;
@@ -198,4 +198,4 @@ TEST(Statistics, MallinfoAgrees) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

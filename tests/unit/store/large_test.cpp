@@ -8,7 +8,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 TEST(Large, UsableSizeIsWholePages) {
@@ -126,4 +126,4 @@ TEST(Large, ZeroedAfterAShrunkenBlockWasMoved) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

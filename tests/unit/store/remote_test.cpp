@@ -13,7 +13,7 @@
 #include "pattern.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 // Takes blocks until neither their list nor their slabs have any.
@@ -288,4 +288,4 @@ TEST(Remote, FirstCallIsFreeOrRealloc) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

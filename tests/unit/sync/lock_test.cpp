@@ -12,7 +12,7 @@
 #include "effort.hpp"
 #include "sync/ranked_lock.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 TEST(Lock, OneThreadAtATime) {
@@ -90,4 +90,4 @@ TEST(Lock, ChildStartsAnew) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

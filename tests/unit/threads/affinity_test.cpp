@@ -28,7 +28,7 @@
 #include "effort.hpp"
 #include "quiet.hpp"
 
-namespace talus {
+namespace talus::core {
 namespace {
 
 constexpr int not_possible = 77000;
@@ -231,4 +231,4 @@ TEST(Affinity, BoundToTheLastProcessor) {
 }
 
 }  // namespace
-}  // namespace talus
+}  // namespace talus::core

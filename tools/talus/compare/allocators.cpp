@@ -26,6 +26,8 @@
 #include "configuration/options_env.hpp"
 
 namespace talus::tool {
+
+using namespace core;  // the library's options
 namespace {
 
 namespace files = std::filesystem;

@@ -15,7 +15,7 @@
 #include "base/attributes.hpp"
 #include "memory.hpp"
 
-namespace talus {
+namespace talus::core {
 
 template <typename T>
 class Atomic {
@@ -135,6 +135,6 @@ class Atomic {
   T value_;
 };
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_BASE_ATOMIC_HPP

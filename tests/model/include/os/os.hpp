@@ -10,7 +10,7 @@
 #include "arch/arch.hpp"
 #include "os/report.hpp"
 
-namespace talus::os {
+namespace talus::core::os {
 
 struct System {
   static uint32_t thread_mark() noexcept {
@@ -34,6 +34,6 @@ struct System {
   }
 };
 
-}  // namespace talus::os
+}  // namespace talus::core::os
 
 #endif  // TALUS_OS_OS_HPP

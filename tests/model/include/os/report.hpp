@@ -8,7 +8,7 @@
 
 #include "base/base.hpp"
 
-namespace talus {
+namespace talus::core {
 
 [[noreturn]] inline void violate(const char* fault) noexcept {
   model::explorer.violate("the code reports: %s", fault);
@@ -28,6 +28,6 @@ namespace report {
   violate(expression);
 }
 
-}  // namespace talus
+}  // namespace talus::core
 
 #endif  // TALUS_OS_REPORT_HPP
