@@ -14,7 +14,7 @@
 #ifndef TALUS_BOUNDED_LIFE_HPP
 #define TALUS_BOUNDED_LIFE_HPP
 
-#include "bounded/refill.hpp"
+#include "bounded/refill.hpp"  // IWYU pragma: keep (order of code)
 #include "space/space.hpp"
 #include "talus/bounded.h"
 #include "base/base.hpp"

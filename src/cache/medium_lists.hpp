@@ -16,7 +16,7 @@
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "settings/options.hpp"
-#include "cache/idle_caches.hpp"
+#include "cache/idle_caches.hpp"  // IWYU pragma: keep (order of code)
 #include "store/remote.hpp"
 #include "os/bytes.hpp"
 #include "os/report.hpp"

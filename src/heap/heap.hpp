@@ -20,7 +20,7 @@
 #include "heap/context.hpp"
 #include "slab/remote_free.hpp"
 #include "slab/slab.hpp"
-#include "space/space.hpp"
+#include "space/space.hpp"  // IWYU pragma: keep (order of code)
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "sync/ranked_lock.hpp"

@@ -7,8 +7,8 @@
 #ifndef TALUS_PATHS_FREE_SLOW_HPP
 #define TALUS_PATHS_FREE_SLOW_HPP
 
-#include "paths/alloc_slow.hpp"
-#include "paths/instance_blocks.hpp"
+#include "paths/alloc_slow.hpp"       // IWYU pragma: keep (order of code)
+#include "paths/instance_blocks.hpp"  // IWYU pragma: keep (order of code)
 #include "cache/list_home.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"

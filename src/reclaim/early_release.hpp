@@ -15,7 +15,7 @@
 #ifndef TALUS_RECLAIM_EARLY_RELEASE_HPP
 #define TALUS_RECLAIM_EARLY_RELEASE_HPP
 
-#include "reclaim/release.hpp"
+#include "reclaim/release.hpp"  // IWYU pragma: keep (order of code)
 #include "base/base.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"

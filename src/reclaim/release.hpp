@@ -8,7 +8,7 @@
 #ifndef TALUS_RECLAIM_RELEASE_HPP
 #define TALUS_RECLAIM_RELEASE_HPP
 
-#include "paths/free.hpp"
+#include "paths/free.hpp"  // IWYU pragma: keep (order of code)
 #include "reclaim/purge_holes.hpp"
 #include "reclaim/take_back.hpp"
 #include "base/base.hpp"

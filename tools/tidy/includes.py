@@ -32,6 +32,8 @@ UNITS = [("src/entry/talus.cpp", []), ("src/entry/talus.cpp", ["-DTALUS_AUDIT=1"
          ("src/entry/copies.cpp", []), ("src/entry/library_parts.cpp", []),
          ("src/entry/archive.cpp", []), ("src/entry/operator_bindings.cpp", []),
          ("src/entry/malloc_bindings.cpp", []), ("src/entry/single_name.cpp", [])]
+# What no unit contains: the input of tools/amalgamate.py.
+UNREAD = {"src/entry/header_only.hpp"}
 FLAGS = ["-std=c++17", "-fno-exceptions", "-fno-rtti", "-D_GNU_SOURCE", "-w"]
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"(.*)$')
 LISTED = re.compile(r'^#include ["<]([\w./+-]+)[">](?:[ \t]*// for (.*))?$')
@@ -50,8 +52,10 @@ def output_of(root, unit, flags):
 
 
 def uses_of(root, output):
-    """{file: {header: [names]}} of one output; only files of src/ and headers of Talus."""
+    """{file: {header: [names]}} of one output; None for a file that is as the tool wants it."""
     found, here = {}, None
+    for correct in re.findall(r"^\((.*) has correct #includes/fwd-decls\)$", output, re.MULTILINE):
+        found[os.path.relpath(correct, root)] = None
     for line in output.split("\n"):
         heading = re.match(r"The full include-list for (.*):$", line)
         if heading:
@@ -170,11 +174,12 @@ def findings_of(root):
              for name in sorted(os.listdir(os.path.join(root, "src", folder)))
              if name.endswith((".hpp", ".cpp"))]
     sources = {path: Source(root, path) for path in paths}
-    uses = {}
+    uses, read = {}, set()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for output in pool.map(lambda unit: output_of(root, *unit), UNITS):
             for path, headers in uses_of(root, output).items():
-                for header, names in headers.items():
+                read.add(path)
+                for header, names in (headers or {}).items():
                     uses.setdefault(path, {}).setdefault(header, []).extend(names)
             broken = re.search(r"^.*(?:fatal error|error): .*$", output, re.MULTILINE)
             if broken:
@@ -182,7 +187,10 @@ def findings_of(root):
     rooms = Rooms(sources, house.faces, hooks)
     found = []
     for path in paths:
-        found += check_file(path, sources[path], uses.get(path, {}), rooms) if path in uses else []
+        if path in uses:
+            found += check_file(path, sources[path], uses[path], rooms)
+        elif path not in read and path not in UNREAD:
+            found.append((path, 1, "", "no unit contains it: add one to UNITS of includes.py"))
     return found
 
 
@@ -190,11 +198,12 @@ def fix(root, path, changes, rank):
     """Writes missing includes into a file, in the order of the floors, and drops unused ones."""
     with open(os.path.join(root, path), encoding="utf-8") as file:
         lines = file.read().split("\n")
-    for _, change in sorted(changes, reverse=True):
+    for _, change in sorted(changes):
         if change.startswith("-"):
             lines = [line for line in lines
                      if not (INCLUDE.match(line) and INCLUDE.match(line).group(1) == change[1:])]
-    for header in sorted({change for _, change in changes if not change.startswith("-")}, key=rank):
+    added = {change for _, change in changes if change[:1] not in ("", "-")}
+    for header in sorted(added, key=rank):
         places = [number for number, line in enumerate(lines) if INCLUDE.match(line)]
         after = [number for number in places
                  if rank(INCLUDE.match(lines[number]).group(1)) <= rank(header)]
