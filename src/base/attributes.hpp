@@ -33,6 +33,29 @@
 // all of them.
 #define TALUS_HOOK [[gnu::cold]] inline
 
+// Clang's thread safety analysis: which data a lock guards, and which functions lock it or need it.
+// Its build of the library fails where the code and these disagree; gcc does not see them. They
+// stand behind a declaration, or in front of the name of a class.
+#if defined(__clang__)
+#define TALUS_LOCK_ATTRIBUTE(attribute) __attribute__((attribute))
+#else
+#define TALUS_LOCK_ATTRIBUTE(attribute)
+#endif
+// A class whose objects are locks, and one whose objects hold a lock while they live.
+#define TALUS_CAPABILITY(name) TALUS_LOCK_ATTRIBUTE(capability(name))
+#define TALUS_SCOPED_CAPABILITY TALUS_LOCK_ATTRIBUTE(scoped_lockable)
+// Data that is read and written under this lock.
+#define TALUS_GUARDED_BY(lock) TALUS_LOCK_ATTRIBUTE(guarded_by(lock))
+// Functions: the caller holds the lock; it is locked; it is unlocked; it is locked if they return
+// true; they return this lock. Without a name the lock is the object itself.
+#define TALUS_REQUIRES(...) TALUS_LOCK_ATTRIBUTE(requires_capability(__VA_ARGS__))
+#define TALUS_ACQUIRE(...) TALUS_LOCK_ATTRIBUTE(acquire_capability(__VA_ARGS__))
+#define TALUS_RELEASE(...) TALUS_LOCK_ATTRIBUTE(release_capability(__VA_ARGS__))
+#define TALUS_TRY_ACQUIRE(...) TALUS_LOCK_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
+#define TALUS_LOCK_RETURNED(lock) TALUS_LOCK_ATTRIBUTE(lock_returned(lock))
+// A function that the analysis cannot follow. A comment beside it says why.
+#define TALUS_NO_THREAD_SAFETY_ANALYSIS TALUS_LOCK_ATTRIBUTE(no_thread_safety_analysis)
+
 #define TALUS_LIKELY(condition) (__builtin_expect(!!(condition), 1))
 #define TALUS_UNLIKELY(condition) (__builtin_expect(!!(condition), 0))
 

@@ -20,7 +20,8 @@
 namespace talus::core {
 
 // The cache loses its owner and its lists. The caller has moved its blocks.
-inline void retire_bounded_cache(Held<BoundedRegistryLock>&, BoundedCache& cache) noexcept {
+inline void retire_bounded_cache(Held<BoundedRegistryLock>&, BoundedCache& cache) noexcept
+    TALUS_REQUIRES(bounded_registry.lock) {
   if (cache.owner != nullptr) {
     cache.owner->caches[cache.instance->number].store_own(&closed_bounded_cache);
   } else {
@@ -39,7 +40,8 @@ inline void retire_bounded_cache(Held<BoundedRegistryLock>&, BoundedCache& cache
 }
 
 // Moves the blocks and counts to the instance.
-inline void end_bounded_cache(Held<BoundedRegistryLock>& held, BoundedCache& cache) noexcept {
+inline void end_bounded_cache(Held<BoundedRegistryLock>& held, BoundedCache& cache) noexcept
+    TALUS_REQUIRES(bounded_registry.lock) {
   Bounded& instance = *cache.instance;
   const auto move = [](Atomic<uint64_t>& to, const Atomic<uint64_t>& from) noexcept {
     to.fetch_add_relaxed(from.load_own());  // [stat]
@@ -57,7 +59,8 @@ inline void end_bounded_cache(Held<BoundedRegistryLock>& held, BoundedCache& cac
   retire_bounded_cache(held, cache);
 }
 
-inline void end_orphans(Held<BoundedRegistryLock>& held, Bounded& instance) noexcept {
+inline void end_orphans(Held<BoundedRegistryLock>& held, Bounded& instance) noexcept
+    TALUS_REQUIRES(bounded_registry.lock) {
   for (BoundedCache* cache = instance.caches; cache != nullptr;) {
     BoundedCache* next = cache->next;
     if (cache->owner == nullptr) end_bounded_cache(held, *cache);

@@ -34,7 +34,8 @@ inline size_t budget_of(const talus_bounded_options& request, size_t index) noex
 }
 
 // A dead descriptor, or a new one; null: no memory, or all are alive.
-inline Bounded* take_bounded_descriptor(Held<BoundedRegistryLock>&) noexcept {
+inline Bounded* take_bounded_descriptor(Held<BoundedRegistryLock>&) noexcept
+    TALUS_REQUIRES(bounded_registry.lock) {
   for (uint32_t number = 0; number < bounded_registry.count; number++) {
     Bounded* instance = bounded_registry.instances[number];
     if (!instance->is_alive()) return instance;
@@ -55,7 +56,9 @@ inline Bounded* take_bounded_descriptor(Held<BoundedRegistryLock>&) noexcept {
   return instance;
 }
 
-inline void begin_pool(Pool& pool, size_t index, uintptr_t base, size_t budget_bytes) noexcept {
+// No other thread knows the instance yet, so the pool needs no lock.
+inline void begin_pool(Pool& pool, size_t index, uintptr_t base,
+                       size_t budget_bytes) noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
   pool.base = base;
   pool.block_bytes = size_class_row(ClassId{static_cast<uint8_t>(index)}).block_bytes;
   pool.block_count = budget_bytes / pool.block_bytes;
@@ -92,8 +95,10 @@ inline bool map_pools(Bounded& instance, const talus_bounded_options& request) n
   return is_allowed;
 }
 
-// Maps the sets of free blocks. False: the kernel refused.
-inline bool map_bits(Bounded& instance, size_t pool_count) noexcept {
+// Maps the sets of free blocks. False: the kernel refused. Without the locks of the pools, as
+// begin_pool().
+inline bool map_bits(Bounded& instance,
+                     size_t pool_count) noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
   size_t words = 0;
   for (size_t index = 0; index < pool_count; index++) {
     words += FreeBits::words_for(instance.pools[index].block_count);
@@ -157,7 +162,8 @@ inline void destroy_bounded(Bounded& instance) noexcept {
 }
 
 // The calling thread's table, made on first use; null: no memory.
-inline BoundedTable* own_bounded_table(Held<BoundedRegistryLock>&) noexcept {
+inline BoundedTable* own_bounded_table(Held<BoundedRegistryLock>&) noexcept
+    TALUS_REQUIRES(bounded_registry.lock) {
   if (this_bounded != &closed_bounded_table) return this_bounded;
   BoundedTable* table = bounded_registry.unused_tables;
   if (table != nullptr) {
@@ -172,7 +178,8 @@ inline BoundedTable* own_bounded_table(Held<BoundedRegistryLock>&) noexcept {
   return table;
 }
 
-inline BoundedCache* take_bounded_cache(Held<BoundedRegistryLock>&) noexcept {
+inline BoundedCache* take_bounded_cache(Held<BoundedRegistryLock>&) noexcept
+    TALUS_REQUIRES(bounded_registry.lock) {
   if (BoundedCache* cache = bounded_registry.unused_caches) {
     bounded_registry.unused_caches = cache->next;
     return cache;
@@ -278,33 +285,15 @@ TALUS_USUAL void end_bounded_thread() noexcept {
   bounded_registry.unused_tables = table;
 }
 
-// Before a fork, after the locks of heaps: no block moves, and no cache or instance begins or ends.
-inline void lock_all_bounded() noexcept {
-  bounded_registry.lock.lock();
-  for_each_bounded([](Bounded& instance) noexcept {
-    for (size_t index = 0; index < instance.pool_count; index++) instance.pools[index].lock.lock();
-  });
-}
-inline void unlock_all_bounded() noexcept {
-  for_each_bounded([](Bounded& instance) noexcept {
-    for (size_t index = 0; index < instance.pool_count; index++)
-      instance.pools[index].lock.unlock();
-  });
-  bounded_registry.lock.unlock();
-}
 // In the child: the other threads do not exist, so their caches become orphans.
 inline void leave_bounded_caches() noexcept {
   for_each_bounded([](Bounded& instance) noexcept {
-    for (size_t index = 0; index < instance.pool_count; index++) {
-      instance.pools[index].lock.reset_in_child();
-    }
     for (BoundedCache* cache = instance.caches; cache != nullptr; cache = cache->next) {
       if (cache->owner == nullptr || cache->owner == this_bounded) continue;
       cache->owner = nullptr;
       instance.shared_orphan_count.own_add(1);  // single thread
     }
   });
-  bounded_registry.lock.reset_in_child();
 }
 
 }  // namespace talus::core

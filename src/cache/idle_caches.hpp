@@ -197,7 +197,7 @@ inline uint64_t activity_of(const ThreadCache& cache) noexcept {
 // active -> asked, if the owner may be idle. `barrier` is the number of the next barrier, which may
 // order this ask (heap/thread_order.hpp). The caller holds the registry's lock.
 inline void ask(Held<RegistryLock>&, ThreadCache& cache,
-                uint64_t barrier = ThreadOrder::never) noexcept {
+                uint64_t barrier = ThreadOrder::never) noexcept TALUS_REQUIRES(registry.lock) {
   IdleProbe& idle_probe = cache.idle_probe;
   if (cache.shared_busy.load_acquire() != 0 || !idle_probe.lock.try_lock()) return;
   const bool is_present = cache.shared_state.load_own() == OwnerState::active;

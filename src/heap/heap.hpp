@@ -131,8 +131,9 @@ struct IdleProbe {
   // cache is in use. For a cache that a fork left behind it is the this_context of the thread that
   // empties the cache; under the registry's lock.
   Atomic<Atomic<ThreadContext*>*> context_slot;
-  uint64_t asked_ns = 0;      // when the last ask was made
-  uint64_t asked_before = 0;  // the number of the barrier that comes after that ask
+  // when the last ask was made, and the number of the barrier that comes after it
+  uint64_t asked_ns TALUS_GUARDED_BY(lock) = 0;
+  uint64_t asked_before TALUS_GUARDED_BY(lock) = 0;
   ProbeContext context;
   // under the registry's lock
   uint64_t seen_activity = 0;  // when the background thread looked last

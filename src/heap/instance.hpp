@@ -61,12 +61,14 @@ struct Instance : Heap {
 // A cache line of its own, because other threads use the neighbours.
 struct alignas(cache_line_bytes) InstanceSlot {
   HeapLock lock;
-  uint32_t next_unused = 0;         // id; under the registry's lock
-  uint32_t moving_count = 0;        // large blocks that exist twice while they move; under the lock
+  uint32_t next_unused = 0;  // id; under the registry's lock
+  // large blocks that exist twice while they move
+  uint32_t moving_count TALUS_GUARDED_BY(lock) = 0;
   Atomic<uintptr_t> shared_handle;  // written under the lock
-  uintptr_t generation = 0;         // of the present life, or of the last one; under the lock
-  Instance* heap = nullptr;         // constant
-  RegionHeap* region = nullptr;     // of the present life, or left by the last one; null: none
+  // of the present life, or of the last one
+  uintptr_t generation TALUS_GUARDED_BY(lock) = 0;
+  Instance* heap = nullptr;      // constant
+  RegionHeap* region = nullptr;  // of the present life, or left by the last one; null: none
 };
 
 // Slots and descriptors for a process whose only memory is a buffer. They are zero, as fresh ones

@@ -73,7 +73,7 @@ inline void request_purge_if_much(Heap& heap) noexcept {
 }
 
 // After a range became free. The caller holds the space lock.
-inline void request_purge_if_dirty(Held<SpaceLock>& held) noexcept {
+inline void request_purge_if_dirty(Held<SpaceLock>& held) noexcept TALUS_REQUIRES(space.lock()) {
   if (space.dirty_bytes() < purge_request_bytes_min) return;
   if (space.excess_bytes(held, Reclaimer::caller) >= surplus_bytes_min) space.ask_to_reclaim();
   if (!purge_request.is_served.load_hint()) purge_request.is_much.store_hint(true);

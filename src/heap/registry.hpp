@@ -7,9 +7,9 @@
 // Invariants: ids are assigned once, from 1 upward. A table entry never changes once it is set. An
 // unused cache is empty. A heap's shared_thread_count counts its caches in use and its orphaned
 // ones.
-// Lock order: decaying, registry, idle probe of a cache, heap, space. A thread that holds a heap
-// lock uses try_lock for a second one. Two places lock two heaps at once, ordered by id: before a
-// fork, and where an instance's blocks become those of a thread's heap.
+// A thread that holds a heap lock uses try_lock for a second one (sync/lock_rank.hpp). Two places
+// lock two heaps at once, ordered by id: before a fork, and where an instance's blocks become those
+// of a thread's heap.
 // Called on: any thread. Must not know: when threads begin and end.
 #ifndef TALUS_HEAP_REGISTRY_HPP
 #define TALUS_HEAP_REGISTRY_HPP
@@ -33,15 +33,15 @@ struct alignas(cache_line_bytes) HeapLockLine {
 };
 
 struct Registry {
-  DecayingLock decaying;  // before all others: held while pages of slabs are purged
+  DecayingLock decaying;  // held while pages of slabs are purged
   RegistryLock lock;
-  ThreadCache* caches = nullptr;  // in use; under the lock
-  ThreadCache* left = nullptr;    // orphaned by a fork; under the lock
-  ThreadCache* unused = nullptr;  // under the lock
-  size_t cache_count = 0;         // in use; under the lock
-  size_t cpu_count = 0;           // under the lock; 0: not asked yet
-  uint32_t next_donor = 0;        // under the lock; the heap to ask for a slab next
-  bool has_made_caches = false;   // under the lock; the layout of lists is fixed
+  ThreadCache* caches TALUS_GUARDED_BY(lock) = nullptr;  // in use
+  ThreadCache* left TALUS_GUARDED_BY(lock) = nullptr;    // orphaned by a fork
+  ThreadCache* unused TALUS_GUARDED_BY(lock) = nullptr;
+  size_t cache_count TALUS_GUARDED_BY(lock) = 0;        // in use
+  size_t cpu_count TALUS_GUARDED_BY(lock) = 0;          // 0: not asked yet
+  uint32_t next_donor TALUS_GUARDED_BY(lock) = 0;       // the heap to ask for a slab next
+  bool has_made_caches TALUS_GUARDED_BY(lock) = false;  // the layout of lists is fixed
   Atomic<uint32_t> shared_count;  // heaps 1 to this exist (zero at start: stays out of the file)
   Atomic<Heap*> shared_heaps[heap_count_max];
   HeapLockLine locks[heap_count_max];
@@ -84,14 +84,14 @@ void for_each_heap_and_instance(Visit visit) noexcept {
 
 // Calls visit(cache) for every cache that may hold blocks. The caller holds the registry's lock.
 template <typename Visit>
-void for_each_cache(Held<RegistryLock>&, Visit visit) noexcept {
+void for_each_cache(Held<RegistryLock>&, Visit visit) noexcept TALUS_REQUIRES(registry.lock) {
   for (ThreadCache* cache = registry.caches; cache != nullptr; cache = cache->next) visit(*cache);
   for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) visit(*cache);
 }
 
 // How many heaps there may be: one for each processor that the process may use, or that its control
 // group pays for. Then running threads seldom meet, and partly used slabs do not multiply.
-inline uint32_t heap_limit(Held<RegistryLock>&) noexcept {
+inline uint32_t heap_limit(Held<RegistryLock>&) noexcept TALUS_REQUIRES(registry.lock) {
   if (options.heaps != 0) return static_cast<uint32_t>(options.heaps);
   if (registry.cpu_count == 0) registry.cpu_count = os::System::cpu_count();
   // The quota is not cached: the first thread may come before it has been read.
@@ -100,7 +100,7 @@ inline uint32_t heap_limit(Held<RegistryLock>&) noexcept {
 }
 
 // A heap with a new id; null: no memory or no id.
-inline Heap* make_heap(Held<RegistryLock>&) noexcept {
+inline Heap* make_heap(Held<RegistryLock>&) noexcept TALUS_REQUIRES(registry.lock) {
   const uint32_t number = registry.shared_count.load_own() + 1;  // registry lock
   if (number >= heap_count_max) return nullptr;
   void* memory = nullptr;
@@ -118,7 +118,7 @@ inline Heap* make_heap(Held<RegistryLock>&) noexcept {
 
 // The heap for one more thread: one without threads, else a new one, else the one with the fewest
 // threads. Null: there is no heap and no memory for one.
-TALUS_USUAL Heap* choose_heap(Held<RegistryLock>& held) noexcept {
+TALUS_USUAL Heap* choose_heap(Held<RegistryLock>& held) noexcept TALUS_REQUIRES(registry.lock) {
   const uint32_t count = registry.shared_count.load_own();  // registry lock
   Heap* fewest = nullptr;
   uint32_t threads = UINT32_MAX;
@@ -140,7 +140,7 @@ inline Heap* abandoned_heap() noexcept {
 }
 
 // The bytes of a cache with as many places for lists as list_bounds says.
-inline size_t cache_bytes(Held<RegistryLock>&) noexcept {
+inline size_t cache_bytes(Held<RegistryLock>&) noexcept TALUS_REQUIRES(registry.lock) {
   const size_t without_lists = sizeof(ThreadCache) - sizeof(ThreadCache::storage);
   return without_lists + list_bounds.places * sizeof(void*);
 }
@@ -161,7 +161,8 @@ inline void bound_lists(size_t list_bytes) noexcept {
 }
 
 // An unused cache or a new one, with empty lists; null: no memory.
-TALUS_USUAL ThreadCache* take_cache(Held<RegistryLock>& registry_held) noexcept {
+TALUS_USUAL ThreadCache* take_cache(Held<RegistryLock>& registry_held) noexcept
+    TALUS_REQUIRES(registry.lock) {
   if (ThreadCache* cache = registry.unused) {
     registry.unused = cache->next;
     return cache;
@@ -208,13 +209,15 @@ TALUS_USUAL ThreadCache* attach_cache() noexcept {
 
 // Parks a detached cache for reuse by the next thread. It must be empty and in no list. Returns
 // whether its heap is abandoned now.
-inline bool retire_cache(Held<RegistryLock>&, ThreadCache& cache) noexcept {
+inline bool retire_cache(Held<RegistryLock>&, ThreadCache& cache) noexcept
+    TALUS_REQUIRES(registry.lock) {
   cache.heap->shared_thread_count.own_add(~uint32_t{0});  // under the registry's lock
   cache.next = registry.unused;
   registry.unused = &cache;
   return cache.heap->is_abandoned();
 }
-inline void remove_from_use(Held<RegistryLock>&, ThreadCache& cache) noexcept {
+inline void remove_from_use(Held<RegistryLock>&, ThreadCache& cache) noexcept
+    TALUS_REQUIRES(registry.lock) {
   (cache.previous != nullptr ? cache.previous->next : registry.caches) = cache.next;
   if (cache.next != nullptr) cache.next->previous = cache.previous;
   registry.cache_count--;
@@ -227,7 +230,8 @@ inline void lose_owner(ThreadCache& cache) noexcept {
 
 // The child of a fork has one thread, so all caches but its own become orphaned, with their blocks.
 // Orphaned caches that other threads were emptying become free to be adopted again.
-inline void leave_other_caches(ThreadCache* own) noexcept {
+// The analysis does not know that a single thread needs no lock.
+inline void leave_other_caches(ThreadCache* own) noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
   ThreadCache** link = &registry.caches;
   while (ThreadCache* cache = *link) {
     if (cache != own) {
@@ -259,7 +263,8 @@ inline ThreadCache* take_orphaned_cache() noexcept {
   }
   return nullptr;
 }
-inline void retire_orphaned_cache(Held<RegistryLock>& held, ThreadCache& cache) noexcept {
+inline void retire_orphaned_cache(Held<RegistryLock>& held, ThreadCache& cache) noexcept
+    TALUS_REQUIRES(registry.lock) {
   ThreadCache** link = &registry.left;
   while (*link != &cache) link = &(*link)->next;
   *link = cache.next;

@@ -115,7 +115,8 @@ inline void add_cache(HeapTotals& totals, ThreadCache& cache) noexcept {
 
 // Adds what one heap and the caches before it hold. The caller holds the registry's lock. Blocks
 // outside their slabs count as live until settle_blocks().
-inline void add_heap(HeapTotals& totals, Held<RegistryLock>& registry_held, Heap& heap) noexcept {
+inline void add_heap(HeapTotals& totals, Held<RegistryLock>& registry_held, Heap& heap) noexcept
+    TALUS_REQUIRES(registry.lock) {
   Held held{lock_of(heap)};
   for_each_cache(registry_held, [&](ThreadCache& cache) noexcept {
     if (cache.heap == &heap) add_cache(totals, cache);
@@ -184,8 +185,8 @@ inline void settle_blocks(HeapTotals& totals) noexcept {
   }
 }
 
-// The part of address space. The caller holds the space lock.
-inline void add_space(HeapTotals& totals) noexcept {
+// The part of address space.
+inline void add_space(HeapTotals& totals) noexcept TALUS_REQUIRES(space.lock()) {
   totals.space = space.counters();
   totals.metadata = space.metadata_bytes();
   totals.dirty = space.dirty_bytes();
@@ -203,7 +204,10 @@ inline void collect_totals(HeapTotals& totals) noexcept {
   totals = HeapTotals{};
   {
     Held registry_held{registry.lock};
-    for_each_heap([&](Heap& heap) noexcept { add_heap(totals, registry_held, heap); });
+    // The analysis does not know that a visit is made at once.
+    for_each_heap([&](Heap& heap) TALUS_NO_THREAD_SAFETY_ANALYSIS noexcept {
+      add_heap(totals, registry_held, heap);
+    });
     for_each_instance([&](Heap& heap) noexcept { add_instance(totals, heap); });
     for_each_cache(registry_held, [&](ThreadCache&) noexcept { totals.cache_count++; });
     totals.left_count = totals.cache_count - registry.cache_count;

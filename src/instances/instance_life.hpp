@@ -16,6 +16,7 @@
 
 #include "base/base.hpp"
 #include "os/report.hpp"
+#include "sync/lock_rank.hpp"
 #include "sync/ranked_lock.hpp"
 #include "instances/instance_from.hpp"
 #include "slab/holes.hpp"
@@ -163,7 +164,7 @@ inline void large_blocks_change_hands(Instance& heap) noexcept {
 
 // The id of a slot without an instance, with a descriptor; 0: no memory, or too many are alive. The
 // caller holds the registry's lock.
-inline size_t take_instance_slot(Held<RegistryLock>&) noexcept {
+inline size_t take_instance_slot(Held<RegistryLock>&) noexcept TALUS_REQUIRES(registry.lock) {
   if (const uint32_t id = instance_table.unused) {
     instance_table.unused = instance_slot(HeapId(static_cast<uint16_t>(id))).next_unused;
     return id;
@@ -312,6 +313,7 @@ inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
   {
     // No thread may begin to purge while this one already holds the other heap's lock.
     Held decaying{registry.decaying};
+    const LocksOfOneRank in_order;  // ids of instances are above those of threads' heaps
     Held taker_held{lock_of(*taker)};
     const InsideWhole inside{handle, call};
     Instance& heap = inside.heap();

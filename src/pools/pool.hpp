@@ -46,22 +46,22 @@ struct Pool {
   size_t block_count = 0;
   uint64_t reciprocal = 0;
 
-  // under the lock, on lines that fast paths do not read
+  // on lines that fast paths do not read
   alignas(cache_line_bytes) PoolLock lock;
-  size_t fresh_count = 0;     // blocks that were ever out
-  size_t returned_count = 0;  // those of them that are free
-  size_t peak_count = 0;      // the most that were out at a time
-  FreeBits returned;
+  size_t fresh_count TALUS_GUARDED_BY(lock) = 0;     // blocks that were ever out
+  size_t returned_count TALUS_GUARDED_BY(lock) = 0;  // those of them that are free
+  size_t peak_count TALUS_GUARDED_BY(lock) = 0;      // the most that were out at a time
+  FreeBits returned TALUS_GUARDED_BY(lock);
 
-  size_t out_count() const noexcept { return fresh_count - returned_count; }
-  size_t free_count() const noexcept { return block_count - out_count(); }
-  bool is_sound() const noexcept {
+  size_t out_count() const noexcept TALUS_REQUIRES(lock) { return fresh_count - returned_count; }
+  size_t free_count() const noexcept TALUS_REQUIRES(lock) { return block_count - out_count(); }
+  bool is_sound() const noexcept TALUS_REQUIRES(lock) {
     return returned_count <= fresh_count && fresh_count <= block_count &&
            out_count() <= peak_count && returned.is_empty() == (returned_count == 0);
   }
 
   // Takes at most `wanted` free blocks; into[n - 1] is the lowest. Returns how many.
-  size_t take(Held<PoolLock>&, void** into, size_t wanted) noexcept {
+  size_t take(Held<PoolLock>&, void** into, size_t wanted) noexcept TALUS_REQUIRES(lock) {
     if (wanted > free_count()) wanted = free_count();
     void** next = into + wanted;
     const auto hand_out = [this, &next](size_t index) noexcept {
@@ -76,7 +76,7 @@ struct Pool {
   }
 
   // Takes a block back. Reports a pointer that is not the start of a block that is out.
-  void give(Held<PoolLock>&, const void* block) noexcept {
+  void give(Held<PoolLock>&, const void* block) noexcept TALUS_REQUIRES(lock) {
     const size_t offset = reinterpret_cast<uintptr_t>(block) - base;
     const size_t index = divide_by_wide(offset, reciprocal);
     if (TALUS_UNLIKELY(index >= fresh_count)) report::foreign_pointer(block, "talus_bounded_free");

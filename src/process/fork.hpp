@@ -12,15 +12,20 @@
 // copy. A signal handler may fork while its thread holds some of the locks:
 // process/interrupted_fork.hpp.
 //
+// The handlers lock and unlock in different functions, and the child has no other thread. So the
+// thread safety analysis leaves them out.
+//
 // Owns: the three handlers. Called on: the forking thread.
 #ifndef TALUS_PROCESS_FORK_HPP
 #define TALUS_PROCESS_FORK_HPP
 
 #include <pthread.h>
 
+#include "process/fork_locks.hpp"
 #include "process/interrupted_fork.hpp"
 #include "base/base.hpp"
 #include "os/os.hpp"
+#include "sync/lock_rank.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
 #include "bounded/life.hpp"
@@ -69,7 +74,7 @@ inline bool is_single_threaded() noexcept {
 inline Atomic<bool> forks_alone;
 
 // Memory in files is copied under the locks, or by a thread that holds some of them.
-inline void before_fork() noexcept {
+inline void before_fork() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
   stop_prefetching();
   const bool was_alone = forks_alone.load_own();  // where it changes there is one thread
   bool is_alone = is_single_threaded() && file_stores.is_empty();
@@ -81,33 +86,21 @@ inline void before_fork() noexcept {
     before_interrupted_fork();
     return file_stores.before_fork(is_only_thread);
   }
-  helper.lock.lock();
-  registry.decaying.lock();
-  thread_end.lock.lock();
-  registry.lock.lock();
-  for_each_heap([](Heap& heap) noexcept { lock_of(heap).lock(); });
-  for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.lock(); });
-  lock_all_bounded();
-  space.lock().lock();
+  {
+    const LocksOfOneRank in_order;
+    for_each_fork_lock([](auto& lock) TALUS_NO_THREAD_SAFETY_ANALYSIS noexcept { lock.lock(); });
+  }
   file_stores.before_fork(is_only_thread);
 }
 
-inline void after_fork_in_parent() noexcept {
+inline void after_fork_in_parent() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
   if (forks_alone.load_own()) return;
   file_stores.after_fork_in_parent(is_only_thread);
   if (ends_interrupted_fork()) return;
-  space.lock().unlock();
-  unlock_all_bounded();
-  for_each_instance_slot([](InstanceSlot& slot) noexcept { slot.lock.unlock(); });
-  for_each_heap([](Heap& heap) noexcept { lock_of(heap).unlock(); });
-  registry.lock.unlock();
-  thread_end.lock.unlock();
-  registry.decaying.unlock();
-  helper.lock.unlock();
+  for_each_fork_lock([](auto& lock) TALUS_NO_THREAD_SAFETY_ANALYSIS noexcept { lock.unlock(); });
 }
 
 inline void take_space_over() noexcept {
-  space.lock().reset_in_child();
   Held held{space.lock()};
   space.take_back_purges(held);
   space.forget_moves(held);
@@ -130,18 +123,12 @@ inline void after_fork_in_child() noexcept {
   if (forks_alone.load_own()) return renew_ids();
   file_stores.after_fork_in_child();  // first: after this the memory is this process's own
   if (ends_interrupted_fork()) return after_interrupted_fork_in_child();
+  for_each_fork_lock([](auto& lock) noexcept { lock.reset_in_child(); });
   forget_helper();
   reset_printer_in_child();
-  registry.decaying.reset_in_child();
   take_space_over();
-  registry.lock.reset_in_child();
-  thread_end.lock.reset_in_child();
   thread_end.ending_count.store_init(0);  // threads that were ending do not exist here
-  for_each_heap([](Heap& heap) noexcept { lock_of(heap).reset_in_child(); });
-  for_each_instance_slot([](InstanceSlot& slot) noexcept {
-    slot.lock.reset_in_child();
-    forget_moves(slot);
-  });
+  for_each_instance_slot([](InstanceSlot& slot) noexcept { forget_moves(slot); });
   leave_bounded_caches();
   leave_other_caches(existing_cache());
   mapped::renew_thread_id();

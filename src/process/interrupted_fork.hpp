@@ -15,6 +15,7 @@
 #ifndef TALUS_PROCESS_INTERRUPTED_FORK_HPP
 #define TALUS_PROCESS_INTERRUPTED_FORK_HPP
 
+#include "process/fork_locks.hpp"
 #include "threads/helper.hpp"
 #include "threads/threads.hpp"
 #include "base/base.hpp"
@@ -22,12 +23,9 @@
 #include "os/os.hpp"
 #include "sync/lock.hpp"
 #include "sync/ranked_lock.hpp"
-#include "pools/pool.hpp"
 #include "space/space.hpp"
-#include "bounded/bounded.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
-#include "heap/instance.hpp"
 #include "heap/lists.hpp"
 #include "heap/registry.hpp"
 #include "modes/mapped.hpp"
@@ -75,24 +73,6 @@ inline InterruptedForks interrupted_forks;
 // The longest wait for the background thread, as a pass may wait for a slow kernel.
 inline constexpr uint64_t interrupted_patience_ms = 2000;
 
-// Calls visit(lock) for every lock that a fork takes, and for the idle probe of the thread's cache.
-template <typename Visit>
-void for_each_lock(Visit visit) noexcept {
-  visit(helper.lock);
-  visit(registry.decaying);
-  visit(thread_end.lock);
-  visit(registry.lock);
-  if (ThreadCache* cache = existing_cache()) visit(cache->idle_probe.lock);
-  for_each_heap([&](Heap& heap) noexcept { visit(lock_of(heap)); });
-  for_each_instance_slot([&](InstanceSlot& slot) noexcept { visit(slot.lock); });
-  visit(bounded_registry.lock);
-  for_each_bounded([&](Bounded& instance) noexcept {
-    for (size_t index = 0; index < instance.pool_count; index++) visit(instance.pools[index].lock);
-  });
-  visit(space.lock());
-  visit(statistics_printer.lock);
-}
-
 // True when a signal interrupted this thread under a lock.
 inline bool holds_a_lock() noexcept {
   bool is_held = false;
@@ -110,7 +90,7 @@ inline bool is_helper_kept_waiting() noexcept {
 }
 
 // True: it begins no pass until its lock is unlocked.
-inline bool keep_helper() noexcept {
+inline bool keep_helper() noexcept TALUS_TRY_ACQUIRE(true, helper.pass) {
   if (!may_have_helper() || helper.pass.is_own()) return false;
   const uint64_t until_ms = os::System::now_ms() + interrupted_patience_ms;
   is_helper_kept_waiting();  // clears a mark that an earlier waiter left
@@ -121,14 +101,15 @@ inline bool keep_helper() noexcept {
   return true;
 }
 
-inline void before_interrupted_fork() noexcept {
+// The analysis does not know that the fork unlocks at its end what this one locked or not.
+inline void before_interrupted_fork() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
   const bool is_kept = keep_helper();
   const uint32_t mark = os::System::thread_mark() | (is_kept ? InterruptedForks::keeps_helper : 0);
   while (!interrupted_forks.begin(mark)) os::System::sleep_us(50);
 }
 
 // False: this fork is of another kind.
-inline bool ends_interrupted_fork() noexcept {
+inline bool ends_interrupted_fork() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
   const uint32_t mark = interrupted_forks.end();
   if ((mark & InterruptedForks::keeps_helper) != 0) helper.pass.unlock();
   return mark != 0;

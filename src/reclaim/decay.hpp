@@ -106,23 +106,24 @@ TALUS_USUAL void decay_heap(Heap& heap, uint64_t turns, DecayTally& tally) noexc
 // asked before and did not come. The barrier comes between the two, and no lock is held meanwhile.
 inline void decay_caches(DecayTally& tally) noexcept {
   const uint64_t barrier = thread_order.order();
-  visit_caches([&](Held<RegistryLock>& held, ThreadCache& cache) noexcept {
-    IdleProbe& idle_probe = cache.idle_probe;
-    const uint32_t state = cache.shared_state.load_hint();  // decided under a lock
-    if (state == OwnerState::idle) return;
-    if (state == OwnerState::asked) {
-      tally.left += held_bytes(cache);
-      tally.released += take_back(held, cache, barrier);
-      return;
-    }
-    const uint64_t activity = activity_of(cache);
-    if (activity == idle_probe.seen_activity) {
-      ask(held, cache, thread_order.next());
-      thread_order.note_asked();
-    }
-    idle_probe.seen_activity = activity;
-    tally.left += held_bytes(cache);
-  });
+  visit_caches([&](Held<RegistryLock>& held, ThreadCache& cache)
+                   TALUS_REQUIRES(registry.lock) noexcept {
+                     IdleProbe& idle_probe = cache.idle_probe;
+                     const uint32_t state = cache.shared_state.load_hint();  // decided under a lock
+                     if (state == OwnerState::idle) return;
+                     if (state == OwnerState::asked) {
+                       tally.left += held_bytes(cache);
+                       tally.released += take_back(held, cache, barrier);
+                       return;
+                     }
+                     const uint64_t activity = activity_of(cache);
+                     if (activity == idle_probe.seen_activity) {
+                       ask(held, cache, thread_order.next());
+                       thread_order.note_asked();
+                     }
+                     idle_probe.seen_activity = activity;
+                     tally.left += held_bytes(cache);
+                   });
 }
 
 // Surplus of heaps and ranges in huge pages cannot leave piece by piece. If it is large, or the

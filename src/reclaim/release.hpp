@@ -56,15 +56,16 @@ inline void release_caches() noexcept {
   }
   while (salvage_cache()) {}
   bool has_asked = false;
-  visit_caches([&](Held<RegistryLock>& held, ThreadCache& cache) noexcept {
-    if (&cache == own) return;
-    ask(held, cache);
-    has_asked = true;
-  });
+  visit_caches([&](Held<RegistryLock>& held, ThreadCache& cache)
+                   TALUS_REQUIRES(registry.lock) noexcept {
+                     if (&cache == own) return;
+                     ask(held, cache);
+                     has_asked = true;
+                   });
   if (!has_asked) return;
   wait_us(idle_probe_wait_us);
-  visit_caches(
-      [&](Held<RegistryLock>& held, ThreadCache& cache) noexcept { take_back(held, cache); });
+  visit_caches([&](Held<RegistryLock>& held, ThreadCache& cache)
+                   TALUS_REQUIRES(registry.lock) noexcept { take_back(held, cache); });
 }
 
 // Purges free memory of all heaps: blocks that threads hold, delivered blocks, empty slabs and

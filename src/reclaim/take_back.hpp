@@ -78,9 +78,9 @@ TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
   return bytes;
 }
 
-// Was the last ask long enough ago, or ordered by this barrier? The caller holds the idle probe's
-// lock.
-inline bool is_ordered(const IdleProbe& idle_probe, uint64_t barrier) noexcept {
+// Was the last ask long enough ago, or ordered by this barrier?
+inline bool is_ordered(const IdleProbe& idle_probe, uint64_t barrier) noexcept
+    TALUS_REQUIRES(idle_probe.lock) {
   return ThreadOrder::covers(barrier, idle_probe.asked_before) ||
          os::System::now_ns() - idle_probe.asked_ns >= idle_probe_wait_us * 1000;
 }
@@ -88,12 +88,13 @@ inline bool is_ordered(const IdleProbe& idle_probe, uint64_t barrier) noexcept {
 // asked -> idle, if the owner did not come back. `barrier` is the number of the last barrier that
 // the caller made. Returns bytes of blocks that went home.
 TALUS_USUAL size_t take_back(Held<RegistryLock>&, ThreadCache& cache,
-                             uint64_t barrier = ThreadOrder::none) noexcept {
+                             uint64_t barrier = ThreadOrder::none) noexcept
+    TALUS_REQUIRES(registry.lock) {
   IdleProbe& idle_probe = cache.idle_probe;
   if (!idle_probe.lock.try_lock()) return 0;
   size_t bytes = 0;
   // Under the lock.
-  if (cache.shared_state.load_own() == OwnerState::asked && is_ordered(cache.idle_probe, barrier) &&
+  if (cache.shared_state.load_own() == OwnerState::asked && is_ordered(idle_probe, barrier) &&
       cache.shared_busy.load_acquire() == 0) {
     for (RemoteBatch& batch : cache.batches) {
       if (batch.message != nullptr) bytes += batch.message->bytes.load_stat();

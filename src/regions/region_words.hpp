@@ -117,8 +117,8 @@ inline void unname_slices(RegionHeap& region) noexcept {
 
 // A slice of a live block gets another owner. If regions lie in the block, the first of them will
 // restore the new owner. The caller holds the space lock.
-inline void rename_slice(Held<SpaceLock>&, uintptr_t at, PageEntry word,
-                         void* descriptor) noexcept {
+inline void rename_slice(Held<SpaceLock>&, uintptr_t at, PageEntry word, void* descriptor) noexcept
+    TALUS_REQUIRES(space.lock()) {
   NamedBefore found{page_map.descriptor_of(at), page_map.word_of(at).bits()};
   NamedBefore* before = nullptr;
   while (found.word_bits == special_word.bits()) {

@@ -24,6 +24,7 @@
 #include "base/base.hpp"
 #include "os/bytes.hpp"
 #include "os/os.hpp"
+#include "sync/lock_rank.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/file_pieces.hpp"
 
@@ -34,9 +35,10 @@ class FileFork {
  public:
   explicit FileFork(FileStore& store) noexcept : store_{store} {}
 
-  // `is_alone`: see FileStores::before_fork().
+  // `is_alone`: see FileStores::before_fork(). Locks the store for in_parent() to unlock, of which
+  // the analysis knows nothing.
   template <typename IsAlone>
-  void before(IsAlone is_alone) noexcept {
+  void before(IsAlone is_alone) noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
     store_.lock_.lock();
     if (!store_.is_intact()) store_.lose_file();
     if (store_.has_lost_ && is_alone()) leave_lost_file();
@@ -51,7 +53,7 @@ class FileFork {
   }
 
   // `may_return`: the child has read the file, and no other thread writes to this memory.
-  void in_parent(bool has_waited, bool may_return) noexcept {
+  void in_parent(bool has_waited, bool may_return) noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
     for (FilePiece* piece = store_.pieces_; piece != nullptr; piece = piece->next) {
       for_each_run(piece->copied, true, piece->all(),
                    [&](SliceRun run) noexcept { return_slices(*piece, run, may_return); });
@@ -200,18 +202,20 @@ class FileStores {
     if (*link != nullptr) *link = store.next_;
   }
 
-  bool is_empty() const noexcept { return first_ == nullptr; }
+  // A hint: another thread may add a store meanwhile.
+  bool is_empty() const noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS { return first_ == nullptr; }
 
   // `is_alone`: the calling thread is the only one of the process, except Talus' own.
   template <typename IsAlone>
-  void before_fork(IsAlone is_alone) noexcept {
+  void before_fork(IsAlone is_alone) noexcept TALUS_ACQUIRE(lock_) {
     lock_.lock();
     if (first_ == nullptr) return;
     has_pipe_ = os::System::make_pipe(pipe_);
+    const LocksOfOneRank in_order;
     for_each([is_alone](FileStore& store) noexcept { FileFork{store}.before(is_alone); });
   }
   template <typename IsAlone>
-  void after_fork_in_parent(IsAlone is_alone) noexcept {
+  void after_fork_in_parent(IsAlone is_alone) noexcept TALUS_RELEASE(lock_) {
     if (first_ != nullptr) {
       if (has_pipe_) {
         os::System::close(pipe_[1]);
@@ -228,7 +232,8 @@ class FileStores {
     }
     lock_.unlock();
   }
-  void after_fork_in_child() noexcept {
+  // A single thread needs no lock.
+  void after_fork_in_child() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
     lock_.reset_in_child();
     if (first_ == nullptr) return;
     const uint64_t mask = os::System::block_signals();
@@ -242,12 +247,12 @@ class FileStores {
 
  private:
   template <typename Visit>
-  void for_each(Visit visit) noexcept {
+  void for_each(Visit visit) noexcept TALUS_REQUIRES(lock_) {
     for (FileStore* store = first_; store != nullptr; store = store->next_) visit(*store);
   }
 
   FileStoresLock lock_;
-  FileStore* first_ = nullptr;
+  FileStore* first_ TALUS_GUARDED_BY(lock_) = nullptr;
   bool has_pipe_ = false;
   int pipe_[2] = {};
 };

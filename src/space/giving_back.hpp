@@ -147,8 +147,9 @@ class GivingBack : public NodeSupply {
   // If the place of a huge page becomes free, the whole place is purged at once. A place that is
   // purged piece by piece keeps its table of small pages, and is filled with small pages from then
   // on. Linux drops an empty table in a call that covers all of it, from 6.14 on.
+  // The analysis cannot unlock a proof that is a parameter.
   TALUS_USUAL bool purge_piece(Held<SpaceLock>& held, FreeRange& from,
-                               const PurgePiece& piece) noexcept {
+                               const PurgePiece& piece) noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
     const size_t place_bytes = arenas_.provider() == nullptr ? arena_alignment : slice_bytes;
     FreeRange& node = take_out(from, piece.base, piece.slices, place_bytes);
     Purge& purge = begin_purge(node);

@@ -54,7 +54,7 @@ struct Placing {
 
 class Space : public GivingBack {
  public:
-  SpaceLock& lock() noexcept { return lock_; }
+  SpaceLock& lock() noexcept TALUS_LOCK_RETURNED(lock_) { return lock_; }
 
   // Takes `slices`. Base 0: there is no memory, and nothing changed.
   TALUS_USUAL Range take(Held<SpaceLock>& held, size_t slices, const Placing& placing) noexcept {

@@ -35,11 +35,12 @@ enum StatisticsTrigger : uint64_t { at_exit = 1, each_time = 2, each_bytes = 4 }
 
 struct StatisticsPrinter {
   PrinterLock lock;
-  // under the lock
-  Statistics sample;
-  StatisticsOutput output;
-  bool has_csv_header = false;  // written to an output that is no file
-  bool has_failed = false;      // the last sample was not written, and a warning said so
+  Statistics sample TALUS_GUARDED_BY(lock);
+  StatisticsOutput output TALUS_GUARDED_BY(lock);
+  // written to an output that is no file
+  bool has_csv_header TALUS_GUARDED_BY(lock) = false;
+  // the last sample was not written, and a warning said so
+  bool has_failed TALUS_GUARDED_BY(lock) = false;
   // shared
   Atomic<uint64_t> next_ms;       // when the clock's next sample is due; 0: no samples
   Atomic<bool> is_left_to_paths;  // the process has no helper: slow paths look at the clock
@@ -51,7 +52,7 @@ inline bool is_trigger_on(StatisticsTrigger trigger) noexcept {
 }
 
 // Waits for the lock, with an end. False: another thread is still printing.
-inline bool begin_printing() noexcept {
+inline bool begin_printing() noexcept TALUS_TRY_ACQUIRE(true, statistics_printer.lock) {
   constexpr int waits_max = 10000;
   for (int wait = 0; !statistics_printer.lock.try_lock(); wait++) {
     if (wait == waits_max) return false;
@@ -60,9 +61,8 @@ inline bool begin_printing() noexcept {
   return true;
 }
 
-// The lock is held.
-inline int print_sample(long file, Reader reader, StatsFormat format,
-                        bool with_csv_header) noexcept {
+inline int print_sample(long file, Reader reader, StatsFormat format, bool with_csv_header) noexcept
+    TALUS_REQUIRES(statistics_printer.lock) {
   Statistics& sample = statistics_printer.sample;
   StatisticsOutput& output = statistics_printer.output;
   collect_statistics(sample);
@@ -117,7 +117,8 @@ inline long open_to_write(const char* path, int how) noexcept {
 
 // An OpenMetrics exposition is alone in its file, and readers find a whole one. Each process writes
 // a second file of its own. It first removes one that a crashed process left there.
-inline bool replace_file(const StatisticsPath& path) noexcept {
+inline bool replace_file(const StatisticsPath& path) noexcept
+    TALUS_REQUIRES(statistics_printer.lock) {
   TextBuffer<sizeof(StatisticsPath) + 32> fresh;
   fresh.put(path.data()).put(".new.").put_number(static_cast<uint64_t>(os::System::process_id()));
   long file = open_to_write(fresh.data(), O_EXCL);
@@ -166,7 +167,8 @@ struct HeaderTurn {
   }
 };
 
-inline bool append_to_file(const StatisticsPath& path, StatsFormat format) noexcept {
+inline bool append_to_file(const StatisticsPath& path, StatsFormat format) noexcept
+    TALUS_REQUIRES(statistics_printer.lock) {
   const long file = open_to_write(path.data(), O_APPEND);
   if (file < 0) return false;
   int error = 0;

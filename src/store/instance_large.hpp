@@ -45,22 +45,25 @@ inline void give_large_of(Instance& heap, LargeBlock& large,
 
 // A growing block's new range is linked beside the old one until the move ends. Bytes of both count
 // once.
-inline void link_moving(InstanceSlot& slot, const LargeBlock& from, LargeBlock& to) noexcept {
+inline void link_moving(InstanceSlot& slot, const LargeBlock& from, LargeBlock& to) noexcept
+    TALUS_REQUIRES(slot.lock) {
   Instance& heap = *slot.heap;
   link_large(heap, to);
   slot.moving_count++;
   heap.large_count--;
   heap.large_bytes -= from.usable_bytes;
 }
-inline void give_moved(InstanceSlot& slot, LargeBlock& from, const MovedRange& moved) noexcept {
+inline void give_moved(InstanceSlot& slot, LargeBlock& from, const MovedRange& moved) noexcept
+    TALUS_REQUIRES(slot.lock) {
   Instance& heap = *slot.heap;
   slot.moving_count--;
   heap.large_count++;
   heap.large_bytes += from.usable_bytes;
   give_large_of(heap, from, moved);
 }
-// In the child of a fork the moving thread does not exist, so each linked block counts.
-inline void forget_moves(InstanceSlot& slot) noexcept {
+// In the child of a fork the moving thread does not exist, so each linked block counts. A single
+// thread needs no lock.
+inline void forget_moves(InstanceSlot& slot) noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
   if (TALUS_LIKELY(slot.moving_count == 0)) return;
   Instance& heap = *slot.heap;
   slot.moving_count = 0;

@@ -23,12 +23,13 @@
 
 namespace talus::core {
 
-// Under the space lock. The caches' corrections are in their KeptBlocks.
+// The caches' corrections are in their KeptBlocks.
 struct LargePool {
-  LargeBlock* unused = nullptr;
-  size_t live_bytes = 0;   // usable bytes of blocks that are live or kept
-  size_t live_count = 0;   // of these blocks
-  size_t moved_count = 0;  // moves by the kernel so far
+  LargeBlock* unused TALUS_GUARDED_BY(space.lock()) = nullptr;
+  // blocks that are live or kept, and their usable bytes
+  size_t live_bytes TALUS_GUARDED_BY(space.lock()) = 0;
+  size_t live_count TALUS_GUARDED_BY(space.lock()) = 0;
+  size_t moved_count TALUS_GUARDED_BY(space.lock()) = 0;  // moves by the kernel so far
 };
 inline LargePool large_pool;
 
@@ -82,7 +83,7 @@ struct MovedRange {
 
 // Returns a range and its descriptor. The caller holds the space lock.
 TALUS_USUAL void give_large(Held<SpaceLock>& held, LargeBlock& large,
-                            const MovedRange& moved) noexcept {
+                            const MovedRange& moved) noexcept TALUS_REQUIRES(space.lock()) {
   const uintptr_t base = large.base;
   const size_t slices = large.slices;
   const size_t clean_slices = moved.gone_bytes / slice_bytes;
@@ -125,7 +126,8 @@ TALUS_USUAL LargeBlock& prove_large(void* pointer, const char* call) noexcept {
   return *large;
 }
 
-inline void set_usable_bytes(LargeBlock& large, size_t bytes) noexcept {
+inline void set_usable_bytes(LargeBlock& large, size_t bytes) noexcept
+    TALUS_REQUIRES(space.lock()) {
   const size_t usable = usable_bytes_of_large(bytes);
   large_pool.live_bytes += usable - large.usable_bytes;
   large.usable_bytes = usable;

@@ -13,12 +13,37 @@
 
 namespace talus::core {
 
+// In release builds no more than a Lock. A signal handler finds either the lock or the count of its
+// thread first; it waits for no lock then (process/interrupted_fork.hpp).
 template <LockRank rank_of_type>
-class RankedLock : public Lock {
+class TALUS_CAPABILITY("lock") RankedLock : public Lock {
  public:
   static constexpr LockRank rank = rank_of_type;
+
+  TALUS_FAST bool try_lock() noexcept TALUS_TRY_ACQUIRE(true) {
+    if (!Lock::try_lock()) return false;
+    note_locked(rank);
+    return true;
+  }
+  TALUS_FAST void lock() noexcept TALUS_ACQUIRE() {
+    check_rank(rank);
+    Lock::lock();
+    note_locked(rank);
+  }
+  TALUS_FAST void unlock() noexcept TALUS_RELEASE() {
+    note_unlocked(rank);
+    Lock::unlock();
+  }
+  // The child's thread may hold the lock or not.
+  void reset_in_child() noexcept {
+    if constexpr (TALUS_AUDIT != 0) {
+      if (this->is_own()) note_unlocked(rank);
+    }
+    Lock::reset_in_child();
+  }
 };
 
+using PrinterLock = RankedLock<LockRank::printer>;
 using HelperPassLock = RankedLock<LockRank::helper_pass>;
 using HelperLock = RankedLock<LockRank::helper>;
 using DecayingLock = RankedLock<LockRank::decaying>;
@@ -31,19 +56,20 @@ using PoolLock = RankedLock<LockRank::pool>;
 using SpaceLock = RankedLock<LockRank::space>;
 using FileStoresLock = RankedLock<LockRank::file_stores>;
 using FileStoreLock = RankedLock<LockRank::file_store>;
-using PrinterLock = RankedLock<LockRank::printer>;
 
 // Holds a lock, and proves it to the functions that need it.
 template <typename LockType>
-class [[nodiscard]] Held {
+class [[nodiscard]] TALUS_SCOPED_CAPABILITY Held {
  public:
-  TALUS_FAST explicit Held(LockType& lock) noexcept : lock_{lock} { lock_.lock(); }
-  TALUS_FAST ~Held() { lock_.unlock(); }
+  TALUS_FAST explicit Held(LockType& lock) noexcept TALUS_ACQUIRE(lock) : lock_{lock} {
+    lock_.lock();
+  }
+  TALUS_FAST ~Held() TALUS_RELEASE() { lock_.unlock(); }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
   // For calls into the kernel in the middle of a longer piece of work.
-  void unlock_for_a_while() noexcept { lock_.unlock(); }
-  void lock_again() noexcept { lock_.lock(); }
+  void unlock_for_a_while() noexcept TALUS_RELEASE() { lock_.unlock(); }
+  void lock_again() noexcept TALUS_ACQUIRE() { lock_.lock(); }
 
  private:
   LockType& lock_;

@@ -76,10 +76,11 @@ struct HelperState {
 
 struct Helper {
   HelperLock lock;
-  HelperPassLock pass;               // the helper holds it during a pass (interrupted_fork.hpp)
-  Atomic<HelperLife*> shared_life;   // null until a helper is needed; written under the lock
-  Atomic<bool> shared_is_allowed;    // may be started at all
-  uint32_t holds = 0;                // threads that need a process without helper; under the lock
+  HelperPassLock pass;              // the helper holds it during a pass (interrupted_fork.hpp)
+  Atomic<HelperLife*> shared_life;  // null until a helper is needed; written under the lock
+  Atomic<bool> shared_is_allowed;   // may be started at all
+  // threads that need a process without helper
+  uint32_t holds TALUS_GUARDED_BY(lock) = 0;
   Atomic<uint64_t> shared_retry_ms;  // not before this time
   Atomic<uint32_t> process_id;       // process that owns this memory; 0: not known
 };
@@ -157,9 +158,7 @@ inline bool is_place_free(HelperLife& life) noexcept {
 inline constexpr size_t few_threads = 32;
 inline bool may_have_few_threads() noexcept { return os::System::thread_count_max() < few_threads; }
 
-// The lock is held.
-TALUS_USUAL void start_locked() noexcept {
-  // Under the lock.
+TALUS_USUAL void start_locked() noexcept TALUS_REQUIRES(helper.lock) {
   if (!helper.shared_is_allowed.load_own() || helper.holds != 0) return;
   if (os::page_watch.is_on()) return;
   HelperLife* life = helper.shared_life.load_own();  // under the lock
@@ -260,8 +259,10 @@ inline bool is_without_helper() noexcept {
 //
 // For ever: a filter of system calls may be active, so this asks only for memory and futex, not for
 // the signal mask. A handler that comes here meanwhile finds that no helper may start. Otherwise
-// signals are blocked, so no handler waits for a lock of its own thread.
-TALUS_START void end_helper(Ended ended, uint64_t patience_ms = helper_patience_ms) noexcept {
+// signals are blocked, so no handler waits for a lock of its own thread. The analysis does not know
+// that this goes on without the lock after a time.
+TALUS_START void end_helper(Ended ended, uint64_t patience_ms = helper_patience_ms) noexcept
+    TALUS_NO_THREAD_SAFETY_ANALYSIS {
   HelperLife* life = helper.shared_life.load_acquire();
   const bool is_masked = ended == Ended::held && life != nullptr;
   if (ended == Ended::for_ever) helper.shared_is_allowed.store_hint(false);  // see below
@@ -291,8 +292,8 @@ inline void wait_until_helper_is_gone() noexcept {
 }
 
 // The lock's holder may be the thread that a signal interrupted to come here. So the wait is no
-// longer than any call takes.
-inline void wait_for_holder(Lock& lock) noexcept {
+// longer than any call takes. The analysis does not follow a lock that a variable tells of.
+inline void wait_for_holder(Lock& lock) noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
   bool is_locked = lock.try_lock();
   for (int wait = 0; !is_locked && wait < 100; wait++) {
     os::System::sleep_us(100);
@@ -375,8 +376,8 @@ inline void forget_helper_thread() noexcept {
   life->is_joinable.store_init(false);
   life->shared_state.store_init(HelperState::absent);
 }
-// The prepare handler held all its locks.
-inline void forget_helper() noexcept {
+// The prepare handler held all its locks. A single thread needs none.
+inline void forget_helper() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
   helper.lock.reset_in_child();
   helper.pass.reset_in_child();
   helper.holds = 0;

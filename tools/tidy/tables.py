@@ -1,10 +1,11 @@
-# What it owns: the comparison of the tables "Hooks" and "Glossary" of src/README.md with the code.
+# What it owns: the comparison of the tables "Hooks", "Glossary" and "Lock ranks" of src/README.md
+# with the code.
 # A hook is a function that a lower file declares and a higher file defines. Each hook is an
 # exception to the floors, so readers must be able to find it. A glossary term that the code does
 # not use is stale.
 # It must not know the floors (floors.py) nor how a finding is printed.
 # SPDX-License-Identifier: MIT
-"""Checks the tables of hooks and terms against the sources."""
+"""Checks the tables of hooks, terms and lock ranks against the sources."""
 
 import os
 import re
@@ -13,6 +14,7 @@ import source_text
 
 TERMS_MAX = 40
 PAGE = "src/README.md"
+RANKS = "src/sync/lock_rank.hpp"
 HOOK = re.compile(r"\bTALUS_HOOK\s[^;{}()]*?\b(\w+)\s*\([^;{}]*\)[^;{}]*?([;{])")
 
 
@@ -70,15 +72,36 @@ def check_terms(rows, text):
                 yield line, "glossary", f"delete the term: src/ does not say '{term}'"
 
 
+def ranks_of(text):
+    """The names of `enum class LockRank`, in their order."""
+    code = source_text.split_cpp(text)[0]
+    enum = re.search(r"enum class LockRank[^{]*\{([^}]*)\}", code)
+    return re.findall(r"\w+", enum.group(1)) if enum else []
+
+
+def check_ranks(rows, ranks):
+    """The page says the order of locks as the code has it."""
+    for line, cells in rows:
+        if len(cells) != 3 or not all(cells):
+            yield line, "lock-rank", "write the row as | rank | type | what it guards |"
+    listed = [cells[0].strip("`") for _, cells in rows]
+    if listed != ranks:
+        line = rows[0][0] if rows else 1
+        yield line, "lock-rank", f"list the ranks of {RANKS} in their order: {', '.join(ranks)}"
+
+
 def check_tables(root, house_text, paths):
     """Yields (line, rule, what to do) for src/README.md; `paths` are all files with rules."""
-    sources, words = [], []
+    sources, words, ranks = [], [], []
     for path in paths:
         if path.startswith("src/") and path.endswith((".hpp", ".cpp")):
             with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
                 text = file.read()
+            if path == RANKS:
+                ranks = ranks_of(text)
             if "TALUS_HOOK" in text:
                 sources.append((path, source_text.split_cpp(text)[0]))
             words.append(re.sub(r"[\s/_]+", " ", text))
     yield from check_hooks(rows_of(house_text, "hooks"), sources)
     yield from check_terms(rows_of(house_text, "glossary"), " ".join(words).lower())
+    yield from check_ranks(rows_of(house_text, "lock ranks"), ranks)

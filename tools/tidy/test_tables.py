@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# What it owns: the proof that the rules on the tables of hooks and terms fire, and stay silent if
-# the tables agree with the code. It must not know the other rules; test_tidy.py has these.
+# What it owns: the proof that the rules on the tables of hooks, terms and lock ranks fire, and
+# stay silent if the tables agree with the code. It must not know the other rules; test_tidy.py has
+# these.
 # SPDX-License-Identifier: MIT
 """Tests of tables.py, on made-up sources and a made-up page."""
 
@@ -25,12 +26,19 @@ PAGE = """# The floors
 |---|---|---|
 | shelf, shelf of slabs | slabs | bin |
 """
+RANKS = "enum class LockRank : uint8_t {\n  heap,   // slabs\n  space,  // addresses\n};\n"
+RANK_TABLE = """## Lock ranks
+| rank | type | what it guards |
+|---|---|---|
+| heap | HeapLock | slabs |
+| space | SpaceLock | addresses |
+"""
 
 
 class Tables(unittest.TestCase):
-    def findings(self, page=PAGE, low=LOW, high=HIGH):
+    def findings(self, page=PAGE, low=LOW, high=HIGH, ranks=""):
         with tempfile.TemporaryDirectory() as folder:
-            files = {"src/heap/low.hpp": low, "src/process/high.hpp": high}
+            files = {"src/heap/low.hpp": low, "src/process/high.hpp": high, tables.RANKS: ranks}
             for path, text in files.items():
                 os.makedirs(os.path.dirname(os.path.join(folder, path)))
                 with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
@@ -58,6 +66,22 @@ class Tables(unittest.TestCase):
     def test_a_term_that_the_code_has_not(self):
         self.assertEqual(self.findings(PAGE.replace("| shelf, ", "| shelf, rack, ")),
                          [(9, "glossary")])
+
+    def test_ranks_that_agree(self):
+        self.assertEqual(self.findings(RANK_TABLE + PAGE, ranks=RANKS), [])
+
+    def test_ranks_in_another_order(self):
+        swapped = RANKS.replace("heap,", "other,").replace("space,", "heap,").replace(
+            "other,", "space,")
+        self.assertEqual(self.findings(RANK_TABLE + PAGE, ranks=swapped), [(4, "lock-rank")])
+
+    def test_a_rank_without_a_row(self):
+        more = RANKS.replace("};", "  printer,\n};")
+        self.assertEqual(self.findings(RANK_TABLE + PAGE, ranks=more), [(4, "lock-rank")])
+
+    def test_a_rank_without_its_words(self):
+        page = RANK_TABLE.replace("| addresses |", "| |") + PAGE
+        self.assertEqual(self.findings(page, ranks=RANKS), [(5, "lock-rank")])
 
     def test_too_many_terms(self):
         row = "| shelf | slabs | |\n"

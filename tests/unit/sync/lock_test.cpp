@@ -40,7 +40,7 @@ TEST(Lock, OneThreadAtATime) {
   EXPECT_FALSE(lock.is_locked());
 }
 
-TEST(Lock, TryTakeRefusesWhenTaken) {
+TEST(Lock, TryLockRefusesWhenLocked) {
   Lock lock;
   EXPECT_TRUE(lock.try_lock());
   EXPECT_TRUE(lock.is_locked());
@@ -66,7 +66,7 @@ TEST(Lock, SleeperIsWoken) {
   }
 }
 
-TEST(Lock, GivingForAWhileLetsOthersIn) {
+TEST(Lock, UnlockingForAWhileLetsOthersIn) {
   Lock lock;
   Held held{lock};
   held.unlock_for_a_while();
