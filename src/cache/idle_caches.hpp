@@ -7,10 +7,13 @@
 //                                      the owner's this_context
 //   state    meaning                               left by                to      order
 //   active   the owner uses its context            ask of another thread  asked   under the lock
+//                                                  lead_owner, likewise   asked   under the lock
 //   asked    the probe context lies in its place   owner's come_back      active  under the lock
 //            the owner was not seen for a while    take_back of another   idle    under the lock
 //   idle     lists were emptied from below         owner's come_back      active  under the lock
 //   none     the context is no cache; never another state
+// lead_owner (modes/chain.hpp) uses the same way to give a running thread another context: the one
+// that the probe names is the one to come back to, in any state.
 // The background thread asks: it replaces the thread's context by the cache's probe context, which
 // owns no blocks and has empty lists. It looks again after idle_probe_wait_us. An owner that
 // allocates or frees meanwhile enters a slow path, because the probe context leads there, and comes
@@ -77,8 +80,8 @@ TALUS_SLOW void come_back(ThreadCache& cache) noexcept {
   Held held{idle_probe.lock};
   if (cache.shared_state.load_own() == OwnerState::active) return;  // under the lock
   become_whole(cache);
-  set_context(*idle_probe.context.before);
-  cache.shared_state.store_own(OwnerState::active);  // under the lock
+  set_context(*idle_probe.context.shared_before.load_own());  // under the lock
+  cache.shared_state.store_own(OwnerState::active);           // under the lock
 }
 
 // Notes that the owner is in a slow path. False: it must come back before it works.
@@ -153,14 +156,7 @@ inline ThreadCache* cache_of_probe(ThreadContext& context) noexcept {
   come_back(*cache);
   return cache;
 }
-inline void* allocate_by_probe(ThreadContext& context, const BlockRequest& request) noexcept {
-  cache_of_probe(context);
-  ThreadContext& own = current_context();
-  const bool has_mode = own.operations != nullptr && own.operations->allocate != nullptr;
-  return has_mode ? own.operations->allocate(own, request) : nullptr;
-}
-inline constexpr ContextOperations probe_operations = {cache_of_probe, nullptr, nullptr,
-                                                       allocate_by_probe};
+inline constexpr ContextOperations probe_operations = {cache_of_probe, nullptr, true};
 
 // The calling thread begins to use this cache by its current context.
 inline void attend(ThreadCache& cache) noexcept {
@@ -194,6 +190,17 @@ inline uint64_t activity_of(const ThreadCache& cache) noexcept {
   return mixed * 31 + cache.kept.bytes.load_stat();
 }
 
+// active -> asked, for an owner with a context slot: its next call comes back to `next`. `barrier`
+// is as for ask(). The caller holds the idle probe's lock.
+inline void put_probe(IdleProbe& idle_probe, ThreadCache& cache, ThreadContext& next,
+                      uint64_t barrier) noexcept TALUS_REQUIRES(idle_probe.lock) {
+  idle_probe.context.shared_before.store_release(&next);
+  cache.shared_state.store_release(OwnerState::asked);
+  idle_probe.context_slot.load_own()->store_release(&idle_probe.context);  // under the lock
+  idle_probe.asked_ns = os::System::now_ns();
+  idle_probe.asked_before = barrier;
+}
+
 // active -> asked, if the owner may be idle. `barrier` is the number of the next barrier, which may
 // order this ask (heap/thread_order.hpp). The caller holds the registry's lock.
 inline void ask(Held<RegistryLock>&, ThreadCache& cache,
@@ -202,13 +209,7 @@ inline void ask(Held<RegistryLock>&, ThreadCache& cache,
   if (cache.shared_busy.load_acquire() != 0 || !idle_probe.lock.try_lock()) return;
   const bool is_present = cache.shared_state.load_own() == OwnerState::active;
   Atomic<ThreadContext*>* slot = idle_probe.context_slot.load_own();  // under the lock
-  if (slot != nullptr && is_present) {
-    idle_probe.context.before = slot->load_own();  // under the lock
-    cache.shared_state.store_release(OwnerState::asked);
-    slot->store_release(&idle_probe.context);
-    idle_probe.asked_ns = os::System::now_ns();
-    idle_probe.asked_before = barrier;
-  }
+  if (slot != nullptr && is_present) put_probe(idle_probe, cache, *slot->load_own(), barrier);
   idle_probe.lock.unlock();
 }
 

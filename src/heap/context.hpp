@@ -39,24 +39,16 @@ struct BlockRequest {
   size_t offset = 0;
 };
 
-// What becomes of the blocks that a thread frees by its context: they go, or they stay in place.
-enum class FreedBlocks : uint8_t { go, stay };
+struct ModeChain;
 
-// What a context does beyond a plain heap. Only slow paths call these. Blocks that a mode made have
-// their own operations (heap/special.hpp), because any thread may free them.
+// What a context does beyond a plain heap. Only slow paths look at it.
 struct ContextOperations {
   // The cache to work on; null: the thread has none and works on slabs directly.
   ThreadCache* (*cache_of)(ThreadContext& context) noexcept;
-  // Tell a mode that counts what happened; null for contexts that do not count.
-  void (*note_allocate)(ThreadContext& context, void* block, size_t bytes) noexcept;
-  void (*note_free)(ThreadContext& context, void* block) noexcept;
-  // A block of the mode's own kind; null: an ordinary block will do. Null for contexts that make no
-  // such blocks.
-  void* (*allocate)(ThreadContext& context, const BlockRequest& request) noexcept = nullptr;
-  // Tells a mode that counts: a block of `usable` bytes became this one.
-  void (*note_resize)(ThreadContext& context, size_t usable, void* block,
-                      size_t bytes) noexcept = nullptr;
-  FreedBlocks freed_blocks = FreedBlocks::go;
+  // The context is a ModeContext (heap/modes.hpp) of these modes. Null: it has no modes.
+  const ModeChain* modes = nullptr;
+  // The context stands in for the thread's own, and cache_of() puts that one back.
+  bool is_probe = false;
 };
 
 // Classes whose lists the fast paths use. The lists of larger blocks are closed in every context.
@@ -151,8 +143,8 @@ inline void close_context(ThreadContext& context, const ContextOperations& opera
 TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext& context) noexcept;
 inline ThreadCache* no_cache(ThreadContext&) noexcept { return nullptr; }
 
-inline constexpr ContextOperations birth_operations = {cache_of_new_thread, nullptr, nullptr};
-inline constexpr ContextOperations dead_operations = {no_cache, nullptr, nullptr};
+inline constexpr ContextOperations birth_operations = {cache_of_new_thread};
+inline constexpr ContextOperations dead_operations = {no_cache};
 
 template <size_t... Is>
 struct Indices {};
@@ -180,9 +172,6 @@ TALUS_CONSTINIT inline ThreadContext first_context =
     make_slow_context(&birth_operations, MakeIndices<class_count>::Type{});
 TALUS_CONSTINIT inline ThreadContext ended_context =
     make_slow_context(&dead_operations, MakeIndices<class_count>::Type{});
-
-// A mode that counts all calls sets this; slow paths read it.
-inline Atomic<bool> shared_counts_calls;
 
 // Atomic, because the background thread may replace the context of an idle thread
 // (cache/idle_caches.hpp).

@@ -119,8 +119,9 @@ struct KeptBlocks {
 // The context that replaces a thread's own, so that the thread notices when it comes back
 // (cache/idle_caches.hpp).
 struct ProbeContext : ThreadContext {
-  ThreadCache* cache = nullptr;     // the cache it belongs to
-  ThreadContext* before = nullptr;  // the context that it replaced
+  ThreadCache* cache = nullptr;  // the cache it belongs to
+  // The context that it replaced; written under the idle probe's lock.
+  Atomic<ThreadContext*> shared_before;
 };
 
 // What other threads know of a cache's owner, beside shared_state and shared_busy.
@@ -148,6 +149,8 @@ struct IdleProbe {
 
 inline constexpr size_t class_words = divide_up(class_count, 64);
 
+struct ModeContext;
+
 // Lists that run empty and full in turn (cache/wide_lists.hpp). Owner only.
 struct WideLists {
   uint64_t turning_words[class_words] = {};  // a bit a class: it reversed since the last ask
@@ -172,7 +175,8 @@ struct ThreadCache : ThreadContext {
   RemoteBatch batches[remote_owners + 1];  // the last one is for the thread's own heap
   KeptBlocks kept;
   IdleProbe idle_probe;
-  ThreadContext* mode_context = nullptr;  // of the process's mode, made when first asked for
+  // The context of the process's modes; null: none yet. Made once, under the space lock.
+  Atomic<ModeContext*> shared_mode_context;
   // under the registry's lock
   ThreadCache* next = nullptr;      // among those in use, or unused
   ThreadCache* previous = nullptr;  // among those in use

@@ -10,7 +10,6 @@
 #ifndef TALUS_HEAP_SPECIAL_HPP
 #define TALUS_HEAP_SPECIAL_HPP
 
-#include "heap/context.hpp"
 #include "space/space.hpp"
 #include "base/base.hpp"
 #include "os/report.hpp"
@@ -59,15 +58,6 @@ inline SpecialPool special_pool;
 // Set by a mode whose blocks end exactly where the request ends; slow paths read it.
 inline Atomic<bool> shared_exact_sizes;
 inline bool sizes_are_exact() noexcept { return shared_exact_sizes.load_init(); }
-
-// The block that the calling thread's mode makes for a request. Null: there is no mode, or it
-// leaves the request to the heap. A new block reads as zero.
-TALUS_FAST void* allocate_by_mode(const BlockRequest& request) noexcept {
-  ThreadContext& context = current_context();
-  if (TALUS_LIKELY(context.operations == nullptr)) return nullptr;
-  if (context.operations->allocate == nullptr) return nullptr;
-  return context.operations->allocate(context, request);
-}
 
 // The descriptor of an address with a special word. A wrong pointer may find it gone.
 inline SpecialBlock* special_of(const void* pointer) noexcept {

@@ -14,14 +14,13 @@
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
+#include "heap/modes.hpp"
 #include "heap/special.hpp"
 #include "regions/region_words.hpp"
 #include "store/large.hpp"
 #include "cache/idle_caches.hpp"
 #include "paths/alloc.hpp"
-#include "paths/alloc_slow.hpp"
 #include "paths/free.hpp"
-#include "paths/free_slow.hpp"
 #include "paths/instance_blocks.hpp"
 #include "paths/instance_region.hpp"
 
@@ -44,12 +43,12 @@ inline uintptr_t instance_of(const void* pointer) noexcept {
   return is_instance(owner) ? handle_of(owner) : 0;
 }
 
-// The cache of a thread whose mode is to be told of an instance's blocks. Where calls are counted,
-// a new thread gets a cache, and so its mode, before the first such call. Null: it has none. The
+// The cache of a thread whose modes are to be told of an instance's blocks. In a process with modes
+// a new thread gets a cache, and so its modes, before the first such call. Null: it has none. The
 // caller holds no lock.
 inline ThreadCache* cache_to_tell() noexcept {
   ThreadContext& context = current_context();
-  if (is_of_new_thread(context) && !shared_counts_calls.load_init()) return nullptr;
+  if (is_of_new_thread(context) && process_modes.is_empty()) return nullptr;
   return cache_behind(context);
 }
 

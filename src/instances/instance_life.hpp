@@ -25,6 +25,7 @@
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
+#include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 #include "regions/region.hpp"
@@ -37,7 +38,6 @@
 #include "store/slabs.hpp"
 #include "cache/idle_caches.hpp"
 #include "paths/alloc_slow.hpp"
-#include "paths/free_slow.hpp"
 #include "paths/instance_region.hpp"
 
 namespace talus::core {
@@ -89,11 +89,6 @@ void for_each_block_out(const Slab& slab, Visit visit) noexcept {
   }
 }
 
-// Must the mode of the calling thread be told of all blocks that are about to end?
-inline bool is_told_of_frees() noexcept {
-  const ThreadContext& context = current_context();
-  return context.operations != nullptr && context.operations->note_free != nullptr;
-}
 inline void note_all_free(Instance& heap) noexcept {
   if (!is_told_of_frees()) return;
   give_ready_back(heap);

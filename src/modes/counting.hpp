@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: MIT
 // modes/counting: counts every call, for the statistics of TALUS_PRINT_STATS.
 //
-// A counting context stands before each thread cache. Its lists stay empty and its id matches
-// nothing, so every malloc and free takes the slow path. There the context counts the call and
-// passes it on to the cache. Programs that do not ask for statistics pay nothing.
-//
 // Live bytes are block sizes. Each thread gathers them and adds them up in steps, so the peak is
 // exact to within step_bytes for each thread. Requested bytes are gathered in the same way. The
 // thread that reaches a given number calls `on_bytes`, without locks of the heap.
 //
-// Owns: the counting contexts. Invariants: a context's counters have one writer, its thread. They
-// outlive the thread, and the next thread with the cache goes on counting. Late destructors run in
-// threads without a cache, and those threads share one context. Called on: any thread, from slow
-// paths.
+// Owns: the counts. Invariants: a count has one writer, its thread. It outlives the thread, and the
+// next thread with the cache goes on counting. Late destructors run in threads without a cache, and
+// those threads share one state. Called on: any thread, from slow paths.
 #ifndef TALUS_MODES_COUNTING_HPP
 #define TALUS_MODES_COUNTING_HPP
 
 #include "base/base.hpp"
-#include "sync/ranked_lock.hpp"
-#include "space/space.hpp"
-#include "heap/context.hpp"
-#include "heap/heap.hpp"
+#include "heap/modes.hpp"
 #include "paths/resize.hpp"
-#include "modes/mode_context.hpp"
 
 namespace talus::core::counting {
 
@@ -36,9 +27,9 @@ inline size_t range_of(size_t bytes) noexcept {
   return range;
 }
 
-// A context without a cache has many writers: any thread.
-struct CountingContext : ModeContext {
-  CountingContext* next = nullptr;            // constant; list of all contexts
+// Of one context. That of threads without a cache has many writers.
+struct Counters {
+  Counters* next = nullptr;                   // constant; list of all
   Atomic<uint64_t> allocations[range_count];  // owner writes; statistics read
   Atomic<uint64_t> frees;                     // owner writes; statistics read
   Atomic<uint64_t> requested_bytes;           // owner writes; statistics read
@@ -48,9 +39,12 @@ struct CountingContext : ModeContext {
   Atomic<int64_t> live_bytes;                 // not yet in the shared count; statistics read
 };
 
+inline Counters& counters_of(ModeThread thread) noexcept {
+  return *static_cast<Counters*>(thread.state);
+}
+
 struct Shared {
-  Atomic<CountingContext*> contexts;
-  CountingContext* late_context = nullptr;  // of threads without a cache; under the space lock
+  Atomic<Counters*> all;
   Atomic<int64_t> live_bytes;
   Atomic<int64_t> peak_bytes;
   // The callback for print_stats_bytes. Constant once threads begin, but for the two counts.
@@ -68,13 +62,14 @@ inline void tell_each(uint64_t each, void (*tell)() noexcept) noexcept {
   shared.on_bytes = tell;
 }
 
-inline void tell_bytes(CountingContext& context, size_t bytes) noexcept {
-  if (context.cache != nullptr) {
+inline void tell_bytes(ModeThread thread, size_t bytes) noexcept {
+  if (thread.cache != nullptr) {
+    Counters& own = counters_of(thread);
     const auto step = static_cast<uint64_t>(step_bytes);
-    context.untold_bytes += bytes;
-    if (context.untold_bytes < (shared.on_bytes_each < step ? shared.on_bytes_each : step)) return;
-    bytes = context.untold_bytes;
-    context.untold_bytes = 0;
+    own.untold_bytes += bytes;
+    if (own.untold_bytes < (shared.on_bytes_each < step ? shared.on_bytes_each : step)) return;
+    bytes = own.untold_bytes;
+    own.untold_bytes = 0;
   }
   const uint64_t told = shared.told_bytes.fetch_add_relaxed(bytes) + bytes;  // [stat]
   uint64_t next = shared.next_told_bytes.load_hint();                        // the CAS rechecks
@@ -88,81 +83,67 @@ inline void raise_peak(int64_t live) noexcept {
   while (live > peak && !shared.peak_bytes.cas_acq_rel(peak, live)) {}
 }
 
-inline void add_live(CountingContext& context, int64_t bytes) noexcept {
+inline void add_live(ModeThread thread, int64_t bytes) noexcept {
   int64_t gathered = bytes;
-  if (context.cache != nullptr) {
-    gathered += context.live_bytes.load_own();
+  if (thread.cache != nullptr) {
+    Atomic<int64_t>& own = counters_of(thread).live_bytes;
+    gathered += own.load_own();
     const bool is_much = gathered >= step_bytes || gathered <= -step_bytes;
-    context.live_bytes.store_own(is_much ? 0 : gathered);
+    own.store_own(is_much ? 0 : gathered);
     if (!is_much) return;
   }
   raise_peak(shared.live_bytes.fetch_add_relaxed(gathered) + gathered);  // [stat]
 }
 
-inline void count(CountingContext& context, Atomic<uint64_t>& calls, uint64_t more) noexcept {
-  if (context.cache == nullptr) {
+inline void count(ModeThread thread, Atomic<uint64_t>& calls, uint64_t more) noexcept {
+  if (thread.cache == nullptr) {
     calls.fetch_add_relaxed(more);  // [stat]
   } else {
     calls.own_add(more);
   }
 }
 
-inline void count_allocate(ThreadContext& slow, void* block, size_t bytes) noexcept {
-  auto& context = static_cast<CountingContext&>(slow);
-  count(context, context.allocations[range_of(bytes)], 1);
-  count(context, context.requested_bytes, bytes);
+inline void count_allocate(ModeThread thread, void* block, size_t bytes) noexcept {
+  Counters& own = counters_of(thread);
+  count(thread, own.allocations[range_of(bytes)], 1);
+  count(thread, own.requested_bytes, bytes);
   const size_t usable = facts_of(block, "malloc").usable_bytes;
-  count(context, context.provided_bytes, usable);
-  add_live(context, static_cast<int64_t>(usable));
-  if (shared.on_bytes != nullptr) tell_bytes(context, bytes);
+  count(thread, own.provided_bytes, usable);
+  add_live(thread, static_cast<int64_t>(usable));
+  if (shared.on_bytes != nullptr) tell_bytes(thread, bytes);
 }
-inline void count_free(ThreadContext& slow, void* block) noexcept {
-  auto& context = static_cast<CountingContext&>(slow);
-  count(context, context.frees, 1);
-  add_live(context, -static_cast<int64_t>(facts_of(block, "free").usable_bytes));
+inline void count_end(ModeThread thread, size_t usable) noexcept {
+  count(thread, counters_of(thread).frees, 1);
+  add_live(thread, -static_cast<int64_t>(usable));
 }
-inline void count_resize(ThreadContext& slow, size_t usable, void* block, size_t bytes) noexcept {
-  auto& context = static_cast<CountingContext&>(slow);
-  count(context, context.frees, 1);
-  add_live(context, -static_cast<int64_t>(usable));
-  count_allocate(slow, block, bytes);
+inline void count_free(ModeThread thread, void* block) noexcept {
+  count_end(thread, facts_of(block, "free").usable_bytes);
 }
-inline constexpr ContextOperations operations = {cache_of_mode_context, count_allocate, count_free,
-                                                 nullptr, count_resize};
+inline void count_resize(ModeThread thread, size_t usable, void* block, size_t bytes) noexcept {
+  if (block == nullptr) return;
+  count_end(thread, usable);
+  count_allocate(thread, block, bytes);
+}
 
-inline void enlist(CountingContext& context) noexcept {
-  CountingContext* head = shared.contexts.load_hint();  // the CAS rechecks
+inline void enlist(ModeThread thread) noexcept {
+  Counters& own = counters_of(thread);
+  Counters* head = shared.all.load_hint();  // the CAS rechecks
   do {
-    context.next = head;
-  } while (!shared.contexts.cas_weak_release(head, &context));
+    own.next = head;
+  } while (!shared.all.cas_weak_release(head, &own));
 }
 
-// The counting context of a cache, made on first use; the cache itself when there is no memory.
-inline ThreadContext& context_for(ThreadCache& cache) noexcept {
-  CountingContext* context = shared.contexts.load_acquire();
-  for (; context != nullptr; context = context->next) {
-    if (context->cache == &cache) return *context;
-  }
-  {
-    Held held{space.lock()};
-    context = make_mode_context<CountingContext>(held, operations, &cache);
-  }
-  if (context == nullptr) return cache;
-  enlist(*context);
-  return *context;
+constexpr Mode make_mode() noexcept {
+  Mode mode;
+  mode.name = "counting";
+  mode.state_bytes = sizeof(Counters);
+  mode.state_made = enlist;
+  mode.note_allocate = count_allocate;
+  mode.note_free = count_free;
+  mode.end_resize = count_resize;
+  return mode;
 }
-
-// The context of threads that have lost their cache; one that does not count when there is no
-// memory.
-inline ThreadContext& late_context() noexcept {
-  Held held{space.lock()};
-  if (shared.late_context == nullptr) {
-    shared.late_context = make_mode_context<CountingContext>(held, operations, nullptr);
-    if (shared.late_context == nullptr) return ended_context;
-    enlist(*shared.late_context);
-  }
-  return *shared.late_context;
-}
+inline constexpr Mode mode = make_mode();
 
 struct Counts {
   uint64_t allocations[range_count] = {};
@@ -177,17 +158,16 @@ struct Counts {
 inline Counts collect() noexcept {
   Counts counts;
   counts.live_bytes = shared.live_bytes.load_stat();
-  for (CountingContext* context = shared.contexts.load_acquire(); context != nullptr;
-       context = context->next) {
+  for (Counters* own = shared.all.load_acquire(); own != nullptr; own = own->next) {
     for (size_t range = 0; range < range_count; range++) {
-      const uint64_t calls = context->allocations[range].load_stat();
+      const uint64_t calls = own->allocations[range].load_stat();
       counts.allocations[range] += calls;
       counts.allocation_sum += calls;
     }
-    counts.frees += context->frees.load_stat();
-    counts.requested_bytes += context->requested_bytes.load_stat();
-    counts.provided_bytes += context->provided_bytes.load_stat();
-    counts.live_bytes += context->live_bytes.load_stat();
+    counts.frees += own->frees.load_stat();
+    counts.requested_bytes += own->requested_bytes.load_stat();
+    counts.provided_bytes += own->provided_bytes.load_stat();
+    counts.live_bytes += own->live_bytes.load_stat();
   }
   raise_peak(counts.live_bytes);
   counts.peak_bytes = shared.peak_bytes.load_stat();

@@ -6,9 +6,9 @@
 // faults too. Alignment may leave bytes free beside a block. They hold a pattern, which free
 // checks.
 //
-// Owns: making and freeing such blocks, and the contexts of threads. Invariants: a block that the
-// mode cannot make is an ordinary one, and the program is told once. Threads with and without the
-// mode free blocks of either kind. Called on: any thread, from slow paths. Must not know: signals
+// Owns: making and freeing such blocks, and the ids of threads. Invariants: a block that the mode
+// cannot make is an ordinary one, and the program is told once. Threads with and without the mode
+// free blocks of either kind. Called on: any thread, from slow paths. Must not know: signals
 // (process/faults.hpp).
 #ifndef TALUS_MODES_MAPPED_HPP
 #define TALUS_MODES_MAPPED_HPP
@@ -20,24 +20,27 @@
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
-#include "heap/heap.hpp"
+#include "heap/modes.hpp"
 #include "heap/special.hpp"
+#include "modes/chain.hpp"
 #include "modes/mapped_place.hpp"
 #include "modes/mapped_report.hpp"
 #include "modes/mapped_slots.hpp"
 #include "modes/mapped_spare.hpp"
-#include "modes/mode_context.hpp"
 
 namespace talus::core::mapped {
 
 inline constexpr unsigned char pattern = 0xb5;
 
-struct MappedContext : ModeContext {
-  uint32_t thread = 0;  // id of the thread that uses the cache; owner writes
-};
-inline uint32_t thread_of(const MappedContext& context) noexcept {
-  return context.cache != nullptr ? context.thread : os::System::thread_id();
+// What a context has: the id of the thread that uses the cache; 0: not asked for yet.
+using ThreadNumber = uint32_t;
+inline uint32_t id_of(ModeThread thread) noexcept {
+  if (thread.cache == nullptr) return os::System::thread_id();
+  auto& id = *static_cast<ThreadNumber*>(thread.state);
+  if (id == 0) id = os::System::thread_id();
+  return id;
 }
+inline void forget_id(ModeThread thread) noexcept { *static_cast<ThreadNumber*>(thread.state) = 0; }
 
 inline void release_mapped(SpecialBlock& special, void* pointer) noexcept;
 inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
@@ -102,13 +105,14 @@ inline uintptr_t find_damage(const MappedBlock& block) noexcept {
   return 0;
 }
 
-inline void* allocate_mapped(ThreadContext& context, const BlockRequest& request) noexcept {
+inline void* allocate_mapped(ModeThread thread, const BlockRequest& request) noexcept {
   if (!is_possible(request)) return nullptr;
   const size_t page = os::page_bytes();
+  const uint32_t id = id_of(thread);
   MappedBlock* block = nullptr;
   {
     Held held{space.lock()};
-    block = make_block(held, request, page, thread_of(static_cast<MappedContext&>(context)));
+    block = make_block(held, request, page, id);
     if (block == nullptr) {
       warn_once(held);
       return nullptr;
@@ -119,14 +123,27 @@ inline void* allocate_mapped(ThreadContext& context, const BlockRequest& request
   return to_pointer(block->start);
 }
 
-inline constexpr ContextOperations context_operations = {cache_of_mode_context, nullptr, nullptr,
-                                                         allocate_mapped};
+constexpr Mode make_mode() noexcept {
+  Mode mode;
+  mode.name = "mapped";
+  mode.state_bytes = sizeof(ThreadNumber);
+  mode.allocate = allocate_mapped;
+  mode.end_thread = forget_id;
+  mode.renew_in_child = forget_id;  // the thread has another id there
+  return mode;
+}
+inline constexpr Mode mode = make_mode();
 
 // 0: the thread is not in this mode, so its id is not asked for.
 inline uint32_t this_thread() noexcept {
-  ThreadContext& context = current_context();
-  return context.operations == &context_operations ? thread_of(static_cast<MappedContext&>(context))
-                                                   : 0;
+  ModeContext* context = current_modes();
+  uint32_t id = 0;
+  if (context == nullptr) return id;
+  ask_modes<&Mode::allocate>(*context, [&id](const Mode& found, ModeThread thread) noexcept {
+    if (&found == &mode) id = id_of(thread);
+    return id != 0;
+  });
+  return id;
 }
 
 // Reports a pointer that is not the start of the block in this slot.
@@ -171,36 +188,6 @@ inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
   return block.bytes;
 }
 
-// --- threads -------------------------------------------------------------------------------------
-
-// The context of a cache whose thread begins to use it, made on first use. The cache itself when
-// there is no memory.
-inline ThreadContext& context_for(ThreadCache& cache) noexcept {
-  if (cache.mode_context == nullptr) {
-    Held held{space.lock()};
-    cache.mode_context = make_mode_context<MappedContext>(held, context_operations, &cache);
-    if (cache.mode_context == nullptr) return cache;
-  }
-  static_cast<MappedContext*>(cache.mode_context)->thread = os::System::thread_id();
-  return *cache.mode_context;
-}
-
-// The context of threads that have lost their cache; one without the mode when there is no memory.
-inline ThreadContext& late_context() noexcept {
-  Held held{space.lock()};
-  if (pool.late_context == nullptr) {
-    pool.late_context = make_mode_context<MappedContext>(held, context_operations, nullptr);
-  }
-  return pool.late_context != nullptr ? *pool.late_context : ended_context;
-}
-
-// In the child of a fork the thread has another id.
-inline void renew_thread_id() noexcept {
-  ThreadContext& context = current_context();
-  if (context.operations != &context_operations) return;
-  static_cast<MappedContext&>(context).thread = os::System::thread_id();
-}
-
 // The calling thread and all threads that begin later are in this mode. Called once, before other
 // threads begin.
 inline void begin(const Settings& settings) noexcept {
@@ -210,13 +197,9 @@ inline void begin(const Settings& settings) noexcept {
     Held held{space.lock()};
     pool.spare.make();
   }
-  pool.is_on.store_init(true);
   shared_exact_sizes.store_init(true);
-  ThreadContext& context = current_context();
-  if (context.operations == nullptr) set_context(context_for(static_cast<ThreadCache&>(context)));
+  begin_mode(mode);
 }
-
-inline bool is_on() noexcept { return pool.is_on.load_init(); }
 
 // Describes an address that could not be accessed. False: nothing is known of it.
 inline bool describe_fault(Line& line, uintptr_t address) noexcept {

@@ -67,7 +67,6 @@ struct Settings {
 struct Pool {
   Settings settings;                              // constant from begin() on
   const SpecialOperations* operations = nullptr;  // of all blocks; constant from begin() on
-  Atomic<bool> is_on;
   // under the space lock
   SpareMappings spare;
   size_t left_bound = 0;  // of mappings, after the kernel refused one; 0: no refusal
@@ -86,7 +85,6 @@ struct Pool {
   size_t room_end = 0;      // up to this many address bytes, others were found to have room
   size_t refused_live = 0;  // live blocks when others had no room; 0: they have room
   bool has_warned = false;
-  ThreadContext* late_context = nullptr;  // of threads that have lost their cache
 
   size_t mappings_max() const noexcept {
     return left_bound != 0 && left_bound < settings.mappings ? left_bound : settings.mappings;

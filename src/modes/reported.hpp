@@ -4,7 +4,8 @@
 // The thread next runs the program's handler of SIGABRT, which may write a report, fork, and end
 // the process. Locks that it held at the fault stay held, and the data under them may be
 // inconsistent. So its blocks come from pages of their own, without a lock, and its frees do
-// nothing.
+// nothing. That is a mode, which makes all blocks and diverts all that are freed. It is alone in
+// its chain: the fault may have been in another mode's data.
 //
 // Owns: these pages, as special blocks (heap/special.hpp). Invariants: it waits for no lock. The
 // size of a block lies before it. Nothing is used twice, so each block reads as zero. Called on:
@@ -12,13 +13,14 @@
 #ifndef TALUS_MODES_REPORTED_HPP
 #define TALUS_MODES_REPORTED_HPP
 
-#include "heap/special.hpp"
-#include "heap/purge_request.hpp"
 #include "base/base.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
+#include "heap/modes.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/special.hpp"
 
 namespace talus::core::reported {
 
@@ -72,7 +74,7 @@ inline void* take(Chunk& chunk, const BlockRequest& request) noexcept {
   return pointer;
 }
 
-inline void* allocate(ThreadContext&, const BlockRequest& request) noexcept {
+inline void* allocate(ModeThread, const BlockRequest& request) noexcept {
   if (request.bytes > PTRDIFF_MAX - 4 * Chunk::usual_bytes) return nullptr;
   if (request.alignment > PTRDIFF_MAX / 4) return nullptr;
   Chunk* chunk = shared_chunk.load_acquire();
@@ -88,9 +90,22 @@ inline void* allocate(ThreadContext&, const BlockRequest& request) noexcept {
   return block;
 }
 
-inline constexpr ContextOperations context_operations = {no_cache, nullptr, nullptr,
-                                                         allocate, nullptr, FreedBlocks::stay};
-inline ThreadContext context;
+// Each freed block stays where it is, mapped blocks and those of instances too.
+inline bool stay(ModeThread, void*) noexcept { return true; }
+
+constexpr Mode make_mode() noexcept {
+  Mode mode;
+  mode.name = "reported";
+  mode.allocate = allocate;
+  mode.divert = stay;
+  mode.diverts_all = true;
+  return mode;
+}
+inline constexpr Mode mode = make_mode();
+inline constexpr ModeChain chain{
+    {Atomic<const Mode*>{&mode}}, Atomic<uint32_t>{1}, Atomic<uint32_t>{1}, Atomic<uint32_t>{1}};
+inline constexpr ContextOperations context_operations = {cache_of_mode_context, &chain};
+inline ModeContext context;
 
 // The calling thread has reported a fault.
 TALUS_COLD void begin() noexcept {

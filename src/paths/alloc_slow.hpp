@@ -9,7 +9,7 @@
 
 #include "cache/large_cache.hpp"
 #include "store/remote.hpp"
-#include "heap/special.hpp"
+#include "heap/modes.hpp"
 #include "cache/wide_lists.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
@@ -72,13 +72,6 @@ TALUS_USUAL void* allocate_on(ThreadCache* cache, ClassId id, Fit fit) noexcept 
   if (cache == nullptr) return allocate_shared(id);
   void* block = pop_from_list(list_of(*cache, id));
   return block != nullptr ? block : refill(*cache, id);
-}
-
-// Tells the mode of the calling thread, if there is one; a first call may just have set it.
-inline void note_allocate(void* block, size_t bytes) noexcept {
-  ThreadContext& context = current_context();
-  if (context.operations == nullptr || context.operations->note_allocate == nullptr) return;
-  if (block != nullptr) context.operations->note_allocate(context, block, bytes);
 }
 
 // Defined in reclaim/release.hpp. There was no memory for `bytes`: should the caller try again? The

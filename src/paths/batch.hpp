@@ -18,9 +18,9 @@
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/lists.hpp"
+#include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
-#include "heap/special.hpp"
 #include "store/remote.hpp"
 #include "store/slabs.hpp"
 #include "cache/idle_caches.hpp"
@@ -115,7 +115,7 @@ inline size_t run_of(PageEntry word, void* const* blocks, size_t count) noexcept
 inline void release_one_of(ThreadCache* cache, void* pointer) noexcept {
   if (is_no_block(pointer)) return;
   note_free(pointer);
-  release_plain(cache, pointer);
+  release_by_modes(cache, pointer);
 }
 
 // Frees the first of the blocks, or a run of them whose list is full. Returns how many. Only for

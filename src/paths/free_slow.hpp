@@ -20,10 +20,12 @@
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/lists.hpp"
+#include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 #include "heap/special.hpp"
 #include "store/instance_room.hpp"
+#include "store/large.hpp"
 #include "store/remote.hpp"
 #include "store/slabs.hpp"
 #include "cache/idle_caches.hpp"
@@ -69,15 +71,17 @@ TALUS_COLD void release_foreign(void* pointer) noexcept {
   report::foreign_pointer(pointer, "free");
 }
 
-// Do blocks that this thread frees stay in place?
-inline bool keeps_freed_blocks() noexcept {
-  const ThreadContext& context = current_context();
-  return context.operations != nullptr && context.operations->freed_blocks == FreedBlocks::stay;
+// Is this the block of an instance? The word is its page-map entry.
+inline bool is_of_instance(PageEntry word, const void* pointer) noexcept {
+  if (is_special(word)) {
+    SpecialBlock* block = special_of(pointer);
+    return block != nullptr && block->operations().instance != nullptr;
+  }
+  return is_instance(word.is_large() ? owner_of_large(word) : word.owner());
 }
 
-// Frees a block by way of a cache (null: the thread has none) without telling any mode.
+// Frees a block by way of a cache (null: the thread has none). No mode is told or asked.
 TALUS_USUAL void release_plain(ThreadCache* cache, void* pointer) noexcept {
-  if (TALUS_UNLIKELY(cache == nullptr) && keeps_freed_blocks()) return;
   const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
   if (word.is_large()) return release_large(cache, pointer, word);
   if (is_special(word)) return release_special(pointer);
@@ -89,10 +93,18 @@ TALUS_USUAL void release_plain(ThreadCache* cache, void* pointer) noexcept {
   push_or_flush(*cache, pointer, class_of_tag(word.tag()));
 }
 
-inline void note_free(void* pointer) noexcept {
-  ThreadContext& context = current_context();
-  if (context.operations == nullptr || context.operations->note_free == nullptr) return;
-  context.operations->note_free(context, pointer);
+// Does a mode take this freed block, which observers know of?
+TALUS_COLD bool is_diverted(ModeContext& context, void* pointer) noexcept {
+  const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
+  const bool is_inside = is_of_instance(word, pointer);
+  return is_diverted(context, pointer, is_inside ? BlockHome::instance : BlockHome::common);
+}
+// Frees a block: a mode takes it, or it goes the plain way.
+TALUS_USUAL void release_by_modes(ThreadCache* cache, void* pointer) noexcept {
+  ModeContext* context = current_modes();
+  const bool is_asked = context != nullptr && has_diverters(*context);
+  if (TALUS_UNLIKELY(is_asked) && is_diverted(*context, pointer)) return;
+  release_plain(cache, pointer);
 }
 
 // Is there nothing to free? True for null, and for an address of no owner, after the answer to it.
@@ -108,8 +120,12 @@ TALUS_SLOW void release_slow(void* pointer, ThreadContext& context) noexcept {
   ThreadCache* cache = cache_behind(context);
   {
     const MaybeWorking working{cache};
-    if (context.operations != nullptr) note_free(pointer);
-    release_plain(cache, pointer);
+    if (TALUS_UNLIKELY(context.operations != nullptr)) {
+      note_free(pointer);
+      release_by_modes(cache, pointer);
+    } else {
+      release_plain(cache, pointer);
+    }
   }
   offer_work();
 }
@@ -269,6 +285,7 @@ inline void release_unused(Heap& heap) noexcept {
 
 // The end of a thread, as far as the heap is concerned.
 inline void end_cache(ThreadCache& cache) noexcept {
+  end_modes(cache);
   flush_all(cache);
   Heap& heap = *cache.heap;
   bool is_abandoned = false;
@@ -287,6 +304,7 @@ TALUS_USUAL bool salvage_cache() noexcept {
   if (cache == nullptr) return false;
   become_whole(*cache);
   cache->shared_state.store_own(OwnerState::active);  // it has no owner
+  end_modes(*cache);
   flush_all(*cache);
   Held held{registry.lock};
   retire_orphaned_cache(held, *cache);

@@ -19,6 +19,7 @@
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
+#include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/special.hpp"
 #include "regions/region_words.hpp"
@@ -130,13 +131,6 @@ TALUS_FAST size_t usable_size_at_hand(void* pointer) noexcept {
   return usable_size(pointer);  // leaves: large, special; no block
 }
 
-// Tells the mode of the calling thread of a resize that succeeded.
-inline void note_resize(size_t usable, void* block, size_t bytes) noexcept {
-  ThreadContext& context = current_context();
-  if (context.operations == nullptr || context.operations->note_resize == nullptr) return;
-  if (block != nullptr) context.operations->note_resize(context, usable, block, bytes);
-}
-
 // Does a block of `usable` bytes in a slab serve `bytes` without much waste?
 inline bool fits_without_waste(size_t usable, size_t bytes) noexcept {
   return bytes <= usable && bytes >= least_bytes_of(usable);
@@ -174,8 +168,9 @@ bool in_place(void* pointer, size_t bytes, const char* call, Resize resize) noex
   bool fits = false;
   {
     const MaybeWorking working{cache_behind(current_context())};
+    begin_resize(pointer);
     fits = resize(facts);
-    if (fits) note_resize(facts.usable_bytes, pointer, bytes);
+    end_resize(facts.usable_bytes, fits ? pointer : nullptr, bytes);
   }
   offer_work();
   return fits;
@@ -212,32 +207,43 @@ TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, 
   }
   if (moved == nullptr) return nullptr;
   copy_bytes(moved, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
-  release_plain(cache, pointer);
+  release_by_modes(cache, pointer);
   return moved;
+}
+
+// A block that a mode makes takes the contents of the old one, which ends. Null: no mode makes one.
+TALUS_COLD void* move_to_mode(ThreadCache* cache, const BlockFacts& facts, void* pointer,
+                              size_t bytes) noexcept {
+  void* special = make_by_mode({bytes, block_alignment, 0});
+  if (special == nullptr) return nullptr;
+  copy_bytes(special, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
+  release_by_modes(cache, pointer);
+  return special;
+}
+
+// The same as reallocate_once(). Observers are told around it.
+TALUS_USUAL void* reallocate_untold(ThreadCache* cache, const BlockFacts& facts, void* pointer,
+                                    size_t bytes, bool& is_at_limit) noexcept {
+  if (TALUS_UNLIKELY(facts.is_special)) {
+    SpecialBlock& block = *special_of(pointer);
+    if (block.operations().reallocate != nullptr) {
+      return block.operations().reallocate(block, pointer, bytes, is_at_limit);
+    }
+  }
+  // A block of an instance stays in it.
+  if (TALUS_UNLIKELY(current_context().operations != nullptr) && !is_instance(facts.owner)) {
+    if (void* special = move_to_mode(cache, facts, pointer, bytes)) return special;
+  }
+  return reallocate_plain(cache, facts, pointer, bytes, is_at_limit);
 }
 
 TALUS_USUAL void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit) noexcept {
   const BlockFacts facts = facts_of(pointer, "realloc");
   ThreadCache* cache = cache_behind(current_context());
   const MaybeWorking working{cache};
-  if (TALUS_UNLIKELY(facts.is_special)) {
-    SpecialBlock& block = *special_of(pointer);
-    if (block.operations().reallocate != nullptr) {
-      void* moved = block.operations().reallocate(block, pointer, bytes, is_at_limit);
-      note_resize(facts.usable_bytes, moved, bytes);
-      return moved;
-    }
-  }
-  // A block of an instance stays in it.
-  void* special =
-      is_instance(facts.owner) ? nullptr : allocate_by_mode({bytes, block_alignment, 0});
-  if (special != nullptr) {
-    copy_bytes(special, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
-    release_plain(cache, pointer);
-    return special;
-  }
-  void* moved = reallocate_plain(cache, facts, pointer, bytes, is_at_limit);
-  note_resize(facts.usable_bytes, moved, bytes);
+  begin_resize(pointer);
+  void* moved = reallocate_untold(cache, facts, pointer, bytes, is_at_limit);
+  end_resize(facts.usable_bytes, moved, bytes);
   return moved;
 }
 

@@ -31,10 +31,10 @@
 #include "bounded/life.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
+#include "heap/modes.hpp"
 #include "heap/registry.hpp"
 #include "store/instance_large.hpp"
 #include "store/remote.hpp"
-#include "modes/mapped.hpp"
 #include "statistics/print_statistics.hpp"
 #include "threads/helper.hpp"
 #include "threads/helper_thread.hpp"
@@ -114,7 +114,7 @@ inline void renew_ids() noexcept {
     learn_process_id();
   }
   begin_clock_samples();
-  mapped::renew_thread_id();
+  renew_modes_in_child();
 }
 
 inline void after_fork_in_child() noexcept {
@@ -131,7 +131,7 @@ inline void after_fork_in_child() noexcept {
   for_each_instance_slot([](InstanceSlot& slot) noexcept { forget_moves(slot); });
   leave_bounded_caches();
   leave_other_caches(existing_cache());
-  mapped::renew_thread_id();
+  renew_modes_in_child();
 }
 
 inline Atomic<bool> has_watched_forks;

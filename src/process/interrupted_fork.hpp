@@ -27,8 +27,8 @@
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/lists.hpp"
+#include "heap/modes.hpp"
 #include "heap/registry.hpp"
-#include "modes/mapped.hpp"
 #include "statistics/print_statistics.hpp"
 
 namespace talus::core {
@@ -143,7 +143,7 @@ inline void after_interrupted_fork_in_child() noexcept {
   forget_helper_thread();
   if (!registry.lock.is_own()) leave_other_caches(existing_cache());
   begin_clock_samples();
-  mapped::renew_thread_id();
+  renew_modes_in_child();
 }
 
 }  // namespace talus::core

@@ -27,13 +27,12 @@
 #include "os/os.hpp"
 #include "os/report.hpp"
 #include "os/text.hpp"
-#include "heap/context.hpp"
-#include "heap/heap.hpp"
 #include "heap/purge_request.hpp"
 #include "parsing/option_letters.hpp"
 #include "parsing/option_number.hpp"
 #include "parsing/options_text.hpp"
 #include "machine/kernel_file.hpp"
+#include "modes/chain.hpp"
 #include "modes/counting.hpp"
 #include "modes/mapped.hpp"
 #include "modes/mapped_place.hpp"
@@ -100,13 +99,7 @@ inline void find_limits() noexcept {
 }
 
 // The calling thread counts from here on; others from their first call.
-inline void start_counting() noexcept {
-  shared_counts_calls.store_init(true);
-  ThreadContext& context = current_context();
-  if (context.operations == nullptr) {
-    set_context(counting::context_for(static_cast<ThreadCache&>(context)));
-  }
-}
+inline void start_counting() noexcept { begin_mode(counting::mode); }
 
 // The most mappings that the kernel allows this process; the kernel's default if it does not say.
 inline size_t mappings_allowed() noexcept {
@@ -157,11 +150,8 @@ TALUS_START void process_starts() noexcept {
     hand_on_told_mistakes();
   }
   if (options.verbose) say_options();
-  if (options.mode != HeapMode::none) {
-    start_mapped();
-  } else {
-    prepare_statistics();
-  }
+  prepare_statistics();  // the order of the modes
+  if (options.mode != HeapMode::none) start_mapped();
   watch_forks();
   if (gives_memory_back() || has_clock_samples()) allow_helper();
   start_clock_samples();

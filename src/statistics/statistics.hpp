@@ -22,9 +22,9 @@
 #include "settings/statistics.hpp"
 #include "os/os.hpp"
 #include "space/space.hpp"
-#include "heap/context.hpp"
 #include "inspect/instance_totals.hpp"
 #include "inspect/totals.hpp"
+#include "modes/chain.hpp"
 
 namespace talus::core {
 
@@ -194,7 +194,7 @@ inline void add_resident_values(Statistics& all) noexcept {
 
 inline void add_calls_values(Statistics& all) noexcept {
   using Id = StatisticId;
-  if (!shared_counts_calls.load_init()) return;
+  if (!is_on(counting::mode)) return;
   const counting::Counts counts = counting::collect();
   all.set(Id::calls_allocations, counts.allocation_sum);
   all.set(Id::calls_frees, counts.frees);

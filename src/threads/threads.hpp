@@ -24,8 +24,7 @@
 #include "heap/registry.hpp"
 #include "cache/idle_caches.hpp"
 #include "paths/free_slow.hpp"
-#include "modes/counting.hpp"
-#include "modes/mapped.hpp"
+#include "modes/chain.hpp"
 #include "threads/library_parts.hpp"
 #include "configuration/own_configuration.hpp"
 
@@ -53,13 +52,6 @@ struct ThreadEnd {
 };
 inline ThreadEnd thread_end;
 
-// The context of a thread whose cache has ended: for late destructors, and for libc's own.
-inline ThreadContext& context_after_end() noexcept {
-  if (mapped::is_on()) return mapped::late_context();
-  if (shared_counts_calls.load_init()) return counting::late_context();
-  return ended_context;
-}
-
 // The last act of a thread that has a cache.
 TALUS_USUAL void thread_ends(void* value) noexcept {
   thread_end.ending_count.fetch_add_relaxed(1);  // [hint] forget_threads waits for it to fall
@@ -86,20 +78,16 @@ TALUS_USUAL bool watch_thread(ThreadCache& cache) noexcept {
   return pthread_setspecific(thread_end.key, &cache) == 0;
 }
 
-// The context of a thread with this cache: the cache itself, or the context of the process's mode.
-inline ThreadContext& context_before(ThreadCache& cache) noexcept {
-  if (mapped::is_on()) return mapped::context_for(cache);
-  if (shared_counts_calls.load_init()) return counting::context_for(cache);
-  return cache;
-}
-
 TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
   if (environ != nullptr) configure_process();
   salvage_cache();  // a fork may have orphaned some; each new thread adopts one
   ThreadCache* cache = attach_cache();
   if (cache == nullptr) return nullptr;
-  set_context(context_before(*cache));
-  if (watch_thread(*cache)) attend(*cache);
+  set_context(context_for(*cache));
+  if (watch_thread(*cache)) {
+    attend(*cache);
+    look_again(*cache);
+  }
   request_cache_purge();
   return cache;
 }

@@ -10,6 +10,8 @@ by `talus run`, with --preload the library is preloaded.
     mapped_test.py [--preload LIB] [--run COMMAND] PROGRAM
 """
 import argparse
+import csv
+import io
 import os
 import re
 import resource
@@ -121,6 +123,18 @@ class Mapped(unittest.TestCase):
         status, _, said = run("n", MODE="mapped", PRINT_STATS="stderr")
         self.assertEqual(status, 0)
         self.assertRegex(said, r"large blocks +[1-9]")
+
+    def test_calls_are_counted_as_without_the_mode(self):
+        rows = []
+        for mode in ("none", "mapped"):
+            status, _, said = run("n", MODE=mode, PRINT_STATS="stderr", PRINT_STATS_FORMAT="csv")
+            self.assertEqual(status, 0)
+            rows.append(next(csv.DictReader(io.StringIO(said))))
+        plain, mapped = rows
+        for name in ("allocations", "frees", "requested_bytes", "up_to_1024", "larger"):
+            self.assertEqual(plain["calls." + name], mapped["calls." + name], name)
+        self.assertGreater(int(mapped["calls.allocations"]), 3000)
+        self.assertEqual(mapped["calls.rounding_bytes"], "0")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@
 #define TALUS_STORE_SLABS_HPP
 #define TALUS_CACHE_LARGE_CACHE_HPP
 #define TALUS_HEAP_PURGE_REQUEST_HPP
+#define TALUS_HEAP_MODES_HPP
 #define TALUS_HEAP_SPECIAL_HPP
 #define TALUS_PATHS_INSTANCE_BLOCKS_HPP
 #define TALUS_STORE_INSTANCE_ROOM_HPP
@@ -96,7 +97,22 @@ HeapId flush_with_foreign(Held<HeapLock>&, Heap& heap, Places* places, size_t co
 // No modes.
 inline bool is_special(PageEntry) noexcept { return false; }
 inline void release_special(void*) noexcept {}
+struct SpecialBlock {
+  struct Operations {
+    void* instance = nullptr;
+  };
+  static Operations operations() noexcept { return {}; }
+};
+inline SpecialBlock* special_of(const void*) noexcept { return nullptr; }
+constexpr HeapId owner_of_large(PageEntry) noexcept { return HeapId::none; }
 inline void* allocate_by_mode(const BlockRequest&) noexcept { return nullptr; }
+inline ModeContext* current_modes() noexcept { return nullptr; }
+enum class BlockHome : uint8_t { common, instance };
+inline bool has_diverters(const ModeContext&) noexcept { return false; }
+inline bool is_diverted(ModeContext&, void*, BlockHome) noexcept { return false; }
+inline void note_allocate(void*, size_t) noexcept {}
+inline void note_free(void*) noexcept {}
+inline void end_modes(ThreadCache&) noexcept {}
 
 // No medium blocks.
 enum class Fit : uint8_t { exact, near };

@@ -258,9 +258,8 @@ TEST(Batch, CrossesAFork) {
 
 // A mode that counts sees each block once.
 TEST(Batch, IsCounted) {
-  ThreadCache& cache = test::own_cache();
-  ThreadContext& before = current_context();
-  set_context(counting::context_for(cache));
+  test::own_cache();
+  begin_mode(counting::mode);
   const counting::Counts start = counting::collect();
   std::vector<void*> blocks = batch_of(100, 1000);
   const counting::Counts between = counting::collect();
@@ -273,7 +272,7 @@ TEST(Batch, IsCounted) {
   const counting::Counts end = counting::collect();
   EXPECT_EQ(end.frees - between.frees, end.allocation_sum - between.allocation_sum + 1000u);
   EXPECT_EQ(end.live_bytes, start.live_bytes);
-  set_context(before);
+  switch_off(counting::mode);
 }
 
 }  // namespace

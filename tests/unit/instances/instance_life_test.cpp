@@ -342,7 +342,8 @@ TEST(InstanceLife, ForksWhileThreadsUseThem) {
 // Blocks that end with their heap are freed, too, as far as the counting mode is concerned.
 TEST(InstanceLife, ModesAreTold) {
   test::on_threads(1, [](size_t) {
-    set_context(counting::context_for(test::own_cache()));
+    test::own_cache();
+    begin_mode(counting::mode);
     const counting::Counts before = counting::collect();
     talus_heap* heap = api::heap_new(nullptr);
     for (size_t i = 0; i < 100; i++) api::heap_malloc(heap, 1000);
@@ -359,6 +360,7 @@ TEST(InstanceLife, ModesAreTold) {
     EXPECT_EQ(counting::collect().live_bytes, before.live_bytes);
     const counting::Counts after = counting::collect();
     EXPECT_EQ(after.allocation_sum - before.allocation_sum, after.frees - before.frees);
+    switch_off(counting::mode);
   });
 }
 

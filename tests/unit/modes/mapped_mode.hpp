@@ -62,7 +62,7 @@ class MappedTest : public testing::Test {
   };
 
   static void SetUpTestSuite() {
-    if (mapped::is_on()) return;
+    if (is_on(mapped::mode)) return;
     own_cache();
     for (size_t bytes : {100u, 5000u, 100000u, 3000000u}) {
       early.push_back({allocate(bytes), bytes});
