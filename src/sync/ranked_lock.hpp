@@ -15,10 +15,10 @@ namespace talus::core {
 
 // In release builds no more than a Lock. A signal handler finds either the lock or the count of its
 // thread first; it waits for no lock then (process/interrupted_fork.hpp).
-template <LockRank rank_of_type>
+template <LockRank RankOfType>
 class TALUS_CAPABILITY("lock") RankedLock : public Lock {
  public:
-  static constexpr LockRank rank = rank_of_type;
+  static constexpr LockRank rank = RankOfType;
 
   TALUS_FAST bool try_lock() noexcept TALUS_TRY_ACQUIRE(true) {
     if (!Lock::try_lock()) return false;
