@@ -31,7 +31,13 @@ extern const char talus_options[] __attribute__((weak, visibility("default")));
 
 namespace talus::core {
 
-inline Atomic<uint32_t> configuration_is_read;
+// What the process has read of its options.
+struct OwnConfiguration {
+  Atomic<uint32_t> shared_is_read;     // not 0: a thread reads the options, or has read them
+  ToldMistakes told;                   // mistakes that this process or an ancestor wrote
+  bool is_told_variable_read = false;  // whether `told` has what the ancestors wrote
+};
+inline OwnConfiguration own_configuration;
 
 inline void warn(const char* line) noexcept {
   TextBuffer<option_warning_bytes_max + 2> text;
@@ -39,29 +45,26 @@ inline void warn(const char* line) noexcept {
   os::System::write_error(text.data(), text.length());
 }
 
-inline ToldMistakes told_mistakes;
-inline bool is_told_variable_read = false;
-
 // Does not repeat a warning that an ancestor process wrote.
 TALUS_COLD void warn_once(const char* line) noexcept {
-  if (!is_told_variable_read) {
-    is_told_variable_read = true;
+  if (!own_configuration.is_told_variable_read) {
+    own_configuration.is_told_variable_read = true;
     const bool is_listened_to = environ != nullptr && !os::System::is_secure();
     for (char** variable = environ; is_listened_to && *variable != nullptr; variable++) {
       const char* value = environment_value(*variable, told_variable);
       if (value == nullptr) continue;
-      told_mistakes.inherit(value);
+      own_configuration.told.inherit(value);
       break;
     }
   }
-  if (told_mistakes.is_new(line)) warn(line);
+  if (own_configuration.told.is_new(line)) warn(line);
 }
 
 // Makes a new environment: the present one has no room, and belongs to the C library. Code that may
 // be unloaded must not do this, because the program would keep a pointer into it.
 TALUS_COLD void hand_on_told_mistakes() noexcept {
   ToldText text;
-  told_mistakes.put(text);
+  own_configuration.told.put(text);
   size_t count = 0;
   while (environ != nullptr && environ[count] != nullptr) count++;
   const size_t pointers = (count + 2) * sizeof(char*);
@@ -93,9 +96,9 @@ TALUS_START void read_own_configuration() noexcept {
 
 // Only the first call has an effect.
 TALUS_START void configure_process() noexcept {
-  if (configuration_is_read.load_hint() != 0) return;  // the CAS rechecks
+  if (own_configuration.shared_is_read.load_hint() != 0) return;  // the CAS rechecks
   uint32_t unread = 0;
-  if (configuration_is_read.cas_acq_rel(unread, 1)) read_own_configuration();
+  if (own_configuration.shared_is_read.cas_acq_rel(unread, 1)) read_own_configuration();
 }
 
 }  // namespace talus::core

@@ -115,7 +115,7 @@ TALUS_ENTRY void talus_set_limits(size_t soft_bytes, size_t hard_bytes) noexcept
   talus::core::api::set_limits(soft_bytes, hard_bytes);
 }
 TALUS_ENTRY void talus_set_limit_handler(talus_limit_handler handler) noexcept {
-  talus::core::limit_handler.store_release(handler);
+  talus::core::limits.handler.store_release(handler);
 }
 TALUS_ENTRY void talus_set_page_listener(talus_page_listener listener) noexcept {
   talus::core::set_page_listener(listener);

@@ -86,11 +86,11 @@ struct InstanceTable {
   Atomic<uint32_t> shared_count;       // slots there are; ids count from heap_count_max
   Atomic<uint32_t> shared_live_count;  // written under the registry's lock
   uint32_t unused = 0;  // id of a slot without an instance, 0: none; under the registry's lock
+  SpareInstances spare;
 };
-
 inline InstanceTable instance_table;
-inline SpareInstances spare_instances;
-static_assert(sizeof spare_instances.slots == InstanceTable::part_slots * sizeof(InstanceSlot) &&
+static_assert(sizeof instance_table.spare.slots ==
+                      InstanceTable::part_slots * sizeof(InstanceSlot) &&
                   heap_count_max % InstanceTable::part_slots == 0,
               "spare slots are the first part");
 

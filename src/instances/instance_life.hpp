@@ -169,15 +169,15 @@ inline size_t take_instance_slot(Held<RegistryLock>&) noexcept TALUS_REQUIRES(re
   if (id > instance_id_max) return 0;
   Atomic<InstanceSlot*>& part = instance_table.shared_parts[id / InstanceTable::part_slots];
   Held held{space.lock()};
-  if (count == 0) part.store_release(spare_instances.slots);
+  if (count == 0) part.store_release(instance_table.spare.slots);
   if (part.load_own() == nullptr) {  // registry's lock
     void* slots = space.take_metadata(held, InstanceTable::part_slots * sizeof(InstanceSlot));
     if (slots == nullptr) return 0;
     part.store_release(static_cast<InstanceSlot*>(slots));
   }
   void* memory = space.take_metadata(held, sizeof(Instance));  // zero, as its members begin
-  if (memory == nullptr && spare_instances.used_heaps < SpareInstances::count) {
-    memory = spare_instances.heaps[spare_instances.used_heaps++];
+  if (memory == nullptr && instance_table.spare.used_heaps < SpareInstances::count) {
+    memory = instance_table.spare.heaps[instance_table.spare.used_heaps++];
   }
   if (memory == nullptr) return 0;
   auto* heap = static_cast<Instance*>(memory);

@@ -69,18 +69,14 @@ inline bool is_single_threaded() noexcept {
   return told != nullptr && *told != 0 && !may_have_helper();
 }
 
-// The present fork locked nothing. In the child libc may report one thread although the parent had
-// more, so the child uses this value instead.
-inline Atomic<bool> forks_alone;
-
 // Memory in files is copied under the locks, or by a thread that holds some of them.
 inline void before_fork() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
   stop_prefetching();
-  const bool was_alone = forks_alone.load_own();  // where it changes there is one thread
+  const bool was_alone = forks.is_alone.load_own();  // where it changes there is one thread
   bool is_alone = is_single_threaded() && file_stores.is_empty();
   // The signal may have interrupted a fork that took all locks.
   if (is_alone && !was_alone && holds_a_lock()) is_alone = false;
-  if (was_alone != is_alone) forks_alone.store_own(is_alone);
+  if (was_alone != is_alone) forks.is_alone.store_own(is_alone);
   if (is_alone) return;
   if (holds_a_lock()) {
     before_interrupted_fork();
@@ -94,7 +90,7 @@ inline void before_fork() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
 }
 
 inline void after_fork_in_parent() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
-  if (forks_alone.load_own()) return;
+  if (forks.is_alone.load_own()) return;
   file_stores.after_fork_in_parent(is_only_thread);
   if (ends_interrupted_fork()) return;
   for_each_fork_lock([](auto& lock) TALUS_NO_THREAD_SAFETY_ANALYSIS noexcept { lock.unlock(); });
@@ -120,7 +116,7 @@ inline void renew_ids() noexcept {
 inline void after_fork_in_child() noexcept {
   // The thread has another id, and may be the one that reported a fault.
   if (os::reporting_thread.load_init() != 0) os::System::note_report();
-  if (forks_alone.load_own()) return renew_ids();
+  if (forks.is_alone.load_own()) return renew_ids();
   file_stores.after_fork_in_child();  // first: after this the memory is this process's own
   if (ends_interrupted_fork()) return after_interrupted_fork_in_child();
   for_each_fork_lock([](auto& lock) noexcept { lock.reset_in_child(); });
@@ -134,12 +130,10 @@ inline void after_fork_in_child() noexcept {
   renew_modes_in_child();
 }
 
-inline Atomic<bool> has_watched_forks;
-
 // At start, or before the first handlers of others (entry/fork_order.cpp). Acts once.
 TALUS_START void watch_forks() noexcept {
-  if (has_watched_forks.load_init()) return;  // constructors run one after the other
-  has_watched_forks.store_init(true);
+  if (forks.is_watched.load_init()) return;  // constructors run one after the other
+  forks.is_watched.store_init(true);
   auto* register_by = talus_library_parts.register_forks;
   if (register_by == nullptr) register_by = __register_atfork;
   // A unit that calls pthread_atfork gets a copy of it at its far end. That copy would touch more

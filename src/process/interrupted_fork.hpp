@@ -68,7 +68,16 @@ struct InterruptedForks {
     }
   }
 };
-inline InterruptedForks interrupted_forks;
+
+// What fork handlers leave for the handlers after the fork.
+struct Forks {
+  Atomic<bool> is_watched;  // the handlers are registered; written once, before threads begin
+  // The present fork locked nothing. In the child libc may report one thread although the parent
+  // had more, so the child uses this value instead.
+  Atomic<bool> is_alone;
+  InterruptedForks interrupted;
+};
+inline Forks forks;
 
 // The longest wait for the background thread, as a pass may wait for a slow kernel.
 inline constexpr uint64_t interrupted_patience_ms = 2000;
@@ -105,12 +114,12 @@ inline bool keep_helper() noexcept TALUS_TRY_ACQUIRE(true, helper.pass) {
 inline void before_interrupted_fork() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
   const bool is_kept = keep_helper();
   const uint32_t mark = os::System::thread_mark() | (is_kept ? InterruptedForks::keeps_helper : 0);
-  while (!interrupted_forks.begin(mark)) os::System::sleep_us(50);
+  while (!forks.interrupted.begin(mark)) os::System::sleep_us(50);
 }
 
 // False: this fork is of another kind.
 inline bool ends_interrupted_fork() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
-  const uint32_t mark = interrupted_forks.end();
+  const uint32_t mark = forks.interrupted.end();
   if ((mark & InterruptedForks::keeps_helper) != 0) helper.pass.unlock();
   return mark != 0;
 }
@@ -126,7 +135,7 @@ inline void forget_emptying(ThreadCache& cache) noexcept {
 }
 
 inline void after_interrupted_fork_in_child() noexcept {
-  interrupted_forks.forget_others();
+  forks.interrupted.forget_others();
   if (!registry.decaying.is_own()) {
     for_each_heap_and_instance([](Heap& heap) noexcept { heap.purging_count = 0; });
   }

@@ -46,8 +46,12 @@
 
 namespace talus::core {
 
-inline Atomic<bool> has_started;
-inline Atomic<bool> has_ended;
+// Written once each: constructors, and destructors, run one after the other.
+struct ProcessLife {
+  Atomic<bool> has_started;
+  Atomic<bool> has_ended;
+};
+inline ProcessLife process_life;
 
 // Says what the machine allows, and the resulting limits.
 template <size_t Capacity>
@@ -139,14 +143,14 @@ TALUS_START void start_clock_samples() noexcept {
 }
 
 TALUS_START void process_starts() noexcept {
-  if (has_started.load_init()) return;  // constructors run one after the other
-  has_started.store_init(true);
+  if (process_life.has_started.load_init()) return;
+  process_life.has_started.store_init(true);
   process_started_ns.store_init(os::System::now_ns());
   report::shared_last_act.store_init(&reported::begin);
   configure_process();
   find_limits();
   start_provider(warn_once);
-  if (told_mistakes.has_new() && !os::System::is_secure() && !may_be_unloaded()) {
+  if (own_configuration.told.has_new() && !os::System::is_secure() && !may_be_unloaded()) {
     hand_on_told_mistakes();
   }
   if (options.verbose) say_options();
@@ -162,8 +166,8 @@ TALUS_START void process_starts() noexcept {
 inline constexpr uint64_t exit_patience_ms = 200;
 
 TALUS_START void process_ends() noexcept {
-  if (has_ended.load_init()) return;  // destructors run one after the other
-  has_ended.store_init(true);
+  if (process_life.has_ended.load_init()) return;
+  process_life.has_ended.store_init(true);
   const bool is_left = may_be_unloaded();
   if (is_left) forget_faults();
   end_helper_for_ever(is_left ? helper_patience_ms : exit_patience_ms);

@@ -195,7 +195,7 @@ TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept {
       return true;
     }
   }
-  const LimitHandler handler = limit_handler.load_acquire();
+  const LimitHandler handler = limits.handler.load_acquire();
   return handler != nullptr && attempt < find_memory_attempts && handler(bytes) != 0;
 }
 

@@ -63,11 +63,17 @@ TALUS_START constexpr LimitBytes effective_limits(const Options& wanted,
   return below_each_other(bytes);
 }
 
+// Called, without locks, before an allocation fails at the hard limit; result not 0: try once more.
+using LimitHandler = int (*)(size_t wanted_bytes);
+
 // The limits in effect. Each word is read and written by itself, in any order. A concurrent reader
 // may see an old word beside a new one.
 struct EffectiveLimits {
   Atomic<size_t> soft_bytes;
   Atomic<size_t> hard_bytes;
+  // Stored with release, to be loaded with acquire: another thread that calls the handler must see
+  // what the program prepared for it.
+  Atomic<LimitHandler> handler;
 
   void set(LimitBytes wanted) noexcept {
     const LimitBytes bytes = below_each_other(wanted);
@@ -75,15 +81,7 @@ struct EffectiveLimits {
     hard_bytes.store_hint(bytes.hard_bytes);
   }
 };
-
 inline EffectiveLimits limits;
-
-// Called, without locks, before an allocation fails at the hard limit; result not 0: try once more.
-using LimitHandler = int (*)(size_t wanted_bytes);
-
-// Stored with release, to be loaded with acquire: another thread that calls the handler must see
-// what the program prepared for it.
-inline Atomic<LimitHandler> limit_handler;
 
 }  // namespace talus::core
 

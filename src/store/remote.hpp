@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// store/remote: blocks on their way home, from the freeing thread to the heap that owns them.
+// store/remote: the freeing thread's side of remote frees: it collects blocks and sends them home.
 //
-// They belong to other heaps, or to the thread's own heap in classes for which it has no list.
-// Owns: the batches that a thread collects, draining, and unused messages.
+// The blocks belong to other heaps, or to the thread's own heap in classes for which it has no
+// list. The owner's side is store/drain.hpp.
+// Owns: the batches that a thread collects, and their delivery.
 // Invariants: small blocks that share cache lines with others never enter another heap's lists.
 // Larger ones may (heap/lists.hpp). A full message wakes no thread: a thread of its heap finds it
-// at a refill, when it is time (is_time_to_drain). The backlog is bounded: a delivering thread
-// drains a queue that is too long, or whose heap has no threads, and waits for the lock if it must.
-// The last write to a block comes before the block enters a message (prefetch_for_write).
+// at a refill, when it is time (is_time_to_drain). The last write to a block comes before the block
+// enters a message (store/write_prefetch.hpp).
 // Called on: any thread.
 #ifndef TALUS_STORE_REMOTE_HPP
 #define TALUS_STORE_REMOTE_HPP
@@ -27,157 +27,10 @@
 #include "heap/sound.hpp"
 #include "store/instance_room.hpp"
 #include "store/slabs.hpp"
+#include "store/drain.hpp"
+#include "store/write_prefetch.hpp"
 
 namespace talus::core {
-
-// Empty messages that no heap holds. Under the space lock.
-struct MessagePool {
-  RemoteMessage* unused = nullptr;
-};
-inline MessagePool message_pool;
-
-// Moves up to `count` messages from one stack to another; returns how many.
-inline uint32_t move_messages(RemoteMessage*& from, RemoteMessage*& to, uint32_t count) noexcept {
-  uint32_t moved = 0;
-  for (; moved < count && from != nullptr; moved++) {
-    RemoteMessage* message = from;
-    from = message->next;
-    message->next = to;
-    to = message;
-  }
-  return moved;
-}
-
-// An empty message; null: no memory. The caller holds the heap's lock.
-TALUS_USUAL RemoteMessage* take_message(Heap& heap) noexcept {
-  if (heap.unused_messages == nullptr) {
-    Held held{space.lock()};
-    heap.unused_message_count =
-        move_messages(message_pool.unused, heap.unused_messages, messages_moved);
-    if (heap.unused_messages == nullptr) {
-      return static_cast<RemoteMessage*>(space.take_metadata(held, sizeof(RemoteMessage)));
-    }
-  }
-  RemoteMessage* message = heap.unused_messages;
-  heap.unused_messages = message->next;
-  heap.unused_message_count--;
-  return message;
-}
-
-// Keeps an empty message for its next use. The caller holds the heap's lock.
-inline void keep_message(Heap& heap, RemoteMessage& message) noexcept {
-  message.next = heap.unused_messages;
-  heap.unused_messages = &message;
-  if (++heap.unused_message_count < 2 * messages_moved) return;
-  Held held{space.lock()};
-  heap.unused_message_count -=
-      move_messages(heap.unused_messages, message_pool.unused, messages_moved);
-}
-
-// The lists of a thread that brings blocks home. They get a few blocks of each class: blocks come
-// in any order, and each block in a list keeps its slab from becoming empty. The class that the
-// thread is about to refill gets as many as it wants; they would come from slabs otherwise.
-struct HomeLists {
-  ThreadCache* cache = nullptr;  // null: no lists; all blocks go to their slabs
-  ClassId refilled{};
-  size_t wanted = 0;
-
-  TALUS_FAST bool push(void* block, ClassId id) const noexcept {
-    const size_t most =
-        id == refilled && wanted != 0 ? wanted : list_most_of(id) / list_remote_part;
-    refuse_just_freed(*cache, block, id);
-    return list_length(*cache, id) < most && push_on_list(*cache, block, id);
-  }
-};
-
-// The block size of the slab that a page-map entry names.
-TALUS_FAST size_t block_bytes_of(PageEntry word) noexcept {
-  return size_class_row(class_of_tag(word.tag())).block_bytes;
-}
-
-// Brings the blocks of one message home: to the lists while they have room, the rest to their
-// slabs. If a slab changed hands meanwhile, its blocks follow it.
-TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& message) noexcept {
-  void* moved_blocks[RemoteMessage::blocks_max];
-  uint32_t moved_count = 0;
-  uint64_t full_words[BitRow::bytes_for(class_count) / sizeof(uint64_t)] = {};
-  BitRow full_classes{full_words};  // whose lists have enough, or get none
-  full_classes.set(small_class_count, class_count, true);
-  const uint32_t count = message.count.load_own();
-  void* const* blocks = message.newest();
-  for (uint32_t i = 0; i < count;) {
-    void* block = blocks[i];
-    const uintptr_t address = reinterpret_cast<uintptr_t>(block);
-    const PageMap::Place place = page_map.place_of(address);
-    const PageEntry word = place.word();
-    if (TALUS_UNLIKELY(word.owner() != heap.id)) {
-      // Slabs change hands between threads' heaps only.
-      if (!word.is_slab() || is_instance(word.owner())) report::foreign_pointer(block, "free");
-      moved_blocks[moved_count++] = block;
-      i++;
-      continue;
-    }
-    const ClassId id = class_of_tag(word.tag());
-    const size_t index = index_of(id);
-    if (lists.cache != nullptr && !full_classes.has(index)) {
-      if (lists.push(block, id)) {
-        i++;
-        continue;
-      }
-      full_classes.set(index, index + 1, true);
-    }
-    Slab& slab = *static_cast<Slab*>(place.descriptor());
-    i += static_cast<uint32_t>(give_to_slab(heap, slab, &blocks[i], count - i));
-  }
-  note_free_bytes(heap);
-  audit(heap);
-  message.clear();
-  if (TALUS_LIKELY(moved_count == 0)) return keep_message(heap, message);
-  PageEntry word;
-  for (uint32_t i = 0; i < moved_count; i++) {
-    word = page_map.word_of(reinterpret_cast<uintptr_t>(moved_blocks[i]));
-    message.add(moved_blocks[i], block_bytes_of(word));
-  }
-  heap_with(word.owner()).remote_queue.push(message);  // that heap sends on what is not its own
-}
-
-// Brings delivered blocks home. The caller holds the heap's lock; a thread of that heap names its
-// lists.
-TALUS_USUAL void drain_remote_queue(Heap& heap, const HomeLists& lists = {}) noexcept {
-  RemoteMessage* message = heap.remote_queue.take_all();
-  if (message == nullptr) return;
-  do {
-    RemoteMessage* next = message->next;
-    heap.remote_queue.count_taken(message->bytes.load_own());
-    bring_home(heap, lists, *message);
-    message = next;
-  } while (message != nullptr);
-  request_purge_if_much(heap);
-}
-
-// Should a thread of this heap that needs blocks of a class drain the queue now? While slabs have
-// such blocks, waiting pays. A block that another processor just freed is still in that processor's
-// cache and costs much to fetch. So does the queue itself, if both processors use it all the time.
-// Before a new slab begins, the queue is drained, so that waiting blocks cost no memory.
-inline bool is_time_to_drain(const Heap& heap, ClassId id) noexcept {
-  const size_t backlog = heap.remote_queue.backlog_bytes();
-  if (backlog >= remote_wait_bytes) return true;
-  return backlog != 0 && heap.available[index_of(id)].fullest() == nullptr;
-}
-
-// Drains for the owner if `backlog_max` bytes or more wait, or if its heap has no thread. If
-// another thread holds the lock, this one waits for it only when the backlog is very large.
-TALUS_USUAL void drain_for_owner(Heap& owner, size_t backlog_max) noexcept {
-  const size_t backlog = owner.remote_queue.backlog_bytes();
-  if (!owner.is_abandoned() && backlog < backlog_max) return;
-  if (backlog >= remote_backlog_bytes_most) {
-    lock_of(owner).lock();
-  } else if (!lock_of(owner).try_lock()) {
-    return;
-  }
-  drain_remote_queue(owner);
-  lock_of(owner).unlock();
-}
 
 // Moves the two newest blocks of a batch to its next message, because a double free in a row must
 // meet the first free. If either block is too large to wait in a message, both go home. The caller
@@ -247,23 +100,6 @@ TALUS_SLOW void release_to_slab(void* pointer) noexcept {
     give_blocks(owner, &pointer, 1);
     return request_purge_if_much(owner);
   }
-}
-
-// Blocks of other heaps up to this size have their first line fetched for ownership; 0 after a
-// fork.
-inline Atomic<size_t> prefetched_bytes{prefetched_bytes_max};
-// After a fork a write would copy a page that another process shares.
-inline void stop_prefetching() noexcept {
-  if (prefetched_bytes.load_hint() != 0) prefetched_bytes.store_hint(0);
-}
-
-// Makes the first line of a small block this processor's own before the block goes home. A mere
-// read would leave the line shared with the owner's processor; its next write would wait, and it
-// could not fetch lines ahead. The contents of the block do not change.
-TALUS_FAST void prefetch_for_write(void* block, size_t block_bytes) noexcept {
-  if (TALUS_UNLIKELY(block_bytes > prefetched_bytes.load_hint())) return;
-  auto* byte = static_cast<volatile char*>(block);
-  *byte = *byte;
 }
 
 // Adds a block to a batch that has a message for its owner, and delivers the batch when it is full

@@ -266,7 +266,7 @@ TEST(Instance, WaitsForItsSlabsAtItsLimit) {
 // The limit of one heap is nothing that the process's handler could mend.
 TEST(Instance, TheLimitCallsNoHandler) {
   static Atomic<int> asked;
-  limit_handler.store_release([](size_t) -> int {
+  limits.handler.store_release([](size_t) -> int {
     asked.store_relaxed(1);
     return 0;
   });
@@ -275,7 +275,7 @@ TEST(Instance, TheLimitCallsNoHandler) {
   void* block = api::heap_malloc(heap, 100);
   EXPECT_EQ(api::realloc(block, 300000), nullptr);
   EXPECT_EQ(asked.load_relaxed(), 0);
-  limit_handler.store_release(nullptr);
+  limits.handler.store_release(nullptr);
   api::heap_destroy(heap);
 }
 

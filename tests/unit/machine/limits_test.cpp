@@ -15,7 +15,7 @@ namespace {
 
 // The constructor of this program has run.
 TEST(LimitsOfTheProcess, FollowFromWhatWasFoundAtStart) {
-  ASSERT_TRUE(has_started.load_relaxed());
+  ASSERT_TRUE(process_life.has_started.load_relaxed());
   const MachineLimits again = read_machine_limits();
   EXPECT_EQ(machine.memory_bytes, again.memory_bytes);
   EXPECT_EQ(machine.cpu_quota, again.cpu_quota);
@@ -54,10 +54,10 @@ TEST(LimitsOfTheProcess, FollowBothOptions) {
 int prepared = 0;
 
 TEST(LimitsOfTheProcess, TheHandlerIsSeenWithWhatWasPreparedForIt) {
-  EXPECT_EQ(limit_handler.load_acquire(), nullptr);
+  EXPECT_EQ(limits.handler.load_acquire(), nullptr);
   std::thread other{[] {
     LimitHandler handler = nullptr;
-    while (handler == nullptr) handler = limit_handler.load_acquire();
+    while (handler == nullptr) handler = limits.handler.load_acquire();
     EXPECT_EQ(handler(100), 142);
   }};
   prepared = 42;
@@ -65,7 +65,7 @@ TEST(LimitsOfTheProcess, TheHandlerIsSeenWithWhatWasPreparedForIt) {
       [](size_t wanted_bytes) { return static_cast<int>(wanted_bytes) + prepared; });
   other.join();
   talus_set_limit_handler(nullptr);
-  EXPECT_EQ(limit_handler.load_acquire(), nullptr);
+  EXPECT_EQ(limits.handler.load_acquire(), nullptr);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ class DecayTest : public testing::Test {
     purge_request.is_served.store_relaxed(false);
     purge_request.is_much.store_relaxed(false);
     limits.set({0, 0});
-    limit_handler.store_release(nullptr);
+    limits.handler.store_release(nullptr);
     options = before_;
   }
   Options before_;
@@ -352,7 +352,7 @@ TEST_F(DecayTest, HardLimitRefusesAndAsksTheHandler) {
   EXPECT_EQ(errno, ENOMEM);
   void* small = api::malloc(mib);
   EXPECT_NE(small, nullptr) << "below the limit all goes on";
-  limit_handler.store_release(&raise_limit);
+  limits.handler.store_release(&raise_limit);
   grants = 1;
   asked_for = 0;
   void* large = api::malloc(8 * mib);
