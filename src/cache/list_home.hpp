@@ -21,6 +21,7 @@
 #include "heap/heap.hpp"
 #include "heap/lists.hpp"
 #include "heap/registry.hpp"
+#include "store/drain.hpp"
 #include "store/slabs.hpp"
 
 namespace talus::core {

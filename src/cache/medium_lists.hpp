@@ -17,7 +17,6 @@
 #include "classes/size_class.hpp"
 #include "settings/options.hpp"
 #include "cache/idle_caches.hpp"  // IWYU pragma: keep (order of code)
-#include "store/remote.hpp"
 #include "os/bytes.hpp"
 #include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
@@ -29,6 +28,7 @@
 #include "heap/lists.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
+#include "store/drain.hpp"
 #include "store/slabs.hpp"
 
 namespace talus::core {

@@ -8,7 +8,6 @@
 #define TALUS_PATHS_ALLOC_SLOW_HPP
 
 #include "cache/large_cache.hpp"
-#include "store/remote.hpp"
 #include "heap/modes.hpp"
 #include "cache/wide_lists.hpp"
 #include "base/base.hpp"
@@ -20,6 +19,7 @@
 #include "heap/lists.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
+#include "store/drain.hpp"
 #include "store/slabs.hpp"
 #include "cache/idle_caches.hpp"
 #include "cache/medium_lists.hpp"

@@ -21,6 +21,7 @@
 #include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
+#include "store/drain.hpp"
 #include "store/remote.hpp"
 #include "store/slabs.hpp"
 #include "cache/idle_caches.hpp"

@@ -24,6 +24,7 @@
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 #include "heap/special.hpp"
+#include "store/drain.hpp"
 #include "store/instance_room.hpp"
 #include "store/large.hpp"
 #include "store/remote.hpp"

@@ -34,7 +34,7 @@
 #include "heap/modes.hpp"
 #include "heap/registry.hpp"
 #include "store/instance_large.hpp"
-#include "store/remote.hpp"
+#include "store/write_prefetch.hpp"
 #include "statistics/print_statistics.hpp"
 #include "threads/helper.hpp"
 #include "threads/helper_thread.hpp"

@@ -18,6 +18,7 @@
 #include "heap/lists.hpp"
 #include "heap/registry.hpp"
 #include "heap/thread_order.hpp"
+#include "store/drain.hpp"
 #include "store/remote.hpp"
 #include "cache/large_cache.hpp"
 #include "cache/list_home.hpp"

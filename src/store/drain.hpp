@@ -23,7 +23,6 @@
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 #include "heap/sound.hpp"
-#include "store/instance_room.hpp"
 #include "store/slabs.hpp"
 
 namespace talus::core {
