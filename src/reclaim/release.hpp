@@ -11,20 +11,7 @@
 #include "paths/free.hpp"  // IWYU pragma: keep (order of code)
 #include "reclaim/purge_holes.hpp"
 #include "reclaim/take_back.hpp"
-#include "base/base.hpp"
-#include "classes/size_class.hpp"
-#include "settings/machine.hpp"
-#include "os/os.hpp"
-#include "retention/retention.hpp"
-#include "sync/ranked_lock.hpp"
-#include "space/space.hpp"
-#include "heap/heap.hpp"
-#include "heap/lists.hpp"
-#include "heap/purge_request.hpp"
-#include "heap/registry.hpp"
-#include "cache/idle_caches.hpp"
-#include "paths/alloc_slow.hpp"
-#include "paths/free_slow.hpp"
+#include "retention/futile.hpp"
 
 namespace talus::core {
 
@@ -116,20 +103,7 @@ inline size_t excess_in_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
   return space.is_above_soft_limit(held) ? SIZE_MAX : space.excess_bytes(held, reclaimer);
 }
 
-// The last time that purging slabs found little, because live blocks lie between the free ones
-// everywhere.
-struct FutileReclaim {
-  Atomic<uint64_t> ms;    // when
-  Atomic<size_t> excess;  // the excess then
-};
 inline FutileReclaim futile_reclaim;
-
-// Was the last reclaim futile a moment ago, and is there too little new excess for another try?
-inline bool is_in_vain(size_t excess, uint64_t now_ms) noexcept {
-  const size_t before = futile_reclaim.excess.load_hint();
-  const bool is_more = excess > before && excess - before >= reclaim_bytes_max;
-  return !is_more && now_ms < futile_reclaim.ms.load_hint() + reclaim_pause_ms;
-}
 
 // Purges what slabs keep beyond the bound, at most about `bytes_most`. Returns whether slabs kept
 // too much.
@@ -138,7 +112,7 @@ inline bool reclaim_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
   const size_t excess = excess_in_slabs(reclaimer, bytes_most);
   if (excess < surplus_bytes_min) return false;
   const uint64_t now = os::System::now_ms();
-  if (is_in_vain(excess, now)) return true;
+  if (futile_reclaim.is_in_vain(excess, now)) return true;
   const size_t wanted = excess < bytes_most ? excess : bytes_most;
   size_t purged = 0;
   for_each_heap_and_instance([&](Heap& heap) noexcept {
@@ -154,8 +128,7 @@ inline bool reclaim_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
       space.ask_to_reclaim();
       return true;
     }
-    futile_reclaim.excess.store_hint(excess);
-    futile_reclaim.ms.store_hint(now);
+    futile_reclaim.note(excess, now);
     space.trim(held, SIZE_MAX);  // where huge pages stay: their parts that were never handed out
   } else if (reclaimer == Reclaimer::caller && excess > purged) {
     space.ask_to_reclaim();

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: MIT
-// retention/retention: how much free memory may stay resident, and since when it was not needed.
+// retention/retention: the terms of the goal (retention/goal.hpp), as they change over time.
 //
-// Owns: the marks of what was free and what was in use lately, and the bounds made of them. The
-// least that was free during the last decay_ms is surplus (base/low_mark.hpp). Beyond retain_bytes
-// only the memory stays that was in use at once with the rest a moment ago (base/high_mark.hpp).
-// Without that exception, memory that comes and goes in large steps would be purged and touched
-// again in each step. While it stays, the process has no more memory than it just had.
-// Free memory in slabs is not in use, though the slabs are given: it counts as retained beside the
-// dirty ranges. Contents that move between ranges are in use once, though both ranges are given.
-// Where the program soon reuses memory purged for the bound, more may stay (retention/refault.hpp).
+// Owns: the marks of what was free and what was in use lately, what slabs keep free, and what is
+// moving. The least that was free during the last decay_ms is surplus (base/low_mark.hpp). The most
+// that was in use at once is needed again (base/high_mark.hpp): memory that comes and goes in large
+// steps would otherwise be purged and touched again in each step. While it stays, the process has
+// no more memory than it just had.
 // Called on: under the space lock. Must not know: where the memory lies.
 #ifndef TALUS_RETENTION_RETENTION_HPP
 #define TALUS_RETENTION_RETENTION_HPP
 
 #include "base/base.hpp"
 #include "os/os.hpp"
-#include "settings/options.hpp"
+#include "retention/goal.hpp"
 #include "retention/refault.hpp"
+#include "settings/options.hpp"
 
 namespace talus::core {
 
@@ -81,52 +79,26 @@ class Retention {
     return turn(turn_ms == 0 ? late_ms : late_ms / turn_ms, given, dirty);
   }
 
-  // Dirty bytes that may be kept. Free memory in slabs counts against them, except the last
-  // sixteenth.
+  // Dirty bytes that may be kept.
   size_t dirty_bytes_max(size_t given, Reclaimer reclaimer) const noexcept {
-    if (keeps_nothing()) return 0;
-    const size_t most = options.retain_bytes - uncounted(options.retain_bytes);
-    const size_t bound = Greater::of(most, wider_bound(given, reclaimer));
-    return Greater::of(bound > free_in_slabs_ ? bound - free_in_slabs_ : 0, most / 16);
+    return goal(given, reclaimer).ranges_max();
   }
-  // By how much free touched memory exceeds its bound. Large heaps may keep an eighth in slabs.
+  // By how much free touched memory exceeds its bound.
   size_t excess_bytes(size_t given, size_t dirty, Reclaimer reclaimer) const noexcept {
-    const size_t bound = Greater::of(options.retain_bytes, given / 8);
-    const size_t most = Greater::of(bound - uncounted(bound), wider_bound(given, reclaimer));
-    const size_t kept = free_in_slabs_ + dirty;
-    return kept > most ? kept - most : 0;
+    return goal(given, reclaimer).excess(dirty);
   }
 
  private:
-  static bool keeps_nothing() noexcept {
-    return options.decay_ms == 0 || options.retain_bytes == 0;
-  }
-  size_t in_use(size_t given) const noexcept {
-    const size_t unused = free_in_slabs_ + moving_;
-    return given > unused ? given - unused : 0;
-  }
-  // Adds what lies free between used blocks in slabs, up to the eighth that any heap may keep.
-  size_t footprint(size_t given) const noexcept {
-    const size_t used = in_use(given);
-    return used + (free_in_slabs_ < used / 8 ? free_in_slabs_ : used / 8);
-  }
-  // Bytes that were lately in use at the same time as the bytes in use now.
-  size_t used_lately(size_t given, Reclaimer reclaimer) const noexcept {
-    const size_t now = in_use(given);
+  ReclaimGoal goal(size_t given, Reclaimer reclaimer) const noexcept {
     size_t most = use_mark_.most();
     if (reclaimer == Reclaimer::caller) most = Greater::of(most, most_before_turn_);
-    return most > now ? most - now : 0;
+    const size_t retain = options.retain_bytes;
+    const bool keeps_nothing = options.decay_ms == 0 || retain == 0;
+    const size_t refaults = keeps_nothing ? 0 : refaulted();
+    return {given, free_in_slabs_, moving_, retain, most, refaults, keeps_nothing};
   }
-  // What may be kept, whatever the bound is. Where nothing may be kept, refaults do not count.
-  size_t wider_bound(size_t given, Reclaimer reclaimer) const noexcept {
-    const size_t used = used_lately(given, reclaimer);
-    return keeps_nothing() ? used : Greater::of(used, refaulted());
-  }
-  // A part of the bound for memory that is resident but not counted. Where slabs keep much, threads
-  // hold some of it in their lists. The first touch of a huge page made more resident than was
-  // given.
-  size_t uncounted(size_t bound) const noexcept {
-    return free_in_slabs_ > bound / 8 ? bound / 8 + bound / 16 : 0;
+  size_t footprint(size_t given) const noexcept {
+    return ReclaimGoal{given, free_in_slabs_, moving_}.footprint();
   }
 
   Refault refault_;
