@@ -49,7 +49,17 @@ class Retention {
     refault_.note_given(bytes, bytes + free_in_slabs_ + dirty, os::System::now_ms());
   }
   // Blocks were taken from `bytes` of purged pages.
-  void note_taken_back(size_t bytes) noexcept { refault_.note_taken(bytes, os::System::now_ms()); }
+  void note_taken_back(size_t bytes) noexcept {
+    refault_.note_taken(bytes, os::System::now_ms());
+    taken_back_bytes_ += bytes;
+  }
+  size_t taken_back_bytes() const noexcept { return taken_back_bytes_; }
+
+  // A caller met the soft limit, or too much is kept: the next slow path is to reclaim. These three
+  // need no lock.
+  bool is_asked_to_reclaim() const noexcept { return shared_is_asked_to_reclaim_.load_hint(); }
+  void ask_to_reclaim() noexcept { shared_is_asked_to_reclaim_.store_hint(true); }
+  void relax() noexcept { shared_is_asked_to_reclaim_.store_hint(false); }
 
   // Bytes that may be kept, whatever the bound is, because purged memory was refaulted.
   size_t refaulted() const noexcept {
@@ -108,6 +118,8 @@ class Retention {
   uint64_t reversed_ms_ = 0;
   size_t free_in_slabs_ = 0;  // as heaps reported (heap/purge_request.hpp)
   size_t moving_ = 0;
+  size_t taken_back_bytes_ = 0;  // so far
+  Atomic<bool> shared_is_asked_to_reclaim_;
 };
 
 }  // namespace talus::core

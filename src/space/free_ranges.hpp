@@ -28,7 +28,7 @@ class FreeRanges {
   size_t clean_bytes() const noexcept { return clean_.bytes(); }
   size_t free_range_count() const noexcept { return dirty_.count() + clean_.count(); }
 
- protected:
+  // The range at the highest address that is large enough; null: none.
   FreeRange* find_dirty(size_t slices) const noexcept { return dirty_.highest_fit(slices); }
   FreeRange* find_clean(size_t slices) const noexcept { return clean_.highest_fit(slices); }
   FreeRange* oldest() const noexcept { return oldest_; }

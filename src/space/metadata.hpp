@@ -25,18 +25,20 @@ struct MetadataChunk {
 
 class Metadata {
  public:
-  // Zeroed memory at a multiple of the cache line; null: the kernel has none. Chunks grow with the
-  // size of the arenas (reserved_bytes), so that few of them lie between arenas, which could
-  // otherwise join. Large chunks cost only addresses, no memory.
-  TALUS_USUAL void* take(size_t bytes, size_t reserved_bytes) noexcept {
+  // Zeroed memory at a multiple of the cache line; null: the kernel has none.
+  TALUS_USUAL void* take(size_t bytes) noexcept {
     bytes = round_up(bytes, cache_line_bytes);
-    const size_t requested = reserved_bytes >> meta_chunk_shift;
-    if (bytes > left_bytes_ && !map_chunk(bytes, requested)) return nullptr;
+    if (bytes > left_bytes_ && !map_chunk(bytes)) return nullptr;
     char* taken = cursor_;
     cursor_ += bytes;
     left_bytes_ -= bytes;
     used_bytes_ += bytes;
     return taken;
+  }
+  // Chunks grow with the size of the arenas, so that few of them lie between arenas, which could
+  // otherwise join. Large chunks cost only addresses, no memory.
+  void note_reserved(size_t reserved_bytes) noexcept {
+    requested_bytes_ = reserved_bytes >> meta_chunk_shift;
   }
   // Continues in zeroed memory of an arena.
   void add_chunk(void* chunk, size_t bytes) noexcept { begin_chunk(chunk, bytes, true); }
@@ -55,11 +57,11 @@ class Metadata {
     left_bytes_ = bytes - chunk_head_bytes;
     used_bytes_ += chunk_head_bytes;
   }
-  bool map_chunk(size_t bytes_min, size_t bytes_requested) noexcept {
+  bool map_chunk(size_t bytes_min) noexcept {
     if (is_closed_) return false;
     bytes_min += chunk_head_bytes;
     if (bytes_min < meta_chunk_bytes) bytes_min = meta_chunk_bytes;
-    size_t bytes = round_up(bytes_requested, os::page_bytes());
+    size_t bytes = round_up(requested_bytes_, os::page_bytes());
     void* chunk = bytes > bytes_min ? os::map_pages(nullptr, bytes) : nullptr;
     if (chunk == nullptr) {
       bytes = round_up(bytes_min, os::page_bytes());
@@ -74,6 +76,7 @@ class Metadata {
   char* cursor_ = nullptr;
   size_t left_bytes_ = 0;
   size_t used_bytes_ = 0;
+  size_t requested_bytes_ = 0;  // of the next chunk
   bool is_closed_ = false;
 };
 

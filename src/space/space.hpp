@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 // space: the face of address space. Gives ranges of slices to heaps and takes them back.
 //
-// Owns: arenas (reserved from the kernel, never returned), the page map, free ranges and metadata.
-// A request takes a dirty range first, the one at the highest address, where arenas are oldest.
-// Failing that, it takes a dirty range with a clean neighbour, then the highest clean range, then
-// new address space. A page fault costs as much as hundreds of fast paths. So touched memory is
-// reused before untouched memory, and memory in use stays together. Free touched memory is purged,
-// oldest first, when it is surplus, when it exceeds a bound (retention/retention.hpp), or above the
-// soft limit.
-// Invariant: a slice belongs to one free range or to one user; given memory never exceeds the hard
-// limit. Called on: any thread, under the space lock; most calls into the kernel are made outside
-// it.
+// Owns: the stages (space/stages.hpp), the purges under way (space/range_purger.hpp), and the space
+// lock. A request takes a dirty range first, the one at the highest address, where arenas are
+// oldest. Failing that, it takes a dirty range with a clean neighbour, then the highest clean
+// range, then new address space. A page fault costs as much as hundreds of fast paths. So touched
+// memory is reused before untouched memory, and memory in use stays together. Free touched memory
+// is purged, oldest first, as far as it may not stay (retention/goal.hpp).
+// Invariant: is_sound(); a slice belongs to one free range or to one user; given memory never
+// exceeds the hard limit. Called on: any thread, under the space lock; most calls into the kernel
+// are made outside it.
 // Must not know: slabs, heaps, threads.
 #ifndef TALUS_SPACE_SPACE_HPP
 #define TALUS_SPACE_SPACE_HPP
@@ -18,102 +17,39 @@
 #include "os/bytes.hpp"
 #include "settings/machine.hpp"
 #include "space/file_fork.hpp"
-#include "space/fresh_pages.hpp"
-#include "space/giving_back.hpp"
-#include "base/base.hpp"
-#include "os/os.hpp"
-#include "retention/retention.hpp"
-#include "sync/ranked_lock.hpp"
-#include "space/arenas.hpp"
-#include "space/fill_probe.hpp"
-#include "space/free_ranges.hpp"
-#include "space/metadata.hpp"
-#include "space/page_map.hpp"
-#include "space/provider.hpp"
-#include "space/range.hpp"
-#include "space/range_index.hpp"
+#include "space/range_purger.hpp"
+#include "space/stages.hpp"
 
 namespace talus::core {
 
-// Where a range begins (`phase` bytes behind a multiple of `alignment`) and how it will be filled.
-struct Placing {
-  size_t alignment = slice_bytes;
-  Filling filling = Filling::unknown;
-  size_t phase = 0;         // a multiple of a slice, less than the alignment
-  bool is_request = false;  // a preference: touched memory may serve wherever it begins
-
-  // The filling of a range of `slices`. The gaps beside an aligned range cost huge pages, too.
-  Filling filling_of(size_t slices) const noexcept {
-    const size_t bytes = slices * slice_bytes;
-    if (TALUS_LIKELY(alignment == slice_bytes) || is_request) return filling;
-    if (filling != Filling::unknown || bytes >= arena_alignment) return filling;
-    const size_t room = round_up(bytes, alignment);
-    return bytes < room - room / 4 ? Filling::apart : filling;
-  }
-};
-
-class Space : public GivingBack {
+class Space {
  public:
   SpaceLock& lock() noexcept TALUS_LOCK_RETURNED(lock_) { return lock_; }
 
+  // Ranges for users.
+
   // Takes `slices`. Base 0: there is no memory, and nothing changed.
   TALUS_USUAL Range take(Held<SpaceLock>& held, size_t slices, const Placing& placing) noexcept {
-    size_t alignment = placing.alignment, phase = placing.phase;
-    const Filling filling = placing.filling_of(slices);
-    const size_t slack = alignment > slice_bytes ? alignment / slice_bytes - 1 : 0;
-    const size_t wanted = slices + slack;
-    if (!supply_nodes()) return {};
-    if (wanted < slices || wanted > (size_t{1} << (address_bits - slice_shift))) return {};
-    if (!is_within_limit(slices)) return {};
-    FreeRange* fit = find_dirty(wanted);
-    if (fit == nullptr && slack != 0) fit = find_aligned(slices, alignment, phase);
-    // Optional alignment never takes untouched pages.
-    if (fit == nullptr && placing.is_request && (fit = find_dirty(slices)) != nullptr) {
-      alignment = slice_bytes;
-      phase = 0;
-    }
+    RangeRequest request{slices, placing};
+    if (!stages_.supply_nodes() || !request.is_possible()) return {};
+    if (!stages_.ledger.is_within_limit(slices)) return {};
+    FreeRange* fit = find_touched(request);
     if (fit == nullptr) {
-      make_way(held, slices);
-      const bool is_anywhere = alignment == slice_bytes || placing.is_request;
-      if (is_anywhere && arenas_.provider() == nullptr) {
-        if (!supply_nodes() || !is_within_limit(slices)) return {};  // see below
-        const RangePair pair = find_pair(slices);
-        if (pair.dirty != nullptr) return take_pair(pair, slices, filling);
+      purger_.make_way(stages_, held, slices);
+      if (request.is_anywhere() && stages_.arenas.provider() == nullptr) {
+        if (!stages_.may_take(slices)) return {};  // as in find_or_grow()
+        const RangePair pair = stages_.ranges.find_pair(slices);
+        if (pair.dirty != nullptr) return take_pair(pair, request);
       }
-      fit = find(wanted);
-      // Free ranges that differ only in their state may make room together.
-      if (fit == nullptr && !grow(wanted, filling)) purge(held, dirty_bytes(), PurgeMode::forced);
-      // The lock was unlocked in between: other threads may have used the nodes that were set
-      // aside. Must precede find(), because supply_nodes() may itself take from a free range.
-      if (!supply_nodes() || !is_within_limit(slices)) return {};
-      fit = find(wanted);
+      fit = find_or_grow(held, request);
       if (fit == nullptr) return {};
     }
-    const Zeroed zeroed = fit->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
-    // Slabs stand together at the upper end; a block of unknown filling may grow, upwards.
-    const bool is_from_end = is_for_slab(filling) && zeroed == Zeroed::no && fit->slices >= wanted;
-    uintptr_t first = is_from_end ? fit->end() - wanted * slice_bytes : fit->base;
-    Taker taker;
-    if (zeroed == Zeroed::yes && arenas_.has_huge()) {
-      taker = Taker::caller();
-      first = fresh_pages_.choose(first, fit->end(), wanted * slice_bytes, counters_.given_bytes,
-                                  taker, clean_bytes_at);
-      if (first < fit->base || first >= fit->end()) fit = range_at(first);
-    }
-    const uintptr_t base = round_up(first - phase, alignment) + phase;
-    const uintptr_t end = base + slices * slice_bytes;
-    const uintptr_t clean_end = fit->end();
-    if (!arenas_.commit(base, end - base, clean_end)) return {};
-    take_from(*fit, base, slices);
-    if (zeroed == Zeroed::yes && arenas_.provider() == nullptr) {
-      arenas_.begin_use(base, end, clean_end, filling, counters_.given_bytes,
-                        counters_.reserved_bytes, metadata_);
-      if (arenas_.is_huge(end - 1)) {
-        fresh_pages_.note_taken(base, end, taker.now_ns != 0 ? taker : Taker::caller());
-      }
-    }
-    given_count_++;
-    return Range{base, slices, zeroed};
+    const Place place = choose_place(*fit, request);
+    if (!stages_.arenas.commit(place.base, place.end - place.base, place.free_end)) return {};
+    stages_.take_from(*place.from, place.base, slices);
+    if (place.zeroed == Zeroed::yes) begin_use(place, request.filling);
+    stages_.nodes.note_user();
+    return Range{place.base, slices, place.zeroed};
   }
   // Takes `slices` at a multiple of `alignment` bytes.
   TALUS_USUAL Range take(Held<SpaceLock>& held, size_t slices, size_t alignment = slice_bytes,
@@ -128,13 +64,14 @@ class Space : public GivingBack {
     FreeRange* at = free_at(base, slices_min);
     if (at != nullptr && at->state == RangeState::clean) {
       const size_t more = at->slices < slices ? at->slices : slices;
-      make_way(held, more);
+      purger_.make_way(stages_, held, more);
       at = free_at(base, slices_min);  // other threads may have taken it meanwhile
     }
     if (at == nullptr) return {};
     if (at->slices < slices) slices = at->slices;
     const auto may_have = [this, base, at](size_t count) noexcept {
-      return is_within_limit(count) && arenas_.commit(base, count * slice_bytes, at->end());
+      return stages_.ledger.is_within_limit(count) &&
+             stages_.arenas.commit(base, count * slice_bytes, at->end());
     };
     if (!may_have(slices)) {
       slices = slices_min;
@@ -142,27 +79,11 @@ class Space : public GivingBack {
     }
     const Zeroed zeroed = at->state == RangeState::clean ? Zeroed::yes : Zeroed::no;
     const uintptr_t free_end = at->end();
-    take_from(*at, base, slices);
-    if (zeroed == Zeroed::yes && arenas_.provider() == nullptr) {
-      arenas_.begin_use(base, base + slices * slice_bytes, free_end, Filling::unknown,
-                        counters_.given_bytes, counters_.reserved_bytes, metadata_);
+    stages_.take_from(*at, base, slices);
+    if (zeroed == Zeroed::yes && stages_.arenas.provider() == nullptr) {
+      stages_.begin_use(base, base + slices * slice_bytes, free_end, Filling::unknown);
     }
     return Range{base, slices, zeroed};
-  }
-
-  // Contents moved from one range with a user to another; see Arenas::note_moved().
-  void note_moved(Held<SpaceLock>&, const Range& from, const Range& to, bool is_filled) noexcept {
-    arenas_.note_moved(from.base, from.base + from.slices * slice_bytes, to.base,
-                       to.base + to.slices * slice_bytes, is_filled, counters_.given_bytes,
-                       counters_.reserved_bytes, metadata_);
-  }
-  // Does the program fill the range with small pages? The first bytes of the range, as many as a
-  // huge page has, decide. Asks the kernel only where the answer matters.
-  bool is_filled(Held<SpaceLock>&, const Range& range) noexcept {
-    if (!Arenas::is_adaptive(counters_.given_bytes)) return false;
-    const uintptr_t end = range.base + range.slices * slice_bytes;
-    if (arenas_.has_huge_within(range.base, end)) return false;
-    return FillProbe::is_filled(range.base);
   }
 
   // Takes a range back whose page-map entries are still its user's. `touched`: any of its pages may
@@ -170,161 +91,274 @@ class Space : public GivingBack {
   TALUS_USUAL void give(Held<SpaceLock>& held, uintptr_t base, size_t slices,
                         bool touched) noexcept {
     page_map.set_ends(base, slices, PageEntry{}, nullptr);
-    counters_.given_bytes -= slices * slice_bytes;
-    if (given_count_ > 0) given_count_--;
+    stages_.ledger.note_returned(slices);
+    stages_.nodes.note_return();
     const size_t surplus =
-        touched ? retention_.turn_if_late(counters_.given_bytes, dirty_bytes()) : 0;
-    arenas_.end_use(base, base + slices * slice_bytes, touched);
-    insert(base, slices, touched ? RangeState::dirty : RangeState::clean);
+        touched ? stages_.retention.turn_if_late(stages_.given_bytes(), stages_.dirty_bytes()) : 0;
+    stages_.huge.end_use(base, base + slices * slice_bytes, touched);
+    stages_.ranges.insert(base, slices, touched ? RangeState::dirty : RangeState::clean);
     if (!touched) return;
-    if (surplus != 0) purge(held, surplus, PurgeMode::background);
-    keep_bound(held, counters_.given_bytes);
-    keep_soft_limit_nearly(held);
+    if (surplus != 0) purger_.purge(stages_, held, surplus, PurgeMode::background);
+    purger_.keep_bound(stages_, held, stages_.given_bytes());
+    purger_.keep_soft_limit_nearly(stages_, held);
   }
 
   // May one end of a range be given back? That needs a node, unlike giving back the whole range.
-  bool can_divide(Held<SpaceLock>&) noexcept { return supply_nodes(); }
+  bool can_divide(Held<SpaceLock>&) noexcept { return stages_.supply_nodes(); }
   // Gives one end of a range back, right after can_divide(); otherwise as give(). The user keeps
   // the rest.
   void give_part(Held<SpaceLock>& held, uintptr_t base, size_t slices, bool touched) noexcept {
-    given_count_++;
+    stages_.nodes.note_user();
     give(held, base, slices, touched);
   }
 
-  // True: the kernel was asked for huge pages here.
-  bool is_huge(Held<SpaceLock>&, uintptr_t base) const noexcept { return arenas_.is_huge(base); }
+  // Memory for descriptors.
 
   // Zeroed memory for descriptors; null: none. Falls back on free ranges when the kernel refuses.
   TALUS_USUAL void* take_metadata(Held<SpaceLock>& held, size_t bytes) noexcept {
-    if (void* taken = metadata_.take(bytes, counters_.reserved_bytes)) return taken;
+    if (void* taken = stages_.metadata.take(bytes)) return taken;
     const Range range = take(held, divide_up(bytes + Metadata::chunk_head_bytes, slice_bytes));
     if (range.base == 0) return nullptr;
     void* chunk = reinterpret_cast<void*>(range.base);
     if (range.zeroed == Zeroed::no) clear_bytes(chunk, range.slices * slice_bytes);
-    metadata_.add_chunk(chunk, range.slices * slice_bytes);
-    return metadata_.take(bytes, counters_.reserved_bytes);
+    stages_.metadata.add_chunk(chunk, range.slices * slice_bytes);
+    return stages_.metadata.take(bytes);
   }
-
   // The same for optional metadata; null also where it would reduce the memory left for the
   // program.
   void* take_spare_metadata(Held<SpaceLock>&, size_t bytes) noexcept {
-    return metadata_.may_ask() ? metadata_.take(bytes, counters_.reserved_bytes) : nullptr;
+    return stages_.metadata.may_ask() ? stages_.metadata.take(bytes) : nullptr;
   }
+  size_t metadata_bytes() const noexcept { return stages_.metadata.used_bytes(); }
+  const MetadataChunk* newest_metadata(Held<SpaceLock>&) const noexcept {
+    return stages_.metadata.newest_chunk();
+  }
+
+  // Where memory comes from.
 
   // From here on memory comes from a provider; untouched addresses from the kernel are forgotten.
   // `all_bytes`: all that the provider has, taken at once; 0: as needed. False: it could not be
   // had.
   bool use_provider(Held<SpaceLock>& held, const PageProvider& from, size_t all_bytes) noexcept {
-    if (!supply_nodes()) return false;
-    while (FreeRange* clean = find_clean(1)) {
-      counters_.reserved_bytes -= clean->slices * slice_bytes;
-      carve(*clean, clean->base, clean->slices);
-    }
-    arenas_.set_provider(from);
-    if (all_bytes != 0 && !grow(all_bytes / slice_bytes, Filling::unknown)) {
-      arenas_.forget_provider();
+    if (!stages_.supply_nodes()) return false;
+    stages_.forget_clean();
+    stages_.arenas.set_provider(from);
+    if (all_bytes != 0 && !stages_.grow(all_bytes / slice_bytes, Filling::unknown)) {
+      stages_.arenas.forget_provider();
       return false;
     }
     if (!from.holds_descriptors) return true;
     const Range range = take(held, meta_chunk_bytes / slice_bytes);
     if (range.base == 0) return true;
-    metadata_.add_chunk(reinterpret_cast<void*>(range.base), range.slices * slice_bytes);
-    metadata_.stop_asking();
+    stages_.metadata.add_chunk(reinterpret_cast<void*>(range.base), range.slices * slice_bytes);
+    stages_.metadata.stop_asking();
     return true;
   }
   // May pages of live blocks and partly used slabs at this address be purged or moved? Only the
   // kernel's own pages come back when they are touched. Needs no lock.
   bool may_drop_pages(uintptr_t address) const noexcept {
-    return TALUS_LIKELY(arenas_.provider() == nullptr) || arenas_.provider_of(address) == nullptr;
+    return TALUS_LIKELY(stages_.arenas.provider() == nullptr) ||
+           stages_.arenas.provider_of(address) == nullptr;
+  }
+  const ListedArena* newest_arena(Held<SpaceLock>&) const noexcept {
+    return stages_.arenas.newest();
   }
 
-  size_t metadata_bytes() const noexcept { return metadata_.used_bytes(); }
-  const MetadataChunk* newest_metadata(Held<SpaceLock>&) const noexcept {
-    return metadata_.newest_chunk();
-  }
-  const ListedArena* newest_arena(Held<SpaceLock>&) const noexcept { return arenas_.newest(); }
+  // Huge pages; see HugePagePolicy.
 
+  // True: the kernel was asked for huge pages here.
+  bool is_huge(Held<SpaceLock>&, uintptr_t base) const noexcept {
+    return stages_.huge.is_huge(base);
+  }
+  // Contents moved from one range with a user to another.
+  void note_moved(Held<SpaceLock>&, const Range& from, const Range& to, bool is_filled) noexcept {
+    const uintptr_t from_end = from.base + from.slices * slice_bytes;
+    stages_.arenas.advise_anew(from.base, from_end);
+    stages_.huge.note_moved(from.base, from_end, to.base, to.base + to.slices * slice_bytes,
+                            is_filled, stages_.given_bytes(), stages_.metadata);
+  }
+  // Does the program fill the range with small pages? The first bytes of the range, as many as a
+  // huge page has, decide. Asks the kernel only where the answer matters.
+  bool is_filled(Held<SpaceLock>&, const Range& range) noexcept {
+    if (!HugePagePolicy::is_adaptive(stages_.given_bytes())) return false;
+    const uintptr_t end = range.base + range.slices * slice_bytes;
+    if (stages_.huge.has_huge_within(range.base, end)) return false;
+    return FillProbe::is_filled(range.base);
+  }
+  bool may_give_up_huge(Held<SpaceLock>&) const noexcept { return stages_.huge.may_give_up(); }
+  // Purges what lies free behind the users of huge pages; afterwards it could not be told from
+  // clean ranges.
+  void give_up_huge(Held<SpaceLock>& held) noexcept {
+    if (!stages_.huge.may_give_up()) return;
+    purger_.purge_rests_of_huge(stages_, held);
+    stages_.huge.give_up();
+  }
+
+  // Purging; how much: retention/goal.hpp.
+
+  // Purges dirty ranges until at most `keep_bytes` remain. Returns bytes purged.
+  size_t trim(Held<SpaceLock>& held, size_t keep_bytes) noexcept {
+    return purger_.trim(stages_, held, keep_bytes);
+  }
+  // Purges all dirty ranges. Huge pages keep what is resident behind their users.
+  void give_back_dirty(Held<SpaceLock>& held) noexcept {
+    purger_.purge(stages_, held, dirty_bytes(), PurgeMode::forced);
+  }
+  // Purges the surplus, once for each pass of the background thread. Returns bytes purged.
+  size_t give_back_surplus(Held<SpaceLock>& held, uint64_t turns) noexcept {
+    const size_t surplus = stages_.retention.turn(turns, stages_.given_bytes(), dirty_bytes());
+    return surplus != 0 ? purger_.purge(stages_, held, surplus, PurgeMode::background) : 0;
+  }
+  // Purges the excess of the dirty ranges, at most about `bytes_most`.
+  void reclaim_ranges(Held<SpaceLock>& held, Reclaimer reclaimer, size_t bytes_most) noexcept {
+    const size_t most = stages_.retention.dirty_bytes_max(stages_.given_bytes(), reclaimer);
+    if (dirty_bytes() <= most) return;
+    const size_t excess = dirty_bytes() - most;
+    purger_.purge(stages_, held, excess < bytes_most ? excess : bytes_most, PurgeMode::forced);
+  }
+  // Free touched memory that was not needed lately.
+  size_t surplus_bytes(Held<SpaceLock>&) const noexcept { return stages_.retention.surplus(); }
+  size_t refaulted_bytes(Held<SpaceLock>&) const noexcept { return stages_.retention.refaulted(); }
+  // By how much free touched memory exceeds its bound.
+  size_t excess_bytes(Held<SpaceLock>&, Reclaimer reclaimer) const noexcept {
+    return stages_.retention.excess_bytes(stages_.given_bytes(), dirty_bytes(), reclaimer);
+  }
+  // Does the soft limit require that all free memory is purged?
+  bool is_above_soft_limit(Held<SpaceLock>&) const noexcept {
+    return stages_.ledger.is_above_soft_limit(dirty_bytes());
+  }
+  // A caller met the soft limit, or too much is kept. These three need no lock.
+  bool is_asked_to_reclaim() const noexcept { return stages_.retention.is_asked_to_reclaim(); }
+  void ask_to_reclaim() noexcept { stages_.retention.ask_to_reclaim(); }
+  void relax() noexcept { stages_.retention.relax(); }
+
+  // Reports of the users: see Retention.
+
+  // Slabs keep `bytes` more free touched memory, which counts as retained, too; wraps.
+  void add_free_in_slabs(Held<SpaceLock>&, size_t bytes) noexcept {
+    stages_.retention.add_free_in_slabs(bytes, stages_.given_bytes());
+  }
+  // The kernel is about to move the pages of a range of `bytes` to another, until end_move().
+  void begin_move(Held<SpaceLock>&, size_t bytes) noexcept { stages_.retention.begin_move(bytes); }
+  void end_move(Held<SpaceLock>&, size_t bytes) noexcept { stages_.retention.end_move(bytes); }
+  // In the child of a fork: the moving threads do not exist.
+  void forget_moves(Held<SpaceLock>&) noexcept { stages_.retention.forget_moves(); }
+  void note_reclaim(Held<SpaceLock>&, size_t bytes) noexcept {
+    stages_.retention.note_reclaim(bytes, dirty_bytes());
+  }
+  void note_taken_back(Held<SpaceLock>&, size_t bytes) noexcept {
+    stages_.retention.note_taken_back(bytes);
+  }
+  // Bytes of purged pages in slabs from which blocks were taken again so far.
+  size_t taken_back_bytes(Held<SpaceLock>&) const noexcept {
+    return stages_.retention.taken_back_bytes();
+  }
+  void count_purged(Held<SpaceLock>&, size_t bytes, size_t steps) noexcept {
+    stages_.ledger.note_purged(bytes, steps);
+  }
+  // In the child of a fork; see RangePurger.
+  void take_back_purges(Held<SpaceLock>&) noexcept { purger_.take_back_purges(stages_.ranges); }
+
+  // What is counted.
+
+  const SpaceCounters& counters() const noexcept { return stages_.ledger.counters(); }
+  size_t dirty_bytes() const noexcept { return stages_.dirty_bytes(); }
+  size_t clean_bytes() const noexcept { return stages_.ranges.clean_bytes(); }
+  size_t free_range_count() const noexcept { return stages_.ranges.free_range_count(); }
+  size_t purging_bytes() const noexcept { return purger_.purging_bytes(); }
+
+  // The indexes are sound, and each reserved byte is in use, dirty, clean or being purged.
   bool is_sound() const noexcept {
-    return indexes_are_sound() &&
-           counters_.given_bytes + dirty_bytes() + clean_bytes() + purging_bytes() ==
-               counters_.reserved_bytes;
+    return stages_.ranges.indexes_are_sound() &&
+           stages_.given_bytes() + dirty_bytes() + clean_bytes() + purging_bytes() ==
+               stages_.ledger.reserved_bytes();
   }
 
  private:
-  FreeRange* find(size_t slices) const noexcept {
-    FreeRange* fit = find_dirty(slices);
-    return fit != nullptr ? fit : find_clean(slices);
-  }
+  // Where in a free range a request is served.
+  struct Place {
+    FreeRange* from;
+    uintptr_t base;
+    uintptr_t end;
+    uintptr_t free_end;  // of the range
+    Zeroed zeroed;
+    Taker taker;
+  };
 
+  // A touched range that serves the request; null: none was found.
+  TALUS_USUAL FreeRange* find_touched(RangeRequest& request) const noexcept {
+    FreeRange* fit = stages_.ranges.find_dirty(request.wanted);
+    if (fit == nullptr && request.is_aligned()) {
+      fit = stages_.ranges.find_aligned(request.slices, request.alignment, request.phase);
+    }
+    // Optional alignment never takes untouched pages.
+    if (fit == nullptr && request.is_optional) {
+      fit = stages_.ranges.find_dirty(request.slices);
+      if (fit != nullptr) request.drop_alignment();
+    }
+    return fit;
+  }
+  // A range in which the request fits, from new addresses if need be. Null: there is no memory. May
+  // unlock for a while.
+  TALUS_USUAL FreeRange* find_or_grow(Held<SpaceLock>& held, const RangeRequest& request) noexcept {
+    // Free ranges that differ only in their state may make room together.
+    if (find(request.wanted) == nullptr && !stages_.grow(request.wanted, request.filling)) {
+      purger_.purge(stages_, held, dirty_bytes(), PurgeMode::forced);
+    }
+    // The lock was unlocked in between: other threads may have used the nodes that were set aside.
+    // Must precede find(), because supply_nodes() may itself take from a free range.
+    return stages_.may_take(request.slices) ? find(request.wanted) : nullptr;
+  }
+  FreeRange* find(size_t slices) const noexcept {
+    FreeRange* fit = stages_.ranges.find_dirty(slices);
+    return fit != nullptr ? fit : stages_.ranges.find_clean(slices);
+  }
+  TALUS_USUAL Place choose_place(FreeRange& fit, const RangeRequest& request) noexcept {
+    FreeRange* from = &fit;
+    const Zeroed zeroed = fit.state == RangeState::clean ? Zeroed::yes : Zeroed::no;
+    const size_t bytes = request.wanted * slice_bytes;
+    // Slabs stand together at the upper end; a block of unknown filling may grow, upwards.
+    const bool is_from_end =
+        is_for_slab(request.filling) && zeroed == Zeroed::no && fit.slices >= request.wanted;
+    uintptr_t first = is_from_end ? fit.end() - bytes : fit.base;
+    Taker taker;
+    if (zeroed == Zeroed::yes) {
+      first = stages_.huge.choose(first, fit.end(), bytes, stages_.given_bytes(), taker,
+                                  FreeRanges::clean_bytes_at);
+      if (first < fit.base || first >= fit.end()) from = FreeRanges::range_at(first);
+    }
+    const uintptr_t base = request.begin_from(first);
+    return {from, base, base + request.slices * slice_bytes, from->end(), zeroed, taker};
+  }
+  // Untouched addresses have a user.
+  void begin_use(const Place& place, Filling filling) noexcept {
+    if (stages_.arenas.provider() != nullptr) return;
+    stages_.begin_use(place.base, place.end, place.free_end, filling);
+    stages_.huge.note_taken(place.base, place.end, place.taker);
+  }
+  // Takes the dirty range and the missing slices from the untouched one.
+  Range take_pair(const RangePair& pair, const RangeRequest& request) noexcept {
+    const uintptr_t end = pair.base + request.slices * slice_bytes;
+    const uintptr_t clean_base = pair.base < pair.dirty->base ? pair.base : pair.dirty->end();
+    const uintptr_t clean_end = pair.base < pair.dirty->base ? pair.dirty->base : end;
+    const uintptr_t clean_last = pair.clean->end();
+    stages_.take_from(*pair.dirty, pair.dirty->base, pair.dirty->slices);
+    stages_.take_from(*pair.clean, clean_base, (clean_end - clean_base) / slice_bytes);
+    stages_.begin_use(clean_base, clean_end, clean_last, request.filling);
+    stages_.nodes.note_user();
+    return Range{pair.base, request.slices, Zeroed::no};
+  }
   // The free range that begins at `base` with at least `slices_min`; else null. A range that is
   // being purged is in no index until its pages are gone.
-  FreeRange* free_at(uintptr_t base, size_t slices_min) const noexcept {
-    FreeRange* at = range_at(base);
+  static FreeRange* free_at(uintptr_t base, size_t slices_min) noexcept {
+    FreeRange* at = FreeRanges::range_at(base);
     if (at == nullptr || at->base != base || at->slices < slices_min) return nullptr;
     return at->state == RangeState::purging ? nullptr : at;
   }
 
-  TALUS_USUAL void take_from(FreeRange& from, uintptr_t base, size_t slices) noexcept {
-    carve(from, base, slices);
-    counters_.given_bytes += slices * slice_bytes;
-    retention_.note(counters_.given_bytes, dirty_bytes());
-    if (counters_.given_bytes > counters_.given_peak_bytes) {
-      counters_.given_peak_bytes = counters_.given_bytes;
-    }
-  }
-
-  // Takes the dirty range and the missing slices from the untouched one.
-  Range take_pair(const RangePair& pair, size_t slices, Filling filling) noexcept {
-    const uintptr_t end = pair.base + slices * slice_bytes;
-    const uintptr_t clean_base = pair.base < pair.dirty->base ? pair.base : pair.dirty->end();
-    const uintptr_t clean_end = pair.base < pair.dirty->base ? pair.dirty->base : end;
-    const uintptr_t clean_last = pair.clean->end();
-    take_from(*pair.dirty, pair.dirty->base, pair.dirty->slices);
-    take_from(*pair.clean, clean_base, (clean_end - clean_base) / slice_bytes);
-    arenas_.begin_use(clean_base, clean_end, clean_last, filling, counters_.given_bytes,
-                      counters_.reserved_bytes, metadata_);
-    given_count_++;
-    return Range{pair.base, slices, Zeroed::no};
-  }
-
-  TALUS_USUAL bool is_within_limit(size_t slices) const noexcept {
-    const size_t hard = limits.hard_bytes.load_hint();  // may change at any time
-    return hard == 0 || counters_.given_bytes + slices * slice_bytes <= hard;
-  }
-
-  // An arena of at least `slices` with page-map leaves and a place in the list; base 0: the kernel
-  // refused. Where addresses are scarce, a large arena may leave no room for these.
-  TALUS_USUAL Arena reserve_covered(size_t slices, Filling filling) noexcept {
-    const size_t bytes = slices * slice_bytes;
-    Arena arena;
-    for (size_t most = SIZE_MAX;; most = arena.bytes / 2) {
-      arena = arenas_.reserve(bytes, filling, counters_.reserved_bytes, metadata_, most);
-      if (arena.base == 0) return {};
-      if (page_map.cover(arena.base, arena.bytes) &&
-          arenas_.list(arena, metadata_, counters_.reserved_bytes)) {
-        return arena;
-      }
-      // A provider's addresses are lost; that costs no memory.
-      if (arena.provider != nullptr) return {};
-      os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
-      if (arena.bytes <= bytes) return {};
-    }
-  }
-  // False: there is no memory.
-  TALUS_USUAL bool grow(size_t slices, Filling filling) noexcept {
-    const Arena arena = reserve_covered(slices, filling);
-    if (arena.base == 0) return false;
-    counters_.arena_count++;
-    counters_.reserved_bytes += arena.bytes;
-    if (counters_.reserved_bytes > counters_.reserved_peak_bytes) {
-      counters_.reserved_peak_bytes = counters_.reserved_bytes;
-    }
-    insert(arena.base, arena.bytes / slice_bytes, RangeState::clean);
-    return true;
-  }
-
   SpaceLock lock_;
-  FreshPages fresh_pages_;
+  Stages stages_;
+  RangePurger purger_;
 };
 
 inline Space space;

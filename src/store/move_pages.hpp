@@ -5,8 +5,8 @@
 // several mappings: some of its huge pages were asked for and others not, or contents were moved in
 // before. What the kernel refuses is copied. Moved pages stay a separate mapping at their new
 // place. The old place gets fresh mappings. Otherwise the number of mappings would grow with each
-// move, page tables would remain that prevent huge pages (space/giving_back.hpp), and earlier moved
-// pages would stay.
+// move, page tables would remain that prevent huge pages (space/range_purger.hpp), and earlier
+// moved pages would stay.
 // Owns: nothing. Invariant: memory use is never much more than the contents.
 // Called on: the thread that owns both ranges, without a lock. Must not know: blocks.
 #ifndef TALUS_STORE_MOVE_PAGES_HPP

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/space/giving_back: what goes of a range with locked pages, and what giving back costs.
+// tests/unit/space/range_purger: what goes of a range with locked pages, and what purging costs.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ size_t resident_pages_of_map(const Range& range) {
   return resident;
 }
 
-class GivingBackTest : public SpaceTest {
+class RangePurgerTest : public SpaceTest {
  protected:
   // A user of many addresses who touched little; gone again.
   Range take_and_give(Held<SpaceLock>& held, size_t bytes) {
@@ -58,7 +58,7 @@ class GivingBackTest : public SpaceTest {
 };
 
 // Pieces that go leave their ends in the page map. 16 GiB are 2 MiB of map.
-TEST_F(GivingBackTest, ManyAddressesLeaveNoMapBehind) {
+TEST_F(RangePurgerTest, ManyAddressesLeaveNoMapBehind) {
   Held held{space_.lock()};
   const size_t bytes = size_t{16} << 30;
   const Range range = take_and_give(held, bytes);
@@ -76,7 +76,7 @@ TEST_F(GivingBackTest, ManyAddressesLeaveNoMapBehind) {
 }
 
 // Locked pages cost their slices, in each purge mode, and go when they are locked no longer.
-TEST_F(GivingBackTest, LockedPagesCostTheirSlices) {
+TEST_F(RangePurgerTest, LockedPagesCostTheirSlices) {
   Held held{space_.lock()};
   const size_t slices = 2048, stride = 20;
   for (const bool is_patient : {true, false}) {
@@ -102,7 +102,7 @@ TEST_F(GivingBackTest, LockedPagesCostTheirSlices) {
 
 // Small ranges at large alignments leave gaps, whatever was filled before, also where huge pages
 // were asked for ahead.
-TEST_F(GivingBackTest, RangesThatStandApartGetSmallPages) {
+TEST_F(RangePurgerTest, RangesThatStandApartGetSmallPages) {
   rare_calls.ask_when_needed([]() noexcept { return true; });
   options.thp = HugePages::adaptive;
   Held held{space_.lock()};

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// space/ledger: what address space counts, and the limits on it.
+//
+// Owns: the counters. Invariant: given memory exceeds the hard limit only where that was lowered.
+// Called on: under the space lock. Must not know: where ranges lie, and what they are for.
+#ifndef TALUS_SPACE_LEDGER_HPP
+#define TALUS_SPACE_LEDGER_HPP
+
+#include "settings/machine.hpp"
+#include "space/range.hpp"
+
+namespace talus::core {
+
+class Ledger {
+ public:
+  const SpaceCounters& counters() const noexcept { return counters_; }
+  size_t given_bytes() const noexcept { return counters_.given_bytes; }
+  size_t reserved_bytes() const noexcept { return counters_.reserved_bytes; }
+
+  void note_arena(size_t bytes) noexcept {
+    counters_.arena_count++;
+    counters_.reserved_bytes += bytes;
+    if (counters_.reserved_bytes > counters_.reserved_peak_bytes) {
+      counters_.reserved_peak_bytes = counters_.reserved_bytes;
+    }
+  }
+  // Reserved addresses will never be used.
+  void forget_reserved(size_t bytes) noexcept { counters_.reserved_bytes -= bytes; }
+
+  void note_given(size_t slices) noexcept {
+    counters_.given_bytes += slices * slice_bytes;
+    if (counters_.given_bytes > counters_.given_peak_bytes) {
+      counters_.given_peak_bytes = counters_.given_bytes;
+    }
+  }
+  // Address space keeps slices for itself.
+  void note_own(size_t slices) noexcept { counters_.given_bytes += slices * slice_bytes; }
+  void note_returned(size_t slices) noexcept { counters_.given_bytes -= slices * slice_bytes; }
+  void note_purged(size_t bytes, size_t steps) noexcept {
+    counters_.purged_bytes += bytes;
+    counters_.purge_count += steps;
+  }
+
+  // Does the hard limit allow this many slices more?
+  TALUS_USUAL bool is_within_limit(size_t slices) const noexcept {
+    const size_t hard = limits.hard_bytes.load_hint();  // may change at any time
+    return hard == 0 || counters_.given_bytes + slices * slice_bytes <= hard;
+  }
+  // The bound on given and dirty bytes. Without a soft limit the hard limit serves.
+  static size_t soft_limit() noexcept {
+    const size_t soft = limits.soft_bytes.load_hint();  // both may change at any time
+    const size_t hard = limits.hard_bytes.load_hint();
+    return soft != 0 ? soft : hard != 0 ? hard : SIZE_MAX;
+  }
+  bool is_above_soft_limit(size_t dirty_bytes) const noexcept {
+    return counters_.given_bytes + dirty_bytes > soft_limit();
+  }
+
+ private:
+  SpaceCounters counters_;
+};
+
+}  // namespace talus::core
+
+#endif  // TALUS_SPACE_LEDGER_HPP

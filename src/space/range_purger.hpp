@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// space/range_purger: purges free ranges, oldest first, down to the goal or as far as it is asked.
+//
+// Owns: the ranges that are being purged, and what the kernel refused lately. Invariants: a range
+// that is being purged is in no index and has no user; the kernel is entered without the lock.
+// The goal itself is retention's (retention/goal.hpp).
+// Called on: any thread, under the space lock. Must not know: what ranges are used for.
+#ifndef TALUS_SPACE_RANGE_PURGER_HPP
+#define TALUS_SPACE_RANGE_PURGER_HPP
+
+#include "space/purge_piece.hpp"
+#include "space/stages.hpp"
+#include "sync/ranked_lock.hpp"
+
+namespace talus::core {
+
+class RangePurger {
+ public:
+  // Purges dirty ranges until at most `keep_bytes` remain. Returns bytes purged.
+  size_t trim(Stages& stages, Held<SpaceLock>& held, size_t keep_bytes) noexcept {
+    refused_ms_ = 0;  // an explicit call asks the kernel in any case
+    begin_refusals(os::System::now_ms());
+    return trim_unless_refused(stages, held, keep_bytes);
+  }
+  size_t trim_unless_refused(Stages& stages, Held<SpaceLock>& held, size_t keep_bytes) noexcept {
+    purge_rests_of_huge(stages, held);
+    const size_t dirty = stages.dirty_bytes();
+    return dirty > keep_bytes ? purge(stages, held, dirty - keep_bytes, PurgeMode::forced) : 0;
+  }
+  // Purges the excess over the bound that holds while `given` bytes have users.
+  TALUS_USUAL void keep_bound(Stages& stages, Held<SpaceLock>& held, size_t given) noexcept {
+    const size_t most = stages.retention.dirty_bytes_max(given, Reclaimer::caller);
+    if (stages.dirty_bytes() > most)
+      purge(stages, held, stages.dirty_bytes() - most, PurgeMode::forced);
+  }
+  // Above the soft limit, pages are purged before new ones are touched.
+  void keep_soft_limit(Stages& stages, Held<SpaceLock>& held, size_t slices) noexcept {
+    const size_t soft = Ledger::soft_limit();
+    const size_t given = stages.given_bytes() + slices * slice_bytes;
+    if (TALUS_LIKELY(given + stages.dirty_bytes() <= soft)) return;
+    trim_unless_refused(stages, held, given < soft ? soft - given : 0);
+    stages.retention.ask_to_reclaim();  // slabs may have pages to purge, too
+  }
+  // The same after a range was given back; only from 1/32 of the limit on, because each call costs.
+  void keep_soft_limit_nearly(Stages& stages, Held<SpaceLock>& held) noexcept {
+    const size_t dirty = stages.dirty_bytes();
+    if (dirty > Ledger::soft_limit() / 32 && stages.ledger.is_above_soft_limit(dirty)) {
+      keep_soft_limit(stages, held, 0);
+    }
+  }
+  // Called before `slices` of untouched memory are taken. May unlock for a while.
+  TALUS_USUAL void make_way(Stages& stages, Held<SpaceLock>& held, size_t slices) noexcept {
+    keep_soft_limit(stages, held, slices);
+    keep_bound(stages, held, stages.given_bytes() + slices * slice_bytes);
+  }
+  // The first touch of a huge page makes all of it resident, also what is free behind its user.
+  void purge_rests_of_huge(Stages& stages, Held<SpaceLock>& held) noexcept {
+    uintptr_t base = 0;
+    while (stages.huge.has_huge() && purger_count_ < purgers_max && stages.supply_nodes()) {
+      FreeRange* range = stages.ranges.next_clean(base);
+      if (range == nullptr) return;
+      base = range->base;
+      size_t rest = (round_up(base, arena_alignment) - base) / slice_bytes;
+      if (rest > range->slices) rest = range->slices;
+      if (rest != 0 && stages.huge.is_huge(base)) purge_piece(stages, held, *range, {base, rest});
+    }
+  }
+  // Purges at least `bytes_wanted` of the dirty ranges if they have it, oldest first. Returns bytes
+  // purged.
+  TALUS_USUAL size_t purge(Stages& stages, Held<SpaceLock>& held, size_t bytes_wanted,
+                           PurgeMode mode) noexcept {
+    const uint64_t begun_ms = os::System::now_ms();
+    if (!stages.arenas.may_purge() || begun_ms < refused_ms_ + refusal_pause_ms) return 0;
+    if (begun_ms - refusals_since_ms_ >= refusal_memory_ms) begin_refusals(begun_ms);
+    size_t purged = 0;
+    // Ranges that are left alone become the newest: stop before meeting them again.
+    size_t left_alone = 0, refusals = 0;
+    PurgePace pace{mode, os::System::now_ns()};
+    while (purged < bytes_wanted && purger_count_ < purgers_max && stages.supply_nodes()) {
+      if (stages.ranges.oldest() == nullptr) break;
+      FreeRange& from = *stages.ranges.oldest();
+      const PurgePiece piece = piece_of(stages, from, bytes_wanted - purged, pace);
+      if (piece.base == 0) {
+        stages.ranges.make_newest(from);
+        if (++left_alone > stages.ranges.free_range_count()) break;
+        continue;
+      }
+      if (!purge_piece(stages, held, from, piece)) {
+        pace.note_refusal(piece);
+        if (++refusals > refusals_max) break;
+        continue;
+      }
+      refusals = 0;
+      const size_t bytes = piece.slices * slice_bytes;
+      purged += bytes;
+      stages.retention.subtract_purged(bytes);
+      stages.ledger.note_purged(bytes, 1);
+      pace.note_call(bytes, os::System::now_ns());
+    }
+    if (purged == 0 && (refusals != 0 || left_alone != 0)) refused_ms_ = begun_ms;
+    purged_with_map_ += purged;
+    if (TALUS_UNLIKELY(purged_with_map_ >= map_drop_bytes)) drop_map_of_purged(stages.ranges);
+    return purged;
+  }
+
+  size_t purging_bytes() const noexcept { return purging_bytes_; }
+  // In the child of a fork: ranges that other threads were purging are free again, and count as
+  // touched. The caller's own purge continues (a signal handler that interrupted it called fork).
+  void take_back_purges(FreeRanges& ranges) noexcept {
+    const uintptr_t caller = arch::thread_pointer();
+    for (Purge& purge : purges_) {
+      if (purge.range == nullptr || purge.thread == caller) continue;
+      FreeRange& range = *purge.range;
+      end_purge(purge);
+      ranges.put_back(range, range.base, range.slices);
+    }
+  }
+
+ private:
+  // A range that a thread purges without the lock.
+  struct Purge {
+    FreeRange* range = nullptr;  // null: there is none
+    uintptr_t thread = 0;
+  };
+
+  // Purges a part of a free range, outside the lock; needs nodes at hand. False: the kernel
+  // refused, or purged only a part; the piece stays dirty.
+  // If the place of a huge page becomes free, the whole place is purged at once. A place that is
+  // purged piece by piece keeps its table of small pages, and is filled with small pages from then
+  // on. Linux drops an empty table in a call that covers all of it, from 6.14 on.
+  TALUS_USUAL bool purge_piece(Stages& stages, Held<SpaceLock>& held, FreeRange& from,
+                               const PurgePiece& piece) noexcept {
+    const size_t place_bytes = stages.arenas.provider() == nullptr ? arena_alignment : slice_bytes;
+    FreeRange& node = stages.ranges.take_out(from, piece.base, piece.slices, place_bytes);
+    Purge& purge = begin_purge(node);
+    held.unlock_for_a_while();
+    const bool done = stages.arenas.purge(node.base, node.bytes());
+    held.lock_again();
+    end_purge(purge);
+    stages.ranges.put_back(node, piece.base, done ? 0 : piece.slices);
+    return done;
+  }
+  // Base 0: the range is better left alone, or the kernel refused it just now.
+  PurgePiece piece_of(const Stages& stages, FreeRange& from, size_t bytes_wanted,
+                      const PurgePace& pace) const noexcept {
+    if (from.refused_in == refusals_turn_) return {};
+    if (pace.has_passed_over(from)) {
+      from.refused_in = refusals_turn_;
+      return {};
+    }
+    return choose_piece(from, bytes_wanted, pace, stages.huge.is_huge(from.base));
+  }
+  // The kernel may be asked again for ranges that it refused before.
+  TALUS_COLD void begin_refusals(uint64_t now_ms) noexcept {
+    refusals_since_ms_ = now_ms;
+    if (++refusals_turn_ == 0) refusals_turn_ = 1;
+  }
+  // Each purged piece leaves its ends in the page map. When the pieces purged cover several pages
+  // of the map, the map's pages inside the joined ranges are purged, too.
+  TALUS_COLD void drop_map_of_purged(const FreeRanges& ranges) noexcept {
+    purged_with_map_ = 0;
+    for (FreeRange* range = ranges.next_clean(0); range != nullptr;
+         range = ranges.next_clean(range->base)) {
+      if (range->bytes() >= map_drop_bytes) {
+        page_map.drop_pages_within(range->base, range->slices);
+      }
+    }
+  }
+  // There is room, because the caller checked purger_count_ against purgers_max.
+  TALUS_SLOW Purge& begin_purge(FreeRange& range) noexcept {
+    Purge* purge = purges_;
+    while (purge->range != nullptr) purge++;
+    *purge = Purge{&range, arch::thread_pointer()};
+    purger_count_++;
+    purging_bytes_ += range.bytes();
+    return *purge;
+  }
+  void end_purge(Purge& purge) noexcept {
+    purging_bytes_ -= purge.range->bytes();
+    purger_count_--;
+    purge.range = nullptr;
+  }
+
+  // One page of page-map entries and two of descriptors describe this many bytes of addresses.
+  static constexpr size_t map_drop_bytes = 64 * mib;
+  static constexpr size_t purgers_max = 16;  // threads that purge at a time
+  // After this many refusals in a row the kernel is not asked again for a while: the program may
+  // keep all of its memory locked. A slice takes several, and refused ranges lie together.
+  static constexpr size_t refusals_max = 64;
+  static constexpr uint64_t refusal_pause_ms = 100;
+  // How long a range is left alone that the kernel refused completely.
+  static constexpr uint64_t refusal_memory_ms = 1000;
+
+  uint64_t refused_ms_ = 0;
+  uint64_t refusals_since_ms_ = 0;
+  uint8_t refusals_turn_ = 1;
+  size_t purging_bytes_ = 0;
+  size_t purger_count_ = 0;
+  size_t purged_with_map_ = 0;  // since the last purge of map pages
+  Purge purges_[purgers_max];
+};
+
+}  // namespace talus::core
+
+#endif  // TALUS_SPACE_RANGE_PURGER_HPP

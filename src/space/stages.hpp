@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// space/stages: the stages through which a range of addresses goes, and what takes several of them.
+//
+//   arenas     addresses from the kernel, or from a provider    space/arenas.hpp
+//   ranges     which addresses are free, by state and by age     space/free_ranges.hpp
+//   nodes      a node for each range that may become free        space/node_supply.hpp
+//   huge       where huge pages are worth it                     space/huge_pages.hpp
+//   ledger     what is counted, and the limits on it             space/ledger.hpp
+//   retention  how much free memory may stay                     retention/retention.hpp
+//   metadata   memory for descriptors                            space/metadata.hpp
+//
+// No stage holds another: what one needs of another is an argument of the call.
+// Called on: under the space lock. Must not know: who takes a range, and when pages are purged.
+#ifndef TALUS_SPACE_STAGES_HPP
+#define TALUS_SPACE_STAGES_HPP
+
+#include "retention/retention.hpp"
+#include "space/arenas.hpp"
+#include "space/free_ranges.hpp"
+#include "space/huge_pages.hpp"
+#include "space/ledger.hpp"
+#include "space/metadata.hpp"
+#include "space/node_supply.hpp"
+
+namespace talus::core {
+
+struct Stages {
+  Arenas arenas;
+  FreeRanges ranges;
+  NodeSupply nodes;
+  HugePagePolicy huge;
+  Ledger ledger;
+  Retention retention;
+  Metadata metadata;
+
+  size_t dirty_bytes() const noexcept { return ranges.dirty_bytes(); }
+  size_t given_bytes() const noexcept { return ledger.given_bytes(); }
+
+  // See NodeSupply::supply().
+  TALUS_USUAL bool supply_nodes() noexcept {
+    return nodes.supply(ranges, metadata, arenas, ledger);
+  }
+  // May this many slices be taken now? Their nodes are set aside then.
+  TALUS_USUAL bool may_take(size_t slices) noexcept {
+    return supply_nodes() && ledger.is_within_limit(slices);
+  }
+  // Cuts slices for a user out of a free range.
+  TALUS_USUAL void take_from(FreeRange& from, uintptr_t base, size_t slices) noexcept {
+    ranges.carve(from, base, slices);
+    ledger.note_given(slices);
+    retention.note(given_bytes(), dirty_bytes());
+  }
+  // These untouched addresses have a user; see HugePagePolicy::begin_use().
+  void begin_use(uintptr_t base, uintptr_t end, uintptr_t clean_end, Filling filling) noexcept {
+    huge.begin_use(base, end, clean_end, filling, given_bytes(), metadata);
+  }
+
+  // Adds an arena of at least `slices`. False: there is no memory.
+  TALUS_USUAL bool grow(size_t slices, Filling filling) noexcept {
+    const Arena arena = reserve_covered(slices, filling);
+    if (arena.base == 0) return false;
+    ledger.note_arena(arena.bytes);
+    metadata.note_reserved(ledger.reserved_bytes());
+    ranges.insert(arena.base, arena.bytes / slice_bytes, RangeState::clean);
+    return true;
+  }
+  // Untouched addresses are not used from here on.
+  void forget_clean() noexcept {
+    while (FreeRange* clean = ranges.find_clean(1)) {
+      ledger.forget_reserved(clean->bytes());
+      ranges.carve(*clean, clean->base, clean->slices);
+    }
+    metadata.note_reserved(ledger.reserved_bytes());
+  }
+
+ private:
+  // An arena of at least `slices` with page-map leaves and a place in the list; base 0: the kernel
+  // refused. Where addresses are scarce, a large arena may leave no room for these.
+  TALUS_USUAL Arena reserve_covered(size_t slices, Filling filling) noexcept {
+    const size_t bytes = slices * slice_bytes;
+    const PageRequest pages = huge.request_for_arena(filling, ledger.reserved_bytes());
+    Arena arena;
+    for (size_t most = SIZE_MAX;; most = arena.bytes / 2) {
+      arena = arenas.reserve(bytes, pages, ledger.reserved_bytes(), most);
+      if (arena.base == 0) return {};
+      if (arena.request == PageRequest::huge) {
+        huge.ask_for_arena(arena.base, arena.bytes, metadata);
+      }
+      if (page_map.cover(arena.base, arena.bytes) && arenas.list(arena, metadata)) return arena;
+      // A provider's addresses are lost; that costs no memory.
+      if (arena.provider != nullptr) return {};
+      os::System::unmap(reinterpret_cast<void*>(arena.base), arena.bytes);
+      if (arena.bytes <= bytes) return {};
+    }
+  }
+};
+
+}  // namespace talus::core
+
+#endif  // TALUS_SPACE_STAGES_HPP
