@@ -22,10 +22,7 @@
 #include "heap/heap.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
-#include "cache/idle_caches.hpp"
-#include "cache/large_cache.hpp"
-#include "paths/free_slow.hpp"
-#include "reclaim/purge_holes.hpp"
+#include "reclaim/sources.hpp"
 
 namespace talus::core {
 
@@ -66,31 +63,11 @@ inline size_t reused_since_release(const TouchedBytes& now) noexcept {
   return reused < early.released ? reused : early.released;
 }
 
-// Flushes the thread's lists of small blocks to slabs, returns empty slabs to address space, and
-// purges all of that. Purges holes only in heaps whose slabs have much free memory. Returns bytes.
+// Purges what the caller's lists, slabs and ranges have. Returns bytes.
 inline size_t release_all_by_call() noexcept {
-  size_t before = 0;
-  {
-    Held held{space.lock()};
-    before = space.counters().purged_bytes;
-  }
-  if (ThreadCache* own = existing_cache()) {
-    const Working working{*own};
-    release_kept(*own);
-    flush_lists(*own);
-  }
-  for_each_heap([](Heap& heap) noexcept {
-    release_unused(heap);
-    size_t in_slabs = 0;
-    {
-      Held held{lock_of(heap)};
-      in_slabs = free_touched_bytes(heap);
-    }
-    if (in_slabs >= requested_heap_bytes_min()) purge_holes(heap, SIZE_MAX, SlabAge::any);
-  });
-  Held held{space.lock()};
-  space.give_back_dirty(held);
-  return space.counters().purged_bytes - before;
+  const size_t before = purged_bytes_so_far();
+  purge_early();
+  return purged_bytes_so_far() - before;
 }
 
 // The process has one thread, and much is free and touched. False: a background thread is needed.

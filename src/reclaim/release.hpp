@@ -1,78 +1,38 @@
 // SPDX-License-Identifier: MIT
-// reclaim/release: purges memory now, on request: malloc_trim, talus_release.
+// reclaim/release: purges memory now: on request (malloc_trim, talus_release), beyond the goal, and
+// where an allocation failed.
 //
-// Owns: the order in which free memory is purged: first what costs no thread anything, then what
-// threads hold. Invariant: acts on the memory of all threads, sleeping ones included; a thread in a
-// slow path keeps its lists.
+// Owns: nothing; the sources and their order are reclaim/sources.hpp. Invariant: a request acts on
+// the memory of all threads, sleeping ones included; a thread in a slow path keeps its lists.
 // Called on: any thread, without locks.
 #ifndef TALUS_RECLAIM_RELEASE_HPP
 #define TALUS_RECLAIM_RELEASE_HPP
 
-#include "paths/free.hpp"  // IWYU pragma: keep (order of code)
-#include "reclaim/purge_holes.hpp"
-#include "reclaim/take_back.hpp"
-#include "retention/futile.hpp"
+#include "base/base.hpp"
+#include "settings/machine.hpp"
+#include "os/os.hpp"
+#include "retention/retention.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/purge_request.hpp"
+#include "paths/alloc_slow.hpp"
+#include "reclaim/caches.hpp"
+#include "reclaim/sources.hpp"
 
 namespace talus::core {
 
-// Free bytes that a thread holds. Its heap's lock keeps the lists where they are.
-inline size_t held_bytes(ThreadCache& cache) noexcept {
-  Held held{lock_of(cache)};
-  size_t bytes = cache.kept.bytes.load_stat();
-  for (size_t index = 0; index < class_count; index++) {
-    const ClassId id{static_cast<uint8_t>(index)};
-    bytes += list_length(cache, id) * size_class_row(id).block_bytes;
-  }
-  return bytes;
-}
-
-// Sleeps at least this long, even if it is woken.
-inline void wait_us(uint64_t microseconds) noexcept {
-  const uint64_t end_ns = os::System::now_ns() + microseconds * 1000;
-  for (uint64_t now = os::System::now_ns(); now < end_ns; now = os::System::now_ns()) {
-    os::System::sleep_us(static_cast<long>((end_ns - now) / 1000 + 1));
-  }
-}
-
-// Flushes to slabs what the calling thread and all others hold.
-inline void release_caches() noexcept {
-  ThreadCache* own = existing_cache();
-  if (own != nullptr) {
-    const Working working{*own};
-    flush_all(*own);
-  }
-  while (salvage_cache()) {}
-  bool has_asked = false;
-  visit_caches([&](Held<RegistryLock>& held, ThreadCache& cache)
-                   TALUS_REQUIRES(registry.lock) noexcept {
-                     if (&cache == own) return;
-                     ask(held, cache);
-                     has_asked = true;
-                   });
-  if (!has_asked) return;
-  wait_us(idle_probe_wait_us);
-  visit_caches([&](Held<RegistryLock>& held, ThreadCache& cache)
-                   TALUS_REQUIRES(registry.lock) noexcept { take_back(held, cache); });
+inline size_t purged_bytes_so_far() noexcept {
+  Held held{space.lock()};
+  return space.counters().purged_bytes;
 }
 
 // Purges free memory of all heaps: blocks that threads hold, delivered blocks, empty slabs and
 // pages without blocks. Also purges the touched free ranges, all but `keep_bytes`. Returns the
 // bytes purged meanwhile.
 inline size_t trim_heaps(size_t keep_bytes) noexcept {
-  size_t before = 0;
-  {
-    Held held{space.lock()};
-    before = space.counters().purged_bytes;
-    space.give_up_huge(held);
-  }
-  release_caches();
-  for_each_heap_and_instance([](Heap& heap) noexcept {
-    release_unused(heap);
-    purge_holes(heap, SIZE_MAX, SlabAge::any);
-  });
-  Held held{space.lock()};
-  space.trim(held, keep_bytes);
-  return space.counters().purged_bytes - before;
+  const size_t before = purged_bytes_so_far();
+  purge_on_request(keep_bytes);
+  return purged_bytes_so_far() - before;
 }
 
 // Purges at least `bytes` if that much is free. Returns the bytes purged meanwhile.
@@ -89,69 +49,11 @@ inline size_t release_bytes(size_t bytes) noexcept {
     }
   }
   trim_heaps(0);
-  Held held{space.lock()};
-  return space.counters().purged_bytes - before;
-}
-
-// Free touched bytes beyond the bound, after ranges went as far as they may not stay. Above the
-// soft limit: all of them.
-inline size_t excess_in_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
-  Held held{space.lock()};
-  if (space.excess_bytes(held, reclaimer) >= surplus_bytes_min) {
-    space.reclaim_ranges(held, reclaimer, bytes_most);
-  }
-  return space.is_above_soft_limit(held) ? SIZE_MAX : space.excess_bytes(held, reclaimer);
-}
-
-inline FutileReclaim futile_reclaim;
-
-// Purges what slabs keep beyond the bound, at most about `bytes_most`. Returns whether slabs kept
-// too much.
-inline bool reclaim_slabs(Reclaimer reclaimer, size_t bytes_most) noexcept {
-  space.relax();
-  const size_t excess = excess_in_slabs(reclaimer, bytes_most);
-  if (excess < surplus_bytes_min) return false;
-  const uint64_t now = os::System::now_ms();
-  if (futile_reclaim.is_in_vain(excess, now)) return true;
-  const size_t wanted = excess < bytes_most ? excess : bytes_most;
-  size_t purged = 0;
-  for_each_heap_and_instance([&](Heap& heap) noexcept {
-    if (purged < wanted) purged += purge_holes(heap, wanted - purged, SlabAge::any);
-  });
-  Held held{space.lock()};
-  space.note_reclaim(held, purged);
-  if (purged < wanted / 2) {
-    if (space.may_give_up_huge(held)) {
-      // Much of it lies in huge pages. A program that keeps unused memory beyond the bound does not
-      // fill them. The next reclaim finds their holes.
-      space.give_up_huge(held);
-      space.ask_to_reclaim();
-      return true;
-    }
-    futile_reclaim.note(excess, now);
-    space.trim(held, SIZE_MAX);  // where huge pages stay: their parts that were never handed out
-  } else if (reclaimer == Reclaimer::caller && excess > purged) {
-    space.ask_to_reclaim();
-  }
-  return true;
-}
-
-// Flushes the caller's lists, but not again and again. Blocks that a program frees and allocates in
-// turn stay in its lists. They would stay spread, a few to a page, while other slabs have room.
-// After the flush, the next blocks come from the fullest slabs, and the emptiest become empty.
-TALUS_USUAL void gather_blocks() noexcept {
-  static Atomic<uint64_t> gathered_ms;
-  const uint64_t now_ms = os::System::now_ms();
-  if (now_ms < gathered_ms.load_hint() + reclaim_pause_ms) return;
-  gathered_ms.store_hint(now_ms);
-  if (ThreadCache* cache = existing_cache()) {
-    const Working working{*cache};
-    flush_lists(*cache);
-  }
+  return purged_bytes_so_far() - before;
 }
 
 TALUS_HOOK void reclaim() noexcept {
-  if (reclaim_slabs(Reclaimer::caller, reclaim_bytes_max)) gather_blocks();
+  if (reclaim_to_goal(Reclaimer::caller, reclaim_bytes_max)) gather_blocks();
 }
 
 // Called when an allocation failed. First purges all free memory, unless that was tried a moment

@@ -14,8 +14,8 @@
 #include "base/base.hpp"
 #include "os/os.hpp"
 #include "settings/options.hpp"
-#include "space/huge_pages.hpp"
 #include "space/metadata.hpp"
+#include "space/placing.hpp"
 #include "space/provider.hpp"
 
 namespace talus::core {

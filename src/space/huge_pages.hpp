@@ -19,16 +19,17 @@
 #ifndef TALUS_SPACE_HUGE_PAGES_HPP
 #define TALUS_SPACE_HUGE_PAGES_HPP
 
+#include "base/base.hpp"
 #include "settings/options.hpp"
+#include "os/os.hpp"
 #include "space/fill_probe.hpp"
 #include "space/fresh_pages.hpp"
 #include "space/growth_pace.hpp"
 #include "space/huge_places.hpp"
+#include "space/metadata.hpp"
 #include "space/placing.hpp"
 
 namespace talus::core {
-
-enum class PageRequest : uint8_t { system, small, huge };
 
 class HugePagePolicy {
  public:

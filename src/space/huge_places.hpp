@@ -7,6 +7,7 @@
 #ifndef TALUS_SPACE_HUGE_PLACES_HPP
 #define TALUS_SPACE_HUGE_PLACES_HPP
 
+#include "base/base.hpp"
 #include "os/os.hpp"
 #include "space/metadata.hpp"
 

@@ -6,6 +6,7 @@
 #ifndef TALUS_SPACE_LEDGER_HPP
 #define TALUS_SPACE_LEDGER_HPP
 
+#include "base/base.hpp"
 #include "settings/machine.hpp"
 #include "space/range.hpp"
 

@@ -11,11 +11,13 @@
 #ifndef TALUS_SPACE_NODE_SUPPLY_HPP
 #define TALUS_SPACE_NODE_SUPPLY_HPP
 
+#include "base/base.hpp"
 #include "os/bytes.hpp"
 #include "space/arenas.hpp"
 #include "space/free_ranges.hpp"
 #include "space/ledger.hpp"
 #include "space/metadata.hpp"
+#include "space/range_index.hpp"
 
 namespace talus::core {
 

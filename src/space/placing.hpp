@@ -16,6 +16,9 @@ namespace talus::core {
 enum class Filling : uint8_t { unknown, moved, apart, sparse, middling, dense };
 constexpr bool is_for_slab(Filling filling) noexcept { return filling >= Filling::sparse; }
 
+// Which pages an arena asks for.
+enum class PageRequest : uint8_t { system, small, huge };
+
 // Where a range begins (`phase` bytes behind a multiple of `alignment`) and how it will be filled.
 struct Placing {
   size_t alignment = slice_bytes;

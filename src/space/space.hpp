@@ -14,9 +14,26 @@
 #ifndef TALUS_SPACE_SPACE_HPP
 #define TALUS_SPACE_SPACE_HPP
 
+#include "base/base.hpp"
 #include "os/bytes.hpp"
 #include "settings/machine.hpp"
+#include "os/os.hpp"
+#include "retention/retention.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/arenas.hpp"
 #include "space/file_fork.hpp"
+#include "space/fill_probe.hpp"
+#include "space/free_ranges.hpp"
+#include "space/fresh_pages.hpp"
+#include "space/huge_pages.hpp"
+#include "space/ledger.hpp"
+#include "space/metadata.hpp"
+#include "space/node_supply.hpp"
+#include "space/page_map.hpp"
+#include "space/placing.hpp"
+#include "space/provider.hpp"
+#include "space/range.hpp"
+#include "space/range_index.hpp"
 #include "space/range_purger.hpp"
 #include "space/stages.hpp"
 
@@ -331,7 +348,7 @@ class Space {
     return {from, base, base + request.slices * slice_bytes, from->end(), zeroed, taker};
   }
   // Untouched addresses have a user.
-  void begin_use(const Place& place, Filling filling) noexcept {
+  TALUS_USUAL void begin_use(const Place& place, Filling filling) noexcept {
     if (stages_.arenas.provider() != nullptr) return;
     stages_.begin_use(place.base, place.end, place.free_end, filling);
     stages_.huge.note_taken(place.base, place.end, place.taker);

@@ -10,10 +10,12 @@
 //   metadata   memory for descriptors                            space/metadata.hpp
 //
 // No stage holds another: what one needs of another is an argument of the call.
-// Called on: under the space lock. Must not know: who takes a range, and when pages are purged.
+// Called on: under the space lock. Must not know: the users of ranges, and when pages are purged.
 #ifndef TALUS_SPACE_STAGES_HPP
 #define TALUS_SPACE_STAGES_HPP
 
+#include "base/base.hpp"
+#include "os/os.hpp"
 #include "retention/retention.hpp"
 #include "space/arenas.hpp"
 #include "space/free_ranges.hpp"
@@ -21,6 +23,9 @@
 #include "space/ledger.hpp"
 #include "space/metadata.hpp"
 #include "space/node_supply.hpp"
+#include "space/page_map.hpp"
+#include "space/placing.hpp"
+#include "space/range_index.hpp"
 
 namespace talus::core {
 

@@ -27,7 +27,7 @@ USUAL = ("malloc", "free", "realloc",
          "11take_blocksERNS0_4HeapENS0_7ClassIdEPPvm", "11give_blocksERNS0_4HeapEPKPvm",
          "24slab_unused_to_availableERNS0_4HeapENS0_7ClassIdE",
          "5Space4takeERNS0_4Held*7PlacingE",
-         "6Arenas7reserveEmNS0_7FillingEmRNS0_8MetadataEm",
+         "6Arenas7reserveEmNS0_11PageRequestEmm",
          "7PageMap5coverEmm",
          "12release_slowEPvRNS0_13ThreadContextE", "12release_fullEPvRNS0_13ThreadContextEm",
          "11release_farEPvRNS0_13ThreadContextE", "11thread_endsEPv", "_Znwm", "_ZdlPv", "_ZdlPvm")

@@ -4,7 +4,7 @@
 //
 // Shipped, in copies whose lists consist of places (idle_caches_places.cmake): context, heap,
 // lists, wide_lists, thread_order, idle-cache reclaim, take_back, alloc, alloc_slow, free,
-// free_slow, remote. Of list_home, release and decay pass the part about caches is shipped.
+// free_slow, remote. Of list_home and caches the part about lists is shipped.
 // Stand-ins: the registry with one heap, slabs, foreign blocks, medium and large blocks (there are
 // none) and purge requests (nothing).
 // Called on: fibers of the explorer; set_up and check_end alone.
@@ -144,7 +144,7 @@ inline void offer_work() noexcept {}
 inline void rest_heap(Heap&) noexcept {}
 inline bool release_small_inside(void*, HeapId) noexcept { return false; }
 
-// What the copy of decay.hpp counts in.
+// What the copy of caches.hpp counts in.
 struct DecayTally {
   size_t released = 0;
   size_t left = 0;
@@ -162,7 +162,6 @@ inline void* talus::core::pop_fitting(ThreadCache& cache, ClassId id, Fit) noexc
 
 #include "paths/alloc.hpp"
 #include "paths/free.hpp"
-#include "reclaim/release.hpp"
-#include "reclaim/decay.hpp"
+#include "reclaim/caches.hpp"
 
 #endif  // TALUS_TESTS_MODEL_IDLE_CACHES_HEAP_HPP

@@ -7,23 +7,23 @@
 namespace talus::core {
 namespace {
 
-constexpr uint64_t start_ms = 1000000;
+constexpr uint64_t futile_ms = 1000000;
 
 TEST(FutileReclaim, PausesForAMoment) {
   FutileReclaim futile;
-  EXPECT_FALSE(futile.is_in_vain(mib, start_ms)) << "none was futile";
-  futile.note(mib, start_ms);
-  EXPECT_TRUE(futile.is_in_vain(mib, start_ms));
-  EXPECT_TRUE(futile.is_in_vain(mib, start_ms + reclaim_pause_ms - 1));
-  EXPECT_FALSE(futile.is_in_vain(mib, start_ms + reclaim_pause_ms));
+  EXPECT_FALSE(futile.is_in_vain(mib, futile_ms)) << "none was futile";
+  futile.note(mib, futile_ms);
+  EXPECT_TRUE(futile.is_in_vain(mib, futile_ms));
+  EXPECT_TRUE(futile.is_in_vain(mib, futile_ms + reclaim_pause_ms - 1));
+  EXPECT_FALSE(futile.is_in_vain(mib, futile_ms + reclaim_pause_ms));
 }
 
 TEST(FutileReclaim, TriesAgainWhereThereIsClearlyMore) {
   FutileReclaim futile;
-  futile.note(mib, start_ms);
-  EXPECT_TRUE(futile.is_in_vain(mib + reclaim_bytes_max - 1, start_ms));
-  EXPECT_FALSE(futile.is_in_vain(mib + reclaim_bytes_max, start_ms));
-  EXPECT_TRUE(futile.is_in_vain(0, start_ms)) << "less than then";
+  futile.note(mib, futile_ms);
+  EXPECT_TRUE(futile.is_in_vain(mib + reclaim_bytes_max - 1, futile_ms));
+  EXPECT_FALSE(futile.is_in_vain(mib + reclaim_bytes_max, futile_ms));
+  EXPECT_TRUE(futile.is_in_vain(0, futile_ms)) << "less than then";
 }
 
 }  // namespace
