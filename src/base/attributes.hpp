@@ -107,7 +107,7 @@ extern "C" __attribute__((visibility("default"))) void __tsan_acquire(void* addr
 #define TALUS_TELL_ACQUIRE(address) static_cast<void>(0)
 #endif
 
-// Tests build the library on an operating system that fails on request (os/os_fake.hpp).
+// Tests build the library on an operating system that fails on request (os/faulty_os.hpp).
 #ifndef TALUS_FAKE_OS
 #define TALUS_FAKE_OS 0
 #endif

@@ -2,7 +2,7 @@
 // heap/thread_order: which asks of the background thread a barrier of the kernel orders.
 //
 // The idle-cache reclaim protocol (cache/idle_caches.hpp) stores and then loads on two processors.
-// Some kernels have a barrier for all threads (os/order_calls.hpp). There the background thread
+// Some kernels have a barrier for all threads (os/contract.hpp). There the background thread
 // makes one between its stores and its loads; elsewhere the time between the two must suffice.
 // Owns: the number of the next barrier. An ask carries this number. A barrier with this number or a
 // later one came after the ask. Invariant: only asks and barriers of the background thread are

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: MIT
-// os: the face of floor 3. Picks the operating system, real or fake, and adds what holds for both.
+// os: the face of floor 3. Adds to the operating system (os/system.hpp) what holds for each.
 //
-// Owns: the page size, read once. Invariant: an address above the page map's reach is refused here,
-// so no floor above ever sees one. Called on: any thread, before libc is ready.
+// Owns: the page size, read once, and the end of the process after a fault. Invariant: an address
+// above the page map's reach is refused here, so no floor above ever sees one. Called on: any
+// thread, before libc is ready.
 #ifndef TALUS_OS_OS_HPP
 #define TALUS_OS_OS_HPP
 
-// Before the condition, so that the one-file header has it outside.
+#include <stdlib.h>
+
 #include "base/base.hpp"
-#include "os/os_linux.hpp"
-#if TALUS_FAKE_OS
-#include "os/os_fake.hpp"
-#endif
 #include "os/own_object.hpp"
+#include "os/page_watch.hpp"
 #include "os/rare_calls.hpp"
 #include "os/report.hpp"
+#include "os/reporting_thread.hpp"
+#include "os/system.hpp"
+#include "os/text.hpp"
 
 namespace talus::core::os {
 
-#if TALUS_FAKE_OS
-using System = FakeOs;
-#else
-using System = LinuxOs;
-#endif
+static_assert(System::is_complete, "os: System in os/system.hpp is not made by os::Complete");
 
 inline Atomic<size_t> shared_page_bytes;
 
@@ -50,7 +48,7 @@ inline void* within_reach(void* at, size_t bytes) noexcept {
   return at;
 }
 
-// As in os_linux.hpp, but within reach.
+// As System::map and System::reserve, but within reach.
 TALUS_USUAL void* map_pages(void* hint, size_t bytes) noexcept {
   return within_reach(System::map(hint, bytes), bytes);
 }
@@ -94,5 +92,19 @@ inline void* reserve_aligned(size_t bytes, size_t alignment) noexcept {
 }
 
 }  // namespace talus::core::os
+
+namespace talus::core::report {
+
+// The program's handler of SIGABRT, if there is one, runs with the locks that this thread holds, so
+// no thread uses what the fault left half done. The handler has memory, and may fork. If it needs
+// one of these locks, the process ends a while later (System::futex_wait).
+[[noreturn]] TALUS_HOOK void stop(const Text& text) noexcept {
+  os::System::write_error(text.data(), text.length());
+  os::System::note_report();
+  if (auto* last_act = shared_last_act.load_init()) last_act();
+  abort();
+}
+
+}  // namespace talus::core::report
 
 #endif  // TALUS_OS_OS_HPP

@@ -7,10 +7,7 @@
 #ifndef TALUS_OS_REPORT_HPP
 #define TALUS_OS_REPORT_HPP
 
-#include <stdlib.h>
-
 #include "base/base.hpp"
-#include "os/os_linux.hpp"
 #include "os/text.hpp"
 
 namespace talus::core {
@@ -21,15 +18,8 @@ namespace report {
 // start.
 inline Atomic<void (*)() noexcept> shared_last_act;
 
-// The program's handler of SIGABRT, if there is one, runs with the locks that this thread holds, so
-// no thread uses what the fault left half done. The handler has memory, and may fork. If it needs
-// one of these locks, the process ends a while later (LinuxOs::futex_wait).
-[[noreturn]] TALUS_COLD void stop(const Text& text) noexcept {
-  os::LinuxOs::write_error(text.data(), text.length());
-  os::LinuxOs::note_report();
-  if (auto* last_act = shared_last_act.load_init()) last_act();
-  abort();
-}
+// Writes the text and ends the process (os/os.hpp).
+[[noreturn]] TALUS_HOOK void stop(const Text& text) noexcept;
 
 inline Text begin(const char* fault, const void* pointer) noexcept {
   Text text;

@@ -218,9 +218,9 @@ class FileStores {
   void after_fork_in_parent(IsAlone is_alone) noexcept TALUS_RELEASE(lock_) {
     if (first_ != nullptr) {
       if (has_pipe_) {
-        os::System::close(pipe_[1]);
+        os::System::close_file(pipe_[1]);
         os::System::wait_for_letter(pipe_[0]);
-        os::System::close(pipe_[0]);
+        os::System::close_file(pipe_[0]);
       }
       // A signal handler might write between the comparison and the new mapping.
       const uint64_t mask = os::System::block_signals();
@@ -241,8 +241,8 @@ class FileStores {
     os::System::restore_signals(mask);
     if (!has_pipe_) return;
     os::System::send_letter(pipe_[1]);  // the parent continues, even if others have this end
-    os::System::close(pipe_[0]);
-    os::System::close(pipe_[1]);
+    os::System::close_file(pipe_[0]);
+    os::System::close_file(pipe_[1]);
   }
 
  private:

@@ -131,14 +131,14 @@ class FileStore {
     file = os::System::move_up(file);
     if (os::System::length_max() < length_ || !os::System::identify(file, identity_) ||
         !os::System::set_length(file, length_)) {
-      os::System::close(file);
+      os::System::close_file(file);
       return false;
     }
     file_ = file;
     return true;
   }
   void close_file() noexcept {
-    if (is_intact()) os::System::close(file_);
+    if (is_intact()) os::System::close_file(file_);
     file_ = none;
   }
   // Does the descriptor still name the file?

@@ -14,11 +14,8 @@
 #ifndef TALUS_STATISTICS_PRINT_STATISTICS_HPP
 #define TALUS_STATISTICS_PRINT_STATISTICS_HPP
 
-#include <fcntl.h>
-
 #include "statistics/statistics_forms.hpp"
 #include "base/base.hpp"
-#include "arch/arch.hpp"
 #include "settings/options.hpp"
 #include "settings/statistics.hpp"
 #include "os/os.hpp"
@@ -108,22 +105,15 @@ inline StatisticsPath statistics_path() noexcept {
   return path;
 }
 
-// Never waits: a pipe must already have a reader.
-inline long open_to_write(const char* path, int how) noexcept {
-  const int always = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  return arch::system_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), always | how, 0644,
-                           0, 0);
-}
-
 // An OpenMetrics exposition is alone in its file, and readers find a whole one. Each process writes
 // a second file of its own. It first removes one that a crashed process left there.
 inline bool replace_file(const StatisticsPath& path) noexcept
     TALUS_REQUIRES(statistics_printer.lock) {
   TextBuffer<sizeof(StatisticsPath) + 32> fresh;
   fresh.put(path.data()).put(".new.").put_number(static_cast<uint64_t>(os::System::process_id()));
-  long file = open_to_write(fresh.data(), O_EXCL);
+  long file = os::System::open_to_write(fresh.data(), os::FileStart::fresh);
   if (file == os::System::there_is_one && os::System::remove_name(fresh.data())) {
-    file = open_to_write(fresh.data(), O_EXCL);
+    file = os::System::open_to_write(fresh.data(), os::FileStart::fresh);
   }
   if (file < 0) return false;
   const int error = print_sample(file, Reader::of_own_file, StatsFormat::openmetrics, false);
@@ -141,7 +131,8 @@ struct HeaderTurn {
   long end = 0;          // of the file; negative: it is no file
   bool is_held = false;  // the lock
 
-  HeaderTurn(long opened, StatsFormat format) noexcept : file{opened}, end{find_end()} {
+  HeaderTurn(long opened, StatsFormat format) noexcept
+      : file{opened}, end{os::System::find_end(opened)} {
     if (end != 0 || format != StatsFormat::csv) return;
     constexpr int waits_max = 1000;
     long result = os::System::try_lock(file);
@@ -150,7 +141,7 @@ struct HeaderTurn {
       result = os::System::try_lock(file);
     }
     is_held = result == 0;
-    end = find_end();
+    end = os::System::find_end(file);
     if (end != 0) give();
   }
   ~HeaderTurn() { give(); }
@@ -158,9 +149,6 @@ struct HeaderTurn {
   HeaderTurn& operator=(const HeaderTurn&) = delete;
 
  private:
-  long find_end() const noexcept {
-    return arch::system_call(SYS_lseek, file, 0, SEEK_END, 0, 0, 0);
-  }
   void give() noexcept {
     if (is_held) os::System::unlock(file);
     is_held = false;
@@ -169,7 +157,7 @@ struct HeaderTurn {
 
 inline bool append_to_file(const StatisticsPath& path, StatsFormat format) noexcept
     TALUS_REQUIRES(statistics_printer.lock) {
-  const long file = open_to_write(path.data(), O_APPEND);
+  const long file = os::System::open_to_write(path.data(), os::FileStart::append);
   if (file < 0) return false;
   int error = 0;
   {

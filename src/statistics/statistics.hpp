@@ -9,11 +9,7 @@
 #ifndef TALUS_STATISTICS_STATISTICS_HPP
 #define TALUS_STATISTICS_STATISTICS_HPP
 
-#include <errno.h>
-#include <sys/resource.h>
-
 #include "base/base.hpp"
-#include "arch/arch.hpp"
 #include "classes/size_class.hpp"
 #include "settings/machine.hpp"
 #include "inspect/resident.hpp"
@@ -91,27 +87,21 @@ inline bool read_resident_peak_bytes(uint64_t& bytes) noexcept {
   return false;
 }
 
-inline uint64_t to_ms(const timeval& time) noexcept {
-  return static_cast<uint64_t>(time.tv_sec) * 1000 + static_cast<uint64_t>(time.tv_usec) / 1000;
-}
-
 inline void add_process_values(Statistics& all) noexcept {
   all.set(StatisticId::process_id, static_cast<uint64_t>(os::System::process_id()));
   const uint64_t started = process_started_ns.load_init();
   if (started != 0) {
     all.set(StatisticId::process_uptime_ms, (os::System::now_ns() - started) / 1000000);
   }
-  rusage usage{};
-  if (arch::system_call(SYS_getrusage, RUSAGE_SELF, reinterpret_cast<long>(&usage), 0, 0, 0, 0)) {
-    return;
-  }
-  all.set(StatisticId::process_user_ms, to_ms(usage.ru_utime));
-  all.set(StatisticId::process_system_ms, to_ms(usage.ru_stime));
+  os::ProcessUsage usage;
+  if (!os::System::look_at_usage(usage)) return;
+  all.set(StatisticId::process_user_ms, usage.user_ms);
+  all.set(StatisticId::process_system_ms, usage.system_ms);
   uint64_t peak = 0;
-  if (!read_resident_peak_bytes(peak)) peak = static_cast<uint64_t>(usage.ru_maxrss) * kib;
+  if (!read_resident_peak_bytes(peak)) peak = usage.resident_peak_bytes;
   all.set(StatisticId::process_resident_peak_bytes, peak);
-  all.set(StatisticId::process_minor_faults, static_cast<uint64_t>(usage.ru_minflt));
-  all.set(StatisticId::process_major_faults, static_cast<uint64_t>(usage.ru_majflt));
+  all.set(StatisticId::process_minor_faults, usage.minor_faults);
+  all.set(StatisticId::process_major_faults, usage.major_faults);
 }
 
 inline void add_heap_values(Statistics& all) noexcept {

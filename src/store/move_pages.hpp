@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // store/move_pages: moves contents to other addresses, without a copy where the kernel can.
 //
-// The kernel moves pages of one mapping at a time (os/os_linux.hpp says why). A range may be
+// The kernel moves pages of one mapping at a time (os/linux/memory.hpp says why). A range may be
 // several mappings: some of its huge pages were asked for and others not, or contents were moved in
 // before. What the kernel refuses is copied. Moved pages stay a separate mapping at their new
 // place. The old place gets fresh mappings. Otherwise the number of mappings would grow with each

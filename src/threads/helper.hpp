@@ -330,7 +330,7 @@ TALUS_START void allow_helper() noexcept {
   const bool is_root = getauxval(AT_UID) == 0 || getauxval(AT_EUID) == 0;
   const bool is_asked_for = option_origins[OptionId::helper].source != OptionSource::builtin;
   const bool is_unwatched = !talus_library_parts.guards_credentials && is_root && !is_asked_for;
-  const bool is_off = !options.helper || os::page_watch.is_by_libc();
+  const bool is_off = !os::System::has_threads || !options.helper || os::page_watch.is_by_libc();
   if (is_off || os::System::is_secure() || is_unwatched) {
     return statistics_printer.is_left_to_paths.store_init(true);
   }

@@ -86,7 +86,7 @@ inline void helper_lives() noexcept;
 #if TALUS_RAW_THREADS
 [[noreturn]] TALUS_USUAL void helper_enters() noexcept {
   helper_lives();
-  arch::exit_thread();
+  os::System::end_thread();
 }
 // False: the kernel refused.
 inline bool make_helper(HelperLife& life) noexcept {
@@ -95,7 +95,7 @@ inline bool make_helper(HelperLife& life) noexcept {
   auto& block = *reinterpret_cast<arch::ThreadBlock*>(layout.base_of(life) + layout.block_at);
   arch::prepare_thread_block(block);
   uint32_t* id = life.shared_id.futex_word();
-  const long made = arch::clone_thread(&life, block, id, helper_enters);
+  const long made = os::System::make_thread(&life, block, id, helper_enters);
   if (made <= 0) return false;
   life.last_id.store_own(static_cast<uint32_t>(made));  // under the lock
   return true;

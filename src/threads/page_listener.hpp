@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// threads/page_listener: tells the program of pages before they go (os/watched_calls.hpp).
+// threads/page_listener: tells the program of pages before they go (os/page_watch.hpp).
 //
 // Owns: that no helper runs while a listener is set. The listener and the C library's functions use
 // thread-local storage and locks of the program's threads. The helper is no thread of the C

@@ -27,7 +27,7 @@ CALLS_ALLOWED = {"memcpy", "memset", "memmove", "memcmp", "abort", "getauxval"}
 # Asks which thread it is on: the block's first word is the thread pointer, as everywhere.
 MAY_READ_POINTER = re.compile(r"\d+begin_purge")
 POINTER = re.compile(r"%fs:0x0,(%\w+)$")
-# So may a function that takes a lock: it makes a mark of the pointer (LinuxOs::thread_mark), no
+# So may a function that takes a lock: it makes a mark of the pointer (thread_mark), no
 # address.
 MARK = "shr    $0x3,{}"
 MARK_WITHIN = 5  # instructions

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <thread>
 
-#include "os/report.hpp"
+#include "os/os.hpp"
 
 namespace talus::core {
 namespace {

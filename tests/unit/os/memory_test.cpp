@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/os/memory: the kernel calls keep the contract in os_linux.hpp.
+// tests/unit/os/memory: the kernel calls keep the contract (os/contract.hpp).
 #include <gtest/gtest.h>
 
 #include <sys/mman.h>

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// os/os_fake: Linux that can be told to fail, for tests (-DTALUS_FAKE_OS=1).
+// os/faulty_os: an operating system that can be told to fail, for tests (-DTALUS_FAKE_OS=1).
 //
-// Owns: the plan of faults. Invariant: keeps the contract of os_linux.hpp, and also checks that the
-// floors above keep their side (page-aligned arguments). The plan is plain atomics; the test sets
-// it before or between allocations. Called on: any thread. Must not know: its callers.
-#ifndef TALUS_OS_OS_FAKE_HPP
-#define TALUS_OS_OS_FAKE_HPP
+// Owns: the plan of faults. Invariant: keeps the contract of the system below it, which does what
+// the plan permits, and also checks that the floors above keep their side (page-aligned
+// arguments). The plan is plain atomics; the test sets it before or between allocations. Called on:
+// any thread. Must not know: its callers, and which system is below it.
+#ifndef TALUS_OS_FAULTY_OS_HPP
+#define TALUS_OS_FAULTY_OS_HPP
 
 #include "base/base.hpp"
-#include "os/file_calls.hpp"
-#include "os/kernel_call.hpp"
-#include "os/os_linux.hpp"
+#include "os/arguments.hpp"
 
 namespace talus::core::os {
 
@@ -51,10 +50,11 @@ struct FakePlan {
 
 inline FakePlan fake_plan;
 
-struct FakeOs : LinuxOs {
+template <class Base>
+struct FaultyOs : Base {
   static size_t page_bytes() noexcept {
     const uint64_t faked = fake_plan.page_bytes.load_hint();  // set before the first use
-    return faked != 0 ? faked : LinuxOs::page_bytes();
+    return faked != 0 ? faked : Base::page_bytes();
   }
   static void* map(void* hint, size_t bytes) noexcept {
     if (!permits(FakeCall::map, hint, bytes)) return nullptr;
@@ -62,29 +62,29 @@ struct FakeOs : LinuxOs {
     if (base == 0) return aligned_map(hint, bytes);
     const uint64_t at = fake_plan.map_base.fetch_add_relaxed(bytes + slice_bytes);  // [stat]
     if (at >> address_bits != 0) return nullptr;  // what os.hpp does with such an address
-    return LinuxOs::map(reinterpret_cast<void*>(at), bytes);
+    return Base::map(reinterpret_cast<void*>(at), bytes);
   }
   static void* reserve(size_t bytes) noexcept {
     if (!permits(FakeCall::map, nullptr, bytes)) return nullptr;
-    return to_page(LinuxOs::reserve(bytes + page_bytes()));
+    return to_page(Base::reserve(bytes + page_bytes()));
   }
   static bool allow(void* at, size_t bytes) noexcept {
-    return permits(FakeCall::allow, at, bytes) && LinuxOs::allow(at, bytes);
+    return permits(FakeCall::allow, at, bytes) && Base::allow(at, bytes);
   }
   static bool withdraw(void* at, size_t bytes) noexcept {
-    return permits(FakeCall::withdraw, at, bytes) && LinuxOs::withdraw(at, bytes);
+    return permits(FakeCall::withdraw, at, bytes) && Base::withdraw(at, bytes);
   }
   static bool set_guards(void* at, size_t bytes) noexcept {
-    return permits(FakeCall::set_guards, at, bytes) && LinuxOs::set_guards(at, bytes);
+    return permits(FakeCall::set_guards, at, bytes) && Base::set_guards(at, bytes);
   }
   static bool lift_guards(void* at, size_t bytes) noexcept {
-    return permits(FakeCall::lift_guards, at, bytes) && LinuxOs::lift_guards(at, bytes);
+    return permits(FakeCall::lift_guards, at, bytes) && Base::lift_guards(at, bytes);
   }
   static bool unmap(void* at, size_t bytes) noexcept {
-    return permits(FakeCall::unmap, at, bytes) && LinuxOs::unmap(at, bytes);
+    return permits(FakeCall::unmap, at, bytes) && Base::unmap(at, bytes);
   }
   static bool purge(void* at, size_t bytes) noexcept {
-    return permits(FakeCall::purge, at, bytes) && LinuxOs::purge(at, bytes);
+    return permits(FakeCall::purge, at, bytes) && Base::purge(at, bytes);
   }
   // Counts each run as one call to purge.
   static size_t purge_runs(const PageRun* runs, size_t count) noexcept {
@@ -93,34 +93,36 @@ struct FakeOs : LinuxOs {
            permits(FakeCall::purge, runs[permitted].at, runs[permitted].bytes)) {
       permitted++;
     }
-    return LinuxOs::purge_runs(runs, permitted);
+    return Base::purge_runs(runs, permitted);
   }
   static bool order_threads() noexcept {
-    return permits(FakeCall::order_threads, nullptr, 0) && LinuxOs::order_threads();
+    return permits(FakeCall::order_threads, nullptr, 0) && Base::order_threads();
   }
   static bool reserve_room(long file, uint64_t offset, size_t bytes) noexcept {
     return permits(FakeCall::reserve_room, nullptr, bytes) &&
-           LinuxOs::reserve_room(file, offset, bytes);
+           Base::reserve_room(file, offset, bytes);
   }
   static bool give_room_back(long file, uint64_t offset, size_t bytes) noexcept {
     if (!permits(FakeCall::give_room_back, nullptr, bytes)) return false;
     if (fake_plan.keeps_holes.load_hint()) return true;
-    return LinuxOs::give_room_back(file, offset, bytes);
+    return Base::give_room_back(file, offset, bytes);
   }
   static bool map_file(void* at, size_t bytes, long file, uint64_t offset,
                        FileSharing sharing) noexcept {
     return permits(FakeCall::map_file, at, bytes) &&
-           LinuxOs::map_file(at, bytes, file, offset, sharing);
+           Base::map_file(at, bytes, file, offset, sharing);
   }
   static long prefer_node(void* at, size_t bytes, size_t node) noexcept {
     fake_plan.node_at.store_stat(reinterpret_cast<uintptr_t>(at));  // , as those below
     fake_plan.node_bytes.store_stat(bytes);
     fake_plan.node_requested.store_stat(node);
-    if (!permits(FakeCall::prefer_node, at, bytes)) return no_memory;
+    if (!permits(FakeCall::prefer_node, at, bytes)) return Base::no_memory;
     const long answer = fake_plan.node_answer.load_hint();
     const uint64_t nodes = fake_plan.nodes.load_hint();
     if (answer != 0) return answer;
-    return nodes == 0 ? LinuxOs::prefer_node(at, bytes, node) : node < nodes ? 0 : invalid_argument;
+    return nodes == 0     ? Base::prefer_node(at, bytes, node)
+           : node < nodes ? 0
+                          : Base::invalid_argument;
   }
   static void name_mapping(void* at, size_t bytes, const char* name) noexcept {
     fake_plan.name_at.store_stat(reinterpret_cast<uintptr_t>(at));
@@ -129,25 +131,25 @@ struct FakeOs : LinuxOs {
       fake_plan.name[i] = name[i];
       if (name[i] == '\0') break;
     }
-    if (permits(FakeCall::name_mapping, at, bytes)) LinuxOs::name_mapping(at, bytes, name);
+    if (permits(FakeCall::name_mapping, at, bytes)) Base::name_mapping(at, bytes, name);
   }
   // The kernel counts in its own pages.
   static bool look_for_pages(const void* at, size_t bytes, unsigned char* pages) noexcept {
-    return page_bytes() == LinuxOs::page_bytes() && LinuxOs::look_for_pages(at, bytes, pages);
+    return page_bytes() == Base::page_bytes() && Base::look_for_pages(at, bytes, pages);
   }
   static bool renew(void* at, size_t bytes) noexcept {
-    return permits(FakeCall::renew, at, bytes) && LinuxOs::renew(at, bytes);
+    return permits(FakeCall::renew, at, bytes) && Base::renew(at, bytes);
   }
   static size_t move_pages(void* from, void* to, size_t bytes) noexcept {
     if (!permits(FakeCall::move_pages, from, bytes) || !permits_address(to)) return 0;
-    return LinuxOs::move_pages(from, to, bytes);
+    return Base::move_pages(from, to, bytes);
   }
 
  private:
   // A kernel with larger pages returns addresses aligned to these.
   static void* aligned_map(void* hint, size_t bytes) noexcept {
-    if (page_bytes() == LinuxOs::page_bytes()) return LinuxOs::map(hint, bytes);
-    return to_page(LinuxOs::map(hint, bytes + page_bytes()));
+    if (page_bytes() == Base::page_bytes()) return Base::map(hint, bytes);
+    return to_page(Base::map(hint, bytes + page_bytes()));
   }
   // The first fake page of a range that is one page longer than requested.
   static void* to_page(void* at) noexcept {
@@ -173,4 +175,4 @@ struct FakeOs : LinuxOs {
 
 }  // namespace talus::core::os
 
-#endif  // TALUS_OS_OS_FAKE_HPP
+#endif  // TALUS_OS_FAULTY_OS_HPP

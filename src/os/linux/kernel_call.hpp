@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// os/kernel_call: how the classes of the floor call the kernel.
+// os/linux/kernel_call: how the classes of this folder call the kernel.
 //
 // Owns: nothing. Contract: as arch::system_call; omitted arguments are zero. Called on: any thread.
 // Must not know: what is called.
-#ifndef TALUS_OS_KERNEL_CALL_HPP
-#define TALUS_OS_KERNEL_CALL_HPP
+#ifndef TALUS_OS_LINUX_KERNEL_CALL_HPP
+#define TALUS_OS_LINUX_KERNEL_CALL_HPP
 
 #include <sys/syscall.h>
 
+#include "base/base.hpp"
 #include "arch/arch.hpp"
 
 namespace talus::core::os {
@@ -38,4 +39,4 @@ struct KernelCall {
 
 }  // namespace talus::core::os
 
-#endif  // TALUS_OS_KERNEL_CALL_HPP
+#endif  // TALUS_OS_LINUX_KERNEL_CALL_HPP

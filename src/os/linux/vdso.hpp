@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// os/vdso: the clock of the kernel's own library, which is mapped into each process.
+// os/linux/vdso: the clock of the kernel's own library, which is mapped into each process.
 //
 // Owns: the look-up of one function in that ELF image. The clock is read under locks. The C
 // library's clock_gettime may be wrapped by a preloaded library that allocates (a faked time, a
 // profiler), so it must not be called. Called on: any thread, at any time; threads that come first
 // at the same time find the same answer. Format: System V gABI, "Object files"; vdso(7).
-#ifndef TALUS_OS_VDSO_HPP
-#define TALUS_OS_VDSO_HPP
+#ifndef TALUS_OS_LINUX_VDSO_HPP
+#define TALUS_OS_LINUX_VDSO_HPP
 
 #include <elf.h>
 #include <sys/auxv.h>
@@ -91,4 +91,4 @@ TALUS_COLD ClockFunction find_vdso_clock() noexcept {
 
 }  // namespace talus::core::os
 
-#endif  // TALUS_OS_VDSO_HPP
+#endif  // TALUS_OS_LINUX_VDSO_HPP

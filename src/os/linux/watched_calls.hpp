@@ -1,47 +1,28 @@
 // SPDX-License-Identifier: MIT
-// os/watched_calls: the calls after which an address has other memory, or none.
+// os/linux/watched_calls: the calls after which an address has other memory, or none.
 //
-// A cache of registered memory (RDMA, MPI, GPU drivers) must learn of these calls before they
-// happen. It sets a listener (talus_set_page_listener), or it hooks the C library's functions and
-// asks that Talus calls those (option libc_calls).
-// Owns: the listener and the choice of the way. Contract: as a system call, but errno is kept where
-// the C library is called. The listener runs before the call, on the thread that makes it, which
-// may hold locks. Called on: any thread but the background thread, which does not exist while a
-// watcher is set (threads/helper.hpp). Must not know: why memory is purged or unmapped.
-#ifndef TALUS_OS_WATCHED_CALLS_HPP
-#define TALUS_OS_WATCHED_CALLS_HPP
+// A watcher of pages (os/page_watch.hpp) learns of these calls first, or they are made through the
+// C library, where it has hooks.
+// Owns: the choice of the way. Contract: as a system call, but errno is kept where the C library is
+// called. The listener runs before the call, on the thread that makes it, which may hold locks.
+// Called on: any thread but the background thread, which does not exist while a watcher is set
+// (threads/helper.hpp). Must not know: why memory is purged or unmapped.
+#ifndef TALUS_OS_LINUX_WATCHED_CALLS_HPP
+#define TALUS_OS_LINUX_WATCHED_CALLS_HPP
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "base/base.hpp"
-#include "os/file_calls.hpp"
+#include "os/linux/kernel_call.hpp"
+#include "os/page_watch.hpp"
 
 namespace talus::core::os {
 
-using PageListener = void (*)(void* at, size_t bytes);
+struct WatchedCalls : KernelCall {
+  static constexpr bool has_page_watch = true;
 
-class PageWatch {
- public:
-  bool is_on() const noexcept {
-    return shared_is_by_libc_.load_init() || shared_listener_.load_acquire() != nullptr;
-  }
-  bool is_by_libc() const noexcept { return shared_is_by_libc_.load_init(); }
-  void go_by_libc() noexcept { shared_is_by_libc_.store_init(true); }
-  void listen(PageListener listener) noexcept { shared_listener_.store_release(listener); }
-  void tell(void* at, size_t bytes) const noexcept {
-    const PageListener listener = shared_listener_.load_acquire();
-    if (listener != nullptr) listener(at, bytes);
-  }
-
- private:
-  Atomic<PageListener> shared_listener_;  // null: none
-  Atomic<bool> shared_is_by_libc_;
-};
-inline PageWatch page_watch;
-
-struct WatchedCalls : FileCalls {
-  // Announces that the contents of these pages are about to go by another call than page_call.
   static void announce(void* at, size_t bytes) noexcept {
     if (TALUS_UNLIKELY(page_watch.is_on())) announce_watched(at, bytes);
   }
@@ -99,4 +80,4 @@ struct WatchedCalls : FileCalls {
 
 }  // namespace talus::core::os
 
-#endif  // TALUS_OS_WATCHED_CALLS_HPP
+#endif  // TALUS_OS_LINUX_WATCHED_CALLS_HPP

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// os/kernel_proofs: an answer of the kernel on which contents depend is proven before it is
+// os/linux/proofs: an answer of the kernel on which contents depend is proven before it is
 // trusted.
 //
 // An emulator or a sandbox may answer "done" to an advice and do nothing: older qemu-user does so
@@ -10,24 +10,22 @@
 // Invariant: without the proof the answer is not trusted. mmap is the ground: that new pages read
 // as zero is not proven. Uses mmap, munmap and the call that is proven.
 // Called on: any thread, before libc is ready. Must not know: which code relies on an answer.
-#ifndef TALUS_OS_KERNEL_PROOFS_HPP
-#define TALUS_OS_KERNEL_PROOFS_HPP
+#ifndef TALUS_OS_LINUX_PROOFS_HPP
+#define TALUS_OS_LINUX_PROOFS_HPP
 
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "os/watched_calls.hpp"
 #include "base/base.hpp"
-#include "os/kernel_call.hpp"
+#include "os/arguments.hpp"
+#include "os/linux/kernel_call.hpp"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
 #endif
 
 namespace talus::core::os {
-
-enum class Verdict : uint8_t { unknown, holds, broken };
 
 // Several threads may find the verdict at the same time.
 class KernelProof {
@@ -51,7 +49,7 @@ class KernelProof {
   Atomic<uint8_t> shared_verdict_;  // a Verdict: clang's atomics want a number
 };
 
-struct KernelProofs : WatchedCalls {
+struct LinuxProofs : KernelCall {
   // Do purged pages read as zero?
   static bool is_purge_true() noexcept { return purge_proof.holds(prove_purge); }
   // True: purged pages keep their contents, so nothing is purged in this process.
@@ -157,4 +155,4 @@ struct KernelProofs : WatchedCalls {
 
 }  // namespace talus::core::os
 
-#endif  // TALUS_OS_KERNEL_PROOFS_HPP
+#endif  // TALUS_OS_LINUX_PROOFS_HPP

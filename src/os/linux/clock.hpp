@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// os/clock_calls: the time, without entering the kernel where possible.
+// os/linux/clock: the time, without entering the kernel where possible, and sleeping.
 //
-// Owns: where the clock is read. Contract: never through libc, where a preloaded library may
-// interpose (os/vdso.hpp). Called on: any thread, at any time.
-#ifndef TALUS_OS_CLOCK_CALLS_HPP
-#define TALUS_OS_CLOCK_CALLS_HPP
+// Owns: where the clock is read. Contract: os/contract.hpp; never through libc, where a preloaded
+// library may interpose (os/linux/vdso.hpp). Called on: any thread, at any time.
+#ifndef TALUS_OS_LINUX_CLOCK_HPP
+#define TALUS_OS_LINUX_CLOCK_HPP
 
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 #include "base/base.hpp"
-#include "os/kernel_call.hpp"
-#include "os/vdso.hpp"
+#include "os/linux/kernel_call.hpp"
+#include "os/linux/vdso.hpp"
 
 namespace talus::core::os {
 
@@ -19,12 +20,16 @@ namespace talus::core::os {
 inline Atomic<uintptr_t> shared_clock;
 inline constexpr uintptr_t clock_is_call = 1;
 
-struct ClockCalls : KernelCall {
-  // Milliseconds of a monotonic clock; a few milliseconds coarse, no kernel entry.
+struct LinuxClock : KernelCall {
   TALUS_USUAL static uint64_t now_ms() noexcept {
     return read_clock(CLOCK_MONOTONIC_COARSE) / 1000000;
   }
   TALUS_USUAL static uint64_t now_ns() noexcept { return read_clock(CLOCK_MONOTONIC); }
+  static void sleep_us(long microseconds) noexcept {
+    uint32_t word = 0;
+    const timespec span{0, microseconds * 1000};
+    call(SYS_futex, to_long(&word), FUTEX_WAIT_PRIVATE, 0, to_long(&span));
+  }
 
  private:
   TALUS_USUAL static uint64_t read_clock(clockid_t clock) noexcept {
@@ -44,4 +49,4 @@ struct ClockCalls : KernelCall {
 
 }  // namespace talus::core::os
 
-#endif  // TALUS_OS_CLOCK_CALLS_HPP
+#endif  // TALUS_OS_LINUX_CLOCK_HPP
