@@ -6,6 +6,7 @@
 
 #include "base/atomic.hpp"
 #include "base/attributes.hpp"
+#include "base/audit.hpp"
 #include "base/bit_row.hpp"
 #include "base/bits.hpp"
 #include "base/check.hpp"

@@ -8,6 +8,7 @@
 
 #include "base/attributes.hpp"
 #include "base/bits.hpp"
+#include "base/check.hpp"
 
 namespace talus::core {
 
@@ -21,6 +22,7 @@ class BitRow {
 
   bool has(size_t index) const noexcept { return (words_[index / 64] >> (index % 64) & 1) != 0; }
   TALUS_USUAL void set(size_t from, size_t to, bool value) noexcept {
+    TALUS_ASSERT(from <= to && words_ != nullptr);
     while (from < to) {
       const size_t end = from / 64 * 64 + 64 < to ? from / 64 * 64 + 64 : to;
       const uint64_t bits = low_bits(end - from) << (from % 64);

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "base/attributes.hpp"
+#include "base/check.hpp"
 
 namespace talus::core {
 
@@ -17,19 +18,26 @@ constexpr bool is_power_of_two(size_t value) noexcept {
   return value != 0 && (value & (value - 1)) == 0;
 }
 constexpr size_t round_up(size_t value, size_t alignment) noexcept {
+  TALUS_ASSERT(is_power_of_two(alignment));
   return (value + alignment - 1) & ~(alignment - 1);
 }
 constexpr size_t round_down(size_t value, size_t alignment) noexcept {
+  TALUS_ASSERT(is_power_of_two(alignment));
   return value & ~(alignment - 1);
 }
-constexpr size_t divide_up(size_t value, size_t by) noexcept { return (value + by - 1) / by; }
+constexpr size_t divide_up(size_t value, size_t by) noexcept {
+  TALUS_ASSERT(value + by - 1 >= by - 1);  // no overflow
+  return (value + by - 1) / by;
+}
 
 // Index of the lowest set bit; the word must not be zero.
 TALUS_FAST constexpr unsigned lowest_bit(uint64_t word) noexcept {
+  TALUS_ASSERT(word != 0);
   return static_cast<unsigned>(__builtin_ctzll(word));
 }
 // Index of the highest set bit; the word must not be zero.
 TALUS_FAST constexpr unsigned highest_bit(uint64_t word) noexcept {
+  TALUS_ASSERT(word != 0);
   return 63u - static_cast<unsigned>(__builtin_clzll(word));
 }
 // Number of set bits, without the instruction that the oldest x86-64 lacks and without libgcc's
@@ -50,6 +58,7 @@ constexpr uint64_t low_bits(size_t count) noexcept {
 // Montgomery 1994). That holds for indices below 2^24; slabs stay far below both bounds, as
 // size_class.hpp asserts.
 constexpr uint64_t reciprocal_of(size_t divisor) noexcept {
+  TALUS_ASSERT(divisor != 0 && divisor < (uint64_t{1} << 40));
   return ((uint64_t{1} << 40) + divisor - 1) / divisor;
 }
 TALUS_FAST constexpr size_t divide_by_reciprocal(size_t offset, uint64_t reciprocal) noexcept {
@@ -70,6 +79,9 @@ constexpr uint64_t mix_bits(uint64_t value) noexcept {
   value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
   return value ^ (value >> 31);
 }
+
+static_assert(count_bits(low_bits(64)) == 64 && count_bits(low_bits(0)) == 0, "both ends");
+static_assert(divide_by_reciprocal(3 * 48 + 47, reciprocal_of(48)) == 3, "rounds down");
 
 }  // namespace talus::core
 

@@ -244,6 +244,39 @@ static_assert(slice_bytes % small_bytes_max == 0 && medium_bytes_max % slice_byt
 static_assert(linear_bytes_max == block_alignment << class_spacing_shift,
               "spacing grows smoothly where the linear classes end");
 static_assert(arena_alignment % slice_bytes == 0, "arenas consist of whole slices");
+static_assert(slice_bytes % page_bytes_min == 0 && page_bytes_min % cache_line_bytes == 0,
+              "a slice is whole pages, a page is whole lines");
+static_assert(cache_line_bytes % block_alignment == 0, "no smallest block lies in two lines");
+static_assert(address_bits > slice_shift && address_bits < 64, "addresses have slices");
+static_assert(fast_bytes_max <= small_bytes_max && small_bytes_max < medium_bytes_max,
+              "the sizes of blocks are in this order");
+static_assert(list_bytes_max <= list_bytes_most && list_blocks_min <= list_blocks_max,
+              "the bounds of lists are in this order");
+static_assert(list_blocks_max * wide_list_factor <= 0xffff, "a list's blocks fit in 16 bits");
+static_assert(newest_kept_bytes_max * 2 <= remote_batch_bytes_max,
+              "the two blocks that stay do not fill the next message");
+static_assert(remote_wait_bytes <= remote_backlog_bytes_max &&
+                  remote_backlog_bytes_max < remote_backlog_bytes_most,
+              "blocks wait, then are drained by others, then make these wait");
+static_assert(foreign_bytes_min % cache_line_bytes == 0, "foreign blocks share no line");
+static_assert(heap_count_max < instance_id_max && instance_id_max < 0xffff,
+              "ids of heaps, then of instances, then the id that owns nothing");
+static_assert(ready_blocks_max * block_alignment <= ready_bytes_max, "small blocks are counted");
+static_assert(huge_proven_bytes_min <= huge_fast_bytes_min &&
+                  huge_fast_bytes_min <= huge_dense_bytes_min &&
+                  huge_dense_bytes_min <= huge_sparse_bytes_min,
+              "the surer that pages are filled, the sooner they are huge");
+static_assert(surplus_bytes_min <= reclaim_bytes_max &&
+                  reclaim_bytes_max <= purge_request_bytes_min,
+              "the least that is purged, in one call, and before the background thread starts");
+static_assert(urgent_piece_bytes % arena_alignment == 0 &&
+                  urgent_piece_bytes <= light_piece_bytes_max,
+              "pieces are whole huge pages");
+static_assert(free_told_bytes <= purge_request_bytes_min,
+              "an untold change is less than a request");
+static_assert(meta_chunk_bytes % slice_bytes == 0, "a chunk may lie in an arena");
+static_assert(file_step_bytes_min <= file_step_bytes_max && file_step_bytes_min % slice_bytes == 0,
+              "a file grows by whole slices");
 
 }  // namespace talus::core
 

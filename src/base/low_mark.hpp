@@ -9,6 +9,7 @@
 #ifndef TALUS_BASE_LOW_MARK_HPP
 #define TALUS_BASE_LOW_MARK_HPP
 
+#include "base/check.hpp"
 #include "base/turn_mark.hpp"
 
 namespace talus::core {
@@ -24,6 +25,7 @@ class LowMark : public TurnMark<Lesser> {
   // Ends a turn; the stock is `value` now. Returns its least value of the last four turns.
   size_t turn(size_t value) noexcept {
     TurnMark::turn(value);
+    TALUS_ASSERT(surplus() <= value);  // what is surplus is there
     return surplus();
   }
   // `bytes` of the surplus were given away.

@@ -10,6 +10,8 @@
 
 #include <cstddef>
 
+#include "base/check.hpp"
+
 namespace talus::core {
 
 // `Choice::of(one, other)` is the more extreme value.
@@ -23,6 +25,7 @@ class TurnMark {
   // Ends a turn; the quantity is `value` now.
   void turn(size_t value) noexcept {
     note(value);
+    TALUS_ASSERT(next_ < turns_kept && Choice::of(now_, value) == now_);
     closed_[next_] = now_;
     next_ = (next_ + 1) % turns_kept;
     now_ = value;

@@ -25,6 +25,7 @@
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "sync/ranked_lock.hpp"
+#include "pools/free_bits.hpp"
 
 namespace talus::core {
 
@@ -57,6 +58,20 @@ struct BoundedList {
     return static_cast<size_t>(top.load_own() - bottom);  // a statistic for others
   }
   size_t capacity() const noexcept { return static_cast<size_t>(limit - bottom); }
+  // A null lies below the blocks, all of which are starts of blocks that are out of this pool. Its
+  // lock is held.
+  bool is_sound(const Pool& pool) const noexcept TALUS_REQUIRES(pool.lock) {
+    void** const end = top.load_own();
+    if (end < bottom || end > limit || bottom[-1] != nullptr) return false;
+    if (length() > pool.out_count()) return false;
+    for (void** at = bottom; at != end; at++) {
+      const size_t offset = reinterpret_cast<uintptr_t>(*at) - pool.base;
+      const size_t index = offset / pool.block_bytes;
+      if (offset % pool.block_bytes != 0 || index >= pool.fresh_count) return false;
+      if (pool.returned.has(index)) return false;
+    }
+    return true;
+  }
 };
 static_assert(sizeof(BoundedList) == 32, "two to a cache line, found by a shift");
 
@@ -96,6 +111,19 @@ struct alignas(cache_line_bytes) Bounded {
   Pool pools[small_class_count];
 
   bool is_alive() const noexcept { return pool_count != 0; }
+  // Each cache is that of a thread, whose table names it, or an orphan, and orphans are counted.
+  // The registry's lock is held.
+  bool is_sound() const noexcept {
+    uint32_t orphan_count = 0;
+    for (const BoundedCache* cache = caches; cache != nullptr; cache = cache->next) {
+      if (cache->instance != this || cache->base != base || cache->pool_count != pool_count) {
+        return false;
+      }
+      if (cache->owner == nullptr) orphan_count++;
+      if (cache->owner != nullptr && cache->owner->caches[number].load_own() != cache) return false;
+    }
+    return orphan_count == shared_orphan_count.load_own();
+  }
 };
 
 struct BoundedRegistry {
@@ -110,6 +138,11 @@ inline BoundedRegistry bounded_registry;
 
 static_assert(TALUS_BOUNDED_POOLS_MAX == small_class_count, "what bounded.h says");
 static_assert(TALUS_BOUNDED_ALIGNMENT_MAX <= small_bytes_max, "a class is found for it");
+
+// In audit builds, where a batch moved. The pool's lock is held.
+inline void audit(const BoundedList& list, const Pool& pool) noexcept TALUS_REQUIRES(pool.lock) {
+  if (is_audit_due(list.length())) TALUS_ASSERT(list.is_sound(pool));
+}
 
 // A list that is both empty and full.
 TALUS_CONSTINIT inline void* bounded_no_blocks[2] = {};

@@ -22,6 +22,8 @@ namespace talus::core {
 // The cache loses its owner and its lists. The caller has moved its blocks.
 inline void retire_bounded_cache(Held<BoundedRegistryLock>&, BoundedCache& cache) noexcept
     TALUS_REQUIRES(bounded_registry.lock) {
+  TALUS_ASSERT(bounded_registry.lock.is_own() && cache.instance != nullptr);
+  Bounded& instance = *cache.instance;
   if (cache.owner != nullptr) {
     cache.owner->caches[cache.instance->number].store_own(&closed_bounded_cache);
   } else {
@@ -32,6 +34,7 @@ inline void retire_bounded_cache(Held<BoundedRegistryLock>&, BoundedCache& cache
   while (*link != &cache) link = &(*link)->next;
   *link = cache.next;
   cache.instance = nullptr;
+  TALUS_AUDIT_SOUND(instance);
   cache.pool_count = 0;
   cache.owner = nullptr;
   os::unmap_or_purge(cache.memory, cache.memory_bytes);
@@ -56,6 +59,7 @@ inline void end_bounded_cache(Held<BoundedRegistryLock>& held, BoundedCache& cac
     move(instance.gone.routed[index], cache.counts.routed[index]);
   }
   move(instance.gone.routed[small_class_count], cache.counts.routed[small_class_count]);
+  for (const BoundedList& list : cache.lists) TALUS_ASSERT(list.length() == 0);
   retire_bounded_cache(held, cache);
 }
 

@@ -64,6 +64,8 @@ inline void begin_pool(Pool& pool, size_t index, uintptr_t base,
   pool.block_count = budget_bytes / pool.block_bytes;
   pool.reciprocal = wide_reciprocal_of(pool.block_bytes);
   pool.fresh_count = pool.returned_count = pool.peak_count = 0;
+  TALUS_ASSERT(base % os::page_bytes() == 0 && budget_bytes <= bounded_budget_max);
+  TALUS_ASSERT(pool.block_count * pool.block_bytes <= budget_bytes);
 }
 
 // The bytes of the pages that a pool may use.
@@ -80,6 +82,7 @@ inline bool map_pools(Bounded& instance, const talus_bounded_options& request) n
   const size_t bytes = stride * request.pools;
   void* base = os::reserve_pages(bytes);
   if (base == nullptr) return false;
+  TALUS_ASSERT(is_power_of_two(stride) && !instance.is_alive());
   instance.base = reinterpret_cast<uintptr_t>(base);
   instance.shift = highest_bit(stride);
   instance.reserved_bytes = bytes;
@@ -112,6 +115,7 @@ inline bool map_bits(Bounded& instance,
     pool.returned.begin(next, pool.block_count);
     next += FreeBits::words_for(pool.block_count);
   }
+  TALUS_ASSERT(next == static_cast<uint64_t*>(instance.bits) + words);
   return true;
 }
 
@@ -139,6 +143,8 @@ inline Bounded* make_bounded(const talus_bounded_options& request,
   for (Atomic<uint64_t>& hits : instance->gone_hits) hits.store_init(0);
   instance->fallback = fallback;
   instance->pool_count = request.pools;
+  TALUS_ASSERT(instance->pool_count <= small_class_count && instance->caches == nullptr);
+  TALUS_AUDIT_SOUND(*instance);
   return instance;
 }
 
@@ -155,7 +161,9 @@ inline void touch_pools(const Bounded& instance) noexcept {
 
 inline void destroy_bounded(Bounded& instance) noexcept {
   Held held{bounded_registry.lock};
+  TALUS_ASSERT(instance.is_alive());
   while (instance.caches != nullptr) retire_bounded_cache(held, *instance.caches);
+  TALUS_ASSERT(instance.shared_orphan_count.load_own() == 0);  // the registry's lock
   instance.pool_count = 0;
   os::unmap_or_purge(reinterpret_cast<void*>(instance.base), instance.reserved_bytes);
   if (instance.bits != nullptr) os::unmap_or_purge(instance.bits, instance.bits_bytes);
@@ -223,6 +231,7 @@ inline void lay_out_lists(BoundedCache& cache, const BoundedCapacities& capaciti
     list.bottom = next + 1;
     list.top.store_init(list.bottom);
     list.limit = next = list.bottom + capacities[index];
+    TALUS_ASSERT(list.bottom[-1] == nullptr && list.capacity() == capacities[index]);
   }
 }
 
@@ -232,6 +241,7 @@ inline bool has_bounded_cache(const Bounded& instance) noexcept {
 
 // Makes a cache for the calling thread, which has none for this instance; null: no memory.
 inline BoundedCache* make_bounded_cache(Bounded& instance, const size_t* requests) noexcept {
+  TALUS_ASSERT(!has_bounded_cache(instance));
   Held held{bounded_registry.lock};
   if (instance.caches != nullptr) end_orphans(held, instance);
   BoundedTable* table = own_bounded_table(held);
@@ -255,6 +265,7 @@ inline BoundedCache* make_bounded_cache(Bounded& instance, const size_t* request
   cache->next = instance.caches;
   instance.caches = cache;
   table->caches[instance.number].store_own(cache);  // this thread's
+  TALUS_AUDIT_SOUND(instance);
   return cache;
 }
 
@@ -293,6 +304,7 @@ inline void leave_bounded_caches() noexcept {
       cache->owner = nullptr;
       instance.shared_orphan_count.own_add(1);  // single thread
     }
+    TALUS_AUDIT_SOUND(instance);
   });
 }
 

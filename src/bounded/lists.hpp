@@ -30,6 +30,7 @@ inline Atomic<uint64_t>& counter_of(BoundedCounts& counts, BoundedEvent event,
 }
 inline void count_bounded(Bounded& instance, BoundedCache& cache, BoundedEvent event,
                           size_t index) noexcept {
+  TALUS_ASSERT(cache.instance == nullptr || cache.instance == &instance);
   if (cache.instance != nullptr) {
     counter_of(cache.counts, event, index).own_add(1);
   } else {
@@ -39,6 +40,7 @@ inline void count_bounded(Bounded& instance, BoundedCache& cache, BoundedEvent e
 
 // Moves at most `wanted` blocks of a pool into a list, in pieces. Returns how many.
 inline size_t fill_list(Pool& pool, BoundedList& list, size_t wanted) noexcept {
+  TALUS_ASSERT(list.length() + wanted <= list.capacity());
   size_t came = 0;
   while (came < wanted) {
     const size_t piece = wanted - came < bounded_batch_max ? wanted - came : bounded_batch_max;
@@ -46,6 +48,7 @@ inline size_t fill_list(Pool& pool, BoundedList& list, size_t wanted) noexcept {
     void** top = list.top.load_own();
     const size_t got = pool.take(held, top, piece);
     list.top.store_own(top + got);
+    audit(list, pool);
     came += got;
     if (got < piece) break;
   }
@@ -54,12 +57,14 @@ inline size_t fill_list(Pool& pool, BoundedList& list, size_t wanted) noexcept {
 
 // Flushes the uppermost blocks of a list to its pool, in pieces.
 inline void flush_list(Pool& pool, BoundedList& list, size_t count) noexcept {
+  TALUS_ASSERT(count <= list.length());
   while (count != 0) {
     const size_t piece = count < bounded_batch_max ? count : bounded_batch_max;
     Held held{pool.lock};
     void** top = list.top.load_own();
     for (size_t i = 1; i <= piece; i++) pool.give(held, top[-static_cast<ptrdiff_t>(i)]);
     list.top.store_own(top - piece);
+    audit(list, pool);
     count -= piece;
   }
 }

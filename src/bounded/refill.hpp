@@ -15,6 +15,7 @@
 #include "bounded/cache_end.hpp"
 #include "talus/bounded.h"
 #include "base/base.hpp"
+#include "classes/size_class.hpp"
 #include "sync/ranked_lock.hpp"
 #include "pools/pool.hpp"
 #include "bounded/bounded.hpp"
@@ -30,6 +31,7 @@ inline void* take_from_pool(Pool& pool, BoundedList& list) noexcept {
     Held held{pool.lock};
     return pool.take(held, &block, 1) == 1 ? block : nullptr;
   }
+  TALUS_ASSERT(list.length() == 0);
   if (fill_list(pool, list, batch) == 0) return nullptr;
   void** top = list.top.load_own();
   void* block = top[-1];
@@ -38,6 +40,7 @@ inline void* take_from_pool(Pool& pool, BoundedList& list) noexcept {
 }
 
 inline void* take_once(Bounded& instance, size_t requested, size_t alignment) noexcept {
+  TALUS_ASSERT(is_power_of_two(alignment) && requested < small_class_count);
   BoundedCache& cache = bounded_cache_of(instance);
   unsigned tried = 0;
   for (size_t index = requested; index < instance.pool_count; index++) {
@@ -71,6 +74,7 @@ inline void* take_bounded(Bounded& instance, size_t requested, size_t alignment)
 
 // Pushes to the list if one exists, and otherwise returns the block to the pool.
 inline void give_bounded(Bounded& instance, size_t index, void* block) noexcept {
+  TALUS_ASSERT(index < instance.pool_count && block != nullptr);
   BoundedList& list = bounded_cache_of(instance).lists[index];
   if (push_bounded(list, block)) return;
   Pool& pool = instance.pools[index];

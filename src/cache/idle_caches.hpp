@@ -62,6 +62,7 @@ inline void close_gaps(Held<HeapLock>&, ThreadCache& cache) noexcept {
     for (void** at = bottom; at != top; at++) {
       if (*at != nullptr) *end++ = *at;
     }
+    TALUS_ASSERT(end <= top);
     cache.tops[index].store_own(end);
   }
 }
@@ -98,6 +99,7 @@ TALUS_FAST void begin_work(ThreadCache& cache) noexcept {
 }
 TALUS_FAST void end_work(ThreadCache& cache) noexcept {
   Atomic<uint32_t>& busy = cache.shared_busy;
+  TALUS_ASSERT(busy.load_own() != 0);
   busy.store_release(busy.load_own() - 1);
 }
 

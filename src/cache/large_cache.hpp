@@ -52,6 +52,7 @@ inline void settle_if_much(KeptBlocks& kept) noexcept {
 
 // live -> kept.
 TALUS_FAST void large_live_to_kept(KeptBlocks& kept, LargeBlock& large) noexcept {
+  TALUS_ASSERT(large.state == LargeState::live && large.slices <= large_kept_slices);
   large.state = LargeState::kept;
   count_less(kept, large.usable_bytes, 1);
   kept.bytes.own_add(large.slices * slice_bytes);
@@ -64,6 +65,7 @@ TALUS_FAST void large_live_to_kept(KeptBlocks& kept, LargeBlock& large) noexcept
 // Takes the uppermost block of a stack that is not empty.
 TALUS_FAST LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcept {
   LargeBlock& large = *head.load_own();
+  TALUS_ASSERT(large.state == LargeState::kept);
   head.store_own(large.next);
   kept.bytes.own_add(~(large.slices * slice_bytes) + 1);
   TALUS_AUDIT_SOUND(kept);
@@ -72,6 +74,7 @@ TALUS_FAST LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noe
 
 // kept -> live, with a new size.
 TALUS_FAST void large_kept_to_live(KeptBlocks& kept, LargeBlock& large, size_t bytes) noexcept {
+  TALUS_ASSERT(large.state == LargeState::kept && bytes <= large.slices * slice_bytes);
   large.usable_bytes = round_up(bytes, os::page_bytes_if_known());
   large.front_bytes = 0;
   large.state = LargeState::live;
@@ -80,6 +83,7 @@ TALUS_FAST void large_kept_to_live(KeptBlocks& kept, LargeBlock& large, size_t b
 
 // A kept block that holds `bytes` bytes, now live; null: none.
 TALUS_FAST void* take_kept(KeptBlocks& kept, size_t bytes) noexcept {
+  TALUS_ASSERT(bytes != 0 && bytes <= large_kept_slices * slice_bytes);
   Atomic<LargeBlock*>& head = kept.of_slices[divide_up(bytes, slice_bytes) - 1];
   if (head.load_own() == nullptr) return nullptr;
   LargeBlock& large = pop_kept(kept, head);
@@ -144,6 +148,7 @@ TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
   for (Atomic<LargeBlock*>& head : kept.of_slices) {
     while (head.load_own() != nullptr) give_kept(kept, head);
   }
+  TALUS_ASSERT(kept.bytes.load_own() % slice_bytes == 0);
   kept.bytes.store_own(0);  // after a fork the sum may be off by one block
   settle_live(kept);
 }
@@ -160,6 +165,7 @@ TALUS_SLOW BlockMade allocate_large(ThreadCache* cache, size_t bytes, size_t ali
       return {block, Zeroed::no};
     }
   }
+  TALUS_ASSERT(is_power_of_two(alignment) && alignment >= slice_bytes);
   Zeroed zeroed = Zeroed::no;
   LargeBlock* large = take_large(bytes, slices, Placing{alignment}, zeroed);
   if (large == nullptr) return {};
@@ -187,6 +193,7 @@ TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageEntry word)
 
 // Keeps a medium block of the cache's heap, displacing other blocks if necessary.
 TALUS_SLOW void release_medium(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+  TALUS_ASSERT(is_medium(id));
   const size_t bytes = size_class_row(id).block_bytes;
   const ThreadList list = slow_list_of(cache, id);
   if (push_within(list, pointer)) return;

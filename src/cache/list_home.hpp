@@ -22,6 +22,7 @@
 #include "heap/lists.hpp"
 #include "heap/registry.hpp"
 #include "store/drain.hpp"
+#include "heap/sound.hpp"
 #include "store/slabs.hpp"
 
 namespace talus::core {
@@ -35,6 +36,7 @@ inline constexpr size_t foreign_at_a_time = RemoteMessage::blocks_max;
 // parameter.
 TALUS_USUAL HeapId flush_with_foreign(Held<HeapLock>& held, Heap& heap, void* const* blocks,
                                       size_t count) noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
+  TALUS_ASSERT(count <= foreign_at_a_time && !is_instance(heap.id));
   RemoteMessage* message = nullptr;
   HeapId owner = HeapId::none;
   for (size_t done = 0; done < count;) {
@@ -61,6 +63,7 @@ TALUS_USUAL HeapId flush_with_foreign(Held<HeapLock>& held, Heap& heap, void* co
   }
   if (message != nullptr) heap_with(owner).remote_queue.push(*message);
   note_free_bytes(heap);
+  audit(heap);
   return owner;
 }
 
@@ -76,6 +79,7 @@ TALUS_USUAL void send_home(ThreadCache& cache, ClassId id, size_t count,
     {
       Held held{lock_of(cache)};
       const size_t length = list_length(cache, id);
+      TALUS_ASSERT(count <= length);
       if (may_have_foreign(id)) {
         if (part > foreign_at_a_time) part = foreign_at_a_time;
         owner = flush_with_foreign(held, heap, bottom, part);

@@ -29,6 +29,7 @@
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 #include "store/drain.hpp"
+#include "heap/sound.hpp"
 #include "store/slabs.hpp"
 
 namespace talus::core {
@@ -75,6 +76,7 @@ TALUS_SLOW void refuse_free_in_slab(ThreadCache& cache, const void* pointer) noe
 
 // A list gets room for one more block, if the thread may keep that much.
 inline bool enlarge_medium(ThreadCache& cache, ClassId id) noexcept {
+  TALUS_ASSERT(is_medium(id) && list_length(cache, id) <= list_capacity(cache, id));
   const ThreadList list = slow_list_of(cache, id);
   const size_t bytes = size_class_row(id).block_bytes;
   if (list_capacity(cache, id) >= list_most_of(id)) return false;
@@ -98,6 +100,7 @@ inline bool displace_medium(ThreadCache& cache, ClassId id) noexcept {
     list.top.store_own(top - 1);  // in the lock
   }
   list.limit--;
+  TALUS_ASSERT(cache.kept.medium_bytes >= size_class_row(id).block_bytes);
   cache.kept.medium_bytes -= size_class_row(id).block_bytes;
   return true;
 }
@@ -117,12 +120,14 @@ TALUS_USUAL BlockMade take_medium(Heap& heap, ClassId id, Fit fit) noexcept {
   Slab* slab = slab_for_one(heap, id, fit);
   if (slab == nullptr) return {};
   BlockMade made;
+  TALUS_ASSERT(slab->bitmap_words == 1 && slab->free_count != 0);
   const uint64_t clean_before = slab->clean_bits;
   slab->take_blocks(&made.block, 1);
   if (slab->clean_bits != clean_before) made.zeroed = Zeroed::yes;
   slab_gave_blocks(heap, *slab, &made.block, 1);
   heap.refills++;
   count_taken(heap, slab->class_id, 1);
+  audit(heap);
   return made;
 }
 
@@ -135,6 +140,7 @@ TALUS_SLOW BlockMade refill_medium(Heap& heap, ClassId id, Fit fit) noexcept {
 
 // A medium block by way of a cache, or without one.
 TALUS_USUAL BlockMade allocate_medium(ThreadCache* cache, ClassId id, Fit fit) noexcept {
+  TALUS_ASSERT(is_medium(id));
   if (cache == nullptr) {
     Heap* heap = abandoned_heap();
     return heap == nullptr ? BlockMade{} : refill_medium(*heap, id, fit);

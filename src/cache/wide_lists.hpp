@@ -54,6 +54,7 @@ TALUS_SLOW void ask_for_room(ThreadCache& cache) noexcept {
   word &= ~class_bit(id);
   if (has_reversed) return;
   const size_t usual = shrink_list(cache, id);
+  TALUS_ASSERT(list_capacity(cache, id) <= usual);
   const size_t length = list_length(cache, id);
   if (length > usual) send_home(cache, id, length - usual, remote_backlog_bytes_max);
 }
@@ -88,6 +89,7 @@ TALUS_SLOW size_t find_room_to_grow(ThreadCache& cache, ClassId id) noexcept {
   const size_t most = list_wide_of(id);
   if (capacity >= most) return 0;
   const size_t wider = 2 * capacity < most ? 2 * capacity : most;
+  TALUS_ASSERT(wider > capacity && wider <= list_wide_of(id));
   const size_t more_bytes = (wider - capacity) * size_class_row(id).block_bytes;
   if (wide.bytes + more_bytes > wide_bytes_most()) ask_for_room(cache);
   if (wide.bytes + more_bytes > wide_bytes_most() || !has_wide_place(cache, id)) return 0;
@@ -105,6 +107,7 @@ TALUS_SLOW void** grow_list(Held<HeapLock>& held, ThreadCache& cache, ClassId id
 // An empty list moves to its first place and has no room, for the next thread. The caller sets the
 // bytes of all wide lists.
 TALUS_USUAL void shorten_list(ThreadCache& cache, ClassId id) noexcept {
+  TALUS_ASSERT(list_length(cache, id) == 0);
   void** first = first_place(cache, id);
   if (list_bottom(cache, id) == first) {
     list_of(cache, id).limit = first;

@@ -35,6 +35,7 @@ struct SizeClass {
 
 // Bytes of the blocks of a class, by the rule above.
 constexpr size_t class_bytes_by_rule(size_t index) noexcept {
+  TALUS_ASSERT(index < class_count);
   if (index < linear_class_count) return (index + 1) * block_alignment;
   const bool is_small = index < small_class_count;
   const size_t step = index - (is_small ? linear_class_count : small_class_count);
@@ -119,11 +120,13 @@ inline constexpr SizeClassTable size_class_table = derive_size_class_table();
 
 // Class that serves a request of at most small_bytes_max bytes.
 TALUS_FAST constexpr ClassId small_class_of(size_t bytes) noexcept {
+  TALUS_ASSERT(bytes <= small_bytes_max);
   return ClassId{size_class_table.class_of_units[(bytes + block_alignment - 1) / block_alignment]};
 }
 // Class that serves a request of more than fast_bytes_max and at most medium_bytes_max bytes. There
 // is one way for all of them, because branches on the size would be mispredicted.
 TALUS_FAST constexpr ClassId slow_class_of(size_t bytes) noexcept {
+  TALUS_ASSERT(bytes > fast_bytes_max && bytes <= medium_bytes_max);
   return ClassId{
       size_class_table.class_of_steps[(bytes + class_step_bytes - 1) / class_step_bytes]};
 }
@@ -136,6 +139,7 @@ TALUS_FAST constexpr bool is_medium(ClassId id) noexcept {
 }
 
 TALUS_FAST constexpr const SizeClass& size_class_row(ClassId id) noexcept {
+  TALUS_ASSERT(index_of(id) < class_count);
   return size_class_table.rows[index_of(id)];
 }
 
@@ -157,6 +161,7 @@ TALUS_FAST constexpr bool has_class(size_t bytes, size_t alignment) noexcept {
 // The smallest class whose blocks hold `bytes` and all start at multiples of `alignment` (a power
 // of two). The caller checks has_class().
 constexpr ClassId class_of_aligned(size_t bytes, size_t alignment) noexcept {
+  TALUS_ASSERT(has_class(bytes, alignment));
   return class_of(bytes_at_alignment(bytes, alignment));
 }
 
@@ -187,12 +192,14 @@ struct ListBounds {
 inline constexpr size_t list_nulls = 2;
 
 constexpr uint16_t take_places(ListBounds& bounds, size_t blocks) noexcept {
+  TALUS_ASSERT(blocks != 0 && bounds.places + list_nulls + blocks <= 0xffff);
   const auto start = static_cast<uint16_t>(bounds.places + list_nulls);
   bounds.places += static_cast<uint32_t>(blocks + list_nulls);
   return start;
 }
 
 constexpr ListBounds derive_list_bounds(size_t list_bytes) noexcept {
+  TALUS_ASSERT(list_bytes <= list_bytes_most);
   ListBounds bounds;
   for (size_t index = 0; index < class_count; index++) {
     const size_t block_bytes = size_class_table.rows[index].block_bytes;
@@ -232,6 +239,22 @@ static_assert(class_bytes_by_rule(small_class_count - 1) == small_bytes_max &&
                   class_bytes_by_rule(class_count - 1) == medium_bytes_max,
               "the last classes are exactly the largest small and the largest medium block");
 static_assert(class_count <= 255, "a class id fits in a byte");
+constexpr bool classes_are_sound() noexcept {
+  for (size_t index = 0; index < class_count; index++) {
+    const SizeClass& row = size_class_table.rows[index];
+    if (index > 0 && row.block_bytes <= size_class_table.rows[index - 1].block_bytes) return false;
+    if (row.block_bytes % block_alignment != 0 || row.block_count == 0) return false;
+    if (size_t{row.block_count} * row.block_bytes > row.slab_slices * slice_bytes) return false;
+    if (row.block_count > row.bitmap_words * 64u) return false;
+    if (index_of(class_of(row.block_bytes)) != index) return false;
+  }
+  return true;
+}
+static_assert(classes_are_sound(),
+              "classes rise, their blocks fit their slabs, and serve themselves");
+static_assert(index_of(class_of(0)) == 0 && index_of(class_of(medium_bytes_max)) == class_count - 1,
+              "the first and the last request have a class");
+static_assert(fast_bytes_max % class_step_bytes == 0, "steps begin where units end");
 static_assert(fast_bytes_max < small_bytes_max && class_spacing_shift >= medium_spacing_shift,
               "classes above fast_bytes_max are multiples of a step");
 static_assert(is_power_of_two(small_bytes_max) && is_power_of_two(medium_bytes_max),

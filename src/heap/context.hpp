@@ -101,7 +101,10 @@ struct alignas(cache_line_bytes) ThreadContext {
 
 // The page map's tag of a slab is its class.
 constexpr uint16_t list_tag(ClassId id) noexcept { return static_cast<uint16_t>(index_of(id)); }
-constexpr ClassId class_of_tag(uint16_t tag) noexcept { return ClassId{static_cast<uint8_t>(tag)}; }
+constexpr ClassId class_of_tag(uint16_t tag) noexcept {
+  TALUS_ASSERT(tag < class_count);
+  return ClassId{static_cast<uint8_t>(tag)};
+}
 
 // 2^32 / block_bytes, rounded up. An offset times this, modulo 2^32, is small at the start of a
 // block: only the rounding errors remain, less than the offset. Elsewhere it is at least the
@@ -128,6 +131,7 @@ inline void learn_classes(ThreadContext& context) noexcept {
 TALUS_CONSTINIT inline void* no_blocks[3] = {};
 
 inline void close_list(ThreadContext& context, size_t index) noexcept {
+  TALUS_ASSERT(index < class_count);
   context.tops[index].store_init(&no_blocks[2]);
   context.limits[index] = &no_blocks[2];
 }
@@ -179,6 +183,9 @@ inline TALUS_THREAD_LOCAL Atomic<ThreadContext*> this_context{&first_context};
 
 TALUS_FAST ThreadContext& current_context() noexcept { return *this_context.load_own(); }
 inline void set_context(ThreadContext& context) noexcept { this_context.store_own(&context); }
+static_assert(offsetof(ThreadContext, tops) == 0, "malloc adds no offset");
+static_assert(index_of(ThreadContext::owns_nothing) > instance_id_max, "no heap has this id");
+static_assert(fast_class_count < small_class_count, "fast lists hold small blocks");
 
 }  // namespace talus::core
 

@@ -63,11 +63,13 @@ struct Heap {
 
 // Bytes of free blocks outside partly_purged slabs: a purge might return their pages.
 inline size_t free_touched_bytes(const Heap& heap) noexcept {
+  TALUS_ASSERT(heap.partly_purged_free_bytes <= heap.free_bytes);
   return heap.free_bytes - heap.partly_purged_free_bytes;
 }
 // Bytes of free blocks that have pages, with pages that no purge returns because live blocks share
 // them.
 inline size_t free_resident_bytes(const Heap& heap) noexcept {
+  TALUS_ASSERT(heap.purged_page_bytes <= heap.free_bytes);
   return heap.free_bytes - heap.purged_page_bytes;
 }
 
@@ -94,6 +96,8 @@ struct LargeBlock {
   // Links in the instance's list, if the page-map entry names an instance; under its lock.
   LargeBlock* previous_inside = nullptr;
   LargeBlock* next_inside = nullptr;
+
+  bool is_sound() const noexcept;  // heap/sound.hpp
 };
 
 // A medium or a large block that was just made. If the block is null, there was no memory.
@@ -185,6 +189,11 @@ struct ThreadCache : ThreadContext {
 
   bool is_sound() noexcept;  // heap/sound.hpp
 };
+
+static_assert(alignof(ThreadCache) == cache_line_bytes && alignof(Heap) == cache_line_bytes,
+              "threads share no line");
+static_assert(sizeof(ThreadCache) % cache_line_bytes == 0 && sizeof(Heap) % cache_line_bytes == 0,
+              "nor do their neighbours");
 
 // The cache behind a context; null: the thread has none.
 inline ThreadCache* cache_behind(ThreadContext& context) noexcept {

@@ -45,6 +45,7 @@ struct Instance : Heap {
   size_t limit_bytes = 0;  // of footprint_bytes(); 0: none
   char name[name_bytes_max] = {};
 
+  bool is_sound() const noexcept;  // heap/sound.hpp; the lock is held
   size_t footprint_bytes() const noexcept { return slab_bytes + large_bytes; }
   bool has_room(size_t bytes) const noexcept {
     return limit_bytes == 0 ||
@@ -54,6 +55,7 @@ struct Instance : Heap {
     if (footprint_bytes() > peak_bytes) peak_bytes = footprint_bytes();
   }
   void note_used(ClassId used) noexcept {
+    TALUS_ASSERT(index_of(used) < small_class_count);
     used_classes[index_of(used) / 64] |= uint64_t{1} << (index_of(used) % 64);
   }
 };
@@ -87,6 +89,8 @@ struct InstanceTable {
   Atomic<uint32_t> shared_live_count;  // written under the registry's lock
   uint32_t unused = 0;  // id of a slot without an instance, 0: none; under the registry's lock
   SpareInstances spare;
+
+  bool is_sound() const noexcept;  // heap/sound.hpp; the registry's lock is held
 };
 inline InstanceTable instance_table;
 static_assert(sizeof instance_table.spare.slots ==
@@ -94,10 +98,12 @@ static_assert(sizeof instance_table.spare.slots ==
                   heap_count_max % InstanceTable::part_slots == 0,
               "spare slots are the first part");
 
+static_assert(sizeof(InstanceSlot) == cache_line_bytes, "slots share no line");
 static_assert(sizeof(uintptr_t) == 8, "a handle holds a generation that never wraps");
 
 // The slot of an id that is, or once was, in use.
 TALUS_FAST InstanceSlot& instance_slot(HeapId id) noexcept {
+  TALUS_ASSERT(is_instance(id) && index_of(id) <= instance_id_max);
   InstanceSlot* part =
       instance_table.shared_parts[index_of(id) / InstanceTable::part_slots].load_acquire();
   return part[index_of(id) % InstanceTable::part_slots];

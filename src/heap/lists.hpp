@@ -56,6 +56,7 @@ inline bool is_wide(ThreadCache& cache, ClassId id) noexcept {
 }
 // For classes that the fast paths do not use.
 TALUS_FAST ThreadList slow_list_of(ThreadCache& cache, ClassId id) noexcept {
+  TALUS_ASSERT(index_of(id) >= fast_class_count && index_of(id) < class_count);
   const size_t slow = index_of(id) - fast_class_count;
   return ThreadList{cache.slow_tops[slow], cache.slow_limits[slow]};
 }
@@ -104,6 +105,7 @@ TALUS_FAST size_t larger_capacity(size_t capacity, size_t most) noexcept {
 // The caller holds the heap's lock, so that a fork and statistics find the list in one place.
 TALUS_SLOW void** move_list(Held<HeapLock>&, ThreadCache& cache, ClassId id, void** bottom,
                             size_t capacity) noexcept {
+  TALUS_ASSERT(list_length(cache, id) == 0 && bottom != nullptr);
   cache.bottoms[index_of(id)] = bottom;
   const ThreadList list = list_of(cache, id);
   list.top.store_own(bottom);  // in the lock
@@ -115,6 +117,7 @@ TALUS_SLOW void** move_list(Held<HeapLock>&, ThreadCache& cache, ClassId id, voi
 // where it begins; the list may have moved. The caller holds the heap's lock.
 TALUS_FAST void** lengthen_list(Held<HeapLock>& held, ThreadCache& cache, ClassId id,
                                 size_t capacity) noexcept {
+  TALUS_ASSERT(list_length(cache, id) == 0 && capacity <= list_most_of(id));
   void** bottom = list_bottom(cache, id);
   const size_t index = index_of(id);
   if (TALUS_UNLIKELY(capacity > list_bounds.first_blocks[index]) &&
@@ -137,6 +140,7 @@ TALUS_FAST void* pop_from_list(ThreadList list) noexcept {
 // Pushes a block of the cache's heap on the list of its class. False: the list is at its capacity.
 TALUS_FAST bool push_within(ThreadList list, void* block) noexcept {
   void** top = list.top.load_own();
+  TALUS_ASSERT(block != nullptr);  // a null ends a list
   if (TALUS_UNLIKELY(top == list.limit)) return false;
   *top = block;
   list.top.store_own(top + 1);
@@ -190,6 +194,7 @@ TALUS_FAST bool turn_list(ThreadCache& cache, ClassId id, Trend trend) noexcept 
 // Slow lists always move one half: they hold four times as many bytes, so a batch would be too much
 // memory.
 TALUS_FAST size_t blocks_to_move(ClassId id, size_t capacity, bool has_reversed) noexcept {
+  TALUS_ASSERT(capacity != 0);
   const size_t half = (capacity + 1) / 2;
   const bool is_slow_list = index_of(id) >= fast_class_count;
   if (has_reversed || is_slow_list || half >= list_batch_blocks) return half;

@@ -31,14 +31,30 @@ struct PurgeRequest {
 };
 inline PurgeRequest purge_request;
 
+// What address space counts as free in slabs is the sum of what all heaps told. Each heap tells
+// under the space lock, which is held.
+inline bool is_told_sound() noexcept {
+  size_t told = 0;
+  for_each_heap([&told](const Heap& heap) noexcept { told += heap.told_free_bytes; });
+  for_each_instance_slot(
+      [&told](const InstanceSlot& slot) noexcept { told += slot.heap->told_free_bytes; });
+  return told == space.free_in_slabs();
+}
+inline void audit_told() noexcept {
+  const size_t items = registry.shared_count.load_hint() + instance_table.shared_count.load_hint();
+  if (is_audit_due(items)) TALUS_ASSERT(is_told_sound());
+}
+
 // Tells address space how much the heap keeps; address space bounds the sum of all slabs and free
 // ranges. The caller holds the heap's lock and not the space lock.
 TALUS_SLOW void tell_free_bytes(Heap& heap) noexcept {
+  TALUS_ASSERT(lock_of(heap).is_own());
   const size_t bytes = free_resident_bytes(heap);
   Held held{space.lock()};
   space.add_free_in_slabs(held, bytes - heap.told_free_bytes);
   const bool is_more = bytes > heap.told_free_bytes;
   heap.told_free_bytes = bytes;
+  audit_told();
   if (heap.taken_back_bytes != 0) {
     space.note_taken_back(held, heap.taken_back_bytes);
     heap.taken_back_bytes = 0;
@@ -50,6 +66,8 @@ TALUS_SLOW void tell_free_bytes(Heap& heap) noexcept {
 TALUS_FAST void note_free_bytes(Heap& heap) noexcept {
   const size_t change = free_resident_bytes(heap) - heap.told_free_bytes;
   if (TALUS_UNLIKELY(change + free_told_bytes > 2 * free_told_bytes)) tell_free_bytes(heap);
+  TALUS_ASSERT(free_resident_bytes(heap) - heap.told_free_bytes + free_told_bytes <=
+               2 * free_told_bytes);
 }
 
 // Free memory with pages that one heap may have before it asks for a background thread.
@@ -64,6 +82,7 @@ inline bool is_much_for_instance(size_t bytes) noexcept {
 
 // After blocks came home. The caller holds the heap's lock.
 inline void request_purge_if_much(Heap& heap) noexcept {
+  TALUS_ASSERT(lock_of(heap).is_own());
   if (purge_request.is_served.load_hint()) return;
   const size_t bytes = free_touched_bytes(heap);
   const bool is_much =
@@ -74,6 +93,7 @@ inline void request_purge_if_much(Heap& heap) noexcept {
 
 // After a range became free. The caller holds the space lock.
 inline void request_purge_if_dirty(Held<SpaceLock>& held) noexcept TALUS_REQUIRES(space.lock()) {
+  TALUS_ASSERT(space.lock().is_own());
   if (space.dirty_bytes() < purge_request_bytes_min) return;
   if (space.excess_bytes(held, Reclaimer::caller) >= surplus_bytes_min) space.ask_to_reclaim();
   if (!purge_request.is_served.load_hint()) purge_request.is_much.store_hint(true);

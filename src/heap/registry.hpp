@@ -45,9 +45,35 @@ struct Registry {
   Atomic<uint32_t> shared_count;  // heaps 1 to this exist (zero at start: stays out of the file)
   Atomic<Heap*> shared_heaps[heap_count_max];
   HeapLockLine locks[heap_count_max];
+
+  // Caches in use are counted, and each cache in use or orphaned is a thread of its heap. The lock
+  // is held.
+  bool is_sound() const noexcept TALUS_REQUIRES(lock) {
+    size_t in_use = 0, orphaned = 0, threads = 0;
+    const ThreadCache* previous = nullptr;
+    for (const ThreadCache* cache = caches; cache != nullptr; cache = cache->next) {
+      if (cache->previous != previous || cache->id != cache->heap->id) return false;
+      previous = cache;
+      in_use++;
+    }
+    for (const ThreadCache* cache = left; cache != nullptr; cache = cache->next) orphaned++;
+    const uint32_t count = shared_count.load_own();
+    for (uint32_t number = 1; number <= count && number < heap_count_max; number++) {
+      const Heap& heap = *shared_heaps[number].load_own();
+      if (index_of(heap.id) != number) return false;
+      threads += heap.shared_thread_count.load_own();
+    }
+    return in_use == cache_count && threads == in_use + orphaned && count < heap_count_max;
+  }
 };
 
 inline Registry registry;
+
+// In audit builds, where a cache begins or ends. The registry's lock is held.
+inline void audit(const Registry& all) noexcept TALUS_REQUIRES(all.lock) {
+  const size_t items = all.cache_count + all.shared_count.load_own();
+  if (is_audit_due(items)) TALUS_AUDIT_SOUND(all);
+}
 
 inline HeapLock& lock_of(HeapId id) noexcept {
   if (TALUS_UNLIKELY(is_instance(id))) return instance_slot(id).lock;
@@ -56,15 +82,18 @@ inline HeapLock& lock_of(HeapId id) noexcept {
 inline HeapLock& lock_of(const Heap& heap) noexcept { return lock_of(heap.id); }
 // A thread's heap is never an instance.
 inline HeapLock& lock_of(const ThreadCache& cache) noexcept {
+  TALUS_ASSERT(!is_instance(cache.id));
   return registry.locks[index_of(cache.id)].lock;
 }
 
 // The heap with this id; it must exist.
 inline Heap& heap_with(HeapId id) noexcept {
+  TALUS_ASSERT(id != HeapId::none && index_of(id) <= instance_id_max);
   if (TALUS_UNLIKELY(is_instance(id))) return *instance_slot(id).heap;
   return *registry.shared_heaps[index_of(id)].load_acquire();
 }
 inline Heap& heap_number(uint32_t number) noexcept {
+  TALUS_ASSERT(number != 0 && number <= registry.shared_count.load_hint());
   return *registry.shared_heaps[number].load_acquire();
 }
 
@@ -101,6 +130,7 @@ inline uint32_t heap_limit(Held<RegistryLock>&) noexcept TALUS_REQUIRES(registry
 
 // A heap with a new id; null: no memory or no id.
 inline Heap* make_heap(Held<RegistryLock>&) noexcept TALUS_REQUIRES(registry.lock) {
+  TALUS_ASSERT(registry.lock.is_own());
   const uint32_t number = registry.shared_count.load_own() + 1;  // registry lock
   if (number >= heap_count_max) return nullptr;
   void* memory = nullptr;
@@ -110,6 +140,7 @@ inline Heap* make_heap(Held<RegistryLock>&) noexcept TALUS_REQUIRES(registry.loc
   }
   if (memory == nullptr) return nullptr;
   Heap* heap = static_cast<Heap*>(memory);
+  TALUS_ASSERT(registry.shared_heaps[number].load_own() == nullptr);
   heap->id = HeapId(static_cast<uint16_t>(number));
   registry.shared_heaps[number].store_release(heap);
   registry.shared_count.store_release(number);
@@ -119,6 +150,7 @@ inline Heap* make_heap(Held<RegistryLock>&) noexcept TALUS_REQUIRES(registry.loc
 // The heap for one more thread: one without threads, else a new one, else the one with the fewest
 // threads. Null: there is no heap and no memory for one.
 TALUS_USUAL Heap* choose_heap(Held<RegistryLock>& held) noexcept TALUS_REQUIRES(registry.lock) {
+  TALUS_ASSERT(registry.lock.is_own());
   const uint32_t count = registry.shared_count.load_own();  // registry lock
   Heap* fewest = nullptr;
   uint32_t threads = UINT32_MAX;
@@ -141,6 +173,7 @@ inline Heap* abandoned_heap() noexcept {
 
 // The bytes of a cache with as many places for lists as list_bounds says.
 inline size_t cache_bytes(Held<RegistryLock>&) noexcept TALUS_REQUIRES(registry.lock) {
+  TALUS_ASSERT(list_bounds.places <= list_places_most);
   const size_t without_lists = sizeof(ThreadCache) - sizeof(ThreadCache::storage);
   return without_lists + list_bounds.places * sizeof(void*);
 }
@@ -204,6 +237,7 @@ TALUS_USUAL ThreadCache* attach_cache() noexcept {
   if (cache->next != nullptr) cache->next->previous = cache;
   registry.caches = cache;
   registry.cache_count++;
+  audit(registry);
   return cache;
 }
 
@@ -211,6 +245,11 @@ TALUS_USUAL ThreadCache* attach_cache() noexcept {
 // whether its heap is abandoned now.
 inline bool retire_cache(Held<RegistryLock>&, ThreadCache& cache) noexcept
     TALUS_REQUIRES(registry.lock) {
+  TALUS_ASSERT(registry.lock.is_own() && cache.kept.bytes.load_own() == 0);
+  TALUS_ASSERT(cache.heap->shared_thread_count.load_own() != 0);  // registry lock
+  for (size_t index = 0; index < class_count; index++) {
+    TALUS_ASSERT(list_length(cache, ClassId{static_cast<uint8_t>(index)}) == 0);
+  }
   cache.heap->shared_thread_count.own_add(~uint32_t{0});  // under the registry's lock
   cache.next = registry.unused;
   registry.unused = &cache;
@@ -218,6 +257,7 @@ inline bool retire_cache(Held<RegistryLock>&, ThreadCache& cache) noexcept
 }
 inline void remove_from_use(Held<RegistryLock>&, ThreadCache& cache) noexcept
     TALUS_REQUIRES(registry.lock) {
+  TALUS_ASSERT(registry.lock.is_own() && registry.cache_count != 0);
   (cache.previous != nullptr ? cache.previous->next : registry.caches) = cache.next;
   if (cache.next != nullptr) cache.next->previous = cache.previous;
   registry.cache_count--;
@@ -249,6 +289,7 @@ inline void leave_other_caches(ThreadCache* own) noexcept TALUS_NO_THREAD_SAFETY
   registry.caches = own;
   registry.cache_count = own != nullptr ? 1 : 0;
   if (own != nullptr) own->next = own->previous = nullptr;
+  audit(registry);
 }
 
 // An orphaned cache for the caller to empty; null: none. It stays in its list, where another fork
@@ -270,6 +311,7 @@ inline void retire_orphaned_cache(Held<RegistryLock>& held, ThreadCache& cache) 
   *link = cache.next;
   cache.idle_probe.context_slot.store_own(nullptr);  // registry lock
   retire_cache(held, cache);
+  audit(registry);
 }
 
 }  // namespace talus::core

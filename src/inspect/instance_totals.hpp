@@ -14,6 +14,7 @@
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "sync/ranked_lock.hpp"
+#include "heap/heap.hpp"
 #include "heap/instance.hpp"
 #include "regions/region_words.hpp"
 
@@ -44,17 +45,21 @@ struct InstanceTotals {
 inline void read_instance(const InstanceSlot& slot, InstanceTotals& totals) noexcept {
   const Instance& heap = *slot.heap;
   totals = InstanceTotals{};
+  TALUS_ASSERT(is_instance(heap.id));
   totals.number = index_of(heap.id) - heap_count_max;
   for_each_used_class(heap, [&](ClassId id) noexcept {
     const size_t index = index_of(id);
+    TALUS_ASSERT(heap.taken_blocks[index] >= heap.ready[index].count);
     const size_t live = heap.taken_blocks[index] - heap.ready[index].count;
     const size_t all = heap.class_slabs[index] * size_t{size_class_row(id).block_count};
+    TALUS_ASSERT(all >= live);
     totals.live_count += live;
     totals.live_small += live * size_class_row(id).block_bytes;
     totals.free += (all - live) * size_class_row(id).block_bytes;
   });
   totals.live_large = heap.large_bytes;
   totals.slab_bytes = heap.slab_bytes;
+  TALUS_ASSERT(heap.slab_bytes >= totals.live_small + totals.free);
   totals.slab_ends = heap.slab_bytes - totals.live_small - totals.free;
   totals.peak = heap.peak_bytes;
   totals.limit = heap.limit_bytes;

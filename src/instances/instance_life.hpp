@@ -28,6 +28,7 @@
 #include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
+#include "heap/sound.hpp"
 #include "regions/region.hpp"
 #include "regions/region_life.hpp"
 #include "regions/region_request.hpp"
@@ -99,6 +100,7 @@ inline void note_all_free(Instance& heap) noexcept {
 }
 
 inline void slab_of_instance_to_unused(Instance& heap, Slab& slab) noexcept {
+  TALUS_ASSERT(slab.state != SlabState::purging && slab.state != SlabState::unused);
   if (slab.state == SlabState::available) return slab_available_to_unused(heap, slab);
   if (slab.state == SlabState::full) {
     heap.full.remove(slab);
@@ -119,6 +121,7 @@ inline void forget_slabs(Instance& heap) noexcept {
   heap.free_mark = LowMark{};
   tell_free_bytes(heap);
   TALUS_ASSERT(heap.slab_count == 0 && heap.free_bytes == 0);
+  TALUS_ASSERT(heap.full.first == nullptr && heap.purging_count == 0);
 }
 
 // Returns all memory of an instance to address space.
@@ -127,6 +130,8 @@ inline void empty_instance(Instance& heap) noexcept {
   for_each_slab(heap, [&heap](Slab& slab) noexcept { slab_of_instance_to_unused(heap, slab); });
   forget_slabs(heap);
   while (heap.large_blocks != nullptr) give_large_of(heap, *heap.large_blocks);
+  TALUS_ASSERT(heap.footprint_bytes() == 0 && heap.large_count == 0);
+  audit_instance(heap);
 }
 
 // From full, partly_purged or available, with its blocks, under the locks of both heaps.
@@ -143,6 +148,7 @@ inline void slab_of_instance_changes_hands(Instance& giver, Heap& taker, Slab& s
   slab.enter(SlabState::full);
   taker.taken_blocks[index_of(slab.class_id)] += slab.block_count;
   count_slab(taker, slab, +1);
+  audit(taker);
 }
 
 // Any thread may free a block from the moment its word is set, so its descriptor is not touched.
@@ -193,6 +199,7 @@ inline void copy_name(Instance& heap, const char* name) noexcept {
     heap.name[length] = name[length];
     length++;
   }
+  TALUS_ASSERT(length < Instance::name_bytes_max);
   heap.name[length] = '\0';
 }
 
@@ -204,6 +211,8 @@ inline uintptr_t make_instance_once(const char* name, size_t limit_bytes,
   InstanceSlot& slot = instance_slot(HeapId(static_cast<uint16_t>(id)));
   Held held{slot.lock};
   Instance& heap = *slot.heap;
+  TALUS_ASSERT(slot.shared_handle.load_own() == 0 && slot.region == nullptr);
+  TALUS_ASSERT(heap.footprint_bytes() == 0 && heap.free_bytes == 0);
   copy_name(heap, name);
   heap.limit_bytes = limit_bytes;
   heap.peak_bytes = 0;
@@ -217,6 +226,7 @@ inline uintptr_t make_instance_once(const char* name, size_t limit_bytes,
   }
   slot.shared_handle.store_release(handle);
   instance_table.shared_live_count.own_add(1);  // under the registry's lock
+  audit(instance_table);
   return handle;
 }
 
@@ -239,12 +249,15 @@ inline uintptr_t make_instance_in(const RegionRequest& request, size_t limit_byt
 
 // The handle ends here. The caller holds the instance's lock.
 inline void end_handle(const InsideWhole& inside) noexcept {
+  TALUS_ASSERT(inside.slot().lock.is_own() && inside.heap().purging_count == 0);
   inside.slot().shared_handle.store_release(0);
   inside.heap().shared_thread_count.store_own(0);  // under the lock
 }
 inline void count_instance_dead() noexcept {
   Held held{registry.lock};
-  instance_table.shared_live_count.own_add(~uint32_t{0});  // under the registry's lock
+  TALUS_ASSERT(instance_table.shared_live_count.load_own() != 0);  // the registry's lock
+  instance_table.shared_live_count.own_add(~uint32_t{0});          // under the registry's lock
+  audit(instance_table);
 }
 inline void retire_instance(HeapId id) noexcept {
   count_instance_dead();
@@ -318,6 +331,7 @@ inline bool delete_instance(uintptr_t handle, const char* call) noexcept {
                   [&](Slab& slab) noexcept { slab_of_instance_changes_hands(heap, *taker, slab); });
     forget_slabs(heap);
     large_blocks_change_hands(heap);
+    TALUS_ASSERT(heap.footprint_bytes() == 0);
     region = leave_region(inside);
     is_over = inside.slot().region == nullptr;
     note_free_bytes(*taker);

@@ -26,6 +26,7 @@ namespace talus::core {
 // whole pages is purged instead, so that pages never touched stay so.
 inline void clear_piece(void* block, size_t from, size_t to, bool is_large) noexcept {
   if (from >= to) return;
+  TALUS_ASSERT(block != nullptr);
   char* const at = static_cast<char*>(block) + from;
   const size_t bytes = to - from;
   const size_t page_bytes = os::page_bytes();
@@ -90,6 +91,7 @@ inline void* reallocate_empty(void* pointer, size_t bytes) noexcept {
 
 // Like reallocate(), to a block at a multiple of `alignment`, a power of two.
 inline void* reallocate_aligned(void* pointer, size_t alignment, size_t bytes) noexcept {
+  TALUS_ASSERT(is_power_of_two(alignment));
   const bool is_aligned = reinterpret_cast<uintptr_t>(pointer) % alignment == 0;
   if (is_aligned && resizes_in_place(pointer, bytes, "talus_aligned_realloc")) return pointer;
   const size_t before = facts_of(pointer, "talus_aligned_realloc").usable_bytes;

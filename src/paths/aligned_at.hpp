@@ -20,6 +20,7 @@
 #include "heap/heap.hpp"
 #include "heap/modes.hpp"
 #include "heap/registry.hpp"
+#include "heap/sound.hpp"
 #include "store/large.hpp"
 #include "store/slabs.hpp"
 #include "cache/idle_caches.hpp"
@@ -38,6 +39,7 @@ struct AlignedPlace {
   }
   // One of this many neighbours in a slab of such blocks is right; 0: none is.
   size_t period(size_t block_bytes) const noexcept {
+    TALUS_ASSERT(is_power_of_two(alignment) && offset < alignment);
     const size_t step = size_t{1} << lowest_bit(block_bytes);
     return offset % step == 0 ? alignment / step : 0;
   }
@@ -63,6 +65,7 @@ inline void* take_right_block(Slab& slab, uint64_t right) noexcept {
     const uint64_t found = slab.free_bits()[word] & right;
     if (found == 0) continue;
     const unsigned bit = lowest_bit(found);
+    TALUS_ASSERT(word * 64 + bit < slab.block_count);
     slab.free_bits()[word] &= ~(uint64_t{1} << bit);
     slab.free_count--;
     TALUS_AUDIT_SOUND(slab);
@@ -94,6 +97,7 @@ inline void* take_small_at(Heap& heap, ClassId id, uint64_t right) noexcept {
   if (found == nullptr) return nullptr;
   slab_gave_blocks(heap, *slab, &found, 1);
   count_taken(heap, id, 1);
+  audit(heap);
   return found;
 }
 
@@ -118,15 +122,17 @@ inline void* allocate_small_at(ThreadCache* cache, AlignedPlace place, size_t by
 // A block that starts a few bytes into its own range; the alignment is at most a slice. Null: no
 // memory.
 inline void* allocate_large_at(AlignedPlace place, size_t bytes) noexcept {
+  TALUS_ASSERT(place.offset != 0 && place.offset % block_alignment == 0);
   const size_t front = place.alignment - place.offset;
   Zeroed zeroed = Zeroed::no;
-  const size_t whole = front + bytes;
+  const size_t whole = front + (bytes == 0 ? 1 : bytes);  // a block has at least one byte
   LargeBlock* large = take_large(whole, divide_up(whole, slice_bytes), Placing{}, zeroed);
   if (large == nullptr) return nullptr;
   Held held{space.lock()};
   large_pool.live_bytes -= front;
   large->usable_bytes -= front;
   large->front_bytes = front;
+  TALUS_AUDIT_SOUND(*large);
   return start_of(*large);
 }
 

@@ -29,6 +29,7 @@ namespace talus::core {
 // Fills the empty list of a class with some blocks and pops one; null: no memory.
 TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   Heap& heap = *cache.heap;
+  TALUS_ASSERT(!is_medium(id) && list_length(cache, id) == 0);
   const ThreadList list = list_of(cache, id);
   const size_t before = list_capacity(cache, id), first = list_first_of(id);
   const bool has_begun = before != 0;
@@ -52,6 +53,7 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   }
   const size_t taken = take_blocks(heap, id, bottom, wanted);
   if (TALUS_UNLIKELY(taken == 0)) return nullptr;
+  TALUS_ASSERT(taken <= list_capacity(cache, id));
   list.top.store_own(bottom + taken - 1);  // inside the lock, so that a fork sees it
   return bottom[taken - 1];
 }
@@ -68,6 +70,7 @@ inline void* allocate_shared(ClassId id) noexcept {
 
 // A block of a class by way of a cache, or without one.
 TALUS_USUAL void* allocate_on(ThreadCache* cache, ClassId id, Fit fit) noexcept {
+  TALUS_ASSERT(index_of(id) < class_count);
   if (is_medium(id)) return allocate_medium(cache, id, fit).block;
   if (cache == nullptr) return allocate_shared(id);
   void* block = pop_from_list(list_of(*cache, id));
@@ -168,6 +171,7 @@ TALUS_SLOW void* allocate_aligned_slower(size_t alignment, size_t bytes) noexcep
 // A block at a multiple of `alignment`, a power of two; null: no memory.
 TALUS_SLOW void* allocate_aligned_slow(size_t alignment, size_t bytes) noexcept {
   ThreadContext& context = current_context();
+  TALUS_ASSERT(is_power_of_two(alignment));
   // allocate_slow counts on an empty list; for zero bytes the list may have blocks.
   if (alignment < block_alignment) alignment = block_alignment;
   void* block = nullptr;

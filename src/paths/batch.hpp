@@ -37,6 +37,7 @@ inline size_t pop_many(ThreadCache& cache, ClassId id, void** places, size_t wan
   void** top = list.top.load_own();
   const size_t length = list_length(cache, id);
   const size_t popped = wanted < length ? wanted : length;
+  TALUS_ASSERT(places != nullptr && length <= list_capacity(cache, id));
   for (size_t i = 0; i < popped; i++) places[i] = top[-1 - static_cast<ptrdiff_t>(i)];
   list.top.store_own(top - popped);
   return popped;
@@ -53,6 +54,7 @@ inline size_t take_many(Heap& heap, ClassId id, void** places, size_t wanted) no
       if (is_time_to_drain(heap, id)) drain_remote_queue(heap);
       const size_t more = take_blocks(heap, id, places + taken, end - taken);
       if (more == 0) return taken;
+      TALUS_ASSERT(more <= end - taken);
       taken += more;
     }
   }
@@ -138,6 +140,7 @@ TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t c
     return 1;
   }
   const size_t run = run_of(word, blocks, count);
+  TALUS_ASSERT(run != 0 && run <= count);  // so the batch ends
   Held held{lock_of(cache)};
   give_blocks(*cache.heap, blocks, run);
   request_purge_if_much(*cache.heap);

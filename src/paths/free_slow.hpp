@@ -15,6 +15,7 @@
 #include "settings/options.hpp"
 #include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
+#include "slab/remote_free.hpp"
 #include "slab/slab.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
@@ -42,6 +43,7 @@ TALUS_SLOW void flush_some(ThreadCache& cache, ClassId id) noexcept {
   const bool has_reversed = turn_list(cache, id, Trend::shrinks);
   const size_t length = list_length(cache, id);
   size_t flushed = blocks_to_move(id, length, has_reversed);
+  TALUS_ASSERT(length != 0 && flushed <= length);
   if (TALUS_UNLIKELY(!has_reversed && is_wide(cache, id))) {
     const size_t left = shrink_list(cache, id) / 2;
     if (flushed + left < length) flushed = length - left;
@@ -83,6 +85,7 @@ inline bool is_of_instance(PageEntry word, const void* pointer) noexcept {
 
 // Frees a block by way of a cache (null: the thread has none). No mode is told or asked.
 TALUS_USUAL void release_plain(ThreadCache* cache, void* pointer) noexcept {
+  TALUS_ASSERT(pointer != nullptr);
   const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
   if (word.is_large()) return release_large(cache, pointer, word);
   if (is_special(word)) return release_special(pointer);
@@ -157,6 +160,7 @@ TALUS_FAST bool is_start_at_hand(const ThreadContext& context, const void* point
 TALUS_FAST bool push_slow(ThreadCache& cache, void* pointer, size_t guarded) noexcept {
   const BriefWork work{cache};
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
+  TALUS_ASSERT(guarded < class_count - fast_class_count);
   Atomic<void**>& slot = cache.slow_tops[guarded];
   void** top = slot.load_own();
   if (TALUS_UNLIKELY(is_uppermost(top, pointer))) return false;
@@ -179,6 +183,7 @@ TALUS_FAST bool collect_unlisted(ThreadCache& cache, void* pointer, size_t index
 // For a pointer into the context's own heap. Its list, with this index, is full or slow, or the
 // pointer is no block, or it was just freed. Such a context is a thread's cache.
 TALUS_NEXT void release_full(void* pointer, ThreadContext& context, size_t index) noexcept {
+  TALUS_ASSERT(context.operations == nullptr && index < class_count);
   auto& cache = static_cast<ThreadCache&>(context);
   const bool is_slow_list = index >= fast_class_count;
   if (TALUS_LIKELY(is_slow_list && push_slow(cache, pointer, index - fast_class_count))) return;
@@ -264,6 +269,10 @@ TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
   for (uint64_t& word : cache.growing_words) word = 0;
   for (uint64_t& word : cache.wide.turning_words) word = 0;
   cache.wide.bytes = 0;
+  for (const RemoteBatch& batch : cache.batches) {
+    TALUS_ASSERT(batch.message == nullptr || batch.message->count.load_own() == 0);
+  }
+  TALUS_AUDIT_SOUND(cache);
   Held held{lock_of(cache)};
   drain_remote_queue(*cache.heap);
 }
@@ -294,6 +303,7 @@ inline void end_cache(ThreadCache& cache) noexcept {
     Held held{registry.lock};
     remove_from_use(held, cache);
     is_abandoned = retire_cache(held, cache);
+    audit(registry);
   }
   if (is_abandoned) release_unused(heap);
   offer_work();
@@ -303,6 +313,7 @@ inline void end_cache(ThreadCache& cache) noexcept {
 TALUS_USUAL bool salvage_cache() noexcept {
   ThreadCache* cache = take_orphaned_cache();
   if (cache == nullptr) return false;
+  TALUS_ASSERT(cache->idle_probe.context_slot.load_own() == &this_context);
   become_whole(*cache);
   cache->shared_state.store_own(OwnerState::active);  // it has no owner
   end_modes(*cache);

@@ -19,12 +19,14 @@
 #include "classes/size_class.hpp"
 #include "settings/options.hpp"
 #include "os/report.hpp"
+#include "sync/ranked_lock.hpp"
 #include "slab/slab.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
 #include "heap/purge_request.hpp"
+#include "heap/sound.hpp"
 #include "heap/special.hpp"
 #include "regions/region.hpp"
 #include "regions/region_words.hpp"
@@ -46,6 +48,7 @@ inline size_t ready_wanted(ClassId id) noexcept {
 // Makes blocks of a class ready. Afterwards there are none only if there is no memory, or at the
 // limit, which is_at_limit says.
 inline void refill_ready(Instance& heap, ClassId id, bool& is_at_limit) noexcept {
+  TALUS_ASSERT(heap.ready[index_of(id)].count == 0);
   heap.note_used(id);
   if (choose_slab(heap, id) == nullptr) {
     is_at_limit = !make_room(heap, size_class_row(id).slab_slices * slice_bytes);
@@ -55,6 +58,7 @@ inline void refill_ready(Instance& heap, ClassId id, bool& is_at_limit) noexcept
   // One slab has free blocks, so this never asks other heaps for a slab.
   ReadyBlocks& ready = heap.ready[index_of(id)];
   ready.count = take_blocks(heap, id, ready.blocks, ready_wanted(id));
+  TALUS_ASSERT(ready.count <= ready_blocks_max);
 }
 
 // Makes blocks ready if there are none, and pops one. Null: no memory, or the limit.
@@ -94,6 +98,7 @@ struct Request {
 inline BlockMade take_large_inside(InstanceSlot& slot, const Request& request,
                                    bool& is_at_limit) noexcept {
   Instance& heap = *slot.heap;
+  TALUS_ASSERT(is_power_of_two(request.alignment) && slot.lock.is_own());
   const size_t bytes = request.bytes == 0 ? 1 : request.bytes;
   if (bytes > PTRDIFF_MAX - slice_bytes) return {};
   is_at_limit = !make_room_at_rest(slot, usable_bytes_of_large(bytes), request.call);
@@ -105,6 +110,7 @@ inline BlockMade take_large_inside(InstanceSlot& slot, const Request& request,
   if (large == nullptr) return {};
   link_large(heap, *large);
   heap.note_peak();
+  audit_instance(heap);
   return {start_of(*large), zeroed};
 }
 

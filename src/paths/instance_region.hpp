@@ -20,6 +20,7 @@
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
 #include "heap/registry.hpp"
+#include "heap/sound.hpp"
 #include "heap/special.hpp"
 #include "regions/region.hpp"
 #include "regions/region_words.hpp"
@@ -57,9 +58,11 @@ inline size_t prove_in_region(const RegionHeap& region, const void* pointer,
 
 // Makes the id available to the next instance.
 inline void give_instance_slot(HeapId id) noexcept {
+  TALUS_ASSERT(handle_of(id) == 0 && instance_slot(id).region == nullptr);
   Held held{registry.lock};
   instance_slot(id).next_unused = instance_table.unused;
   instance_table.unused = static_cast<uint32_t>(index_of(id));
+  audit(instance_table);
 }
 
 inline void release_in_region(uintptr_t handle, void* pointer, const char* call) noexcept {
@@ -83,6 +86,8 @@ inline size_t usable_in_region(RegionHeap& region, const void* pointer, const ch
 inline void count_moving(RegionHeap& region, size_t units, ptrdiff_t sign) noexcept {
   region.live_units += static_cast<size_t>(sign * static_cast<ptrdiff_t>(units));
   region.live_count += static_cast<size_t>(sign);
+  TALUS_AUDIT_ONLY(region.moving_units -= static_cast<size_t>(sign * static_cast<ptrdiff_t>(units));
+                   region.moving_count -= static_cast<size_t>(sign);)
 }
 
 // A block of the instance's slabs, where the region has no room and may fall back; null: none.

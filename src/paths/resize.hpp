@@ -38,6 +38,8 @@ namespace talus::core {
 // A medium block for `bytes` at a multiple of `alignment`, or a large one; null: no memory. At
 // least one of the two must exceed small_bytes_max.
 inline BlockMade allocate_above_small(ThreadCache* cache, size_t bytes, size_t alignment) noexcept {
+  TALUS_ASSERT(is_power_of_two(alignment));
+  TALUS_ASSERT(bytes > small_bytes_max || alignment > small_bytes_max);
   if (!has_class(bytes, alignment)) {
     return allocate_large(cache, bytes, alignment > slice_bytes ? alignment : slice_bytes);
   }
@@ -145,6 +147,7 @@ inline bool may_grow_on(size_t usable, size_t bytes) noexcept {
 
 // Resizes the block in place; false: it cannot. No mode is told.
 inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
+  TALUS_ASSERT(facts.large == nullptr || facts.large->usable_bytes == facts.usable_bytes);
   if (facts.is_special) return bytes == facts.usable_bytes;
   if (facts.large == nullptr || facts.large->front_bytes != 0) {
     return fits_without_waste(facts.usable_bytes, bytes);
@@ -260,6 +263,7 @@ TALUS_SLOW void* reallocate_slow(void* pointer, size_t bytes) noexcept {
 
 // A small block of the calling thread's heap becomes another small one.
 TALUS_FAST void* reallocate_small(void* pointer, size_t usable, size_t bytes) noexcept {
+  TALUS_ASSERT(bytes <= small_bytes_max);
   void* moved = allocate(bytes);
   if (moved == nullptr) return bytes <= usable ? pointer : nullptr;
   copy_bytes(moved, pointer, usable < bytes ? usable : bytes);

@@ -7,8 +7,8 @@
 //
 // Owns: the words, which the caller provides as zeros. It has as many levels as it takes to reach
 // one word at the top. Invariant: a bit above level 0 is set exactly while the word below it is not
-// zero. So each step reads one word of each level, whatever the size of the set. Called on: under a
-// pool's lock. Must not know: what is numbered.
+// zero (is_sound). So each step reads one word of each level, whatever the size of the set. Called
+// on: under a pool's lock. Must not know: what is numbered.
 #ifndef TALUS_POOLS_FREE_BITS_HPP
 #define TALUS_POOLS_FREE_BITS_HPP
 
@@ -34,15 +34,35 @@ class FreeBits {
     level_count_ = 0;
     for (size_t bits = count; bits != 0; bits = bits == 1 ? 0 : bits) {
       bits = divide_up(bits, 64);
+      TALUS_ASSERT(level_count_ < levels_max);
       levels_[level_count_++] = words;
       words += bits;
     }
+    TALUS_ASSERT(count == 0 || words_of(level_count_ - 1) == 1);
+    TALUS_ASSERT(is_empty());
+  }
+  // How many numbers are in the set. Reads all words.
+  size_t count() const noexcept {
+    size_t numbers = 0;
+    for (size_t place = 0; place < words_of(0); place++) numbers += count_bits(levels_[0][place]);
+    return numbers;
+  }
+  bool is_sound() const noexcept {
+    for (unsigned level = 1; level < level_count_; level++) {
+      for (size_t place = 0; place < words_of(level - 1); place++) {
+        const bool is_set = (levels_[level][place / 64] >> (place % 64) & 1) != 0;
+        if (is_set != (levels_[level - 1][place] != 0)) return false;
+      }
+    }
+    return true;
   }
   bool is_empty() const noexcept { return level_count_ == 0 || *levels_[level_count_ - 1] == 0; }
   bool has(size_t number) const noexcept {
+    TALUS_ASSERT(number / 64 < words_of(0));
     return (levels_[0][number / 64] >> (number % 64) & 1) != 0;
   }
   void add(size_t number) noexcept {
+    TALUS_ASSERT(!has(number));
     for (unsigned level = 0; level < level_count_; level++) {
       uint64_t& word = levels_[level][number / 64];
       const bool was_empty = word == 0;
@@ -64,12 +84,19 @@ class FreeBits {
       }
       if (word == 0) forget_word(place);
     }
+    TALUS_ASSERT(taken <= wanted);
     return taken;
   }
 
  private:
+  // The words of a level lie before those of the next; the last level is one word.
+  size_t words_of(unsigned level) const noexcept {
+    if (level + 1 >= level_count_) return level_count_ == 0 ? 0 : 1;
+    return static_cast<size_t>(levels_[level + 1] - levels_[level]);
+  }
   size_t lowest_word() const noexcept {
     size_t place = 0;
+    TALUS_ASSERT(!is_empty());
     for (unsigned level = level_count_ - 1; level > 0; level--) {
       place = place * 64 + lowest_bit(levels_[level][place]);
     }

@@ -55,13 +55,17 @@ struct Pool {
 
   size_t out_count() const noexcept TALUS_REQUIRES(lock) { return fresh_count - returned_count; }
   size_t free_count() const noexcept TALUS_REQUIRES(lock) { return block_count - out_count(); }
+  // Blocks that were ever out are out or have a bit. All bits are read now and then.
   bool is_sound() const noexcept TALUS_REQUIRES(lock) {
-    return returned_count <= fresh_count && fresh_count <= block_count &&
-           out_count() <= peak_count && returned.is_empty() == (returned_count == 0);
+    if (returned_count > fresh_count || fresh_count > block_count) return false;
+    if (out_count() > peak_count || returned.is_empty() != (returned_count == 0)) return false;
+    if (!is_audit_due(block_count / 64)) return true;
+    return returned.count() == returned_count && returned.is_sound();
   }
 
   // Takes at most `wanted` free blocks; into[n - 1] is the lowest. Returns how many.
   size_t take(Held<PoolLock>&, void** into, size_t wanted) noexcept TALUS_REQUIRES(lock) {
+    TALUS_ASSERT(lock.is_own() && into != nullptr && wanted <= bounded_batch_max);
     if (wanted > free_count()) wanted = free_count();
     void** next = into + wanted;
     const auto hand_out = [this, &next](size_t index) noexcept {
@@ -77,6 +81,7 @@ struct Pool {
 
   // Takes a block back. Reports a pointer that is not the start of a block that is out.
   void give(Held<PoolLock>&, const void* block) noexcept TALUS_REQUIRES(lock) {
+    TALUS_ASSERT(lock.is_own());
     const size_t offset = reinterpret_cast<uintptr_t>(block) - base;
     const size_t index = divide_by_wide(offset, reciprocal);
     if (TALUS_UNLIKELY(index >= fresh_count)) report::foreign_pointer(block, "talus_bounded_free");

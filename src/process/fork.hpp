@@ -32,7 +32,9 @@
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
 #include "heap/modes.hpp"
+#include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
+#include "heap/sound.hpp"
 #include "store/instance_large.hpp"
 #include "store/write_prefetch.hpp"
 #include "statistics/print_statistics.hpp"
@@ -86,6 +88,9 @@ inline void before_fork() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
     const LocksOfOneRank in_order;
     for_each_fork_lock([](auto& lock) TALUS_NO_THREAD_SAFETY_ANALYSIS noexcept { lock.lock(); });
   }
+  TALUS_ASSERT(space.is_sound() && is_told_sound());  // here no other thread changes them
+  audit(registry);
+  audit(instance_table);
   file_stores.before_fork(is_only_thread);
 }
 
@@ -99,6 +104,7 @@ inline void after_fork_in_parent() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
 inline void take_space_over() noexcept {
   Held held{space.lock()};
   space.take_back_purges(held);
+  TALUS_ASSERT(space.is_sound());
   space.forget_moves(held);
 }
 

@@ -59,6 +59,7 @@ inline TouchedBytes look_at_touched() noexcept {
 inline size_t reused_since_release(const TouchedBytes& now) noexcept {
   const EarlyRelease& early = early_release;
   const size_t touched = now.all > early.touched_then ? now.all - early.touched_then : 0;
+  TALUS_ASSERT(now.taken_back >= early.taken_then && now.free <= now.all);
   const size_t reused = touched + (now.taken_back - early.taken_then);
   return reused < early.released ? reused : early.released;
 }
@@ -83,6 +84,7 @@ TALUS_COLD bool release_early() noexcept {
   }
   const size_t released = release_all_by_call();
   early.released += released;
+  TALUS_ASSERT(early.tries < early_tries_max);  // so these calls end
   early.tries += released >= purge_request_bytes_min / 4 ? 1 : early_tries_max / 4;
   const TouchedBytes left = look_at_touched();
   early.touched_then = left.all;

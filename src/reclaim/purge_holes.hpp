@@ -23,6 +23,7 @@
 #include "heap/heap.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
+#include "heap/sound.hpp"
 
 namespace talus::core {
 
@@ -56,10 +57,12 @@ inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& ba
     if (++looks > slab_decay_looks) return;
     Slab* previous = slab->previous;
     if (age == SlabAge::any || has_rested(*slab)) {
+      TALUS_ASSERT(registry.decaying.is_own() && lock_of(heap).is_own());
       if (slab->is_empty()) {
         batch.bytes += slab->bytes();
         slab_available_to_unused(heap, *slab);
       } else if (!is_in_huge_pages(*slab)) {
+        TALUS_ASSERT(slab->state == SlabState::available && slab->free_count != 0);
         list.remove(*slab);
         slab->enter(SlabState::purging);
         heap.purging_count++;
@@ -80,11 +83,13 @@ class HoleRuns {
 
   void add(size_t slab, uintptr_t at, size_t bytes) noexcept {
     if (count_ == runs_max) purge();
+    TALUS_ASSERT(at % os::page_bytes() == 0 && bytes % os::page_bytes() == 0 && bytes != 0);
     runs_[count_] = os::PageRun{reinterpret_cast<void*>(at), bytes};
     slabs_[count_++] = static_cast<uint8_t>(slab);
   }
   TALUS_USUAL void purge() noexcept {
     const size_t done = purge_together();
+    TALUS_ASSERT(done <= count_);
     for (size_t i = 0; i < done; i++) note_purged(i);
     for (size_t i = done; i < count_; i++) {
       batch_.steps++;
@@ -108,6 +113,7 @@ class HoleRuns {
   }
   void note_purged(size_t i) noexcept {
     Slab& slab = *batch_.slabs[slabs_[i]];
+    TALUS_ASSERT(slab.state == SlabState::purging);
     const uintptr_t at = reinterpret_cast<uintptr_t>(runs_[i].at);
     const size_t bytes = runs_[i].bytes;
     slab.note_clean(at, bytes);
@@ -143,6 +149,7 @@ inline void purge_batch(HoleBatch& batch) noexcept {
 }
 
 inline void slabs_purging_to_partly_purged(Heap& heap, HoleBatch& batch) noexcept {
+  TALUS_ASSERT(lock_of(heap).is_own() && heap.purging_count >= batch.count);
   heap.purging_count -= batch.count;
   for (size_t i = 0; i < batch.count; i++) {
     Slab& slab = *batch.slabs[i];
@@ -158,10 +165,12 @@ inline void slabs_purging_to_partly_purged(Heap& heap, HoleBatch& batch) noexcep
   }
   batch.count = 0;
   tell_free_bytes(heap);
+  audit(heap);
 }
 
 // A bin of a class, the emptiest bins of all classes first: few calls purge much there.
 inline SlabList& nth_bin(Heap& heap, size_t number) noexcept {
+  TALUS_ASSERT(number < SlabBins::count * class_count);
   const size_t bin = SlabBins::count - 1 - number / class_count;
   return heap.available[number % class_count].bins[bin];
 }

@@ -40,6 +40,7 @@ TALUS_USUAL void decay_heap(Heap& heap, uint64_t turns, DecayTally& tally) noexc
   heap.swept_refills = heap.refills;
   for (; turns > 0; turns--) heap.free_mark.turn(free_touched_bytes(heap));
   surplus = heap.free_mark.surplus();
+  TALUS_ASSERT(heap.slab_bytes >= heap.free_bytes);
   const size_t slab_bytes = heap.slab_bytes - heap.partly_purged_free_bytes;
   lock_of(heap).unlock();
   size_t released = 0;
@@ -65,6 +66,7 @@ inline void slabs_to_goal(GoalPass& pass) noexcept {
   if (pass.excess < surplus_bytes_min) return;
   pass.begun_ms = os::System::now_ms();
   if (futile_reclaim.is_in_vain(pass.excess, pass.begun_ms)) return;
+  TALUS_ASSERT(pass.bytes_most != 0);
   pass.wanted = pass.excess < pass.bytes_most ? pass.excess : pass.bytes_most;
   for_each_heap_and_instance([&](Heap& heap) noexcept {
     if (pass.purged < pass.wanted) {

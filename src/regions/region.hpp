@@ -17,6 +17,7 @@
 #define TALUS_REGIONS_REGION_HPP
 
 #include "base/base.hpp"
+#include "regions/region_sound.hpp"
 #include "regions/region_words.hpp"
 
 namespace talus::core {
@@ -138,6 +139,8 @@ void for_each_slice_of(size_t from, size_t to, Visit visit) noexcept {
 }
 
 inline void mark_taken(RegionHeap& region, size_t from, size_t to) noexcept {
+  TALUS_ASSERT(from <= to && to <= region.unit_count());
+  TALUS_ASSERT(region.taken.next(from, to, true) == to);
   region.taken.set(from, to, true);
   for_each_slice_of(from, to, [&](size_t index, size_t first, size_t last) noexcept {
     RegionSlice& slice = region.slices[index];
@@ -146,6 +149,8 @@ inline void mark_taken(RegionHeap& region, size_t from, size_t to) noexcept {
   });
 }
 inline void mark_free(RegionHeap& region, size_t from, size_t to) noexcept {
+  TALUS_ASSERT(from <= to && to <= region.end_unit());
+  TALUS_ASSERT(region.taken.next(from, to, false) == to);
   region.taken.set(from, to, false);
   for_each_slice_of(from, to, [&](size_t index, size_t first, size_t last) noexcept {
     RegionSlice& slice = region.slices[index];
@@ -158,6 +163,7 @@ inline void mark_free(RegionHeap& region, size_t from, size_t to) noexcept {
 
 // Commits memory for these slices. False: there is none.
 inline bool commit_slices(RegionHeap& region, size_t first, size_t last) noexcept {
+  TALUS_ASSERT(first <= last && last < region.slice_count);
   for (size_t i = first; i <= last; i++) {
     RegionSlice& slice = region.slices[i];
     if (!slice.is_committed) {
@@ -195,6 +201,7 @@ inline void* take_units(RegionHeap& region, size_t unit, size_t units) noexcept 
   region.starts.set(unit, unit + 1, true);
   region.live_units += units;
   region.live_count++;
+  audit(region);
   return region.at(unit);
 }
 
@@ -204,6 +211,7 @@ inline bool has_room_for(const RegionHeap& region, size_t units) noexcept {
 
 // A block of at least one byte; null: there is no room, or no memory.
 inline void* take_from_region(RegionHeap& region, size_t bytes, size_t alignment) noexcept {
+  TALUS_ASSERT(is_power_of_two(alignment));
   if (bytes > region.end - region.base) return nullptr;
   const size_t units = bytes == 0 ? 1 : divide_up(bytes, unit_bytes);
   if (!has_room_for(region, units)) return nullptr;
@@ -222,6 +230,7 @@ inline size_t spare_slices_max(const RegionHeap& region) noexcept {
 }
 inline bool purge_slice(RegionHeap& region, size_t index) noexcept {
   RegionSlice& slice = region.slices[index];
+  TALUS_ASSERT(slice.is_committed && slice.taken_units == 0);
   const uintptr_t from = region.from_of(index);
   const size_t bytes = region.to_of(index) - from;
   if (!region.source->purge(region, from, bytes)) return false;
@@ -251,11 +260,13 @@ inline void purge_beyond_kept(RegionHeap& region, size_t from, size_t to) noexce
 // Frees a block of this many units.
 inline void give_to_region(RegionHeap& region, void* pointer, size_t units) noexcept {
   const size_t unit = (reinterpret_cast<uintptr_t>(pointer) - region.origin) / unit_bytes;
+  TALUS_ASSERT(region.starts.has(unit) && units == units_of(region, pointer));
   region.starts.set(unit, unit + 1, false);
   mark_free(region, unit, unit + units);
   region.live_units -= units;
   region.live_count--;
   purge_beyond_kept(region, unit, unit + units);
+  audit(region);
 }
 
 // Makes a block hold `bytes` in place. False: it cannot, and is untouched.
@@ -277,6 +288,7 @@ inline bool resize_in_region(RegionHeap& region, void* pointer, size_t units,
   }
   region.live_units += wanted - units;
   if (wanted < units) purge_beyond_kept(region, unit + wanted, unit + units);
+  audit(region);
   return true;
 }
 
@@ -302,7 +314,9 @@ inline void empty_region(RegionHeap& region) noexcept {
     return true;
   });
   region.live_units = region.live_count = 0;
+  TALUS_AUDIT_ONLY(region.moving_units = region.moving_count = 0;)
   purge_spare(region, 0, region.used_slices, mib / slice_bytes);
+  audit(region);
 }
 
 }  // namespace talus::core

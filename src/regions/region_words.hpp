@@ -73,7 +73,10 @@ struct RegionHeap : SpecialBlock {
   size_t committed_bytes = 0;
   size_t peak_bytes = 0;    // of committed_bytes
   size_t spare_slices = 0;  // committed, and without blocks
+  // Blocks that exist twice while they move; live_units and live_count count them once.
+  TALUS_AUDIT_ONLY(size_t moving_units = 0; size_t moving_count = 0;)
 
+  bool is_sound() const noexcept;  // regions/region_sound.hpp; the lock is held
   size_t unit_count() const noexcept { return slice_count * slice_units; }
   size_t end_unit() const noexcept { return (end - origin) / unit_bytes; }
   bool holds(uintptr_t address) const noexcept { return address >= base && address < end; }
@@ -97,6 +100,8 @@ inline void note_used(RegionHeap& region, size_t slices) noexcept {
 
 // The slice's page-map entry becomes the region's. The former entry is saved for unname_slices().
 inline void name_slice(RegionHeap& region, size_t index) noexcept {
+  TALUS_ASSERT(region.has_page_entries && index < region.slice_count);
+  TALUS_ASSERT(!region.slices[index].is_named);
   const uintptr_t at = region.origin + index * slice_bytes;
   Held held{space.lock()};
   region.named_before[index] = {page_map.descriptor_of(at), page_map.word_of(at).bits()};
@@ -119,6 +124,7 @@ inline void unname_slices(RegionHeap& region) noexcept {
 // restore the new owner. The caller holds the space lock.
 inline void rename_slice(Held<SpaceLock>&, uintptr_t at, PageEntry word, void* descriptor) noexcept
     TALUS_REQUIRES(space.lock()) {
+  TALUS_ASSERT(at % slice_bytes == 0 && !is_special(word) && descriptor != nullptr);
   NamedBefore found{page_map.descriptor_of(at), page_map.word_of(at).bits()};
   NamedBefore* before = nullptr;
   while (found.word_bits == special_word.bits()) {

@@ -23,6 +23,7 @@ class Refault {
     if (now_ms - begun_ms_ > refault_moment_ms) begin(now_ms);
     given_bytes_ += bytes;
     if (kept_bytes > kept_most_) kept_most_ = kept_bytes;
+    TALUS_AUDIT_SOUND(*this);
   }
   // Blocks were taken from `bytes` of purged pages.
   void note_taken(size_t bytes, uint64_t now_ms) noexcept {
@@ -32,6 +33,11 @@ class Refault {
     may_keep_ = kept_most_ + kept_most_ / 2;
     end_ms_ = now_ms + refault_ms;
     begin(now_ms);
+    TALUS_AUDIT_SOUND(*this);
+  }
+  // What was purged was kept before, and what may be kept has an end.
+  bool is_sound() const noexcept {
+    return (given_bytes_ == 0 || kept_most_ != 0) && (may_keep_ == 0) == (end_ms_ == 0);
   }
   bool is_any() const noexcept { return may_keep_ != 0; }
   // Bytes that may be kept because purged memory was refaulted.

@@ -31,6 +31,11 @@ class Retention {
   void note(size_t given, size_t dirty) noexcept {
     use_mark_.note(footprint(given));
     dirty_mark_.note(dirty);
+    TALUS_ASSERT(is_noted(given, dirty));
+  }
+  // The marks after this was noted: no less was in use at once, and what is surplus is dirty.
+  bool is_noted(size_t given, size_t dirty) const noexcept {
+    return use_mark_.most() >= footprint(given) && surplus() <= dirty;
   }
   // Contents are moving between two ranges of `bytes`, both of which are given.
   void begin_move(size_t bytes) noexcept { moving_ += bytes; }
@@ -43,6 +48,8 @@ class Retention {
     free_in_slabs_ += bytes;
     use_mark_.note(footprint(given));
   }
+
+  size_t free_in_slabs() const noexcept { return free_in_slabs_; }
 
   // `bytes` of free memory in slabs were purged because they exceeded the bound.
   void note_reclaim(size_t bytes, size_t dirty) noexcept {
@@ -78,6 +85,7 @@ class Retention {
       dirty_mark_.turn(dirty);
       use_mark_.turn(footprint(given));
     }
+    TALUS_ASSERT(is_noted(given, dirty));
     return surplus();
   }
   // For threads that give ranges back: lets time pass where no background thread did. Returns the

@@ -16,6 +16,7 @@ namespace talus::core {
 
 // The units of a slab are 2^shift bytes.
 inline unsigned purged_unit_shift(const Slab& slab, size_t page_bytes) noexcept {
+  TALUS_ASSERT(is_power_of_two(page_bytes));
   unsigned shift = lowest_bit(page_bytes);
   while (slab.bytes() >> shift > 64) shift++;
   return shift;
@@ -29,6 +30,7 @@ inline uint64_t purged_units_between(size_t first, size_t end) noexcept {
 // The units that lie completely inside these bytes of the slab.
 inline uint64_t purged_units_within(const Slab& slab, uintptr_t at, size_t bytes,
                                     unsigned shift) noexcept {
+  TALUS_ASSERT(at >= slab.base && at + bytes <= slab.base + slab.bytes());
   const size_t from = at - slab.base;
   return purged_units_between(divide_up(from, size_t{1} << shift), (from + bytes) >> shift);
 }
@@ -49,6 +51,7 @@ inline size_t forget_purged(Slab& slab, void* const* blocks, size_t count,
     const size_t from = reinterpret_cast<uintptr_t>(blocks[i]) - slab.base;
     left &= ~purged_units_between(from >> shift, ((from + slab.block_bytes - 1) >> shift) + 1);
   }
+  TALUS_ASSERT((left & ~slab.purged_units) == 0);
   slab.purged_units = left;
   return size_t{count_bits(left)} << shift;
 }

@@ -55,6 +55,7 @@ struct alignas(cache_line_bytes) RemoteMessage {
   // The same for a caller that knows how many blocks and bytes there are.
   TALUS_FAST void add_to(uint32_t count_before, size_t bytes_before, void* block,
                          size_t block_bytes) noexcept {
+    TALUS_ASSERT(count_before < blocks_max && block != nullptr);
     blocks[place_of(count_before)] = block;
     bytes.store_own(bytes_before + block_bytes);
     count.store_release(count_before + 1);  // last: a fork finds complete entries
@@ -68,6 +69,7 @@ struct alignas(cache_line_bytes) RemoteMessage {
   }
   // Removes the block that was added last; there must be one.
   void* remove_newest(size_t block_bytes) noexcept {
+    TALUS_ASSERT(count.load_own() != 0 && bytes.load_own() >= block_bytes);
     void* block = newest()[0];
     count.store_own(count.load_own() - 1);
     bytes.store_own(bytes.load_own() - block_bytes);
@@ -84,6 +86,7 @@ class RemoteQueue {
  public:
   // Hands a message over; it belongs to the receiver from here on.
   void push(RemoteMessage& message) noexcept {
+    TALUS_ASSERT((message.count.load_own() == 0) == (message.bytes.load_own() == 0));
     // Counted before the message can be taken, so that the sum never falls below zero.
     shared_backlog_bytes_.fetch_add_relaxed(message.bytes.load_own());  // [stat]
     RemoteMessage* head = shared_head_.load_hint();                     // the CAS rechecks

@@ -74,6 +74,8 @@ struct Slab {
   // Starts life over a new range of address space: every block is free.
   void begin(uintptr_t range_base, Zeroed zeroed) noexcept {
     const SizeClass& row = size_class_row(class_id);
+    TALUS_ASSERT(range_base % slice_bytes == 0 && state == SlabState::unused);
+    TALUS_ASSERT(bitmap_words == row.bitmap_words);
     base = range_base;
     reciprocal = row.reciprocal;
     block_bytes = row.block_bytes;
@@ -102,11 +104,13 @@ struct Slab {
 
   // Hands out up to `wanted` blocks, lowest addresses last, to places[0...]. Returns how many.
   TALUS_USUAL size_t take_blocks(void** places, size_t wanted) noexcept {
+    TALUS_ASSERT(places != nullptr && free_count <= block_count);
     if (wanted > free_count) wanted = free_count;
     uint64_t* words = free_bits();
     void** place = places + wanted;
     size_t word = first_word;
     while (place != places) {
+      TALUS_ASSERT(word < bitmap_words);
       const uint64_t bits = words[word];
       const uintptr_t word_base = base + word * 64 * block_bytes;
       const uint64_t rest = take_word(bits, word_base, places, place);
@@ -124,6 +128,7 @@ struct Slab {
   // that are its neighbours in memory, upward or downward. Proves that each is a block; a block
   // that is free already was freed twice. Returns how many it took.
   TALUS_FAST size_t give_blocks(void* const* pointers, size_t count) noexcept {
+    TALUS_ASSERT(count != 0);
     const size_t index = prove(pointers[0]);
     if (count > 1) {
       const size_t distance =
@@ -140,12 +145,14 @@ struct Slab {
   // A run of free bytes reads as zero from here on; the blocks completely inside it are clean.
   void note_clean(uintptr_t at, size_t bytes) noexcept {
     if (!is_medium(class_id)) return;
+    TALUS_ASSERT(at >= base && at + bytes <= base + this->bytes());
     const size_t first = divide_up(at - base, block_bytes);
     const size_t end = (at + bytes - base) / block_bytes;
     if (end > first) clean_bits |= low_bits(end - first) << first;
   }
 
   bool is_free(uint32_t index) const noexcept {
+    TALUS_ASSERT(index < block_count);
     return (free_bits()[index >> 6] >> (index & 63) & 1) != 0;
   }
 
@@ -187,6 +194,7 @@ struct Slab {
 
   // Takes back blocks of one word of the bitmap; the caller counts them.
   TALUS_FAST void give_bits(size_t word, uint64_t given) noexcept {
+    TALUS_ASSERT(word < bitmap_words && given != 0);
     uint64_t& bits = free_bits()[word];
     if (TALUS_UNLIKELY((bits & given) != 0)) report_double_free(word, bits & given);
     bits |= given;
@@ -215,6 +223,7 @@ struct Slab {
       left -= in_word;
     }
     free_count += static_cast<uint32_t>(length);
+    TALUS_ASSERT(length != 0 && length <= count && free_count <= block_count);
     return length;
   }
 
@@ -229,9 +238,13 @@ struct Slab {
   }
 };
 
+static_assert(offsetof(Slab, state) == cache_line_bytes, "constants have a line of their own");
+static_assert(bitmap_words_max() <= UINT16_MAX, "a word's number fits first_word");
+
 // Turns a zeroed piece of metadata of descriptor_bytes() into a descriptor.
 inline Slab* make_descriptor(void* zeroed, ClassId class_id) noexcept {
   Slab* slab = static_cast<Slab*>(zeroed);
+  TALUS_ASSERT(slab->state == SlabState::unused && slab->block_count == 0);  // it is zero
   slab->class_id = class_id;
   slab->bitmap_words = size_class_row(class_id).bitmap_words;
   return slab;
@@ -243,6 +256,7 @@ struct SlabList {
   Slab* last = nullptr;
 
   void add(Slab& slab, SlabState state) noexcept {
+    TALUS_ASSERT(state != SlabState::unused && state != SlabState::purging);
     slab.enter(state);
     slab.previous = nullptr;
     slab.next = first;
@@ -250,6 +264,8 @@ struct SlabList {
     first = &slab;
   }
   void remove(Slab& slab) noexcept {
+    TALUS_ASSERT((slab.previous != nullptr ? slab.previous->next : first) == &slab);
+    TALUS_ASSERT((slab.next != nullptr ? slab.next->previous : last) == &slab);
     (slab.previous != nullptr ? slab.previous->next : first) = slab.next;
     (slab.next != nullptr ? slab.next->previous : last) = slab.previous;
     slab.next = slab.previous = nullptr;
@@ -283,6 +299,7 @@ struct SlabBins {
     return taken >= taken_least(blocks, 4) ? 4 : 5;
   }
   TALUS_USUAL void add(Slab& slab, SlabState state) noexcept {
+    TALUS_ASSERT(slab.free_count != 0);
     slab.bin = bin_of(slab);
     bins[slab.bin].add(slab, state);
     if (state != SlabState::available) return;  // the heap looks at it when any block comes home
@@ -290,9 +307,13 @@ struct SlabBins {
                             ? slab.block_count
                             : slab.block_count - taken_least(slab.block_count, slab.bin) + 1;
   }
-  void remove(Slab& slab) noexcept { bins[slab.bin].remove(slab); }
+  void remove(Slab& slab) noexcept {
+    TALUS_ASSERT(slab.bin < count);
+    bins[slab.bin].remove(slab);
+  }
   // The slab's number of free blocks changed.
   TALUS_FAST void refit(Slab& slab) noexcept {
+    TALUS_ASSERT(slab.state == SlabState::available);
     if (TALUS_LIKELY(bin_of(slab) == slab.bin)) return;
     remove(slab);
     add(slab, SlabState::available);

@@ -81,6 +81,8 @@ class FreeRanges {
   // Cuts `slices` at `base` out of a free range; the rest stays free and keeps its age.
   TALUS_USUAL void carve(FreeRange& from, uintptr_t base, size_t slices) noexcept {
     const uintptr_t start = from.base, end = from.end();
+    TALUS_ASSERT(base >= start && slices != 0 && base + slices * slice_bytes <= end);
+    TALUS_ASSERT(from.state == RangeState::clean || from.state == RangeState::dirty);
     const uintptr_t taken_end = base + slices * slice_bytes;
     const size_t slices_before = (base - start) / slice_bytes;
     const size_t slices_behind = (end - taken_end) / slice_bytes;
@@ -101,12 +103,14 @@ class FreeRanges {
       hide(from);
       forget(from);
     }
-    TALUS_AUDIT_SOUND(dirty_);
+    audit_books();
   }
 
   // Adds a free range and joins it with neighbours of the same state. Returns the joined range.
   TALUS_USUAL FreeRange& insert(uintptr_t base, size_t slices, RangeState state) noexcept {
     const uintptr_t end = base + slices * slice_bytes;
+    TALUS_ASSERT(base % slice_bytes == 0 && slices != 0 && state != RangeState::purging);
+    TALUS_ASSERT(range_at(base) == nullptr && range_at(end - 1) == nullptr);
     FreeRange* before = range_at(base - 1);
     if (before != nullptr && (before->state != state || before->end() != base)) before = nullptr;
     FreeRange* after = range_at(end);
@@ -125,12 +129,14 @@ class FreeRanges {
       node.state = state;
       if (state == RangeState::dirty) age_between(node, newest_, nullptr);
       show(node);
+      audit_books();
       return node;
     }
     const bool is_new = keeper->slices < slices;
     if (before != nullptr) base = before->base;
     absorb(*keeper, base, joined, keeper == before ? after : before);
     if (state == RangeState::dirty && is_new) make_newest(*keeper);
+    audit_books();
     return *keeper;
   }
 
@@ -161,6 +167,8 @@ class FreeRanges {
   // clean.
   void put_back(FreeRange& node, uintptr_t base, size_t slices) noexcept {
     const uintptr_t first = node.base, last = node.end();
+    TALUS_ASSERT(node.state == RangeState::purging);
+    TALUS_ASSERT(slices == 0 || (base >= first && base + slices * slice_bytes <= last));
     page_map.set_ends(first, node.slices, PageEntry{}, nullptr);
     recycle(node);
     if (slices == 0) {
@@ -201,8 +209,42 @@ class FreeRanges {
   }
 
   bool indexes_are_sound() const noexcept { return dirty_.is_sound() && clean_.is_sound(); }
+  // Beside the indexes: each range is named at both of its ends, dirty ranges are in the order of
+  // age, and unused nodes are counted.
+  bool books_are_sound() const noexcept {
+    return are_named(clean_, RangeState::clean) && are_named(dirty_, RangeState::dirty) &&
+           are_aged() && are_nodes_counted();
+  }
 
  private:
+  // In audit builds, where a range was taken or added.
+  void audit_books() const noexcept {
+    if (is_audit_due(free_range_count())) TALUS_ASSERT(indexes_are_sound() && books_are_sound());
+  }
+  static bool are_named(const RangeIndex& index, RangeState state) noexcept {
+    for (const FreeRange* at = index.next_above(0); at != nullptr;
+         at = index.next_above(at->base)) {
+      if (at->state != state || at->base % slice_bytes != 0) return false;
+      if (range_at(at->base) != at || range_at(at->end() - 1) != at) return false;
+    }
+    return true;
+  }
+  bool are_aged() const noexcept {
+    size_t count = 0;
+    const FreeRange* older = nullptr;
+    for (const FreeRange* at = oldest_; at != nullptr; at = at->newer) {
+      if (at->state != RangeState::dirty || at->older != older) return false;
+      older = at;
+      count++;
+    }
+    return older == newest_ && count == dirty_.count();
+  }
+  bool are_nodes_counted() const noexcept {
+    size_t count = spare_nodes_left_;
+    for (const FreeRange* at = unused_nodes_; at != nullptr; at = at->right) count++;
+    for (const FreeRange* at = holder_; at != nullptr; at = at->right) count += 1 + at->slices;
+    return count == nodes_left_;
+  }
   RangeIndex& index_of(RangeState state) noexcept {
     return state == RangeState::dirty ? dirty_ : clean_;
   }
@@ -248,6 +290,7 @@ class FreeRanges {
   }
 
   TALUS_USUAL FreeRange& new_node() noexcept {
+    TALUS_ASSERT(nodes_left_ != 0);  // they were set aside
     nodes_left_--;
     FreeRange* node = unused_nodes_;
     if (node != nullptr) {

@@ -71,6 +71,7 @@ class RangeIndex {
   }
 
   void insert(FreeRange& node) noexcept {
+    TALUS_ASSERT(node.parent == nullptr && node.left == nullptr && node.right == nullptr);
     const auto slices = static_cast<uint32_t>(node.slices);
     node.priority = static_cast<uint16_t>(mix_bits(node.base));
     node.slices_most = slices;
@@ -96,12 +97,14 @@ class RangeIndex {
     if (child != nullptr) child->parent = node.parent;
     refresh_from(node.parent);
     node.left = node.right = node.parent = nullptr;
+    TALUS_ASSERT(count_ != 0 && slices_ >= node.slices);
     slices_ -= node.slices;
     count_--;
   }
 
   // A range changes its begin or end, but keeps its neighbours.
   void resize(FreeRange& node, uintptr_t base, size_t slices) noexcept {
+    TALUS_ASSERT(slices != 0);
     slices_ += slices - node.slices;
     node.base = base;
     node.slices = slices;

@@ -255,6 +255,8 @@ class Space {
   void add_free_in_slabs(Held<SpaceLock>&, size_t bytes) noexcept {
     stages_.retention.add_free_in_slabs(bytes, stages_.given_bytes());
   }
+  // What slabs were told to keep so far. The lock is held.
+  size_t free_in_slabs() const noexcept { return stages_.retention.free_in_slabs(); }
   // The kernel is about to move the pages of a range of `bytes` to another, until end_move().
   void begin_move(Held<SpaceLock>&, size_t bytes) noexcept { stages_.retention.begin_move(bytes); }
   void end_move(Held<SpaceLock>&, size_t bytes) noexcept { stages_.retention.end_move(bytes); }
@@ -286,7 +288,7 @@ class Space {
 
   // The indexes are sound, and each reserved byte is in use, dirty, clean or being purged.
   bool is_sound() const noexcept {
-    return stages_.ranges.indexes_are_sound() &&
+    return stages_.ranges.indexes_are_sound() && stages_.ranges.books_are_sound() &&
            stages_.given_bytes() + dirty_bytes() + clean_bytes() + purging_bytes() ==
                stages_.ledger.reserved_bytes();
   }

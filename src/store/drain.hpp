@@ -28,13 +28,29 @@
 namespace talus::core {
 
 // Empty messages that no heap holds. Under the space lock.
-struct MessagePool {
+struct MessagePool : MadeItems {
   RemoteMessage* unused = nullptr;
+
+  // Messages made = those with heaps, batches and queues + unused ones, which are empty.
+  bool is_sound() const noexcept {
+    size_t unused_count = 0;
+    for (const RemoteMessage* at = unused; at != nullptr; at = at->next) {
+      if (at->count.load_own() != 0 || at->bytes.load_own() != 0) return false;
+      unused_count++;
+    }
+    return is_whole(unused_count);
+  }
 };
 inline MessagePool message_pool;
 
+// In audit builds, where messages come or go. The space lock is held.
+inline void audit(const MessagePool& pool) noexcept {
+  if (is_audit_due(pool.made_count())) TALUS_AUDIT_SOUND(pool);
+}
+
 // Moves up to `count` messages from one stack to another; returns how many.
 inline uint32_t move_messages(RemoteMessage*& from, RemoteMessage*& to, uint32_t count) noexcept {
+  TALUS_ASSERT(&from != &to);
   uint32_t moved = 0;
   for (; moved < count && from != nullptr; moved++) {
     RemoteMessage* message = from;
@@ -47,28 +63,37 @@ inline uint32_t move_messages(RemoteMessage*& from, RemoteMessage*& to, uint32_t
 
 // An empty message; null: no memory. The caller holds the heap's lock.
 TALUS_USUAL RemoteMessage* take_message(Heap& heap) noexcept {
+  TALUS_ASSERT(lock_of(heap).is_own());
   if (heap.unused_messages == nullptr) {
     Held held{space.lock()};
     heap.unused_message_count =
         move_messages(message_pool.unused, heap.unused_messages, messages_moved);
+    message_pool.note_out(heap.unused_message_count);
+    audit(message_pool);
     if (heap.unused_messages == nullptr) {
-      return static_cast<RemoteMessage*>(space.take_metadata(held, sizeof(RemoteMessage)));
+      void* const made = space.take_metadata(held, sizeof(RemoteMessage));
+      if (made != nullptr) message_pool.note_made();
+      return static_cast<RemoteMessage*>(made);
     }
   }
   RemoteMessage* message = heap.unused_messages;
   heap.unused_messages = message->next;
   heap.unused_message_count--;
+  TALUS_ASSERT(message->count.load_own() == 0);
   return message;
 }
 
 // Keeps an empty message for its next use. The caller holds the heap's lock.
 inline void keep_message(Heap& heap, RemoteMessage& message) noexcept {
+  TALUS_ASSERT(lock_of(heap).is_own() && message.count.load_own() == 0);
   message.next = heap.unused_messages;
   heap.unused_messages = &message;
   if (++heap.unused_message_count < 2 * messages_moved) return;
   Held held{space.lock()};
-  heap.unused_message_count -=
-      move_messages(heap.unused_messages, message_pool.unused, messages_moved);
+  const uint32_t moved = move_messages(heap.unused_messages, message_pool.unused, messages_moved);
+  heap.unused_message_count -= moved;
+  message_pool.note_back(moved);
+  audit(message_pool);
 }
 
 // The lists of a thread that brings blocks home. They get a few blocks of each class: blocks come
@@ -101,6 +126,7 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
   BitRow full_classes{full_words};  // whose lists have enough, or get none
   full_classes.set(small_class_count, class_count, true);
   const uint32_t count = message.count.load_own();
+  TALUS_ASSERT(lock_of(heap).is_own() && count <= RemoteMessage::blocks_max);
   void* const* blocks = message.newest();
   for (uint32_t i = 0; i < count;) {
     void* block = blocks[i];
@@ -141,6 +167,7 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
 // Brings delivered blocks home. The caller holds the heap's lock; a thread of that heap names its
 // lists.
 TALUS_USUAL void drain_remote_queue(Heap& heap, const HomeLists& lists = {}) noexcept {
+  TALUS_ASSERT(lock_of(heap).is_own());
   RemoteMessage* message = heap.remote_queue.take_all();
   if (message == nullptr) return;
   do {

@@ -17,11 +17,13 @@
 #include "space/space.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
+#include "heap/sound.hpp"
 
 namespace talus::core {
 
 // The caller holds the lock of the instance.
 inline void link_large(Instance& heap, LargeBlock& large) noexcept {
+  TALUS_ASSERT(large.state == LargeState::live);
   large.previous_inside = nullptr;
   large.next_inside = heap.large_blocks;
   if (large.next_inside != nullptr) large.next_inside->previous_inside = &large;
@@ -32,6 +34,8 @@ inline void link_large(Instance& heap, LargeBlock& large) noexcept {
 inline void unlink_large(Instance& heap, LargeBlock& large) noexcept {
   LargeBlock* before = large.previous_inside;
   LargeBlock* behind = large.next_inside;
+  TALUS_ASSERT((before != nullptr ? before->next_inside : heap.large_blocks) == &large);
+  TALUS_ASSERT(behind == nullptr || behind->previous_inside == &large);
   (before != nullptr ? before->next_inside : heap.large_blocks) = behind;
   if (behind != nullptr) behind->previous_inside = before;
   heap.large_count--;
@@ -41,6 +45,7 @@ inline void give_large_of(Instance& heap, LargeBlock& large,
                           const MovedRange& moved = {}) noexcept {
   unlink_large(heap, large);
   give_large(large, moved);
+  audit_instance(heap);
 }
 
 // A growing block's new range is linked beside the old one until the move ends. Bytes of both count
@@ -49,6 +54,7 @@ inline void link_moving(InstanceSlot& slot, const LargeBlock& from, LargeBlock& 
     TALUS_REQUIRES(slot.lock) {
   Instance& heap = *slot.heap;
   link_large(heap, to);
+  TALUS_ASSERT(to.usable_bytes >= from.usable_bytes);
   slot.moving_count++;
   heap.large_count--;
   heap.large_bytes -= from.usable_bytes;
@@ -56,6 +62,7 @@ inline void link_moving(InstanceSlot& slot, const LargeBlock& from, LargeBlock& 
 inline void give_moved(InstanceSlot& slot, LargeBlock& from, const MovedRange& moved) noexcept
     TALUS_REQUIRES(slot.lock) {
   Instance& heap = *slot.heap;
+  TALUS_ASSERT(slot.moving_count != 0);
   slot.moving_count--;
   heap.large_count++;
   heap.large_bytes += from.usable_bytes;
@@ -72,6 +79,7 @@ inline void forget_moves(InstanceSlot& slot) noexcept TALUS_NO_THREAD_SAFETY_ANA
     heap.large_count++;
     heap.large_bytes += large->usable_bytes;
   }
+  heap.note_peak();  // both ends of a move count from here on
 }
 
 // Does the word name a large block of the instance?
@@ -103,6 +111,7 @@ inline bool resize_large(LargeBlock& large, HeapId owner, size_t bytes) noexcept
   if (!resize_large_in_place(large, bytes)) return false;
   heap.large_bytes += large.usable_bytes - before;
   heap.note_peak();
+  audit_instance(heap);
   return true;
 }
 
@@ -119,6 +128,7 @@ inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
     if (is_at_limit || !move.take_room(bytes, owner)) return nullptr;
     link_moving(slot, large, move.to());
     slot.heap->note_peak();
+    audit_instance(*slot.heap);
   }
   const MovedRange moved = move.move();
   Held held{slot.lock};

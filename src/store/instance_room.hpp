@@ -18,13 +18,16 @@
 #include "heap/instance.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
+#include "heap/sound.hpp"
 
 namespace talus::core {
 
 // Like give_blocks(), for one block that lies in this slab of the heap.
 TALUS_FAST void give_block(Heap& heap, Slab& slab, void* block) noexcept {
+  TALUS_ASSERT(is_instance(heap.id));
   give_to_slab(heap, slab, &block, 1);
   note_free_bytes(heap);
+  audit(heap);
 }
 
 // free() of a small block of an instance. False: it is not the instance's now. The caller holds no
@@ -46,8 +49,9 @@ TALUS_SLOW bool release_small_inside(void* pointer, HeapId owner) noexcept {
 inline void give_ready_back(Instance& heap) noexcept {
   for_each_used_class(heap, [&heap](ClassId id) noexcept {
     ReadyBlocks& ready = heap.ready[index_of(id)];
-    give_blocks(heap, ready.blocks, ready.count);
-    ready.count = 0;
+    const size_t count = ready.count;
+    ready.count = 0;  // first: then they count as handed out until they are in their slabs
+    give_blocks(heap, ready.blocks, count);
   });
 }
 // The same for any heap; only instances have ready blocks.
@@ -57,6 +61,7 @@ inline void rest_heap(Heap& heap) noexcept {
 
 // Is there room for this many more bytes? Returning empty slabs may make room.
 inline bool make_room(Instance& heap, size_t bytes) noexcept {
+  TALUS_ASSERT(lock_of(heap).is_own());
   if (heap.has_room(bytes)) return true;
   give_ready_back(heap);
   release_empty_slabs(heap);
@@ -68,6 +73,7 @@ inline bool make_room(Instance& heap, size_t bytes) noexcept {
 class [[nodiscard]] AtRest {
  public:
   AtRest(InstanceSlot& slot, const char* call) noexcept {
+    TALUS_ASSERT(slot.lock.is_own() && !registry.decaying.is_own());
     const uintptr_t handle = slot.shared_handle.load_own();  // under the lock
     slot.lock.unlock();
     registry.decaying.lock();

@@ -20,18 +20,35 @@
 #include "heap/heap.hpp"
 #include "store/move_pages.hpp"
 #include "heap/purge_request.hpp"
+#include "heap/sound.hpp"
 
 namespace talus::core {
 
 // The caches' corrections are in their KeptBlocks.
-struct LargePool {
+struct LargePool : MadeItems {
   LargeBlock* unused TALUS_GUARDED_BY(space.lock()) = nullptr;
   // blocks that are live or kept, and their usable bytes
   size_t live_bytes TALUS_GUARDED_BY(space.lock()) = 0;
   size_t live_count TALUS_GUARDED_BY(space.lock()) = 0;
   size_t moved_count TALUS_GUARDED_BY(space.lock()) = 0;  // moves by the kernel so far
+
+  // Descriptors made = those of blocks + unused ones. What is live is settled later than it
+  // changes; tests/unit/at_rest.hpp has the equation of a process at rest.
+  bool is_sound() const noexcept TALUS_REQUIRES(space.lock()) {
+    size_t unused_count = 0;
+    for (const LargeBlock* at = unused; at != nullptr; at = at->next) {
+      if (at->state != LargeState::unused || !at->is_sound()) return false;
+      unused_count++;
+    }
+    return is_whole(unused_count);
+  }
 };
 inline LargePool large_pool;
+
+// In audit builds, where a large block begins or ends. The space lock is held.
+inline void audit(const LargePool& pool) noexcept TALUS_REQUIRES(space.lock()) {
+  if (is_audit_due(pool.made_count())) TALUS_AUDIT_SOUND(pool);
+}
 
 inline size_t usable_bytes_of_large(size_t bytes) noexcept {
   return round_up(bytes, os::page_bytes());
@@ -49,21 +66,28 @@ constexpr HeapId owner_of_large(PageEntry word) noexcept {
 // A descriptor over a new range; null: no memory.
 TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t slices, const Placing& placing,
                                    Zeroed& zeroed, HeapId owner = HeapId::none) noexcept {
+  TALUS_ASSERT(bytes != 0 && slices >= divide_up(bytes, slice_bytes));
+  TALUS_ASSERT(owner == HeapId::none || is_instance(owner));
   Held held{space.lock()};
   LargeBlock* large = large_pool.unused;
   if (large == nullptr) {
     large = static_cast<LargeBlock*>(space.take_metadata(held, sizeof(LargeBlock)));
     if (large == nullptr) return nullptr;
+    large_pool.note_made();
   } else {
     large_pool.unused = large->next;
+    large_pool.note_out();
   }
   // The descriptor is ours before take(), which may let other threads in while it purges.
   const Range range = space.take(held, slices, placing);
   if (range.base == 0) {
     large->next = large_pool.unused;
     large_pool.unused = large;
+    large_pool.note_back();
     return nullptr;
   }
+  TALUS_ASSERT(range.slices == slices && (range.base - placing.phase) % slice_bytes == 0);
+  TALUS_ASSERT(placing.is_request || (range.base - placing.phase) % placing.alignment == 0);
   *large = LargeBlock{range.base,       range.slices, usable_bytes_of_large(bytes),
                       LargeState::live, nullptr,      0,
                       nullptr,          nullptr};
@@ -71,6 +95,8 @@ TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t slices, const Placing& p
   large_pool.live_bytes += large->usable_bytes;
   large_pool.live_count++;
   zeroed = range.zeroed;
+  TALUS_AUDIT_SOUND(*large);
+  audit(large_pool);
   return large;
 }
 
@@ -84,8 +110,10 @@ struct MovedRange {
 // Returns a range and its descriptor. The caller holds the space lock.
 TALUS_USUAL void give_large(Held<SpaceLock>& held, LargeBlock& large,
                             const MovedRange& moved) noexcept TALUS_REQUIRES(space.lock()) {
+  TALUS_ASSERT(space.lock().is_own() && large.state != LargeState::unused);
   const uintptr_t base = large.base;
   const size_t slices = large.slices;
+  TALUS_ASSERT(moved.gone_bytes <= slices * slice_bytes);
   const size_t clean_slices = moved.gone_bytes / slice_bytes;
   if (large.state == LargeState::live) {
     large_pool.live_bytes -= large.usable_bytes;
@@ -93,6 +121,8 @@ TALUS_USUAL void give_large(Held<SpaceLock>& held, LargeBlock& large,
   }
   large = LargeBlock{0, 0, 0, LargeState::unused, large_pool.unused, 0, nullptr, nullptr};
   large_pool.unused = &large;
+  large_pool.note_back();
+  audit(large_pool);
   page_map.set_ends(base, slices, PageEntry{}, nullptr);
   if (moved.counted_bytes != 0) space.end_move(held, moved.counted_bytes);
   if (clean_slices == slices) return space.give(held, base, slices, false);
@@ -108,6 +138,7 @@ TALUS_USUAL void give_large(LargeBlock& large, const MovedRange& moved = {}) noe
 }
 
 inline void* start_of(const LargeBlock& large) noexcept {
+  TALUS_ASSERT(large.front_bytes < slice_bytes || large.state == LargeState::unused);
   return reinterpret_cast<void*>(large.base + large.front_bytes);
 }
 
@@ -128,7 +159,9 @@ TALUS_USUAL LargeBlock& prove_large(void* pointer, const char* call) noexcept {
 
 inline void set_usable_bytes(LargeBlock& large, size_t bytes) noexcept
     TALUS_REQUIRES(space.lock()) {
+  TALUS_ASSERT(large.state == LargeState::live && large.front_bytes == 0);
   const size_t usable = usable_bytes_of_large(bytes);
+  TALUS_ASSERT(usable <= large.slices * slice_bytes);
   large_pool.live_bytes += usable - large.usable_bytes;
   large.usable_bytes = usable;
 }
@@ -137,6 +170,7 @@ inline void set_usable_bytes(LargeBlock& large, size_t bytes) noexcept
 TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept {
   if (bytes > PTRDIFF_MAX - slice_bytes) return false;
   if (usable_bytes_of_large(bytes) == large.usable_bytes) return true;
+  TALUS_ASSERT(bytes > small_bytes_max);
   const size_t needed = divide_up(bytes, slice_bytes);
   const PageEntry word = page_map.word_of(large.base);
   Held held{space.lock()};
@@ -155,6 +189,7 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
     large.slices = needed;
     page_map.set_ends(large.base, large.slices, word, &large);
     set_usable_bytes(large, bytes);
+    TALUS_AUDIT_SOUND(large);
     // A large shrink is a clear sign: its pages are purged now, without aging first.
     const uintptr_t tail = large.base + needed * slice_bytes;
     const bool purged = surplus * slice_bytes >= shrink_purge_bytes_min &&
@@ -164,6 +199,7 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
     return true;
   }
   set_usable_bytes(large, bytes);
+  TALUS_AUDIT_SOUND(large);
   return true;
 }
 
@@ -217,6 +253,7 @@ class LargeMove {
 
   // False: there is no memory, and the block is untouched.
   [[nodiscard]] bool take_room(size_t bytes, HeapId owner) noexcept {
+    TALUS_ASSERT(to_ == nullptr);
     to_ = take_large_to_move(from_, bytes, is_moved(), owner);
     return to_ != nullptr;
   }
@@ -225,6 +262,7 @@ class LargeMove {
 
   // Moves the contents. give_large() must follow, with the result.
   [[nodiscard]] MovedRange move() const noexcept {
+    TALUS_ASSERT(to_ != nullptr && to_->usable_bytes >= from_.usable_bytes);
     const size_t kept = from_.usable_bytes;
     char* source = reinterpret_cast<char*>(from_.base);
     char* target = reinterpret_cast<char*>(to_->base);

@@ -32,6 +32,7 @@ namespace talus::core {
 // meet the first free. If either block is too large to wait in a message, both go home. The caller
 // holds the lock of the collecting thread's heap.
 TALUS_USUAL void keep_newest(RemoteMessage& from, RemoteMessage& to) noexcept {
+  TALUS_ASSERT(&from != &to && to.count.load_own() == 0);
   void* newest[2] = {from.newest()[0], from.newest()[1]};
   size_t block_bytes[2] = {};
   for (size_t i = 0; i < 2; i++) {
@@ -53,6 +54,7 @@ enum class Newest : uint8_t { stay, go };
 TALUS_SLOW void deliver(ThreadCache& cache, RemoteBatch& batch, Newest newest,
                         size_t backlog_max = remote_backlog_bytes_max) noexcept {
   if (batch.message == nullptr || batch.message->count.load_own() == 0) return;
+  TALUS_ASSERT(batch.owner != HeapId::none);
   Heap& owner = heap_with(batch.owner);
   const bool is_own = batch.owner == cache.id;
   {
@@ -79,6 +81,7 @@ TALUS_SLOW bool begin_batch(ThreadCache& cache, RemoteBatch& batch, HeapId owner
     Held held{lock_of(cache)};
     batch.message = take_message(*cache.heap);
   }
+  TALUS_ASSERT(batch.message == nullptr || batch.message->count.load_own() == 0);
   batch.owner = batch.message != nullptr ? owner : HeapId::none;
   return batch.message != nullptr;
 }
@@ -102,6 +105,8 @@ TALUS_SLOW void release_to_slab(void* pointer) noexcept {
 // or reaches `bytes_most`. Reports a block that is one of the two newest.
 TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* pointer,
                              size_t block_bytes, size_t bytes_most) noexcept {
+  TALUS_ASSERT(batch.message != nullptr && batch.owner != HeapId::none);
+  TALUS_ASSERT(!is_instance(batch.owner));  // a message might outlive it
   RemoteMessage& message = *batch.message;
   if (TALUS_UNLIKELY(message.is_among_newest(pointer))) report::double_free(pointer, block_bytes);
   prefetch_for_write(pointer, block_bytes);
@@ -155,6 +160,7 @@ TALUS_FAST bool add_if_room(const RemoteBatch& batch, void* pointer, HeapId owne
   RemoteMessage& message = *batch.message;
   const uint32_t count = message.count.load_own();
   const size_t bytes = message.bytes.load_own();
+  TALUS_ASSERT(count < RemoteMessage::blocks_max);  // a full one was delivered
   if (TALUS_UNLIKELY(count + 1 == RemoteMessage::blocks_max)) return false;
   if (bytes + block_bytes >= bytes_most) return false;
   if (TALUS_UNLIKELY(message.is_among_newest(pointer))) return false;

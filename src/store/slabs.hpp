@@ -29,13 +29,32 @@ namespace talus::core {
 
 // Descriptors without blocks, by class; under the space lock. All heaps share them, because slabs
 // change hands.
-struct DescriptorPool {
+struct DescriptorPool : MadeItems {
   Slab* unused[class_count] = {};
+
+  // Descriptors made = those of slabs + unused ones, each in the list of its class.
+  bool is_sound() const noexcept {
+    size_t unused_count = 0;
+    for (size_t index = 0; index < class_count; index++) {
+      for (const Slab* slab = unused[index]; slab != nullptr; slab = slab->next) {
+        if (slab->state != SlabState::unused || slab->block_count != 0) return false;
+        if (index_of(slab->class_id) != index || slab->free_count != 0) return false;
+        unused_count++;
+      }
+    }
+    return is_whole(unused_count);
+  }
 };
 inline DescriptorPool descriptor_pool;
 
+// In audit builds, where a slab begins or ends. The space lock is held.
+inline void audit(const DescriptorPool& pool) noexcept {
+  if (is_audit_due(pool.made_count())) TALUS_AUDIT_SOUND(pool);
+}
+
 // A slab joins (+1) or leaves (-1) its heap, with its free blocks.
 inline void count_slab(Heap& heap, const Slab& slab, ptrdiff_t sign) noexcept {
+  TALUS_ASSERT(sign == 1 || (sign == -1 && heap.slab_count != 0));
   const ptrdiff_t slices = size_class_row(slab.class_id).slab_slices;
   heap.slab_count += static_cast<size_t>(sign);
   heap.class_slabs[index_of(slab.class_id)] += static_cast<uint32_t>(sign);
@@ -63,6 +82,7 @@ inline Filling filling_of(const Heap& heap, ClassId id) noexcept {
 
 // A new slab of this class over fresh address space, already in the list. Null: no memory.
 TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
+  TALUS_ASSERT(lock_of(heap).is_own());
   const SizeClass& row = size_class_row(id);
   Held held{space.lock()};
   Slab*& unused = descriptor_pool.unused[index_of(id)];
@@ -71,25 +91,30 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
     void* zeroed = space.take_metadata(held, Slab::descriptor_bytes(row.bitmap_words));
     if (zeroed == nullptr) return nullptr;
     slab = make_descriptor(zeroed, id);
+    descriptor_pool.note_made();
   } else {
     unused = slab->next;
+    descriptor_pool.note_out();
   }
   // The descriptor is ours before take(), which may let other threads in while it purges.
   const Range range = space.take(held, row.slab_slices, slice_bytes, filling_of(heap, id));
   if (range.base == 0) {
     slab->next = unused;
     unused = slab;
+    descriptor_pool.note_back();
     return nullptr;
   }
   slab->begin(range.base, range.zeroed);
   page_map.set_all(range.base, range.slices, PageEntry{heap.id, list_tag(id)}, slab);
   heap.available[index_of(id)].add(*slab, SlabState::available);
   count_slab(heap, *slab, +1);
+  audit(descriptor_pool);
   return slab;
 }
 
 // Returns the range of an empty slab that is in no list to address space.
 TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
+  TALUS_ASSERT(lock_of(heap).is_own() && slab.state != SlabState::unused);
   const size_t index = index_of(slab.class_id);
   const size_t slices = size_class_row(slab.class_id).slab_slices;
   const uintptr_t base = slab.base;
@@ -99,28 +124,34 @@ TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
   Held held{space.lock()};
   slab.next = descriptor_pool.unused[index];
   descriptor_pool.unused[index] = &slab;
+  descriptor_pool.note_back();
+  audit(descriptor_pool);
   page_map.set_all(base, slices, PageEntry{}, nullptr);
   space.give(held, base, slices, true);
   request_purge_if_dirty(held);
 }
 inline void slab_available_to_unused(Heap& heap, Slab& slab) noexcept {
+  TALUS_ASSERT(slab.state == SlabState::available);
   heap.available[index_of(slab.class_id)].remove(slab);
   slab_to_unused(heap, slab);
 }
 
 inline void slab_available_to_full(Heap& heap, Slab& slab) noexcept {
+  TALUS_ASSERT(slab.state == SlabState::available && slab.free_count == 0);
   heap.available[index_of(slab.class_id)].remove(slab);
   if (is_instance(heap.id)) return heap.full.add(slab, SlabState::full);
   slab.enter(SlabState::full);
 }
 
 inline void slab_purging_to_partly_purged(Heap& heap, Slab& slab) noexcept {
+  TALUS_ASSERT(slab.state == SlabState::purging && !slab.is_empty());
   heap.partly_purged[index_of(slab.class_id)].add(slab, SlabState::partly_purged);
   heap.partly_purged_free_bytes += size_t{slab.free_count} * slab.block_bytes;
 }
 // Blocks leave or enter a partly purged slab: from here on it is like any other.
 TALUS_SLOW void slab_partly_purged_to_available(Heap& heap, Slab& slab,
                                                 uint32_t free_count) noexcept {
+  TALUS_ASSERT(slab.state == SlabState::partly_purged && free_count <= slab.free_count);
   heap.partly_purged[index_of(slab.class_id)].remove(slab);
   heap.partly_purged_free_bytes -= size_t{free_count} * slab.block_bytes;
   heap.available[index_of(slab.class_id)].add(slab, SlabState::available);
@@ -140,6 +171,7 @@ inline bool may_keep_empty(const Heap& heap, ClassId id) noexcept {
 
 // Moves a slab to its new place after many blocks came home.
 TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noexcept {
+  TALUS_ASSERT(slab.free_count > count_before && slab.state != SlabState::unused);
   SlabBins& bins = heap.available[index_of(slab.class_id)];
   if (TALUS_LIKELY(slab.state == SlabState::available)) {
     bins.refit(slab);
@@ -160,6 +192,7 @@ TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noe
 // that has its pages comes first. A clearly fuller slab comes before it; otherwise the blocks of a
 // class would spread over all slabs that get blocks back.
 inline Slab* choose_slab(Heap& heap, ClassId id) noexcept {
+  TALUS_ASSERT(lock_of(heap).is_own());
   Slab* slab = heap.available[index_of(id)].fullest();
   if (TALUS_LIKELY(heap.partly_purged_free_bytes == 0)) return slab;  // all have their pages
   Slab* partly_purged = heap.partly_purged[index_of(id)].fullest();
@@ -182,6 +215,8 @@ inline void rename_slab(const Heap& taker, Slab& slab) noexcept {
 // that are on their way to it at this moment.
 inline void slab_changes_hands(Heap& giver, Heap& taker, Slab& slab) noexcept {
   const size_t index = index_of(slab.class_id);
+  TALUS_ASSERT(&giver != &taker && slab.state == SlabState::available);
+  TALUS_ASSERT(lock_of(giver).is_own() && lock_of(taker).is_own());
   const uint32_t taken = slab.block_count - slab.free_count;
   giver.available[index].remove(slab);
   giver.taken_blocks[index] -= taken;
@@ -221,6 +256,7 @@ TALUS_SLOW bool adopt_slab(Heap& heap, ClassId id) noexcept {
 // Blocks were taken from an available slab that has purged pages.
 TALUS_SLOW void slab_purged_pages(Heap& heap, Slab& slab, void* const* blocks,
                                   size_t count) noexcept {
+  TALUS_ASSERT(slab.state == SlabState::available || slab.state == SlabState::partly_purged);
   const size_t before = slab.purged_page_bytes;
   note_purged_units(heap, slab, forget_purged(slab, blocks, count, os::page_bytes()));
   // It may be more than before: pages behind the last block count as far as blocks are free, and
@@ -230,6 +266,7 @@ TALUS_SLOW void slab_purged_pages(Heap& heap, Slab& slab, void* const* blocks,
 // Blocks were taken from an available slab.
 TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab, void* const* blocks,
                                  size_t count) noexcept {
+  TALUS_ASSERT(count != 0 && slab.state == SlabState::available);
   slab.served_at = decay_clock.load_hint();
   if (TALUS_UNLIKELY(slab.purged_page_bytes != 0)) slab_purged_pages(heap, slab, blocks, count);
   if (slab.free_count == 0) {
@@ -240,6 +277,7 @@ TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab, void* const* blocks,
 }
 // Notes that `taken` more blocks of a class are outside their slabs.
 TALUS_FAST void count_taken(Heap& heap, ClassId id, size_t taken) noexcept {
+  TALUS_ASSERT(taken * size_class_row(id).block_bytes <= heap.free_bytes);
   heap.taken_blocks[index_of(id)] += taken;
   heap.free_bytes -= taken * size_class_row(id).block_bytes;
   note_free_bytes(heap);
@@ -257,6 +295,7 @@ TALUS_USUAL Slab* find_slab(Heap& heap, ClassId id) noexcept {
 // Takes up to `wanted` blocks of a class to places[0...], from existing slabs before a new one.
 // Returns how many; 0 only when there is no memory.
 TALUS_USUAL size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wanted) noexcept {
+  TALUS_ASSERT(lock_of(heap).is_own() && places != nullptr);
   size_t taken = 0;
   while (taken < wanted) {
     Slab* slab = choose_slab(heap, id);
@@ -265,6 +304,7 @@ TALUS_USUAL size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wan
       if (taken == 0) slab = find_slab(heap, id);
       if (slab == nullptr) break;
     }
+    TALUS_ASSERT(slab->free_count != 0);  // so the loop ends
     const size_t from_slab = slab->take_blocks(places + taken, wanted - taken);
     slab_gave_blocks(heap, *slab, places + taken, from_slab);
     taken += from_slab;
@@ -287,8 +327,10 @@ TALUS_FAST Slab& slab_of(HeapId owner, void* pointer) noexcept {
 // Returns the first of the blocks, which lies in this slab, with the neighbours that follow it.
 // Returns how many. The caller notes the heap's new free bytes.
 TALUS_FAST size_t give_to_slab(Heap& heap, Slab& slab, void* const* blocks, size_t count) noexcept {
+  TALUS_ASSERT(lock_of(heap).is_own() && slab.state != SlabState::unused);
   const uint32_t count_before = slab.free_count;
   const size_t given = slab.give_blocks(blocks, count);
+  TALUS_ASSERT(given != 0 && given <= heap.taken_blocks[index_of(slab.class_id)]);
   heap.taken_blocks[index_of(slab.class_id)] -= given;
   heap.free_bytes += given * slab.block_bytes;
   if (TALUS_UNLIKELY(slab.free_count >= slab.notice_count)) {

@@ -55,6 +55,7 @@ inline ThreadEnd thread_end;
 // The last act of a thread that has a cache.
 TALUS_USUAL void thread_ends(void* value) noexcept {
   thread_end.ending_count.fetch_add_relaxed(1);  // [hint] forget_threads waits for it to fall
+  TALUS_ASSERT(value != nullptr);
   auto& cache = *static_cast<ThreadCache*>(value);
   end_bounded_thread();
   depart(cache, context_after_end());
@@ -83,6 +84,8 @@ TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
   salvage_cache();  // a fork may have orphaned some; each new thread adopts one
   ThreadCache* cache = attach_cache();
   if (cache == nullptr) return nullptr;
+  TALUS_ASSERT(cache->shared_busy.load_own() == 0);
+  TALUS_ASSERT(cache->shared_state.load_own() == OwnerState::active);
   set_context(context_for(*cache));
   if (watch_thread(*cache)) {
     attend(*cache);

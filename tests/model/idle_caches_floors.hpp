@@ -200,6 +200,7 @@ class Lock {
   }
   void reset_in_child() noexcept { new (this) Lock(); }
   bool is_locked() const noexcept { return is_locked_; }
+  bool is_own() const noexcept { return is_locked_; }  // only assertions ask
 
  private:
   model::Mutex mutex_;

@@ -24,8 +24,10 @@
 #define TALUS_STORE_LARGE_HPP
 #define TALUS_STORE_SLABS_HPP
 #define TALUS_CACHE_LARGE_CACHE_HPP
+#define TALUS_CACHE_MEDIUM_LISTS_HPP
 #define TALUS_HEAP_PURGE_REQUEST_HPP
 #define TALUS_HEAP_MODES_HPP
+#define TALUS_HEAP_SOUND_HPP
 #define TALUS_HEAP_SPECIAL_HPP
 #define TALUS_PATHS_INSTANCE_BLOCKS_HPP
 #define TALUS_STORE_INSTANCE_ROOM_HPP
@@ -42,6 +44,7 @@ struct Registry {
 inline Registry registry;
 
 inline void audit(const Heap&) noexcept {}  // this heap has no slabs to count
+inline void audit(const Registry&) noexcept {}
 inline HeapLock& lock_of(HeapId) noexcept { return registry.heap_lock; }
 inline HeapLock& lock_of(const Heap&) noexcept { return registry.heap_lock; }
 inline HeapLock& lock_of(const ThreadCache&) noexcept { return registry.heap_lock; }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "effort.hpp"
+#include "at_rest.hpp"
 #include "reclaim/release.hpp"
 #include "paths/resize.hpp"
 #include "inspect/totals.hpp"

@@ -37,6 +37,7 @@ class Sound : public testing::Test {
   void TearDown() override {
     for (size_t i = 1; i < blocks_.size(); i += 2) release(blocks_[i]);
     for (void* block : again_) release(block);
+    EXPECT_TRUE(is_sound_at_rest());
     EXPECT_TRUE(heap_.is_sound());
     EXPECT_TRUE(cache_.is_sound());
   }

@@ -55,6 +55,7 @@ TEST(InstanceLarge, AMoveThatAForkCutShortCountsAsTwo) {
   link_moving(slot, from, move.to());
   forget_moves(slot);
   EXPECT_EQ(api::heap_stats(heap).large_bytes, bytes + more);
+  EXPECT_EQ(api::heap_stats(heap).peak_bytes, bytes + more);
   EXPECT_EQ(api::heap_stats(heap).live_blocks, 2u);
   {
     Held held{space.lock()};

@@ -161,7 +161,7 @@ void expect_nothing_is_left(Shadow& shadow) {
   EXPECT_EQ(totals.slab_count, 0u);
   EXPECT_EQ(totals.dirty, 0u);
   EXPECT_EQ(totals.space.given_bytes, 0u) << "all address space came back";
-  EXPECT_TRUE(test::space_is_sound());
+  EXPECT_TRUE(is_sound_at_rest());
 }
 
 TEST(RandomModel, OneThread) {

@@ -82,7 +82,7 @@ TEST(Large, ImpossibleSizesAreRefused) {
     release(large);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
-  EXPECT_TRUE(test::space_is_sound());
+  EXPECT_TRUE(is_sound_at_rest());
 }
 
 TEST(Large, ZeroedOnRecycledMemory) {

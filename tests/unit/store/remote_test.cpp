@@ -270,7 +270,7 @@ TEST(Remote, RingOfThreads) {
   EXPECT_EQ(spoilt.load_relaxed(), 0u);
   EXPECT_EQ(refused.load_relaxed(), 0u);
   EXPECT_EQ(test::live_bytes(), 0u);
-  EXPECT_TRUE(test::space_is_sound());
+  EXPECT_TRUE(is_sound_at_rest());
 }
 
 // The first thing a thread does with the heap is to free or to resize a block of another (N13).
