@@ -141,6 +141,7 @@ static_assert(TALUS_BOUNDED_ALIGNMENT_MAX <= small_bytes_max, "a class is found 
 
 // In audit builds, where a batch moved. The pool's lock is held.
 inline void audit(const BoundedList& list, const Pool& pool) noexcept TALUS_REQUIRES(pool.lock) {
+  if constexpr (TALUS_AUDIT == 0) return;
   if (is_audit_due(list.length())) TALUS_ASSERT(list.is_sound(pool));
 }
 

@@ -71,6 +71,7 @@ inline Registry registry;
 
 // In audit builds, where a cache begins or ends. The registry's lock is held.
 inline void audit(const Registry& all) noexcept TALUS_REQUIRES(all.lock) {
+  if constexpr (TALUS_AUDIT == 0) return;
   const size_t items = all.cache_count + all.shared_count.load_own();
   if (is_audit_due(items)) TALUS_AUDIT_SOUND(all);
 }

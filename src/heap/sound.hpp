@@ -254,6 +254,7 @@ inline bool ThreadCache::is_sound() noexcept {
 }
 
 inline void audit(const InstanceTable& table) noexcept {
+  if constexpr (TALUS_AUDIT == 0) return;
   if (is_audit_due(table.shared_count.load_own())) TALUS_AUDIT_SOUND(table);
 }
 inline void audit_instance(const Instance& heap) noexcept {
