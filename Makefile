@@ -23,7 +23,8 @@ VENV := build/bench-venv
 BENCH_PYTHON = $(if $(wildcard $(VENV)/bin/python3),$(VENV)/bin/python3,python3)
 
 .PHONY: demo test test-one test-packages test-fresh soak fuzz build install test-programs \
-  test-model bench-quick bench-full bench-check bench-setup bench-build peers clean packages
+  test-model mistakes bench-quick bench-full bench-check bench-setup bench-build peers clean \
+  packages
 
 # Builds Talus and shows a real program with and without it.
 demo: packages
@@ -76,6 +77,12 @@ test-model: packages
 	@cmake --preset release -DTALUS_MODEL_MUTANTS=ON >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 	@ctest --test-dir $(BUILD) -L model --output-on-failure -j $(JOBS)
+
+# The equations of the core's counters, and that each notices its planted mistakes: three minutes.
+# COPY is the folder of the copy in which they are planted; NUMBERS chooses some of them.
+mistakes: packages
+	@tools/install_packages.sh libgtest-dev
+	@python3 -B tests/mistakes/plant.py --jobs $(JOBS) $(if $(COPY),--copy "$(COPY)") $(NUMBERS)
 
 # All real programs, the long ones too (postgres, chromium, cargo ...); skips what is not installed.
 test-programs: build
