@@ -13,7 +13,7 @@
 namespace talus::core::os {
 
 // The calls of one group: refusals, which are checked as well.
-template <class Os, bool has_group, template <class> class Calls, template <class> class Refusals>
+template <class Os, bool HasGroup, template <class> class Calls, template <class> class Refusals>
 struct GroupOf : Refusals<Os>, Calls<Refusals<Os>> {};
 // The operating system's own: only checked.
 template <class Os, template <class> class Calls, template <class> class Refusals>

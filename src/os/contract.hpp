@@ -26,6 +26,7 @@ namespace talus::core::os {
 template <class Found, class Wanted>
 using IfSame = std::enable_if_t<std::is_same_v<Found, Wanted>>;
 
+// The parameters are a list in parentheses already. NOLINTBEGIN(bugprone-macro-parentheses)
 #define TALUS_OS_CALL(group, name, result, parameters)                                            \
   template <class T, class = void>                                                                \
   struct Has_##name : std::false_type {};                                                         \
@@ -34,6 +35,7 @@ using IfSame = std::enable_if_t<std::is_same_v<Found, Wanted>>;
       : std::true_type {};                                                                        \
   static_assert(Has_##name<Os>::value, "os: the " group " call " #name #parameters " -> " #result \
                                        " is missing or has another signature")
+// NOLINTEND(bugprone-macro-parentheses)
 
 #define TALUS_OS_ERROR(name)                                  \
   template <class T, class = void>                            \

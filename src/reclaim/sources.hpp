@@ -59,17 +59,17 @@ inline constexpr Source sources[] = {
 inline constexpr size_t source_count = sizeof sources / sizeof sources[0];
 
 // Calls step(source) for each, as code without a loop: the steps are known to the compiler.
-template <size_t next = 0, typename Step>
+template <size_t Next = 0, typename Step>
 void walk_outward(Step step) noexcept {
-  constexpr Source source = sources[next];
+  constexpr Source source = sources[Next];
   step(source);
-  if constexpr (next + 1 < source_count) walk_outward<next + 1>(step);
+  if constexpr (Next + 1 < source_count) walk_outward<Next + 1>(step);
 }
-template <size_t left = source_count, typename Step>
+template <size_t Left = source_count, typename Step>
 void walk_inward(Step step) noexcept {
-  constexpr Source source = sources[left - 1];
+  constexpr Source source = sources[Left - 1];
   step(source);
-  if constexpr (left > 1) walk_inward<left - 1>(step);
+  if constexpr (Left > 1) walk_inward<Left - 1>(step);
 }
 
 TALUS_USUAL void purge_in_background(uint64_t turns, DecayTally& tally) noexcept {

@@ -83,7 +83,7 @@ struct Stages {
   // refused. Where addresses are scarce, a large arena may leave no room for these.
   TALUS_USUAL Arena reserve_covered(size_t slices, Filling filling) noexcept {
     const size_t bytes = slices * slice_bytes;
-    const PageRequest pages = huge.request_for_arena(filling, ledger.reserved_bytes());
+    const PageRequest pages = HugePagePolicy::request_for_arena(filling, ledger.reserved_bytes());
     Arena arena;
     for (size_t most = SIZE_MAX;; most = arena.bytes / 2) {
       arena = arenas.reserve(bytes, pages, ledger.reserved_bytes(), most);
