@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import floors        # noqa: E402
 import levels        # noqa: E402
+import owners        # noqa: E402
 import plain_words   # noqa: E402
 import promises      # noqa: E402
 import rules         # noqa: E402
@@ -101,6 +102,7 @@ def check_tree(root):
     for path in paths:
         findings += [(path, *finding) for finding in check_file(root, path, house, retired)]
     findings += levels.check_levels(root, paths)
+    findings += owners.check_owners(root, house_text, paths)
     findings += promises.check_density(root, paths)
     git_paths = tracked.git_paths(root)
     for path in walk(root) if git_paths is None else git_paths:
