@@ -9,8 +9,8 @@
 //   hint   a later access decides; a stale value costs time only
 //   init   the object is not yet published, or the process has one thread
 //   stat   a statistic, where any recent value will do
-// load_relaxed and store_relaxed are for protocols, whose edges say more. Other relaxed operations
-// have one of these words in a comment.
+//   claim  a step of a counter, of which each thread gets its own
+// Operations called relaxed are for protocols, whose edges say more (tidy refuses others).
 #ifndef TALUS_BASE_ATOMIC_HPP
 #define TALUS_BASE_ATOMIC_HPP
 
@@ -69,6 +69,12 @@ class Atomic {
   TALUS_FAST T fetch_sub_relaxed(T value) noexcept {
     return __atomic_fetch_sub(&value_, value, __ATOMIC_RELAXED);
   }
+  // These three return the value before.
+  TALUS_FAST T stat_add(T value) noexcept { return fetch_add_relaxed(value); }
+  TALUS_FAST T stat_sub(T value) noexcept { return fetch_sub_relaxed(value); }
+  TALUS_FAST T claim(T value) noexcept { return fetch_add_relaxed(value); }
+  TALUS_FAST void hint_add(T value) noexcept { fetch_add_relaxed(value); }
+  TALUS_FAST void hint_sub(T value) noexcept { fetch_sub_relaxed(value); }
   TALUS_FAST T fetch_or_release(T bits) noexcept {
     return __atomic_fetch_or(&value_, bits, __ATOMIC_RELEASE);
   }

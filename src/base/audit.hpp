@@ -28,7 +28,7 @@ inline bool is_audit_due(size_t items) noexcept {
   constexpr size_t always_looked_at = 32, turns_least = 64;
   if (items <= always_looked_at) return true;
   const size_t turns = items > turns_least ? items : turns_least;
-  return shared_audit_turn.fetch_add_relaxed(1) % turns == 0;  // [stat]
+  return shared_audit_turn.stat_add(1) % turns == 0;
 }
 
 // The base of a pool whose items are never freed: made = out + unused.

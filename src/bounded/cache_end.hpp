@@ -47,7 +47,7 @@ inline void end_bounded_cache(Held<BoundedRegistryLock>& held, BoundedCache& cac
     TALUS_REQUIRES(bounded_registry.lock) {
   Bounded& instance = *cache.instance;
   const auto move = [](Atomic<uint64_t>& to, const Atomic<uint64_t>& from) noexcept {
-    to.fetch_add_relaxed(from.load_own());  // [stat]
+    to.stat_add(from.load_own());
   };
   for (size_t index = 0; index < small_class_count; index++) {
     if (index < instance.pool_count) {

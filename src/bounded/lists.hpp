@@ -34,7 +34,7 @@ inline void count_bounded(Bounded& instance, BoundedCache& cache, BoundedEvent e
   if (cache.instance != nullptr) {
     counter_of(cache.counts, event, index).own_add(1);
   } else {
-    counter_of(instance.gone, event, index).fetch_add_relaxed(1);  // [stat]
+    counter_of(instance.gone, event, index).stat_add(1);
   }
 }
 

@@ -71,8 +71,8 @@ inline void tell_bytes(ModeThread thread, size_t bytes) noexcept {
     bytes = own.untold_bytes;
     own.untold_bytes = 0;
   }
-  const uint64_t told = shared.told_bytes.fetch_add_relaxed(bytes) + bytes;  // [stat]
-  uint64_t next = shared.next_told_bytes.load_hint();                        // the CAS rechecks
+  const uint64_t told = shared.told_bytes.stat_add(bytes) + bytes;
+  uint64_t next = shared.next_told_bytes.load_hint();  // the CAS rechecks
   if (told < next) return;
   const uint64_t after = told - told % shared.on_bytes_each + shared.on_bytes_each;
   if (shared.next_told_bytes.cas_acq_rel(next, after)) shared.on_bytes();
@@ -92,12 +92,12 @@ inline void add_live(ModeThread thread, int64_t bytes) noexcept {
     own.store_own(is_much ? 0 : gathered);
     if (!is_much) return;
   }
-  raise_peak(shared.live_bytes.fetch_add_relaxed(gathered) + gathered);  // [stat]
+  raise_peak(shared.live_bytes.stat_add(gathered) + gathered);
 }
 
 inline void count(ModeThread thread, Atomic<uint64_t>& calls, uint64_t more) noexcept {
   if (thread.cache == nullptr) {
-    calls.fetch_add_relaxed(more);  // [stat]
+    calls.stat_add(more);
   } else {
     calls.own_add(more);
   }

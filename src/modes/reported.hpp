@@ -65,7 +65,7 @@ inline Chunk* make_chunk(size_t bytes) noexcept {
 inline void* take(Chunk& chunk, const BlockRequest& request) noexcept {
   const size_t size = sizeof(size_t) > block_alignment ? sizeof(size_t) : block_alignment;
   const size_t wanted = size + request.alignment + round_up(request.bytes, block_alignment);
-  const size_t at = chunk.used.fetch_add_relaxed(wanted);  // [own] a part for each
+  const size_t at = chunk.used.claim(wanted);
   if (at > chunk.bytes || wanted > chunk.bytes - at) return nullptr;
   const uintptr_t first = reinterpret_cast<uintptr_t>(&chunk) + at + size + request.offset;
   const uintptr_t block = round_up(first, request.alignment) - request.offset;

@@ -60,7 +60,7 @@ struct FaultyOs : Base {
     if (!permits(FakeCall::map, hint, bytes)) return nullptr;
     const uint64_t base = fake_plan.map_base.load_hint();
     if (base == 0) return aligned_map(hint, bytes);
-    const uint64_t at = fake_plan.map_base.fetch_add_relaxed(bytes + slice_bytes);  // [stat]
+    const uint64_t at = fake_plan.map_base.claim(bytes + slice_bytes);
     if (at >> address_bits != 0) return nullptr;  // what os.hpp does with such an address
     return Base::map(reinterpret_cast<void*>(at), bytes);
   }
@@ -158,12 +158,12 @@ struct FaultyOs : Base {
   }
   static bool permits_address(const void* at) noexcept {
     const bool aligned = reinterpret_cast<uintptr_t>(at) % page_bytes() == 0;
-    if (!aligned) fake_plan.misaligned_calls.fetch_add_relaxed(1);  // [stat]
+    if (!aligned) fake_plan.misaligned_calls.stat_add(1);
     return aligned;
   }
   static bool permits(FakeCall kind, const void* at, size_t bytes) noexcept {
     const size_t row = static_cast<size_t>(kind);
-    const uint64_t call = fake_plan.calls[row].fetch_add_relaxed(1) + 1;  // [stat]
+    const uint64_t call = fake_plan.calls[row].stat_add(1) + 1;
     const uint64_t from = fake_plan.refuse_from[row].load_hint();
     const uint64_t every = fake_plan.refuse_every[row].load_hint();
     if (call == fake_plan.refuse_at[row].load_hint()) return false;

@@ -88,8 +88,8 @@ class RemoteQueue {
   void push(RemoteMessage& message) noexcept {
     TALUS_ASSERT((message.count.load_own() == 0) == (message.bytes.load_own() == 0));
     // Counted before the message can be taken, so that the sum never falls below zero.
-    shared_backlog_bytes_.fetch_add_relaxed(message.bytes.load_own());  // [stat]
-    RemoteMessage* head = shared_head_.load_hint();                     // the CAS rechecks
+    shared_backlog_bytes_.stat_add(message.bytes.load_own());
+    RemoteMessage* head = shared_head_.load_hint();  // the CAS rechecks
     do {
       message.next = head;
     } while (!shared_head_.cas_weak_release(head, &message));  // [E1]
@@ -101,9 +101,7 @@ class RemoteQueue {
   // The newest message, for statistics; a caller that keeps drainers out may follow the links.
   const RemoteMessage* newest() const noexcept { return shared_head_.load_acquire(); }  // [E1]
   // The taken bytes are no longer on their way.
-  void count_taken(size_t bytes) noexcept {
-    shared_backlog_bytes_.fetch_sub_relaxed(bytes);  // [stat]
-  }
+  void count_taken(size_t bytes) noexcept { shared_backlog_bytes_.stat_sub(bytes); }
 
   bool is_empty() const noexcept { return shared_head_.load_hint() == nullptr; }
   size_t backlog_bytes() const noexcept { return shared_backlog_bytes_.load_stat(); }

@@ -54,13 +54,13 @@ inline ThreadEnd thread_end;
 
 // The last act of a thread that has a cache.
 TALUS_USUAL void thread_ends(void* value) noexcept {
-  thread_end.ending_count.fetch_add_relaxed(1);  // [hint] forget_threads waits for it to fall
+  thread_end.ending_count.hint_add(1);  // forget_threads waits for it to fall
   TALUS_ASSERT(value != nullptr);
   auto& cache = *static_cast<ThreadCache*>(value);
   end_bounded_thread();
   depart(cache, context_after_end());
   end_cache(cache);
-  thread_end.ending_count.fetch_sub_relaxed(1);  // [hint] as before
+  thread_end.ending_count.hint_sub(1);  // as before
 }
 
 // Makes the calling thread's end known. False: it cannot. Then no thread reuses the cache, and none

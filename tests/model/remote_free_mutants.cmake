@@ -45,7 +45,7 @@ mutant(taken_and_left
 
 # A drainer subtracts what was not added yet.
 mutant(counted_after_the_push
-[==[    shared_backlog_bytes_.fetch_add_relaxed(message.bytes.load_own());  // [stat]
+[==[    shared_backlog_bytes_.stat_add(message.bytes.load_own());
     RemoteMessage* head]==]
 [==[    struct Late {
       Atomic<size_t>& backlog;
@@ -56,10 +56,10 @@ mutant(counted_after_the_push
 
 # Sums of two threads at a time: one of them is forgotten.
 mutant(counted_in_two_steps
-[==[shared_backlog_bytes_.fetch_add_relaxed(message]==]
+[==[shared_backlog_bytes_.stat_add(message]==]
 [==[shared_backlog_bytes_.own_add(message]==])
 mutant(subtracted_in_two_steps
-[==[shared_backlog_bytes_.fetch_sub_relaxed(bytes);]==]
+[==[shared_backlog_bytes_.stat_sub(bytes);]==]
 [==[shared_backlog_bytes_.own_add(size_t{0} - bytes);]==])
 
 # A message is used again with the blocks of its last journey, or with their bytes.

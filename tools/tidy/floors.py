@@ -73,7 +73,7 @@ class House:
 INCLUDE = re.compile(
     r'''^[ \t]*#[ \t]*include(?:_next)?(?:[ \t]|\\\n)*(?:"([^"]+)"|<([^>]+)>|(?<=\s)(\w+))''',
     re.MULTILINE)
-RELAXED = re.compile(r"\b(load|store)_relaxed\(")
+RELAXED = re.compile(r"\b(load|store|fetch_add|fetch_sub)_relaxed\(")
 EDGE = re.compile(r"\[E\d+[^\]]*\]")
 ATOMIC_BUILTIN = re.compile(r"\b__(?:atomic|sync)_\w+|\bstd::atomic\w*")
 
@@ -163,8 +163,9 @@ def check_atomics(path, code, comments, house):
         found = RELAXED.search(line)
         if found and not EDGE.search(comment):
             how = found.group(1)
-            yield number, "relaxed", (f"say why: {how}_own, {how}_hint, {how}_init or {how}_stat; "
-                                      "or name the protocol's edge in a comment")
+            yield number, "relaxed", (
+                f"say why instead of {how}_relaxed (base/atomic.hpp has the words), "
+                "or name the protocol's edge in a comment")
     for match in ATOMIC_BUILTIN.finditer(code):
         line = code.count("\n", 0, match.start()) + 1
         yield line, "atomics", f"use Atomic<T> of base/atomic.hpp instead of {match.group()}"

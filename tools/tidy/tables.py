@@ -1,11 +1,11 @@
-# What it owns: the comparison of the tables "Hooks", "Glossary" and "Lock ranks" of src/README.md
-# with the code.
+# What it owns: the comparison of tables of src/README.md with the code: first files, hooks, terms
+# and lock ranks.
 # A hook is a function that a lower file declares and a higher file defines. Each hook is an
 # exception to the floors, so readers must be able to find it. A glossary term that the code does
 # not use is stale.
 # It must not know the floors (floors.py) nor how a finding is printed.
 # SPDX-License-Identifier: MIT
-"""Checks the tables of hooks, terms and lock ranks against the sources."""
+"""Checks the tables of first files, hooks, terms and lock ranks against the sources."""
 
 import os
 import re
@@ -90,6 +90,19 @@ def check_ranks(rows, ranks):
         yield line, "lock-rank", f"list the ranks of {RANKS} in their order: {', '.join(ranks)}"
 
 
+def check_first(rows, folders, paths):
+    """Each folder of the table of floors names the file that a newcomer reads first."""
+    listed = {cells[0]: (line, cells) for line, cells in rows}
+    for line, cells in rows:
+        if len(cells) != 3 or not all(cells):
+            yield line, "read-first", "write the row as | folder | file | what it shows |"
+        elif f"src/{cells[0]}/{cells[1]}" not in paths:
+            yield line, "read-first", f"name another file: src/{cells[0]} has no {cells[1]}"
+    for folder in folders:
+        if folder not in listed:
+            yield 1, "read-first", f"name the first file of {folder} under '## Read first'"
+
+
 def check_tables(root, house_text, paths):
     """Yields (line, rule, what to do) for src/README.md; `paths` are all files with rules."""
     sources, words, ranks = [], [], []
@@ -105,3 +118,7 @@ def check_tables(root, house_text, paths):
     yield from check_hooks(rows_of(house_text, "hooks"), sources)
     yield from check_terms(rows_of(house_text, "glossary"), " ".join(words).lower())
     yield from check_ranks(rows_of(house_text, "lock ranks"), ranks)
+    first = rows_of(house_text, "read first")
+    if first:
+        folders = [cells[1] for _, cells in rows_of(house_text, "floors") if len(cells) > 1]
+        yield from check_first(first, folders, set(paths))

@@ -83,6 +83,19 @@ class Tables(unittest.TestCase):
         page = RANK_TABLE.replace("| addresses |", "| |") + PAGE
         self.assertEqual(self.findings(page, ranks=RANKS), [(5, "lock-rank")])
 
+    def first(self, rows):
+        return self.findings("## Floors\n| floor | folder | what |\n|---|---|---|\n"
+                             "| 6 | heap | x |\n| 14 | process | x |\n"
+                             "## Read first\n| folder | file | shows |\n|---|---|---|\n" + rows +
+                             PAGE)
+
+    def test_a_first_file_for_each_folder(self):
+        self.assertEqual(self.first("| heap | low.hpp | a |\n| process | high.hpp | b |\n"), [])
+
+    def test_a_first_file_that_is_gone_or_missing(self):
+        self.assertEqual(self.first("| heap | gone.hpp | a |\n"),
+                         [(9, "read-first"), (1, "read-first")])
+
     def test_too_many_terms(self):
         row = "| shelf | slabs | |\n"
         self.assertEqual(self.findings(PAGE + row * 39), [])

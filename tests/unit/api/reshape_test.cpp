@@ -135,6 +135,7 @@ TEST(AlignedAt, EveryPlaceThatBlocksCanHave) {
         ASSERT_EQ((reinterpret_cast<uintptr_t>(block) + offset) % alignment, 0u);
         ASSERT_EQ(reinterpret_cast<uintptr_t>(block) % block_alignment, 0u);
         ASSERT_GE(usable_size(block), bytes);
+        ASSERT_NE(usable_size(block), 0u) << alignment << " " << offset << ": of zero bytes";
         memset(block, 0x5a, bytes);
         release(block);
       }

@@ -52,6 +52,8 @@ class Atomic {
     return update([value](T old) { return static_cast<T>(old - value); }, model::Order::relaxed,
                   "fetch_sub");
   }
+  T stat_add(T value) noexcept { return fetch_add_relaxed(value); }
+  T stat_sub(T value) noexcept { return fetch_sub_relaxed(value); }
   T fetch_or_release(T bits) noexcept { return fetch_or(bits, model::Order::release); }
   T fetch_or_acq_rel(T bits) noexcept { return fetch_or(bits, model::Order::acq_rel); }
   T broken_fetch_or_relaxed(T bits) noexcept { return fetch_or(bits, model::Order::relaxed); }
