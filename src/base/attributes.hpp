@@ -28,6 +28,9 @@
 #define TALUS_NEXT [[gnu::noinline, gnu::hot, gnu::aligned(64)]] inline
 // A slow function that hardly ever runs: also laid out far from the hot code.
 #define TALUS_COLD [[gnu::noinline, gnu::cold]] inline
+// A slow function of a process that switched something on, or that runs out of memory: laid out
+// behind all usual code. Cold functions lie with the code of the start, which each process maps.
+#define TALUS_APART [[gnu::noinline]] inline
 
 // A function that a lower floor declares and calls, and a higher floor defines; src/README.md lists
 // all of them.

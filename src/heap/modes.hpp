@@ -87,7 +87,7 @@ inline ThreadCache* cache_of_mode_context(ThreadContext& context) noexcept {
 }
 
 // Makes the state of a mode for a context; null: no memory.
-TALUS_COLD void* make_state(ModeContext& context, size_t place, const Mode& mode) noexcept {
+TALUS_APART void* make_state(ModeContext& context, size_t place, const Mode& mode) noexcept {
   Atomic<void*>& state = context.shared_states[place];
   {
     Held held{space.lock()};
@@ -141,7 +141,7 @@ void tell_states(ModeContext& context) noexcept {
 // The same as current_modes(), for a context with operations and without modes. The probe context
 // may lie there in the middle of a slow path (cache/idle_caches.hpp). No mode must miss a call for
 // that.
-TALUS_COLD ModeContext* modes_behind(ThreadContext& found) noexcept {
+TALUS_APART ModeContext* modes_behind(ThreadContext& found) noexcept {
   if (!found.operations->is_probe) return nullptr;
   ThreadContext* context = static_cast<ProbeContext&>(found).shared_before.load_acquire();
   const bool has_modes = context->operations != nullptr && context->operations->modes != nullptr;
@@ -164,17 +164,17 @@ inline bool is_told_of_frees() noexcept {
 
 // --- observe -------------------------------------------------------------------------------------
 
-TALUS_COLD void tell_allocate(ModeContext& context, void* block, size_t bytes) noexcept {
+TALUS_APART void tell_allocate(ModeContext& context, void* block, size_t bytes) noexcept {
   tell_modes<&Mode::note_allocate>(context, block, bytes);
 }
-TALUS_COLD void tell_free(ModeContext& context, void* block) noexcept {
+TALUS_APART void tell_free(ModeContext& context, void* block) noexcept {
   tell_modes<&Mode::note_free>(context, block);
 }
-TALUS_COLD void tell_begin_resize(ModeContext& context, void* block) noexcept {
+TALUS_APART void tell_begin_resize(ModeContext& context, void* block) noexcept {
   tell_modes<&Mode::begin_resize>(context, block);
 }
-TALUS_COLD void tell_end_resize(ModeContext& context, size_t usable, void* block,
-                                size_t bytes) noexcept {
+TALUS_APART void tell_end_resize(ModeContext& context, size_t usable, void* block,
+                                 size_t bytes) noexcept {
   tell_modes<&Mode::end_resize>(context, usable, block, bytes);
 }
 
@@ -197,7 +197,7 @@ TALUS_FAST void end_resize(size_t usable, void* block, size_t bytes) noexcept {
 
 // --- replace -------------------------------------------------------------------------------------
 
-TALUS_COLD void* make_by_modes(ModeContext& context, const BlockRequest& request) noexcept {
+TALUS_APART void* make_by_modes(ModeContext& context, const BlockRequest& request) noexcept {
   void* block = nullptr;
   ask_modes<&Mode::allocate>(context, [&](const Mode& mode, ModeThread thread) noexcept {
     block = mode.allocate(thread, request);
@@ -229,7 +229,7 @@ TALUS_FAST bool has_diverters(const ModeContext& context) noexcept {
   return context.operations->modes->shared_diverting.load_hint() != 0;
 }
 // Does a mode of this context take a freed block?
-TALUS_COLD bool is_diverted(ModeContext& context, void* block, BlockHome home) noexcept {
+TALUS_APART bool is_diverted(ModeContext& context, void* block, BlockHome home) noexcept {
   return ask_modes<&Mode::divert>(context, [=](const Mode& mode, ModeThread thread) noexcept {
     if (home == BlockHome::instance && !mode.diverts_all) return false;
     return mode.divert(thread, block);

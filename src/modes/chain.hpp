@@ -158,13 +158,13 @@ inline bool begin_mode(const Mode& mode) noexcept {
 
 // Switches a mode on or off for all threads of a running process. A thread follows at its next
 // call, if it has a cache and its end is watched. False: the chain is full.
-TALUS_COLD bool switch_on(const Mode& mode) noexcept {
+TALUS_APART bool switch_on(const Mode& mode) noexcept {
   Held held{registry.lock};
   if (!set_bit(mode)) return false;
   lead_threads(held);
   return true;
 }
-TALUS_COLD void switch_off(const Mode& mode) noexcept {
+TALUS_APART void switch_off(const Mode& mode) noexcept {
   Held held{registry.lock};
   const size_t place = place_of(&mode);
   if (place == modes_max) return;

@@ -47,7 +47,7 @@ inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
                                      const char* call) noexcept;
 inline constexpr SpecialOperations block_operations = {release_mapped, usable_bytes_of_mapped};
 
-TALUS_COLD void warn_once(Held<SpaceLock>&) noexcept {
+TALUS_APART void warn_once(Held<SpaceLock>&) noexcept {
   if (pool.has_warned) return;
   pool.has_warned = true;
   Text text;

@@ -57,7 +57,7 @@ inline void put_block(Line& line, const MappedBlock& block) noexcept {
 }
 
 // Reports free() of a block that is free already.
-[[noreturn]] TALUS_COLD void report_double_free(const MappedBlock& block) noexcept {
+[[noreturn]] TALUS_APART void report_double_free(const MappedBlock& block) noexcept {
   Line line;
   line.put("talus: double free of ").put_hex(block.start).put(" (a freed block of ");
   put_block(line, block);
@@ -65,7 +65,7 @@ inline void put_block(Line& line, const MappedBlock& block) noexcept {
 }
 
 // Reports any other call with a freed block.
-[[noreturn]] TALUS_COLD void report_freed(const MappedBlock& block, const char* call) noexcept {
+[[noreturn]] TALUS_APART void report_freed(const MappedBlock& block, const char* call) noexcept {
   Line line;
   line.put("talus: invalid pointer ")
       .put_hex(block.start)
@@ -77,8 +77,8 @@ inline void put_block(Line& line, const MappedBlock& block) noexcept {
 }
 
 // Reports a write at `changed`, beside the block that is being freed.
-[[noreturn]] TALUS_COLD void report_damage(const MappedBlock& block, uintptr_t changed,
-                                           uint32_t thread) noexcept {
+[[noreturn]] TALUS_APART void report_damage(const MappedBlock& block, uintptr_t changed,
+                                            uint32_t thread) noexcept {
   Line line;
   line.put("talus: write at ").put_hex(changed).put(", ");
   const bool is_before = changed < block.start;

@@ -98,7 +98,7 @@ TALUS_USUAL void release_plain(ThreadCache* cache, void* pointer) noexcept {
 }
 
 // Does a mode take this freed block, which observers know of?
-TALUS_COLD bool is_diverted(ModeContext& context, void* pointer) noexcept {
+TALUS_APART bool is_diverted(ModeContext& context, void* pointer) noexcept {
   const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
   const bool is_inside = is_of_instance(word, pointer);
   return is_diverted(context, pointer, is_inside ? BlockHome::instance : BlockHome::common);

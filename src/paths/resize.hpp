@@ -215,8 +215,8 @@ TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, 
 }
 
 // A block that a mode makes takes the contents of the old one, which ends. Null: no mode makes one.
-TALUS_COLD void* move_to_mode(ThreadCache* cache, const BlockFacts& facts, void* pointer,
-                              size_t bytes) noexcept {
+TALUS_APART void* move_to_mode(ThreadCache* cache, const BlockFacts& facts, void* pointer,
+                               size_t bytes) noexcept {
   void* special = make_by_mode({bytes, block_alignment, 0});
   if (special == nullptr) return nullptr;
   copy_bytes(special, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);

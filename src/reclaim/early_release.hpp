@@ -72,7 +72,7 @@ inline size_t release_all_by_call() noexcept {
 }
 
 // The process has one thread, and much is free and touched. False: a background thread is needed.
-TALUS_COLD bool release_early() noexcept {
+TALUS_APART bool release_early() noexcept {
   EarlyRelease& early = early_release;
   if (early.is_over.load_hint()) return false;
   purge_request.is_much.store_hint(false);
