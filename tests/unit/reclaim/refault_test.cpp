@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/entry.hpp"
+#include "os/os.hpp"
 #include "reclaim/decay.hpp"
 #include "quiet.hpp"
 
@@ -49,14 +50,22 @@ class ReclaimTest : public testing::Test {
   // they were seconds apart.
   size_t run_phases(int count) {
     const size_t before = purged_so_far();
+    slowest_ms_ = 0;
     for (int phase = 0; phase < count; phase++) {
+      const uint64_t begun_ms = os::System::now_ms();
       fill(sizes_[phase % 2]);
       empty();
       Held held{space.lock()};
       space.give_back_surplus(held, LowMark::turns_kept + 1);
+      const uint64_t phase_ms = os::System::now_ms() - begun_ms;
+      if (phase_ms > slowest_ms_) slowest_ms_ = phase_ms;
     }
     return (purged_so_far() - before) / static_cast<size_t>(count);
   }
+  // Where something else stops the test for longer than a moment, nothing is taken back at once.
+  bool was_stopped() const { return slowest_ms_ > refault_moment_ms / 2; }
+
+  uint64_t slowest_ms_ = 0;  // of the phases of the last run
 
  private:
   static constexpr size_t sizes_[] = {2000, 3000};
@@ -76,7 +85,14 @@ class ReclaimTest : public testing::Test {
 
 TEST_F(ReclaimTest, LeavesWhatIsTakenBackAtOnce) {
   ASSERT_GT(run_phases(2), refault_bytes_min) << "nothing had to go";
-  EXPECT_LT(run_phases(8), full_bytes / 8);
+  size_t purged = 0;
+  for (int attempt = 0; attempt < 20; attempt++) {
+    purged = run_phases(8);
+    if (purged < full_bytes / 8) return;
+    if (!was_stopped()) break;
+  }
+  if (was_stopped()) GTEST_SKIP() << "the machine is too slow: " << slowest_ms_ << " ms a phase";
+  EXPECT_LT(purged, full_bytes / 8);
 }
 
 // The last page of this slab belongs to no block, the other pages do. Three blocks are left when
