@@ -41,8 +41,9 @@ class RangePurger {
   // Purges the excess over the bound that holds while `given` bytes have users.
   TALUS_USUAL void keep_bound(Stages& stages, Held<SpaceLock>& held, size_t given) noexcept {
     const size_t most = stages.retention.dirty_bytes_max(given, Reclaimer::caller);
-    if (stages.dirty_bytes() > most)
+    if (stages.dirty_bytes() > most) {
       purge(stages, held, stages.dirty_bytes() - most, PurgeMode::forced);
+    }
   }
   // Above the soft limit, pages are purged before new ones are touched.
   void keep_soft_limit(Stages& stages, Held<SpaceLock>& held, size_t slices) noexcept {

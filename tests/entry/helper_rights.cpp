@@ -23,7 +23,7 @@ namespace {
 
 using namespace watch;
 
-constexpr unsigned unprivileged = 65534;  // the user and the group `nobody`
+constexpr unsigned unprivileged = 65534;  // the id of a user and a group without rights
 
 // All four ids (real, effective, saved, of the file system) of each thread of the process.
 void all_threads_have(const char* label, const char* ids) {

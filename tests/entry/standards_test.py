@@ -73,7 +73,7 @@ int main() { talus_free(talus_malloc(1)); }
 def names_of_user(root: str) -> str:
     """A user's own types, one named as each type of the library's core."""
     names = set()
-    for header in Path(root, "src").glob("*/*.hpp"):
+    for header in Path(root, "src").rglob("*.hpp"):
         names.update(re.findall(r"^(?:class|struct|enum class)(?: alignas\(.*?\))? (\w+)",
                                 header.read_text(), re.M))
     assert len(names) > 100, "found no types of the core"

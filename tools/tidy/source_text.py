@@ -24,6 +24,7 @@ def blanked(text):
     return re.sub(r"[^\n]", " ", text) if "\n" in text else " " * len(text)
 
 
+@functools.lru_cache(maxsize=None)  # each rule on the whole tree asks for the same files
 def split_cpp(text):
     """Returns (code, comments, strings): same shape as text, each with the other parts blanked.
 
