@@ -42,7 +42,7 @@ inline void* heap_for_bounded_alloc(void*, size_t bytes, size_t alignment) noexc
   if (bytes > PTRDIFF_MAX || alignment > PTRDIFF_MAX / 2) return nullptr;
   return alignment <= block_alignment ? allocate(bytes) : allocate_aligned(alignment, bytes);
 }
-inline void heap_for_bounded_free(void*, void* pointer) noexcept { release(pointer); }
+inline void heap_for_bounded_free(void*, void* pointer) noexcept { free_block(pointer); }
 inline void* heap_for_bounded_realloc(void*, void* pointer, size_t bytes,
                                       size_t alignment) noexcept {
   return alignment <= block_alignment ? reallocate(pointer, bytes)

@@ -50,7 +50,7 @@ TALUS_NEXT void* allocate_slow_or_errno(size_t bytes, ThreadContext& context) no
 TALUS_FAST void* malloc(size_t bytes) noexcept {
   return allocate_or<allocate_slow_or_errno>(bytes);
 }
-TALUS_FAST void free(void* pointer) noexcept { release(pointer); }
+TALUS_FAST void free(void* pointer) noexcept { free_block(pointer); }
 
 inline void* calloc(size_t count, size_t bytes) noexcept {
   size_t total = 0;
@@ -65,7 +65,7 @@ TALUS_SLOW void* reallocate_slow_or_errno(void* pointer, size_t bytes) noexcept 
   return or_enomem(reallocate_slow(pointer, bytes));
 }
 TALUS_SLOW void* reallocate_to_nothing(void* pointer) noexcept {
-  release(pointer);
+  free_block(pointer);
   return nullptr;
 }
 
@@ -89,7 +89,7 @@ inline void* reallocarray(void* pointer, size_t count, size_t bytes) noexcept {
 // FreeBSD: frees the old block when the new one cannot be allocated.
 inline void* reallocf(void* pointer, size_t bytes) noexcept {
   void* resized = realloc_by_call(pointer, bytes);
-  if (resized == nullptr && bytes != 0 && pointer != nullptr) release(pointer);
+  if (resized == nullptr && bytes != 0 && pointer != nullptr) free_block(pointer);
   return resized;
 }
 
@@ -107,7 +107,7 @@ inline void* recallocarray(void* pointer, size_t old_count, size_t count, size_t
   if (fresh == nullptr) return out_of_memory();
   copy_bytes(fresh, pointer, old_total < total ? old_total : total);
   clear_secret(pointer, old_total);
-  release(pointer);
+  free_block(pointer);
   return fresh;
 }
 
@@ -116,7 +116,7 @@ inline void freezero(void* pointer, size_t bytes) noexcept {
   if (pointer == nullptr) return;
   const size_t usable = facts_of(pointer, "freezero").usable_bytes;
   clear_secret(pointer, bytes < usable ? bytes : usable);
-  release(pointer);
+  free_block(pointer);
 }
 
 // The caller has checked that the alignment is a power of two.
@@ -194,8 +194,8 @@ inline size_t malloc_good_size(size_t bytes) noexcept {
 }
 
 // C23. Talus does not need the caller's size, so a wrong one is harmless.
-TALUS_FAST void free_sized(void* pointer, size_t) noexcept { release(pointer); }
-TALUS_FAST void free_aligned_sized(void* pointer, size_t, size_t) noexcept { release(pointer); }
+TALUS_FAST void free_sized(void* pointer, size_t) noexcept { free_block(pointer); }
+TALUS_FAST void free_aligned_sized(void* pointer, size_t, size_t) noexcept { free_block(pointer); }
 
 }  // namespace talus::core::api
 

@@ -38,7 +38,7 @@ inline void* calloc_whole(size_t alignment, size_t count, size_t bytes) noexcept
 inline void* rezalloc(void* pointer, size_t bytes) noexcept {
   if (pointer == nullptr) return or_enomem(allocate_zeroed_whole(block_alignment, bytes));
   if (bytes == 0) {
-    release(pointer);
+    free_block(pointer);
     return nullptr;
   }
   return or_enomem(reallocate_zeroed(pointer, bytes));
@@ -60,7 +60,7 @@ inline void* expand_in_place(void* pointer, size_t bytes) noexcept {
 inline void* realloc_no_preserve(void* pointer, size_t bytes) noexcept {
   if (pointer == nullptr) return api::malloc(bytes);
   if (bytes == 0) {
-    release(pointer);
+    free_block(pointer);
     return nullptr;
   }
   return or_enomem(reallocate_empty(pointer, bytes));
@@ -70,7 +70,7 @@ inline void* aligned_realloc(void* pointer, size_t alignment, size_t bytes) noex
   if (!is_power_of_two(alignment)) return invalid_argument();
   if (pointer == nullptr) return allocate_at(alignment, bytes);
   if (bytes == 0) {
-    release(pointer);
+    free_block(pointer);
     return nullptr;
   }
   if (alignment <= block_alignment) return or_enomem(reallocate(pointer, bytes));
@@ -97,7 +97,7 @@ inline size_t malloc_batch(size_t bytes, size_t count, void** blocks) noexcept {
   if (made != count) errno = ENOMEM;
   return made;
 }
-inline void free_batch(void* const* blocks, size_t count) noexcept { release_batch(blocks, count); }
+inline void free_batch(void* const* blocks, size_t count) noexcept { free_many(blocks, count); }
 
 // A copy of `bytes` bytes with a zero after them.
 inline char* copy_text(const char* text, size_t bytes) noexcept {

@@ -95,7 +95,7 @@ inline void check_owner(talus_heap* heap, void* pointer, const char* call) noexc
 
 inline void* realloc_in_nameless(talus_heap* heap, void* pointer, size_t bytes) noexcept {
   if (bytes == 0) {
-    release_from(handle_in(heap), pointer, "talus_heap_realloc");
+    free_from(handle_in(heap), pointer, "talus_heap_realloc");
     return nullptr;
   }
   bool is_at_limit = false;
@@ -119,7 +119,7 @@ inline void* heap_realloc(talus_heap* heap, void* pointer, size_t bytes) noexcep
 inline void heap_free(talus_heap* heap, void* pointer) noexcept {
   if (TALUS_UNLIKELY(pointer == nullptr)) return;
   if (TALUS_UNLIKELY(heap == nullptr)) check_owner(heap, pointer, "talus_heap_free");
-  release_from(handle_in(heap), pointer, "talus_heap_free");
+  free_from(handle_in(heap), pointer, "talus_heap_free");
 }
 
 inline void heap_clear(talus_heap* heap) noexcept {

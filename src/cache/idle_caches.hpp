@@ -31,7 +31,7 @@
 //        other threads, the wait orders. In far less than half of it a store leaves the processor
 //        and a load is done, or the thread was interrupted, which completes both. The wait counts
 //        from the last ask of any thread. ThreadSanitizer sees neither; TALUS_TELL_RELEASE in
-//        release() and TALUS_TELL_ACQUIRE in take_lists_back() tell it.
+//        free_block() and TALUS_TELL_ACQUIRE in take_lists_back() tell it.
 // why no ABA: all changes of state are made under the lock.
 // progress: an owner waits for the lock only while its own cache is being emptied (tens of
 //   microseconds, once); the background thread never waits for an owner.

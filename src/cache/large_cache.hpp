@@ -173,17 +173,17 @@ TALUS_SLOW BlockMade allocate_large(ThreadCache* cache, size_t bytes, size_t ali
 }
 
 // False: the instance that the word names is gone, and the block is an ordinary one.
-TALUS_SLOW bool release_large_of_instance(void* pointer, PageEntry word) noexcept {
-  if (release_large_inside(pointer, owner_of_large(word))) return true;
+TALUS_SLOW bool free_large_of_instance(void* pointer, PageEntry word) noexcept {
+  if (free_large_inside(pointer, owner_of_large(word))) return true;
   word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
   if (!word.is_large()) report::foreign_pointer(pointer, "free");
   return false;
 }
 
 // `word` is the block's page-map entry of a moment ago.
-TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageEntry word) noexcept {
+TALUS_SLOW void free_large(ThreadCache* cache, void* pointer, PageEntry word) noexcept {
   const bool is_of_instance = word.bits() != PageEntry::large().bits();
-  if (TALUS_UNLIKELY(is_of_instance) && release_large_of_instance(pointer, word)) return;
+  if (TALUS_UNLIKELY(is_of_instance) && free_large_of_instance(pointer, word)) return;
   LargeBlock& large = prove_large(pointer, "free");
   if (cache == nullptr || large.slices > large_kept_slices) return give_large(large);
   large_live_to_kept(cache->kept, large);
@@ -192,7 +192,7 @@ TALUS_SLOW void release_large(ThreadCache* cache, void* pointer, PageEntry word)
 }
 
 // Keeps a medium block of the cache's heap, displacing other blocks if necessary.
-TALUS_SLOW void release_medium(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+TALUS_SLOW void free_medium(ThreadCache& cache, void* pointer, ClassId id) noexcept {
   TALUS_ASSERT(is_medium(id));
   const size_t bytes = size_class_row(id).block_bytes;
   const ThreadList list = slow_list_of(cache, id);

@@ -56,7 +56,7 @@ TALUS_USUAL HeapId flush_with_foreign(Held<HeapLock>& held, Heap& heap, void* co
       owner = word.owner();  // that heap sends on what is not its own
     } else {
       held.unlock_for_a_while();
-      release_to_slab(block);
+      free_to_slab(block);
       held.lock_again();
     }
     done++;

@@ -49,7 +49,7 @@ struct Mode {
                      size_t bytes) noexcept = nullptr;
   // Replace. Null: an ordinary block will do. A new block reads as zero.
   void* (*allocate)(ModeThread thread, const BlockRequest& request) noexcept = nullptr;
-  // Divert. True: the mode has the block, and frees it later by release_plain(). Blocks of
+  // Divert. True: the mode has the block, and frees it later by free_plain(). Blocks of
   // instances are not offered, because an instance may end with all its blocks.
   bool (*divert)(ModeThread thread, void* block) noexcept = nullptr;
   // May blocks of instances be offered as well?

@@ -21,7 +21,7 @@ struct SpecialBlock;
 // What the maker of a block does for it. The first two report a pointer that is no live block;
 // `call` names the call of the program.
 struct SpecialOperations {
-  void (*release)(SpecialBlock& block, void* pointer) noexcept;
+  void (*free)(SpecialBlock& block, void* pointer) noexcept;
   size_t (*usable_bytes)(SpecialBlock& block, void* pointer, const char* call) noexcept;
   // Resizes or moves the block. Null: no memory, or a limit; the block is untouched then. The
   // member is null for blocks that become ordinary ones.
@@ -33,7 +33,7 @@ struct SpecialOperations {
 
 struct SpecialBlock {
   // Constant once used, with one exception: when a region's heap is deleted, its blocks get other
-  // operations with the same release.
+  // operations with the same free.
   Atomic<const SpecialOperations*> shared_operations;
 
   const SpecialOperations& operations() const noexcept {
@@ -64,10 +64,10 @@ inline SpecialBlock* special_of(const void* pointer) noexcept {
   return static_cast<SpecialBlock*>(page_map.descriptor_of(reinterpret_cast<uintptr_t>(pointer)));
 }
 
-inline void release_special(void* pointer) noexcept {
+inline void free_special(void* pointer) noexcept {
   SpecialBlock* block = special_of(pointer);
   if (block == nullptr) report::foreign_pointer(pointer, "free");
-  block->operations().release(*block, pointer);
+  block->operations().free(*block, pointer);
 }
 inline size_t usable_bytes_of_special(void* pointer, const char* call) noexcept {
   SpecialBlock* block = special_of(pointer);

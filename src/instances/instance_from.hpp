@@ -105,18 +105,18 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
   return made.block;
 }
 
-TALUS_SLOW void release_and_tell(uintptr_t handle, void* pointer, const char* call) noexcept {
+TALUS_SLOW void free_and_tell(uintptr_t handle, void* pointer, const char* call) noexcept {
   const MaybeWorking working{cache_to_tell()};
-  release_inside(handle, pointer, call, note_free);
+  free_inside(handle, pointer, call, note_free);
 }
 
 // Frees a block of the instance; reports any other pointer.
-TALUS_FAST void release_from(uintptr_t handle, void* pointer, const char* call) noexcept {
-  if (TALUS_UNLIKELY(handle == 0)) return release(pointer);
+TALUS_FAST void free_from(uintptr_t handle, void* pointer, const char* call) noexcept {
+  if (TALUS_UNLIKELY(handle == 0)) return free_block(pointer);
   if (TALUS_UNLIKELY(current_context().operations != nullptr)) {
-    return release_and_tell(handle, pointer, call);
+    return free_and_tell(handle, pointer, call);
   }
-  release_inside(handle, pointer, call, [](void*) noexcept {});
+  free_inside(handle, pointer, call, [](void*) noexcept {});
 }
 
 }  // namespace talus::core

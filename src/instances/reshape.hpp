@@ -85,7 +85,7 @@ inline bool expand(void* pointer, size_t bytes) noexcept {
 inline void* reallocate_empty(void* pointer, size_t bytes) noexcept {
   if (resizes_in_place(pointer, bytes, "talus_realloc_no_preserve")) return pointer;
   const uintptr_t handle = instance_of(pointer);
-  release(pointer);
+  free_block(pointer);
   return allocate_from(handle, bytes, "talus_realloc_no_preserve");
 }
 
@@ -101,7 +101,7 @@ inline void* reallocate_aligned(void* pointer, size_t alignment, size_t bytes) n
     return stays ? pointer : nullptr;
   }
   copy_bytes(moved, pointer, before < bytes ? before : bytes);
-  release(pointer);
+  free_block(pointer);
   return moved;
 }
 

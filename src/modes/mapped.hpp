@@ -42,10 +42,10 @@ inline uint32_t id_of(ModeThread thread) noexcept {
 }
 inline void forget_id(ModeThread thread) noexcept { *static_cast<ThreadNumber*>(thread.state) = 0; }
 
-inline void release_mapped(SpecialBlock& special, void* pointer) noexcept;
+inline void free_mapped(SpecialBlock& special, void* pointer) noexcept;
 inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
                                      const char* call) noexcept;
-inline constexpr SpecialOperations block_operations = {release_mapped, usable_bytes_of_mapped};
+inline constexpr SpecialOperations block_operations = {free_mapped, usable_bytes_of_mapped};
 
 TALUS_APART void warn_once(Held<SpaceLock>&) noexcept {
   if (pool.has_warned) return;
@@ -154,7 +154,7 @@ inline void prove_start(const MappedBlock& block, void* pointer, const char* cal
   report::interior_pointer(pointer, to_pointer(block.start), block.bytes);
 }
 
-inline void release_mapped(SpecialBlock& special, void* pointer) noexcept {
+inline void free_mapped(SpecialBlock& special, void* pointer) noexcept {
   auto& block = static_cast<MappedBlock&>(special);
   prove_start(block, pointer, "free");
   const uint32_t thread = this_thread();

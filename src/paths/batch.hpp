@@ -2,7 +2,7 @@
 // paths/batch: many blocks at once, out of the heap and back.
 //
 // allocate_batch(bytes, count, places)   from the list first, the rest straight from slabs
-// release_batch(blocks, count)           to lists while they have room, the rest straight to slabs
+// free_many(blocks, count)           to lists while they have room, the rest straight to slabs
 //
 // Owns: the two paths that bypass the lists. One round trip to the heap's lock serves up to
 // batch_blocks_max blocks, and neighbours in a slab are marked together. Invariant: while the lock
@@ -115,20 +115,20 @@ inline size_t run_of(PageEntry word, void* const* blocks, size_t count) noexcept
 }
 
 // Frees one block of any kind; null is nothing.
-inline void release_one_of(ThreadCache* cache, void* pointer) noexcept {
+inline void free_one_of(ThreadCache* cache, void* pointer) noexcept {
   if (is_no_block(pointer)) return;
   note_free(pointer);
-  release_by_modes(cache, pointer);
+  free_by_modes(cache, pointer);
 }
 
 // Frees the first of the blocks, or a run of them whose list is full. Returns how many. Only for
 // threads that have a cache and are in no mode.
-TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t count) noexcept {
+TALUS_FAST size_t free_some(ThreadCache& cache, void* const* blocks, size_t count) noexcept {
   void* const first = blocks[0];
   const uintptr_t address = reinterpret_cast<uintptr_t>(first);
   const PageEntry word = page_map.word_anywhere(address);
   if (TALUS_UNLIKELY(word.owner() != cache.id)) {
-    release_one_of(&cache, first);
+    free_one_of(&cache, first);
     return 1;
   }
   const ClassId id = class_of_tag(word.tag());
@@ -136,7 +136,7 @@ TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t c
   refuse_just_freed(cache, first, id);
   if (TALUS_LIKELY(push_on_list(cache, first, id))) return 1;
   if (!is_medium(id) && !is_begun(cache, id)) {
-    release_unlisted(cache, first, id);
+    free_unlisted(cache, first, id);
     return 1;
   }
   const size_t run = run_of(word, blocks, count);
@@ -148,16 +148,16 @@ TALUS_FAST size_t release_some(ThreadCache& cache, void* const* blocks, size_t c
 }
 
 // Frees `count` blocks of any sizes and heaps; null ones are nothing.
-TALUS_SLOW void release_batch(void* const* blocks, size_t count) noexcept {
+TALUS_SLOW void free_many(void* const* blocks, size_t count) noexcept {
   ThreadCache* cache = cache_behind(current_context());
   {
     const MaybeWorking working{cache};
     const bool is_plain = cache != nullptr && current_context().operations == nullptr;
     for (size_t done = 0; done < count;) {
       if (TALUS_LIKELY(is_plain)) {
-        done += release_some(*cache, blocks + done, count - done);
+        done += free_some(*cache, blocks + done, count - done);
       } else {
-        release_one_of(cache, blocks[done++]);
+        free_one_of(cache, blocks[done++]);
       }
     }
   }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // paths/free: the way of a block back into the heap.
 //
-// release(pointer)                     here        page-map entry, compare owner, push
-//   -> release_far(pointer, context)   here        null is nothing; beyond the window the same
-//   -> release_other(..., word)        free_slow   a block of another heap: add it to a message
-//   -> release_full(..., index)        free_slow   the list is full, or a slow list; or no block
+// free_block(pointer)                     here        page-map entry, compare owner, push
+//   -> free_far(pointer, context)   here        null is nothing; beyond the window the same
+//   -> free_other(..., word)        free_slow   a block of another heap: add it to a message
+//   -> free_full(..., index)        free_slow   the list is full, or a slow list; or no block
 //                                                  starts here, or it was just freed
 //        -> push_slow(...)                         a slow list: a push that calls nothing
 //        -> flush_some(cache, class)               half of it back to its slabs, or more
-//   -> release_slow(pointer, context)  free_slow   null, large, a context that is no cache
-//        -> release_remote(...)                    a block of another heap: batch, deliver
-//        -> release_large(...)         large       keep for reuse, or back to address space
+//   -> free_slow(pointer, context)  free_slow   null, large, a context that is no cache
+//        -> free_remote(...)                    a block of another heap: batch, deliver
+//        -> free_large(...)         large       keep for reuse, or back to address space
 #ifndef TALUS_PATHS_FREE_HPP
 #define TALUS_PATHS_FREE_HPP
 
@@ -23,21 +23,21 @@
 namespace talus::core {
 
 // Frees a block with this page-map entry.
-TALUS_FAST void release_as(PageEntry word, void* pointer, ThreadContext& context) noexcept {
+TALUS_FAST void free_as(PageEntry word, void* pointer, ThreadContext& context) noexcept {
   // leaves: null, remote, large, no owner, uninitialised, ended, a mode
-  if (TALUS_UNLIKELY(word.owner() != context.id)) return release_other(pointer, context, word);
+  if (TALUS_UNLIKELY(word.owner() != context.id)) return free_other(pointer, context, word);
   const size_t index = word.tag();
   Atomic<void**>& slot = context.tops[index];  // as in alloc.hpp
   void** top = slot.load_own();
   // leaves: full, a slow list
-  if (TALUS_UNLIKELY(top == context.limits[index])) return release_full(pointer, context, index);
+  if (TALUS_UNLIKELY(top == context.limits[index])) return free_full(pointer, context, index);
   // leaves: no block starts here
   if (TALUS_UNLIKELY(
           !is_start_by(context.start_factors[index], reinterpret_cast<uintptr_t>(pointer)))) {
-    return release_full(pointer, context, index);
+    return free_full(pointer, context, index);
   }
   // leaves: freed twice
-  if (TALUS_UNLIKELY(is_uppermost(top, pointer))) return release_full(pointer, context, index);
+  if (TALUS_UNLIKELY(is_uppermost(top, pointer))) return free_full(pointer, context, index);
   // POINT OF NO RETURN: the block first, then the store that makes it part of the list.
   *top = pointer;
   TALUS_TELL_RELEASE(&slot);
@@ -45,19 +45,19 @@ TALUS_FAST void release_as(PageEntry word, void* pointer, ThreadContext& context
 }
 
 // A pointer that needs more than the page map's usual look-up.
-TALUS_NEXT void release_far(void* pointer, ThreadContext& context) noexcept {
+TALUS_NEXT void free_far(void* pointer, ThreadContext& context) noexcept {
   if (pointer == nullptr) return;
-  release_as(page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer)), pointer, context);
+  free_as(page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer)), pointer, context);
 }
 
 // Frees a block; null is nothing. Reports anything else that is no live block.
-TALUS_FAST void release(void* pointer) noexcept {
+TALUS_FAST void free_block(void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   ThreadContext& context = current_context();
   PageMap::Place place;
   // leaves: null, beyond the page map's window, no address of ours
-  if (TALUS_UNLIKELY(!page_map.find_near(address, place))) return release_far(pointer, context);
-  release_as(place.word(), pointer, context);
+  if (TALUS_UNLIKELY(!page_map.find_near(address, place))) return free_far(pointer, context);
+  free_as(place.word(), pointer, context);
 }
 
 }  // namespace talus::core

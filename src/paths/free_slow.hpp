@@ -60,16 +60,16 @@ TALUS_FAST void refuse_inside(const void* pointer) noexcept {
 TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, ClassId id) noexcept {
   refuse_inside(pointer);
   refuse_just_freed(cache, pointer, id);
-  if (is_medium(id)) return release_medium(cache, pointer, id);
+  if (is_medium(id)) return free_medium(cache, pointer, id);
   if (TALUS_LIKELY(push_on_list(cache, pointer, id))) return;
-  if (!is_begun(cache, id)) return release_unlisted(cache, pointer, id);
+  if (!is_begun(cache, id)) return free_unlisted(cache, pointer, id);
   flush_some(cache, id);
   refuse_free_in_slab(cache, pointer);  // the flush put blocks of a short list there
   push_on_list(cache, pointer, id);
 }
 
 // The answer to a pointer that is no block; on_foreign_free says whether it is fatal.
-TALUS_COLD void release_foreign(void* pointer) noexcept {
+TALUS_COLD void free_foreign(void* pointer) noexcept {
   if (options.on_foreign_free == ForeignFree::ignore) return;
   report::foreign_pointer(pointer, "free");
 }
@@ -84,15 +84,15 @@ inline bool is_of_instance(PageEntry word, const void* pointer) noexcept {
 }
 
 // Frees a block by way of a cache (null: the thread has none). No mode is told or asked.
-TALUS_USUAL void release_plain(ThreadCache* cache, void* pointer) noexcept {
+TALUS_USUAL void free_plain(ThreadCache* cache, void* pointer) noexcept {
   TALUS_ASSERT(pointer != nullptr);
   const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(pointer));
-  if (word.is_large()) return release_large(cache, pointer, word);
-  if (is_special(word)) return release_special(pointer);
-  if (cache == nullptr) return release_to_slab(pointer);
+  if (word.is_large()) return free_large(cache, pointer, word);
+  if (is_special(word)) return free_special(pointer);
+  if (cache == nullptr) return free_to_slab(pointer);
   if (word.owner() != cache->id) {
     refuse_inside(pointer);
-    return release_remote(*cache, pointer, word);
+    return free_remote(*cache, pointer, word);
   }
   push_or_flush(*cache, pointer, class_of_tag(word.tag()));
 }
@@ -104,37 +104,37 @@ TALUS_APART bool is_diverted(ModeContext& context, void* pointer) noexcept {
   return is_diverted(context, pointer, is_inside ? BlockHome::instance : BlockHome::common);
 }
 // Frees a block: a mode takes it, or it goes the plain way.
-TALUS_USUAL void release_by_modes(ThreadCache* cache, void* pointer) noexcept {
+TALUS_USUAL void free_by_modes(ThreadCache* cache, void* pointer) noexcept {
   ModeContext* context = current_modes();
   const bool is_asked = context != nullptr && has_diverters(*context);
   if (TALUS_UNLIKELY(is_asked) && is_diverted(*context, pointer)) return;
-  release_plain(cache, pointer);
+  free_plain(cache, pointer);
 }
 
 // Is there nothing to free? True for null, and for an address of no owner, after the answer to it.
 inline bool is_no_block(void* pointer) noexcept {
   if (pointer == nullptr) return true;
   if (!page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer)).has_no_owner()) return false;
-  release_foreign(pointer);
+  free_foreign(pointer);
   return true;
 }
 
-TALUS_SLOW void release_slow(void* pointer, ThreadContext& context) noexcept {
+TALUS_SLOW void free_slow(void* pointer, ThreadContext& context) noexcept {
   if (is_no_block(pointer)) return;
   ThreadCache* cache = cache_behind(context);
   {
     const MaybeWorking working{cache};
     if (TALUS_UNLIKELY(context.operations != nullptr)) {
       note_free(pointer);
-      release_by_modes(cache, pointer);
+      free_by_modes(cache, pointer);
     } else {
-      release_plain(cache, pointer);
+      free_plain(cache, pointer);
     }
   }
   offer_work();
 }
 
-TALUS_SLOW void release_to_full(void* pointer, ThreadCache& cache, size_t index) noexcept {
+TALUS_SLOW void free_to_full(void* pointer, ThreadCache& cache, size_t index) noexcept {
   {
     const Working working{cache};
     push_or_flush(cache, pointer, ClassId{static_cast<uint8_t>(index)});
@@ -182,28 +182,28 @@ TALUS_FAST bool collect_unlisted(ThreadCache& cache, void* pointer, size_t index
 
 // For a pointer into the context's own heap. Its list, with this index, is full or slow, or the
 // pointer is no block, or it was just freed. Such a context is a thread's cache.
-TALUS_NEXT void release_full(void* pointer, ThreadContext& context, size_t index) noexcept {
+TALUS_NEXT void free_full(void* pointer, ThreadContext& context, size_t index) noexcept {
   TALUS_ASSERT(context.operations == nullptr && index < class_count);
   auto& cache = static_cast<ThreadCache&>(context);
   const bool is_slow_list = index >= fast_class_count;
   if (TALUS_LIKELY(is_slow_list && push_slow(cache, pointer, index - fast_class_count))) return;
   const ClassId id{static_cast<uint8_t>(index)};
   if (!is_slow_list && !is_begun(cache, id) && collect_unlisted(cache, pointer, index)) return;
-  release_to_full(pointer, cache, index);  // parameters stay where they are
+  free_to_full(pointer, cache, index);  // parameters stay where they are
 }
 
-TALUS_SLOW void release_large_slow(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
+TALUS_SLOW void free_large_slow(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
   {
     const Working working{cache};
-    release_large(&cache, pointer, word);
+    free_large(&cache, pointer, word);
   }
   offer_work();
 }
 
-TALUS_NEXT void release_large_by(ThreadContext& context, void* pointer, PageEntry word) noexcept {
+TALUS_NEXT void free_large_by(ThreadContext& context, void* pointer, PageEntry word) noexcept {
   if (TALUS_LIKELY(keep_at_hand(context, pointer, word))) return offer_work();
-  if (TALUS_UNLIKELY(context.operations != nullptr)) return release_slow(pointer, context);
-  release_large_slow(static_cast<ThreadCache&>(context), pointer, word);
+  if (TALUS_UNLIKELY(context.operations != nullptr)) return free_slow(pointer, context);
+  free_large_slow(static_cast<ThreadCache&>(context), pointer, word);
 }
 
 // Keeps a block of another heap in the list of its class. False: its class or its instance has no
@@ -212,7 +212,7 @@ TALUS_FAST bool take_in(ThreadList list, void* pointer, ClassId id, PageEntry wo
   return may_have_foreign(id) && !is_instance(word.owner()) && push_within(list, pointer);
 }
 
-TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
+TALUS_SLOW void free_remote_slow(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
   {
     const Working working{cache};
     const ClassId id = class_of_tag(word.tag());
@@ -220,7 +220,7 @@ TALUS_SLOW void release_remote_slow(ThreadCache& cache, void* pointer, PageEntry
     if (may_have_foreign(id)) refuse_just_freed(cache, pointer, id);
     // A block beyond the page map's window may be kept, too: the fast test cannot tell if it is a
     // block.
-    if (!take_in(list_of(cache, id), pointer, id, word)) release_remote(cache, pointer, word);
+    if (!take_in(list_of(cache, id), pointer, id, word)) free_remote(cache, pointer, word);
   }
   offer_work();
 }
@@ -244,14 +244,13 @@ TALUS_FAST bool take_in_at_hand(ThreadContext& context, void* pointer, PageEntry
 }
 
 // A pointer whose page-map entry names another owner than the context.
-TALUS_NEXT void release_other(void* pointer, ThreadContext& context, PageEntry word) noexcept {
+TALUS_NEXT void free_other(void* pointer, ThreadContext& context, PageEntry word) noexcept {
   if (TALUS_UNLIKELY(!word.is_slab())) {
-    return word.is_large() ? release_large_by(context, pointer, word)
-                           : release_slow(pointer, context);
+    return word.is_large() ? free_large_by(context, pointer, word) : free_slow(pointer, context);
   }
   if (TALUS_LIKELY(take_in_at_hand(context, pointer, word))) return;
-  if (TALUS_UNLIKELY(context.operations != nullptr)) return release_slow(pointer, context);
-  release_remote_slow(static_cast<ThreadCache&>(context), pointer, word);
+  if (TALUS_UNLIKELY(context.operations != nullptr)) return free_slow(pointer, context);
+  free_remote_slow(static_cast<ThreadCache&>(context), pointer, word);
 }
 
 // Flushes everything that a thread holds: lists, batches, kept blocks. Lists become short again.

@@ -5,7 +5,7 @@
 //   -> refill_ready(instance, class)    a batch from its slabs; a new slab, if the limit allows
 // allocate_inside(handle, request)      any block; if there is no memory, find_memory() and again
 //   -> take_large_inside(...)           a range of its own
-// release_inside(handle, pointer)       lock, the block's bit in its slab; free() gets here, too,
+// free_inside(handle, pointer)       lock, the block's bit in its slab; free() gets here, too,
 //                                       from store/remote and cache/large_cache
 //
 // Owns: the ready blocks. Invariants: a freed block goes to its slab at once, so that a second free
@@ -180,8 +180,7 @@ inline void* reallocate_special_in_region(SpecialBlock& block, void* pointer, si
 // Frees a block of the instance; reports any other. Calls `tell`, for modes, with a block of the
 // instance. The caller holds no lock.
 template <typename Tell>
-TALUS_FAST void release_inside(uintptr_t handle, void* pointer, const char* call,
-                               Tell tell) noexcept {
+TALUS_FAST void free_inside(uintptr_t handle, void* pointer, const char* call, Tell tell) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const RegionHeap* region = region_of(handle, call);
   if (TALUS_UNLIKELY(region != nullptr) && region->holds(address)) {
@@ -189,7 +188,7 @@ TALUS_FAST void release_inside(uintptr_t handle, void* pointer, const char* call
       prove_inside(handle, pointer, call);
       tell(pointer);
     }
-    return release_in_region(handle, pointer, call);
+    return free_in_region(handle, pointer, call);
   }
   {
     const Inside inside{handle, call};

@@ -65,7 +65,7 @@ inline void give_instance_slot(HeapId id) noexcept {
   audit(instance_table);
 }
 
-inline void release_in_region(uintptr_t handle, void* pointer, const char* call) noexcept {
+inline void free_in_region(uintptr_t handle, void* pointer, const char* call) noexcept {
   const Inside inside{handle, call};
   RegionHeap& region = *inside.slot().region;
   give_to_region(region, pointer, prove_in_region(region, pointer, call));
@@ -129,7 +129,7 @@ inline void* reallocate_in_region(uintptr_t handle, void* pointer, size_t bytes,
 inline uintptr_t handle_of_region(SpecialBlock& block) noexcept {
   return static_cast<RegionHeap&>(block).handle;
 }
-inline void release_special_in_region(SpecialBlock& block, void* pointer) noexcept {
+inline void free_special_in_region(SpecialBlock& block, void* pointer) noexcept {
   auto& region = static_cast<RegionHeap&>(block);
   const HeapId id = id_in_handle(region.handle);
   InstanceSlot& slot = instance_slot(id);
@@ -151,11 +151,11 @@ inline size_t usable_special_in_region(SpecialBlock& block, void* pointer,
 inline void* reallocate_special_in_region(SpecialBlock& block, void* pointer, size_t bytes,
                                           bool& is_at_limit) noexcept;
 inline constexpr SpecialOperations region_operations = {
-    release_special_in_region, usable_special_in_region, reallocate_special_in_region,
+    free_special_in_region, usable_special_in_region, reallocate_special_in_region,
     handle_of_region};
 // For a region whose instance was deleted. Its blocks belong to no instance; a resized block moves
 // out.
-inline constexpr SpecialOperations left_region_operations = {release_special_in_region,
+inline constexpr SpecialOperations left_region_operations = {free_special_in_region,
                                                              usable_special_in_region};
 
 // ---- looks

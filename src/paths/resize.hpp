@@ -210,7 +210,7 @@ TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, 
   }
   if (moved == nullptr) return nullptr;
   copy_bytes(moved, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
-  release_by_modes(cache, pointer);
+  free_by_modes(cache, pointer);
   return moved;
 }
 
@@ -220,7 +220,7 @@ TALUS_APART void* move_to_mode(ThreadCache* cache, const BlockFacts& facts, void
   void* special = make_by_mode({bytes, block_alignment, 0});
   if (special == nullptr) return nullptr;
   copy_bytes(special, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
-  release_by_modes(cache, pointer);
+  free_by_modes(cache, pointer);
   return special;
 }
 
@@ -267,7 +267,7 @@ TALUS_FAST void* reallocate_small(void* pointer, size_t usable, size_t bytes) no
   void* moved = allocate(bytes);
   if (moved == nullptr) return bytes <= usable ? pointer : nullptr;
   copy_bytes(moved, pointer, usable < bytes ? usable : bytes);
-  release(pointer);
+  free_block(pointer);
   return moved;
 }
 

@@ -27,7 +27,7 @@ namespace talus::core {
 
 // Takes up to `count` pointers from an idle owner's list and leaves nulls. The owner wrote them
 // with plain stores before. is_ordered() proves that these are visible. No tool sees that, so
-// TALUS_TELL_RELEASE in release() tells it.
+// TALUS_TELL_RELEASE in free_block() tells it.
 TALUS_NO_RACE_CHECK inline size_t empty_places(void** places, size_t count, void** taken) noexcept {
   size_t found = 0;
   for (size_t i = 0; i < count; i++) {

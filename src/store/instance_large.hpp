@@ -88,7 +88,7 @@ inline bool is_large_of(HeapId owner, PageEntry word) noexcept {
 }
 
 // False: the block no longer belongs to the instance.
-inline bool release_large_inside(void* pointer, HeapId owner) noexcept {
+inline bool free_large_inside(void* pointer, HeapId owner) noexcept {
   InstanceSlot& slot = instance_slot(owner);
   Held held{slot.lock};
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);

@@ -32,7 +32,7 @@ TALUS_FAST void give_block(Heap& heap, Slab& slab, void* block) noexcept {
 
 // free() of a small block of an instance. False: it is not the instance's now. The caller holds no
 // lock.
-TALUS_SLOW bool release_small_inside(void* pointer, HeapId owner) noexcept {
+TALUS_SLOW bool free_small_inside(void* pointer, HeapId owner) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   InstanceSlot& slot = instance_slot(owner);
   {

@@ -88,7 +88,7 @@ TALUS_SLOW bool begin_batch(ThreadCache& cache, RemoteBatch& batch, HeapId owner
 
 // Puts one block into its slab, whichever heap owns the slab now. For threads that cannot collect,
 // and for blocks of instances.
-TALUS_SLOW void release_to_slab(void* pointer) noexcept {
+TALUS_SLOW void free_to_slab(void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   for (;;) {
     const PageEntry word = page_map.word_of(address);
@@ -115,13 +115,13 @@ TALUS_FAST void add_to_batch(ThreadCache& cache, RemoteBatch& batch, void* point
   deliver(cache, batch, Newest::stay);
 }
 
-TALUS_SLOW void release_remote_anew(ThreadCache& cache, RemoteBatch& batch, void* pointer,
-                                    PageEntry word) noexcept {
+TALUS_SLOW void free_remote_anew(ThreadCache& cache, RemoteBatch& batch, void* pointer,
+                                 PageEntry word) noexcept {
   if (is_instance(word.owner())) {  // a message might outlive it
-    if (!release_small_inside(pointer, word.owner())) release_to_slab(pointer);
+    if (!free_small_inside(pointer, word.owner())) free_to_slab(pointer);
     return;
   }
-  if (!begin_batch(cache, batch, word.owner())) return release_to_slab(pointer);
+  if (!begin_batch(cache, batch, word.owner())) return free_to_slab(pointer);
   add_to_batch(cache, batch, pointer, block_bytes_of(word), remote_batch_bytes_max);
 }
 
@@ -131,10 +131,10 @@ TALUS_FAST RemoteBatch& remote_batch(ThreadCache& cache, HeapId owner) noexcept 
 }
 
 // Frees a block of another heap's slab, with its page-map entry.
-TALUS_FAST void release_remote(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
+TALUS_FAST void free_remote(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
   RemoteBatch& batch = remote_batch(cache, word.owner());
   if (TALUS_UNLIKELY(batch.owner != word.owner())) {
-    return release_remote_anew(cache, batch, pointer, word);
+    return free_remote_anew(cache, batch, pointer, word);
   }
   add_to_batch(cache, batch, pointer, block_bytes_of(word), remote_batch_bytes_max);
 }
@@ -144,10 +144,10 @@ TALUS_FAST void release_remote(ThreadCache& cache, void* pointer, PageEntry word
 TALUS_FAST RemoteBatch& return_batch(ThreadCache& cache) noexcept {
   return cache.batches[remote_owners];
 }
-TALUS_USUAL void release_unlisted(ThreadCache& cache, void* pointer, ClassId id) noexcept {
+TALUS_USUAL void free_unlisted(ThreadCache& cache, void* pointer, ClassId id) noexcept {
   RemoteBatch& batch = return_batch(cache);
   if (TALUS_UNLIKELY(batch.owner != cache.id) && !begin_batch(cache, batch, cache.id)) {
-    return release_to_slab(pointer);
+    return free_to_slab(pointer);
   }
   add_to_batch(cache, batch, pointer, size_class_row(id).block_bytes, return_batch_bytes_max);
 }

@@ -29,8 +29,8 @@ USUAL = ("malloc", "free", "realloc",
          "5Space4takeERNS0_4Held*7PlacingE",
          "6Arenas7reserveEmNS0_11PageRequestEmm",
          "7PageMap5coverEmm",
-         "12release_slowEPvRNS0_13ThreadContextE", "12release_fullEPvRNS0_13ThreadContextEm",
-         "11release_farEPvRNS0_13ThreadContextE", "11thread_endsEPv", "_Znwm", "_ZdlPv", "_ZdlPvm")
+         "9free_slowEPvRNS0_13ThreadContextE", "9free_fullEPvRNS0_13ThreadContextEm",
+         "8free_farEPvRNS0_13ThreadContextE", "11thread_endsEPv", "_Znwm", "_ZdlPv", "_ZdlPvm")
 WINDOW_BYTES = 64 * 1024
 OTHER_WINDOW_BYTES = 112 * 1024  # with what is usual in larger processes among it
 # The first two segments: what a process that does nothing touches of the file. One that allocates

@@ -229,7 +229,7 @@ TEST(MappedBlock, FreedTwice) {
   EXPECT_DEATH_BY(SIGABRT, "talus: double free of .*", {
     void* blocks[2];
     blocks[0] = blocks[1] = api::malloc(100000);
-    release_batch(blocks, 2);
+    free_many(blocks, 2);
   });
 }
 

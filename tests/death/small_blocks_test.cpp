@@ -56,7 +56,7 @@ TEST(MediumBlock, PointerIntoItAtAStep) {
 
 TEST_F(SmallBlock, FreedTwiceInABatchIsFoundAtOnce) {
   void* blocks[] = {block, other, block};
-  EXPECT_FAULT(double_free_text(block, bytes), release_batch(blocks, 3));
+  EXPECT_FAULT(double_free_text(block, bytes), free_many(blocks, 3));
 }
 
 // The lists of blocks above 4 KiB are used in slow paths, which look at the uppermost block.

@@ -100,7 +100,7 @@ HeapId flush_with_foreign(Held<HeapLock>&, Heap& heap, Places* places, size_t co
 
 // No modes.
 inline bool is_special(PageEntry) noexcept { return false; }
-inline void release_special(void*) noexcept {}
+inline void free_special(void*) noexcept {}
 struct SpecialBlock {
   struct Operations {
     void* instance = nullptr;
@@ -122,7 +122,7 @@ inline void end_modes(ThreadCache&) noexcept {}
 enum class Fit : uint8_t { exact, near };
 inline void* pop_fitting(ThreadCache& cache, ClassId id, Fit fit) noexcept;
 inline BlockMade allocate_medium(ThreadCache*, ClassId, Fit) noexcept { return {}; }
-inline void release_medium(ThreadCache&, void*, ClassId) noexcept {}
+inline void free_medium(ThreadCache&, void*, ClassId) noexcept {}
 inline void refuse_free_in_slab(ThreadCache& cache, const void* block) noexcept {
   Held held{lock_of(cache)};
   if (Slab::is_free(only_slab.prove(block))) report::double_free(block, only_slab.block_bytes);
@@ -135,7 +135,7 @@ inline void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
 inline void* take_kept_at_hand(ThreadContext&, size_t) noexcept { return nullptr; }
 inline bool keep_at_hand(ThreadContext&, void*, PageEntry) noexcept { return false; }
 inline BlockMade allocate_large(ThreadCache*, size_t, size_t) noexcept { return {}; }
-inline void release_large(ThreadCache*, void*, PageEntry) noexcept {}
+inline void free_large(ThreadCache*, void*, PageEntry) noexcept {}
 inline void release_kept(ThreadCache&) noexcept {}
 
 // Nothing to purge_request.
@@ -145,7 +145,7 @@ inline void offer_work() noexcept {}
 
 // No instances.
 inline void rest_heap(Heap&) noexcept {}
-inline bool release_small_inside(void*, HeapId) noexcept { return false; }
+inline bool free_small_inside(void*, HeapId) noexcept { return false; }
 
 // What the copy of caches.hpp counts in.
 struct DecayTally {

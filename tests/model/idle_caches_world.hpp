@@ -218,7 +218,7 @@ class World : public Scenario {
     for (int i = 0; i < blocks_max; i++) {
       if (!blocks.is_in_hand[i] || class_of_block(i) != index) continue;
       blocks.leave_hand(&blocks.memory[i]);
-      return talus::core::release(&blocks.memory[i]);
+      return talus::core::free_block(&blocks.memory[i]);
     }
     explorer.violate("a plan frees what there is not");
   }

@@ -28,7 +28,7 @@ void sleep_with_blocks(bool is_libc) {
   ready_count.fetch_or_release(0);
   ready_count.fetch_add_relaxed(1);
   while (!may_end.load_acquire()) stress::sleep_us(20000);
-  for (void* block : blocks) is_libc ? free(block) : talus::core::release(block);
+  for (void* block : blocks) is_libc ? free(block) : talus::core::free_block(block);
 }
 
 // Microseconds of the median fork, as the parent sees it.

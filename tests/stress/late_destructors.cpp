@@ -35,9 +35,9 @@ void disarm(void* pointer) {
   void* filled = stress::resize_filled(armed->filled, random.size(40 * talus::core::kib), random);
   void* aligned = talus::core::allocate_aligned(256, 300);
   STRESS_CHECK(reinterpret_cast<uintptr_t>(aligned) % 256 == 0, "%p", aligned);
-  talus::core::release(aligned);
+  talus::core::free_block(aligned);
   stress::check_and_release(exchange.swap(random, filled));
-  talus::core::release(armed);
+  talus::core::free_block(armed);
 }
 
 void live_and_die(uint64_t seed) {

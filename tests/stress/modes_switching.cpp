@@ -81,7 +81,7 @@ void live(int index) {
       stress::Threads<void (*)(int)> brief{
           2, [](int) {
             void* block = talus::core::allocate(100);
-            talus::core::release(talus::core::reallocate(block, 5000));
+            talus::core::free_block(talus::core::reallocate(block, 5000));
           }};
     } else {
       work(index, random);

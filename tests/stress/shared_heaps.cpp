@@ -27,7 +27,7 @@ void work(int index, const stress::Deadline& deadline) {
     stress::check_and_release(found);
     void* aligned = talus::core::allocate_aligned(1024, 1500);
     STRESS_CHECK(reinterpret_cast<uintptr_t>(aligned) % 1024 == 0, "%p", aligned);
-    talus::core::release(aligned);
+    talus::core::free_block(aligned);
   }
 }
 

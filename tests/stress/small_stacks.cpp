@@ -22,10 +22,10 @@ void use_every_path(uint64_t seed) {
   }
   void* aligned = talus::core::allocate_aligned(4096, 5000);
   STRESS_CHECK(reinterpret_cast<uintptr_t>(aligned) % 4096 == 0, "%p", aligned);
-  talus::core::release(aligned);
+  talus::core::free_block(aligned);
   void* zeroed = talus::core::allocate_zeroed(3 * stress::mib);
   STRESS_CHECK(static_cast<char*>(zeroed)[2 * stress::mib] == 0, "calloc");
-  talus::core::release(zeroed);
+  talus::core::free_block(zeroed);
   if (seed % 64 == 0) talus::core::trim_heaps(0);
   if (seed % 16 == 0) (void)talus::core::collect_totals();
 }

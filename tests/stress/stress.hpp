@@ -169,7 +169,7 @@ inline void check_and_release(void* block) {
   check(block);
   // A free block's words must not look like a live one's.
   *static_cast<Stamp*>(block) = {~uint64_t{0}, 0};
-  talus::core::release(block);
+  talus::core::free_block(block);
 }
 // realloc of a filled block; what both sizes hold must have survived.
 inline void* resize_filled(void* block, size_t bytes, Random& random) {

@@ -75,7 +75,7 @@ void grow_two(size_t first, size_t last, Look look) {
     }
     bytes = wanted;
   }
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
 }
 
 }  // namespace talus::core::test

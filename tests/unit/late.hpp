@@ -25,7 +25,7 @@ class LateInAThread {
       : work_{std::move(work)} {
     EXPECT_EQ(pthread_key_create(&key_, run), 0);
     on_threads(1, [&, this](size_t) {
-      release(allocate(1));
+      free_block(allocate(1));
       before();
       pthread_setspecific(key_, this);
     });

@@ -17,7 +17,7 @@ namespace talus::core::test {
 class Neighbour {
  public:
   Neighbour() : thread_{[this] { serve(); }} {
-    run([] { release(allocate(1)); });
+    run([] { free_block(allocate(1)); });
   }
   ~Neighbour() {
     run(nullptr);

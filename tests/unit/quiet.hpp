@@ -31,7 +31,7 @@ inline bool space_is_sound() {
 
 // The cache of this thread, made if there is none yet.
 inline ThreadCache& own_cache() {
-  release(allocate(1));
+  free_block(allocate(1));
   return *cache_behind(current_context());
 }
 
@@ -68,10 +68,10 @@ void ask_while_others_allocate(size_t rounds, unsigned length_bits, Ask ask) {
     std::vector<void*> blocks(200);
     for (size_t round = 0; round < rounds; round++) {
       void*& block = blocks[random.below(blocks.size())];
-      release(block);
+      free_block(block);
       block = allocate(random.of_any_length(length_bits));
     }
-    for (void* block : blocks) release(block);
+    for (void* block : blocks) free_block(block);
   });
   stop.store_relaxed(true);
   asker.join();

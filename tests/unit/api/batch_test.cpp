@@ -73,7 +73,7 @@ TEST(Batch, MixesWithSingleCalls) {
     if (random.below(2) == 0) {
       api::free_batch(going.data(), going.size());
     } else {
-      for (void* block : going) release(block);
+      for (void* block : going) free_block(block);
     }
   }
   ASSERT_EQ((std::set<void*>{live.begin(), live.end()}).size(), live.size());
@@ -107,13 +107,13 @@ TEST(Batch, UsesTheListFirst) {
   ThreadCache& cache = test::own_cache();
   flush_all(cache);
   void* last = api::malloc(48);
-  release(last);
+  free_block(last);
   void* block = nullptr;
   EXPECT_EQ(api::malloc_batch(48, 1, &block), 1u);
   EXPECT_EQ(block, last);
   api::free_batch(&block, 1);
   EXPECT_EQ(api::malloc(48), last);
-  release(last);
+  free_block(last);
 }
 
 TEST(Batch, ErrorsAndNothing) {
@@ -268,7 +268,7 @@ TEST(Batch, IsCounted) {
   api::free_batch(blocks.data(), blocks.size());
   void* one = api::realloc_no_preserve(api::rezalloc(nullptr, 50), 5000);
   EXPECT_EQ(api::expand_in_place(one, 5001), one);
-  release(one);
+  free_block(one);
   const counting::Counts end = counting::collect();
   EXPECT_EQ(end.frees - between.frees, end.allocation_sum - between.allocation_sum + 1000u);
   EXPECT_EQ(end.live_bytes, start.live_bytes);

@@ -41,7 +41,7 @@ TEST(Expand, SmallBlocksUpToTheirUsableSize) {
   EXPECT_EQ(api::expand_in_place(nullptr, 1), nullptr);
   EXPECT_EQ(errno, 5) << "null is an answer, not an error";
   EXPECT_EQ(usable_size(block), usable);
-  release(block);
+  free_block(block);
 }
 
 TEST(Expand, LargeBlocksWhileNothingLiesBehind) {
@@ -51,7 +51,7 @@ TEST(Expand, LargeBlocksWhileNothingLiesBehind) {
   const std::vector<void*> walls = walls_behind(block);
   EXPECT_EQ(api::expand_in_place(block, 2 * mib), nullptr);
   EXPECT_EQ(usable_size(block), 1 * mib);
-  for (void* wall : walls) release(wall);
+  for (void* wall : walls) free_block(wall);
   trim_heaps(0);  // no thread keeps them
   EXPECT_EQ(api::expand_in_place(block, 2 * mib), block);
   EXPECT_EQ(usable_size(block), 2 * mib);
@@ -59,7 +59,7 @@ TEST(Expand, LargeBlocksWhileNothingLiesBehind) {
   EXPECT_EQ(api::expand_in_place(block, 100), block) << "gives back what is not needed";
   EXPECT_LT(usable_size(block), 64 * kib);
   EXPECT_LT(collect_totals().live_large, 64 * kib);
-  release(block);
+  free_block(block);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -89,8 +89,8 @@ TEST(NoPreserve, NeedsNoRoomForBoth) {
   block = api::realloc_no_preserve(block, 60 * mib);
   EXPECT_NE(block, nullptr);
   limits.set({0, 0});
-  release(block);
-  for (void* wall : walls) release(wall);
+  free_block(block);
+  for (void* wall : walls) free_block(wall);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -121,7 +121,7 @@ TEST(AlignedRealloc, KeepsContentsAndAlignment) {
   errno = 0;
   EXPECT_EQ(api::aligned_realloc(block, 64, SIZE_MAX), nullptr);
   EXPECT_EQ(errno, ENOMEM);
-  release(block);
+  free_block(block);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -137,7 +137,7 @@ TEST(AlignedAt, EveryPlaceThatBlocksCanHave) {
         ASSERT_GE(usable_size(block), bytes);
         ASSERT_NE(usable_size(block), 0u) << alignment << " " << offset << ": of zero bytes";
         memset(block, 0x5a, bytes);
-        release(block);
+        free_block(block);
       }
       if (offset >= 8 * smallest_offset) smallest_offset = offset;  // then in larger steps
     }
@@ -161,7 +161,7 @@ TEST(AlignedAt, SmallBlocksLieInSlabs) {
   EXPECT_EQ((std::set<void*>{blocks.begin(), blocks.end()}).size(), blocks.size());
   for (size_t i = 0; i < blocks.size(); i++) {
     EXPECT_TRUE(test::has_pattern(blocks[i], 100, i));
-    release(blocks[i]);
+    free_block(blocks[i]);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
   EXPECT_EQ(heap.slab_bytes, 0u);
@@ -183,14 +183,14 @@ TEST(AlignedAt, BlocksWithABeginningOfTheirOwn) {
     void* moved = api::realloc(block, wanted);
     ASSERT_NE(moved, nullptr);
     EXPECT_TRUE(test::has_kept_pattern(moved, 300 * kib, wanted, 9)) << wanted;
-    release(moved);
+    free_block(moved);
   }
   // One that was kept by the thread is given out with its beginning at the front again.
-  release(api::memalign_at(4096, 48, 40000));
+  free_block(api::memalign_at(4096, 48, 40000));
   void* next = api::malloc(40000);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(next) % slice_bytes, 0u);
   EXPECT_EQ(usable_size(next), api::malloc_good_size(40000));
-  release(next);
+  free_block(next);
   EXPECT_EQ(test::live_bytes(), 0u);
   EXPECT_EQ(collect_totals().live_large, 0u);
 }
@@ -204,7 +204,7 @@ TEST(AlignedAt, OnlyTheBlockCounts) {
     const HeapTotals totals = collect_totals();
     EXPECT_EQ(totals.live_large, usable_size(block));
     EXPECT_GE(totals.large_ends, slice_bytes - 48) << "what lies before it";
-    release(block);
+    free_block(block);
     EXPECT_EQ(collect_totals().live_large, 0u);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
@@ -223,7 +223,7 @@ TEST(AlignedAt, Errors) {
   EXPECT_EQ(error_of(64, 16, PTRDIFF_MAX), ENOMEM);
   void* block = api::memalign_at(2 * slice_bytes, 4 * slice_bytes, 10);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % (2 * slice_bytes), 0u);
-  release(block);
+  free_block(block);
 }
 
 TEST(AtLeast, TellsTheUsableSize) {
@@ -235,7 +235,7 @@ TEST(AtLeast, TellsTheUsableSize) {
       EXPECT_EQ(block.bytes, usable_size(block.pointer));
       EXPECT_EQ(reinterpret_cast<uintptr_t>(block.pointer) % alignment, 0u);
       memset(block.pointer, 1, block.bytes < mib ? block.bytes : mib);
-      release(block.pointer);
+      free_block(block.pointer);
     }
   }
   errno = 0;
@@ -258,16 +258,16 @@ TEST(Texts, AreCopied) {
   EXPECT_STREQ(part, "abc");
   EXPECT_STREQ(whole, "abcdef");
   EXPECT_STREQ(bounded, "xyz");
-  for (char* each : {copy, part, whole, bounded}) release(each);
+  for (char* each : {copy, part, whole, bounded}) free_block(each);
   char* path = api::realpath("/./usr/..//", nullptr);
   EXPECT_STREQ(path, "/");
   EXPECT_GT(usable_size(path), 0u) << "a block of Talus";
-  release(path);
+  free_block(path);
   char buffer[PATH_MAX];
   EXPECT_EQ(api::realpath("/", buffer), buffer);
   // A name that is no symbolic link makes libc's set errno on its way.
   errno = 1234;
-  release(api::realpath("/usr/../usr", nullptr));
+  free_block(api::realpath("/usr/../usr", nullptr));
   EXPECT_EQ(errno, 1234);
   EXPECT_EQ(api::realpath("/usr/../usr", buffer), buffer);
   EXPECT_EQ(errno, 1234);

@@ -28,7 +28,7 @@ void leave_dirty(size_t bytes) {
     block = api::malloc(bytes);
     memset(block, 0xa5, usable_size(block));
   }
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
 }
 
 TEST(Zeroed, WholeBlocksAreZero) {
@@ -38,7 +38,7 @@ TEST(Zeroed, WholeBlocksAreZero) {
     void* block = api::calloc_whole(block_alignment, 1, bytes);
     ASSERT_NE(block, nullptr);
     EXPECT_TRUE(is_all_zero(block, 0, usable_size(block))) << bytes;
-    release(block);
+    free_block(block);
     for (const size_t alignment : {size_t{1}, size_t{64}, size_t{4096}, 2 * slice_bytes}) {
       leave_dirty(bytes);
       block = api::calloc_whole(alignment, bytes, 1);
@@ -46,7 +46,7 @@ TEST(Zeroed, WholeBlocksAreZero) {
       EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % alignment, 0u);
       EXPECT_GE(usable_size(block), bytes);
       EXPECT_TRUE(is_all_zero(block, 0, usable_size(block))) << bytes << " at " << alignment;
-      release(block);
+      free_block(block);
     }
   }
   EXPECT_EQ(test::live_bytes(), 0u);
@@ -75,7 +75,7 @@ TEST(Zeroed, ResizingKeepsTheRestZero) {
       }
       bytes = wanted;
     }
-    release(at);
+    free_block(at);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
   EXPECT_TRUE(test::space_is_sound());
@@ -90,7 +90,7 @@ TEST(Zeroed, LargeBlocksShrinkAndGrow) {
   ASSERT_NE(at, nullptr);
   EXPECT_TRUE(is_all_zero(at, 3 * mib + 100, 8 * mib));
   EXPECT_EQ(at[3 * mib + 99], static_cast<char>(0xff));
-  release(at);
+  free_block(at);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 

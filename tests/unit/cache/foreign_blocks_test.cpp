@@ -21,7 +21,7 @@ class ForeignBlocks : public testing::Test {
     test::own_cache();
   }
   ~ForeignBlocks() override {
-    for (void* block : blocks_) release(block);
+    for (void* block : blocks_) free_block(block);
     EXPECT_EQ(test::live_bytes(), 0u);
   }
 
@@ -46,7 +46,7 @@ class ForeignBlocks : public testing::Test {
     std::vector<void*> own;
     for (int i = 0; i < 4 || list_length(cache, id) != 0; i++) own.push_back(allocate(bytes));
     flush_lists(cache);
-    for (void* block : own) release(block);
+    for (void* block : own) free_block(block);
     flush_lists(cache);
     ASSERT_GE(list_of(cache, id).limit - list_bottom(cache, id), 4);
   }
@@ -62,7 +62,7 @@ TEST_F(ForeignBlocks, AreHandedOutWhereTheyWereFreed) {
     void* again = nullptr;
     neighbour_.run([&] {
       make_room(bytes);
-      release(block);
+      free_block(block);
       again = allocate(bytes);
     });
     EXPECT_EQ(again, block) << bytes;
@@ -77,7 +77,7 @@ TEST_F(ForeignBlocks, AreNotTakenInWhereTheyWouldShareALine) {
   void* block = make(bytes);
   neighbour_.run([&] {
     make_room(bytes);
-    release(block);
+    free_block(block);
     EXPECT_EQ(listed(bytes), 0u);
   });
 }
@@ -86,7 +86,7 @@ TEST_F(ForeignBlocks, AreNotTakenInByAThreadThatOnlyFrees) {
   constexpr size_t count = 100;
   for (size_t i = 0; i < count; i++) blocks_.push_back(make(2 * foreign_bytes));
   neighbour_.run([&] {
-    for (void* block : blocks_) release(block);
+    for (void* block : blocks_) free_block(block);
     EXPECT_EQ(listed(2 * foreign_bytes), 0u);
   });
   blocks_.clear();
@@ -97,14 +97,14 @@ TEST_F(ForeignBlocks, GoHomeWhereTheListIsFull) {
   for (size_t i = 0; i < count; i++) blocks_.push_back(make(foreign_bytes));
   neighbour_.run([&] {
     make_room(foreign_bytes);
-    for (void* block : blocks_) release(block);
+    for (void* block : blocks_) free_block(block);
     EXPECT_GT(listed(foreign_bytes), 0u);
     EXPECT_LE(listed(foreign_bytes), list_most_of(class_of(foreign_bytes)));
     // Blocks of its own push the foreign blocks out.
     std::vector<void*> own;
     flush_lists(test::own_cache());
     for (size_t i = 0; i < count; i++) own.push_back(allocate(foreign_bytes));
-    for (void* block : own) release(block);
+    for (void* block : own) free_block(block);
     for (RemoteBatch& batch : test::own_cache().batches) {
       deliver(test::own_cache(), batch, Newest::go);
     }
@@ -121,7 +121,7 @@ TEST_F(ForeignBlocks, GoHomeWithTheirHost) {
     test::Neighbour other;  // of a heap of its own, or of the neighbour's
     other.run([&] {
       make_room(foreign_bytes);
-      for (void* block : foreign) release(block);
+      for (void* block : foreign) free_block(block);
       flush_all(test::own_cache());
     });
   }
@@ -144,16 +144,16 @@ TEST_F(ForeignBlocks, GoHomeFromAmongOthers) {
     while (own.size() < count || !has_all_room()) own.push_back(allocate(foreign_bytes_min));
     flush_lists(cache);
     for (size_t i = 0; i < count; i++) {
-      release(foreign[i]);
+      free_block(foreign[i]);
       if (i % 3 == 0) {
-        release(own.back());
+        free_block(own.back());
         own.pop_back();
       }
     }
     EXPECT_GE(listed(foreign_bytes_min), count);
     flush_lists(cache);
     EXPECT_EQ(listed(foreign_bytes_min), 0u);
-    for (void* block : own) release(block);
+    for (void* block : own) free_block(block);
   });
   EXPECT_EQ(taken(foreign_bytes_min), before - count);
 }
@@ -168,7 +168,7 @@ TEST_F(ForeignBlocks, AreTakenBackFromAHostThatSleeps) {
     const size_t before = taken(bytes);
     neighbour_.run([&] {
       make_room(bytes);
-      for (void* block : foreign) release(block);
+      for (void* block : foreign) free_block(block);
       EXPECT_EQ(listed(bytes), count);
     });
     trim_heaps(0);
@@ -181,8 +181,8 @@ TEST_F(ForeignBlocks, OfMediumSizesGoToTheirSlabs) {
   void* block = make(40 * kib);
   const size_t before = taken(40 * kib);
   neighbour_.run([&] {
-    release(allocate(40 * kib));
-    release(block);
+    free_block(allocate(40 * kib));
+    free_block(block);
     flush_all(test::own_cache());
   });
   EXPECT_EQ(taken(40 * kib), before - 1);

@@ -42,7 +42,7 @@ TEST(Medium, BlocksShareTheirSlabsWithLittleRest) {
     EXPECT_LE((given_bytes() - before) * (medium_rest_part - 1), count * bytes * medium_rest_part);
     for (size_t i = 0; i < count; i++) {
       ASSERT_TRUE(test::has_pattern(blocks[i], bytes, i));
-      release(blocks[i]);
+      free_block(blocks[i]);
     }
   }
   EXPECT_EQ(test::live_bytes(), 0u);
@@ -68,14 +68,14 @@ TEST(Medium, WhatAThreadKeepsIsBounded) {
       blocks.push_back(allocate(small_bytes_max + 1 + random.below(400 * kib)));
     } else {
       std::swap(blocks[random.below(blocks.size())], blocks.back());
-      release(blocks.back());
+      free_block(blocks.back());
       blocks.pop_back();
     }
     ASSERT_LE(kept(), large_kept_bytes_max);
     most = kept() > most ? kept() : most;
   }
   EXPECT_GT(most, large_kept_bytes_max / 2) << "little is kept";
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   EXPECT_LE(kept(), large_kept_bytes_max);
   EXPECT_EQ(test::live_bytes(), 0u);
   EXPECT_EQ(kept(), 0u);
@@ -84,18 +84,18 @@ TEST(Medium, WhatAThreadKeepsIsBounded) {
 TEST(Medium, AFreedBlockServesTheNextOfItsSizeAndALittleLess) {
   test::live_bytes();
   void* first = allocate(75 * kib);
-  release(first);
+  free_block(first);
   EXPECT_EQ(allocate(80 * kib), first);
-  release(first);
+  free_block(first);
   EXPECT_EQ(allocate(60 * kib), first) << "memory that was touched comes first";
   EXPECT_EQ(usable_size(first), 80 * kib);
-  release(first);
+  free_block(first);
   void* smaller = allocate(40 * kib);
   EXPECT_NE(smaller, first) << "half of it would be wasted";
   void* aligned = allocate_aligned(slice_bytes, 60 * kib);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(aligned) % slice_bytes, 0u);
-  release(smaller);
-  release(aligned);
+  free_block(smaller);
+  free_block(aligned);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -112,17 +112,17 @@ TEST(Medium, AClassThatOftenBorrowsGetsABlockOfItsOwn) {
       for (; left > medium_bytes_max; left -= std::min(left, most)) {
         blocks.push_back(allocate(std::min(left, most)));
       }
-      for (void* block : blocks) release(block);
+      for (void* block : blocks) free_block(block);
       ASSERT_EQ(cache.kept.bytes.load_relaxed(), kept_bytes_most() - 2 * slice_bytes - left);
       ASSERT_LE(left, slice_bytes);
     }
     void* larger = allocate(80 * kib);
-    release(larger);
+    free_block(larger);
     size_t own = 0;
     for (uint32_t turn = 0; turn < 3 * borrowed_count_most; turn++) {
       void* block = allocate(60 * kib);
       own += block != larger;
-      release(block);
+      free_block(block);
     }
     if (may_keep_more) {
       EXPECT_EQ(own, 2 * borrowed_count_most);
@@ -143,7 +143,7 @@ TEST(Medium, AThreadMayKeepABlockOfEachClass) {
   for (size_t index = small_class_count; index < class_count; index++) {
     blocks.push_back(allocate(size_class_table.rows[index].block_bytes));
   }
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   for (size_t index = small_class_count; index < class_count; index++) {
     EXPECT_EQ(list_length(cache, ClassId{static_cast<uint8_t>(index)}), 1u) << index;
   }
@@ -162,12 +162,12 @@ TEST(Medium, AlignedBlocksAreAligned) {
         ASSERT_GE(usable_size(block), bytes);
         blocks.push_back(block);
         if (blocks.size() < 40) continue;
-        release(blocks[blocks.size() - 40]);
+        free_block(blocks[blocks.size() - 40]);
         blocks[blocks.size() - 40] = nullptr;
       }
     }
   }
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -182,7 +182,7 @@ TEST(Medium, ZeroedBlocksOfUntouchedMemoryStayUntouched) {
   for (void* block : blocks) {
     ASSERT_TRUE(test::is_zero(static_cast<unsigned char*>(block), 100 * kib));
     memset(block, 1, 100 * kib);
-    release(block);
+    free_block(block);
   }
   for (size_t i = 0; i < 40; i++) {  // the same again
     blocks[i] = i % 2 == 0 ? allocate_zeroed(100 * kib) : allocate(90 * kib);
@@ -191,7 +191,7 @@ TEST(Medium, ZeroedBlocksOfUntouchedMemoryStayUntouched) {
     }
     memset(blocks[i], 1, 90 * kib);
   }
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -205,7 +205,7 @@ TEST(Medium, PurgedBlocksAreZeroWithoutBeingTouched) {
             page_map.descriptor_of(reinterpret_cast<uintptr_t>(goes)));
   test::fill_pattern(stays, 160 * kib, 1);
   memset(goes, 2, 160 * kib);
-  release(goes);
+  free_block(goes);
   ASSERT_EQ(resident_pages(goes, 160 * kib), 160 * kib / os::page_bytes());
   trim_heaps(0);
   ASSERT_EQ(resident_pages(goes, 160 * kib), 0u);
@@ -214,8 +214,8 @@ TEST(Medium, PurgedBlocksAreZeroWithoutBeingTouched) {
   EXPECT_EQ(resident_pages(again, 160 * kib), 0u);
   EXPECT_TRUE(test::is_zero(static_cast<unsigned char*>(again), 160 * kib));
   EXPECT_TRUE(test::has_pattern(stays, 160 * kib, 1));
-  release(again);
-  release(stays);
+  free_block(again);
+  free_block(stays);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -234,7 +234,7 @@ TEST(Medium, BlocksThatGrowByLittleMoveSeldom) {
   EXPECT_EQ(at[0], 7);
   EXPECT_LE(moves, 8u);
   EXPECT_LE(moved_bytes, 2 * mib);
-  release(at);
+  free_block(at);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -247,7 +247,7 @@ TEST(Medium, BlocksThatShrinkByAQuarterGiveItUp) {
   EXPECT_TRUE(test::has_kept_pattern(moved, 256 * kib, 150 * kib, 3));
   moved = reallocate(moved, 1000);
   EXPECT_LT(usable_size(moved), size_t{2000});
-  release(moved);
+  free_block(moved);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -263,7 +263,7 @@ TEST(Medium, BlocksThatDoubleStayTight) {
     bytes *= 2;
     test::fill_pattern(at, bytes, 9);
   }
-  release(at);
+  free_block(at);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -276,7 +276,7 @@ TEST(Medium, BlocksFreedElsewhereAreUsedAgain) {
     std::vector<void*> blocks;
     for (int i = 0; i < 16; i++) blocks.push_back(allocate(100 * kib));
     test::on_threads(1, [&](size_t) {
-      for (void* block : blocks) release(block);
+      for (void* block : blocks) free_block(block);
     });
     most = given_bytes() - before > most ? given_bytes() - before : most;
   }

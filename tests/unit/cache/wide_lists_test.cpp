@@ -21,7 +21,7 @@ class Tide {
  public:
   explicit Tide(size_t bytes) : bytes_{bytes}, id_{class_of(bytes)} { take_many(); }
   ~Tide() {
-    for (void* block : blocks_) release(block);
+    for (void* block : blocks_) free_block(block);
   }
 
   // Frees blocks until the list was full.
@@ -30,7 +30,7 @@ class Tide {
     size_t before;
     do {
       before = list_length(cache, id_);
-      release(blocks_.back());
+      free_block(blocks_.back());
       blocks_.pop_back();
     } while (list_length(cache, id_) > before);
   }
@@ -97,7 +97,7 @@ TEST_F(WideLists, HoldEachBlockOnceWithItsContents) {
     }
     for (size_t i = 0; i < blocks.size(); i++) {
       ASSERT_TRUE(test::has_pattern(blocks[i], bytes, i));
-      release(blocks[i]);
+      free_block(blocks[i]);
     }
   }
   EXPECT_TRUE(is_wide(cache, id));
@@ -111,7 +111,7 @@ TEST_F(WideLists, AreNoneThatOnlyRunEmptyOrOnlyAreFull) {
   std::vector<void*> blocks;
   for (size_t i = 0; i < 20 * list_most_of(tide.id()); i++) blocks.push_back(allocate(112));
   for (void* block : blocks) {
-    release(block);
+    free_block(block);
     ASSERT_LE(list_length(cache, tide.id()), list_most_of(tide.id()));
   }
   EXPECT_FALSE(is_wide(cache, tide.id()));
@@ -124,7 +124,7 @@ TEST_F(WideLists, BecomeNarrowWhereTheyAreFullTwice) {
   for (size_t i = 0; i < 4 * list_wide_of(tide.id()); i++) blocks.push_back(allocate(256));
   const size_t wide_bytes = cache.wide.bytes;
   EXPECT_EQ(wide_bytes, (list_wide_of(tide.id()) - list_most_of(tide.id())) * 256);
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   EXPECT_EQ(list_capacity(cache, tide.id()), list_most_of(tide.id()));
   EXPECT_LE(list_length(cache, tide.id()), list_most_of(tide.id()));
   EXPECT_EQ(cache.wide.bytes, 0u);

@@ -24,7 +24,7 @@ size_t hold_all_there_is(test::HeldBlocks& held, size_t bytes) {
 
 std::string exhaust_with(size_t bytes) {
   return test::run_in_child([bytes] {
-    release(allocate(1));  // an arena is there
+    free_block(allocate(1));  // an arena is there
     test::refuse_maps();
     test::HeldBlocks held;
     const size_t count = hold_all_there_is(held, bytes);
@@ -60,7 +60,7 @@ TEST(Exhaustion, WithHolesOfAllSizes) {
   const std::string wrong = test::run_in_child([] {
     test::HeldBlocks held;
     test::Random random{test::seed_of("Exhaustion.WithHoles")};
-    release(allocate(1));
+    free_block(allocate(1));
     test::refuse_maps();
     const size_t refusals = test::rounds_of(400) + 20;
     while (held.refused_count() < refusals) {
@@ -83,7 +83,7 @@ TEST(Exhaustion, WithHolesOfAllSizes) {
 TEST(Exhaustion, ThreadsAreBornIntoIt) {
   const std::string wrong = test::run_in_child([] {
     test::HeldBlocks held;
-    release(allocate(1));
+    free_block(allocate(1));
     test::refuse_maps();
     hold_all_there_is(held, 40 * kib);
     hold_all_there_is(held, 16);

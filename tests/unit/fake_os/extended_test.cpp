@@ -33,7 +33,7 @@ size_t run_extended() {
     refused += block == nullptr;
     if (block == nullptr) continue;
     test::require((reinterpret_cast<uintptr_t>(block) + 16) % 64 == 0, "an aligned place", bytes);
-    release(block);
+    free_block(block);
   }
   size_t bytes = 100;
   void* block = api::rezalloc(nullptr, bytes);
@@ -51,7 +51,7 @@ size_t run_extended() {
   }
   block = api::realloc_no_preserve(block, 1 * mib);
   refused += block == nullptr;
-  release(block);
+  free_block(block);
   return refused;
 }
 

@@ -58,7 +58,7 @@ void make_holes(test::HeldBlocks& held, Pages& pages) {
     if (i % kept_one_in == 0)
       held.hold(blocks[i], block_bytes);
     else
-      release(blocks[i]);
+      free_block(blocks[i]);
   }
 }
 

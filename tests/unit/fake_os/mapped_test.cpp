@@ -27,7 +27,7 @@ void begin_mode(Kernel kernel = Kernel::newest) {
   if (kernel == Kernel::without_guards) {
     os::fake_plan.refuse_from[test::row_of(FakeCall::set_guards)].store_relaxed(1);
   }
-  release(allocate(1));
+  free_block(allocate(1));
   mapped::Settings settings;
   settings.quarantine_bytes = mib;
   settings.mappings = 5000;
@@ -54,10 +54,10 @@ size_t run_blocks() {
     const size_t old_bytes = old % 10 == 0 ? 100000 + old : old;
     if (blocks[old] == nullptr) continue;
     test::require(test::has_pattern(blocks[old], old_bytes, old), "contents are lost", old);
-    release(blocks[old]);
+    free_block(blocks[old]);
     blocks[old] = nullptr;
   }
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   return mapped_count;
 }
 

@@ -21,7 +21,7 @@ std::string run_at(uint64_t base, uint64_t next = 0) {
     void* first = allocate(100);
     test::require(first != nullptr, "the first block");
     test::child_report().measured[0] = reinterpret_cast<uintptr_t>(first);
-    release(first);
+    free_block(first);
     if (next != 0) os::fake_plan.map_base.store_relaxed(next);
     const size_t refused = test::run_sequence();
     test::require(refused == 0, "allocations refused", refused);
@@ -98,7 +98,7 @@ std::string run_with_pages_of(size_t bytes) {
     test::require(os::page_bytes() == bytes, "page size", os::page_bytes());
     test::require(large != nullptr && usable_size(large) == round_up(medium_bytes_max + 1, bytes),
                   "a large block is whole pages");
-    release(large);
+    free_block(large);
     for (int round = 0; round < 2; round++) {
       const size_t refused = test::run_sequence();
       test::require(refused == 0, "allocations refused", refused);

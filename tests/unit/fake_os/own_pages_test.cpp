@@ -146,7 +146,7 @@ TEST(OwnPagesAndTheKernel, ARefusedNameIsNothing) {
 // Fewer addresses where the kernel refuses that number; none, where a program says how many.
 TEST(OwnPagesAndTheKernel, FewerAddressesAreBetterThanNone) {
   const std::string wrong = test::run_in_child([] {
-    release(allocate(1));
+    free_block(allocate(1));
     const size_t row = test::row_of(FakeCall::map);
     const uint64_t made = calls_of(FakeCall::map);
     fake_plan.refuse_at[row].store_relaxed(made + 1);
@@ -189,7 +189,7 @@ TEST(OwnPagesAndTheKernel, RefusedPagesAreNoMemory) {
 // Without memory for the page map free() would not know the blocks: there is no such heap.
 TEST(OwnPagesAndTheKernel, NoThreadGetsAHeapWhoseBlocksAreUnknown) {
   const std::string wrong = test::run_in_child([] {
-    release(allocate(1));
+    free_block(allocate(1));
     const uint64_t made = calls_of(FakeCall::map);
     // Addresses and bookkeeping; then a leaf of the page map, which more addresses than the window
     // has need.

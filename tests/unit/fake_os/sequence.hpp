@@ -61,7 +61,7 @@ class HeldBlocks {
     const Block block = blocks_.back();
     blocks_.pop_back();
     require(has_pattern(block.at, block.bytes, block.seed), "contents at free", block.bytes);
-    release(block.at);
+    free_block(block.at);
   }
   // Those at places 0, step, 2 * step...
   void release_every(size_t step) {
@@ -70,7 +70,7 @@ class HeldBlocks {
       const Block& block = blocks_[place];
       require(has_pattern(block.at, block.bytes, block.seed), "contents at free", block.bytes);
       if (place % step == 0) {
-        release(block.at);
+        free_block(block.at);
       } else {
         rest.push_back(block);
       }

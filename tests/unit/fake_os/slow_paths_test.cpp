@@ -107,13 +107,13 @@ TEST(SlowPaths, RefusedResizesChangeNothing) {
 // A thread that asks again and again, and gets nothing, uses nothing up.
 TEST(SlowPaths, RefusalsCostNothing) {
   EXPECT_EQ(test::run_in_child([] {
-              release(allocate(1));
+              free_block(allocate(1));
               test::refuse_maps();
               auto metadata_after = [](size_t rounds) {
                 for (size_t i = 0; i < rounds; i++) {
                   test::require(allocate(40 * mib) == nullptr, "a large block");
                   test::require(allocate_aligned(8 * mib, 100) == nullptr, "an aligned block");
-                  test::on_threads(1, [](size_t) { release(allocate(1)); });
+                  test::on_threads(1, [](size_t) { free_block(allocate(1)); });
                 }
                 return collect_totals().metadata;
               };
@@ -274,7 +274,7 @@ TEST(SlowPaths, Fork) {
                 theirs.release_every(1);
                 // The first thread that is born with memory takes the neighbour's cache home.
                 test::end_faults();
-                test::on_threads(2, [](size_t) { release(allocate(1)); });
+                test::on_threads(2, [](size_t) { free_block(allocate(1)); });
                 expect_all_is_well();
                 _exit(0);
               }
@@ -327,7 +327,7 @@ TEST(SlowPaths, AsManyFreeRangesAsThereCanBe) {
               leave_nothing();
               auto release_those = [&blocks](size_t step, size_t first) {
                 for (size_t i = first; i < blocks.size(); i += step) {
-                  release(blocks[i]);
+                  free_block(blocks[i]);
                   blocks[i] = nullptr;
                   test::require(test::space_is_sound(), "space", i);
                 }
@@ -361,7 +361,7 @@ TEST(SlowPaths, ManyBlocksWhereFewWere) {
               test::child_report().measured[0] = blocks.size();
               test::require(blocks.size() > 256 * 16 * 9 / 10, "blocks of a slice in 256 MiB",
                             blocks.size());
-              for (void* block : blocks) release(block);
+              for (void* block : blocks) free_block(block);
               expect_all_is_well();
             }),
             "");

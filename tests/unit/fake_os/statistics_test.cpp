@@ -35,7 +35,7 @@ TEST(StatisticsWithoutMemory, AreThere) {
   EXPECT_GE(live, count * 30000);
   // Whether the kernel tells of pages is asked with a page, which cannot be had.
   EXPECT_EQ(api::get_value("resident.total_bytes", &resident), ENODATA);
-  for (size_t i = 0; i < count; i++) release(blocks[i]);
+  for (size_t i = 0; i < count; i++) free_block(blocks[i]);
   EXPECT_GT(os::fake_plan.calls[map_row].load_relaxed(), maps);
   os::fake_plan.refuse_from[map_row].store_relaxed(0);
   EXPECT_EQ(api::get_value("resident.total_bytes", &resident), 0);

@@ -75,7 +75,7 @@ TEST(ThreadOrder, WhereItIsRefusedTimeOrders) {
 TEST(ThreadOrder, PassesMakeOneWhereAThreadWasAsked) {
   ASSERT_EQ(test::run_in_child([] {
               allow();
-              release(allocate(100));
+              free_block(allocate(100));
               DecayTally tally;
               for (int pass = 0; pass < 2; pass++) decay_caches(tally);  // looks, asks
               test::require(barriers() == 0, "no thread was asked before", barriers());
@@ -83,7 +83,7 @@ TEST(ThreadOrder, PassesMakeOneWhereAThreadWasAsked) {
               test::require(barriers() == 1, "one for the ask", barriers());
               for (int pass = 0; pass < 3; pass++) decay_caches(tally);
               test::require(barriers() == 1, "the thread is away", barriers());
-              release(allocate(100));
+              free_block(allocate(100));
               test::require_quiet_heap();
             }),
             "");

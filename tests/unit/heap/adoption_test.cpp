@@ -18,7 +18,7 @@ TEST(Adoption, HeapsAndCachesAreReusedByLaterThreads) {
   auto work = [](size_t) {
     std::vector<void*> blocks;
     for (int i = 0; i < 100; i++) blocks.push_back(allocate(200));
-    for (void* block : blocks) release(block);
+    for (void* block : blocks) free_block(block);
   };
   test::on_threads(1, work);
   const HeapTotals before = collect_totals();
@@ -43,7 +43,7 @@ TEST(Adoption, BlocksOutliveTheirThread) {
   EXPECT_GE(totals.live(), count * (count - 1) / 2);
   for (size_t i = 0; i < count; i++) {
     ASSERT_TRUE(test::has_pattern(blocks[i], i, i));
-    release(blocks[i]);
+    free_block(blocks[i]);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
   EXPECT_EQ(collect_totals().slab_count, 0u) << "a abandoned heap's slabs went back, too";
@@ -58,7 +58,7 @@ TEST(Adoption, EndingThreadLeavesNothingInItsLists) {
     for (size_t i = 0; i < 3000; i++) blocks.push_back(allocate(i * 10));
     arrived.fetch_add_relaxed(1);
     while (arrived.load_relaxed() < thread_count) os::System::sleep_us(50);
-    for (void* block : blocks) release(block);
+    for (void* block : blocks) free_block(block);
   });
   Heap& own = *test::own_cache().heap;
   for_each_heap([&own](Heap& heap) noexcept {
@@ -95,7 +95,7 @@ TEST(Adoption, SlabsOfAbandonedHeapsAreUsedBeforeNewOnes) {
       if (i % 8 == 0) {
         left_behind[self].push_back(blocks[i]);
       } else {
-        release(blocks[i]);
+        free_block(blocks[i]);
       }
     }
   });
@@ -109,10 +109,10 @@ TEST(Adoption, SlabsOfAbandonedHeapsAreUsedBeforeNewOnes) {
   EXPECT_LE(collect_totals().slab_count, slabs_before + 1);
   for (size_t i = 0; i < ours.size(); i++) {
     ASSERT_TRUE(test::has_pattern(ours[i], bytes, i));
-    release(ours[i]);
+    free_block(ours[i]);
   }
   for (auto& blocks : left_behind) {
-    for (void* block : blocks) release(block);
+    for (void* block : blocks) free_block(block);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
   EXPECT_EQ(collect_totals().slab_count, 0u);
@@ -124,7 +124,7 @@ TEST(Adoption, ManyThreadsAtOnce) {
     test::on_threads(32, [](size_t self) {
       std::vector<void*> blocks;
       for (size_t i = 0; i < 200; i++) blocks.push_back(allocate(self * 50 + i));
-      for (void* block : blocks) release(block);
+      for (void* block : blocks) free_block(block);
     });
   }
   EXPECT_EQ(test::live_bytes(), 0u);
@@ -142,11 +142,11 @@ Late late;
 void late_destructor(void* value) {
   auto* block = static_cast<unsigned char*>(value);
   EXPECT_TRUE(test::has_pattern(block, 500, 11));
-  release(block);
+  free_block(block);
   void* large = allocate(100 * kib);
-  release(large);
+  free_block(large);
   void* grown = reallocate(allocate(40), 4000);
-  release(grown);
+  free_block(grown);
   late.done.fetch_add_relaxed(1);
   if (late.rounds_left-- <= 0) return;
   void* next = allocate(500);  // armed again: the destructor runs in the next round

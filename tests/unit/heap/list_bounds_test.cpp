@@ -41,7 +41,7 @@ void use_all_classes(const ListBounds& bounds) {
       }
       for (size_t i = 0; i < blocks.size(); i++) {
         expect(test::has_pattern(blocks[i], bytes, i), "a block was changed");
-        release(blocks[i]);
+        free_block(blocks[i]);
         const size_t most = may_grow ? list_wide_of(id) : bounds.blocks_max[index];
         expect(list_length(cache, id) <= most, "a list is too long");
       }
@@ -77,7 +77,7 @@ TEST(ListBounds, LayListsOutBeforeTheFirstCache) {
 TEST(ListBounds, OnlyBecomeLowerOnceThereAreCaches) {
   EXPECT_EXIT(
       {
-        release(allocate(64));
+        free_block(allocate(64));
         const ListBounds usual = derive_list_bounds(list_bytes_max);
         bound_lists(64 * kib);
         expect(list_bounds.blocks_max[3] == usual.blocks_max[3], "a list grew into the next");
@@ -87,7 +87,7 @@ TEST(ListBounds, OnlyBecomeLowerOnceThereAreCaches) {
         for (size_t i = 0; i < 2; i++) {  // a list that was short all along
           std::vector<void*> blocks;
           for (size_t n = 0; n < 200; n++) blocks.push_back(allocate(64));
-          for (void* block : blocks) release(block);
+          for (void* block : blocks) free_block(block);
           expect(list_length(test::own_cache(), ClassId{3}) <= 16, "a list is too long");
         }
         _exit(failures == 0 ? 0 : 1);
@@ -107,7 +107,7 @@ TEST(ListBounds, BoundMediumAndLargeBlocksThatAThreadKeepsAsWell) {
           blocks.push_back(allocate_aligned(slice_bytes, 100));  // with a range of its own
         }
         for (void* block : blocks) {
-          release(block);
+          free_block(block);
           const HeapTotals totals = collect_totals();
           const size_t kept = totals.kept_large + totals.listed - listed;
           expect(kept > 0, "nothing is kept");

@@ -22,22 +22,22 @@ TEST(Lists, EverySizeGivesABlockThatHoldsIt) {
     ASSERT_GE(usable_size(block), size);
     test::fill_pattern(block, usable_size(block), size);
     ASSERT_TRUE(test::has_pattern(block, usable_size(block), size));
-    release(block);
+    free_block(block);
   }
   EXPECT_EQ(usable_size(nullptr), 0u);
-  release(nullptr);
+  free_block(nullptr);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
 TEST(Lists, LastInFirstOut) {
   void* first = allocate(40);
   void* second = allocate(40);
-  release(first);
-  release(second);
+  free_block(first);
+  free_block(second);
   EXPECT_EQ(allocate(40), second);
   EXPECT_EQ(allocate(40), first);
-  release(first);
-  release(second);
+  free_block(first);
+  free_block(second);
 }
 
 TEST(Lists, FreshBlocksComeInTheOrderOfAddresses) {
@@ -48,7 +48,7 @@ TEST(Lists, FreshBlocksComeInTheOrderOfAddresses) {
   size_t ascending = 0;
   for (size_t i = 1; i < blocks.size(); i++) ascending += blocks[i] == blocks[i - 1] + 112;
   EXPECT_EQ(ascending, blocks.size() - 1);
-  for (char* block : blocks) release(block);
+  for (char* block : blocks) free_block(block);
 }
 
 TEST(Lists, CapacityDoublesUpToTheClassesBoundAndListsStayWithin) {
@@ -68,7 +68,7 @@ TEST(Lists, CapacityDoublesUpToTheClassesBoundAndListsStayWithin) {
       before = list_capacity(cache, id);
     }
     for (void* block : blocks) {
-      release(block);
+      free_block(block);
       ASSERT_LE(list_length(cache, id), most);
     }
     EXPECT_EQ(list_capacity(cache, id), most);
@@ -101,7 +101,7 @@ TEST(Lists, MoveABatchWhereTheyGoOnTheSameWay) {
       size_t before = 0;
       do {
         before = list_length(cache, id);
-        release(blocks.back());
+        free_block(blocks.back());
         blocks.pop_back();
       } while (list_length(cache, id) > before);
       return list_length(cache, id) - 1;  // with the one that was freed last
@@ -113,7 +113,7 @@ TEST(Lists, MoveABatchWhereTheyGoOnTheSameWay) {
     take_all();
     EXPECT_EQ(take_all(), half) << bytes << ", for the first time";
     EXPECT_EQ(take_all(), batch) << bytes << ", again";
-    for (void* block : blocks) release(block);
+    for (void* block : blocks) free_block(block);
   }
   options.list_bytes = list_bytes;
 }
@@ -128,7 +128,7 @@ TEST(Lists, OfLargeBlocksBeginWithOne) {
     void* block = allocate(bytes);
     const size_t taken = list_length(cache, id) + 1;
     EXPECT_LE(taken * bytes, std::max(bytes, list_bytes_start)) << index;
-    release(block);
+    free_block(block);
     EXPECT_EQ(list_length(cache, id), taken) << index;
   }
   flush_all(cache);
@@ -145,7 +145,7 @@ TEST(Lists, LieCloseToEachOtherUntilTheyAreUsedMuch) {
         blocks.push_back(allocate(size_class_table.rows[index].block_bytes));
       }
     }
-    for (void* block : blocks) release(block);
+    for (void* block : blocks) free_block(block);
     blocks.clear();
   };
   const uint64_t list_bytes = options.list_bytes;
@@ -186,13 +186,13 @@ TEST(Lists, HaveNoRoomWhereAThreadOnlyFrees) {
     EXPECT_EQ(list_capacity(cache, id), most);
     flush_all(cache);  // lists are as in a thread that never allocated
     for (void* block : blocks) {
-      release(block);
+      free_block(block);
       ASSERT_EQ(list_capacity(cache, id), 0u) << index;
       ASSERT_EQ(list_length(cache, id), 0u) << index;
     }
     for (void*& block : blocks) block = allocate(bytes);
     EXPECT_EQ(list_capacity(cache, id), most) << "a thread that allocates gets long ones";
-    for (void* block : blocks) release(block);
+    for (void* block : blocks) free_block(block);
   }
 }
 
@@ -214,7 +214,7 @@ TEST(Lists, LeaveItToABatchWhereAThreadOnlyFrees) {
   size_t deliveries = 0;
   for (void* block : blocks) {
     const size_t before = collected();
-    release(block);
+    free_block(block);
     ASSERT_LT(collected(), return_batch_bytes_max);
     deliveries += collected() < before;
   }
@@ -239,7 +239,7 @@ TEST(Lists, HaveRoomForAFewBlocksWhereAThreadMostlyFrees) {
     blocks.push_back(allocate(bytes));
     size_t most = 0;
     for (void* block : blocks) {
-      release(block);
+      free_block(block);
       most = std::max(most, list_length(cache, id));
     }
     EXPECT_GE(most, is_slow_list ? size_t{1} : list_blocks_min) << index;
@@ -264,7 +264,7 @@ TEST(Lists, BlocksOfAllClassesAreDistinctAndKeepTheirContents) {
   }
   for (size_t i = 0; i < blocks.size(); i++) {
     ASSERT_TRUE(test::has_pattern(blocks[i].at, blocks[i].bytes, i));
-    release(blocks[i].at);
+    free_block(blocks[i].at);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
 }
@@ -273,7 +273,7 @@ TEST(Lists, EmptySlabsGoBack) {
   std::vector<void*> blocks;
   for (int i = 0; i < 20000; i++) blocks.push_back(allocate(256));
   const size_t most = collect_totals().slab_count;
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   // All but the one of its class that is kept, and what the list pins.
   EXPECT_LT(collect_totals().slab_count, most / 4);
   test::quiet_totals();
@@ -294,22 +294,22 @@ TEST(Lists, AlignedBlocksAtEveryAlignment) {
       blocks.push_back(at);
       if (bytes == 0) bytes = 1;
     }
-    for (void* at : blocks) release(at);
+    for (void* at : blocks) free_block(at);
   }
   // Zero bytes take the slow way, with blocks in the list or without.
   for (const size_t alignment : {size_t{8}, block_alignment, size_t{64}}) {
     for (int round = 0; round < 3; round++) {
       void* at = allocate_aligned(alignment, 0);
       EXPECT_EQ(reinterpret_cast<uintptr_t>(at) % alignment, 0u);
-      release(at);
-      release(allocate(0));
+      free_block(at);
+      free_block(allocate(0));
     }
   }
   EXPECT_EQ(test::live_bytes(), 0u);
   EXPECT_EQ(allocate_aligned(size_t{1} << 47, 1), nullptr);
   EXPECT_EQ(allocate_aligned(4096, PTRDIFF_MAX), nullptr);
   for (size_t less = 0; less < 2 * slice_bytes; less = 2 * less + 1) {
-    release(allocate(1));  // the lists have something to give: a size that wraps is no small one
+    free_block(allocate(1));  // the lists have something to give: a size that wraps is no small one
     EXPECT_EQ(allocate_aligned(64, ~size_t{0} - less), nullptr) << less;
     EXPECT_EQ(allocate_aligned(size_t{1} << 63, less), nullptr);
   }

@@ -23,11 +23,11 @@ class Sound : public testing::Test {
  protected:
   void SetUp() override {
     for (size_t i = 0; i < 3000; i++) blocks_.push_back(allocate(i % 7 * 300 + 16));
-    for (size_t i = 0; i < blocks_.size(); i += 2) release(blocks_[i]);
+    for (size_t i = 0; i < blocks_.size(); i += 2) free_block(blocks_[i]);
     flush_lists(cache_);
-    release(allocate(large_slices * slice_bytes));  // which the cache keeps
+    free_block(allocate(large_slices * slice_bytes));  // which the cache keeps
     for (size_t i = 0; i < 40; i++) again_.push_back(allocate(block_bytes));
-    release(again_.back());  // a list with a block in it
+    free_block(again_.back());  // a list with a block in it
     again_.pop_back();
     slab_ = heap_.available[index_of(id_)].fullest();
     ASSERT_NE(slab_, nullptr);
@@ -35,8 +35,8 @@ class Sound : public testing::Test {
     ASSERT_TRUE(cache_.is_sound());
   }
   void TearDown() override {
-    for (size_t i = 1; i < blocks_.size(); i += 2) release(blocks_[i]);
-    for (void* block : again_) release(block);
+    for (size_t i = 1; i < blocks_.size(); i += 2) free_block(blocks_[i]);
+    for (void* block : again_) free_block(block);
     EXPECT_TRUE(is_sound_at_rest());
     EXPECT_TRUE(heap_.is_sound());
     EXPECT_TRUE(cache_.is_sound());

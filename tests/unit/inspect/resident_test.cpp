@@ -37,7 +37,7 @@ TEST(Resident, UntouchedMemoryIsNotAndTouchedIs) {
   EXPECT_LE(touched, bytes / 4 + arena_alignment);  // the system may have a huge page at the end
   memset(block, 1, bytes);
   expect_grown(before.live_large, collect_resident().live_large, bytes, "a large block");
-  release(block);
+  free_block(block);
   const ResidentTotals freed = collect_resident();
   EXPECT_EQ(freed.live_large, before.live_large);
   expect_grown(before.retained, freed.retained, bytes, "the retained range");
@@ -56,7 +56,7 @@ TEST(Resident, WhatLiesBeforeABlockIsNotTheBlocks) {
   const ResidentTotals after = collect_resident();
   EXPECT_EQ(after.live_large - before.live_large, usable);
   EXPECT_GE(after.rest - before.rest, front);
-  release(block);
+  free_block(block);
 }
 
 TEST(Resident, SmallBlocksAndHoles) {
@@ -79,7 +79,7 @@ TEST(Resident, SmallBlocksAndHoles) {
     if (i / 4 % 16 == 0) {
       live += bytes;
     } else {
-      release(blocks[i]);
+      free_block(blocks[i]);
     }
   }
   HeapTotals totals = collect_totals();
@@ -91,7 +91,7 @@ TEST(Resident, SmallBlocksAndHoles) {
   EXPECT_LT(sparse.free_in_slabs, totals.free_in_slabs / 2);  // pages that a survivor shares stay
   EXPECT_GE(sparse.taken_small, live);
   for (size_t i = 0; i < count; i++) {
-    if (i / 4 % 16 == 0) release(blocks[i]);
+    if (i / 4 % 16 == 0) free_block(blocks[i]);
   }
   trim_heaps(0);
   // A huge page that was touched in part stays whole, beside what went back.
@@ -105,14 +105,14 @@ TEST(Resident, KeptBlocksAndMetadata) {
   EXPECT_GT(before.metadata, 0u);
   auto* block = static_cast<char*>(allocate(320 * kib));
   memset(block, 1, 320 * kib);
-  release(block);
+  free_block(block);
   const ResidentTotals kept = collect_resident();
   EXPECT_EQ(kept.kept_large - before.kept_large, 320 * kib);
   EXPECT_EQ(kept.live_large, before.live_large);
   std::vector<void*> blocks;  // each with a descriptor of a cache line
   for (int i = 0; i < 4000; i++) blocks.push_back(allocate(300 * kib));
   EXPECT_GE(collect_resident().metadata - before.metadata, 4000 * cache_line_bytes * 9 / 10);
-  for (void* each : blocks) release(each);
+  for (void* each : blocks) free_block(each);
   trim_heaps(0);
 }
 

@@ -105,7 +105,7 @@ void work(test::Random& random, std::vector<void*>& blocks, Live& held, size_t r
     } else {
       std::swap(blocks[random.below(blocks.size())], blocks.back());
       held.count(blocks.back(), false);
-      release(blocks.back());
+      free_block(blocks.back());
       blocks.pop_back();
     }
   }
@@ -141,7 +141,7 @@ TEST(Shadow, ExactThroughRemoteFreesEndsOfThreadsAndForks) {
       int wrong = compare(collect_totals(), all);
       for (size_t i = 0; i < 50 && wrong == 0; i++) {
         all.count(blocks[0].back(), false);
-        release(blocks[0].back());
+        free_block(blocks[0].back());
         blocks[0].pop_back();
       }
       if (wrong == 0 && compare(collect_totals(), all) != 0) wrong = 10;
@@ -152,7 +152,7 @@ TEST(Shadow, ExactThroughRemoteFreesEndsOfThreadsAndForks) {
     EXPECT_EQ(status, 0) << "in the child, " << WEXITSTATUS(status);
   }
   for (std::vector<void*>& some : blocks) {
-    for (void* block : some) release(block);
+    for (void* block : some) free_block(block);
   }
   EXPECT_EQ(compare(collect_totals(), Live{}), 0);
   for (talus_heap* instance : instances) api::heap_destroy(instance);
@@ -172,7 +172,7 @@ TEST(Shadow, ChildOfAForkBesideWorkingThreads) {
       std::vector<void*> blocks;
       Live held;
       while (!stop.load_relaxed()) work(random, blocks, held, 50);
-      for (void* block : blocks) release(block);
+      for (void* block : blocks) free_block(block);
     });
   }
   std::vector<void*> own;
@@ -182,7 +182,7 @@ TEST(Shadow, ChildOfAForkBesideWorkingThreads) {
     const pid_t child = fork();
     if (child == 0) {
       const HeapTotals before = collect_totals();
-      for (void* block : own) release(block);
+      for (void* block : own) free_block(block);
       const HeapTotals after = collect_totals();
       const size_t freed = before.live() - after.live();
       const size_t off = freed > expected ? freed - expected : expected - freed;
@@ -194,7 +194,7 @@ TEST(Shadow, ChildOfAForkBesideWorkingThreads) {
   }
   stop.store_relaxed(true);
   for (std::thread& thread : threads) thread.join();
-  for (void* block : own) release(block);
+  for (void* block : own) free_block(block);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -219,7 +219,7 @@ TEST(Shadow, LooksAtAWorkingHeapSumUp) {
   asker.join();
   EXPECT_EQ(wrong.load_relaxed(), 0u);
   for (std::vector<void*>& some : shared) {
-    for (void* block : some) release(block);
+    for (void* block : some) free_block(block);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
 }

@@ -27,7 +27,7 @@ TEST(Totals, LiveIsExactlyWhatTheProgramHolds) {
       const size_t usable = usable_size(blocks.back());
       (usable > medium_bytes_max ? large : small) -= usable;
       large_count -= usable > medium_bytes_max;
-      release(blocks.back());
+      free_block(blocks.back());
       blocks.pop_back();
     }
     if (round % 100 != 0) continue;
@@ -36,7 +36,7 @@ TEST(Totals, LiveIsExactlyWhatTheProgramHolds) {
     ASSERT_EQ(totals.live_large, large);
     ASSERT_EQ(totals.live_large_count, large_count);
   }
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   EXPECT_EQ(collect_totals().live(), 0u);
 }
 
@@ -48,11 +48,11 @@ TEST(Totals, DeliveredBlocksAreNotLive) {
   for (int i = 0; i < 500; i++) blocks.push_back(allocate(64));
   EXPECT_EQ(collect_totals().live(), 500u * 64);
   test::on_threads(1, [&](size_t) {
-    for (int i = 0; i < 300; i++) release(blocks[static_cast<size_t>(i)]);
+    for (int i = 0; i < 300; i++) free_block(blocks[static_cast<size_t>(i)]);
   });
   const HeapTotals totals = collect_totals();
   EXPECT_EQ(totals.live(), 200u * 64);
-  for (size_t i = 300; i < 500; i++) release(blocks[i]);
+  for (size_t i = 300; i < 500; i++) free_block(blocks[i]);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -83,7 +83,7 @@ TEST(Totals, AddressSpaceSumsUp) {
             totals.space.reserved_bytes);
   EXPECT_GE(totals.space.given_bytes, totals.live() + totals.free_in_slabs + totals.listed);
   held.unlock_for_a_while();
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   held.lock_again();
 }
 

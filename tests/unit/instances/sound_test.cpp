@@ -113,7 +113,7 @@ TEST(SoundRegion, EachCounterHasItsEquation) {
 
 TEST(SoundPools, UnusedDescriptorsAreUnused) {
   void* large = allocate(10 * slice_bytes);
-  release(large);
+  free_block(large);
   trim_heaps(0);
   ASSERT_NE(large_pool.unused, nullptr);
   expect_noticed(

@@ -69,7 +69,7 @@ TEST_F(ChainTest, MappedBlocksAreCountedOnce) {
   EXPECT_EQ(made.requested_bytes - before_.requested_bytes, 100u);
   EXPECT_EQ(made.live_bytes - before_.live_bytes, 100) << "their sizes are exact";
   EXPECT_TRUE(record.knows(block));
-  release(block);
+  free_block(block);
   EXPECT_EQ(counting::collect().frees - before_.frees, 1u);
   EXPECT_EQ(counting::collect().live_bytes, before_.live_bytes);
   EXPECT_TRUE(test::is_accessible(block)) << "it waits in the quarantine, before its own";
@@ -82,15 +82,15 @@ TEST_F(ChainTest, EachCallIsSeenOnce) {
   block = reallocate(block, 5000);
   EXPECT_EQ(reallocate(block, ~size_t{0} >> 2), nullptr);
   EXPECT_GE(record.refused, 1u) << "each attempt";
-  release(block);
-  release(allocate_aligned(4096, 100));
-  release(allocate_aligned_at({64, 16}, 100));
+  free_block(block);
+  free_block(allocate_aligned(4096, 100));
+  free_block(allocate_aligned_at({64, 16}, 100));
   EXPECT_TRUE(expand(block = allocate(100), 100));
-  release(block);
+  free_block(block);
   void* blocks[40] = {};
   EXPECT_EQ(allocate_batch(64, 40, blocks), 40u);
-  release_batch(blocks, 40);
-  release(nullptr);
+  free_many(blocks, 40);
+  free_block(nullptr);
   EXPECT_EQ(record.begun, 44u);
   EXPECT_EQ(record.ended, 44u);
   EXPECT_EQ(record.resized, 2u);
@@ -103,9 +103,9 @@ TEST_F(ChainTest, BlocksOfInstancesAreSeenAndNotDiverted) {
   void* small = api::heap_malloc(heap, 100);
   void* large = api::heap_malloc(heap, 300000);
   EXPECT_EQ(record.begun, 2u);
-  release(small);
+  free_block(small);
   large = reallocate(large, 600000);
-  release(large);
+  free_block(large);
   api::heap_malloc(heap, 5000);
   api::heap_destroy(heap);
   EXPECT_EQ(record.ended, 3u);
@@ -157,7 +157,7 @@ void churn(test::Random& random, size_t rounds, std::vector<Held>& shared, std::
       place = {moved, bytes + 1};
     } else if (round % 3 == 1) {
       check_held(place);
-      release(place.block);
+      free_block(place.block);
       place = {};
       continue;
     } else {
@@ -168,7 +168,7 @@ void churn(test::Random& random, size_t rounds, std::vector<Held>& shared, std::
     }
     fill_held(place);
   }
-  for (Held& place : own) release(place.block);
+  for (Held& place : own) free_block(place.block);
 }
 
 TEST_F(ChainTest, ThreadsMakeResizeAndFreeEachOthersBlocks) {
@@ -186,7 +186,7 @@ TEST_F(ChainTest, ThreadsMakeResizeAndFreeEachOthersBlocks) {
   expect_counts();
   for (Held& held : shared) {
     if (held.block != nullptr) check_held(held);
-    release(held.block);
+    free_block(held.block);
   }
   EXPECT_EQ(record.begun, record.ended);
   end_modes(test::own_cache());
@@ -199,10 +199,10 @@ TEST_F(ChainTest, LateDestructorsAreSeen) {
   void* block = allocate(1000);
   test::LateInAThread late{[&block] {
     block = reallocate(block, 3000);
-    release(allocate(100));
+    free_block(allocate(100));
   }};
   EXPECT_TRUE(is_mapped(block));
-  release(block);
+  free_block(block);
   EXPECT_EQ(record.begun, 3u) << "with the thread's first block";
   EXPECT_EQ(record.ended, 3u);
   EXPECT_EQ(record.resized, 1u);
@@ -215,9 +215,9 @@ TEST_F(ChainTest, CrossesAFork) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(30);
-    for (void* block : blocks) release(block);
+    for (void* block : blocks) free_block(block);
     void* block = reallocate(allocate(10), 100000);
-    release(block);
+    free_block(block);
     end_modes(test::own_cache());
     const bool is_right = record.live.empty() && record.waiting.empty() && record.fault.empty();
     _exit(is_right ? 0 : 1);
@@ -225,7 +225,7 @@ TEST_F(ChainTest, CrossesAFork) {
   int status = -1;
   EXPECT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
 }
 
 // The thread that reported a fault has one mode alone, whatever it was in before. Its blocks are of
@@ -243,7 +243,7 @@ TEST_F(ChainTest, AReportingThreadDivertsEachFree) {
     space.lock().lock();  // as at the fault; what waits for it hangs
     reported::begin();
     for (void* block : {mapped_block, inside}) {
-      release(block);
+      free_block(block);
       memset(block, 1, 100);
     }
     void* block = allocate(1000);
@@ -252,14 +252,14 @@ TEST_F(ChainTest, AReportingThreadDivertsEachFree) {
     memset(block, 1, 1000);
     block = reallocate(block, 5000);
     if (block == nullptr) _exit(2);
-    release(block);
+    free_block(block);
     memset(block, 1, 5000);
     _exit(record.begun == begun && record.knows(mapped_block) ? 0 : 3);
   }
   int status = -1;
   EXPECT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  release(mapped_block);
+  free_block(mapped_block);
   api::heap_destroy(heap);
 }
 

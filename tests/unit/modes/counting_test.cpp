@@ -61,14 +61,14 @@ TEST_F(CountingTest, CountsEachCallInItsRange) {
     expected[counting::range_of(bytes)]++;
     requested += bytes;
     if (i % 5 == 0) {
-      release(block);
+      free_block(block);
       continue;
     }
     live += static_cast<int64_t>(usable_size(block));
     blocks.push_back(block);
     if (blocks.size() > 40) {
       live -= static_cast<int64_t>(usable_size(blocks.front()));
-      release(blocks.front());
+      free_block(blocks.front());
       blocks.erase(blocks.begin());
     }
   }
@@ -79,13 +79,13 @@ TEST_F(CountingTest, CountsEachCallInItsRange) {
   EXPECT_EQ(counted.requested_bytes, requested);
   EXPECT_EQ(counted.live_bytes, live);
   EXPECT_GE(counted.peak_bytes, counted.live_bytes);
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   EXPECT_EQ(difference().live_bytes, 0);
   EXPECT_EQ(difference().frees, 3000u);
 }
 
 TEST_F(CountingTest, NullIsNotCounted) {
-  release(nullptr);
+  free_block(nullptr);
   EXPECT_EQ(allocate(~size_t{0}), nullptr);
   EXPECT_EQ(difference().frees, 0u);
   EXPECT_EQ(difference().allocation_sum, 0u);
@@ -102,7 +102,7 @@ TEST_F(CountingTest, ResizingIsAFreeAndAnAllocation) {
   EXPECT_EQ(difference().live_bytes, static_cast<int64_t>(usable_size(block)));
   EXPECT_EQ(reallocate(block, ~size_t{0}), nullptr);
   EXPECT_EQ(difference().live_bytes, static_cast<int64_t>(usable_size(block)));
-  release(block);
+  free_block(block);
   EXPECT_EQ(difference().live_bytes, 0);
 }
 
@@ -111,7 +111,7 @@ TEST_F(CountingTest, AllThreadsAreCountedAndTheirCountsSurviveThem) {
   std::vector<void*> handed(thread_count * each);
   test::on_threads(thread_count, [&](size_t self) {
     for (size_t i = 0; i < each; i++) {
-      release(allocate(i));
+      free_block(allocate(i));
       handed[self * each + i] = allocate(64);
     }
   });
@@ -119,7 +119,7 @@ TEST_F(CountingTest, AllThreadsAreCountedAndTheirCountsSurviveThem) {
   EXPECT_EQ(counted.allocation_sum, 2 * thread_count * each);
   EXPECT_EQ(counted.frees, thread_count * each);
   EXPECT_EQ(counted.live_bytes, int64_t{64 * thread_count * each});
-  for (void* block : handed) release(block);  // of other heaps
+  for (void* block : handed) free_block(block);  // of other heaps
   counted = difference();
   EXPECT_EQ(counted.frees, 2 * thread_count * each);
   EXPECT_EQ(counted.live_bytes, 0);
@@ -129,7 +129,7 @@ TEST_F(CountingTest, AllThreadsAreCountedAndTheirCountsSurviveThem) {
 TEST_F(CountingTest, PeakIsRightToAStepAThread) {
   const int64_t live_before = counting::collect().live_bytes;
   void* block = allocate(64 * mib);
-  release(block);
+  free_block(block);
   // Every context of this process, ended threads' too, may hold back up to a step.
   const auto contexts = static_cast<int64_t>(collect_totals().cache_count + 64);
   EXPECT_GE(counting::collect().peak_bytes,
@@ -153,7 +153,7 @@ TEST_F(CountingTest, WhatFailsIsNoCall) {
   block = reallocate_empty(block, 3 * mib);
   EXPECT_EQ(difference().allocation_sum, 3u);
   EXPECT_EQ(difference().frees, 2u);
-  release(block);
+  free_block(block);
   EXPECT_EQ(difference().live_bytes, 0);
 }
 
@@ -185,7 +185,7 @@ TEST_F(CountingTest, WhatThreadsDoAfterTheEndOfTheirCaches) {
   void* block = allocate(1000);
   for (uint64_t round = 1; round <= 3; round++) {
     test::LateInAThread late{[&block] {
-      for (int i = 0; i < 100; i++) release(allocate(100));
+      for (int i = 0; i < 100; i++) free_block(allocate(100));
       block = reallocate(block, 200 * kib);
     }};
     block = reallocate(block, 1000);
@@ -193,7 +193,7 @@ TEST_F(CountingTest, WhatThreadsDoAfterTheEndOfTheirCaches) {
     EXPECT_EQ(difference().frees, round * 103);
     EXPECT_EQ(difference().live_bytes, static_cast<int64_t>(usable_size(block)));
   }
-  release(block);
+  free_block(block);
   EXPECT_EQ(difference().live_bytes, 0);
 }
 

@@ -40,7 +40,7 @@ TEST_F(MappedTest, EachSizeEndsAtAGuard) {
     const size_t bytes = i < 100 ? i : random.of_any_length(19);
     void* block = allocate(bytes);
     expect_slow_list(block, bytes);
-    release(block);
+    free_block(block);
     EXPECT_FALSE(is_accessible(block));
   }
 }
@@ -133,7 +133,7 @@ TEST_F(MappedTest, BlocksFromBeforeTheModeAreFreedAndResized) {
       EXPECT_TRUE(is_mapped(block));
       EXPECT_TRUE(test::has_all(block, early[i].bytes, i));
     }
-    release(block);
+    free_block(block);
   }
   early.clear();
   EXPECT_TRUE(test::space_is_sound());
@@ -150,7 +150,7 @@ TEST_F(MappedTest, AddressesAreUsedAgainWhenManyOthersWereFreed) {
       EXPECT_NE(block, first) << i;
     }
     seen.insert(block);
-    release(block);
+    free_block(block);
     EXPECT_LE(mapped::pool.quarantined_bytes, mapped::pool.settings.quarantine_bytes);
   }
   EXPECT_GE(seen.size(), slots);
@@ -165,9 +165,9 @@ TEST_F(MappedTest, FreedBlocksCostFewMappings) {
   const size_t with_live = test::mapping_count();
   const size_t of_each = mapped::pool.has_guards ? 0 : mapped::live_mappings;
   EXPECT_LE(with_live, mappings + 2000 * of_each + 20);
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   EXPECT_LE(test::mapping_count(), mappings + 40) << "of freed small blocks";
-  for (size_t i = 0; i < 3 * part; i++) release(allocate(100 * kib));
+  for (size_t i = 0; i < 3 * part; i++) free_block(allocate(100 * kib));
   EXPECT_LE(mapped::pool.quarantined_mappings, part);
   EXPECT_LE(test::mapping_count(), mappings + part + 40);
 }
@@ -188,7 +188,7 @@ TEST_F(MappedTest, OrdinaryBlocksBeyondTheirBound) {
   }
   void* batch[4] = {};
   EXPECT_EQ(allocate_batch(50, 4, batch), 4u);
-  for (void* block : batch) release(block);
+  for (void* block : batch) free_block(block);
   const std::string warning = testing::internal::GetCapturedStderr();
   EXPECT_EQ(warning.find("talus: no more blocks, mappings or addresses"), 0u) << warning;
   EXPECT_EQ(warning.find('\n'), warning.size() - 1) << "not one line: " << warning;
@@ -198,11 +198,11 @@ TEST_F(MappedTest, OrdinaryBlocksBeyondTheirBound) {
     EXPECT_TRUE(test::has_all(blocks[i], 300, i));
     void* moved = reallocate(blocks[i], 350);  // of each kind, to each kind
     EXPECT_TRUE(test::has_all(moved, 300, i));
-    release(moved);
+    free_block(moved);
   }
   void* again = allocate(10);
   EXPECT_TRUE(is_mapped(again)) << "others have ended";
-  release(again);
+  free_block(again);
   pool.settings.blocks = blocks_before;
 }
 
@@ -211,7 +211,7 @@ TEST_F(MappedTest, BlocksThatAreZeroAreAligned) {
   for (const size_t alignment : {size_t{1}, size_t{8}, size_t{16}}) {
     void* block = allocate_zeroed_whole(alignment, 82001);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % block_alignment, 0u) << alignment;
-    release(block);
+    free_block(block);
   }
 }
 
@@ -225,16 +225,16 @@ TEST_F(MappedTest, OrdinaryBlocksAreZeroToTheirEnd) {
     void* dirty = allocate(bytes);
     ASSERT_FALSE(is_mapped(dirty));
     memset(dirty, 0xee, usable_size(dirty));
-    release(dirty);
+    free_block(dirty);
     void* block = allocate_zeroed_whole(block_alignment, bytes);
     EXPECT_GT(usable_size(block), bytes);
     EXPECT_TRUE(test::is_zero(block, usable_size(block))) << bytes;
     memset(block, 0xee, bytes);
     block = reallocate_zeroed(block, usable_size(block));
     EXPECT_TRUE(test::is_zero(bytes_of(block) + bytes, usable_size(block) - bytes)) << bytes;
-    release(block);
+    free_block(block);
   }
-  release(mapped_block);
+  free_block(mapped_block);
   pool.settings.blocks = blocks_before;
 }
 
@@ -249,10 +249,10 @@ TEST_F(MappedTest, AddressesAreBounded) {
   EXPECT_TRUE(is_mapped(blocks[1]));
   EXPECT_FALSE(is_mapped(blocks[2]));
   EXPECT_FALSE(is_mapped(blocks[3]));
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   void* again = allocate(bytes);
   EXPECT_TRUE(is_mapped(again)) << "addresses of freed blocks are used again early";
-  release(again);
+  free_block(again);
   pool.settings.address_bytes = 0;
 }
 
@@ -263,8 +263,8 @@ TEST_F(MappedTest, TotalsCountSuchBlocks) {
   const HeapTotals after = collect_totals();
   EXPECT_EQ(after.live_large - before.live_large, 100 + 3 * mib);
   EXPECT_EQ(after.live_large_count - before.live_large_count, 2u);
-  release(small);
-  release(large);
+  free_block(small);
+  free_block(large);
   EXPECT_EQ(collect_totals().live_large, before.live_large);
 }
 

@@ -41,13 +41,13 @@ int churn(test::Random& random, size_t rounds) {
       if (moved == nullptr || !test::has_all(moved, kept, mark)) return 2;
       place = {moved, bytes + 1};
     } else {
-      release(place.block);
+      free_block(place.block);
       place = {i % 3 == 0 ? allocate_zeroed(bytes) : allocate(bytes), bytes};
       if (place.block == nullptr) return 3;
     }
     test::fill_all(place.block, place.bytes, mark);
   }
-  for (Held& place : held) release(place.block);
+  for (Held& place : held) free_block(place.block);
   return wrong;
 }
 
@@ -69,7 +69,7 @@ TEST_F(MappedThreadsTest, BlocksAreFreedByOtherThreads) {
   test::on_threads(thread_count, [&](size_t self) {
     for (size_t i = 0; i < each; i++) handed[self * each + i] = allocate(i);
   });
-  test::on_threads(thread_count, [&](size_t self) { release_batch(&handed[self * each], each); });
+  test::on_threads(thread_count, [&](size_t self) { free_many(&handed[self * each], each); });
   for (void* block : handed) EXPECT_FALSE(is_accessible(block));
 }
 
@@ -85,12 +85,12 @@ TEST_F(MappedThreadsTest, ThreadsWithoutTheModeFreeAndResizeSuchBlocks) {
   ThreadContext* const others[] = {&ended_context, &cache};
   for (size_t i = 0; i < 2; i++) {
     set_context(*others[i]);
-    release(blocks[3 * i]);
+    free_block(blocks[3 * i]);
     void* moved = reallocate(blocks[3 * i + 1], 400);
     EXPECT_FALSE(is_mapped(moved));
     EXPECT_TRUE(test::has_all(moved, 300, 5));
-    release(moved);
-    release_batch(&blocks[3 * i + 2], 1);
+    free_block(moved);
+    free_many(&blocks[3 * i + 2], 1);
     EXPECT_EQ(mapped::this_thread(), 0u);
   }
   set_context(own);
@@ -106,7 +106,7 @@ TEST_F(MappedThreadsTest, ThreadsKeepTheModeAfterTheEndOfTheirCaches) {
     block = reallocate(block, 5000);
     EXPECT_TRUE(is_mapped(block));
     EXPECT_TRUE(test::has_all(block, 100, 3));
-    release(block);
+    free_block(block);
     EXPECT_FALSE(is_accessible(block));
   }};
 }
@@ -123,7 +123,7 @@ TEST_F(MappedThreadsTest, AThreadThatWasAskedComesBackToTheMode) {
   void* block = allocate(100);
   EXPECT_TRUE(is_mapped(block));
   EXPECT_EQ(&current_context(), &own);
-  release(block);
+  free_block(block);
   // It may be asked between a slow path's first look at its context and the next.
   {
     Held held{registry.lock};
@@ -133,7 +133,7 @@ TEST_F(MappedThreadsTest, AThreadThatWasAskedComesBackToTheMode) {
   block = allocate_by_mode({100, block_alignment, 0});
   ASSERT_NE(block, nullptr);
   EXPECT_TRUE(is_mapped(block));
-  release(block);
+  free_block(block);
 }
 
 TEST_F(MappedThreadsTest, CrossesAFork) {
@@ -155,7 +155,7 @@ TEST_F(MappedThreadsTest, CrossesAFork) {
       alarm(30);
       for (size_t i = 0; i < blocks.size(); i++) {
         if (!test::has_all(blocks[i], i + 1, i)) _exit(10);
-        release(blocks[i]);
+        free_block(blocks[i]);
         if (is_accessible(blocks[i])) _exit(11);
       }
       if (mapped::this_thread() != kernels_thread_id()) _exit(12);
@@ -170,7 +170,7 @@ TEST_F(MappedThreadsTest, CrossesAFork) {
   busy.join();
   for (size_t i = 0; i < blocks.size(); i++) {
     EXPECT_TRUE(test::has_all(blocks[i], i + 1, i)) << "the child's frees are seen";
-    release(blocks[i]);
+    free_block(blocks[i]);
   }
 }
 

@@ -30,7 +30,7 @@ uint64_t calls_of(void (*act)()) {
   return shared_calls.load_relaxed() - before;
 }
 void free_ten() {
-  for (int i = 0; i < 10; i++) release(allocate(100));
+  for (int i = 0; i < 10; i++) free_block(allocate(100));
 }
 
 TEST(Switch, TheCallingThreadFollowsAtItsNextCall) {
@@ -73,12 +73,12 @@ TEST(Switch, RunningThreadsFollow) {
     std::vector<void*> blocks(50);
     while (!stop.load_relaxed()) {
       for (void*& block : blocks) {
-        release(block);
+        free_block(block);
         block = allocate(1 + random.of_any_length(random.below(2) == 0 ? 10 : 18));
       }
       rounds[self].own_add(1);
     }
-    for (void* block : blocks) release(block);
+    for (void* block : blocks) free_block(block);
   });
   switcher.join();
   EXPECT_EQ(test::live_bytes(), 0u);
@@ -123,10 +123,10 @@ TEST(Switch, ThreadsWhoseListsAreTakenBack) {
     std::vector<void*> blocks(100);
     for (size_t round = 0; round < test::rounds_of(20000); round++) {
       void*& block = blocks[random.below(blocks.size())];
-      release(block);
+      free_block(block);
       block = allocate(random.of_any_length(12));
     }
-    for (void* block : blocks) release(block);
+    for (void* block : blocks) free_block(block);
   });
   stop.store_relaxed(true);
   asker.join();
@@ -153,7 +153,7 @@ TEST(Switch, NoCallIsLostToTheProbe) {
   const counting::Counts after = counting::collect();
   EXPECT_EQ(after.allocation_sum - before.allocation_sum, 2u);
   EXPECT_EQ(after.frees - before.frees, 2u);
-  release(block);
+  free_block(block);
   EXPECT_EQ(counting::collect().frees - after.frees, 1u);
   switch_off(counting::mode);
 }

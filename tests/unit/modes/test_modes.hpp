@@ -103,7 +103,7 @@ inline void leave_quarantine(ThreadCache* cache, void* block) noexcept {
     record.waiting.erase(block);
     if (!is_same) record.blame("a block in quarantine was written to");
   }
-  release_plain(cache, block);
+  free_plain(cache, block);
 }
 inline bool quarantine_block(ModeThread thread, void* block) noexcept {
   if (thread.cache == nullptr) return false;  // without an end there is no way home

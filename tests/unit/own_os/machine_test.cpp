@@ -82,7 +82,7 @@ class Program {
   const char* free_one() {
     const Held block = take_one();
     if (!test::has_pattern(block.at, block.bytes, block.seed)) return "contents changed";
-    release(block.at);
+    free_block(block.at);
     return nullptr;
   }
   const char* resize_one() {
@@ -132,7 +132,7 @@ TEST(OwnOs, FreedPagesGoBackAndReadAsZero) {
   memset(block, 1, bytes);
   EXPECT_GE(machine.written_pages(), before + pages);
   const size_t dropped = machine.dropped_count();
-  release(block);
+  free_block(block);
   trim_heaps(0);
   EXPECT_GE(machine.dropped_count(), dropped + pages);
   EXPECT_LE(machine.written_pages(), before + 16);
@@ -140,7 +140,7 @@ TEST(OwnOs, FreedPagesGoBackAndReadAsZero) {
   ASSERT_NE(again, nullptr);
   const auto* at = static_cast<const unsigned char*>(again);
   for (size_t i = 0; i < bytes; i += 512) ASSERT_EQ(at[i], 0) << i;
-  release(again);
+  free_block(again);
 }
 
 // Most stays at first. With time it goes, by passes that the test makes in the helper's place.
@@ -152,7 +152,7 @@ TEST(OwnOs, FreeMemoryDecaysWithTheClock) {
     memset(blocks.back(), 1, 200);
   }
   const size_t full = machine.written_pages();
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   constexpr size_t half = 40000 * 200 / test::Machine::page_bytes / 2;
   EXPECT_GE(machine.written_pages(), full - half);
   size_t passes = 0;
@@ -167,14 +167,14 @@ TEST(OwnOs, MovingIsCopying) {
   void* block = allocate(mib);
   for (size_t bytes = 2 * mib; bytes <= 64 * mib; bytes *= 2) {
     test::fill_pattern(block, bytes / 2, bytes);
-    release(neighbour);
+    free_block(neighbour);
     neighbour = allocate(bytes / 2);  // in the way
     block = reallocate(block, bytes);
     ASSERT_NE(block, nullptr);
     EXPECT_TRUE(test::has_kept_pattern(block, bytes / 2, bytes / 2, bytes)) << bytes;
   }
-  release(block);
-  release(neighbour);
+  free_block(block);
+  free_block(neighbour);
 }
 
 TEST(OwnOs, WithoutThreadsThereIsNoHelper) {
@@ -186,10 +186,10 @@ TEST(OwnOs, WithoutThreadsThereIsNoHelper) {
   auto& thread_block = *static_cast<arch::ThreadBlock*>(blocks[0]);
   EXPECT_EQ(os::System::make_thread(nullptr, thread_block, nullptr, nullptr),
             os::System::no_such_call);
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   for (size_t round = 0; round < 60; round++) {
     machine.pass_ms(100);
-    release(allocate(2 * mib));
+    free_block(allocate(2 * mib));
   }
   EXPECT_FALSE(may_have_helper());
   // The thread that frees has purged by itself.
@@ -236,11 +236,11 @@ TEST(OwnOs, EndsOfMemoryAreRefusals) {
     ASSERT_LT(blocks.size(), 200u);
   }
   EXPECT_GT(blocks.size(), 50u);
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   trim_heaps(0);
   void* block = allocate(16 * mib);
   EXPECT_NE(block, nullptr);
-  release(block);
+  free_block(block);
 }
 
 // The machine notices what the tests above would otherwise not see.

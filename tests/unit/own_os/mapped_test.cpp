@@ -35,7 +35,7 @@ TEST(OwnOsMapped, BlocksAreOpenAndTheirNeighboursAreNot) {
     }
     test::fill_pattern(block, bytes, round);
     ASSERT_TRUE(test::has_pattern(block, bytes, round));
-    release(block);
+    free_block(block);
     if (is_mapped) {
       ASSERT_FALSE(test::machine.is_open(block)) << "a freed block can be used";
     }

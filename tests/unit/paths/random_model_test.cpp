@@ -84,7 +84,7 @@ class Worker {
   void drop(Block block) {
     if (!test::has_pattern(block.at, block.bytes, block.seed)) return fail("contents changed");
     if (!shadow_.remove(block.at)) return fail("the shadow lost a block");
-    release(block.at);
+    free_block(block.at);
   }
   void drop_all() {
     while (!blocks_.empty() && error_ == nullptr) drop(pick());

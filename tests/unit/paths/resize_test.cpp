@@ -33,7 +33,7 @@ TEST(Resize, RandomSizesKeepTheContents) {
       bytes = wanted;
       test::fill_pattern(at, bytes, round);
     }
-    release(at);
+    free_block(at);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
   EXPECT_TRUE(test::space_is_sound());
@@ -46,7 +46,7 @@ TEST(Resize, SmallStaysWhereItFits) {
   EXPECT_EQ(reallocate(at, usable / 2), at);
   void* moved = reallocate(at, usable / 4);
   EXPECT_LT(usable_size(moved), usable / 2) << "half of a block must not be wasted";
-  release(moved);
+  free_block(moved);
 }
 
 TEST(Resize, GrowsIntoAFreeNeighbour) {
@@ -55,14 +55,14 @@ TEST(Resize, GrowsIntoAFreeNeighbour) {
   void* neighbour = allocate(1 * mib);
   test::fill_pattern(at, 1 * mib, 5);
   if (neighbour == static_cast<char*>(at) + mib) {
-    release(neighbour);
+    free_block(neighbour);
     EXPECT_EQ(reallocate(at, 3 * mib / 2), at);
     EXPECT_TRUE(test::has_kept_pattern(at, 1 * mib, 1 * mib, 5));
   } else {
-    release(neighbour);
+    free_block(neighbour);
   }
   EXPECT_TRUE(test::space_is_sound());
-  release(at);
+  free_block(at);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -95,8 +95,8 @@ TEST(Resize, LargeStaysWhileItNeedsTheSamePages) {
   EXPECT_EQ(collect_totals().live_large, live + slice_bytes);
   EXPECT_TRUE(test::has_kept_pattern(at, usable - 7, usable - page_bytes, 3));
   EXPECT_TRUE(test::space_is_sound());
-  release(at);
-  release(wall);
+  free_block(at);
+  free_block(wall);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -108,7 +108,7 @@ TEST(Resize, LargeBlocksOfFewBytesBecomeSmall) {
   at = reallocate(at, os::page_bytes() - 8 < small_bytes_max ? os::page_bytes() - 8 : 3000);
   EXPECT_TRUE(test::has_pattern(at, 100, 4));
   EXPECT_EQ(collect_totals().live_large, 0u);
-  release(at);
+  free_block(at);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -119,7 +119,7 @@ TEST(Resize, BlocksWithoutBytesDoNotBecomeEndless) {
     EXPECT_EQ(reallocate(at, ~size_t{0} - less), nullptr) << less;
   }
   EXPECT_EQ(usable_size(at), os::page_bytes());
-  release(at);
+  free_block(at);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -135,8 +135,8 @@ TEST(Resize, BlocksOfOthersStayWhereTheyFit) {
     small = reallocate(small, 100);
     EXPECT_TRUE(test::has_kept_pattern(large, 100 * kib, 100 * kib, 9));
   });
-  release(small);
-  release(large);
+  free_block(small);
+  free_block(large);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -160,8 +160,8 @@ TEST(Resize, MovesLargeBlocksWithTheirContents) {
     if (bytes > 48 * mib) break;
   }
   EXPECT_GE(moves, 2u);
-  release(at);
-  for (void* wall : walls) release(wall);
+  free_block(at);
+  for (void* wall : walls) free_block(wall);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -245,7 +245,7 @@ TEST(Resize, AMoveEndsWhereTheNewRangeEnds) {
     Held held{space.lock()};
     space.give(held, end, 1, true);
   }
-  release(start_of(to));
+  free_block(start_of(to));
   EXPECT_EQ(test::live_bytes(), 0u);
   EXPECT_TRUE(test::space_is_sound());
 }
@@ -263,7 +263,7 @@ TEST(Resize, SteadyGrowthMovesSeldom) {
     static_cast<char*>(at)[bytes - 1] = 1;
   }
   EXPECT_LT(moves, 60u);
-  release(at);
+  free_block(at);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -279,7 +279,7 @@ TEST(Resize, ShrinkingGivesBack) {
   shrunk = reallocate(shrunk, 100);  // to a small block
   EXPECT_TRUE(test::has_kept_pattern(shrunk, 32 * mib, 100, 7));
   EXPECT_EQ(collect_totals().live_large, 0u);
-  release(shrunk);
+  free_block(shrunk);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -291,8 +291,8 @@ TEST(Resize, ZeroedBlockAfterShrinkIsZero) {
   at = reallocate(at, 1 * mib);
   void* zeroed = allocate_zeroed(6 * mib);
   EXPECT_TRUE(test::is_zero(zeroed, 6 * mib));
-  release(zeroed);
-  release(at);
+  free_block(zeroed);
+  free_block(at);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -317,9 +317,9 @@ TEST(Resize, ShrinksWithoutMemory) {
   EXPECT_TRUE(test::has_pattern(large, 100, 1));
   EXPECT_TRUE(test::has_pattern(small, 100, 2));
   limits.set(before);
-  for (void* block : others) release(block);
-  release(large);
-  release(small);
+  for (void* block : others) free_block(block);
+  free_block(large);
+  free_block(small);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 

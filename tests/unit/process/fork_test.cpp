@@ -21,7 +21,7 @@ namespace {
 int use_heap(std::vector<void*>& parents, bool with_threads) {
   for (size_t i = 0; i < parents.size(); i++) {
     if (!test::has_pattern(parents[i], 100 + i, i)) return 1;
-    release(parents[i]);
+    free_block(parents[i]);
   }
   std::vector<void*> blocks;
   for (size_t i = 0; i < 3000; i++) {
@@ -35,16 +35,16 @@ int use_heap(std::vector<void*>& parents, bool with_threads) {
     test::on_threads(2, [&](size_t self) {
       std::vector<void*> own;
       for (size_t i = 0; i < 500; i++) own.push_back(allocate(i + self));
-      for (void* block : own) release(block);
+      for (void* block : own) free_block(block);
       for (size_t i = self; i < 1000; i += 2) {  // remote: the child's main thread's blocks
         if (!test::has_pattern(blocks[i], i * 7, i)) wrong.store_relaxed(3);
-        release(blocks[i]);
+        free_block(blocks[i]);
       }
     });
     if (wrong.load_relaxed() != 0) return wrong.load_relaxed();
     blocks.erase(blocks.begin(), blocks.begin() + 1000);
   }
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   trim_heaps(0);
   Held held{space.lock()};
   return space.is_sound() ? 0 : 4;
@@ -79,7 +79,7 @@ TEST(Fork, ChildUsesTheHeapAndMakesThreads) {
   EXPECT_EQ(result_of(child), 0);
   for (size_t i = 0; i < blocks.size(); i++) {
     EXPECT_TRUE(test::has_pattern(blocks[i], 100 + i, i));
-    release(blocks[i]);
+    free_block(blocks[i]);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
 }
@@ -94,7 +94,7 @@ TEST(Fork, GrandchildrenToo) {
     const pid_t grandchild = fork();
     if (grandchild == 0) {
       alarm(60);
-      release(own);
+      free_block(own);
       _exit(use_heap(blocks, true));
     }
     int result = result_of(grandchild);
@@ -102,7 +102,7 @@ TEST(Fork, GrandchildrenToo) {
     _exit(result);
   }
   EXPECT_EQ(result_of(child), 0);
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
 }
 
 // needs N10: three threads allocate all the time, at any point of the heap, while another forks.
@@ -118,7 +118,7 @@ TEST(Fork, WhileThreadsAllocate) {
       while (!stop.load_relaxed()) {
         void* block = allocate(random.of_any_length(17));
         // Blocks wander between the threads, so that remote frees are on their way, too.
-        release(exchange[random.below(64)].exchange_acq_rel(block));
+        free_block(exchange[random.below(64)].exchange_acq_rel(block));
       }
     });
   }
@@ -130,7 +130,7 @@ TEST(Fork, WhileThreadsAllocate) {
       // ThreadSanitizer's own threads do not survive a fork from many threads.
       int result = use_heap(blocks, !test::under_tsan && round % 4 == 0);
       // The blocks of the threads that do not exist here may be freed here.
-      for (Atomic<void*>& slot : exchange) release(slot.exchange_acq_rel(nullptr));
+      for (Atomic<void*>& slot : exchange) free_block(slot.exchange_acq_rel(nullptr));
       _exit(result);
     }
     const int result = result_of(child);
@@ -138,8 +138,8 @@ TEST(Fork, WhileThreadsAllocate) {
   }
   stop.store_relaxed(true);
   for (std::thread& thread : threads) thread.join();
-  for (Atomic<void*>& slot : exchange) release(slot.load_relaxed());
-  for (void* block : blocks) release(block);
+  for (Atomic<void*>& slot : exchange) free_block(slot.load_relaxed());
+  for (void* block : blocks) free_block(block);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -152,8 +152,8 @@ TEST(Fork, ChildSalvagesTheCachesOfLostThreads) {
   std::thread other{[&] {
     std::vector<void*> own;
     for (int i = 0; i < 300; i++) own.push_back(allocate(48));
-    for (void* block : own) release(block);   // in its list
-    for (void* block : ours) release(block);  // in a batch that is not full
+    for (void* block : own) free_block(block);   // in its list
+    for (void* block : ours) free_block(block);  // in a batch that is not full
     phase.store_release(1);
     while (phase.load_acquire() != 2) usleep(1000);
   }};
@@ -165,7 +165,7 @@ TEST(Fork, ChildSalvagesTheCachesOfLostThreads) {
     int result = 0;
     if (collect_totals().live() != 0) result = 1;
     if (!test::under_tsan) {
-      test::on_threads(1, [](size_t) { release(allocate(48)); });  // takes one of them home
+      test::on_threads(1, [](size_t) { free_block(allocate(48)); });  // takes one of them home
       if (test::live_bytes() != 0) result = 2;
     }
     _exit(result);
@@ -184,7 +184,7 @@ TEST(Fork, GrandchildSalvagesWhatWasBeingSalvaged) {
   neighbour.run([] {
     std::vector<void*> blocks;
     for (int i = 0; i < 300; i++) blocks.push_back(allocate(48));
-    for (void* block : blocks) release(block);
+    for (void* block : blocks) free_block(block);
   });
   const size_t left_before = collect_totals().left_count;
   const pid_t child = fork();
@@ -225,7 +225,7 @@ TEST(Fork, KeptBlocksMoveInTheLock) {
   Atomic<int> phase;
   ThreadCache* cache = nullptr;
   std::thread other{[&] {
-    release(allocate(300 * kib));
+    free_block(allocate(300 * kib));
     cache = &test::own_cache();
     phase.store_release(1);
     while (phase.load_acquire() != 2) usleep(1000);

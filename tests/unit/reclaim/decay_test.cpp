@@ -68,7 +68,7 @@ std::vector<void*> take(size_t count, size_t bytes) {
 }
 void give(const std::vector<void*>& blocks, size_t keep_each = SIZE_MAX) {
   for (size_t i = 0; i < blocks.size(); i++) {
-    if (keep_each == SIZE_MAX || i % keep_each != 0) release(blocks[i]);
+    if (keep_each == SIZE_MAX || i % keep_each != 0) free_block(blocks[i]);
   }
 }
 
@@ -113,7 +113,7 @@ TEST_F(DecayTest, PagesBetweenSurvivorsLeave) {
   const std::vector<void*> again = take(90000, 200);
   EXPECT_LT(bytes_with_heaps() - given, 12 * mib) << "holes are used before new slabs";
   give(again);
-  for (size_t i = 0; i < blocks.size(); i += 1000) release(blocks[i]);
+  for (size_t i = 0; i < blocks.size(); i += 1000) free_block(blocks[i]);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -147,7 +147,7 @@ void expect_bound_while_sizes_change(HugePages thp) {
   const size_t before = collect_resident().free_in_slabs;
   std::vector<void*> large;
   for (size_t i = 0; i < small.size(); i++) {
-    if (i % 64 != 0) release(small[i]);
+    if (i % 64 != 0) free_block(small[i]);
     if (i % 4096 != 4095) continue;
     large.push_back(take(1, mib)[0]);
     ASSERT_LE(kept_bytes(), options.retain_bytes + mib) << "after block " << i;
@@ -155,7 +155,7 @@ void expect_bound_while_sizes_change(HugePages thp) {
     ASSERT_LE(collect_resident().free_in_slabs, before + options.retain_bytes + mib);
   }
   EXPECT_FALSE(has_huge_pages()) << "their holes could not leave";
-  for (size_t i = 0; i < small.size(); i += 64) release(small[i]);
+  for (size_t i = 0; i < small.size(); i += 64) free_block(small[i]);
   give(large);
 }
 
@@ -173,7 +173,7 @@ TEST_F(DecayTest, HugePagesOfAProcessThatBecameSmallAreGivenUp) {
   make_passes(14);
   const HeapTotals totals = collect_totals();
   EXPECT_LT(totals.free_in_slabs - totals.purged_in_slabs, mib);
-  for (size_t i = 0; i < blocks.size(); i += 1000) release(blocks[i]);
+  for (size_t i = 0; i < blocks.size(); i += 1000) free_block(blocks[i]);
 }
 
 TEST_F(DecayTest, TheBoundHoldsWhileSizesChange) {
@@ -191,13 +191,13 @@ TEST_F(DecayTest, PagesThatWentCountAgainWhenBlocksAreTaken) {
   trim_heaps(0);
   const size_t holes = kept_bytes() - before;
   EXPECT_LT(holes, 5 * mib);  // a page in four has a survivor
-  for (size_t i = 0; i < blocks.size(); i += 128) release(blocks[i]);
+  for (size_t i = 0; i < blocks.size(); i += 128) free_block(blocks[i]);
   EXPECT_LT(kept_bytes() - before, holes + mib);
   const std::vector<void*> again = take(8 * mib / 256, 256);
   EXPECT_LT(kept_bytes() - before, 16 * mib);
   give(again);
   EXPECT_GT(kept_bytes() - before, 7 * mib);
-  for (size_t i = 64; i < blocks.size(); i += 128) release(blocks[i]);
+  for (size_t i = 64; i < blocks.size(); i += 128) free_block(blocks[i]);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -211,7 +211,7 @@ TEST_F(DecayTest, WhatOthersFreedIsOfferedByThem) {
     give(blocks, 64);  // no slab becomes empty
     EXPECT_TRUE(purge_request.is_much.load_relaxed());
     space.ask_to_reclaim();
-    for (size_t i = 0; i < blocks.size(); i += 64) release(blocks[i]);
+    for (size_t i = 0; i < blocks.size(); i += 64) free_block(blocks[i]);
     EXPECT_FALSE(space.is_asked_to_reclaim())
         << "the delivering thread looks if there is something to do";
   });
@@ -239,7 +239,7 @@ TEST_F(DecayTest, EverySlowPathLooksIfTooMuchIsFree) {
   talus_heap* heap = after_asking("heap_new", [] { return api::heap_new(nullptr); });
   after_asking("heap_malloc", [=] { return api::heap_malloc(heap, 100); });
   api::heap_destroy(heap);
-  for (void* block : {zeroed, whole, aligned, at}) release(block);
+  for (void* block : {zeroed, whole, aligned, at}) free_block(block);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -262,7 +262,7 @@ TEST_F(DecayTest, PressureDoesNotWait) {
   decay_pass(Pressure::high);
   EXPECT_EQ(dirty_bytes(), 0u);
   EXPECT_LT(collect_totals().free_in_slabs - collect_totals().purged_in_slabs, 256 * kib);
-  for (size_t i = 0; i < blocks.size(); i += 1000) release(blocks[i]);
+  for (size_t i = 0; i < blocks.size(); i += 1000) free_block(blocks[i]);
 }
 
 // A thread that sleeps with full lists, and goes on with them after they were emptied.
@@ -333,7 +333,7 @@ TEST_F(DecayTest, SoftLimitGivesBackBeforeItGrows) {
   void* large = allocate(9 * mib);
   ASSERT_NE(large, nullptr);
   EXPECT_LT(dirty_bytes(), 2 * mib);
-  release(large);
+  free_block(large);
 }
 
 int asked_for = 0;

@@ -19,7 +19,7 @@ namespace {
 constexpr size_t gathered_bytes = 128;
 
 ThreadCache& own_cache() {
-  release(allocate(1));  // the thread has one from here on
+  free_block(allocate(1));  // the thread has one from here on
   return *cache_behind(current_context());
 }
 void send_lists_home() {
@@ -63,19 +63,19 @@ class GatherTest : public testing::Test {
       } else if (base != full_base_ && index == blocks_each / 2) {
         second_.push_back(block);
       } else {
-        release(block);
+        free_block(block);
       }
     }
     trim_heaps(0);
   }
   ~GatherTest() override {
-    for (void* block : left_) release(block);
-    for (void* block : second_) release(block);
+    for (void* block : left_) free_block(block);
+    for (void* block : second_) free_block(block);
     options = before_;
   }
 
   void give_second_blocks() {
-    for (void* block : second_) release(block);
+    for (void* block : second_) free_block(block);
     second_.clear();
     send_lists_home();
   }
@@ -116,17 +116,17 @@ TEST_F(GatherTest, ListsGoHomeBeyondTheBoundAndNotAgainAtOnce) {
   std::vector<void*> blocks(16 * mib / 512);
   for (void*& block : blocks) block = allocate(512);
   for (size_t i = 0; i < blocks.size(); i++) {
-    if (i % 8 != 0) release(blocks[i]);
+    if (i % 8 != 0) free_block(blocks[i]);
   }
-  release(allocate(64));
+  free_block(allocate(64));
   usleep(2 * reclaim_pause_ms * 1000);
   ASSERT_GT(listed_blocks(64), 0u);
   reclaim();
   EXPECT_EQ(listed_blocks(64), 0u);
-  release(allocate(64));
+  free_block(allocate(64));
   reclaim();
   EXPECT_GT(listed_blocks(64), 0u);
-  for (size_t i = 0; i < blocks.size(); i += 8) release(blocks[i]);
+  for (size_t i = 0; i < blocks.size(); i += 8) free_block(blocks[i]);
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class ReclaimTest : public testing::Test {
     }
   }
   ~ReclaimTest() override {
-    for (void* block : left_) release(block);
+    for (void* block : left_) free_block(block);
     options = before_;
     trim_heaps(0);
   }
@@ -74,7 +74,7 @@ class ReclaimTest : public testing::Test {
     for (size_t left = full_bytes / bytes; left > 0; left--) blocks_.push_back(allocate(bytes));
   }
   void empty() {
-    for (void* block : blocks_) release(block);
+    for (void* block : blocks_) free_block(block);
     blocks_.clear();
   }
 
@@ -107,15 +107,15 @@ TEST_F(ReclaimTest, DoesNotTakeWhatCameHomeForWhatWent) {
   std::vector<void*> blocks(row.block_count);
   for (void*& block : blocks) block = allocate(bytes);
   std::sort(blocks.begin(), blocks.end());
-  for (size_t i = 3; i < blocks.size(); i++) release(blocks[i]);
+  for (size_t i = 3; i < blocks.size(); i++) free_block(blocks[i]);
   trim_heaps(0);
-  for (size_t i = 0; i < 2; i++) release(blocks[i]);
+  for (size_t i = 0; i < 2; i++) free_block(blocks[i]);
   flush_all(cache);
   const size_t before = cache.heap->taken_back_bytes;
   EXPECT_EQ(allocate(bytes), blocks[0]);
   EXPECT_EQ(cache.heap->taken_back_bytes, before);
-  release(blocks[0]);
-  release(blocks[2]);
+  free_block(blocks[0]);
+  free_block(blocks[2]);
 }
 
 }  // namespace

@@ -44,9 +44,9 @@ class WalkTest : public testing::Test {
     for (size_t i = 0; i < count; i++) blocks_.push_back(touched(block_bytes));
     void* large = touched(large_bytes);
     for (size_t i = 0; i < count; i++) {
-      if (i / 16 % 2 == 0) release(blocks_[i]);
+      if (i / 16 % 2 == 0) free_block(blocks_[i]);
     }
-    release(large);
+    free_block(large);
     if (ThreadCache* own = existing_cache()) {
       const Working working{*own};
       release_kept(*own);
@@ -54,11 +54,11 @@ class WalkTest : public testing::Test {
     }
     // And a few are in a list again.
     for (size_t i = 0; i < 3; i++) again_.push_back(touched(block_bytes));
-    for (void* block : again_) release(block);
+    for (void* block : again_) free_block(block);
   }
   ~WalkTest() override {
     for (size_t i = 0; i < count; i++) {
-      if (i / 16 % 2 != 0) release(blocks_[i]);
+      if (i / 16 % 2 != 0) free_block(blocks_[i]);
     }
     options = before_;
     rest();

@@ -36,7 +36,7 @@ struct Inner {
   // Some by free(), the others with the heap.
   void end() {
     expect_whole();
-    for (size_t i = 0; i < blocks.size(); i += 2) release(blocks[i]);
+    for (size_t i = 0; i < blocks.size(); i += 2) free_block(blocks[i]);
     api::heap_destroy(heap);
   }
 };
@@ -49,9 +49,9 @@ TEST(RegionInBlock, StaysItsOwnWhenAnotherThreadAdoptsTheSlab) {
   std::vector<void*> neighbours(64);
   for (void*& block : neighbours) block = allocate(medium_bytes);
   inner.end();
-  for (void* block : neighbours) release(block);
+  for (void* block : neighbours) free_block(block);
   ASSERT_GE(usable_size(buffer), medium_bytes);
-  release(buffer);
+  free_block(buffer);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -66,7 +66,7 @@ TEST(RegionInBlock, StaysItsOwnWhenTheHeapOfTheBlockIsDeleted) {
     void* other = api::heap_malloc(next, bytes);
     inner.end();
     EXPECT_EQ(api::heap_of(buffer), nullptr);
-    release(buffer);
+    free_block(buffer);
     EXPECT_EQ(api::heap_of(other), next);
     api::heap_destroy(next);
     EXPECT_EQ(test::live_bytes(), 0u);
@@ -84,7 +84,7 @@ TEST(RegionInBlock, StaysItsOwnInARegionInABlock) {
   EXPECT_EQ(api::heap_of(inner_buffer), middle);
   api::heap_destroy(middle);
   EXPECT_EQ(api::heap_of(buffer), nullptr);
-  release(buffer);
+  free_block(buffer);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -125,7 +125,7 @@ TEST(RegionInBlock, LeavesABlockOfARegionKnownToItsOwner) {
   EXPECT_EQ(api::heap_of(buffer), nullptr);
   inner.end();
   api::heap_destroy(middle);
-  release(buffer);
+  free_block(buffer);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 

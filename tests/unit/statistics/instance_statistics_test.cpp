@@ -128,7 +128,7 @@ TEST(InstanceStatistics, PartsSumToTotals) {
       std::swap(blocks[random.below(blocks.size())], blocks.back());
       live[blocks.back().second] -= usable_size(blocks.back().first);
       blocks_live[blocks.back().second]--;
-      release(blocks.back().first);
+      free_block(blocks.back().first);
       blocks.pop_back();
     }
     if (round % 500 != 499) continue;
@@ -152,7 +152,7 @@ TEST(InstanceStatistics, PartsSumToTotals) {
     ASSERT_EQ(value_of("heap.live_bytes"), base + all_live + live[heap_count]);
     ASSERT_GE(value_of("heap.total_bytes"), all_total);
   }
-  for (const auto& block : blocks) release(block.first);
+  for (const auto& block : blocks) free_block(block.first);
   for (talus_heap* heap : heaps) api::heap_destroy(heap);
   EXPECT_EQ(value_of("heap.instance_live_bytes"), 0u);
   EXPECT_EQ(value_of("heap.instance_total_bytes"), 0u);
@@ -276,7 +276,7 @@ TEST(InstanceStatistics, MallocInfoHasThem) {
   }
   EXPECT_EQ(sum, last);
   EXPECT_GE(last, 1000u * 1024);
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   api::heap_destroy(heap);
 }
 

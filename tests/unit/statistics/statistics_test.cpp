@@ -97,15 +97,15 @@ TEST(Statistics, ValuesFollowTheHeap) {
   EXPECT_EQ(value_of("heap.live_bytes"), live + 100 * 4096 + mib);
   EXPECT_EQ(value_of("class.4096.live_blocks"), blocks + 100);
   EXPECT_EQ(value_of("heap.large_blocks"), large + 1);
-  for (void* block : kept) release(block);
-  release(big);
+  for (void* block : kept) free_block(block);
+  free_block(big);
   EXPECT_EQ(value_of("heap.live_bytes"), live);
   const uint64_t threads = value_of("heap.threads");
   test::on_threads(1, [&](size_t) {
     void* mine = allocate(32);
     EXPECT_EQ(value_of("heap.threads"), threads + 1);
     EXPECT_GT(value_of("thread.0.list_bytes"), 0u);
-    release(mine);
+    free_block(mine);
   });
   EXPECT_EQ(value_of("heap.threads"), threads);
   const uint64_t faults = value_of("process.minor_faults");
@@ -124,7 +124,7 @@ TEST(Statistics, CallsTellWhatWasAskedForAndRounding) {
   for (void*& block : blocks) block = allocate(100);
   EXPECT_EQ(value_of("calls.requested_bytes"), requested + 50 * 100);
   EXPECT_EQ(value_of("calls.rounding_bytes"), rounding + 50 * (112 - 100));
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
 }
 
 TEST(Statistics, PrintingTakesNothingFromTheHeap) {
@@ -174,7 +174,7 @@ TEST(Statistics, MallinfoAgrees) {
   test::live_bytes();
   std::vector<void*> blocks;
   for (size_t i = 0; i < 3000; i++) blocks.push_back(allocate(i * 20));
-  for (size_t i = 0; i < 3000; i += 3) release(blocks[i]);
+  for (size_t i = 0; i < 3000; i += 3) free_block(blocks[i]);
   const struct mallinfo2 info = api::mallinfo2();
   EXPECT_EQ(info.uordblks, value_of("heap.live_small_bytes"));
   EXPECT_EQ(info.hblkhd, value_of("heap.live_large_bytes"));
@@ -192,7 +192,7 @@ TEST(Statistics, MallinfoAgrees) {
   EXPECT_NE(std::string(text).find(used), std::string::npos) << text;
   free(text);
   for (size_t i = 0; i < 3000; i++) {
-    if (i % 3 != 0) release(blocks[i]);
+    if (i % 3 != 0) free_block(blocks[i]);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
 }

@@ -18,7 +18,7 @@ TEST(Large, UsableSizeIsWholePages) {
     ASSERT_EQ(usable_size(at), round_up(bytes, os::page_bytes()));
     test::fill_pattern(at, usable_size(at), bytes);
     ASSERT_TRUE(test::has_pattern(at, usable_size(at), bytes));
-    release(at);
+    free_block(at);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
 }
@@ -26,24 +26,24 @@ TEST(Large, UsableSizeIsWholePages) {
 TEST(Large, AFreedBlockServesTheNextOfItsSize) {
   test::live_bytes();
   void* first = allocate(300 * kib);
-  release(first);
+  free_block(first);
   EXPECT_EQ(collect_totals().live(), 0u);
   EXPECT_GE(collect_totals().kept_large, 300 * kib);
   void* second = allocate(299 * kib);
   EXPECT_EQ(second, first);
   EXPECT_EQ(collect_totals().kept_large, 0u);
   EXPECT_EQ(usable_size(second), round_up(299 * kib, os::page_bytes()));
-  release(second);
+  free_block(second);
   void* other = allocate(400 * kib);  // too much for the kept one
   EXPECT_NE(other, first);
-  release(other);
+  free_block(other);
 }
 
 TEST(Large, KeptBlocksAreBounded) {
   std::vector<void*> blocks;
   for (int i = 0; i < 40; i++) blocks.push_back(allocate((i % 5 + 7) * 40 * kib));
   for (void* block : blocks) {
-    release(block);
+    free_block(block);
     ASSERT_LE(collect_totals().kept_large, large_kept_bytes_max);
   }
   EXPECT_EQ(collect_totals().live_large_count, 0u);
@@ -57,13 +57,13 @@ TEST(Large, FreedMemoryIsGivenBackByTrim) {
     blocks.push_back(allocate(4 * mib));
     test::fill_pattern(blocks.back(), 4 * mib, 1);
   }
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   EXPECT_GE(collect_totals().dirty, 30 * mib);
   EXPECT_GE(trim_heaps(0), 30 * mib);
   EXPECT_EQ(collect_totals().dirty, 0u);
   auto* again = static_cast<unsigned char*>(allocate(4 * mib));
   EXPECT_TRUE(test::is_zero(again, 4 * mib));
-  release(again);
+  free_block(again);
 }
 
 TEST(Large, ImpossibleSizesAreRefused) {
@@ -78,8 +78,8 @@ TEST(Large, ImpossibleSizesAreRefused) {
     EXPECT_EQ(reallocate(large, bytes), nullptr) << bytes;
     EXPECT_TRUE(test::has_pattern(small, 100, 3));
     EXPECT_TRUE(test::has_pattern(large, 100 * kib, 4));
-    release(small);
-    release(large);
+    free_block(small);
+    free_block(large);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
   EXPECT_TRUE(is_sound_at_rest());
@@ -92,14 +92,14 @@ TEST(Large, ZeroedOnRecycledMemory) {
       void* dirty = allocate(bytes);
       ASSERT_NE(dirty, nullptr);
       test::fill_pattern(dirty, usable_size(dirty), bytes);
-      release(dirty);
+      free_block(dirty);
       auto* zeroed = static_cast<unsigned char*>(allocate_zeroed(bytes));
       ASSERT_NE(zeroed, nullptr);
       // One assertion for all bytes: one for each would take minutes under a sanitizer.
       size_t sum = 0;
       for (size_t i = 0; i < bytes; i++) sum += zeroed[i];
       ASSERT_EQ(sum, 0u) << bytes;
-      release(zeroed);
+      free_block(zeroed);
     }
   }
   EXPECT_EQ(test::live_bytes(), 0u);
@@ -119,9 +119,9 @@ TEST(Large, ZeroedAfterAShrunkenBlockWasMoved) {
     zeroed.push_back(allocate_zeroed(1 * mib));
     EXPECT_TRUE(test::is_zero(zeroed.back(), 1 * mib)) << "calloc " << i;
   }
-  for (void* block : zeroed) release(block);
-  release(at);
-  release(wall);
+  for (void* block : zeroed) free_block(block);
+  free_block(at);
+  free_block(wall);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 

@@ -34,14 +34,14 @@ TEST(Remote, BlocksComeHomeAndAreUsedAgain) {
   ours.insert(blocks.begin(), blocks.end());
   const size_t reserved = collect_totals().space.reserved_bytes;
   test::on_threads(1, [&](size_t) {
-    for (void* block : blocks) release(block);
+    for (void* block : blocks) free_block(block);
   });
   // The owner finds them when it next runs out.
   size_t reused = 0;
   for (void*& block : blocks) reused += ours.count(block = allocate(96));
   EXPECT_GT(reused, count * 9 / 10);
   EXPECT_EQ(collect_totals().space.reserved_bytes, reserved);
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -63,7 +63,7 @@ TEST(Remote, ARefillTakesWhatCameHome) {
   // The freeing thread stays: at its end it would bring them home itself.
   std::atomic<int> stage{0};
   std::thread other_thread{[&] {
-    for (void* block : blocks) release(block);
+    for (void* block : blocks) free_block(block);
     stage = 1;
     while (stage != 2) std::this_thread::yield();
   }};
@@ -73,7 +73,7 @@ TEST(Remote, ARefillTakesWhatCameHome) {
   EXPECT_EQ(list_length(cache, other), few);
   stage = 2;
   other_thread.join();
-  release(block);
+  free_block(block);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -100,7 +100,7 @@ TEST(Remote, BlocksOfAMessageComeOutAsTheyWentIn) {
   // that was delivered to the slabs.
   std::atomic<int> stage{0};
   std::thread other{[&] {
-    for (void* block : freed) release(block);
+    for (void* block : freed) free_block(block);
     stage = 1;
     while (stage != 2) std::this_thread::yield();
   }};
@@ -111,8 +111,8 @@ TEST(Remote, BlocksOfAMessageComeOutAsTheyWentIn) {
   other.join();
   EXPECT_EQ(taken, std::vector<void*>(freed.begin(), freed.end() - stay));
   for (size_t i = 0; i < taken.size(); i++) EXPECT_TRUE(test::has_pattern(taken[i], bytes, i)) << i;
-  for (void* block : others) release(block);
-  for (void* block : taken) release(block);
+  for (void* block : others) free_block(block);
+  for (void* block : taken) free_block(block);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -129,7 +129,7 @@ TEST(Remote, WhatWasDeliveredWaitsWhileSlabsHaveOthers) {
   const auto while_other_freed = [&](size_t count, auto check) {
     std::atomic<int> stage{0};
     std::thread other{[&] {
-      for (size_t i = 0; i < count; i++) release(blocks[i]);
+      for (size_t i = 0; i < count; i++) free_block(blocks[i]);
       stage = 1;
       while (stage != 2) std::this_thread::yield();
     }};
@@ -163,7 +163,7 @@ TEST(Remote, WhatWasDeliveredWaitsWhileSlabsHaveOthers) {
     blocks.push_back(allocate(bytes));
     EXPECT_EQ(heap.remote_queue.backlog_bytes(), 0u);
   });
-  for (void* block : blocks) release(block);
+  for (void* block : blocks) free_block(block);
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
@@ -176,7 +176,7 @@ TEST(Remote, PureFreeThreadDoesNotGrowTheHeap) {
   for (size_t round = 0; round < rounds; round++) {
     for (size_t i = 0; i < batch; i++) handed.push_back(allocate(16 + i % 512));
     test::on_threads(1, [&](size_t) {
-      for (void* block : handed) release(block);
+      for (void* block : handed) free_block(block);
     });
     handed.clear();
     if (round == 10) most_reserved_early = collect_totals().space.given_bytes;
@@ -199,7 +199,7 @@ TEST(Remote, WhatWaitsIsBoundedWhileTheOwnersLockIsHeld) {
   lock_of(heap).lock();
   std::thread thread{[&] {
     for (void* block : blocks) {
-      release(block);
+      free_block(block);
       freed++;
     }
   }};
@@ -218,8 +218,8 @@ TEST(Remote, LargeBlocksMayBeFreedAnywhere) {
   void* block = allocate(3 * mib);
   void* kept_there = allocate(100 * kib);
   test::on_threads(1, [&](size_t) {
-    release(block);
-    release(kept_there);
+    free_block(block);
+    free_block(kept_there);
   });
   EXPECT_EQ(test::live_bytes(), 0u);
 }
@@ -261,11 +261,11 @@ TEST(Remote, RingOfThreads) {
       if (!test::has_pattern(taken.first, 8 + taken.second % 1000, taken.second)) {
         spoilt.fetch_add_relaxed(1);
       }
-      release(taken.first);
+      free_block(taken.first);
     }
   });
   for (Queue& queue : queues) {
-    for (auto& [block, seed] : queue.blocks) release(block);
+    for (auto& [block, seed] : queue.blocks) free_block(block);
   }
   EXPECT_EQ(spoilt.load_relaxed(), 0u);
   EXPECT_EQ(refused.load_relaxed(), 0u);
@@ -279,10 +279,10 @@ TEST(Remote, FirstCallIsFreeOrRealloc) {
     void* freed = allocate(64);
     void* resized = allocate(64);
     test::fill_pattern(resized, 64, 9);
-    test::on_threads(1, [&](size_t) { release(freed); });
+    test::on_threads(1, [&](size_t) { free_block(freed); });
     test::on_threads(1, [&](size_t) { resized = reallocate(resized, 5000); });
     EXPECT_TRUE(test::has_kept_pattern(resized, 64, 64, 9));
-    release(resized);
+    free_block(resized);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
 }

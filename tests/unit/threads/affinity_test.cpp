@@ -86,13 +86,13 @@ size_t heaps_of_threads(size_t count) {
   for (size_t self = 0; self < count; self++) {
     threads.emplace_back([&, self] {
       blocks[self] = allocate(self);
-      for (size_t bytes = 1; bytes < 100 * kib; bytes *= 2) release(allocate(bytes));
+      for (size_t bytes = 1; bytes < 100 * kib; bytes *= 2) free_block(allocate(bytes));
       {
         std::unique_lock<std::mutex> lock{mutex};
         ready++;
         changed.wait(lock, [&] { return ready == count + 1; });
       }
-      release(blocks[(self + 1) % count]);
+      free_block(blocks[(self + 1) % count]);
     });
   }
   size_t heaps = 0;
