@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "base/base.hpp"
-#include "reclaim/release.hpp"
+#include "reclaim/purge_now.hpp"
 #include "inspect/totals.hpp"
 #include "statistics/print_statistics.hpp"
 #include "settings/option_origin.hpp"
@@ -36,7 +36,7 @@
 namespace talus::core::api {
 
 // Purges free memory of the process. 1: some was purged, as in glibc.
-inline int malloc_trim(size_t keep_bytes) noexcept { return trim_heaps(keep_bytes) != 0 ? 1 : 0; }
+inline int malloc_trim(size_t keep_bytes) noexcept { return purge_beyond(keep_bytes) != 0 ? 1 : 0; }
 
 // Large live blocks count as mmapped, small ones as used. The rest of the heaps and retained memory
 // count as free. So arena and mmapped together are heap.total_bytes and space.retained_bytes.
@@ -153,7 +153,7 @@ inline int mallopt(int parameter, int value) noexcept {
   switch (parameter) {
     case M_PURGE:
     case M_PURGE_ALL:
-      trim_heaps(0);
+      purge_beyond(0);
       return 1;
     case M_TRIM_THRESHOLD: {
       Held held{space.lock()};

@@ -53,7 +53,7 @@
 // true; they return this lock. Without a name the lock is the object itself.
 #define TALUS_REQUIRES(...) TALUS_LOCK_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define TALUS_ACQUIRE(...) TALUS_LOCK_ATTRIBUTE(acquire_capability(__VA_ARGS__))
-#define TALUS_RELEASE(...) TALUS_LOCK_ATTRIBUTE(release_capability(__VA_ARGS__))
+#define TALUS_RELEASE(...) TALUS_LOCK_ATTRIBUTE(__release_capability__(__VA_ARGS__))
 #define TALUS_TRY_ACQUIRE(...) TALUS_LOCK_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
 #define TALUS_LOCK_RETURNED(lock) TALUS_LOCK_ATTRIBUTE(lock_returned(lock))
 // A function that the analysis cannot follow. A comment beside it says why.

@@ -151,7 +151,7 @@ inline constexpr size_t pair_looks = 16;
 // The background thread starts when this much free memory has pages (in one heap: its share of
 // this). It ends when less than a quarter of this is left.
 inline constexpr size_t purge_request_bytes_min = 2 * mib;
-// A process of one thread purges such memory by its own calls (reclaim/early_release.hpp). These
+// A process of one thread purges such memory by its own calls (reclaim/early_purge.hpp). These
 // are the bounds: bytes at once, bytes in all, number of calls, and bytes that were touched again.
 inline constexpr size_t early_free_bytes_max = 16 * mib;
 inline constexpr size_t early_bytes_max = 32 * mib;

@@ -143,7 +143,7 @@ TALUS_SLOW bool displace_kept(ThreadCache& cache) noexcept {
 }
 
 // Returns all kept blocks, and applies the cache's corrections to the pool.
-TALUS_USUAL void release_kept(ThreadCache& cache) noexcept {
+TALUS_USUAL void flush_kept(ThreadCache& cache) noexcept {
   KeptBlocks& kept = cache.kept;
   for (Atomic<LargeBlock*>& head : kept.of_slices) {
     while (head.load_own() != nullptr) give_kept(kept, head);

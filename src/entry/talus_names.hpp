@@ -13,7 +13,7 @@
 #include "api/heaps.hpp"
 #include "api/options.hpp"
 #include "api/statistics.hpp"
-#include "reclaim/release.hpp"
+#include "reclaim/purge_now.hpp"
 #include "threads/page_listener.hpp"
 #include "settings/version.hpp"
 #include "settings/machine.hpp"
@@ -106,11 +106,9 @@ TALUS_ENTRY size_t talus_good_size(size_t bytes) noexcept {
   return talus::core::api::malloc_good_size(bytes);
 }
 TALUS_ENTRY size_t talus_trim(size_t keep_bytes) noexcept {
-  return talus::core::trim_heaps(keep_bytes);
+  return talus::core::purge_beyond(keep_bytes);
 }
-TALUS_ENTRY size_t talus_release(size_t bytes) noexcept {
-  return talus::core::release_bytes(bytes);
-}
+TALUS_ENTRY size_t talus_release(size_t bytes) noexcept { return talus::core::purge_bytes(bytes); }
 TALUS_ENTRY void talus_set_limits(size_t soft_bytes, size_t hard_bytes) noexcept {
   talus::core::api::set_limits(soft_bytes, hard_bytes);
 }

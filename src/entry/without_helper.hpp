@@ -36,7 +36,7 @@ class WithoutHelper {
     wait_until_helper_is_gone();
   }
   ~WithoutHelper() {
-    if (is_needed_) release_helper();
+    if (is_needed_) permit_helper();
   }
   WithoutHelper(const WithoutHelper&) = delete;
   WithoutHelper& operator=(const WithoutHelper&) = delete;

@@ -21,8 +21,8 @@ namespace talus::core {
 
 // Defined in process/: starts a background thread if one may run. The caller holds no lock.
 TALUS_HOOK void start_helper() noexcept;
-// Defined in reclaim/release.hpp: purges what slabs keep, because too much free memory has pages or
-// the soft limit is near. The caller holds no lock.
+// Defined in reclaim/purge_now.hpp: purges what slabs keep, because too much free memory has pages
+// or the soft limit is near. The caller holds no lock.
 TALUS_HOOK void reclaim() noexcept;
 
 struct PurgeRequest {

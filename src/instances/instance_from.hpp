@@ -100,7 +100,7 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
       is_in_region ? usable_in_region(*region, made.block, request.call) : usable_size(made.block);
   // Only its provider knows what a region's pages hold after a purge.
   const bool purged =
-      !is_in_region && usable >= calloc_purge_bytes_min && drop_pages(made.block, usable);
+      !is_in_region && usable >= calloc_purge_bytes_min && purge_pages(made.block, usable);
   if (!purged) clear_bytes(made.block, usable);
   return made.block;
 }

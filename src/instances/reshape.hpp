@@ -31,8 +31,8 @@ inline void clear_piece(void* block, size_t from, size_t to, bool is_large) noex
   const size_t bytes = to - from;
   const size_t page_bytes = os::page_bytes();
   const bool is_pages = (reinterpret_cast<uintptr_t>(at) | bytes) % page_bytes == 0;
-  const bool may_drop = is_large && is_pages && bytes >= shrink_purge_bytes_min;
-  if (!may_drop || !drop_pages(at, bytes)) clear_bytes(at, bytes);
+  const bool may_purge = is_large && is_pages && bytes >= shrink_purge_bytes_min;
+  if (!may_purge || !purge_pages(at, bytes)) clear_bytes(at, bytes);
 }
 
 // A block that is zero up to its usable size; null: no memory. `alignment` is a power of two.

@@ -106,7 +106,7 @@ TALUS_COLD bool leave_mappings() noexcept {
   if (pool.mappings >= refused_mappings_min) {
     pool.left_bound = pool.mappings - pool.mappings / refused_part;
   }
-  return pool.spare.give_up();
+  return pool.spare.unmap();
 }
 
 // True when one more live block may have mappings.
@@ -189,7 +189,7 @@ inline void guard_next_slots() noexcept {
   pool.has_guards = os::System::set_guards(at, bytes);
   if (pool.has_guards) {
     pool.slow_end += bytes;
-  } else if (!os::System::withdraw(at, bytes)) {
+  } else if (!os::System::decommit(at, bytes)) {
     pool.region_next = pool.region_end;  // its pages can be touched: no block gets it
   }
 }
@@ -272,20 +272,20 @@ inline bool open_pages(MappedBlock& block) noexcept {
 }
 // Takes access away. A full kernel table refuses this; then it gives up the spare mappings and
 // retries.
-inline bool withdraw_pages(const MappedBlock& block) noexcept {
+inline bool decommit_pages(const MappedBlock& block) noexcept {
   void* const pages = to_pointer(block.pages);
-  return os::System::withdraw(pages, block.page_bytes) ||
-         (leave_mappings() && os::System::withdraw(pages, block.page_bytes));
+  return os::System::decommit(pages, block.page_bytes) ||
+         (leave_mappings() && os::System::decommit(pages, block.page_bytes));
 }
 // False: the slot cannot be used again.
 inline bool close_pages(MappedBlock& block) noexcept {
   if (block.has_guards) {
     if (os::System::set_guards(to_pointer(block.pages), block.page_bytes)) return true;
     // The memory goes; the block's own mapping stays for good.
-    if (withdraw_pages(block)) pool.mappings += live_mappings;
+    if (decommit_pages(block)) pool.mappings += live_mappings;
     return false;
   }
-  if (!withdraw_pages(block)) return false;
+  if (!decommit_pages(block)) return false;
   pool.mappings -= live_mappings;
   return true;
 }

@@ -35,8 +35,8 @@ class SpareMappings {
     base_ = base;
   }
 
-  // False: they were given up before. The first and the last page may have merged with neighbours.
-  bool give_up() noexcept {
+  // False: they were unmapped before. The first and the last page may have merged with neighbours.
+  bool unmap() noexcept {
     if (base_ == nullptr) return false;
     const size_t page = os::page_bytes();
     os::System::unmap(base_ + page, 2 * (pairs - 1) * page);

@@ -75,7 +75,7 @@ struct CoreCalls {
   // Reserved pages become readable and writable, and read as zero. False: nothing changed.
   TALUS_OS_CALL("core", allow, bool, (void* at, size_t bytes));
   // Drops the contents and the memory of pages and allows no access. False: they stay usable.
-  TALUS_OS_CALL("core", withdraw, bool, (void* at, size_t bytes));
+  TALUS_OS_CALL("core", decommit, bool, (void* at, size_t bytes));
 
   // Milliseconds of a clock that never goes back; a few milliseconds coarse. Slow paths read it.
   TALUS_OS_CALL("core", now_ms, uint64_t, ());
@@ -156,11 +156,11 @@ struct MovingCalls {
   TALUS_OS_CALL("moving", move_pages, size_t, (void* from, void* to, size_t bytes));
   // Maps pages anew: they read as zero, have no memory, no page tables and no advice. False: they
   // are unchanged.
-  TALUS_OS_CALL("moving", renew, bool, (void* at, size_t bytes));
+  TALUS_OS_CALL("moving", map_anew, bool, (void* at, size_t bytes));
 };
 
 // Group guards: pages whose access faults, at no cost in mappings.
-// Without: the mapped mode withdraws pages, which takes one mapping for each guard.
+// Without: the mapped mode decommits pages, which takes one mapping for each guard.
 template <class Os>
 struct GuardCalls {
   // The pages lose contents and memory, and an access faults. False: unchanged.

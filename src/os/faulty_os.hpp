@@ -18,9 +18,9 @@ enum class FakeCall : uint8_t {
   unmap,
   purge,
   move_pages,
-  renew,
+  map_anew,
   allow,
-  withdraw,
+  decommit,
   reserve_room,
   give_room_back,
   map_file,
@@ -71,8 +71,8 @@ struct FaultyOs : Base {
   static bool allow(void* at, size_t bytes) noexcept {
     return permits(FakeCall::allow, at, bytes) && Base::allow(at, bytes);
   }
-  static bool withdraw(void* at, size_t bytes) noexcept {
-    return permits(FakeCall::withdraw, at, bytes) && Base::withdraw(at, bytes);
+  static bool decommit(void* at, size_t bytes) noexcept {
+    return permits(FakeCall::decommit, at, bytes) && Base::decommit(at, bytes);
   }
   static bool set_guards(void* at, size_t bytes) noexcept {
     return permits(FakeCall::set_guards, at, bytes) && Base::set_guards(at, bytes);
@@ -137,8 +137,8 @@ struct FaultyOs : Base {
   static bool look_for_pages(const void* at, size_t bytes, unsigned char* pages) noexcept {
     return page_bytes() == Base::page_bytes() && Base::look_for_pages(at, bytes, pages);
   }
-  static bool renew(void* at, size_t bytes) noexcept {
-    return permits(FakeCall::renew, at, bytes) && Base::renew(at, bytes);
+  static bool map_anew(void* at, size_t bytes) noexcept {
+    return permits(FakeCall::map_anew, at, bytes) && Base::map_anew(at, bytes);
   }
   static size_t move_pages(void* from, void* to, size_t bytes) noexcept {
     if (!permits(FakeCall::move_pages, from, bytes) || !permits_address(to)) return 0;

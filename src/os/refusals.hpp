@@ -32,7 +32,7 @@ struct NoPurgeRuns {
 template <class Os>
 struct NoMoving {
   static size_t move_pages(void*, void*, size_t) noexcept { return 0; }
-  static bool renew(void*, size_t) noexcept { return false; }
+  static bool map_anew(void*, size_t) noexcept { return false; }
 };
 
 template <class Os>

@@ -77,8 +77,8 @@ TALUS_USUAL void* allocate_on(ThreadCache* cache, ClassId id, Fit fit) noexcept 
   return block != nullptr ? block : refill(*cache, id);
 }
 
-// Defined in reclaim/release.hpp. There was no memory for `bytes`: should the caller try again? The
-// first attempt has number 0. The caller holds no lock and is in no slow path.
+// Defined in reclaim/purge_now.hpp. There was no memory for `bytes`: should the caller try again?
+// The first attempt has number 0. The caller holds no lock and is in no slow path.
 TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept;
 
 // Runs attempt() until it succeeds or find_memory() gives up. The result is a block or a handle;

@@ -257,7 +257,7 @@ TALUS_NEXT void free_other(void* pointer, ThreadContext& context, PageEntry word
 // The thread goes on or ends.
 TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
   for (RemoteBatch& batch : cache.batches) deliver(cache, batch, Newest::go, 0);
-  release_kept(cache);
+  flush_kept(cache);
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     send_home(cache, id, list_length(cache, id), 0);
@@ -285,11 +285,11 @@ TALUS_USUAL void flush_lists(ThreadCache& cache) noexcept {
 }
 
 // Leaves a heap only the slabs that hold blocks.
-inline void release_unused(Heap& heap) noexcept {
+inline void return_unused(Heap& heap) noexcept {
   Held held{lock_of(heap)};
   drain_remote_queue(heap);
   rest_heap(heap);
-  release_empty_slabs(heap);
+  return_empty_slabs(heap);
 }
 
 // The end of a thread, as far as the heap is concerned.
@@ -304,7 +304,7 @@ inline void end_cache(ThreadCache& cache) noexcept {
     is_abandoned = retire_cache(held, cache);
     audit(registry);
   }
-  if (is_abandoned) release_unused(heap);
+  if (is_abandoned) return_unused(heap);
   offer_work();
 }
 

@@ -56,7 +56,7 @@ TALUS_USUAL void* allocate_zeroed_large(size_t bytes, size_t alignment = block_a
   note_allocate(large.block, bytes);
   if (large.zeroed == Zeroed::yes) return large.block;
   const bool purged =
-      bytes >= calloc_purge_bytes_min && drop_pages(large.block, usable_bytes_of_large(bytes));
+      bytes >= calloc_purge_bytes_min && purge_pages(large.block, usable_bytes_of_large(bytes));
   if (!purged) clear_bytes(large.block, bytes);
   return large.block;
 }

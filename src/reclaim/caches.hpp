@@ -54,7 +54,7 @@ inline void decay_caches(DecayTally& tally) noexcept {
                      if (state == OwnerState::idle) return;
                      if (state == OwnerState::asked) {
                        tally.left += held_bytes(cache);
-                       tally.released += take_back(held, cache, barrier);
+                       tally.purged += take_back(held, cache, barrier);
                        return;
                      }
                      const uint64_t activity = activity_of(cache);
@@ -68,7 +68,7 @@ inline void decay_caches(DecayTally& tally) noexcept {
 }
 
 // Flushes to slabs what the calling thread holds.
-inline void release_own_cache() noexcept {
+inline void flush_own_cache() noexcept {
   ThreadCache* own = existing_cache();
   if (own == nullptr) return;
   const Working working{*own};
@@ -76,7 +76,7 @@ inline void release_own_cache() noexcept {
 }
 
 // Flushes to slabs what other threads hold that make no call within a moment.
-inline void release_idle_caches() noexcept {
+inline void flush_idle_caches() noexcept {
   ThreadCache* own = existing_cache();
   bool has_asked = false;
   visit_caches([&](Held<RegistryLock>& held, ThreadCache& cache)
@@ -110,15 +110,15 @@ TALUS_USUAL void gather_blocks() noexcept {
 TALUS_USUAL void idle_caches_in_background(uint64_t, DecayTally& tally) noexcept {
   decay_caches(tally);
 }
-inline void idle_caches_on_request(size_t) noexcept { release_idle_caches(); }
+inline void idle_caches_on_request(size_t) noexcept { flush_idle_caches(); }
 inline void orphaned_caches_on_request(size_t) noexcept {
   while (salvage_cache()) {}
 }
-inline void own_cache_on_request(size_t) noexcept { release_own_cache(); }
+inline void own_cache_on_request(size_t) noexcept { flush_own_cache(); }
 inline void own_cache_early() noexcept {
   if (ThreadCache* own = existing_cache()) {
     const Working working{*own};
-    release_kept(*own);
+    flush_kept(*own);
     flush_lists(*own);
   }
 }

@@ -86,7 +86,7 @@ TALUS_USUAL uint32_t decay_pass(Pressure pressure = Pressure::none) noexcept {
   if (pressure == Pressure::high) purge_under_pressure();
   const bool has_grown = tally.left > decay_state.left + purge_request_bytes_min / 4;
   decay_state.left = tally.left;
-  const bool is_quiet = tally.released == 0 && !has_grown;
+  const bool is_quiet = tally.purged == 0 && !has_grown;
   decay_state.quiet_passes = is_quiet ? decay_state.quiet_passes + 1 : 0;
   if (tally.left < purge_request_bytes_min / 4 && decay_state.quiet_passes >= passes_before_end) {
     // From here on other threads start a background thread; one last look finds what they freed

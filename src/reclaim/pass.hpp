@@ -11,7 +11,7 @@ namespace talus::core {
 
 // What a pass of the background thread found.
 struct DecayTally {
-  size_t released = 0;       // bytes that left, or came nearer to leaving
+  size_t purged = 0;         // bytes that left, or came nearer to leaving
   size_t left = 0;           // bytes that may leave later
   size_t slabs = 0;          // bytes of slabs, less the free bytes of partly_purged ones
   size_t free_in_slabs = 0;  // of these, free and touched

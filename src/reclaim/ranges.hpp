@@ -19,7 +19,7 @@ inline FutileReclaim futile_reclaim;
 
 TALUS_USUAL void ranges_in_background(uint64_t turns, DecayTally& tally) noexcept {
   Held held{space.lock()};
-  tally.released += space.give_back_surplus(held, turns);
+  tally.purged += space.purge_surplus(held, turns);
 }
 
 // Free touched bytes beyond the bound, after ranges went as far as they may not stay. Above the
@@ -36,24 +36,24 @@ inline void ranges_to_goal(GoalPass& pass) noexcept {
   pass.excess = excess_behind_ranges(pass.reclaimer, pass.bytes_most);
 }
 
-inline void trim_ranges(size_t keep_bytes) noexcept {
+inline void purge_ranges_beyond(size_t keep_bytes) noexcept {
   Held held{space.lock()};
-  space.trim(held, keep_bytes);
+  space.purge_beyond(held, keep_bytes);
 }
-inline void trim_all_ranges() noexcept { trim_ranges(0); }
+inline void purge_all_ranges() noexcept { purge_ranges_beyond(0); }
 // Huge pages keep what is resident behind their users.
 inline void purge_dirty_ranges() noexcept {
   Held held{space.lock()};
-  space.give_back_dirty(held);
+  space.purge_dirty(held);
 }
 
 // Gives all huge pages up if that is worth it.
 TALUS_USUAL void huge_pages_in_background(uint64_t, DecayTally& tally) noexcept {
   Held held{space.lock()};
-  if (!space.may_give_up_huge(held)) return;
+  if (!space.may_split_huge(held)) return;
   if (HugePagePolicy::is_sparse(tally.surplus, tally.slabs, space.surplus_bytes(held),
                                 space.counters().given_bytes)) {
-    space.give_up_huge(held);
+    space.split_huge(held);
   }
 }
 
@@ -62,18 +62,19 @@ TALUS_USUAL void huge_pages_in_background(uint64_t, DecayTally& tally) noexcept 
 inline void huge_pages_to_goal(GoalPass& pass) noexcept {
   if (pass.purged >= pass.wanted / 2) return;
   Held held{space.lock()};
-  if (space.may_give_up_huge(held)) {
-    space.give_up_huge(held);
+  if (space.may_split_huge(held)) {
+    space.split_huge(held);
     space.ask_to_reclaim();
     return;
   }
   futile_reclaim.note(pass.excess, pass.begun_ms);
-  space.trim(held, SIZE_MAX);  // where huge pages stay: their parts that were never handed out
+  space.purge_beyond(held,
+                     SIZE_MAX);  // where huge pages stay: their parts that were never handed out
 }
 
-inline void give_up_huge_pages(size_t) noexcept {
+inline void split_huge_pages(size_t) noexcept {
   Held held{space.lock()};
-  space.give_up_huge(held);
+  space.split_huge(held);
 }
 
 }  // namespace talus::core

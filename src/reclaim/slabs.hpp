@@ -43,16 +43,16 @@ TALUS_USUAL void decay_heap(Heap& heap, uint64_t turns, DecayTally& tally) noexc
   TALUS_ASSERT(heap.slab_bytes >= heap.free_bytes);
   const size_t slab_bytes = heap.slab_bytes - heap.partly_purged_free_bytes;
   lock_of(heap).unlock();
-  size_t released = 0;
+  size_t purged = 0;
   if (surplus >= surplus_bytes_min) {
-    released = purge_holes(heap, surplus, SlabAge::rested);
+    purged = purge_holes(heap, surplus, SlabAge::rested);
     Held held{lock_of(heap)};
-    heap.free_mark.subtract_purged(released);
+    heap.free_mark.subtract_purged(purged);
   }
   Held held{lock_of(heap)};
   tally.slabs += slab_bytes;
   tally.surplus += surplus;
-  tally.released += released;
+  tally.purged += purged;
   tally.free_in_slabs += free_touched_bytes(heap);
   tell_free_bytes(heap);
 }
@@ -82,8 +82,8 @@ inline void slabs_to_goal(GoalPass& pass) noexcept {
 }
 
 // A heap of a young process: holes are worth a call only where there is much.
-inline void release_heap_early(Heap& heap) noexcept {
-  release_unused(heap);
+inline void heap_early(Heap& heap) noexcept {
+  return_unused(heap);
   size_t in_slabs = 0;
   {
     Held held{lock_of(heap)};
@@ -92,15 +92,15 @@ inline void release_heap_early(Heap& heap) noexcept {
   if (in_slabs >= requested_heap_bytes_min()) purge_holes(heap, SIZE_MAX, SlabAge::any);
 }
 
-inline void release_slabs_early() noexcept { for_each_heap(release_heap_early); }
+inline void slabs_early() noexcept { for_each_heap(heap_early); }
 
 inline void purge_all_holes() noexcept {
   for_each_heap_and_instance(
       [](Heap& heap) noexcept { purge_holes(heap, SIZE_MAX, SlabAge::any); });
 }
-inline void release_slabs(size_t) noexcept {
+inline void slabs_on_request(size_t) noexcept {
   for_each_heap_and_instance([](Heap& heap) noexcept {
-    release_unused(heap);
+    return_unused(heap);
     purge_holes(heap, SIZE_MAX, SlabAge::any);
   });
 }

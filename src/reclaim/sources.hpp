@@ -15,7 +15,7 @@
 //   to the goal     outward  the excess. Where slabs had some, the caller's lists are flushed after
 //                            the walk (gather_blocks).
 //   under pressure  inward   all but what threads hold: other processes need it more
-//   early           inward   what a young process of one thread has (reclaim/early_release.hpp)
+//   early           inward   what a young process of one thread has (reclaim/early_purge.hpp)
 //   on request      inward   all: malloc_trim, talus_release, an allocation that failed
 //
 // Large blocks that a thread keeps, and batches for other heaps, are parts of its cache.
@@ -46,15 +46,14 @@ struct Source {
 
 // Outward. On request huge pages are given up first: then slabs in them can be purged by the page.
 inline constexpr Source sources[] = {
-    {"free ranges", ranges_in_background, ranges_to_goal, trim_all_ranges, purge_dirty_ranges,
-     trim_ranges},
-    {"slabs", slabs_in_background, slabs_to_goal, purge_all_holes, release_slabs_early,
-     release_slabs},
+    {"free ranges", ranges_in_background, ranges_to_goal, purge_all_ranges, purge_dirty_ranges,
+     purge_ranges_beyond},
+    {"slabs", slabs_in_background, slabs_to_goal, purge_all_holes, slabs_early, slabs_on_request},
     {"idle caches", idle_caches_in_background, nullptr, nullptr, nullptr, idle_caches_on_request},
     {"orphaned caches", nullptr, nullptr, nullptr, nullptr, orphaned_caches_on_request},
     {"own cache", nullptr, nullptr, nullptr, own_cache_early, own_cache_on_request},
     {"huge pages", huge_pages_in_background, huge_pages_to_goal, nullptr, nullptr,
-     give_up_huge_pages},
+     split_huge_pages},
 };
 inline constexpr size_t source_count = sizeof sources / sizeof sources[0];
 

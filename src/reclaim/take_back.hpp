@@ -102,7 +102,7 @@ TALUS_USUAL size_t take_back(Held<RegistryLock>&, ThreadCache& cache,
       deliver(cache, batch, Newest::go, 0);
     }
     bytes += cache.kept.bytes.load_own();  // under the lock
-    release_kept(cache);
+    flush_kept(cache);
     bytes += take_slow_lists_back(cache);
     bytes += take_lists_back(cache);
     cache.shared_state.store_own(OwnerState::idle);  // under the lock

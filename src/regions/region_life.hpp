@@ -131,7 +131,7 @@ inline void claim_slice(RegionHeap& region, size_t index, uintptr_t from, uintpt
 // Nothing of the region is left. The caller holds no lock.
 inline void end_region(RegionHeap& region) noexcept {
   unname_slices(region);
-  if (region.source->release != nullptr) region.source->release(region);
+  if (region.source->end != nullptr) region.source->end(region);
 }
 
 // The region, if any function may be called with its blocks. Otherwise ends it and returns null.
@@ -165,14 +165,14 @@ inline bool purge_kernel(RegionHeap&, uintptr_t at, size_t bytes) noexcept {
 }
 // The bookkeeping goes first.
 template <typename Region>
-void release_pages(RegionHeap& region) noexcept {
+void unmap_region(RegionHeap& region) noexcept {
   void* const at = reinterpret_cast<void*>(region.base);
   const size_t bytes = region.end - region.base;
   free_bookkeeping(static_cast<Region&>(region));
   os::unmap_or_purge(at, bytes);
 }
 inline constexpr RegionSource kernel_source = {commit_kernel, purge_kernel,
-                                               release_pages<KernelRegion>, true};
+                                               unmap_region<KernelRegion>, true};
 
 inline RegionHeap* make_kernel_region_of(size_t bytes, const RegionRequest& request,
                                          RegionError& refusal) noexcept {
@@ -231,7 +231,7 @@ inline RegionHeap* make_buffer_region(const talus_provider& request) noexcept {
 
 // ---- memory allocated at the start
 
-inline constexpr RegionSource prealloc_source = {nullptr, nullptr, release_pages<RegionHeap>, true};
+inline constexpr RegionSource prealloc_source = {nullptr, nullptr, unmap_region<RegionHeap>, true};
 
 inline RegionHeap* make_prealloc_region(const RegionRequest& request,
                                         RegionError& refusal) noexcept {
@@ -264,14 +264,14 @@ inline bool commit_in_store(RegionHeap& region, uintptr_t at, size_t bytes, size
 inline bool purge_in_store(RegionHeap& region, uintptr_t at, size_t bytes) noexcept {
   return static_cast<FileRegion&>(region).store.purge(at, bytes);
 }
-inline void release_store(RegionHeap& region) noexcept {
+inline void close_region(RegionHeap& region) noexcept {
   auto& file = static_cast<FileRegion&>(region);
   file_stores.remove(file.store);
   file.store.close();
   free_bookkeeping(file);
 }
-inline constexpr RegionSource fixed_file_source = {nullptr, nullptr, release_store, true};
-inline constexpr RegionSource growing_file_source = {commit_in_store, purge_in_store, release_store,
+inline constexpr RegionSource fixed_file_source = {nullptr, nullptr, close_region, true};
+inline constexpr RegionSource growing_file_source = {commit_in_store, purge_in_store, close_region,
                                                      true};
 
 inline RegionHeap* make_file_region(const talus_provider& request) noexcept {
@@ -303,7 +303,7 @@ inline bool purge_by_call(RegionHeap& region, uintptr_t at, size_t bytes) noexce
   auto& made = static_cast<CallbackRegion&>(region);
   return made.calls.purge(made.context, reinterpret_cast<void*>(at), bytes) == 0;
 }
-inline void release_by_call(RegionHeap& region) noexcept {
+inline void end_region_by_call(RegionHeap& region) noexcept {
   auto& made = static_cast<CallbackRegion&>(region);
   if (made.calls.release != nullptr) {
     made.calls.release(made.context, made.reserved, made.reserved_bytes);
@@ -312,10 +312,10 @@ inline void release_by_call(RegionHeap& region) noexcept {
 }
 // Indexed by which of commit and purge exist.
 inline constexpr RegionSource call_sources[4] = {
-    {nullptr, nullptr, release_by_call, false},
-    {commit_by_call, nullptr, release_by_call, false},
-    {nullptr, purge_by_call, release_by_call, false},
-    {commit_by_call, purge_by_call, release_by_call, false},
+    {nullptr, nullptr, end_region_by_call, false},
+    {commit_by_call, nullptr, end_region_by_call, false},
+    {nullptr, purge_by_call, end_region_by_call, false},
+    {commit_by_call, purge_by_call, end_region_by_call, false},
 };
 
 inline RegionHeap* make_callback_region(const talus_provider& request) noexcept {

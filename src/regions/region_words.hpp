@@ -46,7 +46,7 @@ struct RegionSource {
   bool (*commit)(RegionHeap& region, uintptr_t at, size_t bytes, size_t room_bytes) noexcept;
   bool (*purge)(RegionHeap& region, uintptr_t at, size_t bytes) noexcept;
   // The region ends, and its bookkeeping with it.
-  void (*release)(RegionHeap& region) noexcept;
+  void (*end)(RegionHeap& region) noexcept;
   // Blocks may outlive the heap; the region then ends with the last of them.
   bool may_outlive_heap;
 };

@@ -127,11 +127,11 @@ class HugePagePolicy {
     return is_much(heap_surplus_bytes, slab_bytes) || is_much(range_surplus_bytes, given_bytes) ||
            given_bytes < huge_fast_bytes_min;
   }
-  bool may_give_up() const noexcept { return has_huge() && options.thp != HugePages::always; }
+  bool may_split() const noexcept { return has_huge() && options.thp != HugePages::always; }
   // The process is sparse: its huge places take small pages from here on. Otherwise the kernel
-  // would fill holes again that are purged later. The caller checks may_give_up().
-  void give_up() noexcept {
-    places_.give_up();
+  // would fill holes again that are purged later. The caller checks may_split().
+  void split_all() noexcept {
+    places_.split_all();
     probe_.forget();
   }
 

@@ -82,7 +82,7 @@ class HugePlaces {
     }
   }
   // All places take small pages from here on.
-  void give_up() noexcept {
+  void split_all() noexcept {
     while (Place* place = first_) {
       os::System::advise_small(reinterpret_cast<void*>(place->base), place->bytes);
       first_ = place->next;

@@ -203,21 +203,21 @@ class PageMap {
 
   // Purges the map's pages that describe only slices inside a free range. Where the kernel refuses,
   // the pages stay.
-  TALUS_COLD void drop_pages_within(uintptr_t start, size_t slices) noexcept {
+  TALUS_COLD void purge_within(uintptr_t start, size_t slices) noexcept {
     const uintptr_t end = start + (slices - 1) * slice_bytes;
     uintptr_t next = 0;
     for (uintptr_t from = start + slice_bytes; from < end; from = next) {
       next = round_down(from, uintptr_t{1} << root_shift) + (uintptr_t{1} << root_shift);
       if (next > end) next = end;
       const Place first = place_of(from), last = place_of(next - slice_bytes);
-      drop_whole_pages(&first.word_slot(), &last.word_slot() + 1);
-      drop_whole_pages(&first.descriptor_slot(), &last.descriptor_slot() + 1);
+      purge_whole_pages(&first.word_slot(), &last.word_slot() + 1);
+      purge_whole_pages(&first.descriptor_slot(), &last.descriptor_slot() + 1);
     }
   }
 
  private:
   static_assert(root_shift == 32, "a cast takes the address in the leaf out");
-  static void drop_whole_pages(void* from, void* end) noexcept {
+  static void purge_whole_pages(void* from, void* end) noexcept {
     const uintptr_t first = round_up(reinterpret_cast<uintptr_t>(from), os::page_bytes());
     const uintptr_t last = round_down(reinterpret_cast<uintptr_t>(end), os::page_bytes());
     if (first < last) os::System::purge(reinterpret_cast<void*>(first), last - first);

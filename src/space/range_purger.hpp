@@ -28,12 +28,12 @@ namespace talus::core {
 class RangePurger {
  public:
   // Purges dirty ranges until at most `keep_bytes` remain. Returns bytes purged.
-  size_t trim(Stages& stages, Held<SpaceLock>& held, size_t keep_bytes) noexcept {
+  size_t purge_beyond(Stages& stages, Held<SpaceLock>& held, size_t keep_bytes) noexcept {
     refused_ms_ = 0;  // an explicit call asks the kernel in any case
     begin_refusals(os::System::now_ms());
-    return trim_unless_refused(stages, held, keep_bytes);
+    return purge_unless_refused(stages, held, keep_bytes);
   }
-  size_t trim_unless_refused(Stages& stages, Held<SpaceLock>& held, size_t keep_bytes) noexcept {
+  size_t purge_unless_refused(Stages& stages, Held<SpaceLock>& held, size_t keep_bytes) noexcept {
     purge_rests_of_huge(stages, held);
     const size_t dirty = stages.dirty_bytes();
     return dirty > keep_bytes ? purge(stages, held, dirty - keep_bytes, PurgeMode::forced) : 0;
@@ -50,7 +50,7 @@ class RangePurger {
     const size_t soft = Ledger::soft_limit();
     const size_t given = stages.given_bytes() + slices * slice_bytes;
     if (TALUS_LIKELY(given + stages.dirty_bytes() <= soft)) return;
-    trim_unless_refused(stages, held, given < soft ? soft - given : 0);
+    purge_unless_refused(stages, held, given < soft ? soft - given : 0);
     stages.retention.ask_to_reclaim();  // slabs may have pages to purge, too
   }
   // The same after a range was given back; only from 1/32 of the limit on, because each call costs.
@@ -111,7 +111,7 @@ class RangePurger {
     }
     if (purged == 0 && (refusals != 0 || left_alone != 0)) refused_ms_ = begun_ms;
     purged_with_map_ += purged;
-    if (TALUS_UNLIKELY(purged_with_map_ >= map_drop_bytes)) drop_map_of_purged(stages.ranges);
+    if (TALUS_UNLIKELY(purged_with_map_ >= map_purge_bytes)) purge_map_of_purged(stages.ranges);
     return purged;
   }
 
@@ -170,12 +170,12 @@ class RangePurger {
   }
   // Each purged piece leaves its ends in the page map. When the pieces purged cover several pages
   // of the map, the map's pages inside the joined ranges are purged, too.
-  TALUS_COLD void drop_map_of_purged(const FreeRanges& ranges) noexcept {
+  TALUS_COLD void purge_map_of_purged(const FreeRanges& ranges) noexcept {
     purged_with_map_ = 0;
     for (FreeRange* range = ranges.next_clean(0); range != nullptr;
          range = ranges.next_clean(range->base)) {
-      if (range->bytes() >= map_drop_bytes) {
-        page_map.drop_pages_within(range->base, range->slices);
+      if (range->bytes() >= map_purge_bytes) {
+        page_map.purge_within(range->base, range->slices);
       }
     }
   }
@@ -195,7 +195,7 @@ class RangePurger {
   }
 
   // One page of page-map entries and two of descriptors describe this many bytes of addresses.
-  static constexpr size_t map_drop_bytes = 64 * mib;
+  static constexpr size_t map_purge_bytes = 64 * mib;
   static constexpr size_t purgers_max = 16;  // threads that purge at a time
   // After this many refusals in a row the kernel is not asked again for a while: the program may
   // keep all of its memory locked. A slice takes several, and refused ranges lie together.

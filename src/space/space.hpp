@@ -173,7 +173,7 @@ class Space {
   }
   // May pages of live blocks and partly used slabs at this address be purged or moved? Only the
   // kernel's own pages come back when they are touched. Needs no lock.
-  bool may_drop_pages(uintptr_t address) const noexcept {
+  bool may_purge_pages(uintptr_t address) const noexcept {
     return TALUS_LIKELY(stages_.arenas.provider() == nullptr) ||
            stages_.arenas.provider_of(address) == nullptr;
   }
@@ -202,27 +202,27 @@ class Space {
     if (stages_.huge.has_huge_within(range.base, end)) return false;
     return FillProbe::is_filled(range.base);
   }
-  bool may_give_up_huge(Held<SpaceLock>&) const noexcept { return stages_.huge.may_give_up(); }
+  bool may_split_huge(Held<SpaceLock>&) const noexcept { return stages_.huge.may_split(); }
   // Purges what lies free behind the users of huge pages; afterwards it could not be told from
   // clean ranges.
-  void give_up_huge(Held<SpaceLock>& held) noexcept {
-    if (!stages_.huge.may_give_up()) return;
+  void split_huge(Held<SpaceLock>& held) noexcept {
+    if (!stages_.huge.may_split()) return;
     purger_.purge_rests_of_huge(stages_, held);
-    stages_.huge.give_up();
+    stages_.huge.split_all();
   }
 
   // Purging; how much: retention/goal.hpp.
 
   // Purges dirty ranges until at most `keep_bytes` remain. Returns bytes purged.
-  size_t trim(Held<SpaceLock>& held, size_t keep_bytes) noexcept {
-    return purger_.trim(stages_, held, keep_bytes);
+  size_t purge_beyond(Held<SpaceLock>& held, size_t keep_bytes) noexcept {
+    return purger_.purge_beyond(stages_, held, keep_bytes);
   }
   // Purges all dirty ranges. Huge pages keep what is resident behind their users.
-  void give_back_dirty(Held<SpaceLock>& held) noexcept {
+  void purge_dirty(Held<SpaceLock>& held) noexcept {
     purger_.purge(stages_, held, dirty_bytes(), PurgeMode::forced);
   }
   // Purges the surplus, once for each pass of the background thread. Returns bytes purged.
-  size_t give_back_surplus(Held<SpaceLock>& held, uint64_t turns) noexcept {
+  size_t purge_surplus(Held<SpaceLock>& held, uint64_t turns) noexcept {
     const size_t surplus = stages_.retention.turn(turns, stages_.given_bytes(), dirty_bytes());
     return surplus != 0 ? purger_.purge(stages_, held, surplus, PurgeMode::background) : 0;
   }
@@ -383,8 +383,8 @@ class Space {
 inline Space space;
 
 // Purges pages of a live block, which read as zero afterwards. False: nothing changed.
-inline bool drop_pages(void* at, size_t bytes) noexcept {
-  return space.may_drop_pages(reinterpret_cast<uintptr_t>(at)) && os::System::purge(at, bytes);
+inline bool purge_pages(void* at, size_t bytes) noexcept {
+  return space.may_purge_pages(reinterpret_cast<uintptr_t>(at)) && os::System::purge(at, bytes);
 }
 
 }  // namespace talus::core

@@ -64,7 +64,7 @@ inline bool make_room(Instance& heap, size_t bytes) noexcept {
   TALUS_ASSERT(lock_of(heap).is_own());
   if (heap.has_room(bytes)) return true;
   give_ready_back(heap);
-  release_empty_slabs(heap);
+  return_empty_slabs(heap);
   return heap.has_room(bytes);
 }
 

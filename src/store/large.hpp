@@ -193,7 +193,7 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
     // A large shrink is a clear sign: its pages are purged now, without aging first.
     const uintptr_t tail = large.base + needed * slice_bytes;
     const bool purged = surplus * slice_bytes >= shrink_purge_bytes_min &&
-                        drop_pages(reinterpret_cast<void*>(tail), surplus * slice_bytes);
+                        purge_pages(reinterpret_cast<void*>(tail), surplus * slice_bytes);
     space.give_part(held, tail, surplus, !purged);
     request_purge_if_dirty(held);
     return true;
@@ -206,7 +206,7 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
 // Should the kernel move this block's contents? If so, begins the move.
 inline bool begins_move_of_pages(const LargeBlock& large) noexcept {
   const size_t kept = large.usable_bytes;
-  if (kept < remap_bytes_min || !space.may_drop_pages(large.base)) return false;
+  if (kept < remap_bytes_min || !space.may_purge_pages(large.base)) return false;
   // Each move may cost the process a mapping: the more moves, the larger a block must be.
   Held held{space.lock()};
   const size_t doublings = large_pool.moved_count / 512;
@@ -266,7 +266,7 @@ class LargeMove {
     const size_t kept = from_.usable_bytes;
     char* source = reinterpret_cast<char*>(from_.base);
     char* target = reinterpret_cast<char*>(to_->base);
-    if (!is_moved() || !space.may_drop_pages(to_->base)) {
+    if (!is_moved() || !space.may_purge_pages(to_->base)) {
       copy_bytes(target, source, kept);
       return {0, counted_bytes_};
     }

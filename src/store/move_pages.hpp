@@ -28,7 +28,7 @@ inline size_t move_pages(char* from, size_t range_bytes, char* to, size_t bytes)
     if (moved == 0) break;
     done += moved;
   }
-  if (done != 0) os::System::renew(from, done);
+  if (done != 0) os::System::map_anew(from, done);
   // In pieces; each is purged after its copy.
   bool is_purged = true;
   size_t gone = done;

@@ -160,7 +160,7 @@ TALUS_SLOW void slab_partly_purged_to_available(Heap& heap, Slab& slab,
 // Does the slab lie in an arena that asked for huge pages, or whose pages cannot be purged?
 inline bool is_in_huge_pages(const Slab& slab) noexcept {
   Held held{space.lock()};
-  return space.is_huge(held, slab.base) || !space.may_drop_pages(slab.base);
+  return space.is_huge(held, slab.base) || !space.may_purge_pages(slab.base);
 }
 
 // One empty slab of a class stays for the next refill, unless it is large or its heap is abandoned.
@@ -349,7 +349,7 @@ TALUS_USUAL void give_blocks(Heap& heap, void* const* blocks, size_t count) noex
 }
 
 // Returns the empty slabs that are kept for reuse to address space.
-TALUS_USUAL void release_empty_slabs(Heap& heap) noexcept {
+TALUS_USUAL void return_empty_slabs(Heap& heap) noexcept {
   for (SlabBins& bins : heap.available) {
     for (Slab* slab = bins.bins[SlabBins::count - 1].first; slab != nullptr;) {
       Slab* next = slab->next;

@@ -40,7 +40,7 @@
 #include <sys/auxv.h>
 
 #include "base/base.hpp"
-#include "reclaim/early_release.hpp"
+#include "reclaim/early_purge.hpp"
 #include "reclaim/decay.hpp"
 #include "threads/helper_thread.hpp"
 #include "threads/library_parts.hpp"
@@ -220,7 +220,7 @@ TALUS_HOOK void start_helper() noexcept {
   if (!helper.shared_is_allowed.load_hint() || os::page_watch.is_on()) {
     return print_on_slow_path();
   }
-  if (is_left_to_calls() && release_early()) return;
+  if (is_left_to_calls() && purge_ahead()) return;
   HelperLife* life = helper.shared_life.load_acquire();
   if (life != nullptr) {
     uint32_t state = life->shared_state.load_acquire();  // [E1]
@@ -245,7 +245,7 @@ inline void end_locked(HelperLife& life, uint64_t patience_ms) noexcept {
   if (wait_for_end(life, patience_ms)) state.store_release(HelperState::absent);
 }
 
-// How long the process stays without a helper: until release_helper(), or for ever.
+// How long the process stays without a helper: until permit_helper(), or for ever.
 enum class Ended : uint8_t { held, for_ever };
 
 // No helper exists, and none will.
@@ -255,7 +255,7 @@ inline bool is_without_helper() noexcept {
   return has_none && !helper.shared_is_allowed.load_hint();
 }
 
-// Ends the helper, if one exists. None starts again until release_helper(), or for ever.
+// Ends the helper, if one exists. None starts again until permit_helper(), or for ever.
 //
 // For ever: a filter of system calls may be active, so this asks only for memory and futex, not for
 // the signal mask. A handler that comes here meanwhile finds that no helper may start. Otherwise
@@ -309,7 +309,7 @@ inline void forbid_rare_calls() noexcept {
   wait_for_holder(registry.decaying);
 }
 
-inline void release_helper() noexcept {
+inline void permit_helper() noexcept {
   Held held{helper.lock};
   helper.holds--;
 }

@@ -21,7 +21,7 @@ inline void set_page_listener(os::PageListener listener) noexcept {
   // start_locked() reads page_watch, so this also ends a helper that was made before the change.
   statistics_printer.is_left_to_paths.store_hint(true);
   end_helper(Ended::held);
-  release_helper();
+  permit_helper();
 }
 
 }  // namespace talus::core

@@ -2,7 +2,7 @@
 //
 // A crowd is a list that runs through its own blocks, so that holding them takes no memory that
 // would have to be told apart from the allocator's. One thread at a time uses a crowd. Nothing here
-// knows an allocator; `release_free_memory` calls what a program would call.
+// knows an allocator; `purge_free_memory` calls what a program would call.
 // SPDX-License-Identifier: MIT
 #pragma once
 
@@ -73,7 +73,7 @@ inline const void* object_of(const void* function) {
 
 // malloc_trim, of the allocator or of libc: where the allocator has none, a program gets libc's. An
 // allocator that has mallopt alone gets M_PURGE, as bionic's does.
-inline void release_free_memory() {
+inline void purge_free_memory() {
   constexpr int purge_parameter = -101;
   const void* allocator = object_of(reinterpret_cast<const void*>(&malloc));
   const bool has_trim = object_of(reinterpret_cast<const void*>(&malloc_trim)) == allocator;

@@ -89,7 +89,7 @@ TEST_F(RemoteBlock, FreedTwiceNoticedByATrimElsewhere) {
       api::free(block);
       api::free(block);
     });
-    on_another_thread([&] { trim_heaps(0); });
+    on_another_thread([&] { purge_beyond(0); });
   });
 }
 
@@ -105,7 +105,7 @@ TEST_F(RemoteBlock, PointerIntoItNoticedByATrimElsewhere) {
   void* inside = hide(static_cast<char*>(block) + 32);
   EXPECT_FAULT(interior_text(inside, block, remote_bytes), {
     on_another_thread([&] { api::free(inside); });
-    on_another_thread([&] { trim_heaps(0); });
+    on_another_thread([&] { purge_beyond(0); });
   });
 }
 

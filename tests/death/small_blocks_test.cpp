@@ -179,7 +179,7 @@ TEST_F(SmallBlock, FreedAgainWhenItsSlabIsGone) {
   EXPECT_FAULT(foreign_text(block, "free"), {
     api::free(block);
     api::free(other);
-    trim_heaps(0);
+    purge_beyond(0);
     ASSERT_TRUE(page_map.word_of(reinterpret_cast<uintptr_t>(block)).has_no_owner());
     api::free(block);
   });

@@ -29,7 +29,7 @@ static int thread_count(void) {
 }
 
 /* Memory that is used again after it went back needs a helper; what went before, a process of one
- * thread gives back by its own calls (reclaim/early_release.hpp). */
+ * thread gives back by its own calls (reclaim/early_purge.hpp). */
 static int has_helper(void) {
   static void* blocks[8];
   for (int round = 0; round < 3; round++) {

@@ -88,7 +88,7 @@ size_t give_to_slab(Heap& heap, Slab&, Places* places, size_t) noexcept {
   give_blocks(heap, places, 1);
   return 1;
 }
-inline void release_empty_slabs(Heap&) noexcept {}
+inline void return_empty_slabs(Heap&) noexcept {}
 
 // No foreign blocks; two batches for a full list.
 inline constexpr size_t foreign_at_a_time = 2;
@@ -136,7 +136,7 @@ inline void* take_kept_at_hand(ThreadContext&, size_t) noexcept { return nullptr
 inline bool keep_at_hand(ThreadContext&, void*, PageEntry) noexcept { return false; }
 inline BlockMade allocate_large(ThreadCache*, size_t, size_t) noexcept { return {}; }
 inline void free_large(ThreadCache*, void*, PageEntry) noexcept {}
-inline void release_kept(ThreadCache&) noexcept {}
+inline void flush_kept(ThreadCache&) noexcept {}
 
 // Nothing to purge_request.
 inline void note_free_bytes(Heap&) noexcept {}
@@ -149,7 +149,7 @@ inline bool free_small_inside(void*, HeapId) noexcept { return false; }
 
 // What the copy of caches.hpp counts in.
 struct DecayTally {
-  size_t released = 0;
+  size_t purged = 0;
   size_t left = 0;
 };
 

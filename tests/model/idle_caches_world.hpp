@@ -2,7 +2,7 @@
 // model/idle_caches_world: a thread that allocates and frees, others who take back what it holds.
 //
 // Owns: what the threads of a scenario do, by calls of the shipped allocate, release, depart,
-// release_own_cache, release_idle_caches and decay_caches; time; and all checks. A fork may come
+// flush_own_cache, flush_idle_caches and decay_caches; time; and all checks. A fork may come
 // whenever the heap's lock is free. Then each block is in one place: home, in the program's hands
 // or in a list; one may be on its way. A list has no gaps but in state absent. At the end nothing
 // is lost, and after the owner left no thread touches its context or takes its blocks.
@@ -100,8 +100,8 @@ class World : public Scenario {
           leave();
           break;
         case Action::trims:
-          talus::core::release_own_cache();
-          talus::core::release_idle_caches();
+          talus::core::flush_own_cache();
+          talus::core::flush_idle_caches();
           break;
         case Action::decay_passes:
           decay();

@@ -124,7 +124,7 @@ int run() {
   STRESS_CHECK(numbers.cached_blocks == 0, "%zu", numbers.cached_blocks);
   STRESS_CHECK(numbers.hits != 0 && numbers.overflows != 0 && numbers.routed != 0, "no pressure");
   talus::core::api::bounded_destroy(shared);
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   STRESS_CHECK(talus::core::collect_totals().live() == 0, "%zu",
                talus::core::collect_totals().live());
   return 0;

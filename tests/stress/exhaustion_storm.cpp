@@ -63,7 +63,7 @@ int main() {
   refuse(talus::core::os::FakeCall::map, 14, 0);
   refuse(talus::core::os::FakeCall::purge, 0, 3);
   refuse(talus::core::os::FakeCall::move_pages, 0, 3);
-  refuse(talus::core::os::FakeCall::renew, 0, 3);
+  refuse(talus::core::os::FakeCall::map_anew, 0, 3);
   const stress::Deadline deadline;
   stress::run_threads(thread_count, [&deadline](int index) { work(index, deadline); });
   printf("%zu blocks, %zu refusals, %zu KiB reserved\n",
@@ -73,7 +73,7 @@ int main() {
   STRESS_CHECK(refusal_count.load_relaxed() > 100, "memory never ran out");
   STRESS_CHECK(talus::core::os::fake_plan.misaligned_calls.load_relaxed() == 0,
                "a misaligned call");
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   stress::expect_nothing_live();
   return 0;
 }

@@ -38,7 +38,7 @@ void work(int index) {
   while (!must_end.load_acquire()) {
     const size_t bytes = random.size(random.below(100) == 0 ? mib : 4 * kib);
     stress::check_and_release(exchange.swap(random, stress::make_filled(random, bytes)));
-    if (random.below(1000) == 0) talus::core::trim_heaps(0);
+    if (random.below(1000) == 0) talus::core::purge_beyond(0);
     if (random.below(50) == 0) {
       void* block = stress::make_filled(random, 70 * kib);
       stress::check_and_release(stress::resize_filled(block, 300 * kib, random));
@@ -73,7 +73,7 @@ void live_as_child(int generation) {
   }
   if (!stress::is_under_tsan) stress::run_threads(2, allocate_in_thread);
   for (void* block : blocks) stress::check_and_release(block);
-  if (generation == 0) talus::core::trim_heaps(0);
+  if (generation == 0) talus::core::purge_beyond(0);
   // The heap answers questions too: all locks are free.
   STRESS_CHECK(talus::core::collect_totals().heap_count >= 1, "no heaps");
 }
@@ -107,7 +107,7 @@ int run() {
          other_count.load_relaxed());
   for (void* block : kept) stress::check_and_release(block);
   exchange.empty();
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   stress::expect_nothing_live();
   return 0;
 }

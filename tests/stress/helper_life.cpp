@@ -56,7 +56,7 @@ void keep_ending(int index) {
     talus::core::start_helper();  // must not act
     sleep_us(static_cast<long>(random.below(300)));
     STRESS_CHECK(state_of_helper() == HelperState::absent, "state %u", state_of_helper());
-    talus::core::release_helper();
+    talus::core::permit_helper();
     shared_ends.fetch_add_relaxed(1);
     sleep_us(static_cast<long>(random.below(3000)));
   }

@@ -78,7 +78,7 @@ void work(int index, const stress::Deadline& deadline) {
   while (!deadline.is_over()) {
     for (int i = 0; i < 20; i++) use_shared(random);
     if (index % 2 == 0) use_own(random);
-    if (index == 0 && random.below(16) == 0) talus::core::trim_heaps(0);
+    if (index == 0 && random.below(16) == 0) talus::core::purge_beyond(0);
     if (index == 3 && random.below(16) == 0) look();
   }
 }
@@ -115,7 +115,7 @@ int run() {
   STRESS_CHECK(talus::core::api::heap_stats(shared).live_blocks == 0, "%zu",
                talus::core::api::heap_stats(shared).live_blocks);
   talus::core::api::heap_destroy(shared);
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   const talus::core::HeapTotals totals = talus::core::collect_totals();
   printf("%zu heaps, %zu instances, %zu bytes live\n", totals.heap_count, totals.instance_count,
          totals.live());

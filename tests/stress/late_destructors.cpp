@@ -85,7 +85,7 @@ int run() {
     thread_count += round_threads;
     // All that is free goes back before the look: what is left would be a leak, not a cache.
     exchange.empty();
-    talus::core::trim_heaps(0);
+    talus::core::purge_beyond(0);
     late_held = stress::held_bytes();
     late_rss = stress::resident_bytes();
     if (round >= 2) continue;

@@ -72,7 +72,7 @@ void live(int index) {
     if (index == worker_count) {
       switch_modes(random);
     } else if (index == worker_count + 1) {
-      talus::core::trim_heaps(0);
+      talus::core::purge_beyond(0);
       talus::core::collect_totals();
       talus::core::counting::collect();
       trim_count.fetch_add_relaxed(1);
@@ -103,7 +103,7 @@ int run() {
          static_cast<size_t>(trim_count.load_relaxed()));
   STRESS_CHECK(switch_count.load_relaxed() > 1, "modes were not switched");
   exchange.empty();
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   stress::expect_nothing_live();
   return 0;
 }

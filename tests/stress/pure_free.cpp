@@ -111,7 +111,7 @@ int run() {
   STRESS_CHECK(totals.space.given_bytes <= live_bytes / 4, "%zu KiB",
                totals.space.given_bytes / kib);
   sleepers_hold_little();
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   stress::expect_nothing_live();
   return 0;
 }

@@ -52,7 +52,7 @@ int run() {
   const stress::Deadline deadline;
   stress::run_threads(thread_count, [&deadline](int index) { work(index, deadline); });
   exchange.empty();
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   stress::expect_nothing_live();
   const talus::core::HeapTotals totals = talus::core::collect_totals();
   printf("%zu resizes, %zu arenas, %zu KiB given at the end\n",

@@ -36,7 +36,7 @@ int run() {
     stress::run_threads(thread_count, [&deadline](int index) { work(index, deadline); });
   }
   exchange.empty();
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   stress::expect_nothing_live();
   const talus::core::HeapTotals totals = talus::core::collect_totals();
   STRESS_CHECK(totals.heap_count <= thread_count + 2, "%zu heaps", totals.heap_count);

@@ -39,7 +39,7 @@ int run() {
     stress::run_threads(thread_count, [&deadline](int index) { work(index, deadline); });
   }
   exchange.empty();
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   const talus::core::HeapTotals totals = talus::core::collect_totals();
   printf("%zu heaps, %zu caches in use, %zu bytes live\n", totals.heap_count, totals.cache_count,
          totals.live());

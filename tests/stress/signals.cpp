@@ -33,7 +33,7 @@ void work(int index) {
   while (!must_end.load_acquire()) {
     const size_t bytes = random.size(random.below(200) == 0 ? stress::mib : 2 * stress::kib);
     stress::check_and_release(exchange.swap(random, stress::make_filled(random, bytes)));
-    if (random.below(2000) == 0) talus::core::trim_heaps(stress::mib);
+    if (random.below(2000) == 0) talus::core::purge_beyond(stress::mib);
   }
 }
 
@@ -68,7 +68,7 @@ int run() {
   printf("%zu signals\n", static_cast<size_t>(signal_count.load_relaxed()));
   STRESS_CHECK(signal_count.load_relaxed() > 1000, "too few signals to say anything");
   exchange.empty();
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   stress::expect_nothing_live();
   return 0;
 }

@@ -26,7 +26,7 @@ void use_every_path(uint64_t seed) {
   void* zeroed = talus::core::allocate_zeroed(3 * stress::mib);
   STRESS_CHECK(static_cast<char*>(zeroed)[2 * stress::mib] == 0, "calloc");
   talus::core::free_block(zeroed);
-  if (seed % 64 == 0) talus::core::trim_heaps(0);
+  if (seed % 64 == 0) talus::core::purge_beyond(0);
   if (seed % 16 == 0) (void)talus::core::collect_totals();
 }
 
@@ -44,7 +44,7 @@ int run() {
   printf("%zu threads with %zu KiB of stack\n", static_cast<size_t>(thread_count),
          stack_bytes / stress::kib);
   exchange.empty();
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   stress::expect_nothing_live();
   return 0;
 }

@@ -96,7 +96,7 @@ int run() {
   STRESS_CHECK(late.count() >= 5, "too short for a slope");
   if (!stress::is_sanitized) STRESS_CHECK(drift <= late.mean() / 100, "%.0f KiB", drift / kib);
   for (auto& block : kept) stress::check_and_release(block.load_relaxed());
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   stress::expect_nothing_live();
   return 0;
 }

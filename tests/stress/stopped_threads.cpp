@@ -61,7 +61,7 @@ int run() {
   printf("%zu steps, %zu stops\n", static_cast<size_t>(step_count.load_relaxed()),
          static_cast<size_t>(stop_count.load_relaxed()));
   exchange.empty();
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   stress::expect_nothing_live();
   return 0;
 }

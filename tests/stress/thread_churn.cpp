@@ -70,7 +70,7 @@ int run() {
     STRESS_CHECK(late_rss.get() <= early_rss.get() + 2 * stress::mib, "%zu KiB",
                  late_rss.get() / stress::kib);
   }
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   stress::expect_nothing_live();
   return 0;
 }

@@ -26,7 +26,7 @@ void work(stress::Random& random) {
 
 void trim() {
   trimmed_bytes.fetch_add_relaxed(
-      talus::core::trim_heaps(trim_count.load_relaxed() % 2 * stress::mib));
+      talus::core::purge_beyond(trim_count.load_relaxed() % 2 * stress::mib));
   trim_count.fetch_add_relaxed(1);
 }
 
@@ -65,7 +65,7 @@ int run() {
          static_cast<size_t>(look_count.load_relaxed()));
   STRESS_CHECK(trimmed_bytes.load_relaxed() > 0, "nothing was given back");
   exchange.empty();
-  talus::core::trim_heaps(0);
+  talus::core::purge_beyond(0);
   stress::expect_nothing_live();
   const talus::core::HeapTotals totals = talus::core::collect_totals();
   STRESS_CHECK(totals.dirty == 0, "%zu bytes stay dirty after a trim", totals.dirty);

@@ -18,11 +18,11 @@ class Footprint {
  public:
   Footprint() : before_{options} {
     options.retain_bytes = 1 * mib;
-    trim_heaps(0);
+    purge_beyond(0);
     // What was in use before is forgotten, also by the program's own threads.
     Held held{space.lock()};
-    space.give_back_surplus(held, LowMark::turns_kept + 1);
-    space.give_back_surplus(held, 1);
+    space.purge_surplus(held, LowMark::turns_kept + 1);
+    space.purge_surplus(held, 1);
   }
   ~Footprint() { options = before_; }
   Footprint(const Footprint&) = delete;

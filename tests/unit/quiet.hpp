@@ -11,7 +11,7 @@
 
 #include "effort.hpp"
 #include "at_rest.hpp"
-#include "reclaim/release.hpp"
+#include "reclaim/purge_now.hpp"
 #include "paths/resize.hpp"
 #include "inspect/totals.hpp"
 #include "process/start.hpp"
@@ -19,7 +19,7 @@
 namespace talus::core::test {
 
 inline HeapTotals quiet_totals() {
-  trim_heaps(0);
+  purge_beyond(0);
   return collect_totals();
 }
 inline size_t live_bytes() { return quiet_totals().live(); }

@@ -30,7 +30,10 @@ GAP = r"(?: |[ ]*\n[ ]*(?://+|#+|\*)?[ ]*)"
 
 
 class RetiredWords:
-    """The table "Retired words": | word | say | where |; `where` is names, comments or both."""
+    """The table "Retired words": | word | say | where |; `where` is names, comments or both.
+
+    `word_*` is how a name begins: free functions and types, not `store_word`.
+    """
 
     def __init__(self, house_text):
         self.names = {}
@@ -46,7 +49,10 @@ class RetiredWords:
                     self.names[word] = cells[1]
                 if cells[2] != "names":
                     self.comments[word] = cells[1]
-        self.anywhere = re.compile("|".join(map(re.escape, self.names)), re.I)
+        self.openings = {word[:-1]: say for word, say in self.names.items() if word.endswith("*")}
+        self.names = {word: say for word, say in self.names.items() if not word.endswith("*")}
+        self.lowered = [*self.names, *self.openings]
+        self.anywhere = re.compile("|".join(map(re.escape, self.lowered)), re.I)
         words = sorted(self.comments, key=len, reverse=True)
         choice = "|".join(GAP.join(map(re.escape, word.split())) for word in words)
         self.spaced_words = [f" {word} " for word in words]
@@ -56,10 +62,13 @@ class RetiredWords:
     def check_names(self, code):
         """Yields (line, rule, what to do) for identifiers with a retired word in them."""
         lowered = code.lower()
-        if not any(word in lowered for word in self.names):
+        if not any(word in lowered for word in self.lowered):
             return
         for number, line in enumerate(code.split("\n"), 1):
             for name in IDENTIFIER.findall(line) if self.anywhere.search(line) else ():
+                for opening, say in self.openings.items():
+                    if name.startswith(opening):
+                        yield number, "retired", f"{name}: say '{say}', not '{opening}'"
                 for part in PART.findall(name):
                     if part.lower() in self.names:
                         yield number, "retired", (f"{name}: say '{self.names[part.lower()]}', "

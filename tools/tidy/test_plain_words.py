@@ -20,6 +20,7 @@ PAGE = """## Retired words
 | granule, granules | slice | both |
 | shelf | bin | names |
 | so many | the number | comments |
+| drop_* | purge_ | names |
 """
 
 
@@ -42,6 +43,10 @@ class PlainWords(unittest.TestCase):
 
     def test_a_word_that_only_contains_it_is_not(self):
         self.assertEqual(findings("int shelfish; int granularity;\n"), [])
+
+    def test_a_retired_opening_is_found_at_the_start_of_a_name_alone(self):
+        self.assertEqual(findings("void drop_pages();\n"), [(1, "retired")])
+        self.assertEqual(findings("void may_drop_it(); int drop;\n"), [])
 
     def test_a_retired_word_in_a_comment_is_found(self):
         self.assertEqual(findings("// A granule.\n"), [(1, "retired")])
@@ -96,7 +101,7 @@ class PlainWords(unittest.TestCase):
 
     def test_a_row_of_another_form_is_found(self):
         wrong = plain_words.RetiredWords(PAGE + "| guest | foreign block | somewhere |\n")
-        self.assertEqual([problem[:2] for problem in wrong.problems], [(8, "retired")])
+        self.assertEqual([problem[:2] for problem in wrong.problems], [(9, "retired")])
 
     def test_a_long_sentence_is_found_where_its_paragraph_begins(self):
         words = "word " * 16

@@ -51,7 +51,7 @@ struct LinuxMemory : LinuxProofs, WatchedCalls, LinuxClock {
     for (; done < count && left >= runs[done].bytes; done++) left -= runs[done].bytes;
     return done;
   }
-  static bool renew(void* at, size_t bytes) noexcept {
+  static bool map_anew(void* at, size_t bytes) noexcept {
     const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     const long result = page_call(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (result == to_long(at)) return true;
@@ -113,7 +113,7 @@ struct LinuxMemory : LinuxProofs, WatchedCalls, LinuxClock {
   }
   // A new mapping joins its neighbours; pages whose access is removed would not. But removing
   // access works even where there are too many mappings.
-  static bool withdraw(void* at, size_t bytes) noexcept {
+  static bool decommit(void* at, size_t bytes) noexcept {
     const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     const long result = page_call(SYS_mmap, at, bytes, PROT_NONE, flags, -1, 0);
     return result == to_long(at) || (protect(at, bytes) && purge(at, bytes));

@@ -79,7 +79,7 @@ int run(const char* blocked_in) {
     probe::sleep_ms(20);  // all of them have reached the call they block in
     const std::size_t limit = base + peak / 100 * kept_percent_max;
     const double start = probe::now_seconds();
-    probe::release_free_memory();
+    probe::purge_free_memory();
     while (probe::resident_bytes() > limit && probe::now_seconds() - start < 1.0) {
       probe::sleep_ms(5);
     }

@@ -102,7 +102,7 @@ void be_the_other(std::size_t bytes) {
     const double start = probe::now_seconds();
     if (told == take) take_all(crowd, random, bytes);
     if (told == release || told == leave) crowd.give_all();
-    if (told == release) probe::release_free_memory();
+    if (told == release) probe::purge_free_memory();
     while (told == spin && probe::now_seconds() - start < spinning_seconds) {}
     if (told == release) probe::sleep_ms(50);
     if (told == leave) probe::sleep_ms(static_cast<long>(background_seconds * 1000));

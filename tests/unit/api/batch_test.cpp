@@ -243,7 +243,7 @@ TEST(Batch, CrossesAFork) {
       void* own[500];
       if (api::malloc_batch(200, 500, own) != 500) _exit(1);
       api::free_batch(own, 500);
-      trim_heaps(0);
+      purge_beyond(0);
       _exit(test::space_is_sound() ? 0 : 2);
     }
     int status = -1;

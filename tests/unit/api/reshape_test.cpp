@@ -52,7 +52,7 @@ TEST(Expand, LargeBlocksWhileNothingLiesBehind) {
   EXPECT_EQ(api::expand_in_place(block, 2 * mib), nullptr);
   EXPECT_EQ(usable_size(block), 1 * mib);
   for (void* wall : walls) free_block(wall);
-  trim_heaps(0);  // no thread keeps them
+  purge_beyond(0);  // no thread keeps them
   EXPECT_EQ(api::expand_in_place(block, 2 * mib), block);
   EXPECT_EQ(usable_size(block), 2 * mib);
   EXPECT_TRUE(test::has_kept_pattern(block, 1 * mib, 1 * mib, 3));

@@ -171,7 +171,7 @@ TEST_F(ForeignBlocks, AreTakenBackFromAHostThatSleeps) {
       for (void* block : foreign) free_block(block);
       EXPECT_EQ(listed(bytes), count);
     });
-    trim_heaps(0);
+    purge_beyond(0);
     const uint32_t left = bytes <= fast_bytes_max ? 1 : 0;
     EXPECT_EQ(taken(bytes), before - count + left) << bytes;
   }

@@ -207,7 +207,7 @@ TEST(Medium, PurgedBlocksAreZeroWithoutBeingTouched) {
   memset(goes, 2, 160 * kib);
   free_block(goes);
   ASSERT_EQ(resident_pages(goes, 160 * kib), 160 * kib / os::page_bytes());
-  trim_heaps(0);
+  purge_beyond(0);
   ASSERT_EQ(resident_pages(goes, 160 * kib), 0u);
   void* again = allocate_zeroed(160 * kib);
   EXPECT_EQ(again, goes);

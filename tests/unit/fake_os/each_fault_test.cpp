@@ -18,8 +18,8 @@ using os::FakePlan;
 enum class Fault { once, lasting, repeated };
 constexpr const char* fault_names[] = {"call", "call and all later", "each multiple of call"};
 constexpr const char* kind_names[] = {
-    "map",         "unmap",        "purge",        "move_pages",     "renew",
-    "allow",       "withdraw",     "reserve_room", "give_room_back", "map_file",
+    "map",         "unmap",        "purge",        "move_pages",     "map_anew",
+    "allow",       "decommit",     "reserve_room", "give_room_back", "map_file",
     "prefer_node", "name_mapping", "set_guards",   "lift_guards",    "order_threads"};
 static_assert(sizeof kind_names / sizeof kind_names[0] == test::call_kinds, "a name for each");
 
@@ -113,7 +113,7 @@ TEST(EachFault, Purge) { fail_each_call(FakeCall::purge); }
 TEST(EachFault, MovePages) { fail_each_call(FakeCall::move_pages); }
 TEST(EachFault, Renew) {
   if (TALUS_COPY_ONLY != 0) GTEST_SKIP() << "nothing is moved, so nothing is mapped anew";
-  fail_each_call(FakeCall::renew);
+  fail_each_call(FakeCall::map_anew);
 }
 
 // A kernel that does nothing at all, ever: every answer is null, and null is all that happens.

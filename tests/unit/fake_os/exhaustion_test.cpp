@@ -29,14 +29,14 @@ std::string exhaust_with(size_t bytes) {
     test::HeldBlocks held;
     const size_t count = hold_all_there_is(held, bytes);
     test::require(count > 10, "blocks of the first arena", count);
-    held.release_every(1);
+    held.free_every(1);
     test::require_quiet_heap();
     // The free memory serves again although the kernel still refuses.
     const size_t again = hold_all_there_is(held, bytes);
     test::child_report().measured[0] = count;
     test::child_report().measured[1] = again;
     test::require(again + 3 >= count, "blocks the second time", again);
-    held.release_every(1);
+    held.free_every(1);
     test::require_quiet_heap();
     test::end_faults();
     test::require(test::run_sequence() == 0, "the sequence afterwards");
@@ -66,11 +66,11 @@ TEST(Exhaustion, WithHolesOfAllSizes) {
     while (held.refused_count() < refusals) {
       const size_t bytes = random.of_any_length(19);
       if (held.hold(allocate(bytes), bytes)) continue;
-      if (random.below(4) == 0) held.release_every(2 + random.below(6));
-      if (random.below(16) == 0) trim_heaps(0);
+      if (random.below(4) == 0) held.free_every(2 + random.below(6));
+      if (random.below(16) == 0) purge_beyond(0);
       test::require(test::space_is_sound(), "space at null", held.refused_count());
     }
-    held.release_every(1);
+    held.free_every(1);
     test::require_quiet_heap();
     test::end_faults();
     test::require(test::run_sequence() == 0, "the sequence afterwards");
@@ -94,21 +94,21 @@ TEST(Exhaustion, ThreadsAreBornIntoIt) {
       threads.emplace_back([&is_well, &was_refused] {
         test::HeldBlocks own;
         for (size_t bytes : {size_t{10}, 5 * kib, 50 * kib}) own.hold(allocate(bytes), bytes);
-        own.release_every(1);
+        own.free_every(1);
         was_refused.fetch_add_relaxed(own.refused_count() > 0 ? 1 : 0);  // [stat]
         while (!is_well.load_acquire()) usleep(1000);
         for (size_t bytes = 1; bytes < mib; bytes *= 3) {
           test::require(own.hold(allocate(bytes), bytes), "in a thread, afterwards", bytes);
         }
-        own.release_every(1);
+        own.free_every(1);
       });
     }
     while (was_refused.load_relaxed() < 4) usleep(1000);  // [stat]
-    held.release_every(2);
+    held.free_every(2);
     test::end_faults();
     is_well.store_release(true);
     for (std::thread& thread : threads) thread.join();
-    held.release_every(1);
+    held.free_every(1);
     test::require_quiet_heap();
   });
   EXPECT_EQ(wrong, "");

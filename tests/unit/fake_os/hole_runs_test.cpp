@@ -7,7 +7,7 @@
 #include <set>
 
 #include "fake_os/sequence.hpp"
-#include "reclaim/release.hpp"
+#include "reclaim/purge_now.hpp"
 
 namespace talus::core {
 namespace {
@@ -72,13 +72,13 @@ void purge_under(uint64_t refused_at, uint64_t refused_each) {
   const uint64_t before = os::fake_plan.calls[row].load_relaxed();
   if (refused_at != 0) os::fake_plan.refuse_at[row].store_relaxed(before + refused_at);
   os::fake_plan.refuse_every[row].store_relaxed(refused_each);
-  trim_heaps(0);
+  purge_beyond(0);
   const size_t left = pages.resident_count();
   test::end_faults();
   test::child_report().measured[0] = left;
   test::child_report().measured[1] = os::fake_plan.calls[row].load_relaxed() - before;
   test::child_report().measured[2] = purge_count();
-  while (held.count() > 0) held.release_last();
+  while (held.count() > 0) held.free_last();
   test::require_quiet_heap();
 }
 

@@ -88,7 +88,7 @@ void decay(FakeCall kind, uint64_t first, uint64_t last, Kernel kernel) {
 }
 
 TEST(Mapped, PagesAreNotAllowed) { decay(FakeCall::allow, 1, 200, Kernel::without_guards); }
-TEST(Mapped, PagesAreNotWithdrawn) { decay(FakeCall::withdraw, 1, 60, Kernel::without_guards); }
+TEST(Mapped, PagesAreNotWithdrawn) { decay(FakeCall::decommit, 1, 60, Kernel::without_guards); }
 TEST(Mapped, AddressesAreNotUnmapped) { decay(FakeCall::unmap, 1, 20, Kernel::newest); }
 TEST(Mapped, AddressesAreNotMapped) { decay(FakeCall::map, 1, 20, Kernel::newest); }
 TEST(Mapped, GuardsAreNotSet) {

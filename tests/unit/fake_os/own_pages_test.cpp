@@ -92,10 +92,10 @@ TEST(NamedArenas, AreNamedAgainWhereABlockLeft) {
     void* block = api::malloc(8 * mib);
     void* wall = api::malloc(8 * mib);
     test::require(block != nullptr && wall != nullptr, "no memory");
-    const uint64_t renewed = calls_of(FakeCall::renew);
+    const uint64_t renewed = calls_of(FakeCall::map_anew);
     void* moved = api::realloc(block, 64 * mib);
     test::require(moved != nullptr, "no memory");
-    if (moved == block || calls_of(FakeCall::renew) == renewed) return;  // another kernel
+    if (moved == block || calls_of(FakeCall::map_anew) == renewed) return;  // another kernel
     test::require(fake_plan.name_at.load_relaxed() == reinterpret_cast<uintptr_t>(block), "where");
     test::require(fake_plan.name_bytes.load_relaxed() == 8 * mib, "how much",
                   fake_plan.name_bytes.load_relaxed());

@@ -77,7 +77,7 @@ TEST(Fork, WhileARangeGoesBack) {
     void* block = api::malloc(16 * mib);
     test::fill_pattern(block, 16 * mib, 1);
     api::free(block);
-    std::thread purger{[] { trim_heaps(0); }};
+    std::thread purger{[] { purge_beyond(0); }};
     while (slow_phase.load_acquire() != 1) usleep(100);
     const uint64_t began_ms = os::System::now_ms();
     const pid_t child = fork();
@@ -90,7 +90,7 @@ TEST(Fork, WhileARangeGoesBack) {
         test::require(space.purging_bytes() == 0, "no thread gives anything back");
         test::require(space.dirty_bytes() >= 16 * mib, "all of it is free");
       }
-      trim_heaps(0);
+      purge_beyond(0);
       test::require(space.dirty_bytes() == 0, "it can be given back");
       block = api::malloc(50 * mib);
       test::require(block != nullptr, "all of it can be had");
@@ -125,7 +125,7 @@ TEST(Fork, ByTheThreadThatGivesARangeBack) {
     api::free(block);
     {
       Held held{space.lock()};
-      space.trim(held, 0);
+      space.purge_beyond(held, 0);
       test::require(space.is_sound(), "soundness on either side");
       test::require(space.purging_bytes() == 0 && space.dirty_bytes() == 0, "it is given back");
     }

@@ -169,7 +169,7 @@ size_t use_process_memory() {
                     i);
       api::free(blocks[i]);
     }
-    for (int i = 0; i < 2; i++) trim_heaps(0);  // what was refused once is still not zero
+    for (int i = 0; i < 2; i++) purge_beyond(0);  // what was refused once is still not zero
   }
   return refused;
 }
@@ -221,7 +221,7 @@ TEST(FileWithoutHoles, KeepsItsMemory) {
               for (int round = 0; round < 3; round++) {
                 test::require(use_process_memory() == 0, "refused");
                 Held held{space.lock()};
-                space.trim(held, 0);
+                space.purge_beyond(held, 0);
               }
               const size_t row = test::row_of(FakeCall::give_room_back);
               test::require(os::fake_plan.calls[row].load_relaxed() > 0, "no hole was made");

@@ -57,14 +57,14 @@ class HeldBlocks {
     block = {moved, bytes, block.seed};
     return true;
   }
-  void release_last() {
+  void free_last() {
     const Block block = blocks_.back();
     blocks_.pop_back();
     require(has_pattern(block.at, block.bytes, block.seed), "contents at free", block.bytes);
     free_block(block.at);
   }
   // Those at places 0, step, 2 * step...
-  void release_every(size_t step) {
+  void free_every(size_t step) {
     std::vector<Block> rest;
     for (size_t place = 0; place < blocks_.size(); place++) {
       const Block& block = blocks_[place];
@@ -120,7 +120,7 @@ inline void grow_and_shrink(HeldBlocks& held) {
 // Zeroed blocks where written ones have been, one of them above the size that is purged.
 inline void hold_zeroed_blocks(HeldBlocks& held) {
   for (size_t bytes : {size_t{100}, 50 * kib, 3 * mib, calloc_purge_bytes_min + 777}) {
-    if (held.hold(allocate(bytes), bytes)) held.release_last();
+    if (held.hold(allocate(bytes), bytes)) held.free_last();
     held.hold_zeroed(bytes);
   }
 }
@@ -131,8 +131,8 @@ inline void hold_zeroed_after_trim(HeldBlocks& held) {
   const size_t bytes = 130 * kib;
   size_t released = 0;
   for (size_t i = 0; i < block_count; i++) released += held.hold(allocate(bytes), bytes);
-  while (released-- > 0) held.release_last();
-  trim_heaps(0);
+  while (released-- > 0) held.free_last();
+  purge_beyond(0);
   for (size_t i = 0; i < block_count; i++) {
     auto* zeroed = static_cast<unsigned char*>(allocate_zeroed(bytes));
     size_t sum = 0;
@@ -160,9 +160,9 @@ inline size_t exchange_between_threads() {
     }
     const size_t large = (self + 1) * 400 * kib;
     blocks[self].hold(allocate(large), large);
-    blocks[self].release_every(3);
+    blocks[self].free_every(3);
   });
-  on_threads(2, [&](size_t self) { blocks[1 - self].release_every(1); });
+  on_threads(2, [&](size_t self) { blocks[1 - self].free_every(1); });
   return blocks[0].refused_count() + blocks[1].refused_count();
 }
 
@@ -173,15 +173,15 @@ inline size_t run_sequence() {
   grow_and_shrink(held);
   hold_zeroed_blocks(held);
   hold_aligned_blocks(held);
-  held.release_every(2);
-  trim_heaps(mib);
+  held.free_every(2);
+  purge_beyond(mib);
   size_t refused = exchange_between_threads();
   hold_small_and_large(held);
   hold_zeroed_after_trim(held);
-  held.release_every(3);
+  held.free_every(3);
   hold_aligned_blocks(held);
   grow_and_shrink(held);
-  held.release_every(1);
+  held.free_every(1);
   return refused + held.refused_count();
 }
 
@@ -200,7 +200,7 @@ template <typename Run>
 void refuse_each_call_once(Run run) {
   using os::FakeCall;
   for (const FakeCall kind :
-       {FakeCall::map, FakeCall::purge, FakeCall::move_pages, FakeCall::renew}) {
+       {FakeCall::map, FakeCall::purge, FakeCall::move_pages, FakeCall::map_anew}) {
     const size_t row = row_of(kind);
     ASSERT_EQ(run_in_child([run] { require(run() == 0, "no fault"); }), "");
     const uint64_t calls = child_report().calls[row] + 1;

@@ -79,9 +79,9 @@ TEST(SlowPaths, EachAllocationIsNullOrABlock) {
               try_every_allocation(held);
               test::require(held.refused_count() > refused + 20, "memory is left",
                             held.refused_count());
-              held.release_every(2);
+              held.free_every(2);
               try_every_allocation(held);
-              held.release_every(1);
+              held.free_every(1);
               expect_all_is_well();
             }),
             "");
@@ -96,9 +96,9 @@ TEST(SlowPaths, RefusedResizesChangeNothing) {
               try_every_resize(held);
               test::require(held.refused_count() > refused + 20, "memory is left",
                             held.refused_count());
-              held.release_every(3);
+              held.free_every(3);
               try_every_resize(held);
-              held.release_every(1);
+              held.free_every(1);
               expect_all_is_well();
             }),
             "");
@@ -128,7 +128,7 @@ TEST(SlowPaths, RefusalsCostNothing) {
               for (size_t i = 0; i < 1000; i++)
                 test::require(allocate(20 * kib) == nullptr, "a block", i);
               test::require(collect_totals().metadata == few, "bytes for descriptors");
-              held.release_every(1);
+              held.free_every(1);
               expect_all_is_well();
             }),
             "");
@@ -144,11 +144,11 @@ TEST(SlowPaths, ShrinkingNeedsNoMemory) {
               for (size_t bytes : {600 * kib, 500 * kib, 200 * kib, 70 * kib}) {
                 for (size_t place = 0; place < 200; place++) {
                   held.resize(place, bytes);
-                  if (place % 16 == 0) trim_heaps(0);
+                  if (place % 16 == 0) purge_beyond(0);
                 }
               }
               test::require(held.refused_count() == refused, "a shrinking realloc is refused");
-              held.release_every(1);
+              held.free_every(1);
               expect_all_is_well();
             }),
             "");
@@ -163,7 +163,7 @@ TEST(SlowPaths, BlocksOfOthersComeHomeWithoutMessages) {
                 hold_some(held);
                 leave_nothing();
                 neighbour.run([&held] {
-                  held.release_every(2);
+                  held.free_every(2);
                   flush_lists(test::own_cache());  // which may have foreign blocks
                 });
                 test::require(test::space_is_sound(), "space after remote frees");
@@ -172,7 +172,7 @@ TEST(SlowPaths, BlocksOfOthersComeHomeWithoutMessages) {
                 for (size_t i = 0; i < 1000; i++) held.hold(allocate(i % 700), i % 700);
                 test::require(held.refused_count() == refused,
                               "freed by a neighbour, and yet not free", held.refused_count());
-                neighbour.run([&held] { held.release_every(1); });
+                neighbour.run([&held] { held.free_every(1); });
               }
               expect_all_is_well();
             }),
@@ -186,9 +186,9 @@ TEST(SlowPaths, TheLastMessageIsDelivered) {
               {
                 test::Neighbour neighbour;
                 for (size_t i = 0; i < 5000; i++) held.hold(allocate(64), 64);
-                neighbour.run([&held] { held.release_last(); });
+                neighbour.run([&held] { held.free_last(); });
                 leave_nothing();
-                neighbour.run([&held] { held.release_every(1); });
+                neighbour.run([&held] { held.free_every(1); });
               }
               expect_all_is_well();
             }),
@@ -203,16 +203,16 @@ TEST(SlowPaths, ThreadsWithoutACache) {
               leave_no_block(held);
               test::on_threads(1, [&held](size_t) {
                 test::require(cache_behind(current_context()) == nullptr, "a cache");
-                held.release_every(2);
+                held.free_every(2);
                 test::HeldBlocks own;
                 try_every_allocation(own);
                 test::require(own.count() > 20, "what was freed serves a thread without cache",
                               own.count());
                 try_every_resize(own);
-                own.release_every(1);
+                own.free_every(1);
                 try_every_resize(held);
               });
-              held.release_every(1);
+              held.free_every(1);
               expect_all_is_well();
             }),
             "");
@@ -228,20 +228,20 @@ TEST(SlowPaths, ThreadsEndAndOthersAdopt) {
                 neighbour.run([&theirs] { hold_some(theirs); });
                 leave_nothing();
                 neighbour.run([&mine, &theirs] {
-                  mine.release_every(3);
-                  theirs.release_every(2);
+                  mine.free_every(3);
+                  theirs.free_every(2);
                 });
               }
               test::require(test::space_is_sound(), "space after the end of a thread");
-              theirs.release_every(2);
+              theirs.free_every(2);
               try_every_allocation(mine);
               test::on_threads(3, [](size_t) {
                 test::HeldBlocks own;
                 try_every_allocation(own);
-                own.release_every(1);
+                own.free_every(1);
               });
-              mine.release_every(1);
-              theirs.release_every(1);
+              mine.free_every(1);
+              theirs.free_every(1);
               expect_all_is_well();
             }),
             "");
@@ -257,21 +257,21 @@ TEST(SlowPaths, Fork) {
               hold_some(held);
               neighbour->run([&theirs] { hold_some(theirs); });
               leave_no_block(held);
-              neighbour->run([&held] { held.release_every(5); });
+              neighbour->run([&held] { held.free_every(5); });
               const pid_t child = fork();
               test::require(child >= 0, "fork");
               if (child == 0) {
                 alarm(60);
-                held.release_every(2);
-                theirs.release_every(2);
+                held.free_every(2);
+                theirs.free_every(2);
                 try_every_allocation(held);
                 test::on_threads(2, [](size_t) {
                   test::HeldBlocks own;
                   try_every_allocation(own);
-                  own.release_every(1);
+                  own.free_every(1);
                 });
-                held.release_every(1);
-                theirs.release_every(1);
+                held.free_every(1);
+                theirs.free_every(1);
                 // The first thread that is born with memory takes the neighbour's cache home.
                 test::end_faults();
                 test::on_threads(2, [](size_t) { free_block(allocate(1)); });
@@ -284,8 +284,8 @@ TEST(SlowPaths, Fork) {
               if (status != 0 && test::child_report().wrong[0] != '\0') _exit(1);
               test::require(status == 0, "status of the child's child",
                             static_cast<size_t>(status));
-              held.release_every(1);
-              theirs.release_every(1);
+              held.free_every(1);
+              theirs.free_every(1);
               neighbour.reset();
               expect_all_is_well();
             }),
@@ -302,14 +302,14 @@ TEST(SlowPaths, CountingBegins) {
                 leave_nothing();
                 start_counting();
                 try_every_allocation(held);
-                neighbour.run([&held] { held.release_every(2); });
-                test::on_threads(1, [&held](size_t) { held.release_every(2); });
+                neighbour.run([&held] { held.free_every(2); });
+                test::on_threads(1, [&held](size_t) { held.free_every(2); });
                 test::require(current_context().operations == nullptr, "a context to count in");
                 const int sink = open("/dev/null", O_WRONLY);
                 test::require(print_statistics(sink, StatsFormat::json) == 0,
                               "statistics all the same");
                 close(sink);
-                held.release_every(1);
+                held.free_every(1);
               }
               expect_all_is_well();
             }),
@@ -325,7 +325,7 @@ TEST(SlowPaths, AsManyFreeRangesAsThereCanBe) {
               std::vector<void*> blocks;
               while (blocks.size() < 900) blocks.push_back(allocate_aligned(slice_bytes, 1));
               leave_nothing();
-              auto release_those = [&blocks](size_t step, size_t first) {
+              auto free_those = [&blocks](size_t step, size_t first) {
                 for (size_t i = first; i < blocks.size(); i += step) {
                   free_block(blocks[i]);
                   blocks[i] = nullptr;
@@ -333,12 +333,12 @@ TEST(SlowPaths, AsManyFreeRangesAsThereCanBe) {
                 }
                 test::own_cache();
               };
-              release_those(4, 0);
-              trim_heaps(0);
-              release_those(4, 2);
-              trim_heaps(0);
-              release_those(4, 1);
-              release_those(4, 3);
+              free_those(4, 0);
+              purge_beyond(0);
+              free_those(4, 2);
+              purge_beyond(0);
+              free_those(4, 1);
+              free_those(4, 3);
               expect_all_is_well();
             }),
             "");
@@ -355,7 +355,7 @@ TEST(SlowPaths, ManyBlocksWhereFewWere) {
               test::refuse_maps();
               while (held.hold(allocate(mib), mib)) {}
               test::require(held.count() > 250, "blocks of a MiB", held.count());
-              held.release_every(1);
+              held.free_every(1);
               std::vector<void*> blocks;
               while (void* block = allocate_aligned(slice_bytes, 1)) blocks.push_back(block);
               test::child_report().measured[0] = blocks.size();

@@ -41,7 +41,7 @@ TEST(Resident, UntouchedMemoryIsNotAndTouchedIs) {
   const ResidentTotals freed = collect_resident();
   EXPECT_EQ(freed.live_large, before.live_large);
   expect_grown(before.retained, freed.retained, bytes, "the retained range");
-  trim_heaps(0);
+  purge_beyond(0);
   EXPECT_LT(collect_resident().retained, mib + arena_alignment);
 }
 
@@ -86,14 +86,14 @@ TEST(Resident, SmallBlocksAndHoles) {
   ResidentTotals sparse = collect_resident();
   expect_grown(totals.listed, sparse.taken_small, live, "survivors");
   expect_grown(0, sparse.free_in_slabs, totals.free_in_slabs, "free blocks");
-  trim_heaps(0);
+  purge_beyond(0);
   sparse = collect_resident();
   EXPECT_LT(sparse.free_in_slabs, totals.free_in_slabs / 2);  // pages that a survivor shares stay
   EXPECT_GE(sparse.taken_small, live);
   for (size_t i = 0; i < count; i++) {
     if (i / 4 % 16 == 0) free_block(blocks[i]);
   }
-  trim_heaps(0);
+  purge_beyond(0);
   // A huge page that was touched in part stays whole, beside what went back.
   EXPECT_LT(collect_resident().total(), before.total() + mib + arena_alignment);
 }
@@ -113,7 +113,7 @@ TEST(Resident, KeptBlocksAndMetadata) {
   for (int i = 0; i < 4000; i++) blocks.push_back(allocate(300 * kib));
   EXPECT_GE(collect_resident().metadata - before.metadata, 4000 * cache_line_bytes * 9 / 10);
   for (void* each : blocks) free_block(each);
-  trim_heaps(0);
+  purge_beyond(0);
 }
 
 TEST(Resident, MayBeAskedForWhileOthersAllocate) {

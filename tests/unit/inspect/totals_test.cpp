@@ -91,7 +91,7 @@ TEST(Totals, MayBeAskedForWhileOthersAllocate) {
   test::ask_while_others_allocate(test::rounds_of(200000), 17, [] {
     const HeapTotals totals = collect_totals();
     if (totals.space.given_bytes > totals.space.reserved_bytes) std::abort();
-    trim_heaps(mib);
+    purge_beyond(mib);
   });
   EXPECT_EQ(test::live_bytes(), 0u);
 }

@@ -115,7 +115,7 @@ TEST(InstanceLife, AWalkSeesExactlyTheLiveBlocks) {
       live.erase(found);
     }
   }
-  trim_heaps(0);  // some slabs are partly_purged then
+  purge_beyond(0);  // some slabs are partly_purged then
   for (int i = 0; i < 3; i++) {
     void* block = api::heap_malloc(heap, 300);
     live[block] = usable_size(block);
@@ -180,7 +180,7 @@ TEST(InstanceLife, FreePagesGoBack) {
   for (size_t i = 0; i < blocks.size(); i++) {
     if (i % 1000 != 0) api::free(blocks[i]);
   }
-  EXPECT_GT(trim_heaps(0), 10 * mib);
+  EXPECT_GT(purge_beyond(0), 10 * mib);
   EXPECT_LT(resident_pages(), before - 2500);
   api::heap_destroy(heap);
 }
@@ -204,7 +204,7 @@ TEST(InstanceLife, TheHelperDecays) {
 TEST(InstanceLife, EndsWhileOthersTrim) {
   Atomic<bool> stop;
   std::thread trimmer([&] {
-    while (!stop.load_relaxed()) trim_heaps(0);
+    while (!stop.load_relaxed()) purge_beyond(0);
   });
   for (size_t round = 0; round < test::rounds_of(300) + 10; round++) {
     talus_heap* heap = api::heap_new(nullptr);

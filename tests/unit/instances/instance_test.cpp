@@ -314,7 +314,7 @@ TEST(Instance, DeleteMovesLiveBlocks) {
     }
   }
   // Some of its slabs are partly_purged by now, others full.
-  trim_heaps(0);
+  purge_beyond(0);
   ASSERT_EQ(api::heap_stats(heap).live_blocks, blocks.size());
   const size_t live_before = test::live_bytes();
   EXPECT_EQ(api::heap_delete(heap), 0);

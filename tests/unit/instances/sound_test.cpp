@@ -114,7 +114,7 @@ TEST(SoundRegion, EachCounterHasItsEquation) {
 TEST(SoundPools, UnusedDescriptorsAreUnused) {
   void* large = allocate(10 * slice_bytes);
   free_block(large);
-  trim_heaps(0);
+  purge_beyond(0);
   ASSERT_NE(large_pool.unused, nullptr);
   expect_noticed(
       "state", [] { return large_pool.is_sound(); }, large_pool.unused->state, LargeState::kept);

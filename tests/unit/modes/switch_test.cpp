@@ -113,9 +113,9 @@ TEST(Switch, ThreadsWhoseListsAreTakenBack) {
   std::thread asker{[&] {
     while (!stop.load_relaxed()) {
       EXPECT_TRUE(switch_on(frees));
-      trim_heaps(0);
+      purge_beyond(0);
       switch_off(frees);
-      trim_heaps(0);
+      purge_beyond(0);
     }
   }};
   test::on_threads(2, [](size_t self) {

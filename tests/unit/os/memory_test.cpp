@@ -152,11 +152,11 @@ TEST_F(MovedPages, MappedAnewAreOneMappingWithTheirNeighbours) {
   const size_t half = bytes / 2;
   if (os::System::move_pages(to, from, half) == 0) GTEST_SKIP() << "a kernel before 5.7";
   EXPECT_FALSE(os::System::is_one_mapping(from, bytes));
-  ASSERT_TRUE(os::System::renew(from, half));
+  ASSERT_TRUE(os::System::map_anew(from, half));
   EXPECT_TRUE(os::System::is_one_mapping(from, bytes));
   EXPECT_TRUE(test::is_zero(from, half));
   from[0] = from[half - 1] = 1;
-  EXPECT_FALSE(os::System::renew(from + 1, half)) << "no page begins there";
+  EXPECT_FALSE(os::System::map_anew(from + 1, half)) << "no page begins there";
   EXPECT_EQ(from[0], 1);
 }
 

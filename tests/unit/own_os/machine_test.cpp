@@ -110,7 +110,7 @@ TEST(OwnOs, RunsARandomProgram) {
       decay_pass();
     }
     if (round % 6000 == 5999) {
-      trim_heaps(round % (4 * mib));
+      purge_beyond(round % (4 * mib));
       ASSERT_TRUE(machine.is_sound()) << "seed " << seed;
     }
   }
@@ -133,7 +133,7 @@ TEST(OwnOs, FreedPagesGoBackAndReadAsZero) {
   EXPECT_GE(machine.written_pages(), before + pages);
   const size_t dropped = machine.dropped_count();
   free_block(block);
-  trim_heaps(0);
+  purge_beyond(0);
   EXPECT_GE(machine.dropped_count(), dropped + pages);
   EXPECT_LE(machine.written_pages(), before + 16);
   void* again = allocate_zeroed(bytes);
@@ -145,7 +145,7 @@ TEST(OwnOs, FreedPagesGoBackAndReadAsZero) {
 
 // Most stays at first. With time it goes, by passes that the test makes in the helper's place.
 TEST(OwnOs, FreeMemoryDecaysWithTheClock) {
-  trim_heaps(0);
+  purge_beyond(0);
   std::vector<void*> blocks;
   for (size_t i = 0; i < 40000; i++) {
     blocks.push_back(allocate(200));
@@ -237,7 +237,7 @@ TEST(OwnOs, EndsOfMemoryAreRefusals) {
   }
   EXPECT_GT(blocks.size(), 50u);
   for (void* block : blocks) free_block(block);
-  trim_heaps(0);
+  purge_beyond(0);
   void* block = allocate(16 * mib);
   EXPECT_NE(block, nullptr);
   free_block(block);
@@ -250,7 +250,7 @@ TEST(OwnOsDeathTest, TheMachineKeepsItsSide) {
   EXPECT_DEATH(os::System::purge(at + 4096, os::page_bytes()), "machine: purge of");
   EXPECT_DEATH(os::System::unmap(at, os::page_bytes() - 1), "machine: unmap of");
   at[5] = 1;
-  EXPECT_TRUE(os::System::withdraw(at, os::page_bytes()));
+  EXPECT_TRUE(os::System::decommit(at, os::page_bytes()));
   EXPECT_DEATH(os::System::purge(at, os::page_bytes()), "page without access");
   at[7] = 1;  // no such page: the mark changes
   EXPECT_FALSE(machine.is_sound());

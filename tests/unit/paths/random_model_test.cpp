@@ -171,7 +171,7 @@ TEST(RandomModel, OneThread) {
   for (size_t round = 0; round < test::rounds_of(1000000); round++) {
     worker.step();
     ASSERT_EQ(worker.error(), nullptr) << worker.error() << ", seed " << seed << ", " << round;
-    if (round % 100000 == 99999) trim_heaps(round % (8 * mib));
+    if (round % 100000 == 99999) purge_beyond(round % (8 * mib));
   }
   worker.drop_all();
   ASSERT_EQ(worker.error(), nullptr) << worker.error() << ", seed " << seed;

@@ -45,7 +45,7 @@ int use_heap(std::vector<void*>& parents, bool with_threads) {
     blocks.erase(blocks.begin(), blocks.begin() + 1000);
   }
   for (void* block : blocks) free_block(block);
-  trim_heaps(0);
+  purge_beyond(0);
   Held held{space.lock()};
   return space.is_sound() ? 0 : 4;
 }

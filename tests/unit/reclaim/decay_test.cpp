@@ -45,7 +45,7 @@ class DecayTest : public testing::Test {
   DecayTest() : before_{options} {
     options.helper = false;
     options.decay_ms = 40;  // a turn is the least there is
-    trim_heaps(0);
+    purge_beyond(0);
   }
   ~DecayTest() override {
     purge_request.is_served.store_relaxed(false);
@@ -129,7 +129,7 @@ size_t kept_bytes() {
 
 bool has_huge_pages() {
   Held held{space.lock()};
-  return space.may_give_up_huge(held);
+  return space.may_split_huge(held);
 }
 
 // Blocks that were small are large more and more, within milliseconds. The bound holds at every
@@ -140,7 +140,7 @@ void expect_bound_while_sizes_change(HugePages thp) {
   options.thp = thp;
   {
     Held held{space.lock()};
-    for (int i = 0; i < 2; i++) space.give_back_surplus(held, LowMark::turns_kept + 1);
+    for (int i = 0; i < 2; i++) space.purge_surplus(held, LowMark::turns_kept + 1);
   }
   const std::vector<void*> small = take(32 * mib / 256, 256);
   EXPECT_EQ(has_huge_pages(), thp == HugePages::adaptive);
@@ -188,7 +188,7 @@ TEST_F(DecayTest, PagesThatWentCountAgainWhenBlocksAreTaken) {
   const size_t before = kept_bytes();
   const std::vector<void*> blocks = take(16 * mib / 256, 256);
   give(blocks, 64);
-  trim_heaps(0);
+  purge_beyond(0);
   const size_t holes = kept_bytes() - before;
   EXPECT_LT(holes, 5 * mib);  // a page in four has a survivor
   for (size_t i = 0; i < blocks.size(); i += 128) free_block(blocks[i]);
@@ -308,7 +308,7 @@ TEST_F(DecayTest, ReleaseReachesSleepingThreads) {
   {
     const Sleeper sleeper;
     ASSERT_GT(collect_totals().listed, 16 * kib);
-    trim_heaps(0);
+    purge_beyond(0);
     EXPECT_LT(collect_totals().listed, 8 * kib);
     EXPECT_EQ(collect_totals().kept_large, 0u);
     EXPECT_EQ(dirty_bytes(), 0u);
@@ -320,10 +320,10 @@ TEST_F(DecayTest, ReleaseOfSomeBytesTakesTheCheapestFirst) {
   give(take(64, 128 * kib));
   const size_t dirty = dirty_bytes();
   ASSERT_GT(dirty, 6 * mib);
-  const size_t released = release_bytes(2 * mib);
+  const size_t released = purge_bytes(2 * mib);
   EXPECT_GE(released, 2 * mib);
   EXPECT_LE(released, 5 * mib);
-  EXPECT_EQ(release_bytes(0), 0u);
+  EXPECT_EQ(purge_bytes(0), 0u);
 }
 
 TEST_F(DecayTest, SoftLimitGivesBackBeforeItGrows) {

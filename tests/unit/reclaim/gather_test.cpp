@@ -46,7 +46,7 @@ class GatherTest : public testing::Test {
 
   GatherTest() : before_{options} {
     options.helper = false;
-    trim_heaps(0);
+    purge_beyond(0);
     const size_t blocks_each = size_class_row(class_of(gathered_bytes)).block_count;
     std::vector<void*> blocks(slabs * blocks_each);
     for (void*& block : blocks) block = allocate(gathered_bytes);
@@ -66,7 +66,7 @@ class GatherTest : public testing::Test {
         free_block(block);
       }
     }
-    trim_heaps(0);
+    purge_beyond(0);
   }
   ~GatherTest() override {
     for (void* block : left_) free_block(block);
@@ -99,12 +99,12 @@ TEST_F(GatherTest, TheFullestComesFirstThoughItsHolesWent) {
 TEST_F(GatherTest, WhatWentIsNotGivenBackAgain) {
   const size_t before = purge_count();
   give_second_blocks();
-  trim_heaps(0);
+  purge_beyond(0);
   // One page of each, which the second block had to itself.
   EXPECT_LE(purge_count() - before, slabs);
   left_.push_back(allocate(gathered_bytes));
   const size_t between = purge_count();
-  trim_heaps(0);
+  purge_beyond(0);
   // At most what the list was filled with, and goes from again.
   EXPECT_LE(purge_count() - between, 2u);
 }

@@ -28,7 +28,7 @@ class ReclaimTest : public testing::Test {
   ReclaimTest() : before_{options} {
     options.helper = false;
     options.thp = HugePages::never;  // holes in huge pages are another matter
-    trim_heaps(0);
+    purge_beyond(0);
     options.retain_bytes = 8 * mib;
     options.decay_ms = 1000000;
     for (const size_t bytes : sizes_) {
@@ -43,7 +43,7 @@ class ReclaimTest : public testing::Test {
   ~ReclaimTest() override {
     for (void* block : left_) free_block(block);
     options = before_;
-    trim_heaps(0);
+    purge_beyond(0);
   }
 
   // Returns what went meanwhile, for each phase. Between two what was in use is forgotten, as if
@@ -56,7 +56,7 @@ class ReclaimTest : public testing::Test {
       fill(sizes_[phase % 2]);
       empty();
       Held held{space.lock()};
-      space.give_back_surplus(held, LowMark::turns_kept + 1);
+      space.purge_surplus(held, LowMark::turns_kept + 1);
       const uint64_t phase_ms = os::System::now_ms() - begun_ms;
       if (phase_ms > slowest_ms_) slowest_ms_ = phase_ms;
     }
@@ -103,12 +103,12 @@ TEST_F(ReclaimTest, DoesNotTakeWhatCameHomeForWhatWent) {
   ASSERT_GE(row.slab_slices * slice_bytes - row.block_count * bytes, os::page_bytes());
   ThreadCache& cache = test::own_cache();
   flush_all(cache);
-  trim_heaps(0);
+  purge_beyond(0);
   std::vector<void*> blocks(row.block_count);
   for (void*& block : blocks) block = allocate(bytes);
   std::sort(blocks.begin(), blocks.end());
   for (size_t i = 3; i < blocks.size(); i++) free_block(blocks[i]);
-  trim_heaps(0);
+  purge_beyond(0);
   for (size_t i = 0; i < 2; i++) free_block(blocks[i]);
   flush_all(cache);
   const size_t before = cache.heap->taken_back_bytes;

@@ -49,7 +49,7 @@ class WalkTest : public testing::Test {
     free_block(large);
     if (ThreadCache* own = existing_cache()) {
       const Working working{*own};
-      release_kept(*own);
+      flush_kept(*own);
       flush_lists(*own);
     }
     // And a few are in a list again.
@@ -105,7 +105,7 @@ TEST_F(WalkTest, GoalTakesHolesBeyondIt) {
   // What was in use lately may stay for a while, even so.
   for (unsigned turn = 0; turn <= LowMark::turns_kept + 1; turn++) {
     Held held{space.lock()};
-    space.give_back_surplus(held, 1);
+    space.purge_surplus(held, 1);
   }
   reclaim_to_goal(Reclaimer::caller, SIZE_MAX);
   const Stocks left = look();

@@ -195,7 +195,7 @@ TEST_F(HugePagesTest, GiveHugePagesUpAndMayAskAgain) {
   take(8 * huge, Filling::dense, large_process);
   take(huge, Filling::dense, large_process);
   EXPECT_TRUE(is_huge(0) && is_huge(huge) && is_huge(8 * huge));
-  policy_.give_up();
+  policy_.split_all();
   EXPECT_FALSE(policy_.has_huge());
   const size_t used = metadata_.used_bytes();
   take(8 * huge, Filling::dense, large_process);

@@ -62,14 +62,14 @@ TEST_F(RangePurgerTest, ManyAddressesLeaveNoMapBehind) {
   Held held{space_.lock()};
   const size_t bytes = size_t{16} << 30;
   const Range range = take_and_give(held, bytes);
-  space_.trim(held, 0);
+  space_.purge_beyond(held, 0);
   EXPECT_EQ(space_.dirty_bytes(), 0u);
   const size_t before = resident_pages_of_map(range);
   for (int round = 0; round < 3; round++) {
     take_and_give(held, bytes);
-    space_.give_back_surplus(held, LowMark::turns_kept + 1);
-    space_.give_back_surplus(held, LowMark::turns_kept + 1);
-    space_.trim(held, 0);
+    space_.purge_surplus(held, LowMark::turns_kept + 1);
+    space_.purge_surplus(held, LowMark::turns_kept + 1);
+    space_.purge_beyond(held, 0);
     EXPECT_LE(resident_pages_of_map(range), before + 16);
   }
   EXPECT_LE(before, 64u);
@@ -88,14 +88,14 @@ TEST_F(RangePurgerTest, LockedPagesCostTheirSlices) {
     space_.give(held, range.base, range.slices, true);
     if (is_patient) {
       for (int pass = 0; pass < 4; pass++) {
-        space_.give_back_surplus(held, LowMark::turns_kept + 1);
+        space_.purge_surplus(held, LowMark::turns_kept + 1);
       }
     } else {
-      space_.trim(held, 0);
+      space_.purge_beyond(held, 0);
     }
     EXPECT_LE(space_.dirty_bytes(), (slices / stride + 2) * slice_bytes) << is_patient;
     lock_pages(range, stride, false);
-    space_.trim(held, 0);
+    space_.purge_beyond(held, 0);
     EXPECT_EQ(space_.dirty_bytes(), 0u) << is_patient;
   }
 }

@@ -26,11 +26,11 @@ class SpaceTest : public testing::Test {
   ~SpaceTest() override {
     Held held{space_.lock()};
     while (!users_.empty()) give(held, users_.begin()->first);
-    space_.give_up_huge(held);
-    space_.trim(held, 0);
+    space_.split_huge(held);
+    space_.purge_beyond(held, 0);
     // And what was in use is forgotten, at last by the program's own threads, too.
-    space_.give_back_surplus(held, LowMark::turns_kept + 1);
-    space_.give_back_surplus(held, 1);
+    space_.purge_surplus(held, LowMark::turns_kept + 1);
+    space_.purge_surplus(held, 1);
     EXPECT_EQ(space_.dirty_bytes(), 0u);
     EXPECT_EQ(space_.counters().given_bytes, 0u);
     // All free memory is clean now, so each arena is one range (neighbouring arenas join).

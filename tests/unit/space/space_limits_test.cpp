@@ -61,10 +61,10 @@ TEST_F(SpaceLimits, WhatTheKernelRefusesKeepsNothingElse) {
     void* const locked = reinterpret_cast<void*>(round_down(range.base + place, os::page_bytes()));
     if (mlock(locked, 1) != 0) GTEST_SKIP() << "no page may be locked";
     for (const Range& user : {range, other}) give(held, user.base);
-    space_.trim(held, 0);
+    space_.purge_beyond(held, 0);
     EXPECT_LE(space_.dirty_bytes(), slice_bytes) << "with one at " << place;
     munlock(locked, 1);
-    space_.trim(held, 0);
+    space_.purge_beyond(held, 0);
     EXPECT_EQ(space_.dirty_bytes(), 0u);
   }
 }

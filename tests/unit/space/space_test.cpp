@@ -50,7 +50,7 @@ TEST_F(SpaceTest, RandomUsersGetFreeRanges) {
                 std::max<size_t>(options.retain_bytes, (most - slices_) * slice_bytes));
     } else {
       const size_t keep = random.below(8) * mib;
-      space_.trim(held, keep);
+      space_.purge_beyond(held, keep);
       ASSERT_LE(space_.dirty_bytes(), keep);
     }
     ASSERT_EQ(space_.counters().given_bytes, slices_ * slice_bytes);
@@ -76,7 +76,7 @@ TEST_F(SpaceTest, NeighboursJoinInEveryOrder) {
     EXPECT_EQ(again.zeroed, Zeroed::no);
     use(again);
     give(held, again.base);
-    space_.trim(held, 0);
+    space_.purge_beyond(held, 0);
   }
 }
 
@@ -174,7 +174,7 @@ TEST_F(HugePlaces, HaveRestsThatTrimFinds) {
   const size_t pages = resident_pages(slab.base, arena_alignment);
   shrink(held);
   if (pages * page_bytes_min < arena_alignment) GTEST_SKIP() << "no huge page was to be had";
-  space_.trim(held, 0);
+  space_.purge_beyond(held, 0);
   EXPECT_LE(resident_pages(slab.base, arena_alignment) * page_bytes_min, slice_bytes);
   EXPECT_TRUE(space_.is_sound());
 }
@@ -203,9 +203,9 @@ TEST_F(SpaceTest, APlaceThatWentPieceByPieceIsAHugePageAgain) {
   use(Range{place.base + half * slice_bytes, half, Zeroed::no});
   os::System::advise_huge(reinterpret_cast<void*>(place.base), arena_alignment);
   give(held, place.base);
-  space_.trim(held, 0);
+  space_.purge_beyond(held, 0);
   give(held, place.base + half * slice_bytes);
-  space_.trim(held, 0);
+  space_.purge_beyond(held, 0);
   word_at(place.base) = 1;
   EXPECT_EQ(resident_pages(place.base, arena_alignment) * page_bytes_min, arena_alignment);
   os::System::purge(reinterpret_cast<void*>(place.base), arena_alignment);
@@ -216,7 +216,7 @@ TEST_F(SpaceTest, RetentionIsBoundedInBytes) {
   options.retain_bytes = 1 * mib;
   options.decay_ms = 1000000;
   Held held{space_.lock()};
-  space_.trim(held, 0);
+  space_.purge_beyond(held, 0);
   const size_t purged = space_.counters().purged_bytes;
   Range ranges[64];
   for (Range& range : ranges) use(range = space_.take(held, 4));
@@ -248,10 +248,10 @@ TEST_F(SpaceTest, WhatComesAndGoesInLargeStepsStays) {
     EXPECT_EQ(range.zeroed == Zeroed::no, step != 0);
     use(range);
     give(held, range.base);
-    space_.give_back_surplus(held, 1);  // a turn passes
+    space_.purge_surplus(held, 1);  // a turn passes
   }
   EXPECT_EQ(space_.counters().purged_bytes, purged);
-  space_.give_back_surplus(held, LowMark::turns_kept + 1);  // and now time enough
+  space_.purge_surplus(held, LowMark::turns_kept + 1);  // and now time enough
   EXPECT_GE(space_.counters().purged_bytes - purged, 32 * mib);
 }
 
@@ -269,8 +269,8 @@ TEST_F(SpaceTest, GrowingInPlaceKeepsTheBound) {
   const uintptr_t neighbour = room.base + slice_bytes;
   space_.give_part(held, neighbour, slices, false);
   // That both were given at once is forgotten, also by the program's own threads.
-  space_.give_back_surplus(held, LowMark::turns_kept + 1);
-  space_.give_back_surplus(held, 1);
+  space_.purge_surplus(held, LowMark::turns_kept + 1);
+  space_.purge_surplus(held, 1);
   give(held, other.base);
   EXPECT_EQ(space_.dirty_bytes(), 32 * mib);
   const Range grown = space_.take_at(held, neighbour, slices, slices);
@@ -296,7 +296,7 @@ TEST_F(SpaceTest, MuchIsGivenBackInFewCalls) {
   ASSERT_NE(range.base, 0u);
   const SpaceCounters before = space_.counters();
   space_.give(held, range.base, range.slices, true);
-  space_.trim(held, options.retain_bytes);
+  space_.purge_beyond(held, options.retain_bytes);
   EXPECT_GE(space_.counters().purged_bytes - before.purged_bytes, bytes - options.retain_bytes);
   EXPECT_LE(space_.counters().purge_count - before.purge_count, 1 + bytes / urgent_piece_bytes);
 }

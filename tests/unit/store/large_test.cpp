@@ -59,7 +59,7 @@ TEST(Large, FreedMemoryIsGivenBackByTrim) {
   }
   for (void* block : blocks) free_block(block);
   EXPECT_GE(collect_totals().dirty, 30 * mib);
-  EXPECT_GE(trim_heaps(0), 30 * mib);
+  EXPECT_GE(purge_beyond(0), 30 * mib);
   EXPECT_EQ(collect_totals().dirty, 0u);
   auto* again = static_cast<unsigned char*>(allocate(4 * mib));
   EXPECT_TRUE(test::is_zero(again, 4 * mib));

@@ -51,10 +51,10 @@ class Machine {
     allowed_count_ += bytes / page_bytes;
     return true;
   }
-  bool withdraw(void* at, size_t bytes) {
-    const size_t first = first_of(at, bytes, "withdraw");
+  bool decommit(void* at, size_t bytes) {
+    const size_t first = first_of(at, bytes, "decommit");
     for (size_t i = first; i < first + bytes / page_bytes; i++) {
-      if (pages_[i] == Page::free) fail("withdraw of a free page");
+      if (pages_[i] == Page::free) fail("decommit of a free page");
       drop(i, Page::closed);
     }
     withdrawn_count_ += bytes / page_bytes;

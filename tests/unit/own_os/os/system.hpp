@@ -33,8 +33,8 @@ struct MachineOs {
   static bool is_purge_broken() noexcept { return false; }
   static void* reserve(size_t bytes) noexcept { return test::machine.reserve(bytes); }
   static bool allow(void* at, size_t bytes) noexcept { return test::machine.allow(at, bytes); }
-  static bool withdraw(void* at, size_t bytes) noexcept {
-    return test::machine.withdraw(at, bytes);
+  static bool decommit(void* at, size_t bytes) noexcept {
+    return test::machine.decommit(at, bytes);
   }
 
   static uint64_t now_ms() noexcept { return test::machine.now_ns() / 1000000; }

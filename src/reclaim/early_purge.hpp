@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// reclaim/early_release: a young process of one thread purges free memory in its own calls.
+// reclaim/early_purge: a young process of one thread purges free memory in its own calls.
 //
 // A background thread is a second thread, and the kernel refuses a new user namespace to a process
 // of two threads. A program may ask for one by an instruction of its own, which the library cannot
@@ -12,10 +12,10 @@
 // could be.
 // Owns: how much was purged this way, and the result. Called on: the only thread, without locks.
 // Must not know: whether there may be a background thread, and whether there is one thread.
-#ifndef TALUS_RECLAIM_EARLY_RELEASE_HPP
-#define TALUS_RECLAIM_EARLY_RELEASE_HPP
+#ifndef TALUS_RECLAIM_EARLY_PURGE_HPP
+#define TALUS_RECLAIM_EARLY_PURGE_HPP
 
-#include "reclaim/release.hpp"  // IWYU pragma: keep (order of code)
+#include "reclaim/purge_now.hpp"  // IWYU pragma: keep (order of code)
 #include "base/base.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
@@ -27,14 +27,14 @@
 namespace talus::core {
 
 // Written by the only thread; a signal handler may come between, and find a little more or less.
-struct EarlyRelease {
+struct EarlyPurge {
   Atomic<bool> is_over;
-  size_t released = 0;      // bytes purged this way
+  size_t purged = 0;        // bytes purged this way
   size_t tries = 0;         // calls that purged; one that found little counts for several
   size_t touched_then = 0;  // touched_bytes() after the last of them
   size_t taken_then = 0;    // Space::taken_back_bytes() then
 };
-inline EarlyRelease early_release;
+inline EarlyPurge early_purge;
 
 // Bytes that are free and touched, and all bytes that may be touched.
 struct TouchedBytes {
@@ -56,36 +56,36 @@ inline TouchedBytes look_at_touched() noexcept {
 }
 
 // Bytes that were touched since the last release only because of that release.
-inline size_t reused_since_release(const TouchedBytes& now) noexcept {
-  const EarlyRelease& early = early_release;
+inline size_t reused_since_purge(const TouchedBytes& now) noexcept {
+  const EarlyPurge& early = early_purge;
   const size_t touched = now.all > early.touched_then ? now.all - early.touched_then : 0;
   TALUS_ASSERT(now.taken_back >= early.taken_then && now.free <= now.all);
   const size_t reused = touched + (now.taken_back - early.taken_then);
-  return reused < early.released ? reused : early.released;
+  return reused < early.purged ? reused : early.purged;
 }
 
 // Purges what the caller's lists, slabs and ranges have. Returns bytes.
-inline size_t release_all_by_call() noexcept {
+inline size_t purge_all_by_call() noexcept {
   const size_t before = purged_bytes_so_far();
   purge_early();
   return purged_bytes_so_far() - before;
 }
 
 // The process has one thread, and much is free and touched. False: a background thread is needed.
-TALUS_APART bool release_early() noexcept {
-  EarlyRelease& early = early_release;
+TALUS_APART bool purge_ahead() noexcept {
+  EarlyPurge& early = early_purge;
   if (early.is_over.load_hint()) return false;
   purge_request.is_much.store_hint(false);
   const TouchedBytes now = look_at_touched();
-  if (now.free > early_free_bytes_max || early.released + now.free > early_bytes_max ||
-      early.tries >= early_tries_max || reused_since_release(now) >= early_reused_bytes_max) {
+  if (now.free > early_free_bytes_max || early.purged + now.free > early_bytes_max ||
+      early.tries >= early_tries_max || reused_since_purge(now) >= early_reused_bytes_max) {
     early.is_over.store_hint(true);
     return false;
   }
-  const size_t released = release_all_by_call();
-  early.released += released;
+  const size_t purged = purge_all_by_call();
+  early.purged += purged;
   TALUS_ASSERT(early.tries < early_tries_max);  // so these calls end
-  early.tries += released >= purge_request_bytes_min / 4 ? 1 : early_tries_max / 4;
+  early.tries += purged >= purge_request_bytes_min / 4 ? 1 : early_tries_max / 4;
   const TouchedBytes left = look_at_touched();
   early.touched_then = left.all;
   early.taken_then = left.taken_back;
@@ -94,4 +94,4 @@ TALUS_APART bool release_early() noexcept {
 
 }  // namespace talus::core
 
-#endif  // TALUS_RECLAIM_EARLY_RELEASE_HPP
+#endif  // TALUS_RECLAIM_EARLY_PURGE_HPP

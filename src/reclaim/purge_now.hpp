@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// reclaim/release: purges memory now: on request (malloc_trim, talus_release), beyond the goal, and
-// where an allocation failed.
+// reclaim/purge_now: purges memory now: on request (malloc_trim, talus_release), beyond the goal,
+// and where an allocation failed.
 //
 // Owns: nothing; the sources and their order are reclaim/sources.hpp. Invariant: a request acts on
 // the memory of all threads, sleeping ones included; a thread in a slow path keeps its lists.
 // Called on: any thread, without locks.
-#ifndef TALUS_RECLAIM_RELEASE_HPP
-#define TALUS_RECLAIM_RELEASE_HPP
+#ifndef TALUS_RECLAIM_PURGE_NOW_HPP
+#define TALUS_RECLAIM_PURGE_NOW_HPP
 
 #include "base/base.hpp"
 #include "settings/machine.hpp"
@@ -29,26 +29,26 @@ inline size_t purged_bytes_so_far() noexcept {
 // Purges free memory of all heaps: blocks that threads hold, delivered blocks, empty slabs and
 // pages without blocks. Also purges the touched free ranges, all but `keep_bytes`. Returns the
 // bytes purged meanwhile.
-inline size_t trim_heaps(size_t keep_bytes) noexcept {
+inline size_t purge_beyond(size_t keep_bytes) noexcept {
   const size_t before = purged_bytes_so_far();
   purge_on_request(keep_bytes);
   return purged_bytes_so_far() - before;
 }
 
 // Purges at least `bytes` if that much is free. Returns the bytes purged meanwhile.
-inline size_t release_bytes(size_t bytes) noexcept {
+inline size_t purge_bytes(size_t bytes) noexcept {
   if (bytes == 0) return 0;
   size_t before = 0;
   {
     Held held{space.lock()};
     before = space.counters().purged_bytes;
     const size_t dirty = space.dirty_bytes();
-    space.trim(held, dirty > bytes ? dirty - bytes : 0);
+    space.purge_beyond(held, dirty > bytes ? dirty - bytes : 0);
     if (space.counters().purged_bytes - before >= bytes) {
       return space.counters().purged_bytes - before;
     }
   }
-  trim_heaps(0);
+  purge_beyond(0);
   return purged_bytes_so_far() - before;
 }
 
@@ -66,7 +66,7 @@ TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept {
     const uint64_t last = tried_ms.load_hint();
     tried_ms.store_hint(now);
     if (last + find_memory_pause_ms <= now) {
-      trim_heaps(0);
+      purge_beyond(0);
       return true;
     }
   }
@@ -76,4 +76,4 @@ TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept {
 
 }  // namespace talus::core
 
-#endif  // TALUS_RECLAIM_RELEASE_HPP
+#endif  // TALUS_RECLAIM_PURGE_NOW_HPP
