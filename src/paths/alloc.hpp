@@ -4,7 +4,7 @@
 // allocate_or<slow>(bytes)             here        table, load, pop
 //   -> allocate_slow(bytes, context)   alloc_slow  a context that is no heap: first use,
 //                                                  ended, a mode
-//        -> refill(heap, class)                    drain the remote-free queue, available slab,
+//        -> refill(cache, class)       refill      drain the remote-free queue, available slab,
 //                                                  new slab
 //        -> allocate_large(...)        large       kept block, range, new address space
 // pop_aligned(alignment, bytes)        here        round up, table, load, pop

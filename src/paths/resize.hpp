@@ -28,6 +28,7 @@
 #include "cache/idle_caches.hpp"
 #include "cache/large_cache.hpp"
 #include "cache/medium_lists.hpp"
+#include "cache/refill.hpp"
 #include "paths/alloc_slow.hpp"
 #include "paths/free_slow.hpp"
 #include "paths/instance_blocks.hpp"

@@ -3,7 +3,7 @@
 // stand-ins for the files that it only calls.
 //
 // Shipped, in copies whose lists consist of places (idle_caches_places.cmake): context, heap,
-// lists, wide_lists, thread_order, idle-cache reclaim, take_back, alloc, alloc_slow, free,
+// lists, wide_lists, thread_order, idle-cache reclaim, take_back, refill, alloc, alloc_slow, free,
 // free_slow, remote. Of list_home and caches the part about lists is shipped.
 // Stand-ins: the registry with one heap, slabs, foreign blocks, medium and large blocks (there are
 // none) and purge requests (nothing).
