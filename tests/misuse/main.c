@@ -3,7 +3,7 @@
 //
 // Arguments: ROW BYTES THREAD PLACE ENTRY STATE (misuse.h). With --rows it prints the names of its
 // rows. Exit status 2: an argument is wrong, or the machine refused something.
-// Owns: the order of a case, and its limits: 10 seconds of processor time, 16 GiB of private memory.
+// Owns: the order of a case and its limits: 10 seconds of processor time, 16 GiB of memory.
 #include "misuse.h"
 
 #include <pthread.h>
