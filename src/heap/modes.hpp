@@ -41,12 +41,17 @@ struct Mode {
   void (*state_made)(ModeThread thread) noexcept = nullptr;
   // Observe. `bytes` is what the program asked for. A free comes before the block goes.
   void (*note_allocate)(ModeThread thread, void* block, size_t bytes) noexcept = nullptr;
+  // The same for a block that reads as zero up to `bytes`. Null: note_allocate is told.
+  void (*note_zeroed)(ModeThread thread, void* block, size_t bytes) noexcept = nullptr;
   void (*note_free)(ModeThread thread, void* block) noexcept = nullptr;
   // A block is about to be resized. It may end, and its address serve again.
   void (*begin_resize)(ModeThread thread, void* block) noexcept = nullptr;
   // The result of that. The old block had `usable` bytes. Null: it lives on as it was.
   void (*end_resize)(ModeThread thread, size_t usable, void* block,
                      size_t bytes) noexcept = nullptr;
+  // In a resize: these bytes of the old block are read no more, and go. They were copied to the new
+  // block, or a smaller size cuts them off.
+  void (*note_cut)(ModeThread thread, void* at, size_t bytes) noexcept = nullptr;
   // Replace. Null: an ordinary block will do. A new block reads as zero.
   void* (*allocate)(ModeThread thread, const BlockRequest& request) noexcept = nullptr;
   // Divert. True: the mode has the block, and frees it later by free_plain(). Blocks of
@@ -167,6 +172,15 @@ inline bool is_told_of_frees() noexcept {
 TALUS_APART void tell_allocate(ModeContext& context, void* block, size_t bytes) noexcept {
   tell_modes<&Mode::note_allocate>(context, block, bytes);
 }
+TALUS_APART void tell_zeroed(ModeContext& context, void* block, size_t bytes) noexcept {
+  ask_modes<&Mode::note_allocate>(context, [=](const Mode& mode, ModeThread thread) noexcept {
+    (mode.note_zeroed != nullptr ? mode.note_zeroed : mode.note_allocate)(thread, block, bytes);
+    return false;
+  });
+}
+TALUS_APART void tell_cut(ModeContext& context, void* at, size_t bytes) noexcept {
+  tell_modes<&Mode::note_cut>(context, at, bytes);
+}
 TALUS_APART void tell_free(ModeContext& context, void* block) noexcept {
   tell_modes<&Mode::note_free>(context, block);
 }
@@ -182,6 +196,15 @@ TALUS_APART void tell_end_resize(ModeContext& context, size_t usable, void* bloc
 TALUS_FAST void note_allocate(void* block, size_t bytes) noexcept {
   ModeContext* context = current_modes();
   if (context != nullptr && block != nullptr) tell_allocate(*context, block, bytes);
+}
+// Of one that reads as zero up to `bytes`.
+TALUS_FAST void note_zeroed(void* block, size_t bytes) noexcept {
+  ModeContext* context = current_modes();
+  if (context != nullptr && block != nullptr) tell_zeroed(*context, block, bytes);
+}
+// Of bytes that a resize takes from a block.
+TALUS_FAST void note_cut(void* at, size_t bytes) noexcept {
+  if (ModeContext* context = current_modes()) tell_cut(*context, at, bytes);
 }
 // Of a block that is about to go.
 TALUS_FAST void note_free(void* block) noexcept {

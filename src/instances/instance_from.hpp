@@ -53,10 +53,12 @@ inline ThreadCache* cache_to_tell() noexcept {
 }
 
 // Tells the mode of a block that was made, if there is one.
-TALUS_SLOW void note_made(uintptr_t handle, void* block, const Request& request) noexcept {
-  if (is_nameless(handle, block, request.call)) return;
+TALUS_SLOW void note_made(uintptr_t handle, const BlockMade& made,
+                          const Request& request) noexcept {
+  if (is_nameless(handle, made.block, request.call)) return;
   const MaybeWorking working{cache_to_tell()};
-  note_allocate(block, request.bytes);
+  if (made.zeroed == Zeroed::yes) return note_zeroed(made.block, request.bytes);
+  note_allocate(made.block, request.bytes);
 }
 
 // A block; null: no memory, or the limit of the instance.
@@ -67,7 +69,7 @@ TALUS_SLOW void* allocate_from(uintptr_t handle, Request request) noexcept {
                : allocate_aligned(request.alignment, request.bytes);
   }
   void* block = allocate_inside(handle, request).block;
-  if (current_context().operations != nullptr) note_made(handle, block, request);
+  if (current_context().operations != nullptr) note_made(handle, {block, Zeroed::no}, request);
   return block;
 }
 
@@ -76,7 +78,7 @@ TALUS_FAST void* allocate_from(uintptr_t handle, size_t bytes, const char* call)
   if (TALUS_LIKELY(handle != 0 && bytes <= small_bytes_max)) {
     if (void* block = allocate_small_inside(handle, bytes, call)) {
       if (TALUS_UNLIKELY(current_context().operations != nullptr)) {
-        note_made(handle, block, {bytes, block_alignment, call});
+        note_made(handle, {block, Zeroed::no}, {bytes, block_alignment, call});
       }
       return block;
     }
@@ -92,7 +94,7 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
     request.bytes = usable_bytes_of_large(request.bytes == 0 ? 1 : request.bytes);
   }
   const BlockMade made = allocate_inside(handle, request);
-  if (current_context().operations != nullptr) note_made(handle, made.block, request);
+  if (current_context().operations != nullptr) note_made(handle, made, request);
   if (made.block == nullptr || made.zeroed == Zeroed::yes) return made.block;
   const bool is_in_region =
       region != nullptr && region->holds(reinterpret_cast<uintptr_t>(made.block));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // parsing/option_letters: letters and words of options, and a line of text built in place.
 //
-// Owns: comparing words in any case, and building such a line. Invariant: it allocates nothing and
-// names no function of libc, as options_text.hpp explains. Callers: all code that reads or prints
-// options, on any thread. Must not know: which options there are.
+// Owns: comparing words in any case, taking parts off a list, and building such a line. Invariant:
+// it allocates nothing and names no function of libc, as options_text.hpp explains. Callers: all
+// code that reads or prints options, on any thread. Must not know: which options there are.
 
 #ifndef TALUS_PARSING_OPTION_LETTERS_HPP
 #define TALUS_PARSING_OPTION_LETTERS_HPP
@@ -70,6 +70,23 @@ constexpr bool option_is_word(const char* text, std::size_t length, const char* 
     if (word[i] == '\0' || option_lower(text[i]) != option_lower(word[i])) return false;
   }
   return word[length] == '\0';
+}
+
+// Takes `word`VALUE off `text`, up to a comma or the end, and moves `text` behind it.
+struct OptionPart {
+  const char* value;
+  std::size_t length;
+};
+constexpr bool take_option_part(const char*& text, const char* word, OptionPart& out) noexcept {
+  const std::size_t length = option_length(word);
+  for (std::size_t i = 0; i < length; ++i) {
+    if (option_lower(text[i]) != word[i]) return false;
+  }
+  const char* end = text + length;
+  while (*end != '\0' && *end != ',') ++end;
+  out = OptionPart{text + length, static_cast<std::size_t>(end - text) - length};
+  text = *end == ',' ? end + 1 : end;
+  return true;
 }
 
 }  // namespace talus::core

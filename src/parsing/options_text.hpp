@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 // parsing/options_text: the value of an option as text, both ways.
 //
-// Owns: text to field (amounts, words, booleans and plain text; numbers and providers have their
-// own files), and field to text. Invariant: printed text parses back to the same value; a refused
-// text leaves the field unchanged. It allocates nothing and names no function of libc. It may run
-// inside the first malloc of the process, before libc is ready, so it uses no locale, errno or
-// printf. Callers: options_env.hpp, the verbose line and `talus check`, on any thread. Must not
+// Owns: text to field (amounts, words, booleans and plain text; numbers, providers and fills have
+// their own files), and field to text. Invariant: printed text parses back to the same value; a
+// refused text leaves the field unchanged. It allocates nothing and names no function of libc. It
+// may run inside the first malloc of the process, before libc is ready, so it uses no locale, errno
+// or printf. Callers: options_env.hpp, the verbose line and `talus check`, on any thread. Must not
 // know: where the text comes from, and what a value does.
 
 #ifndef TALUS_PARSING_OPTIONS_TEXT_HPP
 #define TALUS_PARSING_OPTIONS_TEXT_HPP
 
 #include "settings/options.hpp"
+#include "parsing/fill_text.hpp"
 #include "parsing/option_letters.hpp"
 #include "parsing/option_number.hpp"
 #include "parsing/provider_text.hpp"
@@ -68,6 +69,12 @@ inline OptionParse assign_option(const OptionRow&, ProviderChoice& field,
                                  const char* text) noexcept {
   ProviderChoice parsed;
   const OptionParse parse = parse_provider(text, parsed);
+  if (parse == OptionParse::accepted) field = parsed;
+  return parse;
+}
+inline OptionParse assign_option(const OptionRow&, FillChoice& field, const char* text) noexcept {
+  FillChoice parsed;
+  const OptionParse parse = parse_fill(text, parsed);
   if (parse == OptionParse::accepted) field = parsed;
   return parse;
 }
@@ -135,6 +142,9 @@ inline void add_option_field(OptionLine& line, const OptionRow& row,
 inline void add_option_field(OptionLine& line, const OptionRow&,
                              const ProviderChoice& field) noexcept {
   add_provider(line, field);
+}
+inline void add_option_field(OptionLine& line, const OptionRow&, const FillChoice& field) noexcept {
+  add_fill(line, field);
 }
 inline void add_option_field(OptionLine& line, const OptionRow&, bool field) noexcept {
   line.add_char(field ? '1' : '0');

@@ -27,29 +27,13 @@ inline constexpr OptionRow provider_bytes_row = {OptionId::provider,
                                                  OptionReload::at_start,
                                                  {}};
 
-// Takes `word`VALUE off `text`, up to a comma or the end, and moves `text` behind it.
-struct ProviderWord {
-  const char* value;
-  std::size_t length;
-};
-constexpr bool take_provider_word(const char*& text, const char* word, ProviderWord& out) noexcept {
-  const std::size_t length = option_length(word);
-  for (std::size_t i = 0; i < length; ++i) {
-    if (option_lower(text[i]) != word[i]) return false;
-  }
-  const char* end = text + length;
-  while (*end != '\0' && *end != ',') ++end;
-  out = ProviderWord{text + length, static_cast<std::size_t>(end - text) - length};
-  text = *end == ',' ? end + 1 : end;
-  return true;
-}
-inline OptionParse parse_provider_bytes(const ProviderWord& word, std::uint64_t& out) noexcept {
+inline OptionParse parse_provider_bytes(const OptionPart& word, std::uint64_t& out) noexcept {
   char digits[32] = {};
   if (word.length >= sizeof digits) return OptionParse::malformed;
   for (std::size_t i = 0; i < word.length; ++i) digits[i] = word.value[i];
   return parse_option_number(provider_bytes_row, digits, out);
 }
-constexpr bool parse_provider_switch(const ProviderWord& word, bool& out) noexcept {
+constexpr bool parse_provider_switch(const OptionPart& word, bool& out) noexcept {
   if (word.length != 1 || (*word.value != '0' && *word.value != '1')) return false;
   out = *word.value == '1';
   return true;
@@ -57,12 +41,12 @@ constexpr bool parse_provider_switch(const ProviderWord& word, bool& out) noexce
 
 // The size that a refused choice probably means in another spelling. False: no good guess.
 inline bool guess_provider_bytes(const char* text, std::uint64_t& out) noexcept {
-  ProviderWord word{text, 0};
-  const bool is_file = take_provider_word(text, "file:", word);
-  if (!is_file && !take_provider_word(text, "prealloc:", word)) return false;
+  OptionPart word{text, 0};
+  const bool is_file = take_option_part(text, "file:", word);
+  if (!is_file && !take_option_part(text, "prealloc:", word)) return false;
   while (is_file && *text != '\0') {
-    if (take_provider_word(text, "size=", word)) break;
-    if (!take_provider_word(text, "", word)) return false;
+    if (take_option_part(text, "size=", word)) break;
+    if (!take_option_part(text, "", word)) return false;
   }
   char digits[32] = {};
   for (std::size_t i = 0; i < word.length && i + 1 < sizeof digits; ++i) digits[i] = word.value[i];
@@ -73,10 +57,10 @@ inline bool guess_provider_bytes(const char* text, std::uint64_t& out) noexcept 
 
 // The caller passes a default-constructed `out`.
 inline OptionParse parse_provider(const char* text, ProviderChoice& out) noexcept {
-  ProviderWord word{text, 0};
+  OptionPart word{text, 0};
   if (option_is_word(text, option_length(text), "os")) return OptionParse::accepted;
-  const bool is_file = take_provider_word(text, "file:", word);
-  if (!is_file && !take_provider_word(text, "prealloc:", word)) return OptionParse::malformed;
+  const bool is_file = take_option_part(text, "file:", word);
+  if (!is_file && !take_option_part(text, "prealloc:", word)) return OptionParse::malformed;
   out.kind = is_file ? ProviderKind::file : ProviderKind::prealloc;
   OptionParse parse = OptionParse::accepted;
   if (is_file) {
@@ -86,9 +70,9 @@ inline OptionParse parse_provider(const char* text, ProviderChoice& out) noexcep
     parse = parse_provider_bytes(word, out.bytes);
   }
   while (parse == OptionParse::accepted && (*text != '\0' || text[-1] == ',')) {
-    if (is_file && take_provider_word(text, "size=", word)) {
+    if (is_file && take_option_part(text, "size=", word)) {
       parse = parse_provider_bytes(word, out.bytes);
-    } else if (!take_provider_word(text, is_file ? "grow=" : "fallback=", word) ||
+    } else if (!take_option_part(text, is_file ? "grow=" : "fallback=", word) ||
                !parse_provider_switch(word, is_file ? out.grows : out.falls_back)) {
       parse = OptionParse::malformed;
     }

@@ -14,6 +14,7 @@
 
 #include "base/base.hpp"
 #include "heap/instance.hpp"
+#include "heap/modes.hpp"
 #include "regions/region_life.hpp"
 #include "os/bytes.hpp"
 #include "os/report.hpp"
@@ -103,6 +104,8 @@ inline void* reallocate_in_region(uintptr_t handle, void* pointer, size_t bytes,
     const Inside inside{handle, call};
     RegionHeap& region = *inside.slot().region;
     units = prove_in_region(region, pointer, call);
+    const size_t usable = units * unit_bytes;
+    if (bytes < usable) note_cut(static_cast<char*>(pointer) + bytes, usable - bytes);
     if (resize_in_region(region, pointer, units, bytes)) return pointer;
     count_moving(region, units, -1);
     fresh = take_from_region(region, bytes, block_alignment);
@@ -117,6 +120,7 @@ inline void* reallocate_in_region(uintptr_t handle, void* pointer, size_t bytes,
   }
   const size_t before = units * unit_bytes;
   copy_bytes(fresh, pointer, before < bytes ? before : bytes);
+  note_cut(pointer, before);
   const Inside inside{handle, call};
   RegionHeap& region = *inside.slot().region;
   if (!is_counted) count_moving(region, units, +1);

@@ -51,15 +51,16 @@ inline BlockMade allocate_above_small(ThreadCache* cache, size_t bytes, size_t a
 TALUS_USUAL void* allocate_zeroed_large(size_t bytes, size_t alignment = block_alignment) noexcept {
   ThreadCache* cache = cache_behind(current_context());
   const MaybeWorking working{cache};
-  if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;  // these are zero
-  const BlockMade large = allocate_above_small(cache, bytes, alignment);
-  if (large.block == nullptr) return nullptr;
-  note_allocate(large.block, bytes);
-  if (large.zeroed == Zeroed::yes) return large.block;
-  const bool purged =
-      bytes >= calloc_purge_bytes_min && purge_pages(large.block, usable_bytes_of_large(bytes));
-  if (!purged) clear_bytes(large.block, bytes);
-  return large.block;
+  BlockMade made{make_by_mode({bytes, alignment, 0}), Zeroed::yes};  // a mode's blocks are zero
+  if (TALUS_LIKELY(made.block == nullptr)) made = allocate_above_small(cache, bytes, alignment);
+  if (made.block == nullptr) return nullptr;
+  if (made.zeroed == Zeroed::no) {
+    const bool purged =
+        bytes >= calloc_purge_bytes_min && purge_pages(made.block, usable_bytes_of_large(bytes));
+    if (!purged) clear_bytes(made.block, bytes);
+  }
+  note_zeroed(made.block, bytes);
+  return made.block;
 }
 
 TALUS_SLOW void* allocate_zeroed_slow(size_t bytes) noexcept {
@@ -146,14 +147,22 @@ inline bool may_grow_on(size_t usable, size_t bytes) noexcept {
   return usable > small_bytes_max || bytes - usable < usable / 4;
 }
 
-// Resizes the block in place; false: it cannot. No mode is told.
+// Makes a large block hold `bytes` in place; false: it cannot. Fewer bytes are always possible.
+inline bool resize_large(const BlockFacts& facts, size_t bytes) noexcept {
+  if (bytes < facts.usable_bytes) {
+    note_cut(static_cast<char*>(start_of(*facts.large)) + bytes, facts.usable_bytes - bytes);
+  }
+  return resize_large(*facts.large, facts.owner, bytes);
+}
+
+// Resizes the block in place; false: it cannot. No mode is told of the block.
 inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
   TALUS_ASSERT(facts.large == nullptr || facts.large->usable_bytes == facts.usable_bytes);
   if (facts.is_special) return bytes == facts.usable_bytes;
   if (facts.large == nullptr || facts.large->front_bytes != 0) {
     return fits_without_waste(facts.usable_bytes, bytes);
   }
-  return bytes > small_bytes_max && resize_large(*facts.large, facts.owner, bytes);
+  return bytes > small_bytes_max && resize_large(facts, bytes);
 }
 
 // Makes the block hold `bytes` in place; returns what a large one no longer needs.
@@ -161,8 +170,7 @@ inline bool expand_to(const BlockFacts& facts, size_t bytes) noexcept {
   if (facts.large == nullptr || facts.large->front_bytes != 0) return bytes <= facts.usable_bytes;
   // A range of its own, for its alignment, that holds little.
   if (bytes <= facts.usable_bytes && facts.usable_bytes <= small_bytes_max) return true;
-  return resize_large(*facts.large, facts.owner,
-                      bytes > small_bytes_max ? bytes : small_bytes_max + 1);
+  return resize_large(facts, bytes > small_bytes_max ? bytes : small_bytes_max + 1);
 }
 
 // Runs resize(facts), which says whether the block holds `bytes` in place. Modes are told.
@@ -211,6 +219,7 @@ TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, 
   }
   if (moved == nullptr) return nullptr;
   copy_bytes(moved, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
+  note_cut(pointer, facts.usable_bytes);
   free_by_modes(cache, pointer);
   return moved;
 }
@@ -221,6 +230,7 @@ TALUS_APART void* move_to_mode(ThreadCache* cache, const BlockFacts& facts, void
   void* special = make_by_mode({bytes, block_alignment, 0});
   if (special == nullptr) return nullptr;
   copy_bytes(special, pointer, facts.usable_bytes < bytes ? facts.usable_bytes : bytes);
+  note_cut(pointer, facts.usable_bytes);
   free_by_modes(cache, pointer);
   return special;
 }

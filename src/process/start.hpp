@@ -28,15 +28,18 @@
 #include "os/report.hpp"
 #include "os/text.hpp"
 #include "heap/purge_request.hpp"
+#include "parsing/fill_text.hpp"
 #include "parsing/option_letters.hpp"
 #include "parsing/option_number.hpp"
 #include "parsing/options_text.hpp"
 #include "machine/kernel_file.hpp"
 #include "modes/chain.hpp"
 #include "modes/counting.hpp"
+#include "modes/fill.hpp"
 #include "modes/mapped.hpp"
 #include "modes/mapped_place.hpp"
 #include "modes/mapped_slots.hpp"
+#include "configuration/configuration.hpp"
 #include "configuration/option_target.hpp"
 #include "configuration/own_configuration.hpp"
 #include "configuration/told_mistakes.hpp"
@@ -112,6 +115,21 @@ inline size_t mappings_allowed() noexcept {
   return read_digits(text).value;
 }
 
+// The value of a variable; null: there is none, or the process may not trust it.
+TALUS_COLD const char* own_environment_value(const char* name) noexcept {
+  if (environ == nullptr || os::System::is_secure()) return nullptr;
+  for (char** variable = environ; *variable != nullptr; variable++) {
+    if (const char* value = environment_value(*variable, name)) return value;
+  }
+  return nullptr;
+}
+
+TALUS_COLD void start_fill() noexcept {
+  const bool is_perturb = options.fill.kind == FillKind::perturb;
+  fill::begin(is_perturb ? fill_of_perturb(own_environment_value("MALLOC_PERTURB_"))
+                         : options.fill);
+}
+
 // Half of the addresses that the process may have: the rest is for all other uses. 0: no bound.
 inline size_t addresses_for_slots() noexcept {
   const uint64_t limit = os::System::address_bytes_max();
@@ -155,6 +173,7 @@ TALUS_START void process_starts() noexcept {
   }
   if (options.verbose) say_options();
   prepare_statistics();  // the order of the modes
+  if (options.fill.kind != FillKind::none) start_fill();
   if (options.mode != HeapMode::none) start_mapped();
   watch_forks();
   if (gives_memory_back() || has_clock_samples()) allow_helper();

@@ -64,7 +64,20 @@ struct ProviderChoice {
   char directory[200]{};   // file; short enough for the whole value to be a text
 };
 
-enum class OptionKind : std::uint8_t { number, amount, boolean, text, words, provider };
+// Which bytes blocks hold when they are allocated, and when they are freed (modes/fill.hpp).
+// perturb: those that the variable MALLOC_PERTURB_ asks of glibc.
+enum class FillKind : std::uint8_t { none, bytes, perturb };
+struct FillByte {
+  bool is_on{false};
+  std::uint8_t byte{0};
+};
+struct FillChoice {
+  FillKind kind{FillKind::none};
+  FillByte on_allocate{};
+  FillByte on_free{};
+};
+
+enum class OptionKind : std::uint8_t { number, amount, boolean, text, words, provider, fill };
 enum class OptionUnit : std::uint8_t { none, bytes, ms };
 
 // When a value may change. at_start: read once, when the process starts. while_running: read again
@@ -123,6 +136,13 @@ struct OptionTypeOf<ProviderChoice> {
   static constexpr OptionKind kind = OptionKind::provider;
   static constexpr const char* words =
       "os, prealloc:SIZE[,fallback=0|1] or file:DIRECTORY[,size=SIZE][,grow=0|1]";
+};
+
+template <>
+struct OptionTypeOf<FillChoice> {
+  static constexpr OptionKind kind = OptionKind::fill;
+  static constexpr const char* words =
+      "none, junk, zero, perturb, alloc=BYTE, free=BYTE or alloc=BYTE,free=BYTE";
 };
 
 template <>
@@ -204,6 +224,9 @@ struct OptionTypeOf<HeapMode> {
   ROW(mapped_blocks, std::uint64_t, 262144, 0, std::uint64_t{1} << 40, none, at_start,             \
       "mapped blocks: live ones at a time, each with a page of memory at least; beyond that "      \
       "blocks are ordinary")                                                                       \
+  ROW(fill, FillChoice, FillChoice{}, 0, 0, none, at_start,                                        \
+      "what blocks hold when they are allocated and freed, 0 to 255 or 0x0 to 0xff; junk: "        \
+      "alloc=0xa5,free=0x5a; zero: alloc=0,free=0; perturb: what MALLOC_PERTURB_ asks of glibc")   \
   ROW(verbose, bool, false, 0, 1, none, at_start,                                                  \
       "one line at start with the version, the options in effect and the limits found")
 
@@ -275,6 +298,7 @@ constexpr std::uint64_t option_default_number(bool value) { return value ? 1 : 0
 constexpr std::uint64_t option_default_number(const char*) { return 0; }  // all are empty
 constexpr std::uint64_t option_default_number(OptionAmount value) { return value.value; }
 constexpr std::uint64_t option_default_number(const ProviderChoice&) { return 0; }
+constexpr std::uint64_t option_default_number(const FillChoice&) { return 0; }
 template <typename Words, typename = std::enable_if_t<std::is_enum_v<Words>>>
 constexpr std::uint64_t option_default_number(Words value) {
   return static_cast<std::uint64_t>(value);

@@ -131,6 +131,7 @@ inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
     audit_instance(*slot.heap);
   }
   const MovedRange moved = move.move();
+  note_moved_from(large, moved);
   Held held{slot.lock};
   give_moved(slot, large, moved);
   return start_of(move.to());

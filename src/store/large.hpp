@@ -18,6 +18,7 @@
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
 #include "heap/heap.hpp"
+#include "heap/modes.hpp"
 #include "store/move_pages.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/sound.hpp"
@@ -294,12 +295,21 @@ class LargeMove {
   size_t counted_bytes_;  // by Space::begin_move
 };
 
+// Tells modes which contents of the old range were copied and are still there.
+inline void note_moved_from(const LargeBlock& from, const MovedRange& moved) noexcept {
+  if (moved.gone_bytes >= from.usable_bytes) return;
+  note_cut(reinterpret_cast<char*>(from.base) + moved.gone_bytes,
+           from.usable_bytes - moved.gone_bytes);
+}
+
 // Moves a large block outside instances to a new range that holds `bytes` with head-room. Null: no
 // memory, and the block is untouched.
 inline void* move_large(LargeBlock& large, size_t bytes) noexcept {
   LargeMove move{large};
   if (!move.take_room(bytes, HeapId::none)) return nullptr;
-  give_large(large, move.move());
+  const MovedRange moved = move.move();
+  note_moved_from(large, moved);
+  give_large(large, moved);
   return start_of(move.to());
 }
 

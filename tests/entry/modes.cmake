@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# What TALUS_MODE does, by way of the entry points through which an environment reaches Talus:
-# preloaded, by `talus run`, linked, and linked without shared libraries. Part of tests/entry.
+# What TALUS_MODE and TALUS_FILL do, by way of the entry points through which an environment reaches
+# Talus: preloaded, by `talus run`, linked, linked without shared libraries, and included. Part of
+# tests/entry.
 
 set(mapped_test ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/mapped_test.py)
 foreach(kind plain archive archive_static)
@@ -21,3 +22,20 @@ if(TARGET talus)
   entry_test(mapped_run ${mapped_test} --preload $<TARGET_FILE:talus_shared>
     --run $<TARGET_FILE:talus> $<TARGET_FILE:entry_mapped_plain>)
 endif()
+
+set(fill_test ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/fill_test.py)
+foreach(kind plain archive archive_static header)
+  add_executable(entry_fill_${kind} fill_work.cpp)
+  target_compile_options(entry_fill_${kind} PRIVATE -Wall -Wextra -fno-builtin -Wno-use-after-free)
+endforeach()
+target_link_libraries(entry_fill_plain PRIVATE Threads::Threads)
+target_link_libraries(entry_fill_archive PRIVATE talus_static Threads::Threads)
+target_link_libraries(entry_fill_archive_static PRIVATE talus_static Threads::Threads -static)
+target_link_libraries(entry_fill_header PRIVATE talus_header_only Threads::Threads)
+target_compile_definitions(entry_fill_header PRIVATE FILL_BY_HEADER)
+add_dependencies(entry_fill_plain talus_shared)
+foreach(kind archive archive_static header)
+  entry_test(fill_${kind} ${fill_test} $<TARGET_FILE:entry_fill_${kind}>)
+endforeach()
+entry_test(fill_preload ${fill_test} --preload $<TARGET_FILE:talus_shared>
+  $<TARGET_FILE:entry_fill_plain>)

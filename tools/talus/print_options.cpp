@@ -56,6 +56,8 @@ std::string_view kind_of(const OptionRow& row) {
       return "word";
     case OptionKind::provider:
       return "provider";
+    case OptionKind::fill:
+      return "fill";
   }
   return "";
 }
