@@ -50,7 +50,7 @@ WAYS = {
 class Row:
     name: str
     ways: str   # a key of WAYS
-    group: str  # free, write, look
+    group: str  # free, mismatch, write, look
     title: str
 
     @property
@@ -77,12 +77,12 @@ ROWS = (
     Row("realloc_interior", "c", "free", "`realloc(p + 16)`"),
     Row("usable_size_freed", "usual", "free", "`malloc_usable_size` of a freed block"),
     Row("usable_size_interior", "usual", "free", "`malloc_usable_size(p + 16)`"),
-    Row("sized_delete_smaller", "cxx", "free", "sized delete with a third of the size"),
-    Row("sized_delete_larger", "cxx", "free", "sized delete with three times the size"),
-    Row("free_of_new", "fixed", "free", "`free` of a block of `new`"),
-    Row("free_of_new_array", "fixed", "free", "`free` of a block of `new[]`"),
-    Row("delete_of_malloc", "fixed", "free", "`delete` of a block of `malloc`"),
-    Row("delete_of_new_array", "fixed", "free", "`delete` of a block of `new[]`"),
+    Row("sized_delete_smaller", "cxx", "mismatch", "sized delete with a third of the size"),
+    Row("sized_delete_larger", "cxx", "mismatch", "sized delete with three times the size"),
+    Row("free_of_new", "fixed", "mismatch", "`free` of a block of `new`"),
+    Row("free_of_new_array", "fixed", "mismatch", "`free` of a block of `new[]`"),
+    Row("delete_of_malloc", "fixed", "mismatch", "`delete` of a block of `malloc`"),
+    Row("delete_of_new_array", "fixed", "mismatch", "`delete` of a block of `new[]`"),
     Row("overflow_1", "usual", "write", "1 byte behind the requested size"),
     Row("overflow_16", "usual", "write", "16 bytes behind the requested size"),
     Row("overflow_80", "usual", "write", "80 bytes behind the requested size"),
