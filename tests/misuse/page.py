@@ -52,7 +52,7 @@ def letters_of(row, results):
 
 
 def add(kept, run, today):
-    """Puts all columns of a run into the kept ones, which keep their order."""
+    """Puts all columns of a run into the kept ones. A new mode of Talus comes behind the others."""
     for described in run["allocators"]:
         name = described["name"]
         column = {"name": name, "date": today,
@@ -63,7 +63,8 @@ def add(kept, run, today):
         if places:
             kept[places[0]] = column
         else:
-            kept.append(column)
+            modes = sum(one["name"].startswith(TALUS) for one in kept)
+            kept.insert(modes if name.startswith(TALUS) else len(kept), column)
 
 
 def text_of(kept):

@@ -71,6 +71,13 @@ class Columns(unittest.TestCase):
                          [("a", "2026-01-02"), ("b", "2026-01-01")])
         self.assertEqual(set(kept[0]["rows"]["double_free"]), {"-", " "})
 
+    def test_a_new_mode_comes_behind_the_others(self):
+        kept = []
+        for name in ("Talus", "glibc", "Talus checked", "jemalloc"):
+            page.add(kept, run_of(name, by_size), "2026-01-01")
+        self.assertEqual([one["name"] for one in kept],
+                         ["Talus", "Talus checked", "glibc", "jemalloc"])
+
     def test_an_error_of_the_suite_is_not_kept(self):
         self.assertRaises(KeyError, page.add, [], run_of("a", lambda case: ("error", "setup")), "")
 

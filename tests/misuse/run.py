@@ -62,13 +62,13 @@ class Allocator:
 
 
 def parse_allocator(text):
-    """NAME=LIBRARY[,VARIABLE=VALUE...]; a value may have commas. Raises ValueError."""
+    """NAME=LIBRARY[,VARIABLE=VALUE...]; a value may have commas."""
     name, has_library, rest = text.partition("=")
     library, *words = re.split(r",(?=[A-Z_]+=)", rest)
     if not name or not has_library:
-        raise ValueError(f"{text!r} is not NAME=LIBRARY")
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=LIBRARY")
     if library and not Path(library).is_file():
-        raise ValueError(f"{name}: no such library: {library}")
+        raise argparse.ArgumentTypeError(f"{name}: no such library: {library}")
     return Allocator(name, Path(library).resolve() if library else None,
                      dict(word.split("=", 1) for word in words))
 

@@ -8,6 +8,7 @@ made-up ends of one. Only the standard library is used.
 SPDX-License-Identifier: MIT
 """
 
+import argparse
 import signal
 import subprocess
 import sys
@@ -185,7 +186,7 @@ class Names(unittest.TestCase):
         self.assertEqual(found.variables, {"X": "1,2", "TALUS_MODE": "mapped"})
         self.assertIsNone(run.parse_allocator("glibc=").library)
         for wrong in ("glibc", "=x", "a=/no/such/library.so"):
-            self.assertRaises(ValueError, run.parse_allocator, wrong)
+            self.assertRaises(argparse.ArgumentTypeError, run.parse_allocator, wrong)
 
 
 if __name__ == "__main__":

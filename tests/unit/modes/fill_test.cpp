@@ -20,7 +20,7 @@ using test::fill_all;
 using test::has_all;
 
 constexpr unsigned char fresh = 0xa5, gone = 0x5a;
-constexpr size_t sizes[] = {0,     1,      16,     17,      100,     1000,    4096,   4097,
+constexpr size_t sizes[] = {0,     1,      16,     17,     100,    1000,    4096,   4097,
                             30000, 100000, 262144, 262145, 300000, 1000000, 5000000};
 
 // The first byte of [from, to) that differs; `to`: none.
