@@ -42,29 +42,36 @@
 #define TALUS_CACHE_IDLE_CACHES_HPP
 
 #include "base/base.hpp"
+#include "classes/size_class.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/lists.hpp"
 #include "heap/registry.hpp"
+#include "heap/sides.hpp"
+#include "cache/side_home.hpp"
 #include "heap/thread_order.hpp"
 
 namespace talus::core {
 
-// Moves the blocks of each list down over the places of the blocks taken back. For the owner, or
-// the thread that has its cache. The caller holds the heap's lock.
+// Moves the blocks of a list down over the places of the blocks taken back.
+inline void close_gap(Atomic<void**>& top, void** bottom) noexcept {
+  void** const last = top.load_own();
+  void** end = bottom;
+  for (void** at = bottom; at != last; at++) {
+    if (*at != nullptr) *end++ = *at;
+  }
+  TALUS_ASSERT(end <= last);
+  top.store_own(end);
+}
+// The same for each list and side. For the owner, or the thread that has its cache. The caller
+// holds the heap's lock.
 inline void close_gaps(Held<HeapLock>&, ThreadCache& cache) noexcept {
   for (size_t index = 0; index < fast_class_count; index++) {
-    void** bottom = list_bottom(cache, ClassId{static_cast<uint8_t>(index)});
-    void** top = cache.tops[index].load_own();
-    void** end = bottom;
-    for (void** at = bottom; at != top; at++) {
-      if (*at != nullptr) *end++ = *at;
-    }
-    TALUS_ASSERT(end <= top);
-    cache.tops[index].store_own(end);
+    close_gap(cache.tops[index], list_bottom(cache, ClassId{static_cast<uint8_t>(index)}));
   }
+  for_each_side(cache, [](auto side, ClassId) noexcept { close_gap(side.top, side.bottom); });
 }
 
 // Makes the lists whole again after blocks were taken from below. Same callers.
@@ -76,7 +83,7 @@ TALUS_USUAL void become_whole(ThreadCache& cache) noexcept {
 }
 
 // The owner came back: it gets its context again.
-TALUS_SLOW void come_back(ThreadCache& cache) noexcept {
+inline void take_context_again(ThreadCache& cache) noexcept {
   IdleProbe& idle_probe = cache.idle_probe;
   Held held{idle_probe.lock};
   if (cache.shared_state.load_own() == OwnerState::active) return;  // under the lock
@@ -84,7 +91,6 @@ TALUS_SLOW void come_back(ThreadCache& cache) noexcept {
   set_context(*idle_probe.context.shared_before.load_own());  // under the lock
   cache.shared_state.store_own(OwnerState::active);           // under the lock
 }
-
 // Notes that the owner is in a slow path. False: it must come back before it works.
 TALUS_FAST bool say_busy(ThreadCache& cache) noexcept {
   cache.shared_busy.own_add(1);
@@ -93,14 +99,26 @@ TALUS_FAST bool say_busy(ThreadCache& cache) noexcept {
   return TALUS_LIKELY(cache.shared_state.load_hint() == OwnerState::active);
 }
 
-// The owner is in a slow path: no other thread may touch its cache.
-TALUS_FAST void begin_work(ThreadCache& cache) noexcept {
-  if (TALUS_UNLIKELY(!say_busy(cache))) come_back(cache);
-}
 TALUS_FAST void end_work(ThreadCache& cache) noexcept {
   Atomic<uint32_t>& busy = cache.shared_busy;
   TALUS_ASSERT(busy.load_own() != 0);
   busy.store_release(busy.load_own() - 1);
+}
+
+// The owner may have left a context with two sides (heap/sides.hpp). The blocks there go home.
+TALUS_APART void leave_sides(ThreadCache& cache) noexcept {
+  if (TALUS_UNLIKELY(!say_busy(cache))) take_context_again(cache);
+  if (!has_sides(current_context())) send_sides_home(cache, remote_backlog_bytes_max);
+  end_work(cache);
+}
+TALUS_SLOW void come_back(ThreadCache& cache) noexcept {
+  take_context_again(cache);
+  if (TALUS_UNLIKELY(cache.shared_sides.load_acquire() != nullptr)) leave_sides(cache);
+}
+
+// The owner is in a slow path: no other thread may touch its cache.
+TALUS_FAST void begin_work(ThreadCache& cache) noexcept {
+  if (TALUS_UNLIKELY(!say_busy(cache))) come_back(cache);
 }
 
 // The same for work that calls nothing, so it knows the depth to restore. It accepts any context: a
@@ -182,13 +200,14 @@ inline void depart(ThreadCache& cache, ThreadContext& last) noexcept {
 }
 
 // A value that changes when the owner allocates or frees.
-inline uint64_t activity_of(const ThreadCache& cache) noexcept {
+inline uint64_t activity_of(ThreadCache& cache) noexcept {
   uint64_t mixed = 0;
   const auto mix = [&mixed](const Atomic<void**>& top) noexcept {
     mixed = mixed * 31 + reinterpret_cast<uintptr_t>(top.load_stat());
   };
-  for (const Atomic<void**>& top : cache.tops) mix(top);
+  for (size_t index = 0; index < class_count; index++) mix(cache.tops[index]);
   for (const Atomic<void**>& top : cache.slow_tops) mix(top);
+  for_each_side(cache, [&](const auto& side, ClassId) noexcept { mix(side.top); });
   return mixed * 31 + cache.kept.bytes.load_stat();
 }
 

@@ -65,7 +65,7 @@ inline void* allocate_shared(ClassId id) noexcept {
 }
 
 // A block of a class by way of a cache, or without one.
-TALUS_USUAL void* allocate_on(ThreadCache* cache, ClassId id, Fit fit) noexcept {
+TALUS_SLOW void* allocate_on(ThreadCache* cache, ClassId id, Fit fit) noexcept {
   TALUS_ASSERT(index_of(id) < class_count);
   if (is_medium(id)) return allocate_medium(cache, id, fit).block;
   if (cache == nullptr) return allocate_shared(id);

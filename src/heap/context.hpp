@@ -49,6 +49,8 @@ struct ContextOperations {
   const ModeChain* modes = nullptr;
   // The context stands in for the thread's own, and cache_of() puts that one back.
   bool is_probe = false;
+  // The lists of the context have two sides; it is a SidedContext (heap/sides.hpp).
+  bool has_sides = false;
 };
 
 // Classes whose lists the fast paths use. The lists of larger blocks are closed in every context.
@@ -85,10 +87,12 @@ struct OwnerState {
 };
 
 struct alignas(cache_line_bytes) ThreadContext {
-  Atomic<void**> tops[class_count];  // owner only; first, so that malloc adds no offset
-  void** limits[class_count] = {};   // owner only
-  HeapId id = owns_nothing;          // free pushes blocks of this heap on the lists
-  Atomic<uint32_t> shared_busy;      // the owner writes: its depth in slow paths
+  // Owner only; first, so that malloc adds no offset. Behind the classes: allocation sides, if the
+  // context has two sides.
+  Atomic<void**> tops[class_count + fast_class_count];
+  void** limits[class_count] = {};                // owner only
+  HeapId id = owns_nothing;                       // free pushes blocks of this heap on the lists
+  Atomic<uint32_t> shared_busy;                   // the owner writes: its depth in slow paths
   const ContextOperations* operations = nullptr;  // constant; null: a ThreadCache
   Atomic<uint32_t> shared_state;                  // a cache's: written under the idle probe's lock
   // The list that a request of n bytes pops from: [(n + 15) / 16]. All zero where lists are closed.

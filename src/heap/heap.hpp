@@ -154,6 +154,7 @@ struct IdleProbe {
 inline constexpr size_t class_words = divide_up(class_count, 64);
 
 struct ModeContext;
+struct SidedContext;
 
 // Lists that run empty and full in turn (cache/wide_lists.hpp). Owner only.
 struct WideLists {
@@ -181,6 +182,8 @@ struct ThreadCache : ThreadContext {
   IdleProbe idle_probe;
   // The context of the process's modes; null: none yet. Made once, under the space lock.
   Atomic<ModeContext*> shared_mode_context;
+  // The one with two sides (heap/sides.hpp), likewise.
+  Atomic<SidedContext*> shared_sides;
   // under the registry's lock
   ThreadCache* next = nullptr;      // among those in use, or unused
   ThreadCache* previous = nullptr;  // among those in use

@@ -52,6 +52,13 @@ struct Mode {
   // In a resize: these bytes of the old block are read no more, and go. They were copied to the new
   // block, or a smaller size cuts them off.
   void (*note_cut)(ModeThread thread, void* at, size_t bytes) noexcept = nullptr;
+  // Batches. A mode with these leaves most blocks to two-sided lists (heap/sides.hpp), and diverts
+  // none. While all modes that are on are such, they are told of blocks in slabs only at events.
+  // How many bytes of blocks may begin before one that the mode wants to be told of. 0: the next.
+  size_t (*bytes_until_event)(ModeThread thread) noexcept = nullptr;
+  // This number of bytes begins about now, and no mode is told of the blocks. It is at most what
+  // the mode said.
+  void (*note_bytes)(ModeThread thread, size_t bytes) noexcept = nullptr;
   // Replace. Null: an ordinary block will do. A new block reads as zero.
   void* (*allocate)(ModeThread thread, const BlockRequest& request) noexcept = nullptr;
   // Divert. True: the mode has the block, and frees it later by free_plain(). Blocks of
@@ -79,21 +86,33 @@ struct ModeChain {
 // The modes of the process. Threads get a context of it when they begin (modes/chain.hpp).
 TALUS_CONSTINIT inline ModeChain process_modes;
 
+// What each mode has, by its place; null: nothing yet. Set once, under the space lock.
+struct ModeStates {
+  Atomic<void*> shared_of[modes_max] = {};
+};
+
 // Stands before a cache. Its lists stay empty and its id matches nothing, so every call takes the
 // slow path.
 struct ModeContext : ThreadContext {
   ThreadCache* cache = nullptr;  // constant; null: any thread that has lost its cache
-  // Of each place; null: none yet. Set once, under the space lock.
-  Atomic<void*> shared_states[modes_max] = {};
+  ModeStates* states = nullptr;  // constant; both contexts of a cache have the same
+  ModeStates own_states;
 };
 
+// Makes a closed context of modes.
+inline void begin_mode_context(ModeContext& context, ThreadCache* cache, ModeStates& states,
+                               const ContextOperations& operations) noexcept {
+  context.cache = cache;
+  context.states = &states;
+  close_context(context, operations);
+}
 inline ThreadCache* cache_of_mode_context(ThreadContext& context) noexcept {
   return static_cast<ModeContext&>(context).cache;
 }
 
 // Makes the state of a mode for a context; null: no memory.
 TALUS_APART void* make_state(ModeContext& context, size_t place, const Mode& mode) noexcept {
-  Atomic<void*>& state = context.shared_states[place];
+  Atomic<void*>& state = context.states->shared_of[place];
   {
     Held held{space.lock()};
     if (void* before = state.load_own()) return before;  // under the lock
@@ -115,7 +134,7 @@ TALUS_FAST bool ask_modes(ModeContext& context, Act act) noexcept {
     const size_t place = lowest_bit(left);
     const Mode& mode = *chain.shared_modes[place].load_init();  // its bit was acquired
     if (mode.*Operation == nullptr) continue;
-    void* state = context.shared_states[place].load_acquire();
+    void* state = context.states->shared_of[place].load_acquire();
     if (TALUS_UNLIKELY(state == nullptr) && mode.state_bytes != 0) {
       state = make_state(context, place, mode);
       if (state == nullptr) continue;
@@ -136,7 +155,7 @@ TALUS_FAST void tell_modes(ModeContext& context, With... with) noexcept {
 template <auto Operation>
 void tell_states(ModeContext& context) noexcept {
   for (size_t place = 0; place < modes_max; place++) {
-    void* state = context.shared_states[place].load_acquire();
+    void* state = context.states->shared_of[place].load_acquire();
     if (state == nullptr) continue;
     const Mode& mode = *process_modes.shared_modes[place].load_acquire();
     if (mode.*Operation != nullptr) (mode.*Operation)(ModeThread{context.cache, state});

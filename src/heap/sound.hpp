@@ -17,6 +17,9 @@
 //   large     page map      = its first and last slice name it; its bytes lie in its slices
 //   cache     a list        = two nulls, then its blocks without a gap, up to its top
 //             a batch       = an owner and a message, or neither
+//   sides     a side        = as a list, and at most as many blocks as it has room for
+//             moved         = at least the blocks on the allocation side
+//             states        = those of the cache's closed context
 //   kept      bytes         = slices of the blocks in the stacks
 //
 // Each counter has one equation, so a mistake in one place breaks the equation of that counter at
@@ -38,6 +41,8 @@
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
 #include "heap/lists.hpp"
+#include "heap/modes.hpp"
+#include "heap/sides.hpp"
 #include "heap/special.hpp"
 
 namespace talus::core {
@@ -242,11 +247,28 @@ inline bool is_list_sound(ThreadCache& cache, ClassId id) noexcept {
   return true;
 }
 
+// Both sides of each class. A block lies on an allocation side only if it came there.
+inline bool SidedContext::is_sound() noexcept {
+  bool are_sound = cache != nullptr && states == cache->shared_mode_context.load_own()->states;
+  for_each_side_of(*this, [&](const Side& side, ClassId id) noexcept {
+    void** const top = side.top.load_own();
+    are_sound &= top >= side.bottom && side.length() <= side_blocks_of(index_of(id));
+    are_sound &= side.bottom[-1] == nullptr && side.bottom[-2] == nullptr;
+    for (void** at = side.bottom; are_sound && at != top; at++) are_sound = *at != nullptr;
+    if (side.kind == SideKind::allocation) {
+      are_sound &= moved[side.index].load_own() >= side.length();
+    }
+  });
+  return are_sound;
+}
+
 inline bool ThreadCache::is_sound() noexcept {
   if (shared_state.load_own() == OwnerState::idle) return true;
   for (size_t index = 0; index < class_count; index++) {
     if (!is_list_sound(*this, ClassId{static_cast<uint8_t>(index)})) return false;
   }
+  SidedContext* const sides = shared_sides.load_own();
+  if (sides != nullptr && !sides->is_sound()) return false;
   for (const RemoteBatch& batch : batches) {
     if ((batch.message == nullptr) != (batch.owner == HeapId::none)) return false;
   }

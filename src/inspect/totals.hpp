@@ -23,6 +23,7 @@
 #include "heap/instance.hpp"
 #include "heap/lists.hpp"
 #include "heap/registry.hpp"
+#include "heap/sides.hpp"
 #include "heap/special.hpp"
 #include "store/large.hpp"
 #include "inspect/instance_totals.hpp"
@@ -105,6 +106,9 @@ inline void add_cache(HeapTotals& totals, ThreadCache& cache) noexcept {
     const ClassId id{static_cast<uint8_t>(index)};
     totals.classes[index].listed += listed_blocks(cache, id);
   }
+  for_each_side(cache, [&](const Side& side, ClassId id) noexcept {
+    totals.classes[index_of(id)].listed += blocks_on(side);
+  });
   for (const RemoteBatch& batch : cache.batches) {
     if (batch.message != nullptr) add_message(totals, *batch.message);
   }
@@ -250,6 +254,9 @@ inline ThreadTotals totals_of(ThreadCache& cache) noexcept {
     const ClassId id{static_cast<uint8_t>(index)};
     totals.listed += listed_blocks(cache, id) * size_class_row(id).block_bytes;
   }
+  for_each_side(cache, [&](const Side& side, ClassId id) noexcept {
+    totals.listed += blocks_on(side) * size_class_row(id).block_bytes;
+  });
   for (const RemoteBatch& batch : cache.batches) {
     if (batch.message == nullptr) continue;
     totals.collected += batch.message->bytes.load_stat();

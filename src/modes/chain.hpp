@@ -18,36 +18,77 @@
 #include "heap/heap.hpp"
 #include "heap/modes.hpp"
 #include "heap/registry.hpp"
+#include "heap/sides.hpp"
 #include "heap/thread_order.hpp"
 #include "cache/idle_caches.hpp"
 
 namespace talus::core {
 
 inline constexpr ContextOperations mode_operations = {cache_of_mode_context, &process_modes};
+inline constexpr ContextOperations sided_operations = {cache_of_mode_context, &process_modes, false,
+                                                       true};
 
 // Makes a context for this cache; null: no memory. Its cache may be null, too.
 inline ModeContext* make_mode_context(Held<SpaceLock>& held, ThreadCache* cache) noexcept {
   void* memory = space.take_metadata(held, sizeof(ModeContext));
   if (memory == nullptr) return nullptr;
   auto* context = static_cast<ModeContext*>(memory);
-  context->cache = cache;
-  close_context(*context, mode_operations);
+  begin_mode_context(*context, cache, context->own_states, mode_operations);
   return context;
 }
 
-// The context of a thread with this cache. It is that of the process's modes, made when first asked
-// for. The cache itself: no mode is on, or there is no memory.
-inline ThreadContext& context_for(ThreadCache& cache) noexcept {
-  if (process_modes.is_empty()) return cache;
+// Do all modes that are on make do with two-sided lists? A size that the compiler knows leads past
+// the table of sizes, so contexts of header-only programs stay closed.
+TALUS_APART bool may_have_sides() noexcept {
+#if defined(TALUS_HEADER_ONLY)
+  return false;
+#else
+  for (uint32_t left = process_modes.shared_on.load_acquire(); left != 0; left &= left - 1) {
+    const Mode& mode = *process_modes.shared_modes[lowest_bit(left)].load_init();  // bit acquired
+    if (mode.bytes_until_event == nullptr || mode.divert != nullptr) return false;
+  }
+  return true;
+#endif
+}
+
+// The two contexts of a cache, made when first asked for; null: no memory.
+inline ModeContext* closed_context_of(ThreadCache& cache) noexcept {
   ModeContext* context = cache.shared_mode_context.load_acquire();
-  if (context != nullptr) return *context;
+  if (context != nullptr) return context;
   Held held{space.lock()};
   ModeContext* made = make_mode_context(held, &cache);
   context = cache.shared_mode_context.load_own();  // under the lock, where space let others in
-  if (context != nullptr) return *context;
-  if (made == nullptr) return cache;
+  if (context != nullptr || made == nullptr) return context;
   cache.shared_mode_context.store_release(made);
-  return *made;
+  return made;
+}
+TALUS_APART SidedContext* sided_context_of(ThreadCache& cache) noexcept {
+  SidedContext* context = cache.shared_sides.load_acquire();
+  ModeContext* closed = context != nullptr ? nullptr : closed_context_of(cache);
+  if (closed == nullptr) return context;
+  Held held{space.lock()};
+  void* memory = space.take_metadata(held, sizeof(SidedContext));
+  context = cache.shared_sides.load_own();  // as before
+  if (context != nullptr || memory == nullptr) return context;
+  context = static_cast<SidedContext*>(memory);
+  begin_mode_context(*context, &cache, *closed->states, sided_operations);
+  open_sides(*context);
+  cache.shared_sides.store_release(context);
+  return context;
+}
+
+// The context of a thread with this cache. It is that of the process's modes. The cache itself: no
+// mode is on, or there is no memory. For its owner, or under its idle probe's lock.
+inline ThreadContext& context_for(ThreadCache& cache) noexcept {
+  if (process_modes.is_empty()) return cache;
+  if (may_have_sides()) {
+    SidedContext* sides = sided_context_of(cache);
+    if (sides == nullptr) return cache;
+    if (sides->id != cache.id) sides->id = cache.id;  // it may stand before another heap now
+    return *sides;
+  }
+  ModeContext* context = closed_context_of(cache);
+  return context != nullptr ? static_cast<ThreadContext&>(*context) : cache;
 }
 
 // Of threads that have lost their cache; under the space lock.
@@ -90,11 +131,11 @@ inline bool may_be_led(const ThreadContext& context) noexcept {
 // finds the probe context and comes back to that one. A call that is under way ends on the context
 // that it found. The caller holds the registry's lock.
 inline void lead_owner(Held<RegistryLock>&, ThreadCache& cache) noexcept {
-  ThreadContext& next = context_for(cache);
   IdleProbe& idle_probe = cache.idle_probe;
   Held held{idle_probe.lock};
   Atomic<ThreadContext*>* slot = idle_probe.context_slot.load_own();  // under the lock
   if (slot == nullptr) return;  // it begins, and looks again later (attend), or it ends
+  ThreadContext& next = context_for(cache);
   Atomic<ThreadContext*>& before = idle_probe.context.shared_before;
   const bool is_active = cache.shared_state.load_own() == OwnerState::active;  // under the lock
   ThreadContext* now = is_active ? slot->load_own() : before.load_own();       // under the lock
@@ -152,7 +193,10 @@ inline bool begin_mode(const Mode& mode) noexcept {
     if (!set_bit(mode)) return false;
   }
   ThreadContext& context = current_context();
-  if (context.operations == nullptr) set_context(context_for(static_cast<ThreadCache&>(context)));
+  ThreadCache* cache = may_be_led(context) ? cache_behind(context) : nullptr;
+  if (cache == nullptr) return true;
+  set_context(context_for(*cache));
+  leave_sides(*cache);
   return true;
 }
 

@@ -111,7 +111,7 @@ inline ModeContext context;
 TALUS_COLD void begin() noexcept {
   space.relax();
   purge_request.is_much.store_hint(false);  // no purge from here on
-  close_context(context, context_operations);
+  begin_mode_context(context, nullptr, context.own_states, context_operations);
   set_context(context);
 }
 

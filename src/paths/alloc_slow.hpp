@@ -9,11 +9,13 @@
 #include "cache/large_cache.hpp"
 #include "heap/modes.hpp"
 #include "cache/refill.hpp"
+#include "cache/side_refill.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/purge_request.hpp"
+#include "heap/sides.hpp"
 #include "cache/idle_caches.hpp"
 #include "cache/medium_lists.hpp"
 
@@ -60,6 +62,9 @@ TALUS_FAST void* take_at_hand(size_t bytes, ThreadContext& context) noexcept {
 TALUS_USUAL void* allocate_by_context(size_t bytes, ThreadContext& context) noexcept {
   ThreadCache* cache = cache_behind(context);
   const MaybeWorking working{cache};
+  if (SidedContext* sides = current_sides()) {
+    if (void* block = allocate_by_sides(*sides, bytes, block_alignment, Fit::near)) return block;
+  }
   if (void* special = allocate_by_mode({bytes, block_alignment, 0})) return special;
   void* block = bytes <= medium_bytes_max ? allocate_on(cache, class_of(bytes), Fit::near)
                                           : allocate_large(cache, bytes, slice_bytes).block;
@@ -67,8 +72,26 @@ TALUS_USUAL void* allocate_by_context(size_t bytes, ThreadContext& context) noex
   return block;
 }
 
+// pop_slow() in a context with two sides, whose modes were told of these bytes in advance.
+TALUS_APART void* pop_untold(size_t bytes, ThreadContext& found) noexcept {
+  if (bytes <= fast_bytes_max || bytes > medium_bytes_max) return nullptr;
+  auto& context = static_cast<SidedContext&>(found);
+  const ClassId id = slow_class_of(bytes);
+  const size_t block_bytes = size_class_row(id).block_bytes;
+  const BriefWork work{*context.cache};
+  if (TALUS_UNLIKELY(!work.may_begin || context.prepaid_bytes < block_bytes)) return nullptr;
+  void* block = pop_fitting(*context.cache, id, Fit::exact);
+  if (TALUS_UNLIKELY(block == nullptr)) return nullptr;
+  context.prepaid_bytes -= block_bytes;
+  context.begun[index_of(id)].own_add(1);
+  return block;
+}
+
 // By way of the context whose list of the class was found empty.
 inline void* allocate_first(size_t bytes, ThreadContext& context) noexcept {
+  if (TALUS_UNLIKELY(has_sides(context))) {
+    if (void* block = pop_untold(bytes, context)) return block;
+  }
   if (context.operations != nullptr || bytes > fast_bytes_max)
     return allocate_by_context(bytes, context);
   auto& cache = static_cast<ThreadCache&>(context);
@@ -94,6 +117,9 @@ TALUS_USUAL void* allocate_aligned_once(size_t alignment, size_t bytes) noexcept
   ThreadContext& context = current_context();
   ThreadCache* cache = cache_behind(context);
   const MaybeWorking working{cache};
+  if (SidedContext* sides = current_sides()) {
+    if (void* block = allocate_by_sides(*sides, bytes, alignment, Fit::exact)) return block;
+  }
   if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;
   void* block = nullptr;
   if (has_class(bytes, alignment)) {

@@ -10,6 +10,8 @@
 #include "paths/alloc_slow.hpp"       // IWYU pragma: keep (order of code)
 #include "paths/instance_blocks.hpp"  // IWYU pragma: keep (order of code)
 #include "cache/list_home.hpp"
+#include "cache/side_home.hpp"
+#include "heap/sides.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "settings/options.hpp"
@@ -180,13 +182,43 @@ TALUS_FAST bool collect_unlisted(ThreadCache& cache, void* pointer, size_t index
   return add_if_room(return_batch(cache), pointer, cache.id, block_bytes, return_batch_bytes_max);
 }
 
+// A block whose free side is full, or no block, or just freed.
+TALUS_APART void free_to_side(SidedContext& context, void* pointer, size_t index) noexcept {
+  ThreadCache& cache = *context.cache;
+  {
+    const Working working{cache};
+    refuse_inside(pointer);
+    if (TALUS_UNLIKELY(is_uppermost(context.tops[index].load_own(), pointer))) {
+      report::double_free(pointer, size_class_table.rows[index].block_bytes);
+    }
+    if (TALUS_LIKELY(&current_context() == &context)) {
+      push_on_side(context, cache, pointer, index);
+    } else {  // the thread has just left its sides
+      free_to_full(pointer, cache, index);
+      context.ended[index].own_add(1);
+    }
+  }
+  offer_work();
+}
+// free_full() in a context with two sides. No mode is told.
+TALUS_APART void free_by_sides(void* pointer, ThreadContext& found, size_t index) noexcept {
+  auto& context = static_cast<SidedContext&>(found);
+  TALUS_ASSERT(has_sides(found) && context.id == context.cache->id);
+  if (index < fast_class_count) return free_to_side(context, pointer, index);
+  if (!push_slow(*context.cache, pointer, index - fast_class_count)) {
+    free_to_full(pointer, *context.cache, index);
+  }
+  context.ended[index].own_add(1);
+}
+
 // For a pointer into the context's own heap. Its list, with this index, is full or slow, or the
-// pointer is no block, or it was just freed. Such a context is a thread's cache.
+// pointer is no block, or it was just freed. Such a context is a thread's cache, or has two sides.
 TALUS_NEXT void free_full(void* pointer, ThreadContext& context, size_t index) noexcept {
-  TALUS_ASSERT(context.operations == nullptr && index < class_count);
+  TALUS_ASSERT(index < class_count);
   auto& cache = static_cast<ThreadCache&>(context);
   const bool is_slow_list = index >= fast_class_count;
   if (TALUS_LIKELY(is_slow_list && push_slow(cache, pointer, index - fast_class_count))) return;
+  if (TALUS_UNLIKELY(context.operations != nullptr)) return free_by_sides(pointer, context, index);
   const ClassId id{static_cast<uint8_t>(index)};
   if (!is_slow_list && !is_begun(cache, id) && collect_unlisted(cache, pointer, index)) return;
   free_to_full(pointer, cache, index);  // parameters stay where they are
@@ -243,13 +275,25 @@ TALUS_FAST bool take_in_at_hand(ThreadContext& context, void* pointer, PageEntry
                      remote_batch_bytes_max);
 }
 
+// A block of another heap, by a context with operations. No mode is told if it has two sides. The
+// blocks of an instance may end without a free, so modes are told of each.
+TALUS_APART void free_other_by_modes(void* pointer, ThreadContext& found, PageEntry word) noexcept {
+  if (!has_sides(found) || is_instance(word.owner())) return free_slow(pointer, found);
+  auto& context = static_cast<SidedContext&>(found);
+  ThreadCache& cache = *context.cache;
+  if (!take_in_at_hand(cache, pointer, word)) free_remote_slow(cache, pointer, word);
+  context.ended[index_of(class_of_tag(word.tag()))].own_add(1);
+}
+
 // A pointer whose page-map entry names another owner than the context.
 TALUS_NEXT void free_other(void* pointer, ThreadContext& context, PageEntry word) noexcept {
   if (TALUS_UNLIKELY(!word.is_slab())) {
     return word.is_large() ? free_large_by(context, pointer, word) : free_slow(pointer, context);
   }
   if (TALUS_LIKELY(take_in_at_hand(context, pointer, word))) return;
-  if (TALUS_UNLIKELY(context.operations != nullptr)) return free_slow(pointer, context);
+  if (TALUS_UNLIKELY(context.operations != nullptr)) {
+    return free_other_by_modes(pointer, context, word);
+  }
   free_remote_slow(static_cast<ThreadCache&>(context), pointer, word);
 }
 
@@ -263,6 +307,7 @@ TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
     send_home(cache, id, list_length(cache, id), 0);
     shorten_list(cache, id);  // the next thread must not pay for this one's habits
   }
+  send_sides_home(cache, 0);
   cache.kept.medium_bytes = 0;
   cache.kept.borrowed_count = 0;
   for (uint64_t& word : cache.growing_words) word = 0;
@@ -282,6 +327,7 @@ TALUS_USUAL void flush_lists(ThreadCache& cache) noexcept {
     const ClassId id{static_cast<uint8_t>(index)};
     send_home(cache, id, list_length(cache, id), remote_backlog_bytes_max);
   }
+  send_sides_home(cache, remote_backlog_bytes_max);
 }
 
 // Leaves a heap only the slabs that hold blocks.

@@ -15,6 +15,7 @@
 #include "heap/heap.hpp"
 #include "heap/lists.hpp"
 #include "heap/registry.hpp"
+#include "heap/sides.hpp"
 #include "heap/thread_order.hpp"
 #include "cache/idle_caches.hpp"
 #include "cache/large_cache.hpp"
@@ -32,6 +33,9 @@ inline size_t held_bytes(ThreadCache& cache) noexcept {
     const ClassId id{static_cast<uint8_t>(index)};
     bytes += list_length(cache, id) * size_class_row(id).block_bytes;
   }
+  for_each_side(cache, [&](const auto& side, ClassId id) noexcept {
+    bytes += side.length() * size_class_row(id).block_bytes;
+  });
   return bytes;
 }
 

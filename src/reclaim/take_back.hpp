@@ -17,6 +17,7 @@
 #include "heap/heap.hpp"
 #include "heap/lists.hpp"
 #include "heap/registry.hpp"
+#include "heap/sides.hpp"
 #include "heap/thread_order.hpp"
 #include "store/drain.hpp"
 #include "store/remote.hpp"
@@ -50,32 +51,47 @@ inline size_t take_slow_lists_back(ThreadCache& cache) noexcept {
   return bytes;
 }
 
-// All but the uppermost block of each list. Returns bytes.
-TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
+// All but the uppermost block of one list. Calls note_gone(blocks) under the heap's lock. Returns
+// bytes.
+template <typename NoteGone>
+size_t take_list_back(ThreadCache& cache, ClassId id, Atomic<void**>& top, void** place,
+                      NoteGone note_gone) noexcept {
   constexpr size_t batch = foreign_at_a_time;
+  size_t bytes = 0;
+  size_t left = static_cast<size_t>(top.load_stat() - place);
+  TALUS_TELL_ACQUIRE(&top);
+  while (left > 1) {
+    void* blocks[batch];
+    const size_t part = left - 1 < batch ? left - 1 : batch;
+    HeapId owner = HeapId::none;
+    {
+      Held held{lock_of(cache)};
+      // From the first block on, the list has gaps. A fork sees both or neither.
+      cache.shared_state.store_own(OwnerState::idle);
+      const size_t found = empty_places(place, part, blocks);
+      owner = flush_with_foreign(held, *cache.heap, blocks, found);
+      note_gone(found);
+      bytes += found * size_class_row(id).block_bytes;
+    }
+    if (owner != HeapId::none) drain_for_owner(heap_with(owner), 0);
+    place += part;
+    left -= part;
+  }
+  return bytes;
+}
+
+// The same for all lists and sides.
+TALUS_USUAL size_t take_lists_back(ThreadCache& cache) noexcept {
   size_t bytes = 0;
   for (size_t index = 0; index < fast_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
-    void** place = list_bottom(cache, id);
-    size_t left = list_length(cache, id);
-    TALUS_TELL_ACQUIRE(&cache.tops[index]);
-    while (left > 1) {
-      void* blocks[batch];
-      const size_t part = left - 1 < batch ? left - 1 : batch;
-      HeapId owner = HeapId::none;
-      {
-        Held held{lock_of(cache)};
-        // From the first block on, the list has gaps. A fork sees both or neither.
-        cache.shared_state.store_own(OwnerState::idle);
-        const size_t found = empty_places(place, part, blocks);
-        owner = flush_with_foreign(held, *cache.heap, blocks, found);
-        bytes += found * size_class_row(id).block_bytes;
-      }
-      if (owner != HeapId::none) drain_for_owner(heap_with(owner), 0);
-      place += part;
-      left -= part;
-    }
+    bytes += take_list_back(cache, id, cache.tops[index], list_bottom(cache, id),
+                            [](size_t) noexcept {});
   }
+  for_each_side(cache, [&](const auto& side, ClassId id) noexcept {
+    bytes += take_list_back(cache, id, side.top, side.bottom,
+                            [&](size_t blocks) noexcept { side.note_gone(blocks); });
+  });
   return bytes;
 }
 

@@ -27,6 +27,9 @@
 #define TALUS_CACHE_MEDIUM_LISTS_HPP
 #define TALUS_HEAP_PURGE_REQUEST_HPP
 #define TALUS_HEAP_MODES_HPP
+#define TALUS_HEAP_SIDES_HPP
+#define TALUS_CACHE_SIDE_HOME_HPP
+#define TALUS_CACHE_SIDE_REFILL_HPP
 #define TALUS_HEAP_SOUND_HPP
 #define TALUS_HEAP_SPECIAL_HPP
 #define TALUS_PATHS_INSTANCE_BLOCKS_HPP
@@ -118,8 +121,22 @@ inline void note_allocate(void*, size_t) noexcept {}
 inline void note_free(void*) noexcept {}
 inline void end_modes(ThreadCache&) noexcept {}
 
+// No two-sided lists.
+struct SidedContext : ThreadContext {
+  ThreadCache* cache = nullptr;
+  Atomic<uint64_t> begun[class_count], ended[class_count];
+  size_t prepaid_bytes = 0;
+};
+template <typename Visit>
+void for_each_side(ThreadCache&, Visit) noexcept {}
+inline bool has_sides(const ThreadContext&) noexcept { return false; }
+inline void send_sides_home(ThreadCache&, size_t) noexcept {}
+inline void push_on_side(SidedContext&, ThreadCache&, void*, size_t) noexcept {}
+inline SidedContext* current_sides() noexcept { return nullptr; }
+
 // No medium blocks.
 enum class Fit : uint8_t { exact, near };
+inline void* allocate_by_sides(SidedContext&, size_t, size_t, Fit) noexcept { return nullptr; }
 inline void* pop_fitting(ThreadCache& cache, ClassId id, Fit fit) noexcept;
 inline BlockMade allocate_medium(ThreadCache*, ClassId, Fit) noexcept { return {}; }
 inline void free_medium(ThreadCache&, void*, ClassId) noexcept {}

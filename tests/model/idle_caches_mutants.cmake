@@ -48,7 +48,7 @@ mutant(depart_leaves_gaps
   idle_probe.context_slot.store_own(nullptr);        // under the lock]==]
 [==[  idle_probe.context_slot.store_own(nullptr);        // under the lock]==])
 mutant(gaps_closed_without_top
-[==[cache.tops[index].store_own(end);]==] [==[]==])
+[==[  top.store_own(end);]==] [==[]==])
 
 # A fork finds a block twice.
 mutant(gaps_closed_without_lock

@@ -5,12 +5,12 @@
 
 # The block that a stopped pop may be about to take.
 mutant(takes_the_uppermost
-[==[    while (left > 1) {
-      void* blocks[batch];
-      const size_t part = left - 1 < batch ? left - 1 : batch;]==]
-[==[    while (left > 0) {
-      void* blocks[batch];
-      const size_t part = left < batch ? left : batch;]==])
+[==[  while (left > 1) {
+    void* blocks[batch];
+    const size_t part = left - 1 < batch ? left - 1 : batch;]==]
+[==[  while (left > 0) {
+    void* blocks[batch];
+    const size_t part = left < batch ? left : batch;]==])
 
 # The owner is at work.
 mutant(ignores_busy
@@ -58,13 +58,13 @@ mutant(leaves_no_nulls
 
 # A fork, or the owner, takes a list with gaps for a whole one.
 mutant(gaps_before_absent
-[==[        cache.shared_state.store_own(OwnerState::idle);
+[==[      cache.shared_state.store_own(OwnerState::idle);
 ]==] [==[]==])
 
 # A fork between the two finds neither list nor slab to have the blocks.
 mutant(given_after_the_lock
-[==[        Held held{lock_of(cache)};
+[==[      Held held{lock_of(cache)};
 ]==]
-[==[        HeapLock another;
-        Held held{another};
+[==[      HeapLock another;
+      Held held{another};
 ]==])

@@ -4,9 +4,10 @@
 // One thread switches modes on and off, one trims and adds up, two short-lived ones begin and end,
 // three allocate and now and then rest. A thread that a switch missed shows in the counts. While
 // the mode was on for a whole round of each thread, it was told of at least the calls of these
-// rounds.
+// rounds. Now and then the only mode makes do with two-sided lists, and their counts say as much.
 #include "footprint.hpp"
 #include "modes/counting.hpp"
+#include "../unit/modes/tallies.hpp"
 
 namespace stress::modes_switching {
 
@@ -14,7 +15,8 @@ constexpr int worker_count = 3;
 constexpr uint64_t calls_a_round = 100;
 stress::Exchange<512> exchange;
 talus::core::Atomic<bool> must_end;
-talus::core::Atomic<uint64_t> rounds[worker_count], told_frees, switch_count, trim_count;
+talus::core::Atomic<uint64_t> rounds[worker_count], told_frees, switch_count, trim_count,
+    sided_count;
 
 void note_free(talus::core::ModeThread, void*) noexcept { told_frees.fetch_add_relaxed(1); }
 constexpr talus::core::Mode make_watcher() noexcept {
@@ -51,7 +53,20 @@ bool wait_for_rounds() {
   }
   return true;
 }
+// While all threads have two sides, or go there.
+void watch_sides() {
+  namespace tallies = talus::core::tallies;
+  STRESS_CHECK(talus::core::switch_on(tallies::mode), "the chain is full");
+  const uint64_t before = tallies::sum_of(tallies::collect().frees);
+  if (!wait_for_rounds()) return;
+  const uint64_t counted = tallies::sum_of(tallies::collect().frees) - before;
+  const uint64_t least = worker_count * (calls_a_round - 1);  // a call of each may be under way
+  STRESS_CHECK(counted >= least, "%zu frees counted", static_cast<size_t>(counted));
+  sided_count.fetch_add_relaxed(1);
+}
 void switch_modes(stress::Random& random) {
+  const bool has_sides = random.below(2) == 0;
+  if (has_sides) watch_sides();
   const bool is_counting = random.below(2) == 0;
   if (is_counting)
     STRESS_CHECK(talus::core::switch_on(talus::core::counting::mode), "the chain is full");
@@ -63,6 +78,7 @@ void switch_modes(stress::Random& random) {
   }
   talus::core::switch_off(watcher);
   if (is_counting) talus::core::switch_off(talus::core::counting::mode);
+  if (has_sides) talus::core::switch_off(talus::core::tallies::mode);
   switch_count.fetch_add_relaxed(1);
 }
 
@@ -102,6 +118,7 @@ int run() {
          static_cast<size_t>(told_frees.load_relaxed()),
          static_cast<size_t>(trim_count.load_relaxed()));
   STRESS_CHECK(switch_count.load_relaxed() > 1, "modes were not switched");
+  STRESS_CHECK(sided_count.load_relaxed() > 0, "no thread had two sides");
   exchange.empty();
   talus::core::purge_beyond(0);
   stress::expect_nothing_live();

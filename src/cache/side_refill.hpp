@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// cache/side_refill: what malloc does when an allocation side is empty.
+//
+// An allocation side gets as many blocks as may begin before the next event of a mode, and no more.
+// So the block at which a mode has an event finds the side empty. It takes the usual way, where
+// modes are told of it and may replace it.
+//
+// Owns: how blocks come to an allocation side, how many, and the bytes that modes are told of
+// first. Invariant: as in heap/sides.hpp.
+// Called on: the owner of the cache, in a slow path.
+#ifndef TALUS_CACHE_SIDE_REFILL_HPP
+#define TALUS_CACHE_SIDE_REFILL_HPP
+
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/bytes.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/lists.hpp"
+#include "heap/modes.hpp"
+#include "heap/registry.hpp"
+#include "heap/sides.hpp"
+#include "cache/medium_lists.hpp"
+#include "cache/refill.hpp"
+
+namespace talus::core {
+
+// Bytes of blocks without sides that modes are told of at a time.
+inline constexpr size_t prepaid_bytes_max = 64 * kib;
+
+// How many bytes may begin before a mode wants to be told of a block.
+inline size_t bytes_until_event(ModeContext& context) noexcept {
+  size_t bytes = SIZE_MAX;
+  ask_modes<&Mode::bytes_until_event>(context, [&](const Mode& mode, ModeThread thread) noexcept {
+    const size_t wanted = mode.bytes_until_event(thread);
+    if (wanted < bytes) bytes = wanted;
+    return false;
+  });
+  return bytes;
+}
+// How many blocks of this size may begin before that; at most `most`.
+inline size_t blocks_until_event(SidedContext& context, size_t block_bytes, size_t most) noexcept {
+  const size_t bytes = most * block_bytes, prepaid = context.prepaid_bytes;
+  if (prepaid >= bytes) return most;
+  const size_t until = bytes_until_event(context);
+  return until >= bytes - prepaid ? most : (prepaid + until) / block_bytes;
+}
+// Modes are told of these bytes, if they were not told of them in advance.
+inline void note_bytes(SidedContext& context, size_t bytes) noexcept {
+  const size_t prepaid = context.prepaid_bytes;
+  context.prepaid_bytes -= prepaid < bytes ? prepaid : bytes;
+  if (prepaid < bytes) tell_modes<&Mode::note_bytes>(context, bytes - prepaid);
+}
+// The same for one block of a class without sides. False: a mode wants to be told of it.
+inline bool may_begin_untold(SidedContext& context, size_t block_bytes) noexcept {
+  if (TALUS_UNLIKELY(context.prepaid_bytes < block_bytes)) {
+    const size_t missing = block_bytes - context.prepaid_bytes;
+    const size_t until = bytes_until_event(context);
+    if (until < missing) return false;
+    size_t noted = missing > prepaid_bytes_max ? missing : prepaid_bytes_max;
+    if (noted > until) noted = until;
+    context.prepaid_bytes += noted;
+    tell_modes<&Mode::note_bytes>(context, noted);
+  }
+  context.prepaid_bytes -= block_bytes;
+  return true;
+}
+
+// Fills an empty allocation side with up to `wanted` blocks, those that were freed last first.
+// Returns how many. Blocks move in the heap's lock, so that a fork finds each in one place.
+inline size_t move_across(SidedContext& context, ThreadCache& cache, size_t index,
+                          size_t wanted) noexcept {
+  const Side from = free_side(context, index), to = allocation_side(context, index);
+  const size_t length = from.length();
+  const size_t moved = length < wanted ? length : wanted;
+  TALUS_ASSERT(to.length() == 0 && wanted <= side_blocks_of(index));
+  if (moved == 0) return 0;
+  Held held{lock_of(cache)};
+  void** top = from.bottom + (length - moved);
+  copy_bytes(to.bottom, top, moved * sizeof(void*));
+  from.note_gone(moved);
+  from.top.store_own(top);
+  context.moved[index].own_add(moved);
+  to.top.store_own(to.bottom + moved);
+  return moved;
+}
+// The same with blocks of the cache's list or from slabs, above those that are there.
+inline size_t fetch_blocks(SidedContext& context, ThreadCache& cache, size_t index,
+                           size_t wanted) noexcept {
+  const ClassId id{static_cast<uint8_t>(index)};
+  void* block = allocate_on(&cache, id, Fit::exact);
+  if (block == nullptr) return 0;
+  const Side to = allocation_side(context, index);
+  const ThreadList list = list_of(cache, id);
+  TALUS_ASSERT(to.length() + wanted <= side_blocks_of(index));
+  Held held{lock_of(cache)};
+  void** top = to.top.load_own();
+  size_t fetched = 0;
+  while (block != nullptr) {
+    top[fetched++] = block;
+    block = fetched < wanted ? pop_from_list(list) : nullptr;
+  }
+  context.moved[index].own_add(fetched);
+  to.top.store_own(top + fetched);
+  return fetched;
+}
+// Fills an empty allocation side. A side that runs empty gets as many blocks again as there were on
+// the free side, so that it grows while the same blocks come and go. Returns how many.
+TALUS_APART size_t fill_side(SidedContext& context, ThreadCache& cache, size_t index) noexcept {
+  const size_t block_bytes = size_class_table.rows[index].block_bytes;
+  const size_t wanted = blocks_until_event(context, block_bytes, side_blocks_of(index));
+  if (wanted == 0) return 0;
+  size_t moved = move_across(context, cache, index, wanted);
+  const size_t room = wanted - moved;
+  const size_t more = moved == 0 || room < moved ? room : moved;
+  if (more != 0) moved += fetch_blocks(context, cache, index, more);
+  if (moved != 0) note_bytes(context, moved * block_bytes);
+  return moved;
+}
+
+// A block from the allocation side of its class. Null: a mode wants to be told of this block, so it
+// takes the usual way; or there is no memory.
+TALUS_APART void* pop_from_side(SidedContext& context, ThreadCache& cache, ClassId id) noexcept {
+  const Side side = allocation_side(context, index_of(id));
+  if (side.length() == 0 && fill_side(context, cache, index_of(id)) == 0) return nullptr;
+  void** top = side.top.load_own();
+  side.top.store_own(top - 1);
+  return top[-1];
+}
+
+// A block of a class without sides; the next class may serve. Null as above.
+TALUS_APART void* allocate_untold(SidedContext& context, ThreadCache& cache, ClassId id,
+                                  Fit fit) noexcept {
+  const size_t block_bytes = size_class_row(id).block_bytes;
+  if (!may_begin_untold(context, block_bytes)) return nullptr;
+  void* block = allocate_on(&cache, id, fit);
+  if (TALUS_UNLIKELY(block == nullptr)) {
+    context.prepaid_bytes += block_bytes;
+    return nullptr;
+  }
+  if (is_medium(id)) {
+    id = class_of_tag(page_map.word_of(reinterpret_cast<uintptr_t>(block)).tag());
+  }
+  context.begun[index_of(id)].own_add(1);
+  return block;
+}
+
+// A block by way of two sides, of which no mode is told. Null: large, or as above.
+TALUS_APART void* allocate_by_sides(SidedContext& context, size_t bytes, size_t alignment,
+                                    Fit fit) noexcept {
+  if (bytes > medium_bytes_max || !has_class(bytes, alignment)) return nullptr;
+  const ClassId id = class_of_aligned(bytes, alignment);
+  if (index_of(id) < fast_class_count) return pop_from_side(context, *context.cache, id);
+  return allocate_untold(context, *context.cache, id, fit);
+}
+
+}  // namespace talus::core
+
+#endif  // TALUS_CACHE_SIDE_REFILL_HPP
