@@ -17,6 +17,8 @@
 #include "settings/option_origin.hpp"
 #include "settings/options.hpp"
 #include "os/os.hpp"
+#include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
 #include "paths/alloc.hpp"
 #include "heap/registry.hpp"
 #include "os/text.hpp"
@@ -82,6 +84,13 @@ TALUS_COLD void hand_on_told_mistakes() noexcept {
   environ = variables;
 }
 
+TALUS_START void start_at_random() noexcept {
+  const bool has_seed = options.random != 1;
+  const uint64_t bits = has_seed ? mix_bits(options.random) : os::System::random_bits();
+  Held held{space.lock()};
+  space.start_at_random(held, bits);
+}
+
 TALUS_START void read_own_configuration() noexcept {
   ConfigurationFacts facts;
   facts.environment = environ;
@@ -91,6 +100,7 @@ TALUS_START void read_own_configuration() noexcept {
   facts.is_secure = os::System::is_secure();
   configure(facts, OptionTarget{options, option_origins}, warn_once);
   if (options.list_bytes != list_bytes_max) bound_lists(options.list_bytes);
+  if (options.random != 0) start_at_random();
   if (options.libc_calls) os::page_watch.go_by_libc();
 }
 

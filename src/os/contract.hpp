@@ -97,6 +97,8 @@ struct CoreCalls {
 
   // Processors that this process may run on: 1 if unknown. Once, at start.
   TALUS_OS_CALL("core", cpu_count, size_t, ());
+  // 64 bits that another process cannot guess, from what the kernel gave at start where it did.
+  TALUS_OS_CALL("core", random_bits, uint64_t, ());
   // True in a process that got rights from its file: it must ignore its environment.
   TALUS_OS_CALL("core", is_secure, bool, ());
   // The id of the process: positive, another one in each child. Not behind a filter of calls.

@@ -227,6 +227,9 @@ struct OptionTypeOf<HeapMode> {
   ROW(fill, FillChoice, FillChoice{}, 0, 0, none, at_start,                                        \
       "what blocks hold when they are allocated and freed, 0 to 255 or 0x0 to 0xff; junk: "        \
       "alloc=0xa5,free=0x5a; zero: alloc=0,free=0; perturb: what MALLOC_PERTURB_ asks of glibc")   \
+  ROW(random, std::uint64_t, 1, 0, ~std::uint64_t{0} >> 1, none, at_start,                         \
+      "where the first blocks lie; 1: at random addresses, 0: at those where the kernel's "        \
+      "addresses begin, another number: at the same ones for the same number")                     \
   ROW(verbose, bool, false, 0, 1, none, at_start,                                                  \
       "one line at start with the version, the options in effect and the limits found")
 

@@ -177,6 +177,8 @@ class Space {
     return TALUS_LIKELY(stages_.arenas.provider() == nullptr) ||
            stages_.arenas.provider_of(address) == nullptr;
   }
+  // Addresses that are taken from here on begin at random, see RandomStart.
+  void start_at_random(Held<SpaceLock>&, uint64_t random) noexcept { stages_.start.begin(random); }
   const ListedArena* newest_arena(Held<SpaceLock>&) const noexcept {
     return stages_.arenas.newest();
   }
@@ -332,6 +334,10 @@ class Space {
     FreeRange* fit = stages_.ranges.find_dirty(slices);
     return fit != nullptr ? fit : stages_.ranges.find_clean(slices);
   }
+  // The range in which an address lies: this one, or one that begins there.
+  static FreeRange* range_with(FreeRange& range, uintptr_t address) noexcept {
+    return address - range.base < range.bytes() ? &range : FreeRanges::range_at(address);
+  }
   TALUS_USUAL Place choose_place(FreeRange& fit, const RangeRequest& request) noexcept {
     FreeRange* from = &fit;
     const Zeroed zeroed = fit.state == RangeState::clean ? Zeroed::yes : Zeroed::no;
@@ -342,9 +348,11 @@ class Space {
     uintptr_t first = is_from_end ? fit.end() - bytes : fit.base;
     Taker taker;
     if (zeroed == Zeroed::yes) {
-      first = stages_.huge.choose(first, fit.end(), bytes, stages_.given_bytes(), taker,
+      first = stages_.start.choose(first, fit.end(), bytes, FreeRanges::clean_bytes_at);
+      from = range_with(fit, first);
+      first = stages_.huge.choose(first, from->end(), bytes, stages_.given_bytes(), taker,
                                   FreeRanges::clean_bytes_at);
-      if (first < fit.base || first >= fit.end()) from = FreeRanges::range_at(first);
+      from = range_with(*from, first);
     }
     const uintptr_t base = request.begin_from(first);
     return {from, base, base + request.slices * slice_bytes, from->end(), zeroed, taker};

@@ -3,6 +3,7 @@
 //
 //   arenas     addresses from the kernel, or from a provider    space/arenas.hpp
 //   ranges     which addresses are free, by state and by age     space/free_ranges.hpp
+//   start      where a process begins to take them               space/random_start.hpp
 //   nodes      a node for each range that may become free        space/node_supply.hpp
 //   huge       where huge pages are worth it                     space/huge_pages.hpp
 //   ledger     what is counted, and the limits on it             space/ledger.hpp
@@ -25,6 +26,7 @@
 #include "space/node_supply.hpp"
 #include "space/page_map.hpp"
 #include "space/placing.hpp"
+#include "space/random_start.hpp"
 #include "space/range_index.hpp"
 
 namespace talus::core {
@@ -32,6 +34,7 @@ namespace talus::core {
 struct Stages {
   Arenas arenas;
   FreeRanges ranges;
+  RandomStart start;
   NodeSupply nodes;
   HugePagePolicy huge;
   Ledger ledger;
@@ -76,6 +79,7 @@ struct Stages {
       ranges.carve(*clean, clean->base, clean->slices);
     }
     metadata.note_reserved(ledger.reserved_bytes());
+    start = RandomStart{};  // what a provider has begins where it begins
   }
 
  private:

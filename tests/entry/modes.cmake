@@ -39,3 +39,19 @@ foreach(kind archive archive_static header)
 endforeach()
 entry_test(fill_preload ${fill_test} --preload $<TARGET_FILE:talus_shared>
   $<TARGET_FILE:entry_fill_plain>)
+
+# At which addresses a program begins.
+set(random_test ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/random_test.py)
+foreach(kind plain archive archive_static)
+  add_executable(entry_first_blocks_${kind} first_blocks.c)
+  target_compile_options(entry_first_blocks_${kind} PRIVATE -Wall -Wextra -fno-builtin)
+endforeach()
+target_link_libraries(entry_first_blocks_archive PRIVATE talus_static Threads::Threads)
+target_link_libraries(entry_first_blocks_archive_static PRIVATE talus_static Threads::Threads
+  -static)
+add_dependencies(entry_first_blocks_plain talus_shared)
+foreach(kind archive archive_static)
+  entry_test(random_${kind} ${random_test} $<TARGET_FILE:entry_first_blocks_${kind}>)
+endforeach()
+entry_test(random_preload ${random_test} --preload $<TARGET_FILE:talus_shared>
+  $<TARGET_FILE:entry_first_blocks_plain>)

@@ -20,6 +20,7 @@ HARMLESS_OPTIONS = {
     "TALUS_PRESET": (0.15, ["tiny", "small", "fast"]),
     "TALUS_NAME_MAPPINGS": (0.1, ["1"]),
     "TALUS_PRESSURE": (0.1, ["1"]),
+    "TALUS_RANDOM": (0.3, ["0", "7"]),
 }
 # Calls that are left out now and then, and calls that are added.
 LEFT_OUT = {"providers": 0.2, "large": 0.2, "trims": 0.15, "options": 0.2, "heaps": 0.2,

@@ -22,6 +22,16 @@ struct LinuxProcess : KernelCall {
   static constexpr bool has_signals = true, has_usage = true;
 
   static bool is_secure() noexcept { return getauxval(AT_SECURE) != 0; }
+  static uint64_t random_bits() noexcept {
+    uint64_t words[2] = {};
+    if (const auto* given = reinterpret_cast<const char*>(getauxval(AT_RANDOM))) {
+      __builtin_memcpy(words, given, sizeof words);
+    } else if (call(SYS_getrandom, to_long(words), sizeof words, 1 /* GRND_NONBLOCK */) <= 0) {
+      words[0] = reinterpret_cast<uintptr_t>(words);  // the stack is at a random place
+    }
+    // The first word guards stacks, and the second one pointers: neither can be told from the sum.
+    return mix_bits(words[0] + mix_bits(words[1]));
+  }
   static size_t cpu_count() noexcept {
     unsigned long mask[1024 / (8 * sizeof(unsigned long))] = {};
     const long bytes = call(SYS_sched_getaffinity, 0, sizeof mask, to_long(mask));

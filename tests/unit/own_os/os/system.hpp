@@ -50,6 +50,7 @@ struct MachineOs {
   static void futex_wake_one(uint32_t*) noexcept {}
 
   static size_t cpu_count() noexcept { return 1; }
+  static uint64_t random_bits() noexcept { return 4711; }
   static bool is_secure() noexcept { return false; }
   static long process_id() noexcept { return 1; }
   static uint64_t address_bytes_max() noexcept { return ~uint64_t{0}; }
