@@ -185,20 +185,19 @@ TALUS_FAST bool collect_unlisted(ThreadCache& cache, void* pointer, size_t index
 // A block whose free side is full, or no block, or just freed.
 TALUS_APART void free_to_side(SidedContext& context, void* pointer, size_t index) noexcept {
   ThreadCache& cache = *context.cache;
+  bool is_left = false;
   {
     const Working working{cache};
     refuse_inside(pointer);
     if (TALUS_UNLIKELY(is_uppermost(context.tops[index].load_own(), pointer))) {
       report::double_free(pointer, size_class_table.rows[index].block_bytes);
     }
-    if (TALUS_LIKELY(&current_context() == &context)) {
-      push_on_side(context, cache, pointer, index);
-    } else {  // the thread has just left its sides
-      free_to_full(pointer, cache, index);
-      context.ended[index].own_add(1);
-    }
+    is_left = &current_context() != &context;
+    if (TALUS_LIKELY(!is_left)) push_on_side(context, cache, pointer, index);
   }
-  offer_work();
+  if (TALUS_LIKELY(!is_left)) return offer_work();
+  free_to_full(pointer, cache, index);  // the thread has just left its sides
+  context.ended[index].own_add(1);
 }
 // free_full() in a context with two sides. No mode is told.
 TALUS_APART void free_by_sides(void* pointer, ThreadContext& found, size_t index) noexcept {
