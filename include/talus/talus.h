@@ -98,10 +98,12 @@ TALUS_API void* talus_aligned_realloc(void* pointer, size_t alignment, size_t by
  * standard error and ends the process. Option on_foreign_free=ignore exempts pointers into no block
  * of Talus. For a block up to 256 KiB, a second free or a pointer into it may be detected late:
  * when the thread's list is flushed to the slab. It is not detected if the block was handed out
- * again before. All other mistakes, and all with TALUS_MODE=mapped, are detected at once. */
+ * again before. All other mistakes are detected at once, and so are all of these with
+ * TALUS_MODE=checked or mapped. */
 TALUS_API void talus_free(void* pointer) TALUS_NOEXCEPT;
 
-/* C23: free with the size (and alignment) of the request. A wrong size is harmless. */
+/* C23: free with the size (and alignment) of the request. A wrong size is harmless, and is
+ * reported with TALUS_MODE=checked and TALUS_CHECK_SIZES=1. */
 TALUS_API void talus_free_sized(void* pointer, size_t bytes) TALUS_NOEXCEPT;
 TALUS_API void talus_free_aligned_sized(void* pointer, size_t alignment,
                                         size_t bytes) TALUS_NOEXCEPT;

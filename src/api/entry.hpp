@@ -18,6 +18,7 @@
 #include "os/bytes.hpp"
 #include "os/os.hpp"
 #include "heap/context.hpp"
+#include "heap/modes.hpp"
 #include "heap/special.hpp"
 #include "store/large.hpp"
 #include "paths/alloc.hpp"
@@ -193,8 +194,11 @@ inline size_t malloc_good_size(size_t bytes) noexcept {
   return bytes > PTRDIFF_MAX ? bytes : usable_bytes_of_large(bytes);
 }
 
-// C23. Talus does not need the caller's size, so a wrong one is harmless.
-TALUS_FAST void free_sized(void* pointer, size_t) noexcept { free_block(pointer); }
+// C23. Talus does not need the caller's size, so a wrong one is harmless. The checked mode compares
+// it on request.
+TALUS_FAST void free_sized(void* pointer, size_t bytes) noexcept {
+  free_block(pointer, FreeCall{CallKind::c, bytes});
+}
 TALUS_FAST void free_aligned_sized(void* pointer, size_t, size_t) noexcept { free_block(pointer); }
 
 }  // namespace talus::core::api

@@ -18,8 +18,10 @@
 #include "os/report.hpp"
 #include "os/text.hpp"
 #include "heap/context.hpp"
+#include "heap/modes.hpp"
 #include "paths/alloc.hpp"
 #include "paths/alloc_slow.hpp"
+#include "paths/free.hpp"
 
 // From libstdc++ and libc++abi: the program's new handler, and a function that throws bad_alloc.
 extern "C" {
@@ -123,25 +125,52 @@ TALUS_COLD void* new_slow(size_t alignment, size_t bytes, const void* caller) {
   }
 }
 
+// Slow ways whose block is C++'s. Null: there is no memory.
+template <CallKind kind>
+TALUS_FAST void* of_kind(void* block, const ThreadContext& context) noexcept {
+  if (TALUS_UNLIKELY(context.operations != nullptr)) note_kind(block, kind);
+  return block;
+}
+template <CallKind kind>
+TALUS_APART void* allocate_slow_of(size_t bytes, ThreadContext& context) noexcept {
+  return of_kind<kind>(allocate_slow(bytes, context), context);
+}
+template <CallKind kind>
+TALUS_APART void* allocate_at_slow_of(size_t alignment, size_t bytes) noexcept {
+  ThreadContext& context = current_context();
+  return of_kind<kind>(api::allocate_at_slow(alignment, bytes), context);
+}
+
 // The fast path jumps here and to the aligned one, so the return address is in the caller of new.
+template <CallKind kind>
 TALUS_NEXT void* allocate_slow_or_throw(size_t bytes, ThreadContext& context) {
-  void* block = allocate_slow(bytes, context);
+  void* block = of_kind<kind>(allocate_slow(bytes, context), context);
   if (TALUS_LIKELY(block != nullptr)) return block;
   return new_slow(block_alignment, bytes, __builtin_return_address(0));
 }
 
-TALUS_FAST void* new_block(size_t bytes) { return allocate_or<allocate_slow_or_throw>(bytes); }
+template <CallKind kind>
+TALUS_FAST void* new_block(size_t bytes) {
+  return allocate_or<allocate_slow_or_throw<kind>>(bytes);
+}
 
+template <CallKind kind>
 TALUS_SLOW void* new_aligned_slow(size_t alignment, size_t bytes) {
-  void* block = api::allocate_at_slow(alignment, bytes);
+  void* block = allocate_at_slow_of<kind>(alignment, bytes);
   if (TALUS_LIKELY(block != nullptr)) return block;
   return new_slow(alignment, bytes, __builtin_return_address(0));
 }
 
+template <CallKind kind>
 TALUS_FAST void* new_aligned(size_t bytes, std::align_val_t alignment) {
   const size_t wanted = static_cast<size_t>(alignment);
   void* block = pop_aligned(wanted, bytes);
-  return TALUS_LIKELY(block != nullptr) ? block : new_aligned_slow(wanted, bytes);
+  return TALUS_LIKELY(block != nullptr) ? block : new_aligned_slow<kind>(wanted, bytes);
+}
+
+template <CallKind kind>
+TALUS_FAST void delete_block(void* pointer, size_t bytes = FreeCall::no_size) noexcept {
+  free_block(pointer, FreeCall{kind, bytes});
 }
 
 }  // namespace talus::core::api

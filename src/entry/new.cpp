@@ -20,6 +20,7 @@ asm(".weak __gxx_personality_v0\n"
     ".weak __clang_call_terminate\n");
 extern "C" [[gnu::weak]] unsigned __gxx_personality_v0(int, int, unsigned long long, void*, void*);
 
+using talus::core::CallKind;
 using talus::core::operator_bindings;
 using Alignment = std::align_val_t;
 
@@ -33,6 +34,8 @@ TALUS_OWN_NEW(_ZnwmSt11align_val_t) void* talus_own_new_aligned(size_t, Alignmen
 TALUS_OWN_NEW(_ZnamSt11align_val_t) void* talus_own_new_aligned_array(size_t, Alignment);
 TALUS_OWN(_ZdlPv) void talus_own_delete(void*) noexcept;
 TALUS_OWN(_ZdaPv) void talus_own_delete_array(void*) noexcept;
+TALUS_OWN(_ZdlPvm) void talus_own_delete_sized(void*, size_t) noexcept;
+TALUS_OWN(_ZdaPvm) void talus_own_delete_sized_array(void*, size_t) noexcept;
 TALUS_OWN(_ZdlPvSt11align_val_t) void talus_own_delete_aligned(void*, Alignment) noexcept;
 TALUS_OWN(_ZdaPvSt11align_val_t) void talus_own_delete_aligned_array(void*, Alignment) noexcept;
 TALUS_OWN(_ZdaPvSt11align_val_tRKSt9nothrow_t)
@@ -95,17 +98,19 @@ void* nothrow_slow(size_t alignment, size_t bytes, const void* caller) noexcept 
   }
 }
 
+template <CallKind kind>
 void* nothrow_new(size_t bytes) noexcept {
-  void* block = talus::core::api::malloc(bytes);
+  void* block = talus::core::allocate_or<talus::core::api::allocate_slow_of<kind>>(bytes);
   if (TALUS_LIKELY(block != nullptr)) return block;
   return nothrow_slow(talus::core::block_alignment, bytes, __builtin_return_address(0));
 }
 
+template <CallKind kind>
 void* nothrow_new(size_t bytes, Alignment alignment) noexcept {
   const size_t wanted = static_cast<size_t>(alignment);
   void* block = talus::core::pop_aligned(wanted, bytes);
   if (TALUS_LIKELY(block != nullptr)) return block;
-  block = talus::core::api::allocate_at_slow(wanted, bytes);
+  block = talus::core::api::allocate_at_slow_of<kind>(wanted, bytes);
   if (TALUS_LIKELY(block != nullptr)) return block;
   return nothrow_slow(wanted, bytes, __builtin_return_address(0));
 }
@@ -120,46 +125,56 @@ Function* chosen(Function* bound, Function* own) noexcept {
   return are_forms_replaced() ? bound : own;
 }
 
-TALUS_COLD void* named_new(size_t n) {
-  return chosen(operator_bindings.new_one, &talus_own_new)(n);
-}
+// `bound` is the form that this one is built on.
 TALUS_COLD void* named_new_array(size_t n) {
-  return chosen(operator_bindings.new_array, &talus_own_new_array)(n);
-}
-TALUS_COLD void* named_new(size_t n, Alignment a) {
-  return chosen(operator_bindings.new_aligned, &talus_own_new_aligned)(n, a);
+  return chosen(operator_bindings.new_one, &talus_own_new_array)(n);
 }
 TALUS_COLD void* named_new_array(size_t n, Alignment a) {
-  return chosen(operator_bindings.new_aligned_array, &talus_own_new_aligned_array)(n, a);
+  return chosen(operator_bindings.new_aligned, &talus_own_new_aligned_array)(n, a);
 }
 TALUS_COLD void named_delete(void* p) noexcept {
   chosen(operator_bindings.delete_one, &talus_own_delete)(p);
 }
-TALUS_COLD void named_delete_array(void* p) noexcept {
-  chosen(operator_bindings.delete_array, &talus_own_delete_array)(p);
+TALUS_COLD void named_delete(void* p, size_t n) noexcept {
+  are_forms_replaced() ? operator_bindings.delete_one(p) : talus_own_delete_sized(p, n);
 }
 TALUS_COLD void named_delete(void* p, Alignment a) noexcept {
   chosen(operator_bindings.delete_aligned, &talus_own_delete_aligned)(p, a);
 }
+// delete[] is built on delete, and its other forms on delete[].
+TALUS_COLD void named_delete_array(void* p) noexcept {
+  chosen(operator_bindings.delete_one, &talus_own_delete_array)(p);
+}
 TALUS_COLD void named_delete_array(void* p, Alignment a) noexcept {
+  chosen(operator_bindings.delete_aligned, &talus_own_delete_aligned_array)(p, a);
+}
+TALUS_COLD void named_delete_array_of(void* p) noexcept {
+  chosen(operator_bindings.delete_array, &talus_own_delete_array)(p);
+}
+TALUS_COLD void named_delete_array_of(void* p, size_t n) noexcept {
+  are_forms_replaced() ? operator_bindings.delete_array(p) : talus_own_delete_sized_array(p, n);
+}
+TALUS_COLD void named_delete_array_of(void* p, Alignment a) noexcept {
   chosen(operator_bindings.delete_aligned_array, &talus_own_delete_aligned_array)(p, a);
 }
 
 // Nothrow new is built on the form that throws.
 template <typename... At>
 TALUS_COLD void* named_nothrow_new(size_t n, At... at) noexcept {
-  if (!are_forms_replaced()) return nothrow_new(n, at...);
+  if (!are_forms_replaced()) return nothrow_new<CallKind::one>(n, at...);
   try {
-    return named_new(n, at...);
+    if constexpr (sizeof...(At) == 0) return operator_bindings.new_one(n);
+    if constexpr (sizeof...(At) != 0) return operator_bindings.new_aligned(n, at...);
   } catch (...) {
     return nullptr;
   }
 }
 template <typename... At>
 TALUS_COLD void* named_nothrow_new_array(size_t n, At... at) noexcept {
-  if (!are_forms_replaced()) return nothrow_new(n, at...);
+  if (!are_forms_replaced()) return nothrow_new<CallKind::array>(n, at...);
   try {
-    return named_new_array(n, at...);
+    if constexpr (sizeof...(At) == 0) return operator_bindings.new_array(n);
+    if constexpr (sizeof...(At) != 0) return operator_bindings.new_aligned_array(n, at...);
   } catch (...) {
     return nullptr;
   }
@@ -170,60 +185,70 @@ TALUS_COLD void* named_nothrow_new_array(size_t n, At... at) noexcept {
 #define TALUS_OPERATOR TALUS_EXPORT TALUS_USUAL_ENTRY
 
 // The forms on which others are built, and which a program may replace.
-TALUS_OPERATOR void* operator new(size_t n) { return talus::core::api::new_block(n); }
-TALUS_OPERATOR void* operator new(size_t n, Alignment a) {
-  return talus::core::api::new_aligned(n, a);
+TALUS_OPERATOR void* operator new(size_t n) {
+  return talus::core::api::new_block<CallKind::one>(n);
 }
-TALUS_OPERATOR void operator delete(void* p) noexcept { talus::core::api::free(p); }
-TALUS_OPERATOR void operator delete(void* p, Alignment) noexcept { talus::core::api::free(p); }
+TALUS_OPERATOR void* operator new(size_t n, Alignment a) {
+  return talus::core::api::new_aligned<CallKind::one>(n, a);
+}
+TALUS_OPERATOR void operator delete(void* p) noexcept {
+  talus::core::api::delete_block<CallKind::one>(p);
+}
+TALUS_OPERATOR void operator delete(void* p, Alignment) noexcept {
+  talus::core::api::delete_block<CallKind::one>(p);
+}
 
 // The other forms.
 TALUS_OPERATOR void* operator new[](size_t n) {
-  return are_forms_ours() ? talus::core::api::new_block(n) : named_new(n);
+  return are_forms_ours() ? talus::core::api::new_block<CallKind::array>(n) : named_new_array(n);
 }
 TALUS_OPERATOR void* operator new(size_t n, const std::nothrow_t&) noexcept {
-  return are_forms_ours() ? nothrow_new(n) : named_nothrow_new(n);
+  return are_forms_ours() ? nothrow_new<CallKind::one>(n) : named_nothrow_new(n);
 }
 TALUS_OPERATOR void* operator new[](size_t n, const std::nothrow_t&) noexcept {
-  return are_forms_ours() ? nothrow_new(n) : named_nothrow_new_array(n);
+  return are_forms_ours() ? nothrow_new<CallKind::array>(n) : named_nothrow_new_array(n);
 }
 TALUS_OPERATOR void* operator new[](size_t n, Alignment a) {
-  return are_forms_ours() ? talus::core::api::new_aligned(n, a) : named_new(n, a);
+  return are_forms_ours() ? talus::core::api::new_aligned<CallKind::array>(n, a)
+                          : named_new_array(n, a);
 }
 TALUS_OPERATOR void* operator new(size_t n, Alignment a, const std::nothrow_t&) noexcept {
-  return are_forms_ours() ? nothrow_new(n, a) : named_nothrow_new(n, a);
+  return are_forms_ours() ? nothrow_new<CallKind::one>(n, a) : named_nothrow_new(n, a);
 }
 TALUS_OPERATOR void* operator new[](size_t n, Alignment a, const std::nothrow_t&) noexcept {
-  return are_forms_ours() ? nothrow_new(n, a) : named_nothrow_new_array(n, a);
+  return are_forms_ours() ? nothrow_new<CallKind::array>(n, a) : named_nothrow_new_array(n, a);
 }
 
 TALUS_OPERATOR void operator delete[](void* p) noexcept {
-  are_forms_ours() ? talus::core::api::free(p) : named_delete(p);
+  are_forms_ours() ? talus::core::api::delete_block<CallKind::array>(p) : named_delete_array(p);
 }
+// Called where a constructor throws.
 TALUS_OPERATOR void operator delete(void* p, const std::nothrow_t&) noexcept {
-  are_forms_ours() ? talus::core::api::free(p) : named_delete(p);
+  are_forms_ours() ? talus_own_delete(p) : named_delete(p);
 }
 TALUS_OPERATOR void operator delete[](void* p, const std::nothrow_t&) noexcept {
-  are_forms_ours() ? talus::core::api::free(p) : named_delete_array(p);
+  are_forms_ours() ? talus_own_delete_array(p) : named_delete_array_of(p);
 }
-TALUS_OPERATOR void operator delete(void* p, size_t) noexcept {
-  are_forms_ours() ? talus::core::api::free(p) : named_delete(p);
+TALUS_OPERATOR void operator delete(void* p, size_t n) noexcept {
+  are_forms_ours() ? talus::core::api::delete_block<CallKind::one>(p, n) : named_delete(p, n);
 }
-TALUS_OPERATOR void operator delete[](void* p, size_t) noexcept {
-  are_forms_ours() ? talus::core::api::free(p) : named_delete_array(p);
+TALUS_OPERATOR void operator delete[](void* p, size_t n) noexcept {
+  are_forms_ours() ? talus::core::api::delete_block<CallKind::array>(p, n)
+                   : named_delete_array_of(p, n);
 }
 TALUS_OPERATOR void operator delete[](void* p, Alignment a) noexcept {
-  are_forms_ours() ? talus::core::api::free(p) : named_delete(p, a);
+  are_forms_ours() ? talus::core::api::delete_block<CallKind::array>(p) : named_delete_array(p, a);
 }
 TALUS_OPERATOR void operator delete(void* p, size_t, Alignment a) noexcept {
-  are_forms_ours() ? talus::core::api::free(p) : named_delete(p, a);
+  are_forms_ours() ? talus::core::api::delete_block<CallKind::one>(p) : named_delete(p, a);
 }
 TALUS_OPERATOR void operator delete[](void* p, size_t, Alignment a) noexcept {
-  are_forms_ours() ? talus::core::api::free(p) : named_delete_array(p, a);
+  are_forms_ours() ? talus::core::api::delete_block<CallKind::array>(p)
+                   : named_delete_array_of(p, a);
 }
 TALUS_OPERATOR void operator delete(void* p, Alignment a, const std::nothrow_t&) noexcept {
-  are_forms_ours() ? talus::core::api::free(p) : named_delete(p, a);
+  are_forms_ours() ? talus_own_delete_aligned(p, a) : named_delete(p, a);
 }
 TALUS_OPERATOR void operator delete[](void* p, Alignment a, const std::nothrow_t&) noexcept {
-  are_forms_ours() ? talus::core::api::free(p) : named_delete_array(p, a);
+  are_forms_ours() ? talus_own_delete_aligned_array(p, a) : named_delete_array_of(p, a);
 }

@@ -18,6 +18,7 @@
 #define TALUS_HEAP_HEAP_HPP
 
 #include "heap/context.hpp"
+#include "slab/block_states.hpp"
 #include "slab/remote_free.hpp"
 #include "slab/slab.hpp"
 #include "space/space.hpp"  // IWYU pragma: keep (order of code)
@@ -96,6 +97,8 @@ struct LargeBlock {
   // Links in the instance's list, if the page-map entry names an instance; under its lock.
   LargeBlock* previous_inside = nullptr;
   LargeBlock* next_inside = nullptr;
+  // Whether the program has it, where the process keeps states; under the space lock.
+  uint8_t given_state = BlockState::untold;
 
   bool is_sound() const noexcept;  // heap/sound.hpp
 };

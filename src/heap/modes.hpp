@@ -31,6 +31,16 @@ struct ModeThread {
   void* state = nullptr;         // the mode's own; null if the mode has no states
 };
 
+// Which calls make and free a block.
+enum class CallKind : uint8_t { c, one, array };  // malloc, new, new[]
+
+// What a call that frees says of the block.
+struct FreeCall {
+  static constexpr size_t no_size = ~size_t{0};
+  CallKind kind = CallKind::c;
+  size_t bytes = no_size;
+};
+
 // The operations of a mode. Each may be null. They allocate nothing. Except for end_thread and
 // divert, they may be called under the lock of an instance, so they take no lock but that of space.
 struct Mode {
@@ -44,10 +54,16 @@ struct Mode {
   // The same for a block that reads as zero up to `bytes`. Null: note_allocate is told.
   void (*note_zeroed)(ModeThread thread, void* block, size_t bytes) noexcept = nullptr;
   void (*note_free)(ModeThread thread, void* block) noexcept = nullptr;
+  // The same for a block that ends with its instance, whatever the program did with it. After a
+  // fork it may be one that a thread of the parent was just making. Null: note_free is told.
+  void (*note_lost)(ModeThread thread, void* block) noexcept = nullptr;
+  // C++ made the block; after note_allocate. C++ frees it, or a size is given; before note_free.
+  void (*note_kind)(ModeThread thread, void* block, CallKind kind) noexcept = nullptr;
+  void (*check_call)(ModeThread thread, void* block, FreeCall call) noexcept = nullptr;
   // A block is about to be resized. It may end, and its address serve again.
   void (*begin_resize)(ModeThread thread, void* block) noexcept = nullptr;
-  // The result of that. The old block had `usable` bytes. Null: it lives on as it was.
-  void (*end_resize)(ModeThread thread, size_t usable, void* block,
+  // The result of that. The block `before` had `usable` bytes. Null: it lives on as it was.
+  void (*end_resize)(ModeThread thread, void* before, size_t usable, void* block,
                      size_t bytes) noexcept = nullptr;
   // In a resize: these bytes of the old block are read no more, and go. They were copied to the new
   // block, or a smaller size cuts them off.
@@ -66,6 +82,12 @@ struct Mode {
   bool (*divert)(ModeThread thread, void* block) noexcept = nullptr;
   // May blocks of instances be offered as well?
   bool diverts_all = false;
+  // Ways of its own through malloc and free, while this mode alone is on. They note what
+  // note_allocate and note_free would, or end in the usual ways (allocate_usual, free_usual).
+  void* (*allocate_alone)(size_t bytes, ThreadContext& context) noexcept = nullptr;
+  void (*free_alone)(void* block, ThreadContext& context) noexcept = nullptr;
+  // Is this a block of the program that serves `bytes` as it is? Answers no when in doubt.
+  bool (*stays_alone)(void* block, size_t bytes) noexcept = nullptr;
   // The thread ends, or the one that a fork left behind: what the state has goes home.
   void (*end_thread)(ModeThread thread) noexcept = nullptr;
   // In the child of a fork, for the thread that goes on.
@@ -79,6 +101,8 @@ struct ModeChain {
   Atomic<uint32_t> shared_on;                        // a bit a place
   // Of these, the ones that make blocks, and the ones that divert them. For a quick no.
   Atomic<uint32_t> shared_making, shared_diverting;
+  Atomic<const Mode*> shared_alone;  // the only mode that is on, if it has ways of its own
+  Atomic<bool> shared_is_partial;    // a thread had no memory for a context, and is in no mode
 
   bool is_empty() const noexcept { return shared_on.load_acquire() == 0; }
 };
@@ -197,6 +221,12 @@ TALUS_APART void tell_zeroed(ModeContext& context, void* block, size_t bytes) no
     return false;
   });
 }
+TALUS_APART void tell_lost(ModeContext& context, void* block) noexcept {
+  ask_modes<&Mode::note_free>(context, [=](const Mode& mode, ModeThread thread) noexcept {
+    (mode.note_lost != nullptr ? mode.note_lost : mode.note_free)(thread, block);
+    return false;
+  });
+}
 TALUS_APART void tell_cut(ModeContext& context, void* at, size_t bytes) noexcept {
   tell_modes<&Mode::note_cut>(context, at, bytes);
 }
@@ -206,9 +236,9 @@ TALUS_APART void tell_free(ModeContext& context, void* block) noexcept {
 TALUS_APART void tell_begin_resize(ModeContext& context, void* block) noexcept {
   tell_modes<&Mode::begin_resize>(context, block);
 }
-TALUS_APART void tell_end_resize(ModeContext& context, size_t usable, void* block,
+TALUS_APART void tell_end_resize(ModeContext& context, void* before, size_t usable, void* block,
                                  size_t bytes) noexcept {
-  tell_modes<&Mode::end_resize>(context, usable, block, bytes);
+  tell_modes<&Mode::end_resize>(context, before, usable, block, bytes);
 }
 
 // Tells the modes of the calling thread of a new block; null: there was no memory.
@@ -229,12 +259,33 @@ TALUS_FAST void note_cut(void* at, size_t bytes) noexcept {
 TALUS_FAST void note_free(void* block) noexcept {
   if (ModeContext* context = current_modes()) tell_free(*context, block);
 }
+// Of a block that ends with its instance.
+TALUS_FAST void note_lost(void* block) noexcept {
+  if (ModeContext* context = current_modes()) tell_lost(*context, block);
+}
 // Of a block that is about to be resized, and then of the result. Null: it lives on as it was.
 TALUS_FAST void begin_resize(void* block) noexcept {
   if (ModeContext* context = current_modes()) tell_begin_resize(*context, block);
 }
-TALUS_FAST void end_resize(size_t usable, void* block, size_t bytes) noexcept {
-  if (ModeContext* context = current_modes()) tell_end_resize(*context, usable, block, bytes);
+TALUS_FAST void end_resize(void* before, size_t usable, void* block, size_t bytes) noexcept {
+  if (ModeContext* context = current_modes()) {
+    tell_end_resize(*context, before, usable, block, bytes);
+  }
+}
+
+// For calls that know more than malloc and free.
+TALUS_APART void note_kind(void* block, CallKind kind) noexcept {
+  ModeContext* context = current_modes();
+  if (context != nullptr && block != nullptr) tell_modes<&Mode::note_kind>(*context, block, kind);
+}
+TALUS_APART void check_call(void* block, FreeCall call) noexcept {
+  if (ModeContext* context = current_modes()) tell_modes<&Mode::check_call>(*context, block, call);
+}
+
+// The only mode of a context that is no cache, if that mode has ways of its own; null: the usual.
+TALUS_FAST const Mode* mode_alone(const ThreadContext& context) noexcept {
+  const ModeChain* chain = context.operations->modes;
+  return chain == nullptr ? nullptr : chain->shared_alone.load_acquire();
 }
 
 // --- replace -------------------------------------------------------------------------------------

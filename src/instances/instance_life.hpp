@@ -93,9 +93,9 @@ void for_each_block_out(const Slab& slab, Visit visit) noexcept {
 inline void note_all_free(Instance& heap) noexcept {
   if (!is_told_of_frees()) return;
   give_ready_back(heap);
-  for_each_slab(heap, [](const Slab& slab) noexcept { for_each_block_out(slab, note_free); });
+  for_each_slab(heap, [](const Slab& slab) noexcept { for_each_block_out(slab, note_lost); });
   for (LargeBlock* large = heap.large_blocks; large != nullptr; large = large->next_inside) {
-    note_free(start_of(*large));
+    note_lost(start_of(*large));
   }
 }
 
@@ -269,7 +269,7 @@ inline void note_region_free(uintptr_t handle, const char* call) noexcept {
   const RegionHeap* region = region_of(handle, call);
   if (region == nullptr || !region->has_page_entries || !is_told_of_frees()) return;
   walk_region(handle, call, [](void* block, size_t) noexcept {
-    note_free(block);
+    note_lost(block);
     return true;
   });
 }

@@ -77,18 +77,24 @@ TALUS_APART SidedContext* sided_context_of(ThreadCache& cache) noexcept {
   return context;
 }
 
+// For want of memory the thread is in no mode.
+TALUS_COLD ThreadContext& without_modes(ThreadCache& cache) noexcept {
+  process_modes.shared_is_partial.store_release(true);
+  return cache;
+}
+
 // The context of a thread with this cache. It is that of the process's modes. The cache itself: no
 // mode is on, or there is no memory. For its owner, or under its idle probe's lock.
 inline ThreadContext& context_for(ThreadCache& cache) noexcept {
   if (process_modes.is_empty()) return cache;
   if (may_have_sides()) {
     SidedContext* sides = sided_context_of(cache);
-    if (sides == nullptr) return cache;
+    if (sides == nullptr) return without_modes(cache);
     if (sides->id != cache.id) sides->id = cache.id;  // it may stand before another heap now
     return *sides;
   }
   ModeContext* context = closed_context_of(cache);
-  return context != nullptr ? static_cast<ThreadContext&>(*context) : cache;
+  return context != nullptr ? static_cast<ThreadContext&>(*context) : without_modes(cache);
 }
 
 // Of threads that have lost their cache; under the space lock.
@@ -105,8 +111,9 @@ inline ThreadContext& context_after_end() noexcept {
     ModeContext* made = make_mode_context(held, nullptr);
     if (late_modes.context == nullptr) late_modes.context = made;  // space let others in meanwhile
   }
-  return late_modes.context != nullptr ? static_cast<ThreadContext&>(*late_modes.context)
-                                       : ended_context;
+  if (late_modes.context != nullptr) return *late_modes.context;
+  process_modes.shared_is_partial.store_release(true);
+  return ended_context;
 }
 
 // --- switching -----------------------------------------------------------------------------------
@@ -170,6 +177,10 @@ inline void set_bits(uint32_t on) noexcept {
     if (mode.allocate != nullptr) making |= left & (~left + 1);
     if (mode.divert != nullptr) diverting |= left & (~left + 1);
   }
+  const bool is_alone = on != 0 && (on & (on - 1)) == 0;
+  const Mode* alone = is_alone ? process_modes.shared_modes[lowest_bit(on)].load_own() : nullptr;
+  if (alone != nullptr && alone->allocate_alone == nullptr) alone = nullptr;
+  process_modes.shared_alone.store_release(alone);
   process_modes.shared_on.store_release(on);
   process_modes.shared_making.store_release(making);
   process_modes.shared_diverting.store_release(diverting);

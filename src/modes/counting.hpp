@@ -119,7 +119,8 @@ inline void count_end(ModeThread thread, size_t usable) noexcept {
 inline void count_free(ModeThread thread, void* block) noexcept {
   count_end(thread, facts_of(block, "free").usable_bytes);
 }
-inline void count_resize(ModeThread thread, size_t usable, void* block, size_t bytes) noexcept {
+inline void count_resize(ModeThread thread, void*, size_t usable, void* block,
+                         size_t bytes) noexcept {
   if (block == nullptr) return;
   count_end(thread, usable);
   count_allocate(thread, block, bytes);

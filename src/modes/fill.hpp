@@ -39,7 +39,7 @@ inline void fill_cut(ModeThread, void* at, size_t bytes) noexcept {
   if (options.fill.on_free.is_on) fill_bytes(at, options.fill.on_free.byte, bytes);
 }
 // The block keeps the bytes that it had, as far as the program wants them.
-inline void fill_grown(ModeThread, size_t usable, void* block, size_t bytes) noexcept {
+inline void fill_grown(ModeThread, void*, size_t usable, void* block, size_t bytes) noexcept {
   if (block == nullptr) return;
   fill_rest(options.fill.on_allocate, block, usable < bytes ? usable : bytes, "realloc");
 }

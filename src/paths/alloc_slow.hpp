@@ -99,13 +99,23 @@ inline void* allocate_first(size_t bytes, ThreadContext& context) noexcept {
   return refill(cache, class_of(bytes));
 }
 
-TALUS_SLOW void* allocate_slower(size_t bytes, ThreadContext& context) noexcept {
+// The way of all contexts; a thread in a mode with ways of its own gets here when these do not do.
+TALUS_SLOW void* allocate_usual(size_t bytes, ThreadContext& context) noexcept {
   void* block = allocate_first(bytes, context);
   for (unsigned made = 0; TALUS_UNLIKELY(block == nullptr) && find_memory(bytes, made); made++) {
     block = allocate_by_context(bytes, current_context());  // it may have changed
   }
   offer_work();
   return block;
+}
+TALUS_APART void* allocate_by_operations(size_t bytes, ThreadContext& context) noexcept {
+  if (const Mode* mode = mode_alone(context)) return mode->allocate_alone(bytes, context);
+  return allocate_usual(bytes, context);
+}
+
+TALUS_SLOW void* allocate_slower(size_t bytes, ThreadContext& context) noexcept {
+  if (context.operations != nullptr) return allocate_by_operations(bytes, context);
+  return allocate_usual(bytes, context);
 }
 
 TALUS_SLOW void* allocate_slow(size_t bytes, ThreadContext& context) noexcept {

@@ -19,13 +19,28 @@
 #include "space/space.hpp"
 #include "heap/context.hpp"
 #include "heap/lists.hpp"
+#include "heap/modes.hpp"
 
 namespace talus::core {
 
-// Frees a block with this page-map entry.
-TALUS_FAST void free_as(PageEntry word, void* pointer, ThreadContext& context) noexcept {
+// The same as free_other(), after modes have compared the block with what the call says of it.
+TALUS_SLOW void free_other_of(void* pointer, ThreadContext& context, PageEntry word,
+                              FreeCall call) noexcept {
+  if (TALUS_UNLIKELY(context.operations != nullptr) && pointer != nullptr) {
+    check_call(pointer, call);
+  }
+  free_other(pointer, context, word);
+}
+
+// Frees a block with this page-map entry. `Said` is nothing, or a FreeCall.
+template <typename... Said>
+TALUS_FAST void free_as(PageEntry word, void* pointer, ThreadContext& context,
+                        Said... said) noexcept {
   // leaves: null, remote, large, no owner, uninitialised, ended, a mode
-  if (TALUS_UNLIKELY(word.owner() != context.id)) return free_other(pointer, context, word);
+  if (TALUS_UNLIKELY(word.owner() != context.id)) {
+    if constexpr (sizeof...(Said) != 0) return free_other_of(pointer, context, word, said...);
+    return free_other(pointer, context, word);
+  }
   const size_t index = word.tag();
   Atomic<void**>& slot = context.tops[index];  // as in alloc.hpp
   void** top = slot.load_own();
@@ -49,15 +64,26 @@ TALUS_NEXT void free_far(void* pointer, ThreadContext& context) noexcept {
   if (pointer == nullptr) return;
   free_as(page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer)), pointer, context);
 }
+TALUS_SLOW void free_far_of(void* pointer, ThreadContext& context, FreeCall call) noexcept {
+  if (TALUS_UNLIKELY(context.operations != nullptr) && pointer != nullptr) {
+    check_call(pointer, call);
+  }
+  free_far(pointer, context);
+}
 
-// Frees a block; null is nothing. Reports anything else that is no live block.
-TALUS_FAST void free_block(void* pointer) noexcept {
+// Frees a block; null is nothing. Reports anything else that is no live block. A mode compares what
+// the call says of the block.
+template <typename... Said>
+TALUS_FAST void free_block(void* pointer, Said... said) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   ThreadContext& context = current_context();
   PageMap::Place place;
   // leaves: null, beyond the page map's window, no address of ours
-  if (TALUS_UNLIKELY(!page_map.find_near(address, place))) return free_far(pointer, context);
-  free_as(place.word(), pointer, context);
+  if (TALUS_UNLIKELY(!page_map.find_near(address, place))) {
+    if constexpr (sizeof...(Said) != 0) return free_far_of(pointer, context, said...);
+    return free_far(pointer, context);
+  }
+  free_as(place.word(), pointer, context, said...);
 }
 
 }  // namespace talus::core

@@ -121,7 +121,8 @@ inline bool is_no_block(void* pointer) noexcept {
   return true;
 }
 
-TALUS_SLOW void free_slow(void* pointer, ThreadContext& context) noexcept {
+// The way of all contexts, as allocate_usual().
+TALUS_SLOW void free_usual(void* pointer, ThreadContext& context) noexcept {
   if (is_no_block(pointer)) return;
   ThreadCache* cache = cache_behind(context);
   {
@@ -134,6 +135,15 @@ TALUS_SLOW void free_slow(void* pointer, ThreadContext& context) noexcept {
     }
   }
   offer_work();
+}
+TALUS_APART void free_by_operations(void* pointer, ThreadContext& context) noexcept {
+  if (const Mode* mode = mode_alone(context)) return mode->free_alone(pointer, context);
+  free_usual(pointer, context);
+}
+
+TALUS_SLOW void free_slow(void* pointer, ThreadContext& context) noexcept {
+  if (context.operations != nullptr) return free_by_operations(pointer, context);
+  free_usual(pointer, context);
 }
 
 TALUS_SLOW void free_to_full(void* pointer, ThreadCache& cache, size_t index) noexcept {

@@ -182,7 +182,7 @@ bool in_place(void* pointer, size_t bytes, const char* call, Resize resize) noex
     const MaybeWorking working{cache_behind(current_context())};
     begin_resize(pointer);
     fits = resize(facts);
-    end_resize(facts.usable_bytes, fits ? pointer : nullptr, bytes);
+    end_resize(pointer, facts.usable_bytes, fits ? pointer : nullptr, bytes);
   }
   offer_work();
   return fits;
@@ -257,11 +257,29 @@ TALUS_USUAL void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit
   const MaybeWorking working{cache};
   begin_resize(pointer);
   void* moved = reallocate_untold(cache, facts, pointer, bytes, is_at_limit);
-  end_resize(facts.usable_bytes, moved, bytes);
+  end_resize(pointer, facts.usable_bytes, moved, bytes);
   return moved;
 }
 
+// Does the live block that starts there fit `bytes` without any change, so that
+// resize_large_in_place() would do nothing? Answers no when in doubt.
+TALUS_FAST bool stays_as_it_is(const LargeBlock& large, uintptr_t address, size_t bytes) noexcept {
+  if (large.base != address || large.state != LargeState::live) return false;
+  const size_t usable = large.usable_bytes;
+  // For sizes above `usable` the difference wraps and is large; `usable` is at least a page.
+  return usable - bytes < os::page_bytes_if_known() && bytes > small_bytes_max &&
+         large.front_bytes == 0;
+}
+
+// For a thread in one mode alone.
+TALUS_APART bool stays_by_mode(void* pointer, size_t bytes, const ThreadContext& context) noexcept {
+  const Mode* mode = mode_alone(context);
+  return mode != nullptr && mode->stays_alone(pointer, bytes);
+}
+
 TALUS_SLOW void* reallocate_slow(void* pointer, size_t bytes) noexcept {
+  const ThreadContext& context = current_context();
+  if (context.operations != nullptr && stays_by_mode(pointer, bytes, context)) return pointer;
   void* moved = allocate_within_limit(bytes, [=](bool& is_at_limit) noexcept {
     return reallocate_once(pointer, bytes, is_at_limit);
   });
@@ -280,16 +298,6 @@ TALUS_FAST void* reallocate_small(void* pointer, size_t usable, size_t bytes) no
   copy_bytes(moved, pointer, usable < bytes ? usable : bytes);
   free_block(pointer);
   return moved;
-}
-
-// Does the live block that starts there fit `bytes` without any change, so that
-// resize_large_in_place() would do nothing? Answers no when in doubt.
-TALUS_FAST bool stays_as_it_is(const LargeBlock& large, uintptr_t address, size_t bytes) noexcept {
-  if (large.base != address || large.state != LargeState::live) return false;
-  const size_t usable = large.usable_bytes;
-  // For sizes above `usable` the difference wraps and is large; `usable` is at least a page.
-  return usable - bytes < os::page_bytes_if_known() && bytes > small_bytes_max &&
-         large.front_bytes == 0;
 }
 
 // What to do with a block that must change; entry points that set errno have their own.

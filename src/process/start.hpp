@@ -34,6 +34,7 @@
 #include "parsing/options_text.hpp"
 #include "machine/kernel_file.hpp"
 #include "modes/chain.hpp"
+#include "modes/checked.hpp"
 #include "modes/counting.hpp"
 #include "modes/fill.hpp"
 #include "modes/mapped.hpp"
@@ -172,9 +173,10 @@ TALUS_START void process_starts() noexcept {
     hand_on_told_mistakes();
   }
   if (options.verbose) say_options();
+  if (options.mode == HeapMode::checked) checked::begin();
   prepare_statistics();  // the order of the modes
   if (options.fill.kind != FillKind::none) start_fill();
-  if (options.mode != HeapMode::none) start_mapped();
+  if (is_mapped(options.mode)) start_mapped();
   watch_forks();
   if (gives_memory_back() || has_clock_samples()) allow_helper();
   start_clock_samples();

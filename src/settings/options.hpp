@@ -50,8 +50,12 @@ enum class StatsFormat : std::uint8_t { text, json, csv, openmetrics };
 enum class Preset : std::uint8_t { tiny, small, usual, fast };
 
 // How blocks are made: in slabs and ranges, or each in pages of its own, with its end or its start
-// at an inaccessible page (modes/mapped.hpp).
-enum class HeapMode : std::uint8_t { none, mapped, mapped_underrun };
+// at an inaccessible page (modes/mapped.hpp). Checked: in slabs, and each free is proven
+// (modes/checked.hpp).
+enum class HeapMode : std::uint8_t { none, mapped, mapped_underrun, checked };
+constexpr bool is_mapped(HeapMode mode) noexcept {
+  return mode == HeapMode::mapped || mode == HeapMode::mapped_underrun;
+}
 
 // Where the process's memory comes from: the kernel, as needed; an amount reserved at the start; or
 // a file in a directory.
@@ -148,7 +152,7 @@ struct OptionTypeOf<FillChoice> {
 template <>
 struct OptionTypeOf<HeapMode> {
   static constexpr OptionKind kind = OptionKind::words;
-  static constexpr const char* words = "none|mapped|mapped-underrun";
+  static constexpr const char* words = "none|mapped|mapped-underrun|checked";
 };
 
 // ROW(name, type, default, min, max, unit, reload, help)
@@ -210,9 +214,14 @@ struct OptionTypeOf<HeapMode> {
       "name in a directory, growing or with all its size at the start")                            \
   ROW(name_mappings, bool, false, 0, 1, none, at_start,                                            \
       "memory from the kernel is [anon:talus] in /proc/PID/maps, where the kernel has names")      \
-  ROW(mode, HeapMode, HeapMode::none, 0, 2, none, at_start,                                        \
-      "none; mapped: each block ends where memory ends, so that an overrun or a use after "        \
-      "free faults at once; mapped-underrun: each begins there")                                   \
+  ROW(mode, HeapMode, HeapMode::none, 0, 3, none, at_start,                                        \
+      "none; checked: each invalid free stops at once, at little cost; mapped: each block ends "   \
+      "where memory ends, so that an overrun or a use after free faults at once, for tests; "      \
+      "mapped-underrun: each begins there")                                                        \
+  ROW(check_kinds, bool, false, 0, 1, none, at_start,                                              \
+      "mode checked: a block of new is for delete, of new[] for delete[], of malloc for free")     \
+  ROW(check_sizes, bool, false, 0, 1, none, at_start,                                              \
+      "mode checked: the size in a sized delete and in free_sized is one that the block serves")   \
   ROW(quarantine_bytes, std::uint64_t, std::uint64_t{4} << 30, 0, std::uint64_t{1} << 46, bytes,   \
       at_start,                                                                                    \
       "mapped blocks: addresses of freed blocks that stay inaccessible before they are used "      \

@@ -18,6 +18,7 @@
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "os/report.hpp"
+#include "slab/block_states.hpp"
 
 namespace talus::core {
 
@@ -38,6 +39,8 @@ struct Slab {
   uint32_t least_bytes = 0;   // realloc to fewer bytes moves the block
   ClassId class_id{};         // constant for the descriptor's life
   uint16_t bitmap_words = 0;  // constant for the descriptor's life
+  // Of each block, if the process keeps them; null: it does not. Constant once set.
+  Atomic<uint8_t>* states = nullptr;
   // under the owner's lock; on a line of its own, because other threads read the constants above
   alignas(cache_line_bytes) SlabState state = SlabState::unused;
   uint32_t free_count = 0;
@@ -89,6 +92,7 @@ struct Slab {
       free_bits()[word] = low_bits(block_count - word * 64);
     }
     clean_bits = zeroed == Zeroed::yes && is_medium(class_id) ? free_bits()[0] : 0;
+    if (TALUS_UNLIKELY(states != nullptr)) forget_states(states, block_count);
     TALUS_AUDIT_SOUND(*this);
   }
 
@@ -100,6 +104,12 @@ struct Slab {
       refuse(pointer, index);
     }
     return static_cast<uint32_t>(index);
+  }
+
+  // The same for a pointer that is known to be a block's start.
+  TALUS_FAST uint32_t index_of_block(const void* block) const noexcept {
+    const size_t offset = reinterpret_cast<uintptr_t>(block) - base;
+    return static_cast<uint32_t>(divide_by_reciprocal(offset, reciprocal));
   }
 
   // Hands out up to `wanted` blocks, lowest addresses last, to places[0...]. Returns how many.
@@ -163,6 +173,10 @@ struct Slab {
       set += count_bits(free_bits()[word]);
     }
     if ((clean_bits & ~free_bits()[0]) != 0) return false;
+    for (uint32_t index = 0; states != nullptr && index < block_count; index++) {
+      // The program has no block that is in the slab.
+      if (is_free(index) && states[index].load_hint() >= BlockState::given) return false;
+    }
     return set == free_count && free_count <= block_count;
   }
 

@@ -32,6 +32,7 @@
 #include "space/page_map.hpp"
 #include "space/placing.hpp"
 #include "space/provider.hpp"
+#include "space/random_start.hpp"
 #include "space/range.hpp"
 #include "space/range_index.hpp"
 #include "space/range_purger.hpp"

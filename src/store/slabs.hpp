@@ -13,6 +13,7 @@
 #include "heap/sound.hpp"
 #include "regions/region_words.hpp"
 #include "retention/decay_clock.hpp"
+#include "slab/block_states.hpp"
 #include "slab/purged.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
@@ -80,6 +81,22 @@ inline Filling filling_of(const Heap& heap, ClassId id) noexcept {
   return Filling::sparse;
 }
 
+// A descriptor without blocks goes back to the pool.
+inline void put_unused(Held<SpaceLock>&, Slab& slab) noexcept {
+  Slab*& unused = descriptor_pool.unused[index_of(slab.class_id)];
+  slab.next = unused;
+  unused = &slab;
+  descriptor_pool.note_back();
+}
+
+// Gives a descriptor room for the states of its blocks; false: no memory.
+TALUS_APART bool attach_states(Held<SpaceLock>& held, Slab& slab) noexcept {
+  if (slab.states != nullptr) return true;
+  const size_t bytes = state_bytes(size_class_row(slab.class_id).block_count);
+  slab.states = static_cast<Atomic<uint8_t>*>(space.take_metadata(held, bytes));
+  return slab.states != nullptr;
+}
+
 // A new slab of this class over fresh address space, already in the list. Null: no memory.
 TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
   TALUS_ASSERT(lock_of(heap).is_own());
@@ -96,12 +113,14 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
     unused = slab->next;
     descriptor_pool.note_out();
   }
+  if (TALUS_UNLIKELY(keeps_block_states()) && !attach_states(held, *slab)) {
+    put_unused(held, *slab);
+    return nullptr;
+  }
   // The descriptor is ours before take(), which may let other threads in while it purges.
   const Range range = space.take(held, row.slab_slices, slice_bytes, filling_of(heap, id));
   if (range.base == 0) {
-    slab->next = unused;
-    unused = slab;
-    descriptor_pool.note_back();
+    put_unused(held, *slab);
     return nullptr;
   }
   slab->begin(range.base, range.zeroed);
@@ -115,16 +134,13 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
 // Returns the range of an empty slab that is in no list to address space.
 TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
   TALUS_ASSERT(lock_of(heap).is_own() && slab.state != SlabState::unused);
-  const size_t index = index_of(slab.class_id);
   const size_t slices = size_class_row(slab.class_id).slab_slices;
   const uintptr_t base = slab.base;
   count_slab(heap, slab, -1);
   slab.enter(SlabState::unused);
   slab.block_count = slab.free_count = 0;
   Held held{space.lock()};
-  slab.next = descriptor_pool.unused[index];
-  descriptor_pool.unused[index] = &slab;
-  descriptor_pool.note_back();
+  put_unused(held, slab);
   audit(descriptor_pool);
   page_map.set_all(base, slices, PageEntry{}, nullptr);
   space.give(held, base, slices, true);

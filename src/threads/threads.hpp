@@ -15,16 +15,19 @@
 
 #include "base/base.hpp"
 #include "arch/arch.hpp"
+#include "settings/options.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
 #include "bounded/life.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
+#include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 #include "cache/idle_caches.hpp"
 #include "paths/free_slow.hpp"
 #include "modes/chain.hpp"
+#include "modes/checked.hpp"
 #include "threads/library_parts.hpp"
 #include "configuration/own_configuration.hpp"
 
@@ -81,9 +84,13 @@ TALUS_USUAL bool watch_thread(ThreadCache& cache) noexcept {
 
 TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
   if (environ != nullptr) configure_process();
+  if (TALUS_UNLIKELY(options.mode == HeapMode::checked)) checked::begin();
   salvage_cache();  // a fork may have orphaned some; each new thread adopts one
   ThreadCache* cache = attach_cache();
-  if (cache == nullptr) return nullptr;
+  if (cache == nullptr) {
+    process_modes.shared_is_partial.store_release(true);  // the thread is in no mode
+    return nullptr;
+  }
   TALUS_ASSERT(cache->shared_busy.load_own() == 0);
   TALUS_ASSERT(cache->shared_state.load_own() == OwnerState::active);
   set_context(context_for(*cache));

@@ -120,6 +120,17 @@ inline bool is_diverted(ModeContext&, void*, BlockHome) noexcept { return false;
 inline void note_allocate(void*, size_t) noexcept {}
 inline void note_free(void*) noexcept {}
 inline void end_modes(ThreadCache&) noexcept {}
+struct Mode {
+  void* (*allocate_alone)(size_t, ThreadContext&) noexcept;
+  void (*free_alone)(void*, ThreadContext&) noexcept;
+};
+inline const Mode* mode_alone(const ThreadContext&) noexcept { return nullptr; }
+enum class CallKind : uint8_t { c };
+struct FreeCall {
+  CallKind kind;
+  size_t bytes;
+};
+inline void check_call(void*, FreeCall) noexcept {}
 
 // No two-sided lists.
 struct SidedContext : ThreadContext {

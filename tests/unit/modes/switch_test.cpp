@@ -148,7 +148,7 @@ TEST(Switch, NoCallIsLostToTheProbe) {
   ASSERT_TRUE(current_context().operations->is_probe);
   note_allocate(block, 100);
   note_free(block);
-  end_resize(112, block, 100);
+  end_resize(block, 112, block, 100);
   EXPECT_TRUE(is_told_of_frees());
   const counting::Counts after = counting::collect();
   EXPECT_EQ(after.allocation_sum - before.allocation_sum, 2u);

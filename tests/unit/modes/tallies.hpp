@@ -51,7 +51,8 @@ inline void count_allocate(ModeThread thread, void* block, size_t) noexcept {
 inline void count_free(ModeThread thread, void* block) noexcept {
   count(thread, rows_of(thread).frees[row_of(block)]);
 }
-inline void count_resize(ModeThread thread, size_t usable, void* block, size_t bytes) noexcept {
+inline void count_resize(ModeThread thread, void*, size_t usable, void* block,
+                         size_t bytes) noexcept {
   if (block == nullptr) return;
   count(thread, rows_of(thread).frees[row_of_size(usable)]);
   count_allocate(thread, block, bytes);

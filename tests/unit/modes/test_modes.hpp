@@ -65,7 +65,7 @@ inline void record_begin_resize(ModeThread, void* block) noexcept {
   resized_bytes = record.live[block];
   end_block(block);
 }
-inline void record_end_resize(ModeThread, size_t, void* block, size_t bytes) noexcept {
+inline void record_end_resize(ModeThread, void*, size_t, void* block, size_t bytes) noexcept {
   const std::lock_guard<std::mutex> held{record.lock};
   if (resized_block == nullptr) record.blame("the end of a resize that had not begun");
   begin_block(block != nullptr ? block : resized_block, block != nullptr ? bytes : resized_bytes);

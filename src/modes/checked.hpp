@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+// modes/checked: each free and each resize proves that the program has the block.
+//
+// The mode keeps one state a block (slab/block_states.hpp). An allocation stores `given`, a free
+// exchanges it for `freed`. What it finds tells a double free at once, whichever thread frees, and
+// whatever happened in between, until the block is allocated again. The address itself is proven
+// first: the start of a block of a slab, or of a large block.
+//
+// Owns: who looks at states and when, and the answer to a wrong one. Invariants: each block that
+// the program has is `given`, except blocks from before the mode, whose slabs have no states. The
+// state changes before the block goes home, and after it came out. Called on: any thread, from slow
+// paths, also under an instance's lock. Must not know: other modes.
+#ifndef TALUS_MODES_CHECKED_HPP
+#define TALUS_MODES_CHECKED_HPP
+
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "os/os.hpp"
+#include "os/report.hpp"
+#include "settings/options.hpp"
+#include "sync/ranked_lock.hpp"
+#include "slab/block_states.hpp"
+#include "slab/slab.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/modes.hpp"
+#include "heap/purge_request.hpp"
+#include "store/large.hpp"
+#include "cache/idle_caches.hpp"
+#include "paths/alloc_slow.hpp"
+#include "paths/free_slow.hpp"
+#include "paths/resize.hpp"
+#include "modes/chain.hpp"
+
+namespace talus::core::checked {
+
+// A thread that allocates without the mode, for want of memory, stores no states.
+inline bool is_certain() noexcept { return !process_modes.shared_is_partial.load_acquire(); }
+
+inline const char* maker_of(uint8_t state) noexcept {
+  if (state == BlockState::given_one) return "operator new";
+  return state == BlockState::given_array ? "operator new[]" : "malloc";
+}
+// A free or a resize found another state than `given`.
+TALUS_COLD void refuse(uint8_t state, const void* block, size_t bytes, const char* call) noexcept {
+  if (state > BlockState::given) report::wrong_call(block, bytes, maker_of(state), call);
+  if (!is_certain()) return;
+  if (state == BlockState::untold) report::never_given(block, bytes, call);
+  if (call[0] == 'f') report::double_free(block, bytes);
+  report::freed_block(block, bytes, call);
+}
+// A block came out of a list or a slab, and the program has it: two threads freed it at once.
+TALUS_COLD void* refuse_given(void* block, size_t bytes) noexcept {
+  if (is_certain()) report::double_free(block, bytes);
+  return block;
+}
+
+// --- blocks of slabs
+
+TALUS_FAST Slab& slab_at(const void* block) noexcept {
+  return *static_cast<Slab*>(page_map.descriptor_of_owned(reinterpret_cast<uintptr_t>(block)));
+}
+// The program gets this block.
+TALUS_FAST void* give(const Slab& slab, void* block) noexcept {
+  if (TALUS_UNLIKELY(slab.states == nullptr)) return block;
+  if (TALUS_LIKELY(mark_given(slab.states[slab.index_of_block(block)]))) return block;
+  return refuse_given(block, slab.block_bytes);
+}
+// The program loses this block. Reports a pointer that is no block of it.
+TALUS_FAST void claim(const Slab& slab, const void* block, const char* call) noexcept {
+  if (TALUS_UNLIKELY(slab.states == nullptr)) return;
+  const uint8_t before = claim_any(slab.states[slab.prove(block)]);
+  if (TALUS_UNLIKELY(before != BlockState::given)) refuse(before, block, slab.block_bytes, call);
+}
+
+// --- large blocks: rare enough for a lock
+
+TALUS_APART void give_large(const void* block) noexcept {
+  Held held{space.lock()};
+  static_cast<LargeBlock*>(page_map.descriptor_of(reinterpret_cast<uintptr_t>(block)))
+      ->given_state = BlockState::given;
+}
+// Blocks from before the mode are `untold`, too.
+TALUS_APART void claim_large(void* block, const char* call) noexcept {
+  LargeBlock& large = prove_large(block, call);
+  uint8_t before = BlockState::freed;
+  {
+    Held held{space.lock()};
+    before = large.given_state;
+    large.given_state = BlockState::freed;
+  }
+  const bool is_right = before == BlockState::untold || before == BlockState::given;
+  if (!is_right) refuse(before, block, large.usable_bytes, call);
+}
+
+// --- the operations of the mode
+
+TALUS_APART void give_block(void* block) noexcept {
+  const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
+  if (word.is_slab()) {
+    give(slab_at(block), block);
+  } else if (word.is_large()) {
+    give_large(block);
+  }
+}
+TALUS_APART void claim_block(void* block, const char* call) noexcept {
+  const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
+  if (word.is_slab()) return claim(slab_at(block), block, call);
+  if (word.is_large()) claim_large(block, call);  // special blocks prove themselves
+}
+
+inline void note_allocate(ModeThread, void* block, size_t) noexcept { give_block(block); }
+inline void note_free(ModeThread, void* block) noexcept { claim_block(block, "free"); }
+inline void note_lost(ModeThread, void* block) noexcept {
+  const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
+  if (!word.is_slab() || slab_at(block).states == nullptr) return;
+  claim_any(slab_at(block).states[slab_at(block).prove(block)]);
+}
+// Another thread that frees the block meanwhile finds it freed.
+inline void begin_resize(ModeThread, void* block) noexcept { claim_block(block, "realloc"); }
+inline void end_resize(ModeThread, void* before, size_t, void* block, size_t) noexcept {
+  give_block(block != nullptr ? block : before);
+}
+
+// --- calls that say more than an address: options check_kinds and check_sizes
+
+constexpr uint8_t state_of(CallKind kind) noexcept {
+  if (kind == CallKind::one) return BlockState::given_one;
+  return kind == CallKind::array ? BlockState::given_array : BlockState::given;
+}
+constexpr const char* freer_of(CallKind kind) noexcept {
+  if (kind == CallKind::one) return "operator delete";
+  return kind == CallKind::array ? "operator delete[]" : "free";
+}
+
+// The state of a block that the program has or claims to have. Null: the process keeps none of it.
+struct KeptState {
+  Atomic<uint8_t>* of_slab = nullptr;
+  LargeBlock* large = nullptr;
+  size_t block_bytes = 0;
+  size_t least_bytes = 0;  // of a request that the block serves
+
+  uint8_t load() const noexcept {
+    if (of_slab != nullptr) return of_slab->load_own();
+    return large != nullptr ? large->given_state : BlockState::given;
+  }
+  void store(uint8_t state) const noexcept {
+    if (of_slab != nullptr) return of_slab->store_own(state);
+    if (large != nullptr) large->given_state = state;
+  }
+};
+inline KeptState state_at(void* block) noexcept {
+  const PageEntry word = page_map.word_anywhere(reinterpret_cast<uintptr_t>(block));
+  if (word.is_slab()) {
+    const Slab& slab = slab_at(block);
+    if (slab.states == nullptr) return {};
+    return {&slab.states[slab.prove(block)], nullptr, slab.block_bytes, slab.least_bytes};
+  }
+  if (!word.is_large()) return {};
+  LargeBlock& large = prove_large(block, "free");
+  return {nullptr, &large, large.usable_bytes, large.usable_bytes - os::page_bytes() + 1};
+}
+
+TALUS_APART void keep_kind(ModeThread, void* block, CallKind kind) noexcept {
+  if (options.check_kinds) state_at(block).store(state_of(kind));
+}
+// Then the block counts as one of C's, so that the free that follows finds nothing wrong.
+TALUS_APART void check_call(ModeThread, void* block, FreeCall call) noexcept {
+  const KeptState state = state_at(block);
+  const uint8_t found = state.load();
+  if (found < BlockState::given || state.block_bytes == 0) return;  // the free itself finds it
+  if (options.check_kinds) {
+    if (found != state_of(call.kind)) {
+      report::wrong_call(block, state.block_bytes, maker_of(found), freer_of(call.kind));
+    }
+    state.store(BlockState::given);
+  }
+  if (!options.check_sizes || call.bytes == FreeCall::no_size) return;
+  if (call.bytes > state.block_bytes || call.bytes < state.least_bytes) {
+    report::wrong_size(block, state.block_bytes, call.bytes);
+  }
+}
+
+// --- malloc and free of threads in this mode alone
+
+TALUS_APART void* allocate_above_fast(size_t bytes, ThreadContext& context) noexcept {
+  void* block = take_at_hand(bytes, *static_cast<ModeContext&>(context).cache);
+  if (block == nullptr) return allocate_usual(bytes, context);
+  give_block(block);
+  return block;
+}
+// Pops from the thread's list, as the fast path of a plain thread. All that leaves this function
+// and free_alone() is a jump, so they save no registers.
+TALUS_APART void* allocate_alone(size_t bytes, ThreadContext& context) noexcept {
+  ThreadCache* cache = static_cast<ModeContext&>(context).cache;
+  if (TALUS_UNLIKELY(cache == nullptr)) return allocate_usual(bytes, context);
+  if (TALUS_UNLIKELY(bytes > fast_bytes_max)) return allocate_above_fast(bytes, context);
+  Atomic<void**>& slot = cache->tops[index_of(small_class_of(bytes))];
+  void* block = nullptr;
+  {
+    const BriefWork work{*cache};
+    void** top = slot.load_own();
+    if (TALUS_LIKELY(work.may_begin)) block = top[-1];
+    if (TALUS_LIKELY(block != nullptr)) slot.store_own(top - 1);
+  }
+  if (TALUS_UNLIKELY(block == nullptr)) return allocate_usual(bytes, context);
+  return give(slab_at(block), block);
+}
+
+// Most blocks grow by a few bytes and stay where they are.
+TALUS_APART bool stays_alone(void* block, size_t bytes) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(block);
+  PageMap::Place place;
+  if (!page_map.find_near(address, place)) return false;
+  const PageEntry word = place.word();
+  if (word.is_slab()) {
+    const Slab& slab = *static_cast<Slab*>(place.descriptor());
+    if (bytes > slab.block_bytes || bytes < slab.least_bytes || slab.states == nullptr)
+      return false;
+    return slab.states[slab.prove(block)].load_own() == BlockState::given;
+  }
+  if (word.bits() != PageEntry::large().bits()) return false;
+  const auto& large = *static_cast<LargeBlock*>(place.descriptor());
+  return large.given_state == BlockState::given && stays_as_it_is(large, address, bytes);
+}
+
+// A block whose state says that it is freed goes home.
+TALUS_APART void free_claimed(void* block, ThreadCache& cache, PageEntry word) noexcept {
+  if (word.owner() != cache.id && take_in_at_hand(cache, block, word)) return;
+  {
+    const Working working{cache};
+    free_plain(&cache, block);
+  }
+  offer_work();
+}
+TALUS_APART void free_refused(void* block, ThreadCache& cache, PageEntry word,
+                              uint8_t state) noexcept {
+  refuse(state, block, slab_at(block).block_bytes, "free");
+  free_claimed(block, cache, word);
+}
+TALUS_APART void free_of_other(void* block, ThreadCache& cache, PageEntry word) noexcept {
+  claim(slab_at(block), block, "free");
+  free_claimed(block, cache, word);
+}
+TALUS_APART void free_above_fast(void* block, ThreadCache& cache, PageEntry word) noexcept {
+  if (push_slow(cache, block, word.tag() - fast_class_count)) return;
+  free_claimed(block, cache, word);
+}
+TALUS_APART void free_alone(void* block, ThreadContext& context) noexcept {
+  ThreadCache* cache = static_cast<ModeContext&>(context).cache;
+  PageMap::Place place;
+  // leaves: null, beyond the page map's window, no address of ours
+  if (TALUS_UNLIKELY(!page_map.find_near(reinterpret_cast<uintptr_t>(block), place))) {
+    return free_usual(block, context);
+  }
+  const PageEntry word = place.word();
+  if (TALUS_UNLIKELY(!word.is_slab() || cache == nullptr)) return free_usual(block, context);
+  const Slab& slab = *static_cast<Slab*>(place.descriptor());
+  if (TALUS_UNLIKELY(slab.states == nullptr)) return free_usual(block, context);
+  if (TALUS_UNLIKELY(word.owner() != cache->id)) return free_of_other(block, *cache, word);
+  const uint8_t before = claim_own(slab.states[slab.prove(block)]);
+  if (TALUS_UNLIKELY(before != BlockState::given)) {
+    return free_refused(block, *cache, word, before);
+  }
+  const size_t index = word.tag();
+  if (TALUS_UNLIKELY(index >= fast_class_count)) return free_above_fast(block, *cache, word);
+  bool is_pushed = false;
+  {
+    const BriefWork work{*cache};
+    Atomic<void**>& slot = cache->tops[index];
+    void** top = slot.load_own();
+    if (TALUS_LIKELY(work.may_begin && top != cache->limits[index])) {
+      *top = block;
+      slot.store_own(top + 1);
+      is_pushed = true;
+    }
+  }
+  if (TALUS_UNLIKELY(!is_pushed)) free_claimed(block, *cache, word);
+}
+
+constexpr Mode make_mode() noexcept {
+  Mode mode;
+  mode.name = "checked";
+  mode.note_allocate = note_allocate;
+  mode.note_free = note_free;
+  mode.note_lost = note_lost;
+  mode.note_kind = keep_kind;
+  mode.check_call = check_call;
+  mode.begin_resize = begin_resize;
+  mode.end_resize = end_resize;
+  mode.allocate_alone = allocate_alone;
+  mode.free_alone = free_alone;
+  mode.stays_alone = stays_alone;
+  return mode;
+}
+inline constexpr Mode mode = make_mode();
+
+// Before the first block of the process. Later calls do nothing.
+TALUS_START void begin() noexcept {
+  if (is_on(mode)) return;
+  shared_keeps_block_states.store_release(true);
+  begin_mode(mode);
+}
+
+}  // namespace talus::core::checked
+
+#endif  // TALUS_MODES_CHECKED_HPP
