@@ -67,7 +67,12 @@ class FreeRanges {
     return static_cast<FreeRange*>(page_map.descriptor_of(address));
   }
 
-  // The same for untouched ranges.
+  // The range in which an address lies: this one, or one that begins there.
+  TALUS_COLD static FreeRange* range_with(FreeRange& range, uintptr_t address) noexcept {
+    return address - range.base < range.bytes() ? &range : range_at(address);
+  }
+
+  // As range_at(), for untouched ranges.
   static FreeRange* clean_range_at(uintptr_t address) noexcept {
     FreeRange* range = range_at(address);
     return range != nullptr && range->state == RangeState::clean ? range : nullptr;

@@ -195,8 +195,8 @@ class PageMap {
     for (size_t i = 0; i < slices; i++) set(start + i * slice_bytes, word, descriptor);
   }
   // Sets the first and the last slice only: large blocks and free ranges need no more.
-  TALUS_USUAL void set_ends(uintptr_t start, size_t slices, PageEntry word,
-                            void* descriptor) noexcept {
+  TALUS_SLOW void set_ends(uintptr_t start, size_t slices, PageEntry word,
+                           void* descriptor) noexcept {
     set(start, word, descriptor);
     if (slices > 1) set(start + (slices - 1) * slice_bytes, word, descriptor);
   }

@@ -22,20 +22,15 @@ class RandomStart {
   // The next range that fits into its place begins at random. `random`: 64 random bits.
   void begin(uint64_t random) noexcept { random_ = random | 1; }
 
+  // Nothing is left to choose.
+  bool is_over() const noexcept { return (random_ | gap_end_) == 0; }
   // Where to take `bytes` of untouched memory instead of at `first`, where a free range begins that
   // ends at `end`. The result lies in that range, or where another free range begins.
   // `free_at(address)`: the untouched bytes of the range that begins there, 0 if none does.
-  template <typename FreeAt>
-  uintptr_t choose(uintptr_t first, uintptr_t end, size_t bytes, FreeAt free_at) noexcept {
-    if (TALUS_LIKELY((random_ | gap_end_) == 0)) return first;
-    if (random_ != 0) return choose_start(first, end, bytes);
-    const uintptr_t last = round_up(gap_end_, place_bytes);
-    const bool is_inside = first - (last - place_bytes) < place_bytes && first + bytes <= last;
-    if (first != gap_ && (is_inside || free_at(gap_) < bytes)) return first;
-    const uintptr_t taken = gap_;
-    gap_ += bytes;
-    if (gap_ >= gap_end_) gap_end_ = 0;
-    return taken;
+  uintptr_t choose(uintptr_t first, uintptr_t end, size_t bytes,
+                   size_t (*free_at)(uintptr_t)) noexcept {
+    if (is_over()) return first;
+    return random_ != 0 ? choose_start(first, end, bytes) : choose_gap(first, bytes, free_at);
   }
 
  private:
@@ -49,6 +44,15 @@ class RandomStart {
     gap_ = first;
     gap_end_ = start != first ? start : 0;
     return start;
+  }
+  uintptr_t choose_gap(uintptr_t first, size_t bytes, size_t (*free_at)(uintptr_t)) noexcept {
+    const uintptr_t last = round_up(gap_end_, place_bytes);
+    const bool is_inside = first - (last - place_bytes) < place_bytes && first + bytes <= last;
+    if (first != gap_ && (is_inside || free_at(gap_) < bytes)) return first;
+    const uintptr_t taken = gap_;
+    gap_ += bytes;
+    if (gap_ >= gap_end_) gap_end_ = 0;
+    return taken;
   }
 
   uint64_t random_ = 0;    // not 0: the choice is still to come

@@ -178,7 +178,6 @@ class Space {
     return TALUS_LIKELY(stages_.arenas.provider() == nullptr) ||
            stages_.arenas.provider_of(address) == nullptr;
   }
-  // Addresses that are taken from here on begin at random, see RandomStart.
   void start_at_random(Held<SpaceLock>&, uint64_t random) noexcept { stages_.start.begin(random); }
   const ListedArena* newest_arena(Held<SpaceLock>&) const noexcept {
     return stages_.arenas.newest();
@@ -335,9 +334,10 @@ class Space {
     FreeRange* fit = stages_.ranges.find_dirty(slices);
     return fit != nullptr ? fit : stages_.ranges.find_clean(slices);
   }
-  // The range in which an address lies: this one, or one that begins there.
-  static FreeRange* range_with(FreeRange& range, uintptr_t address) noexcept {
-    return address - range.base < range.bytes() ? &range : FreeRanges::range_at(address);
+  // Where RandomStart takes untouched memory instead of at `first`, and the range there.
+  TALUS_COLD FreeRange* start_in(FreeRange& fit, size_t bytes, uintptr_t& first) noexcept {
+    first = stages_.start.choose(first, fit.end(), bytes, FreeRanges::clean_bytes_at);
+    return FreeRanges::range_with(fit, first);
   }
   TALUS_USUAL Place choose_place(FreeRange& fit, const RangeRequest& request) noexcept {
     FreeRange* from = &fit;
@@ -349,11 +349,11 @@ class Space {
     uintptr_t first = is_from_end ? fit.end() - bytes : fit.base;
     Taker taker;
     if (zeroed == Zeroed::yes) {
-      first = stages_.start.choose(first, fit.end(), bytes, FreeRanges::clean_bytes_at);
-      from = range_with(fit, first);
-      first = stages_.huge.choose(first, from->end(), bytes, stages_.given_bytes(), taker,
+      if (TALUS_UNLIKELY(!stages_.start.is_over())) from = start_in(fit, bytes, first);
+      const uintptr_t start = first;
+      first = stages_.huge.choose(start, from->end(), bytes, stages_.given_bytes(), taker,
                                   FreeRanges::clean_bytes_at);
-      from = range_with(*from, first);
+      if (first != start) from = FreeRanges::range_with(*from, first);
     }
     const uintptr_t base = request.begin_from(first);
     return {from, base, base + request.slices * slice_bytes, from->end(), zeroed, taker};

@@ -61,7 +61,9 @@ TEST(RandomStart, TheGapIsTakenBeforeTheNextPlaceBegins) {
     first = choose(start, slice_bytes);
   }
   const size_t gap = first - first_base;
-  const auto gap_free = [gap](uintptr_t at) { return at == first_base ? gap : size_t{0}; };
+  static size_t free_bytes;
+  free_bytes = gap;
+  const auto gap_free = [](uintptr_t at) { return at == first_base ? free_bytes : size_t{0}; };
   const uintptr_t last = first_base + huge_place - slice_bytes;
   const uintptr_t next = first_base + huge_place;
   EXPECT_EQ(start.choose(last, first_end, slice_bytes, gap_free), last);
