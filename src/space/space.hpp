@@ -184,7 +184,6 @@ class Space {
   }
 
   // Huge pages; see HugePagePolicy.
-
   // True: the kernel was asked for huge pages here.
   bool is_huge(Held<SpaceLock>&, uintptr_t base) const noexcept {
     return stages_.huge.is_huge(base);
