@@ -128,8 +128,7 @@ struct alignas(cache_line_bytes) Bounded {
 
 struct BoundedRegistry {
   BoundedRegistryLock lock;
-  // number of descriptors
-  uint32_t count TALUS_GUARDED_BY(lock) = 0;
+  Atomic<uint32_t> shared_count;  // of descriptors, each written before; written under the lock
   Bounded* instances[TALUS_BOUNDED_INSTANCES_MAX] = {};
   BoundedCache* unused_caches TALUS_GUARDED_BY(lock) = nullptr;
   BoundedTable* unused_tables TALUS_GUARDED_BY(lock) = nullptr;
@@ -209,10 +208,12 @@ TALUS_FAST bool push_bounded(BoundedList& list, void* block) noexcept {
 }
 
 // Calls visit(instance) for each live instance. The registry's lock is held, or a fork looks for
-// the locks of its own thread. The analysis cannot tell these two apart.
+// the locks of its own thread. Such a fork may meet instances that begin or end. Each pool_count
+// that it reads is one of an instance's life or 0.
 template <typename Visit>
-void for_each_bounded(Visit visit) noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
-  for (uint32_t number = 0; number < bounded_registry.count; number++) {
+void for_each_bounded(Visit visit) noexcept {
+  const uint32_t count = bounded_registry.shared_count.load_acquire();
+  for (uint32_t number = 0; number < count; number++) {
     Bounded& instance = *bounded_registry.instances[number];
     if (instance.is_alive()) visit(instance);
   }

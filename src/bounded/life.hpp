@@ -36,11 +36,11 @@ inline size_t budget_of(const talus_bounded_options& request, size_t index) noex
 // A dead descriptor, or a new one; null: no memory, or all are alive.
 inline Bounded* take_bounded_descriptor(Held<BoundedRegistryLock>&) noexcept
     TALUS_REQUIRES(bounded_registry.lock) {
-  for (uint32_t number = 0; number < bounded_registry.count; number++) {
-    Bounded* instance = bounded_registry.instances[number];
+  const uint32_t number = bounded_registry.shared_count.load_own();  // registry lock
+  for (uint32_t other = 0; other < number; other++) {
+    Bounded* instance = bounded_registry.instances[other];
     if (!instance->is_alive()) return instance;
   }
-  const uint32_t number = bounded_registry.count;
   if (number == TALUS_BOUNDED_INSTANCES_MAX) return nullptr;
   void* memory = nullptr;
   {
@@ -52,7 +52,7 @@ inline Bounded* take_bounded_descriptor(Held<BoundedRegistryLock>&) noexcept
   auto* instance = static_cast<Bounded*>(memory);
   instance->number = number;
   bounded_registry.instances[number] = instance;
-  bounded_registry.count = number + 1;
+  bounded_registry.shared_count.store_release(number + 1);
   return instance;
 }
 
