@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // process/fork: the heap survives fork in any state.
 //
-// Before a fork, a handler takes all locks in their order. So no thread refills or flushes a list,
+// Before a fork, a handler locks all locks in their order. So no thread refills or flushes a list,
 // delivers blocks, or moves a range. Pushes and pops of other threads commit with one store. Memory
 // in files is copied, so that each process has its own (space/file_fork.hpp). The handler does not
-// wait for ranges that are being purged, because other threads may begin more at any time.
+// wait for ranges that are being purged, because other threads may begin more at any time. The
+// parent unlocks in the opposite order (process/fork_locks.hpp).
 //
 // In the child, the locks are made anew and these ranges are free again. The caches of threads that
 // do not exist there become orphans. A thread that starts later adopts one. A process with one
@@ -98,7 +99,9 @@ inline void after_fork_in_parent() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
   if (forks.is_alone.load_own()) return;
   file_stores.after_fork_in_parent(is_only_thread);
   if (ends_interrupted_fork()) return;
-  for_each_fork_lock([](auto& lock) TALUS_NO_THREAD_SAFETY_ANALYSIS noexcept { lock.unlock(); });
+  for_each_fork_lock_backwards([](auto& lock)
+                                   TALUS_NO_THREAD_SAFETY_ANALYSIS noexcept { lock.unlock(); });
+  TALUS_ASSERT(holds_no_rank());
 }
 
 inline void take_space_over() noexcept {

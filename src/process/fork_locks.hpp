@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: MIT
-// process/fork_locks: one walk over all locks that a fork locks.
+// process/fork_locks: all locks that a fork locks, in both directions.
 //
-// Owns: the walk. Invariant: it goes in the order of ranks (sync/lock_rank.hpp), which audit builds
-// check when a fork locks them. Called on: the forking thread.
+// Owns: which locks these are. Invariants: a fork locks in the order of ranks (sync/lock_rank.hpp),
+// which audit builds check, and unlocks in the opposite order. The list of the locks of a rank
+// changes only under a lock of a lower rank. So both walks meet the same locks. If a fork unlocked
+// the guard of a list first, another thread could change the list before the walk reached it. The
+// locks of an ended instance would stay locked, and the lock of a new heap would be unlocked under
+// its holder. Called on: the forking thread.
 #ifndef TALUS_PROCESS_FORK_LOCKS_HPP
 #define TALUS_PROCESS_FORK_LOCKS_HPP
 
+#include <utility>
+
+#include "base/base.hpp"
 #include "pools/pool.hpp"
+#include "sync/lock_rank.hpp"
 #include "space/space.hpp"
 #include "bounded/bounded.hpp"
 #include "heap/heap.hpp"
@@ -18,21 +26,48 @@
 
 namespace talus::core {
 
-// Calls visit(lock) for every lock that a fork locks, in the order of ranks. The locks of files
-// follow, with what a fork does to files (space/file_fork.hpp).
+// Calls visit(lock) for every lock of a rank that a fork locks. The ranks of files have none here:
+// space/file_fork.hpp locks them.
+template <LockRank Rank, typename Visit>
+void for_each_fork_lock_of(Visit& visit) noexcept {
+  if constexpr (Rank == LockRank::helper) visit(helper.lock);
+  if constexpr (Rank == LockRank::decaying) visit(registry.decaying);
+  if constexpr (Rank == LockRank::thread_end) visit(thread_end.lock);
+  if constexpr (Rank == LockRank::registry) visit(registry.lock);
+  if constexpr (Rank == LockRank::heap) {
+    for_each_heap([&](Heap& heap) noexcept { visit(lock_of(heap)); });
+    for_each_instance_slot([&](InstanceSlot& slot) noexcept { visit(slot.lock); });
+  }
+  if constexpr (Rank == LockRank::bounded_registry) visit(bounded_registry.lock);
+  if constexpr (Rank == LockRank::pool) {
+    for_each_bounded([&](Bounded& instance) noexcept {
+      for (size_t index = 0; index < instance.pool_count; index++) {
+        visit(instance.pools[index].lock);
+      }
+    });
+  }
+  if constexpr (Rank == LockRank::space) visit(space.lock());
+}
+
+template <typename Visit, size_t... Ranks>
+void for_each_fork_lock_in(std::index_sequence<Ranks...>, Visit& visit) noexcept {
+  (for_each_fork_lock_of<LockRank(static_cast<uint8_t>(Ranks))>(visit), ...);
+}
+template <typename Visit, size_t... Ranks>
+void for_each_fork_lock_against(std::index_sequence<Ranks...>, Visit& visit) noexcept {
+  (for_each_fork_lock_of<LockRank(static_cast<uint8_t>(lock_rank_count - 1 - Ranks))>(visit), ...);
+}
+using AllRanks = std::make_index_sequence<lock_rank_count>;
+
+// Calls visit(lock) for every lock that a fork locks, from the first rank to the last.
 template <typename Visit>
 void for_each_fork_lock(Visit visit) noexcept {
-  visit(helper.lock);
-  visit(registry.decaying);
-  visit(thread_end.lock);
-  visit(registry.lock);
-  for_each_heap([&](Heap& heap) noexcept { visit(lock_of(heap)); });
-  for_each_instance_slot([&](InstanceSlot& slot) noexcept { visit(slot.lock); });
-  visit(bounded_registry.lock);
-  for_each_bounded([&](Bounded& instance) noexcept {
-    for (size_t index = 0; index < instance.pool_count; index++) visit(instance.pools[index].lock);
-  });
-  visit(space.lock());
+  for_each_fork_lock_in(AllRanks{}, visit);
+}
+// The same from the last rank to the first. All of them are locked, and the visit may unlock.
+template <typename Visit>
+void for_each_fork_lock_backwards(Visit visit) noexcept {
+  for_each_fork_lock_against(AllRanks{}, visit);
 }
 
 // Calls visit(lock) for these, for the idle probe of the thread's cache, and for the printer's: all

@@ -91,6 +91,12 @@ inline void note_unlocked(LockRank rank) noexcept {
   TALUS_CHECK(held_ranks.counts[static_cast<size_t>(rank)] != 0);
   held_ranks.counts[static_cast<size_t>(rank)]--;
 }
+inline bool holds_no_rank() noexcept {
+  for (const uint16_t count : held_ranks.counts) {
+    if (count != 0) return false;
+  }
+  return true;
+}
 class [[nodiscard]] LocksOfOneRank {
  public:
   LocksOfOneRank() noexcept { held_ranks.in_order_count++; }
@@ -102,6 +108,7 @@ class [[nodiscard]] LocksOfOneRank {
 TALUS_FAST void check_rank(LockRank) noexcept {}
 TALUS_FAST void note_locked(LockRank) noexcept {}
 TALUS_FAST void note_unlocked(LockRank) noexcept {}
+constexpr bool holds_no_rank() noexcept { return true; }
 // While this lives, the thread may lock several locks of one rank.
 class [[nodiscard]] LocksOfOneRank {
  public:

@@ -31,6 +31,7 @@ class TALUS_CAPABILITY("lock") RankedLock : public Lock {
     note_locked(rank);
   }
   TALUS_FAST void unlock() noexcept TALUS_RELEASE() {
+    TALUS_ASSERT(this->is_own());
     note_unlocked(rank);
     Lock::unlock();
   }
