@@ -22,7 +22,7 @@ struct LinuxProcess : KernelCall {
   static constexpr bool has_signals = true, has_usage = true;
 
   static bool is_secure() noexcept { return getauxval(AT_SECURE) != 0; }
-  static uint64_t random_bits() noexcept {
+  TALUS_START static uint64_t random_bits() noexcept {
     uint64_t words[2] = {};
     if (const auto* given = reinterpret_cast<const char*>(getauxval(AT_RANDOM))) {
       __builtin_memcpy(words, given, sizeof words);
