@@ -123,8 +123,7 @@ class Space {
 
   // May one end of a range be given back? That needs a node, unlike giving back the whole range.
   bool can_divide(Held<SpaceLock>&) noexcept { return stages_.supply_nodes(); }
-  // Gives one end of a range back, right after can_divide(); otherwise as give(). The user keeps
-  // the rest.
+  // As give(), for one end of a range, right after can_divide(). The user keeps the rest.
   void give_part(Held<SpaceLock>& held, uintptr_t base, size_t slices, bool touched) noexcept {
     stages_.nodes.note_user();
     give(held, base, slices, touched);
