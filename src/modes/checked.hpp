@@ -2,9 +2,9 @@
 // modes/checked: each free and each resize proves that the program has the block.
 //
 // The mode keeps one state a block (slab/block_states.hpp). An allocation stores `given`, a free
-// exchanges it for `freed`. What it finds tells a double free at once, whichever thread frees, and
-// whatever happened in between, until the block is allocated again. The address itself is proven
-// first: the start of a block of a slab, or of a large block.
+// looks at the state and stores `freed`. What it finds tells a double free, whichever thread frees
+// and whatever happened in between, until the block is allocated again. The address itself is
+// proven first: the start of a block of a slab, or of a large block.
 //
 // Owns: who looks at states and when, and the answer to a wrong one. Invariants: each block that
 // the program has is `given`, except blocks from before the mode, whose slabs have no states. The
