@@ -126,41 +126,41 @@ Function* chosen(Function* bound, Function* own) noexcept {
 }
 
 // `bound` is the form that this one is built on.
-TALUS_COLD void* named_new_array(size_t n) {
+TALUS_APART void* named_new_array(size_t n) {
   return chosen(operator_bindings.new_one, &talus_own_new_array)(n);
 }
-TALUS_COLD void* named_new_array(size_t n, Alignment a) {
+TALUS_APART void* named_new_array(size_t n, Alignment a) {
   return chosen(operator_bindings.new_aligned, &talus_own_new_aligned_array)(n, a);
 }
-TALUS_COLD void named_delete(void* p) noexcept {
+TALUS_APART void named_delete(void* p) noexcept {
   chosen(operator_bindings.delete_one, &talus_own_delete)(p);
 }
-TALUS_COLD void named_delete(void* p, size_t n) noexcept {
+TALUS_APART void named_delete(void* p, size_t n) noexcept {
   are_forms_replaced() ? operator_bindings.delete_one(p) : talus_own_delete_sized(p, n);
 }
-TALUS_COLD void named_delete(void* p, Alignment a) noexcept {
+TALUS_APART void named_delete(void* p, Alignment a) noexcept {
   chosen(operator_bindings.delete_aligned, &talus_own_delete_aligned)(p, a);
 }
 // delete[] is built on delete, and its other forms on delete[].
-TALUS_COLD void named_delete_array(void* p) noexcept {
+TALUS_APART void named_delete_array(void* p) noexcept {
   chosen(operator_bindings.delete_one, &talus_own_delete_array)(p);
 }
-TALUS_COLD void named_delete_array(void* p, Alignment a) noexcept {
+TALUS_APART void named_delete_array(void* p, Alignment a) noexcept {
   chosen(operator_bindings.delete_aligned, &talus_own_delete_aligned_array)(p, a);
 }
-TALUS_COLD void named_delete_array_of(void* p) noexcept {
+TALUS_APART void named_delete_array_of(void* p) noexcept {
   chosen(operator_bindings.delete_array, &talus_own_delete_array)(p);
 }
-TALUS_COLD void named_delete_array_of(void* p, size_t n) noexcept {
+TALUS_APART void named_delete_array_of(void* p, size_t n) noexcept {
   are_forms_replaced() ? operator_bindings.delete_array(p) : talus_own_delete_sized_array(p, n);
 }
-TALUS_COLD void named_delete_array_of(void* p, Alignment a) noexcept {
+TALUS_APART void named_delete_array_of(void* p, Alignment a) noexcept {
   chosen(operator_bindings.delete_aligned_array, &talus_own_delete_aligned_array)(p, a);
 }
 
 // Nothrow new is built on the form that throws.
 template <typename... At>
-TALUS_COLD void* named_nothrow_new(size_t n, At... at) noexcept {
+TALUS_APART void* named_nothrow_new(size_t n, At... at) noexcept {
   if (!are_forms_replaced()) return nothrow_new<CallKind::one>(n, at...);
   try {
     if constexpr (sizeof...(At) == 0) return operator_bindings.new_one(n);
@@ -170,7 +170,7 @@ TALUS_COLD void* named_nothrow_new(size_t n, At... at) noexcept {
   }
 }
 template <typename... At>
-TALUS_COLD void* named_nothrow_new_array(size_t n, At... at) noexcept {
+TALUS_APART void* named_nothrow_new_array(size_t n, At... at) noexcept {
   if (!are_forms_replaced()) return nothrow_new<CallKind::array>(n, at...);
   try {
     if constexpr (sizeof...(At) == 0) return operator_bindings.new_array(n);

@@ -78,7 +78,7 @@ TALUS_APART SidedContext* sided_context_of(ThreadCache& cache) noexcept {
 }
 
 // For want of memory the thread is in no mode.
-TALUS_COLD ThreadContext& without_modes(ThreadCache& cache) noexcept {
+TALUS_APART ThreadContext& without_modes(ThreadCache& cache) noexcept {
   process_modes.shared_is_partial.store_release(true);
   return cache;
 }

@@ -43,7 +43,7 @@ inline const char* maker_of(uint8_t state) noexcept {
   return state == BlockState::given_array ? "operator new[]" : "malloc";
 }
 // A free or a resize found another state than `given`.
-TALUS_COLD void refuse(uint8_t state, const void* block, size_t bytes, const char* call) noexcept {
+TALUS_APART void refuse(uint8_t state, const void* block, size_t bytes, const char* call) noexcept {
   if (state > BlockState::given) report::wrong_call(block, bytes, maker_of(state), call);
   if (!is_certain()) return;
   if (state == BlockState::untold) report::never_given(block, bytes, call);
@@ -51,7 +51,7 @@ TALUS_COLD void refuse(uint8_t state, const void* block, size_t bytes, const cha
   report::freed_block(block, bytes, call);
 }
 // A block came out of a list or a slab, and the program has it: two threads freed it at once.
-TALUS_COLD void* refuse_given(void* block, size_t bytes) noexcept {
+TALUS_APART void* refuse_given(void* block, size_t bytes) noexcept {
   if (is_certain()) report::double_free(block, bytes);
   return block;
 }
@@ -297,7 +297,7 @@ constexpr Mode make_mode() noexcept {
 inline constexpr Mode mode = make_mode();
 
 // Before the first block of the process. Later calls do nothing.
-TALUS_START void begin() noexcept {
+TALUS_APART void begin() noexcept {
   if (is_on(mode)) return;
   shared_keeps_block_states.store_release(true);
   begin_mode(mode);

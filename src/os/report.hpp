@@ -36,8 +36,8 @@ inline Text begin(const char* fault, const void* pointer) noexcept {
 }
 
 // Another call than free() with a block that is free.
-[[noreturn]] TALUS_COLD void freed_block(const void* pointer, size_t block_bytes,
-                                         const char* call) noexcept {
+[[noreturn]] TALUS_APART void freed_block(const void* pointer, size_t block_bytes,
+                                          const char* call) noexcept {
   stop(begin("use of the freed block", pointer)
            .put(" in ")
            .put(call)
@@ -47,8 +47,8 @@ inline Text begin(const char* fault, const void* pointer) noexcept {
 }
 
 // The start of a place for a block that no call has returned.
-[[noreturn]] TALUS_COLD void never_given(const void* pointer, size_t block_bytes,
-                                         const char* call) noexcept {
+[[noreturn]] TALUS_APART void never_given(const void* pointer, size_t block_bytes,
+                                          const char* call) noexcept {
   stop(begin("invalid pointer", pointer)
            .put(" passed to ")
            .put(call)
@@ -58,8 +58,8 @@ inline Text begin(const char* fault, const void* pointer) noexcept {
 }
 
 // The block is C++'s and the call is C's, or the other way round; or one of new and new[].
-[[noreturn]] TALUS_COLD void wrong_call(const void* pointer, size_t block_bytes,
-                                        const char* made_by, const char* call) noexcept {
+[[noreturn]] TALUS_APART void wrong_call(const void* pointer, size_t block_bytes,
+                                         const char* made_by, const char* call) noexcept {
   stop(begin("mismatched free of", pointer)
            .put(" (a block of ")
            .put_number(block_bytes)
@@ -71,8 +71,8 @@ inline Text begin(const char* fault, const void* pointer) noexcept {
 }
 
 // A size in free_sized() or operator delete that no block of this size serves.
-[[noreturn]] TALUS_COLD void wrong_size(const void* pointer, size_t block_bytes,
-                                        size_t bytes) noexcept {
+[[noreturn]] TALUS_APART void wrong_size(const void* pointer, size_t block_bytes,
+                                         size_t bytes) noexcept {
   stop(begin("wrong size in the free of", pointer)
            .put(" (")
            .put_number(bytes)

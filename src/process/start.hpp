@@ -125,7 +125,7 @@ TALUS_COLD const char* own_environment_value(const char* name) noexcept {
   return nullptr;
 }
 
-TALUS_COLD void start_fill() noexcept {
+TALUS_APART void start_fill() noexcept {
   const bool is_perturb = options.fill.kind == FillKind::perturb;
   fill::begin(is_perturb ? fill_of_perturb(own_environment_value("MALLOC_PERTURB_"))
                          : options.fill);

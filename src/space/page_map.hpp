@@ -203,7 +203,7 @@ class PageMap {
 
   // Purges the map's pages that describe only slices inside a free range. Where the kernel refuses,
   // the pages stay.
-  TALUS_COLD void purge_within(uintptr_t start, size_t slices) noexcept {
+  TALUS_APART void purge_within(uintptr_t start, size_t slices) noexcept {
     const uintptr_t end = start + (slices - 1) * slice_bytes;
     uintptr_t next = 0;
     for (uintptr_t from = start + slice_bytes; from < end; from = next) {

@@ -170,7 +170,7 @@ class RangePurger {
   }
   // Each purged piece leaves its ends in the page map. When the pieces purged cover several pages
   // of the map, the map's pages inside the joined ranges are purged, too.
-  TALUS_COLD void purge_map_of_purged(const FreeRanges& ranges) noexcept {
+  TALUS_APART void purge_map_of_purged(const FreeRanges& ranges) noexcept {
     purged_with_map_ = 0;
     for (FreeRange* range = ranges.next_clean(0); range != nullptr;
          range = ranges.next_clean(range->base)) {
