@@ -97,7 +97,7 @@ struct LargeBlock {
   // Links in the instance's list, if the page-map entry names an instance; under its lock.
   LargeBlock* previous_inside = nullptr;
   LargeBlock* next_inside = nullptr;
-  // Whether the program has it, where the process keeps states; under the space lock.
+  // Whether the program has it, where the process keeps states. Changes under the space lock.
   uint8_t given_state = BlockState::untold;
 
   bool is_sound() const noexcept;  // heap/sound.hpp

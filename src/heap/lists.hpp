@@ -60,9 +60,14 @@ TALUS_FAST ThreadList slow_list_of(ThreadCache& cache, ClassId id) noexcept {
   const size_t slow = index_of(id) - fast_class_count;
   return ThreadList{cache.slow_tops[slow], cache.slow_limits[slow]};
 }
+// For the others, by index.
+TALUS_FAST ThreadList fast_list_of(ThreadCache& cache, size_t index) noexcept {
+  TALUS_ASSERT(index < fast_class_count);
+  return ThreadList{cache.tops[index], cache.limits[index]};
+}
 TALUS_FAST ThreadList list_of(ThreadCache& cache, ClassId id) noexcept {
   const size_t index = index_of(id);
-  if (index < fast_class_count) return ThreadList{cache.tops[index], cache.limits[index]};
+  if (index < fast_class_count) return fast_list_of(cache, index);
   return slow_list_of(cache, id);
 }
 inline size_t list_length(ThreadCache& cache, ClassId id) noexcept {

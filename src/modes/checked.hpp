@@ -6,8 +6,8 @@
 // and whatever happened in between, until the block is allocated again. The address itself is
 // proven first: the start of a block of a slab, or of a large block.
 //
-// Owns: who looks at states and when, and the answer to a wrong one. Invariants: each block that
-// the program has is `given`, except blocks from before the mode, whose slabs have no states. The
+// Owns: which calls look at states, and the answer to a wrong one. Invariants: each block that the
+// program has is `given`, except blocks from before the mode, whose slabs have no states. The
 // state changes before the block goes home, and after it came out. Called on: any thread, from slow
 // paths, also under an instance's lock. Must not know: other modes.
 #ifndef TALUS_MODES_CHECKED_HPP
@@ -24,6 +24,7 @@
 #include "space/space.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
+#include "heap/lists.hpp"
 #include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "store/large.hpp"
@@ -113,9 +114,9 @@ TALUS_APART void claim_block(void* block, const char* call) noexcept {
 inline void note_allocate(ModeThread, void* block, size_t) noexcept { give_block(block); }
 inline void note_free(ModeThread, void* block) noexcept { claim_block(block, "free"); }
 inline void note_lost(ModeThread, void* block) noexcept {
-  const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
-  if (!word.is_slab() || slab_at(block).states == nullptr) return;
-  claim_any(slab_at(block).states[slab_at(block).prove(block)]);
+  if (!page_map.word_of(reinterpret_cast<uintptr_t>(block)).is_slab()) return;
+  const Slab& slab = slab_at(block);
+  if (slab.states != nullptr) claim_any(slab.states[slab.index_of_block(block)]);
 }
 // Another thread that frees the block meanwhile finds it freed.
 inline void begin_resize(ModeThread, void* block) noexcept { claim_block(block, "realloc"); }
@@ -145,9 +146,14 @@ struct KeptState {
     if (of_slab != nullptr) return of_slab->load_own();
     return large != nullptr ? large->given_state : BlockState::given;
   }
-  void store(uint8_t state) const noexcept {
-    if (of_slab != nullptr) return of_slab->store_own(state);
-    if (large != nullptr) large->given_state = state;
+  // Does nothing if another thread frees the block meanwhile.
+  void replace(uint8_t expected, uint8_t state) const noexcept {
+    if (of_slab != nullptr) {
+      of_slab->cas_acq_rel(expected, state);
+    } else if (large != nullptr) {
+      Held held{space.lock()};
+      if (large->given_state == expected) large->given_state = state;
+    }
   }
 };
 inline KeptState state_at(void* block) noexcept {
@@ -163,7 +169,7 @@ inline KeptState state_at(void* block) noexcept {
 }
 
 TALUS_APART void keep_kind(ModeThread, void* block, CallKind kind) noexcept {
-  if (options.check_kinds) state_at(block).store(state_of(kind));
+  if (options.check_kinds) state_at(block).replace(BlockState::given, state_of(kind));
 }
 // Then the block counts as one of C's, so that the free that follows finds nothing wrong.
 TALUS_APART void check_call(ModeThread, void* block, FreeCall call) noexcept {
@@ -174,7 +180,7 @@ TALUS_APART void check_call(ModeThread, void* block, FreeCall call) noexcept {
     if (found != state_of(call.kind)) {
       report::wrong_call(block, state.block_bytes, maker_of(found), freer_of(call.kind));
     }
-    state.store(BlockState::given);
+    state.replace(found, BlockState::given);
   }
   if (!options.check_sizes || call.bytes == FreeCall::no_size) return;
   if (call.bytes > state.block_bytes || call.bytes < state.least_bytes) {
@@ -196,13 +202,11 @@ TALUS_APART void* allocate_alone(size_t bytes, ThreadContext& context) noexcept 
   ThreadCache* cache = static_cast<ModeContext&>(context).cache;
   if (TALUS_UNLIKELY(cache == nullptr)) return allocate_usual(bytes, context);
   if (TALUS_UNLIKELY(bytes > fast_bytes_max)) return allocate_above_fast(bytes, context);
-  Atomic<void**>& slot = cache->tops[index_of(small_class_of(bytes))];
+  const size_t index = index_of(small_class_of(bytes));
   void* block = nullptr;
   {
     const BriefWork work{*cache};
-    void** top = slot.load_own();
-    if (TALUS_LIKELY(work.may_begin)) block = top[-1];
-    if (TALUS_LIKELY(block != nullptr)) slot.store_own(top - 1);
+    if (TALUS_LIKELY(work.may_begin)) block = pop_from_list(fast_list_of(*cache, index));
   }
   if (TALUS_UNLIKELY(block == nullptr)) return allocate_usual(bytes, context);
   return give(slab_at(block), block);
@@ -268,13 +272,7 @@ TALUS_APART void free_alone(void* block, ThreadContext& context) noexcept {
   bool is_pushed = false;
   {
     const BriefWork work{*cache};
-    Atomic<void**>& slot = cache->tops[index];
-    void** top = slot.load_own();
-    if (TALUS_LIKELY(work.may_begin && top != cache->limits[index])) {
-      *top = block;
-      slot.store_own(top + 1);
-      is_pushed = true;
-    }
+    is_pushed = work.may_begin && push_within(fast_list_of(*cache, index), block);
   }
   if (TALUS_UNLIKELY(!is_pushed)) free_claimed(block, *cache, word);
 }

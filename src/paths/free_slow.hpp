@@ -284,14 +284,19 @@ TALUS_FAST bool take_in_at_hand(ThreadContext& context, void* pointer, PageEntry
                      remote_batch_bytes_max);
 }
 
-// A block of another heap, by a context with operations. No mode is told if it has two sides. The
-// blocks of an instance may end without a free, so modes are told of each.
-TALUS_APART void free_other_by_modes(void* pointer, ThreadContext& found, PageEntry word) noexcept {
-  if (!has_sides(found) || is_instance(word.owner())) return free_slow(pointer, found);
+// A block of another heap, by a context with two sides. No mode is told.
+TALUS_APART void free_other_by_sides(void* pointer, ThreadContext& found, PageEntry word) noexcept {
   auto& context = static_cast<SidedContext&>(found);
   ThreadCache& cache = *context.cache;
   if (!take_in_at_hand(cache, pointer, word)) free_remote_slow(cache, pointer, word);
   context.ended[index_of(class_of_tag(word.tag()))].own_add(1);
+}
+
+// The same by any context with operations. The blocks of an instance may end without a free, so
+// modes are told of each.
+TALUS_APART void free_other_by_modes(void* pointer, ThreadContext& found, PageEntry word) noexcept {
+  if (!has_sides(found) || is_instance(word.owner())) return free_slow(pointer, found);
+  free_other_by_sides(pointer, found, word);
 }
 
 // A pointer whose page-map entry names another owner than the context.
