@@ -33,13 +33,14 @@ class Footprint {
     return space.counters().given_bytes + space.dirty_bytes();
   }
   // The most that was given at one look, or is now, plus what may stay free, plus a little for
-  // slabs' free blocks. More may stay where purged memory was refaulted, which is a matter of time.
+  // slabs' free blocks. An eighth of what is given may stay (retention/goal.hpp). More may stay
+  // where purged memory was refaulted, which is a matter of time.
   size_t most() {
     Held held{space.lock()};
     const size_t given = space.counters().given_bytes;
     most_given_ = std::max(most_given_, given);
     most_kept_ = std::max({most_kept_, options.retain_bytes, space.refaulted_bytes(held)});
-    return std::max(most_given_, given + most_kept_) + 1 * mib;
+    return std::max(most_given_, given + std::max(most_kept_, given / 8)) + 1 * mib;
   }
 
  private:
