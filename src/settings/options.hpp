@@ -239,6 +239,11 @@ struct OptionTypeOf<HeapMode> {
   ROW(random, std::uint64_t, 1, 0, ~std::uint64_t{0} >> 1, none, at_start,                         \
       "where the first blocks lie; 1: at random addresses, 0: at those where the kernel's "        \
       "addresses begin, another number: at the same ones for the same number")                     \
+  ROW(guard_pages, bool, false, 0, 1, none, at_start,                                              \
+      "pages without access end each slab and each large block, and surround Talus' own data; "    \
+      "no huge pages are asked for then")                                                          \
+  ROW(keep_classes, bool, false, 0, 1, none, at_start,                                             \
+      "addresses that had blocks of one size class get blocks of no other class, nor large ones")  \
   ROW(verbose, bool, false, 0, 1, none, at_start,                                                  \
       "one line at start with the version, the options in effect and the limits found")
 
