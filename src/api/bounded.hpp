@@ -49,7 +49,7 @@ inline void* heap_for_bounded_realloc(void*, void* pointer, size_t bytes,
                                       : api::aligned_realloc(pointer, alignment, bytes);
 }
 inline size_t heap_for_bounded_usable_size(void*, const void* pointer) noexcept {
-  return usable_size(const_cast<void*>(pointer));
+  return usable_size_asked(const_cast<void*>(pointer));
 }
 inline constexpr talus_bounded_fallback heap_for_bounded = {
     heap_for_bounded_alloc, heap_for_bounded_free, heap_for_bounded_realloc,

@@ -60,6 +60,8 @@ struct Mode {
   // C++ made the block; after note_allocate. C++ frees it, or a size is given; before note_free.
   void (*note_kind)(ModeThread thread, void* block, CallKind kind) noexcept = nullptr;
   void (*check_call)(ModeThread thread, void* block, FreeCall call) noexcept = nullptr;
+  // The program asks for the size of this block, by this call.
+  void (*note_look)(ModeThread thread, void* block, const char* call) noexcept = nullptr;
   // A block is about to be resized. It may end, and its address serve again.
   void (*begin_resize)(ModeThread thread, void* block) noexcept = nullptr;
   // The result of that. The block `before` had `usable` bytes. Null: it lives on as it was.
@@ -280,6 +282,11 @@ TALUS_APART void note_kind(void* block, CallKind kind) noexcept {
 }
 TALUS_APART void check_call(void* block, FreeCall call) noexcept {
   if (ModeContext* context = current_modes()) tell_modes<&Mode::check_call>(*context, block, call);
+}
+
+// For calls that ask for the size of a block of the program.
+TALUS_APART void note_look(void* block, const char* call) noexcept {
+  if (ModeContext* context = current_modes()) tell_modes<&Mode::note_look>(*context, block, call);
 }
 
 // The only mode of a context that is no cache, if that mode has ways of its own; null: the usual.

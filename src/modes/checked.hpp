@@ -156,7 +156,7 @@ struct KeptState {
     }
   }
 };
-inline KeptState state_at(void* block) noexcept {
+inline KeptState state_at(void* block, const char* call) noexcept {
   const PageEntry word = page_map.word_anywhere(reinterpret_cast<uintptr_t>(block));
   if (word.is_slab()) {
     const Slab& slab = slab_at(block);
@@ -164,16 +164,16 @@ inline KeptState state_at(void* block) noexcept {
     return {&slab.states[slab.prove(block)], nullptr, slab.block_bytes, slab.least_bytes};
   }
   if (!word.is_large()) return {};
-  LargeBlock& large = prove_large(block, "free");
+  LargeBlock& large = prove_large(block, call);
   return {nullptr, &large, large.usable_bytes, large.usable_bytes - os::page_bytes() + 1};
 }
 
 TALUS_APART void keep_kind(ModeThread, void* block, CallKind kind) noexcept {
-  if (options.check_kinds) state_at(block).replace(BlockState::given, state_of(kind));
+  if (options.check_kinds) state_at(block, "free").replace(BlockState::given, state_of(kind));
 }
 // Then the block counts as one of C's, so that the free that follows finds nothing wrong.
 TALUS_APART void check_call(ModeThread, void* block, FreeCall call) noexcept {
-  const KeptState state = state_at(block);
+  const KeptState state = state_at(block, "free");
   const uint8_t found = state.load();
   if (found < BlockState::given || state.block_bytes == 0) return;  // the free itself finds it
   if (options.check_kinds) {
@@ -186,6 +186,14 @@ TALUS_APART void check_call(ModeThread, void* block, FreeCall call) noexcept {
   if (call.bytes > state.block_bytes || call.bytes < state.least_bytes) {
     report::wrong_size(block, state.block_bytes, call.bytes);
   }
+}
+
+// A large block from before the mode is `untold`, too.
+TALUS_APART void check_look(ModeThread, void* block, const char* call) noexcept {
+  const KeptState state = state_at(block, call);
+  const uint8_t found = state.load();
+  const bool is_from_before = found == BlockState::untold && state.large != nullptr;
+  if (found < BlockState::given && !is_from_before) refuse(found, block, state.block_bytes, call);
 }
 
 // --- malloc and free of threads in this mode alone
@@ -285,6 +293,7 @@ constexpr Mode make_mode() noexcept {
   mode.note_lost = note_lost;
   mode.note_kind = keep_kind;
   mode.check_call = check_call;
+  mode.note_look = check_look;
   mode.begin_resize = begin_resize;
   mode.end_resize = end_resize;
   mode.allocate_alone = allocate_alone;

@@ -120,6 +120,14 @@ TALUS_SLOW size_t usable_size(void* pointer) noexcept {
   return special.operations().usable_bytes(special, pointer, call);
 }
 
+// The same for the program, which may ask for a block that it freed. No mode is told of null.
+TALUS_SLOW size_t usable_size_asked(void* pointer) noexcept {
+  if (current_context().operations != nullptr && pointer != nullptr) {
+    note_look(pointer, "malloc_usable_size");
+  }
+  return usable_size(pointer);
+}
+
 // The same for programs that ask for every block that they allocate and free, as redis does to know
 // its size. One look-up, one proof, and no call.
 TALUS_FAST size_t usable_size_at_hand(void* pointer) noexcept {
@@ -128,11 +136,10 @@ TALUS_FAST size_t usable_size_at_hand(void* pointer) noexcept {
   if (TALUS_LIKELY(page_map.find_near(reinterpret_cast<uintptr_t>(pointer), place))) {
     if (TALUS_LIKELY(place.word().is_slab())) {
       const Slab& slab = *static_cast<Slab*>(place.descriptor());
-      slab.prove(pointer);
-      return slab.block_bytes;
+      if (TALUS_LIKELY(slab.is_stateless_block(pointer))) return slab.block_bytes;
     }
   }
-  return usable_size(pointer);  // leaves: large, special; no block
+  return usable_size_asked(pointer);  // leaves: large, special, with states; no block
 }
 
 // Does a block of `usable` bytes in a slab serve `bytes` without much waste?

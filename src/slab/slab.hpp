@@ -41,6 +41,8 @@ struct Slab {
   uint16_t bitmap_words = 0;  // constant for the descriptor's life
   // Of each block, if the process keeps them; null: it does not. Constant once set.
   Atomic<uint8_t>* states = nullptr;
+  // block_count, or 0 if there are states: then a call that only asks looks at the state first.
+  uint32_t stateless_count = 0;
   // under the owner's lock; on a line of its own, because other threads read the constants above
   alignas(cache_line_bytes) SlabState state = SlabState::unused;
   uint32_t free_count = 0;
@@ -84,6 +86,7 @@ struct Slab {
     block_bytes = row.block_bytes;
     block_count = row.block_count;
     least_bytes = static_cast<uint32_t>(least_bytes_of(block_bytes));
+    stateless_count = states == nullptr ? block_count : 0;
     free_count = block_count;
     purged_page_bytes = 0;
     purged_units = 0;
@@ -110,6 +113,13 @@ struct Slab {
   TALUS_FAST uint32_t index_of_block(const void* block) const noexcept {
     const size_t offset = reinterpret_cast<uintptr_t>(block) - base;
     return static_cast<uint32_t>(divide_by_reciprocal(offset, reciprocal));
+  }
+
+  // Is this the start of a block, and nothing tells whether the program has it?
+  TALUS_FAST bool is_stateless_block(const void* pointer) const noexcept {
+    const size_t offset = reinterpret_cast<uintptr_t>(pointer) - base;
+    const size_t index = divide_by_reciprocal(offset, reciprocal);
+    return index * block_bytes == offset && index < stateless_count;
   }
 
   // Hands out up to `wanted` blocks, lowest addresses last, to places[0...]. Returns how many.
@@ -173,6 +183,7 @@ struct Slab {
       set += count_bits(free_bits()[word]);
     }
     if ((clean_bits & ~free_bits()[0]) != 0) return false;
+    if (stateless_count != (states == nullptr ? block_count : 0)) return false;
     for (uint32_t index = 0; states != nullptr && index < block_count; index++) {
       // The program has no block that is in the slab.
       if (is_free(index) && states[index].load_hint() >= BlockState::given) return false;

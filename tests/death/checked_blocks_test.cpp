@@ -178,6 +178,47 @@ TEST(CheckedFault, ResizeOfAFreedBlock) {
   });
 }
 
+// These calls only ask, or write to the block before they free it.
+TEST(CheckedFault, SizeOfAFreedBlock) {
+  for (const char* bytes : {"64", "5120", "40960"}) {
+    EXPECT_STOP(use_of_freed(bytes, "malloc_usable_size"), {
+      void* block = new_block(static_cast<size_t>(atol(bytes)));
+      api::free(block);
+      hide(reinterpret_cast<void*>(api::malloc_usable_size(block)));
+    });
+    EXPECT_STOP(use_of_freed(bytes, "malloc_usable_size"), {
+      void* block = new_block(static_cast<size_t>(atol(bytes)));
+      on_another_thread([block] { api::free(block); });
+      hide(reinterpret_cast<void*>(api::malloc_usable_size(block)));
+    });
+    EXPECT_STOP(use_of_freed(bytes, "recallocarray"), {
+      void* block = new_block(static_cast<size_t>(atol(bytes)));
+      api::free(block);
+      hide(api::recallocarray(block, 1, 2, 20));
+    });
+    EXPECT_STOP(double_free_of(bytes), {
+      char* block = static_cast<char*>(new_block(static_cast<size_t>(atol(bytes))));
+      api::free(block);
+      api::freezero(block, 30);
+    });
+  }
+  EXPECT_STOP("talus: invalid pointer " + place + " passed to malloc_usable_size\\(\\) .*\n", {
+    void* block = new_block(300000);
+    api::free(block);
+    hide(reinterpret_cast<void*>(api::malloc_usable_size(block)));
+  });
+  EXPECT_STOP("talus: invalid pointer " + place + " passed to malloc_usable_size\\(\\) " +
+                  "\\(no call returned this block of 64 bytes\\)\n",
+              {
+                char* block = static_cast<char*>(new_block(64));
+                hide(reinterpret_cast<void*>(api::malloc_usable_size(block + 64 * 100)));
+              });
+  EXPECT_STOP("talus: invalid free of " + place + " \\(not the start.*\n", {
+    char* block = static_cast<char*>(new_block(64));
+    hide(reinterpret_cast<void*>(api::malloc_usable_size(block + 16)));
+  });
+}
+
 TEST(CheckedFault, FreeOfABlockThatMoved) {
   EXPECT_STOP(double_free_of("64"), {
     void* block = new_block(64);

@@ -25,6 +25,8 @@ LINES = {
     "double": r"talus: double free of {pointer} \(a free block of \d+ bytes\)\n",
     "used_in_realloc": (r"talus: use of the freed block {pointer} in realloc\(\)"
                         r" \(a free block of \d+ bytes\)\n"),
+    "used_in_usable_size": (r"talus: use of the freed block {pointer} in malloc_usable_size\(\)"
+                            r" \(a free block of \d+ bytes\)\n"),
     "inside": (r"talus: invalid free of {pointer} \(not the start of a block; it points \d+ bytes"
                r" into \d+ bytes at 0x[0-9a-f]+\)\n"),
     "foreign": FOREIGN.replace("{call}", "free"),
