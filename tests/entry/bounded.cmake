@@ -9,4 +9,5 @@ linked_entry(bounded_c_static uses_bounded.c talus_static -static)
 
 cxx_entry(bounded_static 20 talus_static SOURCES bounded_main.cpp)
 cxx_entry(bounded_header 17 talus_header_only SOURCES bounded_main.cpp FLAGS ${bare_flags})
-other_cxx_entry(bounded_other 20 talus_header_only SOURCES bounded_main.cpp)
+other_cxx_entry(bounded_other 20 talus_header_only SOURCES bounded_main.cpp
+  FLAGS ${quick_flags})

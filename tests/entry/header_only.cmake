@@ -8,6 +8,9 @@
 set(header_warnings -Wall -Wextra -Werror)
 # Where a program does without these.
 set(bare_flags -fno-exceptions -fno-rtti)
+# A third of the compiler's time for a program that contains the core. What the optimizers make of
+# the core there is tested by header_17, header_20 and header_other_compiler.
+set(quick_flags -O0)
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   find_program(TALUS_OTHER_CXX clang++)
@@ -89,12 +92,12 @@ endif()
 
 foreach(name first second)
   add_library(entry_plugin_${name} MODULE plugin.cpp)
-  target_compile_options(entry_plugin_${name} PRIVATE ${header_warnings})
+  target_compile_options(entry_plugin_${name} PRIVATE ${header_warnings} ${quick_flags})
   target_link_libraries(entry_plugin_${name} PRIVATE talus_header_only Threads::Threads)
   target_link_options(entry_plugin_${name} PRIVATE -Wl,-z,defs)
 endforeach()
 add_executable(entry_plugins plugins_main.cpp)
-target_compile_options(entry_plugins PRIVATE ${header_warnings})
+target_compile_options(entry_plugins PRIVATE ${header_warnings} ${quick_flags})
 target_link_libraries(entry_plugins PRIVATE talus_header_only Threads::Threads ${CMAKE_DL_LIBS})
 add_dependencies(entry_plugins entry_plugin_first entry_plugin_second)
 entry_test(plugins entry_plugins
@@ -105,7 +108,8 @@ add_executable(entry_levels level.cpp)
 foreach(name first second)
   add_library(entry_level_${name} SHARED level.cpp)
   target_compile_definitions(entry_level_${name} PRIVATE LEVEL_NAME=${name}_level)
-  target_compile_options(entry_level_${name} PRIVATE ${header_warnings} -O0 -fvisibility=hidden)
+  target_compile_options(entry_level_${name} PRIVATE ${header_warnings} ${quick_flags}
+    -fvisibility=hidden)
   target_link_libraries(entry_level_${name} PRIVATE talus_header_only Threads::Threads)
   target_link_libraries(entry_levels PRIVATE entry_level_${name})
 endforeach()

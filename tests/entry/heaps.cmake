@@ -6,4 +6,4 @@
 cxx_entry(heaps_shared 17 talus_shared SOURCES heaps_main.cpp)
 cxx_entry(heaps_static 20 talus_static SOURCES heaps_main.cpp FLAGS ${bare_flags})
 cxx_entry(heaps_header 17 talus_header_only SOURCES heaps_main.cpp)
-other_cxx_entry(heaps_other 20 talus_header_only SOURCES heaps_main.cpp)
+other_cxx_entry(heaps_other 20 talus_header_only SOURCES heaps_main.cpp FLAGS ${quick_flags})

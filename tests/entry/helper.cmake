@@ -48,6 +48,7 @@ endforeach()
 set_tests_properties(entry.pages_hooks PROPERTIES ENVIRONMENT "TALUS_LIBC_CALLS=1")
 
 helper_program(helper_filters helper_filters.cpp talus_header_only)
+target_compile_options(entry_helper_filters PRIVATE ${quick_flags})
 foreach(case filter_first helper_first)
   helper_test(filters_${case} entry_helper_filters ${case})
 endforeach()

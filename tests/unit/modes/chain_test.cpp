@@ -112,7 +112,7 @@ TEST_F(ChainTest, BlocksOfInstancesAreSeenAndNotDiverted) {
   EXPECT_EQ(record.diverted, 0u);
 }
 
-struct Held {
+struct Kept {
   void* block = nullptr;
   size_t bytes = 0;
 };
@@ -135,17 +135,17 @@ void* make_any(test::Random& random, size_t bytes) {
       return allocate(bytes);
   }
 }
-void fill_held(Held& held) { test::fill_all(held.block, held.bytes, held.bytes); }
-void check_held(const Held& held) {
+void fill_held(Kept& held) { test::fill_all(held.block, held.bytes, held.bytes); }
+void check_held(const Kept& held) {
   EXPECT_GE(usable_size(held.block), held.bytes);
   EXPECT_TRUE(test::has_all(held.block, held.bytes, held.bytes));
 }
 
 // Replaces, resizes and frees blocks of its own, and leaves some to other threads.
-void churn(test::Random& random, size_t rounds, std::vector<Held>& shared, std::mutex& lock) {
-  Held own[50];
+void churn(test::Random& random, size_t rounds, std::vector<Kept>& shared, std::mutex& lock) {
+  Kept own[50];
   for (size_t round = 0; round < rounds; round++) {
-    Held& place = own[random.below(50)];
+    Kept& place = own[random.below(50)];
     const size_t bytes = random.of_any_length(round % 50 == 0 ? 20 : 13);
     if (place.block == nullptr) {
       place = {make_any(random, bytes), bytes};
@@ -168,14 +168,14 @@ void churn(test::Random& random, size_t rounds, std::vector<Held>& shared, std::
     }
     fill_held(place);
   }
-  for (Held& place : own) free_block(place.block);
+  for (Kept& place : own) free_block(place.block);
 }
 
 TEST_F(ChainTest, ThreadsMakeResizeAndFreeEachOthersBlocks) {
   const uint64_t seed = test::seed_of("Chain");
   end_modes(test::own_cache());  // this thread's quarantine
   const size_t mapped_before = special_pool.live_count;
-  std::vector<Held> shared(100);
+  std::vector<Kept> shared(100);
   std::mutex lock;
   test::on_threads(4, [&](size_t self) {
     test::Random random{seed + self};
@@ -184,7 +184,7 @@ TEST_F(ChainTest, ThreadsMakeResizeAndFreeEachOthersBlocks) {
   EXPECT_GT(record.begun, 0u);
   EXPECT_GT(record.diverted, 0u);
   expect_counts();
-  for (Held& held : shared) {
+  for (Kept& held : shared) {
     if (held.block != nullptr) check_held(held);
     free_block(held.block);
   }

@@ -9,7 +9,12 @@
 namespace talus::core {
 namespace {
 
-using namespace mapped;
+using mapped::bytes_max;
+using mapped::Guard;
+using mapped::is_possible;
+using mapped::Place;
+using mapped::place_in;
+using mapped::slot_bytes_for;
 
 void expect_sound(const BlockRequest& request, size_t page, Guard guard) {
   const size_t slot_bytes = slot_bytes_for(request, page);
