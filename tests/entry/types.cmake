@@ -18,4 +18,5 @@ cxx_entry(types_header_bare 20 talus_header_only ${types} FLAGS ${bare_flags} ${
 other_cxx_entry(types_other_linked 17 talus_static ${types})
 other_cxx_entry(types_other_linked_bare 20 talus_static ${types} FLAGS ${bare_flags})
 other_cxx_entry(types_other_header 20 talus_header_only ${types} FLAGS ${quick_flags})
-other_cxx_entry(types_other_header_bare 17 talus_header_only ${types} FLAGS ${bare_flags} ${quick_flags})
+other_cxx_entry(types_other_header_bare 17 talus_header_only ${types}
+  FLAGS ${bare_flags} ${quick_flags})
