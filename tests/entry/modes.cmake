@@ -41,6 +41,20 @@ endforeach()
 entry_test(fill_preload ${fill_test} --preload $<TARGET_FILE:talus_shared>
   $<TARGET_FILE:entry_fill_plain>)
 
+set(checked_test ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/checked_test.py)
+foreach(kind plain archive archive_static)
+  add_executable(entry_checked_${kind} checked_work.c)
+  target_compile_options(entry_checked_${kind} PRIVATE -Wall -Wextra -fno-builtin)
+endforeach()
+target_link_libraries(entry_checked_archive PRIVATE talus_static Threads::Threads)
+target_link_libraries(entry_checked_archive_static PRIVATE talus_static Threads::Threads -static)
+add_dependencies(entry_checked_plain talus_shared)
+foreach(kind archive archive_static)
+  entry_test(checked_${kind} ${checked_test} $<TARGET_FILE:entry_checked_${kind}>)
+endforeach()
+entry_test(checked_preload ${checked_test} --preload $<TARGET_FILE:talus_shared>
+  $<TARGET_FILE:entry_checked_plain>)
+
 # At which addresses a program begins.
 set(random_test ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/random_test.py)
 foreach(kind plain archive archive_static)
