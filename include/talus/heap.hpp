@@ -54,6 +54,13 @@ class heap {
     wanted.numa_node = node < ~0u ? node + 1 : node;
     return heap{wanted};
   }
+  // A checked heap: each wrong free and resize of its blocks stops at once, whatever the process's
+  // mode (docs/modes.md). Errors: std::bad_alloc.
+  [[nodiscard]] static heap checked(const char* name = nullptr, std::size_t limit_bytes = 0) {
+    talus_heap_options wanted = options_of(nullptr, name, limit_bytes);
+    wanted.mode = TALUS_MODE_CHECKED;
+    return heap{wanted};
+  }
   // In the caller's buffer of `bytes` bytes, at least 128 KiB, which outlives the heap.
   [[nodiscard]] static heap in_buffer(void* buffer, std::size_t bytes, const char* name = nullptr) {
     talus_provider provider{};

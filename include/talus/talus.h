@@ -304,6 +304,10 @@ typedef struct talus_provider {
  * shows its name as [anon:talus:NAME], where the kernel can. */
 #define TALUS_HEAP_OWN_PAGES 1u
 
+/* A mode of one heap. PROCESS: none but those of the process. CHECKED: each wrong free and resize
+ * of its blocks stops at once (docs/modes.md). */
+enum talus_mode { TALUS_MODE_PROCESS = 0, TALUS_MODE_CHECKED = 1 };
+
 struct talus_heap_options {
   const char* name;   /* the first 31 characters are copied; null: "" */
   size_t limit_bytes; /* on the bytes of its slabs and large blocks; 0: none. With a provider: on
@@ -312,12 +316,13 @@ struct talus_heap_options {
   const talus_provider* provider; /* where its memory comes from; null: the kernel. Copied */
   unsigned numa_node; /* one more than the preferred node of the machine for its memory; 0: none.
                        * Implies TALUS_HEAP_OWN_PAGES */
+  enum talus_mode mode;
 };
 
 /* A new heap; `options` null: no name, no limit. Errors: null with an errno. ENOMEM also when no
- * file can be made. EINVAL for unknown flags, an impossible provider, a missing node, or a node
- * with a provider other than the kernel and a preallocation. EPERM where the process may not ask
- * for a node. */
+ * file can be made. EINVAL for unknown flags, an unknown mode, an impossible provider, a missing
+ * node, or a node with a provider other than the kernel and a preallocation. EPERM where the
+ * process may not ask for a node. */
 TALUS_API talus_heap* talus_heap_new(const struct talus_heap_options* options) TALUS_NOEXCEPT;
 
 /* Like talus_malloc, talus_calloc and talus_aligned_alloc, in this heap; null is the heap of

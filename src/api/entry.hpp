@@ -100,7 +100,7 @@ inline void* recallocarray(void* pointer, size_t old_count, size_t count, size_t
   if (pointer == nullptr) return api::calloc(count, bytes);
   if (__builtin_mul_overflow(count, bytes, &total)) return out_of_memory();
   if (__builtin_mul_overflow(old_count, bytes, &old_total)) return invalid_argument();
-  note_look(pointer, "recallocarray");
+  look_at(pointer, "recallocarray");
   if (old_total > facts_of(pointer, "recallocarray").usable_bytes) return invalid_argument();
   const uintptr_t instance = instance_of(pointer);
   void* fresh = instance == 0
@@ -116,7 +116,7 @@ inline void* recallocarray(void* pointer, size_t old_count, size_t count, size_t
 // OpenBSD: clears at least the first `bytes` bytes, then frees.
 inline void freezero(void* pointer, size_t bytes) noexcept {
   if (pointer == nullptr) return;
-  note_look(pointer, "freezero");  // before a freed block is written to
+  look_at(pointer, "freezero");  // before a freed block is written to
   const size_t usable = facts_of(pointer, "freezero").usable_bytes;
   clear_secret(pointer, bytes < usable ? bytes : usable);
   free_block(pointer);

@@ -48,20 +48,28 @@ inline int errno_of(RegionError refusal) noexcept {
   }
 }
 
+// False: a mode that a heap cannot be in.
+inline bool set_mode(InstanceRequest& request, unsigned mode) noexcept {
+  if (mode == TALUS_MODE_CHECKED) request.mode = InstanceMode::checked;
+  return mode == TALUS_MODE_PROCESS || mode == TALUS_MODE_CHECKED;
+}
+
 inline talus_heap* heap_new(const talus_heap_options* asked) noexcept {
   const talus_heap_options requests = asked != nullptr ? *asked : talus_heap_options{};
+  InstanceRequest wanted{requests.name, requests.limit_bytes, InstanceMode::as_process};
   RegionRequest request;
   if (requests.provider != nullptr) request.provider = *requests.provider;
   request.name = requests.name;
   request.node = requests.numa_node;
-  if ((requests.flags & ~TALUS_HEAP_OWN_PAGES) != 0 || !is_possible(request)) {
+  const bool has_mode = set_mode(wanted, static_cast<unsigned>(requests.mode));
+  if (!has_mode || (requests.flags & ~TALUS_HEAP_OWN_PAGES) != 0 || !is_possible(request)) {
     errno = EINVAL;
     return nullptr;
   }
   RegionError refusal = RegionError::memory;
   const uintptr_t handle = wants_region(requests, request)
-                               ? make_instance_in(request, requests.limit_bytes, refusal)
-                               : make_instance(requests.name, requests.limit_bytes);
+                               ? make_instance_in(request, wanted, refusal)
+                               : make_instance(wanted);
   if (handle == 0) errno = errno_of(refusal);
   return heap_for(handle);
 }

@@ -7,8 +7,9 @@
 //
 // An instance has slabs of small blocks only, because its limit counts whole slabs. No thread has a
 // cache before an instance: malloc and free for it work under its lock. A block outside the slabs
-// is either ready or with the program. An id and its descriptor stay together forever, and the next
-// instance uses them again. The handle tells one life from the next.
+// is either ready or with the program. A checked instance has no ready blocks, so its slabs tell of
+// each block whether the program has it. An id and its descriptor stay together forever, and the
+// next instance uses them again. The handle tells one life from the next.
 // Owns: ids, handles, layout. Invariants: a slot's handle is 0 exactly while no instance lives
 // there. Slots and descriptors are never freed, so a dead handle or a late free finds a slot that
 // says so. Slots lie together, apart from the heaps, so that a fork touches few pages.
@@ -25,6 +26,9 @@
 namespace talus::core {
 
 struct RegionHeap;
+
+// What an instance does beyond the modes of the process (docs/decisions/0028).
+enum class InstanceMode : uint8_t { as_process, checked };
 
 // Free blocks of one class for the next calls; the block with the lowest address is last.
 struct ReadyBlocks {
@@ -44,7 +48,9 @@ struct Instance : Heap {
   size_t peak_bytes = 0;   // of footprint_bytes()
   size_t limit_bytes = 0;  // of footprint_bytes(); 0: none
   char name[name_bytes_max] = {};
+  InstanceMode mode = InstanceMode::as_process;  // constant while the instance lives
 
+  bool is_checked() const noexcept { return mode == InstanceMode::checked; }
   bool is_sound() const noexcept;  // heap/sound.hpp; the lock is held
   size_t footprint_bytes() const noexcept { return slab_bytes + large_bytes; }
   bool has_room(size_t bytes) const noexcept {

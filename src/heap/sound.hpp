@@ -74,9 +74,11 @@ struct SlabSums {
   size_t slabs = 0;
   size_t free_bytes = 0;
   size_t purged_bytes = 0;
+  size_t exact = 0;  // of the slabs
 
   void add(const Slab& slab) noexcept {
     slabs++;
+    exact += slab.is_exact() ? 1 : 0;
     free_bytes += size_t{slab.free_count} * slab.block_bytes;
     purged_bytes += slab.purged_page_bytes;
   }
@@ -179,6 +181,7 @@ inline bool are_ready_blocks_sound(const Instance& heap) noexcept {
     const ReadyBlocks& ready = heap.ready[index];
     const ClassId class_id{static_cast<uint8_t>(index)};
     if (ready.count > ready_blocks_max || ready.count > heap.taken_blocks[index]) return false;
+    if (heap.is_checked() && ready.count != 0) return false;
     const bool is_used = (heap.used_classes[index / 64] >> (index % 64) & 1) != 0;
     if (!is_used && (heap.class_slabs[index] != 0 || ready.count != 0)) return false;
     const PageEntry word{heap.id, list_tag(class_id)};
@@ -203,6 +206,7 @@ inline bool Instance::is_sound() const noexcept {
   const size_t free_before = sums.free_bytes;
   if (!add_list(sums, full, id, SlabState::full) || sums.free_bytes != free_before) return false;
   if (sums.slabs + purging_count != slab_count || footprint_bytes() > peak_bytes) return false;
+  if (sums.exact != 0 && !is_checked()) return false;
   return are_ready_blocks_sound(*this) && are_large_blocks_sound(*this);
 }
 

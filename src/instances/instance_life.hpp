@@ -136,6 +136,7 @@ inline void empty_instance(Instance& heap) noexcept {
 
 // From full, partly_purged or available, with its blocks, under the locks of both heaps.
 inline void slab_of_instance_changes_hands(Instance& giver, Heap& taker, Slab& slab) noexcept {
+  slab.be_usual();
   if (slab.state == SlabState::partly_purged)
     slab_partly_purged_to_available(giver, slab, slab.free_count);
   if (slab.state == SlabState::available) {
@@ -203,8 +204,13 @@ inline void copy_name(Instance& heap, const char* name) noexcept {
   heap.name[length] = '\0';
 }
 
-inline uintptr_t make_instance_once(const char* name, size_t limit_bytes,
-                                    RegionHeap* region) noexcept {
+struct InstanceRequest {
+  const char* name = nullptr;
+  size_t limit_bytes = 0;  // 0: none
+  InstanceMode mode = InstanceMode::as_process;
+};
+
+inline uintptr_t make_instance_once(const InstanceRequest& request, RegionHeap* region) noexcept {
   Held registry_held{registry.lock};
   const size_t id = take_instance_slot(registry_held);
   if (id == 0) return 0;
@@ -213,8 +219,9 @@ inline uintptr_t make_instance_once(const char* name, size_t limit_bytes,
   Instance& heap = *slot.heap;
   TALUS_ASSERT(slot.shared_handle.load_own() == 0 && slot.region == nullptr);
   TALUS_ASSERT(heap.footprint_bytes() == 0 && heap.free_bytes == 0);
-  copy_name(heap, name);
-  heap.limit_bytes = limit_bytes;
+  copy_name(heap, request.name);
+  heap.limit_bytes = request.limit_bytes;
+  heap.mode = request.mode;
   heap.peak_bytes = 0;
   heap.shared_thread_count.store_own(1);  // the program: it is not abandoned
   const uintptr_t handle = ++slot.generation << 16 | id;
@@ -222,7 +229,7 @@ inline uintptr_t make_instance_once(const char* name, size_t limit_bytes,
   if (region != nullptr) {
     region->shared_operations.store_init(&region_operations);
     region->handle = handle;
-    region->limit_bytes = limit_bytes;
+    region->limit_bytes = request.limit_bytes;
   }
   slot.shared_handle.store_release(handle);
   instance_table.shared_live_count.own_add(1);  // under the registry's lock
@@ -231,17 +238,17 @@ inline uintptr_t make_instance_once(const char* name, size_t limit_bytes,
 }
 
 // The handle of a new instance; 0: no memory, or too many are alive.
-inline uintptr_t make_instance(const char* name, size_t limit_bytes,
+inline uintptr_t make_instance(const InstanceRequest& request,
                                RegionHeap* region = nullptr) noexcept {
   return allocate_with(sizeof(Instance),
-                       [=]() noexcept { return make_instance_once(name, limit_bytes, region); });
+                       [=]() noexcept { return make_instance_once(request, region); });
 }
 // The same with a region, for a request that passed is_possible(); 0 also if the region is refused.
-inline uintptr_t make_instance_in(const RegionRequest& request, size_t limit_bytes,
+inline uintptr_t make_instance_in(const RegionRequest& place, const InstanceRequest& request,
                                   RegionError& refusal) noexcept {
-  RegionHeap* region = make_region(request, refusal);
+  RegionHeap* region = make_region(place, refusal);
   if (region == nullptr) return 0;
-  const uintptr_t handle = make_instance(request.name, limit_bytes, region);
+  const uintptr_t handle = make_instance(request, region);
   refusal = handle == 0 ? RegionError::memory : RegionError::none;
   if (handle == 0) end_region(*region);
   return handle;

@@ -9,8 +9,9 @@
 //                                       from store/remote and cache/large_cache
 //
 // Owns: the ready blocks. Invariants: a freed block goes to its slab at once, so that a second free
-// is detected then. A thread may outlive an instance, so nothing of an instance enters a thread's
-// lists, messages or kept blocks. An instance never adopts slabs of other heaps.
+// is detected then. A checked instance has no ready blocks, so this holds for each wrong free. A
+// thread may outlive an instance, so nothing of an instance enters a thread's lists, messages or
+// kept blocks. An instance never adopts slabs of other heaps.
 // Called on: any thread.
 #ifndef TALUS_PATHS_INSTANCE_BLOCKS_HPP
 #define TALUS_PATHS_INSTANCE_BLOCKS_HPP
@@ -39,7 +40,8 @@
 
 namespace talus::core {
 
-inline size_t ready_wanted(ClassId id) noexcept {
+inline size_t ready_wanted(const Instance& heap, ClassId id) noexcept {
+  if (TALUS_UNLIKELY(heap.is_checked())) return 1;  // the program gets it at once
   const size_t blocks = ready_bytes_max / size_class_row(id).block_bytes;
   const size_t wanted = blocks < ready_blocks_max ? blocks : ready_blocks_max;
   return wanted != 0 ? wanted : 1;
@@ -52,12 +54,14 @@ inline void refill_ready(Instance& heap, ClassId id, bool& is_at_limit) noexcept
   heap.note_used(id);
   if (choose_slab(heap, id) == nullptr) {
     is_at_limit = !make_room(heap, size_class_row(id).slab_slices * slice_bytes);
-    if (is_at_limit || slab_unused_to_available(heap, id) == nullptr) return;
+    Slab* slab = is_at_limit ? nullptr : slab_unused_to_available(heap, id);
+    if (slab == nullptr) return;
+    if (TALUS_UNLIKELY(heap.is_checked())) slab->be_exact();
     heap.note_peak();
   }
   // One slab has free blocks, so this never asks other heaps for a slab.
   ReadyBlocks& ready = heap.ready[index_of(id)];
-  ready.count = take_blocks(heap, id, ready.blocks, ready_wanted(id));
+  ready.count = take_blocks(heap, id, ready.blocks, ready_wanted(heap, id));
   TALUS_ASSERT(ready.count <= ready_blocks_max);
 }
 

@@ -14,6 +14,7 @@
 #include "os/bytes.hpp"
 #include "os/os.hpp"
 #include "os/report.hpp"
+#include "sync/ranked_lock.hpp"
 #include "slab/slab.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
@@ -97,6 +98,32 @@ TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
   return {large.usable_bytes, &large, false, owner_of_large(word)};
 }
 
+// A checked instance's block that is in its slab is not the program's. Reports it.
+TALUS_APART void refuse_freed_inside(HeapId owner, const void* pointer, const char* call) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  const Slab& slab = *static_cast<const Slab*>(page_map.descriptor_of_owned(address));
+  if (!slab.is_exact()) return;
+  Held held{instance_slot(owner).lock};
+  const bool is_there = page_map.word_of(address).owner() == owner;  // the slab, still
+  if (is_there && slab.is_free(slab.prove(pointer))) {
+    report::freed_block(pointer, slab.block_bytes, call);
+  }
+}
+// The same before any resize. Large blocks and regions prove their blocks themselves.
+TALUS_FAST void refuse_freed(const BlockFacts& facts, const void* pointer,
+                             const char* call) noexcept {
+  if (TALUS_LIKELY(!is_instance(facts.owner)) || facts.large != nullptr) return;
+  refuse_freed_inside(facts.owner, pointer, call);
+}
+
+// A call asks for the size of a block, which the program may have freed. Does nothing for null.
+TALUS_APART void look_at(void* pointer, const char* call) noexcept {
+  if (pointer == nullptr) return;
+  if (current_context().operations != nullptr) note_look(pointer, call);
+  const PageEntry word = page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer));
+  if (word.is_slab() && is_instance(word.owner())) refuse_freed_inside(word.owner(), pointer, call);
+}
+
 // The usable bytes of a block. An instance may live in the block: the call only asks, and touches
 // nothing.
 TALUS_SLOW size_t usable_size(void* pointer) noexcept {
@@ -120,11 +147,9 @@ TALUS_SLOW size_t usable_size(void* pointer) noexcept {
   return special.operations().usable_bytes(special, pointer, call);
 }
 
-// The same for the program, which may ask for a block that it freed. No mode is told of null.
+// The same for the program, which may ask for a block that it freed.
 TALUS_SLOW size_t usable_size_asked(void* pointer) noexcept {
-  if (current_context().operations != nullptr && pointer != nullptr) {
-    note_look(pointer, "malloc_usable_size");
-  }
+  look_at(pointer, "malloc_usable_size");
   return usable_size(pointer);
 }
 
@@ -136,10 +161,10 @@ TALUS_FAST size_t usable_size_at_hand(void* pointer) noexcept {
   if (TALUS_LIKELY(page_map.find_near(reinterpret_cast<uintptr_t>(pointer), place))) {
     if (TALUS_LIKELY(place.word().is_slab())) {
       const Slab& slab = *static_cast<Slab*>(place.descriptor());
-      if (TALUS_LIKELY(slab.is_stateless_block(pointer))) return slab.block_bytes;
+      if (TALUS_LIKELY(slab.is_quick_block(pointer))) return slab.block_bytes;
     }
   }
-  return usable_size_asked(pointer);  // leaves: large, special, with states; no block
+  return usable_size_asked(pointer);  // leaves: large, special, one to look at; no block
 }
 
 // Does a block of `usable` bytes in a slab serve `bytes` without much waste?
@@ -184,6 +209,7 @@ inline bool expand_to(const BlockFacts& facts, size_t bytes) noexcept {
 template <typename Resize>
 bool in_place(void* pointer, size_t bytes, const char* call, Resize resize) noexcept {
   const BlockFacts facts = facts_of(pointer, call);
+  refuse_freed(facts, pointer, call);
   bool fits = false;
   {
     const MaybeWorking working{cache_behind(current_context())};
@@ -260,6 +286,7 @@ TALUS_USUAL void* reallocate_untold(ThreadCache* cache, const BlockFacts& facts,
 
 TALUS_USUAL void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit) noexcept {
   const BlockFacts facts = facts_of(pointer, "realloc");
+  refuse_freed(facts, pointer, "realloc");
   ThreadCache* cache = cache_behind(current_context());
   const MaybeWorking working{cache};
   begin_resize(pointer);

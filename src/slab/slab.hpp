@@ -36,13 +36,13 @@ struct Slab {
   uint64_t reciprocal = 0;  // index of a block = offset * reciprocal >> 40
   uint32_t block_bytes = 0;
   uint32_t block_count = 0;
-  uint32_t least_bytes = 0;   // realloc to fewer bytes moves the block
+  uint32_t least_bytes = 0;   // realloc to fewer bytes takes its slow path
   ClassId class_id{};         // constant for the descriptor's life
   uint16_t bitmap_words = 0;  // constant for the descriptor's life
   // Of each block, if the process keeps them; null: it does not. Constant once set.
   Atomic<uint8_t>* states = nullptr;
-  // block_count, or 0 if there are states: then a call that only asks looks at the state first.
-  uint32_t stateless_count = 0;
+  // block_count, or 0 where a call that only asks must look first: at a state, or at the bitmap.
+  uint32_t quick_count = 0;
   // under the owner's lock; on a line of its own, because other threads read the constants above
   alignas(cache_line_bytes) SlabState state = SlabState::unused;
   uint32_t free_count = 0;
@@ -85,8 +85,7 @@ struct Slab {
     reciprocal = row.reciprocal;
     block_bytes = row.block_bytes;
     block_count = row.block_count;
-    least_bytes = static_cast<uint32_t>(least_bytes_of(block_bytes));
-    stateless_count = states == nullptr ? block_count : 0;
+    be_usual();
     free_count = block_count;
     purged_page_bytes = 0;
     purged_units = 0;
@@ -98,6 +97,19 @@ struct Slab {
     if (TALUS_UNLIKELY(states != nullptr)) forget_states(states, block_count);
     TALUS_AUDIT_SOUND(*this);
   }
+
+  // In an exact slab each block is free, or the program has it: none waits elsewhere. So each
+  // resize takes its slow path, which looks at the bitmap. For a slab whose blocks are all free.
+  void be_exact() noexcept {
+    TALUS_ASSERT(is_empty());
+    least_bytes = UINT32_MAX;
+    quick_count = 0;
+  }
+  void be_usual() noexcept {
+    least_bytes = static_cast<uint32_t>(least_bytes_of(block_bytes));
+    quick_count = states == nullptr ? block_count : 0;
+  }
+  bool is_exact() const noexcept { return least_bytes > block_bytes; }
 
   // Index of the block that starts at `pointer`; any other pointer is reported as a fault.
   TALUS_FAST uint32_t prove(const void* pointer) const noexcept {
@@ -116,10 +128,10 @@ struct Slab {
   }
 
   // Is this the start of a block, and nothing tells whether the program has it?
-  TALUS_FAST bool is_stateless_block(const void* pointer) const noexcept {
+  TALUS_FAST bool is_quick_block(const void* pointer) const noexcept {
     const size_t offset = reinterpret_cast<uintptr_t>(pointer) - base;
     const size_t index = divide_by_reciprocal(offset, reciprocal);
-    return index * block_bytes == offset && index < stateless_count;
+    return index * block_bytes == offset && index < quick_count;
   }
 
   // Hands out up to `wanted` blocks, lowest addresses last, to places[0...]. Returns how many.
@@ -183,7 +195,7 @@ struct Slab {
       set += count_bits(free_bits()[word]);
     }
     if ((clean_bits & ~free_bits()[0]) != 0) return false;
-    if (stateless_count != (states == nullptr ? block_count : 0)) return false;
+    if (quick_count != (states == nullptr && !is_exact() ? block_count : 0)) return false;
     for (uint32_t index = 0; states != nullptr && index < block_count; index++) {
       // The program has no block that is in the slab.
       if (is_free(index) && states[index].load_hint() >= BlockState::given) return false;

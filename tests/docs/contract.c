@@ -8,7 +8,9 @@
 #include "../entry/expect.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -197,11 +199,48 @@ static void tells_numbers(void) {
   talus_free(block);
 }
 
+/* The child of a fork does it; the signal that ends it, or 0. */
+static int signal_of(void (*does)(void*), void* with) {
+  int status = 0;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (freopen("/dev/null", "w", stderr) == NULL) _exit(1);
+    does(with);
+    _exit(0);
+  }
+  EXPECT(waitpid(child, &status, 0) == child);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+static void uses_again(void* block) { block = talus_realloc(block, 64); }
+
+static void modes_of_heaps(void) {
+  struct talus_heap_options options = {.name = "checked", .mode = TALUS_MODE_CHECKED};
+  talus_heap* heap = talus_heap_new(&options);
+  char* block = talus_heap_malloc(heap, 64);
+  char* kept = talus_heap_malloc(heap, 64);
+  EXPECT(block != NULL && kept != NULL && talus_realloc(block, 60) == block);
+  EXPECT(signal_of(talus_free, block) == 0);
+  talus_heap_free(heap, block);
+  EXPECT(signal_of(talus_free, block) == SIGABRT);
+  EXPECT(signal_of(uses_again, block) == SIGABRT);
+  EXPECT(signal_of(talus_free, kept + 128) == SIGABRT); /* never returned by a call */
+  talus_heap_destroy(heap);
+  /* A heap as the process does not look. */
+  options.mode = TALUS_MODE_PROCESS;
+  heap = talus_heap_new(&options);
+  kept = talus_heap_malloc(heap, 64);
+  EXPECT(signal_of(talus_free, kept + 128) == 0);
+  talus_heap_destroy(heap);
+  options.mode = (enum talus_mode)77;
+  errno = 0;
+  EXPECT(fails(talus_heap_new(&options), EINVAL));
+}
+
 static void heaps(void) {
   static char buffer[200000];
   const talus_provider provider = {
       TALUS_PROVIDER_BUFFER, 0, sizeof buffer, buffer, NULL, NULL, NULL};
-  const struct talus_heap_options options = {"a buffer", 0, 0, &provider, 0};
+  const struct talus_heap_options options = {"a buffer", 0, 0, &provider, 0, TALUS_MODE_PROCESS};
   talus_heap* heap = talus_heap_new(&options);
   EXPECT(heap != NULL && strcmp(talus_heap_name(heap), "a buffer") == 0);
   EXPECT(talus_heap_delete(heap) == EINVAL);
@@ -225,7 +264,7 @@ static void heaps(void) {
   EXPECT(talus_heap_stats(heap).live_blocks == 0);
   talus_heap_destroy(heap);
   talus_heap_destroy(NULL);
-  const struct talus_heap_options unknown = {NULL, 0, 128, NULL, 0};
+  const struct talus_heap_options unknown = {NULL, 0, 128, NULL, 0, TALUS_MODE_PROCESS};
   errno = 0;
   EXPECT(fails(talus_heap_new(&unknown), EINVAL));
 }
@@ -245,7 +284,7 @@ static void files(void) {
   enum { bytes = 16 << 20 };
   for (unsigned flags = 0; flags <= TALUS_PROVIDER_GROW; flags += TALUS_PROVIDER_GROW) {
     const talus_provider provider = {TALUS_PROVIDER_FILE, flags, bytes, NULL, "/tmp", NULL, NULL};
-    const struct talus_heap_options options = {"a file", 0, 0, &provider, 0};
+    const struct talus_heap_options options = {"a file", 0, 0, &provider, 0, TALUS_MODE_PROCESS};
     const size_t before = bytes_of_files();
     talus_heap* heap = talus_heap_new(&options);
     EXPECT(heap != NULL);
@@ -264,6 +303,7 @@ int main(void) {
   tells_sizes();
   gives_back_and_limits();
   tells_numbers();
+  modes_of_heaps();
   heaps();
   files();
   return 0;

@@ -107,6 +107,16 @@ void has_own_pages() {
   EXPECT(talus_heap_new(&options) == nullptr && errno == EINVAL);
 }
 
+// Its wrong calls are claims.contract's.
+void is_checked() {
+  talus::heap own = talus::heap::checked("checked", 1 << 20);
+  EXPECT(std::string{own.name()} == "checked");
+  Vector<int> numbers{own};
+  for (int i = 0; i < 20000; i++) numbers.push_back(i);
+  EXPECT(own.contains(numbers.data()) && numbers[19999] == 19999);
+  EXPECT(own.try_allocate(2 << 20) == nullptr);
+}
+
 void contains_containers() {
   talus::heap own;
   using Pair = std::pair<const int, int>;
@@ -177,6 +187,7 @@ int main() {
   owns();
   has_providers();
   has_own_pages();
+  is_checked();
   contains_containers();
   limits();
   is_told_of();

@@ -107,6 +107,7 @@ void make_alone(Instance& instance, int number) {
   snprintf(instance.name, sizeof instance.name, "heap%d_%llu", number,
            static_cast<unsigned long long>(instance_total++));
   request.options.name = one_in(4) ? nullptr : instance.name;
+  if (one_in(4)) request.options.mode = TALUS_MODE_CHECKED;
   instance.limit_bytes = request.options.limit_bytes;
   instance.may_fail = instance.memory != Memory::plain || instance.limit_bytes != 0;
   if (one_in(100)) expect_flags_are_checked(request.options);

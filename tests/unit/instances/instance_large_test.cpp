@@ -11,7 +11,7 @@ namespace talus::core {
 namespace {
 
 talus_heap* heap_with_limit(size_t bytes) {
-  const talus_heap_options options = {nullptr, bytes, 0, nullptr, 0};
+  const talus_heap_options options = {nullptr, bytes, 0, nullptr, 0, TALUS_MODE_PROCESS};
   return api::heap_new(&options);
 }
 

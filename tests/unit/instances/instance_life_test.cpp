@@ -73,10 +73,10 @@ TEST(InstanceLife, ManyLiveAtOnceAndHandlesAreNeverTheSame) {
 
 TEST(InstanceLife, IdsEndSomewhere) {
   std::vector<uintptr_t> handles;
-  for (uintptr_t handle = 0; (handle = make_instance(nullptr, 0)) != 0;) handles.push_back(handle);
+  for (uintptr_t handle = 0; (handle = make_instance({})) != 0;) handles.push_back(handle);
   EXPECT_EQ(handles.size(), instance_id_max - heap_count_max + 1);
   for (const uintptr_t handle : handles) destroy_instance(handle, "test");
-  const uintptr_t again = make_instance(nullptr, 0);
+  const uintptr_t again = make_instance({});
   EXPECT_NE(again, 0u);
   destroy_instance(again, "test");
 }

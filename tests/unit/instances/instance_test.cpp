@@ -23,7 +23,7 @@ namespace {
 constexpr size_t sizes[] = {0, 1, 16, 64, 100, 1000, 5000, 20000, 32768, 32769, 100000, 3 * mib};
 
 talus_heap* make_heap_of(const char* name = nullptr, size_t limit_bytes = 0) {
-  const talus_heap_options options = {name, limit_bytes, 0, nullptr, 0};
+  const talus_heap_options options = {name, limit_bytes, 0, nullptr, 0, TALUS_MODE_PROCESS};
   return api::heap_new(&options);
 }
 
@@ -65,7 +65,7 @@ TEST(Instance, GivesBlocksOfEverySizeThatAreItsOwn) {
 }
 
 TEST(Instance, OptionsAreCheckedAndNamesCut) {
-  const talus_heap_options unknown = {nullptr, 0, 4, nullptr, 0};
+  const talus_heap_options unknown = {nullptr, 0, 4, nullptr, 0, TALUS_MODE_PROCESS};
   errno = 0;
   EXPECT_EQ(api::heap_new(&unknown), nullptr);
   EXPECT_EQ(errno, EINVAL);

@@ -59,6 +59,8 @@ TEST(SoundInstance, EachCounterHasItsEquation) {
   expect_noticed("its end", is_sound, heap.large_blocks->usable_bytes,
                  heap.large_blocks->slices * slice_bytes + 1);
   ASSERT_NE(heap.full.first, nullptr);
+  expect_noticed("mode", is_sound, heap.mode, InstanceMode::checked);
+  expect_noticed("an exact slab", is_sound, heap.full.first->least_bytes, UINT32_MAX);
   expect_noticed("a full slab", is_sound, heap.full.first->state, SlabState::available);
   const uintptr_t base = heap.full.first->base;
   page_map.set(base, PageEntry{}, nullptr);
