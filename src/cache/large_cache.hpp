@@ -50,10 +50,9 @@ inline void settle_if_much(KeptBlocks& kept) noexcept {
   if (TALUS_UNLIKELY(is_much_unsettled(kept))) settle_live(kept);
 }
 
-// live -> kept.
-TALUS_FAST void large_live_to_kept(KeptBlocks& kept, LargeBlock& large) noexcept {
-  TALUS_ASSERT(large.state == LargeState::live && large.slices <= large_kept_slices);
-  large.state = LargeState::kept;
+// The program lost the block, whose state is kept since.
+TALUS_FAST void keep_claimed(KeptBlocks& kept, LargeBlock& large) noexcept {
+  TALUS_ASSERT(large.state.load_own() == LargeState::kept && large.slices <= large_kept_slices);
   count_less(kept, large.usable_bytes, 1);
   kept.bytes.own_add(large.slices * slice_bytes);
   Atomic<LargeBlock*>& head = kept.of_slices[large.slices - 1];
@@ -65,7 +64,7 @@ TALUS_FAST void large_live_to_kept(KeptBlocks& kept, LargeBlock& large) noexcept
 // Takes the uppermost block of a stack that is not empty.
 TALUS_FAST LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noexcept {
   LargeBlock& large = *head.load_own();
-  TALUS_ASSERT(large.state == LargeState::kept);
+  TALUS_ASSERT(large.state.load_own() == LargeState::kept);
   head.store_own(large.next);
   kept.bytes.own_add(~(large.slices * slice_bytes) + 1);
   TALUS_AUDIT_SOUND(kept);
@@ -74,10 +73,10 @@ TALUS_FAST LargeBlock& pop_kept(KeptBlocks& kept, Atomic<LargeBlock*>& head) noe
 
 // kept -> live, with a new size.
 TALUS_FAST void large_kept_to_live(KeptBlocks& kept, LargeBlock& large, size_t bytes) noexcept {
-  TALUS_ASSERT(large.state == LargeState::kept && bytes <= large.slices * slice_bytes);
+  TALUS_ASSERT(large.state.load_own() == LargeState::kept && bytes <= large.slices * slice_bytes);
   large.usable_bytes = round_up(bytes, os::page_bytes_if_known());
   large.front_bytes = 0;
-  large.state = LargeState::live;
+  large.state.store_own(LargeState::live);
   count_less(kept, ~large.usable_bytes + 1, ~size_t{0});
 }
 
@@ -102,10 +101,12 @@ TALUS_FAST bool keep_at_hand(ThreadContext& context, void* pointer, PageEntry wo
   // leaves: one of an instance
   if (TALUS_UNLIKELY(word.bits() != PageEntry::large().bits())) return false;
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  auto& large = *static_cast<LargeBlock*>(page_map.descriptor_of_owned(address));
-  const bool is_live = start_of(large) == pointer && large.state == LargeState::live;
+  const PageMap::Found found = page_map.place_of(address).look();
+  // leaves: another thread gave it back just now
+  if (TALUS_UNLIKELY(found.word.bits() != word.bits())) return false;
+  auto& large = *static_cast<LargeBlock*>(found.descriptor);
   // leaves: no block begins here, and larger than what is kept
-  if (TALUS_UNLIKELY(!is_live) || large.slices > large_kept_slices) return false;
+  if (TALUS_UNLIKELY(start_of(large) != pointer) || large.slices > large_kept_slices) return false;
   const BriefWork work{context};
   // leaves: idle, no cache
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
@@ -113,7 +114,9 @@ TALUS_FAST bool keep_at_hand(ThreadContext& context, void* pointer, PageEntry wo
   // leaves: statistics far off, too much is kept
   if (TALUS_UNLIKELY(is_much_unsettled(kept))) return false;
   if (!has_room_to_keep(kept, large.slices * slice_bytes)) return false;
-  large_live_to_kept(kept, large);
+  // leaves: freed
+  if (TALUS_UNLIKELY(!large.claim(LargeState::kept))) return false;
+  keep_claimed(kept, large);
   return true;
 }
 
@@ -185,8 +188,9 @@ TALUS_SLOW void free_large(ThreadCache* cache, void* pointer, PageEntry word) no
   const bool is_of_instance = word.bits() != PageEntry::large().bits();
   if (TALUS_UNLIKELY(is_of_instance) && free_large_of_instance(pointer, word)) return;
   LargeBlock& large = prove_large(pointer, "free");
-  if (cache == nullptr || large.slices > large_kept_slices) return give_large(large);
-  large_live_to_kept(cache->kept, large);
+  if (cache == nullptr || large.slices > large_kept_slices) return give_freed(large, pointer);
+  if (!large.claim(LargeState::kept)) report_freed_large(large, pointer, "free");
+  keep_claimed(cache->kept, large);
   settle_if_much(cache->kept);
   while (!has_room_to_keep(cache->kept, 0) && displace_kept(*cache)) {}
 }

@@ -82,7 +82,17 @@ struct RemoteBatch {
   RemoteMessage* message = nullptr;  // null: none yet
 };
 
-enum class LargeState : uint8_t { unused, live, kept };
+// state     entered by                            left by
+// unused    the thread that returns the range     a thread that takes one
+// live      a thread that allocates               claim()
+// kept      the thread that frees                 that thread: allocates, or returns the range
+// changing  the thread that resizes               that thread, which made it
+struct LargeState {
+  static constexpr uint8_t unused = 0;
+  static constexpr uint8_t live = 1;
+  static constexpr uint8_t kept = 2;
+  static constexpr uint8_t changing = 3;
+};
 
 // A block with its own range. Descriptors are recycled under the space lock.
 struct LargeBlock {
@@ -90,7 +100,7 @@ struct LargeBlock {
   size_t slices = 0;
   // From the block's start to the end of a page, not 0. What lies behind it is head-room.
   size_t usable_bytes = 0;
-  LargeState state = LargeState::unused;
+  Atomic<uint8_t> state;  // a LargeState
   LargeBlock* next = nullptr;
   // The distance from base to the block (paths/aligned_at.hpp); less than a slice.
   size_t front_bytes = 0;
@@ -101,6 +111,11 @@ struct LargeBlock {
   uint8_t given_state = BlockState::untold;
 
   bool is_sound() const noexcept;  // heap/sound.hpp
+  // The program loses the block. False: another thread freed it, or resizes it, at this moment.
+  [[nodiscard]] TALUS_FAST bool claim(uint8_t entered) noexcept {
+    uint8_t expected = LargeState::live;
+    return state.cas_acq_rel(expected, entered);
+  }
 };
 
 // A medium or a large block that was just made. If the block is null, there was no memory.

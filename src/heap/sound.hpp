@@ -151,7 +151,7 @@ inline bool Heap::is_sound() const noexcept {
 
 // A block that moves has two descriptors, and each is whole.
 inline bool LargeBlock::is_sound() const noexcept {
-  if (state == LargeState::unused) return base == 0 && slices == 0;
+  if (state.load_hint() == LargeState::unused) return base == 0 && slices == 0;
   if (base == 0 || base % slice_bytes != 0 || slices == 0) return false;
   if (usable_bytes == 0 || front_bytes + usable_bytes > slices * slice_bytes) return false;
   const PageEntry word = page_map.word_of(base);
@@ -165,7 +165,9 @@ inline bool are_large_blocks_sound(const Instance& heap) noexcept TALUS_NO_THREA
   const LargeBlock* previous = nullptr;
   const PageEntry word = PageEntry::large(static_cast<uint16_t>(heap.id));
   for (const LargeBlock* at = heap.large_blocks; at != nullptr; at = at->next_inside) {
-    if (at->previous_inside != previous || at->state != LargeState::live) return false;
+    const uint8_t state = at->state.load_hint();
+    if (state == LargeState::unused || state == LargeState::kept) return false;
+    if (at->previous_inside != previous) return false;
     if (!at->is_sound() || !is_named(at->base, word, at)) return false;
     count++;
     bytes += at->usable_bytes;
@@ -232,7 +234,7 @@ inline bool KeptBlocks::is_sound() const noexcept {
   for (size_t place = 0; place < large_kept_slices; place++) {
     const LargeBlock* large = of_slices[place].load_own();
     for (; large != nullptr; large = large->next) {
-      if (large->state != LargeState::kept || large->slices != place + 1) return false;
+      if (large->state.load_hint() != LargeState::kept || large->slices != place + 1) return false;
       if (!large->is_sound()) return false;
       sum += large->slices * slice_bytes;
     }

@@ -118,7 +118,7 @@ struct ArenaPiece {
 };
 
 // What begins at this slice; `other`, one slice, if nothing does. The caller holds the space lock,
-// but owners change the state of their large blocks without it.
+// but owners change the size of their large blocks without it.
 TALUS_NO_RACE_CHECK inline ArenaPiece piece_at(uintptr_t at) noexcept {
   ArenaPiece piece;
   piece.base = at;
@@ -136,7 +136,8 @@ TALUS_NO_RACE_CHECK inline ArenaPiece piece_at(uintptr_t at) noexcept {
   } else if (word.is_large()) {
     const auto* large = static_cast<const LargeBlock*>(found);
     if (large->base != at) return piece;
-    piece.kind = large->state == LargeState::kept ? PieceKind::kept_large : PieceKind::live_large;
+    const bool is_kept = large->state.load_hint() == LargeState::kept;
+    piece.kind = is_kept ? PieceKind::kept_large : PieceKind::live_large;
     piece.bytes = large->slices * slice_bytes;
     piece.front_bytes = large->front_bytes;
     piece.end_bytes = piece.front_bytes + large->usable_bytes;

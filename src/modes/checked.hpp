@@ -28,6 +28,7 @@
 #include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "store/large.hpp"
+#include "store/slabs.hpp"
 #include "cache/idle_caches.hpp"
 #include "paths/alloc_slow.hpp"
 #include "paths/free_slow.hpp"
@@ -107,7 +108,7 @@ TALUS_APART void give_block(void* block) noexcept {
 }
 TALUS_APART void claim_block(void* block, const char* call) noexcept {
   const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
-  if (word.is_slab()) return claim(slab_at(block), block, call);
+  if (word.is_slab()) return claim(prove_slab(block, call), block, call);
   if (word.is_large()) claim_large(block, call);  // special blocks prove themselves
 }
 
@@ -159,7 +160,7 @@ struct KeptState {
 inline KeptState state_at(void* block, const char* call) noexcept {
   const PageEntry word = page_map.word_anywhere(reinterpret_cast<uintptr_t>(block));
   if (word.is_slab()) {
-    const Slab& slab = slab_at(block);
+    const Slab& slab = prove_slab(block, "free");
     if (slab.states == nullptr) return {};
     return {&slab.states[slab.prove(block)], nullptr, slab.block_bytes, slab.least_bytes};
   }
@@ -225,15 +226,15 @@ TALUS_APART bool stays_alone(void* block, size_t bytes) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(block);
   PageMap::Place place;
   if (!page_map.find_near(address, place)) return false;
-  const PageEntry word = place.word();
+  const auto [word, descriptor] = place.look();
   if (word.is_slab()) {
-    const Slab& slab = *static_cast<Slab*>(place.descriptor());
+    const Slab& slab = *static_cast<Slab*>(descriptor);
     if (bytes > slab.block_bytes || bytes < slab.least_bytes || slab.states == nullptr)
       return false;
     return slab.states[slab.prove(block)].load_own() == BlockState::given;
   }
   if (word.bits() != PageEntry::large().bits()) return false;
-  const auto& large = *static_cast<LargeBlock*>(place.descriptor());
+  const auto& large = *static_cast<LargeBlock*>(descriptor);
   return large.given_state == BlockState::given && stays_as_it_is(large, address, bytes);
 }
 
@@ -252,7 +253,7 @@ TALUS_APART void free_refused(void* block, ThreadCache& cache, PageEntry word,
   free_claimed(block, cache, word);
 }
 TALUS_APART void free_of_other(void* block, ThreadCache& cache, PageEntry word) noexcept {
-  claim(slab_at(block), block, "free");
+  claim(prove_slab(block, "free"), block, "free");
   free_claimed(block, cache, word);
 }
 TALUS_APART void free_above_fast(void* block, ThreadCache& cache, PageEntry word) noexcept {
@@ -266,9 +267,9 @@ TALUS_APART void free_alone(void* block, ThreadContext& context) noexcept {
   if (TALUS_UNLIKELY(!page_map.find_near(reinterpret_cast<uintptr_t>(block), place))) {
     return free_usual(block, context);
   }
-  const PageEntry word = place.word();
+  const auto [word, descriptor] = place.look();
   if (TALUS_UNLIKELY(!word.is_slab() || cache == nullptr)) return free_usual(block, context);
-  const Slab& slab = *static_cast<Slab*>(place.descriptor());
+  const Slab& slab = *static_cast<Slab*>(descriptor);
   if (TALUS_UNLIKELY(slab.states == nullptr)) return free_usual(block, context);
   if (TALUS_UNLIKELY(word.owner() != cache->id)) return free_of_other(block, *cache, word);
   const uint8_t before = claim_own(slab.states[slab.prove(block)]);

@@ -55,8 +55,7 @@ TALUS_SLOW void flush_some(ThreadCache& cache, ClassId id) noexcept {
 
 // Reports a pointer into a slab that is no start of a block.
 TALUS_FAST void refuse_inside(const void* pointer) noexcept {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  static_cast<const Slab*>(page_map.descriptor_of_owned(address))->prove(pointer);
+  prove_slab(pointer, "free").prove(pointer);
 }
 
 TALUS_FAST void push_or_flush(ThreadCache& cache, void* pointer, ClassId id) noexcept {

@@ -170,8 +170,8 @@ inline constexpr SpecialOperations left_region_operations = {free_special_in_reg
 // under the space lock before it ends.
 inline NamedBefore named_of_block(const void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  const uint32_t word_bits = page_map.word_anywhere(address).bits();
-  if (word_bits != special_word.bits()) return {page_map.descriptor_of(address), word_bits};
+  const PageMap::Found now = page_map.look(address);
+  if (now.word.bits() != special_word.bits()) return {now.descriptor, now.word.bits()};
   Held held{space.lock()};
   NamedBefore found{page_map.descriptor_of(address), page_map.word_of(address).bits()};
   while (found.word_bits == special_word.bits()) {

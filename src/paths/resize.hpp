@@ -26,6 +26,7 @@
 #include "regions/region_words.hpp"
 #include "store/instance_large.hpp"
 #include "store/large.hpp"
+#include "store/slabs.hpp"
 #include "cache/idle_caches.hpp"
 #include "cache/large_cache.hpp"
 #include "cache/medium_lists.hpp"
@@ -88,7 +89,7 @@ TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   const PageEntry word = page_map.word_anywhere(address);
   if (word.is_slab()) {
-    const Slab& slab = *static_cast<Slab*>(page_map.descriptor_of_owned(address));
+    const Slab& slab = prove_slab(pointer, call);
     slab.prove(pointer);  // a copy from the middle of a block would read behind its end
     return {slab.block_bytes, nullptr, false, word.owner()};
   }
@@ -159,8 +160,9 @@ TALUS_FAST size_t usable_size_at_hand(void* pointer) noexcept {
   PageMap::Place place;
   // leaves: null, beyond the page map's window, no address of ours
   if (TALUS_LIKELY(page_map.find_near(reinterpret_cast<uintptr_t>(pointer), place))) {
-    if (TALUS_LIKELY(place.word().is_slab())) {
-      const Slab& slab = *static_cast<Slab*>(place.descriptor());
+    const PageMap::Found found = place.look();
+    if (TALUS_LIKELY(found.word.is_slab())) {
+      const Slab& slab = *static_cast<Slab*>(found.descriptor);
       if (TALUS_LIKELY(slab.is_quick_block(pointer))) return slab.block_bytes;
     }
   }
@@ -298,7 +300,7 @@ TALUS_USUAL void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit
 // Does the live block that starts there fit `bytes` without any change, so that
 // resize_large_in_place() would do nothing? Answers no when in doubt.
 TALUS_FAST bool stays_as_it_is(const LargeBlock& large, uintptr_t address, size_t bytes) noexcept {
-  if (large.base != address || large.state != LargeState::live) return false;
+  if (large.base != address || large.state.load_hint() != LargeState::live) return false;
   const size_t usable = large.usable_bytes;
   // For sizes above `usable` the difference wraps and is large; `usable` is at least a page.
   return usable - bytes < os::page_bytes_if_known() && bytes > small_bytes_max &&
@@ -349,16 +351,16 @@ TALUS_FAST void* reallocate_or(void* pointer, size_t bytes) noexcept {
   if (TALUS_UNLIKELY(context.operations != nullptr || !page_map.find_near(address, place))) {
     return Slow(pointer, bytes);
   }
-  const PageEntry word = place.word();
+  const auto [word, descriptor] = place.look();
   if (TALUS_LIKELY(word.is_slab())) {
-    const Slab& slab = *static_cast<Slab*>(place.descriptor());
+    const Slab& slab = *static_cast<Slab*>(descriptor);
     slab.prove(pointer);  // a copy from the middle of a block would read behind its end
     if (bytes <= slab.block_bytes && bytes >= slab.least_bytes) return pointer;
     if (bytes <= small_bytes_max && word.owner() == context.id) {
       return Small(pointer, slab.block_bytes, bytes);
     }
   } else if (word.bits() == PageEntry::large().bits()) {
-    const auto& large = *static_cast<LargeBlock*>(place.descriptor());
+    const auto& large = *static_cast<LargeBlock*>(descriptor);
     if (stays_as_it_is(large, address, bytes)) return pointer;
   }
   return Slow(pointer, bytes);  // leaves: another's, special, grows, shrinks, moves; no block

@@ -82,6 +82,12 @@ class PageMap {
     return (address >> root_shift) < root_count;
   }
 
+  // What the map says of an address. The descriptor counts only if the entry has an owner or a tag.
+  struct Found {
+    PageEntry word;
+    void* descriptor = nullptr;
+  };
+
   // Where the map keeps the entry and the descriptor of an address that covers() accepts. One
   // look-up serves a caller that reads both.
   class Place {
@@ -93,6 +99,12 @@ class PageMap {
     }
     // Only if the entry has an owner or a tag.
     TALUS_FAST void* descriptor() const noexcept { return descriptor_slot().load_hint(); }
+    // Both, for an address that another thread may be giving back at this moment. An entry with an
+    // owner comes with a descriptor of its kind: set() clears in the other order.
+    TALUS_FAST Found look() const noexcept {
+      void* descriptor = descriptor_slot().load_acquire();
+      return {word(), descriptor};
+    }
 
     Place() noexcept = default;
 
@@ -155,6 +167,11 @@ class PageMap {
     return place_of(address).descriptor();
   }
 
+  // The same for any address.
+  Found look(uintptr_t address) const noexcept {
+    return has_leaf(address) ? place_of(address).look() : Found{};
+  }
+
   // The memory of the window, and of the leaf of an address beyond it.
   Piece window() const noexcept {
     const char* words_end = window_words_end_.load_stat();
@@ -188,8 +205,9 @@ class PageMap {
   // Sets one slice of a covered range.
   TALUS_USUAL void set(uintptr_t address, PageEntry word, void* descriptor) noexcept {
     const Place place = place_of(address);
-    place.descriptor_slot().store_init(descriptor);  // published with the block
-    place.word_slot().store_init(word.bits());
+    if (word.has_no_owner()) place.word_slot().store_init(0);  // first: see look()
+    place.descriptor_slot().store_release(descriptor);
+    place.word_slot().store_init(word.bits());  // published with the block
   }
   void set_all(uintptr_t start, size_t slices, PageEntry word, void* descriptor) noexcept {
     for (size_t i = 0; i < slices; i++) set(start + i * slice_bytes, word, descriptor);

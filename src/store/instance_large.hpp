@@ -23,7 +23,7 @@ namespace talus::core {
 
 // The caller holds the lock of the instance.
 inline void link_large(Instance& heap, LargeBlock& large) noexcept {
-  TALUS_ASSERT(large.state == LargeState::live);
+  TALUS_ASSERT(large.state.load_own() == LargeState::live);
   large.previous_inside = nullptr;
   large.next_inside = heap.large_blocks;
   if (large.next_inside != nullptr) large.next_inside->previous_inside = &large;
@@ -119,6 +119,7 @@ inline bool resize_large(LargeBlock& large, HeapId owner, size_t bytes) noexcept
 inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
                                bool& is_at_limit) noexcept {
   InstanceSlot& slot = instance_slot(owner);
+  LargeChange change{large};
   LargeMove move{large};
   {
     Held held{slot.lock};
@@ -133,6 +134,7 @@ inline void* move_large_inside(LargeBlock& large, HeapId owner, size_t bytes,
   const MovedRange moved = move.move();
   note_moved_from(large, moved);
   Held held{slot.lock};
+  change.end();
   give_moved(slot, large, moved);
   return start_of(move.to());
 }

@@ -22,6 +22,7 @@
 #include "store/move_pages.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/sound.hpp"
+#include "slab/block_states.hpp"
 
 namespace talus::core {
 
@@ -38,7 +39,7 @@ struct LargePool : MadeItems {
   bool is_sound() const noexcept TALUS_REQUIRES(space.lock()) {
     size_t unused_count = 0;
     for (const LargeBlock* at = unused; at != nullptr; at = at->next) {
-      if (at->state != LargeState::unused || !at->is_sound()) return false;
+      if (at->state.load_hint() != LargeState::unused || !at->is_sound()) return false;
       unused_count++;
     }
     return is_whole(unused_count);
@@ -62,6 +63,17 @@ constexpr PageEntry large_word(HeapId owner) noexcept {
 }
 constexpr HeapId owner_of_large(PageEntry word) noexcept {
   return word.bits() == PageEntry::large().bits() ? HeapId::none : HeapId(word.tag());
+}
+
+inline void begin_large(LargeBlock& large, const Range& range, size_t usable_bytes) noexcept {
+  large.base = range.base;
+  large.slices = range.slices;
+  large.usable_bytes = usable_bytes;
+  large.next = nullptr;
+  large.front_bytes = 0;
+  large.previous_inside = large.next_inside = nullptr;
+  large.given_state = BlockState::untold;
+  large.state.store_release(LargeState::live);
 }
 
 // A descriptor over a new range; null: no memory.
@@ -89,9 +101,7 @@ TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t slices, const Placing& p
   }
   TALUS_ASSERT(range.slices == slices && (range.base - placing.phase) % slice_bytes == 0);
   TALUS_ASSERT(placing.is_request || (range.base - placing.phase) % placing.alignment == 0);
-  *large = LargeBlock{range.base,       range.slices, usable_bytes_of_large(bytes),
-                      LargeState::live, nullptr,      0,
-                      nullptr,          nullptr};
+  begin_large(*large, range, usable_bytes_of_large(bytes));
   page_map.set_ends(range.base, range.slices, large_word(owner), large);
   large_pool.live_bytes += large->usable_bytes;
   large_pool.live_count++;
@@ -108,19 +118,23 @@ struct MovedRange {
   size_t counted_bytes = 0;  // by Space::begin_move
 };
 
-// Returns a range and its descriptor. The caller holds the space lock.
+// Returns a range and its descriptor. The caller holds the space lock, and has claimed the block.
 TALUS_USUAL void give_large(Held<SpaceLock>& held, LargeBlock& large,
                             const MovedRange& moved) noexcept TALUS_REQUIRES(space.lock()) {
-  TALUS_ASSERT(space.lock().is_own() && large.state != LargeState::unused);
+  const uint8_t state = large.state.load_own();
+  TALUS_ASSERT(space.lock().is_own() && state != LargeState::unused);
   const uintptr_t base = large.base;
   const size_t slices = large.slices;
   TALUS_ASSERT(moved.gone_bytes <= slices * slice_bytes);
   const size_t clean_slices = moved.gone_bytes / slice_bytes;
-  if (large.state == LargeState::live) {
+  if (state != LargeState::kept) {
     large_pool.live_bytes -= large.usable_bytes;
     large_pool.live_count--;
   }
-  large = LargeBlock{0, 0, 0, LargeState::unused, large_pool.unused, 0, nullptr, nullptr};
+  large.state.store_own(LargeState::unused);
+  large.base = large.slices = large.usable_bytes = large.front_bytes = 0;
+  large.previous_inside = large.next_inside = nullptr;
+  large.next = large_pool.unused;
   large_pool.unused = &large;
   large_pool.note_back();
   audit(large_pool);
@@ -139,28 +153,68 @@ TALUS_USUAL void give_large(LargeBlock& large, const MovedRange& moved = {}) noe
 }
 
 inline void* start_of(const LargeBlock& large) noexcept {
-  TALUS_ASSERT(large.front_bytes < slice_bytes || large.state == LargeState::unused);
   return reinterpret_cast<void*>(large.base + large.front_bytes);
 }
 
-// The live block that starts at this address, which has a large word. Reports anything else.
+// A call met a block that the program does not have.
+[[noreturn]] TALUS_COLD void report_freed_large(const LargeBlock& large, const void* pointer,
+                                                const char* call) noexcept {
+  const size_t bytes = large.usable_bytes;  // 0: another thread returned the range just now
+  if (call[0] == 'f' && bytes != 0) report::double_free(pointer, bytes);
+  report::foreign_pointer(pointer, call);
+}
+
+// The live block that starts at this address, which had a large entry a moment ago. Reports
+// anything else. Other threads may free the block at this moment: then claim() fails.
 TALUS_USUAL LargeBlock& prove_large(void* pointer, const char* call) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  auto* large = static_cast<LargeBlock*>(page_map.descriptor_of(address));
-  if (start_of(*large) != pointer) {
-    if (address < large->base + large->front_bytes) report::foreign_pointer(pointer, call);
-    report::interior_pointer(pointer, start_of(*large), large->usable_bytes);
+  const PageMap::Found found = page_map.look(address);
+  if (!found.word.is_large()) report::foreign_pointer(pointer, call);
+  auto& large = *static_cast<LargeBlock*>(found.descriptor);
+  const bool is_live = large.state.load_acquire() == LargeState::live;
+  if (is_live && start_of(large) == pointer) return large;
+  if (!is_live && (large.base == 0 || start_of(large) == pointer)) {
+    report_freed_large(large, pointer, call);
   }
-  if (large->state != LargeState::live) {
-    if (call[0] == 'f') report::double_free(pointer, large->usable_bytes);
-    report::foreign_pointer(pointer, call);
-  }
-  return *large;
+  if (address < large.base + large.front_bytes) report::foreign_pointer(pointer, call);
+  report::interior_pointer(pointer, start_of(large), large.usable_bytes);
 }
+
+// The program loses a block that it had a moment ago, and the range goes back.
+TALUS_SLOW void give_freed(LargeBlock& large, void* pointer) noexcept {
+  Held held{space.lock()};
+  // Under the lock a descriptor does not begin anew.
+  const bool is_own = start_of(large) == pointer && large.claim(LargeState::changing);
+  if (TALUS_UNLIKELY(!is_own)) report_freed_large(large, pointer, "free");
+  give_large(held, large, {});
+}
+
+// A block that a call resizes. Another thread that frees it meanwhile is reported.
+class LargeChange {
+ public:
+  explicit LargeChange(LargeBlock& large) noexcept : large_{large} {
+    void* start = start_of(large);
+    if (TALUS_UNLIKELY(!large.claim(LargeState::changing))) {
+      report_freed_large(large, start, "realloc");
+    }
+  }
+  LargeChange(const LargeChange&) = delete;
+  LargeChange& operator=(const LargeChange&) = delete;
+  // The program has the block again.
+  ~LargeChange() {
+    if (!is_over_) large_.state.store_release(LargeState::live);
+  }
+  // The range goes back.
+  void end() noexcept { is_over_ = true; }
+
+ private:
+  LargeBlock& large_;
+  bool is_over_ = false;
+};
 
 inline void set_usable_bytes(LargeBlock& large, size_t bytes) noexcept
     TALUS_REQUIRES(space.lock()) {
-  TALUS_ASSERT(large.state == LargeState::live && large.front_bytes == 0);
+  TALUS_ASSERT(large.state.load_own() == LargeState::changing && large.front_bytes == 0);
   const size_t usable = usable_bytes_of_large(bytes);
   TALUS_ASSERT(usable <= large.slices * slice_bytes);
   large_pool.live_bytes += usable - large.usable_bytes;
@@ -175,6 +229,7 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
   const size_t needed = divide_up(bytes, slice_bytes);
   const PageEntry word = page_map.word_of(large.base);
   Held held{space.lock()};
+  const LargeChange change{large};
   if (needed > large.slices) {
     const size_t more = needed - large.slices;
     const uintptr_t end = large.base + large.slices * slice_bytes;
@@ -305,10 +360,12 @@ inline void note_moved_from(const LargeBlock& from, const MovedRange& moved) noe
 // Moves a large block outside instances to a new range that holds `bytes` with head-room. Null: no
 // memory, and the block is untouched.
 inline void* move_large(LargeBlock& large, size_t bytes) noexcept {
+  LargeChange change{large};
   LargeMove move{large};
   if (!move.take_room(bytes, HeapId::none)) return nullptr;
   const MovedRange moved = move.move();
   note_moved_from(large, moved);
+  change.end();
   give_large(large, moved);
   return start_of(move.to());
 }

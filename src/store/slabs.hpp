@@ -340,6 +340,14 @@ TALUS_FAST Slab& slab_of(HeapId owner, void* pointer) noexcept {
   return *static_cast<Slab*>(place.descriptor());
 }
 
+// The slab in which a pointer lies whose entry named one just now. Another thread may have returned
+// it meanwhile, after a free of the same block; that is reported.
+TALUS_USUAL const Slab& prove_slab(const void* pointer, const char* call) noexcept {
+  const PageMap::Found found = page_map.look(reinterpret_cast<uintptr_t>(pointer));
+  if (TALUS_UNLIKELY(!found.word.is_slab())) report::foreign_pointer(pointer, call);
+  return *static_cast<const Slab*>(found.descriptor);
+}
+
 // Returns the first of the blocks, which lies in this slab, with the neighbours that follow it.
 // Returns how many. The caller notes the heap's new free bytes.
 TALUS_FAST size_t give_to_slab(Heap& heap, Slab& slab, void* const* blocks, size_t count) noexcept {

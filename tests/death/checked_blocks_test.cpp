@@ -139,6 +139,18 @@ TEST(CheckedFault, ConcurrentDoubleFreeNeverGivesABlockTwice) {
   });
 }
 
+TEST(CheckedFault, ConcurrentDoubleFreeOfLargeBlocks) {
+  for (const size_t bytes : {320 * kib, 3 * mib}) {
+    for (int round = 0; round < 50; round++) {
+      EXPECT_STOP("talus: (double free of|invalid pointer) " + place + " .*\n", {
+        void* block = hide(api::malloc(bytes));
+        at_once([&] { api::free(block); }, [&] { api::free(block); });
+      });
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST(CheckedFault, InsideABlock) {
   for (const size_t bytes : {64u, 5000u, 40000u, 300000u}) {
     EXPECT_STOP("talus: invalid free of " + place + " \\(not the start of a block; it points 16 " +

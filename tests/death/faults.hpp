@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <string>
 #include <thread>
 
@@ -65,6 +66,24 @@ void* hide(Type* pointer) {
 template <typename Work>
 void on_another_thread(Work work) {
   std::thread(work).join();
+}
+
+// Two threads act at the same instant, as far as two processors can.
+template <typename First, typename Second>
+void at_once(First first, Second second) {
+  std::atomic<int> ready{0};
+  const auto wait = [&ready] {
+    ready++;
+    while (ready.load() < 2) {}
+  };
+  std::thread other([&] {
+    own_cache();
+    wait();
+    second();
+  });
+  wait();
+  first();
+  other.join();
 }
 
 inline void leave_no_core_file() {

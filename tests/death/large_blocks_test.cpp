@@ -3,6 +3,8 @@
 //
 // Owns: nothing. A thread keeps a few freed blocks of moderate size, whose descriptors still tell
 // that they are free; ranges that went back are no block of anyone's.
+#include <unistd.h>
+
 #include "faults.hpp"
 
 namespace talus::core {
@@ -44,6 +46,45 @@ TEST(LargeBlock, FreedByTwoThreads) {
     api::free(large.block);
     on_another_thread([&] { api::free(large.block); });
   });
+}
+
+// What one thread reads of the block, the other one is just changing. Each round is a new child.
+constexpr int rounds = 100;
+const std::string either_fault = "talus: (double free of|invalid pointer) 0x[0-9a-f]+ .*\n";
+
+TEST(LargeBlock, FreedByTwoThreadsAtOnce) {
+  for (const size_t bytes : {kept_bytes, given_bytes}) {
+    for (int round = 0; round < rounds; round++) {
+      EXPECT_EXIT(
+          {
+            leave_no_core_file();
+            void* block = hide(api::malloc(bytes));
+            at_once([&] { api::free(block); }, [&] { api::free(block); });
+          },
+          testing::KilledBySignal(SIGABRT), testing::MatchesRegex(either_fault));
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// The block moves, because another one lies behind it.
+TEST(LargeBlock, FreedWhileAnotherThreadResizesIt) {
+  for (const size_t bytes : {kept_bytes, given_bytes}) {
+    for (int round = 0; round < rounds; round++) {
+      EXPECT_EXIT(
+          {
+            leave_no_core_file();
+            void* block = hide(api::malloc(bytes));
+            at_once([&] { api::realloc(block, 20 * bytes); }, [&] { api::free(block); });
+            _exit(0);  // it grew in place before the other thread freed it
+          },
+          [](int status) {
+            return testing::KilledBySignal(SIGABRT)(status) || testing::ExitedWithCode(0)(status);
+          },
+          testing::MatchesRegex(either_fault + "|"));
+      if (HasFailure()) return;
+    }
+  }
 }
 
 TEST(LargeBlock, ResizedAfterFree) {

@@ -107,8 +107,8 @@ TEST_F(Sound, WhatACacheKeepsIsCounted) {
   expect_noticed(
       "slices", [&] { kept->slices++; }, [&] { kept->slices--; }, true);
   expect_noticed(
-      "state", [&] { kept->state = LargeState::live; }, [&] { kept->state = LargeState::kept; },
-      true);
+      "state", [&] { kept->state.store_own(LargeState::live); },
+      [&] { kept->state.store_own(LargeState::kept); }, true);
 }
 
 TEST_F(Sound, ListsAndBatchesAreWhole) {
