@@ -65,6 +65,8 @@ GAP_LENGTH_MAX = 200
 
 
 def is_include_operand(text, start):
+    if "include" not in text[max(0, start - GAP_LENGTH_MAX):start]:
+        return False
     return INCLUDE_BEFORE.search(text[max(0, start - GAP_LENGTH_MAX):start]) is not None
 
 
@@ -192,9 +194,18 @@ def cpp_functions(code):
             member_depth = None  # the head continues after the member
 
 
+def statements(node):
+    """Yields each statement inside a module or a statement. Expressions hold no functions."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        children = getattr(node, field, ())
+        for child in children if isinstance(children, list) else ():
+            yield child
+            yield from statements(child)
+
+
 def python_functions(text):
     """Yields (first line, lines, name) of each function of a Python file."""
-    for node in ast.walk(parsed(text)):
+    for node in statements(parsed(text)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node.lineno, node.end_lineno - node.lineno + 1, node.name
 

@@ -8,6 +8,8 @@
 """Checks the rules of the house; see src/README.md for the floors and the exceptions."""
 
 import argparse
+import concurrent.futures
+import functools
 import os
 import sys
 
@@ -25,6 +27,7 @@ import tracked       # noqa: E402
 
 SKIPPED_FOLDERS = {"__pycache__", "node_modules", "target", "CMakeFiles", "Testing"}
 SHOWN_HIDDEN_FOLDERS = {".ci", ".github"}
+PARALLEL_FILES_MIN = 200  # fewer are checked before other processes have begun
 
 
 def walk(root):
@@ -85,6 +88,19 @@ def check_file(root, path, house, retired):
             yield from floors.check_atomics(path, code, comments, house)
 
 
+def findings_of_file(root, house, retired, path):
+    return [(path, *finding) for finding in check_file(root, path, house, retired)]
+
+
+def check_files(root, paths, house, retired):
+    """All findings that need one file alone; of a large tree, on all processors."""
+    check = functools.partial(findings_of_file, root, house, retired)
+    if len(paths) < PARALLEL_FILES_MIN:
+        return [finding for path in paths for finding in check(path)]
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+        return [finding for found in pool.map(check, paths, chunksize=20) for finding in found]
+
+
 def check_tree(root):
     """All findings of a tree as (file, line, rule, what to do), without the exceptions."""
     house_path = os.path.join(root, "src", "README.md")
@@ -99,8 +115,7 @@ def check_tree(root):
     paths = source_files(root)
     findings += [(tables.PAGE, *finding)
                  for finding in tables.check_tables(root, house_text, paths)]
-    for path in paths:
-        findings += [(path, *finding) for finding in check_file(root, path, house, retired)]
+    findings += check_files(root, paths, house, retired)
     findings += levels.check_levels(root, paths)
     findings += owners.check_owners(root, house_text, paths)
     findings += promises.check_density(root, paths)
