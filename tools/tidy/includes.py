@@ -21,20 +21,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import floors  # noqa: E402
 import tables  # noqa: E402
+import units  # noqa: E402
 
 TOOL = "include-what-you-use"
 SKIPPED = 77
-# The units that contain the core, each with its own flags. Together they read every header of src/.
-UNITS = [("src/entry/talus.cpp", []), ("src/entry/talus.cpp", ["-DTALUS_AUDIT=1"]),
-         ("src/entry/talus.cpp", ["-DTALUS_FAKE_OS=1"]), ("src/entry/libc.cpp", []),
-         ("src/entry/new.cpp", ["-fexceptions"]), ("src/entry/fork_order.cpp", []),
-         ("src/entry/credentials.cpp", []), ("src/entry/system_call.cpp", []),
-         ("src/entry/copies.cpp", []), ("src/entry/library_parts.cpp", []),
-         ("src/entry/archive.cpp", []), ("src/entry/operator_bindings.cpp", []),
-         ("src/entry/malloc_bindings.cpp", []), ("src/entry/single_name.cpp", [])]
-# What no unit contains: the input of tools/amalgamate.py.
-UNREAD = {"src/entry/header_only.hpp"}
-FLAGS = ["-std=c++17", "-fno-exceptions", "-fno-rtti", "-D_GNU_SOURCE", "-w"]
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"(.*)$')
 LISTED = re.compile(r'^#include ["<]([\w./+-]+)[">](?:[ \t]*// for (.*))?$')
 # size_t and the integers of fixed width may come from the face of the lowest floor.
@@ -47,7 +37,7 @@ def output_of(root, unit, flags):
     """What include-what-you-use says of a unit and of all headers of src/."""
     command = [TOOL, "-Xiwyu", "--no_fwd_decls", "-Xiwyu", "--max_line_length=2000",
                "-Xiwyu", f"--check_also={root}/src/*/*.hpp",
-               *FLAGS, *flags, f"-I{root}/src", f"-I{root}/include", os.path.join(root, unit)]
+               "-w", *units.flags_of(root, flags), os.path.join(root, unit)]
     return subprocess.run(command, check=False, capture_output=True, text=True).stderr
 
 
@@ -176,7 +166,7 @@ def findings_of(root):
     sources = {path: Source(root, path) for path in paths}
     uses, read = {}, set()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for output in pool.map(lambda unit: output_of(root, *unit), UNITS):
+        for output in pool.map(lambda unit: output_of(root, *unit), units.ALL):
             for path, headers in uses_of(root, output).items():
                 read.add(path)
                 for header, names in (headers or {}).items():
@@ -189,8 +179,8 @@ def findings_of(root):
     for path in paths:
         if path in uses:
             found += check_file(path, sources[path], uses[path], rooms)
-        elif path not in read and path not in UNREAD:
-            found.append((path, 1, "", "no unit contains it: add one to UNITS of includes.py"))
+        elif path not in read and path not in units.UNREAD:
+            found.append((path, 1, "", "no unit contains it: add one to tools/tidy/units.py"))
     return found
 
 

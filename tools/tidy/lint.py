@@ -14,16 +14,17 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import units  # noqa: E402
+
 SKIPPED = 77
-UNITS = [("src/entry/talus.cpp", []), ("src/entry/libc.cpp", [])]
-FLAGS = ["-std=c++17", "-fno-exceptions", "-fno-rtti", "-D_GNU_SOURCE"]
 FINDING = re.compile(r"^(?:.*/)?((?:src|include)/\S+?:\d+):\d+: (?:warning|error): (.*)$")
 
 
 def findings_of(root, tool, unit, flags):
     """The findings of one unit, and the last words of clang-tidy if it did not come to its end."""
-    command = [tool, "--quiet", os.path.join(root, unit), "--", *FLAGS, *flags,
-               f"-I{root}/src", f"-I{root}/include"]
+    command = [tool, "--quiet", os.path.join(root, unit), "--", *units.flags_of(root, flags)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=root)
     found = {match.groups() for match in map(FINDING.match, done.stdout.split("\n")) if match}
     if done.returncode and not found:
@@ -42,7 +43,7 @@ def main(arguments):
         return SKIPPED
     found = set()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for part in pool.map(lambda unit: findings_of(root, tool, *unit), UNITS):
+        for part in pool.map(lambda unit: findings_of(root, tool, *unit), units.MAIN):
             found |= part
     for place, what in sorted(found):
         print(f"{place}: lint: {what}")
