@@ -35,8 +35,8 @@ struct alignas(cache_line_bytes) HeapLockLine {
 struct Registry {
   DecayingLock decaying;  // held while pages of slabs are purged
   RegistryLock lock;
-  ThreadCache* caches TALUS_GUARDED_BY(lock) = nullptr;  // in use
-  ThreadCache* left TALUS_GUARDED_BY(lock) = nullptr;    // orphaned by a fork
+  ThreadCache* caches TALUS_GUARDED_BY(lock) = nullptr;    // in use
+  ThreadCache* orphaned TALUS_GUARDED_BY(lock) = nullptr;  // a fork left them without owners
   ThreadCache* unused TALUS_GUARDED_BY(lock) = nullptr;
   size_t cache_count TALUS_GUARDED_BY(lock) = 0;        // in use
   size_t cpu_count TALUS_GUARDED_BY(lock) = 0;          // 0: not asked yet
@@ -49,21 +49,21 @@ struct Registry {
   // Caches in use are counted, and each cache in use or orphaned is a thread of its heap. The lock
   // is held.
   bool is_sound() const noexcept TALUS_REQUIRES(lock) {
-    size_t in_use = 0, orphaned = 0, threads = 0;
+    size_t in_use = 0, orphans = 0, threads = 0;
     const ThreadCache* previous = nullptr;
     for (const ThreadCache* cache = caches; cache != nullptr; cache = cache->next) {
       if (cache->previous != previous || cache->id != cache->heap->id) return false;
       previous = cache;
       in_use++;
     }
-    for (const ThreadCache* cache = left; cache != nullptr; cache = cache->next) orphaned++;
+    for (const ThreadCache* cache = orphaned; cache != nullptr; cache = cache->next) orphans++;
     const uint32_t count = shared_count.load_own();
     for (uint32_t number = 1; number <= count && number < heap_count_max; number++) {
       const Heap& heap = *shared_heaps[number].load_own();
       if (index_of(heap.id) != number) return false;
       threads += heap.shared_thread_count.load_own();
     }
-    return in_use == cache_count && threads == in_use + orphaned && count < heap_count_max;
+    return in_use == cache_count && threads == in_use + orphans && count < heap_count_max;
   }
 };
 
@@ -116,7 +116,7 @@ void for_each_heap_and_instance(Visit visit) noexcept {
 template <typename Visit>
 void for_each_cache(Held<RegistryLock>&, Visit visit) noexcept TALUS_REQUIRES(registry.lock) {
   for (ThreadCache* cache = registry.caches; cache != nullptr; cache = cache->next) visit(*cache);
-  for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) visit(*cache);
+  for (ThreadCache* cache = registry.orphaned; cache != nullptr; cache = cache->next) visit(*cache);
 }
 
 // How many heaps there may be: one for each processor that the process may use, or that its control
@@ -282,11 +282,11 @@ inline void leave_other_caches(ThreadCache* own) noexcept TALUS_NO_THREAD_SAFETY
       *link = own->next;
     }
   }
-  for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {
+  for (ThreadCache* cache = registry.orphaned; cache != nullptr; cache = cache->next) {
     if (cache->idle_probe.context_slot.load_own() != &this_context) lose_owner(*cache);
   }
-  *link = registry.left;
-  registry.left = registry.caches;
+  *link = registry.orphaned;
+  registry.orphaned = registry.caches;
   registry.caches = own;
   registry.cache_count = own != nullptr ? 1 : 0;
   if (own != nullptr) own->next = own->previous = nullptr;
@@ -297,7 +297,7 @@ inline void leave_other_caches(ThreadCache* own) noexcept TALUS_NO_THREAD_SAFETY
 // finds it, until it is retired.
 inline ThreadCache* take_orphaned_cache() noexcept {
   Held held{registry.lock};
-  for (ThreadCache* cache = registry.left; cache != nullptr; cache = cache->next) {
+  for (ThreadCache* cache = registry.orphaned; cache != nullptr; cache = cache->next) {
     Atomic<Atomic<ThreadContext*>*>& taker = cache->idle_probe.context_slot;
     if (taker.load_own() != nullptr) continue;  // registry lock
     taker.store_own(&this_context);             // registry lock
@@ -307,7 +307,7 @@ inline ThreadCache* take_orphaned_cache() noexcept {
 }
 inline void retire_orphaned_cache(Held<RegistryLock>& held, ThreadCache& cache) noexcept
     TALUS_REQUIRES(registry.lock) {
-  ThreadCache** link = &registry.left;
+  ThreadCache** link = &registry.orphaned;
   while (*link != &cache) link = &(*link)->next;
   *link = cache.next;
   cache.idle_probe.context_slot.store_own(nullptr);  // registry lock

@@ -53,11 +53,11 @@ template <typename Visit, size_t... Ranks>
 void for_each_fork_lock_in(std::index_sequence<Ranks...>, Visit& visit) noexcept {
   (for_each_fork_lock_of<LockRank(static_cast<uint8_t>(Ranks))>(visit), ...);
 }
-template <typename Visit, size_t... Ranks>
-void for_each_fork_lock_against(std::index_sequence<Ranks...>, Visit& visit) noexcept {
-  (for_each_fork_lock_of<LockRank(static_cast<uint8_t>(lock_rank_count - 1 - Ranks))>(visit), ...);
-}
 using AllRanks = std::make_index_sequence<lock_rank_count>;
+template <size_t... Ranks>
+constexpr auto reversed(std::index_sequence<Ranks...>) noexcept {
+  return std::index_sequence<(lock_rank_count - 1 - Ranks)...>{};
+}
 
 // Calls visit(lock) for every lock that a fork locks, from the first rank to the last.
 template <typename Visit>
@@ -67,7 +67,7 @@ void for_each_fork_lock(Visit visit) noexcept {
 // The same from the last rank to the first. All of them are locked, and the visit may unlock.
 template <typename Visit>
 void for_each_fork_lock_backwards(Visit visit) noexcept {
-  for_each_fork_lock_against(AllRanks{}, visit);
+  for_each_fork_lock_in(reversed(AllRanks{}), visit);
 }
 
 // Calls visit(lock) for these, for the idle probe of the thread's cache, and for the printer's: all
