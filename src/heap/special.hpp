@@ -52,6 +52,22 @@ TALUS_FAST bool is_special(PageEntry word) noexcept { return word.bits() == spec
 struct SpecialPool {
   size_t live_bytes = 0;  // that programs asked for
   size_t live_count = 0;
+
+  void note_live(size_t bytes) noexcept {
+    live_bytes += bytes;
+    live_count++;
+    TALUS_AUDIT_SOUND(*this);
+  }
+  void note_gone(size_t bytes) noexcept {
+    TALUS_ASSERT(live_count != 0 && bytes <= live_bytes);
+    live_bytes -= bytes;
+    live_count--;
+    TALUS_AUDIT_SOUND(*this);
+  }
+  // Without blocks there are no bytes. A block has at most PTRDIFF_MAX of them.
+  bool is_sound() const noexcept {
+    return live_count != 0 ? live_bytes / live_count <= PTRDIFF_MAX : live_bytes == 0;
+  }
 };
 inline SpecialPool special_pool;
 

@@ -82,8 +82,7 @@ inline MappedBlock* make_block(Held<SpaceLock>& held, const BlockRequest& reques
   block->allocated_by = thread;
   block->freed_by = 0;
   block->state = State::live;
-  special_pool.live_bytes += request.bytes;
-  special_pool.live_count++;
+  special_pool.note_live(request.bytes);
   return block;
 }
 
@@ -165,8 +164,7 @@ inline void free_mapped(SpecialBlock& special, void* pointer) noexcept {
     if (was_live) {
       block.state = State::freed;
       block.freed_by = thread;
-      special_pool.live_bytes -= block.bytes;
-      special_pool.live_count--;
+      special_pool.note_gone(block.bytes);
     }
   }
   if (!was_live) report_double_free(block);
@@ -177,6 +175,7 @@ inline void free_mapped(SpecialBlock& special, void* pointer) noexcept {
   pool.quarantine.push(block);
   pool.quarantined_bytes += block.slices * slice_bytes;
   if (block.has_own_mapping) pool.quarantined_mappings++;
+  audit(pool);
   keep_quarantine_in_bounds();
 }
 

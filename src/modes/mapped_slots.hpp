@@ -89,8 +89,27 @@ struct Pool {
   size_t mappings_max() const noexcept {
     return left_bound != 0 && left_bound < settings.mappings ? left_bound : settings.mappings;
   }
+  // What the quarantine holds is the sum of its blocks, which are freed. Free slots are no blocks.
+  bool is_sound() const noexcept {
+    size_t bytes = 0, own_mappings = 0;
+    for (const MappedBlock* block = quarantine.first; block != nullptr; block = block->next) {
+      if (block->state != State::freed) return false;
+      bytes += block->slices * slice_bytes;
+      own_mappings += block->has_own_mapping ? 1 : 0;
+    }
+    for (const MappedBlock* slot = free_slots.first; slot != nullptr; slot = slot->next) {
+      if (slot->state == State::live || slot->slices != 1) return false;
+    }
+    if (bytes != quarantined_bytes || own_mappings != quarantined_mappings) return false;
+    return region_next <= region_end && special_pool.is_sound();
+  }
 };
 inline Pool pool;
+
+// In audit builds, where a block enters or leaves the quarantine. The space lock is held.
+inline void audit(const Pool& of) noexcept {
+  if (is_audit_due(of.address_bytes / slice_bytes)) TALUS_AUDIT_SOUND(of);
+}
 
 inline void* to_pointer(uintptr_t address) noexcept { return reinterpret_cast<void*>(address); }
 
@@ -307,6 +326,7 @@ inline bool evict() noexcept {
   if (block == nullptr) return false;
   pool.quarantined_bytes -= block->slices * slice_bytes;
   if (block->has_own_mapping) pool.quarantined_mappings--;
+  audit(pool);
   give_slot(*block);
   return true;
 }

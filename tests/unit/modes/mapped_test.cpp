@@ -172,6 +172,37 @@ TEST_F(MappedTest, FreedBlocksCostFewMappings) {
   EXPECT_LE(test::mapping_count(), mappings + part + 40);
 }
 
+// Both sums are off by some, either way; then the rest.
+void expect_equations(mapped::Pool& pool) {
+  Held held{space.lock()};
+  ASSERT_TRUE(pool.is_sound());
+  for (size_t* number : {&pool.quarantined_bytes, &pool.quarantined_mappings}) {
+    *number += slice_bytes;
+    EXPECT_FALSE(pool.is_sound()) << "too much";
+    *number -= 2 * slice_bytes;
+    EXPECT_FALSE(pool.is_sound()) << "too little";
+    *number += slice_bytes;
+    EXPECT_TRUE(pool.is_sound());
+  }
+  ASSERT_NE(pool.quarantine.first, nullptr);
+  pool.quarantine.first->state = mapped::State::live;
+  EXPECT_FALSE(pool.is_sound()) << "a live block in the quarantine";
+  pool.quarantine.first->state = mapped::State::freed;
+  const size_t live = special_pool.live_count;
+  special_pool.live_count = 0;
+  EXPECT_FALSE(pool.is_sound()) << "bytes without a block";
+  special_pool.live_count = live;
+  EXPECT_TRUE(pool.is_sound());
+}
+
+TEST_F(MappedTest, EachCounterHasItsEquation) {
+  void* block = allocate(100);
+  free_block(allocate(200));
+  free_block(allocate(200 * kib));
+  expect_equations(mapped::pool);
+  free_block(block);
+}
+
 TEST_F(MappedTest, OrdinaryBlocksBeyondTheirBound) {
   mapped::Pool& pool = mapped::pool;
   const size_t blocks_before = pool.settings.blocks;
