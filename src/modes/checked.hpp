@@ -58,6 +58,10 @@ TALUS_APART void* refuse_given(void* block, size_t bytes) noexcept {
   return block;
 }
 
+// Without memory for a smaller block, a resize keeps the larger one. Then a right call tells fewer
+// bytes than any block of that size would be given for.
+inline Atomic<bool> shared_has_larger;
+
 // --- blocks of slabs
 
 TALUS_FAST Slab& slab_at(const void* block) noexcept {
@@ -87,11 +91,17 @@ TALUS_APART void give_large(const void* block) noexcept {
 TALUS_APART void claim_large(void* block, const char* call) noexcept {
   LargeBlock& large = prove_large(block, call);
   uint8_t before = BlockState::freed;
+  bool is_there = false;
   {
     Held held{space.lock()};
-    before = large.given_state;
-    large.given_state = BlockState::freed;
+    // Another thread may have freed it since, and the descriptor may be another block's by now.
+    is_there = start_of(large) == block;
+    if (is_there) {
+      before = large.given_state;
+      large.given_state = BlockState::freed;
+    }
   }
+  if (!is_there) report::foreign_pointer(block, call);
   const bool is_right = before == BlockState::untold || before == BlockState::given;
   if (!is_right) refuse(before, block, large.usable_bytes, call);
 }
@@ -108,8 +118,10 @@ TALUS_APART void give_block(void* block) noexcept {
 }
 TALUS_APART void claim_block(void* block, const char* call) noexcept {
   const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
-  if (word.is_slab()) return claim(prove_slab(block, call), block, call);
-  if (word.is_large()) claim_large(block, call);  // special blocks prove themselves
+  if (word.is_large()) return claim_large(block, call);
+  // Another thread freed it since the caller looked, and its slab has gone.
+  if (word.has_no_owner()) report::foreign_pointer(block, call);
+  if (word.is_slab()) claim(prove_slab(block, call), block, call);  // special ones prove themselves
 }
 
 inline void note_allocate(ModeThread, void* block, size_t) noexcept { give_block(block); }
@@ -121,7 +133,9 @@ inline void note_lost(ModeThread, void* block) noexcept {
 }
 // Another thread that frees the block meanwhile finds it freed.
 inline void begin_resize(ModeThread, void* block) noexcept { claim_block(block, "realloc"); }
-inline void end_resize(ModeThread, void* before, size_t, void* block, size_t) noexcept {
+inline void end_resize(ModeThread, void* before, size_t usable, void* block,
+                       size_t bytes) noexcept {
+  if (block == nullptr && bytes < usable) shared_has_larger.store_release(true);
   give_block(block != nullptr ? block : before);
 }
 
@@ -157,12 +171,20 @@ struct KeptState {
     }
   }
 };
+// The fewest bytes that a call may ask for and get a block of the slab. A medium block of the next
+// class may serve (cache/medium_lists.hpp).
+inline size_t least_told_bytes(const Slab& slab) noexcept {
+  const size_t index = index_of(slab.class_id);
+  if (index < 2 || !is_medium(ClassId{static_cast<uint8_t>(index - 1)})) return slab.least_bytes;
+  const size_t least = size_class_table.rows[index - 2].block_bytes + 1;
+  return least < slab.least_bytes ? least : slab.least_bytes;
+}
 inline KeptState state_at(void* block, const char* call) noexcept {
   const PageEntry word = page_map.word_anywhere(reinterpret_cast<uintptr_t>(block));
   if (word.is_slab()) {
-    const Slab& slab = prove_slab(block, "free");
+    const Slab& slab = prove_slab(block, call);
     if (slab.states == nullptr) return {};
-    return {&slab.states[slab.prove(block)], nullptr, slab.block_bytes, slab.least_bytes};
+    return {&slab.states[slab.prove(block)], nullptr, slab.block_bytes, least_told_bytes(slab)};
   }
   if (!word.is_large()) return {};
   LargeBlock& large = prove_large(block, call);
@@ -184,7 +206,8 @@ TALUS_APART void check_call(ModeThread, void* block, FreeCall call) noexcept {
     state.replace(found, BlockState::given);
   }
   if (!options.check_sizes || call.bytes == FreeCall::no_size) return;
-  if (call.bytes > state.block_bytes || call.bytes < state.least_bytes) {
+  const bool is_too_small = call.bytes < state.least_bytes && !shared_has_larger.load_acquire();
+  if (call.bytes > state.block_bytes || is_too_small) {
     report::wrong_size(block, state.block_bytes, call.bytes);
   }
 }

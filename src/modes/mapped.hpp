@@ -183,7 +183,10 @@ inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
                                      const char* call) noexcept {
   const auto& block = static_cast<MappedBlock&>(special);
   prove_start(block, pointer, call);
-  if (block.state != State::live) report_freed(block, call);
+  if (block.state != State::live) {
+    const bool is_free = call[0] == 'f' && call[4] == '\0';  // another mode looks first
+    is_free ? report_double_free(block) : report_freed(block, call);
+  }
   return block.bytes;
 }
 

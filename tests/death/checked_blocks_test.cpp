@@ -13,6 +13,7 @@
 
 #include "faults.hpp"
 #include "api/extended.hpp"
+#include "api/heaps.hpp"
 #include "api/new.hpp"
 #include "paths/batch.hpp"
 #include "process/start.hpp"
@@ -293,6 +294,35 @@ TEST(CheckedFault, SizesOnRequest) {
         options.check_sizes = true;
         api::free_sized(new_block(64), 200);
       });
+}
+
+// A medium block of the next class may serve, and a resize without memory keeps the block.
+TEST(CheckedFault, SizesOfBlocksThatAreLargerThanUsual) {
+  EXPECT_EXIT(
+      {
+        begin_checked();
+        options.check_sizes = true;
+        api::free(new_block(80000));
+        void* block = new_block(58923);
+        const bool is_larger = api::malloc_usable_size(block) == 81920;
+        api::free_sized(block, 58923);
+        _exit(is_larger ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(
+      {
+        begin_checked();
+        options.check_sizes = true;
+        talus_heap_options limited{};
+        limited.limit_bytes = 1 << 20;
+        talus_heap* heap = api::heap_new(&limited);
+        void* block = hide(api::heap_malloc(heap, 20000));
+        while (api::heap_malloc(heap, 100) != nullptr) {}
+        const bool stays = api::heap_realloc(heap, block, 100) == block;
+        api::free_sized(block, 100);
+        _exit(stays ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 // What a right program does, with all that is looked at.

@@ -231,6 +231,13 @@ TEST(MappedBlock, FreedTwice) {
     blocks[0] = blocks[1] = api::malloc(100000);
     free_many(blocks, 2);
   });
+  // The mode that counts asks for the size first.
+  EXPECT_DEATH_BY(SIGABRT, "talus: double free of .*", {
+    core::begin_mode(counting::mode);
+    void* block = api::malloc(100);
+    api::free(block);
+    api::free(block);
+  });
 }
 
 TEST(MappedBlock, UsedInACallAfterFree) {
