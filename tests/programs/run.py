@@ -59,6 +59,7 @@ def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--talus-lib", help="the library to preload")
     parser.add_argument("--set", choices=SETS, default="light")
+    parser.add_argument("--mode", metavar="MODE", help="TALUS_MODE of the programs")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="names of cases")
     parser.add_argument("--list", action="store_true", help="print the cases and end")
     parser.add_argument("--keep", action="store_true", help="keep the folder of the runs")
@@ -70,6 +71,8 @@ def main(arguments):
         return 0
     if not options.talus_lib or not os.path.isfile(options.talus_lib):
         parser.error("--talus-lib must name an existing library")
+    if options.mode:
+        os.environ["TALUS_MODE"] = options.mode  # harmless to those that run without the library
     base = tempfile.mkdtemp(prefix="programs-")
     os.chmod(base, 0o755)
     try:

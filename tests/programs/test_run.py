@@ -6,16 +6,20 @@
 # SPDX-License-Identifier: MIT
 """Tests of the frame in harness.py."""
 
+import contextlib
+import io
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import harness  # noqa: E402
+import run  # noqa: E402
 
 COMPILER = os.environ.get("CC", "cc")
 HOOK = "__attribute__((constructor)) static void start(void)"
@@ -120,6 +124,15 @@ class Command(unittest.TestCase):
         here = os.path.dirname(os.path.abspath(__file__))
         return subprocess.run([sys.executable, "-B", os.path.join(here, "run.py"), *arguments],
                               capture_output=True, text=True, check=False)
+
+    def test_the_mode_is_that_of_the_programs(self):
+        seen = []
+        with mock.patch.dict(os.environ), \
+                mock.patch.object(run, "run_cases", lambda *_: seen.append(
+                    os.environ["TALUS_MODE"]) or {"passed": 1, "failed": 0, "skipped": 0}), \
+                contextlib.redirect_stdout(io.StringIO()):
+            self.assertEqual(run.main(["--talus-lib", __file__, "--mode", "checked"]), 0)
+        self.assertEqual(seen, ["checked"])
 
     def test_list_and_exit_codes(self):
         light, everything = (self.run_command("--list", "--set", name).stdout.split("\n")
