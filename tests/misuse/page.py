@@ -24,6 +24,7 @@ import cases  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 KEPT = HERE / "kept.json"
+COSTS = HERE / "costs.json"
 PAGE = HERE.parent.parent / "docs" / "hardening.md"
 BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 # The letter of a verdict; a stop at the free or the reuse of the damaged block has its own.
@@ -143,7 +144,24 @@ def measured(kept):
             f"{', '.join(column['name'] for column in kept)}.\n\n")
 
 
-BLOCKS = {"measured": measured, "summary": summary, "matrix": matrix, "sizes": by_size}
+def costs_of(run):
+    """A table of time and one of memory of a run of costs.py; its first allocator is 1."""
+    names = [one["name"] for one in run["allocators"]]
+    parts = [f"Medians of {run['rounds']} rounds in turn, {run['date']}, on a busy machine of"
+             f" {run['processors']} processors.\n"]
+    for title, place in (("time of the processor", 0), ("most memory", 1)):
+        lines = [[name, *(f"{by_name[name][place] / by_name[names[0]][place]:.2f}"
+                          for by_name in run["medians"].values())] for name in names]
+        parts.append(table([f"{title}, {names[0]} = 1", *run["medians"]], lines))
+    return "\n" + "\n".join(parts) + "\n"
+
+
+def costs(_kept):
+    return costs_of(json.loads(COSTS.read_text(encoding="utf-8")))
+
+
+BLOCKS = {"costs": costs, "measured": measured, "summary": summary, "matrix": matrix,
+          "sizes": by_size}
 
 
 def fill_in(page, kept):

@@ -103,6 +103,14 @@ class Tables(unittest.TestCase):
     def test_a_page_without_a_block_is_refused(self):
         self.assertRaises(ValueError, page.fill_in, "# no blocks", [])
 
+    def test_costs_are_those_of_the_first_allocator(self):
+        text = page.costs_of({"date": "2026-01-01", "rounds": 3, "processors": 2,
+                              "allocators": [{"name": "a"}, {"name": "b"}],
+                              "medians": {"sort": {"a": [2.0, 100], "b": [1.0, 150]}}})
+        self.assertIn("| b | 0.50 |", text)
+        self.assertIn("| b | 1.50 |", text)
+        self.assertIn("3 rounds", text)
+
     def test_talus_alone_has_tables_by_size(self):
         kept = []
         for name in ("Talus checked", "glibc"):
