@@ -70,6 +70,7 @@ inline talus_heap* heap_new(const talus_heap_options* asked) noexcept {
   const uintptr_t handle = wants_region(requests, request)
                                ? make_instance_in(request, wanted, refusal)
                                : make_instance(wanted);
+  TALUS_ASSERT(handle == 0 || is_instance(id_in_handle(handle)));
   if (handle == 0) errno = errno_of(refusal);
   return heap_for(handle);
 }

@@ -115,7 +115,7 @@ TALUS_COLD void* throw_or_ask_caller(size_t alignment, size_t bytes, const void*
   report::stop(text);
 }
 
-// Tries until it has memory or the handler gives up. `alignment` is at least block_alignment.
+// Tries until it has memory or the handler gives up.
 TALUS_COLD void* new_slow(size_t alignment, size_t bytes, const void* caller) {
   for (;;) {
     void* block =

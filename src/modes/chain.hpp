@@ -138,6 +138,7 @@ inline bool may_be_led(const ThreadContext& context) noexcept {
 // finds the probe context and comes back to that one. A call that is under way ends on the context
 // that it found. The caller holds the registry's lock.
 inline void lead_owner(Held<RegistryLock>&, ThreadCache& cache) noexcept {
+  TALUS_ASSERT(registry.lock.is_own());
   IdleProbe& idle_probe = cache.idle_probe;
   Held held{idle_probe.lock};
   Atomic<ThreadContext*>* slot = idle_probe.context_slot.load_own();  // under the lock
@@ -171,6 +172,7 @@ inline void look_again(ThreadCache& cache) noexcept {
 
 // These modes are on from here on. The caller holds the registry's lock.
 inline void set_bits(uint32_t on) noexcept {
+  TALUS_ASSERT(registry.lock.is_own() && on < 1u << modes_max);
   uint32_t making = 0, diverting = 0;
   for (uint32_t left = on; left != 0; left &= left - 1) {
     const Mode& mode = *process_modes.shared_modes[lowest_bit(left)].load_own();
@@ -189,6 +191,7 @@ inline void set_bits(uint32_t on) noexcept {
 // The caller holds the registry's lock.
 inline bool set_bit(const Mode& mode) noexcept {
   size_t place = place_of(&mode);
+  TALUS_ASSERT(registry.lock.is_own());
   if (place == modes_max) place = place_of(nullptr);
   if (place == modes_max) return false;
   process_modes.shared_modes[place].store_release(&mode);

@@ -78,6 +78,8 @@ inline MappedBlock* make_block(Held<SpaceLock>& held, const BlockRequest& reques
     leave_mappings();
     return nullptr;
   }
+  TALUS_ASSERT(space.lock().is_own() && block->state != State::live);
+  TALUS_ASSERT(block->pages > block->slot);  // a page without access lies before it
   block->bytes = request.bytes;
   block->allocated_by = thread;
   block->freed_by = 0;

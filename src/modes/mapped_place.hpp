@@ -41,6 +41,8 @@ constexpr size_t slot_bytes_for(const BlockRequest& request, size_t page) noexce
 constexpr Place place_in(uintptr_t slot, size_t slot_bytes, const BlockRequest& request,
                          size_t page, Guard guard) noexcept {
   const size_t alignment = request.alignment, offset = request.offset;
+  TALUS_ASSERT(is_possible(request) && slot % page == 0 && slot_bytes % page == 0);
+  TALUS_ASSERT(slot_bytes >= slot_bytes_for(request, page));
   Place place;
   if (guard == Guard::at_end) {
     const uintptr_t end = slot + slot_bytes - page - request.bytes;
@@ -50,6 +52,9 @@ constexpr Place place_in(uintptr_t slot, size_t slot_bytes, const BlockRequest& 
   }
   place.pages = round_down(place.start, page);
   place.page_bytes = round_up(place.start + request.bytes, page) - place.pages;
+  TALUS_ASSERT((place.start + offset) % alignment == 0);
+  TALUS_ASSERT(place.pages >= slot + page);
+  TALUS_ASSERT(place.pages + place.page_bytes <= slot + slot_bytes - page);
   return place;
 }
 

@@ -183,6 +183,7 @@ inline uintptr_t reserve(size_t bytes) noexcept {
 }
 
 inline bool reserve_region() noexcept {
+  TALUS_ASSERT(pool.region_next == pool.region_end);  // nothing of the one before is lost
   size_t bytes = pool.region_bytes;
   uintptr_t base = reserve(bytes);
   while (base == 0 && bytes > region_bytes_min) base = reserve(bytes /= 2);
@@ -225,6 +226,7 @@ inline MappedBlock* take_descriptor(Held<SpaceLock>& held) noexcept {
   return block;
 }
 inline void give_descriptor(MappedBlock& block) noexcept {
+  TALUS_ASSERT(space.lock().is_own() && block.state != State::live);
   block.state = State::unused;
   block.next = pool.unused;
   pool.unused = &block;
@@ -312,6 +314,7 @@ inline bool close_pages(MappedBlock& block) noexcept {
 // Ends a slot that leaves the quarantine or was never used. Its pages have no access and read as
 // zero.
 inline void give_slot(MappedBlock& block) noexcept {
+  TALUS_ASSERT(space.lock().is_own() && block.state != State::live);
   if (!block.has_own_mapping) return pool.free_slots.push(block);
   set_words(block.slot, block.slices, PageEntry{}, nullptr);
   os::System::unmap(to_pointer(block.slot), block.slices * slice_bytes);

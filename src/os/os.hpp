@@ -61,7 +61,9 @@ inline void* reserve_pages(size_t bytes) noexcept {
 inline void* cut_to_alignment(void* wide, size_t bytes, size_t alignment) noexcept {
   char* first = static_cast<char*>(wide);
   const uintptr_t start = reinterpret_cast<uintptr_t>(wide);
+  TALUS_ASSERT(is_power_of_two(alignment) && start % page_bytes() == 0);
   const size_t before = round_up(start, alignment) - start;
+  TALUS_ASSERT(before % page_bytes() == 0 && before <= alignment);
   char* aligned = first + before;
   // A refused unmap costs only addresses.
   if (before != 0) System::unmap(first, before);
@@ -77,6 +79,7 @@ inline void unmap_or_purge(void* at, size_t bytes) noexcept {
 
 // Maps `bytes` at a multiple of `alignment`; tries `hint`, the preferred place, first.
 inline void* map_aligned(void* hint, size_t bytes, size_t alignment) noexcept {
+  TALUS_ASSERT(is_power_of_two(alignment) && alignment % page_bytes() == 0);
   void* first = map_pages(hint, bytes);
   if (first == nullptr) return nullptr;
   const uintptr_t address = reinterpret_cast<uintptr_t>(first);
