@@ -10,6 +10,7 @@
 #include "talus/talus.h"
 #include "base/base.hpp"
 #include "os/report.hpp"
+#include "heap/heap.hpp"
 #include "heap/instance.hpp"
 #include "regions/region_life.hpp"
 #include "regions/region_request.hpp"

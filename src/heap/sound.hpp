@@ -78,7 +78,7 @@ struct SlabSums {
 
   void add(const Slab& slab) noexcept {
     slabs++;
-    exact += slab.is_exact() ? 1 : 0;
+    if (slab.is_exact()) exact++;
     free_bytes += size_t{slab.free_count} * slab.block_bytes;
     purged_bytes += slab.purged_page_bytes;
   }

@@ -95,7 +95,7 @@ struct Pool {
     for (const MappedBlock* block = quarantine.first; block != nullptr; block = block->next) {
       if (block->state != State::freed) return false;
       bytes += block->slices * slice_bytes;
-      own_mappings += block->has_own_mapping ? 1 : 0;
+      if (block->has_own_mapping) own_mappings++;
     }
     for (const MappedBlock* slot = free_slots.first; slot != nullptr; slot = slot->next) {
       if (slot->state == State::live || slot->slices != 1) return false;
