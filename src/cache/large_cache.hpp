@@ -29,6 +29,7 @@ namespace talus::core {
 // Applies the cache's corrections to the pool.
 TALUS_SLOW void settle_live(KeptBlocks& kept) noexcept {
   Held held{space.lock()};
+  space.note_settled(held);
   large_pool.live_bytes -= kept.live_bytes_less.load_own();
   large_pool.live_count -= kept.live_count_less.load_own();
   kept.live_bytes_less.store_own(0);

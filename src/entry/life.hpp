@@ -7,12 +7,16 @@
 #ifndef TALUS_ENTRY_LIFE_HPP
 #define TALUS_ENTRY_LIFE_HPP
 
+#include "observe/observed_state.hpp"
 #include "process/start.hpp"
 #include "base/base.hpp"
 
 namespace talus::core {
 namespace {
-[[gnu::constructor, gnu::used]] TALUS_START_ENTRY void unit_starts() { process_starts(); }
+[[gnu::constructor, gnu::used]] TALUS_START_ENTRY void unit_starts() {
+  leave_observed_note();
+  process_starts();
+}
 [[gnu::destructor, gnu::used]] TALUS_START_ENTRY void unit_ends() { process_ends(); }
 }  // namespace
 }  // namespace talus::core

@@ -83,6 +83,7 @@ struct alignas(cache_line_bytes) RemoteMessage {
 static_assert(sizeof(RemoteMessage) == 1 * kib, "no padding");
 
 class RemoteQueue {
+  friend struct ObservedLayout;  // observe/observed_fields.hpp
  public:
   // Hands a message over; it belongs to the receiver from here on.
   void push(RemoteMessage& message) noexcept {

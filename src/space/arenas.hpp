@@ -35,6 +35,7 @@ struct ListedArena {
 };
 
 class Arenas {
+  friend struct ObservedLayout;  // observe/observed_fields.hpp
  public:
   // Reserves an arena of at least `needed_bytes`, and of at most `bytes_most` if possible.
   // `pages`: what it is to have; the result says what it asks for. The caller asks for huge pages.

@@ -23,6 +23,7 @@ struct RangePair {
 };
 
 class FreeRanges {
+  friend struct ObservedLayout;  // observe/observed_fields.hpp
  public:
   size_t dirty_bytes() const noexcept { return dirty_.bytes(); }
   size_t clean_bytes() const noexcept { return clean_.bytes(); }

@@ -13,6 +13,7 @@
 namespace talus::core {
 
 class Ledger {
+  friend struct ObservedLayout;  // observe/observed_fields.hpp
  public:
   const SpaceCounters& counters() const noexcept { return counters_; }
   size_t given_bytes() const noexcept { return counters_.given_bytes; }
@@ -30,13 +31,19 @@ class Ledger {
 
   void note_given(size_t slices) noexcept {
     counters_.given_bytes += slices * slice_bytes;
+    counters_.change_count++;
     if (counters_.given_bytes > counters_.given_peak_bytes) {
       counters_.given_peak_bytes = counters_.given_bytes;
     }
   }
   // Address space keeps slices for itself.
   void note_own(size_t slices) noexcept { counters_.given_bytes += slices * slice_bytes; }
-  void note_returned(size_t slices) noexcept { counters_.given_bytes -= slices * slice_bytes; }
+  void note_returned(size_t slices) noexcept {
+    counters_.given_bytes -= slices * slice_bytes;
+    counters_.change_count++;
+  }
+  // A user corrects its counts.
+  void note_settled() noexcept { counters_.change_count++; }
   void note_purged(size_t bytes, size_t steps) noexcept {
     counters_.purged_bytes += bytes;
     counters_.purge_count += steps;

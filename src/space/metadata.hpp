@@ -24,6 +24,7 @@ struct MetadataChunk {
 };
 
 class Metadata {
+  friend struct ObservedLayout;  // observe/observed_fields.hpp
  public:
   // Zeroed memory at a multiple of the cache line; null: the kernel has none.
   TALUS_USUAL void* take(size_t bytes) noexcept {

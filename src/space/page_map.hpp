@@ -58,6 +58,7 @@ class PageEntry {
 };
 
 class PageMap {
+  friend struct ObservedLayout;  // observe/observed_fields.hpp
  public:
   static constexpr unsigned leaf_shift = 16;  // slices of a leaf, as a power of two
   static constexpr size_t leaf_slices = size_t{1} << leaf_shift;

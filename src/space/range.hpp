@@ -28,6 +28,7 @@ struct SpaceCounters {
   size_t purged_bytes = 0;  // purged so far
   size_t purge_count = 0;
   size_t arena_count = 0;
+  size_t change_count = 0;  // grows whenever a range has another user; for readers from outside
 };
 
 }  // namespace talus::core

@@ -40,6 +40,7 @@ static_assert(sizeof(FreeRange) == cache_line_bytes, "a range is one line");
 static_assert(address_bits - slice_shift <= 32, "slices of a range fit 32 bits");
 
 class RangeIndex {
+  friend struct ObservedLayout;  // observe/observed_fields.hpp
  public:
   // The range of at least this many slices at the highest address; null: none.
   TALUS_USUAL FreeRange* highest_fit(size_t slices) const noexcept {

@@ -26,6 +26,7 @@
 namespace talus::core {
 
 class RangePurger {
+  friend struct ObservedLayout;  // observe/observed_fields.hpp
  public:
   // Purges dirty ranges until at most `keep_bytes` remain. Returns bytes purged.
   size_t purge_beyond(Stages& stages, Held<SpaceLock>& held, size_t keep_bytes) noexcept {

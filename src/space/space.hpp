@@ -41,6 +41,7 @@
 namespace talus::core {
 
 class Space {
+  friend struct ObservedLayout;  // observe/observed_fields.hpp
  public:
   SpaceLock& lock() noexcept TALUS_LOCK_RETURNED(lock_) { return lock_; }
 
@@ -250,7 +251,6 @@ class Space {
   void relax() noexcept { stages_.retention.relax(); }
 
   // Reports of the users: see Retention.
-
   // Slabs keep `bytes` more free touched memory, which counts as retained, too; wraps.
   void add_free_in_slabs(Held<SpaceLock>&, size_t bytes) noexcept {
     stages_.retention.add_free_in_slabs(bytes, stages_.given_bytes());
@@ -275,6 +275,7 @@ class Space {
   void count_purged(Held<SpaceLock>&, size_t bytes, size_t steps) noexcept {
     stages_.ledger.note_purged(bytes, steps);
   }
+  void note_settled(Held<SpaceLock>&) noexcept { stages_.ledger.note_settled(); }
   // In the child of a fork; see RangePurger.
   void take_back_purges(Held<SpaceLock>&) noexcept { purger_.take_back_purges(stages_.ranges); }
 

@@ -28,6 +28,7 @@ namespace talus::core {
 
 // The analysis sees what the calls do to a lock, not how the word says it.
 class TALUS_CAPABILITY("lock") Lock {
+  friend struct ObservedLayout;  // observe/observed_fields.hpp
  public:
   constexpr Lock() noexcept = default;
 

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// observe/observed_fields: where each number lies that statistics are made of.
+//
+// Owns: the table, all of it constant. Invariants: offsets are the compiler's, so the table cannot
+// disagree with the structures. It touches no page of a process that is not observed.
+// Must not know: who reads it. The command's readers are tools/talus/observe.
+#ifndef TALUS_OBSERVE_OBSERVED_FIELDS_HPP
+#define TALUS_OBSERVE_OBSERVED_FIELDS_HPP
+
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "settings/machine.hpp"
+#include "sync/ranked_lock.hpp"
+#include "slab/remote_free.hpp"
+#include "slab/slab.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/instance.hpp"
+#include "heap/registry.hpp"
+#include "heap/sides.hpp"
+#include "heap/special.hpp"
+#include "regions/region_words.hpp"
+#include "store/large.hpp"
+#include "modes/counting.hpp"
+#include "observe/observed_table.hpp"
+
+namespace talus::core {
+
+// What a reader starts from. Writable, so that core files have it.
+struct ObservedState {
+  char magic[sizeof(observed_magic)];
+  uint32_t version;
+  uint32_t bytes;
+  const void* classes;
+  const void* registry;
+  const void* instance_table;
+  const void* space;
+  const void* page_map;
+  const void* large_pool;
+  const void* special_pool;
+  const void* limits;
+  const void* counting;
+  const void* started_ns;
+};
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"  // gcc and clang define it for derived classes
+
+// Types that keep their members private name this one as a friend.
+struct ObservedLayout {
+// Arguments are types and members. NOLINTBEGIN(bugprone-macro-parentheses)
+// A member; an array, element by element; one member of each element of an array.
+#define TALUS_OBSERVED_BYTES(type, member) sizeof(static_cast<type*>(nullptr)->member)
+#define TALUS_OBSERVED(name, type, member)                          \
+  observed_field(name, ObservedKind::field, offsetof(type, member), \
+                 TALUS_OBSERVED_BYTES(type, member), 1, 0)
+#define TALUS_OBSERVED_ALL(name, type, member)                                               \
+  observed_field(name, ObservedKind::field, offsetof(type, member),                          \
+                 TALUS_OBSERVED_BYTES(type, member[0]),                                      \
+                 TALUS_OBSERVED_BYTES(type, member) / TALUS_OBSERVED_BYTES(type, member[0]), \
+                 TALUS_OBSERVED_BYTES(type, member[0]))
+#define TALUS_OBSERVED_EACH(name, type, array, member)                                     \
+  observed_field(name, ObservedKind::field, offsetof(type, array[0].member),               \
+                 TALUS_OBSERVED_BYTES(type, array[0].member),                              \
+                 TALUS_OBSERVED_BYTES(type, array) / TALUS_OBSERVED_BYTES(type, array[0]), \
+                 TALUS_OBSERVED_BYTES(type, array[0]))
+#define TALUS_OBSERVED_ROOT(member) \
+  observed_field(#member, ObservedKind::root, offsetof(ObservedState, member), sizeof(void*), 1, 0)
+#define TALUS_OBSERVED_CONSTANT(name, value) \
+  observed_field(name, ObservedKind::constant, value, sizeof(uint32_t), 1, 0)
+  // NOLINTEND(bugprone-macro-parentheses)
+
+  static constexpr ObservedField fields[] = {
+      TALUS_OBSERVED_ROOT(classes),
+      TALUS_OBSERVED_ROOT(registry),
+      TALUS_OBSERVED_ROOT(instance_table),
+      TALUS_OBSERVED_ROOT(space),
+      TALUS_OBSERVED_ROOT(page_map),
+      TALUS_OBSERVED_ROOT(large_pool),
+      TALUS_OBSERVED_ROOT(special_pool),
+      TALUS_OBSERVED_ROOT(limits),
+      TALUS_OBSERVED_ROOT(counting),
+      TALUS_OBSERVED_ROOT(started_ns),
+
+      TALUS_OBSERVED_CONSTANT("slice.bytes", slice_bytes),
+      TALUS_OBSERVED_CONSTANT("unit.bytes", unit_bytes),
+      TALUS_OBSERVED_CONSTANT("list.nulls", list_nulls),
+      TALUS_OBSERVED_CONSTANT("owner.idle", OwnerState::idle),
+      TALUS_OBSERVED_CONSTANT("heap.count_max", heap_count_max),
+      TALUS_OBSERVED_CONSTANT("entry.special", special_word.bits()),
+      TALUS_OBSERVED_CONSTANT("entry.large", PageEntry::large().bits()),
+      TALUS_OBSERVED_CONSTANT("large.kept", static_cast<size_t>(LargeState::kept)),
+
+      TALUS_OBSERVED_EACH("classes.block_bytes", SizeClassTable, rows, block_bytes),
+      TALUS_OBSERVED_EACH("classes.block_count", SizeClassTable, rows, block_count),
+      TALUS_OBSERVED_EACH("classes.slab_slices", SizeClassTable, rows, slab_slices),
+      TALUS_OBSERVED_EACH("classes.bitmap_words", SizeClassTable, rows, bitmap_words),
+
+      TALUS_OBSERVED("registry.lock", Registry, lock.shared_state_),
+      TALUS_OBSERVED("registry.caches", Registry, caches),
+      TALUS_OBSERVED("registry.orphaned", Registry, orphaned),
+      TALUS_OBSERVED("registry.cache_count", Registry, cache_count),
+      TALUS_OBSERVED("registry.heap_count", Registry, shared_count),
+      TALUS_OBSERVED_ALL("registry.heaps", Registry, shared_heaps),
+      TALUS_OBSERVED_EACH("registry.heap_locks", Registry, locks, lock.shared_state_),
+
+      TALUS_OBSERVED_ALL("cache.tops", ThreadCache, tops),
+      TALUS_OBSERVED("cache.id", ThreadCache, id),
+      TALUS_OBSERVED("cache.busy", ThreadCache, shared_busy),
+      TALUS_OBSERVED("cache.state", ThreadCache, shared_state),
+      TALUS_OBSERVED("cache.heap", ThreadCache, heap),
+      TALUS_OBSERVED_ALL("cache.slow_tops", ThreadCache, slow_tops),
+      TALUS_OBSERVED_ALL("cache.bottoms", ThreadCache, bottoms),
+      TALUS_OBSERVED_EACH("cache.batches", ThreadCache, batches, message),
+      TALUS_OBSERVED("cache.kept_bytes", ThreadCache, kept.bytes),
+      TALUS_OBSERVED("cache.kept_live_bytes_less", ThreadCache, kept.live_bytes_less),
+      TALUS_OBSERVED("cache.kept_live_count_less", ThreadCache, kept.live_count_less),
+      TALUS_OBSERVED("cache.sides", ThreadCache, shared_sides),
+      TALUS_OBSERVED("cache.next", ThreadCache, next),
+      TALUS_OBSERVED_CONSTANT("cache.fast_classes", fast_class_count),
+
+      TALUS_OBSERVED_ALL("sides.tops", SidedContext, tops),
+      TALUS_OBSERVED_ALL("sides.free_bottoms", SidedContext, free_bottoms),
+      TALUS_OBSERVED_ALL("sides.allocation_bottoms", SidedContext, allocation_bottoms),
+      TALUS_OBSERVED_CONSTANT("sides.first_allocation_top", class_count),
+
+      TALUS_OBSERVED("message.next", RemoteMessage, next),
+      TALUS_OBSERVED("message.bytes", RemoteMessage, bytes),
+      TALUS_OBSERVED("message.count", RemoteMessage, count),
+      TALUS_OBSERVED_ALL("message.blocks", RemoteMessage, blocks),
+      TALUS_OBSERVED_CONSTANT("message.blocks_max", RemoteMessage::blocks_max),
+
+      TALUS_OBSERVED("heap.id", Heap, id),
+      TALUS_OBSERVED_ALL("heap.taken_blocks", Heap, taken_blocks),
+      TALUS_OBSERVED_ALL("heap.class_slabs", Heap, class_slabs),
+      TALUS_OBSERVED("heap.slab_count", Heap, slab_count),
+      TALUS_OBSERVED("heap.slab_bytes", Heap, slab_bytes),
+      TALUS_OBSERVED("heap.refills", Heap, refills),
+      TALUS_OBSERVED("heap.partly_purged_bytes", Heap, partly_purged_free_bytes),
+      TALUS_OBSERVED("heap.remote_queue", Heap, remote_queue.shared_head_),
+      TALUS_OBSERVED("heap.thread_count", Heap, shared_thread_count),
+
+      TALUS_OBSERVED_ALL("instance_table.parts", InstanceTable, shared_parts),
+      TALUS_OBSERVED("instance_table.count", InstanceTable, shared_count),
+      TALUS_OBSERVED_CONSTANT("instance_table.part_slots", InstanceTable::part_slots),
+      TALUS_OBSERVED_CONSTANT("slot.bytes", sizeof(InstanceSlot)),
+      TALUS_OBSERVED("slot.lock", InstanceSlot, lock.shared_state_),
+      TALUS_OBSERVED("slot.handle", InstanceSlot, shared_handle),
+      TALUS_OBSERVED("slot.heap", InstanceSlot, heap),
+      TALUS_OBSERVED("slot.region", InstanceSlot, region),
+      TALUS_OBSERVED_EACH("instance.ready", Instance, ready, count),
+      TALUS_OBSERVED_ALL("instance.used_classes", Instance, used_classes),
+      TALUS_OBSERVED("instance.large_count", Instance, large_count),
+      TALUS_OBSERVED("instance.large_bytes", Instance, large_bytes),
+      TALUS_OBSERVED("instance.peak_bytes", Instance, peak_bytes),
+      TALUS_OBSERVED("instance.limit_bytes", Instance, limit_bytes),
+      TALUS_OBSERVED_ALL("instance.name", Instance, name),
+      TALUS_OBSERVED("region.live_units", RegionHeap, live_units),
+      TALUS_OBSERVED("region.live_count", RegionHeap, live_count),
+      TALUS_OBSERVED("region.committed_bytes", RegionHeap, committed_bytes),
+      TALUS_OBSERVED("region.peak_bytes", RegionHeap, peak_bytes),
+
+#define TALUS_OBSERVED_COUNTER(member) \
+  TALUS_OBSERVED("space." #member, Space, stages_.ledger.counters_.member)
+      TALUS_OBSERVED("space.lock", Space, lock_.shared_state_),
+      TALUS_OBSERVED_COUNTER(change_count),
+      TALUS_OBSERVED_COUNTER(reserved_bytes),
+      TALUS_OBSERVED_COUNTER(reserved_peak_bytes),
+      TALUS_OBSERVED_COUNTER(given_bytes),
+      TALUS_OBSERVED_COUNTER(given_peak_bytes),
+      TALUS_OBSERVED_COUNTER(purged_bytes),
+      TALUS_OBSERVED_COUNTER(purge_count),
+      TALUS_OBSERVED_COUNTER(arena_count),
+      TALUS_OBSERVED("space.dirty_slices", Space, stages_.ranges.dirty_.slices_),
+      TALUS_OBSERVED("space.clean_slices", Space, stages_.ranges.clean_.slices_),
+      TALUS_OBSERVED("space.purging_bytes", Space, purger_.purging_bytes_),
+      TALUS_OBSERVED("space.metadata_bytes", Space, stages_.metadata.used_bytes_),
+      TALUS_OBSERVED("space.arenas", Space, stages_.arenas.shared_listed_),
+      TALUS_OBSERVED("space.chunks", Space, stages_.metadata.chunks_),
+      TALUS_OBSERVED("arena.base", ListedArena, arena.base),
+      TALUS_OBSERVED("arena.bytes", ListedArena, arena.bytes),
+      TALUS_OBSERVED("arena.next", ListedArena, next),
+      TALUS_OBSERVED("chunk.next", MetadataChunk, next),
+      TALUS_OBSERVED("chunk.bytes", MetadataChunk, bytes),
+      TALUS_OBSERVED("chunk.is_in_arena", MetadataChunk, is_in_arena),
+#undef TALUS_OBSERVED_COUNTER
+
+      TALUS_OBSERVED("page_map.window_bias", PageMap, window_bias_),
+      TALUS_OBSERVED("page_map.window_words_end", PageMap, window_words_end_),
+      TALUS_OBSERVED_ALL("page_map.root", PageMap, root_),
+      TALUS_OBSERVED_ALL("page_map.zero_words", PageMap, zero_words_),
+      TALUS_OBSERVED_CONSTANT("page_map.window_slices", PageMap::window_slices),
+      TALUS_OBSERVED_CONSTANT("page_map.leaf_slices", PageMap::leaf_slices),
+      TALUS_OBSERVED_CONSTANT("page_map.bytes", sizeof(PageMap)),
+      TALUS_OBSERVED_CONSTANT("registry.bytes", sizeof(Registry)),
+      TALUS_OBSERVED("slab.base", Slab, base),
+      TALUS_OBSERVED("slab.class_id", Slab, class_id),
+      TALUS_OBSERVED("slab.state", Slab, state),
+      TALUS_OBSERVED("slab.free_count", Slab, free_count),
+      TALUS_OBSERVED_ALL("slab.free_bits", Slab, first_bits),
+      TALUS_OBSERVED("large.base", LargeBlock, base),
+      TALUS_OBSERVED("large.slices", LargeBlock, slices),
+      TALUS_OBSERVED("large.usable_bytes", LargeBlock, usable_bytes),
+      TALUS_OBSERVED("large.state", LargeBlock, state),
+      TALUS_OBSERVED("large.front_bytes", LargeBlock, front_bytes),
+      TALUS_OBSERVED("range.base", FreeRange, base),
+      TALUS_OBSERVED("range.slices", FreeRange, slices),
+
+      TALUS_OBSERVED("large_pool.live_bytes", LargePool, live_bytes),
+      TALUS_OBSERVED("large_pool.live_count", LargePool, live_count),
+      TALUS_OBSERVED("special_pool.live_bytes", SpecialPool, live_bytes),
+      TALUS_OBSERVED("special_pool.live_count", SpecialPool, live_count),
+      TALUS_OBSERVED("limits.soft_bytes", EffectiveLimits, soft_bytes),
+      TALUS_OBSERVED("limits.hard_bytes", EffectiveLimits, hard_bytes),
+
+      TALUS_OBSERVED("counting.all", counting::Shared, all),
+      TALUS_OBSERVED("counting.live_bytes", counting::Shared, live_bytes),
+      TALUS_OBSERVED("counting.peak_bytes", counting::Shared, peak_bytes),
+      TALUS_OBSERVED("counters.next", counting::Counters, next),
+      TALUS_OBSERVED_ALL("counters.allocations", counting::Counters, allocations),
+      TALUS_OBSERVED("counters.frees", counting::Counters, frees),
+      TALUS_OBSERVED("counters.requested_bytes", counting::Counters, requested_bytes),
+      TALUS_OBSERVED("counters.provided_bytes", counting::Counters, provided_bytes),
+      TALUS_OBSERVED("counters.live_bytes", counting::Counters, live_bytes),
+  };
+#undef TALUS_OBSERVED
+#undef TALUS_OBSERVED_ALL
+#undef TALUS_OBSERVED_EACH
+#undef TALUS_OBSERVED_BYTES
+#undef TALUS_OBSERVED_ROOT
+#undef TALUS_OBSERVED_CONSTANT
+
+  static constexpr size_t count = sizeof(fields) / sizeof(fields[0]);
+  static constexpr ObservedTable<count> make_table() noexcept {
+    ObservedTable<count> table{observed_version, sizeof(ObservedField), count, 0, {}};
+    for (size_t i = 0; i < count; i++) table.fields[i] = fields[i];
+    return table;
+  }
+};
+
+#pragma GCC diagnostic pop
+
+}  // namespace talus::core
+
+#endif  // TALUS_OBSERVE_OBSERVED_FIELDS_HPP

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// observe/observed_state: how another process finds the heap of this one.
+//
+// A second ELF note beside the version's (section .note.talus, owner "Talus", type 2) has the
+// distances from itself to the state and to the table. A reader takes the note from the file's
+// first page in memory. So it needs no symbol and no file, and core files do as well.
+// Owns: the state and its note. Invariants: nothing here runs. No thread, no descriptor and no page
+// is spent until a reader looks, and reading changes nothing in this process.
+// Must not know: the readers (docs/observe.md).
+#ifndef TALUS_OBSERVE_OBSERVED_STATE_HPP
+#define TALUS_OBSERVE_OBSERVED_STATE_HPP
+
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "settings/machine.hpp"
+#include "space/space.hpp"
+#include "heap/instance.hpp"
+#include "heap/registry.hpp"
+#include "heap/special.hpp"
+#include "store/large.hpp"
+#include "modes/counting.hpp"
+#include "statistics/statistics.hpp"
+#include "observe/observed_fields.hpp"
+#include "observe/observed_table.hpp"
+
+namespace talus::core {
+
+// Apart from other constants, which the start reads.
+[[gnu::section("talus_observed")]] TALUS_HIDDEN inline constexpr auto observed_table =
+    ObservedLayout::make_table();
+
+TALUS_CONSTINIT inline ObservedState observed_state = {{'t', 'a', 'l', 'u', 's', 'o', 'b', 's'},
+                                                       observed_version,
+                                                       sizeof(ObservedState),
+                                                       &size_class_table,
+                                                       &registry,
+                                                       &instance_table,
+                                                       &space,
+                                                       &page_map,
+                                                       &large_pool,
+                                                       &special_pool,
+                                                       &limits,
+                                                       &counting::shared,
+                                                       &process_started_ns};
+
+// An address as an operand, also in code that may lie anywhere.
+#if defined(__aarch64__)
+#define TALUS_ADDRESS_OPERAND "S"
+#else
+#define TALUS_ADDRESS_OPERAND "i"
+#endif
+
+// Part of a function, because only there the compiler tells the assembler its names.
+TALUS_FAST void leave_observed_note() noexcept {
+  asm inline volatile(
+      ".pushsection .note.talus,\"a\",%%note\n"
+      ".balign 4\n"
+      ".long 6, 16, %c2\n"
+      ".asciz \"Talus\"\n"
+      ".balign 4\n"
+      ".quad %c0 - .\n"
+      ".quad %c1 - .\n"
+      ".popsection"
+      :
+      : TALUS_ADDRESS_OPERAND(&observed_state), TALUS_ADDRESS_OPERAND(&observed_table),
+        "i"(observed_note_type));
+}
+#undef TALUS_ADDRESS_OPERAND
+
+}  // namespace talus::core
+
+#endif  // TALUS_OBSERVE_OBSERVED_STATE_HPP
