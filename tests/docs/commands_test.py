@@ -30,11 +30,12 @@ PATH = re.compile(r"`((?:src|tests|docs|bench|tools|examples|include)/[\w./-]*\w
 
 def runnable(line: str, process: int, folder: Path) -> list:
     """The words of a command with stand-ins for what this machine has not."""
-    line = re.sub(r'"\$\(.*\)"|\bPID\b|\b1234\b', str(process), line)
+    line = re.sub(r'"\$\(.*\)"|\bPID\b|\b1234\b|\bCORE\b', str(process), line)
     line = line.replace("/tmp/", f"{folder}/").replace("/var/tmp", str(folder))
     words = shlex.split(line)
     if words[1] == "compare":
         words[2:2] = ["--rounds", "1", "--only", "talus,libc"]
+    words = [word for word in words if not word.startswith("--watch")]  # it would not end
     for place, word in enumerate(words):
         if word in PROGRAMS:
             words[place:] = ["/bin/true"]

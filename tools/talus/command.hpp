@@ -17,6 +17,8 @@ enum ExitCode : int {
   exit_yes = 0,
   exit_no = 1,                // `check`: Talus is not active; `compare`: a run failed or differed
   exit_usage = 2,             // wrong command line, or unreadable input
+  exit_refused = 3,           // `stats`: the kernel does not let this command read the process
+  exit_damaged = 4,           // `stats`: the heap of the process is damaged
   exit_not_executable = 126,  // as in a shell
   exit_not_found = 127        // as in a shell
 };
@@ -71,6 +73,17 @@ int print_effective(const EffectiveRequest& request);
 
 enum class StatisticsFormat { text, markdown };
 int print_statistics(StatisticsFormat format);
+
+enum class StatsFormat { text, json, csv, openmetrics };
+
+struct StatsRequest {
+  std::string process;  // its id, or the path of its core file
+  StatsFormat format = StatsFormat::text;
+  std::string every_s;  // --watch; empty: once
+};
+
+// Prints the numbers of a running process, which notices nothing, or of a core file.
+int print_stats(const StatsRequest& request);
 
 // Prints the version of the command, and the library's version if it is found.
 int print_version(const std::string& library);

@@ -85,6 +85,7 @@ struct Answers {
   bool is_effective = false;
   bool is_presets = false;
   CompareRequest compare;
+  StatsRequest stats;
 };
 
 void add_library_option(CLI::App& command, Answers& answers) {
@@ -161,6 +162,31 @@ void add_options(CLI::App& app, Answers& answers) {
   options->add_option("settings", answers.settings, "as for `talus run`")->type_name("KEY=VALUE");
 }
 
+void add_stats(CLI::App& app, StatsRequest& wanted) {
+  CLI::App* const stats =
+      app.add_subcommand("stats", "Show where the memory of a running process or a core file is");
+  stats->footer(
+      "talus stats [--json | --csv | --openmetrics] [--watch[=SECONDS]] PID\ntalus stats [--json | "
+      "--csv | --openmetrics] CORE\n\nReads the process "
+      "and changes nothing in it, also where it hangs or is stopped. Exit status: 0 if\nit was "
+      "read, 1 if there is no Talus in it, 2 for wrong use or no such process, 3 if the "
+      "kernel\nforbids to read it, 4 if its heap is damaged.");
+  stats->add_option("process", wanted.process, "a running process, or a core file")
+      ->type_name("PID|CORE")
+      ->required();
+  const auto add_format = [&](const char* name, StatsFormat format, const char* what) {
+    return stats->add_flag_callback(
+        name, [&wanted, format] { wanted.format = format; }, what);
+  };
+  CLI::Option* const json = add_format("--json", StatsFormat::json, "one object a line");
+  CLI::Option* const csv = add_format("--csv", StatsFormat::csv, "a header, and one row a sample");
+  CLI::Option* const metrics =
+      add_format("--openmetrics", StatsFormat::openmetrics, "one exposition a sample");
+  json->excludes(csv)->excludes(metrics);
+  csv->excludes(metrics);
+  stats->add_flag("--watch{1}", wanted.every_s, "sample again, each second or as often as given");
+}
+
 int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& line) {
   if (app.got_subcommand("run")) {
     if (line.program.empty()) return usage("run: no program given", app);
@@ -196,6 +222,7 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
                          : answers.is_json   ? OptionsFormat::json
                                              : OptionsFormat::text);
   }
+  if (app.got_subcommand("stats")) return print_stats(answers.stats);
   if (app.got_subcommand("statistics")) {
     return print_statistics(answers.is_markdown ? StatisticsFormat::markdown
                                                 : StatisticsFormat::text);
@@ -231,6 +258,8 @@ int main_of(const std::vector<char*>& words) {
   add_compare(app, answers);
 
   add_options(app, answers);
+
+  add_stats(app, answers.stats);
 
   CLI::App* const statistics = app.add_subcommand("statistics", "List the names of statistics");
   statistics->footer("talus statistics [--markdown]");

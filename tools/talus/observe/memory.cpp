@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: the calls of process_vm_readv, and the copies of a look.
+// Invariant: one call names at most as many pieces as the kernel takes, and a bounded number of
+// bytes.
+// Must not know: what the bytes mean.
+
+#include "observe/memory.hpp"
+
+#include <fmt/format.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <numeric>
+
+namespace talus::tool {
+namespace {
+
+constexpr size_t pieces_max = 512;
+constexpr size_t bytes_at_a_time = size_t{8} << 20;
+constexpr size_t room_bytes = size_t{256} << 10;
+constexpr uint64_t gap_bytes_max = 256;  // read along, rather than begin another piece
+constexpr size_t piece_bytes_max = size_t{1} << 30;
+
+iovec range_of(uint64_t address, size_t bytes) {
+  return {reinterpret_cast<void*>(address), bytes};  // NOLINT: an address of the other process
+}
+
+}  // namespace
+
+void ProcessMemory::read(const std::vector<Piece>& pieces) const {
+  for (size_t first = 0; first < pieces.size();) {
+    std::vector<iovec> local, remote;
+    size_t bytes = 0, end = first;
+    while (end < pieces.size() && end - first < pieces_max && bytes < bytes_at_a_time) {
+      local.push_back({pieces[end].to, pieces[end].bytes});
+      remote.push_back(range_of(pieces[end].address, pieces[end].bytes));
+      bytes += pieces[end++].bytes;
+    }
+    const ssize_t got =
+        ::process_vm_readv(pid_, local.data(), local.size(), remote.data(), remote.size(), 0);
+    if (got != static_cast<ssize_t>(bytes)) {
+      size_t left = got < 0 ? 0 : static_cast<size_t>(got);
+      while (left >= pieces[first].bytes && first + 1 < end) left -= pieces[first++].bytes;
+      throw Implausible(fmt::format("the address {:#x} cannot be read", pieces[first].address));
+    }
+    first = end;
+  }
+}
+
+int ProcessMemory::why_not(uint64_t address) const {
+  char byte = 0;
+  const iovec local{&byte, 1}, remote = range_of(address, 1);
+  return ::process_vm_readv(pid_, &local, 1, &remote, 1, 0) == 1 ? 0 : errno;
+}
+
+char* Look::make_room(size_t bytes) {
+  if (room_.empty() || room_.back().size() - room_used_ < bytes) {
+    room_.emplace_back(std::max(bytes, room_bytes));
+    room_used_ = 0;
+  }
+  char* const place = room_.back().data() + room_used_;
+  room_used_ += (bytes + 7) / 8 * 8;
+  room_used_ = std::min(room_used_, room_.back().size());
+  return place;
+}
+
+const char* Look::read(uint64_t address, size_t bytes) {
+  return read_all({{address, bytes}}).front();
+}
+
+std::vector<const char*> Look::read_all(const std::vector<std::pair<uint64_t, size_t>>& pieces) {
+  std::vector<Piece> wanted;
+  std::vector<const char*> copies;
+  for (const auto& [address, bytes] : pieces) {
+    if (bytes > piece_bytes_max) throw Implausible(fmt::format("{} bytes in one piece", bytes));
+    wanted.push_back({address, bytes, make_room(bytes)});
+    copies.push_back(wanted.back().to);
+  }
+  memory_.read(wanted);
+  for (const Piece& piece : wanted) known_.push_back({piece.address, piece.bytes, piece.to});
+  return copies;
+}
+
+std::vector<const char*> Look::read_scattered(
+    const std::vector<std::pair<uint64_t, size_t>>& pieces) {
+  std::vector<size_t> order(pieces.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return pieces[a].first < pieces[b].first; });
+  std::vector<std::pair<uint64_t, size_t>> joined;
+  std::vector<size_t> home(pieces.size());
+  for (const size_t i : order) {
+    const auto [address, bytes] = pieces[i];
+    const uint64_t end = joined.empty() ? 0 : joined.back().first + joined.back().second;
+    if (!joined.empty() && address <= end + gap_bytes_max) {
+      joined.back().second = std::max(end, address + bytes) - joined.back().first;
+    } else {
+      joined.emplace_back(address, bytes);
+    }
+    home[i] = joined.size() - 1;
+  }
+  const std::vector<const char*> copies = read_all(joined);
+  std::vector<const char*> found;
+  for (size_t i = 0; i < pieces.size(); i++) {
+    found.push_back(copies[home[i]] + (pieces[i].first - joined[home[i]].first));
+  }
+  return found;
+}
+
+bool Look::is_unchanged() const {
+  std::vector<char> again;
+  for (size_t first = 0; first < known_.size();) {
+    size_t bytes = 0, end = first;
+    while (end < known_.size() && end - first < pieces_max && bytes < bytes_at_a_time) {
+      bytes += known_[end++].bytes;
+    }
+    again.resize(bytes);
+    std::vector<Piece> pieces;
+    char* to = again.data();
+    for (size_t i = first; i < end; i++) {
+      pieces.push_back({known_[i].address, known_[i].bytes, to});
+      to += known_[i].bytes;
+    }
+    try {
+      memory_.read(pieces);
+    } catch (const Implausible&) {
+      return false;
+    }
+    for (size_t i = first; i < end; i++) {
+      if (std::memcmp(known_[i].copy, pieces[i - first].to, known_[i].bytes) != 0) return false;
+    }
+    first = end;
+  }
+  return true;
+}
+
+}  // namespace talus::tool

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: when a look is repeated, and when it is consistent. It is, if no thread was at work in the
+// heap and if a second look finds every byte of the first one as it was.
+// Invariant: a running process may tear any look, so only what several looks find is damage.
+// Must not know: what is read.
+
+#include "observe/observe.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+
+#include "file_text.hpp"
+#include "observe/copies.hpp"
+#include "observe/core_file.hpp"
+#include "observe/heap_numbers.hpp"
+#include "observe/process_numbers.hpp"
+#include "observe/resident_numbers.hpp"
+
+namespace talus::tool {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int looks_min = 4;   // of which the last counts if none is consistent
+constexpr int looks_max = 40;  // a busy process has few quiet moments
+constexpr auto patience = std::chrono::milliseconds(25);
+
+// One look at one Talus. `numbers` has process.* already.
+void look_once(const Memory& memory, const TalusCopy& copy, PagePresence* presence,
+               Numbers& numbers) {
+  Look look(memory);
+  begin_look(look, copy.layout);
+  const SizeClasses classes = read_classes(look, copy.layout);
+  PageMapView page_map(look, copy.layout, presence);
+  std::string at_work = read_heap(look, copy.layout, classes, page_map, numbers);
+  if (presence != nullptr) {
+    set_uptime(started_ns(look, copy.layout), numbers);
+    read_resident(look, copy.layout, classes, page_map, *presence, numbers);
+  }
+  numbers.is_consistent = at_work.empty() && look.is_unchanged();
+  if (numbers.is_consistent) return;
+  numbers.why_not = at_work.empty() ? "numbers changed during the look" : at_work;
+}
+
+Numbers look_at_copy(const Memory& memory, const TalusCopy& copy, const Numbers& process,
+                     PagePresence* presence) {
+  Numbers last = process;
+  std::string damage;
+  int damaged_looks = 0;
+  const Clock::time_point end = Clock::now() + patience;
+  for (int i = 0; i < looks_max && (i < looks_min || Clock::now() < end); i++) {
+    Numbers numbers = process;
+    numbers.object = copy.object;
+    numbers.version = copy.version;
+    try {
+      look_once(memory, copy, presence, numbers);
+      if (numbers.is_consistent) return numbers;
+      last = numbers;
+    } catch (const Implausible& error) {
+      damage = error.what();
+      damaged_looks++;
+      if (damaged_looks == i + 1 && i + 1 >= looks_min) break;  // never anything else
+    }
+  }
+  if (last.version.empty() && !damage.empty()) {
+    last.object = copy.object;
+    last.version = copy.version;
+    last.is_damaged = true;
+    last.why_not = fmt::format("the heap is damaged: {}", damage);
+  }
+  return last;
+}
+
+Observation failure(ObserveResult result, const std::string& message) {
+  Observation found;
+  found.result = result;
+  found.message = message;
+  return found;
+}
+
+// `name` is what people call the process.
+void look_at_all(const Memory& memory, const FoundCopies& found, const Numbers& own,
+                 PagePresence* presence, const std::string& name, Observation& observation) {
+  for (const TalusCopy& copy : found.copies) {
+    try {
+      observation.numbers.push_back(look_at_copy(memory, copy, own, presence));
+    } catch (const NotUnderstood& problem) {
+      observation.note = fmt::format("{}: {}", copy.object, problem.what());
+      continue;
+    }
+    const Numbers& numbers = observation.numbers.back();
+    if (!numbers.is_damaged) continue;
+    observation.result = ObserveResult::damaged;
+    observation.message = fmt::format("{}: {}: {}", name, copy.object, numbers.why_not);
+  }
+  if (!observation.numbers.empty()) return;
+  observation = failure(ObserveResult::not_talus, fmt::format("{}: {}", name, observation.note));
+}
+
+}  // namespace
+
+Observation observe_process(int pid) {
+  const std::string process = fmt::format("/proc/{}", pid);
+  errno = 0;
+  const std::optional<std::string> maps = text_of_file(process + "/maps");
+  const int error = errno;
+  std::error_code lost;
+  if (!std::filesystem::exists(process, lost)) {
+    return failure(ObserveResult::no_process, fmt::format("process {}: no such process", pid));
+  }
+  if (!maps && (error == EACCES || error == EPERM)) {
+    return failure(ObserveResult::refused, fmt::format("process {}: {}", pid, why_refused(pid)));
+  }
+  if (!maps || maps->empty()) {
+    return failure(
+        ObserveResult::no_process,
+        fmt::format("process {}: has no memory: it has ended, or is a kernel thread", pid));
+  }
+  const std::vector<Mapping> mappings = read_mappings(*maps);
+  const ProcessMemory memory(pid);
+  const int refusal = memory.why_not(mappings.empty() ? 0 : mappings.front().begin);
+  if (refusal == EPERM || refusal == ENOSYS) {
+    return failure(ObserveResult::refused, fmt::format("process {}: {}", pid, why_refused(pid)));
+  }
+  const FoundCopies found = find_copies(memory, mappings);
+  if (found.copies.empty()) {
+    const std::string reason = found.note.empty() ? "no Talus in it" : found.note;
+    return failure(ObserveResult::not_talus, fmt::format("process {}: {}", pid, reason));
+  }
+  Observation observation;
+  observation.note = found.note;
+  if (const int other = shares_memory_with(pid); other != 0) {
+    observation.note = fmt::format(
+        "process {} shares its memory with process {} (vfork): the heap is that one's", pid, other);
+  }
+  Numbers own;
+  read_process(pid, own);
+  PagePresence presence(process);
+  look_at_all(memory, found, own, &presence, fmt::format("process {}", pid), observation);
+  return observation;
+}
+
+Observation observe_core(const std::string& path) {
+  try {
+    const CoreFile memory(path);
+    const FoundCopies found = find_copies(memory, memory.mappings());
+    if (found.copies.empty()) {
+      const std::string reason = found.note.empty() ? "no Talus in it" : found.note;
+      return failure(ObserveResult::not_talus, fmt::format("{}: {}", path, reason));
+    }
+    Observation observation;
+    observation.note = found.note;
+    Numbers own;
+    own[core::StatisticId::process_id] = memory.process_id();
+    look_at_all(memory, found, own, nullptr, path, observation);
+    return observation;
+  } catch (const NoCoreFile& error) {
+    return failure(ObserveResult::no_process, error.what());
+  }
+}
+
+}  // namespace talus::tool

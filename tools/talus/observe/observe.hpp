@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: one look at all of Talus in a process, or the reason why there is none.
+// Invariant: a look says of itself whether it is consistent. It takes a bounded time.
+// Must not know: how numbers are printed.
+
+#ifndef TALUS_TOOLS_TALUS_OBSERVE_OBSERVE_HPP
+#define TALUS_TOOLS_TALUS_OBSERVE_OBSERVE_HPP
+
+#include <string>
+#include <vector>
+
+#include "observe/numbers.hpp"
+
+namespace talus::tool {
+
+enum class ObserveResult { good, no_process, not_talus, refused, damaged };
+
+struct Observation {
+  ObserveResult result = ObserveResult::good;
+  std::string message;           // one line; empty if good
+  std::string note;              // one line for people; empty: none
+  std::vector<Numbers> numbers;  // one for each Talus in the process
+};
+
+Observation observe_process(int pid);
+// The same of a process in its core file. It has no time of its own, and no pages.
+Observation observe_core(const std::string& path);
+
+}  // namespace talus::tool
+
+#endif  // TALUS_TOOLS_TALUS_OBSERVE_OBSERVE_HPP

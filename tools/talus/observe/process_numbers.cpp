@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: see process_numbers.hpp.
+// Invariant: see process_numbers.hpp.
+// Must not know: heaps.
+
+#include "observe/process_numbers.hpp"
+
+#include <fmt/format.h>
+#include <linux/kcmp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <map>
+#include <sstream>
+#include <string_view>
+
+#include "file_text.hpp"
+
+namespace talus::tool {
+namespace {
+
+using Id = core::StatisticId;
+
+// The lines "Name: text" of a file of /proc.
+std::map<std::string, std::string> lines_of(const std::string& path) {
+  std::map<std::string, std::string> values;
+  std::istringstream lines(text_of_file(path).value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos) continue;
+    const size_t text = line.find_first_not_of(" \t", colon + 1);
+    values[line.substr(0, colon)] = text == std::string::npos ? "" : line.substr(text);
+  }
+  return values;
+}
+
+std::optional<uint64_t> number_in(const std::map<std::string, std::string>& lines,
+                                  const std::string& name, uint64_t factor) {
+  const auto found = lines.find(name);
+  uint64_t number = 0;
+  if (found == lines.end() || !(std::istringstream(found->second) >> number)) return {};
+  return number * factor;
+}
+
+// The words of /proc/PID/stat behind the program's name, which may have blanks. The first is the
+// state.
+std::vector<std::string> stat_words(int pid) {
+  const std::string text = text_of_file(fmt::format("/proc/{}/stat", pid)).value_or("");
+  const size_t end = text.rfind(')');
+  std::vector<std::string> words;
+  if (end == std::string::npos) return words;
+  std::istringstream rest(text.substr(end + 1));
+  for (std::string word; rest >> word;) words.push_back(word);
+  return words;
+}
+
+std::optional<uint64_t> word_as_number(const std::vector<std::string>& words, size_t index) {
+  uint64_t number = 0;
+  if (index >= words.size() || !(std::istringstream(words[index]) >> number)) return {};
+  return number;
+}
+
+std::optional<uint64_t> ticks_as_ms(std::optional<uint64_t> ticks) {
+  const long a_second = ::sysconf(_SC_CLK_TCK);
+  if (!ticks || a_second <= 0) return {};
+  return *ticks * 1000 / static_cast<uint64_t>(a_second);
+}
+
+std::string name_of_user(unsigned id) {
+  const passwd* const known = ::getpwuid(id);  // NOLINT: the command has one thread
+  return known != nullptr ? known->pw_name : std::to_string(id);
+}
+
+}  // namespace
+
+void read_process(int pid, Numbers& numbers) {
+  const std::string process = fmt::format("/proc/{}", pid);
+  const auto status = lines_of(process + "/status");
+  const std::vector<std::string> words = stat_words(pid);
+  // The last number is the one in the process's own namespace.
+  uint64_t own_id = static_cast<uint64_t>(pid);
+  if (const auto ids = status.find("NSpid"); ids != status.end()) {
+    std::istringstream list(ids->second);
+    for (uint64_t id = 0; list >> id;) own_id = id;
+  }
+  numbers[Id::process_id] = own_id;
+  numbers[Id::process_user_ms] = ticks_as_ms(word_as_number(words, 11));
+  numbers[Id::process_system_ms] = ticks_as_ms(word_as_number(words, 12));
+  numbers[Id::process_minor_faults] = word_as_number(words, 7);
+  numbers[Id::process_major_faults] = word_as_number(words, 9);
+  numbers[Id::process_resident_peak_bytes] = number_in(status, "VmHWM", 1024);
+  auto resident = number_in(lines_of(process + "/smaps_rollup"), "Rss", 1024);
+  if (!resident) resident = number_in(status, "VmRSS", 1024);
+  numbers[Id::process_resident_bytes] = resident;
+}
+
+void set_uptime(uint64_t started_ns, Numbers& numbers) {
+  timespec now{};
+  if (started_ns == 0 || ::clock_gettime(CLOCK_MONOTONIC, &now) != 0) return;
+  const uint64_t now_ns =
+      static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
+  if (now_ns >= started_ns) numbers[Id::process_uptime_ms] = (now_ns - started_ns) / 1000000;
+}
+
+std::string why_refused(int pid) {
+  const std::string process = fmt::format("/proc/{}", pid);
+  struct stat file {};
+  const auto status = lines_of(process + "/status");
+  const auto owner = number_in(status, "Uid", 1);
+  if (!owner || ::stat((process + "/maps").c_str(), &file) != 0) return "no such process";
+  if (*owner != ::geteuid() && ::geteuid() != 0) {
+    return fmt::format("it belongs to the user {}: run the command as that user, or as root",
+                       name_of_user(static_cast<unsigned>(*owner)));
+  }
+  if (file.st_uid != *owner) {
+    return "it is not dumpable: it gained privileges at its start, or forbids readers by "
+           "prctl(PR_SET_DUMPABLE); run the command as root";
+  }
+  const std::string scope =
+      text_of_file("/proc/sys/kernel/yama/ptrace_scope").value_or("0").substr(0, 1);
+  if (scope != "0" && !scope.empty()) {
+    return fmt::format(
+        "Yama (kernel.yama.ptrace_scope={}) lets only {} read it; run the command {}", scope,
+        scope == "1"   ? "its parents"
+        : scope == "2" ? "root"
+                       : "no process",
+        scope == "3" ? "after a start with another setting" : "as root, or set it to 0");
+  }
+  return "the kernel allows it to no process here: a filter of system calls, a container or a "
+         "security module forbids process_vm_readv";
+}
+
+int shares_memory_with(int pid) {
+  const auto parent = word_as_number(stat_words(pid), 1);
+  if (!parent || *parent == 0) return 0;
+  const int other = static_cast<int>(*parent);
+  return ::syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0) == 0 ? other : 0;
+}
+
+}  // namespace talus::tool

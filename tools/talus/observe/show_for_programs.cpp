@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: numbers as JSON, CSV and OpenMetrics.
+// Invariant: each form is well-formed whatever names the process has given to its heaps.
+// Must not know: where numbers come from.
+
+#include <fmt/format.h>
+
+#include <span>
+
+#include "json_text.hpp"
+#include "observe/show_numbers.hpp"
+#include "utf8.hpp"
+
+namespace talus::tool {
+namespace {
+
+using core::StatisticRow;
+
+constexpr size_t rows_max = 1024;  // of threads and of instances, as the library's forms
+
+std::string key_of(const StatisticRow& row) { return fmt::format("\"{}\":", row.field.text()); }
+
+template <typename Values>
+std::string fields(std::span<const StatisticRow> rows, const Values& values) {
+  std::string text;
+  for (size_t i = 0; i < rows.size(); i++) {
+    text += fmt::format("{}{}{}", i == 0 ? "" : ",", key_of(rows[i]), values[i]);
+  }
+  return text;
+}
+
+// The first table, nested as the names are.
+std::string groups(const Numbers& numbers) {
+  std::string text;
+  for (size_t row = 0; row < core::statistic_count; row++) {
+    const StatisticRow& now = core::statistic_rows[row];
+    const bool begins =
+        row == 0 || !core::is_same_name(now.group, core::statistic_rows[row - 1].group);
+    if (begins) text += fmt::format("{}\"{}\":{{", row == 0 ? "," : "},", now.group.text());
+    text += begins ? "" : ",";
+    text += key_of(now);
+    text += numbers.values[row] ? std::to_string(*numbers.values[row]) : "null";
+  }
+  return text + "}";
+}
+
+std::string json_of(const Numbers& numbers) {
+  std::string text =
+      fmt::format("{{\"version\":{},\"object\":{},\"consistent\":{},\"why_not\":{}",
+                  json_string(numbers.version), json_string(numbers.object), numbers.is_consistent,
+                  numbers.is_consistent ? "null" : json_string(numbers.why_not));
+  text += groups(numbers) + ",\"class\":{";
+  for (size_t i = 0; i < numbers.classes.size(); i++) {
+    text += fmt::format("{}\"{}\":{{{}}}", i == 0 ? "" : ",", numbers.classes[i].block_bytes,
+                        fields(core::class_statistic_rows, numbers.classes[i].values));
+  }
+  text += "},\"thread\":{";
+  for (size_t i = 0; i < numbers.threads.size() && i < rows_max; i++) {
+    text += fmt::format("{}\"{}\":{{{}}}", i == 0 ? "" : ",", i,
+                        fields(core::thread_statistic_rows, numbers.threads[i].values));
+  }
+  text += "},\"instance\":{";
+  for (size_t i = 0; i < numbers.instances.size() && i < rows_max; i++) {
+    const InstanceNumbers& row = numbers.instances[i];
+    text += fmt::format("{}\"{}\":{{\"name\":{},{}}}", i == 0 ? "" : ",", row.number,
+                        json_string(row.name), fields(core::instance_statistic_rows, row.values));
+  }
+  return text + "}}\n";
+}
+
+std::string metric(const StatisticRow& row) {
+  return fmt::format("talus_{}_{}", row.group.text(), row.field.text());
+}
+
+std::string metric_head(const StatisticRow& row) {
+  const std::string name = metric(row);
+  std::string text = fmt::format("# TYPE {} {}\n", name,
+                                 row.kind == core::StatisticKind::counter ? "counter" : "gauge");
+  if (row.unit != core::StatisticUnit::none) {
+    text += fmt::format("# UNIT {} {}\n", name,
+                        row.unit == core::StatisticUnit::bytes ? "bytes" : "ms");
+  }
+  return text + fmt::format("# HELP {} {}\n", name, row.help.text());
+}
+
+std::string label(const char* name, const std::string& value) {
+  std::string text = fmt::format("{}=\"", name);
+  for (const char letter : as_utf8(value)) {
+    if (letter == '\n') {
+      text += "\\n";
+    } else {
+      if (letter == '"' || letter == '\\') text += '\\';
+      text += letter;
+    }
+  }
+  return text + "\"";
+}
+
+std::string sample(const std::string& name, std::vector<std::string> labels,
+                   const std::string& object, uint64_t value) {
+  if (!object.empty()) labels.push_back(label("object", object));
+  std::string text;
+  for (const std::string& one : labels) text += (text.empty() ? "" : ",") + one;
+  return labels.empty() ? fmt::format("{} {}\n", name, value)
+                        : fmt::format("{}{{{}}} {}\n", name, text, value);
+}
+
+// Calls show(numbers, object): the label is only there where it tells something apart.
+template <typename Show>
+void for_each_copy(const std::vector<Numbers>& all, Show show) {
+  for (const Numbers& numbers : all) show(numbers, all.size() > 1 ? numbers.object : "");
+}
+
+std::string plain_metrics(const std::vector<Numbers>& all) {
+  std::string text;
+  for (size_t row = 0; row < core::statistic_count; row++) {
+    const StatisticRow& now = core::statistic_rows[row];
+    std::string samples;
+    for_each_copy(all, [&](const Numbers& numbers, const std::string& object) {
+      if (!numbers.values[row]) return;
+      const bool is_counter = now.kind == core::StatisticKind::counter;
+      samples +=
+          sample(metric(now) + (is_counter ? "_total" : ""), {}, object, *numbers.values[row]);
+    });
+    if (!samples.empty()) text += metric_head(now) + samples;
+  }
+  return text;
+}
+
+std::string keyed_metrics(const std::vector<Numbers>& all) {
+  std::string text;
+  for (size_t field = 0; field < core::class_statistic_count; field++) {
+    text += metric_head(core::class_statistic_rows[field]);
+    for_each_copy(all, [&](const Numbers& numbers, const std::string& object) {
+      for (const ClassNumbers& row : numbers.classes) {
+        text += sample(metric(core::class_statistic_rows[field]),
+                       {label("size", std::to_string(row.block_bytes))}, object, row.values[field]);
+      }
+    });
+  }
+  for (size_t field = 0; field < core::thread_statistic_count; field++) {
+    text += metric_head(core::thread_statistic_rows[field]);
+    for_each_copy(all, [&](const Numbers& numbers, const std::string& object) {
+      for (size_t i = 0; i < numbers.threads.size() && i < rows_max; i++) {
+        text +=
+            sample(metric(core::thread_statistic_rows[field]), {label("thread", std::to_string(i))},
+                   object, numbers.threads[i].values[field]);
+      }
+    });
+  }
+  for (size_t field = 0; field < core::instance_statistic_count; field++) {
+    std::string samples;
+    for_each_copy(all, [&](const Numbers& numbers, const std::string& object) {
+      for (size_t i = 0; i < numbers.instances.size() && i < rows_max; i++) {
+        const InstanceNumbers& row = numbers.instances[i];
+        samples += sample(metric(core::instance_statistic_rows[field]),
+                          {label("instance", std::to_string(row.number)), label("heap", row.name)},
+                          object, row.values[field]);
+      }
+    });
+    if (!samples.empty()) text += metric_head(core::instance_statistic_rows[field]) + samples;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string show_json(const std::vector<Numbers>& all) {
+  std::string text;
+  for (const Numbers& numbers : all) text += json_of(numbers);
+  return text;
+}
+
+// The library's columns, so that one reader serves both, and behind them what only this look knows.
+std::string csv_header() {
+  std::string text;
+  for (const StatisticRow& row : core::statistic_rows) {
+    text += fmt::format("{}.{},", row.group.text(), row.field.text());
+  }
+  return text + "consistent,object\r\n";
+}
+
+std::string show_csv(const std::vector<Numbers>& all) {
+  std::string text;
+  for (const Numbers& numbers : all) {
+    for (const auto& value : numbers.values) text += (value ? std::to_string(*value) : "") + ",";
+    text += numbers.is_consistent ? "1,\"" : "0,\"";
+    for (const char letter : as_utf8(numbers.object)) {
+      text += letter;
+      if (letter == '"') text += letter;
+    }
+    text += "\"\r\n";
+  }
+  return text;
+}
+
+std::string show_openmetrics(const std::vector<Numbers>& all) {
+  std::string text =
+      "# TYPE talus_look_consistent gauge\n"
+      "# HELP talus_look_consistent 1: all numbers are of one moment\n";
+  for_each_copy(all, [&](const Numbers& numbers, const std::string& object) {
+    text += sample("talus_look_consistent", {}, object, numbers.is_consistent ? 1 : 0);
+  });
+  return text + plain_metrics(all) + keyed_metrics(all) + "# EOF\n";
+}
+
+}  // namespace talus::tool

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: the numbers of address space, of large blocks and of counted calls.
+// Invariant: see heap_numbers.hpp.
+// Must not know: pages.
+
+#include <algorithm>
+#include <array>
+
+#include "observe/heap_reader.hpp"
+
+namespace talus::tool {
+
+namespace {
+
+using Id = core::StatisticId;
+
+constexpr size_t counters_max = size_t{1} << 20;
+
+}  // namespace
+
+void HeapReader::read_space() {
+  const View space(layout_, "space",
+                   {"lock", "change_count", "reserved_bytes", "reserved_peak_bytes", "given_bytes",
+                    "given_peak_bytes", "purged_bytes", "purge_count", "arena_count",
+                    "dirty_slices", "clean_slices", "purging_bytes", "metadata_bytes"});
+  const char* const copy = space.read(look_, layout_.root("space"));
+  if (space.get(copy, 0) != 0) note_at_work(totals_, "a thread holds the lock of address space");
+  const uint64_t slice_bytes = layout_.constant("slice.bytes");
+  const uint64_t given = space.get(copy, 4);
+  set(Id::space_reserved_bytes, space.get(copy, 2));
+  set(Id::space_reserved_peak_bytes, space.get(copy, 3));
+  set(Id::space_given_bytes, given);
+  set(Id::space_given_peak_bytes, space.get(copy, 5));
+  set(Id::space_purged_bytes, space.get(copy, 6));
+  set(Id::space_purges, space.get(copy, 7));
+  set(Id::space_arenas, space.get(copy, 8));
+  set(Id::space_retained_bytes, space.get(copy, 9) * slice_bytes);
+  set(Id::space_clean_bytes, space.get(copy, 10) * slice_bytes);
+  set(Id::space_purging_bytes, space.get(copy, 11));
+  set(Id::space_metadata_bytes, space.get(copy, 12));
+
+  const View large(layout_, "large_pool", {"live_bytes", "live_count"});
+  const View special(layout_, "special_pool", {"live_bytes", "live_count"});
+  const View limits(layout_, "limits", {"soft_bytes", "hard_bytes"});
+  const char* const pool = large.read(look_, layout_.root("large_pool"));
+  const char* const made = special.read(look_, layout_.root("special_pool"));
+  const char* const bounds = limits.read(look_, layout_.root("limits"));
+  uint64_t live_large = totals_.live_large + large.get(pool, 0);
+  uint64_t live_count = totals_.live_large_count + large.get(pool, 1);
+  if (live_large > given) {
+    note_at_work(totals_, "blocks moved during the look");
+    live_large = live_large >> 63 != 0 ? 0 : given;
+  }
+  if (live_count >> 63 != 0) live_count = 0;
+  const uint64_t others = in_slabs_ + live_large + totals_.kept_large;
+  if (others > given) note_at_work(totals_, "ranges moved during the look");
+  const uint64_t ends = less_or_none(given, others);
+  live_large += special.get(made, 0);
+  live_count += special.get(made, 1);
+  set(Id::heap_live_large_bytes, live_large);
+  set(Id::heap_large_blocks, live_count);
+  set(Id::heap_large_end_bytes, ends);
+  set(Id::heap_total_bytes, others + ends + special.get(made, 0));
+  set(Id::heap_live_bytes, numbers_.get(Id::heap_live_small_bytes) + live_large);
+  set(Id::space_limit_soft_bytes, limits.get(bounds, 0));
+  set(Id::space_limit_hard_bytes, limits.get(bounds, 1));
+}
+
+void HeapReader::read_calls() {
+  const View shared(layout_, "counting", {"all", "live_bytes", "peak_bytes"});
+  const View own(
+      layout_, "counters",
+      {"next", "allocations", "frees", "requested_bytes", "provided_bytes", "live_bytes"});
+  const char* const copy = shared.read(look_, layout_.root("counting"));
+  uint64_t at = shared.get(copy, 0);
+  if (at == 0) return;  // calls are not counted
+  constexpr size_t first = static_cast<size_t>(Id::calls_up_to_16);
+  constexpr size_t ranges = static_cast<size_t>(Id::calls_larger) - first + 1;
+  std::array<uint64_t, ranges> allocations{};
+  uint64_t sum = 0, frees = 0, requested = 0, provided = 0, live = shared.get(copy, 1);
+  for (size_t count = 0; at != 0; count++) {
+    if (count == counters_max) throw Implausible("a list of counters without an end");
+    const char* const counters = own.read(look_, at);
+    for (size_t i = 0; i < ranges; i++) {
+      allocations[i] += own.get(counters, 1, i);
+      sum += own.get(counters, 1, i);
+    }
+    frees += own.get(counters, 2);
+    requested += own.get(counters, 3);
+    provided += own.get(counters, 4);
+    live += own.get(counters, 5);
+    at = own.get(counters, 0);
+  }
+  const uint64_t positive = live >> 63 != 0 ? 0 : live;
+  set(Id::calls_allocations, sum);
+  set(Id::calls_frees, frees);
+  set(Id::calls_requested_bytes, requested);
+  set(Id::calls_rounding_bytes, less_or_none(provided, requested));
+  set(Id::calls_live_bytes, positive);
+  set(Id::calls_live_peak_bytes, std::max(positive, shared.get(copy, 2)));
+  for (size_t i = 0; i < ranges; i++) numbers_.values[first + i] = allocations[i];
+}
+
+}  // namespace talus::tool
