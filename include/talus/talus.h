@@ -103,7 +103,7 @@ TALUS_API void* talus_aligned_realloc(void* pointer, size_t alignment, size_t by
 TALUS_API void talus_free(void* pointer) TALUS_NOEXCEPT;
 
 /* C23: free with the size (and alignment) of the request. A wrong size is harmless, and is
- * reported with TALUS_MODE=checked and TALUS_CHECK_SIZES=1. */
+ * reported with TALUS_MODE=hardened, or with checked and TALUS_CHECK_SIZES=1. */
 TALUS_API void talus_free_sized(void* pointer, size_t bytes) TALUS_NOEXCEPT;
 TALUS_API void talus_free_aligned_sized(void* pointer, size_t alignment,
                                         size_t bytes) TALUS_NOEXCEPT;

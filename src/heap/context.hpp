@@ -37,6 +37,7 @@ struct BlockRequest {
   size_t bytes = 0;
   size_t alignment = block_alignment;
   size_t offset = 0;
+  Zeroed zeroed = Zeroed::no;  // must it read as zero?
 };
 
 struct ModeChain;

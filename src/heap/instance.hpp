@@ -25,6 +25,10 @@
 
 namespace talus::core {
 
+// Requests up to this many bytes take the short way into an instance. 0: each call adds bytes that
+// a mode wants, because blocks have trailers (slab/contents.hpp). Set at start.
+inline Atomic<size_t> shared_inside_fast_bytes{small_bytes_max};
+
 struct RegionHeap;
 
 // What an instance does beyond the modes of the process (docs/decisions/0028).

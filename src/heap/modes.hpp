@@ -19,6 +19,7 @@
 
 #include "base/base.hpp"
 #include "sync/ranked_lock.hpp"
+#include "slab/block_states.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
@@ -41,8 +42,9 @@ struct FreeCall {
   size_t bytes = no_size;
 };
 
-// The operations of a mode. Each may be null. They allocate nothing. Except for end_thread and
-// divert, they may be called under the lock of an instance, so they take no lock but that of space.
+// The operations of a mode. Each may be null. They allocate nothing. Most may be called under the
+// lock of an instance, so they take no lock but that of space. The exceptions: end_thread, flush,
+// and divert with a block of no instance.
 struct Mode {
   const char* name = "";
   // What the mode has for each context: zero at first. A context without memory for it is not in
@@ -77,12 +79,13 @@ struct Mode {
   // This number of bytes begins about now, and no mode is told of the blocks. It is at most what
   // the mode said.
   void (*note_bytes)(ModeThread thread, size_t bytes) noexcept = nullptr;
-  // Replace. Null: an ordinary block will do. A new block reads as zero.
+  // Replace. Null: an ordinary block will do. A new block reads as zero if the request says so.
+  // Never under an instance's lock.
   void* (*allocate)(ModeThread thread, const BlockRequest& request) noexcept = nullptr;
   // Divert. True: the mode has the block, and frees it later by free_plain(). Blocks of
   // instances are not offered, because an instance may end with all its blocks.
   bool (*divert)(ModeThread thread, void* block) noexcept = nullptr;
-  // May blocks of instances be offered as well?
+  // May blocks of instances be offered as well? Most go home whatever the answer is.
   bool diverts_all = false;
   // Ways of its own through malloc and free, while this mode alone is on. They note what
   // note_allocate and note_free would, or end in the usual ways (allocate_usual, free_usual).
@@ -90,6 +93,9 @@ struct Mode {
   void (*free_alone)(void* block, ThreadContext& context) noexcept = nullptr;
   // Is this a block of the program that serves `bytes` as it is? Answers no when in doubt.
   bool (*stays_alone)(void* block, size_t bytes) noexcept = nullptr;
+  // What the state has goes home; the thread goes on. Another thread may call it while the owner is
+  // idle.
+  void (*flush)(ModeThread thread) noexcept = nullptr;
   // The thread ends, or the one that a fork left behind: what the state has goes home.
   void (*end_thread)(ModeThread thread) noexcept = nullptr;
   // In the child of a fork, for the thread that goes on.
@@ -111,6 +117,12 @@ struct ModeChain {
 
 // The modes of the process. Threads get a context of it when they begin (modes/chain.hpp).
 TALUS_CONSTINIT inline ModeChain process_modes;
+
+// A thread works without the modes, for want of memory. It stores no states and no trailers.
+TALUS_APART void note_partial() noexcept {
+  process_modes.shared_is_partial.store_release(true);
+  shared_keeps_trailers.store_release(false);
+}
 
 // What each mode has, by its place; null: nothing yet. Set once, under the space lock.
 struct ModeStates {
@@ -144,8 +156,11 @@ TALUS_APART void* make_state(ModeContext& context, size_t place, const Mode& mod
     if (void* before = state.load_own()) return before;  // under the lock
     void* memory = space.take_metadata(held, mode.state_bytes);
     if (void* before = state.load_own()) return before;  // space let others in meanwhile
-    if (memory == nullptr) return nullptr;
-    state.store_release(memory);
+    if (memory != nullptr) state.store_release(memory);
+  }
+  if (state.load_own() == nullptr) {
+    note_partial();
+    return nullptr;
   }
   if (mode.state_made != nullptr) mode.state_made({context.cache, state.load_own()});
   return state.load_own();
@@ -281,6 +296,8 @@ TALUS_APART void note_kind(void* block, CallKind kind) noexcept {
   if (context != nullptr && block != nullptr) tell_modes<&Mode::note_kind>(*context, block, kind);
 }
 TALUS_APART void check_call(void* block, FreeCall call) noexcept {
+  ThreadContext& found = current_context();
+  if (is_of_new_thread(found) && !process_modes.is_empty()) cache_behind(found);  // for its modes
   if (ModeContext* context = current_modes()) tell_modes<&Mode::check_call>(*context, block, call);
 }
 
@@ -343,6 +360,11 @@ TALUS_APART bool is_diverted(ModeContext& context, void* block, BlockHome home) 
 inline void end_modes(ThreadCache& cache) noexcept {
   ModeContext* context = cache.shared_mode_context.load_acquire();
   if (context != nullptr) tell_states<&Mode::end_thread>(*context);
+}
+// The caller has the cache, as for flushing its slow lists.
+TALUS_APART void flush_modes(ThreadCache& cache) noexcept {
+  ModeContext* context = cache.shared_mode_context.load_acquire();
+  if (TALUS_UNLIKELY(context != nullptr)) tell_states<&Mode::flush>(*context);
 }
 // In the child of a fork, on the thread that goes on.
 inline void renew_modes_in_child() noexcept {

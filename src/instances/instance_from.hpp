@@ -10,6 +10,8 @@
 #include "paths/resize.hpp"
 #include "base/base.hpp"
 #include "os/bytes.hpp"
+#include "slab/block_states.hpp"
+#include "slab/contents.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
@@ -68,14 +70,16 @@ TALUS_SLOW void* allocate_from(uintptr_t handle, Request request) noexcept {
                ? allocate(request.bytes)
                : allocate_aligned(request.alignment, request.bytes);
   }
-  void* block = allocate_inside(handle, request).block;
+  Request inside = request;
+  if (TALUS_UNLIKELY(keeps_trailers())) inside.bytes = with_trailer(request.bytes);
+  void* block = allocate_inside(handle, inside).block;
   if (current_context().operations != nullptr) note_made(handle, {block, Zeroed::no}, request);
   return block;
 }
 
 // The same for a block at a multiple of 16. If the fast attempt fails, the general function runs.
 TALUS_FAST void* allocate_from(uintptr_t handle, size_t bytes, const char* call) noexcept {
-  if (TALUS_LIKELY(handle != 0 && bytes <= small_bytes_max)) {
+  if (TALUS_LIKELY(handle != 0 && bytes <= shared_inside_fast_bytes.load_init())) {
     if (void* block = allocate_small_inside(handle, bytes, call)) {
       if (TALUS_UNLIKELY(current_context().operations != nullptr)) {
         note_made(handle, {block, Zeroed::no}, {bytes, block_alignment, call});
@@ -93,7 +97,9 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
   if (!request.is_small() && region == nullptr) {
     request.bytes = usable_bytes_of_large(request.bytes == 0 ? 1 : request.bytes);
   }
-  const BlockMade made = allocate_inside(handle, request);
+  Request inside = request;
+  if (TALUS_UNLIKELY(keeps_trailers()) && request.is_small()) inside.bytes += trailer_bytes;
+  const BlockMade made = allocate_inside(handle, inside);
   if (current_context().operations != nullptr) note_made(handle, made, request);
   if (made.block == nullptr || made.zeroed == Zeroed::yes) return made.block;
   const bool is_in_region =
@@ -107,9 +113,16 @@ inline void* allocate_zeroed_from(uintptr_t handle, Request request) noexcept {
   return made.block;
 }
 
+// The block goes home whatever a mode answers. So a mode may still change its contents, no more.
+TALUS_APART void tell_free_inside(void* pointer) noexcept {
+  note_free(pointer);
+  ModeContext* context = current_modes();
+  if (context == nullptr || !has_diverters(*context)) return;
+  is_diverted(*context, pointer, BlockHome::instance);
+}
 TALUS_SLOW void free_and_tell(uintptr_t handle, void* pointer, const char* call) noexcept {
   const MaybeWorking working{cache_to_tell()};
-  free_inside(handle, pointer, call, note_free);
+  free_inside(handle, pointer, call, tell_free_inside);
 }
 
 // Frees a block of the instance; reports any other pointer.

@@ -79,7 +79,7 @@ TALUS_APART SidedContext* sided_context_of(ThreadCache& cache) noexcept {
 
 // For want of memory the thread is in no mode.
 TALUS_APART ThreadContext& without_modes(ThreadCache& cache) noexcept {
-  process_modes.shared_is_partial.store_release(true);
+  note_partial();
   return cache;
 }
 
@@ -112,7 +112,7 @@ inline ThreadContext& context_after_end() noexcept {
     if (late_modes.context == nullptr) late_modes.context = made;  // space let others in meanwhile
   }
   if (late_modes.context != nullptr) return *late_modes.context;
-  process_modes.shared_is_partial.store_release(true);
+  note_partial();
   return ended_context;
 }
 

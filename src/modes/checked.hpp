@@ -45,7 +45,8 @@ inline const char* maker_of(uint8_t state) noexcept {
   return state == BlockState::given_array ? "operator new[]" : "malloc";
 }
 // A free or a resize found another state than `given`.
-TALUS_APART void refuse(uint8_t state, const void* block, size_t bytes, const char* call) noexcept {
+TALUS_APART void refuse(uint8_t found, const void* block, size_t bytes, const char* call) noexcept {
+  const uint8_t state = BlockState::without_trailer(found);
   if (state > BlockState::given) report::wrong_call(block, bytes, maker_of(state), call);
   if (!is_certain()) return;
   if (state == BlockState::untold) report::never_given(block, bytes, call);
@@ -145,6 +146,10 @@ constexpr uint8_t state_of(CallKind kind) noexcept {
   if (kind == CallKind::one) return BlockState::given_one;
   return kind == CallKind::array ? BlockState::given_array : BlockState::given;
 }
+// The same state for another kind of call.
+constexpr uint8_t with_kind(uint8_t state, uint8_t kind) noexcept {
+  return static_cast<uint8_t>((state & BlockState::with_trailer) | kind);
+}
 constexpr const char* freer_of(CallKind kind) noexcept {
   if (kind == CallKind::one) return "operator delete";
   return kind == CallKind::array ? "operator delete[]" : "free";
@@ -192,18 +197,23 @@ inline KeptState state_at(void* block, const char* call) noexcept {
 }
 
 TALUS_APART void keep_kind(ModeThread, void* block, CallKind kind) noexcept {
-  if (options.check_kinds) state_at(block, "free").replace(BlockState::given, state_of(kind));
+  if (!options.check_kinds) return;
+  const KeptState state = state_at(block, "free");
+  const uint8_t found = state.load();
+  if (BlockState::without_trailer(found) != BlockState::given) return;
+  state.replace(found, with_kind(found, state_of(kind)));
 }
 // Then the block counts as one of C's, so that the free that follows finds nothing wrong.
 TALUS_APART void check_call(ModeThread, void* block, FreeCall call) noexcept {
   const KeptState state = state_at(block, "free");
-  const uint8_t found = state.load();
+  const uint8_t whole = state.load();
+  const uint8_t found = BlockState::without_trailer(whole);
   if (found < BlockState::given || state.block_bytes == 0) return;  // the free itself finds it
   if (options.check_kinds) {
     if (found != state_of(call.kind)) {
       report::wrong_call(block, state.block_bytes, maker_of(found), freer_of(call.kind));
     }
-    state.replace(found, BlockState::given);
+    state.replace(whole, with_kind(whole, BlockState::given));
   }
   if (!options.check_sizes || call.bytes == FreeCall::no_size) return;
   const bool is_too_small = call.bytes < state.least_bytes && !shared_has_larger.load_acquire();
@@ -215,7 +225,7 @@ TALUS_APART void check_call(ModeThread, void* block, FreeCall call) noexcept {
 // A large block from before the mode is `untold`, too.
 TALUS_APART void check_look(ModeThread, void* block, const char* call) noexcept {
   const KeptState state = state_at(block, call);
-  const uint8_t found = state.load();
+  const uint8_t found = BlockState::without_trailer(state.load());
   const bool is_from_before = found == BlockState::untold && state.large != nullptr;
   if (found < BlockState::given && !is_from_before) refuse(found, block, state.block_bytes, call);
 }

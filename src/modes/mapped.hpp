@@ -135,13 +135,13 @@ constexpr Mode make_mode() noexcept {
 }
 inline constexpr Mode mode = make_mode();
 
-// 0: the thread is not in this mode, so its id is not asked for.
+// 0: the thread is not in the mode that makes such blocks, so its id is not asked for.
 inline uint32_t this_thread() noexcept {
   ModeContext* context = current_modes();
   uint32_t id = 0;
   if (context == nullptr) return id;
   ask_modes<&Mode::allocate>(*context, [&id](const Mode& found, ModeThread thread) noexcept {
-    if (&found == &mode) id = id_of(thread);
+    if (&found == pool.maker) id = id_of(thread);
     return id != 0;
   });
   return id;
@@ -181,6 +181,14 @@ inline void free_mapped(SpecialBlock& special, void* pointer) noexcept {
   keep_quarantine_in_bounds();
 }
 
+// Reports a write to one of the first bytes behind a live block.
+inline void prove_pattern(const MappedBlock& block, size_t bytes) noexcept {
+  const uintptr_t pages_end = block.pages + block.page_bytes;
+  for (uintptr_t at = block.end(); at < pages_end && at < block.end() + bytes; at++) {
+    if (is_changed(at)) report_damage(block, at, this_thread());
+  }
+}
+
 inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
                                      const char* call) noexcept {
   const auto& block = static_cast<MappedBlock&>(special);
@@ -192,16 +200,23 @@ inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
   return block.bytes;
 }
 
-// The calling thread and all threads that begin later are in this mode. Called once, before other
-// threads begin.
-inline void begin(const Settings& settings) noexcept {
+// Blocks can be made from here on, by this mode, whose states begin with a ThreadNumber.
+inline void prepare(const Settings& settings, const Mode& maker,
+                    const SpecialOperations& operations) noexcept {
   pool.settings = settings;
-  pool.operations = &block_operations;
+  pool.maker = &maker;
+  pool.operations = &operations;
   {
     Held held{space.lock()};
     pool.spare.make();
   }
   shared_exact_sizes.store_init(true);
+}
+
+// The calling thread and all threads that begin later are in this mode. Called once, before other
+// threads begin.
+inline void begin(const Settings& settings) noexcept {
+  prepare(settings, mode, block_operations);
   begin_mode(mode);
 }
 

@@ -21,6 +21,7 @@
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
+#include "heap/modes.hpp"
 #include "heap/special.hpp"
 #include "modes/mapped_place.hpp"
 #include "modes/mapped_report.hpp"
@@ -67,6 +68,7 @@ struct Settings {
 struct Pool {
   Settings settings;                              // constant from begin() on
   const SpecialOperations* operations = nullptr;  // of all blocks; constant from begin() on
+  const Mode* maker = nullptr;                    // the mode that makes them; likewise
   // under the space lock
   SpareMappings spare;
   size_t left_bound = 0;  // of mappings, after the kernel refused one; 0: no refusal

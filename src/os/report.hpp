@@ -102,6 +102,25 @@ inline Text begin(const char* fault, const void* pointer) noexcept {
            .put("() (not a block of this heap: freed twice, or from another allocator)\n"));
 }
 
+// The bytes behind a block changed. `bytes` is what was requested; block_bytes: it is not known.
+[[noreturn]] TALUS_APART void write_behind(const void* pointer, size_t bytes, size_t block_bytes,
+                                           const char* call) noexcept {
+  Text text = begin("write behind block", pointer);
+  text.put(bytes != block_bytes ? " (" : " (a place of ").put_number(bytes);
+  stop(text.put(" bytes; found by ").put(call).put("())\n"));
+}
+
+// A free block changed. Its first changed byte has this offset.
+[[noreturn]] TALUS_APART void write_after_free(const void* pointer, size_t offset,
+                                               size_t block_bytes) noexcept {
+  stop(begin("write after free in block", pointer)
+           .put(" (byte ")
+           .put_number(offset)
+           .put(" of a place of ")
+           .put_number(block_bytes)
+           .put(" bytes)\n"));
+}
+
 // A heap that talus_heap_new never made, or that was destroyed.
 [[noreturn]] TALUS_COLD void dead_heap(uintptr_t handle, const char* call) noexcept {
   stop(begin("invalid heap", reinterpret_cast<const void*>(handle))

@@ -15,6 +15,9 @@
 #include "os/os.hpp"
 #include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
+#include "slab/block_states.hpp"
+#include "slab/contents.hpp"
+#include "slab/contents_check.hpp"
 #include "slab/slab.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
@@ -53,7 +56,7 @@ inline BlockMade allocate_above_small(ThreadCache* cache, size_t bytes, size_t a
 TALUS_USUAL void* allocate_zeroed_large(size_t bytes, size_t alignment = block_alignment) noexcept {
   ThreadCache* cache = cache_behind(current_context());
   const MaybeWorking working{cache};
-  BlockMade made{make_by_mode({bytes, alignment, 0}), Zeroed::yes};  // a mode's blocks are zero
+  BlockMade made{make_by_mode({bytes, alignment, 0, Zeroed::yes}), Zeroed::yes};
   if (TALUS_LIKELY(made.block == nullptr)) made = allocate_above_small(cache, bytes, alignment);
   if (made.block == nullptr) return nullptr;
   if (made.zeroed == Zeroed::no) {
@@ -77,6 +80,13 @@ inline void* allocate_zeroed(size_t bytes) noexcept {
   return block;
 }
 
+// The usable bytes of a block in a slab. Reports any other pointer, and a damaged trailer.
+inline size_t usable_bytes_in(const Slab& slab, const void* pointer, const char* call) noexcept {
+  const uint32_t index = slab.prove(pointer);
+  return TALUS_LIKELY(!slab.has_trailers) ? slab.block_bytes
+                                          : usable_bytes_by_state(slab, index, pointer, call);
+}
+
 // What is known about a live block. Reports any other pointer, with the name `call`.
 struct BlockFacts {
   size_t usable_bytes = 0;
@@ -90,8 +100,8 @@ TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
   const PageEntry word = page_map.word_anywhere(address);
   if (word.is_slab()) {
     const Slab& slab = prove_slab(pointer, call);
-    slab.prove(pointer);  // a copy from the middle of a block would read behind its end
-    return {slab.block_bytes, nullptr, false, word.owner()};
+    // A copy from the middle of a block would read behind its end.
+    return {usable_bytes_in(slab, pointer, call), nullptr, false, word.owner()};
   }
   if (is_special(word)) return {usable_bytes_of_special(pointer, call), nullptr, true};
   if (!word.is_large()) report::foreign_pointer(pointer, call);
@@ -136,8 +146,7 @@ TALUS_SLOW size_t usable_size(void* pointer) noexcept {
   const PageEntry word = PageEntry::from_bits(found.word_bits);
   if (word.is_slab()) {
     const Slab& slab = *static_cast<Slab*>(found.descriptor);
-    slab.prove(pointer);
-    return slab.block_bytes;
+    return usable_bytes_in(slab, pointer, call);
   }
   if (word.is_large()) {
     const LargeBlock& large = *static_cast<LargeBlock*>(found.descriptor);
@@ -245,7 +254,8 @@ TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, 
   }
   void* moved = nullptr;
   if (TALUS_UNLIKELY(is_inside)) {
-    const Request request{bytes, block_alignment, "realloc"};
+    const size_t room = keeps_trailers() ? with_trailer(bytes) : bytes;
+    const Request request{room, block_alignment, "realloc"};
     moved = allocate_inside_once(handle_of(facts.owner), request, is_at_limit).block;
   } else {
     const bool is_for_slab = bytes <= medium_bytes_max && !may_grow_on(facts.usable_bytes, bytes);

@@ -37,6 +37,8 @@
 #include "modes/checked.hpp"
 #include "modes/counting.hpp"
 #include "modes/fill.hpp"
+#include "modes/hardened.hpp"
+#include "modes/hardened_blocks.hpp"
 #include "modes/mapped.hpp"
 #include "modes/mapped_place.hpp"
 #include "modes/mapped_slots.hpp"
@@ -137,14 +139,19 @@ inline size_t addresses_for_slots() noexcept {
   return limit == RLIM_INFINITY ? 0 : limit / 2;
 }
 
-inline void start_mapped() noexcept {
+// The hardened mode makes such blocks for large requests. It sets no handler of faults: a program
+// may well live with one of its own.
+TALUS_APART void start_mapped() noexcept {
   mapped::Settings settings;
-  if (options.mode == HeapMode::mapped_underrun) settings.guard = mapped::Guard::at_start;
+  if (options.mode != HeapMode::mapped) settings.guard = mapped::Guard::at_start;
   settings.quarantine_bytes = options.quarantine_bytes;
   settings.blocks = options.mapped_blocks;
   settings.mappings = options.mapped_mappings;
   if (settings.mappings == 0) settings.mappings = mappings_allowed() / 4 * 3;
   settings.address_bytes = addresses_for_slots();
+  if (options.mode == HeapMode::hardened) {
+    return mapped::prepare(settings, hardened::mode, hardened::large_operations);
+  }
   mapped::begin(settings);
   watch_faults();
 }
@@ -174,9 +181,10 @@ TALUS_START void process_starts() noexcept {
   }
   if (options.verbose) say_options();
   if (options.mode == HeapMode::checked) checked::begin();
+  if (options.mode == HeapMode::hardened) hardened::begin();
   prepare_statistics();  // the order of the modes
   if (options.fill.kind != FillKind::none) start_fill();
-  if (is_mapped(options.mode)) start_mapped();
+  if (is_mapped(options.mode) || options.mode == HeapMode::hardened) start_mapped();
   watch_forks();
   if (gives_memory_back() || has_clock_samples()) allow_helper();
   start_clock_samples();
@@ -189,6 +197,7 @@ inline constexpr uint64_t exit_patience_ms = 200;
 TALUS_START void process_ends() noexcept {
   if (process_life.has_ended.load_init()) return;
   process_life.has_ended.store_init(true);
+  if (options.mode == HeapMode::hardened) hardened::prove_waiting();
   const bool is_left = may_be_unloaded();
   if (is_left) forget_faults();
   end_helper_for_ever(is_left ? helper_patience_ms : exit_patience_ms);

@@ -14,6 +14,7 @@
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/lists.hpp"
+#include "heap/modes.hpp"
 #include "heap/registry.hpp"
 #include "heap/sides.hpp"
 #include "heap/thread_order.hpp"
@@ -76,6 +77,7 @@ inline void flush_own_cache() noexcept {
   ThreadCache* own = existing_cache();
   if (own == nullptr) return;
   const Working working{*own};
+  flush_modes(*own);
   flush_all(*own);
 }
 
@@ -122,6 +124,7 @@ inline void own_cache_on_request(size_t) noexcept { flush_own_cache(); }
 inline void own_cache_early() noexcept {
   if (ThreadCache* own = existing_cache()) {
     const Working working{*own};
+    flush_modes(*own);
     flush_kept(*own);
     flush_lists(*own);
   }

@@ -16,6 +16,7 @@
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/lists.hpp"
+#include "heap/modes.hpp"
 #include "heap/registry.hpp"
 #include "heap/sides.hpp"
 #include "heap/thread_order.hpp"
@@ -113,6 +114,7 @@ TALUS_USUAL size_t take_back(Held<RegistryLock>&, ThreadCache& cache,
   // Under the lock.
   if (cache.shared_state.load_own() == OwnerState::asked && is_ordered(idle_probe, barrier) &&
       cache.shared_busy.load_acquire() == 0) {
+    flush_modes(cache);
     for (RemoteBatch& batch : cache.batches) {
       if (batch.message != nullptr) bytes += batch.message->bytes.load_stat();
       deliver(cache, batch, Newest::go, 0);

@@ -51,8 +51,8 @@ enum class Preset : std::uint8_t { tiny, small, usual, fast };
 
 // How blocks are made: in slabs and ranges, or each in pages of its own, with its end or its start
 // at an inaccessible page (modes/mapped.hpp). Checked: in slabs, and each free is proven
-// (modes/checked.hpp).
-enum class HeapMode : std::uint8_t { none, mapped, mapped_underrun, checked };
+// (modes/checked.hpp). Hardened: what blocks hold is protected, too (modes/hardened.hpp).
+enum class HeapMode : std::uint8_t { none, mapped, mapped_underrun, checked, hardened };
 constexpr bool is_mapped(HeapMode mode) noexcept {
   return mode == HeapMode::mapped || mode == HeapMode::mapped_underrun;
 }
@@ -152,7 +152,7 @@ struct OptionTypeOf<FillChoice> {
 template <>
 struct OptionTypeOf<HeapMode> {
   static constexpr OptionKind kind = OptionKind::words;
-  static constexpr const char* words = "none|mapped|mapped-underrun|checked";
+  static constexpr const char* words = "none|mapped|mapped-underrun|checked|hardened";
 };
 
 // ROW(name, type, default, min, max, unit, reload, help)
@@ -214,18 +214,23 @@ struct OptionTypeOf<HeapMode> {
       "name in a directory, growing or with all its size at the start")                            \
   ROW(name_mappings, bool, false, 0, 1, none, at_start,                                            \
       "memory from the kernel is [anon:talus] in /proc/PID/maps, where the kernel has names")      \
-  ROW(mode, HeapMode, HeapMode::none, 0, 3, none, at_start,                                        \
-      "none; checked: each invalid free stops at once, at little cost; mapped: each block ends "   \
-      "where memory ends, so that an overrun or a use after free faults at once, for tests; "      \
-      "mapped-underrun: each begins there")                                                        \
+  ROW(mode, HeapMode, HeapMode::none, 0, 4, none, at_start,                                        \
+      "none; checked: each invalid free stops at once, at little cost; hardened: so does a "       \
+      "free behind whose block was written, freed blocks read as zero, and a write to one is "     \
+      "found; mapped: each block ends where memory ends, so that an overrun or a use after free "  \
+      "faults at once, for tests; mapped-underrun: each begins there")                             \
   ROW(check_kinds, bool, false, 0, 1, none, at_start,                                              \
       "mode checked: a block of new is for delete, of new[] for delete[], of malloc for free")     \
   ROW(check_sizes, bool, false, 0, 1, none, at_start,                                              \
       "mode checked: the size in a sized delete and in free_sized is one that the block serves")   \
+  ROW(thread_quarantine_bytes, std::uint64_t, std::uint64_t{128} << 10, 0, std::uint64_t{1} << 32, \
+      bytes, at_start,                                                                             \
+      "mode hardened: freed blocks that each thread holds back before they are used again, in "    \
+      "random order, at most 4160 blocks; blocks above an eighth of it do not wait")               \
   ROW(quarantine_bytes, std::uint64_t, std::uint64_t{4} << 30, 0, std::uint64_t{1} << 46, bytes,   \
       at_start,                                                                                    \
-      "mapped blocks: addresses of freed blocks that stay inaccessible before they are used "      \
-      "again; addresses only, no memory")                                                          \
+      "mapped blocks, and those above 256 KiB in mode hardened: addresses of freed blocks that "   \
+      "stay inaccessible before they are used again; addresses only, no memory")                   \
   ROW(mapped_mappings, std::uint64_t, 0, 0, 1000000000, none, at_start,                            \
       "mapped blocks: mappings that they may have, two for each live block above 56 KiB, and "     \
       "for all before Linux 6.13; beyond that blocks are ordinary; 0: three quarters of "          \

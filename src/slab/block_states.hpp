@@ -32,11 +32,20 @@ struct BlockState {
   static constexpr uint8_t given = 2;        // by a call of C
   static constexpr uint8_t given_one = 3;    // by operator new; only where kinds are checked
   static constexpr uint8_t given_array = 4;  // by operator new[]; likewise
+  // A bit beside the others: a trailer lies behind the data (slab/contents.hpp).
+  static constexpr uint8_t with_trailer = 0x40;
+
+  TALUS_FAST static constexpr uint8_t without_trailer(uint8_t state) noexcept {
+    return static_cast<uint8_t>(state & ~with_trailer);
+  }
 };
 
 // Does the process keep states? Set before the first slab; slabs from before have none.
 inline Atomic<bool> shared_keeps_block_states;
 inline bool keeps_block_states() noexcept { return shared_keeps_block_states.load_init(); }
+// May blocks of slabs with states have trailers? Set at the same time.
+inline Atomic<bool> shared_keeps_trailers;
+inline bool keeps_trailers() noexcept { return shared_keeps_trailers.load_init(); }
 
 constexpr size_t state_bytes(size_t block_count) noexcept {
   return block_count * sizeof(Atomic<uint8_t>);

@@ -38,6 +38,7 @@ struct Slab {
   uint32_t block_count = 0;
   uint32_t least_bytes = 0;   // realloc to fewer bytes takes its slow path
   ClassId class_id{};         // constant for the descriptor's life
+  bool has_trailers = false;  // some blocks have one, so block_bytes is not what is usable
   uint16_t bitmap_words = 0;  // constant for the descriptor's life
   // Of each block, if the process keeps them; null: it does not. Constant once set.
   Atomic<uint8_t>* states = nullptr;
@@ -94,7 +95,10 @@ struct Slab {
       free_bits()[word] = low_bits(block_count - word * 64);
     }
     clean_bits = zeroed == Zeroed::yes && is_medium(class_id) ? free_bits()[0] : 0;
-    if (TALUS_UNLIKELY(states != nullptr)) forget_states(states, block_count);
+    if (TALUS_UNLIKELY(states != nullptr)) {
+      forget_states(states, block_count);
+      has_trailers = keeps_trailers();
+    }
     TALUS_AUDIT_SOUND(*this);
   }
 
@@ -198,7 +202,8 @@ struct Slab {
     if (quick_count != (states == nullptr && !is_exact() ? block_count : 0)) return false;
     for (uint32_t index = 0; states != nullptr && index < block_count; index++) {
       // The program has no block that is in the slab.
-      if (is_free(index) && states[index].load_hint() >= BlockState::given) return false;
+      const uint8_t of_block = BlockState::without_trailer(states[index].load_hint());
+      if (is_free(index) && of_block >= BlockState::given) return false;
     }
     return set == free_count && free_count <= block_count;
   }

@@ -28,6 +28,7 @@
 #include "paths/free_slow.hpp"
 #include "modes/chain.hpp"
 #include "modes/checked.hpp"
+#include "modes/hardened.hpp"
 #include "threads/library_parts.hpp"
 #include "configuration/own_configuration.hpp"
 
@@ -85,10 +86,11 @@ TALUS_USUAL bool watch_thread(ThreadCache& cache) noexcept {
 TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
   if (environ != nullptr) configure_process();
   if (TALUS_UNLIKELY(options.mode == HeapMode::checked)) checked::begin();
+  if (TALUS_UNLIKELY(options.mode == HeapMode::hardened)) hardened::begin();
   salvage_cache();  // a fork may have orphaned some; each new thread adopts one
   ThreadCache* cache = attach_cache();
   if (cache == nullptr) {
-    process_modes.shared_is_partial.store_release(true);  // the thread is in no mode
+    note_partial();  // the thread is in no mode
     return nullptr;
   }
   TALUS_ASSERT(cache->shared_busy.load_own() == 0);

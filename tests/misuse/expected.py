@@ -40,6 +40,12 @@ LINES = {
                       rf" \(a freed {BLOCK}, {FREED}\)\n",
     "mapped_usable_size": rf"talus: invalid pointer {{pointer}} passed to malloc_usable_size\(\)"
                           rf" \(a freed {BLOCK}, {FREED}\)\n",
+    "behind": (r"talus: write behind block {pointer} \((a place of )?\d+ bytes;"
+               r" found by free\(\)\)\n"),
+    "after_free": (r"talus: write after free in block {pointer}"
+                   r" \(byte \d+ of a place of \d+ bytes\)\n"),
+    "wrong_size": (r"talus: wrong size in the free of {pointer}"
+                   r" \(\d+ bytes, of a block of \d+ bytes\)\n"),
     "fault_behind": rf"talus: fault at {{pointer}}, \d+ bytes behind the live {BLOCK}\n",
     "fault_before": rf"talus: fault at {{pointer}}, \d+ bytes before the live {BLOCK}\n",
     "fault_freed": rf"talus: fault at {{pointer}}, \d+ bytes into the freed {BLOCK}, {FREED}\n",

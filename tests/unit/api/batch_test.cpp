@@ -156,7 +156,7 @@ TEST(Batch, CrossesThreads) {
       std::vector<void*> mine;
       for (size_t i = 0; i < sizes; i++) {
         const std::vector<void*> more = batch_of(i * i * 300, 100);
-        for (void* block : more) memset(block, static_cast<int>(self), i * i * 300 < 64 ? 1 : 64);
+        for (void* block : more) memset(block, static_cast<int>(self), i == 0 ? 0 : 64);
         mine.insert(mine.end(), more.begin(), more.end());
       }
       blocks[self] = mine;

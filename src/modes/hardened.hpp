@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// modes/hardened: as checked, and what blocks hold is protected.
+//
+// Owns: the mode, and the short ways of its threads through malloc, free and realloc. Invariants:
+// as in modes/hardened_blocks.hpp, which has the longer ways. All that leaves a short way is a
+// jump. Called on: any thread, from slow paths. Must not know: other modes.
+#ifndef TALUS_MODES_HARDENED_HPP
+#define TALUS_MODES_HARDENED_HPP
+
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "settings/options.hpp"
+#include "os/bytes.hpp"
+#include "os/os.hpp"
+#include "slab/block_states.hpp"
+#include "slab/contents.hpp"
+#include "slab/contents_check.hpp"
+#include "slab/slab.hpp"
+#include "space/space.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/instance.hpp"
+#include "heap/lists.hpp"
+#include "heap/modes.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/special.hpp"
+#include "cache/idle_caches.hpp"
+#include "cache/medium_lists.hpp"
+#include "paths/alloc_slow.hpp"
+#include "paths/free_slow.hpp"
+#include "modes/chain.hpp"
+#include "modes/checked.hpp"
+#include "modes/hardened_blocks.hpp"
+#include "modes/mapped.hpp"
+#include "modes/quarantine.hpp"
+
+namespace talus::core::hardened {
+
+inline Atomic<size_t> shared_place;  // of the mode in the chain; set at its begin
+
+// The rest of an allocation: the block came out of a list.
+TALUS_FAST void* finish(void* block, size_t bytes) noexcept {
+  const Slab& slab = slab_at(block);
+  if (TALUS_UNLIKELY(slab.states == nullptr)) return block;
+  Atomic<uint8_t>& state = slab.states[slab.index_of_block(block)];
+  const uint8_t before = state.load_own();
+  if (TALUS_LIKELY(before == BlockState::freed)) {
+    prove_zero(block, slab.block_bytes);
+  } else if (TALUS_UNLIKELY(before != BlockState::untold)) {
+    return checked::refuse_given(block, slab.block_bytes);
+  }
+  if (TALUS_UNLIKELY(!slab.has_trailers)) {
+    state.store_own(BlockState::given);
+    return block;
+  }
+  Trailer::write(block, slab.block_bytes, bytes);
+  state.store_own(BlockState::given | BlockState::with_trailer);
+  return block;
+}
+TALUS_APART void* allocate_above_fast(size_t bytes, ThreadContext& context) noexcept {
+  if (bytes > medium_bytes_max - trailer_bytes) return allocate_usual(bytes, context);
+  ThreadCache& cache = *static_cast<ModeContext&>(context).cache;
+  void* block = pop_slow(slow_class_of(bytes + trailer_bytes), Fit::near, cache);
+  return block != nullptr ? finish(block, bytes) : allocate_usual(bytes, context);
+}
+TALUS_APART void* allocate_alone(size_t bytes, ThreadContext& context) noexcept {
+  ThreadCache* cache = static_cast<ModeContext&>(context).cache;
+  if (TALUS_UNLIKELY(cache == nullptr)) return allocate_usual(bytes, context);
+  if (TALUS_UNLIKELY(bytes > fast_bytes_max - trailer_bytes)) {
+    return allocate_above_fast(bytes, context);
+  }
+  const size_t index = index_of(small_class_of(bytes + trailer_bytes));
+  void* block = nullptr;
+  {
+    const BriefWork work{*cache};
+    if (TALUS_LIKELY(work.may_begin)) block = pop_from_list(fast_list_of(*cache, index));
+  }
+  if (TALUS_UNLIKELY(block == nullptr)) return allocate_usual(bytes, context);
+  return finish(block, bytes);
+}
+
+// Most blocks grow by a few bytes and stay where they are. What a block has more is zero.
+TALUS_APART bool stays_alone(void* block, size_t bytes) noexcept {
+  PageMap::Place place;
+  if (!page_map.find_near(reinterpret_cast<uintptr_t>(block), place)) return false;
+  if (!place.word().is_slab()) return false;
+  const Slab& slab = *static_cast<Slab*>(place.descriptor());
+  if (slab.states == nullptr || !slab.has_trailers) return false;
+  if (bytes > slab.block_bytes - trailer_bytes || bytes < slab.least_bytes) return false;
+  const uint8_t state = slab.states[slab.prove(block)].load_own();
+  if (state != (BlockState::given | BlockState::with_trailer)) return false;
+  const size_t before = prove_contents(block, slab.block_bytes, "realloc");
+  if (bytes > before) clear_bytes(static_cast<char*>(block) + before, bytes - before);
+  Trailer::write(block, slab.block_bytes, bytes);
+  return true;
+}
+
+// The thread's part of the mode; null: the slow way makes it.
+TALUS_FAST State* state_at_hand(const ModeContext& context) noexcept {
+  return static_cast<State*>(context.states->shared_of[shared_place.load_init()].load_own());
+}
+// The rest of `wait`: a block goes home by a longer way, if there is one, and so does the surplus.
+TALUS_APART void free_waited(void* block, ThreadCache& cache, Quarantine& quarantine) noexcept {
+  if (block != nullptr) {
+    const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
+    if (word.owner() != cache.id && take_in_at_hand(cache, block, word)) block = nullptr;
+  }
+  {
+    const Working working{cache};
+    if (block != nullptr) free_plain(&cache, block);
+    send_surplus(cache, quarantine);
+  }
+  offer_work();
+}
+// A wiped block waits. Pushes the one that waited longest on its list.
+TALUS_FAST void wait(void* block, size_t block_bytes, ThreadCache& cache,
+                     Quarantine& quarantine) noexcept {
+  {
+    const BriefWork work{cache};
+    if (TALUS_LIKELY(work.may_begin)) {
+      block = quarantine.exchange(block, block_bytes);
+      if (TALUS_UNLIKELY(block == nullptr)) return;
+      const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
+      const size_t index = word.tag();
+      if (word.owner() == cache.id && index < fast_class_count &&
+          push_within(fast_list_of(cache, index), block)) {
+        if (TALUS_LIKELY(!quarantine.is_over())) return;
+        block = nullptr;
+      }
+    }
+  }
+  free_waited(block, cache, quarantine);
+}
+TALUS_APART void free_of_other(void* block, ThreadCache& cache, Quarantine& quarantine) noexcept {
+  const Slab& slab = slab_at(block);
+  const uint8_t before = claim_any(slab.states[slab.prove(block)]);
+  prove_claimed(before, block, slab.block_bytes, "free");
+  wipe(block, slab.block_bytes);
+  wait(block, slab.block_bytes, cache, quarantine);
+}
+TALUS_APART void free_alone(void* block, ThreadContext& found) noexcept {
+  auto& context = static_cast<ModeContext&>(found);
+  ThreadCache* cache = context.cache;
+  PageMap::Place place;
+  // leaves: null, beyond the page map's window, no address of ours
+  if (TALUS_UNLIKELY(!page_map.find_near(reinterpret_cast<uintptr_t>(block), place))) {
+    return free_usual(block, context);
+  }
+  const PageEntry word = place.word();
+  State* const state = state_at_hand(context);
+  const bool is_usual = !word.is_slab() || cache == nullptr || state == nullptr;
+  if (TALUS_UNLIKELY(is_usual)) return free_usual(block, context);
+  const Slab& slab = *static_cast<Slab*>(place.descriptor());
+  if (TALUS_UNLIKELY(slab.states == nullptr || is_instance(word.owner()))) {
+    return free_usual(block, context);
+  }
+  if (TALUS_UNLIKELY(word.owner() != cache->id)) {
+    return free_of_other(block, *cache, state->quarantine);
+  }
+  const uint8_t before = claim_own(slab.states[slab.prove(block)]);
+  prove_claimed(before, block, slab.block_bytes, "free");
+  wipe(block, slab.block_bytes);
+  wait(block, slab.block_bytes, *cache, state->quarantine);
+}
+
+// The process ends: what the calling thread's blocks hold is proven, because no call will.
+TALUS_APART void prove_waiting() noexcept {
+  ModeContext* context = current_modes();
+  const State* state = context == nullptr ? nullptr : state_at_hand(*context);
+  if (state == nullptr || context->cache == nullptr) return;
+  state->quarantine.visit(
+      [](const void* block) noexcept { prove_zero(block, Quarantine::bytes_of(block)); });
+}
+
+constexpr Mode make_mode() noexcept {
+  Mode mode;
+  mode.name = "hardened";
+  mode.state_bytes = sizeof(State);
+  mode.note_allocate = note_allocate;
+  mode.note_free = note_free;
+  mode.note_lost = note_lost;
+  mode.note_kind = checked::keep_kind;
+  mode.check_call = check_call;
+  mode.note_look = checked::check_look;
+  mode.begin_resize = begin_resize;
+  mode.end_resize = end_resize;
+  mode.allocate = allocate;
+  mode.divert = divert;
+  mode.diverts_all = true;
+  mode.allocate_alone = allocate_alone;
+  mode.free_alone = free_alone;
+  mode.stays_alone = stays_alone;
+  mode.flush = flush;
+  mode.end_thread = end_thread;
+  mode.renew_in_child = mapped::forget_id;  // the thread has another id there
+  return mode;
+}
+inline constexpr Mode mode = make_mode();
+
+// Before the first block of the process. Later calls do nothing.
+TALUS_APART void begin() noexcept {
+  if (is_on(mode)) return;
+  contents_secret.words[0] = os::System::random_bits();
+  contents_secret.words[1] = mix_bits(contents_secret.words[0] + 1) | 1;
+  shared_keeps_trailers.store_release(true);
+  shared_keeps_block_states.store_release(true);
+  options.guard_pages = options.keep_classes = true;
+  shared_exact_sizes.store_init(true);
+  shared_inside_fast_bytes.store_init(0);
+  begin_mode(mode);
+  shared_place.store_release(place_of(&mode));
+}
+
+}  // namespace talus::core::hardened
+
+#endif  // TALUS_MODES_HARDENED_HPP
