@@ -77,12 +77,6 @@ def checked(draw):
     draw.option("TALUS_PRINT_STATS", ["/dev/null"], 0.3)
 
 
-def hardened(draw):
-    """Nothing may stop: the calls are right, and nothing is written behind or after a block."""
-    draw.environment["TALUS_MODE"] = "hardened"
-    draw.option("TALUS_PRINT_STATS", ["/dev/null"], 0.3)
-
-
 def preallocated(draw):
     draw.option("TALUS_PROVIDER", [f"prealloc:{room},fallback={falls_back}"
                                    for room in ("64M", "200M", "8M") for falls_back in (0, 1)])
@@ -126,7 +120,7 @@ def alone(draw):
 def mixed(draw):
     """Several of the others at the same time."""
     draw.memory_is_short(40)
-    base = draw.random.choice([plain, counted, mapped, checked, hardened, preallocated, file])
+    base = draw.random.choice([plain, counted, mapped, checked, preallocated, file])
     base(draw)
     draw.memory_is_short(40)
     for shortage in draw.random.sample([limits, addresses, refusals], draw.random.choice([1, 2])):
@@ -137,12 +131,10 @@ def mixed(draw):
 
 
 KINDS = {kind.__name__: kind for kind in (
-    plain, counted, mapped, checked, hardened, preallocated, file, limits, addresses, alone,
-    refusals, mixed)}
+    plain, counted, mapped, checked, preallocated, file, limits, addresses, alone, refusals, mixed)}
 # Kinds that have found most come more often.
 KIND_OF_SEED = [
-    "plain", "counted", "mapped", "checked", "hardened", "preallocated", "file", "limits",
-    "addresses", "alone",
+    "plain", "counted", "mapped", "checked", "preallocated", "file", "limits", "addresses", "alone",
     "mixed", "refusals", "mixed", "mixed", "file", "mapped"]
 
 
