@@ -51,6 +51,10 @@ inline void settle_if_much(KeptBlocks& kept) noexcept {
   if (TALUS_UNLIKELY(is_much_unsettled(kept))) settle_live(kept);
 }
 
+TALUS_FAST bool may_be_kept(const LargeBlock& large) noexcept {
+  return large.slices <= large_kept_slices && !large.is_guarded;
+}
+
 // The program lost the block, whose state is kept since.
 TALUS_FAST void keep_claimed(KeptBlocks& kept, LargeBlock& large) noexcept {
   TALUS_ASSERT(large.state.load_own() == LargeState::kept && large.slices <= large_kept_slices);
@@ -106,8 +110,8 @@ TALUS_FAST bool keep_at_hand(ThreadContext& context, void* pointer, PageEntry wo
   // leaves: another thread gave it back just now
   if (TALUS_UNLIKELY(found.word.bits() != word.bits())) return false;
   auto& large = *static_cast<LargeBlock*>(found.descriptor);
-  // leaves: no block begins here, and larger than what is kept
-  if (TALUS_UNLIKELY(start_of(large) != pointer) || large.slices > large_kept_slices) return false;
+  // leaves: no block begins here, and what is not kept
+  if (TALUS_UNLIKELY(start_of(large) != pointer) || !may_be_kept(large)) return false;
   const BriefWork work{context};
   // leaves: idle, no cache
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
@@ -189,7 +193,7 @@ TALUS_SLOW void free_large(ThreadCache* cache, void* pointer, PageEntry word) no
   const bool is_of_instance = word.bits() != PageEntry::large().bits();
   if (TALUS_UNLIKELY(is_of_instance) && free_large_of_instance(pointer, word)) return;
   LargeBlock& large = prove_large(pointer, "free");
-  if (cache == nullptr || large.slices > large_kept_slices) return give_freed(large, pointer);
+  if (cache == nullptr || !may_be_kept(large)) return give_freed(large, pointer);
   if (!large.claim(LargeState::kept)) report_freed_large(large, pointer, "free");
   keep_claimed(cache->kept, large);
   settle_if_much(cache->kept);

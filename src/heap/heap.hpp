@@ -100,7 +100,10 @@ struct LargeBlock {
   size_t slices = 0;
   // From the block's start to the end of a page, not 0. What lies behind it is head-room.
   size_t usable_bytes = 0;
-  Atomic<uint8_t> state;  // a LargeState
+  Atomic<uint8_t> state;    // a LargeState
+  bool is_guarded = false;  // its range begins a slice before base (store/large_guards.hpp)
+  bool has_front_guard = false;
+  bool has_tail_guard = false;
   LargeBlock* next = nullptr;
   // The distance from base to the block (paths/aligned_at.hpp); less than a slice.
   size_t front_bytes = 0;

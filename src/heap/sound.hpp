@@ -44,6 +44,7 @@
 #include "heap/modes.hpp"
 #include "heap/sides.hpp"
 #include "heap/special.hpp"
+#include "heap/slab_room.hpp"
 
 namespace talus::core {
 
@@ -113,8 +114,10 @@ inline bool is_class_sound(const Heap& heap, ClassId id, const SlabSums& sums) n
   const SizeClass& row = size_class_row(id);
   const size_t blocks = size_t{heap.class_slabs[index]} * row.block_count;
   const size_t known = heap.taken_blocks[index] + sums.free_bytes / row.block_bytes;
-  const bool is_exact = heap.purging_count == 0;
-  return sums.slabs <= heap.class_slabs[index] && (is_exact ? blocks == known : blocks >= known);
+  if (sums.slabs > heap.class_slabs[index] || known > blocks) return false;
+  if (heap.purging_count != 0) return true;
+  // Slabs from before the option guard_pages have more blocks than those that began since.
+  return known >= heap.class_slabs[index] * size_t{room_of_slab(id).block_count};
 }
 
 inline bool are_messages_sound(const Heap& heap) noexcept {

@@ -17,6 +17,7 @@
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
 #include "regions/region_words.hpp"
+#include "heap/slab_room.hpp"
 
 namespace talus::core {
 
@@ -51,7 +52,7 @@ inline void read_instance(const InstanceSlot& slot, InstanceTotals& totals) noex
     const size_t index = index_of(id);
     TALUS_ASSERT(heap.taken_blocks[index] >= heap.ready[index].count);
     const size_t live = heap.taken_blocks[index] - heap.ready[index].count;
-    const size_t all = heap.class_slabs[index] * size_t{size_class_row(id).block_count};
+    const size_t all = heap.class_slabs[index] * size_t{room_of_slab(id).block_count};
     TALUS_ASSERT(all >= live);
     totals.live_count += live;
     totals.live_small += live * size_class_row(id).block_bytes;

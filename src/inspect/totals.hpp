@@ -27,6 +27,7 @@
 #include "heap/special.hpp"
 #include "store/large.hpp"
 #include "inspect/instance_totals.hpp"
+#include "heap/slab_room.hpp"
 
 namespace talus::core {
 
@@ -117,6 +118,18 @@ inline void add_cache(HeapTotals& totals, ThreadCache& cache) noexcept {
   totals.live_large_count -= cache.kept.live_count_less.load_stat();
 }
 
+constexpr size_t less_or_none(size_t value, size_t by) noexcept {
+  return value > by ? value - by : 0;
+}
+
+inline size_t slab_blocks(size_t index) noexcept {
+  return room_of_slab(ClassId{static_cast<uint8_t>(index)}).block_count;
+}
+// Blocks of a class in the heap's slabs. A slab from before the option guard_pages has a few more.
+inline size_t free_blocks(const Heap& heap, size_t index) noexcept {
+  return less_or_none(heap.class_slabs[index] * slab_blocks(index), heap.taken_blocks[index]);
+}
+
 // Adds what one heap and the caches before it hold. The caller holds the registry's lock. Blocks
 // outside their slabs count as live until settle_blocks().
 inline void add_heap(HeapTotals& totals, Held<RegistryLock>& registry_held, Heap& heap) noexcept
@@ -133,8 +146,7 @@ inline void add_heap(HeapTotals& totals, Held<RegistryLock>& registry_held, Heap
     ClassTotals& blocks = totals.classes[index];
     blocks.slabs += heap.class_slabs[index];
     blocks.live += heap.taken_blocks[index];
-    blocks.free += heap.class_slabs[index] * size_t{size_class_table.rows[index].block_count} -
-                   heap.taken_blocks[index];
+    blocks.free += free_blocks(heap, index);
   }
   totals.purged_in_slabs += heap.partly_purged_free_bytes;
   totals.heap_count++;
@@ -152,8 +164,7 @@ inline void add_instance(HeapTotals& totals, Heap& base) noexcept {
     blocks.slabs += heap.class_slabs[index];
     blocks.live += heap.taken_blocks[index];
     blocks.listed += heap.ready[index].count;
-    blocks.free += heap.class_slabs[index] * size_t{size_class_table.rows[index].block_count} -
-                   heap.taken_blocks[index];
+    blocks.free += free_blocks(heap, index);
   });
   totals.purged_in_slabs += heap.partly_purged_free_bytes;
   totals.instance_count++;
@@ -163,10 +174,6 @@ inline void add_instance(HeapTotals& totals, Heap& base) noexcept {
   totals.instance_total += numbers.total() - numbers.region_bytes;
   totals.region_live += numbers.live_region;
   totals.region_total += numbers.region_bytes;
-}
-
-constexpr size_t less_or_none(size_t value, size_t by) noexcept {
-  return value > by ? value - by : 0;
 }
 
 // Splits the count of blocks outside their slabs, and adds up.
@@ -185,7 +192,7 @@ inline void settle_blocks(HeapTotals& totals) noexcept {
     totals.free_in_slabs += blocks.free * row.block_bytes;
     totals.slab_count += blocks.slabs;
     totals.slab_ends +=
-        blocks.slabs * (row.slab_slices * slice_bytes - size_t{row.block_count} * row.block_bytes);
+        blocks.slabs * (row.slab_slices * slice_bytes - slab_blocks(index) * row.block_bytes);
   }
 }
 

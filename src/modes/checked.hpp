@@ -28,12 +28,12 @@
 #include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "store/large.hpp"
-#include "store/slabs.hpp"
 #include "cache/idle_caches.hpp"
 #include "paths/alloc_slow.hpp"
 #include "paths/free_slow.hpp"
 #include "paths/resize.hpp"
 #include "modes/chain.hpp"
+#include "store/slab_at.hpp"
 
 namespace talus::core::checked {
 

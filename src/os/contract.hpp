@@ -162,7 +162,7 @@ struct MovingCalls {
 };
 
 // Group guards: pages whose access faults, at no cost in mappings.
-// Without: the mapped mode decommits pages, which takes one mapping for each guard.
+// Without: the mapped mode and os/guards.hpp decommit pages, which takes mappings for each guard.
 template <class Os>
 struct GuardCalls {
   // The pages lose contents and memory, and an access faults. False: unchanged.

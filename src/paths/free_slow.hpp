@@ -36,6 +36,7 @@
 #include "cache/large_cache.hpp"
 #include "cache/medium_lists.hpp"
 #include "cache/wide_lists.hpp"
+#include "store/slab_at.hpp"
 
 namespace talus::core {
 

@@ -29,7 +29,6 @@
 #include "regions/region_words.hpp"
 #include "store/instance_large.hpp"
 #include "store/large.hpp"
-#include "store/slabs.hpp"
 #include "cache/idle_caches.hpp"
 #include "cache/large_cache.hpp"
 #include "cache/medium_lists.hpp"
@@ -38,6 +37,7 @@
 #include "paths/free_slow.hpp"
 #include "paths/instance_blocks.hpp"
 #include "paths/instance_region.hpp"
+#include "store/slab_at.hpp"
 
 namespace talus::core {
 

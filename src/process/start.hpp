@@ -24,6 +24,7 @@
 #include "settings/option_origin.hpp"
 #include "settings/options.hpp"
 #include "settings/version.hpp"
+#include "os/guards.hpp"
 #include "os/os.hpp"
 #include "os/report.hpp"
 #include "os/text.hpp"
@@ -118,6 +119,9 @@ inline size_t mappings_allowed() noexcept {
   return read_digits(text).value;
 }
 
+// Guards that divide mappings get a quarter of them.
+TALUS_APART void bound_guards() noexcept { guards.bound_mappings(mappings_allowed() / 4); }
+
 // The value of a variable; null: there is none, or the process may not trust it.
 TALUS_COLD const char* own_environment_value(const char* name) noexcept {
   if (environ == nullptr || os::System::is_secure()) return nullptr;
@@ -185,6 +189,7 @@ TALUS_START void process_starts() noexcept {
   prepare_statistics();  // the order of the modes
   if (options.fill.kind != FillKind::none) start_fill();
   if (is_mapped(options.mode) || options.mode == HeapMode::hardened) start_mapped();
+  if (options.guard_pages) bound_guards();
   watch_forks();
   if (gives_memory_back() || has_clock_samples()) allow_helper();
   start_clock_samples();

@@ -245,10 +245,10 @@ struct OptionTypeOf<HeapMode> {
       "where the first blocks lie; 1: at random addresses, 0: at those where the kernel's "        \
       "addresses begin, another number: at the same ones for the same number")                     \
   ROW(guard_pages, bool, false, 0, 1, none, at_start,                                              \
-      "pages without access end each slab and each large block, and surround Talus' own data; "    \
-      "no huge pages are asked for then")                                                          \
+      "pages without access end each slab, and surround each large block and Talus' own data; "    \
+      "thp=adaptive asks for no huge pages then")                                                  \
   ROW(keep_classes, bool, false, 0, 1, none, at_start,                                             \
-      "addresses that had blocks of one size class get blocks of no other class, nor large ones")  \
+      "addresses that had a slab of one size class are used for slabs of this class only")         \
   ROW(verbose, bool, false, 0, 1, none, at_start,                                                  \
       "one line at start with the version, the options in effect and the limits found")
 

@@ -98,6 +98,9 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
   ROW(space, arenas, gauge, none, "arenas", "reservations of address space")                      \
   ROW(space, purged_bytes, counter, bytes, "given back to the kernel", "ever, of free pages")     \
   ROW(space, purges, counter, none, "steps of giving back", "calls of the kernel for that")       \
+  ROW(space, guards, gauge, none, "guards", "pages without access, by option guard_pages")        \
+  ROW(space, missing_guards, counter, none, "guards refused",                                     \
+      "places that got none: too many mappings, memory of a provider, a kernel that refuses")     \
   ROW(space, limit_soft_bytes, gauge, bytes, "soft limit", "in effect; 0: none")                  \
   ROW(space, limit_hard_bytes, gauge, bytes, "hard limit", "in effect; 0: none")                  \
   ROW(calls, allocations, counter, none, "allocations", "calls that gave a block")                \

@@ -42,6 +42,9 @@ struct Slab {
   uint16_t bitmap_words = 0;  // constant for the descriptor's life
   // Of each block, if the process keeps them; null: it does not. Constant once set.
   Atomic<uint8_t>* states = nullptr;
+  uint8_t guard_slices = 0;  // of its range, behind bytes()
+  bool has_guard = false;    // pages without access behind the last block
+  bool has_range = false;    // unused, but its range waits for the next slab of the class
   // block_count, or 0 where a call that only asks must look first: at a state, or at the bitmap.
   uint32_t quick_count = 0;
   // under the owner's lock; on a line of its own, because other threads read the constants above
@@ -79,20 +82,25 @@ struct Slab {
 
   // Starts life over a new range of address space: every block is free.
   void begin(uintptr_t range_base, Zeroed zeroed) noexcept {
+    begin(range_base, zeroed, size_class_row(class_id).block_count);
+  }
+  // The same with fewer blocks than the class has.
+  void begin(uintptr_t range_base, Zeroed zeroed, uint32_t blocks) noexcept {
     const SizeClass& row = size_class_row(class_id);
+    TALUS_ASSERT(blocks != 0 && blocks <= row.block_count);
     TALUS_ASSERT(range_base % slice_bytes == 0 && state == SlabState::unused);
     TALUS_ASSERT(bitmap_words == row.bitmap_words);
     base = range_base;
     reciprocal = row.reciprocal;
     block_bytes = row.block_bytes;
-    block_count = row.block_count;
+    block_count = blocks;
     be_usual();
     free_count = block_count;
     purged_page_bytes = 0;
     purged_units = 0;
     first_word = 0;
     for (size_t word = 0; word < bitmap_words; word++) {
-      free_bits()[word] = low_bits(block_count - word * 64);
+      free_bits()[word] = word * 64 < blocks ? low_bits(blocks - word * 64) : 0;
     }
     clean_bits = zeroed == Zeroed::yes && is_medium(class_id) ? free_bits()[0] : 0;
     if (TALUS_UNLIKELY(states != nullptr)) {

@@ -114,6 +114,7 @@ class HugePagePolicy {
   }
   // May a process that uses `given_bytes` ask for huge pages?
   static bool is_adaptive(size_t given_bytes) noexcept {
+    if (options.guard_pages) return false;  // a guard tears a huge page
     return options.thp == HugePages::adaptive && given_bytes >= huge_proven_bytes_min;
   }
 

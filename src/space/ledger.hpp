@@ -44,6 +44,19 @@ class Ledger {
   }
   // A user corrects its counts.
   void note_settled() noexcept { counters_.change_count++; }
+  // A range without pages waits for its next user, outside of all free ranges.
+  void put_aside(size_t slices) noexcept {
+    note_returned(slices);
+    aside_bytes_ += slices * slice_bytes;
+  }
+  // It has a user again. False: the hard limit does not allow it.
+  [[nodiscard]] bool take_aside(size_t slices) noexcept {
+    if (!is_within_limit(slices)) return false;
+    note_given(slices);
+    aside_bytes_ -= slices * slice_bytes;
+    return true;
+  }
+  size_t aside_bytes() const noexcept { return aside_bytes_; }
   void note_purged(size_t bytes, size_t steps) noexcept {
     counters_.purged_bytes += bytes;
     counters_.purge_count += steps;
@@ -66,6 +79,7 @@ class Ledger {
 
  private:
   SpaceCounters counters_;
+  size_t aside_bytes_ = 0;
 };
 
 }  // namespace talus::core

@@ -12,7 +12,9 @@
 #include <new>
 
 #include "base/base.hpp"
+#include "os/guards.hpp"
 #include "os/os.hpp"
+#include "settings/options.hpp"
 
 namespace talus::core {
 
@@ -52,6 +54,19 @@ class Metadata {
   const MetadataChunk* newest_chunk() const noexcept { return chunks_; }
 
  private:
+  static void* map_pages(size_t bytes) noexcept {
+    if (TALUS_UNLIKELY(options.guard_pages)) return map_between_guards(bytes);
+    return os::map_pages(nullptr, bytes);
+  }
+  // The guards are no part of the result.
+  TALUS_APART static void* map_between_guards(size_t bytes) noexcept {
+    const size_t page = os::page_bytes();
+    auto* at = static_cast<char*>(os::map_pages(nullptr, bytes + 2 * page));
+    if (at == nullptr) return nullptr;
+    guards.set(at, page);
+    guards.set(at + page + bytes, page);
+    return at + page;
+  }
   void begin_chunk(void* chunk, size_t bytes, bool is_in_arena) noexcept {
     chunks_ = new (chunk) MetadataChunk{chunks_, bytes, is_in_arena};
     cursor_ = static_cast<char*>(chunk) + chunk_head_bytes;
@@ -63,10 +78,10 @@ class Metadata {
     bytes_min += chunk_head_bytes;
     if (bytes_min < meta_chunk_bytes) bytes_min = meta_chunk_bytes;
     size_t bytes = round_up(requested_bytes_, os::page_bytes());
-    void* chunk = bytes > bytes_min ? os::map_pages(nullptr, bytes) : nullptr;
+    void* chunk = bytes > bytes_min ? map_pages(bytes) : nullptr;
     if (chunk == nullptr) {
       bytes = round_up(bytes_min, os::page_bytes());
-      chunk = os::map_pages(nullptr, bytes);
+      chunk = map_pages(bytes);
     }
     if (chunk == nullptr) return false;
     begin_chunk(chunk, bytes, false);

@@ -122,6 +122,7 @@ class Space {
     purger_.keep_soft_limit_nearly(stages_, held);
   }
 
+  Ledger& ledger(Held<SpaceLock>&) noexcept { return stages_.ledger; }
   // May one end of a range be given back? That needs a node, unlike giving back the whole range.
   bool can_divide(Held<SpaceLock>&) noexcept { return stages_.supply_nodes(); }
   // As give(), for one end of a range, right after can_divide(). The user keeps the rest.
@@ -183,8 +184,7 @@ class Space {
     return stages_.arenas.newest();
   }
 
-  // Huge pages; see HugePagePolicy.
-  // True: the kernel was asked for huge pages here.
+  // Huge pages (HugePagePolicy). True: the kernel was asked for huge pages here.
   bool is_huge(Held<SpaceLock>&, uintptr_t base) const noexcept {
     return stages_.huge.is_huge(base);
   }
@@ -283,7 +283,7 @@ class Space {
 
   const SpaceCounters& counters() const noexcept { return stages_.ledger.counters(); }
   size_t dirty_bytes() const noexcept { return stages_.dirty_bytes(); }
-  size_t clean_bytes() const noexcept { return stages_.ranges.clean_bytes(); }
+  size_t clean_bytes() const noexcept { return stages_.clean_bytes(); }
   size_t free_range_count() const noexcept { return stages_.ranges.free_range_count(); }
   size_t purging_bytes() const noexcept { return purger_.purging_bytes(); }
 

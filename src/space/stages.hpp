@@ -42,6 +42,7 @@ struct Stages {
   Metadata metadata;
 
   size_t dirty_bytes() const noexcept { return ranges.dirty_bytes(); }
+  size_t clean_bytes() const noexcept { return ranges.clean_bytes() + ledger.aside_bytes(); }
   size_t given_bytes() const noexcept { return ledger.given_bytes(); }
 
   // See NodeSupply::supply().

@@ -11,6 +11,7 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
+#include "os/guards.hpp"
 #include "settings/machine.hpp"
 #include "inspect/resident.hpp"
 #include "modes/counting.hpp"
@@ -141,6 +142,8 @@ inline void add_heap_values(Statistics& all) noexcept {
   all.set(Id::space_arenas, totals.space.arena_count);
   all.set(Id::space_purged_bytes, totals.space.purged_bytes);
   all.set(Id::space_purges, totals.space.purge_count);
+  all.set(Id::space_guards, guards.count());
+  all.set(Id::space_missing_guards, guards.missing_count());
   all.set(Id::space_limit_soft_bytes, limits.soft_bytes.load_hint());
   all.set(Id::space_limit_hard_bytes, limits.hard_bytes.load_hint());
 }

@@ -19,6 +19,8 @@
 #include "space/space.hpp"
 #include "heap/heap.hpp"
 #include "heap/modes.hpp"
+#include "settings/options.hpp"
+#include "store/large_guards.hpp"
 #include "store/move_pages.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/sound.hpp"
@@ -73,6 +75,7 @@ inline void begin_large(LargeBlock& large, const Range& range, size_t usable_byt
   large.front_bytes = 0;
   large.previous_inside = large.next_inside = nullptr;
   large.given_state = BlockState::untold;
+  large.is_guarded = large.has_front_guard = large.has_tail_guard = false;
   large.state.store_release(LargeState::live);
 }
 
@@ -91,18 +94,23 @@ TALUS_USUAL LargeBlock* take_large(size_t bytes, size_t slices, const Placing& p
     large_pool.unused = large->next;
     large_pool.note_out();
   }
+  LargeRoom room{slices, 0, placing};
+  if (TALUS_UNLIKELY(options.guard_pages)) add_guards(room, usable_bytes_of_large(bytes));
   // The descriptor is ours before take(), which may let other threads in while it purges.
-  const Range range = space.take(held, slices, placing);
+  Range range = space.take(held, room.all_slices(), room.placing);
   if (range.base == 0) {
     large->next = large_pool.unused;
     large_pool.unused = large;
     large_pool.note_back();
     return nullptr;
   }
-  TALUS_ASSERT(range.slices == slices && (range.base - placing.phase) % slice_bytes == 0);
+  TALUS_ASSERT(range.slices == room.all_slices());
+  range.base += room.front_slices * slice_bytes;
+  range.slices = room.slices;
   TALUS_ASSERT(placing.is_request || (range.base - placing.phase) % placing.alignment == 0);
   begin_large(*large, range, usable_bytes_of_large(bytes));
   page_map.set_ends(range.base, range.slices, large_word(owner), large);
+  if (TALUS_UNLIKELY(room.front_slices != 0)) begin_guarded(*large);
   large_pool.live_bytes += large->usable_bytes;
   large_pool.live_count++;
   zeroed = range.zeroed;
@@ -123,22 +131,24 @@ TALUS_USUAL void give_large(Held<SpaceLock>& held, LargeBlock& large,
                             const MovedRange& moved) noexcept TALUS_REQUIRES(space.lock()) {
   const uint8_t state = large.state.load_own();
   TALUS_ASSERT(space.lock().is_own() && state != LargeState::unused);
-  const uintptr_t base = large.base;
-  const size_t slices = large.slices;
+  const bool may_go = TALUS_LIKELY(!large.is_guarded) || end_guarded(large);
+  const uintptr_t base = large.base - large.is_guarded * slice_bytes;
+  const size_t slices = large.slices + large.is_guarded;
   TALUS_ASSERT(moved.gone_bytes <= slices * slice_bytes);
   const size_t clean_slices = moved.gone_bytes / slice_bytes;
   if (state != LargeState::kept) {
     large_pool.live_bytes -= large.usable_bytes;
     large_pool.live_count--;
   }
-  large.state.store_own(LargeState::unused);
+  page_map.set_ends(large.base, large.slices, PageEntry{}, nullptr);
+  large.state.store_release(LargeState::unused);
   large.base = large.slices = large.usable_bytes = large.front_bytes = 0;
   large.previous_inside = large.next_inside = nullptr;
   large.next = large_pool.unused;
   large_pool.unused = &large;
   large_pool.note_back();
   audit(large_pool);
-  page_map.set_ends(base, slices, PageEntry{}, nullptr);
+  if (TALUS_UNLIKELY(!may_go)) return;  // the range is out of use, and counts as given
   if (moved.counted_bytes != 0) space.end_move(held, moved.counted_bytes);
   if (clean_slices == slices) return space.give(held, base, slices, false);
   // The clean part first: what is given decides how much of the rest may be kept.
@@ -202,7 +212,9 @@ class LargeChange {
   LargeChange& operator=(const LargeChange&) = delete;
   // The program has the block again.
   ~LargeChange() {
-    if (!is_over_) large_.state.store_release(LargeState::live);
+    if (is_over_) return;
+    if (TALUS_UNLIKELY(large_.is_guarded) && !large_.has_tail_guard) set_tail_guard(large_);
+    large_.state.store_release(LargeState::live);
   }
   // The range goes back.
   void end() noexcept { is_over_ = true; }
@@ -226,10 +238,12 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
   if (bytes > PTRDIFF_MAX - slice_bytes) return false;
   if (usable_bytes_of_large(bytes) == large.usable_bytes) return true;
   TALUS_ASSERT(bytes > small_bytes_max);
-  const size_t needed = divide_up(bytes, slice_bytes);
+  const size_t end_bytes = large.is_guarded ? os::page_bytes() : 0;
+  const size_t needed = divide_up(usable_bytes_of_large(bytes) + end_bytes, slice_bytes);
   const PageEntry word = page_map.word_of(large.base);
   Held held{space.lock()};
   const LargeChange change{large};
+  if (TALUS_UNLIKELY(large.is_guarded) && !lift_tail_guard(large)) return false;
   if (needed > large.slices) {
     const size_t more = needed - large.slices;
     const uintptr_t end = large.base + large.slices * slice_bytes;
@@ -262,7 +276,8 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
 // Should the kernel move this block's contents? If so, begins the move.
 inline bool begins_move_of_pages(const LargeBlock& large) noexcept {
   const size_t kept = large.usable_bytes;
-  if (kept < remap_bytes_min || !space.may_purge_pages(large.base)) return false;
+  if (kept < remap_bytes_min || large.is_guarded || !space.may_purge_pages(large.base))
+    return false;
   // Each move may cost the process a mapping: the more moves, the larger a block must be.
   Held held{space.lock()};
   const size_t doublings = large_pool.moved_count / 512;

@@ -17,14 +17,18 @@
 #include "slab/purged.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
+#include "settings/options.hpp"
 #include "os/os.hpp"
-#include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
 #include "slab/slab.hpp"
+#include "store/slab_at.hpp"
+#include "store/slab_guards.hpp"
+#include "store/waiting_slabs.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/registry.hpp"
+#include "heap/slab_room.hpp"
 
 namespace talus::core {
 
@@ -97,10 +101,10 @@ TALUS_APART bool attach_states(Held<SpaceLock>& held, Slab& slab) noexcept {
   return slab.states != nullptr;
 }
 
-// A new slab of this class over fresh address space, already in the list. Null: no memory.
-TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
+inline Slab* make_slab(Heap& heap, ClassId id) noexcept {
   TALUS_ASSERT(lock_of(heap).is_own());
   const SizeClass& row = size_class_row(id);
+  const SlabRoom room = room_of_slab(id);
   Held held{space.lock()};
   Slab*& unused = descriptor_pool.unused[index_of(id)];
   Slab* slab = unused;
@@ -117,17 +121,29 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
     put_unused(held, *slab);
     return nullptr;
   }
-  // The descriptor is ours before take(), which may let other threads in while it purges.
-  const Range range = space.take(held, row.slab_slices, slice_bytes, filling_of(heap, id));
+  // The descriptor is ours before take(), which may unlock for a while.
+  const Range range = TALUS_UNLIKELY(slab->has_range)
+                          ? take_waiting(held, *slab)
+                          : space.take(held, room.slices, slice_bytes, filling_of(heap, id));
   if (range.base == 0) {
     put_unused(held, *slab);
     return nullptr;
   }
-  slab->begin(range.base, range.zeroed);
-  page_map.set_all(range.base, range.slices, PageEntry{heap.id, list_tag(id)}, slab);
+  slab->begin(range.base, range.zeroed, room.block_count);
+  slab->guard_slices = static_cast<uint8_t>(range.slices - row.slab_slices);
+  page_map.set_all(range.base, row.slab_slices, PageEntry{heap.id, list_tag(id)}, slab);
   heap.available[index_of(id)].add(*slab, SlabState::available);
   count_slab(heap, *slab, +1);
   audit(descriptor_pool);
+  return slab;
+}
+
+// A new slab of this class over fresh address space, already in the list. Null: no memory.
+TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
+  Slab* slab = make_slab(heap, id);
+  if (TALUS_UNLIKELY(options.guard_pages) && slab != nullptr && !slab->has_guard) {
+    set_guard(*slab);
+  }
   return slab;
 }
 
@@ -135,7 +151,10 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
 TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
   TALUS_ASSERT(lock_of(heap).is_own() && slab.state != SlabState::unused);
   const size_t slices = size_class_row(slab.class_id).slab_slices;
+  const size_t all_slices = slices_of(slab);
   const uintptr_t base = slab.base;
+  const bool is_kept = options.keep_classes;
+  const bool may_go = TALUS_LIKELY(is_kept || !slab.has_guard) || lift_guard(slab);
   count_slab(heap, slab, -1);
   slab.enter(SlabState::unused);
   slab.block_count = slab.free_count = 0;
@@ -143,7 +162,9 @@ TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
   put_unused(held, slab);
   audit(descriptor_pool);
   page_map.set_all(base, slices, PageEntry{}, nullptr);
-  space.give(held, base, slices, true);
+  if (TALUS_UNLIKELY(is_kept)) return let_wait(held, slab);
+  if (TALUS_UNLIKELY(!may_go)) return;  // the range is out of use, and counts as given
+  space.give(held, base, all_slices, true);
   request_purge_if_dirty(held);
 }
 inline void slab_available_to_unused(Heap& heap, Slab& slab) noexcept {
@@ -329,23 +350,6 @@ TALUS_USUAL size_t take_blocks(Heap& heap, ClassId id, void** places, size_t wan
   count_taken(heap, id, taken);
   audit(heap);
   return taken;
-}
-
-// The slab of a pointer that was this heap's when it was freed. The slab can have died since only
-// if the pointer was freed twice.
-TALUS_FAST Slab& slab_of(HeapId owner, void* pointer) noexcept {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  const PageMap::Place place = page_map.place_of(address);
-  if (TALUS_UNLIKELY(place.word().owner() != owner)) report::foreign_pointer(pointer, "free");
-  return *static_cast<Slab*>(place.descriptor());
-}
-
-// The slab in which a pointer lies whose entry named one just now. Another thread may have returned
-// it meanwhile, after a free of the same block; that is reported.
-TALUS_USUAL const Slab& prove_slab(const void* pointer, const char* call) noexcept {
-  const PageMap::Found found = page_map.look(reinterpret_cast<uintptr_t>(pointer));
-  if (TALUS_UNLIKELY(!found.word.is_slab())) report::foreign_pointer(pointer, call);
-  return *static_cast<const Slab*>(found.descriptor);
 }
 
 // Returns the first of the blocks, which lies in this slab, with the neighbours that follow it.
