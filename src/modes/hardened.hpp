@@ -9,7 +9,6 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
-#include "settings/options.hpp"
 #include "os/bytes.hpp"
 #include "os/os.hpp"
 #include "slab/block_states.hpp"
@@ -204,7 +203,6 @@ TALUS_APART void begin() noexcept {
   contents_secret.words[1] = mix_bits(contents_secret.words[0] + 1) | 1;
   shared_keeps_trailers.store_release(true);
   shared_keeps_block_states.store_release(true);
-  options.guard_pages = options.keep_classes = true;
   shared_exact_sizes.store_init(true);
   shared_inside_fast_bytes.store_init(0);
   begin_mode(mode);
