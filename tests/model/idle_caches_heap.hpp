@@ -155,9 +155,13 @@ inline void refuse_free_in_slab(ThreadCache& cache, const void* block) noexcept 
   Held held{lock_of(cache)};
   if (Slab::is_free(only_slab.prove(block))) report::double_free(block, only_slab.block_bytes);
 }
+inline const Slab& prove_slab(const void*, const char*) noexcept { return only_slab; }
 inline void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
   give_blocks(*cache.heap, &pointer, 1);
 }
+
+// No modes that keep blocks.
+inline void flush_modes(ThreadCache&) noexcept {}
 
 // No large blocks.
 inline void* take_kept_at_hand(ThreadContext&, size_t) noexcept { return nullptr; }
