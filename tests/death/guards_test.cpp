@@ -2,6 +2,7 @@
 // tests/death/guards: writes beside slabs, large blocks and metadata die where guard_pages is on.
 //
 // Owns: nothing. The option is set in the child that is to die, so addresses are not known before.
+// Blocks that the thread kept from tests before have no guards, so they go first.
 #include <unistd.h>
 
 #include <unordered_map>
@@ -9,6 +10,7 @@
 
 #include "faults.hpp"
 #include "os/guards.hpp"
+#include "reclaim/caches.hpp"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -33,6 +35,7 @@ using namespace test;
       {                             \
         leave_no_core_file();       \
         own_cache();                \
+        flush_own_cache();          \
         options.guard_pages = true; \
         __VA_ARGS__;                \
         _exit(0);                   \
