@@ -69,8 +69,9 @@ MISTAKES = [
     Mistake("heap/purge_request.hpp", "", "heap.told_free_bytes = bytes;",
             "if (is_more) heap.told_free_bytes = bytes;", "is_told_sound()", LISTS + DECAY),
     # The page map.
-    Mistake("store/slabs.hpp", "slab->begin(range.base, range.zeroed);",
-            "page_map.set_all(range.base, range.slices, PageEntry{heap.id, list_tag(id)}, slab);",
+    Mistake("store/slabs.hpp", "",
+            "page_map.set_all(range.base, row.slab_slices, PageEntry{heap.id, list_tag(id)},"
+            " slab);",
             "page_map.set(range.base, PageEntry{heap.id, list_tag(id)}, slab);", HEAP, LISTS),
     Mistake("store/large.hpp", "large.slices += grown.slices;",
             "page_map.set_ends(large.base, large.slices, word, &large);",
@@ -78,7 +79,8 @@ MISTAKES = [
     # What a cache keeps.
     Mistake("cache/large_cache.hpp", "", "kept.bytes.own_add(large.slices * slice_bytes);",
             "kept.bytes.own_add(large.usable_bytes);", KEPT, LARGE),
-    Mistake("cache/large_cache.hpp", "", "large.state = LargeState::kept;", "", KEPT, LARGE),
+    Mistake("cache/large_cache.hpp", "", "kept.of_slices[large.slices - 1];",
+            "kept.of_slices[large.slices % large_kept_slices];", KEPT, LARGE),
     # Descriptors and messages.
     Mistake("store/large.hpp", "", "large_pool.unused = large->next;",
             "large_pool.unused = nullptr;", POOL, LARGE),
@@ -90,7 +92,7 @@ MISTAKES = [
             "heap.large_bytes -= large.usable_bytes;", "", HEAP, INSTANCE_LARGE),
     Mistake("store/instance_large.hpp", "inline void give_moved", "heap.large_count++;", "", HEAP,
             INSTANCE_LARGE),
-    Mistake("paths/instance_blocks.hpp", "slab_unused_to_available(heap, id) == nullptr) return;",
+    Mistake("paths/instance_blocks.hpp", "if (TALUS_UNLIKELY(heap.is_checked())) slab->be_exact();",
             "heap.note_peak();", "", HEAP, INSTANCE),
     Mistake("paths/instance_blocks.hpp", "", "heap.note_used(id);", "", HEAP, INSTANCE),
     Mistake("instances/instance_life.hpp", "inline void count_instance_dead",
