@@ -9,6 +9,7 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
+#include "os/guards.hpp"
 #include "settings/machine.hpp"
 #include "sync/ranked_lock.hpp"
 #include "slab/remote_free.hpp"
@@ -40,6 +41,7 @@ struct ObservedState {
   const void* large_pool;
   const void* special_pool;
   const void* limits;
+  const void* guards;
   const void* counting;
   const void* started_ns;
 };
@@ -80,6 +82,7 @@ struct ObservedLayout {
       TALUS_OBSERVED_ROOT(large_pool),
       TALUS_OBSERVED_ROOT(special_pool),
       TALUS_OBSERVED_ROOT(limits),
+      TALUS_OBSERVED_ROOT(guards),
       TALUS_OBSERVED_ROOT(counting),
       TALUS_OBSERVED_ROOT(started_ns),
 
@@ -213,6 +216,9 @@ struct ObservedLayout {
       TALUS_OBSERVED("special_pool.live_count", SpecialPool, live_count),
       TALUS_OBSERVED("limits.soft_bytes", EffectiveLimits, soft_bytes),
       TALUS_OBSERVED("limits.hard_bytes", EffectiveLimits, hard_bytes),
+
+      TALUS_OBSERVED("guards.count", Guards, shared_count_),
+      TALUS_OBSERVED("guards.missing", Guards, shared_missing_),
 
       TALUS_OBSERVED("counting.all", counting::Shared, all),
       TALUS_OBSERVED("counting.live_bytes", counting::Shared, live_bytes),

@@ -12,6 +12,7 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
+#include "os/guards.hpp"
 #include "settings/machine.hpp"
 #include "space/space.hpp"
 #include "heap/instance.hpp"
@@ -40,6 +41,7 @@ TALUS_CONSTINIT inline ObservedState observed_state = {{'t', 'a', 'l', 'u', 's',
                                                        &large_pool,
                                                        &special_pool,
                                                        &limits,
+                                                       &guards,
                                                        &counting::shared,
                                                        &process_started_ns};
 

@@ -48,6 +48,7 @@ class Guards {
   size_t missing_count() const noexcept { return shared_missing_.load_stat(); }
 
  private:
+  friend struct ObservedLayout;  // observe/observed_fields.hpp
   enum : uint8_t { unknown, by_kernel, by_mappings };
 
   bool set_uncounted(void* at, size_t bytes) noexcept {

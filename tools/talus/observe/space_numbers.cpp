@@ -65,6 +65,13 @@ void HeapReader::read_space() {
   set(Id::heap_live_bytes, numbers_.get(Id::heap_live_small_bytes) + live_large);
   set(Id::space_limit_soft_bytes, limits.get(bounds, 0));
   set(Id::space_limit_hard_bytes, limits.get(bounds, 1));
+
+  const View guards(layout_, "guards", {"count", "missing"});
+  const char* const set_guards = guards.read(look_, layout_.root("guards"));
+  set(Id::space_guards, guards.get(set_guards, 0));
+  set(Id::space_missing_guards, guards.get(set_guards, 1));
+  // A slab with a guard has fewer blocks than its class, and a look does not tell them apart.
+  if (guards.get(set_guards, 0) != 0) note_at_work(totals_, "free blocks include guard pages");
 }
 
 void HeapReader::read_calls() {
