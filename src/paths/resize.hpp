@@ -200,7 +200,6 @@ inline bool resize_large(const BlockFacts& facts, size_t bytes) noexcept {
 
 // Resizes the block in place; false: it cannot. No mode is told of the block.
 inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
-  TALUS_ASSERT(facts.large == nullptr || facts.large->usable_bytes == facts.usable_bytes);
   if (facts.is_special) return bytes == facts.usable_bytes;
   if (facts.large == nullptr || facts.large->front_bytes != 0) {
     return fits_without_waste(facts.usable_bytes, bytes);

@@ -16,11 +16,16 @@
 #include <string>
 #include <thread>
 
+#include "effort.hpp"
+
 #include "api/entry.hpp"
 #include "entry/life.hpp"
 #include "inspect/totals.hpp"
 
 namespace talus::core::test {
+
+// Then no program ends by SIGSEGV.
+inline constexpr bool sanitizer_handles_faults = under_asan || under_tsan;
 
 inline std::string hex(const void* pointer) {
   char text[32];

@@ -12,18 +12,6 @@
 #include "os/guards.hpp"
 #include "reclaim/caches.hpp"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TALUS_TEST_GUARDS 0
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TALUS_TEST_GUARDS 0
-#endif
-#ifndef TALUS_TEST_GUARDS
-#define TALUS_TEST_GUARDS 1  // else the sanitizer handles SIGSEGV itself
-#endif
-
 namespace talus::core {
 namespace {
 
@@ -45,7 +33,7 @@ using namespace test;
 class GuardFault : public testing::Test {
  protected:
   void SetUp() override {
-    if (!TALUS_TEST_GUARDS) GTEST_SKIP() << "the sanitizer handles SIGSEGV";
+    if (sanitizer_handles_faults) GTEST_SKIP() << "the sanitizer handles SIGSEGV";
   }
 };
 
