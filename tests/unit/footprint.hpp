@@ -35,10 +35,12 @@ class Footprint {
   // The most that was given at one look, or is now, plus what may stay free, plus a little for
   // slabs' free blocks. An eighth of what is given may stay (retention/goal.hpp). More may stay
   // where purged memory was refaulted, which is a matter of time.
-  size_t most() {
+  // `more` bytes were given beside that during the step, while contents were copied: the bound
+  // counts what was in use lately.
+  size_t most(size_t more = 0) {
     Held held{space.lock()};
     const size_t given = space.counters().given_bytes;
-    most_given_ = std::max(most_given_, given);
+    most_given_ = std::max(most_given_, given + more);
     most_kept_ = std::max({most_kept_, options.retain_bytes, space.refaulted_bytes(held)});
     return std::max(most_given_, given + std::max(most_kept_, given / 8)) + 1 * mib;
   }
@@ -56,6 +58,9 @@ inline constexpr size_t most_grown = under_asan || under_tsan ? 16 * mib : 64 * 
 struct GrowthStep {
   bool moved;
   bool kept;  // its contents
+  size_t bytes_before;
+  // Given twice during the step.
+  size_t copied_bytes() const { return moved ? bytes_before : 0; }
 };
 
 // Two blocks grow by half in turn and stand in each other's way; look(step) after each step, and
@@ -72,7 +77,7 @@ void grow_two(size_t first, size_t last, Look look) {
       if (kept) fill_pattern(grown, wanted, 3);
       const bool moved = grown != block;
       if (grown != nullptr) block = grown;
-      if (!look(GrowthStep{moved, kept})) return;
+      if (!look(GrowthStep{moved, kept, bytes})) return;
     }
     bytes = wanted;
   }
