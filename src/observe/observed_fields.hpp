@@ -3,7 +3,7 @@
 //
 // Owns: the table, all of it constant. Invariants: offsets are the compiler's, so the table cannot
 // disagree with the structures. It touches no page of a process that is not observed.
-// Must not know: who reads it. The command's readers are tools/talus/observe.
+// Must not know: its readers (tools/talus/observe).
 #ifndef TALUS_OBSERVE_OBSERVED_FIELDS_HPP
 #define TALUS_OBSERVE_OBSERVED_FIELDS_HPP
 

@@ -25,12 +25,8 @@ using namespace test;
 
 const std::string place = "0x[0-9a-f]+";
 
-// Slabs from before the mode have no states, so each class begins anew.
 void begin_checked() {
-  leave_no_core_file();
-  own_cache();
-  flush_lists(own_cache());
-  return_unused(*own_cache().heap);
+  begin_classes_anew();
   options.mode = HeapMode::checked;
   checked::begin();
 }

@@ -21,6 +21,7 @@
 #include "api/entry.hpp"
 #include "entry/life.hpp"
 #include "inspect/totals.hpp"
+#include "paths/free_slow.hpp"
 
 namespace talus::core::test {
 
@@ -94,6 +95,14 @@ void at_once(First first, Second second) {
 inline void leave_no_core_file() {
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
+}
+
+// For a child that begins a mode: slabs from before it have no states, so each class begins anew.
+inline void begin_classes_anew() {
+  leave_no_core_file();
+  own_cache();
+  flush_lists(own_cache());
+  return_unused(*own_cache().heap);
 }
 
 }  // namespace talus::core::test

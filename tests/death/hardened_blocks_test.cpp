@@ -22,12 +22,8 @@ using namespace test;
 
 const std::string place_text = "0x[0-9a-f]+";
 
-// Slabs from before the mode have no states, so each class begins anew.
 void begin_hardened() {
-  leave_no_core_file();
-  own_cache();
-  flush_lists(own_cache());
-  return_unused(*own_cache().heap);
+  begin_classes_anew();
   options.mode = HeapMode::hardened;
   hardened::begin();
   start_mapped();
@@ -44,30 +40,18 @@ void* protected_by(void* (*make)(size_t), size_t bytes) {
 }
 char* hard_block(size_t bytes) { return static_cast<char*>(protected_by(api::malloc, bytes)); }
 
+#define EXPECT_HARD_END(ending, text, ...) \
+  EXPECT_EXIT(                             \
+      {                                    \
+        begin_hardened();                  \
+        __VA_ARGS__;                       \
+        _exit(0);                          \
+      },                                   \
+      ending, text)
 #define EXPECT_HARD_STOP(text, ...) \
-  EXPECT_EXIT(                      \
-      {                             \
-        begin_hardened();           \
-        __VA_ARGS__;                \
-        _exit(0);                   \
-      },                            \
-      testing::KilledBySignal(SIGABRT), testing::MatchesRegex(text))
-#define EXPECT_HARD_FAULT(...) \
-  EXPECT_EXIT(                 \
-      {                        \
-        begin_hardened();      \
-        __VA_ARGS__;           \
-        _exit(0);              \
-      },                       \
-      testing::KilledBySignal(SIGSEGV), "")
-#define EXPECT_HARD_PASS(...) \
-  EXPECT_EXIT(                \
-      {                       \
-        begin_hardened();     \
-        __VA_ARGS__;          \
-        _exit(0);             \
-      },                      \
-      testing::ExitedWithCode(0), "")
+  EXPECT_HARD_END(testing::KilledBySignal(SIGABRT), testing::MatchesRegex(text), __VA_ARGS__)
+#define EXPECT_HARD_FAULT(...) EXPECT_HARD_END(testing::KilledBySignal(SIGSEGV), "", __VA_ARGS__)
+#define EXPECT_HARD_PASS(...) EXPECT_HARD_END(testing::ExitedWithCode(0), "", __VA_ARGS__)
 
 std::string write_behind_text(const char* call = "free") {
   return "talus: write behind block " + place_text + " \\((a place of )?[0-9]+ bytes; found by " +

@@ -41,32 +41,25 @@ endforeach()
 entry_test(fill_preload ${fill_test} --preload $<TARGET_FILE:talus_shared>
   $<TARGET_FILE:entry_fill_plain>)
 
-set(checked_test ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/checked_test.py)
-foreach(kind plain archive archive_static)
-  add_executable(entry_checked_${kind} checked_work.c)
-  target_compile_options(entry_checked_${kind} PRIVATE -Wall -Wextra -fno-builtin)
-endforeach()
-target_link_libraries(entry_checked_archive PRIVATE talus_static Threads::Threads)
-target_link_libraries(entry_checked_archive_static PRIVATE talus_static Threads::Threads -static)
-add_dependencies(entry_checked_plain talus_shared)
-foreach(kind archive archive_static)
-  entry_test(checked_${kind} ${checked_test} $<TARGET_FILE:entry_checked_${kind}>)
-endforeach()
-entry_test(checked_preload ${checked_test} --preload $<TARGET_FILE:talus_shared>
-  $<TARGET_FILE:entry_checked_plain>)
+# started_entry(name script program source): the program preloaded, with the archive, and wholly
+# static; the script looks at it. Tests entry.<name>_<kind>.
+function(started_entry name script program source)
+  set(look ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/${script})
+  foreach(kind plain archive archive_static)
+    add_executable(entry_${program}_${kind} ${source})
+    target_compile_options(entry_${program}_${kind} PRIVATE -Wall -Wextra -fno-builtin)
+  endforeach()
+  target_link_libraries(entry_${program}_archive PRIVATE talus_static Threads::Threads)
+  target_link_libraries(entry_${program}_archive_static PRIVATE talus_static Threads::Threads
+    -static)
+  add_dependencies(entry_${program}_plain talus_shared)
+  foreach(kind archive archive_static)
+    entry_test(${name}_${kind} ${look} $<TARGET_FILE:entry_${program}_${kind}>)
+  endforeach()
+  entry_test(${name}_preload ${look} --preload $<TARGET_FILE:talus_shared>
+    $<TARGET_FILE:entry_${program}_plain>)
+endfunction()
 
+started_entry(checked checked_test.py checked checked_work.c)
 # At which addresses a program begins.
-set(random_test ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/random_test.py)
-foreach(kind plain archive archive_static)
-  add_executable(entry_first_blocks_${kind} first_blocks.c)
-  target_compile_options(entry_first_blocks_${kind} PRIVATE -Wall -Wextra -fno-builtin)
-endforeach()
-target_link_libraries(entry_first_blocks_archive PRIVATE talus_static Threads::Threads)
-target_link_libraries(entry_first_blocks_archive_static PRIVATE talus_static Threads::Threads
-  -static)
-add_dependencies(entry_first_blocks_plain talus_shared)
-foreach(kind archive archive_static)
-  entry_test(random_${kind} ${random_test} $<TARGET_FILE:entry_first_blocks_${kind}>)
-endforeach()
-entry_test(random_preload ${random_test} --preload $<TARGET_FILE:talus_shared>
-  $<TARGET_FILE:entry_first_blocks_plain>)
+started_entry(random random_test.py first_blocks first_blocks.c)
