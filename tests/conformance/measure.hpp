@@ -74,6 +74,14 @@ inline std::size_t resident_bytes() {
   return bytes != 0 ? bytes : kilobyte_field("/proc/self/status", "VmRSS:");
 }
 
+// Resident memory without the pages of files: the kernel maps and takes back pages of a program and
+// its libraries as it likes.
+inline std::size_t resident_data_bytes() {
+  const std::size_t anonymous = kilobyte_field("/proc/self/smaps_rollup", "Anonymous:");
+  if (anonymous == 0) return resident_bytes();
+  return anonymous + kilobyte_field("/proc/self/smaps_rollup", "Pss_Shmem:");
+}
+
 inline std::size_t virtual_bytes() { return kilobyte_field("/proc/self/status", "VmSize:"); }
 
 inline std::size_t map_count() {
@@ -112,12 +120,12 @@ inline std::size_t settled_resident_bytes() {
   return least;
 }
 
-// Growth of resident memory over many equal rounds: the least of the last three samples against the
+// Growth of resident data over many equal rounds: the least of the last three samples against the
 // most of the first two. Caches that fill and empty cancel out, a leak does not.
 class Drift {
  public:
   void sample() {
-    const std::size_t now = resident_bytes();
+    const std::size_t now = resident_data_bytes();
     if (count_ < early_count) early_most_ = now > early_most_ ? now : early_most_;
     latest_[count_ % late_count] = now;
     ++count_;
