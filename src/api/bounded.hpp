@@ -18,11 +18,10 @@
 #include "talus/bounded.h"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
-#include "api/extended.hpp"
-#include "bounded/numbers.hpp"
 #include "os/bytes.hpp"
 #include "os/report.hpp"
 #include "pools/pool.hpp"
+#include "bounded/numbers.hpp"
 #include "bounded/bounded.hpp"
 #include "bounded/life.hpp"
 #include "bounded/lists.hpp"
@@ -32,6 +31,7 @@
 #include "paths/alloc.hpp"
 #include "paths/free.hpp"
 #include "paths/resize.hpp"
+#include "api/extended.hpp"
 #include "api/entry.hpp"
 
 namespace talus::core::api {

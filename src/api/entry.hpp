@@ -12,7 +12,6 @@
 
 #include <errno.h>
 
-#include "instances/instance_from.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "os/bytes.hpp"
@@ -25,6 +24,7 @@
 #include "paths/alloc_slow.hpp"
 #include "paths/free.hpp"
 #include "paths/resize.hpp"
+#include "instances/instance_from.hpp"
 
 namespace talus::core::api {
 

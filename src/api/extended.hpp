@@ -14,15 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/entry.hpp"
-#include "paths/aligned_at.hpp"
-#include "paths/batch.hpp"
-#include "instances/reshape.hpp"
 #include "talus/talus.h"
 #include "base/base.hpp"
 #include "os/bytes.hpp"
+#include "paths/aligned_at.hpp"
+#include "paths/batch.hpp"
 #include "paths/free.hpp"
 #include "paths/resize.hpp"
+#include "instances/reshape.hpp"
+#include "api/entry.hpp"
 
 namespace talus::core::api {
 

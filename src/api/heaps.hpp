@@ -18,8 +18,8 @@
 #include "paths/instance_region.hpp"
 #include "instances/instance_from.hpp"
 #include "instances/instance_life.hpp"
-#include "api/extended.hpp"
 #include "inspect/instance_look.hpp"
+#include "api/extended.hpp"
 #include "api/entry.hpp"
 
 namespace talus::core::api {

@@ -12,9 +12,6 @@
 #include <stdio.h>
 
 #include "base/base.hpp"
-#include "reclaim/purge_now.hpp"
-#include "inspect/totals.hpp"
-#include "statistics/print_statistics.hpp"
 #include "settings/option_origin.hpp"
 #include "settings/options.hpp"
 #include "os/text.hpp"
@@ -22,7 +19,10 @@
 #include "space/space.hpp"
 #include "heap/heap.hpp"
 #include "heap/registry.hpp"
+#include "reclaim/purge_now.hpp"
+#include "inspect/totals.hpp"
 #include "inspect/instance_totals.hpp"
+#include "statistics/print_statistics.hpp"
 #include "statistics/escaped.hpp"
 #include "statistics/statistics_forms.hpp"
 

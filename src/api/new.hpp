@@ -13,7 +13,6 @@
 
 #include <new>
 
-#include "api/entry.hpp"
 #include "base/base.hpp"
 #include "os/report.hpp"
 #include "os/text.hpp"
@@ -22,6 +21,7 @@
 #include "paths/alloc.hpp"
 #include "paths/alloc_slow.hpp"
 #include "paths/free.hpp"
+#include "api/entry.hpp"
 
 // From libstdc++ and libc++abi: the program's new handler, and a function that throws bad_alloc.
 extern "C" {

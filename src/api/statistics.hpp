@@ -8,9 +8,9 @@
 
 #include <errno.h>
 
-#include "statistics/print_statistics.hpp"
 #include "talus/talus.h"
 #include "settings/options.hpp"
+#include "statistics/print_statistics.hpp"
 #include "statistics/statistics.hpp"
 
 namespace talus::core::api {

@@ -20,11 +20,11 @@
 
 #include <utility>
 
-#include "pools/pool.hpp"
 #include "talus/bounded.h"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "sync/ranked_lock.hpp"
+#include "pools/pool.hpp"
 #include "pools/free_bits.hpp"
 
 namespace talus::core {

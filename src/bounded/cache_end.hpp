@@ -9,12 +9,12 @@
 #ifndef TALUS_BOUNDED_CACHE_END_HPP
 #define TALUS_BOUNDED_CACHE_END_HPP
 
-#include "bounded/lists.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
 #include "pools/pool.hpp"
+#include "bounded/lists.hpp"
 #include "bounded/bounded.hpp"
 
 namespace talus::core {

@@ -14,15 +14,15 @@
 #ifndef TALUS_BOUNDED_LIFE_HPP
 #define TALUS_BOUNDED_LIFE_HPP
 
-#include "bounded/refill.hpp"  // IWYU pragma: keep (order of code)
-#include "space/space.hpp"
 #include "talus/bounded.h"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
 #include "pools/free_bits.hpp"
 #include "pools/pool.hpp"
+#include "bounded/refill.hpp"  // IWYU pragma: keep (order of code)
 #include "bounded/bounded.hpp"
 #include "bounded/cache_end.hpp"
 #include "bounded/lists.hpp"

@@ -8,10 +8,10 @@
 #ifndef TALUS_BOUNDED_LISTS_HPP
 #define TALUS_BOUNDED_LISTS_HPP
 
-#include "bounded/bounded.hpp"
 #include "base/base.hpp"
 #include "sync/ranked_lock.hpp"
 #include "pools/pool.hpp"
+#include "bounded/bounded.hpp"
 
 namespace talus::core {
 

@@ -12,12 +12,12 @@
 #ifndef TALUS_BOUNDED_REFILL_HPP
 #define TALUS_BOUNDED_REFILL_HPP
 
-#include "bounded/cache_end.hpp"
 #include "talus/bounded.h"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "sync/ranked_lock.hpp"
 #include "pools/pool.hpp"
+#include "bounded/cache_end.hpp"
 #include "bounded/bounded.hpp"
 #include "bounded/lists.hpp"
 

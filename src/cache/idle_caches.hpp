@@ -50,8 +50,8 @@
 #include "heap/lists.hpp"
 #include "heap/registry.hpp"
 #include "heap/sides.hpp"
-#include "cache/side_home.hpp"
 #include "heap/thread_order.hpp"
+#include "cache/side_home.hpp"
 
 namespace talus::core {
 

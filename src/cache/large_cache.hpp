@@ -10,8 +10,6 @@
 #ifndef TALUS_CACHE_LARGE_CACHE_HPP
 #define TALUS_CACHE_LARGE_CACHE_HPP
 
-#include "store/instance_large.hpp"
-#include "cache/medium_lists.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "os/os.hpp"
@@ -21,7 +19,9 @@
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/lists.hpp"
+#include "store/instance_large.hpp"
 #include "store/large.hpp"
+#include "cache/medium_lists.hpp"
 #include "cache/idle_caches.hpp"
 
 namespace talus::core {

@@ -9,20 +9,20 @@
 #define TALUS_CACHE_LIST_HOME_HPP
 
 #include "base/base.hpp"
-#include "heap/purge_request.hpp"
-#include "store/remote.hpp"
 #include "os/bytes.hpp"
 #include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
 #include "slab/remote_free.hpp"
 #include "slab/slab.hpp"
 #include "space/space.hpp"
+#include "heap/purge_request.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/lists.hpp"
 #include "heap/registry.hpp"
-#include "store/drain.hpp"
 #include "heap/sound.hpp"
+#include "store/remote.hpp"
+#include "store/drain.hpp"
 #include "store/slabs.hpp"
 
 namespace talus::core {

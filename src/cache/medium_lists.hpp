@@ -16,7 +16,6 @@
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "settings/options.hpp"
-#include "cache/idle_caches.hpp"  // IWYU pragma: keep (order of code)
 #include "os/bytes.hpp"
 #include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
@@ -28,9 +27,10 @@
 #include "heap/lists.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
-#include "store/drain.hpp"
 #include "heap/sound.hpp"
+#include "store/drain.hpp"
 #include "store/slabs.hpp"
+#include "cache/idle_caches.hpp"  // IWYU pragma: keep (order of code)
 
 namespace talus::core {
 

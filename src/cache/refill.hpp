@@ -7,7 +7,6 @@
 #ifndef TALUS_CACHE_REFILL_HPP
 #define TALUS_CACHE_REFILL_HPP
 
-#include "cache/wide_lists.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "sync/ranked_lock.hpp"
@@ -18,6 +17,7 @@
 #include "heap/registry.hpp"
 #include "store/drain.hpp"
 #include "store/slabs.hpp"
+#include "cache/wide_lists.hpp"
 #include "cache/medium_lists.hpp"
 
 namespace talus::core {

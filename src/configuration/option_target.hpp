@@ -9,10 +9,10 @@
 #ifndef TALUS_CONFIGURATION_OPTION_TARGET_HPP
 #define TALUS_CONFIGURATION_OPTION_TARGET_HPP
 
-#include "parsing/options_text.hpp"
 #include "settings/option_origin.hpp"
 #include "settings/options.hpp"
 #include "settings/presets.hpp"
+#include "parsing/options_text.hpp"
 #include "parsing/option_letters.hpp"
 #include "parsing/option_number.hpp"
 #include "parsing/option_spelling.hpp"

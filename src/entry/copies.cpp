@@ -10,11 +10,11 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 
-#include "entry/next_definition.hpp"
-#include "entry/without_helper.hpp"
 #include "base/base.hpp"
 #include "arch/arch.hpp"
 #include "threads/helper.hpp"
+#include "entry/next_definition.hpp"
+#include "entry/without_helper.hpp"
 
 namespace {
 

@@ -22,9 +22,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "entry/without_helper.hpp"
 #include "base/base.hpp"
 #include "arch/arch.hpp"
+#include "entry/without_helper.hpp"
 
 extern "C" {
 [[gnu::weak]] void* dlsym(void* library, const char* name) noexcept;

@@ -11,10 +11,10 @@
 // thread; first on the thread that runs constructors.
 #include <errno.h>
 
-#include "entry/next_definition.hpp"
-#include "process/fork.hpp"
 #include "base/base.hpp"
 #include "threads/library_parts.hpp"
+#include "process/fork.hpp"
+#include "entry/next_definition.hpp"
 
 extern "C" {
 [[gnu::weak]] void* dlsym(void* library, const char* name) noexcept;

@@ -6,12 +6,12 @@
 // only some names. Then the other names act on the blocks of that allocator.
 //
 // Owns: the names. Compiled without built-ins, so that no function becomes a call of itself.
+#include "base/base.hpp"
+#include "os/bytes.hpp"
 #include "api/entry.hpp"
 #include "api/libc_extras.hpp"
 #include "entry/bindings.hpp"
 #include "entry/life.hpp"  // IWYU pragma: keep (start and end of the process)
-#include "base/base.hpp"
-#include "os/bytes.hpp"
 
 #define TALUS_NAME extern "C" TALUS_EXPORT
 #define TALUS_USUAL_NAME extern "C" TALUS_USUAL_ENTRY TALUS_EXPORT

@@ -7,9 +7,9 @@
 #ifndef TALUS_ENTRY_LIFE_HPP
 #define TALUS_ENTRY_LIFE_HPP
 
+#include "base/base.hpp"
 #include "observe/observed_state.hpp"
 #include "process/start.hpp"
-#include "base/base.hpp"
 
 namespace talus::core {
 namespace {

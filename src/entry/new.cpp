@@ -6,10 +6,13 @@
 //
 // Owns: their names; in nothrow new, catching what a new handler throws; and which form calls which
 // when a program replaces some. Source: ISO C++17 [new.delete].
+#include "base/base.hpp"
+#include "heap/modes.hpp"
+#include "paths/alloc.hpp"
+#include "api/entry.hpp"
 #include "api/new.hpp"  // IWYU pragma: keep (bodies of templates and macros)
 #include "entry/bindings.hpp"
 #include "entry/life.hpp"  // IWYU pragma: keep (start and end of the process)
-#include "base/base.hpp"
 
 asm(".weak __gxx_personality_v0\n"
     ".weak __cxa_begin_catch\n"

@@ -17,10 +17,10 @@
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
 
-#include "entry/next_definition.hpp"
-#include "entry/without_helper.hpp"
 #include "base/base.hpp"
 #include "arch/arch.hpp"
+#include "entry/next_definition.hpp"
+#include "entry/without_helper.hpp"
 
 namespace {
 

@@ -8,15 +8,15 @@
 
 #include "talus/talus.h"
 #include "base/base.hpp"
+#include "settings/version.hpp"
+#include "settings/machine.hpp"
+#include "reclaim/purge_now.hpp"
+#include "threads/page_listener.hpp"
 #include "api/entry.hpp"
 #include "api/extended.hpp"
 #include "api/heaps.hpp"
 #include "api/options.hpp"
 #include "api/statistics.hpp"
-#include "reclaim/purge_now.hpp"
-#include "threads/page_listener.hpp"
-#include "settings/version.hpp"
-#include "settings/machine.hpp"
 
 TALUS_ENTRY void* talus_malloc(size_t bytes) noexcept { return talus::core::api::malloc(bytes); }
 TALUS_ENTRY void* talus_calloc(size_t count, size_t bytes) noexcept {

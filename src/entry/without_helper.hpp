@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <sys/prctl.h>
 
-#include "entry/life.hpp"  // IWYU pragma: keep (start and end of the process)
 #include "base/base.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
@@ -18,6 +17,7 @@
 #include "threads/helper_thread.hpp"
 #include "threads/library_parts.hpp"
 #include "threads/threads.hpp"
+#include "entry/life.hpp"  // IWYU pragma: keep (start and end of the process)
 
 namespace talus::core {
 

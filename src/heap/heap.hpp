@@ -17,14 +17,14 @@
 #ifndef TALUS_HEAP_HEAP_HPP
 #define TALUS_HEAP_HEAP_HPP
 
-#include "heap/context.hpp"
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+#include "sync/ranked_lock.hpp"
 #include "slab/block_states.hpp"
 #include "slab/remote_free.hpp"
 #include "slab/slab.hpp"
 #include "space/space.hpp"  // IWYU pragma: keep (order of code)
-#include "base/base.hpp"
-#include "classes/size_class.hpp"
-#include "sync/ranked_lock.hpp"
+#include "heap/context.hpp"
 
 namespace talus::core {
 

@@ -17,11 +17,11 @@
 #ifndef TALUS_HEAP_INSTANCE_HPP
 #define TALUS_HEAP_INSTANCE_HPP
 
-#include "heap/heap.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
+#include "heap/heap.hpp"
 
 namespace talus::core {
 

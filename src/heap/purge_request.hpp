@@ -9,11 +9,11 @@
 #ifndef TALUS_HEAP_PURGE_REQUEST_HPP
 #define TALUS_HEAP_PURGE_REQUEST_HPP
 
-#include "heap/registry.hpp"
 #include "base/base.hpp"
 #include "retention/retention.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
+#include "heap/registry.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
 

@@ -16,13 +16,13 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
-#include "heap/instance.hpp"
-#include "heap/lists.hpp"
 #include "settings/machine.hpp"
 #include "settings/options.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
+#include "heap/instance.hpp"
+#include "heap/lists.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 

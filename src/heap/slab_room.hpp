@@ -8,8 +8,8 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
-#include "os/os.hpp"
 #include "settings/options.hpp"
+#include "os/os.hpp"
 
 namespace talus::core {
 

@@ -10,9 +10,9 @@
 #ifndef TALUS_HEAP_SPECIAL_HPP
 #define TALUS_HEAP_SPECIAL_HPP
 
-#include "space/space.hpp"
 #include "base/base.hpp"
 #include "os/report.hpp"
+#include "space/space.hpp"
 
 namespace talus::core {
 

@@ -11,8 +11,6 @@
 #ifndef TALUS_INSPECT_INSTANCE_LOOK_HPP
 #define TALUS_INSPECT_INSTANCE_LOOK_HPP
 
-#include "instances/instance_life.hpp"
-#include "inspect/instance_totals.hpp"
 #include "talus/talus.h"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
@@ -26,6 +24,8 @@
 #include "store/instance_room.hpp"
 #include "store/large.hpp"
 #include "paths/instance_region.hpp"
+#include "instances/instance_life.hpp"
+#include "inspect/instance_totals.hpp"
 
 namespace talus::core {
 

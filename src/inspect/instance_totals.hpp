@@ -16,8 +16,8 @@
 #include "sync/ranked_lock.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
-#include "regions/region_words.hpp"
 #include "heap/slab_room.hpp"
+#include "regions/region_words.hpp"
 
 namespace talus::core {
 

@@ -21,13 +21,13 @@
 #include "classes/size_class.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
-#include "inspect/totals.hpp"
 #include "slab/holes.hpp"
 #include "slab/slab.hpp"
 #include "space/space.hpp"
 #include "heap/heap.hpp"
 #include "heap/registry.hpp"
 #include "heap/special.hpp"
+#include "inspect/totals.hpp"
 
 namespace talus::core {
 

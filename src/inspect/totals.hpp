@@ -25,9 +25,9 @@
 #include "heap/registry.hpp"
 #include "heap/sides.hpp"
 #include "heap/special.hpp"
+#include "heap/slab_room.hpp"
 #include "store/large.hpp"
 #include "inspect/instance_totals.hpp"
-#include "heap/slab_room.hpp"
 
 namespace talus::core {
 

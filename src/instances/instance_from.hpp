@@ -7,7 +7,6 @@
 #ifndef TALUS_INSTANCES_INSTANCE_FROM_HPP
 #define TALUS_INSTANCES_INSTANCE_FROM_HPP
 
-#include "paths/resize.hpp"
 #include "base/base.hpp"
 #include "os/bytes.hpp"
 #include "slab/block_states.hpp"
@@ -21,6 +20,7 @@
 #include "regions/region_words.hpp"
 #include "store/large.hpp"
 #include "cache/idle_caches.hpp"
+#include "paths/resize.hpp"
 #include "paths/alloc.hpp"
 #include "paths/free.hpp"
 #include "paths/instance_blocks.hpp"

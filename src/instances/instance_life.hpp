@@ -18,7 +18,6 @@
 #include "os/report.hpp"
 #include "sync/lock_rank.hpp"
 #include "sync/ranked_lock.hpp"
-#include "instances/instance_from.hpp"
 #include "slab/holes.hpp"
 #include "slab/slab.hpp"
 #include "space/space.hpp"
@@ -40,6 +39,7 @@
 #include "cache/idle_caches.hpp"
 #include "paths/alloc_slow.hpp"
 #include "paths/instance_region.hpp"
+#include "instances/instance_from.hpp"
 
 namespace talus::core {
 

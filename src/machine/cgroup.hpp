@@ -15,10 +15,10 @@
 #define TALUS_MACHINE_CGROUP_HPP
 
 #include "base/base.hpp"
-#include "machine/kernel_file.hpp"
-#include "parsing/option_number.hpp"
 #include "settings/machine.hpp"
 #include "os/os.hpp"
+#include "parsing/option_number.hpp"
+#include "machine/kernel_file.hpp"
 
 namespace talus::core {
 

@@ -8,8 +8,8 @@
 #ifndef TALUS_MACHINE_PRESSURE_HPP
 #define TALUS_MACHINE_PRESSURE_HPP
 
-#include "machine/kernel_file.hpp"
 #include "parsing/option_number.hpp"
+#include "machine/kernel_file.hpp"
 
 namespace talus::core {
 

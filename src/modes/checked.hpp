@@ -15,9 +15,9 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
+#include "settings/options.hpp"
 #include "os/os.hpp"
 #include "os/report.hpp"
-#include "settings/options.hpp"
 #include "sync/ranked_lock.hpp"
 #include "slab/block_states.hpp"
 #include "slab/slab.hpp"
@@ -28,12 +28,12 @@
 #include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "store/large.hpp"
+#include "store/slab_at.hpp"
 #include "cache/idle_caches.hpp"
 #include "paths/alloc_slow.hpp"
 #include "paths/free_slow.hpp"
 #include "paths/resize.hpp"
 #include "modes/chain.hpp"
-#include "store/slab_at.hpp"
 
 namespace talus::core::checked {
 

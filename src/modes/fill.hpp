@@ -14,8 +14,8 @@
 #include "settings/options.hpp"
 #include "os/bytes.hpp"
 #include "heap/modes.hpp"
-#include "modes/chain.hpp"
 #include "paths/resize.hpp"
+#include "modes/chain.hpp"
 
 namespace talus::core::fill {
 

@@ -9,8 +9,8 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
-#include "os/guards.hpp"
 #include "settings/machine.hpp"
+#include "os/guards.hpp"
 #include "sync/ranked_lock.hpp"
 #include "slab/remote_free.hpp"
 #include "slab/slab.hpp"

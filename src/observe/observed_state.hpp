@@ -12,8 +12,8 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
-#include "os/guards.hpp"
 #include "settings/machine.hpp"
+#include "os/guards.hpp"
 #include "space/space.hpp"
 #include "heap/instance.hpp"
 #include "heap/registry.hpp"

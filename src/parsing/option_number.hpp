@@ -9,8 +9,8 @@
 #define TALUS_PARSING_OPTION_NUMBER_HPP
 
 #include "base/base.hpp"
-#include "parsing/option_letters.hpp"
 #include "settings/options.hpp"
+#include "parsing/option_letters.hpp"
 
 namespace talus::core {
 

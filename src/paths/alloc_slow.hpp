@@ -6,16 +6,16 @@
 #ifndef TALUS_PATHS_ALLOC_SLOW_HPP
 #define TALUS_PATHS_ALLOC_SLOW_HPP
 
-#include "cache/large_cache.hpp"
-#include "heap/modes.hpp"
-#include "cache/refill.hpp"
-#include "cache/side_refill.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
+#include "heap/modes.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/sides.hpp"
+#include "cache/large_cache.hpp"
+#include "cache/refill.hpp"
+#include "cache/side_refill.hpp"
 #include "cache/idle_caches.hpp"
 #include "cache/medium_lists.hpp"
 

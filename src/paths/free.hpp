@@ -14,12 +14,12 @@
 #ifndef TALUS_PATHS_FREE_HPP
 #define TALUS_PATHS_FREE_HPP
 
-#include "paths/free_slow.hpp"
 #include "base/base.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
 #include "heap/lists.hpp"
 #include "heap/modes.hpp"
+#include "paths/free_slow.hpp"
 
 namespace talus::core {
 

@@ -7,11 +7,6 @@
 #ifndef TALUS_PATHS_FREE_SLOW_HPP
 #define TALUS_PATHS_FREE_SLOW_HPP
 
-#include "paths/alloc_slow.hpp"       // IWYU pragma: keep (order of code)
-#include "paths/instance_blocks.hpp"  // IWYU pragma: keep (order of code)
-#include "cache/list_home.hpp"
-#include "cache/side_home.hpp"
-#include "heap/sides.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "settings/options.hpp"
@@ -20,6 +15,7 @@
 #include "slab/remote_free.hpp"
 #include "slab/slab.hpp"
 #include "space/space.hpp"
+#include "heap/sides.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/lists.hpp"
@@ -32,11 +28,15 @@
 #include "store/large.hpp"
 #include "store/remote.hpp"
 #include "store/slabs.hpp"
+#include "store/slab_at.hpp"
+#include "cache/list_home.hpp"
+#include "cache/side_home.hpp"
 #include "cache/idle_caches.hpp"
 #include "cache/large_cache.hpp"
 #include "cache/medium_lists.hpp"
 #include "cache/wide_lists.hpp"
-#include "store/slab_at.hpp"
+#include "paths/alloc_slow.hpp"       // IWYU pragma: keep (order of code)
+#include "paths/instance_blocks.hpp"  // IWYU pragma: keep (order of code)
 
 namespace talus::core {
 

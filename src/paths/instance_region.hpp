@@ -13,16 +13,16 @@
 #define TALUS_PATHS_INSTANCE_REGION_HPP
 
 #include "base/base.hpp"
-#include "heap/instance.hpp"
-#include "heap/modes.hpp"
-#include "regions/region_life.hpp"
 #include "os/bytes.hpp"
 #include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
+#include "heap/instance.hpp"
+#include "heap/modes.hpp"
 #include "heap/registry.hpp"
 #include "heap/sound.hpp"
 #include "heap/special.hpp"
+#include "regions/region_life.hpp"
 #include "regions/region.hpp"
 #include "regions/region_words.hpp"
 

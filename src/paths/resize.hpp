@@ -7,8 +7,6 @@
 #ifndef TALUS_PATHS_RESIZE_HPP
 #define TALUS_PATHS_RESIZE_HPP
 
-#include "paths/alloc.hpp"
-#include "paths/free.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "os/bytes.hpp"
@@ -29,15 +27,17 @@
 #include "regions/region_words.hpp"
 #include "store/instance_large.hpp"
 #include "store/large.hpp"
+#include "store/slab_at.hpp"
 #include "cache/idle_caches.hpp"
 #include "cache/large_cache.hpp"
 #include "cache/medium_lists.hpp"
 #include "cache/refill.hpp"
+#include "paths/alloc.hpp"
+#include "paths/free.hpp"
 #include "paths/alloc_slow.hpp"
 #include "paths/free_slow.hpp"
 #include "paths/instance_blocks.hpp"
 #include "paths/instance_region.hpp"
-#include "store/slab_at.hpp"
 
 namespace talus::core {
 

@@ -16,9 +16,9 @@
 #define TALUS_POOLS_POOL_HPP
 
 #include "base/base.hpp"
-#include "pools/free_bits.hpp"
 #include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
+#include "pools/free_bits.hpp"
 
 namespace talus::core {
 

@@ -22,8 +22,6 @@
 
 #include <pthread.h>
 
-#include "process/fork_locks.hpp"
-#include "process/interrupted_fork.hpp"
 #include "base/base.hpp"
 #include "os/os.hpp"
 #include "sync/lock_rank.hpp"
@@ -43,6 +41,8 @@
 #include "threads/helper_thread.hpp"
 #include "threads/library_parts.hpp"
 #include "threads/threads.hpp"
+#include "process/fork_locks.hpp"
+#include "process/interrupted_fork.hpp"
 
 // The function behind pthread_atfork in glibc; other C libraries do not have it.
 extern "C" {

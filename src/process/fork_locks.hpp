@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/base.hpp"
-#include "pools/pool.hpp"
 #include "sync/lock_rank.hpp"
+#include "pools/pool.hpp"
 #include "space/space.hpp"
 #include "bounded/bounded.hpp"
 #include "heap/heap.hpp"

@@ -15,9 +15,6 @@
 #ifndef TALUS_PROCESS_INTERRUPTED_FORK_HPP
 #define TALUS_PROCESS_INTERRUPTED_FORK_HPP
 
-#include "process/fork_locks.hpp"
-#include "threads/helper.hpp"
-#include "threads/threads.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "os/os.hpp"
@@ -30,6 +27,9 @@
 #include "heap/modes.hpp"
 #include "heap/registry.hpp"
 #include "statistics/print_statistics.hpp"
+#include "threads/helper.hpp"
+#include "threads/threads.hpp"
+#include "process/fork_locks.hpp"
 
 namespace talus::core {
 

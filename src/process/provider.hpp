@@ -8,8 +8,8 @@
 #define TALUS_PROCESS_PROVIDER_HPP
 
 #include "base/base.hpp"
-#include "os/text.hpp"
 #include "settings/options.hpp"
+#include "os/text.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"

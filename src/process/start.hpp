@@ -13,12 +13,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "modes/reported.hpp"
-#include "machine/cgroup.hpp"
-#include "process/faults.hpp"
-#include "process/fork.hpp"
-#include "statistics/print_statistics.hpp"
-#include "process/provider.hpp"
 #include "base/base.hpp"
 #include "settings/machine.hpp"
 #include "settings/option_origin.hpp"
@@ -33,6 +27,8 @@
 #include "parsing/option_letters.hpp"
 #include "parsing/option_number.hpp"
 #include "parsing/options_text.hpp"
+#include "modes/reported.hpp"
+#include "machine/cgroup.hpp"
 #include "machine/kernel_file.hpp"
 #include "modes/chain.hpp"
 #include "modes/checked.hpp"
@@ -43,6 +39,7 @@
 #include "modes/mapped.hpp"
 #include "modes/mapped_place.hpp"
 #include "modes/mapped_slots.hpp"
+#include "statistics/print_statistics.hpp"
 #include "configuration/configuration.hpp"
 #include "configuration/option_target.hpp"
 #include "configuration/own_configuration.hpp"
@@ -50,6 +47,9 @@
 #include "statistics/statistics.hpp"
 #include "threads/helper.hpp"
 #include "threads/threads.hpp"
+#include "process/faults.hpp"
+#include "process/fork.hpp"
+#include "process/provider.hpp"
 
 namespace talus::core {
 

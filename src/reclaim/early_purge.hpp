@@ -15,13 +15,13 @@
 #ifndef TALUS_RECLAIM_EARLY_PURGE_HPP
 #define TALUS_RECLAIM_EARLY_PURGE_HPP
 
-#include "reclaim/purge_now.hpp"  // IWYU pragma: keep (order of code)
 #include "base/base.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
 #include "heap/heap.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
+#include "reclaim/purge_now.hpp"  // IWYU pragma: keep (order of code)
 #include "reclaim/sources.hpp"
 
 namespace talus::core {

@@ -15,7 +15,6 @@
 #include "os/os.hpp"
 #include "retention/decay_clock.hpp"
 #include "sync/ranked_lock.hpp"
-#include "store/slabs.hpp"
 #include "slab/holes.hpp"
 #include "slab/purged.hpp"
 #include "slab/slab.hpp"
@@ -24,6 +23,7 @@
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 #include "heap/sound.hpp"
+#include "store/slabs.hpp"
 
 namespace talus::core {
 

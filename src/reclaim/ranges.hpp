@@ -7,11 +7,11 @@
 #define TALUS_RECLAIM_RANGES_HPP
 
 #include "base/base.hpp"
-#include "reclaim/pass.hpp"
 #include "retention/futile.hpp"
 #include "retention/retention.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
+#include "reclaim/pass.hpp"
 
 namespace talus::core {
 

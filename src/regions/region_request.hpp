@@ -10,8 +10,8 @@
 #ifndef TALUS_REGIONS_REGION_REQUEST_HPP
 #define TALUS_REGIONS_REGION_REQUEST_HPP
 
-#include "os/os.hpp"
 #include "talus/talus.h"
+#include "os/os.hpp"
 
 namespace talus::core {
 

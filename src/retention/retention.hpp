@@ -11,10 +11,10 @@
 #define TALUS_RETENTION_RETENTION_HPP
 
 #include "base/base.hpp"
+#include "settings/options.hpp"
 #include "os/os.hpp"
 #include "retention/goal.hpp"
 #include "retention/refault.hpp"
-#include "settings/options.hpp"
 
 namespace talus::core {
 

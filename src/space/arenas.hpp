@@ -12,8 +12,8 @@
 #define TALUS_SPACE_ARENAS_HPP
 
 #include "base/base.hpp"
-#include "os/os.hpp"
 #include "settings/options.hpp"
+#include "os/os.hpp"
 #include "space/metadata.hpp"
 #include "space/placing.hpp"
 #include "space/provider.hpp"

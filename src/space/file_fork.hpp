@@ -20,12 +20,12 @@
 #ifndef TALUS_SPACE_FILE_FORK_HPP
 #define TALUS_SPACE_FILE_FORK_HPP
 
-#include "space/file_store.hpp"
 #include "base/base.hpp"
 #include "os/bytes.hpp"
 #include "os/os.hpp"
 #include "sync/lock_rank.hpp"
 #include "sync/ranked_lock.hpp"
+#include "space/file_store.hpp"
 #include "space/file_pieces.hpp"
 
 namespace talus::core {

@@ -14,14 +14,14 @@
 #ifndef TALUS_SPACE_FILE_STORE_HPP
 #define TALUS_SPACE_FILE_STORE_HPP
 
+#include "base/base.hpp"
+#include "settings/options.hpp"
 #include "os/bytes.hpp"
 #include "os/text.hpp"
-#include "settings/options.hpp"
+#include "os/os.hpp"
+#include "sync/ranked_lock.hpp"
 #include "space/file_pieces.hpp"
 #include "space/provider.hpp"
-#include "sync/ranked_lock.hpp"
-#include "base/base.hpp"
-#include "os/os.hpp"
 
 namespace talus::core {
 

@@ -12,9 +12,9 @@
 #include <new>
 
 #include "base/base.hpp"
+#include "settings/options.hpp"
 #include "os/guards.hpp"
 #include "os/os.hpp"
-#include "settings/options.hpp"
 
 namespace talus::core {
 

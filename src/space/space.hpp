@@ -15,8 +15,8 @@
 #define TALUS_SPACE_SPACE_HPP
 
 #include "base/base.hpp"
-#include "os/bytes.hpp"
 #include "settings/machine.hpp"
+#include "os/bytes.hpp"
 #include "os/os.hpp"
 #include "retention/retention.hpp"
 #include "sync/ranked_lock.hpp"

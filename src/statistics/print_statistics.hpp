@@ -14,7 +14,6 @@
 #ifndef TALUS_STATISTICS_PRINT_STATISTICS_HPP
 #define TALUS_STATISTICS_PRINT_STATISTICS_HPP
 
-#include "statistics/statistics_forms.hpp"
 #include "base/base.hpp"
 #include "settings/options.hpp"
 #include "settings/statistics.hpp"
@@ -22,6 +21,7 @@
 #include "os/text.hpp"
 #include "sync/ranked_lock.hpp"
 #include "heap/purge_request.hpp"
+#include "statistics/statistics_forms.hpp"
 #include "statistics/statistics.hpp"
 #include "statistics/statistics_output.hpp"
 

@@ -11,16 +11,16 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
-#include "os/guards.hpp"
 #include "settings/machine.hpp"
-#include "inspect/resident.hpp"
-#include "modes/counting.hpp"
-#include "machine/kernel_file.hpp"
 #include "settings/statistics.hpp"
+#include "os/guards.hpp"
 #include "os/os.hpp"
 #include "space/space.hpp"
+#include "inspect/resident.hpp"
 #include "inspect/instance_totals.hpp"
 #include "inspect/totals.hpp"
+#include "modes/counting.hpp"
+#include "machine/kernel_file.hpp"
 #include "modes/chain.hpp"
 
 namespace talus::core {

@@ -14,17 +14,17 @@
 #ifndef TALUS_STATISTICS_STATISTICS_FORMS_HPP
 #define TALUS_STATISTICS_STATISTICS_FORMS_HPP
 
-#include "statistics/escaped.hpp"
-#include "statistics/statistics.hpp"
-#include "statistics/statistics_output.hpp"
-#include "settings/version.hpp"
 #include "base/base.hpp"
+#include "settings/version.hpp"
 #include "classes/size_class.hpp"
 #include "settings/statistics.hpp"
 #include "os/text.hpp"
 #include "heap/instance.hpp"
 #include "inspect/instance_totals.hpp"
 #include "inspect/totals.hpp"
+#include "statistics/escaped.hpp"
+#include "statistics/statistics.hpp"
+#include "statistics/statistics_output.hpp"
 
 namespace talus::core {
 

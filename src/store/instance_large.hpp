@@ -10,14 +10,14 @@
 #ifndef TALUS_STORE_INSTANCE_LARGE_HPP
 #define TALUS_STORE_INSTANCE_LARGE_HPP
 
-#include "store/instance_room.hpp"
-#include "store/large.hpp"
 #include "base/base.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
 #include "heap/sound.hpp"
+#include "store/instance_room.hpp"
+#include "store/large.hpp"
 
 namespace talus::core {
 

@@ -8,7 +8,6 @@
 #ifndef TALUS_STORE_INSTANCE_ROOM_HPP
 #define TALUS_STORE_INSTANCE_ROOM_HPP
 
-#include "store/slabs.hpp"
 #include "base/base.hpp"
 #include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
@@ -19,6 +18,7 @@
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 #include "heap/sound.hpp"
+#include "store/slabs.hpp"
 
 namespace talus::core {
 

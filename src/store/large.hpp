@@ -12,19 +12,19 @@
 #define TALUS_STORE_LARGE_HPP
 
 #include "base/base.hpp"
+#include "settings/options.hpp"
 #include "os/bytes.hpp"
 #include "os/os.hpp"
 #include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
+#include "slab/block_states.hpp"
 #include "heap/heap.hpp"
 #include "heap/modes.hpp"
-#include "settings/options.hpp"
-#include "store/large_guards.hpp"
-#include "store/move_pages.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/sound.hpp"
-#include "slab/block_states.hpp"
+#include "store/large_guards.hpp"
+#include "store/move_pages.hpp"
 
 namespace talus::core {
 

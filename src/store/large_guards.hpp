@@ -10,10 +10,10 @@
 #define TALUS_STORE_LARGE_GUARDS_HPP
 
 #include "base/base.hpp"
-#include "heap/heap.hpp"
 #include "os/guards.hpp"
 #include "os/os.hpp"
 #include "space/space.hpp"
+#include "heap/heap.hpp"
 
 namespace talus::core {
 

@@ -9,26 +9,26 @@
 #ifndef TALUS_STORE_SLABS_HPP
 #define TALUS_STORE_SLABS_HPP
 
-#include "heap/purge_request.hpp"
-#include "heap/sound.hpp"
-#include "regions/region_words.hpp"
-#include "retention/decay_clock.hpp"
-#include "slab/block_states.hpp"
-#include "slab/purged.hpp"
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "settings/options.hpp"
 #include "os/os.hpp"
+#include "retention/decay_clock.hpp"
 #include "sync/ranked_lock.hpp"
+#include "slab/block_states.hpp"
+#include "slab/purged.hpp"
 #include "slab/slab.hpp"
-#include "store/slab_at.hpp"
-#include "store/slab_guards.hpp"
-#include "store/waiting_slabs.hpp"
 #include "space/space.hpp"
+#include "heap/purge_request.hpp"
+#include "heap/sound.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/registry.hpp"
 #include "heap/slab_room.hpp"
+#include "regions/region_words.hpp"
+#include "store/slab_at.hpp"
+#include "store/slab_guards.hpp"
+#include "store/waiting_slabs.hpp"
 
 namespace talus::core {
 

@@ -10,10 +10,10 @@
 #define TALUS_STORE_WAITING_SLABS_HPP
 
 #include "base/base.hpp"
+#include "sync/ranked_lock.hpp"
 #include "slab/slab.hpp"
 #include "space/space.hpp"
 #include "store/slab_guards.hpp"
-#include "sync/ranked_lock.hpp"
 
 namespace talus::core {
 

@@ -40,12 +40,6 @@
 #include <sys/auxv.h>
 
 #include "base/base.hpp"
-#include "reclaim/early_purge.hpp"
-#include "reclaim/decay.hpp"
-#include "threads/helper_thread.hpp"
-#include "threads/library_parts.hpp"
-#include "machine/pressure.hpp"
-#include "statistics/print_statistics.hpp"
 #include "settings/option_origin.hpp"
 #include "settings/options.hpp"
 #include "os/os.hpp"
@@ -54,6 +48,12 @@
 #include "space/space.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
+#include "reclaim/early_purge.hpp"
+#include "reclaim/decay.hpp"
+#include "machine/pressure.hpp"
+#include "statistics/print_statistics.hpp"
+#include "threads/helper_thread.hpp"
+#include "threads/library_parts.hpp"
 
 namespace talus::core {
 

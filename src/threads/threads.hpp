@@ -29,8 +29,8 @@
 #include "modes/chain.hpp"
 #include "modes/checked.hpp"
 #include "modes/hardened.hpp"
-#include "threads/library_parts.hpp"
 #include "configuration/own_configuration.hpp"
+#include "threads/library_parts.hpp"
 
 extern "C" {
 // Null in a program with a fixed address, not in others.

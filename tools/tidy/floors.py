@@ -111,6 +111,7 @@ def check_includes(root, path, code, house):
     folder = inside.split("/")[0]
     if folder not in house.floors:
         return
+    highest = None  # the include of the highest floor so far
     for match in INCLUDE.finditer(code):
         line = code.count("\n", 0, match.start(match.lastindex)) + 1
         quoted, system, macro = match.groups()
@@ -128,6 +129,12 @@ def check_includes(root, path, code, house):
                 yield line, "missing-include", f"no such file: {quoted}"
         elif target.startswith("src/"):
             yield from arrow(line, folder, target[len("src/"):], house)
+            floor = house.floors.get(target.split("/")[1], 0)
+            if highest and floor < highest[0]:
+                yield line, "order", (f"move it above the include of {highest[1]}: includes "
+                                      "stand in the order of floors, the lowest first")
+            if not highest or floor > highest[0]:
+                highest = floor, target[len("src/"):]
         elif target.startswith("include/"):
             if target[len("include/"):] not in house.allowed_headers(inside):
                 yield line, "header", f"allow {target} for {folder} in src/README.md"
