@@ -22,7 +22,6 @@
 #include "space/space.hpp"
 #include "pools/free_bits.hpp"
 #include "pools/pool.hpp"
-#include "bounded/refill.hpp"  // IWYU pragma: keep (order of code)
 #include "bounded/bounded.hpp"
 #include "bounded/cache_end.hpp"
 #include "bounded/lists.hpp"

@@ -30,7 +30,6 @@
 #include "heap/sound.hpp"
 #include "store/drain.hpp"
 #include "store/slabs.hpp"
-#include "cache/idle_caches.hpp"  // IWYU pragma: keep (order of code)
 
 namespace talus::core {
 

@@ -23,7 +23,6 @@
 #include "slab/block_states.hpp"
 #include "slab/remote_free.hpp"
 #include "slab/slab.hpp"
-#include "space/space.hpp"  // IWYU pragma: keep (order of code)
 #include "heap/context.hpp"
 
 namespace talus::core {

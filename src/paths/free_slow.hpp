@@ -35,8 +35,6 @@
 #include "cache/large_cache.hpp"
 #include "cache/medium_lists.hpp"
 #include "cache/wide_lists.hpp"
-#include "paths/alloc_slow.hpp"       // IWYU pragma: keep (order of code)
-#include "paths/instance_blocks.hpp"  // IWYU pragma: keep (order of code)
 
 namespace talus::core {
 

@@ -21,7 +21,7 @@
 #include "heap/heap.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
-#include "reclaim/purge_now.hpp"  // IWYU pragma: keep (order of code)
+#include "reclaim/purge_now.hpp"
 #include "reclaim/sources.hpp"
 
 namespace talus::core {
