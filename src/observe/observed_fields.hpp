@@ -209,6 +209,8 @@ struct ObservedLayout {
       TALUS_OBSERVED("large.front_bytes", LargeBlock, front_bytes),
       TALUS_OBSERVED("range.base", FreeRange, base),
       TALUS_OBSERVED("range.slices", FreeRange, slices),
+      TALUS_OBSERVED("range.state", FreeRange, state),
+      TALUS_OBSERVED_CONSTANT("range.clean", static_cast<uint32_t>(RangeState::clean)),
 
       TALUS_OBSERVED("large_pool.live_bytes", LargePool, live_bytes),
       TALUS_OBSERVED("large_pool.live_count", LargePool, live_count),

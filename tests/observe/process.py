@@ -32,6 +32,11 @@ def look(pid):
     return json.loads(done.stdout)
 
 
+def rss_of(pid):
+    with open(f"/proc/{pid}/smaps", encoding="utf-8") as areas:
+        return 1024 * sum(int(line.split()[1]) for line in areas if line.startswith("Rss:"))
+
+
 class Process:
     """A program that has done its work and obeys letters. No helper moves anything meanwhile."""
 

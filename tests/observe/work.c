@@ -6,6 +6,8 @@
  *   f  forks; the child obeys from here on, and the parent waits
  *   b  threads allocate at random until the next letter
  *   l  one more GiB of small blocks
+ *   w  blocks that come and go: free memory is left
+ *   t  all free memory goes back
  *   v  the child of vfork waits for a letter, and its parent with it
  *   any other letter, or the end of the input: it ends
  *
@@ -15,6 +17,7 @@
 #define _GNU_SOURCE
 #endif
 #include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,11 +34,13 @@ static int print_statistics(void) {
   return print == NULL ? -1 : print(1, 1);
 }
 static void make_heaps(void) {}
+static void purge_all(void) { malloc_trim(0); }
 #else
 #if !defined(TALUS_HEADER_ONLY)
 #include <talus/talus.h>
 #endif
 static int print_statistics(void) { return talus_stats_print(1, TALUS_STATS_JSON); }
+static void purge_all(void) { talus_trim(0); }
 static void make_heaps(void) {
   struct talus_heap_options options;
   memset(&options, 0, sizeof options);
@@ -96,6 +101,19 @@ static void take_a_gib(void) {
   }
 }
 
+static void leave_free_memory(void) {
+  enum { count = 300000, bytes = 120, survivors = 5000 };
+  char** taken = (char**)talus_malloc(count * sizeof(char*));
+  for (int i = 0; i < count; i++) {
+    taken[i] = (char*)talus_malloc(bytes);
+    memset(taken[i], 1, bytes);
+  }
+  for (int i = 0; i < count; i++) {
+    if (i % survivors != 0) talus_free(taken[i]);
+  }
+  talus_free(taken);
+}
+
 /* Returns 0 in a child, which goes on. */
 static int wait_for_child(pid_t child) {
   if (child == 0) return 0;
@@ -129,6 +147,14 @@ int main(void) {
       case 'l':
         take_a_gib();
         say("taken\n");
+        break;
+      case 'w':
+        leave_free_memory();
+        say("left\n");
+        break;
+      case 't':
+        purge_all();
+        say("purged\n");
         break;
       case 'f':
         if (wait_for_child(fork())) return 0;

@@ -19,6 +19,7 @@
 #include "command.hpp"
 #include "help_page.hpp"
 #include "setting.hpp"
+#include "why/why.hpp"
 
 namespace talus::tool {
 
@@ -86,6 +87,7 @@ struct Answers {
   bool is_presets = false;
   CompareRequest compare;
   StatsRequest stats;
+  WhyRequest why;
 };
 
 void add_library_option(CLI::App& command, Answers& answers) {
@@ -223,6 +225,7 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
                                              : OptionsFormat::text);
   }
   if (app.got_subcommand("stats")) return print_stats(answers.stats);
+  if (app.got_subcommand("why")) return print_why(answers.why);
   if (app.got_subcommand("statistics")) {
     return print_statistics(answers.is_markdown ? StatisticsFormat::markdown
                                                 : StatisticsFormat::text);
@@ -260,6 +263,7 @@ int main_of(const std::vector<char*>& words) {
   add_options(app, answers);
 
   add_stats(app, answers.stats);
+  declare_why(app, answers.why);
 
   CLI::App* const statistics = app.add_subcommand("statistics", "List the names of statistics");
   statistics->footer("talus statistics [--markdown]");

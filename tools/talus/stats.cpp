@@ -7,13 +7,14 @@
 #include <fmt/format.h>
 #include <time.h>
 
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "command.hpp"
 #include "observe/observe.hpp"
 #include "observe/show_numbers.hpp"
+#include "observe/target.hpp"
 
 namespace talus::tool {
 namespace {
@@ -30,22 +31,6 @@ std::string show(const std::vector<Numbers>& numbers, StatsFormat format, bool i
       return show_openmetrics(numbers);
   }
   return {};
-}
-
-int code_of(ObserveResult result) {
-  switch (result) {
-    case ObserveResult::good:
-      return exit_yes;
-    case ObserveResult::not_talus:
-      return exit_no;
-    case ObserveResult::no_process:
-      return exit_usage;
-    case ObserveResult::refused:
-      return exit_refused;
-    case ObserveResult::damaged:
-      return exit_damaged;
-  }
-  return exit_usage;
 }
 
 bool read_seconds(const std::string& text, double& seconds) {
@@ -69,21 +54,14 @@ int print_stats(const StatsRequest& request) {
         fmt::format("stats: --watch={} is no time from 0.01 to 1000000 seconds", request.every_s));
     return exit_usage;
   }
-  // A file whose name is a number is ./1234.
-  const bool is_pid = request.process.find_first_not_of("0123456789") == std::string::npos;
-  int pid = 0;
-  const char* const end = request.process.data() + request.process.size();
-  const auto read = std::from_chars(request.process.data(), end, pid);
-  if (is_pid && (read.ec != std::errc{} || read.ptr != end || pid <= 0)) {
-    complain(fmt::format("stats: {} is not a process id", request.process));
-    return exit_usage;
-  }
-  if (!is_pid && every_s != 0) {
+  const std::optional<Target> target = read_target("stats", request.process);
+  if (!target) return exit_usage;
+  if (!target->is_process && every_s != 0) {
     complain("stats: a core file does not change; --watch needs a process id");
     return exit_usage;
   }
   for (bool is_first = true;; is_first = false) {
-    const Observation seen = is_pid ? observe_process(pid) : observe_core(request.process);
+    const Observation seen = observe(*target, Detail::numbers);
     if (!seen.numbers.empty()) {
       const std::string text = show(seen.numbers, request.format, is_first);
       std::fwrite(text.data(), 1, text.size(), stdout);
@@ -92,7 +70,7 @@ int print_stats(const StatsRequest& request) {
     // The watched process may end, and that is no mistake.
     if (!is_first && seen.result == ObserveResult::no_process) return exit_yes;
     if (!seen.message.empty()) complain(seen.message);
-    if (every_s <= 0 || seen.numbers.empty()) return code_of(seen.result);
+    if (every_s <= 0 || seen.numbers.empty()) return exit_code_of(seen.result);
     if (std::fflush(stdout) != 0) return exit_usage;
     sleep_for(every_s);
   }

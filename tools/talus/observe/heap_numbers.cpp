@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "observe/heap_reader.hpp"
@@ -21,6 +22,13 @@ using Id = core::StatisticId;
 constexpr size_t caches_max = size_t{1} << 20;
 constexpr size_t messages_max = size_t{1} << 22;
 constexpr uint64_t list_length_max = 65536;
+
+// What a list of a class holds at most with preset=small (docs/options.md, list_bytes).
+uint64_t small_list_bytes(const SizeClasses::Row& row) {
+  constexpr uint64_t list_bytes = 4096, blocks_min = 4;
+  const uint64_t bytes = row.block_bytes > 4096 ? 4 * list_bytes : list_bytes;
+  return std::max(bytes, blocks_min * row.block_bytes);
+}
 
 }  // namespace
 
@@ -80,6 +88,9 @@ uint64_t HeapReader::read_message(uint64_t address, uint64_t& next) {
   if (count > most) throw Implausible(fmt::format("{} blocks in a message", count));
   std::vector<uint64_t> addresses;
   for (uint64_t i = 0; i < count; i++) addresses.push_back(message.get(copy, 3, most - 1 - i));
+  if (notes_ != nullptr) {
+    notes_->waiting.insert(notes_->waiting.end(), addresses.begin(), addresses.end());
+  }
   for (const Entry entry : map_.entries_of(addresses)) {
     if (!entry.is_slab()) continue;
     if (entry.tag() >= totals_.classes.size()) {
@@ -117,15 +128,16 @@ void HeapReader::read_caches(uint64_t first, CacheKind kind) {
 uint64_t HeapReader::list_blocks(uint64_t top, uint64_t bottom, bool has_gaps) {
   const uint64_t length = (top - bottom) / sizeof(uint64_t);
   if (top < bottom || length > list_length_max) throw Implausible("a list without an end");
-  if (!has_gaps || length == 0) return length;
+  if (length == 0 || (!has_gaps && notes_ == nullptr)) return length;
   const char* const places = look_.read(bottom, length * sizeof(uint64_t));
   uint64_t blocks = 0;
   for (uint64_t i = 0; i < length; i++) {
     uint64_t block = 0;
     std::memcpy(&block, places + i * sizeof block, sizeof block);
     blocks += block != 0 ? 1 : 0;
+    if (notes_ != nullptr && block != 0) notes_->waiting.push_back(block);
   }
-  return blocks;
+  return has_gaps ? blocks : length;
 }
 
 ThreadNumbers HeapReader::read_cache_at(const View& cache, const char* copy) {
@@ -138,7 +150,11 @@ ThreadNumbers HeapReader::read_cache_at(const View& cache, const char* copy) {
         index < fast_count ? cache.get(copy, 0, index) : cache.get(copy, 1, index - fast_count);
     const uint64_t blocks = list_blocks(top, cache.get(copy, 2, index), is_idle);
     totals_.classes[index].listed += blocks;
-    thread.values[1] += blocks * classes_.rows[index].block_bytes;
+    const uint64_t bytes = blocks * classes_.rows[index].block_bytes;
+    thread.values[1] += bytes;
+    if (notes_ != nullptr) {
+      notes_->list_excess_bytes += less_or_none(bytes, small_list_bytes(classes_.rows[index]));
+    }
   }
   if (const uint64_t sides = cache.get(copy, 7); sides != 0) read_sides(sides, thread);
   for (size_t i = 0; i < cache[3].count; i++) {
@@ -239,8 +255,8 @@ void begin_look(Look& look, const Layout& layout) {
 }
 
 std::string read_heap(Look& look, const Layout& layout, const SizeClasses& classes,
-                      PageMapView& page_map, Numbers& numbers) {
-  return HeapReader(look, layout, classes, page_map, numbers).read();
+                      PageMapView& page_map, Numbers& numbers, PieceNotes* notes) {
+  return HeapReader(look, layout, classes, page_map, numbers, notes).read();
 }
 
 uint64_t started_ns(Look& look, const Layout& layout) {

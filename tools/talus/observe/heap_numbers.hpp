@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "observe/heap_pieces.hpp"
 #include "observe/layout.hpp"
 #include "observe/memory.hpp"
 #include "observe/numbers.hpp"
@@ -32,9 +33,9 @@ SizeClasses read_classes(Look& look, const Layout& layout);
 void begin_look(Look& look, const Layout& layout);
 
 // Fills in all but process.* and resident.*. Returns the first sign that a thread was at work in
-// the heap; empty: none was.
+// the heap; empty: none was. With `notes`, blocks that wait are noted as well.
 std::string read_heap(Look& look, const Layout& layout, const SizeClasses& classes,
-                      PageMapView& page_map, Numbers& numbers);
+                      PageMapView& page_map, Numbers& numbers, PieceNotes* notes);
 
 // When the process began with Talus, by the monotonic clock.
 uint64_t started_ns(Look& look, const Layout& layout);

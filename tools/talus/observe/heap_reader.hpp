@@ -38,8 +38,13 @@ inline uint64_t less_or_none(uint64_t value, uint64_t by) { return value > by ? 
 class HeapReader {
  public:
   HeapReader(Look& look, const Layout& layout, const SizeClasses& classes, PageMapView& page_map,
-             Numbers& numbers)
-      : look_(look), layout_(layout), classes_(classes), map_(page_map), numbers_(numbers) {
+             Numbers& numbers, PieceNotes* notes)
+      : look_(look),
+        layout_(layout),
+        classes_(classes),
+        map_(page_map),
+        numbers_(numbers),
+        notes_(notes) {
     totals_.classes.resize(classes.rows.size());
   }
 
@@ -75,6 +80,7 @@ class HeapReader {
   const SizeClasses& classes_;
   PageMapView& map_;
   Numbers& numbers_;
+  PieceNotes* notes_;  // null: none are wanted
   Totals totals_;
   uint64_t in_slabs_ = 0;
 };

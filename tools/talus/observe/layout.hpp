@@ -40,6 +40,7 @@ class Layout {
   // "heap.taken_blocks"
   const Field& field(std::string_view name) const;
   uint64_t constant(std::string_view name) const { return field(name).value; }
+  bool has(std::string_view name) const { return fields_.find(name) != fields_.end(); }
   void set_root(const std::string& name, uint64_t address) { roots_[name] = address; }
   uint64_t root(std::string_view name) const;
 

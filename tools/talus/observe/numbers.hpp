@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "observe/heap_pieces.hpp"
 #include "settings/statistics.hpp"
 
 namespace talus::tool {
@@ -42,6 +43,7 @@ struct Numbers {
   std::vector<ClassNumbers> classes;  // only those with slabs
   std::vector<ThreadNumbers> threads;
   std::vector<InstanceNumbers> instances;
+  PieceNotes notes;  // with Detail::pieces
 
   std::optional<uint64_t>& operator[](core::StatisticId id) {
     return values[static_cast<size_t>(id)];

@@ -30,16 +30,20 @@ constexpr int looks_max = 40;  // a busy process has few quiet moments
 constexpr auto patience = std::chrono::milliseconds(25);
 
 // One look at one Talus. `numbers` has process.* already.
-void look_once(const Memory& memory, const TalusCopy& copy, PagePresence* presence,
+void look_once(const Memory& memory, const TalusCopy& copy, PagePresence* presence, Detail detail,
                Numbers& numbers) {
+  PieceNotes* const notes = detail == Detail::pieces ? &numbers.notes : nullptr;
   Look look(memory);
   begin_look(look, copy.layout);
   const SizeClasses classes = read_classes(look, copy.layout);
   PageMapView page_map(look, copy.layout, presence);
-  std::string at_work = read_heap(look, copy.layout, classes, page_map, numbers);
+  std::string at_work = read_heap(look, copy.layout, classes, page_map, numbers, notes);
   if (presence != nullptr) {
     set_uptime(started_ns(look, copy.layout), numbers);
-    read_resident(look, copy.layout, classes, page_map, *presence, numbers);
+    read_resident(look, copy.layout, classes, page_map, *presence, numbers, notes);
+  } else if (notes != nullptr) {
+    PagePresence all;
+    read_resident(look, copy.layout, classes, page_map, all, numbers, notes);
   }
   numbers.is_consistent = at_work.empty() && look.is_unchanged();
   if (numbers.is_consistent) return;
@@ -47,7 +51,7 @@ void look_once(const Memory& memory, const TalusCopy& copy, PagePresence* presen
 }
 
 Numbers look_at_copy(const Memory& memory, const TalusCopy& copy, const Numbers& process,
-                     PagePresence* presence) {
+                     PagePresence* presence, Detail detail) {
   Numbers last = process;
   std::string damage;
   int damaged_looks = 0;
@@ -57,7 +61,7 @@ Numbers look_at_copy(const Memory& memory, const TalusCopy& copy, const Numbers&
     numbers.object = copy.object;
     numbers.version = copy.version;
     try {
-      look_once(memory, copy, presence, numbers);
+      look_once(memory, copy, presence, detail, numbers);
       if (numbers.is_consistent) return numbers;
       last = numbers;
     } catch (const Implausible& error) {
@@ -84,10 +88,11 @@ Observation failure(ObserveResult result, const std::string& message) {
 
 // `name` is what people call the process.
 void look_at_all(const Memory& memory, const FoundCopies& found, const Numbers& own,
-                 PagePresence* presence, const std::string& name, Observation& observation) {
+                 PagePresence* presence, Detail detail, const std::string& name,
+                 Observation& observation) {
   for (const TalusCopy& copy : found.copies) {
     try {
-      observation.numbers.push_back(look_at_copy(memory, copy, own, presence));
+      observation.numbers.push_back(look_at_copy(memory, copy, own, presence, detail));
     } catch (const NotUnderstood& problem) {
       observation.note = fmt::format("{}: {}", copy.object, problem.what());
       continue;
@@ -103,7 +108,7 @@ void look_at_all(const Memory& memory, const FoundCopies& found, const Numbers& 
 
 }  // namespace
 
-Observation observe_process(int pid) {
+Observation observe_process(int pid, Detail detail) {
   const std::string process = fmt::format("/proc/{}", pid);
   errno = 0;
   const std::optional<std::string> maps = text_of_file(process + "/maps");
@@ -140,11 +145,11 @@ Observation observe_process(int pid) {
   Numbers own;
   read_process(pid, own);
   PagePresence presence(process);
-  look_at_all(memory, found, own, &presence, fmt::format("process {}", pid), observation);
+  look_at_all(memory, found, own, &presence, detail, fmt::format("process {}", pid), observation);
   return observation;
 }
 
-Observation observe_core(const std::string& path) {
+Observation observe_core(const std::string& path, Detail detail) {
   try {
     const CoreFile memory(path);
     const FoundCopies found = find_copies(memory, memory.mappings());
@@ -156,7 +161,7 @@ Observation observe_core(const std::string& path) {
     observation.note = found.note;
     Numbers own;
     own[core::StatisticId::process_id] = memory.process_id();
-    look_at_all(memory, found, own, nullptr, path, observation);
+    look_at_all(memory, found, own, nullptr, detail, path, observation);
     return observation;
   } catch (const NoCoreFile& error) {
     return failure(ObserveResult::no_process, error.what());

@@ -23,9 +23,11 @@ struct Observation {
   std::vector<Numbers> numbers;  // one for each Talus in the process
 };
 
-Observation observe_process(int pid);
+enum class Detail { numbers, pieces };
+
+Observation observe_process(int pid, Detail detail = Detail::numbers);
 // The same of a process in its core file. It has no time of its own, and no pages.
-Observation observe_core(const std::string& path);
+Observation observe_core(const std::string& path, Detail detail = Detail::numbers);
 
 }  // namespace talus::tool
 

@@ -22,6 +22,11 @@ PagePresence::PagePresence(const std::string& process)
     : descriptor_(::open((process + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)),
       page_bytes_(static_cast<uint64_t>(::sysconf(_SC_PAGESIZE))) {}
 
+PagePresence::PagePresence()
+    : descriptor_(-1),
+      is_assumed_(true),
+      page_bytes_(static_cast<uint64_t>(::sysconf(_SC_PAGESIZE))) {}
+
 PagePresence::~PagePresence() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
@@ -42,7 +47,8 @@ bool PagePresence::read(uint64_t base, std::vector<uint64_t>& pages) const {
 bool PagePresence::look(uint64_t base, uint64_t bytes) {
   if (base >= base_ && base + bytes <= base_ + pages_.size() * page_bytes_) return true;
   base_ = base;
-  pages_.resize(bytes / page_bytes_);
+  pages_.assign(bytes / page_bytes_, present);
+  if (is_assumed_) return true;
   return read(base, pages_);
 }
 

@@ -16,12 +16,16 @@ namespace talus::tool {
 class PagePresence {
  public:
   explicit PagePresence(const std::string& process);
+  // Of a process without /proc, as a core file: each page counts as resident.
+  PagePresence();
   PagePresence(const PagePresence&) = delete;
   PagePresence& operator=(const PagePresence&) = delete;
   ~PagePresence();
 
   // The kernel answers.
   bool is_known() const { return descriptor_ >= 0; }
+  // True: no answer of the kernel, each page counts as resident.
+  bool is_assumed() const { return is_assumed_; }
   // Asks about a range of whole pages, for bytes_in(). False: the kernel does not tell. A part of
   // the range of the last look is not asked about again.
   bool look(uint64_t base, uint64_t bytes);
@@ -38,6 +42,7 @@ class PagePresence {
   bool read(uint64_t base, std::vector<uint64_t>& pages) const;
 
   int descriptor_;  // constant; -1: it cannot be opened
+  bool is_assumed_ = false;
   uint64_t page_bytes_, base_ = 0;
   std::vector<uint64_t> pages_;
 };

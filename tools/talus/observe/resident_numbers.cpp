@@ -34,18 +34,22 @@ struct Sums {
   }
 };
 
+// The state of a range is younger than the rest.
+std::vector<const char*> range_fields(const Layout& layout);
+
 class ResidentReader {
  public:
   ResidentReader(Look& look, const Layout& layout, const SizeClasses& classes,
-                 PageMapView& page_map, PagePresence& presence)
+                 PageMapView& page_map, PagePresence& presence, PieceNotes* notes)
       : look_(look),
         layout_(layout),
         classes_(classes),
         map_(page_map),
         pages_(presence),
+        notes_(notes),
         slab_(layout, "slab", {"base", "class_id", "free_count"}),
         large_(layout, "large", {"base", "slices", "usable_bytes", "state", "front_bytes"}),
-        range_(layout, "range", {"base", "slices"}),
+        range_(layout, "range", range_fields(layout)),
         free_bits_(layout.field("slab.free_bits").value) {}
 
   // False: the kernel does not tell.
@@ -65,6 +69,17 @@ class ResidentReader {
   uint64_t add_piece(uint64_t at, uint64_t end, Entry entry, uint64_t descriptor);
   uint64_t add_slab(uint64_t at, uint64_t bytes, const SizeClasses::Row& row, const char* copy);
   void add_large(uint64_t at, uint64_t bytes, const char* copy);
+  uint64_t add_range(uint64_t at, uint64_t bytes, const char* copy);
+  // Notes a piece without blocks, at which pages_ has looked.
+  void note_plain(uint64_t base, uint64_t bytes, PieceUse use);
+  void add_metadata(uint64_t base, uint64_t bytes);
+  HeapPiece& note(uint64_t base, uint64_t bytes, PieceUse use) {
+    HeapPiece& piece = notes_->pieces.emplace_back();
+    piece.base = base;
+    piece.bytes = bytes;
+    piece.use = use;
+    return piece;
+  }
   void read_metadata();
   void look_at(uint64_t base, uint64_t bytes) {
     if (!pages_.look(base, bytes)) is_known_ = false;
@@ -83,6 +98,7 @@ class ResidentReader {
   const SizeClasses& classes_;
   PageMapView& map_;
   PagePresence& pages_;
+  PieceNotes* notes_;  // null: none are wanted
   View slab_, large_, range_;
   uint64_t free_bits_;
   std::vector<Range> runs_;
@@ -170,7 +186,15 @@ uint64_t ResidentReader::add_piece(uint64_t at, uint64_t end, Entry entry, uint6
   if (descriptor != 0 && copy != nullptr && entry.bits != layout_.constant("entry.special")) {
     if (entry.is_slab() && slab_.get(copy + slab_.first_byte(), 0) == at) {
       const SizeClasses::Row& row = classes_.rows.at(entry.tag());
-      return add_slab(at, within(row.slab_slices), row, copy);
+      const uint64_t bytes = within(row.slab_slices);
+      if (notes_ != nullptr && is_known_) {
+        HeapPiece& piece = note(at, bytes, PieceUse::slab);
+        piece.heap = entry.owner();
+        look_at(at, bytes);
+        fill_slab(piece, {row.block_bytes, row.block_count, copy + free_bits_}, notes_->waiting,
+                  pages_);
+      }
+      return add_slab(at, bytes, row, copy);
     }
     if (is_large(entry) && large_.get(copy + large_.first_byte(), 0) == at) {
       const uint64_t bytes = within(large_.get(copy + large_.first_byte(), 1));
@@ -179,12 +203,29 @@ uint64_t ResidentReader::add_piece(uint64_t at, uint64_t end, Entry entry, uint6
     }
     if (entry.bits == 0 && range_.get(copy + range_.first_byte(), 0) == at) {
       const uint64_t bytes = within(range_.get(copy + range_.first_byte(), 1));
-      sums_.retained += resident(at, bytes);
-      return bytes;
+      return add_range(at, bytes, copy);
     }
   }
   sums_.rest += resident(at, slice);
+  note_plain(at, slice, PieceUse::other);
   return slice;
+}
+
+uint64_t ResidentReader::add_range(uint64_t at, uint64_t bytes, const char* copy) {
+  const bool is_clean = layout_.has("range.state") && range_.get(copy + range_.first_byte(), 2) ==
+                                                          layout_.constant("range.clean");
+  sums_.retained += resident(at, bytes);
+  // Where no kernel can tell, a range that reads as zero has no pages.
+  if (is_clean && pages_.is_assumed()) {
+    if (notes_ != nullptr) note(at, bytes, PieceUse::untouched_range);
+  } else {
+    note_plain(at, bytes, is_clean ? PieceUse::untouched_range : PieceUse::free_range);
+  }
+  return bytes;
+}
+
+void ResidentReader::note_plain(uint64_t base, uint64_t bytes, PieceUse use) {
+  if (notes_ != nullptr && is_known_) fill_plain(note(base, bytes, use), pages_);
 }
 
 uint64_t ResidentReader::add_slab(uint64_t at, uint64_t bytes, const SizeClasses::Row& row,
@@ -219,7 +260,13 @@ uint64_t ResidentReader::add_slab(uint64_t at, uint64_t bytes, const SizeClasses
 void ResidentReader::add_large(uint64_t at, uint64_t bytes, const char* copy) {
   look_at(at, bytes);
   if (!is_known_) return;
-  if (large_.get(copy, 3) == layout_.constant("large.kept")) {
+  const bool is_kept = large_.get(copy, 3) == layout_.constant("large.kept");
+  if (notes_ != nullptr) {
+    HeapPiece& piece = note(at, bytes, is_kept ? PieceUse::kept_large : PieceUse::live_large);
+    const uint64_t usable_from = large_.get(copy, 4);
+    fill_large(piece, usable_from, is_kept ? 0 : usable_from + large_.get(copy, 2), pages_);
+  }
+  if (is_kept) {
     sums_.kept_large += pages_.bytes_in(at, at + bytes);
     return;
   }
@@ -242,7 +289,7 @@ void ResidentReader::read_metadata() {
     const char* const copy = chunk.read(look_, at);
     if (chunk.get(copy, 1) > run_bytes_max) throw Implausible("a chunk of metadata");
     const uint64_t bytes = resident(at, chunk.get(copy, 1));
-    sums_.metadata += bytes;
+    add_metadata(at, chunk.get(copy, 1));
     if (chunk.get(copy, 2) != 0) sums_.rest -= std::min(sums_.rest, bytes);
     at = chunk.get(copy, 0);
   }
@@ -253,15 +300,25 @@ void ResidentReader::read_metadata() {
     }
   }
   for (const MapPiece& piece : map_.pieces_of(roots)) {
-    sums_.metadata += resident(piece.base, piece.bytes);
+    add_metadata(piece.base, piece.bytes);
   }
   const uint64_t page = pages_.page_bytes();
   for (const char* const name : {"page_map", "registry"}) {
     const uint64_t begin = layout_.root(name);
     const uint64_t bytes = layout_.constant(std::string(name) + ".bytes");
     const uint64_t from = (begin + page - 1) / page * page, to = (begin + bytes) / page * page;
-    if (to > from) sums_.metadata += resident(from, to - from);
+    if (to > from) add_metadata(from, to - from);
   }
+}
+
+void ResidentReader::add_metadata(uint64_t base, uint64_t bytes) {
+  sums_.metadata += resident(base, bytes);
+  note_plain(base, bytes, PieceUse::metadata);
+}
+
+std::vector<const char*> range_fields(const Layout& layout) {
+  if (layout.has("range.state")) return {"base", "slices", "state"};
+  return {"base", "slices"};
 }
 
 // The share of a resident sum that belongs to `bytes` of `all_bytes`.
@@ -274,11 +331,18 @@ uint64_t share_of(uint64_t resident, uint64_t bytes, uint64_t all_bytes) {
 }  // namespace
 
 void read_resident(Look& look, const Layout& layout, const SizeClasses& classes,
-                   PageMapView& page_map, PagePresence& presence, Numbers& numbers) {
-  if (!presence.is_known()) return;
+                   PageMapView& page_map, PagePresence& presence, Numbers& numbers,
+                   PieceNotes* notes) {
+  if (!presence.is_known() && !presence.is_assumed()) return;
   presence.forget();
-  ResidentReader reader(look, layout, classes, page_map, presence);
+  if (notes != nullptr) std::sort(notes->waiting.begin(), notes->waiting.end());
+  ResidentReader reader(look, layout, classes, page_map, presence, notes);
   if (!reader.read()) return;
+  if (notes != nullptr) {
+    settle_pieces(*notes);
+    notes->are_pages_known = presence.is_known();
+  }
+  if (!presence.is_known()) return;
   const Sums& sums = reader.sums();
   const uint64_t listed_bytes = numbers.get(Id::heap_listed_bytes);
   const uint64_t remote_bytes = numbers.get(Id::heap_remote_bytes);

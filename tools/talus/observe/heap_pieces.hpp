@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: the address space of Talus in another process as a row of pieces: slabs, large blocks, free
+// ranges and metadata, each with the state of its pages.
+// Invariants: pieces do not overlap. The resident parts of a piece sum to its resident bytes.
+// Must not know: where pieces are found, and how they are shown.
+
+#ifndef TALUS_TOOLS_TALUS_OBSERVE_HEAP_PIECES_HPP
+#define TALUS_TOOLS_TALUS_OBSERVE_HEAP_PIECES_HPP
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "observe/page_presence.hpp"
+
+namespace talus::tool {
+
+enum class PieceUse : uint8_t {
+  slab,
+  live_large,
+  kept_large,       // freed, and kept by a thread
+  free_range,       // free, may be resident
+  untouched_range,  // free; only a huge page makes it resident
+  metadata,
+  other  // blocks of modes and providers, guards
+};
+
+// One page: whether it is resident, and how many 64ths of it are live, rounded up.
+struct PageState {
+  static constexpr uint8_t resident = 0x80;
+  static constexpr uint8_t live_most = 64;
+};
+
+struct HeapPiece {
+  uint64_t base = 0, bytes = 0;
+  PieceUse use = PieceUse::other;
+  uint64_t heap = 0;         // of a slab: the number of its heap; instances come behind heaps
+  uint64_t block_bytes = 0;  // of each block of a slab, or of the large block
+  // Blocks of a slab. Those that wait are free, in lists of threads or on their way home.
+  uint64_t block_count = 0, live_count = 0, waiting_count = 0;
+  // Resident bytes; the parts: of live blocks, of blocks that wait, of free ones, and the rest.
+  uint64_t resident = 0, live = 0, waiting = 0, free = 0, end = 0;
+  // Resident pages without a byte of a live block; and of `free` what lies there.
+  uint64_t free_pages = 0, free_alone = 0;
+  std::vector<uint8_t> pages;  // a PageState each; empty: none is resident
+
+  uint64_t limit() const { return base + bytes; }
+};
+
+// What a look notes of pieces, beside its numbers.
+struct PieceNotes {
+  std::vector<HeapPiece> pieces;          // by address, once all are noted
+  std::vector<uint64_t> waiting;          // addresses of blocks that wait, by address
+  uint64_t list_excess_bytes = 0;         // in lists, beyond what preset=small allows
+  bool are_pages_known = false;           // false: all are taken as resident
+};
+
+// The blocks of a slab: where they lie, and those that are free within it.
+struct SlabBlocks {
+  uint64_t block_bytes, block_count;
+  const char* free_bits;
+};
+
+// `pages` has looked at the piece. The piece has its base, its bytes and its use.
+void fill_slab(HeapPiece& piece, const SlabBlocks& blocks, std::span<const uint64_t> waiting,
+               const PagePresence& pages);
+// `front` to `usable_end` is the block, as distances from the base.
+void fill_large(HeapPiece& piece, uint64_t front, uint64_t usable_end, const PagePresence& pages);
+// All of a piece without blocks.
+void fill_plain(HeapPiece& piece, const PagePresence& pages);
+
+// Sorts the pieces. Slices of unknown use within metadata become part of it.
+void settle_pieces(PieceNotes& notes);
+
+}  // namespace talus::tool
+
+#endif  // TALUS_TOOLS_TALUS_OBSERVE_HEAP_PIECES_HPP
