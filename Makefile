@@ -7,10 +7,10 @@ JOBS := $(shell nproc)
 PREFIX ?= /usr/local
 PACKAGES := cmake ninja-build g++ python3 libfmt-dev libcli11-dev libelf-dev zlib1g-dev
 # Behind --optional: what not every release of the system has, and what is done without.
-TEST_PACKAGES := $(PACKAGES) binutils clang libgtest-dev googletest sqlite3 perl git make \
-  pkg-config --optional redis-server gdb g++-aarch64-linux-gnu qemu-user-static libjemalloc2 \
-  debootstrap python3-jinja2 valgrind musl-tools faketime torsocks mold lld \
-  clang-format iwyu clang-tidy
+TEST_PACKAGES := $(PACKAGES) binutils clang 'libclang-rt-dev|clang' libgtest-dev googletest \
+  sqlite3 perl git make pkg-config --optional redis-server gdb g++-aarch64-linux-gnu \
+  qemu-user-static libjemalloc2 debootstrap python3-jinja2 valgrind musl-tools faketime torsocks \
+  mold lld clang-format iwyu clang-tidy
 PEER_PACKAGES := gcc g++ clang cmake make binutils \
   --optional libjemalloc2 libtcmalloc-minimal4 libtbbmalloc2 libclang-rt-14-dev
 # A cargo from elsewhere (rustup) is as good as the package.
