@@ -9,6 +9,8 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
+#include "settings/option_origin.hpp"
+#include "settings/options.hpp"
 #include "os/bytes.hpp"
 #include "os/os.hpp"
 #include "slab/block_states.hpp"
@@ -196,6 +198,11 @@ constexpr Mode make_mode() noexcept {
 }
 inline constexpr Mode mode = make_mode();
 
+// On, unless the user said otherwise.
+inline void turn_on(OptionId id, bool& value) noexcept {
+  if (option_origins[id].source == OptionSource::builtin) value = true;
+}
+
 // Before the first block of the process. Later calls do nothing.
 TALUS_APART void begin() noexcept {
   if (is_on(mode)) return;
@@ -203,6 +210,8 @@ TALUS_APART void begin() noexcept {
   contents_secret.words[1] = mix_bits(contents_secret.words[0] + 1) | 1;
   shared_keeps_trailers.store_release(true);
   shared_keeps_block_states.store_release(true);
+  turn_on(OptionId::guard_pages, options.guard_pages);
+  turn_on(OptionId::keep_classes, options.keep_classes);
   shared_exact_sizes.store_init(true);
   shared_inside_fast_bytes.store_init(0);
   begin_mode(mode);

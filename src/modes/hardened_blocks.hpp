@@ -39,6 +39,7 @@
 #include "paths/free_slow.hpp"
 #include "modes/checked.hpp"
 #include "modes/mapped.hpp"
+#include "modes/mapped_memory.hpp"
 #include "modes/mapped_place.hpp"
 #include "modes/mapped_report.hpp"
 #include "modes/mapped_slots.hpp"
@@ -238,17 +239,23 @@ TALUS_APART void check_call(ModeThread thread, void* block, FreeCall call) noexc
 // Bytes behind a large block that a resize looks at; the rest of the page waits for the free.
 inline constexpr size_t resize_look_bytes = 64;
 
-// Gives access to pages behind a block, or takes it away. The space lock is held.
-inline bool set_pages(mapped::MappedBlock& block, size_t page_bytes) noexcept {
+// Gives access to pages behind a live block, or takes it away. The caller alone resizes the block.
+inline bool set_pages(Held<SpaceLock>& held, mapped::MappedBlock& block,
+                      size_t page_bytes) noexcept {
   const size_t before = block.page_bytes;
   if (page_bytes == before) return true;
   if (block.has_guards) return false;  // its slot is one slice, and the block small
   if (page_bytes > before) {
     void* const at = mapped::to_pointer(block.pages + before);
-    if (!os::System::allow(at, page_bytes - before)) return false;
+    if (!mapped::take_beside(held, page_bytes - before)) return false;
+    if (block.state != mapped::State::live || !os::System::allow(at, page_bytes - before)) {
+      mapped::give_beside(held, page_bytes - before);
+      return false;
+    }
   } else {
     void* const at = mapped::to_pointer(block.pages + page_bytes);
     if (!os::System::decommit(at, before - page_bytes)) return false;
+    mapped::give_beside(held, before - page_bytes);
   }
   block.page_bytes = page_bytes;
   return true;
@@ -264,7 +271,7 @@ TALUS_APART bool resize_in_slot(mapped::MappedBlock& block, size_t bytes) noexce
   {
     Held held{space.lock()};
     if (block.state != mapped::State::live) return false;
-    if (!set_pages(block, round_up(end, page) - block.pages)) return false;
+    if (!set_pages(held, block, round_up(end, page) - block.pages)) return false;
     special_pool.live_bytes += bytes - block.bytes;
     block.bytes = bytes;
   }

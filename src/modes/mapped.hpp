@@ -23,6 +23,7 @@
 #include "heap/modes.hpp"
 #include "heap/special.hpp"
 #include "modes/chain.hpp"
+#include "modes/mapped_memory.hpp"
 #include "modes/mapped_place.hpp"
 #include "modes/mapped_report.hpp"
 #include "modes/mapped_slots.hpp"
@@ -63,6 +64,20 @@ TALUS_APART void warn_once(Held<SpaceLock>&) noexcept {
   os::System::write_error(text.data(), text.length());
 }
 
+// Gives access to the pages of a slot in which no block lives yet. False: the slot went back, and a
+// limit or the kernel does not allow it. May unlock for a while.
+inline bool begin_pages(Held<SpaceLock>& held, MappedBlock& block) noexcept {
+  if (block.page_bytes == 0) return true;
+  const bool is_allowed = take_beside(held, block.page_bytes);
+  if (is_allowed && open_pages(block)) return true;
+  if (is_allowed) give_beside(held, block.page_bytes);
+  // No thread has seen this placement, so no report can name it.
+  block.state = State::unused;
+  give_slot(block);
+  if (is_allowed) leave_mappings();
+  return false;
+}
+
 // The space lock is held.
 inline MappedBlock* make_block(Held<SpaceLock>& held, const BlockRequest& request, size_t page,
                                uint32_t thread) noexcept {
@@ -70,14 +85,7 @@ inline MappedBlock* make_block(Held<SpaceLock>& held, const BlockRequest& reques
   const bool may_have_guards = pool.has_guards && slot_bytes_for(request, page) == slice_bytes;
   if (!has_mappings() && !may_have_guards) return nullptr;
   MappedBlock* block = find_slot(held, request, page);
-  if (block == nullptr) return nullptr;
-  if (block->page_bytes != 0 && !open_pages(*block)) {
-    // No thread has seen this placement, so no report can name it.
-    block->state = State::unused;
-    give_slot(*block);
-    leave_mappings();
-    return nullptr;
-  }
+  if (block == nullptr || !begin_pages(held, *block)) return nullptr;
   TALUS_ASSERT(space.lock().is_own() && block->state != State::live);
   TALUS_ASSERT(block->pages > block->slot);  // a page without access lies before it
   block->bytes = request.bytes;
@@ -113,6 +121,8 @@ inline void* allocate_mapped(ModeThread thread, const BlockRequest& request) noe
   MappedBlock* block = nullptr;
   {
     Held held{space.lock()};
+    // A limit is no lack of what blocks are made from.
+    if (!may_take_beside(held, round_up(request.bytes, page))) return nullptr;
     block = make_block(held, request, page, id);
     if (block == nullptr) {
       warn_once(held);
@@ -173,7 +183,7 @@ inline void free_mapped(SpecialBlock& special, void* pointer) noexcept {
   if (const uintptr_t changed = find_damage(block)) report_damage(block, changed, thread);
   Held held{space.lock()};
   // Pages that cannot be taken away stay unused.
-  if (block.page_bytes != 0 && !close_pages(block)) return;
+  if (block.page_bytes != 0 && !close_pages(held, block)) return;
   pool.quarantine.push(block);
   pool.quarantined_bytes += block.slices * slice_bytes;
   if (block.has_own_mapping) pool.quarantined_mappings++;

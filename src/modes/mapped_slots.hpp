@@ -23,6 +23,7 @@
 #include "heap/context.hpp"
 #include "heap/modes.hpp"
 #include "heap/special.hpp"
+#include "modes/mapped_memory.hpp"
 #include "modes/mapped_place.hpp"
 #include "modes/mapped_report.hpp"
 #include "modes/mapped_spare.hpp"
@@ -301,16 +302,19 @@ inline bool decommit_pages(const MappedBlock& block) noexcept {
          (leave_mappings() && os::System::decommit(pages, block.page_bytes));
 }
 // False: the slot cannot be used again.
-inline bool close_pages(MappedBlock& block) noexcept {
-  if (block.has_guards) {
-    if (os::System::set_guards(to_pointer(block.pages), block.page_bytes)) return true;
+inline bool close_pages(Held<SpaceLock>& held, MappedBlock& block) noexcept {
+  bool has_slot = true;
+  if (!block.has_guards) {
+    if (!decommit_pages(block)) return false;  // nor does its memory go
+    pool.mappings -= live_mappings;
+  } else if (!os::System::set_guards(to_pointer(block.pages), block.page_bytes)) {
     // The memory goes; the block's own mapping stays for good.
-    if (decommit_pages(block)) pool.mappings += live_mappings;
-    return false;
+    if (!decommit_pages(block)) return false;
+    pool.mappings += live_mappings;
+    has_slot = false;
   }
-  if (!decommit_pages(block)) return false;
-  pool.mappings -= live_mappings;
-  return true;
+  give_beside(held, block.page_bytes);
+  return has_slot;
 }
 
 // Ends a slot that leaves the quarantine or was never used. Its pages have no access and read as

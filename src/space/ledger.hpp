@@ -62,10 +62,20 @@ class Ledger {
     counters_.purge_count += steps;
   }
 
-  // Does the hard limit allow this many slices more?
+  // Memory of blocks that a mode made beside all ranges. It counts against the limits, and is in no
+  // other count.
+  void note_beside(size_t bytes) noexcept { beside_bytes_ += bytes; }
+  void note_beside_returned(size_t bytes) noexcept { beside_bytes_ -= bytes; }
+  size_t beside_bytes() const noexcept { return beside_bytes_; }
+
+  // Does the hard limit allow this many slices, or bytes beside them, more?
   TALUS_USUAL bool is_within_limit(size_t slices) const noexcept {
     const size_t hard = limits.hard_bytes.load_hint();  // may change at any time
-    return hard == 0 || counters_.given_bytes + slices * slice_bytes <= hard;
+    return hard == 0 || limited_bytes() + slices * slice_bytes <= hard;
+  }
+  bool allows_beside(size_t bytes) const noexcept {
+    const size_t hard = limits.hard_bytes.load_hint();  // may change at any time
+    return hard == 0 || limited_bytes() + bytes <= hard;
   }
   // The bound on given and dirty bytes. Without a soft limit the hard limit serves.
   static size_t soft_limit() noexcept {
@@ -74,12 +84,15 @@ class Ledger {
     return soft != 0 ? soft : hard != 0 ? hard : SIZE_MAX;
   }
   bool is_above_soft_limit(size_t dirty_bytes) const noexcept {
-    return counters_.given_bytes + dirty_bytes > soft_limit();
+    return limited_bytes() + dirty_bytes > soft_limit();
   }
+  // What has a user and counts against the limits.
+  size_t limited_bytes() const noexcept { return counters_.given_bytes + beside_bytes_; }
 
  private:
   SpaceCounters counters_;
   size_t aside_bytes_ = 0;
+  size_t beside_bytes_ = 0;
 };
 
 }  // namespace talus::core

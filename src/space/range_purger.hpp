@@ -47,9 +47,9 @@ class RangePurger {
     }
   }
   // Above the soft limit, pages are purged before new ones are touched.
-  void keep_soft_limit(Stages& stages, Held<SpaceLock>& held, size_t slices) noexcept {
+  void keep_soft_limit(Stages& stages, Held<SpaceLock>& held, size_t more_bytes) noexcept {
     const size_t soft = Ledger::soft_limit();
-    const size_t given = stages.given_bytes() + slices * slice_bytes;
+    const size_t given = stages.ledger.limited_bytes() + more_bytes;
     if (TALUS_LIKELY(given + stages.dirty_bytes() <= soft)) return;
     purge_unless_refused(stages, held, given < soft ? soft - given : 0);
     stages.retention.ask_to_reclaim();  // slabs may have pages to purge, too
@@ -63,7 +63,7 @@ class RangePurger {
   }
   // Called before `slices` of untouched memory are taken. May unlock for a while.
   TALUS_USUAL void make_way(Stages& stages, Held<SpaceLock>& held, size_t slices) noexcept {
-    keep_soft_limit(stages, held, slices);
+    keep_soft_limit(stages, held, slices * slice_bytes);
     keep_bound(stages, held, stages.given_bytes() + slices * slice_bytes);
   }
   // The first touch of a huge page makes all of it resident, also what is free behind its user.

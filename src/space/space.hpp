@@ -76,9 +76,8 @@ class Space {
     return take(held, slices, Placing{alignment, filling});
   }
 
-  // Takes up to `slices` (at least `slices_min`) that start at `base`, if they are free: a block
-  // grows in place. Returns what it took; `zeroed` as in take(). May enter the kernel before it
-  // takes untouched memory, as take() does.
+  // Takes up to `slices` (at least `slices_min`) that start at `base`, if they are free. Returns
+  // what it took; `zeroed` as in take(). May enter the kernel, as take() does.
   Range take_at(Held<SpaceLock>& held, uintptr_t base, size_t slices_min, size_t slices) noexcept {
     FreeRange* at = free_at(base, slices_min);
     if (at != nullptr && at->state == RangeState::clean) {
@@ -122,6 +121,8 @@ class Space {
     purger_.keep_soft_limit_nearly(stages_, held);
   }
 
+  // Called after memory beside all ranges got a user (Ledger::note_beside). May unlock for a while.
+  void keep_limit(Held<SpaceLock>& held) noexcept { purger_.keep_soft_limit(stages_, held, 0); }
   Ledger& ledger(Held<SpaceLock>&) noexcept { return stages_.ledger; }
   // May one end of a range be given back? That needs a node, unlike giving back the whole range.
   bool can_divide(Held<SpaceLock>&) noexcept { return stages_.supply_nodes(); }
@@ -214,11 +215,11 @@ class Space {
 
   // Purging; how much: retention/goal.hpp.
 
-  // Purges dirty ranges until at most `keep_bytes` remain. Returns bytes purged.
+  // Purges dirty ranges until at most `keep_bytes` remain. Returns bytes purged. Huge pages keep
+  // what is resident behind their users.
   size_t purge_beyond(Held<SpaceLock>& held, size_t keep_bytes) noexcept {
     return purger_.purge_beyond(stages_, held, keep_bytes);
   }
-  // Purges all dirty ranges. Huge pages keep what is resident behind their users.
   void purge_dirty(Held<SpaceLock>& held) noexcept {
     purger_.purge(stages_, held, dirty_bytes(), PurgeMode::forced);
   }
@@ -318,8 +319,7 @@ class Space {
     }
     return fit;
   }
-  // A range in which the request fits, from new addresses if need be. Null: there is no memory. May
-  // unlock for a while.
+  // A range with room, from new addresses if need be; null: no memory. May unlock for a while.
   TALUS_USUAL FreeRange* find_or_grow(Held<SpaceLock>& held, const RangeRequest& request) noexcept {
     // Free ranges that differ only in their state may make room together.
     if (find(request.wanted) == nullptr && !stages_.grow(request.wanted, request.filling)) {

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "faults.hpp"
+#include "hardened_mode.hpp"
 #include "api/extended.hpp"
 #include "api/heaps.hpp"
 #include "api/new.hpp"
@@ -19,39 +19,6 @@ namespace talus::core {
 namespace {
 
 using namespace test;
-
-const std::string place_text = "0x[0-9a-f]+";
-
-void begin_hardened() {
-  begin_classes_anew();
-  options.mode = HeapMode::hardened;
-  hardened::begin();
-  start_mapped();
-}
-
-// A block of a slab with states, or one with pages of its own.
-void* protected_by(void* (*make)(size_t), size_t bytes) {
-  for (int tries = 0; tries < 5000; tries++) {
-    void* block = hide(make(bytes));
-    const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
-    if (!word.is_slab() || checked::slab_at(block).states != nullptr) return block;
-  }
-  return nullptr;
-}
-char* hard_block(size_t bytes) { return static_cast<char*>(protected_by(api::malloc, bytes)); }
-
-#define EXPECT_HARD_END(ending, text, ...) \
-  EXPECT_EXIT(                             \
-      {                                    \
-        begin_hardened();                  \
-        __VA_ARGS__;                       \
-        _exit(0);                          \
-      },                                   \
-      ending, text)
-#define EXPECT_HARD_STOP(text, ...) \
-  EXPECT_HARD_END(testing::KilledBySignal(SIGABRT), testing::MatchesRegex(text), __VA_ARGS__)
-#define EXPECT_HARD_FAULT(...) EXPECT_HARD_END(testing::KilledBySignal(SIGSEGV), "", __VA_ARGS__)
-#define EXPECT_HARD_PASS(...) EXPECT_HARD_END(testing::ExitedWithCode(0), "", __VA_ARGS__)
 
 std::string write_behind_text(const char* call = "free") {
   return "talus: write behind block " + place_text + " \\((a place of )?[0-9]+ bytes; found by " +
