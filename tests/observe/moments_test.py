@@ -1,68 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Owns: looks at processes that work meanwhile, damaged heaps, and how long a look takes."""
+"""Owns: looks at stopped processes, damaged heaps, and how long a look takes."""
 
 import json
 import os
 import resource
 import signal
 import struct
-import time
 import unittest
 
-from process import REAL, Process, address_of, look, talus, write
-
-LOOKS_A_SECOND, SECONDS = 100, 6
-
-
-def wrong_sums(numbers):
-    """Equations of docs/statistics.md that do not hold."""
-    heap, space, resident = numbers["heap"], numbers["space"], numbers["resident"]
-    parts = ("live_small", "live_large", "listed", "remote", "free", "slab_end", "kept",
-             "large_end")
-    wrong = []
-    if heap["total_bytes"] != sum(heap[f"{part}_bytes"] for part in parts):
-        wrong.append("heap.total_bytes")
-    if heap["live_bytes"] != heap["live_small_bytes"] + heap["live_large_bytes"]:
-        wrong.append("heap.live_bytes")
-    if resident["total_bytes"] is not None and resident["total_bytes"] != sum(
-            value for name, value in resident.items()
-            if name not in ("total_bytes", "not_ours_bytes")):
-        wrong.append("resident.total_bytes")
-    if not numbers["consistent"]:
-        return wrong
-    if heap["total_bytes"] != space["given_bytes"]:
-        wrong.append("heap.total_bytes and space.given_bytes")
-    if space["reserved_bytes"] != sum(space[f"{part}_bytes"]
-                                      for part in ("given", "retained", "purging", "clean")):
-        wrong.append("space.reserved_bytes")
-    if heap["live_small_bytes"] != sum(int(size) * row["live_blocks"]
-                                       for size, row in numbers["class"].items()):
-        wrong.append("classes")
-    if heap["kept_bytes"] < sum(row["kept_bytes"] for row in numbers["thread"].values()):
-        wrong.append("threads")
-    return wrong
-
+from process import REAL, Process, address_of, look, talus, write, wrong_sums
 
 class Moments(unittest.TestCase):
-    def assert_never_wrong(self, process, seconds):
-        looks = consistent = 0
-        end = time.monotonic() + seconds
-        while (begun := time.monotonic()) < end:
-            seen = look(process.pid)
-            self.assertEqual(wrong_sums(seen), [], seen)
-            looks += 1
-            consistent += seen["consistent"]
-            time.sleep(max(0, 1 / LOOKS_A_SECOND - (time.monotonic() - begun)))
-        return looks, consistent
-
-    def test_beside_random_calls(self):
-        with Process("shared", TALUS_HELPER="1") as process:
-            process.ask("b")
-            looks, consistent = self.assert_never_wrong(process, SECONDS)
-            print(f"{looks} looks, {consistent} of them consistent")
-            process.ask("s")
-            self.assertTrue(look(process.pid)["consistent"])
-
     def test_stopped_in_the_middle_of_work(self):
         states = set()
         with Process("shared") as process:

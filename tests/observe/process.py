@@ -32,6 +32,35 @@ def look(pid):
     return json.loads(done.stdout)
 
 
+def wrong_sums(numbers):
+    """Equations of docs/statistics.md that do not hold."""
+    heap, space, resident = numbers["heap"], numbers["space"], numbers["resident"]
+    parts = ("live_small", "live_large", "listed", "remote", "free", "slab_end", "kept",
+             "large_end")
+    wrong = []
+    if heap["total_bytes"] != sum(heap[f"{part}_bytes"] for part in parts):
+        wrong.append("heap.total_bytes")
+    if heap["live_bytes"] != heap["live_small_bytes"] + heap["live_large_bytes"]:
+        wrong.append("heap.live_bytes")
+    if resident["total_bytes"] is not None and resident["total_bytes"] != sum(
+            value for name, value in resident.items()
+            if name not in ("total_bytes", "not_ours_bytes")):
+        wrong.append("resident.total_bytes")
+    if not numbers["consistent"]:
+        return wrong
+    if heap["total_bytes"] != space["given_bytes"]:
+        wrong.append("heap.total_bytes and space.given_bytes")
+    if space["reserved_bytes"] != sum(space[f"{part}_bytes"]
+                                      for part in ("given", "retained", "purging", "clean")):
+        wrong.append("space.reserved_bytes")
+    if heap["live_small_bytes"] != sum(int(size) * row["live_blocks"]
+                                       for size, row in numbers["class"].items()):
+        wrong.append("classes")
+    if heap["kept_bytes"] < sum(row["kept_bytes"] for row in numbers["thread"].values()):
+        wrong.append("threads")
+    return wrong
+
+
 def rss_of(pid):
     with open(f"/proc/{pid}/smaps", encoding="utf-8") as areas:
         return 1024 * sum(int(line.split()[1]) for line in areas if line.startswith("Rss:"))

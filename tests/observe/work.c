@@ -3,6 +3,7 @@
  * letter after the other from standard input. It answers each with one line.
  *
  *   s  its own statistics as JSON
+ *   h  the usable bytes of the random calls' live blocks: its shadow of the heap
  *   f  forks; the child obeys from here on, and the parent waits
  *   b  threads allocate at random until the next letter
  *   l  one more GiB of small blocks
@@ -35,12 +36,14 @@ static int print_statistics(void) {
 }
 static void make_heaps(void) {}
 static void purge_all(void) { malloc_trim(0); }
+static size_t usable_size(void* block) { return malloc_usable_size(block); }
 #else
 #if !defined(TALUS_HEADER_ONLY)
 #include <talus/talus.h>
 #endif
 static int print_statistics(void) { return talus_stats_print(1, TALUS_STATS_JSON); }
 static void purge_all(void) { talus_trim(0); }
+static size_t usable_size(void* block) { return talus_usable_size(block); }
 static void make_heaps(void) {
   struct talus_heap_options options;
   memset(&options, 0, sizeof options);
@@ -94,6 +97,16 @@ static void say(const char* line) {
   if (write(1, line, strlen(line)) < 0) _exit(1);
 }
 
+static void say_what_is_held(void) {
+  size_t bytes = 0;
+  for (int row = 0; row < thread_count; row++) {
+    for (int i = 0; i < block_count; i++) bytes += usable_size(blocks[row][i]);
+  }
+  char line[32];
+  snprintf(line, sizeof line, "%zu\n", bytes);
+  say(line);
+}
+
 static void take_a_gib(void) {
   for (size_t bytes = 0; bytes < (size_t)1 << 30; bytes += gib_block_bytes) {
     char* block = (char*)talus_malloc(gib_block_bytes);
@@ -138,6 +151,9 @@ int main(void) {
     switch (letter) {
       case 's':
         if (print_statistics() != 0) return 1;
+        break;
+      case 'h':
+        say_what_is_held();
         break;
       case 'b':
         __atomic_store_n(&is_busy, 1, __ATOMIC_RELEASE);

@@ -51,9 +51,8 @@ std::string coloured(const Terminal& terminal, const char* colour, const std::st
 
 std::string bar_of(const Terminal& terminal, uint64_t part, uint64_t all, size_t cells) {
   if (part == 0 || all == 0) return "";
-  const double share =
-      std::min(1.0, static_cast<double>(part) / static_cast<double>(all)) *
-      static_cast<double>(cells);
+  const double share = std::min(1.0, static_cast<double>(part) / static_cast<double>(all)) *
+                       static_cast<double>(cells);
   std::string bar;
   if (!terminal.has_unicode) {
     bar.assign(std::max<size_t>(1, static_cast<size_t>(share + 0.5)), '#');

@@ -15,8 +15,7 @@ namespace {
 // Bytes of each page that have one use.
 class PageSums {
  public:
-  PageSums(uint64_t bytes, uint64_t page)
-      : sums_((bytes + page - 1) / page), page_bytes_(page) {}
+  PageSums(uint64_t bytes, uint64_t page) : sums_((bytes + page - 1) / page), page_bytes_(page) {}
   void add(uint64_t from, uint64_t to) {
     while (from < to) {
       const uint64_t page = from / page_bytes_;
@@ -85,9 +84,10 @@ void fill_slab(HeapPiece& piece, const SlabBlocks& blocks, std::span<const uint6
                const PagePresence& pages) {
   const auto first = std::lower_bound(waiting.begin(), waiting.end(), piece.base);
   const auto last = std::lower_bound(first, waiting.end(), piece.limit());
-  const std::vector<BlockState> states = states_of(
-      piece.base, blocks, waiting.subspan(static_cast<size_t>(first - waiting.begin()),
-                                          static_cast<size_t>(last - first)));
+  const std::vector<BlockState> states =
+      states_of(piece.base, blocks,
+                waiting.subspan(static_cast<size_t>(first - waiting.begin()),
+                                static_cast<size_t>(last - first)));
   PageSums sums[] = {{piece.bytes, pages.page_bytes()},
                      {piece.bytes, pages.page_bytes()},
                      {piece.bytes, pages.page_bytes()}};

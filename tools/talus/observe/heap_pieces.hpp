@@ -50,10 +50,10 @@ struct HeapPiece {
 
 // What a look notes of pieces, beside its numbers.
 struct PieceNotes {
-  std::vector<HeapPiece> pieces;          // by address, once all are noted
-  std::vector<uint64_t> waiting;          // addresses of blocks that wait, by address
-  uint64_t list_excess_bytes = 0;         // in lists, beyond what preset=small allows
-  bool are_pages_known = false;           // false: all are taken as resident
+  std::vector<HeapPiece> pieces;   // by address, once all are noted
+  std::vector<uint64_t> waiting;   // addresses of blocks that wait, by address
+  uint64_t list_excess_bytes = 0;  // in lists, beyond what preset=small allows
+  bool are_pages_known = false;    // false: all are taken as resident
 };
 
 // The blocks of a slab: where they lie, and those that are free within it.

@@ -28,15 +28,14 @@ std::vector<Advice> advise(const Picture& picture) {
   const uint64_t retained =
       beyond(picture.part("ranges") + picture.part("kept"), small_retain_bytes);
   std::vector<Advice> all = {
-      {"trim", "malloc_trim(0) or talus_trim(0) in the program",
-       "purges, once, all free memory", picture.purgeable_bytes},
+      {"trim", "malloc_trim(0) or talus_trim(0) in the program", "purges, once, all free memory",
+       picture.purgeable_bytes},
       {"preset_small", "TALUS_PRESET=small at its start",
-       "keeps less free memory, and no huge pages",
-       retained + lists + picture.huge_unused_bytes},
+       "keeps less free memory, and no huge pages", retained + lists + picture.huge_unused_bytes},
       {"retain_bytes", "TALUS_RETAIN_BYTES=8MiB at its start", "keeps less free memory", retained},
       {"list_bytes", "TALUS_LIST_BYTES=4KiB at its start", "threads hold fewer free blocks", lists},
-      {"thp", "TALUS_THP=never at its start",
-       "leaves untouched pages without memory", picture.huge_unused_bytes}};
+      {"thp", "TALUS_THP=never at its start", "leaves untouched pages without memory",
+       picture.huge_unused_bytes}};
   const uint64_t least = std::max(bytes_min, picture.total / share_min);
   all.erase(std::remove_if(all.begin(), all.end(),
                            [least](const Advice& advice) { return advice.bytes < least; }),

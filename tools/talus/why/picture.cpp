@@ -39,8 +39,9 @@ constexpr const char* area_parts[area_use_count] = {"code", "files",     "shared
                                                     "brk",  "anonymous", "kernel"};
 
 std::vector<SurvivorPicture> all_survivors() {
-  return {{"none", 0, 0},         {"1", 1, 1},           {"2 to 7", 2, 7},
-          {"8 to 63", 8, 63},     {"64 to 511", 64, 511}, {"512 and more", 512, UINT64_MAX}};
+  return {{"none", 0, 0},         {"1", 1, 1},
+          {"2 to 7", 2, 7},       {"8 to 63", 8, 63},
+          {"64 to 511", 64, 511}, {"512 and more", 512, UINT64_MAX}};
 }
 
 class Painter {

@@ -33,8 +33,8 @@ struct ClassPicture {
   static constexpr size_t bins = 8;
   uint64_t block_bytes = 0, slabs = 0;
   uint64_t resident = 0, live = 0;
-  uint64_t pinned = 0;      // free bytes on pages that live blocks share
-  uint64_t free_pages = 0;  // pages without a live block
+  uint64_t pinned = 0;                     // free bytes on pages that live blocks share
+  uint64_t free_pages = 0;                 // pages without a live block
   std::array<uint64_t, bins> occupancy{};  // slabs by the share of live blocks: up to 1/8, ...
 };
 
@@ -54,9 +54,9 @@ struct Picture {
   uint64_t beyond_total = 0;
   std::vector<ClassPicture> classes;  // by pinned and free_pages, largest first
   std::vector<SurvivorPicture> survivors;
-  std::vector<MappedArea> largest_others;  // resident_bytes without what is Talus'
+  std::vector<MappedArea> largest_others;        // resident_bytes without what is Talus'
   uint64_t huge_bytes = 0, huge_free_bytes = 0;  // of Talus, and of these without a live block
-  uint64_t huge_unused_bytes = 0;  // of these in slabs and untouched ranges
+  uint64_t huge_unused_bytes = 0;                // of these in slabs and untouched ranges
   uint64_t swapped_bytes = 0, page_table_bytes = 0, guards = 0;
   // What a purge of all free memory gives: pages without a live block, kept blocks, free ranges.
   uint64_t purgeable_bytes = 0;

@@ -59,9 +59,8 @@ std::string line_of_all(const Terminal& terminal, const Picture& picture) {
   uint64_t before = 0;
   const auto cell_at = [&](uint64_t bytes) {
     return sum == 0 ? 0
-                    : static_cast<size_t>(static_cast<double>(bytes) / static_cast<double>(sum) *
-                                              cells +
-                                          0.5);
+                    : static_cast<size_t>(
+                          static_cast<double>(bytes) / static_cast<double>(sum) * cells + 0.5);
   };
   for (size_t i = 0; i < part_group_count; i++) {
     const auto group = static_cast<PartGroup>(i);
@@ -124,10 +123,9 @@ std::string beside(const Picture& picture) {
 }
 
 std::string class_table(const Terminal& terminal, const Picture& picture) {
-  std::string text =
-      coloured(terminal, "1", "slabs by class") + "\n" +
-      fmt::format("  {:>8} {:>6} {:>10} {:>6} {:>10} {:>10}  {}\n", "class", "slabs", "resident",
-                  "live", "pinned", "can go", "slabs, 0 to 100 %");
+  std::string text = coloured(terminal, "1", "slabs by class") + "\n" +
+                     fmt::format("  {:>8} {:>6} {:>10} {:>6} {:>10} {:>10}  {}\n", "class", "slabs",
+                                 "resident", "live", "pinned", "can go", "slabs, 0 to 100 %");
   size_t shown = 0;
   for (const ClassPicture& row : picture.classes) {
     if (row.pinned + row.free_pages == 0 || shown == classes_max) break;
@@ -146,8 +144,8 @@ std::string survivor_table(const Terminal& terminal, const Picture& picture) {
       fmt::format("  {:<18}{:>8}{:>13}{:>13}\n", "live blocks", "slabs", "resident", "free");
   for (const SurvivorPicture& row : picture.survivors) {
     if (row.slabs == 0) continue;
-    text += fmt::format("  {:<18}{:>8}{:>13}{:>13}\n", row.label, row.slabs,
-                        as_size(row.resident), as_size(row.free));
+    text += fmt::format("  {:<18}{:>8}{:>13}{:>13}\n", row.label, row.slabs, as_size(row.resident),
+                        as_size(row.free));
   }
   return text;
 }
@@ -158,14 +156,12 @@ std::string advice_text(const Terminal& terminal, const Picture& picture,
     return "What would help is known of a running process only.\n";
   }
   if (advice.empty()) {
-    return fmt::format(
-        "{} No option and no call would give back as much as a hundredth.\n",
-        coloured(terminal, "1;32", "Nothing would help."));
+    return fmt::format("{} No option and no call would give back as much as a hundredth.\n",
+                       coloured(terminal, "1;32", "Nothing would help."));
   }
-  std::string text =
-      fmt::format("{} {}.\n  It gives back up to {}. It {}.\n",
-                  coloured(terminal, "1;32", "What helps most:"), advice[0].what,
-                  as_size(advice[0].bytes), advice[0].why);
+  std::string text = fmt::format("{} {}.\n  It gives back up to {}. It {}.\n",
+                                 coloured(terminal, "1;32", "What helps most:"), advice[0].what,
+                                 as_size(advice[0].bytes), advice[0].why);
   for (size_t i = 1; i < advice.size(); i++) {
     text += fmt::format("  or {:<40}{:>12}\n", advice[i].what, as_size(advice[i].bytes));
   }
@@ -182,8 +178,8 @@ std::string limits_of_advice(const Picture& picture) {
         as_size(picture.part("pinned")));
   }
   if (picture.group(PartGroup::others) > picture.total / 2) {
-    text += fmt::format("Most of it, {}, is not Talus'.\n",
-                        as_size(picture.group(PartGroup::others)));
+    text +=
+        fmt::format("Most of it, {}, is not Talus'.\n", as_size(picture.group(PartGroup::others)));
   } else if (picture.group(PartGroup::in_use) > picture.total / 2) {
     text += fmt::format("Most of it, {}, is in use by the program.\n",
                         as_size(picture.group(PartGroup::in_use)));
@@ -195,10 +191,10 @@ std::string limits_of_advice(const Picture& picture) {
 
 std::string show_why(const Terminal& terminal, const PictureTitle& title, const Picture& picture,
                      const std::vector<Advice>& advice) {
-  std::string text = coloured(
-      terminal, "1",
-      fmt::format("{}, process {}: {} {}", printable(title.name), title.process_id,
-                  as_size(picture.total), picture.is_resident ? "resident" : "in use"));
+  std::string text =
+      coloured(terminal, "1",
+               fmt::format("{}, process {}: {} {}", printable(title.name), title.process_id,
+                           as_size(picture.total), picture.is_resident ? "resident" : "in use"));
   text += fmt::format("\ntalus {}{}\n\n", printable(title.version),
                       title.is_consistent ? "" : "; changed during the look: " + title.why_not);
   if (!picture.is_resident) {

@@ -36,9 +36,8 @@ std::string class_object(const ClassPicture& row) {
 }
 
 std::string survivor_object(const SurvivorPicture& row) {
-  return fmt::format(
-      "{{\"live_blocks\":{},\"slabs\":{},\"resident_bytes\":{},\"free_bytes\":{}}}",
-      json_string(row.label), row.slabs, row.resident, row.free);
+  return fmt::format("{{\"live_blocks\":{},\"slabs\":{},\"resident_bytes\":{},\"free_bytes\":{}}}",
+                     json_string(row.label), row.slabs, row.resident, row.free);
 }
 
 std::string area_object(const MappedArea& area) {

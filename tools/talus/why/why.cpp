@@ -63,8 +63,8 @@ int print_why(const WhyRequest& request) {
     title.is_consistent = false;
     title.why_not = numbers.why_not;
   }
-  const Picture picture = make_picture(
-      seen.numbers, areas, target->is_process ? page_table_bytes(target->pid) : 0);
+  const Picture picture =
+      make_picture(seen.numbers, areas, target->is_process ? page_table_bytes(target->pid) : 0);
   const std::vector<Advice> advice = advise(picture);
   const std::string text = request.is_json ? show_why_json(title, picture, advice)
                                            : show_why(this_terminal(), title, picture, advice);
