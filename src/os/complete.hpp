@@ -38,7 +38,8 @@ struct Complete : Groups<Os>,
                   GroupOf<Os, Os::has_nodes, NodeCalls, NoNodes>,
                   GroupOf<Os, Os::has_names, NameCalls, NoNames>,
                   GroupOf<Os, Os::has_page_watch, PageWatchCalls, NoPageWatch>,
-                  GroupOf<Os, Os::has_usage, UsageCalls, NoUsage> {
+                  GroupOf<Os, Os::has_usage, UsageCalls, NoUsage>,
+                  GroupOf<Os, Os::has_frames, FrameCalls, NoFrames> {
   static_assert(!Os::has_printing || Os::has_files, "os: the group printing needs the group files");
   static_assert(!Os::has_file_memory || (Os::has_files && Os::has_signals),
                 "os: the group file_memory needs the groups files and signals");
@@ -63,7 +64,8 @@ struct AllCalls : CoreCalls<Os>,
                   NodeCalls<Os>,
                   NameCalls<Os>,
                   PageWatchCalls<Os>,
-                  UsageCalls<Os> {};
+                  UsageCalls<Os>,
+                  FrameCalls<Os> {};
 
 }  // namespace talus::core::os
 

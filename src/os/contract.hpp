@@ -352,6 +352,20 @@ struct UsageCalls {
   TALUS_OS_CALL("usage", look_at_usage, bool, (ProcessUsage & found));
 };
 
+// Group frames: what a walk through the stack of a thread needs.
+// Without: nothing is known to be readable, so a walk finds no callers.
+template <class Os>
+struct FrameCalls {
+  // Can the 8 bytes at a multiple of 8 be read? Never faults, whatever the address is.
+  TALUS_OS_CALL("frames", is_readable, bool, (const void* word));
+  // An address above all frames of the first thread; 0: unknown.
+  TALUS_OS_CALL("frames", first_stack_end, uintptr_t, ());
+  // The address of the ELF image that the system maps into each process; 0: there is none.
+  TALUS_OS_CALL("frames", kernel_image, uintptr_t, ());
+  // The address of the program's own ELF image; 0: unknown.
+  TALUS_OS_CALL("frames", program_image, uintptr_t, ());
+};
+
 // What an operating system must say of each group.
 template <class Os>
 struct Groups {
@@ -371,6 +385,7 @@ struct Groups {
   TALUS_OS_GROUP(names);
   TALUS_OS_GROUP(page_watch);
   TALUS_OS_GROUP(usage);
+  TALUS_OS_GROUP(frames);
 };
 
 #undef TALUS_OS_CALL

@@ -137,6 +137,14 @@ struct NoUsage {
   static bool look_at_usage(ProcessUsage&) noexcept { return false; }
 };
 
+template <class Os>
+struct NoFrames {
+  static bool is_readable(const void*) noexcept { return false; }
+  static uintptr_t first_stack_end() noexcept { return 0; }
+  static uintptr_t kernel_image() noexcept { return 0; }
+  static uintptr_t program_image() noexcept { return 0; }
+};
+
 }  // namespace talus::core::os
 
 #endif  // TALUS_OS_REFUSALS_HPP

@@ -10,6 +10,7 @@
 #include "os/linux/barrier.hpp"
 #include "os/linux/file_memory.hpp"
 #include "os/linux/files.hpp"
+#include "os/linux/frames.hpp"
 #include "os/linux/mappings.hpp"
 #include "os/linux/memory.hpp"
 #include "os/linux/threads.hpp"
@@ -21,7 +22,8 @@ struct LinuxOs : LinuxMemory,
                  LinuxThreads,
                  LinuxFiles,
                  LinuxFileMemory,
-                 LinuxBarrier {};
+                 LinuxBarrier,
+                 LinuxFrames {};
 
 }  // namespace talus::core::os
 

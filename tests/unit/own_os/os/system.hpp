@@ -17,7 +17,7 @@ struct MachineOs {
   static constexpr bool has_threads = false, has_signals = false, has_files = false;
   static constexpr bool has_printing = false, has_file_memory = false, has_populate = false;
   static constexpr bool has_nodes = false, has_names = false, has_page_watch = false;
-  static constexpr bool has_usage = false;
+  static constexpr bool has_usage = false, has_frames = false;
 
   static constexpr long not_permitted = -1;
   static constexpr long interrupted = -2;

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+// unwind/unwinder: the return addresses of the calling thread, without a lock and without malloc.
+//
+//   code address -> module, generation -> rule: known, or made from the module's tables once
+//   rule         -> the caller's stack pointer, frame pointer and code address
+//
+// Owns: the walk, and what it learnt. Invariants: the stack pointer grows from frame to frame,
+// except where the kernel called a signal handler. No read can fault (stack_reader.hpp,
+// table_reader.hpp). Nothing has memory before begin(). Called on: any thread and in signal
+// handlers. Must not know: what the addresses are for.
+#ifndef TALUS_UNWIND_UNWINDER_HPP
+#define TALUS_UNWIND_UNWINDER_HPP
+
+#include "base/base.hpp"
+#include "arch/frames.hpp"
+#include "os/os.hpp"
+#include "unwind/cfi_find.hpp"
+#include "unwind/cfi_rule.hpp"
+#include "unwind/modules.hpp"
+#include "unwind/rule.hpp"
+#include "unwind/rule_table.hpp"
+#include "unwind/stack_reader.hpp"
+#include "unwind/table_reader.hpp"
+
+namespace talus::core::unwind {
+
+// Why a walk ended.
+enum class WalkEnd : uint8_t {
+  outermost,  // all frames were found
+  depth,      // there is no room for more
+  no_module,  // code that no module has, as that of a just-in-time compiler
+  no_rule,    // the module's tables do not say, or no rule can
+  bad_stack   // a word of the stack cannot be read, or the frames do not follow one another
+};
+
+struct Walk {
+  size_t frames = 0;
+  WalkEnd end = WalkEnd::outermost;
+};
+
+// What libc offers; null: it does not.
+struct LibcOfModules {
+  FindObject* find_object = nullptr;
+  ListObjects* list_objects = nullptr;
+};
+
+struct UnwindTables {
+  RuleTable rules;
+  ModuleGenerations generations;
+  ModuleList list;
+};
+
+class Unwinder {
+ public:
+  // Once, before the first walk, and not within a call of Talus. False: there is no memory.
+  bool begin(const LibcOfModules& libc) noexcept {
+    TALUS_ASSERT(tables_ == nullptr);
+    libc_ = libc;
+    const size_t bytes = round_up(sizeof(UnwindTables), os::page_bytes());
+    void* memory = os::map_pages(nullptr, bytes);
+    if (memory == nullptr) return false;
+    tables_ = static_cast<UnwindTables*>(memory);  // all zero, which is their first state
+    renew_list();
+    return true;
+  }
+  // Gives the memory back. No thread walks.
+  void end() noexcept {
+    if (tables_ == nullptr) return;
+    os::unmap_or_purge(tables_, round_up(sizeof(UnwindTables), os::page_bytes()));
+    tables_ = nullptr;
+  }
+  // Learns which modules there are, where libc does not find them by address. On one thread at a
+  // time, and not within a call of Talus.
+  void renew_list() noexcept {
+    const bool finds = libc_.find_object != nullptr;
+    const bool lists = finds || libc_.list_objects != nullptr;
+    const uintptr_t program = lists ? 0 : os::System::program_image();
+    ListObjects* list_objects = finds ? nullptr : libc_.list_objects;
+    tables_->list.renew(os::System::kernel_image(), program, list_objects);
+  }
+
+  // Writes the return addresses of the calling thread, the innermost first. Where a signal came
+  // between two instructions, the address is one more, so each address less 1 is in its function.
+  TALUS_APART Walk walk(StackBounds& bounds, uintptr_t* addresses, size_t count_max) noexcept {
+    const arch::Registers here = arch::current_registers();
+    return walk_from(here, bounds, addresses, count_max);
+  }
+
+  // Rules that were made from tables, and those of them that found no room.
+  uint64_t rules_made() const noexcept { return shared_rules_made_.load_stat(); }
+  uint64_t rules_lost() const noexcept { return shared_rules_lost_.load_stat(); }
+
+ private:
+  struct Position {
+    arch::Registers at;
+    bool is_exact = true;  // at.pc is the next instruction, and at.link as it was there
+    Module module;         // of the code before
+    Generation generation = Generation::none;
+
+    uintptr_t code() const noexcept { return at.pc - (is_exact ? 0 : 1); }
+  };
+
+  // The frame of `here` is the caller's own, and left out.
+  TALUS_FAST Walk walk_from(const arch::Registers& here, StackBounds& bounds,
+                            uintptr_t* addresses, size_t count_max) noexcept {
+    TALUS_ASSERT(tables_ != nullptr);
+    StackReader stack(bounds, here.sp);
+    Position position;
+    position.at = here;
+    Walk walk;
+    while (step(position, stack, walk.end) && position.at.pc != 0) {
+      walk.end = follow_plain(position, stack, addresses, walk.frames, count_max);
+      const bool is_over = walk.end == WalkEnd::depth || walk.end == WalkEnd::bad_stack;
+      if (is_over || position.at.pc == 0) return walk;
+    }
+    if (position.at.pc == 0) walk.end = WalkEnd::outermost;
+    return walk;
+  }
+
+  // Notes the position, and goes on while frames are plain and their rules are known. depth or
+  // bad_stack: the walk ends. Else the next frame needs more.
+  TALUS_FAST WalkEnd follow_plain(Position& position, StackReader& stack, uintptr_t* addresses,
+                                  size_t& frames, size_t count_max) noexcept {
+    uintptr_t pc = position.at.pc, sp = position.at.sp, fp = position.at.fp;
+    const Module module = position.module;
+    const Generation generation = position.generation;
+    const RuleTable& rules = tables_->rules;
+    uintptr_t before = position.is_exact ? 0 : 1;  // from the code to pc
+    size_t noted = frames;
+    WalkEnd end = WalkEnd::outermost;
+    for (;;) {
+      if (noted == count_max) {
+        end = WalkEnd::depth;
+        break;
+      }
+      addresses[noted++] = pc + 1 - before;
+      const uintptr_t code = pc - before;
+      if (!module.has(code) || generation == Generation::none) break;
+      const uint64_t packed = rules.find(RuleTable::key_of(code, generation));
+      if (TALUS_UNLIKELY(!FrameRule::is_plain(packed))) break;
+      const uintptr_t cfa = (FrameRule::is_by_fp(packed) ? fp : sp) +
+                            FrameRule::cfa_offset_of(packed);
+      uintptr_t caller = 0;
+      const bool is_read = stack.read(cfa + FrameRule::return_offset_of(packed), caller) &&
+                           (!FrameRule::has_fp_at_cfa(packed) ||
+                            stack.read(cfa + FrameRule::fp_offset_of(packed), fp));
+      if (TALUS_UNLIKELY(cfa <= sp || !is_read)) {
+        end = WalkEnd::bad_stack;
+        break;
+      }
+      pc = arch::code_address(caller);
+      sp = cfa;
+      before = 1;
+      if (pc == 0) break;
+    }
+    frames = noted;
+    position.at.pc = pc;
+    position.at.sp = sp;
+    position.at.fp = fp;
+    position.is_exact = before == 0;
+    return end;
+  }
+
+  // Goes to the caller, by any rule. False: there is none, or it is not found.
+  TALUS_APART bool step(Position& position, StackReader& stack, WalkEnd& end) noexcept {
+    const FrameRule rule = FrameRule::unpacked(rule_of(position));
+    if (rule.kind == RuleKind::frame || rule.kind == RuleKind::signal) {
+      end = WalkEnd::bad_stack;
+      const bool is_frame = rule.kind == RuleKind::frame;
+      return is_frame ? follow(rule, position, stack) : follow_signal(position, stack);
+    }
+    end = rule.kind == RuleKind::outermost ? WalkEnd::outermost : WalkEnd::no_rule;
+    if (rule.kind == RuleKind::none) end = WalkEnd::no_module;
+    return false;
+  }
+
+  static bool follow(const FrameRule& rule, Position& position, StackReader& stack) noexcept {
+    arch::Registers& at = position.at;
+    const bool is_by_sp = rule.base == CfaBase::sp || rule.base == CfaBase::at_sp;
+    uintptr_t cfa = (is_by_sp ? at.sp : at.fp) + static_cast<uintptr_t>(rule.cfa_offset);
+    if (rule.base == CfaBase::at_sp || rule.base == CfaBase::at_fp) {
+      if (!stack.read(cfa, cfa)) return false;
+      if (rule.is_cfa_behind) cfa += sizeof(void*);
+    }
+    uintptr_t caller = at.link;
+    if (rule.is_in_link) {
+      if (!position.is_exact || cfa < at.sp) return false;
+    } else {
+      const uintptr_t place = cfa + static_cast<uintptr_t>(rule.return_offset);
+      if (cfa <= at.sp || !stack.read(place, caller)) return false;
+    }
+    if (rule.fp_place == FpPlace::at_cfa || rule.fp_place == FpPlace::at_fp) {
+      const uintptr_t base = rule.fp_place == FpPlace::at_cfa ? cfa : at.fp;
+      if (!stack.read(base + static_cast<uintptr_t>(rule.fp_offset), at.fp)) return false;
+    } else if (rule.fp_place == FpPlace::lost) {
+      at.fp = 0;
+    }
+    at.pc = arch::code_address(caller);
+    at.sp = cfa;
+    position.is_exact = false;
+    return true;
+  }
+
+  static bool follow_signal(Position& position, StackReader& stack) noexcept {
+    arch::Registers& at = position.at;
+    const uintptr_t frame = at.sp;
+    if (!stack.read(frame + arch::signal_pc, at.pc)) return false;
+    if (!stack.read(frame + arch::signal_sp, at.sp)) return false;
+    if (!stack.read(frame + arch::signal_fp, at.fp)) return false;
+    if (arch::has_link_register && !stack.read(frame + arch::signal_link, at.link)) return false;
+    position.is_exact = true;
+    return true;
+  }
+
+  // The packed rule for this position; 0: no module has the code.
+  uint64_t rule_of(Position& position) noexcept {
+    const uintptr_t code = position.code();
+    if (TALUS_UNLIKELY(!position.module.has(code)) && !enter_module(position, code)) {
+      return is_signal_return(position.at.pc) ? FrameRule::of(RuleKind::signal).packed() : 0;
+    }
+    if (TALUS_LIKELY(position.generation != Generation::none)) {
+      const uint64_t key = RuleTable::key_of(code, position.generation);
+      const uint64_t packed = tables_->rules.find(key);
+      if (TALUS_LIKELY(packed != 0)) return packed;
+    }
+    return make(position, code);
+  }
+
+  TALUS_APART uint64_t make(const Position& position, uintptr_t code) noexcept {
+    FrameDescription description;
+    FrameRule rule;
+    if (find_description(position.module, code, description)) {
+      rule = make_rule(description, code);
+    } else if (is_signal_return(position.at.pc)) {
+      rule = FrameRule::of(RuleKind::signal);
+    }
+    const uint64_t packed = rule.packed();
+    shared_rules_made_.stat_add(1);
+    const bool is_kept = position.generation != Generation::none &&
+                         tables_->rules.add(RuleTable::key_of(code, position.generation), packed);
+    if (!is_kept) shared_rules_lost_.stat_add(1);
+    return packed;
+  }
+
+  TALUS_APART bool enter_module(Position& position, uintptr_t code) noexcept {
+    Module found;
+    FoundObject object{};
+    if (libc_.find_object != nullptr &&
+        libc_.find_object(reinterpret_cast<void*>(code), &object) == 0) {
+      found.begin = reinterpret_cast<uintptr_t>(object.map_begin);
+      found.end = reinterpret_cast<uintptr_t>(object.map_end);
+      found.header = reinterpret_cast<uintptr_t>(object.unwind_header);
+    } else {
+      found = tables_->list.find(code);
+    }
+    position.module = found;
+    if (!found.has(code)) return false;
+    position.generation = tables_->generations.of(found);
+    return true;
+  }
+
+  // Is this the code by which a signal handler returns to the kernel? Some kernels and libcs have
+  // no tables for it.
+  TALUS_APART static bool is_signal_return(uintptr_t code) noexcept {
+    TableReader reader(code, code + sizeof arch::signal_return_code);
+    for (const uint8_t byte : arch::signal_return_code) {
+      if (reader.read<uint8_t>() != byte) return false;
+    }
+    return reader.is_good();
+  }
+
+  UnwindTables* tables_ = nullptr;
+  LibcOfModules libc_;
+  Atomic<uint64_t> shared_rules_made_, shared_rules_lost_;
+};
+
+}  // namespace talus::core::unwind
+
+#endif  // TALUS_UNWIND_UNWINDER_HPP
