@@ -18,6 +18,7 @@
 
 #include "command.hpp"
 #include "help_page.hpp"
+#include "map/map.hpp"
 #include "setting.hpp"
 #include "why/why.hpp"
 
@@ -88,6 +89,7 @@ struct Answers {
   CompareRequest compare;
   StatsRequest stats;
   WhyRequest why;
+  MapRequest map;
 };
 
 void add_library_option(CLI::App& command, Answers& answers) {
@@ -226,6 +228,7 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
   }
   if (app.got_subcommand("stats")) return print_stats(answers.stats);
   if (app.got_subcommand("why")) return print_why(answers.why);
+  if (app.got_subcommand("map")) return write_map(answers.map);
   if (app.got_subcommand("statistics")) {
     return print_statistics(answers.is_markdown ? StatisticsFormat::markdown
                                                 : StatisticsFormat::text);
@@ -264,6 +267,7 @@ int main_of(const std::vector<char*>& words) {
 
   add_stats(app, answers.stats);
   declare_why(app, answers.why);
+  declare_map(app, answers.map);
 
   CLI::App* const statistics = app.add_subcommand("statistics", "List the names of statistics");
   statistics->footer("talus statistics [--markdown]");

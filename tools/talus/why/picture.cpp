@@ -13,7 +13,6 @@
 namespace talus::tool {
 namespace {
 
-constexpr uint64_t huge_page_bytes = uint64_t{2} << 20;
 constexpr size_t others_max = 3;
 
 std::vector<Part> all_parts() {
@@ -220,6 +219,16 @@ void Painter::end() {
 }
 
 }  // namespace
+
+uint64_t resident_in_pieces(std::span<const HeapPiece* const> pieces, uint64_t from, uint64_t to) {
+  auto piece = std::lower_bound(pieces.begin(), pieces.end(), from,
+                                [](const HeapPiece* a, uint64_t at) { return a->limit() <= at; });
+  uint64_t bytes = 0;
+  for (; piece != pieces.end() && (*piece)->base < to; piece++) {
+    bytes += resident_in(**piece, from, to);
+  }
+  return bytes;
+}
 
 uint64_t Picture::part(const char* name) const {
   for (const Part& part : parts) {

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ namespace talus::tool {
 
 enum class PartGroup : uint8_t { in_use, free, own, others };
 constexpr size_t part_group_count = 4;
+
+constexpr uint64_t huge_page_bytes = uint64_t{2} << 20;
 
 struct Part {
   const char* name;   // in JSON
@@ -65,6 +68,9 @@ struct Picture {
   uint64_t part(const char* name) const;
   uint64_t group(PartGroup group) const;
 };
+
+// Resident bytes from one address to another, of pieces in order.
+uint64_t resident_in_pieces(std::span<const HeapPiece* const> pieces, uint64_t from, uint64_t to);
 
 // `areas`: empty for a core file.
 Picture make_picture(const std::vector<Numbers>& copies, const std::vector<MappedArea>& areas,

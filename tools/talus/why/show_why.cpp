@@ -195,8 +195,9 @@ std::string show_why(const Terminal& terminal, const PictureTitle& title, const 
       coloured(terminal, "1",
                fmt::format("{}, process {}: {} {}", printable(title.name), title.process_id,
                            as_size(picture.total), picture.is_resident ? "resident" : "in use"));
-  text += fmt::format("\ntalus {}{}\n\n", printable(title.version),
-                      title.is_consistent ? "" : "; changed during the look: " + title.why_not);
+  text += fmt::format("\ntalus {}\n", printable(title.version));
+  if (!title.is_consistent) text += fmt::format("not consistent: {}\n", title.why_not);
+  text += "\n";
   if (!picture.is_resident) {
     text += "The pages are not known, so all of Talus counts as resident.\n\n";
   }
