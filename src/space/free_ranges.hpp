@@ -73,6 +73,13 @@ class FreeRanges {
     return address - range.base < range.bytes() ? &range : range_at(address);
   }
 
+  // The free range that begins at `base` with at least `slices_min`; else null. A range that is
+  // being purged is in no index until its pages are gone.
+  static FreeRange* free_at(uintptr_t base, size_t slices_min) noexcept {
+    FreeRange* at = range_at(base);
+    if (at == nullptr || at->base != base || at->slices < slices_min) return nullptr;
+    return at->state == RangeState::purging ? nullptr : at;
+  }
   // As range_at(), for untouched ranges.
   static FreeRange* clean_range_at(uintptr_t address) noexcept {
     FreeRange* range = range_at(address);

@@ -52,21 +52,21 @@ class Space {
     RangeRequest request{slices, placing};
     if (!stages_.supply_nodes() || !request.is_possible()) return {};
     if (!stages_.ledger.is_within_limit(slices)) return {};
-    FreeRange* fit = find_touched(request);
+    FreeRange* fit = stages_.find_touched(request);
     if (fit == nullptr) {
       purger_.make_way(stages_, held, slices);
       if (request.is_anywhere() && stages_.arenas.provider() == nullptr) {
         if (!stages_.may_take(slices)) return {};  // as in find_or_grow()
         const RangePair pair = stages_.ranges.find_pair(slices);
-        if (pair.dirty != nullptr) return take_pair(pair, request);
+        if (pair.dirty != nullptr) return stages_.take_pair(pair, request);
       }
       fit = find_or_grow(held, request);
       if (fit == nullptr) return {};
     }
-    const Place place = choose_place(*fit, request);
+    const Place place = stages_.choose_place(*fit, request);
     if (!stages_.arenas.commit(place.base, place.end - place.base, place.free_end)) return {};
     stages_.take_from(*place.from, place.base, slices);
-    if (place.zeroed == Zeroed::yes) begin_use(place, request.filling);
+    if (place.zeroed == Zeroed::yes) stages_.begin_use(place, request.filling);
     stages_.nodes.note_user();
     return Range{place.base, slices, place.zeroed};
   }
@@ -79,11 +79,11 @@ class Space {
   // Takes up to `slices` (at least `slices_min`) that start at `base`, if they are free. Returns
   // what it took; `zeroed` as in take(). May enter the kernel, as take() does.
   Range take_at(Held<SpaceLock>& held, uintptr_t base, size_t slices_min, size_t slices) noexcept {
-    FreeRange* at = free_at(base, slices_min);
+    FreeRange* at = FreeRanges::free_at(base, slices_min);
     if (at != nullptr && at->state == RangeState::clean) {
       const size_t more = at->slices < slices ? at->slices : slices;
       purger_.make_way(stages_, held, more);
-      at = free_at(base, slices_min);  // other threads may have taken it meanwhile
+      at = FreeRanges::free_at(base, slices_min);  // other threads may have taken it meanwhile
     }
     if (at == nullptr) return {};
     if (at->slices < slices) slices = at->slices;
@@ -296,93 +296,16 @@ class Space {
   }
 
  private:
-  // Where in a free range a request is served.
-  struct Place {
-    FreeRange* from;
-    uintptr_t base;
-    uintptr_t end;
-    uintptr_t free_end;  // of the range
-    Zeroed zeroed;
-    Taker taker;
-  };
-
-  // A touched range that serves the request; null: none was found.
-  TALUS_USUAL FreeRange* find_touched(RangeRequest& request) const noexcept {
-    FreeRange* fit = stages_.ranges.find_dirty(request.wanted);
-    if (fit == nullptr && request.is_aligned()) {
-      fit = stages_.ranges.find_aligned(request.slices, request.alignment, request.phase);
-    }
-    // Optional alignment never takes untouched pages.
-    if (fit == nullptr && request.is_optional) {
-      fit = stages_.ranges.find_dirty(request.slices);
-      if (fit != nullptr) request.drop_alignment();
-    }
-    return fit;
-  }
   // A range with room, from new addresses if need be; null: no memory. May unlock for a while.
   TALUS_USUAL FreeRange* find_or_grow(Held<SpaceLock>& held, const RangeRequest& request) noexcept {
     // Free ranges that differ only in their state may make room together.
-    if (find(request.wanted) == nullptr && !stages_.grow(request.wanted, request.filling)) {
+    if (stages_.find(request.wanted) == nullptr && !stages_.grow(request.wanted, request.filling)) {
       purger_.purge(stages_, held, dirty_bytes(), PurgeMode::forced);
     }
     // The lock was unlocked in between: other threads may have used the nodes that were set aside.
     // Must precede find(), because supply_nodes() may itself take from a free range.
-    return stages_.may_take(request.slices) ? find(request.wanted) : nullptr;
+    return stages_.may_take(request.slices) ? stages_.find(request.wanted) : nullptr;
   }
-  FreeRange* find(size_t slices) const noexcept {
-    FreeRange* fit = stages_.ranges.find_dirty(slices);
-    return fit != nullptr ? fit : stages_.ranges.find_clean(slices);
-  }
-  // Where RandomStart takes untouched memory instead of at `first`, and the range there.
-  TALUS_COLD FreeRange* start_in(FreeRange& fit, size_t bytes, uintptr_t& first) noexcept {
-    first = stages_.start.choose(first, fit.end(), bytes, FreeRanges::clean_bytes_at);
-    return FreeRanges::range_with(fit, first);
-  }
-  TALUS_USUAL Place choose_place(FreeRange& fit, const RangeRequest& request) noexcept {
-    FreeRange* from = &fit;
-    const Zeroed zeroed = fit.state == RangeState::clean ? Zeroed::yes : Zeroed::no;
-    const size_t bytes = request.wanted * slice_bytes;
-    // Slabs stand together at the upper end; a block of unknown filling may grow, upwards.
-    const bool is_from_end =
-        is_for_slab(request.filling) && zeroed == Zeroed::no && fit.slices >= request.wanted;
-    uintptr_t first = is_from_end ? fit.end() - bytes : fit.base;
-    Taker taker;
-    if (zeroed == Zeroed::yes) {
-      if (TALUS_UNLIKELY(!stages_.start.is_over())) from = start_in(fit, bytes, first);
-      const uintptr_t start = first;
-      first = stages_.huge.choose(start, from->end(), bytes, stages_.given_bytes(), taker,
-                                  FreeRanges::clean_bytes_at);
-      if (first != start) from = FreeRanges::range_with(*from, first);
-    }
-    const uintptr_t base = request.begin_from(first);
-    return {from, base, base + request.slices * slice_bytes, from->end(), zeroed, taker};
-  }
-  // Untouched addresses have a user.
-  TALUS_USUAL void begin_use(const Place& place, Filling filling) noexcept {
-    if (stages_.arenas.provider() != nullptr) return;
-    stages_.begin_use(place.base, place.end, place.free_end, filling);
-    stages_.huge.note_taken(place.base, place.end, place.taker);
-  }
-  // Takes the dirty range and the missing slices from the untouched one.
-  Range take_pair(const RangePair& pair, const RangeRequest& request) noexcept {
-    const uintptr_t end = pair.base + request.slices * slice_bytes;
-    const uintptr_t clean_base = pair.base < pair.dirty->base ? pair.base : pair.dirty->end();
-    const uintptr_t clean_end = pair.base < pair.dirty->base ? pair.dirty->base : end;
-    const uintptr_t clean_last = pair.clean->end();
-    stages_.take_from(*pair.dirty, pair.dirty->base, pair.dirty->slices);
-    stages_.take_from(*pair.clean, clean_base, (clean_end - clean_base) / slice_bytes);
-    stages_.begin_use(clean_base, clean_end, clean_last, request.filling);
-    stages_.nodes.note_user();
-    return Range{pair.base, request.slices, Zeroed::no};
-  }
-  // The free range that begins at `base` with at least `slices_min`; else null. A range that is
-  // being purged is in no index until its pages are gone.
-  static FreeRange* free_at(uintptr_t base, size_t slices_min) noexcept {
-    FreeRange* at = FreeRanges::range_at(base);
-    if (at == nullptr || at->base != base || at->slices < slices_min) return nullptr;
-    return at->state == RangeState::purging ? nullptr : at;
-  }
-
   SpaceLock lock_;
   Stages stages_;
   RangePurger purger_;

@@ -20,6 +20,7 @@
 #include "retention/retention.hpp"
 #include "space/arenas.hpp"
 #include "space/free_ranges.hpp"
+#include "space/fresh_pages.hpp"
 #include "space/huge_pages.hpp"
 #include "space/ledger.hpp"
 #include "space/metadata.hpp"
@@ -27,9 +28,20 @@
 #include "space/page_map.hpp"
 #include "space/placing.hpp"
 #include "space/random_start.hpp"
+#include "space/range.hpp"
 #include "space/range_index.hpp"
 
 namespace talus::core {
+
+// Where in a free range a request is served.
+struct Place {
+  FreeRange* from;
+  uintptr_t base;
+  uintptr_t end;
+  uintptr_t free_end;  // of the range
+  Zeroed zeroed;
+  Taker taker;
+};
 
 struct Stages {
   Arenas arenas;
@@ -81,6 +93,68 @@ struct Stages {
     }
     metadata.note_reserved(ledger.reserved_bytes());
     start = RandomStart{};  // what a provider has begins where it begins
+  }
+
+  // How a request is served.
+
+  // A touched range that serves the request; null: none was found.
+  TALUS_USUAL FreeRange* find_touched(RangeRequest& request) const noexcept {
+    FreeRange* fit = ranges.find_dirty(request.wanted);
+    if (fit == nullptr && request.is_aligned()) {
+      fit = ranges.find_aligned(request.slices, request.alignment, request.phase);
+    }
+    // Optional alignment never takes untouched pages.
+    if (fit == nullptr && request.is_optional) {
+      fit = ranges.find_dirty(request.slices);
+      if (fit != nullptr) request.drop_alignment();
+    }
+    return fit;
+  }
+  FreeRange* find(size_t slices) const noexcept {
+    FreeRange* fit = ranges.find_dirty(slices);
+    return fit != nullptr ? fit : ranges.find_clean(slices);
+  }
+  // Where RandomStart takes untouched memory instead of at `first`, and the range there.
+  TALUS_COLD FreeRange* start_in(FreeRange& fit, size_t bytes, uintptr_t& first) noexcept {
+    first = start.choose(first, fit.end(), bytes, FreeRanges::clean_bytes_at);
+    return FreeRanges::range_with(fit, first);
+  }
+  TALUS_USUAL Place choose_place(FreeRange& fit, const RangeRequest& request) noexcept {
+    FreeRange* from = &fit;
+    const Zeroed zeroed = fit.state == RangeState::clean ? Zeroed::yes : Zeroed::no;
+    const size_t bytes = request.wanted * slice_bytes;
+    // Slabs stand together at the upper end; a block of unknown filling may grow, upwards.
+    const bool is_from_end =
+        is_for_slab(request.filling) && zeroed == Zeroed::no && fit.slices >= request.wanted;
+    uintptr_t first = is_from_end ? fit.end() - bytes : fit.base;
+    Taker taker;
+    if (zeroed == Zeroed::yes) {
+      if (TALUS_UNLIKELY(!start.is_over())) from = start_in(fit, bytes, first);
+      const uintptr_t begin = first;
+      first =
+          huge.choose(begin, from->end(), bytes, given_bytes(), taker, FreeRanges::clean_bytes_at);
+      if (first != begin) from = FreeRanges::range_with(*from, first);
+    }
+    const uintptr_t base = request.begin_from(first);
+    return {from, base, base + request.slices * slice_bytes, from->end(), zeroed, taker};
+  }
+  // Untouched addresses have a user.
+  TALUS_USUAL void begin_use(const Place& place, Filling filling) noexcept {
+    if (arenas.provider() != nullptr) return;
+    begin_use(place.base, place.end, place.free_end, filling);
+    huge.note_taken(place.base, place.end, place.taker);
+  }
+  // Takes the dirty range and the missing slices from the untouched one.
+  Range take_pair(const RangePair& pair, const RangeRequest& request) noexcept {
+    const uintptr_t end = pair.base + request.slices * slice_bytes;
+    const uintptr_t clean_base = pair.base < pair.dirty->base ? pair.base : pair.dirty->end();
+    const uintptr_t clean_end = pair.base < pair.dirty->base ? pair.dirty->base : end;
+    const uintptr_t clean_last = pair.clean->end();
+    take_from(*pair.dirty, pair.dirty->base, pair.dirty->slices);
+    take_from(*pair.clean, clean_base, (clean_end - clean_base) / slice_bytes);
+    begin_use(clean_base, clean_end, clean_last, request.filling);
+    nodes.note_user();
+    return Range{pair.base, request.slices, Zeroed::no};
   }
 
  private:
