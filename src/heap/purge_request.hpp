@@ -33,14 +33,14 @@ inline PurgeRequest purge_request;
 
 // What address space counts as free in slabs is the sum of what all heaps told. Each heap tells
 // under the space lock, which is held.
-inline bool is_told_sound() noexcept {
+inline bool is_told_sound() noexcept TALUS_REQUIRES(space.lock()) {
   size_t told = 0;
   for_each_heap([&told](const Heap& heap) noexcept { told += heap.told_free_bytes; });
   for_each_instance_slot(
       [&told](const InstanceSlot& slot) noexcept { told += slot.heap->told_free_bytes; });
   return told == space.free_in_slabs();
 }
-inline void audit_told() noexcept {
+inline void audit_told() noexcept TALUS_REQUIRES(space.lock()) {
   if constexpr (TALUS_AUDIT == 0) return;
   const size_t items = registry.shared_count.load_hint() + instance_table.shared_count.load_hint();
   if (is_audit_due(items)) TALUS_ASSERT(is_told_sound());

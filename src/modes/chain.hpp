@@ -29,7 +29,8 @@ inline constexpr ContextOperations sided_operations = {cache_of_mode_context, &p
                                                        true};
 
 // Makes a context for this cache; null: no memory. Its cache may be null, too.
-inline ModeContext* make_mode_context(Held<SpaceLock>& held, ThreadCache* cache) noexcept {
+inline ModeContext* make_mode_context(Held<SpaceLock>& held, ThreadCache* cache) noexcept
+    TALUS_REQUIRES(space.lock()) {
   void* memory = space.take_metadata(held, sizeof(ModeContext));
   if (memory == nullptr) return nullptr;
   auto* context = static_cast<ModeContext*>(memory);

@@ -240,8 +240,8 @@ TALUS_APART void check_call(ModeThread thread, void* block, FreeCall call) noexc
 inline constexpr size_t resize_look_bytes = 64;
 
 // Gives access to pages behind a live block, or takes it away. The caller alone resizes the block.
-inline bool set_pages(Held<SpaceLock>& held, mapped::MappedBlock& block,
-                      size_t page_bytes) noexcept {
+inline bool set_pages(Held<SpaceLock>& held, mapped::MappedBlock& block, size_t page_bytes) noexcept
+    TALUS_REQUIRES(space.lock()) {
   const size_t before = block.page_bytes;
   if (page_bytes == before) return true;
   if (block.has_guards) return false;  // its slot is one slice, and the block small

@@ -48,7 +48,7 @@ inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,
                                      const char* call) noexcept;
 inline constexpr SpecialOperations block_operations = {free_mapped, usable_bytes_of_mapped};
 
-TALUS_APART void warn_once(Held<SpaceLock>&) noexcept {
+TALUS_APART void warn_once(Held<SpaceLock>&) noexcept TALUS_REQUIRES(space.lock()) {
   if (pool.has_warned) return;
   pool.has_warned = true;
   Text text;
@@ -66,7 +66,8 @@ TALUS_APART void warn_once(Held<SpaceLock>&) noexcept {
 
 // Gives access to the pages of a slot in which no block lives yet. False: the slot went back, and a
 // limit or the kernel does not allow it. May unlock for a while.
-inline bool begin_pages(Held<SpaceLock>& held, MappedBlock& block) noexcept {
+inline bool begin_pages(Held<SpaceLock>& held, MappedBlock& block) noexcept
+    TALUS_REQUIRES(space.lock()) {
   if (block.page_bytes == 0) return true;
   const bool is_allowed = take_beside(held, block.page_bytes);
   if (is_allowed && open_pages(block)) return true;
@@ -80,7 +81,7 @@ inline bool begin_pages(Held<SpaceLock>& held, MappedBlock& block) noexcept {
 
 // The space lock is held.
 inline MappedBlock* make_block(Held<SpaceLock>& held, const BlockRequest& request, size_t page,
-                               uint32_t thread) noexcept {
+                               uint32_t thread) noexcept TALUS_REQUIRES(space.lock()) {
   if (special_pool.live_count >= pool.settings.blocks) return nullptr;
   const bool may_have_guards = pool.has_guards && slot_bytes_for(request, page) == slice_bytes;
   if (!has_mappings() && !may_have_guards) return nullptr;

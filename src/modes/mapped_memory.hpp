@@ -14,18 +14,20 @@
 namespace talus::core::mapped {
 
 // Does the hard limit allow this memory?
-inline bool may_take_beside(Held<SpaceLock>& held, size_t bytes) noexcept {
+inline bool may_take_beside(Held<SpaceLock>& held, size_t bytes) noexcept
+    TALUS_REQUIRES(space.lock()) {
   return space.ledger(held).allows_beside(bytes);
 }
 // Counts it, and purges free memory above the soft limit, as Space::take() does. False: the hard
 // limit does not allow it. May unlock for a while.
-[[nodiscard]] TALUS_APART bool take_beside(Held<SpaceLock>& held, size_t bytes) noexcept {
+[[nodiscard]] TALUS_APART bool take_beside(Held<SpaceLock>& held, size_t bytes) noexcept
+    TALUS_REQUIRES(space.lock()) {
   if (!may_take_beside(held, bytes)) return false;
   space.ledger(held).note_beside(bytes);  // first: others see it while the lock is not held
   space.keep_limit(held);
   return true;
 }
-inline void give_beside(Held<SpaceLock>& held, size_t bytes) noexcept {
+inline void give_beside(Held<SpaceLock>& held, size_t bytes) noexcept TALUS_REQUIRES(space.lock()) {
   space.ledger(held).note_beside_returned(bytes);
 }
 

@@ -217,7 +217,7 @@ inline void guard_next_slots() noexcept {
   }
 }
 
-inline MappedBlock* take_descriptor(Held<SpaceLock>& held) noexcept {
+inline MappedBlock* take_descriptor(Held<SpaceLock>& held) noexcept TALUS_REQUIRES(space.lock()) {
   if (MappedBlock* block = pool.unused) {
     pool.unused = block->next;
     return block;
@@ -236,7 +236,7 @@ inline void give_descriptor(MappedBlock& block) noexcept {
 }
 
 // A slot of one slice; null: no addresses or no memory.
-inline MappedBlock* take_slot(Held<SpaceLock>& held) noexcept {
+inline MappedBlock* take_slot(Held<SpaceLock>& held) noexcept TALUS_REQUIRES(space.lock()) {
   if (MappedBlock* block = pool.free_slots.pop()) return block;
   MappedBlock* block = take_descriptor(held);  // first: space may let others in meanwhile
   if (block == nullptr) return nullptr;
@@ -258,7 +258,7 @@ inline MappedBlock* take_slot(Held<SpaceLock>& held) noexcept {
 // A slot mapped for this request, with the length that its placement needs; null: no addresses or
 // no memory.
 inline MappedBlock* map_slot(Held<SpaceLock>& held, const BlockRequest& request,
-                             size_t page) noexcept {
+                             size_t page) noexcept TALUS_REQUIRES(space.lock()) {
   MappedBlock* block = take_descriptor(held);
   if (block == nullptr) return nullptr;
   const size_t bytes = slot_bytes_for(request, page);
@@ -302,7 +302,8 @@ inline bool decommit_pages(const MappedBlock& block) noexcept {
          (leave_mappings() && os::System::decommit(pages, block.page_bytes));
 }
 // False: the slot cannot be used again.
-inline bool close_pages(Held<SpaceLock>& held, MappedBlock& block) noexcept {
+inline bool close_pages(Held<SpaceLock>& held, MappedBlock& block) noexcept
+    TALUS_REQUIRES(space.lock()) {
   bool has_slot = true;
   if (!block.has_guards) {
     if (!decommit_pages(block)) return false;  // nor does its memory go
@@ -351,7 +352,7 @@ inline void keep_quarantine_in_bounds() noexcept {
 // A placed slot without access; null: no addresses or no memory. When no other addresses are left,
 // it reuses those of the quarantine early.
 inline MappedBlock* find_slot(Held<SpaceLock>& held, const BlockRequest& request,
-                              size_t page) noexcept {
+                              size_t page) noexcept TALUS_REQUIRES(space.lock()) {
   const size_t slot_bytes = slot_bytes_for(request, page);
   const bool is_small = slot_bytes == slice_bytes;
   for (int evictions = 0;; evictions++) {

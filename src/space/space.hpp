@@ -48,7 +48,8 @@ class Space {
   // Ranges for users.
 
   // Takes `slices`. Base 0: there is no memory, and nothing changed.
-  TALUS_USUAL Range take(Held<SpaceLock>& held, size_t slices, const Placing& placing) noexcept {
+  TALUS_USUAL Range take(Held<SpaceLock>& held, size_t slices, const Placing& placing) noexcept
+      TALUS_REQUIRES(lock_) {
     RangeRequest request{slices, placing};
     if (!stages_.supply_nodes() || !request.is_possible()) return {};
     if (!stages_.ledger.is_within_limit(slices)) return {};
@@ -72,13 +73,14 @@ class Space {
   }
   // Takes `slices` at a multiple of `alignment` bytes.
   TALUS_USUAL Range take(Held<SpaceLock>& held, size_t slices, size_t alignment = slice_bytes,
-                         Filling filling = Filling::unknown) noexcept {
+                         Filling filling = Filling::unknown) noexcept TALUS_REQUIRES(lock_) {
     return take(held, slices, Placing{alignment, filling});
   }
 
   // Takes up to `slices` (at least `slices_min`) that start at `base`, if they are free. Returns
   // what it took; `zeroed` as in take(). May enter the kernel, as take() does.
-  Range take_at(Held<SpaceLock>& held, uintptr_t base, size_t slices_min, size_t slices) noexcept {
+  Range take_at(Held<SpaceLock>& held, uintptr_t base, size_t slices_min, size_t slices) noexcept
+      TALUS_REQUIRES(lock_) {
     FreeRange* at = FreeRanges::free_at(base, slices_min);
     if (at != nullptr && at->state == RangeState::clean) {
       const size_t more = at->slices < slices ? at->slices : slices;
@@ -87,7 +89,7 @@ class Space {
     }
     if (at == nullptr) return {};
     if (at->slices < slices) slices = at->slices;
-    const auto may_have = [this, base, at](size_t count) noexcept {
+    const auto may_have = [this, base, at](size_t count) TALUS_REQUIRES(lock_) noexcept {
       return stages_.ledger.is_within_limit(count) &&
              stages_.arenas.commit(base, count * slice_bytes, at->end());
     };
@@ -106,8 +108,8 @@ class Space {
 
   // Takes a range back whose page-map entries are still its user's. `touched`: any of its pages may
   // hold memory. May enter the kernel to keep the retention bounds.
-  TALUS_USUAL void give(Held<SpaceLock>& held, uintptr_t base, size_t slices,
-                        bool touched) noexcept {
+  TALUS_USUAL void give(Held<SpaceLock>& held, uintptr_t base, size_t slices, bool touched) noexcept
+      TALUS_REQUIRES(lock_) {
     page_map.set_ends(base, slices, PageEntry{}, nullptr);
     stages_.ledger.note_returned(slices);
     stages_.nodes.note_return();
@@ -122,12 +124,17 @@ class Space {
   }
 
   // Called after memory beside all ranges got a user (Ledger::note_beside). May unlock for a while.
-  void keep_limit(Held<SpaceLock>& held) noexcept { purger_.keep_soft_limit(stages_, held, 0); }
-  Ledger& ledger(Held<SpaceLock>&) noexcept { return stages_.ledger; }
+  void keep_limit(Held<SpaceLock>& held) noexcept TALUS_REQUIRES(lock_) {
+    purger_.keep_soft_limit(stages_, held, 0);
+  }
+  Ledger& ledger(Held<SpaceLock>&) noexcept TALUS_REQUIRES(lock_) { return stages_.ledger; }
   // May one end of a range be given back? That needs a node, unlike giving back the whole range.
-  bool can_divide(Held<SpaceLock>&) noexcept { return stages_.supply_nodes(); }
+  bool can_divide(Held<SpaceLock>&) noexcept TALUS_REQUIRES(lock_) {
+    return stages_.supply_nodes();
+  }
   // As give(), for one end of a range, right after can_divide(). The user keeps the rest.
-  void give_part(Held<SpaceLock>& held, uintptr_t base, size_t slices, bool touched) noexcept {
+  void give_part(Held<SpaceLock>& held, uintptr_t base, size_t slices, bool touched) noexcept
+      TALUS_REQUIRES(lock_) {
     stages_.nodes.note_user();
     give(held, base, slices, touched);
   }
@@ -135,7 +142,8 @@ class Space {
   // Memory for descriptors.
 
   // Zeroed memory for descriptors; null: none. Falls back on free ranges when the kernel refuses.
-  TALUS_USUAL void* take_metadata(Held<SpaceLock>& held, size_t bytes) noexcept {
+  TALUS_USUAL void* take_metadata(Held<SpaceLock>& held, size_t bytes) noexcept
+      TALUS_REQUIRES(lock_) {
     if (void* taken = stages_.metadata.take(bytes)) return taken;
     const Range range = take(held, divide_up(bytes + Metadata::chunk_head_bytes, slice_bytes));
     if (range.base == 0) return nullptr;
@@ -146,11 +154,13 @@ class Space {
   }
   // The same for optional metadata; null also where it would reduce the memory left for the
   // program.
-  void* take_spare_metadata(Held<SpaceLock>&, size_t bytes) noexcept {
+  void* take_spare_metadata(Held<SpaceLock>&, size_t bytes) noexcept TALUS_REQUIRES(lock_) {
     return stages_.metadata.may_ask() ? stages_.metadata.take(bytes) : nullptr;
   }
-  size_t metadata_bytes() const noexcept { return stages_.metadata.used_bytes(); }
-  const MetadataChunk* newest_metadata(Held<SpaceLock>&) const noexcept {
+  size_t metadata_bytes() const noexcept TALUS_REQUIRES(lock_) {
+    return stages_.metadata.used_bytes();
+  }
+  const MetadataChunk* newest_metadata(Held<SpaceLock>&) const noexcept TALUS_REQUIRES(lock_) {
     return stages_.metadata.newest_chunk();
   }
 
@@ -159,7 +169,8 @@ class Space {
   // From here on memory comes from a provider; untouched addresses from the kernel are forgotten.
   // `all_bytes`: all that the provider has, taken at once; 0: as needed. False: it could not be
   // had.
-  bool use_provider(Held<SpaceLock>& held, const PageProvider& from, size_t all_bytes) noexcept {
+  bool use_provider(Held<SpaceLock>& held, const PageProvider& from, size_t all_bytes) noexcept
+      TALUS_REQUIRES(lock_) {
     if (!stages_.supply_nodes()) return false;
     stages_.forget_clean();
     stages_.arenas.set_provider(from);
@@ -175,22 +186,25 @@ class Space {
     return true;
   }
   // May pages of live blocks and partly used slabs at this address be purged or moved? Only the
-  // kernel's own pages come back when they are touched. Needs no lock.
-  bool may_purge_pages(uintptr_t address) const noexcept {
+  // kernel's own pages come back when they are touched. Reads one atomic, so it needs no lock.
+  bool may_purge_pages(uintptr_t address) const noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
     return TALUS_LIKELY(stages_.arenas.provider() == nullptr) ||
            stages_.arenas.provider_of(address) == nullptr;
   }
-  void start_at_random(Held<SpaceLock>&, uint64_t random) noexcept { stages_.start.begin(random); }
-  const ListedArena* newest_arena(Held<SpaceLock>&) const noexcept {
+  void start_at_random(Held<SpaceLock>&, uint64_t random) noexcept TALUS_REQUIRES(lock_) {
+    stages_.start.begin(random);
+  }
+  const ListedArena* newest_arena(Held<SpaceLock>&) const noexcept TALUS_REQUIRES(lock_) {
     return stages_.arenas.newest();
   }
 
   // Huge pages (HugePagePolicy). True: the kernel was asked for huge pages here.
-  bool is_huge(Held<SpaceLock>&, uintptr_t base) const noexcept {
+  bool is_huge(Held<SpaceLock>&, uintptr_t base) const noexcept TALUS_REQUIRES(lock_) {
     return stages_.huge.is_huge(base);
   }
   // Contents moved from one range with a user to another.
-  void note_moved(Held<SpaceLock>&, const Range& from, const Range& to, bool is_filled) noexcept {
+  void note_moved(Held<SpaceLock>&, const Range& from, const Range& to, bool is_filled) noexcept
+      TALUS_REQUIRES(lock_) {
     const uintptr_t from_end = from.base + from.slices * slice_bytes;
     stages_.arenas.advise_anew(from.base, from_end);
     stages_.huge.note_moved(from.base, from_end, to.base, to.base + to.slices * slice_bytes,
@@ -198,16 +212,18 @@ class Space {
   }
   // Does the program fill the range with small pages? The first bytes of the range, as many as a
   // huge page has, decide. Asks the kernel only where the answer matters.
-  bool is_filled(Held<SpaceLock>&, const Range& range) noexcept {
+  bool is_filled(Held<SpaceLock>&, const Range& range) noexcept TALUS_REQUIRES(lock_) {
     if (!HugePagePolicy::is_adaptive(stages_.given_bytes())) return false;
     const uintptr_t end = range.base + range.slices * slice_bytes;
     if (stages_.huge.has_huge_within(range.base, end)) return false;
     return FillProbe::is_filled(range.base);
   }
-  bool may_split_huge(Held<SpaceLock>&) const noexcept { return stages_.huge.may_split(); }
+  bool may_split_huge(Held<SpaceLock>&) const noexcept TALUS_REQUIRES(lock_) {
+    return stages_.huge.may_split();
+  }
   // Purges what lies free behind the users of huge pages; afterwards it could not be told from
   // clean ranges.
-  void split_huge(Held<SpaceLock>& held) noexcept {
+  void split_huge(Held<SpaceLock>& held) noexcept TALUS_REQUIRES(lock_) {
     if (!stages_.huge.may_split()) return;
     purger_.purge_rests_of_huge(stages_, held);
     stages_.huge.split_all();
@@ -217,79 +233,105 @@ class Space {
 
   // Purges dirty ranges until at most `keep_bytes` remain. Returns bytes purged. Huge pages keep
   // what is resident behind their users.
-  size_t purge_beyond(Held<SpaceLock>& held, size_t keep_bytes) noexcept {
+  size_t purge_beyond(Held<SpaceLock>& held, size_t keep_bytes) noexcept TALUS_REQUIRES(lock_) {
     return purger_.purge_beyond(stages_, held, keep_bytes);
   }
-  void purge_dirty(Held<SpaceLock>& held) noexcept {
+  void purge_dirty(Held<SpaceLock>& held) noexcept TALUS_REQUIRES(lock_) {
     purger_.purge(stages_, held, dirty_bytes(), PurgeMode::forced);
   }
   // Purges the surplus, once for each pass of the background thread. Returns bytes purged.
-  size_t purge_surplus(Held<SpaceLock>& held, uint64_t turns) noexcept {
+  size_t purge_surplus(Held<SpaceLock>& held, uint64_t turns) noexcept TALUS_REQUIRES(lock_) {
     const size_t surplus = stages_.retention.turn(turns, stages_.given_bytes(), dirty_bytes());
     return surplus != 0 ? purger_.purge(stages_, held, surplus, PurgeMode::background) : 0;
   }
   // Purges the excess of the dirty ranges, at most about `bytes_most`.
-  void reclaim_ranges(Held<SpaceLock>& held, Reclaimer reclaimer, size_t bytes_most) noexcept {
+  void reclaim_ranges(Held<SpaceLock>& held, Reclaimer reclaimer, size_t bytes_most) noexcept
+      TALUS_REQUIRES(lock_) {
     const size_t most = stages_.retention.dirty_bytes_max(stages_.given_bytes(), reclaimer);
     if (dirty_bytes() <= most) return;
     const size_t excess = dirty_bytes() - most;
     purger_.purge(stages_, held, excess < bytes_most ? excess : bytes_most, PurgeMode::forced);
   }
   // Free touched memory that was not needed lately.
-  size_t surplus_bytes(Held<SpaceLock>&) const noexcept { return stages_.retention.surplus(); }
-  size_t refaulted_bytes(Held<SpaceLock>&) const noexcept { return stages_.retention.refaulted(); }
+  size_t surplus_bytes(Held<SpaceLock>&) const noexcept TALUS_REQUIRES(lock_) {
+    return stages_.retention.surplus();
+  }
+  size_t refaulted_bytes(Held<SpaceLock>&) const noexcept TALUS_REQUIRES(lock_) {
+    return stages_.retention.refaulted();
+  }
   // By how much free touched memory exceeds its bound.
-  size_t excess_bytes(Held<SpaceLock>&, Reclaimer reclaimer) const noexcept {
+  size_t excess_bytes(Held<SpaceLock>&, Reclaimer reclaimer) const noexcept TALUS_REQUIRES(lock_) {
     return stages_.retention.excess_bytes(stages_.given_bytes(), dirty_bytes(), reclaimer);
   }
   // Does the soft limit require that all free memory is purged?
-  bool is_above_soft_limit(Held<SpaceLock>&) const noexcept {
+  bool is_above_soft_limit(Held<SpaceLock>&) const noexcept TALUS_REQUIRES(lock_) {
     return stages_.ledger.is_above_soft_limit(dirty_bytes());
   }
-  // A caller met the soft limit, or too much is kept. These three need no lock.
-  bool is_asked_to_reclaim() const noexcept { return stages_.retention.is_asked_to_reclaim(); }
-  void ask_to_reclaim() noexcept { stages_.retention.ask_to_reclaim(); }
-  void relax() noexcept { stages_.retention.relax(); }
+  // A caller met the soft limit, or too much is kept. These three are about one atomic, and need
+  // no lock.
+  bool is_asked_to_reclaim() const noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
+    return stages_.retention.is_asked_to_reclaim();
+  }
+  void ask_to_reclaim() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
+    stages_.retention.ask_to_reclaim();
+  }
+  void relax() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS { stages_.retention.relax(); }
 
   // Reports of the users: see Retention.
   // Slabs keep `bytes` more free touched memory, which counts as retained, too; wraps.
-  void add_free_in_slabs(Held<SpaceLock>&, size_t bytes) noexcept {
+  void add_free_in_slabs(Held<SpaceLock>&, size_t bytes) noexcept TALUS_REQUIRES(lock_) {
     stages_.retention.add_free_in_slabs(bytes, stages_.given_bytes());
   }
-  // What slabs were told to keep so far. The lock is held.
-  size_t free_in_slabs() const noexcept { return stages_.retention.free_in_slabs(); }
+  // What slabs were told to keep so far.
+  size_t free_in_slabs() const noexcept TALUS_REQUIRES(lock_) {
+    return stages_.retention.free_in_slabs();
+  }
   // The kernel is about to move the pages of a range of `bytes` to another, until end_move().
-  void begin_move(Held<SpaceLock>&, size_t bytes) noexcept { stages_.retention.begin_move(bytes); }
-  void end_move(Held<SpaceLock>&, size_t bytes) noexcept { stages_.retention.end_move(bytes); }
+  void begin_move(Held<SpaceLock>&, size_t bytes) noexcept TALUS_REQUIRES(lock_) {
+    stages_.retention.begin_move(bytes);
+  }
+  void end_move(Held<SpaceLock>&, size_t bytes) noexcept TALUS_REQUIRES(lock_) {
+    stages_.retention.end_move(bytes);
+  }
   // In the child of a fork: the moving threads do not exist.
-  void forget_moves(Held<SpaceLock>&) noexcept { stages_.retention.forget_moves(); }
-  void note_reclaim(Held<SpaceLock>&, size_t bytes) noexcept {
+  void forget_moves(Held<SpaceLock>&) noexcept TALUS_REQUIRES(lock_) {
+    stages_.retention.forget_moves();
+  }
+  void note_reclaim(Held<SpaceLock>&, size_t bytes) noexcept TALUS_REQUIRES(lock_) {
     stages_.retention.note_reclaim(bytes, dirty_bytes());
   }
-  void note_taken_back(Held<SpaceLock>&, size_t bytes) noexcept {
+  void note_taken_back(Held<SpaceLock>&, size_t bytes) noexcept TALUS_REQUIRES(lock_) {
     stages_.retention.note_taken_back(bytes);
   }
   // Bytes of purged pages in slabs from which blocks were taken again so far.
-  size_t taken_back_bytes(Held<SpaceLock>&) const noexcept {
+  size_t taken_back_bytes(Held<SpaceLock>&) const noexcept TALUS_REQUIRES(lock_) {
     return stages_.retention.taken_back_bytes();
   }
-  void count_purged(Held<SpaceLock>&, size_t bytes, size_t steps) noexcept {
+  void count_purged(Held<SpaceLock>&, size_t bytes, size_t steps) noexcept TALUS_REQUIRES(lock_) {
     stages_.ledger.note_purged(bytes, steps);
   }
-  void note_settled(Held<SpaceLock>&) noexcept { stages_.ledger.note_settled(); }
+  void note_settled(Held<SpaceLock>&) noexcept TALUS_REQUIRES(lock_) {
+    stages_.ledger.note_settled();
+  }
   // In the child of a fork; see RangePurger.
-  void take_back_purges(Held<SpaceLock>&) noexcept { purger_.take_back_purges(stages_.ranges); }
+  void take_back_purges(Held<SpaceLock>&) noexcept TALUS_REQUIRES(lock_) {
+    purger_.take_back_purges(stages_.ranges);
+  }
 
   // What is counted.
 
-  const SpaceCounters& counters() const noexcept { return stages_.ledger.counters(); }
-  size_t dirty_bytes() const noexcept { return stages_.dirty_bytes(); }
-  size_t clean_bytes() const noexcept { return stages_.clean_bytes(); }
-  size_t free_range_count() const noexcept { return stages_.ranges.free_range_count(); }
-  size_t purging_bytes() const noexcept { return purger_.purging_bytes(); }
+  const SpaceCounters& counters() const noexcept TALUS_REQUIRES(lock_) {
+    return stages_.ledger.counters();
+  }
+  size_t dirty_bytes() const noexcept TALUS_REQUIRES(lock_) { return stages_.dirty_bytes(); }
+  size_t clean_bytes() const noexcept TALUS_REQUIRES(lock_) { return stages_.clean_bytes(); }
+  size_t free_range_count() const noexcept TALUS_REQUIRES(lock_) {
+    return stages_.ranges.free_range_count();
+  }
+  size_t purging_bytes() const noexcept TALUS_REQUIRES(lock_) { return purger_.purging_bytes(); }
 
   // The indexes are sound, and each reserved byte is in use, dirty, clean or being purged.
-  bool is_sound() const noexcept {
+  bool is_sound() const noexcept TALUS_REQUIRES(lock_) {
     return stages_.ranges.indexes_are_sound() && stages_.ranges.books_are_sound() &&
            stages_.given_bytes() + dirty_bytes() + clean_bytes() + purging_bytes() ==
                stages_.ledger.reserved_bytes();
@@ -297,7 +339,8 @@ class Space {
 
  private:
   // A range with room, from new addresses if need be; null: no memory. May unlock for a while.
-  TALUS_USUAL FreeRange* find_or_grow(Held<SpaceLock>& held, const RangeRequest& request) noexcept {
+  TALUS_USUAL FreeRange* find_or_grow(Held<SpaceLock>& held, const RangeRequest& request) noexcept
+      TALUS_REQUIRES(lock_) {
     // Free ranges that differ only in their state may make room together.
     if (stages_.find(request.wanted) == nullptr && !stages_.grow(request.wanted, request.filling)) {
       purger_.purge(stages_, held, dirty_bytes(), PurgeMode::forced);
@@ -307,8 +350,8 @@ class Space {
     return stages_.may_take(request.slices) ? stages_.find(request.wanted) : nullptr;
   }
   SpaceLock lock_;
-  Stages stages_;
-  RangePurger purger_;
+  Stages stages_ TALUS_GUARDED_BY(lock_);
+  RangePurger purger_ TALUS_GUARDED_BY(lock_);
 };
 
 inline Space space;

@@ -27,12 +27,12 @@
 
 namespace talus::core {
 
-// Empty messages that no heap holds. Under the space lock.
+// Empty messages that no heap holds.
 struct MessagePool : MadeItems {
-  RemoteMessage* unused = nullptr;
+  RemoteMessage* unused TALUS_GUARDED_BY(space.lock()) = nullptr;
 
   // Messages made = those with heaps, batches and queues + unused ones, which are empty.
-  bool is_sound() const noexcept {
+  bool is_sound() const noexcept TALUS_REQUIRES(space.lock()) {
     size_t unused_count = 0;
     for (const RemoteMessage* at = unused; at != nullptr; at = at->next) {
       if (at->count.load_own() != 0 || at->bytes.load_own() != 0) return false;
@@ -44,7 +44,7 @@ struct MessagePool : MadeItems {
 inline MessagePool message_pool;
 
 // In audit builds, where messages come or go. The space lock is held.
-inline void audit(const MessagePool& pool) noexcept {
+inline void audit(const MessagePool& pool) noexcept TALUS_REQUIRES(space.lock()) {
   if (is_audit_due(pool.made_count())) TALUS_AUDIT_SOUND(pool);
 }
 

@@ -32,13 +32,13 @@
 
 namespace talus::core {
 
-// Descriptors without blocks, by class; under the space lock. All heaps share them, because slabs
+// Descriptors without blocks, by class. All heaps share them, because slabs
 // change hands.
 struct DescriptorPool : MadeItems {
-  Slab* unused[class_count] = {};
+  Slab* unused[class_count] TALUS_GUARDED_BY(space.lock()) = {};
 
   // Descriptors made = those of slabs + unused ones, each in the list of its class.
-  bool is_sound() const noexcept {
+  bool is_sound() const noexcept TALUS_REQUIRES(space.lock()) {
     size_t unused_count = 0;
     for (size_t index = 0; index < class_count; index++) {
       for (const Slab* slab = unused[index]; slab != nullptr; slab = slab->next) {
@@ -52,8 +52,8 @@ struct DescriptorPool : MadeItems {
 };
 inline DescriptorPool descriptor_pool;
 
-// In audit builds, where a slab begins or ends. The space lock is held.
-inline void audit(const DescriptorPool& pool) noexcept {
+// In audit builds, where a slab begins or ends.
+inline void audit(const DescriptorPool& pool) noexcept TALUS_REQUIRES(space.lock()) {
   if (is_audit_due(pool.made_count())) TALUS_AUDIT_SOUND(pool);
 }
 
@@ -86,7 +86,7 @@ inline Filling filling_of(const Heap& heap, ClassId id) noexcept {
 }
 
 // A descriptor without blocks goes back to the pool.
-inline void put_unused(Held<SpaceLock>&, Slab& slab) noexcept {
+inline void put_unused(Held<SpaceLock>&, Slab& slab) noexcept TALUS_REQUIRES(space.lock()) {
   Slab*& unused = descriptor_pool.unused[index_of(slab.class_id)];
   slab.next = unused;
   unused = &slab;
@@ -94,7 +94,8 @@ inline void put_unused(Held<SpaceLock>&, Slab& slab) noexcept {
 }
 
 // Gives a descriptor room for the states of its blocks; false: no memory.
-TALUS_APART bool attach_states(Held<SpaceLock>& held, Slab& slab) noexcept {
+TALUS_APART bool attach_states(Held<SpaceLock>& held, Slab& slab) noexcept
+    TALUS_REQUIRES(space.lock()) {
   if (slab.states != nullptr) return true;
   const size_t bytes = state_bytes(size_class_row(slab.class_id).block_count);
   slab.states = static_cast<Atomic<uint8_t>*>(space.take_metadata(held, bytes));

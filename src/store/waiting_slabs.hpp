@@ -18,12 +18,13 @@
 namespace talus::core {
 
 // A slab's range waits for the next one of its class: its pages go, its addresses and guard stay.
-TALUS_APART void let_wait(Held<SpaceLock>& held, Slab& slab) noexcept {
+TALUS_APART void let_wait(Held<SpaceLock>& held, Slab& slab) noexcept TALUS_REQUIRES(space.lock()) {
   purge_pages(reinterpret_cast<void*>(slab.base), slab.bytes());
   slab.has_range = true;
   space.ledger(held).put_aside(slices_of(slab));
 }
-TALUS_APART Range take_waiting(Held<SpaceLock>& held, Slab& slab) noexcept {
+TALUS_APART Range take_waiting(Held<SpaceLock>& held, Slab& slab) noexcept
+    TALUS_REQUIRES(space.lock()) {
   if (!space.ledger(held).take_aside(slices_of(slab))) return {};
   slab.has_range = false;
   return {slab.base, slices_of(slab), Zeroed::no};

@@ -4,6 +4,7 @@
 // Owns: one function for each mistake, chosen by TALUS_MISTAKE; CMakeLists.txt has the message that
 // each must give. 0 is the same work without a mistake.
 #include "heap/registry.hpp"
+#include "store/slabs.hpp"
 
 namespace talus::core {
 
@@ -33,10 +34,27 @@ uint32_t look() noexcept {
   Held held{space.lock()};
   return heap_limit(held);
 }
+#elif TALUS_MISTAKE == 6  // asks address space without its lock
+size_t look() noexcept { return space.dirty_bytes(); }
+#elif TALUS_MISTAKE == 7  // takes a range after the proof let the lock go
+size_t look() noexcept {
+  Held held{space.lock()};
+  held.unlock_for_a_while();
+  const size_t slices = space.take(held, 1).slices;
+  held.lock_again();
+  return slices;
+}
+#elif TALUS_MISTAKE == 8  // takes a descriptor that another thread may take
+Slab* look(size_t index) noexcept { return descriptor_pool.unused[index]; }
 #else
 uint32_t look() noexcept {
   Held held{registry.lock};
   return static_cast<uint32_t>(registry.cache_count) + heap_limit(held);
+}
+size_t look_at_space(size_t index) noexcept {
+  Held held{space.lock()};
+  if (descriptor_pool.unused[index] != nullptr) return space.dirty_bytes();
+  return space.take(held, 1).slices;
 }
 #endif
 
