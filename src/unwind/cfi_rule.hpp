@@ -22,7 +22,7 @@ enum class PlaceKind : uint8_t { same, undefined, at_cfa, at_expression, elsewhe
 // Where a register of the caller is.
 struct RegisterPlace {
   PlaceKind kind = PlaceKind::same;
-  int64_t offset = 0;                      // at_cfa: from the CFA
+  int64_t offset = 0;                       // at_cfa: from the CFA
   uintptr_t expression = 0, behind_it = 0;  // at_expression
 };
 
@@ -64,22 +64,38 @@ class CfiProgram {
   bool step(TableReader& reader, uint8_t instruction) noexcept {
     const uint8_t low = instruction & 0x3f;
     switch (instruction & 0xc0) {
-      case 0x40: return advance(low);
-      case 0x80: return place(low, reader.read_unsigned());
-      case 0xc0: return restore(low);
-      default: break;
+      case 0x40:
+        return advance(low);
+      case 0x80:
+        return place(low, reader.read_unsigned());
+      case 0xc0:
+        return restore(low);
+      default:
+        break;
     }
     switch (low) {
-      case 0x00: return true;  // nop
-      case 0x01: location_ = reader.read_pointer(description_.common.pointer_encoding); return true;
-      case 0x02: return advance(reader.read<uint8_t>());
-      case 0x03: return advance(reader.read<uint16_t>());
-      case 0x04: return advance(reader.read<uint32_t>());
-      case 0x0a: return save();
-      case 0x0b: return bring_back();
-      case 0x2d: return true;  // AArch64 signs the return address: see arch::code_address
-      case 0x2e: reader.read_unsigned(); return true;  // size of arguments
-      default: return low >= 0x0c && low <= 0x0f ? step_cfa(reader, low) : step_other(reader, low);
+      case 0x00:
+        return true;  // nop
+      case 0x01:
+        location_ = reader.read_pointer(description_.common.pointer_encoding);
+        return true;
+      case 0x02:
+        return advance(reader.read<uint8_t>());
+      case 0x03:
+        return advance(reader.read<uint16_t>());
+      case 0x04:
+        return advance(reader.read<uint32_t>());
+      case 0x0a:
+        return save();
+      case 0x0b:
+        return bring_back();
+      case 0x2d:
+        return true;  // AArch64 signs the return address: see arch::code_address
+      case 0x2e:
+        reader.read_unsigned();
+        return true;  // size of arguments
+      default:
+        return low >= 0x0c && low <= 0x0f ? step_cfa(reader, low) : step_other(reader, low);
     }
   }
   bool step_cfa(TableReader& reader, uint8_t instruction) noexcept {
@@ -88,28 +104,47 @@ class CfiProgram {
         const uint64_t number = reader.read_unsigned();
         return define(number, static_cast<int64_t>(reader.read_unsigned()));
       }
-      case 0x0d: return define(reader.read_unsigned(), row_.base_offset);
-      case 0x0e: return define(row_.base_number, static_cast<int64_t>(reader.read_unsigned()));
-      default: return read_expression(reader, row_.expression, row_.behind_it);
+      case 0x0d:
+        return define(reader.read_unsigned(), row_.base_offset);
+      case 0x0e:
+        return define(row_.base_number, static_cast<int64_t>(reader.read_unsigned()));
+      default:
+        return read_expression(reader, row_.expression, row_.behind_it);
     }
   }
   bool step_other(TableReader& reader, uint8_t instruction) noexcept {
     if (instruction == 0x13) return define(row_.base_number, read_factored(reader));
     const uint64_t number = reader.read_unsigned();
     switch (instruction) {
-      case 0x05: return place(number, reader.read_unsigned());
-      case 0x06: return restore(number);
-      case 0x07: return set(number, PlaceKind::undefined);
-      case 0x08: return set(number, PlaceKind::same);
-      case 0x09: reader.read_unsigned(); return set(number, PlaceKind::elsewhere);
-      case 0x10: return place_by_expression(reader, number, PlaceKind::at_expression);
-      case 0x11: return place(number, static_cast<uint64_t>(reader.read_signed()));
-      case 0x12: return define(number, read_factored(reader));
-      case 0x14: reader.read_unsigned(); return set(number, PlaceKind::elsewhere);
-      case 0x15: reader.read_signed(); return set(number, PlaceKind::elsewhere);
-      case 0x16: return place_by_expression(reader, number, PlaceKind::elsewhere);
-      case 0x2f: return place(number, 0 - reader.read_unsigned());
-      default: return false;
+      case 0x05:
+        return place(number, reader.read_unsigned());
+      case 0x06:
+        return restore(number);
+      case 0x07:
+        return set(number, PlaceKind::undefined);
+      case 0x08:
+        return set(number, PlaceKind::same);
+      case 0x09:
+        reader.read_unsigned();
+        return set(number, PlaceKind::elsewhere);
+      case 0x10:
+        return place_by_expression(reader, number, PlaceKind::at_expression);
+      case 0x11:
+        return place(number, static_cast<uint64_t>(reader.read_signed()));
+      case 0x12:
+        return define(number, read_factored(reader));
+      case 0x14:
+        reader.read_unsigned();
+        return set(number, PlaceKind::elsewhere);
+      case 0x15:
+        reader.read_signed();
+        return set(number, PlaceKind::elsewhere);
+      case 0x16:
+        return place_by_expression(reader, number, PlaceKind::elsewhere);
+      case 0x2f:
+        return place(number, 0 - reader.read_unsigned());
+      default:
+        return false;
     }
   }
 

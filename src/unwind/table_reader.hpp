@@ -102,16 +102,27 @@ class TableReader {
   // The same without the place that it counts from.
   uint64_t read_number(uint8_t encoding) noexcept {
     switch (encoding & 0x0f) {
-      case 0x00: return read<uint64_t>();
-      case 0x01: return read_unsigned();
-      case 0x02: return read<uint16_t>();
-      case 0x03: return read<uint32_t>();
-      case 0x04: return read<uint64_t>();
-      case 0x09: return static_cast<uint64_t>(read_signed());
-      case 0x0a: return static_cast<uint64_t>(int64_t{read<int16_t>()});
-      case 0x0b: return static_cast<uint64_t>(int64_t{read<int32_t>()});
-      case 0x0c: return read<uint64_t>();
-      default: is_good_ = false; return 0;
+      case 0x00:
+        return read<uint64_t>();
+      case 0x01:
+        return read_unsigned();
+      case 0x02:
+        return read<uint16_t>();
+      case 0x03:
+        return read<uint32_t>();
+      case 0x04:
+        return read<uint64_t>();
+      case 0x09:
+        return static_cast<uint64_t>(read_signed());
+      case 0x0a:
+        return static_cast<uint64_t>(int64_t{read<int16_t>()});
+      case 0x0b:
+        return static_cast<uint64_t>(int64_t{read<int32_t>()});
+      case 0x0c:
+        return read<uint64_t>();
+      default:
+        is_good_ = false;
+        return 0;
     }
   }
 

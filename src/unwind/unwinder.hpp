@@ -101,8 +101,8 @@ class Unwinder {
   };
 
   // The frame of `here` is the caller's own, and left out.
-  TALUS_FAST Walk walk_from(const arch::Registers& here, StackBounds& bounds,
-                            uintptr_t* addresses, size_t count_max) noexcept {
+  TALUS_FAST Walk walk_from(const arch::Registers& here, StackBounds& bounds, uintptr_t* addresses,
+                            size_t count_max) noexcept {
     TALUS_ASSERT(tables_ != nullptr);
     StackReader stack(bounds, here.sp);
     Position position;
@@ -138,8 +138,8 @@ class Unwinder {
       if (!module.has(code) || generation == Generation::none) break;
       const uint64_t packed = rules.find(RuleTable::key_of(code, generation));
       if (TALUS_UNLIKELY(!FrameRule::is_plain(packed))) break;
-      const uintptr_t cfa = (FrameRule::is_by_fp(packed) ? fp : sp) +
-                            FrameRule::cfa_offset_of(packed);
+      const uintptr_t cfa =
+          (FrameRule::is_by_fp(packed) ? fp : sp) + FrameRule::cfa_offset_of(packed);
       uintptr_t caller = 0;
       const bool is_read = stack.read(cfa + FrameRule::return_offset_of(packed), caller) &&
                            (!FrameRule::has_fp_at_cfa(packed) ||

@@ -33,7 +33,7 @@ class HelpPage : public CLI::Formatter {
   }
 
   std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-    if (!is_positional) return CLI::Formatter::make_option_name(option, false);
+    if (!is_positional) return without_braces(CLI::Formatter::make_option_name(option, false));
     return value_name(option) + (option->get_expected_max() > 1 ? " ..." : "");
   }
 
@@ -48,6 +48,12 @@ class HelpPage : public CLI::Formatter {
   }
 
  private:
+  // A flag with a default value is declared as --watch{1}.
+  static std::string without_braces(const std::string& name) {
+    const size_t end = name.find('}');
+    return end == std::string::npos ? name : name.substr(0, name.find('{')) + name.substr(end + 1);
+  }
+
   static constexpr const char* parting = "\n\n";
 
   // The name given to the value. The parser adds a colon and its checks.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the command line of `talus`: which words belong to the command and which to the program.
+// Owns: the command line of `talus`: its subcommands and their options.
 // Invariant: no word after the program's name is interpreted. The line is therefore cut before
-// CLI11 sees it, and CLI11 gets the command's words only.
+// CLI11 sees it (command_words.hpp), and CLI11 gets the command's words only.
 // Must not know: how a subcommand works.
 
 #include <fmt/format.h>
@@ -17,59 +17,17 @@
 #include <vector>
 
 #include "command.hpp"
+#include "command_words.hpp"
 #include "help_page.hpp"
 #include "map/map.hpp"
+#include "shell/completion.hpp"
+#include "shell/manual.hpp"
 #include "setting.hpp"
 #include "why/why.hpp"
 
 namespace talus::tool {
 
 namespace {
-
-struct CommandLine {
-  std::vector<std::string> ours;
-  std::vector<char*> program;
-  std::vector<std::string> all;
-};
-
-// Whether the word after `word` is its value, according to the option's declaration.
-bool takes_next_word(const CLI::App& command, const std::string& word) {
-  const CLI::Option* const option =
-      word.substr(0, 1) == "-" ? command.get_option_no_throw(word) : nullptr;
-  return option != nullptr && option->get_items_expected_min() > 0;
-}
-
-// `run [options and KEY=VALUE] [--] program args...` and `compare [options] [--] program args...`:
-// the program is the first word that is neither an option nor a setting. Settings exist only in
-// commands that declare them. In `check [options] PID
-// -- program args...`, only "--" ends the command's words.
-size_t program_of(const CLI::App& command, const std::vector<char*>& words) {
-  const bool has_settings = command.get_option_no_throw("settings") != nullptr;
-  const bool needs_parting = command.get_option_no_throw("pid") != nullptr;
-  for (size_t i = 2; i < words.size(); i++) {
-    const std::string word = words[i];
-    if (word == "--") return i;
-    const bool is_ours =
-        needs_parting || word.substr(0, 1) == "-" || (has_settings && looks_like_setting(word));
-    if (!is_ours) return i;
-    if (takes_next_word(command, word)) i++;
-  }
-  return words.size();
-}
-
-CommandLine cut(const CLI::App& app, const std::vector<char*>& words) {
-  const std::string name = words.size() > 1 ? words[1] : "";
-  size_t end = words.size();
-  if (name == "run" || name == "options" || name == "check" || name == "compare") {
-    end = program_of(*app.get_subcommand(name), words);
-  }
-  CommandLine line;
-  line.all.assign(words.begin(), words.end());
-  for (size_t i = 1; i < end; i++) line.ours.emplace_back(words[i]);
-  if (end < words.size() && std::string_view(words[end]) == "--") end++;
-  for (size_t i = end; i < words.size(); i++) line.program.push_back(words[i]);
-  return line;
-}
 
 int usage(const std::string& line, const CLI::App& app) {
   const auto commands = app.get_subcommands();
@@ -90,6 +48,7 @@ struct Answers {
   StatsRequest stats;
   WhyRequest why;
   MapRequest map;
+  std::string manual_of;
 };
 
 void add_library_option(CLI::App& command, Answers& answers) {
@@ -191,6 +150,16 @@ void add_stats(CLI::App& app, StatsRequest& wanted) {
   stats->add_flag("--watch{1}", wanted.every_s, "sample again, each second or as often as given");
 }
 
+// Of no use to people: the build and the shells ask.
+void add_hidden(CLI::App& app, Answers& answers) {
+  CLI::App* const manual = app.add_subcommand("manual", "Print a manual page, for man");
+  manual->footer("talus manual [COMMAND]");
+  manual->add_option("command", answers.manual_of, "a command; none: all")->type_name("COMMAND");
+  app.add_subcommand("complete", "Print what may stand at the cursor, for the shells")
+      ->footer("talus complete -- talus WORD ...");
+  for (const char* const name : {"manual", "complete"}) app.get_subcommand(name)->group("");
+}
+
 int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& line) {
   if (app.got_subcommand("run")) {
     if (line.program.empty()) return usage("run: no program given", app);
@@ -232,6 +201,14 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
   if (app.got_subcommand("statistics")) {
     return print_statistics(answers.is_markdown ? StatisticsFormat::markdown
                                                 : StatisticsFormat::text);
+  }
+  if (app.got_subcommand("manual")) {
+    fmt::print("{}", manual_page(app, answers.manual_of));
+    return exit_yes;
+  }
+  if (app.got_subcommand("complete")) {
+    fmt::print("{}", complete(app, {line.program.begin(), line.program.end()}));
+    return exit_yes;
   }
   return print_version(answers.library);
 }
@@ -278,6 +255,7 @@ int main_of(const std::vector<char*>& words) {
   version->footer("talus version [--lib PATH]");
   add_library_option(*version, answers);
   for (CLI::App* const command : app.get_subcommands({})) command->group("Commands");
+  add_hidden(app, answers);
 
   const CommandLine line = cut(app, words);
   try {

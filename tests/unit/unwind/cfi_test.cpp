@@ -149,8 +149,9 @@ TEST_F(Tables, OfLongAndSignedForms) {
 }
 
 TEST_F(Tables, OfOtherRegistersAreSkipped) {
-  make({0x80 | 3, 4, 0x05, 40, 5, 0x08, 41, 0x07, 42, 0x09, 43, 44, 0x14, 12, 1, 0x15, 13, 1,
-        0x10, 14, 2, 0x77, 8, 0x16, 15, 2, 0x77, 8, 0x06, 12, 0xc0 | 3, 0x2e, 16, 0x2d, 0x0e, 48});
+  make({0x80 | 3, 4,  0x05, 40,   5,    0x08, 41,       0x07, 42, 0x09, 43,   44,
+        0x14,     12, 1,    0x15, 13,   1,    0x10,     14,   2,  0x77, 8,    0x16,
+        15,       2,  0x77, 8,    0x06, 12,   0xc0 | 3, 0x2e, 16, 0x2d, 0x0e, 48});
   EXPECT_EQ(rule().kind, RuleKind::frame);
   EXPECT_EQ(rule().cfa_offset, 48);
 }

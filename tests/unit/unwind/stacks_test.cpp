@@ -140,16 +140,16 @@ extern "C" void talus_test_liar_loop(void (*act)(void*), void* with);
 extern "C" void talus_test_liar_odd(void (*act)(void*), void* with);
 extern "C" void talus_test_untold(void (*act)(void*), void* with);
 #if defined(__x86_64__)
-#define TALUS_TEST_FUNCTION(name, cfi)                                                    \
+#define TALUS_TEST_FUNCTION(name, cfi)                                                     \
   asm(".text\n.type " #name ", @function\n" #name ":\n.cfi_startproc\nsubq $8, %rsp\n" cfi \
       "\nmovq %rdi, %rax\nmovq %rsi, %rdi\ncall *%rax\naddq $8, %rsp\nret\n.cfi_endproc\n")
 asm(".text\n.type talus_test_untold, @function\ntalus_test_untold:\nsubq $8, %rsp\n"
     "movq %rdi, %rax\nmovq %rsi, %rdi\ncall *%rax\naddq $8, %rsp\nret\n");
 #elif defined(__aarch64__)
-#define TALUS_TEST_FUNCTION(name, cfi)                                                       \
-  asm(".text\n.type " #name ", %function\n" #name                                            \
-      ":\n.cfi_startproc\nstp x29, x30, [sp, -16]!\n.cfi_offset 30, -8\n.cfi_offset 29, -16\n" \
-      cfi "\nmov x2, x0\nmov x0, x1\nblr x2\nldp x29, x30, [sp], 16\nret\n.cfi_endproc\n")
+#define TALUS_TEST_FUNCTION(name, cfi)                                                             \
+  asm(".text\n.type " #name ", %function\n" #name                                                  \
+      ":\n.cfi_startproc\nstp x29, x30, [sp, -16]!\n.cfi_offset 30, -8\n.cfi_offset 29, -16\n" cfi \
+      "\nmov x2, x0\nmov x0, x1\nblr x2\nldp x29, x30, [sp], 16\nret\n.cfi_endproc\n")
 asm(".text\n.type talus_test_untold, %function\ntalus_test_untold:\n"
     "stp x29, x30, [sp, -16]!\nmov x2, x0\nmov x0, x1\nblr x2\nldp x29, x30, [sp], 16\nret\n");
 #endif
@@ -195,7 +195,8 @@ Comparison* of_timer = nullptr;
 TEST(Stacks, SignalsAtAnyInstruction) {
   Comparison comparison;
   of_timer = &comparison;
-  struct sigaction action {}, before {};
+  struct sigaction action {
+  }, before{};
   action.sa_handler = [](int) {
     const int error = errno;
     of_timer->compare();
@@ -212,7 +213,8 @@ TEST(Stacks, SignalsAtAnyInstruction) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     char text[100];
     sum += static_cast<uint64_t>(std::snprintf(text, sizeof text, "%ld", now.tv_nsec));
-    test::dive(5, [](void*) {}, nullptr);
+    test::dive(
+        5, [](void*) {}, nullptr);
   }
   setitimer(ITIMER_PROF, &never, nullptr);
   sigaction(SIGPROF, &before, nullptr);
@@ -226,14 +228,16 @@ TEST(Stacks, SignalsAtAnyInstruction) {
 TEST(Stacks, OneInstructionAfterAnother) {
   Comparison comparison;
   of_timer = &comparison;
-  struct sigaction action {}, before {};
+  struct sigaction action {
+  }, before{};
   action.sa_handler = [](int) { of_timer->compare(); };
   ASSERT_EQ(sigaction(SIGTRAP, &action, &before), 0);
   constexpr uint64_t trap_flag = 0x100;
   asm volatile("pushfq\n\torq %0, (%%rsp)\n\tpopfq" : : "r"(trap_flag) : "memory", "cc");
   char text[100];
   std::snprintf(text, sizeof text, "%d %s %g", 4711, "words", 1.5);
-  test::dive(3, [](void*) {}, nullptr);
+  test::dive(
+      3, [](void*) {}, nullptr);
   asm volatile("pushfq\n\tandq %0, (%%rsp)\n\tpopfq" : : "r"(~trap_flag) : "memory", "cc");
   sigaction(SIGTRAP, &before, nullptr);
   if (comparison.walks < 100) GTEST_SKIP() << "the kernel lets no program step";

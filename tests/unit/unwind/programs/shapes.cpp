@@ -197,12 +197,12 @@ APART uint64_t with_cold_part(Trip& trip) {
 }
 
 using Shape = uint64_t (*)(Trip& trip);
-constexpr Shape shapes[] = {array<8>,         array<40>,         array<200>,       array<1000>,
-                            array<5000>,      array<70000>,      variable_array,   call_aligned<32>,
-                            call_aligned<64>, call_aligned<256>, aligned_variable, many_live,
-                            by_lambda,        call_recursion,    by_virtual,       by_exception,
-                            by_libc,          by_sort,           by_signal,        with_cold_part,
-                            call_many_arguments};
+constexpr Shape shapes[] = {
+    array<8>,           array<40>,      array<200>,       array<1000>,      array<5000>,
+    array<70000>,       variable_array, call_aligned<32>, call_aligned<64>, call_aligned<256>,
+    aligned_variable,   many_live,      by_lambda,        call_recursion,   by_virtual,
+    by_exception,       by_libc,        by_sort,          by_signal,        with_cold_part,
+    call_many_arguments};
 
 }  // namespace
 
