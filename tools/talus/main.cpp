@@ -23,6 +23,7 @@
 #include "shell/completion.hpp"
 #include "shell/manual.hpp"
 #include "setting.hpp"
+#include "top/top.hpp"
 #include "why/why.hpp"
 
 namespace talus::tool {
@@ -48,6 +49,7 @@ struct Answers {
   StatsRequest stats;
   WhyRequest why;
   MapRequest map;
+  TopRequest top;
   std::string manual_of;
 };
 
@@ -198,6 +200,7 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
   if (app.got_subcommand("stats")) return print_stats(answers.stats);
   if (app.got_subcommand("why")) return print_why(answers.why);
   if (app.got_subcommand("map")) return write_map(answers.map);
+  if (app.got_subcommand("top")) return run_top(answers.top);
   if (app.got_subcommand("statistics")) {
     return print_statistics(answers.is_markdown ? StatisticsFormat::markdown
                                                 : StatisticsFormat::text);
@@ -245,6 +248,7 @@ int main_of(const std::vector<char*>& words) {
   add_stats(app, answers.stats);
   declare_why(app, answers.why);
   declare_map(app, answers.map);
+  declare_top(app, answers.top);
 
   CLI::App* const statistics = app.add_subcommand("statistics", "List the names of statistics");
   statistics->footer("talus statistics [--markdown]");

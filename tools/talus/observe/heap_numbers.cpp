@@ -49,7 +49,7 @@ void HeapReader::read_registry() {
     std::memcpy(&address, copies[0], heaps.bytes);
     std::memcpy(&lock, copies[1], locks.bytes);
     if (lock != 0) note_at_work(totals_, "a thread holds a heap's lock");
-    read_heap_at(address);
+    read_heap_at(number, address);
   }
   read_caches(head.get(copy, 1), CacheKind::in_use);
   const uint64_t in_use = totals_.cache_count;
@@ -59,11 +59,15 @@ void HeapReader::read_registry() {
   set(Id::heap_orphaned_caches, totals_.cache_count - in_use);
 }
 
-void HeapReader::read_heap_at(uint64_t address) {
+void HeapReader::read_heap_at(uint64_t number, uint64_t address) {
   const View heap(layout_, "heap",
                   {"taken_blocks", "class_slabs", "partly_purged_bytes", "remote_queue",
                    "thread_count", "refills"});
   const char* const copy = heap.read(look_, address);
+  HeapNumbers& own = numbers_.heaps.emplace_back();
+  own.number = number;
+  own.threads = heap.get(copy, 4);
+  own.refills = heap.get(copy, 5);
   for (size_t index = 0; index < classes_.rows.size(); index++) {
     Blocks& blocks = totals_.classes[index];
     const uint64_t taken = heap.get(copy, 0, index), slabs = heap.get(copy, 1, index);
@@ -72,6 +76,11 @@ void HeapReader::read_heap_at(uint64_t address) {
     blocks.slabs += slabs;
     blocks.live += taken;
     blocks.free += all - taken;
+    const SizeClasses::Row& row = classes_.rows[index];
+    own.slabs += slabs;
+    own.slab_bytes += slabs * row.slab_slices * layout_.constant("slice.bytes");
+    own.taken_bytes += taken * row.block_bytes;
+    own.free_bytes += (all - taken) * row.block_bytes;
   }
   totals_.purged_in_slabs += heap.get(copy, 2);
   totals_.heap_count++;

@@ -59,7 +59,7 @@ class HeapReader {
 
  private:
   void read_registry();
-  void read_heap_at(uint64_t address);
+  void read_heap_at(uint64_t number, uint64_t address);
   // Caches that a fork left behind have no thread, and so no number.
   enum class CacheKind { in_use, orphaned };
   void read_caches(uint64_t first, CacheKind kind);

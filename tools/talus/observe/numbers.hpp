@@ -33,6 +33,12 @@ struct InstanceNumbers {
   std::array<uint64_t, core::instance_statistic_count> values{};
 };
 
+// One of the heaps that threads share. `free_bytes` counts free blocks in slabs.
+struct HeapNumbers {
+  uint64_t number = 0, threads = 0, slabs = 0, slab_bytes = 0, taken_bytes = 0, free_bytes = 0;
+  uint64_t refills = 0;  // so far; wraps at 2 to the 32
+};
+
 struct Numbers {
   std::string object;   // the file that carries Talus
   std::string version;  // of Talus in the process
@@ -43,6 +49,7 @@ struct Numbers {
   std::vector<ClassNumbers> classes;  // only those with slabs
   std::vector<ThreadNumbers> threads;
   std::vector<InstanceNumbers> instances;
+  std::vector<HeapNumbers> heaps;
   PieceNotes notes;  // with Detail::pieces
 
   std::optional<uint64_t>& operator[](core::StatisticId id) {
