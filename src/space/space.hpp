@@ -64,7 +64,7 @@ class Space {
       fit = find_or_grow(held, request);
       if (fit == nullptr) return {};
     }
-    const Place place = stages_.choose_place(*fit, request);
+    const RangePlace place = stages_.choose_place(*fit, request);
     if (!stages_.arenas.commit(place.base, place.end - place.base, place.free_end)) return {};
     stages_.take_from(*place.from, place.base, slices);
     if (place.zeroed == Zeroed::yes) stages_.begin_use(place, request.filling);

@@ -34,7 +34,7 @@
 namespace talus::core {
 
 // Where in a free range a request is served.
-struct Place {
+struct RangePlace {
   FreeRange* from;
   uintptr_t base;
   uintptr_t end;
@@ -119,7 +119,7 @@ struct Stages {
     first = start.choose(first, fit.end(), bytes, FreeRanges::clean_bytes_at);
     return FreeRanges::range_with(fit, first);
   }
-  TALUS_USUAL Place choose_place(FreeRange& fit, const RangeRequest& request) noexcept {
+  TALUS_USUAL RangePlace choose_place(FreeRange& fit, const RangeRequest& request) noexcept {
     FreeRange* from = &fit;
     const Zeroed zeroed = fit.state == RangeState::clean ? Zeroed::yes : Zeroed::no;
     const size_t bytes = request.wanted * slice_bytes;
@@ -139,7 +139,7 @@ struct Stages {
     return {from, base, base + request.slices * slice_bytes, from->end(), zeroed, taker};
   }
   // Untouched addresses have a user.
-  TALUS_USUAL void begin_use(const Place& place, Filling filling) noexcept {
+  TALUS_USUAL void begin_use(const RangePlace& place, Filling filling) noexcept {
     if (arenas.provider() != nullptr) return;
     begin_use(place.base, place.end, place.free_end, filling);
     huge.note_taken(place.base, place.end, place.taker);
