@@ -33,6 +33,13 @@ class Why(unittest.TestCase):
                 self.assertEqual(sum_of(seen), seen["total_bytes"] + seen["beyond_total_bytes"])
                 self.assertLess(seen["beyond_total_bytes"], 64 << 10)
 
+    def test_a_busy_process_sums_as_well(self):
+        with Process("shared", TALUS_HELPER="1") as process:
+            process.ask("b")
+            for _ in range(5):
+                seen = picture_of(process.pid)
+                self.assertEqual(sum_of(seen), seen["total_bytes"] + seen["beyond_total_bytes"])
+
     def test_parts_are_those_of_stats(self):
         with Process("shared") as process:
             seen, numbers = picture_of(process.pid), look(process.pid)["resident"]

@@ -31,7 +31,8 @@ std::vector<Part> all_parts() {
           {"stacks", "stacks", PartGroup::others},
           {"brk", "heap of brk", PartGroup::others},
           {"anonymous", "other anonymous memory", PartGroup::others},
-          {"kernel", "of the kernel", PartGroup::others}};
+          {"kernel", "of the kernel", PartGroup::others},
+          {"changed", "changed during the look", PartGroup::others}};
 }
 
 constexpr const char* area_parts[area_use_count] = {"code", "files",     "shared", "stacks",
@@ -183,10 +184,7 @@ void Painter::add_areas(const std::vector<MappedArea>& areas,
     picture_.total += area.resident_bytes;
     picture_.swapped_bytes += area.swapped_bytes;
     if (own != 0 && area.huge_bytes != 0) add_huge(area, pieces, first);
-    if (own > area.resident_bytes) {
-      picture_.beyond_total += own - area.resident_bytes;
-      continue;
-    }
+    if (own > area.resident_bytes) continue;
     part(area_parts[static_cast<size_t>(area.use)]) += area.resident_bytes - own;
     add_other(area, area.resident_bytes - own);
   }
@@ -214,8 +212,12 @@ void Painter::end() {
     return a.resident_bytes > b.resident_bytes;
   });
   if (others.size() > others_max) others.resize(others_max);
-  if (picture_.is_resident) return;
-  for (const Part& part : picture_.parts) picture_.total += part.bytes;
+  uint64_t sum = 0;
+  for (const Part& part : picture_.parts) sum += part.bytes;
+  if (!picture_.is_resident) picture_.total = sum;
+  // Pages of zeros count here and not in Rss, and a mapping may end meanwhile.
+  picture_.beyond_total = sum > picture_.total ? sum - picture_.total : 0;
+  part("changed") = sum < picture_.total ? picture_.total - sum : 0;
 }
 
 }  // namespace

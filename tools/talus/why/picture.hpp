@@ -52,7 +52,7 @@ struct Picture {
   bool is_resident = false;  // false: pages are not known
   uint64_t total = 0;
   std::vector<Part> parts;
-  // Pages of zeros that were only read, which the kernel leaves out of Rss, and what changed
+  // Pages of zeros that were only read, which the kernel leaves out of Rss, and what went away
   // meanwhile. The parts sum to the total and this.
   uint64_t beyond_total = 0;
   std::vector<ClassPicture> classes;  // by pinned and free_pages, largest first

@@ -39,7 +39,9 @@ Observation look(const Target& target, std::vector<MappedArea>& areas) {
     if (!target.is_process) return seen;
     const uint64_t before = sum_of(areas);
     areas = read_areas(target.pid);
-    if (sum_of(areas) == before || i + 1 == looks_max) return seen;
+    // A process that allocates meanwhile has no quiet moment to wait for.
+    const bool is_busy = seen.numbers.empty() || !seen.numbers.front().is_consistent;
+    if (is_busy || sum_of(areas) == before || i + 1 == looks_max) return seen;
   }
 }
 
