@@ -77,7 +77,7 @@ class Screen {
   void put(size_t line, const std::string& text, Pair pair = plain_pair,
            attr_t attributes = A_NORMAL) const {
     if (line >= lines()) return;
-    const attr_t look = attributes | (::has_colors() ? COLOR_PAIR(pair) : 0U);
+    const attr_t look = attributes | (::has_colors() ? static_cast<attr_t>(COLOR_PAIR(pair)) : 0U);
     ::attrset(static_cast<int>(look));
     // A bar of a colour reaches to the end of the line.
     const std::string cut = first_cells(text, columns());
