@@ -25,6 +25,7 @@
 #include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/special.hpp"
+#include "store/slab_at.hpp"
 #include "cache/idle_caches.hpp"
 #include "cache/medium_lists.hpp"
 #include "paths/alloc_slow.hpp"
@@ -39,23 +40,46 @@ namespace talus::core::hardened {
 
 inline Atomic<size_t> shared_place;  // of the mode in the chain; set at its begin
 
-// The rest of an allocation: the block came out of a list.
-TALUS_FAST void* finish(void* block, size_t bytes) noexcept {
+// The rest of an allocation: the block came out of a list. The second does what the first leaves.
+TALUS_APART void* finish_oddly(void* block, size_t bytes) noexcept {
   const Slab& slab = slab_at(block);
-  if (TALUS_UNLIKELY(slab.states == nullptr)) return block;
+  if (slab.states == nullptr) return block;
   Atomic<uint8_t>& state = slab.states[slab.index_of_block(block)];
   const uint8_t before = state.load_own();
-  if (TALUS_LIKELY(before == BlockState::freed)) {
+  if (before == BlockState::freed) {
     prove_zero(block, slab.block_bytes);
-  } else if (TALUS_UNLIKELY(before != BlockState::untold)) {
+  } else if (before != BlockState::untold) {
     return checked::refuse_given(block, slab.block_bytes);
   }
-  if (TALUS_UNLIKELY(!slab.has_trailers)) {
+  if (!slab.has_trailers) {
     state.store_own(BlockState::given);
     return block;
   }
   Trailer::write(block, slab.block_bytes, bytes);
   state.store_own(BlockState::given | BlockState::with_trailer);
+  return block;
+}
+TALUS_FAST void* finish(void* block, size_t bytes) noexcept {
+  PageMap::Place place;
+  if (TALUS_UNLIKELY(!page_map.find_near(reinterpret_cast<uintptr_t>(block), place))) {
+    return finish_oddly(block, bytes);
+  }
+  const Slab& slab = *static_cast<Slab*>(place.descriptor());
+  if (TALUS_UNLIKELY(slab.states == nullptr)) return block;
+  Atomic<uint8_t>& state = slab.states[slab.index_of_block(block)];
+  const uint8_t before = state.load_own();
+  const size_t block_bytes = slab.block_bytes;
+  bool is_odd = before > BlockState::freed || !slab.has_trailers;
+  if (before == BlockState::freed) is_odd |= !is_zero(block, block_bytes);
+  if (TALUS_UNLIKELY(is_odd)) return finish_oddly(block, bytes);
+  Trailer::write(block, block_bytes, bytes);
+  state.store_own(BlockState::given | BlockState::with_trailer);
+  return block;
+}
+// The block that comes next is read and written then. The program does much in between.
+TALUS_FAST void* pop_and_fetch_next(ThreadList list) noexcept {
+  void* const block = pop_from_list(list);
+  __builtin_prefetch(list.top.load_own()[-1], 1);
   return block;
 }
 TALUS_APART void* allocate_above_fast(size_t bytes, ThreadContext& context) noexcept {
@@ -74,7 +98,7 @@ TALUS_APART void* allocate_alone(size_t bytes, ThreadContext& context) noexcept 
   void* block = nullptr;
   {
     const BriefWork work{*cache};
-    if (TALUS_LIKELY(work.may_begin)) block = pop_from_list(fast_list_of(*cache, index));
+    if (TALUS_LIKELY(work.may_begin)) block = pop_and_fetch_next(fast_list_of(*cache, index));
   }
   if (TALUS_UNLIKELY(block == nullptr)) return allocate_usual(bytes, context);
   return finish(block, bytes);
@@ -100,45 +124,73 @@ TALUS_APART bool stays_alone(void* block, size_t bytes) noexcept {
 TALUS_FAST State* state_at_hand(const ModeContext& context) noexcept {
   return static_cast<State*>(context.states->shared_of[shared_place.load_init()].load_own());
 }
-// The rest of `wait`: a block goes home by a longer way, if there is one, and so does the surplus.
-TALUS_APART void free_waited(void* block, ThreadCache& cache, Quarantine& quarantine) noexcept {
-  if (block != nullptr) {
-    const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
-    if (word.owner() != cache.id && take_in_at_hand(cache, block, word)) block = nullptr;
-  }
+// The rest of `wait`: a block that does not wait goes home, and so does the surplus.
+TALUS_APART void free_now(void* block, ThreadCache& cache) noexcept {
+  const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
+  if (word.owner() != cache.id && take_in_at_hand(cache, block, word)) return;
   {
     const Working working{cache};
-    if (block != nullptr) free_plain(&cache, block);
+    free_plain(&cache, block);
+  }
+  offer_work();
+}
+TALUS_APART void free_surplus(ThreadCache& cache, Quarantine& quarantine) noexcept {
+  {
+    const Working working{cache};
     send_surplus(cache, quarantine);
   }
   offer_work();
 }
-// A wiped block waits. Pushes the one that waited longest on its list.
-TALUS_FAST void wait(void* block, size_t block_bytes, ThreadCache& cache,
+// The blocks that waited longest go on the lists of the thread while it waits for too many. False:
+// one has another way to go.
+TALUS_FAST bool push_surplus(ThreadCache& cache, Quarantine& quarantine) noexcept {
+  while (quarantine.is_over()) {
+    const WaitingBlock oldest = quarantine.oldest();
+    const size_t tag = oldest.tag();
+    if (TALUS_UNLIKELY(oldest.is_none() || tag >= fast_class_count)) return false;
+    void* const block = oldest.block();
+    PageMap::Place place;
+    if (TALUS_UNLIKELY(!page_map.find_near(reinterpret_cast<uintptr_t>(block), place)))
+      return false;
+    const ThreadList list = fast_list_of(cache, tag);
+    void** const top = list.top.load_own();
+    const bool has_room = top != list.limit && place.word().owner() == cache.id;
+    if (TALUS_UNLIKELY(!has_room)) return false;
+    quarantine.forget_oldest(oldest.block_bytes());
+    *top = block;
+    list.top.store_own(top + 1);
+  }
+  return true;
+}
+// A wiped block waits.
+TALUS_FAST void wait(WaitingBlock block, size_t block_bytes, uint64_t mixed, ThreadCache& cache,
                      Quarantine& quarantine) noexcept {
-  {
+  bool is_done = false, has_begun = false;
+  if (TALUS_LIKELY(Quarantine::may_wait(block_bytes))) {
     const BriefWork work{cache};
-    if (TALUS_LIKELY(work.may_begin)) {
-      block = quarantine.exchange(block, block_bytes);
-      if (TALUS_UNLIKELY(block == nullptr)) return;
-      const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
-      const size_t index = word.tag();
-      if (word.owner() == cache.id && index < fast_class_count &&
-          push_within(fast_list_of(cache, index), block)) {
-        if (TALUS_LIKELY(!quarantine.is_over())) return;
-        block = nullptr;
-      }
+    has_begun = work.may_begin;
+    if (TALUS_LIKELY(has_begun)) {
+      quarantine.push(block, block_bytes, mixed);
+      is_done = push_surplus(cache, quarantine);
     }
   }
-  free_waited(block, cache, quarantine);
+  if (TALUS_UNLIKELY(!has_begun)) return free_now(block.block(), cache);
+  if (TALUS_UNLIKELY(!is_done)) free_surplus(cache, quarantine);
+}
+TALUS_APART void free_long(void* block, const Slab& slab, ThreadCache& cache,
+                           Quarantine& quarantine) noexcept {
+  clear_bytes(block, slab.block_bytes);
+  wait({block, index_of(slab.class_id)}, slab.block_bytes, Trailer::mix(block), cache, quarantine);
 }
 TALUS_APART void free_of_other(void* block, ThreadCache& cache, Quarantine& quarantine) noexcept {
-  const Slab& slab = slab_at(block);
+  const Slab& slab = prove_slab(block, "free");
   const uint8_t before = claim_any(slab.states[slab.prove(block)]);
   prove_claimed(before, block, slab.block_bytes, "free");
   wipe(block, slab.block_bytes);
-  wait(block, slab.block_bytes, cache, quarantine);
+  wait({block, index_of(slab.class_id)}, slab.block_bytes, Trailer::mix(block), cache, quarantine);
 }
+// What is not as it should be takes the usual way, which proves all of it again and reports it. So
+// all that leaves this function is a jump.
 TALUS_APART void free_alone(void* block, ThreadContext& found) noexcept {
   auto& context = static_cast<ModeContext&>(found);
   ThreadCache* cache = context.cache;
@@ -147,21 +199,29 @@ TALUS_APART void free_alone(void* block, ThreadContext& found) noexcept {
   if (TALUS_UNLIKELY(!page_map.find_near(reinterpret_cast<uintptr_t>(block), place))) {
     return free_usual(block, context);
   }
-  const PageEntry word = place.word();
+  const auto [word, descriptor] = place.look();
   State* const state = state_at_hand(context);
   const bool is_usual = !word.is_slab() || cache == nullptr || state == nullptr;
   if (TALUS_UNLIKELY(is_usual)) return free_usual(block, context);
-  const Slab& slab = *static_cast<Slab*>(place.descriptor());
-  if (TALUS_UNLIKELY(slab.states == nullptr || is_instance(word.owner()))) {
-    return free_usual(block, context);
-  }
+  const Slab& slab = *static_cast<Slab*>(descriptor);
+  if (TALUS_UNLIKELY(slab.states == nullptr)) return free_usual(block, context);
   if (TALUS_UNLIKELY(word.owner() != cache->id)) {
+    if (is_instance(word.owner())) return free_usual(block, context);
     return free_of_other(block, *cache, state->quarantine);
   }
-  const uint8_t before = claim_own(slab.states[slab.prove(block)]);
-  prove_claimed(before, block, slab.block_bytes, "free");
-  wipe(block, slab.block_bytes);
-  wait(block, slab.block_bytes, *cache, state->quarantine);
+  const size_t block_bytes = slab.block_bytes;
+  Atomic<uint8_t>& mark = slab.states[slab.prove(block)];
+  const uint64_t mixed = Trailer::mix(block);
+  const size_t bytes = Trailer::read(block, block_bytes, mixed);
+  const bool is_right = mark.load_own() == (BlockState::given | BlockState::with_trailer) &&
+                        bytes != block_bytes && Trailer::is_canary_whole(block, block_bytes, bytes);
+  if (TALUS_UNLIKELY(!is_right)) return free_usual(block, context);
+  mark.store_own(BlockState::freed);
+  if (TALUS_UNLIKELY(block_bytes > clear_here_bytes_max)) {
+    return free_long(block, slab, *cache, state->quarantine);
+  }
+  clear_block(block, block_bytes);
+  wait({block, word.tag()}, block_bytes, mixed, *cache, state->quarantine);
 }
 
 // The process ends: what the calling thread's blocks hold is proven, because no call will.
@@ -170,7 +230,7 @@ TALUS_APART void prove_waiting() noexcept {
   const State* state = context == nullptr ? nullptr : state_at_hand(*context);
   if (state == nullptr || context->cache == nullptr) return;
   state->quarantine.visit(
-      [](const void* block) noexcept { prove_zero(block, Quarantine::bytes_of(block)); });
+      [](const void* block, size_t block_bytes) noexcept { prove_zero(block, block_bytes); });
 }
 
 constexpr Mode make_mode() noexcept {

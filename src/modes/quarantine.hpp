@@ -18,7 +18,6 @@
 #include "classes/size_class.hpp"
 #include "settings/options.hpp"
 #include "slab/contents.hpp"
-#include "space/space.hpp"
 
 namespace talus::core {
 
@@ -32,6 +31,8 @@ class RandomNumbers {
         static_cast<unsigned __int128>(state_) * (state_ ^ contents_secret.words[0]);
     return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
+  // Takes in bits that depend on the secret. Returns some that depend on all so far.
+  TALUS_FAST uint64_t stir(uint64_t bits) noexcept { return state_ += bits; }
   // A number below this one, which is at most 2^32.
   TALUS_FAST size_t below(size_t bound) noexcept { return ((next() >> 32) * bound) >> 32; }
 
@@ -42,8 +43,30 @@ class RandomNumbers {
   uint64_t state_ = 0;
 };
 
+// A block that waits, and its class.
+class WaitingBlock {
+ public:
+  WaitingBlock() noexcept = default;
+  TALUS_FAST WaitingBlock(void* block, size_t tag) noexcept
+      : bits_{reinterpret_cast<uintptr_t>(block) | uint64_t{tag} << tag_shift} {}
+  TALUS_FAST bool is_none() const noexcept { return bits_ == 0; }
+  TALUS_FAST size_t tag() const noexcept { return bits_ >> tag_shift; }  // as in the page map
+  TALUS_FAST void* block() const noexcept {
+    return reinterpret_cast<void*>(bits_ & ((uint64_t{1} << tag_shift) - 1));
+  }
+  TALUS_FAST size_t block_bytes() const noexcept {
+    return size_class_table.rows[tag()].block_bytes;
+  }
+
+ private:
+  static constexpr unsigned tag_shift = 56;  // addresses of programs have fewer bits
+  uint64_t bits_ = 0;                        // 0: there is none
+};
+
 struct Quarantine {
-  static constexpr size_t random_count = 64;
+  // As random as a reuse may be without scattering what belongs together.
+  static constexpr unsigned random_bits = 4;
+  static constexpr size_t random_count = size_t{1} << random_bits;
   static constexpr uint32_t queue_count = 4096;
   // Larger blocks would displace many others.
   static constexpr size_t block_part = 8;
@@ -51,61 +74,72 @@ struct Quarantine {
   RandomNumbers numbers;
   size_t bytes = 0;
   uint32_t first = 0, end = 0;  // of the queue, before they wrap
-  void* random[random_count] = {};
-  void* queue[queue_count] = {};
+  WaitingBlock random[random_count] = {};
+  WaitingBlock queue[queue_count] = {};
 
   static size_t bytes_most() noexcept { return options.thread_quarantine_bytes; }
-  TALUS_FAST static size_t bytes_of(const void* block) noexcept {
-    const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
-    TALUS_ASSERT(word.is_slab());
-    return size_class_table.rows[word.tag()].block_bytes;
+  TALUS_FAST static bool may_wait(size_t block_bytes) noexcept {
+    return block_bytes <= bytes_most() / block_part;
   }
 
-  // Takes in a block. Returns one that goes home instead, perhaps the same one; null: none.
-  TALUS_FAST void* exchange(void* block, size_t block_bytes) noexcept {
-    if (TALUS_UNLIKELY(block_bytes > bytes_most() / block_part)) return block;
-    void*& place = random[numbers.next() % random_count];
-    void* const other = place;
+  // Takes in a block that may wait. `mixed` are bits that depend on the secret (Trailer::mix).
+  TALUS_FAST void push(WaitingBlock block, size_t block_bytes, uint64_t mixed) noexcept {
+    WaitingBlock& place = random[numbers.stir(mixed) >> (64 - random_bits)];
+    const WaitingBlock other = place;
     place = block;
     bytes += block_bytes;
-    if (TALUS_UNLIKELY(other == nullptr)) return nullptr;
+    if (TALUS_UNLIKELY(other.is_none())) return;
     queue[end % queue_count] = other;
     end++;
-    return is_over() ? pop() : nullptr;
   }
-  // Does it hold too much?
+  // Does it hold too much? Each push is followed by this question.
   TALUS_FAST bool is_over() const noexcept {
     return bytes > bytes_most() || end - first == queue_count;
   }
-  // The block that waited longest in the queue; null: the queue is empty.
-  TALUS_FAST void* pop() noexcept {
-    if (TALUS_UNLIKELY(first == end)) return nullptr;
-    void* const block = queue[first % queue_count];
+  // The block that waited longest in the queue.
+  TALUS_FAST WaitingBlock oldest() const noexcept {
+    return first == end ? WaitingBlock{} : queue[first % queue_count];
+  }
+  TALUS_FAST void forget_oldest(size_t block_bytes) noexcept {
     first++;
-    bytes -= bytes_of(block);
-    return block;
+    bytes -= block_bytes;
+  }
+  void* pop() noexcept {
+    const WaitingBlock found = oldest();
+    if (found.is_none()) return nullptr;
+    forget_oldest(found.block_bytes());
+    return found.block();
   }
 
-  // Calls look(block) for each block.
+  // Calls look(block, block_bytes) for each block.
   template <typename Look>
   void visit(Look look) const noexcept {
-    for (uint32_t at = first; at != end; at++) look(queue[at % queue_count]);
-    for (const void* block : random) {
-      if (block != nullptr) look(block);
+    for (uint32_t at = first; at != end; at++) look_at(queue[at % queue_count], look);
+    for (const WaitingBlock& place : random) {
+      if (!place.is_none()) look_at(place, look);
     }
   }
-  // Calls send(block) for each block. It is empty then.
+  // Calls send(block, block_bytes) for each block. It is empty then.
   template <typename Send>
   void flush(Send send) noexcept {
-    while (void* block = pop()) send(block);
-    for (void*& place : random) {
-      void* const block = place;
-      if (block == nullptr) continue;
-      place = nullptr;
-      bytes -= bytes_of(block);
-      send(block);
+    while (first != end) {
+      const WaitingBlock found = oldest();
+      forget_oldest(found.block_bytes());
+      look_at(found, send);
+    }
+    for (WaitingBlock& place : random) {
+      const WaitingBlock found = place;
+      if (found.is_none()) continue;
+      place = WaitingBlock{};
+      look_at(found, send);
     }
     bytes = 0;  // after a fork it may be off by one block
+  }
+
+ private:
+  template <typename Look>
+  static void look_at(WaitingBlock found, Look look) noexcept {
+    look(found.block(), found.block_bytes());
   }
 };
 

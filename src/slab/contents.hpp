@@ -6,12 +6,12 @@
 //
 // The trailer says how long the data are, and only a writer who knows the secret can make one:
 //
-//   bit    63      44 43         8 7 6      0     c = mix(address, secret)
-//          | slack ^ c | canary   |1| canary |     slack = bytes of the block - bytes requested
+//   bit    63      44 43 40 39      20 19     8 7 6  0     c = mix(address, secret)
+//          | slack ^ c | c | slack ^ c | c     |1| c  |     slack = bytes of the block - requested
 //
-// The slack goes into the canary, too. So no change of one byte yields another trailer. The first
-// byte in memory has its top bit set, like the canary bytes before it: no byte of an ASCII text
-// equals it, and no zero.
+// The slack is there twice, with no byte in common. So no change of one byte yields another
+// trailer. The first byte in memory has its top bit set, like the canary bytes before it: no byte
+// of an ASCII text equals it, and no zero.
 // Owns: the form of trailers, and their secret. Invariants: the secret is set before the first
 // trailer, and never changes. A trailer is one aligned word. Called on: the thread that has the
 // block. Must not know: states (slab/block_states.hpp) and who reports a damage.
@@ -58,58 +58,80 @@ class Trailer {
  public:
   static constexpr unsigned slack_shift = 44;
   static constexpr size_t slack_most = (size_t{1} << (64 - slack_shift)) - 1;
-  static constexpr uint64_t canary_mask = (uint64_t{1} << slack_shift) - 1;
+  static constexpr uint64_t twice = uint64_t{1} << slack_shift | uint64_t{1} << 20;
   static constexpr uint64_t top_bit = 0x80;  // of the first byte in memory
 
+  // The part of a block's trailer that does not depend on the slack.
+  TALUS_FAST static uint64_t mix(const void* block) noexcept {
+    return mix_with_secret(block) | top_bit;
+  }
   // For a block of this size, which has room for it behind the `bytes` bytes of data.
   TALUS_FAST static void write(void* block, size_t block_bytes, size_t bytes) noexcept {
     TALUS_ASSERT(bytes + trailer_bytes <= block_bytes && block_bytes - bytes <= slack_most);
     char* const at = static_cast<char*>(block);
-    const uint64_t trailer = make(mix_with_secret(block), block_bytes - bytes);
-    const size_t end = end_of_canary(block_bytes, bytes);
+    const size_t slack = block_bytes - bytes, count = slack - trailer_bytes;
+    const uint64_t trailer = mix(block) ^ slack * twice;
     const uint64_t eight = canary_word(trailer);
     // The last word may reach into the trailer, which comes after it.
-    for (size_t i = bytes; i < end; i += sizeof eight) {
-      reinterpret_cast<AnyWord*>(at + i)->bits = eight;
+    store(at + bytes, eight);
+    if (TALUS_LIKELY(count <= brief_count_max)) {
+      store(at + bytes + (count > 8 ? count - 8 : 0), eight);
+    } else {
+      const size_t end = end_of_canary(block_bytes, bytes);
+      for (size_t i = bytes + 8; i < end; i += 8) store(at + i, eight);
     }
-    reinterpret_cast<AnyWord*>(at + block_bytes - trailer_bytes)->bits = trailer;
+    store(at + block_bytes - trailer_bytes, trailer);
   }
 
   // The bytes of data; block_bytes: the trailer is damaged.
+  TALUS_FAST static size_t read(const void* block, size_t block_bytes, uint64_t mixed) noexcept {
+    const uint64_t slack_twice = load(end_of(block, block_bytes)) ^ mixed;
+    const size_t slack = slack_twice >> slack_shift;
+    const bool is_whole =
+        slack_twice == slack * twice && slack - trailer_bytes <= block_bytes - trailer_bytes;
+    return TALUS_LIKELY(is_whole) ? block_bytes - slack : block_bytes;
+  }
   TALUS_FAST static size_t read(const void* block, size_t block_bytes) noexcept {
-    const uint64_t trailer = load(block, block_bytes);
-    const uint64_t mixed = mix_with_secret(block);
-    const size_t slack = (trailer ^ mixed) >> slack_shift;
-    if (TALUS_UNLIKELY(trailer != make(mixed, slack))) return block_bytes;
-    if (TALUS_UNLIKELY(slack < trailer_bytes || slack > block_bytes)) return block_bytes;
-    return block_bytes - slack;
+    return read(block, block_bytes, mix(block));
   }
 
   // Do canary bytes lie between the data and the trailer, which is whole?
   TALUS_FAST static bool is_canary_whole(const void* block, size_t block_bytes,
                                          size_t bytes) noexcept {
     const char* const at = static_cast<const char*>(block);
-    const uint64_t eight = canary_word(load(block, block_bytes));
-    const size_t end = end_of_canary(block_bytes, bytes);
-    size_t i = bytes;
+    const uint64_t eight = canary_word(load(end_of(block, block_bytes)));
+    const size_t count = block_bytes - trailer_bytes - bytes;
+    if (TALUS_LIKELY(count <= brief_count_max)) {
+      // The words at both ends of the canary bytes, without the bytes of others.
+      const size_t whole = count < 8 ? count : 8;
+      const size_t half = 4 * (8 - whole);  // a shift by all 64 bits has no meaning
+      const uint64_t first = (load(at + bytes) ^ eight) << half << half;
+      const uint64_t last = (load(at + block_bytes - 2 * trailer_bytes) ^ eight) >> half >> half;
+      return (first | last) == 0;
+    }
+    return is_long_canary_whole(at, bytes, end_of_canary(block_bytes, bytes), eight);
+  }
+
+ private:
+  static constexpr size_t brief_count_max = 16;
+
+  static bool is_long_canary_whole(const char* at, size_t i, size_t end, uint64_t eight) noexcept {
     for (; i + sizeof eight <= end; i += sizeof eight) {
-      if (TALUS_UNLIKELY(reinterpret_cast<const AnyWord*>(at + i)->bits != eight)) return false;
+      if (TALUS_UNLIKELY(load(at + i) != eight)) return false;
     }
     for (; i < end; i++) {
       if (TALUS_UNLIKELY(static_cast<unsigned char>(at[i]) != (eight & 0xff))) return false;
     }
     return true;
   }
-
- private:
-  TALUS_FAST static uint64_t load(const void* block, size_t block_bytes) noexcept {
-    const char* const at = static_cast<const char*>(block) + block_bytes - trailer_bytes;
+  TALUS_FAST static uint64_t load(const char* at) noexcept {
     return reinterpret_cast<const AnyWord*>(at)->bits;
   }
-  TALUS_FAST static uint64_t make(uint64_t mixed, size_t slack) noexcept {
-    constexpr uint64_t odd = 0x9e3779b97f4a7c15;
-    const uint64_t canary = ((mixed + slack * odd) & canary_mask) | top_bit;
-    return canary | ((mixed >> slack_shift ^ slack) << slack_shift);
+  TALUS_FAST static void store(char* at, uint64_t bits) noexcept {
+    reinterpret_cast<AnyWord*>(at)->bits = bits;
+  }
+  TALUS_FAST static const char* end_of(const void* block, size_t block_bytes) noexcept {
+    return static_cast<const char*>(block) + block_bytes - trailer_bytes;
   }
   TALUS_FAST static uint64_t canary_word(uint64_t trailer) noexcept {
     return (trailer & 0xff) * 0x0101010101010101u;
@@ -128,23 +150,31 @@ class Trailer {
   while (i < block_bytes && at[i] == 0) i++;
   return i;
 }
+// Both take the last words apart, so that steps of four words need no rest.
 TALUS_FAST bool is_zero(const void* block, size_t block_bytes) noexcept {
-  TALUS_ASSERT(block_bytes % sizeof(Words16) == 0);
+  TALUS_ASSERT(block_bytes % sizeof(Words16) == 0 && block_bytes != 0);
   const auto* words = static_cast<const Words16*>(block);
   const auto* const end = words + block_bytes / sizeof(Words16);
-  Words16 any = {0, 0};
-  for (; end - words >= 4; words += 4) any |= words[0] | words[1] | (words[2] | words[3]);
-  for (; words != end; words++) any |= words[0];
+  Words16 any = words[0] | end[-1];
+  if (block_bytes > 32) any |= words[1] | end[-2];
+  if (block_bytes > 64) {
+    any |= end[-3] | end[-4];
+    for (; end - words > 4; words += 4) any |= words[0] | words[1] | (words[2] | words[3]);
+  }
   return (any[0] | any[1]) == 0;
 }
 // Clears such a block.
 TALUS_FAST void clear_block(void* block, size_t block_bytes) noexcept {
-  TALUS_ASSERT(block_bytes % sizeof(Words16) == 0);
+  TALUS_ASSERT(block_bytes % sizeof(Words16) == 0 && block_bytes != 0);
   auto* words = static_cast<Words16*>(block);
   auto* const end = words + block_bytes / sizeof(Words16);
   const Words16 zero = {0, 0};
-  for (; end - words >= 4; words += 4) words[0] = words[1] = words[2] = words[3] = zero;
-  for (; words != end; words++) *words = zero;
+  words[0] = end[-1] = zero;
+  if (block_bytes <= 32) return;
+  words[1] = end[-2] = zero;
+  if (block_bytes <= 64) return;
+  end[-3] = end[-4] = zero;
+  for (; end - words > 4; words += 4) words[0] = words[1] = words[2] = words[3] = zero;
 }
 
 }  // namespace talus::core
