@@ -30,41 +30,46 @@ namespace talus::core {
 // Bytes of blocks without sides that modes are told of at a time.
 inline constexpr size_t prepaid_bytes_max = 64 * kib;
 
-// How many bytes may begin before a mode wants to be told of a block.
-inline size_t bytes_until_event(ModeContext& context) noexcept {
-  size_t bytes = SIZE_MAX;
-  ask_modes<&Mode::bytes_until_event>(context, [&](const Mode& mode, ModeThread thread) noexcept {
-    const size_t wanted = mode.bytes_until_event(thread);
-    if (wanted < bytes) bytes = wanted;
+// How many blocks of a class may begin before one that a mode wants to be told of.
+inline size_t blocks_until_event(ModeContext& context, size_t index) noexcept {
+  size_t blocks = SIZE_MAX;
+  const ClassId id{static_cast<uint8_t>(index)};
+  ask_modes<&Mode::blocks_until_event>(context, [&](const Mode& mode, ModeThread thread) noexcept {
+    const size_t wanted = mode.blocks_until_event(thread, id);
+    if (wanted < blocks) blocks = wanted;
     return false;
   });
-  return bytes;
+  return blocks;
 }
-// How many blocks of this size may begin before that; at most `most`.
-inline size_t blocks_until_event(SidedContext& context, size_t block_bytes, size_t most) noexcept {
-  const size_t bytes = most * block_bytes, prepaid = context.prepaid_bytes;
-  if (prepaid >= bytes) return most;
-  const size_t until = bytes_until_event(context);
-  return until >= bytes - prepaid ? most : (prepaid + until) / block_bytes;
+// The same with those that modes were told of in advance; at most `most`.
+inline size_t blocks_ahead(SidedContext& context, size_t index, size_t most) noexcept {
+  const size_t prepaid = context.prepaid_blocks[index];
+  if (prepaid >= most) return most;
+  const size_t until = blocks_until_event(context, index);
+  return until >= most - prepaid ? most : prepaid + until;
 }
-// Modes are told of these bytes, if they were not told of them in advance.
-inline void note_bytes(SidedContext& context, size_t bytes) noexcept {
-  const size_t prepaid = context.prepaid_bytes;
-  context.prepaid_bytes -= prepaid < bytes ? prepaid : bytes;
-  if (prepaid < bytes) tell_modes<&Mode::note_bytes>(context, bytes - prepaid);
+inline void tell_blocks(SidedContext& context, size_t index, size_t blocks) noexcept {
+  tell_modes<&Mode::note_blocks>(context, ClassId{static_cast<uint8_t>(index)}, blocks);
+}
+// Modes are told of these blocks, if they were not told of them in advance.
+inline void note_blocks(SidedContext& context, size_t index, size_t blocks) noexcept {
+  uint32_t& prepaid = context.prepaid_blocks[index];
+  const size_t known = prepaid < blocks ? prepaid : blocks;
+  prepaid -= static_cast<uint32_t>(known);
+  if (known < blocks) tell_blocks(context, index, blocks - known);
 }
 // The same for one block of a class without sides. False: a mode wants to be told of it.
-inline bool may_begin_untold(SidedContext& context, size_t block_bytes) noexcept {
-  if (TALUS_UNLIKELY(context.prepaid_bytes < block_bytes)) {
-    const size_t missing = block_bytes - context.prepaid_bytes;
-    const size_t until = bytes_until_event(context);
-    if (until < missing) return false;
-    size_t noted = missing > prepaid_bytes_max ? missing : prepaid_bytes_max;
-    if (noted > until) noted = until;
-    context.prepaid_bytes += noted;
-    tell_modes<&Mode::note_bytes>(context, noted);
+inline bool may_begin_untold(SidedContext& context, size_t index) noexcept {
+  uint32_t& prepaid = context.prepaid_blocks[index];
+  if (TALUS_UNLIKELY(prepaid == 0)) {
+    const size_t until = blocks_until_event(context, index);
+    if (until == 0) return false;
+    const size_t most = prepaid_bytes_max / size_class_table.rows[index].block_bytes;
+    const size_t noted = most < 1 ? 1 : most;
+    prepaid = static_cast<uint32_t>(noted < until ? noted : until);
+    tell_blocks(context, index, prepaid);
   }
-  context.prepaid_bytes -= block_bytes;
+  prepaid--;
   return true;
 }
 
@@ -109,14 +114,13 @@ inline size_t fetch_blocks(SidedContext& context, ThreadCache& cache, size_t ind
 // Fills an empty allocation side. A side that runs empty gets as many blocks again as there were on
 // the free side, so that it grows while the same blocks come and go. Returns how many.
 TALUS_APART size_t fill_side(SidedContext& context, ThreadCache& cache, size_t index) noexcept {
-  const size_t block_bytes = size_class_table.rows[index].block_bytes;
-  const size_t wanted = blocks_until_event(context, block_bytes, side_blocks_of(index));
+  const size_t wanted = blocks_ahead(context, index, side_blocks_of(index));
   if (wanted == 0) return 0;
   size_t moved = move_across(context, cache, index, wanted);
   const size_t room = wanted - moved;
   const size_t more = moved == 0 || room < moved ? room : moved;
   if (more != 0) moved += fetch_blocks(context, cache, index, more);
-  if (moved != 0) note_bytes(context, moved * block_bytes);
+  if (moved != 0) note_blocks(context, index, moved);
   return moved;
 }
 
@@ -133,11 +137,10 @@ TALUS_APART void* pop_from_side(SidedContext& context, ThreadCache& cache, Class
 // A block of a class without sides; the next class may serve. Null as above.
 TALUS_APART void* allocate_untold(SidedContext& context, ThreadCache& cache, ClassId id,
                                   Fit fit) noexcept {
-  const size_t block_bytes = size_class_row(id).block_bytes;
-  if (!may_begin_untold(context, block_bytes)) return nullptr;
+  if (!may_begin_untold(context, index_of(id))) return nullptr;
   void* block = allocate_on(&cache, id, fit);
   if (TALUS_UNLIKELY(block == nullptr)) {
-    context.prepaid_bytes += block_bytes;
+    context.prepaid_blocks[index_of(id)]++;
     return nullptr;
   }
   if (is_medium(id)) {

@@ -74,11 +74,12 @@ struct Mode {
   void (*note_cut)(ModeThread thread, void* at, size_t bytes) noexcept = nullptr;
   // Batches. A mode with these leaves most blocks to two-sided lists (heap/sides.hpp), and diverts
   // none. While all modes that are on are such, they are told of blocks in slabs only at events.
-  // How many bytes of blocks may begin before one that the mode wants to be told of. 0: the next.
-  size_t (*bytes_until_event)(ModeThread thread) noexcept = nullptr;
-  // This number of bytes begins about now, and no mode is told of the blocks. It is at most what
-  // the mode said.
-  void (*note_bytes)(ModeThread thread, size_t bytes) noexcept = nullptr;
+  // How many blocks of a class may begin before one that the mode wants to be told of. 0: the next.
+  // By class, so that it does not matter in which order classes ask.
+  size_t (*blocks_until_event)(ModeThread thread, ClassId id) noexcept = nullptr;
+  // This number of blocks begins about now, and no mode is told of them one by one. It is at most
+  // what the mode said.
+  void (*note_blocks)(ModeThread thread, ClassId id, size_t blocks) noexcept = nullptr;
   // Replace. Null: an ordinary block will do. A new block reads as zero if the request says so.
   // Never under an instance's lock.
   void* (*allocate)(ModeThread thread, const BlockRequest& request) noexcept = nullptr;

@@ -19,8 +19,8 @@
 //   allocations = moved - length of the allocation side + begun
 //   frees       = left + length of the free side + ended
 // where begun and ended are blocks that passed by the sides: of large classes, and of other heaps.
-// Bytes that modes were told of in advance:
-//   noted bytes = bytes of these allocations + bytes on allocation sides + prepaid bytes
+// Blocks of a class that modes were told of in advance:
+//   noted blocks = these allocations + length of the allocation side + prepaid blocks
 // Called on: the owner of the cache, or a thread that empties it.
 #ifndef TALUS_HEAP_SIDES_HPP
 #define TALUS_HEAP_SIDES_HPP
@@ -58,7 +58,7 @@ struct SidedContext : ModeContext {
   Atomic<uint64_t> left[fast_class_count];           // likewise
   Atomic<uint64_t> begun[class_count];               // owner writes; statistics read
   Atomic<uint64_t> ended[class_count];               // likewise
-  size_t prepaid_bytes = 0;  // owner in a slow path, or the thread that empties the cache
+  uint32_t prepaid_blocks[class_count] = {};         // owner in a slow path, or the emptying thread
   void* storage[count_side_places()] = {};
 
   bool is_sound() noexcept;  // heap/sound.hpp
@@ -78,7 +78,7 @@ struct Side {
   void note_gone(size_t blocks) const noexcept {
     if (kind == SideKind::free) return context.left[index].own_add(blocks);
     context.moved[index].own_add(0 - uint64_t{blocks});
-    context.prepaid_bytes += blocks * size_class_table.rows[index].block_bytes;
+    context.prepaid_blocks[index] += static_cast<uint32_t>(blocks);
   }
 };
 inline Side free_side(SidedContext& context, size_t index) noexcept {

@@ -46,7 +46,7 @@ TALUS_APART bool may_have_sides() noexcept {
 #else
   for (uint32_t left = process_modes.shared_on.load_acquire(); left != 0; left &= left - 1) {
     const Mode& mode = *process_modes.shared_modes[lowest_bit(left)].load_init();  // bit acquired
-    if (mode.bytes_until_event == nullptr || mode.divert != nullptr) return false;
+    if (mode.blocks_until_event == nullptr || mode.divert != nullptr) return false;
   }
   return true;
 #endif

@@ -77,12 +77,12 @@ TALUS_APART void* pop_untold(size_t bytes, ThreadContext& found) noexcept {
   if (bytes <= fast_bytes_max || bytes > medium_bytes_max) return nullptr;
   auto& context = static_cast<SidedContext&>(found);
   const ClassId id = slow_class_of(bytes);
-  const size_t block_bytes = size_class_row(id).block_bytes;
+  uint32_t& prepaid = context.prepaid_blocks[index_of(id)];
   const BriefWork work{*context.cache};
-  if (TALUS_UNLIKELY(!work.may_begin || context.prepaid_bytes < block_bytes)) return nullptr;
+  if (TALUS_UNLIKELY(!work.may_begin || prepaid == 0)) return nullptr;
   void* block = pop_fitting(*context.cache, id, Fit::exact);
   if (TALUS_UNLIKELY(block == nullptr)) return nullptr;
-  context.prepaid_bytes -= block_bytes;
+  prepaid--;
   context.begun[index_of(id)].own_add(1);
   return block;
 }

@@ -137,7 +137,7 @@ inline void check_call(void*, FreeCall) noexcept {}
 struct SidedContext : ThreadContext {
   ThreadCache* cache = nullptr;
   Atomic<uint64_t> begun[class_count], ended[class_count];
-  size_t prepaid_bytes = 0;
+  uint32_t prepaid_blocks[class_count] = {};
 };
 template <typename Visit>
 void for_each_side(ThreadCache&, Visit) noexcept {}

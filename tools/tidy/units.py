@@ -15,7 +15,7 @@ ALL = [(CORE, []), (CORE, ["-DTALUS_AUDIT=1"]), (CORE, ["-DTALUS_FAKE_OS=1"]), (
        ("src/entry/copies.cpp", []), ("src/entry/library_parts.cpp", []),
        ("src/entry/archive.cpp", []), ("src/entry/operator_bindings.cpp", []),
        ("src/entry/malloc_bindings.cpp", []), ("src/entry/single_name.cpp", []),
-       ("src/unwind/unwinder.hpp", ["-xc++", "-Wno-pragma-once-outside-header"])]
+       ("src/modes/profile.hpp", ["-xc++", "-Wno-pragma-once-outside-header"])]
 # They show nearly all of the core, at the least cost.
 MAIN = [(CORE, []), (LIBC, [])]
 # What no unit contains: the input of tools/amalgamate.py.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/modes/sampler: a mode is told of one block after a number of bytes.
+// tests/unit/modes/sampler: a mode is told of one block of a class after a number of blocks.
 #include "pattern.hpp"
 #include "sides_fixture.hpp"
 
@@ -9,33 +9,41 @@ namespace {
 using test::make;
 using test::SidesTest;
 
-// What a sampler does: about each 100000 bytes it wants a block and sees it.
+// What a sampler does: of each class it wants about one block in 100000 bytes, and sees it.
 struct Countdown {
-  int64_t bytes_left;
-  uint64_t bytes, events, told;  // all bytes; blocks that it is told of
+  uint64_t blocks[class_count], events[class_count];  // all that it knows of
+  int64_t left[class_count];                          // up to the next event
+  uint64_t told;                                      // blocks that it was told of
   void* seen;
 };
-constexpr int64_t each_bytes = 100000;
+constexpr size_t each_bytes = 100000;
 
+size_t index_for(size_t bytes) { return index_of(class_of(bytes)); }
+int64_t blocks_each(size_t index) {
+  return static_cast<int64_t>(each_bytes / size_class_table.rows[index].block_bytes + 1);
+}
 Countdown& countdown_of(ModeThread thread) { return *static_cast<Countdown*>(thread.state); }
-void begin_countdown(ModeThread thread) noexcept { countdown_of(thread).bytes_left = each_bytes; }
-size_t bytes_left(ModeThread thread) noexcept {
-  return static_cast<size_t>(countdown_of(thread).bytes_left - 1);
+void begin_countdown(ModeThread thread) noexcept {
+  for (size_t i = 0; i < class_count; i++) countdown_of(thread).left[i] = blocks_each(i);
 }
-void count_down(ModeThread thread, size_t bytes) noexcept {
-  EXPECT_LE(bytes, bytes_left(thread));
-  countdown_of(thread).bytes += bytes;
-  countdown_of(thread).bytes_left -= static_cast<int64_t>(bytes);
+size_t blocks_left(ModeThread thread, ClassId id) noexcept {
+  return static_cast<size_t>(countdown_of(thread).left[index_of(id)] - 1);
 }
-void see_block(ModeThread thread, void* block, size_t) noexcept {
+void count_down(ModeThread thread, ClassId id, size_t blocks) noexcept {
+  EXPECT_LE(blocks, blocks_left(thread, id));
+  countdown_of(thread).blocks[index_of(id)] += blocks;
+  countdown_of(thread).left[index_of(id)] -= static_cast<int64_t>(blocks);
+}
+void see_block(ModeThread thread, void* block, size_t bytes) noexcept {
   Countdown& own = countdown_of(thread);
-  const size_t bytes = facts_of(block, "test").usable_bytes;
   own.told++;
-  own.bytes += bytes;
-  own.bytes_left -= static_cast<int64_t>(bytes);
-  if (own.bytes_left > 0) return;
+  if (bytes > medium_bytes_max) return;
+  const size_t index = index_for(bytes);
+  own.blocks[index]++;
+  if (--own.left[index] > 0) return;
+  own.left[index] = blocks_each(index);
+  own.events[index]++;
   own.seen = block;
-  for (; own.bytes_left <= 0; own.bytes_left += each_bytes) own.events++;
 }
 constexpr Mode make_countdown() noexcept {
   Mode mode;
@@ -43,8 +51,8 @@ constexpr Mode make_countdown() noexcept {
   mode.state_bytes = sizeof(Countdown);
   mode.state_made = begin_countdown;
   mode.note_allocate = see_block;
-  mode.bytes_until_event = bytes_left;
-  mode.note_bytes = count_down;
+  mode.blocks_until_event = blocks_left;
+  mode.note_blocks = count_down;
   return mode;
 }
 constexpr Mode countdown = make_countdown();
@@ -64,77 +72,101 @@ class SamplerTest : public SidesTest {
     const size_t place = place_of(&countdown);
     return *static_cast<Countdown*>(current_sides()->states->shared_of[place].load_own());
   }
-  // Bytes that the mode was told of and that have not begun.
-  static uint64_t ahead() {
-    uint64_t bytes = current_sides()->prepaid_bytes;
-    for (size_t index = 0; index < fast_class_count; index++) {
-      const size_t block_bytes = size_class_table.rows[index].block_bytes;
-      bytes += allocation_side(*current_sides(), index).length() * block_bytes;
-    }
-    return bytes;
+  // Blocks of a class that the mode was told of and that have not begun.
+  static uint64_t ahead(size_t index) {
+    const uint64_t prepaid = current_sides()->prepaid_blocks[index];
+    if (index >= fast_class_count) return prepaid;
+    return prepaid + allocation_side(*current_sides(), index).length();
   }
-  // Makes and frees a block, and says how many bytes it had.
-  static size_t pass(size_t bytes) {
-    void* block = make(bytes);
-    const size_t usable = facts_of(block, "test").usable_bytes;
-    free_block(block);
-    return usable;
-  }
+  // What the mode knows to have begun. Differences of it are exact at each moment.
+  static uint64_t begun(size_t index) { return own().blocks[index] - ahead(index); }
 };
 
-// Each byte counts once. So an event is never late, and early by what was moved ahead.
-TEST_F(SamplerTest, AnEventComesAtItsByte) {
-  const uint64_t bytes_before = own().bytes, ahead_before = ahead();
-  uint64_t bytes = 0, calls = 0;
+// Each block counts once. So an event is at its block, whatever was moved ahead.
+TEST_F(SamplerTest, AnEventComesAtItsBlock) {
   const uint64_t told_before = own().told;
   for (const size_t block_bytes : {16, 112, 1024, 4096, 5120, 20480}) {
-    uint64_t before = own().events;
+    const size_t index = index_for(block_bytes);
+    const uint64_t begun_before = begun(index);
+    uint64_t blocks = 0, at_event = 0;
+    uint64_t before = own().events[index];
     const uint64_t end = before + 50;
-    for (; before < end; calls++) {
+    while (before < end) {
       void* block = make(block_bytes);
-      bytes += facts_of(block, "test").usable_bytes;
-      ASSERT_EQ(own().bytes - bytes_before, bytes + ahead() - ahead_before) << block_bytes;
-      if (own().events != before) {
+      blocks++;
+      ASSERT_EQ(begun(index) - begun_before, blocks) << block_bytes;
+      if (own().events[index] != before) {
         EXPECT_EQ(own().seen, block) << "the mode sees the very block";
-        EXPECT_EQ(own().events, before + 1);
+        EXPECT_EQ(own().events[index], before + 1);
+        if (at_event != 0) {
+          EXPECT_EQ(blocks - at_event, static_cast<uint64_t>(blocks_each(index))) << block_bytes;
+        }
+        at_event = blocks;
       }
-      before = own().events;
+      before = own().events[index];
       free_block(block);
     }
   }
-  EXPECT_LE(ahead(), 6 * side_bytes_max + prepaid_bytes_max);
   EXPECT_EQ(own().told - told_before, 6 * 50) << "no other block is told";
-  EXPECT_GT(calls, 100 * 6 * 50);
+}
+
+// Classes that refill often do not take the events of others.
+TEST_F(SamplerTest, EachClassHasItsOwnEvents) {
+  const size_t rare = index_for(3072), often = index_for(16);
+  const uint64_t rare_before = own().events[rare], often_before = own().events[often];
+  const uint64_t blocks = 50 * static_cast<uint64_t>(blocks_each(rare));
+  for (uint64_t i = 0; i < blocks; i++) {
+    free_block(make(3072));
+    for (int j = 0; j < 8; j++) free_block(make(16));
+  }
+  EXPECT_EQ(own().events[rare] - rare_before, 50u);
+  const uint64_t expected = 8 * blocks / static_cast<uint64_t>(blocks_each(often));
+  EXPECT_GE(own().events[often] - often_before + 1, expected);
+  EXPECT_LE(own().events[often] - often_before, expected + 1);
 }
 
 TEST_F(SamplerTest, EventsOfManySizes) {
   test::Random random{test::seed_of("Sampler")};
-  const uint64_t bytes_before = own().bytes, events_before = own().events, ahead_before = ahead();
-  const uint64_t told_before = own().told;
-  uint64_t bytes = 0, calls = 0, large = 0;
-  for (; calls < 300000; calls++) {
-    const bool is_large = random.below(1000) == 0;
-    bytes += pass(is_large ? medium_bytes_max + 1 : 1 + random.of_any_length(14));
-    large += is_large ? 1 : 0;
+  uint64_t begun_before[class_count], events_before[class_count], blocks[class_count] = {};
+  for (size_t i = 0; i < class_count; i++) {
+    begun_before[i] = begun(i);
+    events_before[i] = own().events[i];
   }
-  const uint64_t counted = bytes + ahead() - ahead_before;
-  EXPECT_EQ(own().bytes - bytes_before, counted);
-  const uint64_t events = own().events - events_before;
-  EXPECT_GE(events + 1, counted / each_bytes);
-  EXPECT_LE(events, counted / each_bytes + 1);
-  EXPECT_LE(own().told - told_before, events + large) << "large blocks are told one by one";
+  const uint64_t told_before = own().told;
+  uint64_t large = 0, events = 0;
+  for (size_t calls = 0; calls < 300000; calls++) {
+    const bool is_large = random.below(1000) == 0;
+    const size_t bytes = is_large ? medium_bytes_max + 1 : 1 + random.of_any_length(14);
+    if (is_large) large++;
+    if (!is_large) blocks[index_for(bytes)]++;
+    free_block(make(bytes));
+  }
+  for (size_t i = 0; i < class_count; i++) {
+    EXPECT_EQ(begun(i) - begun_before[i], blocks[i]) << i;
+    const uint64_t seen = own().events[i] - events_before[i];
+    events += seen;
+    EXPECT_GE(seen + 1, blocks[i] / static_cast<uint64_t>(blocks_each(i))) << i;
+    EXPECT_LE(seen, blocks[i] / static_cast<uint64_t>(blocks_each(i)) + 1) << i;
+  }
+  EXPECT_EQ(own().told - told_before, events + large) << "large blocks are told one by one";
 }
 
 // What goes home unused counts for the blocks that come next.
-TEST_F(SamplerTest, BytesThatWereNotUsedAreNotLost) {
-  const uint64_t bytes_before = own().bytes, ahead_before = ahead();
-  uint64_t bytes = 0;
+TEST_F(SamplerTest, BlocksThatWereNotUsedAreNotLost) {
+  uint64_t begun_before[class_count], blocks = 0;
+  for (size_t i = 0; i < class_count; i++) begun_before[i] = begun(i);
   for (size_t round = 0; round < 100; round++) {
-    for (size_t block_bytes = 16; block_bytes <= 2048; block_bytes *= 2) bytes += pass(block_bytes);
+    blocks++;
+    for (size_t block_bytes = 16; block_bytes <= 2048; block_bytes *= 2) {
+      free_block(make(block_bytes));
+    }
     EXPECT_GT(allocation_side(*current_sides(), 0).length(), 0u);
     purge_beyond(0);
     EXPECT_EQ(allocation_side(*current_sides(), 0).length(), 0u);
-    ASSERT_EQ(own().bytes - bytes_before, bytes + ahead() - ahead_before);
+    for (size_t block_bytes = 16; block_bytes <= 2048; block_bytes *= 2) {
+      const size_t index = index_for(block_bytes);
+      ASSERT_EQ(begun(index) - begun_before[index], blocks) << block_bytes;
+    }
   }
 }
 

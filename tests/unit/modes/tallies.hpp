@@ -57,8 +57,8 @@ inline void count_resize(ModeThread thread, void*, size_t usable, void* block,
   count(thread, rows_of(thread).frees[row_of_size(usable)]);
   count_allocate(thread, block, bytes);
 }
-inline size_t no_event(ModeThread) noexcept { return SIZE_MAX; }
-inline void pass(ModeThread, size_t) noexcept {}
+inline size_t no_event(ModeThread, ClassId) noexcept { return SIZE_MAX; }
+inline void pass(ModeThread, ClassId, size_t) noexcept {}
 
 inline void enlist(ModeThread thread) noexcept {
   Rows& own = rows_of(thread);
@@ -76,8 +76,8 @@ constexpr Mode make_mode() noexcept {
   mode.note_allocate = count_allocate;
   mode.note_free = count_free;
   mode.end_resize = count_resize;
-  mode.bytes_until_event = no_event;
-  mode.note_bytes = pass;
+  mode.blocks_until_event = no_event;
+  mode.note_blocks = pass;
   return mode;
 }
 inline constexpr Mode mode = make_mode();
