@@ -170,11 +170,12 @@ inline constexpr SpecialOperations left_region_operations = {free_special_in_reg
 // under the space lock before it ends.
 inline NamedBefore named_of_block(const void* pointer) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  const PageMap::Found now = page_map.look(address);
+  PageMap::Found now = page_map.look(address);
   if (now.word.bits() != special_word.bits()) return {now.descriptor, now.word.bits()};
   Held held{space.lock()};
-  NamedBefore found{page_map.descriptor_of(address), page_map.word_of(address).bits()};
-  while (found.word_bits == special_word.bits()) {
+  now = page_map.look(address);
+  NamedBefore found{now.descriptor, now.word.bits()};
+  while (found.descriptor != nullptr && found.word_bits == special_word.bits()) {
     auto& special = *static_cast<SpecialBlock*>(found.descriptor);
     if (special.operations().instance == nullptr) break;
     auto& region = static_cast<RegionHeap&>(special);

@@ -152,7 +152,7 @@ TALUS_SLOW size_t usable_size(void* pointer) noexcept {
     const LargeBlock& large = *static_cast<LargeBlock*>(found.descriptor);
     if (start_of(large) == pointer) return large.usable_bytes;
   }
-  if (!is_special(word)) report::foreign_pointer(pointer, call);
+  if (found.descriptor == nullptr || !is_special(word)) report::foreign_pointer(pointer, call);
   auto& special = *static_cast<SpecialBlock*>(found.descriptor);
   return special.operations().usable_bytes(special, pointer, call);
 }

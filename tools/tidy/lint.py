@@ -19,6 +19,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import units  # noqa: E402
 
 SKIPPED = 77
+# What clang itself takes; .clang-tidy has a smaller bound.
+DEEP = ["-Xclang", "-analyzer-config", "-Xclang", "max-nodes=225000"]
 FINDING = re.compile(r"^(?:.*/)?((?:src|include)/\S+?:\d+):\d+: (?:warning|error): (.*)$")
 
 
@@ -36,14 +38,18 @@ def main(arguments):
     default_root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("root", nargs="?", default=default_root, help="root of the tree")
-    root = os.path.abspath(parser.parse_args(arguments).root)
+    parser.add_argument("--deep", action="store_true", help="analyze each path to its end")
+    options = parser.parse_args(arguments)
+    root = os.path.abspath(options.root)
+    more = DEEP if options.deep else []
     tool = shutil.which("clang-tidy-14") or shutil.which("clang-tidy")
     if tool is None:
         print("lint: there is no clang-tidy (package clang-tidy)")
         return SKIPPED
     found = set()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for part in pool.map(lambda unit: findings_of(root, tool, *unit), units.MAIN):
+        for part in pool.map(lambda unit: findings_of(root, tool, unit[0], unit[1] + more),
+                             units.MAIN):
             found |= part
     for place, what in sorted(found):
         print(f"{place}: lint: {what}")
