@@ -6,7 +6,7 @@ BUILD := build/release
 JOBS := $(shell nproc)
 PREFIX ?= /usr/local
 PACKAGES := cmake ninja-build g++ python3 libfmt-dev libcli11-dev libelf-dev zlib1g-dev \
-  libncurses-dev
+  libncurses-dev libevent-dev
 # Behind --optional: what not every release of the system has, and what is done without.
 TEST_PACKAGES := $(PACKAGES) binutils clang 'libclang-rt-dev|clang' libgtest-dev googletest \
   sqlite3 perl git make pkg-config --optional redis-server gdb g++-aarch64-linux-gnu \

@@ -9,14 +9,15 @@
 
 #include <errno.h>
 
+#include "settings/commands.hpp"
 #include "settings/machine.hpp"
 #include "settings/option_origin.hpp"
 #include "settings/options.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
 #include "parsing/option_letters.hpp"
-#include "parsing/option_number.hpp"
 #include "parsing/options_text.hpp"
+#include "configuration/change_option.hpp"
 #include "configuration/option_target.hpp"
 #include "configuration/own_configuration.hpp"
 
@@ -31,23 +32,18 @@ inline const OptionRow* option_named(const char* name) noexcept {
 inline int set_option(const char* name, const char* value) noexcept {
   if (name == nullptr || value == nullptr) return EINVAL;
   const OptionRow* row = option_named(name);
-  if (row == nullptr) return ENOENT;
-  if (row->reload == OptionReload::at_start) return EPERM;
-  OptionOrigin origin;
-  origin.source = OptionSource::call;
-  Held held{space.lock()};
-  switch (set_option_from(OptionTarget{options, option_origins}, *row, value, origin)) {
-    case OptionParse::malformed:
-      return EINVAL;
-    case OptionParse::out_of_range:
+  switch (change_option(row, value)) {
+    case CommandResult::done:
+      return 0;
+    case CommandResult::no_option:
+      return ENOENT;
+    case CommandResult::at_start:
+      return EPERM;
+    case CommandResult::out_of_range:
       return ERANGE;
-    case OptionParse::accepted:
-      break;
+    default:
+      return EINVAL;
   }
-  const bool is_limit = row->id == OptionId::limit_soft || row->id == OptionId::limit_hard;
-  // Sets both: if the other limit had lowered this one, it rises again with it.
-  if (is_limit) limits.set(effective_limits(options, machine));
-  return 0;
 }
 
 // Writes into the caller's buffer what `add` says of an option.

@@ -75,6 +75,9 @@ class Atomic {
   TALUS_FAST T claim(T value) noexcept { return fetch_add_relaxed(value); }
   TALUS_FAST void hint_add(T value) noexcept { fetch_add_relaxed(value); }
   TALUS_FAST void hint_sub(T value) noexcept { fetch_sub_relaxed(value); }
+  TALUS_FAST T fetch_add_release(T value) noexcept {
+    return __atomic_fetch_add(&value_, value, __ATOMIC_RELEASE);
+  }
   TALUS_FAST T fetch_or_release(T bits) noexcept {
     return __atomic_fetch_or(&value_, bits, __ATOMIC_RELEASE);
   }

@@ -83,6 +83,11 @@ inline void raise_peak(int64_t live) noexcept {
   while (live > peak && !shared.peak_bytes.cas_acq_rel(peak, live)) {}
 }
 
+// The peak is that of the time from here on.
+TALUS_APART void reset_peak() noexcept {
+  shared.peak_bytes.store_stat(shared.live_bytes.load_stat());
+}
+
 inline void add_live(ModeThread thread, int64_t bytes) noexcept {
   int64_t gathered = bytes;
   if (thread.cache != nullptr) {
@@ -173,6 +178,13 @@ inline Counts collect() noexcept {
   raise_peak(counts.live_bytes);
   counts.peak_bytes = shared.peak_bytes.load_stat();
   return counts;
+}
+
+// Counting begins in a process that has live blocks already.
+TALUS_APART void start_from(size_t live_bytes) noexcept {
+  const int64_t known = collect().live_bytes;
+  raise_peak(shared.live_bytes.stat_add(static_cast<int64_t>(live_bytes) - known));
+  reset_peak();
 }
 
 }  // namespace talus::core::counting

@@ -9,21 +9,26 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
+#include "settings/commands.hpp"
 #include "settings/machine.hpp"
 #include "os/guards.hpp"
 #include "sync/ranked_lock.hpp"
+#include "space/space.hpp"
 #include "slab/remote_free.hpp"
 #include "slab/slab.hpp"
-#include "space/space.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
+#include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 #include "heap/sides.hpp"
 #include "heap/special.hpp"
 #include "regions/region_words.hpp"
 #include "store/large.hpp"
 #include "modes/counting.hpp"
+#include "threads/helper.hpp"
+#include "threads/helper_thread.hpp"
+#include "threads/mailbox.hpp"
 #include "observe/observed_table.hpp"
 
 namespace talus::core {
@@ -44,6 +49,8 @@ struct ObservedState {
   const void* guards;
   const void* counting;
   const void* started_ns;
+  const void* helper;
+  const void* purge_request;
 };
 
 #pragma GCC diagnostic push
@@ -85,6 +92,8 @@ struct ObservedLayout {
       TALUS_OBSERVED_ROOT(guards),
       TALUS_OBSERVED_ROOT(counting),
       TALUS_OBSERVED_ROOT(started_ns),
+      TALUS_OBSERVED_ROOT(helper),
+      TALUS_OBSERVED_ROOT(purge_request),
 
       TALUS_OBSERVED_CONSTANT("slice.bytes", slice_bytes),
       TALUS_OBSERVED_CONSTANT("unit.bytes", unit_bytes),
@@ -221,6 +230,22 @@ struct ObservedLayout {
 
       TALUS_OBSERVED("guards.count", Guards, shared_count_),
       TALUS_OBSERVED("guards.missing", Guards, shared_missing_),
+
+      TALUS_OBSERVED("helper.life", Helper, shared_life),
+      TALUS_OBSERVED("helper.alarm", Helper, shared_alarm),
+      TALUS_OBSERVED("helper.is_allowed", Helper, shared_is_allowed),
+      TALUS_OBSERVED("life.id", HelperLife, shared_id),
+      TALUS_OBSERVED("purge_request.is_much", PurgeRequest, is_much),
+      TALUS_OBSERVED("helper.command", Helper, mailbox.shared_command),
+      TALUS_OBSERVED("helper.check", Helper, mailbox.shared_check),
+      TALUS_OBSERVED("helper.number", Helper, mailbox.shared_number),
+      TALUS_OBSERVED_ALL("helper.text", Helper, mailbox.shared_text),
+      TALUS_OBSERVED("helper.request", Helper, mailbox.shared_request),
+      TALUS_OBSERVED("helper.taken", Helper, mailbox.shared_taken),
+      TALUS_OBSERVED("helper.answered", Helper, mailbox.shared_answered),
+      TALUS_OBSERVED("helper.result", Helper, mailbox.result),
+      TALUS_OBSERVED("helper.value", Helper, mailbox.value),
+      TALUS_OBSERVED_ALL("helper.answer", Helper, mailbox.answer),
 
       TALUS_OBSERVED("counting.all", counting::Shared, all),
       TALUS_OBSERVED("counting.live_bytes", counting::Shared, live_bytes),

@@ -16,11 +16,13 @@
 #include "os/guards.hpp"
 #include "space/space.hpp"
 #include "heap/instance.hpp"
+#include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 #include "heap/special.hpp"
 #include "store/large.hpp"
 #include "modes/counting.hpp"
 #include "statistics/statistics.hpp"
+#include "threads/helper.hpp"
 #include "observe/observed_fields.hpp"
 #include "observe/observed_table.hpp"
 
@@ -43,7 +45,9 @@ TALUS_CONSTINIT inline ObservedState observed_state = {{'t', 'a', 'l', 'u', 's',
                                                        &limits,
                                                        &guards,
                                                        &counting::shared,
-                                                       &process_started_ns};
+                                                       &process_started_ns,
+                                                       &helper,
+                                                       &purge_request};
 
 // An address as an operand, also in code that may lie anywhere.
 #if defined(__aarch64__)

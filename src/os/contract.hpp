@@ -326,13 +326,16 @@ struct NodeCalls {
   TALUS_OS_CALL("nodes", prefer_node, long, (void* at, size_t bytes, size_t node));
 };
 
-// Group names: names of mappings, for readers of the process' memory map.
-// Without: mappings have no name.
+// Group names: what other processes learn of this one.
+// Without: mappings have no name, and the option observers admits no further process.
 template <class Os>
 struct NameCalls {
   // Names the pages; a hint. At most mapping_name_bytes of printable ASCII, without quotes,
   // brackets, dollars and backslashes.
   TALUS_OS_CALL("names", name_mapping, void, (void* at, size_t bytes, const char* name));
+  // From here on each process of the same user may read and write this process' memory, where the
+  // system would let only some of them; a hint.
+  TALUS_OS_CALL("names", admit_observers, void, ());
 };
 
 // Group page_watch: tells os/page_watch.hpp of pages before they go, in each call of this contract

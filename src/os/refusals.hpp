@@ -125,6 +125,7 @@ struct NoNodes {
 template <class Os>
 struct NoNames {
   static void name_mapping(void*, size_t, const char*) noexcept {}
+  static void admit_observers() noexcept {}
 };
 
 template <class Os>

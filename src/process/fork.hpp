@@ -23,6 +23,7 @@
 #include <pthread.h>
 
 #include "base/base.hpp"
+#include "settings/options.hpp"
 #include "os/os.hpp"
 #include "sync/lock_rank.hpp"
 #include "sync/ranked_lock.hpp"
@@ -38,6 +39,7 @@
 #include "store/write_prefetch.hpp"
 #include "statistics/print_statistics.hpp"
 #include "threads/helper.hpp"
+#include "threads/helper_fork.hpp"
 #include "threads/helper_thread.hpp"
 #include "threads/library_parts.hpp"
 #include "threads/threads.hpp"
@@ -123,6 +125,8 @@ inline void renew_ids() noexcept {
 }
 
 inline void after_fork_in_child() noexcept {
+  // The kernel's permission does not pass on to children.
+  if (options.observers == Observers::any) os::System::admit_observers();
   // The thread has another id, and may be the one that reported a fault.
   if (os::reporting_thread.load_init() != 0) os::System::note_report();
   if (forks.is_alone.load_own()) return renew_ids();

@@ -28,6 +28,7 @@
 #include "heap/registry.hpp"
 #include "statistics/print_statistics.hpp"
 #include "threads/helper.hpp"
+#include "threads/helper_fork.hpp"
 #include "threads/threads.hpp"
 #include "process/fork_locks.hpp"
 

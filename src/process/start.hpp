@@ -190,6 +190,7 @@ TALUS_START void process_starts() noexcept {
   if (options.fill.kind != FillKind::none) start_fill();
   if (is_mapped(options.mode) || options.mode == HeapMode::hardened) start_mapped();
   if (options.guard_pages) bound_guards();
+  if (options.observers == Observers::any) os::System::admit_observers();
   watch_forks();
   if (gives_memory_back() || has_clock_samples()) allow_helper();
   start_clock_samples();

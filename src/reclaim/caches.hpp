@@ -81,9 +81,8 @@ inline void flush_own_cache() noexcept {
   flush_all(*own);
 }
 
-// Flushes to slabs what other threads hold that make no call within a moment.
-inline void flush_idle_caches() noexcept {
-  ThreadCache* own = existing_cache();
+// Flushes to slabs what threads hold that make no call within a moment, but for one cache.
+inline void flush_idle_caches(const ThreadCache* own) noexcept {
   bool has_asked = false;
   visit_caches([&](Held<RegistryLock>& held, ThreadCache& cache)
                    TALUS_REQUIRES(registry.lock) noexcept {
@@ -116,7 +115,9 @@ TALUS_USUAL void gather_blocks() noexcept {
 TALUS_USUAL void idle_caches_in_background(uint64_t, DecayTally& tally) noexcept {
   decay_caches(tally);
 }
-inline void idle_caches_on_request(size_t) noexcept { flush_idle_caches(); }
+inline void idle_caches_on_request(size_t) noexcept { flush_idle_caches(existing_cache()); }
+// The background thread has no cache.
+TALUS_APART void idle_caches_on_command(size_t) noexcept { flush_idle_caches(nullptr); }
 inline void orphaned_caches_on_request(size_t) noexcept {
   while (salvage_cache()) {}
 }

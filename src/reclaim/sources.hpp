@@ -17,6 +17,7 @@
 //   under pressure  inward   all but what threads hold: other processes need it more
 //   early           inward   what a young process of one thread has (reclaim/early_purge.hpp)
 //   on request      inward   all: malloc_trim, talus_release, an allocation that failed
+//   on command      inward   all but orphaned caches: another process asks the background thread
 //
 // Large blocks that a thread keeps, and batches for other heaps, are parts of its cache.
 // Owns: the table. Called on: the background thread, or a thread that purges at once; without
@@ -42,17 +43,20 @@ struct Source {
   void (*under_pressure)() noexcept;
   void (*early)() noexcept;
   void (*on_request)(size_t keep_bytes) noexcept;  // of free ranges
+  void (*on_command)(size_t keep_bytes) noexcept;
 };
 
 // Outward. On request huge pages are given up first: then slabs in them can be purged by the page.
 inline constexpr Source sources[] = {
     {"free ranges", ranges_in_background, ranges_to_goal, purge_all_ranges, purge_dirty_ranges,
-     purge_ranges_beyond},
-    {"slabs", slabs_in_background, slabs_to_goal, purge_all_holes, slabs_early, slabs_on_request},
-    {"idle caches", idle_caches_in_background, nullptr, nullptr, nullptr, idle_caches_on_request},
-    {"orphaned caches", nullptr, nullptr, nullptr, nullptr, orphaned_caches_on_request},
-    {"own cache", nullptr, nullptr, nullptr, own_cache_early, own_cache_on_request},
-    {"huge pages", huge_pages_in_background, huge_pages_to_goal, nullptr, nullptr,
+     purge_ranges_beyond, purge_ranges_beyond},
+    {"slabs", slabs_in_background, slabs_to_goal, purge_all_holes, slabs_early, slabs_on_request,
+     slabs_on_request},
+    {"idle caches", idle_caches_in_background, nullptr, nullptr, nullptr, idle_caches_on_request,
+     idle_caches_on_command},
+    {"orphaned caches", nullptr, nullptr, nullptr, nullptr, orphaned_caches_on_request, nullptr},
+    {"own cache", nullptr, nullptr, nullptr, own_cache_early, own_cache_on_request, nullptr},
+    {"huge pages", huge_pages_in_background, huge_pages_to_goal, nullptr, nullptr, split_huge_pages,
      split_huge_pages},
 };
 inline constexpr size_t source_count = sizeof sources / sizeof sources[0];
@@ -88,6 +92,13 @@ inline void purge_early() noexcept {
 }
 inline void purge_on_request(size_t keep_bytes) noexcept {
   walk_inward([keep_bytes](const Source& source) noexcept { source.on_request(keep_bytes); });
+}
+
+// As on request, on the background thread.
+TALUS_APART void purge_on_command(size_t keep_bytes) noexcept {
+  walk_inward([keep_bytes](const Source& source) noexcept {
+    if (source.on_command != nullptr) source.on_command(keep_bytes);
+  });
 }
 
 // Purges free touched memory beyond the goal, at most about `bytes_most`. Returns whether slabs

@@ -75,7 +75,7 @@ struct EffectiveLimits {
   // what the program prepared for it.
   Atomic<LimitHandler> handler;
 
-  void set(LimitBytes wanted) noexcept {
+  TALUS_START void set(LimitBytes wanted) noexcept {
     const LimitBytes bytes = below_each_other(wanted);
     soft_bytes.store_hint(bytes.soft_bytes);  // read anew at each use
     hard_bytes.store_hint(bytes.hard_bytes);

@@ -81,6 +81,10 @@ struct FillChoice {
   FillByte on_free{};
 };
 
+// Which other processes may look into this one and command it: those that the kernel allows; any of
+// the same user, also where Yama forbids it. None: it refuses commands.
+enum class Observers : std::uint8_t { kernel, any, none };
+
 enum class OptionKind : std::uint8_t { number, amount, boolean, text, words, provider, fill };
 enum class OptionUnit : std::uint8_t { none, bytes, ms };
 
@@ -153,6 +157,12 @@ template <>
 struct OptionTypeOf<HeapMode> {
   static constexpr OptionKind kind = OptionKind::words;
   static constexpr const char* words = "none|mapped|mapped-underrun|checked|hardened";
+};
+
+template <>
+struct OptionTypeOf<Observers> {
+  static constexpr OptionKind kind = OptionKind::words;
+  static constexpr const char* words = "kernel|any|none";
 };
 
 // ROW(name, type, default, min, max, unit, reload, help)
@@ -249,6 +259,10 @@ struct OptionTypeOf<HeapMode> {
       "thp=adaptive asks for no huge pages then")                                                  \
   ROW(keep_classes, bool, false, 0, 1, none, at_start,                                             \
       "addresses that had a slab of one size class are used for slabs of this class only")         \
+  ROW(observers, Observers, Observers::kernel, 0, 2, none, at_start,                               \
+      "which processes may look into this one by `talus stats` and command it by `talus ctl`: "    \
+      "those that the kernel allows; any of the same user, also where Yama forbids it; none: "     \
+      "commands are refused")                                                                      \
   ROW(verbose, bool, false, 0, 1, none, at_start,                                                  \
       "one line at start with the version, the options in effect and the limits found")
 

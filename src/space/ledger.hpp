@@ -62,6 +62,12 @@ class Ledger {
     counters_.purge_count += steps;
   }
 
+  // Peaks are those of the time from here on.
+  void reset_peaks() noexcept {
+    counters_.reserved_peak_bytes = counters_.reserved_bytes;
+    counters_.given_peak_bytes = counters_.given_bytes;
+  }
+
   // Memory of blocks that a mode made beside all ranges. It counts against the limits, and is in no
   // other count.
   void note_beside(size_t bytes) noexcept { beside_bytes_ += bytes; }

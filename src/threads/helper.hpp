@@ -21,7 +21,9 @@
 //             starts or ends the helper, or forks, holds this lock and no other. No purge request
 //             is lost. A request that finds `running` has set PurgeRequest::is_much, which the
 //             helper reads after its last sleep. One that finds `ending` sets `running`. One that
-//             finds `absent` or `leaving` starts a helper.
+//             finds `absent` or `leaving` starts a helper. The helper sleeps on shared_alarm,
+//             which it reads before it looks at its state and at the mailbox. An ender changes it,
+//             and another process with a command (mailbox.hpp), which then interrupts the sleep.
 // edges  E1 begin.release -> offerer.acquire   publishes nothing but the word itself
 //        E2 stop.release -> helper.acquire     publishes nothing but the word itself
 //        E3 the helper's end -> join.acquire   through the kernel: its stack may be used again
@@ -50,10 +52,13 @@
 #include "heap/registry.hpp"
 #include "reclaim/early_purge.hpp"
 #include "reclaim/decay.hpp"
+#include "reclaim/sources.hpp"
 #include "machine/pressure.hpp"
 #include "statistics/print_statistics.hpp"
+#include "threads/commands.hpp"
 #include "threads/helper_thread.hpp"
 #include "threads/library_parts.hpp"
+#include "threads/mailbox.hpp"
 
 namespace talus::core {
 
@@ -83,17 +88,19 @@ struct Helper {
   uint32_t holds TALUS_GUARDED_BY(lock) = 0;
   Atomic<uint64_t> shared_retry_ms;  // not before this time
   Atomic<uint32_t> process_id;       // process that owns this memory; 0: not known
+  Atomic<uint32_t> shared_alarm;     // changes when the helper has to look
+  Mailbox mailbox;
 };
-inline Helper helper;
+TALUS_CONSTINIT inline Helper helper;
 
 // No work is left. False: more work came, or the helper was told to end.
-inline bool lingers_and_leaves(Atomic<uint32_t>& state) noexcept {
+inline bool lingers_and_leaves(Atomic<uint32_t>& state, uint32_t alarm) noexcept {
   uint32_t now = HelperState::running;
   state.cas_acq_rel(now, HelperState::ending);
-  os::System::futex_wait_ms(state.futex_word(), HelperState::ending, helper_linger_ms);
+  os::System::futex_wait_ms(helper.shared_alarm.futex_word(), alarm, helper_linger_ms);
   now = HelperState::ending;
   // A purge request that found `running` has set this long ago.
-  const bool is_needed = purge_request.is_much.load_hint();
+  const bool is_needed = purge_request.is_much.load_hint() || helper.mailbox.has_command();
   const uint32_t next = is_needed ? HelperState::running : HelperState::leaving;
   return state.cas_acq_rel(now, next) && !is_needed;
 }
@@ -128,15 +135,17 @@ TALUS_USUAL void helper_lives() noexcept {
   bool is_on = state.cas_acq_rel(now, HelperState::running);  // [E1]
   if (is_on && life.kernel_is_open) os::System::become_ordinary_thread("talus");
   while (is_on) {
+    const uint32_t alarm = helper.shared_alarm.load_acquire();
+    if (helper.mailbox.has_command()) answer_mailbox<purge_on_command>(helper.mailbox);
     helper.pass.lock();
     const uint32_t wait_ms = helper_pass();
     helper.pass.unlock();
     now = state.load_acquire();  // [E2]
     if (wait_ms != 0) {
       if (now == HelperState::running) {
-        os::System::futex_wait_ms(state.futex_word(), HelperState::running, wait_ms);
+        os::System::futex_wait_ms(helper.shared_alarm.futex_word(), alarm, wait_ms);
       }
-    } else if (lingers_and_leaves(state)) {
+    } else if (lingers_and_leaves(state, alarm)) {
       return;  // [E3]
     }
     is_on = state.load_acquire() != HelperState::stopping;  // [E2]
@@ -215,11 +224,24 @@ inline bool is_left_to_calls() noexcept {
          options.decay_ms <= early_decay_ms_max;
 }
 
+// Read again under the lock.
+inline bool may_start_helper() noexcept {
+  return helper.shared_is_allowed.load_hint() && !os::page_watch.is_on();
+}
+
+// A command waits. False: a helper will answer it. Otherwise there may be none, or the process
+// stays with one thread, and the thread that came here answers.
+TALUS_APART bool answers_here() noexcept {
+  const bool is_refused = os::System::now_ms() < helper.shared_retry_ms.load_hint();
+  if (may_start_helper() && !is_refused && !is_left_to_calls()) return false;
+  if (!has_clock_samples()) purge_request.is_much.store_hint(false);
+  answer_mailbox<purge_on_request>(helper.mailbox);
+  return true;
+}
+
 TALUS_HOOK void start_helper() noexcept {
-  // Read again under the lock.
-  if (!helper.shared_is_allowed.load_hint() || os::page_watch.is_on()) {
-    return print_on_slow_path();
-  }
+  if (helper.mailbox.has_command() && answers_here()) return;
+  if (!may_start_helper()) return print_on_slow_path();
   if (is_left_to_calls() && purge_ahead()) return;
   HelperLife* life = helper.shared_life.load_acquire();
   if (life != nullptr) {
@@ -235,13 +257,14 @@ TALUS_HOOK void start_helper() noexcept {
 }
 
 // Ends the helper and waits until it executes nothing. The lock is held.
-inline void end_locked(HelperLife& life, uint64_t patience_ms) noexcept {
+TALUS_START void end_locked(HelperLife& life, uint64_t patience_ms) noexcept {
   Atomic<uint32_t>& state = life.shared_state;
   uint32_t now = state.load_acquire();
   while (now != HelperState::absent && now != HelperState::leaving &&
          !state.cas_acq_rel(now, HelperState::stopping)) {  // [E2]
   }
-  os::System::futex_wake_one(state.futex_word());
+  helper.shared_alarm.fetch_add_release(1);
+  os::System::futex_wake_one(helper.shared_alarm.futex_word());
   if (wait_for_end(life, patience_ms)) state.store_release(HelperState::absent);
 }
 
@@ -348,40 +371,6 @@ inline void end_helper_for_ever(uint64_t patience_ms) noexcept {
   if (life != nullptr && life->shared_state.load_acquire() == HelperState::absent) {
     empty_room(*life);
   }
-}
-
-// Called in the child of a fork, at once: later the caller might be a child of vfork. Where a
-// filter was announced, it may forbid the call. Then the id stays unknown and no helper starts
-// again.
-inline void learn_process_id() noexcept {
-  if (helper.process_id.load_init() == 0) return;
-  const bool may_ask = helper.shared_is_allowed.load_init();
-  const long id = may_ask ? os::System::process_id() : 0;
-  helper.process_id.store_init(static_cast<uint32_t>(id));
-}
-
-// The child of a fork has no helper.
-inline void forget_helper_thread() noexcept {
-  purge_request.is_served.store_init(false);
-  // ThreadSanitizer cannot make threads in the child of a process that has threads.
-  if constexpr (TALUS_UNDER_TSAN != 0) helper.shared_is_allowed.store_init(false);
-  learn_process_id();
-  // Already so, except on kernels that cannot clear memory for children.
-  HelperLife* life = helper.shared_life.load_acquire();
-  if (life == nullptr) return;
-  life->process_id.store_init(helper.process_id.load_init());
-  if (life->shared_state.load_acquire() == HelperState::absent) return;
-  life->shared_id.store_init(0);
-  life->last_id.store_init(0);
-  life->is_joinable.store_init(false);
-  life->shared_state.store_init(HelperState::absent);
-}
-// The prepare handler held all its locks. A single thread needs none.
-inline void forget_helper() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
-  helper.lock.reset_in_child();
-  helper.pass.reset_in_child();
-  helper.holds = 0;
-  forget_helper_thread();
 }
 
 }  // namespace talus::core

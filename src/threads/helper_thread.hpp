@@ -77,6 +77,8 @@ inline void bind_functions(void* at) noexcept {
   copy_bytes(at, at, none);
   clear_bytes(at, none);
   __builtin_memmove(at, at, none);
+  const char* volatile text = "";
+  none = __builtin_strlen(text);
   os::System::now_ms();
 }
 

@@ -14,8 +14,8 @@
 #include <pthread.h>
 
 #include "base/base.hpp"
-#include "arch/arch.hpp"
 #include "settings/options.hpp"
+#include "arch/arch.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
 #include "bounded/life.hpp"

@@ -17,7 +17,7 @@ enum ExitCode : int {
   exit_yes = 0,
   exit_no = 1,                // `check`: Talus is not active; `compare`: a run failed or differed
   exit_usage = 2,             // wrong command line, or unreadable input
-  exit_refused = 3,           // `stats`: the kernel does not let this command read the process
+  exit_refused = 3,           // `stats`, `ctl`: the kernel or the process does not allow it
   exit_damaged = 4,           // `stats`: the heap of the process is damaged
   exit_not_executable = 126,  // as in a shell
   exit_not_found = 127        // as in a shell

@@ -23,6 +23,7 @@
 #include "shell/completion.hpp"
 #include "shell/manual.hpp"
 #include "setting.hpp"
+#include "subcommand.hpp"
 #include "top/top.hpp"
 #include "why/why.hpp"
 
@@ -216,6 +217,17 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
   return print_version(answers.library);
 }
 
+void add_listings(CLI::App& app, Answers& answers) {
+  CLI::App* const statistics = app.add_subcommand("statistics", "List the names of statistics");
+  statistics->footer("talus statistics [--markdown]");
+  statistics->add_flag("--markdown", answers.is_markdown, "as the tables of docs/statistics.md");
+
+  CLI::App* const version =
+      app.add_subcommand("version", "Print the versions of the command and the library");
+  version->footer("talus version [--lib PATH]");
+  add_library_option(*version, answers);
+}
+
 int main_of(const std::vector<char*>& words) {
   Answers answers;
   CLI::App app("Runs programs on the Talus memory allocator, and checks that they use it.",
@@ -242,25 +254,16 @@ int main_of(const std::vector<char*>& words) {
   add_library_option(*check, answers);
 
   add_compare(app, answers);
-
   add_options(app, answers);
-
   add_stats(app, answers.stats);
   declare_why(app, answers.why);
   declare_map(app, answers.map);
   declare_top(app, answers.top);
 
-  CLI::App* const statistics = app.add_subcommand("statistics", "List the names of statistics");
-  statistics->footer("talus statistics [--markdown]");
-  statistics->add_flag("--markdown", answers.is_markdown, "as the tables of docs/statistics.md");
-
-  CLI::App* const version =
-      app.add_subcommand("version", "Print the versions of the command and the library");
-  version->footer("talus version [--lib PATH]");
-  add_library_option(*version, answers);
+  add_listings(app, answers);
+  const std::vector<Subcommand> further = {add_ctl(app), add_serve(app)};
   for (CLI::App* const command : app.get_subcommands({})) command->group("Commands");
   add_hidden(app, answers);
-
   const CommandLine line = cut(app, words);
   try {
     app.parse(std::vector<std::string>(line.ours.rbegin(), line.ours.rend()));
@@ -269,6 +272,9 @@ int main_of(const std::vector<char*>& words) {
     return usage(error.what(), app);
   }
   try {
+    for (const Subcommand& command : further) {
+      if (command.words->parsed()) return command.run();
+    }
     return dispatch(app, answers, line);
   } catch (const std::exception&
                error) {  // for example, the working folder was removed or memory ran out

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "observe/heap_pieces.hpp"
@@ -40,8 +41,9 @@ struct HeapNumbers {
 };
 
 struct Numbers {
-  std::string object;   // the file that carries Talus
-  std::string version;  // of Talus in the process
+  std::string object;                                       // the file that carries Talus
+  std::string version;                                      // of Talus in the process
+  std::vector<std::pair<std::string, std::string>> labels;  // of metrics; empty: the object's
   bool is_consistent = false;
   std::string why_not;  // consistent; one line
   bool is_damaged = false;

@@ -9,15 +9,13 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <chrono>
-#include <filesystem>
 
-#include "file_text.hpp"
 #include "observe/copies.hpp"
 #include "observe/core_file.hpp"
 #include "observe/heap_numbers.hpp"
 #include "observe/process_numbers.hpp"
+#include "observe/reach.hpp"
 #include "observe/resident_numbers.hpp"
 
 namespace talus::tool {
@@ -109,33 +107,10 @@ void look_at_all(const Memory& memory, const FoundCopies& found, const Numbers& 
 }  // namespace
 
 Observation observe_process(int pid, Detail detail) {
-  const std::string process = fmt::format("/proc/{}", pid);
-  errno = 0;
-  const std::optional<std::string> maps = text_of_file(process + "/maps");
-  const int error = errno;
-  std::error_code lost;
-  if (!std::filesystem::exists(process, lost)) {
-    return failure(ObserveResult::no_process, fmt::format("process {}: no such process", pid));
-  }
-  if (!maps && (error == EACCES || error == EPERM)) {
-    return failure(ObserveResult::refused, fmt::format("process {}: {}", pid, why_refused(pid)));
-  }
-  if (!maps || maps->empty()) {
-    return failure(
-        ObserveResult::no_process,
-        fmt::format("process {}: has no memory: it has ended, or is a kernel thread", pid));
-  }
-  const std::vector<Mapping> mappings = read_mappings(*maps);
   const ProcessMemory memory(pid);
-  const int refusal = memory.why_not(mappings.empty() ? 0 : mappings.front().begin);
-  if (refusal == EPERM || refusal == ENOSYS) {
-    return failure(ObserveResult::refused, fmt::format("process {}: {}", pid, why_refused(pid)));
-  }
-  const FoundCopies found = find_copies(memory, mappings);
-  if (found.copies.empty()) {
-    const std::string reason = found.note.empty() ? "no Talus in it" : found.note;
-    return failure(ObserveResult::not_talus, fmt::format("process {}: {}", pid, reason));
-  }
+  const Reached reached = reach_process(pid, memory);
+  if (reached.result != ObserveResult::good) return failure(reached.result, reached.message);
+  const FoundCopies& found = reached.found;
   Observation observation;
   observation.note = found.note;
   if (const int other = shares_memory_with(pid); other != 0) {
@@ -144,7 +119,7 @@ Observation observe_process(int pid, Detail detail) {
   }
   Numbers own;
   read_process(pid, own);
-  PagePresence presence(process);
+  PagePresence presence(fmt::format("/proc/{}", pid));
   look_at_all(memory, found, own, &presence, detail, fmt::format("process {}", pid), observation);
   return observation;
 }

@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "observe/numbers.hpp"
+#include "observe/reach.hpp"
 
 namespace talus::tool {
-
-enum class ObserveResult { good, no_process, not_talus, refused, damaged };
 
 struct Observation {
   ObserveResult result = ObserveResult::good;

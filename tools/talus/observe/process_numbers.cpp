@@ -123,12 +123,15 @@ std::string why_refused(int pid) {
   const std::string scope =
       text_of_file("/proc/sys/kernel/yama/ptrace_scope").value_or("0").substr(0, 1);
   if (scope != "0" && !scope.empty()) {
-    return fmt::format(
-        "Yama (kernel.yama.ptrace_scope={}) lets only {} read it; run the command {}", scope,
-        scope == "1"   ? "its parents"
-        : scope == "2" ? "root"
-                       : "no process",
-        scope == "3" ? "after a start with another setting" : "as root, or set it to 0");
+    return fmt::format("Yama (kernel.yama.ptrace_scope={}) lets only {} look into it; {}", scope,
+                       scope == "1"   ? "its parents"
+                       : scope == "2" ? "root"
+                                      : "no process",
+                       scope == "1"
+                           ? "use sudo, or start the command from a parent of the process, or the "
+                             "process with TALUS_OBSERVERS=any"
+                       : scope == "2" ? "use sudo"
+                                      : "the system must be started with another setting");
   }
   return "the kernel allows it to no process here: a filter of system calls, a container or a "
          "security module forbids process_vm_readv";

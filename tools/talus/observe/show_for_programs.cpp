@@ -97,19 +97,26 @@ std::string label(const char* name, const std::string& value) {
   return text + "\"";
 }
 
-std::string sample(const std::string& name, std::vector<std::string> labels,
-                   const std::string& object, uint64_t value) {
-  if (!object.empty()) labels.push_back(label("object", object));
+// `origin` has the labels that tell one look from the others.
+std::string sample(const std::string& name, const std::vector<std::string>& labels,
+                   const std::vector<std::string>& origin, uint64_t value) {
   std::string text;
-  for (const std::string& one : labels) text += (text.empty() ? "" : ",") + one;
-  return labels.empty() ? fmt::format("{} {}\n", name, value)
-                        : fmt::format("{}{{{}}} {}\n", name, text, value);
+  for (const auto* const some : {&origin, &labels}) {
+    for (const std::string& one : *some) text += (text.empty() ? "" : ",") + one;
+  }
+  return text.empty() ? fmt::format("{} {}\n", name, value)
+                      : fmt::format("{}{{{}}} {}\n", name, text, value);
 }
 
-// Calls show(numbers, object): the label is only there where it tells something apart.
+// Calls show(numbers, origin): labels are only there where they tell something apart.
 template <typename Show>
 void for_each_copy(const std::vector<Numbers>& all, Show show) {
-  for (const Numbers& numbers : all) show(numbers, all.size() > 1 ? numbers.object : "");
+  for (const Numbers& numbers : all) {
+    std::vector<std::string> origin;
+    for (const auto& [name, value] : numbers.labels) origin.push_back(label(name.c_str(), value));
+    if (origin.empty() && all.size() > 1) origin.push_back(label("object", numbers.object));
+    show(numbers, origin);
+  }
 }
 
 std::string plain_metrics(const std::vector<Numbers>& all) {
@@ -117,11 +124,11 @@ std::string plain_metrics(const std::vector<Numbers>& all) {
   for (size_t row = 0; row < core::statistic_count; row++) {
     const StatisticRow& now = core::statistic_rows[row];
     std::string samples;
-    for_each_copy(all, [&](const Numbers& numbers, const std::string& object) {
+    for_each_copy(all, [&](const Numbers& numbers, const std::vector<std::string>& origin) {
       if (!numbers.values[row]) return;
       const bool is_counter = now.kind == core::StatisticKind::counter;
       samples +=
-          sample(metric(now) + (is_counter ? "_total" : ""), {}, object, *numbers.values[row]);
+          sample(metric(now) + (is_counter ? "_total" : ""), {}, origin, *numbers.values[row]);
     });
     if (!samples.empty()) text += metric_head(now) + samples;
   }
@@ -132,31 +139,31 @@ std::string keyed_metrics(const std::vector<Numbers>& all) {
   std::string text;
   for (size_t field = 0; field < core::class_statistic_count; field++) {
     text += metric_head(core::class_statistic_rows[field]);
-    for_each_copy(all, [&](const Numbers& numbers, const std::string& object) {
+    for_each_copy(all, [&](const Numbers& numbers, const std::vector<std::string>& origin) {
       for (const ClassNumbers& row : numbers.classes) {
         text += sample(metric(core::class_statistic_rows[field]),
-                       {label("size", std::to_string(row.block_bytes))}, object, row.values[field]);
+                       {label("size", std::to_string(row.block_bytes))}, origin, row.values[field]);
       }
     });
   }
   for (size_t field = 0; field < core::thread_statistic_count; field++) {
     text += metric_head(core::thread_statistic_rows[field]);
-    for_each_copy(all, [&](const Numbers& numbers, const std::string& object) {
+    for_each_copy(all, [&](const Numbers& numbers, const std::vector<std::string>& origin) {
       for (size_t i = 0; i < numbers.threads.size() && i < rows_max; i++) {
         text +=
             sample(metric(core::thread_statistic_rows[field]), {label("thread", std::to_string(i))},
-                   object, numbers.threads[i].values[field]);
+                   origin, numbers.threads[i].values[field]);
       }
     });
   }
   for (size_t field = 0; field < core::instance_statistic_count; field++) {
     std::string samples;
-    for_each_copy(all, [&](const Numbers& numbers, const std::string& object) {
+    for_each_copy(all, [&](const Numbers& numbers, const std::vector<std::string>& origin) {
       for (size_t i = 0; i < numbers.instances.size() && i < rows_max; i++) {
         const InstanceNumbers& row = numbers.instances[i];
         samples += sample(metric(core::instance_statistic_rows[field]),
                           {label("instance", std::to_string(row.number)), label("heap", row.name)},
-                          object, row.values[field]);
+                          origin, row.values[field]);
       }
     });
     if (!samples.empty()) text += metric_head(core::instance_statistic_rows[field]) + samples;
@@ -199,8 +206,14 @@ std::string show_openmetrics(const std::vector<Numbers>& all) {
   std::string text =
       "# TYPE talus_look_consistent gauge\n"
       "# HELP talus_look_consistent 1: all numbers are of one moment\n";
-  for_each_copy(all, [&](const Numbers& numbers, const std::string& object) {
-    text += sample("talus_look_consistent", {}, object, numbers.is_consistent ? 1 : 0);
+  for_each_copy(all, [&](const Numbers& numbers, const std::vector<std::string>& origin) {
+    text += sample("talus_look_consistent", {}, origin, numbers.is_consistent ? 1 : 0);
+  });
+  text +=
+      "# TYPE talus_look_damaged gauge\n"
+      "# HELP talus_look_damaged 1: the heap has what cannot be, so all else is unknown\n";
+  for_each_copy(all, [&](const Numbers& numbers, const std::vector<std::string>& origin) {
+    text += sample("talus_look_damaged", {}, origin, numbers.is_damaged ? 1 : 0);
   });
   return text + plain_metrics(all) + keyed_metrics(all) + "# EOF\n";
 }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// Owns: see reach.hpp.
+// Invariant: see reach.hpp.
+// Must not know: see reach.hpp.
+
+#include "observe/reach.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+
+#include "file_text.hpp"
+#include "observe/process_numbers.hpp"
+
+namespace talus::tool {
+namespace {
+
+Reached unreachable(ObserveResult result, int pid, const std::string& why) {
+  return {result, fmt::format("process {}: {}", pid, why), {}};
+}
+
+}  // namespace
+
+Reached reach_process(int pid, const ProcessMemory& memory) {
+  const std::string process = fmt::format("/proc/{}", pid);
+  errno = 0;
+  const std::optional<std::string> maps = text_of_file(process + "/maps");
+  const int error = errno;
+  std::error_code lost;
+  if (!std::filesystem::exists(process, lost)) {
+    return unreachable(ObserveResult::no_process, pid, "no such process");
+  }
+  if (!maps && (error == EACCES || error == EPERM)) {
+    return unreachable(ObserveResult::refused, pid, why_refused(pid));
+  }
+  if (!maps || maps->empty()) {
+    return unreachable(ObserveResult::no_process, pid,
+                       "has no memory: it has ended, or is a kernel thread");
+  }
+  const std::vector<Mapping> mappings = read_mappings(*maps);
+  const int refusal = memory.why_not(mappings.empty() ? 0 : mappings.front().begin);
+  if (refusal == EPERM || refusal == ENOSYS) {
+    return unreachable(ObserveResult::refused, pid, why_refused(pid));
+  }
+  Reached reached;
+  reached.found = find_copies(memory, mappings);
+  if (!reached.found.copies.empty()) return reached;
+  const std::string& note = reached.found.note;
+  return unreachable(ObserveResult::not_talus, pid, note.empty() ? "no Talus in it" : note);
+}
+
+}  // namespace talus::tool
