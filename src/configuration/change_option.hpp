@@ -7,7 +7,6 @@
 #ifndef TALUS_CONFIGURATION_CHANGE_OPTION_HPP
 #define TALUS_CONFIGURATION_CHANGE_OPTION_HPP
 
-#include "base/base.hpp"
 #include "settings/commands.hpp"
 #include "settings/machine.hpp"
 #include "settings/option_origin.hpp"
