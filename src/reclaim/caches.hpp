@@ -96,9 +96,6 @@ inline void flush_idle_caches(const ThreadCache* own) noexcept {
                    TALUS_REQUIRES(registry.lock) noexcept { take_back(held, cache); });
 }
 
-// But for the caller's.
-inline void flush_idle_caches() noexcept { flush_idle_caches(existing_cache()); }
-
 // Flushes the caller's lists, but not again and again. Blocks that a program frees and allocates in
 // turn stay in its lists. They would stay spread, a few to a page, while other slabs have room.
 // After the flush, the next blocks come from the fullest slabs, and the emptiest become empty.
@@ -118,7 +115,7 @@ TALUS_USUAL void gather_blocks() noexcept {
 TALUS_USUAL void idle_caches_in_background(uint64_t, DecayTally& tally) noexcept {
   decay_caches(tally);
 }
-inline void idle_caches_on_request(size_t) noexcept { flush_idle_caches(); }
+inline void idle_caches_on_request(size_t) noexcept { flush_idle_caches(existing_cache()); }
 // The background thread has no cache.
 TALUS_APART void idle_caches_on_command(size_t) noexcept { flush_idle_caches(nullptr); }
 inline void orphaned_caches_on_request(size_t) noexcept {

@@ -101,7 +101,7 @@ class World : public Scenario {
           break;
         case Action::trims:
           talus::core::flush_own_cache();
-          talus::core::flush_idle_caches();
+          talus::core::flush_idle_caches(talus::core::existing_cache());
           break;
         case Action::decay_passes:
           decay();
