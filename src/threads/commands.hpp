@@ -15,7 +15,6 @@
 #include "space/space.hpp"
 #include "heap/instance.hpp"
 #include "regions/region_words.hpp"
-#include "regions/region_words.hpp"
 #include "reclaim/purge_now.hpp"
 #include "reclaim/sources.hpp"
 #include "inspect/totals.hpp"

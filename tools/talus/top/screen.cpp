@@ -239,11 +239,10 @@ class TopScreen {
       free += row.free;
     }
     const size_t refused = watched_.refused_count();
-    screen_.put(
-        0,
-        fmt::format("talus top {}  processes on Talus: {}{}", time_of_day(), watched_.rows().size(),
-                    refused == 0 ? "" : fmt::format(", not readable: {}", refused)),
-        plain_pair, A_BOLD);
+    screen_.put(0,
+                fmt::format("{}  processes on Talus: {}{}", time_of_day(), watched_.rows().size(),
+                            refused == 0 ? "" : fmt::format(", not readable: {}", refused)),
+                plain_pair, A_BOLD);
     const std::string text =
         fmt::format("RSS {}  live {}  free {}  ", short_size(static_cast<double>(rss)),
                     short_size(static_cast<double>(live)), short_size(static_cast<double>(free)));
