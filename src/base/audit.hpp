@@ -20,7 +20,7 @@ namespace talus::core {
 #if TALUS_AUDIT
 
 // Counts costly checks; wraps.
-inline Atomic<uint32_t> shared_audit_turn;
+TALUS_CONSTINIT inline Atomic<uint32_t> shared_audit_turn;
 
 // Should a check that looks at this many items run now? Few items are looked at each time. Of many,
 // about one is looked at for each call, so that audits do not change how the work grows.

@@ -133,7 +133,7 @@ struct BoundedRegistry {
   BoundedCache* unused_caches TALUS_GUARDED_BY(lock) = nullptr;
   BoundedTable* unused_tables TALUS_GUARDED_BY(lock) = nullptr;
 };
-inline BoundedRegistry bounded_registry;
+TALUS_CONSTINIT inline BoundedRegistry bounded_registry;
 
 static_assert(TALUS_BOUNDED_POOLS_MAX == small_class_count, "what bounded.h says");
 static_assert(TALUS_BOUNDED_ALIGNMENT_MAX <= small_bytes_max, "a class is found for it");
@@ -155,9 +155,9 @@ inline void close_bounded_list(BoundedList& list) noexcept {
 // Stands for the missing cache of a thread. Neither this nor the table below is read before the
 // first instance, which fills both. As constants they would need 280 addresses that the loader
 // writes into each process.
-inline BoundedCache closed_bounded_cache;
+TALUS_CONSTINIT inline BoundedCache closed_bounded_cache;
 // The table of threads without caches, and of threads that have ended.
-inline BoundedTable closed_bounded_table;
+TALUS_CONSTINIT inline BoundedTable closed_bounded_table;
 
 inline void close_bounded_table(BoundedTable& table) noexcept {
   for (Atomic<BoundedCache*>& cache : table.caches) {
@@ -170,7 +170,7 @@ inline void fill_closed_table() noexcept {
 }
 
 // Never null.
-inline TALUS_THREAD_LOCAL BoundedTable* this_bounded = &closed_bounded_table;
+TALUS_CONSTINIT inline TALUS_THREAD_LOCAL BoundedTable* this_bounded = &closed_bounded_table;
 
 TALUS_FAST BoundedCache& bounded_cache_of(const Bounded& instance) noexcept {
   return *this_bounded->caches[instance.number].load_own();  // this thread's

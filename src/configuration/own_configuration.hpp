@@ -39,7 +39,7 @@ struct OwnConfiguration {
   ToldMistakes told;                   // mistakes that this process or an ancestor wrote
   bool is_told_variable_read = false;  // whether `told` has what the ancestors wrote
 };
-inline OwnConfiguration own_configuration;
+TALUS_CONSTINIT inline OwnConfiguration own_configuration;
 
 inline void warn(const char* line) noexcept {
   TextBuffer<option_warning_bytes_max + 2> text;

@@ -104,7 +104,7 @@ TALUS_GUARDED(noexcept, unshare, (int flags), (SYS_unshare, static_cast<size_t>(
 TALUS_GUARDED(noexcept, setns, (int file, int kind),
               (SYS_setns, static_cast<size_t>(file), static_cast<size_t>(kind)), file, kind)
 
-static Next next_prctl{"prctl", {}};
+TALUS_CONSTINIT static Next next_prctl{"prctl", {}};
 extern "C" TALUS_EXPORT int prctl(int option, ...) noexcept {
   size_t values[4];
   va_list rest;

@@ -184,7 +184,7 @@ TALUS_CONSTINIT inline ThreadContext ended_context =
 
 // Atomic, because the background thread may replace the context of an idle thread
 // (cache/idle_caches.hpp).
-inline TALUS_THREAD_LOCAL Atomic<ThreadContext*> this_context{&first_context};
+TALUS_CONSTINIT inline TALUS_THREAD_LOCAL Atomic<ThreadContext*> this_context{&first_context};
 
 TALUS_FAST ThreadContext& current_context() noexcept { return *this_context.load_own(); }
 inline void set_context(ThreadContext& context) noexcept { this_context.store_own(&context); }

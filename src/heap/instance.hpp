@@ -27,7 +27,7 @@ namespace talus::core {
 
 // Requests up to this many bytes take the short way into an instance. 0: each call adds bytes that
 // a mode wants, because blocks have trailers (slab/contents.hpp). Set at start.
-inline Atomic<size_t> shared_inside_fast_bytes{small_bytes_max};
+TALUS_CONSTINIT inline Atomic<size_t> shared_inside_fast_bytes{small_bytes_max};
 
 struct RegionHeap;
 
@@ -102,7 +102,7 @@ struct InstanceTable {
 
   bool is_sound() const noexcept;  // heap/sound.hpp; the registry's lock is held
 };
-inline InstanceTable instance_table;
+TALUS_CONSTINIT inline InstanceTable instance_table;
 static_assert(sizeof instance_table.spare.slots ==
                       InstanceTable::part_slots * sizeof(InstanceSlot) &&
                   heap_count_max % InstanceTable::part_slots == 0,

@@ -22,7 +22,7 @@ namespace talus::core {
 
 // The bounds of all lists. The layout is fixed before the first cache is made. Later the bounds may
 // only become lower (configuration/configuration.hpp).
-inline ListBounds list_bounds = derive_list_bounds(list_bytes_max);
+TALUS_CONSTINIT inline ListBounds list_bounds = derive_list_bounds(list_bytes_max);
 
 inline size_t list_most_of(ClassId id) noexcept { return list_bounds.blocks_max[index_of(id)]; }
 

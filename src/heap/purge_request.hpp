@@ -29,7 +29,7 @@ struct PurgeRequest {
   Atomic<bool> is_much;    // there is enough to purge to start a background thread
   Atomic<bool> is_served;  // a background thread is at work
 };
-inline PurgeRequest purge_request;
+TALUS_CONSTINIT inline PurgeRequest purge_request;
 
 // What address space counts as free in slabs is the sum of what all heaps told. Each heap tells
 // under the space lock, which is held.

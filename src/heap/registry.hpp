@@ -67,7 +67,7 @@ struct Registry {
   }
 };
 
-inline Registry registry;
+TALUS_CONSTINIT inline Registry registry;
 
 // In audit builds, where a cache begins or ends. The registry's lock is held.
 inline void audit(const Registry& all) noexcept TALUS_REQUIRES(all.lock) {

@@ -69,10 +69,10 @@ struct SpecialPool {
     return live_count != 0 ? live_bytes / live_count <= PTRDIFF_MAX : live_bytes == 0;
   }
 };
-inline SpecialPool special_pool;
+TALUS_CONSTINIT inline SpecialPool special_pool;
 
 // Set by a mode whose blocks end exactly where the request ends; slow paths read it.
-inline Atomic<bool> shared_exact_sizes;
+TALUS_CONSTINIT inline Atomic<bool> shared_exact_sizes;
 inline bool sizes_are_exact() noexcept { return shared_exact_sizes.load_init(); }
 
 // The descriptor of an address with a special word. A wrong pointer may find it gone.

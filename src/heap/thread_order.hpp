@@ -41,7 +41,7 @@ class ThreadOrder {
   uint64_t next_ = none + 1;  // the background thread's, then its successor's
   bool has_asked_ = false;    // the same
 };
-inline ThreadOrder thread_order;
+TALUS_CONSTINIT inline ThreadOrder thread_order;
 
 }  // namespace talus::core
 

@@ -61,7 +61,7 @@ TALUS_APART void* refuse_given(void* block, size_t bytes) noexcept {
 
 // Without memory for a smaller block, a resize keeps the larger one. Then a right call tells fewer
 // bytes than any block of that size would be given for.
-inline Atomic<bool> shared_has_larger;
+TALUS_CONSTINIT inline Atomic<bool> shared_has_larger;
 
 // --- blocks of slabs
 

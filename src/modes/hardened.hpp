@@ -38,7 +38,7 @@
 
 namespace talus::core::hardened {
 
-inline Atomic<size_t> shared_place;  // of the mode in the chain; set at its begin
+TALUS_CONSTINIT inline Atomic<size_t> shared_place;  // of the mode in the chain; set at its begin
 
 // The rest of an allocation: the block came out of a list. The second does what the first leaves.
 TALUS_APART void* finish_oddly(void* block, size_t bytes) noexcept {

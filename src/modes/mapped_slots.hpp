@@ -107,7 +107,7 @@ struct Pool {
     return region_next <= region_end && special_pool.is_sound();
   }
 };
-inline Pool pool;
+TALUS_CONSTINIT inline Pool pool;
 
 // In audit builds, where a block enters or leaves the quarantine. The space lock is held.
 inline void audit(const Pool& of) noexcept {

@@ -51,7 +51,7 @@ struct Profile {
   Sites* sites = nullptr;   // constant from begin() on; null: there was none
   unwind::Unwinder unwinder;
 };
-inline Profile profile;
+TALUS_CONSTINIT inline Profile profile;
 
 // -log2(random / 2^64), in units of 2^-24; `random` is not 0.
 inline uint64_t negative_log2(uint64_t random) noexcept {

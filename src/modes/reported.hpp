@@ -31,14 +31,14 @@ struct Chunk {
   Atomic<size_t> used;
   size_t bytes = 0;
 };
-inline Atomic<Chunk*> shared_chunk;  // the newest; null: none yet
+TALUS_CONSTINIT inline Atomic<Chunk*> shared_chunk;  // the newest; null: none yet
 
 inline void keep(SpecialBlock&, void*) noexcept {}
 inline size_t usable_bytes(SpecialBlock&, void* pointer, const char*) noexcept {
   return static_cast<size_t*>(pointer)[-1];
 }
 inline constexpr SpecialOperations block_operations = {keep, usable_bytes};
-inline SpecialBlock every_block;
+TALUS_CONSTINIT inline SpecialBlock every_block;
 
 // Enters the slices in the page map. Its leaf nearly always exists. If not, another thread may be
 // making it under a lock, and this thread must not wait for that lock.
@@ -106,7 +106,7 @@ inline constexpr ModeChain chain{{Atomic<const Mode*>{&mode}}, Atomic<uint32_t>{
                                  Atomic<uint32_t>{1},          Atomic<uint32_t>{1},
                                  Atomic<const Mode*>{nullptr}, Atomic<bool>{false}};
 inline constexpr ContextOperations context_operations = {cache_of_mode_context, &chain};
-inline ModeContext context;
+TALUS_CONSTINIT inline ModeContext context;
 
 // The calling thread has reported a fault.
 TALUS_COLD void begin() noexcept {

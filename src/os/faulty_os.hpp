@@ -48,7 +48,7 @@ struct FakePlan {
   char name[mapping_name_bytes + 1] = {};
 };
 
-inline FakePlan fake_plan;
+TALUS_CONSTINIT inline FakePlan fake_plan;
 
 template <class Base>
 struct FaultyOs : Base {

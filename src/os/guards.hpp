@@ -77,7 +77,7 @@ class Guards {
   Atomic<size_t> shared_missing_;
 };
 
-inline Guards guards;
+TALUS_CONSTINIT inline Guards guards;
 
 }  // namespace talus::core
 

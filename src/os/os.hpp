@@ -22,7 +22,7 @@ namespace talus::core::os {
 
 static_assert(System::is_complete, "os: System in os/system.hpp is not made by os::Complete");
 
-inline Atomic<size_t> shared_page_bytes;
+TALUS_CONSTINIT inline Atomic<size_t> shared_page_bytes;
 
 // The kernel's page size: 4, 16 or 64 KiB, never more than a slice.
 TALUS_USUAL size_t page_bytes() noexcept {

@@ -33,7 +33,7 @@ class PageWatch {
   Atomic<PageListener> shared_listener_;  // null: none
   Atomic<bool> shared_is_by_libc_;
 };
-inline PageWatch page_watch;
+TALUS_CONSTINIT inline PageWatch page_watch;
 
 }  // namespace talus::core::os
 

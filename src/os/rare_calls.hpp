@@ -46,7 +46,7 @@ class RareCalls {
   Atomic<bool (*)() noexcept> shared_ask_;
   Atomic<uint8_t> shared_state_;
 };
-inline RareCalls rare_calls;
+TALUS_CONSTINIT inline RareCalls rare_calls;
 
 }  // namespace talus::core
 

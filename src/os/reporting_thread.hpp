@@ -12,7 +12,7 @@
 namespace talus::core::os {
 
 // 0: no thread did.
-inline Atomic<uint32_t> reporting_thread;
+TALUS_CONSTINIT inline Atomic<uint32_t> reporting_thread;
 // How long its handler may wait for a lock. A holder that needs longer will never unlock.
 inline constexpr uint64_t report_patience_ms = 5000;
 

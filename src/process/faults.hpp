@@ -21,7 +21,7 @@ struct FaultWatch {
   struct sigaction before;  // constant while the handler is installed
   bool is_on;               // written at start and end only
 };
-inline FaultWatch fault_watch;
+TALUS_CONSTINIT inline FaultWatch fault_watch = {};
 
 // Does what would have happened without the handler.
 inline void pass_fault_on(int signal, siginfo_t* info, void* context) noexcept {

@@ -78,7 +78,7 @@ struct Forks {
   Atomic<bool> is_alone;
   InterruptedForks interrupted;
 };
-inline Forks forks;
+TALUS_CONSTINIT inline Forks forks;
 
 // The longest wait for the background thread, as a pass may wait for a slow kernel.
 inline constexpr uint64_t interrupted_patience_ms = 2000;

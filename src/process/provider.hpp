@@ -20,7 +20,7 @@ struct ProcessMemory {
   ProvidedRange prealloc;  // base 0: none, or space has it
   FileStore file;
 };
-inline ProcessMemory process_memory;
+TALUS_CONSTINIT inline ProcessMemory process_memory;
 
 inline ProvidedRange take_prealloc(size_t bytes_min, size_t) noexcept {
   const ProvidedRange all = process_memory.prealloc;

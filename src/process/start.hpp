@@ -58,7 +58,7 @@ struct ProcessLife {
   Atomic<bool> has_started;
   Atomic<bool> has_ended;
 };
-inline ProcessLife process_life;
+TALUS_CONSTINIT inline ProcessLife process_life;
 
 // Says what the machine allows, and the resulting limits.
 template <size_t Capacity>

@@ -28,7 +28,7 @@ struct Decay {
   size_t quiet_passes = 0;   // in a row in which nothing was purged
   size_t left = 0;           // bytes that might have been, then
 };
-inline Decay decay_state;
+TALUS_CONSTINIT inline Decay decay_state;
 
 // The program may change it.
 inline uint64_t decay_ms() noexcept {

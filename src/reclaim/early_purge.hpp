@@ -34,7 +34,7 @@ struct EarlyPurge {
   size_t touched_then = 0;  // touched_bytes() after the last of them
   size_t taken_then = 0;    // Space::taken_back_bytes() then
 };
-inline EarlyPurge early_purge;
+TALUS_CONSTINIT inline EarlyPurge early_purge;
 
 // Bytes that are free and touched, and all bytes that may be touched.
 struct TouchedBytes {

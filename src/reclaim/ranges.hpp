@@ -15,7 +15,7 @@
 
 namespace talus::core {
 
-inline FutileReclaim futile_reclaim;
+TALUS_CONSTINIT inline FutileReclaim futile_reclaim;
 
 TALUS_USUAL void ranges_in_background(uint64_t turns, DecayTally& tally) noexcept {
   Held held{space.lock()};

@@ -9,7 +9,7 @@
 
 namespace talus::core {
 
-inline Atomic<uint16_t> decay_clock;
+TALUS_CONSTINIT inline Atomic<uint16_t> decay_clock;
 
 }  // namespace talus::core
 

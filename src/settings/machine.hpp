@@ -19,7 +19,7 @@ struct MachineLimits {
   size_t cpu_quota = 0;     // processors' worth of time allowed, rounded up; 0: no quota
 };
 
-inline MachineLimits machine;
+TALUS_CONSTINIT inline MachineLimits machine;
 
 // How many of `allowed` processors the quota leaves time for.
 inline size_t within_quota(size_t allowed) noexcept {
@@ -81,7 +81,7 @@ struct EffectiveLimits {
     hard_bytes.store_hint(bytes.hard_bytes);
   }
 };
-inline EffectiveLimits limits;
+TALUS_CONSTINIT inline EffectiveLimits limits;
 
 }  // namespace talus::core
 

@@ -47,7 +47,7 @@ struct OptionOrigins {
   }
 };
 
-inline OptionOrigins option_origins;
+TALUS_CONSTINIT inline OptionOrigins option_origins;
 
 }  // namespace talus::core
 

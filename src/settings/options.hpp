@@ -373,7 +373,7 @@ static_assert(option_rows_are_sound(), "defaults lie in their ranges; only measu
 
 // The values in effect. The start writes them. What may be reloaded later is written under the
 // space lock.
-inline Options options;
+TALUS_CONSTINIT inline Options options;
 
 }  // namespace talus::core
 

@@ -41,10 +41,10 @@ struct BlockState {
 };
 
 // Does the process keep states? Set before the first slab; slabs from before have none.
-inline Atomic<bool> shared_keeps_block_states;
+TALUS_CONSTINIT inline Atomic<bool> shared_keeps_block_states;
 inline bool keeps_block_states() noexcept { return shared_keeps_block_states.load_init(); }
 // May blocks of slabs with states have trailers? Set at the same time.
-inline Atomic<bool> shared_keeps_trailers;
+TALUS_CONSTINIT inline Atomic<bool> shared_keeps_trailers;
 inline bool keeps_trailers() noexcept { return shared_keeps_trailers.load_init(); }
 
 constexpr size_t state_bytes(size_t block_count) noexcept {

@@ -34,7 +34,7 @@ constexpr size_t with_trailer(size_t bytes) noexcept {
 struct ContentsSecret {
   uint64_t words[2] = {};
 };
-inline ContentsSecret contents_secret;  // set once, before the first trailer
+TALUS_CONSTINIT inline ContentsSecret contents_secret;  // set once, before the first trailer
 
 // The widest words that each processor reads and writes at once, of any type and at any multiple of
 // 16.

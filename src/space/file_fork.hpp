@@ -256,7 +256,7 @@ class FileStores {
   bool has_pipe_ = false;
   int pipe_[2] = {};
 };
-inline FileStores file_stores;
+TALUS_CONSTINIT inline FileStores file_stores;
 
 }  // namespace talus::core
 

@@ -282,7 +282,7 @@ class PageMap {
   uint32_t zero_words_[leaf_slices] = {};
 };
 
-inline PageMap page_map;
+TALUS_CONSTINIT inline PageMap page_map;
 
 }  // namespace talus::core
 

@@ -354,7 +354,7 @@ class Space {
   RangePurger purger_ TALUS_GUARDED_BY(lock_);
 };
 
-inline Space space;
+TALUS_CONSTINIT inline Space space;
 
 // Purges pages of a live block, which read as zero afterwards. False: nothing changed.
 inline bool purge_pages(void* at, size_t bytes) noexcept {

@@ -25,7 +25,7 @@
 
 namespace talus::core {
 
-inline Atomic<uint64_t> process_started_ns;
+TALUS_CONSTINIT inline Atomic<uint64_t> process_started_ns;
 
 struct Statistics {
   uint64_t values[statistic_count] = {};

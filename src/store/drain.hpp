@@ -41,7 +41,7 @@ struct MessagePool : MadeItems {
     return is_whole(unused_count);
   }
 };
-inline MessagePool message_pool;
+TALUS_CONSTINIT inline MessagePool message_pool;
 
 // In audit builds, where messages come or go. The space lock is held.
 inline void audit(const MessagePool& pool) noexcept TALUS_REQUIRES(space.lock()) {

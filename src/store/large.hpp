@@ -47,7 +47,7 @@ struct LargePool : MadeItems {
     return is_whole(unused_count);
   }
 };
-inline LargePool large_pool;
+TALUS_CONSTINIT inline LargePool large_pool;
 
 // In audit builds, where a large block begins or ends. The space lock is held.
 inline void audit(const LargePool& pool) noexcept TALUS_REQUIRES(space.lock()) {

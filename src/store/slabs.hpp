@@ -50,7 +50,7 @@ struct DescriptorPool : MadeItems {
     return is_whole(unused_count);
   }
 };
-inline DescriptorPool descriptor_pool;
+TALUS_CONSTINIT inline DescriptorPool descriptor_pool;
 
 // In audit builds, where a slab begins or ends.
 inline void audit(const DescriptorPool& pool) noexcept TALUS_REQUIRES(space.lock()) {

@@ -13,7 +13,7 @@ namespace talus::core {
 
 // Blocks of other heaps up to this size have their first line fetched for ownership; 0 after a
 // fork.
-inline Atomic<size_t> prefetched_bytes{prefetched_bytes_max};
+TALUS_CONSTINIT inline Atomic<size_t> prefetched_bytes{prefetched_bytes_max};
 // After a fork a write would copy a page that another process shares.
 inline void stop_prefetching() noexcept {
   if (prefetched_bytes.load_hint() != 0) prefetched_bytes.store_hint(0);

@@ -104,7 +104,7 @@ inline bool make_helper(HelperLife& life) noexcept {
 }
 inline void join_helper(HelperLife&) noexcept {}
 #else
-inline pthread_t helper_handle;
+TALUS_CONSTINIT inline pthread_t helper_handle;
 
 TALUS_USUAL void* helper_enters(void* life) noexcept {
   helper_lives();

@@ -54,7 +54,7 @@ struct ThreadEnd {
   Atomic<uint32_t> ending_count;  // threads inside thread_ends
   pthread_key_t key = 0;
 };
-inline ThreadEnd thread_end;
+TALUS_CONSTINIT inline ThreadEnd thread_end;
 
 // The last act of a thread that has a cache.
 TALUS_USUAL void thread_ends(void* value) noexcept {

@@ -1,6 +1,8 @@
 # What it owns: the rule that each mutable object of namespace scope in src/ has a row in the table
 # "Owners" of src/README.md. A room keeps its state in few owners, objects of a struct. A reader who
-# needs all state of the process, for fork or statistics, finds it in this table.
+# needs all state of the process, for fork or statistics, finds it in this table. Each is
+# initialised before any code runs (TALUS_CONSTINIT): an initialiser at start would wipe what is in
+# use by then.
 # It must not know the floors (floors.py) nor how a finding is printed.
 # SPDX-License-Identifier: MIT
 """Compares the mutable objects of namespace scope with the table of their owners."""
@@ -20,11 +22,12 @@ CONSTANT = re.compile(r"\bconst [^*]*$|\* *const\b")
 
 
 def objects_of(code):
-    """(line, name) of each mutable object of namespace scope in the code of a file."""
+    """(line, name, is it constinit) of each mutable object of namespace scope in a file's code."""
     for match in OBJECT.finditer(code):
         if CONSTANT.search(match.group("type")):
             continue
-        yield code.count("\n", 0, match.start()) + 1, match.group("name")
+        line = code.count("\n", 0, match.start()) + 1
+        yield line, match.group("name"), "TALUS_CONSTINIT" in match.group()
 
 
 def check_owners(root, house_text, paths):
@@ -42,8 +45,10 @@ def check_owners(root, house_text, paths):
             continue
         with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
             code = source_text.split_cpp(file.read())[0]
-        for line, name in objects_of(code):
+        for line, name, is_constant in objects_of(code):
             seen.add((name, path))
+            if not is_constant:
+                yield path, line, "owner", f"declare {name} TALUS_CONSTINIT"
             if (name, path) not in listed:
                 yield path, line, "owner", (f"put {name} into an owner of its room, or list it "
                                             "under '## Owners' of src/README.md")

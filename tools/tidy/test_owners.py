@@ -13,12 +13,13 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import owners  # noqa: E402
 
+CODE = "TALUS_CONSTINIT inline Space space;\n"
 TABLE = "## Owners\n| object | file | what it holds |\n|---|---|---|\n"
 
 
 class Objects(unittest.TestCase):
     def names(self, code):
-        return [name for _, name in owners.objects_of(code)]
+        return [name for _, name, _ in owners.objects_of(code)]
 
     def test_each_form_is_found(self):
         self.assertEqual(self.names(
@@ -53,16 +54,21 @@ class Rows(unittest.TestCase):
 
     def test_listed(self):
         self.assertEqual(self.findings("| `space` | space/space.hpp | ranges |\n",
-                                       "inline Space space;\n"), [])
+                                       CODE), [])
 
     def test_not_listed(self):
-        self.assertEqual(self.findings("", "\ninline Space space;\n"),
+        self.assertEqual(self.findings("", "\n" + CODE),
                          [("src/space/space.hpp", 2, "owner")])
 
     def test_listed_for_another_file(self):
         self.assertEqual(self.findings("| `space` | heap/heap.hpp | ranges |\n",
-                                       "inline Space space;\n"),
+                                       CODE),
                          [("src/space/space.hpp", 1, "owner"), ("src/README.md", 4, "owner")])
+
+    def test_without_an_initialiser_at_start(self):
+        self.assertEqual(self.findings("| `space` | space/space.hpp | ranges |\n",
+                                       "inline Space space;\n"),
+                         [("src/space/space.hpp", 1, "owner")])
 
     def test_stale_and_short_rows(self):
         self.assertEqual(self.findings("| `gone` | space/space.hpp | ranges |\n| a | b |\n", ""),

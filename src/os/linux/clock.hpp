@@ -17,7 +17,7 @@
 namespace talus::core::os {
 
 // Where the clock is read: not known yet (0), by a system call, or at this address.
-inline Atomic<uintptr_t> shared_clock;
+TALUS_CONSTINIT inline Atomic<uintptr_t> shared_clock;
 inline constexpr uintptr_t clock_is_call = 1;
 
 struct LinuxClock : KernelCall {
