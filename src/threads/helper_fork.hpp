@@ -10,11 +10,9 @@
 #include "base/base.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
-#include "sync/ranked_lock.hpp"
 #include "heap/purge_request.hpp"
 #include "threads/helper.hpp"
 #include "threads/helper_thread.hpp"
-#include "threads/mailbox.hpp"
 #include "threads/mailbox.hpp"
 
 namespace talus::core {

@@ -91,7 +91,7 @@ class Why(unittest.TestCase):
         with Process("shared") as process:
             os.kill(process.pid, signal.SIGSTOP)
             live = picture_of(process.pid)
-            if shutil.which("gcore") and "without libelf" not in talus("stats", REAL).stderr:
+            if shutil.which("gcore"):
                 with tempfile.TemporaryDirectory() as folder:
                     subprocess.run(["gcore", "-o", f"{folder}/core", str(process.pid)], check=True,
                                    capture_output=True, timeout=120)

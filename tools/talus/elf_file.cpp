@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// Owns: the walk through an ELF64 file. It looks for notes in the note segments, which survive a
-// stripped section table. It also looks in the sections, which survive a linker that left the note
-// out of every segment. Libraries are read from the dynamic segment, as the loader does.
+// Owns: the questions to an ELF64 file; libelf reads it. Notes are looked for in the note segments,
+// which survive a stripped section table, and in the sections, which survive a linker that left the
+// note out of every segment. Libraries are read from the dynamic segment, as the loader does.
 // Invariant: see elf_file.hpp; no read is larger than part_bytes_max.
 // Must not know: the running process.
 
 #include "elf_file.hpp"
 
 #include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -21,111 +24,144 @@ namespace {
 
 constexpr uint64_t part_bytes_max = uint64_t{64} << 20;
 
-// A file open for reads at given offsets.
-class FilePieces {
+// A part of a file. libelf owns the bytes and frees them with the file.
+class Part {
  public:
-  explicit FilePieces(const std::string& path)
+  explicit Part(Elf_Data* data) : data_(data) {}
+  Elf_Data* data() const { return data_; }
+  // How many entries of its type it has.
+  int count(size_t entry_bytes) const {
+    return data_ == nullptr ? 0 : static_cast<int>(data_->d_size / entry_bytes);
+  }
+  std::string_view bytes() const {
+    if (data_ == nullptr || data_->d_buf == nullptr) return {};
+    return {static_cast<const char*>(data_->d_buf), data_->d_size};
+  }
+  // The zero-terminated text at an offset; empty if it has no end inside.
+  std::string text_at(uint64_t offset) const {
+    if (offset >= bytes().size()) return {};
+    const std::string_view rest = bytes().substr(offset);
+    const size_t end = rest.find('\0');
+    return end == rest.npos ? std::string{} : std::string(rest.substr(0, end));
+  }
+
+ private:
+  Elf_Data* data_;  // null: not in the file
+};
+
+class ElfReader {
+ public:
+  explicit ElfReader(const std::string& path)
       // O_NONBLOCK: a path from a process map may have become a pipe, and opening it must not
       // block.
       : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status;
-    if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) return;
-    if (S_ISREG(status.st_mode)) bytes_ = static_cast<uint64_t>(status.st_size);
+    if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return;
+    bytes_ = static_cast<uint64_t>(status.st_size);
+    if (elf_version(EV_CURRENT) != EV_NONE) elf_ = elf_begin(descriptor_, ELF_C_READ, nullptr);
+    is_elf_ = elf_kind(elf_) == ELF_K_ELF && gelf_getehdr(elf_, &header_) != nullptr;
   }
-  FilePieces(const FilePieces&) = delete;
-  FilePieces& operator=(const FilePieces&) = delete;
-  ~FilePieces() {
+  ElfReader(const ElfReader&) = delete;
+  ElfReader& operator=(const ElfReader&) = delete;
+  ~ElfReader() {
+    elf_end(elf_);
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
-  // Returns all of [offset, offset + bytes), or nothing.
-  std::vector<char> read(uint64_t offset, uint64_t bytes) const {
-    if (bytes > part_bytes_max || offset > bytes_ || bytes > bytes_ - offset) return {};
-    std::vector<char> piece(bytes);
-    size_t done = 0;
-    while (done < bytes) {
-      const ssize_t got = ::pread(descriptor_, piece.data() + done, bytes - done,
-                                  static_cast<off_t>(offset + done));
-      if (got <= 0) return {};
-      done += static_cast<size_t>(got);
+  bool is_elf() const { return is_elf_; }
+  bool is_64_bit() const { return is_elf_ && header_.e_ident[EI_CLASS] == ELFCLASS64; }
+  // Of this class and byte order; others have nothing that is looked up.
+  bool is_ours() const { return is_64_bit() && header_.e_ident[EI_DATA] == ELFDATA2LSB; }
+  uint16_t machine() const { return header_.e_machine; }
+
+  std::vector<GElf_Phdr> segments() const {
+    std::vector<GElf_Phdr> all;
+    size_t count = 0;
+    if (!is_ours() || header_.e_phentsize != sizeof(Elf64_Phdr)) return all;
+    if (elf_getphdrnum(elf_, &count) != 0) return all;
+    GElf_Phdr one;
+    for (size_t i = 0; i < count && gelf_getphdr(elf_, static_cast<int>(i), &one) != nullptr; i++) {
+      all.push_back(one);
     }
-    return piece;
+    return all;
+  }
+
+  // Calls see(section, its header) until it returns true.
+  template <typename See>
+  void for_each_section(See see) const {
+    if (!is_ours() || header_.e_shentsize != sizeof(Elf64_Shdr)) return;
+    GElf_Shdr header;
+    for (Elf_Scn* at = elf_nextscn(elf_, nullptr); at != nullptr; at = elf_nextscn(elf_, at)) {
+      if (gelf_getshdr(at, &header) != nullptr && see(at, header)) return;
+    }
+  }
+  const char* section_name(const GElf_Shdr& section) const {
+    size_t names = 0;
+    if (elf_getshdrstrndx(elf_, &names) != 0) return "";
+    return text_in(names, section.sh_name);
+  }
+  // The text at an offset of the section `index`; "": there is none.
+  const char* text_in(size_t index, size_t offset) const {
+    const char* const text = elf_strptr(elf_, index, offset);
+    return text == nullptr ? "" : text;
+  }
+
+  Part part(uint64_t offset, uint64_t bytes, Elf_Type type = ELF_T_BYTE) const {
+    if (bytes > part_bytes_max || offset > bytes_ || bytes > bytes_ - offset) return Part(nullptr);
+    return Part(elf_getdata_rawchunk(elf_, static_cast<int64_t>(offset), bytes, type));
   }
 
  private:
   int descriptor_;     // constant; -1: could not be opened
   uint64_t bytes_{0};  // constant; 0: not a regular file
+  Elf* elf_ = nullptr;
+  bool is_elf_ = false;
+  GElf_Ehdr header_{};
 };
 
-// Returns all `count` entries of a table, or none.
-template <typename Entry>
-std::vector<Entry> read_table(const FilePieces& file, uint64_t offset, size_t count) {
-  const std::vector<char> piece = file.read(offset, count * sizeof(Entry));
-  std::vector<Entry> table(piece.size() / sizeof(Entry));
-  if (!table.empty()) std::memcpy(table.data(), piece.data(), table.size() * sizeof(Entry));
-  return table;
-}
-
-// The zero-terminated text at `offset` of a piece; empty if it has no end inside.
-std::string text_at(const std::vector<char>& piece, uint64_t offset) {
-  if (offset >= piece.size()) return {};
-  const std::string_view rest(piece.data() + offset, piece.size() - offset);
-  const size_t end = rest.find('\0');
-  return end == std::string_view::npos ? std::string{} : std::string(rest.substr(0, end));
-}
-
-constexpr uint64_t round_up(uint64_t value, uint64_t step) {
-  return (value + step - 1) / step * step;
-}
-
-// The version in a run of notes that are padded to `step` bytes.
-std::optional<std::string> find_talus_note(const std::vector<char>& notes, uint64_t step) {
-  uint64_t at = 0;
-  while (at + sizeof(Elf64_Nhdr) <= notes.size()) {
-    Elf64_Nhdr header;
-    std::memcpy(&header, notes.data() + at, sizeof header);
-    const uint64_t name = at + sizeof header;
-    const uint64_t body = round_up(name + header.n_namesz, step);
-    if (body > notes.size() || header.n_descsz > notes.size() - body) return {};
-    if (header.n_type == 1 && header.n_namesz == sizeof "Talus" &&
-        std::memcmp(notes.data() + name, "Talus", sizeof "Talus") == 0) {
-      const std::string_view version(notes.data() + body, header.n_descsz);
+// The version in a run of notes.
+std::optional<std::string> find_talus_note(const Part& notes) {
+  GElf_Nhdr header;
+  size_t name = 0;
+  size_t body = 0;
+  for (size_t at = 0; notes.data() != nullptr && at < notes.bytes().size();) {
+    at = gelf_getnote(notes.data(), at, &header, &name, &body);
+    if (at == 0) return {};
+    if (header.n_type == 1 &&
+        notes.bytes().substr(name, header.n_namesz) == std::string_view("Talus", sizeof "Talus")) {
+      const std::string_view version = notes.bytes().substr(body, header.n_descsz);
       return std::string(version.substr(0, version.find('\0')));
     }
-    at = round_up(body + header.n_descsz, step);
   }
   return {};
 }
 
-constexpr uint64_t note_step(uint64_t alignment) { return alignment == 8 ? 8 : 4; }
-
-void read_segment_notes(const FilePieces& file, const std::vector<Elf64_Phdr>& segments,
-                        ElfFacts& facts) {
-  for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type != PT_NOTE || facts.talus_version) continue;
-    facts.talus_version =
-        find_talus_note(file.read(segment.p_offset, segment.p_filesz), note_step(segment.p_align));
-  }
+constexpr Elf_Type note_type(uint64_t alignment) {
+  return alignment == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
 }
 
-void read_section_notes(const FilePieces& file, const Elf64_Ehdr& header, ElfFacts& facts) {
-  if (header.e_shentsize != sizeof(Elf64_Shdr)) return;
-  const auto sections = read_table<Elf64_Shdr>(file, header.e_shoff, header.e_shnum);
-  if (header.e_shstrndx >= sections.size()) return;
-  const Elf64_Shdr& names_section = sections[header.e_shstrndx];
-  const std::vector<char> names = file.read(names_section.sh_offset, names_section.sh_size);
-  for (const Elf64_Shdr& section : sections) {
-    if (facts.talus_version || section.sh_type == SHT_NOBITS) continue;
-    if (text_at(names, section.sh_name) != ".note.talus") continue;
-    facts.talus_version = find_talus_note(file.read(section.sh_offset, section.sh_size),
-                                          note_step(section.sh_addralign));
+std::optional<std::string> talus_version_of(const ElfReader& file) {
+  std::optional<std::string> version;
+  for (const GElf_Phdr& segment : file.segments()) {
+    if (segment.p_type != PT_NOTE || version) continue;
+    version =
+        find_talus_note(file.part(segment.p_offset, segment.p_filesz, note_type(segment.p_align)));
   }
+  if (version) return version;
+  file.for_each_section([&](Elf_Scn*, const GElf_Shdr& section) {
+    if (section.sh_type == SHT_NOBITS) return false;
+    if (std::string_view(file.section_name(section)) != ".note.talus") return false;
+    version = find_talus_note(
+        file.part(section.sh_offset, section.sh_size, note_type(section.sh_addralign)));
+    return version.has_value();
+  });
+  return version;
 }
 
 // The file offset of an address of the loaded image. Unmapped addresses give an offset past the
 // end.
-uint64_t offset_of_address(const std::vector<Elf64_Phdr>& segments, uint64_t address) {
-  for (const Elf64_Phdr& segment : segments) {
+uint64_t offset_of_address(const std::vector<GElf_Phdr>& segments, uint64_t address) {
+  for (const GElf_Phdr& segment : segments) {
     if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
     if (address - segment.p_vaddr < segment.p_filesz) {
       return segment.p_offset + (address - segment.p_vaddr);
@@ -134,114 +170,26 @@ uint64_t offset_of_address(const std::vector<Elf64_Phdr>& segments, uint64_t add
   return ~uint64_t{0};
 }
 
-void read_dynamic(const FilePieces& file, const std::vector<Elf64_Phdr>& segments,
-                  ElfFacts& facts) {
-  std::vector<Elf64_Dyn> entries;
-  for (const Elf64_Phdr& segment : segments) {
+// The entries of the dynamic segment, up to its end.
+std::vector<GElf_Dyn> dynamic_entries(const ElfReader& file,
+                                      const std::vector<GElf_Phdr>& segments) {
+  std::vector<GElf_Dyn> entries;
+  for (const GElf_Phdr& segment : segments) {
     if (segment.p_type != PT_DYNAMIC) continue;
-    entries = read_table<Elf64_Dyn>(file, segment.p_offset, segment.p_filesz / sizeof(Elf64_Dyn));
-  }
-  uint64_t strings_address = 0;
-  uint64_t strings_bytes = 0;
-  for (const Elf64_Dyn& entry : entries) {
-    if (entry.d_tag == DT_STRTAB) strings_address = entry.d_un.d_ptr;
-    if (entry.d_tag == DT_STRSZ) strings_bytes = entry.d_un.d_val;
-  }
-  const auto strings = file.read(offset_of_address(segments, strings_address), strings_bytes);
-  for (const Elf64_Dyn& entry : entries) {
-    if (entry.d_tag == DT_NULL) break;
-    if (entry.d_tag == DT_NEEDED) facts.needed.push_back(text_at(strings, entry.d_un.d_val));
-    if (entry.d_tag == DT_SONAME) facts.soname = text_at(strings, entry.d_un.d_val);
-  }
-}
-
-}  // namespace
-
-std::optional<ElfFacts> read_elf(const std::string& path) {
-  const FilePieces file(path);
-  const std::vector<char> start = file.read(0, sizeof(Elf64_Ehdr));
-  Elf64_Ehdr header{};
-  if (start.empty()) return {};
-  std::memcpy(&header, start.data(), sizeof header);
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
-
-  ElfFacts facts;
-  facts.machine = header.e_machine;  // at the same offset in 32-bit files
-  facts.is_64_bit = header.e_ident[EI_CLASS] == ELFCLASS64;
-  if (!facts.is_64_bit || header.e_ident[EI_DATA] != ELFDATA2LSB) return facts;
-  if (header.e_phentsize != sizeof(Elf64_Phdr) && header.e_phnum != 0) return facts;
-
-  const auto segments = read_table<Elf64_Phdr>(file, header.e_phoff, header.e_phnum);
-  for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type != PT_INTERP) continue;
-    facts.interpreter = text_at(file.read(segment.p_offset, segment.p_filesz), 0);
-  }
-  read_dynamic(file, segments, facts);
-  read_segment_notes(file, segments, facts);
-  read_section_notes(file, header, facts);
-  return facts;
-}
-
-namespace {
-
-// A file of this class and byte order with a section table. Other files have no symbols to look up.
-struct SymbolFile {
-  explicit SymbolFile(const std::string& path) : file(path) {
-    const std::vector<char> start = file.read(0, sizeof(Elf64_Ehdr));
-    if (start.empty()) return;
-    std::memcpy(&header, start.data(), sizeof header);
-    const bool is_ours = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-                         header.e_ident[EI_CLASS] == ELFCLASS64 &&
-                         header.e_ident[EI_DATA] == ELFDATA2LSB;
-    if (!is_ours || header.e_shentsize != sizeof(Elf64_Shdr)) return;
-    sections = read_table<Elf64_Shdr>(file, header.e_shoff, header.e_shnum);
-  }
-
-  // The first symbol section of this type; null: there is none.
-  const Elf64_Shdr* table_of(uint32_t type) const {
-    for (const Elf64_Shdr& section : sections) {
-      if (section.sh_type == type && section.sh_link < sections.size()) return &section;
+    entries.clear();
+    const Part part = file.part(segment.p_offset, segment.p_filesz, ELF_T_DYN);
+    GElf_Dyn entry;
+    for (int i = 0; i < part.count(sizeof(Elf64_Dyn)); i++) {
+      if (gelf_getdyn(part.data(), i, &entry) == nullptr || entry.d_tag == DT_NULL) break;
+      entries.push_back(entry);
     }
-    return nullptr;
   }
-
-  // The defined symbol of this name that is_kind accepts.
-  template <typename IsKind>
-  std::optional<Elf64_Sym> find(const Elf64_Shdr& table, const std::string& name,
-                                IsKind is_kind) const {
-    const Elf64_Shdr& names_section = sections[table.sh_link];
-    const std::vector<char> names = file.read(names_section.sh_offset, names_section.sh_size);
-    for (const Elf64_Sym& symbol :
-         read_table<Elf64_Sym>(file, table.sh_offset, table.sh_size / sizeof(Elf64_Sym))) {
-      if (is_kind(ELF64_ST_TYPE(symbol.st_info)) && symbol.st_shndx != SHN_UNDEF &&
-          text_at(names, symbol.st_name) == name)
-        return symbol;
-    }
-    return {};
-  }
-
-  FilePieces file;
-  Elf64_Ehdr header{};
-  std::vector<Elf64_Shdr> sections;
-};
-
-}  // namespace
-
-std::optional<bool> defines_function(const std::string& path, const std::string& name) {
-  const SymbolFile symbols(path);
-  const Elf64_Shdr* const table = symbols.table_of(SHT_DYNSYM);
-  if (table == nullptr) return {};
-  return symbols
-      .find(*table, name, [](unsigned kind) { return kind == STT_FUNC || kind == STT_GNU_IFUNC; })
-      .has_value();
+  return entries;
 }
 
-namespace {
-
-// The value of a tag of the dynamic section; 0: absent.
-uint64_t dynamic_value(const std::vector<Elf64_Dyn>& entries, int64_t tag) {
-  for (const Elf64_Dyn& entry : entries) {
-    if (entry.d_tag == DT_NULL) break;
+// The value of a tag; 0: absent.
+uint64_t value_of(const std::vector<GElf_Dyn>& entries, int64_t tag) {
+  for (const GElf_Dyn& entry : entries) {
     if (entry.d_tag == tag) return entry.d_un.d_val;
   }
   return 0;
@@ -249,39 +197,101 @@ uint64_t dynamic_value(const std::vector<Elf64_Dyn>& entries, int64_t tag) {
 
 }  // namespace
 
-FunctionSlots slots_of_function(const std::string& path, const std::string& name) {
-  const FilePieces file(path);
-  const std::vector<char> start = file.read(0, sizeof(Elf64_Ehdr));
-  Elf64_Ehdr header{};
-  if (start.empty()) return {};
-  std::memcpy(&header, start.data(), sizeof header);
-  const auto segments = read_table<Elf64_Phdr>(file, header.e_phoff, header.e_phnum);
-  FunctionSlots slots;
-  std::vector<Elf64_Dyn> entries;
-  bool is_first = true;
-  for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type == PT_LOAD && is_first) {
-      slots.first_address = segment.p_vaddr - segment.p_offset;
-      is_first = false;
-    }
-    if (segment.p_type != PT_DYNAMIC) continue;
-    entries = read_table<Elf64_Dyn>(file, segment.p_offset, segment.p_filesz / sizeof(Elf64_Dyn));
+std::optional<ElfFacts> read_elf(const std::string& path) {
+  const ElfReader file(path);
+  if (!file.is_elf()) return {};
+  ElfFacts facts;
+  facts.machine = file.machine();
+  facts.is_64_bit = file.is_64_bit();
+  const std::vector<GElf_Phdr> segments = file.segments();
+  for (const GElf_Phdr& segment : segments) {
+    if (segment.p_type != PT_INTERP) continue;
+    facts.interpreter = file.part(segment.p_offset, segment.p_filesz).text_at(0);
   }
-  const auto offset_of = [&](int64_t tag) {
-    return offset_of_address(segments, dynamic_value(entries, tag));
-  };
-  const std::vector<char> names = file.read(offset_of(DT_STRTAB), dynamic_value(entries, DT_STRSZ));
-  for (const auto& [table, bytes] : {std::pair{DT_JMPREL, DT_PLTRELSZ}, {DT_RELA, DT_RELASZ}}) {
-    if (dynamic_value(entries, table) == 0) continue;
-    for (const Elf64_Rela& entry : read_table<Elf64_Rela>(
-             file, offset_of(table), dynamic_value(entries, bytes) / sizeof(Elf64_Rela))) {
-      const uint64_t symbol_index = ELF64_R_SYM(entry.r_info);
-      if (symbol_index == 0) continue;
-      const auto symbol =
-          read_table<Elf64_Sym>(file, offset_of(DT_SYMTAB) + symbol_index * sizeof(Elf64_Sym), 1);
-      if (symbol.empty() || text_at(names, symbol.front().st_name) != name) continue;
-      slots.addresses.push_back(entry.r_offset);
+  const std::vector<GElf_Dyn> entries = dynamic_entries(file, segments);
+  const Part strings = file.part(offset_of_address(segments, value_of(entries, DT_STRTAB)),
+                                 value_of(entries, DT_STRSZ));
+  for (const GElf_Dyn& entry : entries) {
+    if (entry.d_tag == DT_NEEDED) facts.needed.push_back(strings.text_at(entry.d_un.d_val));
+    if (entry.d_tag == DT_SONAME) facts.soname = strings.text_at(entry.d_un.d_val);
+  }
+  facts.talus_version = talus_version_of(file);
+  return facts;
+}
+
+namespace {
+
+struct FoundSymbols {
+  bool has_table = false;
+  std::optional<GElf_Sym> symbol;
+};
+
+// The defined symbol of this name that is_kind accepts, in the first table of this type.
+template <typename IsKind>
+FoundSymbols find_symbol(const ElfReader& file, uint32_t type, const std::string& name,
+                         IsKind is_kind) {
+  FoundSymbols found;
+  file.for_each_section([&](Elf_Scn* section, const GElf_Shdr& header) {
+    if (header.sh_type != type) return false;
+    found.has_table = true;
+    const Part table(elf_getdata(section, nullptr));
+    GElf_Sym symbol;
+    for (int i = 0; i < table.count(sizeof(Elf64_Sym)); i++) {
+      if (gelf_getsym(table.data(), i, &symbol) == nullptr) break;
+      if (symbol.st_shndx != SHN_UNDEF && is_kind(GELF_ST_TYPE(symbol.st_info)) &&
+          name == file.text_in(header.sh_link, symbol.st_name)) {
+        found.symbol = symbol;
+        break;
+      }
     }
+    return true;
+  });
+  return found;
+}
+
+}  // namespace
+
+std::optional<bool> defines_function(const std::string& path, const std::string& name) {
+  const ElfReader file(path);
+  const FoundSymbols found = find_symbol(file, SHT_DYNSYM, name, [](unsigned kind) {
+    return kind == STT_FUNC || kind == STT_GNU_IFUNC;
+  });
+  if (!found.has_table) return {};
+  return found.symbol.has_value();
+}
+
+FunctionSlots slots_of_function(const std::string& path, const std::string& name) {
+  const ElfReader file(path);
+  const std::vector<GElf_Phdr> segments = file.segments();
+  FunctionSlots slots;
+  for (const GElf_Phdr& segment : segments) {
+    if (segment.p_type != PT_LOAD) continue;
+    slots.first_address = segment.p_vaddr - segment.p_offset;
+    break;
+  }
+  const std::vector<GElf_Dyn> entries = dynamic_entries(file, segments);
+  const auto offset_of = [&](int64_t tag) {
+    return offset_of_address(segments, value_of(entries, tag));
+  };
+  std::vector<GElf_Rela> relocations;
+  uint64_t symbol_count = 0;
+  for (const auto& [table, bytes] : {std::pair{DT_JMPREL, DT_PLTRELSZ}, {DT_RELA, DT_RELASZ}}) {
+    if (value_of(entries, table) == 0) continue;
+    const Part part = file.part(offset_of(table), value_of(entries, bytes), ELF_T_RELA);
+    GElf_Rela one;
+    for (int i = 0; i < part.count(sizeof(Elf64_Rela)); i++) {
+      if (gelf_getrela(part.data(), i, &one) == nullptr || GELF_R_SYM(one.r_info) == 0) continue;
+      relocations.push_back(one);
+      symbol_count = std::max<uint64_t>(symbol_count, GELF_R_SYM(one.r_info) + 1);
+    }
+  }
+  const Part names = file.part(offset_of(DT_STRTAB), value_of(entries, DT_STRSZ));
+  const Part symbols = file.part(offset_of(DT_SYMTAB), symbol_count * sizeof(Elf64_Sym), ELF_T_SYM);
+  for (const GElf_Rela& one : relocations) {
+    GElf_Sym symbol;
+    const int index = static_cast<int>(GELF_R_SYM(one.r_info));
+    if (symbols.data() == nullptr || gelf_getsym(symbols.data(), index, &symbol) == nullptr) break;
+    if (names.text_at(symbol.st_name) == name) slots.addresses.push_back(one.r_offset);
   }
   return slots;
 }
@@ -289,17 +299,14 @@ FunctionSlots slots_of_function(const std::string& path, const std::string& name
 std::optional<std::string> read_text_symbol(const std::string& path, const std::string& name,
                                             SymbolScope scope) {
   constexpr uint64_t text_bytes_max = 64 << 10;
-  const SymbolFile symbols(path);
+  const ElfReader file(path);
   for (const uint32_t type : {SHT_DYNSYM, SHT_SYMTAB}) {
     if (type == SHT_SYMTAB && scope == SymbolScope::exported) break;
-    const Elf64_Shdr* const table = symbols.table_of(type);
-    if (table == nullptr) continue;
-    const auto found = symbols.find(*table, name, [](unsigned kind) { return kind == STT_OBJECT; });
-    if (!found || found->st_size > text_bytes_max) continue;
-    const auto segments =
-        read_table<Elf64_Phdr>(symbols.file, symbols.header.e_phoff, symbols.header.e_phnum);
-    return text_at(symbols.file.read(offset_of_address(segments, found->st_value), found->st_size),
-                   0);
+    const auto [has_table, symbol] =
+        find_symbol(file, type, name, [](unsigned kind) { return kind == STT_OBJECT; });
+    if (!symbol || symbol->st_size > text_bytes_max) continue;
+    return file.part(offset_of_address(file.segments(), symbol->st_value), symbol->st_size)
+        .text_at(0);
   }
   return {};
 }

@@ -8,6 +8,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <sys/procfs.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,12 +18,6 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-
-#if defined(TALUS_HAS_LIBELF)
-#include <gelf.h>
-#include <libelf.h>
-#include <sys/procfs.h>
-#endif
 
 namespace talus::tool {
 namespace {
@@ -123,8 +120,6 @@ size_t CoreFile::read_from_mapped_file(uint64_t address, size_t bytes, char* to)
   return 0;
 }
 
-#if defined(TALUS_HAS_LIBELF)
-
 namespace {
 
 struct ElfEnd {
@@ -190,14 +185,5 @@ void CoreFile::read_mapped_files(const char* description, size_t bytes) {
     name += length + 1;
   }
 }
-
-#else
-
-void CoreFile::read_headers() {
-  throw NoCoreFile("this command was built without libelf and reads no core files");
-}
-void CoreFile::read_mapped_files(const char*, size_t) {}
-
-#endif
 
 }  // namespace talus::tool
