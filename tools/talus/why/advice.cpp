@@ -28,8 +28,8 @@ std::vector<Advice> advise(const Picture& picture) {
   const uint64_t retained =
       beyond(picture.part("ranges") + picture.part("kept"), small_retain_bytes);
   std::vector<Advice> all = {
-      {"trim", "malloc_trim(0) or talus_trim(0) in the program", "purges, once, all free memory",
-       picture.purgeable_bytes},
+      {"trim", "talus ctl PID trim, or malloc_trim(0) in the program",
+       "purges, once, all free memory", picture.purgeable_bytes},
       {"preset_small", "TALUS_PRESET=small at its start",
        "keeps less free memory, and no huge pages", retained + lists + picture.huge_unused_bytes},
       {"retain_bytes", "TALUS_RETAIN_BYTES=8MiB at its start", "keeps less free memory", retained},
