@@ -97,6 +97,19 @@
 #else
 #define TALUS_NO_RACE_CHECK
 #endif
+// For reads of memory that belongs to no object of ours (unwind/).
+#if defined(__SANITIZE_ADDRESS__)
+#define TALUS_UNDER_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TALUS_UNDER_ASAN 1
+#endif
+#endif
+#if defined(TALUS_UNDER_ASAN)
+#define TALUS_NO_ADDRESS_CHECK __attribute__((no_sanitize("address"), noinline))
+#else
+#define TALUS_NO_ADDRESS_CHECK
+#endif
 // For an order that follows from time: writes before TELL_RELEASE are visible after TELL_ACQUIRE of
 // the same address. These functions are the sanitizer's, so they must not be hidden like the other
 // declarations of the header-only entry point.

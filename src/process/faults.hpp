@@ -11,6 +11,7 @@
 
 #include <signal.h>
 
+#include "base/base.hpp"
 #include "os/os.hpp"
 #include "modes/mapped.hpp"
 #include "modes/mapped_report.hpp"

@@ -8,6 +8,7 @@
 #ifndef TALUS_SETTINGS_OPTION_ORIGIN_HPP
 #define TALUS_SETTINGS_OPTION_ORIGIN_HPP
 
+#include "base/base.hpp"
 #include "settings/options.hpp"
 
 namespace talus::core {

@@ -71,7 +71,7 @@ struct HeldRanks {
   uint16_t counts[lock_rank_count];
   uint16_t in_order_count;  // LocksOfOneRank alive
 };
-TALUS_CONSTINIT inline TALUS_THREAD_LOCAL HeldRanks held_ranks;
+TALUS_CONSTINIT inline TALUS_THREAD_LOCAL HeldRanks held_ranks = {};
 
 [[noreturn]] TALUS_COLD void refuse_lock(LockRank wanted, LockRank held) noexcept {
   Text text;

@@ -77,7 +77,7 @@ class StackReader {
   TALUS_FAST bool read(uintptr_t at, uintptr_t& word) noexcept {
     const bool is_known = at - low_ < bytes_ && at % 8 == 0;
     if (TALUS_UNLIKELY(!is_known) && !prove(at)) return false;
-    word = *reinterpret_cast<const uintptr_t*>(at);
+    word = load_any<uintptr_t>(at);
     return true;
   }
 

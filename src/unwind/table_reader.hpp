@@ -9,7 +9,6 @@
 #define TALUS_UNWIND_TABLE_READER_HPP
 
 #include "base/base.hpp"
-#include "os/bytes.hpp"
 #include "os/os.hpp"
 
 namespace talus::core::unwind {
@@ -35,6 +34,15 @@ struct ProvenPage {
   }
 };
 
+// Tables lie beside objects of the program, between which AddressSanitizer forbids reads.
+template <typename T>
+TALUS_NO_ADDRESS_CHECK T load_any(uintptr_t at) noexcept {
+  struct __attribute__((packed, may_alias)) Unaligned {
+    T value;
+  };
+  return reinterpret_cast<const Unaligned*>(at)->value;
+}
+
 class TableReader {
  public:
   TableReader(uintptr_t at, uintptr_t end) noexcept : at_{at}, end_{end}, is_good_{at <= end} {}
@@ -51,7 +59,7 @@ class TableReader {
       is_good_ = false;
       return value;
     }
-    copy_bytes(&value, reinterpret_cast<const void*>(at_), sizeof(T));
+    value = load_any<T>(at_);
     at_ += sizeof(T);
     return value;
   }
