@@ -8,12 +8,12 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
 from process import COMMAND, REAL, Process, address_of, look, program, read, talus
-from refusals_test import AS_ROOT, as_nobody, reachable_command
+from refused import (AS_ROOT, RefusedCase, as_nobody, asked_of_a_set_user_id_program,
+                     asked_of_another_user, reachable_command, run_as_nobody)
 
 WITH_HELPER = {"TALUS_HELPER": "1", "TALUS_DECAY_MS": "3600s", "TALUS_PRINT_STATS": "/dev/null",
                "TALUS_PRINT_STATS_TRIGGER": "2", "TALUS_PRINT_STATS_MS": "3600s"}
@@ -162,13 +162,7 @@ class Commands(unittest.TestCase):
                 self.assertEqual((child.returncode, error), (0, ""), out)
 
 
-class Refusals(unittest.TestCase):
-    def assert_refused(self, done, code, words):
-        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
-        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-        self.assertTrue(done.stderr.startswith("talus: "), done.stderr)
-        self.assertIn(words, done.stderr)
-
+class Refusals(RefusedCase):
     def test_wrong_use(self):
         for words in (["x", "trim"], ["1", "jump"], ["1", "set"], ["1", "set", "x"], ["1"], [],
                       ["1", "release", "many"], ["1", "release", "0"], ["1", "stats", "maybe"],
@@ -228,24 +222,12 @@ class Refusals(unittest.TestCase):
 
     @unittest.skipUnless(AS_ROOT, "needs root")
     def test_of_another_user(self):
-        with reachable_command() as command, Process("static") as process:
-            done = subprocess.run([command, "ctl", str(process.pid), "trim"],
-                                  preexec_fn=as_nobody, capture_output=True, text=True, check=False)
+        done = asked_of_another_user("ctl", "trim")
         self.assert_refused(done, 3, f"user {pwd.getpwuid(0).pw_name}")
 
     @unittest.skipUnless(AS_ROOT, "needs root")
     def test_of_a_set_user_id_program(self):
-        with reachable_command() as command, tempfile.TemporaryDirectory() as folder:
-            os.chmod(folder, 0o755)
-            path = shutil.copy(program("static"), os.path.join(folder, "privileged"))
-            os.chown(path, 65533, -1)
-            os.chmod(path, 0o4755)
-            child = subprocess.Popen([path], preexec_fn=as_nobody, stdin=subprocess.PIPE,
-                                     stdout=subprocess.PIPE)
-            self.assertEqual(child.stdout.readline(), b"ready\n")
-            done = subprocess.run([command, "ctl", str(child.pid), "trim"], preexec_fn=as_nobody,
-                                  capture_output=True, text=True, check=False)
-            child.communicate(b"q")
+        done = asked_of_a_set_user_id_program("ctl", "trim")
         self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
 
     def test_strict_seccomp(self):
@@ -267,9 +249,7 @@ class Refusals(unittest.TestCase):
             with reachable_command() as command, Process(
                     "static", before=as_nobody, TALUS_OBSERVERS=observers) as process:
                 process.ask("b")
-                done = subprocess.run([command, "ctl", str(process.pid), "trim"],
-                                      preexec_fn=as_nobody, capture_output=True, text=True,
-                                      check=False)
+                done = run_as_nobody(command, "ctl", process.pid, "trim")
                 self.assertEqual(done.returncode, code, done.stderr)
                 if code != 0:
                     self.assertIn("TALUS_OBSERVERS=any", done.stderr)

@@ -5,27 +5,14 @@ import os
 import pwd
 import shutil
 import subprocess
-import tempfile
 import unittest
 
-from process import COMMAND, Process, program, talus
-
-AS_ROOT = os.geteuid() == 0
-
-
-def as_nobody():
-    os.setgroups([])
-    os.setgid(65534)
-    os.setuid(65534)
+from process import COMMAND, Process, talus
+from refused import (AS_ROOT, RefusedCase, as_nobody, asked_of_a_set_user_id_program,
+                     asked_of_another_user, reachable_command, run_as_nobody)
 
 
-class Refusals(unittest.TestCase):
-    def assert_refused(self, done, code, words):
-        self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
-        self.assertTrue(done.stderr.startswith("talus: "), done.stderr)
-        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-        self.assertIn(words, done.stderr)
-
+class Refusals(RefusedCase):
     def test_no_such_process(self):
         self.assert_refused(talus("stats", 4194305), 2, "no such process")
 
@@ -50,24 +37,12 @@ class Refusals(unittest.TestCase):
 
     @unittest.skipUnless(AS_ROOT, "needs root")
     def test_of_another_user(self):
-        with reachable_command() as command, Process("static") as process:
-            done = subprocess.run([command, "stats", str(process.pid)], preexec_fn=as_nobody,
-                                  capture_output=True, text=True, check=False)
+        done = asked_of_another_user("stats")
         self.assert_refused(done, 3, f"user {pwd.getpwuid(0).pw_name}")
 
     @unittest.skipUnless(AS_ROOT, "needs root")
     def test_of_a_set_user_id_program(self):
-        with reachable_command() as command, tempfile.TemporaryDirectory() as folder:
-            os.chmod(folder, 0o755)
-            path = shutil.copy(program("static"), os.path.join(folder, "privileged"))
-            os.chown(path, 65533, -1)
-            os.chmod(path, 0o4755)
-            child = subprocess.Popen([path], preexec_fn=as_nobody, stdin=subprocess.PIPE,
-                                     stdout=subprocess.PIPE)
-            self.assertEqual(child.stdout.readline(), b"ready\n")
-            done = subprocess.run([command, "stats", str(child.pid)], preexec_fn=as_nobody,
-                                  capture_output=True, text=True, check=False)
-            child.communicate(b"q")
+        done = asked_of_a_set_user_id_program("stats")
         self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
 
     @unittest.skipUnless(AS_ROOT, "needs root")
@@ -81,8 +56,7 @@ class Refusals(unittest.TestCase):
                                      preexec_fn=as_nobody, stdin=subprocess.PIPE,
                                      stdout=subprocess.PIPE)
             child.stdout.readline()
-            done = subprocess.run([command, "stats", str(child.pid)], preexec_fn=as_nobody,
-                                  capture_output=True, text=True, check=False)
+            done = run_as_nobody(command, "stats", child.pid)
             child.communicate("\n")
         self.assert_refused(done, 3, "not dumpable")
 
@@ -105,18 +79,6 @@ class Refusals(unittest.TestCase):
             process.__exit__()
             reader.communicate(timeout=30)
             self.assertIn(reader.returncode, (0, 1, 2, 3, 4))
-
-
-class reachable_command:  # pylint: disable=invalid-name
-    """A copy of the command that any user may start."""
-
-    def __enter__(self):
-        self.folder = tempfile.mkdtemp()
-        os.chmod(self.folder, 0o755)
-        return shutil.copy(COMMAND, self.folder)
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.folder)
 
 
 if __name__ == "__main__":
