@@ -19,13 +19,10 @@
 #include "command.hpp"
 #include "command_words.hpp"
 #include "help_page.hpp"
-#include "map/map.hpp"
 #include "shell/completion.hpp"
 #include "shell/manual.hpp"
 #include "setting.hpp"
 #include "subcommand.hpp"
-#include "top/top.hpp"
-#include "why/why.hpp"
 
 namespace talus::tool {
 
@@ -48,9 +45,6 @@ struct Answers {
   bool is_presets = false;
   CompareRequest compare;
   StatsRequest stats;
-  WhyRequest why;
-  MapRequest map;
-  TopRequest top;
   std::string manual_of;
 };
 
@@ -199,9 +193,6 @@ int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& lin
                                              : OptionsFormat::text);
   }
   if (app.got_subcommand("stats")) return print_stats(answers.stats);
-  if (app.got_subcommand("why")) return print_why(answers.why);
-  if (app.got_subcommand("map")) return write_map(answers.map);
-  if (app.got_subcommand("top")) return run_top(answers.top);
   if (app.got_subcommand("statistics")) {
     return print_statistics(answers.is_markdown ? StatisticsFormat::markdown
                                                 : StatisticsFormat::text);
@@ -256,12 +247,10 @@ int main_of(const std::vector<char*>& words) {
   add_compare(app, answers);
   add_options(app, answers);
   add_stats(app, answers.stats);
-  declare_why(app, answers.why);
-  declare_map(app, answers.map);
-  declare_top(app, answers.top);
-
+  std::vector<Subcommand> further = {add_why(app), add_map(app), add_top(app)};
   add_listings(app, answers);
-  const std::vector<Subcommand> further = {add_ctl(app), add_serve(app)};
+  further.push_back(add_ctl(app));
+  further.push_back(add_serve(app));
   for (CLI::App* const command : app.get_subcommands({})) command->group("Commands");
   add_hidden(app, answers);
   const CommandLine line = cut(app, words);

@@ -17,13 +17,13 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <string_view>
 #include <system_error>
 
 #include "file_text.hpp"
+#include "proc_text.hpp"
 #include "search_order.hpp"
 
 namespace talus::tool {
@@ -140,15 +140,10 @@ void note_range(const std::vector<uint64_t>& order, const MapLine& line,
 }
 
 unsigned effective_user(const std::string& process) {
-  std::ifstream status(process + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("Uid:", 0) != 0) continue;
-    std::istringstream numbers(line.substr(4));
-    unsigned real = 0, effective = 0;
-    numbers >> real >> effective;
-    return effective;
-  }
-  return 0;
+  std::istringstream numbers(text_in(named_lines(process + "/status"), "Uid"));
+  unsigned real = 0, effective = 0;
+  numbers >> real >> effective;
+  return effective;
 }
 
 }  // namespace

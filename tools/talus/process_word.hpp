@@ -2,7 +2,7 @@
 //
 // Owns: the reading of a process id from a word of the command line.
 // Invariant: a word is a number from 1 on, or it is refused.
-// Must not know: which command asks.
+// Must not know: commands.
 
 #ifndef TALUS_TOOLS_TALUS_PROCESS_WORD_HPP
 #define TALUS_TOOLS_TALUS_PROCESS_WORD_HPP

@@ -5,11 +5,12 @@
 // Must not know: how numbers are found.
 
 #include <fmt/format.h>
-#include <time.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <thread>
 
 #include "command.hpp"
 #include "observe/observe.hpp"
@@ -39,12 +40,6 @@ bool read_seconds(const std::string& text, double& seconds) {
   return end == text.c_str() + text.size() && seconds >= 0.01 && seconds <= 1e6;
 }
 
-void sleep_for(double seconds) {
-  const auto whole = static_cast<time_t>(seconds);
-  timespec rest{whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
-  while (::nanosleep(&rest, &rest) != 0) {}
-}
-
 }  // namespace
 
 int print_stats(const StatsRequest& request) {
@@ -72,7 +67,7 @@ int print_stats(const StatsRequest& request) {
     if (!seen.message.empty()) complain(seen.message);
     if (every_s <= 0 || seen.numbers.empty()) return exit_code_of(seen.result);
     if (std::fflush(stdout) != 0) return exit_usage;
-    sleep_for(every_s);
+    std::this_thread::sleep_for(std::chrono::duration<double>(every_s));
   }
 }
 

@@ -17,6 +17,9 @@ struct Subcommand {
   std::function<int()> run;  // returns the exit code
 };
 
+Subcommand add_why(CLI::App& app);
+Subcommand add_map(CLI::App& app);
+Subcommand add_top(CLI::App& app);
 Subcommand add_ctl(CLI::App& app);
 Subcommand add_serve(CLI::App& app);
 

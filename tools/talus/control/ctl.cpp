@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: `talus ctl`: its words, what it says, and its exit codes.
-// Invariant: each refusal is one line that says why, and what helps. What was done goes to stdout.
+// Invariant: a refusal is one line with its reason and a remedy. Results go to stdout.
 // Must not know: how a command reaches the process.
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "command.hpp"
 #include "control/mailbox.hpp"
-#include "file_text.hpp"
 #include "observe/process_numbers.hpp"
 #include "observe/reach.hpp"
 #include "observe/target.hpp"
 #include "parsing/option_number.hpp"
+#include "proc_text.hpp"
 #include "process_word.hpp"
 #include "setting.hpp"
 #include "subcommand.hpp"
@@ -39,20 +37,13 @@ struct Mistake : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The value of a line of /proc/PID/status, without blanks in front.
+// The value of a line of /proc/PID/status; empty: there is none.
 std::string status_of(int pid, const std::string& name) {
-  std::istringstream lines(text_of_file(fmt::format("/proc/{}/status", pid)).value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    if (line.rfind(name + ":", 0) != 0) continue;
-    const size_t begin = line.find_first_not_of(" \t", name.size() + 1);
-    return begin == std::string::npos ? "" : line.substr(begin);
-  }
-  return "";
+  return text_in(named_lines(fmt::format("/proc/{}/status", pid)), name);
 }
 
 std::string name_of(const std::string& pid) {
-  std::string name = text_of_file("/proc/" + pid + "/comm").value_or("");
-  if (!name.empty() && name.back() == '\n') name.pop_back();
+  const std::string name = process_name(pid);
   return printable(name.empty() ? pid : fmt::format("{} ({})", pid, name));
 }
 

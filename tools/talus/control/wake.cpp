@@ -9,37 +9,19 @@
 #include <fmt/format.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <charconv>
+#include <chrono>
 #include <filesystem>
-#include <sstream>
 #include <string>
+#include <thread>
 
-#include "file_text.hpp"
+#include "proc_text.hpp"
 
 namespace talus::tool {
 namespace {
 
 constexpr int stop_waits = 500;  // of a millisecond; a thread within a long system call stops late
-
-// The last number of the line NSpid, which is the one in the innermost namespace; 0: unknown.
-unsigned innermost_id(const std::string& status) {
-  std::istringstream lines(text_of_file(status).value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("NSpid:", 0) != 0) continue;
-    std::istringstream numbers(line.substr(6));
-    unsigned last = 0;
-    for (unsigned number = 0; numbers >> number;) last = number;
-    return last;
-  }
-  return 0;
-}
-
-void sleep_a_millisecond() {
-  const timespec span{0, 1000000};
-  ::nanosleep(&span, nullptr);
-}
 
 }  // namespace
 
@@ -51,7 +33,7 @@ int thread_of(int pid, unsigned own_id) {
     int thread = 0;
     std::from_chars(name.data(), name.data() + name.size(), thread);
     if (thread == pid) continue;
-    if (innermost_id(entry.path() / "status") == own_id) return thread;
+    if (own_id_in(named_lines(entry.path() / "status")) == own_id) return thread;
   }
   return 0;
 }
@@ -62,7 +44,7 @@ bool interrupt_thread(int thread) {
   int status = 0;
   for (int wait = 0; is_stopped && ::waitpid(thread, &status, __WALL | WNOHANG) == 0; wait++) {
     if (wait == stop_waits) is_stopped = false;
-    sleep_a_millisecond();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   if (!is_stopped || !WIFSTOPPED(status)) return false;
   // A signal that came at the same moment is delivered as if nothing had happened.

@@ -4,21 +4,27 @@
 // Invariant: the page is whole, or the exit status says that it is not.
 // Must not know: how the process is read, and how the page draws.
 
-#include "map/map.hpp"
-
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string_view>
 
+#include "command.hpp"
 #include "map/map_data.hpp"
 #include "map_page.hpp"
+#include "subcommand.hpp"
 #include "why/sight.hpp"
 
 namespace talus::tool {
 namespace {
+
+struct MapRequest {
+  std::string process;  // its id, or the path of its core file
+  std::string output;   // -o; "-": standard output
+};
 
 bool write_all(std::FILE* file, const Sight& sight) {
   constexpr std::string_view mark = "@DATA@";
@@ -31,8 +37,6 @@ bool write_all(std::FILE* file, const Sight& sight) {
   }
   return std::fflush(file) == 0;
 }
-
-}  // namespace
 
 int write_map(const MapRequest& request) {
   const std::optional<Target> target = read_target("map", request.process);
@@ -52,19 +56,23 @@ int write_map(const MapRequest& request) {
   return exit_code_of(sight.seen.result);
 }
 
-void declare_map(CLI::App& app, MapRequest& wanted) {
+}  // namespace
+
+Subcommand add_map(CLI::App& app) {
+  const auto wanted = std::make_shared<MapRequest>();
   CLI::App* const map =
       app.add_subcommand("map", "Draw the address space of a process as a page to zoom into");
   map->footer(
       "talus map PID -o FILE.html\ntalus map CORE -o FILE.html\n\nThe page needs no network and no "
       "other file. One tile is a slice of 64 KiB, one cell in it\na page. Exit status: as of "
       "`talus stats`.");
-  map->add_option("process", wanted.process, "a running process, or a core file")
+  map->add_option("process", wanted->process, "a running process, or a core file")
       ->type_name("PID|CORE")
       ->required();
-  map->add_option("-o,--output", wanted.output, "the file to write; - is standard output")
+  map->add_option("-o,--output", wanted->output, "the file to write; - is standard output")
       ->type_name("FILE")
       ->required();
+  return {map, [wanted] { return write_map(*wanted); }};
 }
 
 }  // namespace talus::tool

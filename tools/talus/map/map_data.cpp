@@ -143,12 +143,11 @@ std::string now_as_text() {
 }
 
 std::string groups_of(const Picture& picture) {
-  constexpr const char* rows[part_group_count][2] = {
-      {"in_use", "in use"}, {"free", "free"}, {"own", "Talus' own"}, {"not_ours", "not Talus'"}};
   std::string text;
   for (size_t i = 0; i < part_group_count; i++) {
     text += fmt::format("{}{{\"group\":\"{}\",\"label\":\"{}\",\"bytes\":{}}}", i == 0 ? "" : ",",
-                        rows[i][0], rows[i][1], picture.group(static_cast<PartGroup>(i)));
+                        group_words[i].name, group_words[i].label,
+                        picture.group(static_cast<PartGroup>(i)));
   }
   return "[" + text + "]";
 }

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "file_text.hpp"
+#include "proc_text.hpp"
 
 namespace talus::tool {
 namespace {
@@ -113,11 +114,8 @@ std::vector<MappedArea> read_areas(int pid) {
 }
 
 uint64_t page_table_bytes(int pid) {
-  const std::string text = text_of_file(fmt::format("/proc/{}/status", pid)).value_or("");
-  const size_t at = text.find("VmPTE:");
-  unsigned long long kib = 0;
-  if (at != std::string::npos) std::sscanf(text.c_str() + at, "VmPTE: %llu", &kib);
-  return kib * 1024;
+  const NamedLines status = named_lines(fmt::format("/proc/{}/status", pid));
+  return number_in(status, "VmPTE", 1024).value_or(0);
 }
 
 }  // namespace talus::tool

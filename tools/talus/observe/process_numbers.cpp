@@ -14,37 +14,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <map>
 #include <sstream>
 #include <string_view>
 
 #include "file_text.hpp"
+#include "proc_text.hpp"
 
 namespace talus::tool {
 namespace {
 
 using Id = core::StatisticId;
-
-// The lines "Name: text" of a file of /proc.
-std::map<std::string, std::string> lines_of(const std::string& path) {
-  std::map<std::string, std::string> values;
-  std::istringstream lines(text_of_file(path).value_or(""));
-  for (std::string line; std::getline(lines, line);) {
-    const size_t colon = line.find(':');
-    if (colon == std::string::npos) continue;
-    const size_t text = line.find_first_not_of(" \t", colon + 1);
-    values[line.substr(0, colon)] = text == std::string::npos ? "" : line.substr(text);
-  }
-  return values;
-}
-
-std::optional<uint64_t> number_in(const std::map<std::string, std::string>& lines,
-                                  const std::string& name, uint64_t factor) {
-  const auto found = lines.find(name);
-  uint64_t number = 0;
-  if (found == lines.end() || !(std::istringstream(found->second) >> number)) return {};
-  return number * factor;
-}
 
 // The words of /proc/PID/stat behind the program's name, which may have blanks. The first is the
 // state.
@@ -79,21 +58,15 @@ std::string name_of_user(unsigned id) {
 
 void read_process(int pid, Numbers& numbers) {
   const std::string process = fmt::format("/proc/{}", pid);
-  const auto status = lines_of(process + "/status");
+  const auto status = named_lines(process + "/status");
   const std::vector<std::string> words = stat_words(pid);
-  // The last number is the one in the process's own namespace.
-  uint64_t own_id = static_cast<uint64_t>(pid);
-  if (const auto ids = status.find("NSpid"); ids != status.end()) {
-    std::istringstream list(ids->second);
-    for (uint64_t id = 0; list >> id;) own_id = id;
-  }
-  numbers[Id::process_id] = own_id;
+  numbers[Id::process_id] = own_id_in(status).value_or(static_cast<uint64_t>(pid));
   numbers[Id::process_user_ms] = ticks_as_ms(word_as_number(words, 11));
   numbers[Id::process_system_ms] = ticks_as_ms(word_as_number(words, 12));
   numbers[Id::process_minor_faults] = word_as_number(words, 7);
   numbers[Id::process_major_faults] = word_as_number(words, 9);
   numbers[Id::process_resident_peak_bytes] = number_in(status, "VmHWM", 1024);
-  auto resident = number_in(lines_of(process + "/smaps_rollup"), "Rss", 1024);
+  auto resident = number_in(named_lines(process + "/smaps_rollup"), "Rss", 1024);
   if (!resident) resident = number_in(status, "VmRSS", 1024);
   numbers[Id::process_resident_bytes] = resident;
 }
@@ -109,8 +82,8 @@ void set_uptime(uint64_t started_ns, Numbers& numbers) {
 std::string why_refused(int pid) {
   const std::string process = fmt::format("/proc/{}", pid);
   struct stat file {};
-  const auto status = lines_of(process + "/status");
-  const auto owner = number_in(status, "Uid", 1);
+  const auto status = named_lines(process + "/status");
+  const auto owner = number_in(status, "Uid");
   if (!owner || ::stat((process + "/maps").c_str(), &file) != 0) return "no such process";
   if (*owner != ::geteuid() && ::geteuid() != 0) {
     return fmt::format("it belongs to the user {}: run the command as that user, or as root",

@@ -8,9 +8,8 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "command.hpp"
+#include "process_word.hpp"
 
 namespace talus::tool {
 
@@ -19,9 +18,8 @@ std::optional<Target> read_target(const std::string& command, const std::string&
   target.is_process = word.find_first_not_of("0123456789") == std::string::npos;
   target.path = word;
   if (!target.is_process) return target;
-  const char* const end = word.data() + word.size();
-  const auto read = std::from_chars(word.data(), end, target.pid);
-  if (read.ec == std::errc{} && read.ptr == end && target.pid > 0) return target;
+  target.pid = process_of_word(word);
+  if (target.pid != 0) return target;
   complain(fmt::format("{}: {} is not a process id", command, word));
   return {};
 }

@@ -3,12 +3,11 @@
 // Owns: one look at each process on Talus that belongs to the user, with the labels that tell the
 // processes apart.
 // Invariant: a process that ends meanwhile, or that may not be read, is left out.
-// Must not know: who asks.
+// Must not know: what the numbers are for.
 
 #ifndef TALUS_TOOLS_TALUS_SERVE_EVERY_PROCESS_HPP
 #define TALUS_TOOLS_TALUS_SERVE_EVERY_PROCESS_HPP
 
-#include <cstdint>
 #include <vector>
 
 #include "observe/numbers.hpp"
@@ -16,9 +15,6 @@
 namespace talus::tool {
 
 std::vector<Numbers> look_at_every_process();
-
-// Of a listening socket.
-uint16_t port_of(int socket);
 
 }  // namespace talus::tool
 

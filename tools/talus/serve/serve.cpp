@@ -5,7 +5,10 @@
 // Each answer is a new look at all processes of the user; nothing is kept between two.
 // Must not know: how numbers are found and printed.
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -37,6 +40,13 @@ bool is_for_this_machine(evhttp_request* request) {
   const char* const host = ::evhttp_request_get_host(request);
   const std::string name = host == nullptr ? "" : host;
   return name == "127.0.0.1" || name == "localhost";
+}
+
+uint16_t port_of(evutil_socket_t listening) {
+  sockaddr_in address{};
+  socklen_t bytes = sizeof address;
+  ::getsockname(listening, reinterpret_cast<sockaddr*>(&address), &bytes);
+  return ntohs(address.sin_port);
 }
 
 void answer(evhttp_request* request, int code, const char* type, const std::string& text) {

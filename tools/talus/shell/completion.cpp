@@ -8,19 +8,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <string_view>
 
 #include "command_words.hpp"
 #include "configuration/options_env.hpp"
 #include "file_text.hpp"
 #include "help_page.hpp"
+#include "proc_text.hpp"
 
 namespace talus::tool {
 namespace {
 
 using namespace core;  // the library's options
-namespace fs = std::filesystem;
 
 constexpr size_t what_bytes_max = 64;
 
@@ -92,20 +91,13 @@ void add_settings(Choices& choices) {
   }
 }
 
-std::string trimmed(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
-}
-
 // Processes that the user may read and that have a file of Talus.
 void add_processes(Choices& choices) {
-  std::error_code error;
-  for (const fs::directory_entry& folder : fs::directory_iterator("/proc", error)) {
-    const std::string name = folder.path().filename();
-    if (name.find_first_not_of("0123456789") != name.npos) continue;
-    const std::string maps = text_of_file(folder.path() / "maps").value_or("");
-    if (maps.find("/libtalus") == maps.npos || name == std::to_string(::getpid())) continue;
-    choices.add(name, trimmed(text_of_file(folder.path() / "comm").value_or("")));
+  for (const int pid : process_ids()) {
+    const std::string id = std::to_string(pid);
+    const std::string maps = text_of_file("/proc/" + id + "/maps").value_or("");
+    if (maps.find("/libtalus") == maps.npos || pid == ::getpid()) continue;
+    choices.add(id, process_name(id));
   }
 }
 

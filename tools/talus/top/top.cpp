@@ -4,28 +4,32 @@
 // Invariant: without a terminal it writes lines only.
 // Must not know: how the screen is drawn.
 
-#include "top/top.hpp"
-
 #include <fmt/format.h>
-#include <time.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
+#include <memory>
+#include <thread>
 
+#include "command.hpp"
+#include "subcommand.hpp"
 #include "top/screen.hpp"
 #include "top/table.hpp"
 
 namespace talus::tool {
 namespace {
 
+struct TopRequest {
+  bool is_once = false;
+  bool is_batch = false;
+  double every_s = 1;
+  std::string sort = "rss";
+  std::string filter;  // only names that contain it
+};
+
 constexpr double once_pause_s = 0.3;  // rates need two looks
 constexpr size_t columns_of_pipe = 120;
-
-void pause_for(double seconds) {
-  const auto whole = static_cast<time_t>(seconds);
-  timespec rest{whole, static_cast<long>((seconds - static_cast<double>(whole)) * 1e9)};
-  while (::nanosleep(&rest, &rest) != 0) {}
-}
 
 // False: it cannot be written.
 bool write_table(const Watched& watched, const TopOrder& order, const std::string& filter) {
@@ -38,8 +42,6 @@ bool write_table(const Watched& watched, const TopOrder& order, const std::strin
   return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
          std::fflush(stdout) == 0;
 }
-
-}  // namespace
 
 int run_top(const TopRequest& request) {
   TopOrder order;
@@ -55,36 +57,41 @@ int run_top(const TopRequest& request) {
   }
   Watched watched;
   watched.look();
-  pause_for(request.is_batch ? request.every_s : once_pause_s);
+  std::this_thread::sleep_for(
+      std::chrono::duration<double>(request.is_batch ? request.every_s : once_pause_s));
   for (;;) {
     watched.look();
     if (!write_table(watched, order, request.filter)) return exit_usage;
     if (!request.is_batch) break;
-    pause_for(request.every_s);
+    std::this_thread::sleep_for(std::chrono::duration<double>(request.every_s));
     std::fputs("\n", stdout);
   }
   return watched.rows().empty() ? exit_no : exit_yes;
 }
 
-void declare_top(CLI::App& app, TopRequest& wanted) {
+}  // namespace
+
+Subcommand add_top(CLI::App& app) {
+  const auto wanted = std::make_shared<TopRequest>();
   CLI::App* const top =
       app.add_subcommand("top", "Show all processes on Talus, and look into one of them");
   top->footer(
       "talus top [--once | --batch] [--every SECONDS] [--sort COLUMN] [--filter TEXT]\n\nKeys are "
       "those of htop; h lists them. Without a terminal it prints one table. Exit status: 0,\n1 if "
       "a table has no process, 2 for wrong use.");
-  CLI::Option* const once = top->add_flag("--once", wanted.is_once, "print one table and end");
-  top->add_flag("--batch", wanted.is_batch, "print a table each time, until stopped")
+  CLI::Option* const once = top->add_flag("--once", wanted->is_once, "print one table and end");
+  top->add_flag("--batch", wanted->is_batch, "print a table each time, until stopped")
       ->excludes(once);
-  top->add_option("--every", wanted.every_s, "time between two looks")
+  top->add_option("--every", wanted->every_s, "time between two looks")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
-  top->add_option("--sort", wanted.sort, "pid, user, rss, live, free, rate, faults or name")
+  top->add_option("--sort", wanted->sort, "pid, user, rss, live, free, rate, faults or name")
       ->type_name("COLUMN")
       ->capture_default_str();
-  top->add_option("--filter", wanted.filter, "only processes whose name or id contains it")
+  top->add_option("--filter", wanted->filter, "only processes whose name or id contains it")
       ->type_name("TEXT");
+  return {top, [wanted] { return run_top(*wanted); }};
 }
 
 }  // namespace talus::tool

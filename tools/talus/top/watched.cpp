@@ -10,12 +10,11 @@
 #include <pwd.h>
 #include <sys/stat.h>
 
-#include <cctype>
-#include <filesystem>
 #include <sstream>
 
 #include "command.hpp"
 #include "file_text.hpp"
+#include "proc_text.hpp"
 
 namespace talus::tool {
 namespace {
@@ -40,9 +39,8 @@ uint64_t start_of(int pid) {
 }
 
 std::string name_of(int pid) {
-  std::string name = text_of_file(fmt::format("/proc/{}/comm", pid)).value_or("?");
-  while (!name.empty() && name.back() == '\n') name.pop_back();
-  return printable(name);
+  const std::string name = process_name(std::to_string(pid));
+  return name.empty() ? "?" : printable(name);
 }
 
 std::string user_of(int pid) {
@@ -50,17 +48,6 @@ std::string user_of(int pid) {
   if (::stat(fmt::format("/proc/{}", pid).c_str(), &file) != 0) return "?";
   const passwd* const user = ::getpwuid(file.st_uid);  // NOLINT: this command has one thread
   return user != nullptr ? printable(user->pw_name) : std::to_string(file.st_uid);
-}
-
-std::vector<int> all_processes() {
-  std::vector<int> pids;
-  std::error_code error;
-  for (auto at = std::filesystem::directory_iterator("/proc", error);
-       !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    if (name.find_first_not_of("0123456789") == std::string::npos) pids.push_back(std::stoi(name));
-  }
-  return pids;
 }
 
 uint64_t free_of(const Numbers& numbers) {
@@ -80,7 +67,7 @@ void Watched::look() {
   rows_.clear();
   refused_ = 0;
   for (auto& [pid, known] : known_) known.is_seen = false;
-  for (const int pid : all_processes()) {
+  for (const int pid : process_ids()) {
     const uint64_t start = start_of(pid);
     if (start == 0) continue;
     Known& known = known_[pid];

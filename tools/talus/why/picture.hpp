@@ -21,6 +21,12 @@ namespace talus::tool {
 
 enum class PartGroup : uint8_t { in_use, free, own, others };
 constexpr size_t part_group_count = 4;
+struct GroupWords {
+  const char* name;   // in JSON
+  const char* label;  // for people
+};
+constexpr GroupWords group_words[part_group_count] = {
+    {"in_use", "in use"}, {"free", "free"}, {"own", "Talus' own"}, {"not_ours", "not Talus'"}};
 
 constexpr uint64_t huge_page_bytes = uint64_t{2} << 20;
 

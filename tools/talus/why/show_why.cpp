@@ -18,15 +18,12 @@ namespace talus::tool {
 namespace {
 
 struct GroupLook {
-  const char* title;
   const char* colour;
   const char* cell;  // of the line of all memory
   char plain_cell;
 };
-constexpr GroupLook groups[part_group_count] = {{"in use", "32", "█", '#'},
-                                                {"free", "33", "▒", 'o'},
-                                                {"Talus' own", "36", "▓", '+'},
-                                                {"not Talus'", "34", "░", '.'}};
+constexpr GroupLook groups[part_group_count] = {
+    {"32", "█", '#'}, {"33", "▒", 'o'}, {"36", "▓", '+'}, {"34", "░", '.'}};
 
 constexpr size_t bar_cells = 22, classes_max = 8, name_bytes_max = 40;
 
@@ -67,7 +64,7 @@ std::string line_of_all(const Terminal& terminal, const Picture& picture) {
     const uint64_t bytes = picture.group(group);
     line += cells_of(terminal, group, cell_at(before + bytes) - cell_at(before));
     before += bytes;
-    legend += fmt::format(" {} {} {} ", cells_of(terminal, group, 1), look_of(group).title,
+    legend += fmt::format(" {} {} {} ", cells_of(terminal, group, 1), group_words[i].label,
                           percent(bytes, picture.total));
   }
   return line + "\n" + legend + "\n";
@@ -81,7 +78,7 @@ std::string bars(const Terminal& terminal, const Picture& picture) {
     const auto group = static_cast<PartGroup>(i);
     const uint64_t bytes = picture.group(group);
     text += coloured(terminal, "1",
-                     fmt::format("{:<34}{:>12}{:>7}", look_of(group).title, as_size(bytes),
+                     fmt::format("{:<34}{:>12}{:>7}", group_words[i].label, as_size(bytes),
                                  percent(bytes, picture.total))) +
             "\n";
     for (const Part& part : picture.parts) {

@@ -12,8 +12,6 @@
 namespace talus::tool {
 namespace {
 
-constexpr const char* group_names[part_group_count] = {"in_use", "free", "own", "not_ours"};
-
 template <typename Rows, typename Show>
 std::string list_of(const Rows& rows, const Show& show) {
   std::string text;
@@ -61,7 +59,7 @@ std::string show_why_json(const PictureTitle& title, const Picture& picture,
       picture.is_resident, picture.total, picture.beyond_total);
   const char* separator = "";
   for (size_t i = 0; i < part_group_count; i++) {
-    text += fmt::format("{}\"{}\":{{", separator, group_names[i]);
+    text += fmt::format("{}\"{}\":{{", separator, group_words[i].name);
     separator = "";
     for (const Part& part : picture.parts) {
       if (part.group != static_cast<PartGroup>(i)) continue;

@@ -6,12 +6,10 @@
 
 #include "why/sight.hpp"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 
 #include "command.hpp"
-#include "file_text.hpp"
+#include "proc_text.hpp"
 
 namespace talus::tool {
 namespace {
@@ -26,9 +24,8 @@ uint64_t sum_of(const std::vector<MappedArea>& areas) {
 
 std::string name_of(const Target& target) {
   if (!target.is_process) return std::filesystem::path(target.path).filename().string();
-  std::string name = text_of_file(fmt::format("/proc/{}/comm", target.pid)).value_or("?");
-  while (!name.empty() && name.back() == '\n') name.pop_back();
-  return name;
+  const std::string name = process_name(std::to_string(target.pid));
+  return name.empty() ? "?" : name;
 }
 
 // Mappings before and behind the look, until both have the same sum.

@@ -4,14 +4,21 @@
 // Invariant: complaints go to stderr, so stdout has a whole page or nothing.
 // Must not know: how the picture is computed or drawn.
 
-#include "why/why.hpp"
-
 #include <cstdio>
+#include <memory>
 
+#include "command.hpp"
+#include "subcommand.hpp"
 #include "why/show_why.hpp"
 #include "why/sight.hpp"
 
 namespace talus::tool {
+namespace {
+
+struct WhyRequest {
+  std::string process;  // its id, or the path of its core file
+  bool is_json = false;
+};
 
 int print_why(const WhyRequest& request) {
   const std::optional<Target> target = read_target("why", request.process);
@@ -26,17 +33,21 @@ int print_why(const WhyRequest& request) {
   return exit_code_of(sight.seen.result);
 }
 
-void declare_why(CLI::App& app, WhyRequest& wanted) {
+}  // namespace
+
+Subcommand add_why(CLI::App& app) {
+  const auto wanted = std::make_shared<WhyRequest>();
   CLI::App* const why =
       app.add_subcommand("why", "Tell why a process is as large as it is, and what would help");
   why->footer(
       "talus why [--json] PID\ntalus why [--json] CORE\n\nShows where resident memory is, what of "
       "it could go, and the option or call that would\nhelp most. The parts sum to the process's "
       "Rss. Exit status: as of `talus stats`.");
-  why->add_option("process", wanted.process, "a running process, or a core file")
+  why->add_option("process", wanted->process, "a running process, or a core file")
       ->type_name("PID|CORE")
       ->required();
-  why->add_flag("--json", wanted.is_json, "one object on one line");
+  why->add_flag("--json", wanted->is_json, "one object on one line");
+  return {why, [wanted] { return print_why(*wanted); }};
 }
 
 }  // namespace talus::tool
