@@ -112,10 +112,10 @@ TALUS_API int talus_bounded_pool_of(talus_bounded* instance, const void* pointer
 
 /* ---- thread caches */
 
-TALUS_ENUM(talus_bounded_start){
-    TALUS_BOUNDED_COLD = 0, /* empty */
-    TALUS_BOUNDED_WARM = 1, /* half full */
-    TALUS_BOUNDED_HOT = 2   /* full, as far as the pools have blocks */
+enum talus_bounded_start TALUS_INT_ENUM {
+  TALUS_BOUNDED_COLD = 0, /* empty */
+  TALUS_BOUNDED_WARM = 1, /* half full */
+  TALUS_BOUNDED_HOT = 2   /* full, as far as the pools have blocks */
 };
 
 /* Makes a cache of the calling thread for an instance: from here on this thread's requests and

@@ -34,11 +34,11 @@
 
 #ifdef __cplusplus
 #define TALUS_NOEXCEPT noexcept
-#define TALUS_ENUM(name) enum name : int /* any value may be passed, and is checked */
+#define TALUS_INT_ENUM : int /* any value may be passed, and is checked */
 extern "C" {
 #else
 #define TALUS_NOEXCEPT
-#define TALUS_ENUM(name) enum name
+#define TALUS_INT_ENUM
 #endif
 
 /* A block of at least `bytes` bytes, contents undefined. Zero bytes give a block of their own.
@@ -237,11 +237,11 @@ TALUS_API int talus_option_source(const char* name, char* text, size_t bytes) TA
  * Allocates nothing; not for signal handlers. */
 TALUS_API int talus_get(const char* name, uint64_t* value) TALUS_NOEXCEPT;
 
-TALUS_ENUM(talus_stats_format){
-    TALUS_STATS_TEXT = 0,       /* for people */
-    TALUS_STATS_JSON = 1,       /* one object on one line */
-    TALUS_STATS_CSV = 2,        /* RFC 4180, a header and one row */
-    TALUS_STATS_OPENMETRICS = 3 /* one exposition, ended by # EOF */
+enum talus_stats_format TALUS_INT_ENUM {
+  TALUS_STATS_TEXT = 0,       /* for people */
+  TALUS_STATS_JSON = 1,       /* one object on one line */
+  TALUS_STATS_CSV = 2,        /* RFC 4180, a header and one row */
+  TALUS_STATS_OPENMETRICS = 3 /* one exposition, ended by # EOF */
 };
 
 /* Writes all statistics to a file descriptor, and may block. Returns 0, or EINVAL for an unknown
@@ -279,12 +279,12 @@ typedef struct talus_provider_calls {
   void (*release)(void* context, void* at, size_t bytes);
 } talus_provider_calls;
 
-TALUS_ENUM(talus_provider_kind){
-    TALUS_PROVIDER_OS = 0,       /* the kernel; with `bytes`: in pages of the heap's own */
-    TALUS_PROVIDER_BUFFER = 1,   /* only the caller's `buffer`, at least 128 KiB */
-    TALUS_PROVIDER_PREALLOC = 2, /* memory taken at the start */
-    TALUS_PROVIDER_FILE = 3,     /* a file without a name in `directory` */
-    TALUS_PROVIDER_CALLBACKS = 4 /* `calls` with `context` */
+enum talus_provider_kind TALUS_INT_ENUM {
+  TALUS_PROVIDER_OS = 0,       /* the kernel; with `bytes`: in pages of the heap's own */
+  TALUS_PROVIDER_BUFFER = 1,   /* only the caller's `buffer`, at least 128 KiB */
+  TALUS_PROVIDER_PREALLOC = 2, /* memory taken at the start */
+  TALUS_PROVIDER_FILE = 3,     /* a file without a name in `directory` */
+  TALUS_PROVIDER_CALLBACKS = 4 /* `calls` with `context` */
 };
 /* Flags. FALLBACK: a heap that has used up its preallocation goes on with the kernel's memory.
  * GROW: a file takes room on the disk as it is needed, not at once. */
@@ -307,7 +307,7 @@ typedef struct talus_provider {
 #define TALUS_HEAP_OWN_PAGES 1u
 
 /* CHECKED, of a heap: each wrong free and resize of its blocks stops at once (docs/modes.md). */
-TALUS_ENUM(talus_mode){TALUS_MODE_PROCESS = 0, TALUS_MODE_CHECKED = 1};
+enum talus_mode TALUS_INT_ENUM { TALUS_MODE_PROCESS = 0, TALUS_MODE_CHECKED = 1 };
 
 struct talus_heap_options {
   const char* name;   /* the first 31 characters are copied; null: "" */

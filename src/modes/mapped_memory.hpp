@@ -16,7 +16,7 @@ namespace talus::core::mapped {
 // Does the hard limit allow this memory?
 inline bool may_take_beside(Held<SpaceLock>& held, size_t bytes) noexcept
     TALUS_REQUIRES(space.lock()) {
-  return space.ledger(held).allows_beside(bytes);
+  return space.ledger(held).is_within_limit(bytes);
 }
 // Counts it, and purges free memory above the soft limit, as Space::take() does. False: the hard
 // limit does not allow it. May unlock for a while.

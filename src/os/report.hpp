@@ -81,15 +81,9 @@ inline Text begin(const char* fault, const void* pointer) noexcept {
            .put(" bytes)\n"));
 }
 
-// Another thread frees the block at this moment, so that nothing more is known of it.
-[[noreturn]] TALUS_APART void gone_meanwhile(const void* pointer) noexcept {
-  stop(begin("invalid pointer", pointer).put(" (another thread just freed its block)\n"));
-}
-
 // A pointer into a block, but not to its start.
 [[noreturn]] TALUS_COLD void interior_pointer(const void* pointer, const void* block,
                                               size_t block_bytes) noexcept {
-  if (block_bytes == 0) gone_meanwhile(pointer);
   stop(begin("invalid free of", pointer)
            .put(" (not the start of a block; it points ")
            .put_number(reinterpret_cast<uintptr_t>(pointer) - reinterpret_cast<uintptr_t>(block))

@@ -51,7 +51,7 @@ class Ledger {
   }
   // It has a user again. False: the hard limit does not allow it.
   [[nodiscard]] bool take_aside(size_t slices) noexcept {
-    if (!is_within_limit(slices)) return false;
+    if (!is_within_limit(slices * slice_bytes)) return false;
     note_given(slices);
     aside_bytes_ -= slices * slice_bytes;
     return true;
@@ -72,16 +72,11 @@ class Ledger {
   // other count.
   void note_beside(size_t bytes) noexcept { beside_bytes_ += bytes; }
   void note_beside_returned(size_t bytes) noexcept { beside_bytes_ -= bytes; }
-  size_t beside_bytes() const noexcept { return beside_bytes_; }
 
-  // Does the hard limit allow this many slices, or bytes beside them, more?
-  TALUS_USUAL bool is_within_limit(size_t slices) const noexcept {
+  // Does the hard limit allow this much more?
+  TALUS_USUAL bool is_within_limit(size_t more_bytes) const noexcept {
     const size_t hard = limits.hard_bytes.load_hint();  // may change at any time
-    return hard == 0 || limited_bytes() + slices * slice_bytes <= hard;
-  }
-  bool allows_beside(size_t bytes) const noexcept {
-    const size_t hard = limits.hard_bytes.load_hint();  // may change at any time
-    return hard == 0 || limited_bytes() + bytes <= hard;
+    return hard == 0 || limited_bytes() + more_bytes <= hard;
   }
   // The bound on given and dirty bytes. Without a soft limit the hard limit serves.
   static size_t soft_limit() noexcept {

@@ -52,7 +52,7 @@ class Space {
       TALUS_REQUIRES(lock_) {
     RangeRequest request{slices, placing};
     if (!stages_.supply_nodes() || !request.is_possible()) return {};
-    if (!stages_.ledger.is_within_limit(slices)) return {};
+    if (!stages_.ledger.is_within_limit(slices * slice_bytes)) return {};
     FreeRange* fit = stages_.find_touched(request);
     if (fit == nullptr) {
       purger_.make_way(stages_, held, slices);
@@ -90,7 +90,7 @@ class Space {
     if (at == nullptr) return {};
     if (at->slices < slices) slices = at->slices;
     const auto may_have = [this, base, at](size_t count) TALUS_REQUIRES(lock_) noexcept {
-      return stages_.ledger.is_within_limit(count) &&
+      return stages_.ledger.is_within_limit(count * slice_bytes) &&
              stages_.arenas.commit(base, count * slice_bytes, at->end());
     };
     if (!may_have(slices)) {

@@ -63,7 +63,7 @@ struct Stages {
   }
   // May this many slices be taken now? Their nodes are set aside then.
   TALUS_USUAL bool may_take(size_t slices) noexcept {
-    return supply_nodes() && ledger.is_within_limit(slices);
+    return supply_nodes() && ledger.is_within_limit(slices * slice_bytes);
   }
   // Cuts slices for a user out of a free range.
   TALUS_USUAL void take_from(FreeRange& from, uintptr_t base, size_t slices) noexcept {

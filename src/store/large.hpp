@@ -186,8 +186,11 @@ TALUS_USUAL LargeBlock& prove_large(void* pointer, const char* call) noexcept {
   if (!is_live && (large.base == 0 || start_of(large) == pointer)) {
     report_freed_large(large, pointer, call);
   }
-  if (address < large.base + large.front_bytes) report::foreign_pointer(pointer, call);
-  report::interior_pointer(pointer, start_of(large), large.usable_bytes);
+  const size_t bytes = large.usable_bytes;  // 0: another thread returned the range just now
+  if (bytes == 0 || address < large.base + large.front_bytes) {
+    report::foreign_pointer(pointer, call);
+  }
+  report::interior_pointer(pointer, start_of(large), bytes);
 }
 
 // The program loses a block that it had a moment ago, and the range goes back.

@@ -16,7 +16,7 @@
 //        The answer goes the same way back: answered.release, and the other process's system call.
 // why no ABA: requests are random numbers of 32 bits, and the check covers them.
 // progress: no thread waits for the other process.
-// fork: the child forgets a command that no thread took yet (helper.hpp).
+// fork: the child forgets a command that no thread took yet (helper_fork.hpp).
 //
 // Owns: the words. A process without a command reads them only where a thread is about to start the
 // background thread anyway. Called on: any thread. Must not know: what commands do (commands.hpp).

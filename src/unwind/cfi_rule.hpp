@@ -124,16 +124,14 @@ class CfiProgram {
         return set(number, PlaceKind::undefined);
       case 0x08:
         return set(number, PlaceKind::same);
-      case 0x09:
-        reader.read_unsigned();
-        return set(number, PlaceKind::elsewhere);
       case 0x10:
         return place_by_expression(reader, number, PlaceKind::at_expression);
       case 0x11:
         return place(number, static_cast<uint64_t>(reader.read_signed()));
       case 0x12:
         return define(number, read_factored(reader));
-      case 0x14:
+      case 0x09:  // in another register
+      case 0x14:  // the CFA and an offset, itself
         reader.read_unsigned();
         return set(number, PlaceKind::elsewhere);
       case 0x15:
