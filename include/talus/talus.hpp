@@ -82,6 +82,28 @@ inline void* allocate_or_throw(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace detail
 
+// ---- malloc and its family, by their usual names
+
+// talus_malloc, talus_calloc, talus_realloc and talus_free. A call with the namespace in front,
+// talus::malloc(100), names this allocator. They are templates, so that malloc(100) after
+// `using namespace talus` is still the C library's.
+template <typename = void>
+[[nodiscard]] inline void* malloc(std::size_t bytes) noexcept {
+  return talus_malloc(bytes);
+}
+template <typename = void>
+[[nodiscard]] inline void* calloc(std::size_t count, std::size_t bytes) noexcept {
+  return talus_calloc(count, bytes);
+}
+template <typename = void>
+[[nodiscard]] inline void* realloc(void* pointer, std::size_t bytes) noexcept {
+  return talus_realloc(pointer, bytes);
+}
+template <typename = void>
+inline void free(void* pointer) noexcept {
+  talus_free(pointer);
+}
+
 // ---- allocation of a constant size
 
 // A block of Bytes bytes, for talus_free. Header-only, the size class is a constant and the call is

@@ -7,8 +7,8 @@
 #ifndef TALUS_API_LIBC_EXTRAS_HPP
 #define TALUS_API_LIBC_EXTRAS_HPP
 
+#include <errno.h>
 #include <limits.h>
-#include <malloc.h>
 #include <stdio.h>
 
 #include "base/base.hpp"
@@ -25,13 +25,7 @@
 #include "statistics/print_statistics.hpp"
 #include "statistics/escaped.hpp"
 #include "statistics/statistics_forms.hpp"
-
-#ifndef M_PURGE
-#define M_PURGE (-101)  // bionic: purge what is free
-#endif
-#ifndef M_PURGE_ALL
-#define M_PURGE_ALL (-104)
-#endif
+#include "api/libc_names.hpp"
 
 namespace talus::core::api {
 

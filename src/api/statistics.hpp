@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// api/statistics: talus_get and talus_stats_print.
+// api/statistics: talus_get, talus_thread_allocated and talus_stats_print.
 //
 // Owns: the checks of their arguments. Invariant: they return errors and keep errno. Called on: any
 // thread. Must not know: names and forms.
@@ -10,6 +10,7 @@
 
 #include "talus/talus.h"
 #include "settings/options.hpp"
+#include "modes/allocated.hpp"
 #include "statistics/print_statistics.hpp"
 #include "statistics/statistics.hpp"
 
@@ -22,6 +23,8 @@ inline int get_value(const char* name, uint64_t* value) noexcept {
   if (error == 0) *value = found;
   return error;
 }
+
+inline uint64_t thread_allocated() noexcept { return allocated::by_this_thread(); }
 
 static_assert(TALUS_STATS_TEXT == static_cast<int>(StatsFormat::text) &&
                   TALUS_STATS_JSON == static_cast<int>(StatsFormat::json) &&

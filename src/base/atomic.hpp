@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "base/attributes.hpp"
+#include "base/byte_exchange.hpp"
 
 namespace talus::core {
 
@@ -54,15 +55,9 @@ class Atomic {
   TALUS_FAST void store_release(T value) noexcept {
     __atomic_store_n(&value_, value, __ATOMIC_RELEASE);
   }
-  TALUS_FAST T exchange_acquire(T value) noexcept {
-    return __atomic_exchange_n(&value_, value, __ATOMIC_ACQUIRE);
-  }
-  TALUS_FAST T exchange_release(T value) noexcept {
-    return __atomic_exchange_n(&value_, value, __ATOMIC_RELEASE);
-  }
-  TALUS_FAST T exchange_acq_rel(T value) noexcept {
-    return __atomic_exchange_n(&value_, value, __ATOMIC_ACQ_REL);
-  }
+  TALUS_FAST T exchange_acquire(T value) noexcept { return exchange<__ATOMIC_ACQUIRE>(value); }
+  TALUS_FAST T exchange_release(T value) noexcept { return exchange<__ATOMIC_RELEASE>(value); }
+  TALUS_FAST T exchange_acq_rel(T value) noexcept { return exchange<__ATOMIC_ACQ_REL>(value); }
   TALUS_FAST T fetch_add_relaxed(T value) noexcept {
     return __atomic_fetch_add(&value_, value, __ATOMIC_RELAXED);
   }
@@ -86,16 +81,13 @@ class Atomic {
   }
   // Compare and swap; on failure `expected` holds the value found. May fail spuriously.
   TALUS_FAST bool cas_weak_release(T& expected, T desired) noexcept {
-    return __atomic_compare_exchange_n(&value_, &expected, desired, true, __ATOMIC_RELEASE,
-                                       __ATOMIC_RELAXED);
+    return cas<true, __ATOMIC_RELEASE, __ATOMIC_RELAXED>(expected, desired);
   }
   TALUS_FAST bool cas_acquire(T& expected, T desired) noexcept {
-    return __atomic_compare_exchange_n(&value_, &expected, desired, false, __ATOMIC_ACQUIRE,
-                                       __ATOMIC_RELAXED);
+    return cas<false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED>(expected, desired);
   }
   TALUS_FAST bool cas_acq_rel(T& expected, T desired) noexcept {
-    return __atomic_compare_exchange_n(&value_, &expected, desired, false, __ATOMIC_ACQ_REL,
-                                       __ATOMIC_ACQUIRE);
+    return cas<false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE>(expected, desired);
   }
   // The sole writer's increment: a load and a store, no locked instruction.
   TALUS_FAST void own_add(T value) noexcept { store_relaxed(load_relaxed() + value); }
@@ -112,6 +104,21 @@ class Atomic {
   T* futex_word() noexcept { return &value_; }
 
  private:
+  template <int Order>
+  TALUS_FAST T exchange(T value) noexcept {
+#if TALUS_EXCHANGES_WORDS
+    if constexpr (sizeof(T) < sizeof(uint32_t)) return exchange_in_word(&value_, value);
+#endif
+    return __atomic_exchange_n(&value_, value, Order);
+  }
+  template <bool IsWeak, int Order, int OrderOfFailure>
+  TALUS_FAST bool cas(T& expected, T desired) noexcept {
+#if TALUS_EXCHANGES_WORDS
+    if constexpr (sizeof(T) < sizeof(uint32_t)) return cas_in_word(&value_, expected, desired);
+#endif
+    return __atomic_compare_exchange_n(&value_, &expected, desired, IsWeak, Order, OrderOfFailure);
+  }
+
   T value_;
 };
 

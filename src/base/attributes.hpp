@@ -6,6 +6,8 @@
 #ifndef TALUS_BASE_ATTRIBUTES_HPP
 #define TALUS_BASE_ATTRIBUTES_HPP
 
+#include <cstddef>  // each C++ library finds out which C library there is: __GLIBC__
+
 // A function on the path of every malloc and free: always inlined.
 #define TALUS_FAST [[gnu::always_inline]] inline
 // A function that nearly every process runs, at its start or now and then. The library keeps these
@@ -64,8 +66,13 @@
 
 // Thread-local storage that is one load away. `__thread` promises constant initialisation, so no
 // compiler adds a guard or a call. When the library is loaded late, initial-exec costs 8 bytes of
-// the static TLS surplus, which every libc has to spare.
+// the static TLS surplus. musl has no surplus: there a header-only plugin finds its storage by a
+// call. A linker turns the call into the load for what is linked into the program.
+#if defined(TALUS_HEADER_ONLY) && defined(__PIC__) && !defined(__PIE__) && !defined(__GLIBC__)
+#define TALUS_THREAD_LOCAL __attribute__((tls_model("local-dynamic"))) __thread
+#else
 #define TALUS_THREAD_LOCAL __attribute__((tls_model("initial-exec"))) __thread
+#endif
 
 // Interface functions; everything else is hidden by -fvisibility=hidden.
 #define TALUS_EXPORT __attribute__((visibility("default")))

@@ -84,8 +84,9 @@ inline constexpr size_t list_bytes_start = 1 * kib;
 inline constexpr size_t list_over_part = 4;
 
 // Remote frees: for how many owners a thread collects at a time, and the bytes of blocks after
-// which it delivers each batch.
-inline constexpr size_t remote_owners = 8;
+// which it delivers each batch. Where two owners share a batch, each free would deliver a message
+// of few blocks. So by default there are no more heaps than batches.
+inline constexpr size_t remote_owners = 64;
 inline constexpr size_t remote_batch_bytes_max = 32 * kib;
 // The two newest blocks of a delivery stay with the thread, so that a second free of one is
 // detected. Larger blocks than this do not stay.
@@ -190,6 +191,17 @@ inline constexpr uint64_t refault_moment_ms = 100;
 inline constexpr size_t refault_part = 2;
 inline constexpr size_t refault_bytes_min = 4 * mib;
 inline constexpr uint64_t refault_ms = 1000;
+// Memory that the program needs again and again may stay between two such bursts
+// (retention/bursts.hpp). The least footprint of a burst, how many make a pattern, and the shortest
+// and longest interval between two. How many must fail to come before the memory goes.
+// Nothing stays where options ask that little is kept, or not for long.
+inline constexpr size_t burst_bytes_min = 16 * mib;
+inline constexpr uint64_t burst_decay_ms_min = 200;
+inline constexpr unsigned burst_count_min = 3;
+inline constexpr uint64_t burst_interval_ms_min = 700;
+inline constexpr uint64_t burst_interval_ms_max = 15'000;
+inline constexpr uint64_t burst_fall_ms_max = 3000;  // from its highest footprint to its end
+inline constexpr uint64_t bursts_missed_max = 3;
 // A heap reports its free resident memory to address space when it changed by this much.
 inline constexpr size_t free_told_bytes = 256 * kib;
 // Slabs that a pass looks at, at most, while it holds the heap's lock.

@@ -22,6 +22,8 @@ class TurnMark {
 
   // The quantity is `value` now.
   void note(size_t value) noexcept { now_ = Choice::of(now_, value); }
+  // The extreme since the last turn ended.
+  size_t of_this_turn() const noexcept { return now_; }
   // Ends a turn; the quantity is `value` now.
   void turn(size_t value) noexcept {
     note(value);

@@ -18,6 +18,7 @@
 #include "space/space.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
+#include "heap/large_state.hpp"
 #include "heap/lists.hpp"
 #include "store/instance_large.hpp"
 #include "store/large.hpp"
@@ -81,7 +82,7 @@ TALUS_FAST void large_kept_to_live(KeptBlocks& kept, LargeBlock& large, size_t b
   TALUS_ASSERT(large.state.load_own() == LargeState::kept && bytes <= large.slices * slice_bytes);
   large.usable_bytes = round_up(bytes, os::page_bytes_if_known());
   large.front_bytes = 0;
-  large.state.store_own(LargeState::live);
+  LargeState::reuse(large.state);
   count_less(kept, ~large.usable_bytes + 1, ~size_t{0});
 }
 
@@ -121,6 +122,11 @@ TALUS_FAST bool keep_at_hand(ThreadContext& context, void* pointer, PageEntry wo
   if (!has_room_to_keep(kept, large.slices * slice_bytes)) return false;
   // leaves: freed
   if (TALUS_UNLIKELY(!large.claim(LargeState::kept))) return false;
+  // leaves: freed twice at once, and the descriptor is another block's now, which was not freed
+  if (TALUS_UNLIKELY(start_of(large) != pointer)) {
+    LargeState::end_change(large.state);
+    return false;
+  }
   keep_claimed(kept, large);
   return true;
 }

@@ -9,6 +9,7 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
+#include "arch/probes.hpp"
 #include "sync/ranked_lock.hpp"
 #include "slab/remote_free.hpp"
 #include "heap/context.hpp"
@@ -50,6 +51,7 @@ TALUS_SLOW void* refill(ThreadCache& cache, ClassId id) noexcept {
   const size_t taken = take_blocks(heap, id, bottom, wanted);
   if (TALUS_UNLIKELY(taken == 0)) return nullptr;
   TALUS_ASSERT(taken <= list_capacity(cache, id));
+  arch::probe_refill(size_class_row(id).block_bytes, taken);
   list.top.store_own(bottom + taken - 1);  // inside the lock, so that a fork sees it
   return bottom[taken - 1];
 }

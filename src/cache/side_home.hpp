@@ -56,7 +56,7 @@ inline void push_on_side(SidedContext& context, ThreadCache& cache, void* pointe
                          size_t index) noexcept {
   const Side side = free_side(context, index);
   const size_t length = side.length();
-  if (length == side_blocks_of(index)) {
+  if (length == side.room()) {
     send_side_home(cache, side, (length + 1) / 2, remote_backlog_bytes_max);
   }
   void** top = side.top.load_own();

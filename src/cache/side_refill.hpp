@@ -27,8 +27,9 @@
 
 namespace talus::core {
 
-// Bytes of blocks without sides that modes are told of at a time.
-inline constexpr size_t prepaid_bytes_max = 64 * kib;
+// Bytes of blocks of a class that modes are told of at a time.
+inline constexpr size_t prepaid_bytes_max = 128 * kib;
+static_assert(prepaid_bytes_max >= side_bytes_max, "an allocation side is filled at once");
 
 // How many blocks of a class may begin before one that a mode wants to be told of.
 inline size_t blocks_until_event(ModeContext& context, size_t index) noexcept {
@@ -41,36 +42,38 @@ inline size_t blocks_until_event(ModeContext& context, size_t index) noexcept {
   });
   return blocks;
 }
-// The same with those that modes were told of in advance; at most `most`.
-inline size_t blocks_ahead(SidedContext& context, size_t index, size_t most) noexcept {
-  const size_t prepaid = context.prepaid_blocks[index];
-  if (prepaid >= most) return most;
-  const size_t until = blocks_until_event(context, index);
-  return until >= most - prepaid ? most : prepaid + until;
-}
 inline void tell_blocks(SidedContext& context, size_t index, size_t blocks) noexcept {
   tell_modes<&Mode::note_blocks>(context, ClassId{static_cast<uint8_t>(index)}, blocks);
 }
-// Modes are told of these blocks, if they were not told of them in advance.
-inline void note_blocks(SidedContext& context, size_t index, size_t blocks) noexcept {
-  uint32_t& prepaid = context.prepaid_blocks[index];
-  const size_t known = prepaid < blocks ? prepaid : blocks;
-  prepaid -= static_cast<uint32_t>(known);
-  if (known < blocks) tell_blocks(context, index, blocks - known);
+// Modes are told of this number of blocks at a time, or of as many as they allow.
+constexpr size_t prepaid_blocks_of(size_t index) noexcept {
+  const size_t blocks = prepaid_bytes_max / size_class_table.rows[index].block_bytes;
+  return blocks < list_blocks_min ? list_blocks_min : blocks;
 }
-// The same for one block of a class without sides. False: a mode wants to be told of it.
-inline bool may_begin_untold(SidedContext& context, size_t index) noexcept {
+// Other modes are on, and were not told of blocks in advance.
+TALUS_APART void forget_prepaid(SidedContext& context, uint32_t on) noexcept {
+  context.told_modes = on;
+  for (uint32_t& prepaid : context.prepaid_blocks) prepaid = 0;
+}
+// How many blocks, up to `most`, may begin before one that a mode wants to be told of. The modes
+// know of that number already, or learn of it here.
+inline size_t blocks_ahead(SidedContext& context, size_t index, size_t most) noexcept {
   uint32_t& prepaid = context.prepaid_blocks[index];
-  if (TALUS_UNLIKELY(prepaid == 0)) {
-    const size_t until = blocks_until_event(context, index);
-    if (until == 0) return false;
-    const size_t most = prepaid_bytes_max / size_class_table.rows[index].block_bytes;
-    const size_t noted = most < 1 ? 1 : most;
-    prepaid = static_cast<uint32_t>(noted < until ? noted : until);
-    tell_blocks(context, index, prepaid);
-  }
-  prepaid--;
-  return true;
+  const uint32_t on = context.operations->modes->shared_on.load_acquire();
+  if (TALUS_UNLIKELY(on != context.told_modes)) forget_prepaid(context, on);
+  if (TALUS_LIKELY(prepaid >= most)) return most;
+  TALUS_ASSERT(most <= prepaid_blocks_of(index));
+  const size_t until = blocks_until_event(context, index);
+  const size_t room = prepaid_blocks_of(index) - prepaid;
+  const size_t told = until < room ? until : room;
+  if (told != 0) tell_blocks(context, index, told);
+  prepaid += static_cast<uint32_t>(told);
+  return prepaid < most ? prepaid : most;
+}
+// These blocks begin.
+TALUS_FAST void spend_blocks(SidedContext& context, size_t index, size_t blocks) noexcept {
+  TALUS_ASSERT(context.prepaid_blocks[index] >= blocks);
+  context.prepaid_blocks[index] -= static_cast<uint32_t>(blocks);
 }
 
 // Fills an empty allocation side with up to `wanted` blocks, those that were freed last first.
@@ -111,16 +114,17 @@ inline size_t fetch_blocks(SidedContext& context, ThreadCache& cache, size_t ind
   to.top.store_own(top + fetched);
   return fetched;
 }
-// Fills an empty allocation side. A side that runs empty gets as many blocks again as there were on
-// the free side, so that it grows while the same blocks come and go. Returns how many.
+// Fills an empty allocation side. A side that gets few blocks from the free side gets as many again
+// from elsewhere, so that it grows while the same blocks come and go. Where it got most of what it
+// wanted, it needs no more: the number of freed blocks varies a little. Returns how many.
 TALUS_APART size_t fill_side(SidedContext& context, ThreadCache& cache, size_t index) noexcept {
   const size_t wanted = blocks_ahead(context, index, side_blocks_of(index));
   if (wanted == 0) return 0;
   size_t moved = move_across(context, cache, index, wanted);
   const size_t room = wanted - moved;
   const size_t more = moved == 0 || room < moved ? room : moved;
-  if (more != 0) moved += fetch_blocks(context, cache, index, more);
-  if (moved != 0) note_blocks(context, index, moved);
+  if (room > wanted / 4) moved += fetch_blocks(context, cache, index, more);
+  spend_blocks(context, index, moved);
   return moved;
 }
 
@@ -137,12 +141,10 @@ TALUS_APART void* pop_from_side(SidedContext& context, ThreadCache& cache, Class
 // A block of a class without sides; the next class may serve. Null as above.
 TALUS_APART void* allocate_untold(SidedContext& context, ThreadCache& cache, ClassId id,
                                   Fit fit) noexcept {
-  if (!may_begin_untold(context, index_of(id))) return nullptr;
+  if (blocks_ahead(context, index_of(id), 1) == 0) return nullptr;
   void* block = allocate_on(&cache, id, fit);
-  if (TALUS_UNLIKELY(block == nullptr)) {
-    context.prepaid_blocks[index_of(id)]++;
-    return nullptr;
-  }
+  if (TALUS_UNLIKELY(block == nullptr)) return nullptr;
+  spend_blocks(context, index_of(id), 1);
   if (is_medium(id)) {
     id = class_of_tag(page_map.word_of(reinterpret_cast<uintptr_t>(block)).tag());
   }

@@ -16,6 +16,7 @@
 #include <new>
 
 #include "base/base.hpp"
+#include "api/libc_names.hpp"
 
 namespace talus::core {
 
@@ -37,10 +38,10 @@ TALUS_HIDDEN extern const OperatorBindings operator_bindings;
 // The same for the C library. glibc's manual lists the names that a program must define together.
 // reallocarray is not one of them, and C libraries have it.
 struct MallocBindings {
-  void* (*calloc)(size_t, size_t) noexcept;
-  void* (*realloc)(void*, size_t) noexcept;
-  void (*free)(void*) noexcept;
-  void* (*reallocarray)(void*, size_t, size_t) noexcept;
+  void* (*calloc)(size_t, size_t)TALUS_LIBC_NOEXCEPT;
+  void* (*realloc)(void*, size_t)TALUS_LIBC_NOEXCEPT;
+  void (*free)(void*) TALUS_LIBC_NOEXCEPT;
+  void* (*reallocarray)(void*, size_t, size_t)TALUS_LIBC_NOEXCEPT;
 };
 TALUS_HIDDEN extern const MallocBindings malloc_bindings;
 

@@ -24,8 +24,10 @@ talus::core::Atomic<Fork*> shared_next_copy;  // null: not looked up yet
 
 // Where libc has no _Fork, callers know it only by Talus' name.
 pid_t copy_by_kernel() {
-  return static_cast<pid_t>(talus::core::answer_of_kernel(
-      talus::core::arch::system_call(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0)));
+  namespace arch = talus::core::arch;
+  constexpr long first = arch::has_clone_flags_first ? SIGCHLD : 0, second = SIGCHLD - first;
+  return static_cast<pid_t>(
+      talus::core::answer_of_kernel(arch::system_call(SYS_clone, first, second, 0, 0, 0, 0)));
 }
 
 TALUS_COLD Fork* find_next_copy() noexcept {

@@ -24,6 +24,7 @@
 
 #include "base/base.hpp"
 #include "arch/arch.hpp"
+#include "api/libc_names.hpp"
 #include "entry/without_helper.hpp"
 
 extern "C" {
@@ -83,29 +84,30 @@ constexpr unsigned as_it_is = ~0u;  // an id that stays unchanged
         next_##name, [=] { return ask_kernel last_resort; }, __VA_ARGS__); \
   }
 
-TALUS_GUARDED(noexcept, setuid, (uid_t id), (SYS_setuid, id), id)
-TALUS_GUARDED(noexcept, setgid, (gid_t id), (SYS_setgid, id), id)
-TALUS_GUARDED(noexcept, seteuid, (uid_t id), (SYS_setresuid, as_it_is, id, as_it_is), id)
-TALUS_GUARDED(noexcept, setegid, (gid_t id), (SYS_setresgid, as_it_is, id, as_it_is), id)
-TALUS_GUARDED(noexcept, setreuid, (uid_t real, uid_t effective), (SYS_setreuid, real, effective),
-              real, effective)
-TALUS_GUARDED(noexcept, setregid, (gid_t real, gid_t effective), (SYS_setregid, real, effective),
-              real, effective)
-TALUS_GUARDED(noexcept, setresuid, (uid_t real, uid_t effective, uid_t saved),
+TALUS_GUARDED(TALUS_LIBC_NOEXCEPT, setuid, (uid_t id), (SYS_setuid, id), id)
+TALUS_GUARDED(TALUS_LIBC_NOEXCEPT, setgid, (gid_t id), (SYS_setgid, id), id)
+TALUS_GUARDED(TALUS_LIBC_NOEXCEPT, seteuid, (uid_t id), (SYS_setresuid, as_it_is, id, as_it_is), id)
+TALUS_GUARDED(TALUS_LIBC_NOEXCEPT, setegid, (gid_t id), (SYS_setresgid, as_it_is, id, as_it_is), id)
+TALUS_GUARDED(TALUS_LIBC_NOEXCEPT, setreuid, (uid_t real, uid_t effective),
+              (SYS_setreuid, real, effective), real, effective)
+TALUS_GUARDED(TALUS_LIBC_NOEXCEPT, setregid, (gid_t real, gid_t effective),
+              (SYS_setregid, real, effective), real, effective)
+TALUS_GUARDED(TALUS_LIBC_NOEXCEPT, setresuid, (uid_t real, uid_t effective, uid_t saved),
               (SYS_setresuid, real, effective, saved), real, effective, saved)
-TALUS_GUARDED(noexcept, setresgid, (gid_t real, gid_t effective, gid_t saved),
+TALUS_GUARDED(TALUS_LIBC_NOEXCEPT, setresgid, (gid_t real, gid_t effective, gid_t saved),
               (SYS_setresgid, real, effective, saved), real, effective, saved)
-TALUS_GUARDED(noexcept, setgroups, (size_t count, const gid_t* groups),
+TALUS_GUARDED(TALUS_LIBC_NOEXCEPT, setgroups, (size_t count, const gid_t* groups),
               (SYS_setgroups, count, groups), count, groups)
 TALUS_GUARDED(, initgroups, (const char* user, gid_t group), (-1, group), user, group)
 TALUS_GUARDED(noexcept, capset, (void* header, const void* data), (SYS_capset, header, data),
               header, data)
-TALUS_GUARDED(noexcept, unshare, (int flags), (SYS_unshare, static_cast<size_t>(flags)), flags)
-TALUS_GUARDED(noexcept, setns, (int file, int kind),
+TALUS_GUARDED(TALUS_LIBC_NOEXCEPT, unshare, (int flags), (SYS_unshare, static_cast<size_t>(flags)),
+              flags)
+TALUS_GUARDED(TALUS_LIBC_NOEXCEPT, setns, (int file, int kind),
               (SYS_setns, static_cast<size_t>(file), static_cast<size_t>(kind)), file, kind)
 
 TALUS_CONSTINIT static Next next_prctl{"prctl", {}};
-extern "C" TALUS_EXPORT int prctl(int option, ...) noexcept {
+extern "C" TALUS_EXPORT int prctl(int option, ...) TALUS_LIBC_NOEXCEPT {
   size_t values[4];
   va_list rest;
   va_start(rest, option);

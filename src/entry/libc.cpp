@@ -10,6 +10,7 @@
 #include "os/bytes.hpp"
 #include "api/entry.hpp"
 #include "api/libc_extras.hpp"
+#include "api/libc_names.hpp"
 #include "entry/bindings.hpp"
 #include "entry/life.hpp"  // IWYU pragma: keep (start and end of the process)
 
@@ -20,10 +21,11 @@
 #define TALUS_OWN(name) TALUS_HIDDEN __attribute__((hot, alias(#name)))
 #define TALUS_OWN_MALLOC(name, ...) [[gnu::malloc, gnu::alloc_size(__VA_ARGS__)]] TALUS_OWN(name)
 extern "C" {
-TALUS_OWN_MALLOC(calloc, 1, 2) void* talus_own_calloc(size_t, size_t) noexcept;
-TALUS_OWN_MALLOC(realloc, 2) void* talus_own_realloc(void*, size_t) noexcept;
-TALUS_OWN_MALLOC(reallocarray, 2, 3) void* talus_own_reallocarray(void*, size_t, size_t) noexcept;
-TALUS_OWN(free) void talus_own_free(void*) noexcept;
+TALUS_OWN_MALLOC(calloc, 1, 2) void* talus_own_calloc(size_t, size_t) TALUS_LIBC_NOEXCEPT;
+TALUS_OWN_MALLOC(realloc, 2) void* talus_own_realloc(void*, size_t) TALUS_LIBC_NOEXCEPT;
+TALUS_OWN_MALLOC(reallocarray, 2, 3)
+void* talus_own_reallocarray(void*, size_t, size_t) TALUS_LIBC_NOEXCEPT;
+TALUS_OWN(free) void talus_own_free(void*) TALUS_LIBC_NOEXCEPT;
 }
 
 // Set where a linker has taken a name from its own member of the archive (entry/single_name.cpp).
@@ -76,35 +78,40 @@ void* recallocarray_elsewhere(void* pointer, size_t old_count, size_t count,
 
 }  // namespace
 
-TALUS_USUAL_NAME void* malloc(size_t bytes) noexcept { return talus::core::api::malloc(bytes); }
-TALUS_USUAL_NAME void free(void* pointer) noexcept { talus::core::api::free(pointer); }
-TALUS_USUAL_NAME void* calloc(size_t count, size_t bytes) noexcept {
+TALUS_USUAL_NAME void* malloc(size_t bytes) TALUS_LIBC_NOEXCEPT {
+  return talus::core::api::malloc(bytes);
+}
+TALUS_USUAL_NAME void free(void* pointer) TALUS_LIBC_NOEXCEPT { talus::core::api::free(pointer); }
+TALUS_USUAL_NAME void* calloc(size_t count, size_t bytes) TALUS_LIBC_NOEXCEPT {
   return talus::core::api::calloc(count, bytes);
 }
-TALUS_USUAL_NAME void* realloc(void* pointer, size_t bytes) noexcept {
+TALUS_USUAL_NAME void* realloc(void* pointer, size_t bytes) TALUS_LIBC_NOEXCEPT {
   return talus::core::api::realloc(pointer, bytes);
 }
 TALUS_NAME void cfree(void* pointer) noexcept {
   is_free_replaced() ? malloc_bindings.free(pointer) : talus::core::api::free(pointer);
 }
-TALUS_NAME void* reallocarray(void* pointer, size_t count, size_t bytes) noexcept {
+TALUS_NAME void* reallocarray(void* pointer, size_t count, size_t bytes) TALUS_LIBC_NOEXCEPT {
   size_t total = 0;
   if (!is_realloc_replaced()) return talus::core::api::reallocarray(pointer, count, bytes);
   if (__builtin_mul_overflow(count, bytes, &total)) return talus::core::api::out_of_memory();
   return malloc_bindings.realloc(pointer, total);
 }
-TALUS_USUAL_NAME void* aligned_alloc(size_t alignment, size_t bytes) noexcept {
+TALUS_USUAL_NAME void* aligned_alloc(size_t alignment, size_t bytes) TALUS_LIBC_NOEXCEPT {
   return talus::core::api::aligned_alloc(alignment, bytes);
 }
-TALUS_NAME void* memalign(size_t alignment, size_t bytes) noexcept {
+TALUS_NAME void* memalign(size_t alignment, size_t bytes) TALUS_LIBC_NOEXCEPT {
   return talus::core::api::memalign(alignment, bytes);
 }
-TALUS_USUAL_NAME int posix_memalign(void** result, size_t alignment, size_t bytes) noexcept {
+TALUS_USUAL_NAME int posix_memalign(void** result, size_t alignment,
+                                    size_t bytes) TALUS_LIBC_NOEXCEPT {
   return talus::core::api::posix_memalign(result, alignment, bytes);
 }
-TALUS_NAME void* valloc(size_t bytes) noexcept { return talus::core::api::valloc(bytes); }
+TALUS_NAME void* valloc(size_t bytes) TALUS_LIBC_NOEXCEPT {
+  return talus::core::api::valloc(bytes);
+}
 TALUS_NAME void* pvalloc(size_t bytes) noexcept { return talus::core::api::pvalloc(bytes); }
-TALUS_USUAL_NAME size_t malloc_usable_size(void* pointer) noexcept {
+TALUS_USUAL_NAME size_t malloc_usable_size(void* pointer) TALUS_LIBC_NOEXCEPT {
   return talus::core::api::malloc_usable_size(pointer);
 }
 

@@ -27,6 +27,10 @@ talus_single_name:
     "  hint #34\n  b talus_single_target\n"
 #elif defined(__riscv)
     "  tail talus_single_target\n"
+#elif defined(__powerpc64__)
+    "  b talus_single_target\n"
+#elif defined(__s390x__)
+    "  jg talus_single_target\n"
 #else
 #error "a jump that keeps all arguments where they are"
 #endif

@@ -164,7 +164,8 @@ long talus_system_call(long number, long a, long b, long c, long d, long e, long
   const Guarded kind = static_cast<unsigned long>(number) < numbers_end
                            ? talus_guarded_calls.row[number]
                            : Guarded::no;
-  if (kind == Guarded::copy) next = talus_prepare_copy(number, a);
+  const long flags = talus::core::arch::has_clone_flags_first ? a : b;
+  if (kind == Guarded::copy) next = talus_prepare_copy(number, flags);
   if (kind > Guarded::copy) return talus_call_guarded(number, a, b, c, d, e, f);
   return next(number, a, b, c, d, e, f);
 }

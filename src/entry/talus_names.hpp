@@ -130,6 +130,9 @@ TALUS_ENTRY int talus_option_source(const char* name, char* text, size_t bytes) 
 TALUS_ENTRY int talus_get(const char* name, uint64_t* value) noexcept {
   return talus::core::api::get_value(name, value);
 }
+TALUS_ENTRY uint64_t talus_thread_allocated(void) noexcept {
+  return talus::core::api::thread_allocated();
+}
 TALUS_ENTRY int talus_stats_print(int descriptor, enum talus_stats_format format) noexcept {
   return talus::core::api::stats_print(descriptor, format);
 }
@@ -178,5 +181,6 @@ TALUS_ENTRY const char* talus_heap_name(talus_heap* heap) noexcept {
 TALUS_ENTRY const char* talus_version(void) noexcept { return talus::core::version_text; }
 
 #include "entry/bounded_names.hpp"  // IWYU pragma: keep (it defines more functions)
+#include "entry/profile_names.hpp"  // IWYU pragma: keep (likewise)
 
 #endif  // TALUS_ENTRY_TALUS_NAMES_HPP

@@ -20,10 +20,10 @@
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "sync/ranked_lock.hpp"
-#include "slab/block_states.hpp"
 #include "slab/remote_free.hpp"
 #include "slab/slab.hpp"
 #include "heap/context.hpp"
+#include "heap/large_state.hpp"
 
 namespace talus::core {
 
@@ -81,18 +81,6 @@ struct RemoteBatch {
   RemoteMessage* message = nullptr;  // null: none yet
 };
 
-// state     entered by                            left by
-// unused    the thread that returns the range     a thread that takes one
-// live      a thread that allocates               claim()
-// kept      the thread that frees                 that thread: allocates, or returns the range
-// changing  the thread that resizes               that thread, which made it
-struct LargeState {
-  static constexpr uint8_t unused = 0;
-  static constexpr uint8_t live = 1;
-  static constexpr uint8_t kept = 2;
-  static constexpr uint8_t changing = 3;
-};
-
 // A block with its own range. Descriptors are recycled under the space lock.
 struct LargeBlock {
   uintptr_t base = 0;
@@ -109,14 +97,13 @@ struct LargeBlock {
   // Links in the instance's list, if the page-map entry names an instance; under its lock.
   LargeBlock* previous_inside = nullptr;
   LargeBlock* next_inside = nullptr;
-  // Whether the program has it, where the process keeps states. Changes under the space lock.
-  uint8_t given_state = BlockState::untold;
+  // A BlockState: whether the program has it, where the process keeps states.
+  Atomic<uint8_t> block_state;
 
   bool is_sound() const noexcept;  // heap/sound.hpp
   // The program loses the block. False: another thread freed it, or resizes it, at this moment.
   [[nodiscard]] TALUS_FAST bool claim(uint8_t entered) noexcept {
-    uint8_t expected = LargeState::live;
-    return state.cas_acq_rel(expected, entered);
+    return LargeState::claim(state, entered);
   }
 };
 
@@ -204,6 +191,7 @@ struct ThreadCache : ThreadContext {
   Atomic<ModeContext*> shared_mode_context;
   // The one with two sides (heap/sides.hpp), likewise.
   Atomic<SidedContext*> shared_sides;
+  Atomic<uint64_t> shared_told_bytes;  // heap/allocated.hpp
   // under the registry's lock
   ThreadCache* next = nullptr;      // among those in use, or unused
   ThreadCache* previous = nullptr;  // among those in use

@@ -18,6 +18,7 @@
 #include "classes/size_class.hpp"
 #include "settings/machine.hpp"
 #include "settings/options.hpp"
+#include "arch/probes.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
@@ -120,13 +121,15 @@ void for_each_cache(Held<RegistryLock>&, Visit visit) noexcept TALUS_REQUIRES(re
 }
 
 // How many heaps there may be: one for each processor that the process may use, or that its control
-// group pays for. Then running threads seldom meet, and partly used slabs do not multiply.
+// group pays for. Then running threads seldom meet, and partly used slabs do not multiply. A thread
+// collects remote frees for no more than remote_owners.
 inline uint32_t heap_limit(Held<RegistryLock>&) noexcept TALUS_REQUIRES(registry.lock) {
   if (options.heaps != 0) return static_cast<uint32_t>(options.heaps);
   if (registry.cpu_count == 0) registry.cpu_count = os::System::cpu_count();
   // The quota is not cached: the first thread may come before it has been read.
   const size_t heaps = within_quota(registry.cpu_count);
-  return static_cast<uint32_t>(heaps < heap_count_max - 1 ? heaps : heap_count_max - 1);
+  static_assert(remote_owners < heap_count_max, "an id for each heap");
+  return static_cast<uint32_t>(heaps < remote_owners ? heaps : remote_owners);
 }
 
 // A heap with a new id; null: no memory or no id.
@@ -199,6 +202,7 @@ TALUS_USUAL ThreadCache* take_cache(Held<RegistryLock>& registry_held) noexcept
     TALUS_REQUIRES(registry.lock) {
   if (ThreadCache* cache = registry.unused) {
     registry.unused = cache->next;
+    arch::probe_adopt(cache);
     return cache;
   }
   void* memory = nullptr;

@@ -19,7 +19,7 @@
 //   allocations = moved - length of the allocation side + begun
 //   frees       = left + length of the free side + ended
 // where begun and ended are blocks that passed by the sides: of large classes, and of other heaps.
-// Blocks of a class that modes were told of in advance:
+// Modes are told of blocks of a class in advance. While no mode is switched on or off:
 //   noted blocks = these allocations + length of the allocation side + prepaid blocks
 // Called on: the owner of the cache, or a thread that empties it.
 #ifndef TALUS_HEAP_SIDES_HPP
@@ -37,16 +37,19 @@ namespace talus::core {
 constexpr size_t allocation_index(size_t index) noexcept { return class_count + index; }
 static_assert(class_count + fast_class_count <= 256, "class_of_units has bytes");
 
-// Blocks of a class that a side has room for: as many as a list.
+// Blocks of a class that an allocation side has room for: as many as a list.
 inline constexpr size_t side_bytes_max = list_bytes_max;
 constexpr size_t side_blocks_of(size_t index) noexcept {
   const size_t blocks = side_bytes_max / size_class_table.rows[index].block_bytes;
   return blocks < list_blocks_min ? list_blocks_min : blocks;
 }
+// A free side has room for twice as many. While an allocation side runs empty, about as many blocks
+// are freed, at times some more. With room for these, no block goes to a slab and comes back.
+constexpr size_t free_side_blocks_of(size_t index) noexcept { return 2 * side_blocks_of(index); }
 constexpr size_t count_side_places() noexcept {
   size_t places = 0;
   for (size_t index = 0; index < fast_class_count; index++) {
-    places += 2 * (list_nulls + side_blocks_of(index));
+    places += 2 * list_nulls + free_side_blocks_of(index) + side_blocks_of(index);
   }
   return places;
 }
@@ -59,6 +62,7 @@ struct SidedContext : ModeContext {
   Atomic<uint64_t> begun[class_count];               // owner writes; statistics read
   Atomic<uint64_t> ended[class_count];               // likewise
   uint32_t prepaid_blocks[class_count] = {};         // owner in a slow path, or the emptying thread
+  uint32_t told_modes = 0;                           // of prepaid blocks; their bits in the chain
   void* storage[count_side_places()] = {};
 
   bool is_sound() noexcept;  // heap/sound.hpp
@@ -74,6 +78,9 @@ struct Side {
   const SideKind kind;
 
   size_t length() const noexcept { return static_cast<size_t>(top.load_stat() - bottom); }
+  size_t room() const noexcept {
+    return kind == SideKind::free ? free_side_blocks_of(index) : side_blocks_of(index);
+  }
   // Blocks left the side, and not by malloc. The heap's lock is held.
   void note_gone(size_t blocks) const noexcept {
     if (kind == SideKind::free) return context.left[index].own_add(blocks);
@@ -112,7 +119,7 @@ inline void open_sides(SidedContext& context) noexcept {
   void** place = context.storage;
   for (size_t index = 0; index < fast_class_count; index++) {
     context.free_bottoms[index] = place + list_nulls;
-    place += list_nulls + side_blocks_of(index);
+    place += list_nulls + free_side_blocks_of(index);
     context.limits[index] = place;
     context.allocation_bottoms[index] = place + list_nulls;
     place += list_nulls + side_blocks_of(index);

@@ -40,6 +40,7 @@
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
+#include "heap/large_state.hpp"
 #include "heap/lists.hpp"
 #include "heap/modes.hpp"
 #include "heap/sides.hpp"
@@ -259,9 +260,9 @@ inline bool is_list_sound(ThreadCache& cache, ClassId id) noexcept {
 // Both sides of each class. A block lies on an allocation side only if it came there.
 inline bool SidedContext::is_sound() noexcept {
   bool are_sound = cache != nullptr && states == cache->shared_mode_context.load_own()->states;
-  for_each_side_of(*this, [&](const Side& side, ClassId class_id) noexcept {
+  for_each_side_of(*this, [&](const Side& side, ClassId) noexcept {
     void** const top = side.top.load_own();
-    are_sound &= top >= side.bottom && side.length() <= side_blocks_of(index_of(class_id));
+    are_sound &= top >= side.bottom && side.length() <= side.room();
     are_sound &= side.bottom[-1] == nullptr && side.bottom[-2] == nullptr;
     for (void** at = side.bottom; are_sound && at != top; at++) are_sound = *at != nullptr;
     if (side.kind == SideKind::allocation) {

@@ -21,8 +21,8 @@ struct SpecialBlock;
 // What the maker of a block does for it. The first two report a pointer that is no live block;
 // `call` names the call of the program.
 struct SpecialOperations {
-  void (*free)(SpecialBlock& block, void* pointer) noexcept;
-  size_t (*usable_bytes)(SpecialBlock& block, void* pointer, const char* call) noexcept;
+  void (*free)(SpecialBlock& block, void* pointer) noexcept = nullptr;
+  size_t (*usable_bytes)(SpecialBlock& block, void* pointer, const char* call) noexcept = nullptr;
   // Resizes or moves the block. Null: no memory, or a limit; the block is untouched then. The
   // member is null for blocks that become ordinary ones.
   void* (*reallocate)(SpecialBlock& block, void* pointer, size_t bytes,

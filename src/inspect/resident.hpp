@@ -25,6 +25,7 @@
 #include "slab/slab.hpp"
 #include "space/space.hpp"
 #include "heap/heap.hpp"
+#include "heap/large_state.hpp"
 #include "heap/registry.hpp"
 #include "heap/special.hpp"
 #include "inspect/totals.hpp"

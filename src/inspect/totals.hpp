@@ -18,6 +18,7 @@
 #include "sync/ranked_lock.hpp"
 #include "slab/remote_free.hpp"
 #include "space/space.hpp"
+#include "heap/allocated.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
@@ -66,8 +67,13 @@ struct HeapTotals {
   size_t metadata = 0;
   size_t dirty = 0;    // free address space that may hold pages
   size_t clean = 0;    // free address space that holds none
+  size_t burst = 0;    // free memory that stays for the next burst
   size_t purging = 0;  // free address space whose pages are being purged now
   SpaceCounters space;
+  struct Purged {
+    size_t bytes = 0, calls = 0;
+  };
+  Purged purged[purge_cause_count];  // by PurgeCause
   ClassTotals classes[class_count];
   size_t live() const noexcept { return live_small + live_large; }
 };
@@ -202,7 +208,13 @@ inline void add_space(HeapTotals& totals) noexcept TALUS_REQUIRES(space.lock()) 
   totals.metadata = space.metadata_bytes();
   totals.dirty = space.dirty_bytes();
   totals.clean = space.clean_bytes();
+  totals.burst = space.burst_bytes();
   totals.purging = space.purging_bytes();
+  const PurgeCauses& causes = space.purge_causes();
+  for (size_t i = 0; i < purge_cause_count; i++) {
+    const auto cause = static_cast<PurgeCause>(i);
+    totals.purged[i] = {causes.bytes(cause), causes.calls(cause)};
+  }
   totals.live_large += large_pool.live_bytes;  // kept blocks are part of it
   totals.live_large_count += large_pool.live_count;
   const size_t given = totals.space.given_bytes;
@@ -251,6 +263,7 @@ struct ThreadTotals {
   size_t listed = 0;
   size_t kept_large = 0;
   size_t collected = 0;  // remote frees that it has not delivered
+  AllocatedBytes allocated;
 };
 
 inline ThreadTotals totals_of(ThreadCache& cache) noexcept {
@@ -269,6 +282,7 @@ inline ThreadTotals totals_of(ThreadCache& cache) noexcept {
     totals.collected += batch.message->bytes.load_stat();
   }
   totals.kept_large = cache.kept.bytes.load_stat();
+  totals.allocated = allocated_bytes_of(cache);
   return totals;
 }
 

@@ -4,7 +4,8 @@
 // The mode keeps one state a block (slab/block_states.hpp). An allocation stores `given`, a free
 // looks at the state and stores `freed`. What it finds tells a double free, whichever thread frees
 // and whatever happened in between, until the block is allocated again. The address itself is
-// proven first: the start of a block of a slab, or of a large block.
+// proven first: the start of a block of a slab, or of a large block. It is proven again after the
+// state changed, because the place may have become another block's in between.
 //
 // Owns: which calls look at states, and the answer to a wrong one. Invariants: each block that the
 // program has is `given`, except blocks from before the mode, whose slabs have no states. The
@@ -18,7 +19,6 @@
 #include "settings/options.hpp"
 #include "os/os.hpp"
 #include "os/report.hpp"
-#include "sync/ranked_lock.hpp"
 #include "slab/block_states.hpp"
 #include "slab/slab.hpp"
 #include "space/space.hpp"
@@ -46,6 +46,7 @@ inline const char* maker_of(uint8_t state) noexcept {
 }
 // A free or a resize found another state than `given`.
 TALUS_APART void refuse(uint8_t found, const void* block, size_t bytes, const char* call) noexcept {
+  if (found == BlockState::gone) report::foreign_pointer(block, call);
   const uint8_t state = BlockState::without_trailer(found);
   if (state > BlockState::given) report::wrong_call(block, bytes, maker_of(state), call);
   if (!is_certain()) return;
@@ -53,7 +54,7 @@ TALUS_APART void refuse(uint8_t found, const void* block, size_t bytes, const ch
   if (call[0] == 'f') report::double_free(block, bytes);
   report::freed_block(block, bytes, call);
 }
-// A block came out of a list or a slab, and the program has it: two threads freed it at once.
+// A block came out of a list or a slab, and the program has it.
 TALUS_APART void* refuse_given(void* block, size_t bytes) noexcept {
   if (is_certain()) report::double_free(block, bytes);
   return block;
@@ -74,37 +75,33 @@ TALUS_FAST void* give(const Slab& slab, void* block) noexcept {
   if (TALUS_LIKELY(mark_given(slab.states[slab.index_of_block(block)]))) return block;
   return refuse_given(block, slab.block_bytes);
 }
+// For a claim of the block with this index: is it still there?
+TALUS_FAST auto still_at(const Slab& slab, uint32_t index, const void* block) noexcept {
+  return [&slab, index, block]() noexcept { return is_still_at(slab, index, block); };
+}
+// The program loses that block. Returns the state before, or `gone`.
+TALUS_FAST uint8_t claim_at(const Slab& slab, uint32_t index, const void* block) noexcept {
+  return claim_if(slab.states[index], still_at(slab, index, block));
+}
 // The program loses this block. Reports a pointer that is no block of it.
 TALUS_FAST void claim(const Slab& slab, const void* block, const char* call) noexcept {
   if (TALUS_UNLIKELY(slab.states == nullptr)) return;
-  const uint8_t before = claim_any(slab.states[slab.prove(block)]);
+  const uint8_t before = claim_at(slab, slab.prove(block), block);
   if (TALUS_UNLIKELY(before != BlockState::given)) refuse(before, block, slab.block_bytes, call);
 }
 
-// --- large blocks: rare enough for a lock
+// --- large blocks
 
+// It is `given` since it began; this matters to one that a thread kept, or that a resize left.
 TALUS_APART void give_large(const void* block) noexcept {
-  Held held{space.lock()};
-  static_cast<LargeBlock*>(page_map.descriptor_of(reinterpret_cast<uintptr_t>(block)))
-      ->given_state = BlockState::given;
+  void* const large = page_map.descriptor_of(reinterpret_cast<uintptr_t>(block));
+  static_cast<LargeBlock*>(large)->block_state.store_release(BlockState::given);
 }
-// Blocks from before the mode are `untold`, too.
 TALUS_APART void claim_large(void* block, const char* call) noexcept {
   LargeBlock& large = prove_large(block, call);
-  uint8_t before = BlockState::freed;
-  bool is_there = false;
-  {
-    Held held{space.lock()};
-    // Another thread may have freed it since, and the descriptor may be another block's by now.
-    is_there = start_of(large) == block;
-    if (is_there) {
-      before = large.given_state;
-      large.given_state = BlockState::freed;
-    }
-  }
-  if (!is_there) report::foreign_pointer(block, call);
-  const bool is_right = before == BlockState::untold || before == BlockState::given;
-  if (!is_right) refuse(before, block, large.usable_bytes, call);
+  const uint8_t before =
+      claim_if(large.block_state, [&large, block]() noexcept { return start_of(large) == block; });
+  if (before != BlockState::given) refuse(before, block, large.usable_bytes, call);
 }
 
 // --- the operations of the mode
@@ -130,7 +127,7 @@ inline void note_free(ModeThread, void* block) noexcept { claim_block(block, "fr
 inline void note_lost(ModeThread, void* block) noexcept {
   if (!page_map.word_of(reinterpret_cast<uintptr_t>(block)).is_slab()) return;
   const Slab& slab = slab_at(block);
-  if (slab.states != nullptr) claim_any(slab.states[slab.index_of_block(block)]);
+  if (slab.states != nullptr) claim_state(slab.states[slab.index_of_block(block)]);
 }
 // Another thread that frees the block meanwhile finds it freed.
 inline void begin_resize(ModeThread, void* block) noexcept { claim_block(block, "realloc"); }
@@ -157,23 +154,16 @@ constexpr const char* freer_of(CallKind kind) noexcept {
 
 // The state of a block that the program has or claims to have. Null: the process keeps none of it.
 struct KeptState {
-  Atomic<uint8_t>* of_slab = nullptr;
-  LargeBlock* large = nullptr;
+  Atomic<uint8_t>* state = nullptr;
   size_t block_bytes = 0;
   size_t least_bytes = 0;  // of a request that the block serves
 
   uint8_t load() const noexcept {
-    if (of_slab != nullptr) return of_slab->load_own();
-    return large != nullptr ? large->given_state : BlockState::given;
+    return state != nullptr ? state->load_acquire() : BlockState::given;
   }
   // Does nothing if another thread frees the block meanwhile.
-  void replace(uint8_t expected, uint8_t state) const noexcept {
-    if (of_slab != nullptr) {
-      of_slab->cas_acq_rel(expected, state);
-    } else if (large != nullptr) {
-      Held held{space.lock()};
-      if (large->given_state == expected) large->given_state = state;
-    }
+  void replace(uint8_t expected, uint8_t next) const noexcept {
+    if (state != nullptr) state->cas_acq_rel(expected, next);
   }
 };
 // The fewest bytes that a call may ask for and get a block of the slab. A medium block of the next
@@ -189,11 +179,12 @@ inline KeptState state_at(void* block, const char* call) noexcept {
   if (word.is_slab()) {
     const Slab& slab = prove_slab(block, call);
     if (slab.states == nullptr) return {};
-    return {&slab.states[slab.prove(block)], nullptr, slab.block_bytes, least_told_bytes(slab)};
+    return {&slab.states[slab.prove(block)], slab.block_bytes, least_told_bytes(slab)};
   }
   if (!word.is_large()) return {};
   LargeBlock& large = prove_large(block, call);
-  return {nullptr, &large, large.usable_bytes, large.usable_bytes - os::page_bytes() + 1};
+  const size_t usable = large.usable_bytes;
+  return {&large.block_state, usable, usable - os::page_bytes() + 1};
 }
 
 TALUS_APART void keep_kind(ModeThread, void* block, CallKind kind) noexcept {
@@ -222,12 +213,10 @@ TALUS_APART void check_call(ModeThread, void* block, FreeCall call) noexcept {
   }
 }
 
-// A large block from before the mode is `untold`, too.
 TALUS_APART void check_look(ModeThread, void* block, const char* call) noexcept {
   const KeptState state = state_at(block, call);
   const uint8_t found = BlockState::without_trailer(state.load());
-  const bool is_from_before = found == BlockState::untold && state.large != nullptr;
-  if (found < BlockState::given && !is_from_before) refuse(found, block, state.block_bytes, call);
+  if (found < BlockState::given) refuse(found, block, state.block_bytes, call);
 }
 
 // --- malloc and free of threads in this mode alone
@@ -264,11 +253,14 @@ TALUS_APART bool stays_alone(void* block, size_t bytes) noexcept {
     const Slab& slab = *static_cast<Slab*>(descriptor);
     if (bytes > slab.block_bytes || bytes < slab.least_bytes || slab.states == nullptr)
       return false;
-    return slab.states[slab.prove(block)].load_own() == BlockState::given;
+    const uint32_t index = slab.prove(block);
+    const bool is_given = slab.states[index].load_acquire() == BlockState::given;
+    return is_given && is_still_at(slab, index, block);
   }
   if (word.bits() != PageEntry::large().bits()) return false;
   const auto& large = *static_cast<LargeBlock*>(descriptor);
-  return large.given_state == BlockState::given && stays_as_it_is(large, address, bytes);
+  return large.block_state.load_acquire() == BlockState::given &&
+         stays_as_it_is(large, address, bytes);
 }
 
 // A block whose state says that it is freed goes home.
@@ -293,7 +285,8 @@ TALUS_APART void free_above_fast(void* block, ThreadCache& cache, PageEntry word
   if (push_slow(cache, block, word.tag() - fast_class_count)) return;
   free_claimed(block, cache, word);
 }
-TALUS_APART void free_alone(void* block, ThreadContext& context) noexcept {
+template <typename Claim>
+TALUS_FAST void free_alone_by(void* block, ThreadContext& context) noexcept {
   ThreadCache* cache = static_cast<ModeContext&>(context).cache;
   PageMap::Place place;
   // leaves: null, beyond the page map's window, no address of ours
@@ -305,7 +298,8 @@ TALUS_APART void free_alone(void* block, ThreadContext& context) noexcept {
   const Slab& slab = *static_cast<Slab*>(descriptor);
   if (TALUS_UNLIKELY(slab.states == nullptr)) return free_usual(block, context);
   if (TALUS_UNLIKELY(word.owner() != cache->id)) return free_of_other(block, *cache, word);
-  const uint8_t before = claim_own(slab.states[slab.prove(block)]);
+  const uint32_t at = slab.prove(block);
+  const uint8_t before = Claim::claim_if(slab.states[at], still_at(slab, at, block));
   if (TALUS_UNLIKELY(before != BlockState::given)) {
     return free_refused(block, *cache, word, before);
   }
@@ -317,6 +311,13 @@ TALUS_APART void free_alone(void* block, ThreadContext& context) noexcept {
     is_pushed = work.may_begin && push_within(fast_list_of(*cache, index), block);
   }
   if (TALUS_UNLIKELY(!is_pushed)) free_claimed(block, *cache, word);
+}
+TALUS_APART void free_beside(void* block, ThreadContext& context) noexcept {
+  free_alone_by<ClaimBeside>(block, context);
+}
+TALUS_APART void free_alone(void* block, ThreadContext& context) noexcept {
+  if (TALUS_UNLIKELY(!os::System::has_one_thread())) return free_beside(block, context);
+  free_alone_by<ClaimAlone>(block, context);
 }
 
 constexpr Mode make_mode() noexcept {

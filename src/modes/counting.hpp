@@ -44,6 +44,7 @@ inline Counters& counters_of(ModeThread thread) noexcept {
 }
 
 struct Shared {
+  Atomic<uint32_t> shared_is_on;  // for readers from outside: 1 while calls are counted
   Atomic<Counters*> all;
   Atomic<int64_t> live_bytes;
   Atomic<int64_t> peak_bytes;

@@ -11,7 +11,6 @@
 #include "classes/size_class.hpp"
 #include "settings/option_origin.hpp"
 #include "settings/options.hpp"
-#include "os/bytes.hpp"
 #include "os/os.hpp"
 #include "slab/block_states.hpp"
 #include "slab/contents.hpp"
@@ -33,6 +32,7 @@
 #include "modes/chain.hpp"
 #include "modes/checked.hpp"
 #include "modes/hardened_blocks.hpp"
+#include "modes/hardened_large.hpp"
 #include "modes/mapped.hpp"
 #include "modes/quarantine.hpp"
 
@@ -52,11 +52,11 @@ TALUS_APART void* finish_oddly(void* block, size_t bytes) noexcept {
     return checked::refuse_given(block, slab.block_bytes);
   }
   if (!slab.has_trailers) {
-    state.store_own(BlockState::given);
+    state.store_release(BlockState::given);
     return block;
   }
   Trailer::write(block, slab.block_bytes, bytes);
-  state.store_own(BlockState::given | BlockState::with_trailer);
+  state.store_release(BlockState::given | BlockState::with_trailer);
   return block;
 }
 TALUS_FAST void* finish(void* block, size_t bytes) noexcept {
@@ -73,7 +73,7 @@ TALUS_FAST void* finish(void* block, size_t bytes) noexcept {
   if (before == BlockState::freed) is_odd |= !is_zero(block, block_bytes);
   if (TALUS_UNLIKELY(is_odd)) return finish_oddly(block, bytes);
   Trailer::write(block, block_bytes, bytes);
-  state.store_own(BlockState::given | BlockState::with_trailer);
+  state.store_release(BlockState::given | BlockState::with_trailer);
   return block;
 }
 // The block that comes next is read and written then. The program does much in between.
@@ -104,19 +104,24 @@ TALUS_APART void* allocate_alone(size_t bytes, ThreadContext& context) noexcept 
   return finish(block, bytes);
 }
 
-// Most blocks grow by a few bytes and stay where they are. What a block has more is zero.
+inline constexpr uint8_t given_with_trailer = BlockState::given | BlockState::with_trailer;
+// Most blocks grow by a few bytes and stay where they are. What a block has more is zero. Another
+// thread that frees the block meanwhile finds it freed.
 TALUS_APART bool stays_alone(void* block, size_t bytes) noexcept {
   PageMap::Place place;
   if (!page_map.find_near(reinterpret_cast<uintptr_t>(block), place)) return false;
+  if (is_special(place.word())) return stays_on_page(block, bytes);
   if (!place.word().is_slab()) return false;
   const Slab& slab = *static_cast<Slab*>(place.descriptor());
   if (slab.states == nullptr || !slab.has_trailers) return false;
   if (bytes > slab.block_bytes - trailer_bytes || bytes < slab.least_bytes) return false;
-  const uint8_t state = slab.states[slab.prove(block)].load_own();
-  if (state != (BlockState::given | BlockState::with_trailer)) return false;
+  const uint32_t index = slab.prove(block);
+  const auto is_there = checked::still_at(slab, index, block);
+  if (!claim_only(slab.states[index], given_with_trailer, is_there)) return false;
   const size_t before = prove_contents(block, slab.block_bytes, "realloc");
-  if (bytes > before) clear_bytes(static_cast<char*>(block) + before, bytes - before);
+  if (bytes > before) clear_few(static_cast<char*>(block) + before, bytes - before);
   Trailer::write(block, slab.block_bytes, bytes);
+  slab.states[index].store_release(given_with_trailer);
   return true;
 }
 
@@ -124,7 +129,7 @@ TALUS_APART bool stays_alone(void* block, size_t bytes) noexcept {
 TALUS_FAST State* state_at_hand(const ModeContext& context) noexcept {
   return static_cast<State*>(context.states->shared_of[shared_place.load_init()].load_own());
 }
-// The rest of `wait`: a block that does not wait goes home, and so does the surplus.
+// A block that does not wait goes home.
 TALUS_APART void free_now(void* block, ThreadCache& cache) noexcept {
   const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
   if (word.owner() != cache.id && take_in_at_hand(cache, block, word)) return;
@@ -134,64 +139,76 @@ TALUS_APART void free_now(void* block, ThreadCache& cache) noexcept {
   }
   offer_work();
 }
+// The blocks that waited longest go on the lists of the thread. False: one has another way to go.
+TALUS_FAST bool push_surplus(ThreadCache& cache, Quarantine& quarantine) noexcept {
+  size_t count = 0;
+  do {
+    if (TALUS_UNLIKELY(quarantine.is_empty())) return false;
+    const WaitingBlock oldest = quarantine.oldest();
+    const size_t tag = oldest.tag();
+    if (TALUS_UNLIKELY(tag >= fast_class_count)) return false;
+    void* const block = oldest.block();
+    const ThreadList list = fast_list_of(cache, tag);
+    void** const top = list.top.load_own();
+    const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
+    const bool has_room = top != list.limit && word.owner() == cache.id;
+    if (TALUS_UNLIKELY(!has_room)) return false;
+    quarantine.forget_oldest(oldest.block_bytes());
+    *top = block;
+    list.top.store_own(top + 1);
+  } while (quarantine.has_surplus(++count));
+  return true;
+}
+// The quarantine holds too much.
 TALUS_APART void free_surplus(ThreadCache& cache, Quarantine& quarantine) noexcept {
+  bool is_done = false;
+  {
+    const BriefWork work{cache};
+    if (TALUS_LIKELY(work.may_begin)) is_done = push_surplus(cache, quarantine);
+  }
+  if (TALUS_LIKELY(is_done)) return;
   {
     const Working working{cache};
     send_surplus(cache, quarantine);
   }
   offer_work();
 }
-// The blocks that waited longest go on the lists of the thread while it waits for too many. False:
-// one has another way to go.
-TALUS_FAST bool push_surplus(ThreadCache& cache, Quarantine& quarantine) noexcept {
-  while (quarantine.is_over()) {
-    const WaitingBlock oldest = quarantine.oldest();
-    const size_t tag = oldest.tag();
-    if (TALUS_UNLIKELY(oldest.is_none() || tag >= fast_class_count)) return false;
-    void* const block = oldest.block();
-    PageMap::Place place;
-    if (TALUS_UNLIKELY(!page_map.find_near(reinterpret_cast<uintptr_t>(block), place)))
-      return false;
-    const ThreadList list = fast_list_of(cache, tag);
-    void** const top = list.top.load_own();
-    const bool has_room = top != list.limit && place.word().owner() == cache.id;
-    if (TALUS_UNLIKELY(!has_room)) return false;
-    quarantine.forget_oldest(oldest.block_bytes());
-    *top = block;
-    list.top.store_own(top + 1);
-  }
-  return true;
-}
 // A wiped block waits.
 TALUS_FAST void wait(WaitingBlock block, size_t block_bytes, uint64_t mixed, ThreadCache& cache,
                      Quarantine& quarantine) noexcept {
-  bool is_done = false, has_begun = false;
+  bool has_begun = false, is_over = false;
   if (TALUS_LIKELY(Quarantine::may_wait(block_bytes))) {
     const BriefWork work{cache};
     has_begun = work.may_begin;
-    if (TALUS_LIKELY(has_begun)) {
-      quarantine.push(block, block_bytes, mixed);
-      is_done = push_surplus(cache, quarantine);
-    }
+    if (TALUS_LIKELY(has_begun)) is_over = quarantine.push(block, block_bytes, mixed);
   }
   if (TALUS_UNLIKELY(!has_begun)) return free_now(block.block(), cache);
-  if (TALUS_UNLIKELY(!is_done)) free_surplus(cache, quarantine);
+  if (TALUS_UNLIKELY(is_over)) free_surplus(cache, quarantine);
 }
-TALUS_APART void free_long(void* block, const Slab& slab, ThreadCache& cache,
-                           Quarantine& quarantine) noexcept {
-  clear_bytes(block, slab.block_bytes);
-  wait({block, index_of(slab.class_id)}, slab.block_bytes, Trailer::mix(block), cache, quarantine);
-}
-TALUS_APART void free_of_other(void* block, ThreadCache& cache, Quarantine& quarantine) noexcept {
+// A block that the short way has no code for: another heap's, a long one, one with long canary
+// bytes. What is not as it should be takes the usual way, which proves all of it again.
+TALUS_APART void free_oddly(void* block, ThreadContext& found) noexcept {
+  auto& context = static_cast<ModeContext&>(found);
+  PageMap::Place place;
+  if (!page_map.find_near(reinterpret_cast<uintptr_t>(block), place)) {
+    return free_usual(block, context);
+  }
+  const auto [word, descriptor] = place.look();
+  State* const state = state_at_hand(context);
+  const bool is_usual = context.cache == nullptr || state == nullptr || !word.is_slab() ||
+                        is_instance(word.owner()) ||
+                        static_cast<Slab*>(descriptor)->states == nullptr;
+  if (is_usual) return free_usual(block, context);
   const Slab& slab = prove_slab(block, "free");
-  const uint8_t before = claim_any(slab.states[slab.prove(block)]);
+  const uint8_t before = checked::claim_at(slab, slab.prove(block), block);
   prove_claimed(before, block, slab.block_bytes, "free");
   wipe(block, slab.block_bytes);
-  wait({block, index_of(slab.class_id)}, slab.block_bytes, Trailer::mix(block), cache, quarantine);
+  wait({block, index_of(slab.class_id)}, slab.block_bytes, Trailer::mix(block), *context.cache,
+       state->quarantine);
 }
-// What is not as it should be takes the usual way, which proves all of it again and reports it. So
-// all that leaves this function is a jump.
-TALUS_APART void free_alone(void* block, ThreadContext& found) noexcept {
+// All that leaves this function is a jump.
+template <typename Claim>
+TALUS_FAST void free_alone_by(void* block, ThreadContext& found) noexcept {
   auto& context = static_cast<ModeContext&>(found);
   ThreadCache* cache = context.cache;
   PageMap::Place place;
@@ -201,27 +218,29 @@ TALUS_APART void free_alone(void* block, ThreadContext& found) noexcept {
   }
   const auto [word, descriptor] = place.look();
   State* const state = state_at_hand(context);
-  const bool is_usual = !word.is_slab() || cache == nullptr || state == nullptr;
-  if (TALUS_UNLIKELY(is_usual)) return free_usual(block, context);
+  const bool is_ready = cache != nullptr && state != nullptr;
+  if (TALUS_UNLIKELY(!is_ready || word.owner() != cache->id)) return free_oddly(block, context);
   const Slab& slab = *static_cast<Slab*>(descriptor);
-  if (TALUS_UNLIKELY(slab.states == nullptr)) return free_usual(block, context);
-  if (TALUS_UNLIKELY(word.owner() != cache->id)) {
-    if (is_instance(word.owner())) return free_usual(block, context);
-    return free_of_other(block, *cache, state->quarantine);
-  }
   const size_t block_bytes = slab.block_bytes;
-  Atomic<uint8_t>& mark = slab.states[slab.prove(block)];
+  const bool is_odd = slab.states == nullptr || block_bytes > clear_here_bytes_max;
+  if (TALUS_UNLIKELY(is_odd)) return free_oddly(block, context);
+  const uint32_t index = slab.prove(block);
   const uint64_t mixed = Trailer::mix(block);
-  const size_t bytes = Trailer::read(block, block_bytes, mixed);
-  const bool is_right = mark.load_own() == (BlockState::given | BlockState::with_trailer) &&
-                        bytes != block_bytes && Trailer::is_canary_whole(block, block_bytes, bytes);
-  if (TALUS_UNLIKELY(!is_right)) return free_usual(block, context);
-  mark.store_own(BlockState::freed);
-  if (TALUS_UNLIKELY(block_bytes > clear_here_bytes_max)) {
-    return free_long(block, slab, *cache, state->quarantine);
+  if (TALUS_UNLIKELY(!Trailer::is_whole_here(block, block_bytes, mixed))) {
+    return free_oddly(block, context);
   }
+  const bool is_right = Claim::claim_only(slab.states[index], given_with_trailer,
+                                          checked::still_at(slab, index, block));
+  if (TALUS_UNLIKELY(!is_right)) return free_oddly(block, context);
   clear_block(block, block_bytes);
   wait({block, word.tag()}, block_bytes, mixed, *cache, state->quarantine);
+}
+TALUS_APART void free_beside(void* block, ThreadContext& context) noexcept {
+  free_alone_by<ClaimBeside>(block, context);
+}
+TALUS_APART void free_alone(void* block, ThreadContext& context) noexcept {
+  if (TALUS_UNLIKELY(!os::System::has_one_thread())) return free_beside(block, context);
+  free_alone_by<ClaimAlone>(block, context);
 }
 
 // The process ends: what the calling thread's blocks hold is proven, because no call will.

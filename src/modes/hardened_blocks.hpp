@@ -39,9 +39,6 @@
 #include "paths/free_slow.hpp"
 #include "modes/checked.hpp"
 #include "modes/mapped.hpp"
-#include "modes/mapped_memory.hpp"
-#include "modes/mapped_place.hpp"
-#include "modes/mapped_report.hpp"
 #include "modes/mapped_slots.hpp"
 #include "modes/quarantine.hpp"
 
@@ -86,11 +83,11 @@ TALUS_FAST void* give(const Slab& slab, void* block, size_t bytes) noexcept {
   }
   const bool has_room = bytes + trailer_bytes <= slab.block_bytes;
   if (TALUS_UNLIKELY(!has_room || !slab.has_trailers)) {
-    state.store_own(BlockState::given);
+    state.store_release(BlockState::given);
     return block;
   }
   Trailer::write(block, slab.block_bytes, bytes);
-  state.store_own(BlockState::given | BlockState::with_trailer);
+  state.store_release(BlockState::given | BlockState::with_trailer);
   return block;
 }
 // Proves what the state of a block says of it, when the program frees or resizes it.
@@ -114,11 +111,11 @@ TALUS_FAST void prove_claimed(uint8_t before, const void* block, size_t block_by
 // The program gives this block up. Until it is wiped, observers may ask for its size.
 TALUS_APART void claim(const Slab& slab, const void* block, const char* call) noexcept {
   if (slab.states == nullptr) return;
-  Atomic<uint8_t>& state = slab.states[slab.prove(block)];
-  const uint8_t before = claim_any(state);
+  const uint32_t index = slab.prove(block);
+  const uint8_t before = checked::claim_at(slab, index, block);
   prove_claimed(before, block, slab.block_bytes, call);
   const uint8_t trailer = before & BlockState::with_trailer;
-  state.store_own(static_cast<uint8_t>(BlockState::freed | trailer));
+  slab.states[index].store_own(static_cast<uint8_t>(BlockState::freed | trailer));
 }
 TALUS_APART void claim_block(void* block, const char* call) noexcept {
   const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(block));
@@ -170,7 +167,7 @@ TALUS_APART void note_lost(ModeThread, void* block) noexcept {
   size_t bytes = slab.block_bytes;
   if (slab.states != nullptr) {
     Atomic<uint8_t>& state = slab.states[slab.index_of_block(block)];
-    const uint8_t before = claim_any(state);
+    const uint8_t before = claim_state(state);
     if ((before & BlockState::with_trailer) != 0) bytes = Trailer::read(block, slab.block_bytes);
     if (bytes != slab.block_bytes) state.store_own(BlockState::freed | BlockState::with_trailer);
   }
@@ -234,86 +231,35 @@ TALUS_APART void check_call(ModeThread thread, void* block, FreeCall call) noexc
   if (bytes != call.bytes) report::wrong_size(block, bytes, call.bytes);
 }
 
-// --- blocks with pages of their own
-
-// Bytes behind a large block that a resize looks at; the rest of the page waits for the free.
-inline constexpr size_t resize_look_bytes = 64;
-
-// Gives access to pages behind a live block, or takes it away. The caller alone resizes the block.
-inline bool set_pages(Held<SpaceLock>& held, mapped::MappedBlock& block, size_t page_bytes) noexcept
-    TALUS_REQUIRES(space.lock()) {
-  const size_t before = block.page_bytes;
-  if (page_bytes == before) return true;
-  if (block.has_guards) return false;  // its slot is one slice, and the block small
-  if (page_bytes > before) {
-    void* const at = mapped::to_pointer(block.pages + before);
-    if (!mapped::take_beside(held, page_bytes - before)) return false;
-    if (block.state != mapped::State::live || !os::System::allow(at, page_bytes - before)) {
-      mapped::give_beside(held, page_bytes - before);
-      return false;
-    }
-  } else {
-    void* const at = mapped::to_pointer(block.pages + page_bytes);
-    if (!os::System::decommit(at, before - page_bytes)) return false;
-    mapped::give_beside(held, before - page_bytes);
-  }
-  block.page_bytes = page_bytes;
-  return true;
-}
-// Resizes a live block within its slot. False: it cannot, and is untouched. What it has more reads
-// as zero, what lies behind it has the pattern again.
-TALUS_APART bool resize_in_slot(mapped::MappedBlock& block, size_t bytes) noexcept {
-  const size_t page = os::page_bytes();
-  if (bytes <= small_bytes_max || bytes > mapped::bytes_max) return false;
-  const uintptr_t end = block.start + bytes, before = block.end();
-  if (end > block.slot + block.slices * slice_bytes - page) return false;
-  const uintptr_t pages_before = block.pages + block.page_bytes;
-  {
-    Held held{space.lock()};
-    if (block.state != mapped::State::live) return false;
-    if (!set_pages(held, block, round_up(end, page) - block.pages)) return false;
-    special_pool.live_bytes += bytes - block.bytes;
-    block.bytes = bytes;
-  }
-  const uintptr_t pages_end = block.pages + block.page_bytes;
-  if (end > before) {
-    const uintptr_t old_end = pages_before < end ? pages_before : end;
-    if (old_end > before) clear_bytes(mapped::to_pointer(before), old_end - before);
-    if (pages_end != pages_before) mapped::fill(end, pages_end);
-  } else {
-    mapped::fill(end, before < pages_end ? before : pages_end);
-  }
-  return true;
-}
-// A block that grows and does not fit moves to a slot with head-room, so that it moves rarely.
-TALUS_APART void* reallocate_large(SpecialBlock& special, void* pointer, size_t bytes,
-                                   bool&) noexcept {
-  auto& block = static_cast<mapped::MappedBlock&>(special);
-  const size_t before = mapped::usable_bytes_of_mapped(special, pointer, "realloc");
-  mapped::prove_pattern(block, resize_look_bytes);
-  if (resize_in_slot(block, bytes)) return pointer;
-  const bool grows = bytes > before && bytes > medium_bytes_max;
-  const size_t asked = grows ? bytes + (bytes >> headroom_shift) : bytes;
-  void* moved = make_by_mode({asked, block_alignment, 0});
-  if (moved == nullptr && grows) moved = make_by_mode({bytes, block_alignment, 0});
-  if (moved == nullptr) return nullptr;
-  const PageEntry word = page_map.word_of(reinterpret_cast<uintptr_t>(moved));
-  if (grows && is_special(word)) {
-    resize_in_slot(static_cast<mapped::MappedBlock&>(*special_of(moved)), bytes);
-  }
-  copy_bytes(moved, pointer, before < bytes ? before : bytes);
-  free_special(pointer);
-  return moved;
-}
-inline constexpr SpecialOperations large_operations = {
-    mapped::free_mapped, mapped::usable_bytes_of_mapped, reallocate_large};
-
 // --- blocks with room for a trailer
 
 // How far a fresh block may be drawn forward. What a program allocates together should lie
 // together: one that visits its blocks in order takes twice the time where all of a refill is
 // shuffled.
-inline constexpr size_t shuffle_window = 4;
+inline constexpr unsigned window_bits = 2;
+// Numbers below the window, many of one random number.
+class RandomPlaces {
+ public:
+  TALUS_FAST explicit RandomPlaces(RandomNumbers& numbers) noexcept : numbers_{numbers} {}
+  TALUS_FAST size_t below(size_t bound) noexcept {
+    constexpr size_t window = size_t{1} << window_bits;
+    if (TALUS_UNLIKELY(bound < window)) return numbers_.below(bound);
+    if (TALUS_UNLIKELY(left_ == 0)) begin();
+    left_--;
+    bits_ >>= window_bits;
+    return bits_ & (window - 1);
+  }
+
+ private:
+  // The lowest bits of a number are its least random ones.
+  TALUS_FAST void begin() noexcept {
+    bits_ = numbers_.next();
+    left_ = 64 / window_bits - 1;
+  }
+  RandomNumbers& numbers_;
+  uint64_t bits_ = 0;
+  unsigned left_ = 0;
+};
 // The blocks that a refill brought come out in random order: each is drawn from the next few. Under
 // the heap's lock, so that a fork finds each of them once. `block` came out first.
 TALUS_APART void* shuffle(ThreadCache& cache, ClassId id, RandomNumbers& numbers,
@@ -322,9 +268,10 @@ TALUS_APART void* shuffle(ThreadCache& cache, ClassId id, RandomNumbers& numbers
   if (block == nullptr || length == 0) return block;
   Held held{lock_of(cache)};
   void** const list = list_bottom(cache, id);
+  RandomPlaces places{numbers};
   // One of the uppermost blocks of a list that is as long as this.
-  const auto draw = [&numbers, list](size_t count) noexcept -> void*& {
-    return list[count - 1 - numbers.below(count < shuffle_window ? count : shuffle_window)];
+  const auto draw = [&places, list](size_t count) noexcept -> void*& {
+    return list[count - 1 - places.below(count)];
   };
   void*& chosen = draw(length);
   void* const first = chosen;

@@ -14,6 +14,7 @@
 #define TALUS_MODES_MAPPED_HPP
 
 #include "base/base.hpp"
+#include "os/bytes.hpp"
 #include "os/os.hpp"
 #include "os/report.hpp"
 #include "os/text.hpp"
@@ -98,21 +99,46 @@ inline MappedBlock* make_block(Held<SpaceLock>& held, const BlockRequest& reques
 }
 
 inline void fill(uintptr_t from, uintptr_t to) noexcept {
-  for (uintptr_t at = from; at < to; at++) *reinterpret_cast<unsigned char*>(at) = pattern;
+  if (from < to) fill_bytes(to_pointer(from), pattern, to - from);
 }
 inline bool is_changed(uintptr_t at) noexcept {
   return *reinterpret_cast<const unsigned char*>(at) != pattern;
 }
 
-// The changed byte nearest to the block, first behind it, then before it; 0: the pattern is intact.
-inline uintptr_t find_damage(const MappedBlock& block) noexcept {
-  for (uintptr_t at = block.end(); at < block.pages + block.page_bytes; at++) {
+struct [[gnu::packed, gnu::may_alias]] PatternWord {
+  uint64_t bits;
+};
+inline uint64_t changed_bits(uintptr_t at) noexcept {
+  return reinterpret_cast<const PatternWord*>(at)->bits ^ pattern * (~uint64_t{0} / 255);
+}
+inline bool is_word_whole(uintptr_t at) noexcept { return changed_bits(at) == 0; }
+inline bool are_four_whole(uintptr_t at) noexcept {
+  constexpr size_t word = sizeof(PatternWord);
+  return (changed_bits(at) | changed_bits(at + word) | changed_bits(at + 2 * word) |
+          changed_bits(at + 3 * word)) == 0;
+}
+// The first changed byte from here on, or the last one before; 0: the pattern is intact.
+inline uintptr_t first_changed(uintptr_t at, uintptr_t end) noexcept {
+  constexpr size_t word = sizeof(PatternWord);
+  while (end - at >= 4 * word && are_four_whole(at)) at += 4 * word;
+  while (end - at >= word && is_word_whole(at)) at += word;
+  for (; at < end; at++) {
     if (is_changed(at)) return at;
   }
-  for (uintptr_t at = block.start; at > block.pages; at--) {
+  return 0;
+}
+inline uintptr_t last_changed(uintptr_t first, uintptr_t at) noexcept {
+  constexpr size_t word = sizeof(PatternWord);
+  while (at - first >= word && is_word_whole(at - word)) at -= word;
+  for (; at > first; at--) {
     if (is_changed(at - 1)) return at - 1;
   }
   return 0;
+}
+// The changed byte nearest to the block, first behind it, then before it; 0: the pattern is intact.
+inline uintptr_t find_damage(const MappedBlock& block) noexcept {
+  const uintptr_t behind = first_changed(block.end(), block.pages_end());
+  return behind != 0 ? behind : last_changed(block.pages, block.start);
 }
 
 inline void* allocate_mapped(ModeThread thread, const BlockRequest& request) noexcept {
@@ -131,7 +157,7 @@ inline void* allocate_mapped(ModeThread thread, const BlockRequest& request) noe
     }
   }
   fill(block->pages, block->start);
-  fill(block->end(), block->pages + block->page_bytes);
+  fill(block->end(), block->pages_end());
   return to_pointer(block->start);
 }
 
@@ -192,12 +218,15 @@ inline void free_mapped(SpecialBlock& special, void* pointer) noexcept {
   keep_quarantine_in_bounds();
 }
 
-// Reports a write to one of the first bytes behind a live block.
+// The end of the first bytes behind a live block, within its pages.
+inline uintptr_t look_end(const MappedBlock& block, size_t bytes) noexcept {
+  const size_t behind = block.pages_end() - block.end();
+  return block.end() + (behind < bytes ? behind : bytes);
+}
+// Reports a write to one of these bytes.
 inline void prove_pattern(const MappedBlock& block, size_t bytes) noexcept {
-  const uintptr_t pages_end = block.pages + block.page_bytes;
-  for (uintptr_t at = block.end(); at < pages_end && at < block.end() + bytes; at++) {
-    if (is_changed(at)) report_damage(block, at, this_thread());
-  }
+  const uintptr_t changed = first_changed(block.end(), look_end(block, bytes));
+  if (changed != 0) report_damage(block, changed, this_thread());
 }
 
 inline size_t usable_bytes_of_mapped(SpecialBlock& special, void* pointer,

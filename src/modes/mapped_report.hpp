@@ -35,6 +35,7 @@ struct MappedBlock : SpecialBlock {
   bool has_guards = false;       // the slot's pages without access are guards, not a mapping
 
   uintptr_t end() const noexcept { return start + bytes; }
+  uintptr_t pages_end() const noexcept { return pages + page_bytes; }
 };
 
 // The longest report has about 180 letters.

@@ -18,83 +18,63 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
+#include "arch/probes.hpp"
 #include "os/bytes.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
+#include "unwind/modules.hpp"
 #include "unwind/stack_reader.hpp"
 #include "unwind/unwinder.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
+#include "heap/lists.hpp"
 #include "heap/modes.hpp"
+#include "heap/sides.hpp"
 #include "cache/large_cache.hpp"
+#include "cache/medium_lists.hpp"
+#include "cache/refill.hpp"
 #include "paths/free_slow.hpp"
+#include "modes/chain.hpp"
 #include "modes/profile_sites.hpp"
+#include "modes/sample_distances.hpp"
+#include "modes/tags.hpp"
+
+// libc's own; null: it has none, or the program is static and does not need it otherwise.
+extern "C" [[gnu::weak]] int talus_list_objects(
+    int (*visit)(talus::core::unwind::ListedObject* object, size_t bytes, void* with),
+    void* with) __asm__("dl_iterate_phdr") TALUS_EXPORT;
 
 namespace talus::core::profile {
 
 struct ThreadSamples {
-  uint64_t blocks_left[class_count];  // up to the next sample, which is the last; 0: not drawn yet
-  uint64_t random;
+  SampleDistances distances;
   uint32_t held_record;  // of the block that is being resized; 0: it was not sampled
+  uintptr_t place_made;  // where the block made for a sample would lie without; 0: not known
   uint32_t class_made;   // one more than the class of a block made for a sample; 0: none
+  uint32_t thread_id;    // of the thread that uses the cache; 0: not asked for yet
   unwind::StackBounds bounds;
 };
 inline ThreadSamples& samples_of(ModeThread thread) noexcept {
   return *static_cast<ThreadSamples*>(thread.state);
 }
 
-inline constexpr uint64_t mean_bytes_max = ~uint32_t{0};
-
 struct Profile {
   uint64_t mean_bytes = 0;  // between samples
   Sites* sites = nullptr;   // constant from begin() on; null: there was none
   unwind::Unwinder unwinder;
+  Mode mode;  // likewise
+  Atomic<bool> shared_is_on;
 };
 TALUS_CONSTINIT inline Profile profile;
 
-// -log2(random / 2^64), in units of 2^-24; `random` is not 0.
-inline uint64_t negative_log2(uint64_t random) noexcept {
-  constexpr unsigned fraction_bits = 24;
-  const unsigned high = highest_bit(random);
-  uint64_t mantissa = random << (63 - high) >> 32;  // 1 to 2, in units of 2^-31
-  uint64_t fraction = 0;
-  for (unsigned i = 0; i < fraction_bits; i++) {
-    mantissa = mantissa * mantissa >> 31;
-    fraction *= 2;
-    if (mantissa >> 32 != 0) {
-      fraction++;
-      mantissa >>= 1;
-    }
-  }
-  return (uint64_t{64 - high} << fraction_bits) - fraction;
-}
-// The number of bytes up to the next sample: exponentially distributed.
-inline uint64_t draw_bytes(uint64_t& state, uint64_t mean_bytes) noexcept {
-  state += 0x9e3779b97f4a7c15u;
-  const uint64_t random = mix_bits(state);
-  constexpr uint64_t log_2 = 11629080;  // ln(2), in units of 2^-24
-  const uint64_t logarithm = negative_log2(random != 0 ? random : 1) * log_2 >> 24;
-  TALUS_ASSERT(logarithm >> 31 == 0 && mean_bytes <= mean_bytes_max);
-  return logarithm * mean_bytes >> 24;
-}
-// The number of blocks of this size up to the next one that has such a byte: with p = 1 - exp(-size
-// / mean), it is geometrically distributed.
-inline uint64_t draw_blocks(uint64_t& state, uint64_t mean_bytes, uint64_t block_bytes) noexcept {
-  return draw_bytes(state, mean_bytes) / block_bytes + 1;
-}
-
 inline void begin_samples(ModeThread thread) noexcept {
   ThreadSamples& own = samples_of(thread);
-  own.random = mix_bits(reinterpret_cast<uintptr_t>(&own) ^ os::System::now_ns());
+  begin_distances(own.distances);
 }
+inline void forget_thread(ModeThread thread) noexcept { samples_of(thread).thread_id = 0; }
 inline uint64_t& blocks_left(ThreadSamples& own, size_t index) noexcept {
-  uint64_t& left = own.blocks_left[index];
-  if (TALUS_UNLIKELY(left == 0)) {
-    const size_t block_bytes = size_class_table.rows[index].block_bytes;
-    left = draw_blocks(own.random, profile.mean_bytes, block_bytes);
-  }
-  return left;
+  return blocks_left(own.distances, profile.mean_bytes, index);
 }
 inline size_t blocks_until_sample(ModeThread thread, ClassId id) noexcept {
   return static_cast<size_t>(blocks_left(samples_of(thread), index_of(id)) - 1);
@@ -103,6 +83,20 @@ inline void note_blocks(ModeThread thread, ClassId id, size_t blocks) noexcept {
   uint64_t& left = blocks_left(samples_of(thread), index_of(id));
   TALUS_ASSERT(left > blocks);  // no more than blocks_until_sample() said
   left -= blocks;
+}
+
+// Where a block of the class would lie, were it not sampled: the next one that the thread gets.
+// 0: not known. Which pages a place in the program pins is told by that.
+TALUS_APART uintptr_t place_without_sample(ThreadCache& cache, ClassId id) noexcept {
+  SidedContext* const sides = current_sides();
+  if (sides == nullptr || is_medium(id)) return 0;
+  if (index_of(id) < fast_class_count) {
+    const Side side = free_side(*sides, index_of(id));
+    if (side.length() != 0) return reinterpret_cast<uintptr_t>(side.top.load_own()[-1]);
+  }
+  void* const block = allocate_on(&cache, id, Fit::exact);
+  if (block != nullptr && !push_on_list(cache, block, id)) free_plain(&cache, block);
+  return reinterpret_cast<uintptr_t>(block);
 }
 
 // A block for a request that is to be sampled: on pages of its own, as a large one.
@@ -114,6 +108,7 @@ inline void* make_sampled(ModeThread thread, const BlockRequest& request) noexce
   const size_t index = index_of(class_of_aligned(request.bytes, request.alignment));
   if (blocks_left(own, index) != 1) return nullptr;
   own.class_made = static_cast<uint32_t>(index + 1);
+  own.place_made = place_without_sample(*thread.cache, ClassId{static_cast<uint8_t>(index)});
   const size_t wanted = request.bytes != 0 ? request.bytes : 1;
   const size_t alignment = request.alignment > slice_bytes ? request.alignment : slice_bytes;
   const BlockMade made = allocate_large(thread.cache, wanted, alignment);
@@ -130,24 +125,37 @@ inline bool is_end_told(const void* block) noexcept {
 }
 
 TALUS_APART void keep_sample(ThreadSamples& own, const void* block, size_t bytes,
-                             size_t block_bytes) noexcept {
+                             size_t block_bytes, uintptr_t place) noexcept {
   Sites& sites = *profile.sites;
   Stack stack;
+  stack.tag = tags::current();
   stack.count = profile.unwinder.walk(own.bounds, stack.frames, Stack::frames_max).frames;
-  const uint32_t mark = os::System::thread_mark();
+  if (own.thread_id == 0) own.thread_id = os::System::thread_id();
   const uint64_t now = os::System::now_ns();
-  Held held{space.lock()};
-  sites.begin_block(held, reinterpret_cast<uintptr_t>(block), bytes, block_bytes, stack, mark, now);
+  {
+    Held held{space.lock()};
+    const NewBlock made{reinterpret_cast<uintptr_t>(block), bytes, block_bytes, place};
+    sites.begin_block(held, made, stack, own.thread_id, now);
+  }
+  if (TALUS_UNLIKELY(arch::is_alloc_probed())) {
+    const double weight = weight_of(block_bytes, profile.mean_bytes);
+    arch::probe_alloc(block, bytes, static_cast<size_t>(weight * static_cast<double>(bytes)));
+  }
+}
+TALUS_FAST void tell_end(const void* block) noexcept {
+  if (TALUS_UNLIKELY(arch::is_free_probed())) arch::probe_free(block);
 }
 
 inline void note_allocate(ModeThread thread, void* block, size_t bytes) noexcept {
   if (thread.cache == nullptr) return;  // threads that lost their cache share a state
   ThreadSamples& own = samples_of(thread);
   if (bytes > medium_bytes_max) {
-    if (draw_bytes(own.random, profile.mean_bytes) < bytes) keep_sample(own, block, bytes, bytes);
+    if (draw_bytes(own.distances.random, profile.mean_bytes) < bytes)
+      keep_sample(own, block, bytes, bytes, 0);
     return;
   }
-  const size_t index = own.class_made != 0 ? own.class_made - 1 : index_of(class_of(bytes));
+  const bool is_made = own.class_made != 0;
+  const size_t index = is_made ? own.class_made - 1 : index_of(class_of(bytes));
   own.class_made = 0;
   uint64_t& left = blocks_left(own, index);
   if (left > 1 || !is_end_told(block)) {
@@ -155,13 +163,20 @@ inline void note_allocate(ModeThread thread, void* block, size_t bytes) noexcept
     return;
   }
   left = 0;  // drawn anew for the next block
-  keep_sample(own, block, bytes, size_class_table.rows[index].block_bytes);
+  const uintptr_t place = is_made ? own.place_made : reinterpret_cast<uintptr_t>(block);
+  keep_sample(own, block, bytes, size_class_table.rows[index].block_bytes, place);
 }
 inline void note_free(ModeThread, void* block) noexcept {
   const auto address = reinterpret_cast<uintptr_t>(block);
   if (TALUS_LIKELY(!profile.sites->may_have(address))) return;
-  Held held{space.lock()};
-  profile.sites->end_block(held, address);
+  const uint64_t now = os::System::now_ns();
+  uint32_t record = 0;
+  {
+    Held held{space.lock()};
+    record = profile.sites->hold(held, address);
+    if (record != 0) profile.sites->end_held(held, record, now);
+  }
+  if (record != 0) tell_end(block);
 }
 // The address may be another thread's before the resize returns, so its record is held meanwhile.
 inline void begin_resize(ModeThread thread, void* block) noexcept {
@@ -179,15 +194,20 @@ inline void end_resize(ModeThread thread, void* before, size_t, void* block,
   ThreadSamples& own = samples_of(thread);
   const bool has_moved = block != nullptr && block != before;
   if (const uint32_t record = own.held_record) {
-    Held held{space.lock()};
-    has_moved ? profile.sites->end_held(held, record) : profile.sites->put_back(held, record);
+    const uint64_t now = has_moved ? os::System::now_ns() : 0;
+    {
+      Held held{space.lock()};
+      has_moved ? profile.sites->end_held(held, record, now)
+                : profile.sites->put_back(held, record);
+    }
     own.held_record = 0;
+    if (has_moved) tell_end(before);
   }
   if (has_moved) note_allocate(thread, block, bytes);
 }
 
-constexpr Mode make_mode() noexcept {
-  Mode mode;
+// Filled here, so that the loader writes no addresses where there is no profile.
+TALUS_APART void fill_mode(Mode& mode) noexcept {
   mode.name = "profile";
   mode.state_bytes = sizeof(ThreadSamples);
   mode.state_made = begin_samples;
@@ -198,20 +218,63 @@ constexpr Mode make_mode() noexcept {
   mode.blocks_until_event = blocks_until_sample;
   mode.note_blocks = note_blocks;
   mode.allocate = make_sampled;
-  return mode;
+  mode.end_thread = forget_thread;
+  mode.renew_in_child = forget_thread;
 }
-inline constexpr Mode mode = make_mode();
 
-// Prepares a profile with this mean distance of samples, once. It is switched on by begin_mode() or
-// switch_on(). Not within a call of Talus. False: there is no memory.
+// What libc offers for walks. Finding it needs no lock, so any thread may ask.
+TALUS_APART unwind::LibcOfModules libc_of_modules() noexcept {
+  unwind::LibcOfModules libc;
+  const uintptr_t found = os::System::libc_function("_dl_find_object");
+  libc.find_object = reinterpret_cast<unwind::FindObject*>(found);
+  return libc;
+}
+// At the start, where the loader's lock may be taken, libc may list modules instead.
+TALUS_APART unwind::LibcOfModules libc_at_start() noexcept {
+  unwind::LibcOfModules libc = libc_of_modules();
+  if (libc.find_object == nullptr) libc.list_objects = &talus_list_objects;
+  return libc;
+}
+
+// Prepares a profile, once. The first mean distance of samples stays, because weights depend on it.
+// It is switched on by begin_mode() or switch_on(). Not within a call of Talus. False: there is no
+// memory.
 TALUS_APART bool prepare(uint64_t mean_bytes, const unwind::LibcOfModules& libc) noexcept {
   TALUS_ASSERT(mean_bytes != 0 && mean_bytes <= mean_bytes_max);
-  profile.mean_bytes = mean_bytes;
   if (profile.sites != nullptr) return true;
+  profile.mean_bytes = mean_bytes;
   void* memory = os::map_pages(nullptr, round_up(sizeof(Sites), os::page_bytes()));
   if (memory == nullptr || !profile.unwinder.begin(libc)) return false;
-  profile.sites = static_cast<Sites*>(memory);  // all zero, which is its first state
+  fill_mode(profile.mode);
+  auto* const sites = static_cast<Sites*>(memory);  // all zero, which is its first state
+  sites->mean_bytes = mean_bytes;
+  profile.sites = sites;
   return true;
+}
+
+// The calling thread is sampled from here on; others from their first call. For the start of a
+// process.
+TALUS_APART void begin(uint64_t mean_bytes) noexcept {
+  if (!prepare(mean_bytes, libc_at_start()) || !begin_mode(profile.mode)) return;
+  profile.shared_is_on.store_release(true);
+}
+// Samples all threads of a running process from here on, or no longer. A profile that was off
+// missed the end of blocks, so it forgets those that live. False: there is no memory or no place.
+TALUS_APART bool start(uint64_t mean_bytes) noexcept {
+  if (profile.shared_is_on.load_acquire()) return true;
+  if (!prepare(mean_bytes, libc_of_modules())) return false;
+  {
+    Held held{space.lock()};
+    profile.sites->forget_live(held);
+  }
+  if (!switch_on(profile.mode)) return false;
+  profile.shared_is_on.store_release(true);
+  return true;
+}
+TALUS_APART void stop() noexcept {
+  if (!profile.shared_is_on.load_acquire()) return;
+  switch_off(profile.mode);
+  profile.shared_is_on.store_release(false);
 }
 
 }  // namespace talus::core::profile

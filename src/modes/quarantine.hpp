@@ -70,6 +70,9 @@ struct Quarantine {
   static constexpr uint32_t queue_count = 4096;
   // Larger blocks would displace many others.
   static constexpr size_t block_part = 8;
+  // Where it holds too much, this number of blocks leaves, or this part of its bytes: it costs less
+  // than one at each push.
+  static constexpr size_t surplus_count = 16, surplus_part = 16;
 
   RandomNumbers numbers;
   size_t bytes = 0;
@@ -82,31 +85,40 @@ struct Quarantine {
     return block_bytes <= bytes_most() / block_part;
   }
 
-  // Takes in a block that may wait. `mixed` are bits that depend on the secret (Trailer::mix).
-  TALUS_FAST void push(WaitingBlock block, size_t block_bytes, uint64_t mixed) noexcept {
+  // Takes in a block that may wait. `mixed` are bits that depend on the secret (Trailer::mix). Does
+  // it hold too much then?
+  TALUS_FAST bool push(WaitingBlock block, size_t block_bytes, uint64_t mixed) noexcept {
     WaitingBlock& place = random[numbers.stir(mixed) >> (64 - random_bits)];
     const WaitingBlock other = place;
     place = block;
     bytes += block_bytes;
-    if (TALUS_UNLIKELY(other.is_none())) return;
-    queue[end % queue_count] = other;
-    end++;
+    if (TALUS_LIKELY(!other.is_none())) {
+      queue[end % queue_count] = other;
+      compiler_fence();
+      end++;
+    }
+    return is_over();
   }
-  // Does it hold too much? Each push is followed by this question.
   TALUS_FAST bool is_over() const noexcept {
     return bytes > bytes_most() || end - first == queue_count;
   }
-  // The block that waited longest in the queue.
-  TALUS_FAST WaitingBlock oldest() const noexcept {
-    return first == end ? WaitingBlock{} : queue[first % queue_count];
+  // Should one more leave after `count`, once it held too much?
+  TALUS_FAST bool has_surplus(size_t count) const noexcept {
+    if (TALUS_UNLIKELY(count >= surplus_count)) return is_over();
+    const size_t most = bytes_most();
+    return bytes > most - most / surplus_part || end - first > queue_count - surplus_count;
   }
+  // Of the queue: the block that waited longest lies there, if it is not empty.
+  TALUS_FAST bool is_empty() const noexcept { return first == end; }
+  TALUS_FAST WaitingBlock oldest() const noexcept { return queue[first % queue_count]; }
   TALUS_FAST void forget_oldest(size_t block_bytes) noexcept {
     first++;
+    compiler_fence();
     bytes -= block_bytes;
   }
   void* pop() noexcept {
+    if (is_empty()) return nullptr;
     const WaitingBlock found = oldest();
-    if (found.is_none()) return nullptr;
     forget_oldest(found.block_bytes());
     return found.block();
   }

@@ -11,14 +11,18 @@
 #include "classes/size_class.hpp"
 #include "settings/commands.hpp"
 #include "settings/machine.hpp"
+#include "settings/options.hpp"
 #include "os/guards.hpp"
 #include "sync/ranked_lock.hpp"
+#include "retention/retention.hpp"
 #include "space/space.hpp"
 #include "slab/remote_free.hpp"
 #include "slab/slab.hpp"
+#include "heap/allocated.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
+#include "heap/large_state.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 #include "heap/sides.hpp"
@@ -26,6 +30,10 @@
 #include "regions/region_words.hpp"
 #include "store/large.hpp"
 #include "modes/counting.hpp"
+#include "modes/guarded_pool.hpp"
+#include "modes/profile.hpp"
+#include "modes/profile_sites.hpp"
+#include "modes/tags.hpp"
 #include "threads/helper.hpp"
 #include "threads/helper_thread.hpp"
 #include "threads/mailbox.hpp"
@@ -51,6 +59,12 @@ struct ObservedState {
   const void* started_ns;
   const void* helper;
   const void* purge_request;
+  const void* options;
+  const void* decay_clock;
+  const void* allocated;
+  const void* profile;
+  const void* guarded;
+  const void* all_tags;
 };
 
 #pragma GCC diagnostic push
@@ -94,6 +108,12 @@ struct ObservedLayout {
       TALUS_OBSERVED_ROOT(started_ns),
       TALUS_OBSERVED_ROOT(helper),
       TALUS_OBSERVED_ROOT(purge_request),
+      TALUS_OBSERVED_ROOT(options),
+      TALUS_OBSERVED_ROOT(decay_clock),
+      TALUS_OBSERVED_ROOT(allocated),
+      TALUS_OBSERVED_ROOT(profile),
+      TALUS_OBSERVED_ROOT(guarded),
+      TALUS_OBSERVED_ROOT(all_tags),
 
       TALUS_OBSERVED_CONSTANT("slice.bytes", slice_bytes),
       TALUS_OBSERVED_CONSTANT("unit.bytes", unit_bytes),
@@ -129,13 +149,17 @@ struct ObservedLayout {
       TALUS_OBSERVED("cache.kept_live_bytes_less", ThreadCache, kept.live_bytes_less),
       TALUS_OBSERVED("cache.kept_live_count_less", ThreadCache, kept.live_count_less),
       TALUS_OBSERVED("cache.sides", ThreadCache, shared_sides),
+      TALUS_OBSERVED("cache.told_bytes", ThreadCache, shared_told_bytes),
       TALUS_OBSERVED("cache.next", ThreadCache, next),
       TALUS_OBSERVED_CONSTANT("cache.fast_classes", fast_class_count),
 
       TALUS_OBSERVED_ALL("sides.tops", SidedContext, tops),
       TALUS_OBSERVED_ALL("sides.free_bottoms", SidedContext, free_bottoms),
       TALUS_OBSERVED_ALL("sides.allocation_bottoms", SidedContext, allocation_bottoms),
+      TALUS_OBSERVED_ALL("sides.moved", SidedContext, moved),
+      TALUS_OBSERVED_ALL("sides.begun", SidedContext, begun),
       TALUS_OBSERVED_CONSTANT("sides.first_allocation_top", class_count),
+      TALUS_OBSERVED("allocated.askers", AllocatedCount, shared_askers),
 
       TALUS_OBSERVED("message.next", RemoteMessage, next),
       TALUS_OBSERVED("message.bytes", RemoteMessage, bytes),
@@ -184,9 +208,12 @@ struct ObservedLayout {
       TALUS_OBSERVED_COUNTER(purged_bytes),
       TALUS_OBSERVED_COUNTER(purge_count),
       TALUS_OBSERVED_COUNTER(arena_count),
+      TALUS_OBSERVED_ALL("space.purged_by", Space, stages_.ledger.causes_.bytes_),
+      TALUS_OBSERVED_ALL("space.purges_by", Space, stages_.ledger.causes_.calls_),
       TALUS_OBSERVED("space.dirty_slices", Space, stages_.ranges.dirty_.slices_),
       TALUS_OBSERVED("space.clean_slices", Space, stages_.ranges.clean_.slices_),
       TALUS_OBSERVED("space.purging_bytes", Space, purger_.purging_bytes_),
+      TALUS_OBSERVED("space.burst_bytes", Space, stages_.retention.burst_bytes_),
       TALUS_OBSERVED("space.metadata_bytes", Space, stages_.metadata.used_bytes_),
       TALUS_OBSERVED("space.arenas", Space, stages_.arenas.shared_listed_),
       TALUS_OBSERVED("space.chunks", Space, stages_.metadata.chunks_),
@@ -210,6 +237,10 @@ struct ObservedLayout {
       TALUS_OBSERVED("slab.class_id", Slab, class_id),
       TALUS_OBSERVED("slab.state", Slab, state),
       TALUS_OBSERVED("slab.free_count", Slab, free_count),
+      TALUS_OBSERVED("slab.served_at", Slab, served_at),
+      TALUS_OBSERVED("options.decay_ms", Options, decay_ms),
+      TALUS_OBSERVED_CONSTANT("decay.turns", LowMark::turns_kept),
+      TALUS_OBSERVED_CONSTANT("decay.ms_min", decay_ms_min),
       TALUS_OBSERVED_ALL("slab.free_bits", Slab, first_bits),
       TALUS_OBSERVED("large.base", LargeBlock, base),
       TALUS_OBSERVED("large.slices", LargeBlock, slices),
@@ -247,6 +278,7 @@ struct ObservedLayout {
       TALUS_OBSERVED("helper.value", Helper, mailbox.value),
       TALUS_OBSERVED_ALL("helper.answer", Helper, mailbox.answer),
 
+      TALUS_OBSERVED("counting.is_on", counting::Shared, shared_is_on),
       TALUS_OBSERVED("counting.all", counting::Shared, all),
       TALUS_OBSERVED("counting.live_bytes", counting::Shared, live_bytes),
       TALUS_OBSERVED("counting.peak_bytes", counting::Shared, peak_bytes),
@@ -256,6 +288,69 @@ struct ObservedLayout {
       TALUS_OBSERVED("counters.requested_bytes", counting::Counters, requested_bytes),
       TALUS_OBSERVED("counters.provided_bytes", counting::Counters, provided_bytes),
       TALUS_OBSERVED("counters.live_bytes", counting::Counters, live_bytes),
+
+      TALUS_OBSERVED("profile.mean_bytes", profile::Profile, mean_bytes),
+      TALUS_OBSERVED("profile.sites", profile::Profile, sites),
+      TALUS_OBSERVED("profile.is_on", profile::Profile, shared_is_on),
+      TALUS_OBSERVED("sites.lost", profile::Sites, shared_lost),
+      TALUS_OBSERVED("sites.count", profile::Sites, shared_site_count),
+      TALUS_OBSERVED("sites.frame_count", profile::Sites, frame_count),
+      TALUS_OBSERVED("sites.record_count", profile::Sites, record_count),
+      TALUS_OBSERVED("sites.peak_bytes", profile::Sites, peak_weighted),
+      TALUS_OBSERVED("sites.peak_ns", profile::Sites, peak_ns),
+      TALUS_OBSERVED("sites.peak_turn", profile::Sites, peak_turn),
+      TALUS_OBSERVED_CONSTANT("sites.first_site", offsetof(profile::Sites, sites[1])),
+      TALUS_OBSERVED_CONSTANT("sites.first_record", offsetof(profile::Sites, records[1])),
+      TALUS_OBSERVED_CONSTANT("sites.first_frame", offsetof(profile::Sites, frames)),
+      TALUS_OBSERVED_CONSTANT("site.size", sizeof(profile::Site)),
+      TALUS_OBSERVED("site.block_bytes", profile::Site, block_bytes),
+      TALUS_OBSERVED("site.first_frame", profile::Site, first_frame),
+      TALUS_OBSERVED("site.frame_count", profile::Site, frame_count),
+      TALUS_OBSERVED("site.tag", profile::Site, tag),
+      TALUS_OBSERVED("all_tags.names", tags::Tags, shared_names),
+      TALUS_OBSERVED("tags.count", tags::Names, shared_count),
+      TALUS_OBSERVED_CONSTANT("tags.first_tag", offsetof(tags::Names, tags[1])),
+      TALUS_OBSERVED_CONSTANT("tag.size", sizeof(tags::Tag)),
+      TALUS_OBSERVED("site.allocations", profile::Site, shared_allocations),
+      TALUS_OBSERVED("site.allocated_bytes", profile::Site, shared_allocated_bytes),
+      TALUS_OBSERVED("site.freed_bytes", profile::Site, shared_freed_bytes),
+      TALUS_OBSERVED("site.live_blocks", profile::Site, live.blocks),
+      TALUS_OBSERVED("site.live_bytes", profile::Site, live.bytes),
+      TALUS_OBSERVED("site.peak_blocks", profile::Site, live_at_peak.blocks),
+      TALUS_OBSERVED("site.peak_bytes", profile::Site, live_at_peak.bytes),
+      TALUS_OBSERVED("site.peak_turn", profile::Site, peak_turn),
+      TALUS_OBSERVED_ALL("site.lives", profile::Site, lives.counts),
+      TALUS_OBSERVED_ALL("site.lives_ns", profile::Site, lives.sum_ns),
+      TALUS_OBSERVED_CONSTANT("record.size", sizeof(profile::Record)),
+      TALUS_OBSERVED("record.block", profile::Record, block),
+      TALUS_OBSERVED("record.bytes", profile::Record, bytes),
+      TALUS_OBSERVED("record.site", profile::Record, site),
+      TALUS_OBSERVED("record.made_ns", profile::Record, made_ns),
+      TALUS_OBSERVED("record.place", profile::Record, place),
+      TALUS_OBSERVED("record.thread", profile::Record, thread),
+
+      TALUS_OBSERVED("guarded.mean_bytes", guarded::Guarded, mean_bytes),
+      TALUS_OBSERVED("guarded.pool", guarded::Guarded, pool),
+      TALUS_OBSERVED("guarded_pool.base", guarded::Pool, base),
+      TALUS_OBSERVED("guarded_pool.page_bytes", guarded::Pool, page_bytes),
+      TALUS_OBSERVED("guarded_pool.live", guarded::Pool, shared_live),
+      TALUS_OBSERVED("guarded_pool.made", guarded::Pool, shared_made),
+      TALUS_OBSERVED("guarded_pool.missed", guarded::Pool, shared_missed),
+      TALUS_OBSERVED("guarded_pool.event_kind", guarded::Pool, event.shared_kind),
+      TALUS_OBSERVED("guarded_pool.event_address", guarded::Pool, event.address),
+      TALUS_OBSERVED_CONSTANT("guarded_pool.event_trace", offsetof(guarded::Pool, event.trace)),
+      TALUS_OBSERVED_CONSTANT("guarded_pool.first_slot", offsetof(guarded::Pool, slots)),
+      TALUS_OBSERVED_CONSTANT("guarded_slot.count", guarded::slot_count),
+      TALUS_OBSERVED_CONSTANT("guarded_slot.size", sizeof(guarded::Slot)),
+      TALUS_OBSERVED("guarded_slot.start", guarded::Slot, start),
+      TALUS_OBSERVED("guarded_slot.bytes", guarded::Slot, bytes),
+      TALUS_OBSERVED("guarded_slot.state", guarded::Slot, state),
+      TALUS_OBSERVED_CONSTANT("guarded_slot.made", offsetof(guarded::Slot, made)),
+      TALUS_OBSERVED_CONSTANT("guarded_slot.freed", offsetof(guarded::Slot, freed)),
+      TALUS_OBSERVED("trace.at_ns", guarded::Trace, at_ns),
+      TALUS_OBSERVED("trace.thread", guarded::Trace, thread),
+      TALUS_OBSERVED("trace.frame_count", guarded::Trace, frame_count),
+      TALUS_OBSERVED_ALL("trace.frames", guarded::Trace, frames),
   };
 #undef TALUS_OBSERVED
 #undef TALUS_OBSERVED_ALL

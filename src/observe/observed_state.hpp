@@ -13,14 +13,20 @@
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "settings/machine.hpp"
+#include "settings/options.hpp"
 #include "os/guards.hpp"
+#include "retention/decay_clock.hpp"
 #include "space/space.hpp"
+#include "heap/allocated.hpp"
 #include "heap/instance.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
 #include "heap/special.hpp"
 #include "store/large.hpp"
 #include "modes/counting.hpp"
+#include "modes/guarded_pool.hpp"
+#include "modes/profile.hpp"
+#include "modes/tags.hpp"
 #include "statistics/statistics.hpp"
 #include "threads/helper.hpp"
 #include "observe/observed_fields.hpp"
@@ -47,13 +53,25 @@ TALUS_CONSTINIT inline ObservedState observed_state = {{'t', 'a', 'l', 'u', 's',
                                                        &counting::shared,
                                                        &process_started_ns,
                                                        &helper,
-                                                       &purge_request};
+                                                       &purge_request,
+                                                       &options,
+                                                       &decay_clock,
+                                                       &allocated_count,
+                                                       &profile::profile,
+                                                       &guarded::guarded,
+                                                       &tags::all_tags};
 
 // An address as an operand, also in code that may lie anywhere.
-#if defined(__aarch64__)
+#if defined(__aarch64__) || defined(__riscv)
 #define TALUS_ADDRESS_OPERAND "S"
 #else
 #define TALUS_ADDRESS_OPERAND "i"
+#endif
+// Before the number of an operand: as a plain constant.
+#if defined(__riscv)
+#define TALUS_CONSTANT "%"
+#else
+#define TALUS_CONSTANT "%c"
 #endif
 
 // Part of a function, because only there the compiler tells the assembler its names.
@@ -61,17 +79,21 @@ TALUS_FAST void leave_observed_note() noexcept {
   asm inline volatile(
       ".pushsection .note.talus,\"a\",%%note\n"
       ".balign 4\n"
-      ".long 6, 16, %c2\n"
+      ".long 6, 16, " TALUS_CONSTANT
+      "2\n"
       ".asciz \"Talus\"\n"
       ".balign 4\n"
-      ".quad %c0 - .\n"
-      ".quad %c1 - .\n"
+      ".quad " TALUS_CONSTANT
+      "0 - .\n"
+      ".quad " TALUS_CONSTANT
+      "1 - .\n"
       ".popsection"
       :
       : TALUS_ADDRESS_OPERAND(&observed_state), TALUS_ADDRESS_OPERAND(&observed_table),
         "i"(observed_note_type));
 }
 #undef TALUS_ADDRESS_OPERAND
+#undef TALUS_CONSTANT
 
 }  // namespace talus::core
 

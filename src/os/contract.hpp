@@ -2,16 +2,14 @@
 // os/contract: what Talus asks of an operating system, call by call.
 //
 // An operating system is a type with static functions. It has all core calls. For each group it
-// says `static constexpr bool has_<group>`; false: it has none of the group's calls, and
-// os/complete.hpp adds refusals. The floors above then behave as where the kernel refuses.
+// says `static constexpr bool has_<group>`. False: it has none of the group's calls, and
+// os/complete.hpp adds refusals, as a kernel that refuses would.
 // One row is one call; the comment above it is its clause. A missing call or another signature
-// fails the build by the name of the call. docs/porting.md is made from this file
-// (tools/porting.py), and a test compares the rows with the calls that src/ makes.
-//
-// For every call: it keeps errno, takes no lock, calls nothing that may allocate, and works on any
-// thread, before libc is ready, unless its clause says otherwise. Addresses and lengths of memory
-// are multiples of page_bytes(), unless the clause says otherwise.
-// Owns: the rows. Must not know: any operating system.
+// fails the build by its name. tools/porting.py makes docs/porting.md from this file. A test
+// compares the rows with the calls that src/ makes.
+// For every call, unless its clause says otherwise: it keeps errno, takes no lock, calls nothing
+// that may allocate, and works on any thread, before libc is ready. Addresses and lengths are
+// multiples of page_bytes(). Owns: the rows. Must not know: any operating system.
 #ifndef TALUS_OS_CONTRACT_HPP
 #define TALUS_OS_CONTRACT_HPP
 
@@ -87,6 +85,8 @@ struct CoreCalls {
   // A number that is unique among the living threads: not 0, and bit 0 is clear. Each lock takes
   // it, so it must cost a few instructions only.
   TALUS_OS_CALL("core", thread_mark, uint32_t, ());
+  // Only one thread exists, and it alone can make more; false: unknown. It must cost as little.
+  TALUS_OS_CALL("core", has_one_thread, bool, ());
   // The id of the calling thread: not 0. Not in a process that may be behind a filter of calls.
   TALUS_OS_CALL("core", thread_id, uint32_t, ());
   // Sleeps while the word has this value; may return early. The reporting thread may wait for a
@@ -156,8 +156,7 @@ struct MovingCalls {
   // The contents of the first pages of `from` appear at `to`. Those pages of `from` read as zero,
   // and all stay mapped. Returns the bytes moved; 0: refused.
   TALUS_OS_CALL("moving", move_pages, size_t, (void* from, void* to, size_t bytes));
-  // Maps pages anew: they read as zero, have no memory, no page tables and no advice. False: they
-  // are unchanged.
+  // Maps pages anew: they read as zero, without memory, tables or advice. False: nothing changed.
   TALUS_OS_CALL("moving", map_anew, bool, (void* at, size_t bytes));
 };
 
@@ -182,8 +181,7 @@ struct BarrierCalls {
 };
 
 // Group threads: a background thread that the C library does not know.
-// Without: threads that free much purge by themselves, and samples by the clock are printed on slow
-// paths.
+// Without: threads that free much purge themselves; slow paths print samples by the clock.
 template <class Os>
 struct ThreadCalls {
   // Runs run() on a new thread, whose stack ends at `stack_top`, a multiple of 16; run() must not
@@ -367,6 +365,8 @@ struct FrameCalls {
   TALUS_OS_CALL("frames", kernel_image, uintptr_t, ());
   // The address of the program's own ELF image; 0: unknown.
   TALUS_OS_CALL("frames", program_image, uintptr_t, ());
+  // The function of this name that the C library exports, found without its locks; 0: unknown.
+  TALUS_OS_CALL("frames", libc_function, uintptr_t, (const char* name));
 };
 
 // What an operating system must say of each group.

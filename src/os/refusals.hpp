@@ -144,6 +144,7 @@ struct NoFrames {
   static uintptr_t first_stack_end() noexcept { return 0; }
   static uintptr_t kernel_image() noexcept { return 0; }
   static uintptr_t program_image() noexcept { return 0; }
+  static uintptr_t libc_function(const char*) noexcept { return 0; }
 };
 
 }  // namespace talus::core::os

@@ -72,10 +72,18 @@ TALUS_USUAL void* allocate_by_context(size_t bytes, ThreadContext& context) noex
   return block;
 }
 
-// pop_slow() in a context with two sides, whose modes were told of these bytes in advance.
+// The allocation side of the class was found empty. Null: the usual way.
+TALUS_FAST void* refill_side(size_t bytes, SidedContext& context) noexcept {
+  const Working working{*context.cache};
+  if (TALUS_UNLIKELY(&current_context() != &context)) return nullptr;  // it left its sides
+  return pop_from_side(context, *context.cache, class_of(bytes));
+}
+// The short ways in a context with two sides. Above fast_bytes_max it is pop_slow(), if the modes
+// were told of such blocks in advance.
 TALUS_APART void* pop_untold(size_t bytes, ThreadContext& found) noexcept {
-  if (bytes <= fast_bytes_max || bytes > medium_bytes_max) return nullptr;
+  if (bytes > medium_bytes_max) return nullptr;
   auto& context = static_cast<SidedContext&>(found);
+  if (TALUS_LIKELY(bytes <= fast_bytes_max)) return refill_side(bytes, context);
   const ClassId id = slow_class_of(bytes);
   uint32_t& prepaid = context.prepaid_blocks[index_of(id)];
   const BriefWork work{*context.cache};

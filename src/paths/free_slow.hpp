@@ -293,6 +293,7 @@ TALUS_APART void free_other_by_sides(void* pointer, ThreadContext& found, PageEn
 // The same by any context with operations. The blocks of an instance may end without a free, so
 // modes are told of each.
 TALUS_APART void free_other_by_modes(void* pointer, ThreadContext& found, PageEntry word) noexcept {
+  if (const Mode* mode = mode_alone(found)) return mode->free_alone(pointer, found);
   if (!has_sides(found) || is_instance(word.owner())) return free_slow(pointer, found);
   free_other_by_sides(pointer, found, word);
 }

@@ -21,6 +21,7 @@
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
+#include "heap/large_state.hpp"
 #include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/special.hpp"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // process/faults: says what a mode knows of an address before a fault ends the process.
 //
-// Owns: a handler of SIGSEGV, installed only in a mode whose blocks fault. Invariants: it writes at
-// most one line, allocates nothing and takes no lock. It runs on the thread's alternate stack, if
-// one exists. The previous action runs next, so signal, core file and exit status do not change. A
-// program that sets a handler later replaces it. Called on: the thread that faults. Must not know:
-// the words of the report (modes/mapped_report.hpp).
+// Owns: handlers of SIGSEGV and SIGBUS, installed only in a mode whose blocks fault, or on request.
+// Invariants: they write at most one line, allocate nothing and take no lock. They run on the
+// thread's alternate stack, if one exists. The previous action runs next, so signal, core file and
+// exit status do not change. A program that sets a handler later replaces it. Called on: the thread
+// that faults. Must not know: the words of the report (modes/mapped_report.hpp,
+// modes/guarded_report.hpp).
 #ifndef TALUS_PROCESS_FAULTS_HPP
 #define TALUS_PROCESS_FAULTS_HPP
 
@@ -13,6 +14,7 @@
 
 #include "base/base.hpp"
 #include "os/os.hpp"
+#include "modes/guarded_report.hpp"
 #include "modes/mapped.hpp"
 #include "modes/mapped_report.hpp"
 
@@ -22,11 +24,12 @@ struct FaultWatch {
   struct sigaction before;  // constant while the handler is installed
   bool is_on;               // written at start and end only
 };
-TALUS_CONSTINIT inline FaultWatch fault_watch = {};
+inline constexpr int fault_signals[] = {SIGSEGV, SIGBUS};
+TALUS_CONSTINIT inline FaultWatch fault_watches[2] = {};
 
 // Does what would have happened without the handler.
 inline void pass_fault_on(int signal, siginfo_t* info, void* context) noexcept {
-  const struct sigaction& before = fault_watch.before;
+  const struct sigaction& before = fault_watches[signal == SIGSEGV ? 0 : 1].before;
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
   const bool is_sent = info->si_code <= 0;  // sent by a process: it does not recur by itself
   if (before.sa_handler == SIG_IGN && is_sent) return;
@@ -37,31 +40,42 @@ inline void pass_fault_on(int signal, siginfo_t* info, void* context) noexcept {
   if (is_sent) os::System::send_here(signal);
 }
 
-inline void on_fault(int signal, siginfo_t* info, void* context) noexcept {
+inline void describe_fault(uintptr_t address) noexcept {
   mapped::Line line;
-  const bool is_fault = info->si_code > 0;
-  if (is_fault && mapped::describe_fault(line, reinterpret_cast<uintptr_t>(info->si_addr))) {
+  if (mapped::describe_fault(line, address)) {
     os::System::write_error(line.data(), line.length());
+  } else if (const auto* guarded_line = guarded::describe_fault(address)) {
+    os::System::write_error(guarded_line->data(), guarded_line->length());
   }
+}
+inline void on_fault(int signal, siginfo_t* info, void* context) noexcept {
+  const bool is_fault = info->si_code > 0;
+  if (is_fault) describe_fault(reinterpret_cast<uintptr_t>(info->si_addr));
   pass_fault_on(signal, info, context);
 }
 
-inline void watch_faults() noexcept {
-  if (fault_watch.is_on || sigaction(SIGSEGV, nullptr, &fault_watch.before) != 0) return;
-  struct sigaction action = fault_watch.before;  // for its mask and SA_RESTART
+inline void watch_fault(int signal, FaultWatch& watch) noexcept {
+  if (watch.is_on || sigaction(signal, nullptr, &watch.before) != 0) return;
+  struct sigaction action = watch.before;  // for its mask and SA_RESTART
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | (action.sa_flags & (SA_NODEFER | SA_RESTART));
   action.sa_sigaction = on_fault;
-  fault_watch.is_on = sigaction(SIGSEGV, &action, nullptr) == 0;
+  watch.is_on = sigaction(signal, &action, nullptr) == 0;
+}
+inline void watch_faults() noexcept {
+  for (size_t i = 0; i < 2; i++) watch_fault(fault_signals[i], fault_watches[i]);
 }
 
 // Before the code is unloaded. A handler that the program set later stays.
 inline void forget_faults() noexcept {
-  if (!fault_watch.is_on) return;
-  struct sigaction now {};
-  sigaction(SIGSEGV, nullptr, &now);
-  if ((now.sa_flags & SA_SIGINFO) == 0 || now.sa_sigaction != on_fault) return;
-  sigaction(SIGSEGV, &fault_watch.before, nullptr);
-  fault_watch.is_on = false;
+  for (size_t i = 0; i < 2; i++) {
+    FaultWatch& watch = fault_watches[i];
+    if (!watch.is_on) continue;
+    struct sigaction now {};
+    sigaction(fault_signals[i], nullptr, &now);
+    if ((now.sa_flags & SA_SIGINFO) == 0 || now.sa_sigaction != on_fault) continue;
+    sigaction(fault_signals[i], &watch.before, nullptr);
+    watch.is_on = false;
+  }
 }
 
 }  // namespace talus::core

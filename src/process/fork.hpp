@@ -109,6 +109,7 @@ inline void after_fork_in_parent() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
 inline void take_space_over() noexcept {
   Held held{space.lock()};
   space.take_back_purges(held);
+  space.purge_causes().forget_others();
   TALUS_ASSERT(space.is_sound());
   space.forget_moves(held);
 }

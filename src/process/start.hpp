@@ -22,6 +22,7 @@
 #include "os/os.hpp"
 #include "os/report.hpp"
 #include "os/text.hpp"
+#include "heap/allocated.hpp"
 #include "heap/purge_request.hpp"
 #include "parsing/fill_text.hpp"
 #include "parsing/option_letters.hpp"
@@ -32,13 +33,16 @@
 #include "machine/kernel_file.hpp"
 #include "modes/chain.hpp"
 #include "modes/checked.hpp"
+#include "modes/allocated.hpp"
 #include "modes/counting.hpp"
 #include "modes/fill.hpp"
+#include "modes/guarded.hpp"
 #include "modes/hardened.hpp"
-#include "modes/hardened_blocks.hpp"
+#include "modes/hardened_large.hpp"
 #include "modes/mapped.hpp"
 #include "modes/mapped_place.hpp"
 #include "modes/mapped_slots.hpp"
+#include "modes/profile.hpp"
 #include "statistics/print_statistics.hpp"
 #include "configuration/configuration.hpp"
 #include "configuration/option_target.hpp"
@@ -110,7 +114,11 @@ inline void find_limits() noexcept {
 }
 
 // The calling thread counts from here on; others from their first call.
-inline void start_counting() noexcept { begin_mode(counting::mode); }
+TALUS_APART void start_counting() noexcept {
+  begin_mode(counting::mode);
+  counting::shared.shared_is_on.store_release(1);
+  allocated::ask(AllocatedAskers::command);
+}
 
 // The most mappings that the kernel allows this process; the kernel's default if it does not say.
 inline size_t mappings_allowed() noexcept {
@@ -160,6 +168,15 @@ TALUS_APART void start_mapped() noexcept {
   watch_faults();
 }
 
+// In a mapped mode each block lies between pages without access already.
+TALUS_APART void start_guarded() noexcept {
+  if (is_mapped(options.mode)) {
+    return warn("talus: TALUS_GUARD does nothing in mode mapped, where each block is guarded");
+  }
+  guarded::begin(options.guard);
+  if (options.guard_report) watch_faults();
+}
+
 // Starts what the options print_stats* ask for. Samples by the clock alone do not need counting.
 TALUS_START void prepare_statistics() noexcept {
   if (is_trigger_on(each_bytes)) {
@@ -189,6 +206,8 @@ TALUS_START void process_starts() noexcept {
   prepare_statistics();  // the order of the modes
   if (options.fill.kind != FillKind::none) start_fill();
   if (is_mapped(options.mode) || options.mode == HeapMode::hardened) start_mapped();
+  if (options.profile != 0) profile::begin(options.profile);
+  if (options.guard != 0) start_guarded();
   if (options.guard_pages) bound_guards();
   if (options.observers == Observers::any) os::System::admit_observers();
   watch_forks();

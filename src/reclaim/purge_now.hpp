@@ -10,6 +10,7 @@
 
 #include "base/base.hpp"
 #include "settings/machine.hpp"
+#include "arch/probes.hpp"
 #include "os/os.hpp"
 #include "retention/retention.hpp"
 #include "sync/ranked_lock.hpp"
@@ -30,6 +31,7 @@ inline size_t purged_bytes_so_far() noexcept {
 // pages without blocks. Also purges the touched free ranges, all but `keep_bytes`. Returns the
 // bytes purged meanwhile.
 inline size_t purge_beyond(size_t keep_bytes) noexcept {
+  const PurgeReason reason{space.purge_causes(), PurgeCause::call};
   const size_t before = purged_bytes_so_far();
   purge_on_request(keep_bytes);
   return purged_bytes_so_far() - before;
@@ -38,6 +40,7 @@ inline size_t purge_beyond(size_t keep_bytes) noexcept {
 // Purges at least `bytes` if that much is free. Returns the bytes purged meanwhile.
 inline size_t purge_bytes(size_t bytes) noexcept {
   if (bytes == 0) return 0;
+  const PurgeReason reason{space.purge_causes(), PurgeCause::call};
   size_t before = 0;
   {
     Held held{space.lock()};
@@ -59,6 +62,7 @@ TALUS_HOOK void reclaim() noexcept {
 // Called when an allocation failed. First purges all free memory, unless that was tried a moment
 // ago; then calls the program's handler, if it has set one.
 TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept {
+  arch::probe_no_memory(bytes, attempt);
   if (bytes > PTRDIFF_MAX - slice_bytes) return false;
   if (attempt == 0) {
     static Atomic<uint64_t> tried_ms;
@@ -66,7 +70,8 @@ TALUS_HOOK bool find_memory(size_t bytes, unsigned attempt) noexcept {
     const uint64_t last = tried_ms.load_hint();
     tried_ms.store_hint(now);
     if (last + find_memory_pause_ms <= now) {
-      purge_beyond(0);
+      const PurgeReason reason{space.purge_causes(), PurgeCause::limit};
+      purge_on_request(0);
       return true;
     }
   }

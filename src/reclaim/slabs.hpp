@@ -43,6 +43,10 @@ TALUS_USUAL void decay_heap(Heap& heap, uint64_t turns, DecayTally& tally) noexc
   TALUS_ASSERT(heap.slab_bytes >= heap.free_bytes);
   const size_t slab_bytes = heap.slab_bytes - heap.partly_purged_free_bytes;
   lock_of(heap).unlock();
+  if (surplus >= surplus_bytes_min) {
+    Held held{space.lock()};
+    surplus = space.without_burst(held, surplus);
+  }
   size_t purged = 0;
   if (surplus >= surplus_bytes_min) {
     purged = purge_holes(heap, surplus, SlabAge::rested);

@@ -76,11 +76,13 @@ void walk_inward(Step step) noexcept {
 }
 
 TALUS_USUAL void purge_in_background(uint64_t turns, DecayTally& tally) noexcept {
+  const PurgeReason reason{space.purge_causes(), PurgeCause::decay};
   walk_outward([&](const Source& source) noexcept {
     if (source.in_background != nullptr) source.in_background(turns, tally);
   });
 }
 inline void purge_under_pressure() noexcept {
+  const PurgeReason reason{space.purge_causes(), PurgeCause::pressure};
   walk_inward([](const Source& source) noexcept {
     if (source.under_pressure != nullptr) source.under_pressure();
   });

@@ -13,7 +13,8 @@
 //
 //   U    = G - (S + M)                  in use now
 //   F    = U + min(S, U/8)              footprint: any heap may keep an eighth between its blocks
-//   P    = the most of F in this turn and the last four (base/high_mark.hpp)
+//   P    = the most of F in this turn and the last four (base/high_mark.hpp), or in a burst that
+//          is expected again (retention/bursts.hpp)
 //   L    = P - U                        was in use lately, together with what is in use now
 //   B    = refault feedback (retention/refault.hpp): 3/2 of what was kept, for a second after the
 //          program took back half of what was purged; otherwise 0
@@ -32,7 +33,8 @@
 //
 //   background  The background thread purges the surplus each turn: the least of D, and of S of
 //               each heap, during the last four turns. That much was free even at the worst moment.
-//               Then it purges E, if this is 64 KiB or more. P is the peak of its turns.
+//               What a burst is expected to need is no surplus: S + D - (P - U) is the most. Then
+//               it purges E, if this is 64 KiB or more. P is the peak of its turns.
 //   forced      The thread that frees or allocates purges at once. Ranges go down to the bound of
 //               D, slabs by half a MiB of E at a time. P is also the peak before the last turn. So
 //               what is too much only because time passed is the background thread's for one turn.

@@ -5,7 +5,8 @@
 // moving. The least that was free during the last decay_ms is surplus (base/low_mark.hpp). The most
 // that was in use at once is needed again (base/high_mark.hpp): memory that comes and goes in large
 // steps would otherwise be purged and touched again in each step. While it stays, the process has
-// no more memory than it just had.
+// no more memory than it just had. Where such steps return at intervals of seconds, memory stays
+// longer (retention/bursts.hpp).
 // Called on: under the space lock. Must not know: where the memory lies.
 #ifndef TALUS_RETENTION_RETENTION_HPP
 #define TALUS_RETENTION_RETENTION_HPP
@@ -13,6 +14,7 @@
 #include "base/base.hpp"
 #include "settings/options.hpp"
 #include "os/os.hpp"
+#include "retention/bursts.hpp"
 #include "retention/goal.hpp"
 #include "retention/refault.hpp"
 
@@ -26,6 +28,8 @@ enum class Reclaimer : uint8_t { background, caller };
 // "Given" bytes have users, "dirty" bytes are free and may be resident. "In use" is what is given,
 // less what slabs have free and what is given twice.
 class Retention {
+  friend struct ObservedLayout;  // observe/observed_fields.hpp
+
  public:
   // Bytes were given to a user.
   void note(size_t given, size_t dirty) noexcept {
@@ -35,7 +39,7 @@ class Retention {
   }
   // The marks after this was noted: no less was in use at once, and what is surplus is dirty.
   bool is_noted(size_t given, size_t dirty) const noexcept {
-    return use_mark_.most() >= footprint(given) && surplus() <= dirty;
+    return use_mark_.most() >= footprint(given) && dirty_mark_.surplus() <= dirty;
   }
   // Contents are moving between two ranges of `bytes`, both of which are given.
   void begin_move(size_t bytes) noexcept { moving_ += bytes; }
@@ -72,13 +76,23 @@ class Retention {
   size_t refaulted() const noexcept {
     return TALUS_LIKELY(!refault_.is_any()) ? 0 : refault_.may_keep(os::System::now_ms());
   }
-  // Free touched memory that was not needed lately.
-  size_t surplus() const noexcept { return dirty_mark_.surplus(); }
+  // Free touched memory that was not needed lately, and that no burst is expected to need.
+  size_t surplus(size_t given, size_t dirty) const noexcept {
+    return without_burst(dirty_mark_.surplus(), given, dirty);
+  }
+  // The part of a surplus, of ranges or of a heap, that the next burst does not need.
+  size_t without_burst(size_t surplus, size_t given, size_t dirty) const noexcept {
+    const size_t kept = needed_by_burst(given, dirty);
+    return TALUS_LIKELY(kept == 0) ? surplus : Lesser::of(surplus, free_bytes(dirty) - kept);
+  }
+  // Free touched memory that stays for the next burst, as of the last turn.
+  size_t burst_bytes() const noexcept { return burst_bytes_; }
 
   // Lets `turns` pass; returns the surplus.
   size_t turn(uint64_t turns, size_t given, size_t dirty) noexcept {
     reversed_ms_ = os::System::now_ms();
     most_before_turn_ = use_mark_.most();
+    if (turns != 0) bursts_.turn(use_mark_.of_this_turn(), footprint(given), reversed_ms_);
     // The turn that ends first may hold an old mark; more turns than are kept add nothing.
     if (turns > LowMark::turns_kept + 1) turns = LowMark::turns_kept + 1;
     for (; turns > 0; turns--) {
@@ -86,7 +100,8 @@ class Retention {
       use_mark_.turn(footprint(given));
     }
     TALUS_ASSERT(is_noted(given, dirty));
-    return surplus();
+    burst_bytes_ = needed_by_burst(given, dirty);
+    return surplus(given, dirty);
   }
   // For threads that give ranges back: lets time pass where no background thread did. Returns the
   // surplus; 0: it is too early.
@@ -110,22 +125,39 @@ class Retention {
   ReclaimGoal goal(size_t given, Reclaimer reclaimer) const noexcept {
     size_t most = use_mark_.most();
     if (reclaimer == Reclaimer::caller) most = Greater::of(most, most_before_turn_);
+    most = Greater::of(most, expected_again());
     const size_t retain = options.retain_bytes;
     const bool keeps_nothing = options.decay_ms == 0 || retain == 0;
     const size_t refaults = keeps_nothing ? 0 : refaulted();
     return {given, free_in_slabs_, moving_, retain, most, refaults, keeps_nothing};
+  }
+  // The footprint that a burst is expected to have. 0: none is, or little may be kept.
+  size_t expected_again() const noexcept {
+    if (TALUS_LIKELY(!bursts_.is_pattern())) return 0;
+    if (options.decay_ms < burst_decay_ms_min || options.retain_bytes < burst_bytes_min) return 0;
+    return bursts_.expected(os::System::now_ms());
+  }
+  size_t free_bytes(size_t dirty) const noexcept { return free_in_slabs_ + dirty; }
+  // Of free touched memory, what the next burst needs.
+  size_t needed_by_burst(size_t given, size_t dirty) const noexcept {
+    const size_t expected = expected_again();
+    if (TALUS_LIKELY(expected == 0)) return 0;
+    const size_t in_use = ReclaimGoal{given, free_in_slabs_, moving_}.in_use();
+    return expected > in_use ? Lesser::of(expected - in_use, free_bytes(dirty)) : 0;
   }
   size_t footprint(size_t given) const noexcept {
     return ReclaimGoal{given, free_in_slabs_, moving_}.footprint();
   }
 
   Refault refault_;
+  Bursts bursts_;
   LowMark dirty_mark_;
   HighMark use_mark_;
   size_t most_before_turn_ = 0;  // of use_mark_
   uint64_t reversed_ms_ = 0;
   size_t free_in_slabs_ = 0;  // as heaps reported (heap/purge_request.hpp)
   size_t moving_ = 0;
+  size_t burst_bytes_ = 0;
   size_t taken_back_bytes_ = 0;  // so far
   Atomic<bool> shared_is_asked_to_reclaim_;
 };

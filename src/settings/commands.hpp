@@ -21,7 +21,8 @@ enum class CommandId : std::uint32_t {
   trim,         // number: bytes to keep
   set_option,   // text: name, a zero, value
   count_calls,  // number: 1: count from here on; 0: stop
-  reset_peaks
+  reset_peaks,
+  profile  // number: mean bytes between samples from here on; 0: no samples. Answers the mean
 };
 
 enum class CommandResult : std::uint32_t {
@@ -34,7 +35,7 @@ enum class CommandResult : std::uint32_t {
   at_start,      // set: the option is read at the start only
   malformed,     // set: the value is not understood
   out_of_range,  // set: the value is out of range
-  no_room,       // stats: too many modes are on
+  no_room,       // stats, profile: too many modes are on, or no memory
   withdrawn      // it was not executed
 };
 

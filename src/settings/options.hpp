@@ -191,7 +191,7 @@ struct OptionTypeOf<Observers> {
       "free memory unused for that long is returned to the kernel; 0: at once")                    \
   ROW(retain_bytes, std::uint64_t, 67108864, 0, std::uint64_t{1} << 47, bytes, while_running,      \
       "at most that much free memory that has been touched is kept for reuse, beside what was "    \
-      "in use until decay_ms ago; 0: none")                                                        \
+      "in use until decay_ms ago or is needed again every few seconds; 0: none")                   \
   ROW(list_bytes, std::uint64_t, list_bytes_max, 0, list_bytes_most, bytes, at_start,              \
       "free blocks of a size class that a thread may hold, four times as much above 4 KiB, 96 "    \
       "times as much of blocks above 32 KiB together; at least 4 and at most 1024 blocks; "        \
@@ -200,7 +200,7 @@ struct OptionTypeOf<Observers> {
       "size of the first address range taken from the kernel; below 2 MiB none is aligned to "     \
       "huge pages")                                                                                \
   ROW(heaps, std::uint64_t, 0, 0, 1023, none, at_start,                                            \
-      "heaps that threads share; 0: one for each processor that the process may use")              \
+      "heaps that threads share; 0: one for each processor that the process may use, at most 64")  \
   ROW(on_foreign_free, ForeignFree, ForeignFree::abort, 0, 1, none, at_start,                      \
       "what free() does with a pointer that did not come from Talus")                              \
   ROW(helper, bool, true, 0, 1, none, at_start,                                                    \
@@ -259,6 +259,16 @@ struct OptionTypeOf<Observers> {
       "thp=adaptive asks for no huge pages then")                                                  \
   ROW(keep_classes, bool, false, 0, 1, none, at_start,                                             \
       "addresses that had a slab of one size class are used for slabs of this class only")         \
+  ROW(profile, std::uint64_t, 0, 0, 4294967295, bytes, at_start,                                   \
+      "mean number of bytes between two sampled blocks of the heap profile, which `talus "         \
+      "profile PID` reads; 512KiB is usual; 0: no block is sampled")                               \
+  ROW(guard, std::uint64_t, 0, 0, 4294967295, bytes, at_start,                                     \
+      "mean number of bytes between two guarded blocks, which begin or end at a page without "     \
+      "access, and whose freed pages fault; `talus explain` tells what happened; 16MiB is "        \
+      "usual; 0: none")                                                                            \
+  ROW(guard_report, bool, false, 0, 1, none, at_start,                                             \
+      "a handler of SIGSEGV and SIGBUS prints one line about a guarded block, with addresses of "  \
+      "code, and then runs the handler before it; 0: no handler is set")                           \
   ROW(observers, Observers, Observers::kernel, 0, 2, none, at_start,                               \
       "which processes may look into this one by `talus stats` and command it by `talus ctl`: "    \
       "those that the kernel allows; any of the same user, also where Yama forbids it; none: "     \

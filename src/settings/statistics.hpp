@@ -91,6 +91,8 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
   ROW(space, retained_bytes, gauge, bytes, "free, retained", "free, may still be resident")       \
   ROW(space, purging_bytes, gauge, bytes, "free, going back", "being given back just now")        \
   ROW(space, clean_bytes, gauge, bytes, "free, clean", "free and without memory")                 \
+  ROW(space, burst_bytes, gauge, bytes, "kept for the next burst",                                \
+      "free memory, in ranges and slabs, that stays longer because bursts of its size return")    \
   ROW(space, reserved_peak_bytes, gauge, bytes, "address space, peak", "the most it ever was")    \
   ROW(space, given_peak_bytes, gauge, bytes, "with heaps, peak", "the most it ever was")          \
   ROW(space, metadata_bytes, gauge, bytes, "metadata",                                            \
@@ -103,6 +105,24 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
       "places that got none: too many mappings, memory of a provider, a kernel that refuses")     \
   ROW(space, limit_soft_bytes, gauge, bytes, "soft limit", "in effect; 0: none")                  \
   ROW(space, limit_hard_bytes, gauge, bytes, "hard limit", "in effect; 0: none")                  \
+  ROW(purge, bound_bytes, counter, bytes, "beyond the bound",                                     \
+      "purged because more was free than may stay: by threads that freed or needed new memory")   \
+  ROW(purge, decay_bytes, counter, bytes, "not needed for a while",                               \
+      "purged by the background thread, because the memory was not needed lately")                \
+  ROW(purge, call_bytes, counter, bytes, "asked for by the program",                              \
+      "purged by malloc_trim, talus_trim and talus_release")                                      \
+  ROW(purge, command_bytes, counter, bytes, "asked for by talus ctl", "purged by talus ctl")      \
+  ROW(purge, limit_bytes, counter, bytes, "for a limit",                                          \
+      "purged at the soft or the hard limit, and where an allocation failed")                     \
+  ROW(purge, pressure_bytes, counter, bytes, "for other processes",                               \
+      "purged because the machine or the control group was short of memory")                      \
+  ROW(purge, bound_calls, counter, none, "calls for the bound", "calls of the kernel for that")   \
+  ROW(purge, decay_calls, counter, none, "calls for decay", "calls of the kernel for that")       \
+  ROW(purge, call_calls, counter, none, "calls for the program", "calls of the kernel for that")  \
+  ROW(purge, command_calls, counter, none, "calls for talus ctl", "calls of the kernel for that") \
+  ROW(purge, limit_calls, counter, none, "calls for a limit", "calls of the kernel for that")     \
+  ROW(purge, pressure_calls, counter, none, "calls for other processes",                          \
+      "calls of the kernel for that")                                                             \
   ROW(calls, allocations, counter, none, "allocations", "calls that gave a block")                \
   ROW(calls, frees, counter, none, "frees", "calls that took one back")                           \
   ROW(calls, requested_bytes, counter, bytes, "requested in total",                               \
@@ -133,11 +153,13 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
 // Fields of a thread. The key is its number; 0 is the thread whose first allocation is the latest.
 // The values are as old as the thread's last store that has left its processor. Numbers change when
 // other threads begin and end.
-#define TALUS_THREAD_STATISTIC_ROWS(ROW)                                                \
-  ROW(thread, heap, gauge, none, "heap", "the number of the heap that the thread uses") \
-  ROW(thread, list_bytes, gauge, bytes, "lists", "free blocks in its lists")            \
-  ROW(thread, kept_bytes, gauge, bytes, "kept", "large blocks that it freed and keeps") \
-  ROW(thread, remote_bytes, gauge, bytes, "remote", "blocks of others that it collects")
+#define TALUS_THREAD_STATISTIC_ROWS(ROW)                                                 \
+  ROW(thread, heap, gauge, none, "heap", "the number of the heap that the thread uses")  \
+  ROW(thread, list_bytes, gauge, bytes, "lists", "free blocks in its lists")             \
+  ROW(thread, kept_bytes, gauge, bytes, "kept", "large blocks that it freed and keeps")  \
+  ROW(thread, remote_bytes, gauge, bytes, "remote", "blocks of others that it collects") \
+  ROW(thread, allocated_bytes, counter, bytes, "allocated",                              \
+      "blocks that it allocated, since talus_thread_allocated or talus ctl stats on asked")
 
 // Fields of an instance, whose key is its number or its name. All values are of one moment.
 #define TALUS_INSTANCE_STATISTIC_ROWS(ROW)                                                  \
@@ -161,7 +183,8 @@ enum class StatisticId : std::uint8_t {
 // All texts of the tables one behind the other, each group's name once.
 #define TALUS_STATISTIC_GROUPS(GROUP) \
   GROUP(process)                      \
-  GROUP(resident) GROUP(heap) GROUP(space) GROUP(calls) GROUP(class) GROUP(thread) GROUP(instance)
+  GROUP(resident)                     \
+  GROUP(heap) GROUP(space) GROUP(purge) GROUP(calls) GROUP(class) GROUP(thread) GROUP(instance)
 #define TALUS_ALL_STATISTIC_ROWS(ROW) \
   TALUS_STATISTIC_ROWS(ROW)           \
   TALUS_CLASS_STATISTIC_ROWS(ROW)     \
@@ -169,8 +192,10 @@ enum class StatisticId : std::uint8_t {
   TALUS_INSTANCE_STATISTIC_ROWS(ROW)
 #define TALUS_STATISTIC_GROUP_TEXT(group) #group "\0"
 #define TALUS_STATISTIC_TEXT(group, field, kind, unit, label, help) #field "\0" label "\0" help "\0"
-inline constexpr char statistic_texts[] = "\0" TALUS_STATISTIC_GROUPS(TALUS_STATISTIC_GROUP_TEXT)
-    TALUS_ALL_STATISTIC_ROWS(TALUS_STATISTIC_TEXT);
+// Apart from other constants, which the start reads.
+[[gnu::section("talus_texts")]] inline constexpr char statistic_texts[] =
+    "\0" TALUS_STATISTIC_GROUPS(TALUS_STATISTIC_GROUP_TEXT)
+        TALUS_ALL_STATISTIC_ROWS(TALUS_STATISTIC_TEXT);
 #undef TALUS_STATISTIC_GROUP_TEXT
 #undef TALUS_STATISTIC_TEXT
 
@@ -218,6 +243,9 @@ inline constexpr StatisticRow instance_statistic_rows[] = {
     TALUS_INSTANCE_STATISTIC_ROWS(TALUS_STATISTIC_ROW)};
 #undef TALUS_STATISTIC_ROW
 
+// The value of a field that is not known.
+inline constexpr std::uint64_t statistic_unknown = ~std::uint64_t{0};
+
 inline constexpr std::size_t statistic_count = sizeof(statistic_rows) / sizeof(StatisticRow);
 inline constexpr std::size_t class_statistic_count =
     sizeof(class_statistic_rows) / sizeof(StatisticRow);
@@ -229,13 +257,14 @@ inline constexpr std::size_t instance_statistic_count =
 // The titles of groups, for readers.
 struct StatisticGroup {
   char name[9];
-  char title[34];
+  char title[40];
 };
 inline constexpr StatisticGroup statistic_groups[] = {
     {"process", "the process"},
     {"resident", "where resident memory is"},
     {"heap", "what heaps have of address space"},
     {"space", "address space"},
+    {"purge", "what went back to the kernel, by cause"},
     {"calls", "calls, where they are counted"},
 };
 

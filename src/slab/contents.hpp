@@ -19,6 +19,7 @@
 #define TALUS_SLAB_CONTENTS_HPP
 
 #include "base/base.hpp"
+#include "os/bytes.hpp"
 
 namespace talus::core {
 
@@ -53,8 +54,6 @@ TALUS_FAST uint64_t mix_with_secret(const void* block) noexcept {
 }
 
 class Trailer {
-  static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the lowest byte is the first");
-
  public:
   static constexpr unsigned slack_shift = 44;
   static constexpr size_t slack_most = (size_t{1} << (64 - slack_shift)) - 1;
@@ -95,6 +94,23 @@ class Trailer {
     return read(block, block_bytes, mix(block));
   }
 
+  // Is the trailer whole, and so are the canary bytes, of which there are few? False: look closer.
+  // The first byte of the trailer is one more canary byte. So there is always one, and the words at
+  // both ends of them have 1 to 8 of their own.
+  TALUS_FAST static bool is_whole_here(const void* block, size_t block_bytes,
+                                       uint64_t mixed) noexcept {
+    const char* const end = static_cast<const char*>(block) + block_bytes;
+    const uint64_t trailer = load(end - trailer_bytes), slack_twice = trailer ^ mixed;
+    const size_t slack = slack_twice >> slack_shift, count = slack - (trailer_bytes - 1);
+    const bool is_brief = count - 1 < brief_count_max;
+    if (TALUS_UNLIKELY(!is_brief || slack_twice != slack * twice)) return false;
+    const uint64_t eight = canary_word(trailer);
+    const size_t shift = (0 - 8 * (count < 8 ? count : 8)) & 63;
+    const uint64_t first = (load(end - slack) ^ eight) << shift;
+    const uint64_t last = (load(end - 2 * trailer_bytes + 1) ^ eight) >> shift;
+    return (first | last) == 0;
+  }
+
   // Do canary bytes lie between the data and the trailer, which is whole?
   TALUS_FAST static bool is_canary_whole(const void* block, size_t block_bytes,
                                          size_t bytes) noexcept {
@@ -124,11 +140,15 @@ class Trailer {
     }
     return true;
   }
+  // In memory the lowest byte is the first, whatever the processor's order.
+  TALUS_FAST static uint64_t ordered(uint64_t bits) noexcept {
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? bits : __builtin_bswap64(bits);
+  }
   TALUS_FAST static uint64_t load(const char* at) noexcept {
-    return reinterpret_cast<const AnyWord*>(at)->bits;
+    return ordered(reinterpret_cast<const AnyWord*>(at)->bits);
   }
   TALUS_FAST static void store(char* at, uint64_t bits) noexcept {
-    reinterpret_cast<AnyWord*>(at)->bits = bits;
+    reinterpret_cast<AnyWord*>(at)->bits = ordered(bits);
   }
   TALUS_FAST static const char* end_of(const void* block, size_t block_bytes) noexcept {
     return static_cast<const char*>(block) + block_bytes - trailer_bytes;
@@ -175,6 +195,16 @@ TALUS_FAST void clear_block(void* block, size_t block_bytes) noexcept {
   if (block_bytes <= 64) return;
   end[-3] = end[-4] = zero;
   for (; end - words > 4; words += 4) words[0] = words[1] = words[2] = words[3] = zero;
+}
+
+// Clears bytes anywhere. Few are cleared faster without a call.
+TALUS_FAST void clear_few(void* at, size_t bytes) noexcept {
+  char* to = static_cast<char*>(at);
+  if (TALUS_UNLIKELY(bytes > 4 * sizeof(AnyWord))) return clear_bytes(at, bytes);
+  for (; bytes >= sizeof(AnyWord); bytes -= sizeof(AnyWord), to += sizeof(AnyWord)) {
+    reinterpret_cast<AnyWord*>(to)->bits = 0;
+  }
+  for (; bytes > 0; bytes--) *to++ = 0;
 }
 
 }  // namespace talus::core

@@ -8,6 +8,8 @@
 
 #include "base/base.hpp"
 #include "settings/machine.hpp"
+#include "arch/probes.hpp"
+#include "space/purge_causes.hpp"
 #include "space/range.hpp"
 
 namespace talus::core {
@@ -60,7 +62,10 @@ class Ledger {
   void note_purged(size_t bytes, size_t steps) noexcept {
     counters_.purged_bytes += bytes;
     counters_.purge_count += steps;
+    causes_.note(bytes, steps);
+    arch::probe_purge(bytes, steps);
   }
+  PurgeCauses& causes() noexcept { return causes_; }
 
   // Peaks are those of the time from here on.
   void reset_peaks() noexcept {
@@ -92,6 +97,7 @@ class Ledger {
 
  private:
   SpaceCounters counters_;
+  PurgeCauses causes_;
   size_t aside_bytes_ = 0;
   size_t beside_bytes_ = 0;
 };

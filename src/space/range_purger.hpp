@@ -13,6 +13,7 @@
 #include "os/os.hpp"
 #include "retention/retention.hpp"
 #include "sync/ranked_lock.hpp"
+#include "space/purge_causes.hpp"
 #include "space/purge_piece.hpp"
 #include "space/stages.hpp"
 #include "space/arenas.hpp"
@@ -51,6 +52,7 @@ class RangePurger {
     const size_t soft = Ledger::soft_limit();
     const size_t given = stages.ledger.limited_bytes() + more_bytes;
     if (TALUS_LIKELY(given + stages.dirty_bytes() <= soft)) return;
+    const PurgeReason reason{stages.ledger.causes(), PurgeCause::limit};
     purge_unless_refused(stages, held, given < soft ? soft - given : 0);
     stages.retention.ask_to_reclaim();  // slabs may have pages to purge, too
   }

@@ -32,6 +32,7 @@
 #include "space/page_map.hpp"
 #include "space/placing.hpp"
 #include "space/provider.hpp"
+#include "space/purge_causes.hpp"
 #include "space/random_start.hpp"
 #include "space/range.hpp"
 #include "space/range_index.hpp"
@@ -128,6 +129,10 @@ class Space {
     purger_.keep_soft_limit(stages_, held, 0);
   }
   Ledger& ledger(Held<SpaceLock>&) noexcept TALUS_REQUIRES(lock_) { return stages_.ledger; }
+  // For a PurgeReason, which needs no lock.
+  PurgeCauses& purge_causes() noexcept TALUS_NO_THREAD_SAFETY_ANALYSIS {
+    return stages_.ledger.causes();
+  }
   // May one end of a range be given back? That needs a node, unlike giving back the whole range.
   bool can_divide(Held<SpaceLock>&) noexcept TALUS_REQUIRES(lock_) {
     return stages_.supply_nodes();
@@ -254,7 +259,14 @@ class Space {
   }
   // Free touched memory that was not needed lately.
   size_t surplus_bytes(Held<SpaceLock>&) const noexcept TALUS_REQUIRES(lock_) {
-    return stages_.retention.surplus();
+    return stages_.retention.surplus(stages_.given_bytes(), dirty_bytes());
+  }
+  // The part of a heap's surplus that the next burst does not need (retention/bursts.hpp).
+  size_t without_burst(Held<SpaceLock>&, size_t surplus) const noexcept TALUS_REQUIRES(lock_) {
+    return stages_.retention.without_burst(surplus, stages_.given_bytes(), dirty_bytes());
+  }
+  size_t burst_bytes() const noexcept TALUS_REQUIRES(lock_) {
+    return stages_.retention.burst_bytes();
   }
   size_t refaulted_bytes(Held<SpaceLock>&) const noexcept TALUS_REQUIRES(lock_) {
     return stages_.retention.refaulted();

@@ -16,6 +16,7 @@
 #define TALUS_SPACE_STAGES_HPP
 
 #include "base/base.hpp"
+#include "arch/probes.hpp"
 #include "os/os.hpp"
 #include "retention/retention.hpp"
 #include "space/arenas.hpp"
@@ -81,6 +82,7 @@ struct Stages {
     const Arena arena = reserve_covered(slices, filling);
     if (arena.base == 0) return false;
     ledger.note_arena(arena.bytes);
+    arch::probe_grow(arena.base, arena.bytes);
     metadata.note_reserved(ledger.reserved_bytes());
     ranges.insert(arena.base, arena.bytes / slice_bytes, RangeState::clean);
     return true;

@@ -16,6 +16,7 @@
 #include "os/guards.hpp"
 #include "os/os.hpp"
 #include "space/space.hpp"
+#include "heap/allocated.hpp"
 #include "inspect/resident.hpp"
 #include "inspect/instance_totals.hpp"
 #include "inspect/totals.hpp"
@@ -136,12 +137,20 @@ inline void add_heap_values(Statistics& all) noexcept {
   all.set(Id::space_retained_bytes, totals.dirty);
   all.set(Id::space_purging_bytes, totals.purging);
   all.set(Id::space_clean_bytes, totals.clean);
+  all.set(Id::space_burst_bytes, totals.burst);
   all.set(Id::space_reserved_peak_bytes, totals.space.reserved_peak_bytes);
   all.set(Id::space_given_peak_bytes, totals.space.given_peak_bytes);
   all.set(Id::space_metadata_bytes, totals.metadata);
   all.set(Id::space_arenas, totals.space.arena_count);
   all.set(Id::space_purged_bytes, totals.space.purged_bytes);
   all.set(Id::space_purges, totals.space.purge_count);
+  for (size_t i = 0; i < purge_cause_count; i++) {
+    constexpr size_t bytes = static_cast<size_t>(Id::purge_bound_bytes);
+    constexpr size_t calls = static_cast<size_t>(Id::purge_bound_calls);
+    static_assert(calls - bytes == purge_cause_count, "one row for each cause");
+    all.set(StatisticId(static_cast<uint8_t>(bytes + i)), totals.purged[i].bytes);
+    all.set(StatisticId(static_cast<uint8_t>(calls + i)), totals.purged[i].calls);
+  }
   all.set(Id::space_guards, guards.count());
   all.set(Id::space_missing_guards, guards.missing_count());
   all.set(Id::space_limit_soft_bytes, limits.soft_bytes.load_hint());
@@ -217,8 +226,11 @@ inline uint64_t class_value(const ClassTotals& blocks, size_t field) noexcept {
   static_assert(sizeof values / sizeof values[0] == class_statistic_count, "one for each row");
   return values[field];
 }
+// statistic_unknown: what the thread allocated, where that is not counted.
 inline uint64_t thread_value(const ThreadTotals& thread, size_t field) noexcept {
-  const size_t values[] = {thread.heap_id, thread.listed, thread.kept_large, thread.collected};
+  const AllocatedBytes& allocated = thread.allocated;
+  const uint64_t values[] = {thread.heap_id, thread.listed, thread.kept_large, thread.collected,
+                             allocated.is_known ? allocated.bytes : statistic_unknown};
   static_assert(sizeof values / sizeof values[0] == thread_statistic_count, "one for each row");
   return values[field];
 }
@@ -262,7 +274,9 @@ inline int get_class_value(TextPart key, size_t field, uint64_t& value) noexcept
 inline int get_thread_value(TextPart key, size_t field, uint64_t& value) noexcept {
   ThreadTotals thread;
   if (collect_threads(read_key(key), &thread, 1) == 0) return ENOENT;
-  value = thread_value(thread, field);
+  const uint64_t found = thread_value(thread, field);
+  if (found == statistic_unknown) return ENODATA;
+  value = found;
   return 0;
 }
 

@@ -125,7 +125,12 @@ inline void put_threads(StatisticsOutput& out, const HeapTotals& totals) noexcep
   visit_threads(threads_in_text_max, [&out](size_t number, const ThreadTotals& thread) noexcept {
     auto& text = out.next().put("  ").put_number(number, 6);
     for (size_t field = 0; field < thread_statistic_count; field++) {
-      text.put_number(thread_value(thread, field), 12);
+      const uint64_t value = thread_value(thread, field);
+      if (value == statistic_unknown) {
+        text.put("           -");
+      } else {
+        text.put_number(value, 12);
+      }
     }
     text.put("\n");
   });
@@ -182,7 +187,12 @@ inline void put_fields(StatisticsOutput& out, uint64_t key, const StatisticRow* 
   auto& text = out.next();
   text.put(is_first ? "\"" : ",\"").put_number(key).put("\":{");
   for (size_t field = 0; field < count; field++) {
-    text.put(field == 0 ? "\"" : ",\"").put(rows[field].field).put("\":").put_number(values[field]);
+    text.put(field == 0 ? "\"" : ",\"").put(rows[field].field).put("\":");
+    if (values[field] == statistic_unknown) {
+      text.put("null");
+    } else {
+      text.put_number(values[field]);
+    }
   }
   text.put("}");
 }
@@ -321,13 +331,16 @@ inline void put_classes(StatisticsOutput& out, const HeapTotals& totals) noexcep
 
 inline void put_threads(StatisticsOutput& out) noexcept {
   for (size_t field = 0; field < thread_statistic_count; field++) {
-    put_head(out, thread_statistic_rows[field]);
-    const auto put_thread = [&out, field](size_t number, const ThreadTotals& thread) noexcept {
-      put_name(out.next(), thread_statistic_rows[field])
-          .put("{thread=\"")
+    const StatisticRow& row = thread_statistic_rows[field];
+    put_head(out, row);
+    const auto put_thread = [&](size_t number, const ThreadTotals& thread) noexcept {
+      const uint64_t value = thread_value(thread, field);
+      if (value == statistic_unknown) return;
+      put_name(out.next(), row)
+          .put(row.kind == StatisticKind::counter ? "_total{thread=\"" : "{thread=\"")
           .put_number(number)
           .put("\"} ")
-          .put_number(thread_value(thread, field))
+          .put_number(value)
           .put("\n");
     };
     visit_threads(threads_told_max, put_thread);

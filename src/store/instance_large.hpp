@@ -15,6 +15,7 @@
 #include "space/space.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
+#include "heap/large_state.hpp"
 #include "heap/sound.hpp"
 #include "store/instance_room.hpp"
 #include "store/large.hpp"

@@ -20,6 +20,7 @@
 #include "space/space.hpp"
 #include "slab/block_states.hpp"
 #include "heap/heap.hpp"
+#include "heap/large_state.hpp"
 #include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/sound.hpp"
@@ -74,9 +75,9 @@ inline void begin_large(LargeBlock& large, const Range& range, size_t usable_byt
   large.next = nullptr;
   large.front_bytes = 0;
   large.previous_inside = large.next_inside = nullptr;
-  large.given_state = BlockState::untold;
+  large.block_state.store_release(BlockState::given);  // a claim sees the base
   large.is_guarded = large.has_front_guard = large.has_tail_guard = false;
-  large.state.store_release(LargeState::live);
+  LargeState::begin(large.state);
 }
 
 // A descriptor over a new range; null: no memory.
@@ -141,7 +142,7 @@ TALUS_USUAL void give_large(Held<SpaceLock>& held, LargeBlock& large,
     large_pool.live_count--;
   }
   page_map.set_ends(large.base, large.slices, PageEntry{}, nullptr);
-  large.state.store_release(LargeState::unused);
+  LargeState::end(large.state);
   large.base = large.slices = large.usable_bytes = large.front_bytes = 0;
   large.previous_inside = large.next_inside = nullptr;
   large.next = large_pool.unused;
@@ -217,7 +218,7 @@ class LargeChange {
   ~LargeChange() {
     if (is_over_) return;
     if (TALUS_UNLIKELY(large_.is_guarded) && !large_.has_tail_guard) set_tail_guard(large_);
-    large_.state.store_release(LargeState::live);
+    LargeState::end_change(large_.state);
   }
   // The range goes back.
   void end() noexcept { is_over_ = true; }

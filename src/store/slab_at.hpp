@@ -30,6 +30,15 @@ TALUS_USUAL const Slab& prove_slab(const void* pointer, const char* call) noexce
   return *static_cast<const Slab*>(found.descriptor);
 }
 
+// Is the block that was looked up still the one of this slab with this index? A caller that has
+// claimed its state since (slab/block_states.hpp) may rely on the answer.
+TALUS_FAST bool is_still_at(const Slab& slab, uint32_t index, const void* block) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(block);
+  const PageMap::Found found = page_map.place_of(address).look();
+  return found.word.is_slab() && found.descriptor == &slab &&
+         slab.base + size_t{index} * slab.block_bytes == address;
+}
+
 }  // namespace talus::core
 
 #endif  // TALUS_STORE_SLAB_AT_HPP

@@ -206,6 +206,11 @@ inline bool may_keep_empty(const Heap& heap, ClassId id) noexcept {
   return size_class_row(id).slab_slices == 1 &&
          !heap.is_abandoned();  // a stale answer keeps a slab, no more
 }
+// Where an ended slab loses its pages at once (option keep_classes), empty slabs are this heap's
+// share of free memory, as free ranges are elsewhere: reclaim ends them. Instances have limits.
+inline bool may_keep_all_empty(const Heap& heap) noexcept {
+  return !is_instance(heap.id) && !heap.is_abandoned();  // stale: as above
+}
 
 // Moves a slab to its new place after many blocks came home.
 TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noexcept {
@@ -222,6 +227,7 @@ TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noe
     return;  // the purging thread looks at it afterwards
   }
   if (!slab.is_empty()) return;
+  if (TALUS_UNLIKELY(options.keep_classes) && may_keep_all_empty(heap)) return;
   const bool is_kept = bins.holds_only(slab) && may_keep_empty(heap, slab.class_id);
   if (!is_kept) slab_available_to_unused(heap, slab);
 }

@@ -13,6 +13,7 @@
 #include "settings/options.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
+#include "heap/allocated.hpp"
 #include "heap/instance.hpp"
 #include "regions/region_words.hpp"
 #include "reclaim/purge_now.hpp"
@@ -20,8 +21,11 @@
 #include "inspect/totals.hpp"
 #include "parsing/option_letters.hpp"
 #include "parsing/options_text.hpp"
+#include "modes/allocated.hpp"
 #include "modes/chain.hpp"
 #include "modes/counting.hpp"
+#include "modes/profile.hpp"
+#include "modes/sample_distances.hpp"
 #include "configuration/change_option.hpp"
 #include "configuration/option_target.hpp"
 #include "threads/mailbox.hpp"
@@ -45,10 +49,14 @@ TALUS_APART void reset_peaks() noexcept {
 // Counts all calls from here on. Blocks that live now count as live.
 TALUS_APART CommandResult start_counting_now() noexcept {
   if (is_on(counting::mode)) return CommandResult::done;
-  if (!switch_on(counting::mode)) return CommandResult::no_room;
+  if (!allocated::ask(AllocatedAskers::command) || !switch_on(counting::mode)) {
+    allocated::end_asking(AllocatedAskers::command);
+    return CommandResult::no_room;
+  }
   HeapTotals totals;
   collect_totals(totals);
   counting::start_from(totals.live());
+  counting::shared.shared_is_on.store_release(1);
   return CommandResult::done;
 }
 
@@ -76,17 +84,31 @@ TALUS_APART CommandResult change_by_command(const Command& command, char* answer
   return result;
 }
 
+TALUS_APART CommandResult profile_by_command(uint64_t mean_bytes) noexcept {
+  if (mean_bytes > mean_bytes_max) return CommandResult::out_of_range;
+  if (mean_bytes == 0) {
+    profile::stop();
+  } else if (!profile::start(mean_bytes)) {
+    return CommandResult::no_room;
+  }
+  return CommandResult::done;
+}
+
 TALUS_APART CommandResult obey(const Command& command, char* answer) noexcept {
   switch (command.id) {
     case CommandId::set_option:
       return change_by_command(command, answer);
     case CommandId::count_calls:
       if (command.number != 0) return start_counting_now();
+      counting::shared.shared_is_on.store_release(0);
       switch_off(counting::mode);
+      allocated::end_asking(AllocatedAskers::command);
       return CommandResult::done;
     case CommandId::reset_peaks:
       reset_peaks();
       return CommandResult::done;
+    case CommandId::profile:
+      return profile_by_command(command.number);
     default:
       return CommandResult::unknown;
   }
@@ -95,6 +117,7 @@ TALUS_APART CommandResult obey(const Command& command, char* answer) noexcept {
 // Bytes purged by this call, for release and trim.
 template <void (*Purge)(size_t keep_bytes) noexcept>
 TALUS_APART size_t purge_by_command(const Command& command) noexcept {
+  const PurgeReason reason{space.purge_causes(), PurgeCause::command};
   const size_t before = purged_bytes_so_far();
   const bool is_part = command.id == CommandId::release && command.number != 0;
   if (is_part) {
@@ -124,7 +147,9 @@ TALUS_APART void answer_mailbox(Mailbox& mailbox) noexcept {
     mailbox.value = purge_by_command<Purge>(command);
     return mailbox.tell(command, CommandResult::done);
   }
-  mailbox.tell(command, obey(command, mailbox.answer));
+  const CommandResult result = obey(command, mailbox.answer);
+  if (command.id == CommandId::profile) mailbox.value = profile::profile.mean_bytes;
+  mailbox.tell(command, result);
 }
 
 }  // namespace talus::core

@@ -19,6 +19,7 @@
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
 #include "bounded/life.hpp"
+#include "heap/allocated.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/modes.hpp"
@@ -93,6 +94,8 @@ TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
     note_partial();  // the thread is in no mode
     return nullptr;
   }
+  // Another thread had this cache.
+  if (TALUS_UNLIKELY(cache->shared_told_bytes.load_own() != 0)) begin_allocated(*cache);
   TALUS_ASSERT(cache->shared_busy.load_own() == 0);
   TALUS_ASSERT(cache->shared_state.load_own() == OwnerState::active);
   set_context(context_for(*cache));

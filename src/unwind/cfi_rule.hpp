@@ -171,8 +171,10 @@ class CfiProgram {
   bool set(uint64_t number, PlaceKind kind, int64_t offset = 0) noexcept {
     RegisterPlace* place = place_in(row_, number);
     if (place != nullptr) *place = RegisterPlace{kind, offset, 0, 0};
-    // A stack pointer that is not the CFA cannot be followed.
-    return number != arch::sp_number || kind == PlaceKind::same;
+    // A stack pointer that does not follow from the CFA cannot be followed. On s390x functions save
+    // it, too.
+    const bool is_saved = arch::cfa_above_sp != 0 && kind == PlaceKind::at_cfa;
+    return number != arch::sp_number || kind == PlaceKind::same || is_saved;
   }
   bool place(uint64_t number, uint64_t units) noexcept {
     return set(number, PlaceKind::at_cfa, factored(units));

@@ -18,10 +18,26 @@ namespace talus::core::unwind {
 enum class Generation : uint16_t { none = 0 };
 
 class RuleTable {
+  struct Entry {
+    Atomic<uint64_t> shared_key, shared_rule;
+  };
+
  public:
-  static constexpr size_t entry_count = size_t{1} << 16;
+  static constexpr size_t entry_count_max = size_t{1} << 16;
   static constexpr size_t entries_each = 4;  // of a cache line
   static constexpr size_t lines_looked_at = 4;
+  static_assert(sizeof(Entry) * entries_each == 64, "a line has whole entries");
+
+  // Bytes of a table for this number of rules, a power of two. The last ones of the object need no
+  // memory.
+  static constexpr size_t bytes_for(size_t entry_count) noexcept {
+    return sizeof(RuleTable) - (entry_count_max - entry_count) * sizeof(Entry);
+  }
+  // Once, before all else.
+  void begin(size_t entry_count) noexcept {
+    TALUS_ASSERT(is_power_of_two(entry_count) && entry_count <= entry_count_max);
+    entry_mask_ = entry_count - 1;
+  }
 
   static uint64_t key_of(uintptr_t code, Generation generation) noexcept {
     TALUS_ASSERT(code >> address_bits_max == 0 && generation != Generation::none);
@@ -30,13 +46,11 @@ class RuleTable {
 
   // The packed rule; 0: it is not known.
   TALUS_FAST uint64_t find(uint64_t key) const noexcept {
-    for (size_t step = 0; step < lines_looked_at * entries_each; step++) {
-      const Entry& entry = entries_[place_of(key, step)];
-      const uint64_t found = entry.shared_key.load_acquire();
-      if (TALUS_LIKELY(found == key)) return entry.shared_rule.load_acquire();
-      if (found == 0) return 0;
+    const Entry& first = entries_[place_of(key, 0)];
+    if (TALUS_LIKELY(first.shared_key.load_acquire() == key)) {
+      return first.shared_rule.load_acquire();
     }
-    return 0;
+    return find_further(key);
   }
   // False: there is no room.
   bool add(uint64_t key, uint64_t rule) noexcept {
@@ -53,18 +67,24 @@ class RuleTable {
   }
 
  private:
-  static constexpr unsigned address_bits_max = 48;
-  struct Entry {
-    Atomic<uint64_t> shared_key, shared_rule;
-  };
-  static_assert(sizeof(Entry) * entries_each == 64, "a line has whole entries");
-
-  TALUS_FAST static size_t place_of(uint64_t key, size_t step) noexcept {
-    const uint64_t line = (key * 0x9e3779b97f4a7c15u >> 32) + step / entries_each;
-    return (line * entries_each + step % entries_each) % entry_count;
+  TALUS_APART uint64_t find_further(uint64_t key) const noexcept {
+    for (size_t step = 0; step < lines_looked_at * entries_each; step++) {
+      const Entry& entry = entries_[place_of(key, step)];
+      const uint64_t found = entry.shared_key.load_acquire();
+      if (found == key) return entry.shared_rule.load_acquire();
+      if (found == 0) return 0;
+    }
+    return 0;
   }
 
-  alignas(64) Entry entries_[entry_count];
+  static constexpr unsigned address_bits_max = 48;
+  TALUS_FAST size_t place_of(uint64_t key, size_t step) const noexcept {
+    const uint64_t line = (key * 0x9e3779b97f4a7c15u >> 32) + step / entries_each;
+    return (line * entries_each + step % entries_each) & entry_mask_;
+  }
+
+  size_t entry_mask_;
+  alignas(64) Entry entries_[entry_count_max];
 };
 
 }  // namespace talus::core::unwind

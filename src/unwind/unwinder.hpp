@@ -45,28 +45,31 @@ struct LibcOfModules {
 };
 
 struct UnwindTables {
-  RuleTable rules;
   ModuleGenerations generations;
   ModuleList list;
+  RuleTable rules;  // last: it may have fewer rules than the object
 };
 
 class Unwinder {
  public:
-  // Once, before the first walk, and not within a call of Talus. False: there is no memory.
-  bool begin(const LibcOfModules& libc) noexcept {
+  // Once, before the first walk, and not within a call of Talus. It keeps up to this number of
+  // rules, a power of two. False: there is no memory.
+  bool begin(const LibcOfModules& libc, size_t rules = RuleTable::entry_count_max) noexcept {
     TALUS_ASSERT(tables_ == nullptr);
     libc_ = libc;
-    const size_t bytes = round_up(sizeof(UnwindTables), os::page_bytes());
-    void* memory = os::map_pages(nullptr, bytes);
+    const size_t less = sizeof(RuleTable) - RuleTable::bytes_for(rules);
+    bytes_ = round_up(sizeof(UnwindTables) - less, os::page_bytes());
+    void* memory = os::map_pages(nullptr, bytes_);
     if (memory == nullptr) return false;
     tables_ = static_cast<UnwindTables*>(memory);  // all zero, which is their first state
+    tables_->rules.begin(rules);
     renew_list();
     return true;
   }
   // Gives the memory back. No thread walks.
   void end() noexcept {
     if (tables_ == nullptr) return;
-    os::unmap_or_purge(tables_, round_up(sizeof(UnwindTables), os::page_bytes()));
+    os::unmap_or_purge(tables_, bytes_);
     tables_ = nullptr;
   }
   // Learns which modules there are, where libc does not find them by address. On one thread at a
@@ -144,12 +147,12 @@ class Unwinder {
       const bool is_read = stack.read(cfa + FrameRule::return_offset_of(packed), caller) &&
                            (!FrameRule::has_fp_at_cfa(packed) ||
                             stack.read(cfa + FrameRule::fp_offset_of(packed), fp));
-      if (TALUS_UNLIKELY(cfa <= sp || !is_read)) {
+      if (TALUS_UNLIKELY(cfa - arch::cfa_above_sp <= sp || !is_read)) {
         end = WalkEnd::bad_stack;
         break;
       }
       pc = arch::code_address(caller);
-      sp = cfa;
+      sp = cfa - arch::cfa_above_sp;
       before = 1;
       if (pc == 0) break;
     }
@@ -184,10 +187,11 @@ class Unwinder {
     }
     uintptr_t caller = at.link;
     if (rule.is_in_link) {
-      if (!position.is_exact || cfa < at.sp) return false;
+      if (!position.is_exact || cfa - arch::cfa_above_sp < at.sp) return false;
     } else {
       const uintptr_t place = cfa + static_cast<uintptr_t>(rule.return_offset);
-      if (cfa <= at.sp || !stack.read(place, caller)) return false;
+      const bool is_above = cfa - arch::cfa_above_sp > at.sp;
+      if (!is_above || !stack.read(place, caller)) return false;
     }
     if (rule.fp_place == FpPlace::at_cfa || rule.fp_place == FpPlace::at_fp) {
       const uintptr_t base = rule.fp_place == FpPlace::at_cfa ? cfa : at.fp;
@@ -196,7 +200,7 @@ class Unwinder {
       at.fp = 0;
     }
     at.pc = arch::code_address(caller);
-    at.sp = cfa;
+    at.sp = cfa - arch::cfa_above_sp;
     position.is_exact = false;
     return true;
   }
@@ -270,6 +274,7 @@ class Unwinder {
   }
 
   UnwindTables* tables_ = nullptr;
+  size_t bytes_ = 0;  // of the tables
   LibcOfModules libc_;
   Atomic<uint64_t> shared_rules_made_, shared_rules_lost_;
 };

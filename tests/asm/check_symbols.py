@@ -17,7 +17,7 @@ import sys
 import report
 
 TLS_BYTES_MAX = 64
-NEEDED_ALLOWED = ("libc.so.*", "libpthread.so.*", "libdl.so.*", "ld-linux*.so.*")
+NEEDED_ALLOWED = ("libc.so.*", "libc.musl-*", "libpthread.so.*", "libdl.so.*", "ld-linux*.so.*")
 
 
 def readelf(library, *flags):

@@ -30,6 +30,7 @@ struct Outcome {
 
 inline Outcome wait_for(pid_t child, double seconds) {
   Outcome outcome;
+  if (child < 0) return outcome;  // a kill of -1 would end all processes
   int status = 0;
   const double deadline = now_seconds() + seconds;
   while (true) {

@@ -42,7 +42,8 @@ def clean_environment(preload, extra):
 
 
 def find_programs(folder, pattern):
-    """The executables of the folder, by name; `pattern` is a glob or a part of the name."""
+    """The executables of the folder, by name; `pattern` is a glob or a part of the name, or several
+    apart by commas."""
     programs = [
         entry
         for entry in sorted(Path(folder).iterdir())
@@ -52,7 +53,8 @@ def find_programs(folder, pattern):
         programs = [
             program
             for program in programs
-            if fnmatch.fnmatch(program.name, pattern) or pattern in program.name
+            if any(fnmatch.fnmatch(program.name, part) or part in program.name
+                   for part in pattern.split(","))
         ]
     return programs
 
@@ -174,12 +176,23 @@ def resolve_preload(path):
     return library
 
 
+def unexpected_names(results, failing=(), free=()):
+    """Probes that failed and should not, or the other way round; not those that are free to."""
+    return [result["probe"] for result in results if result["outcome"] != "skipped"
+            and result["probe"] not in free
+            and (result["outcome"] == "failed") != (result["probe"] in failing)]
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--programs", required=True, help="folder of the built probes")
     parser.add_argument("--preload", help="the allocator's shared library; none is the libc's own")
     parser.add_argument("--name", help="what to call the allocator in the output")
     parser.add_argument("--only", help="glob or part of the names of the probes to run")
+    parser.add_argument("--fails", default="", metavar="NAME[,NAME...]",
+                        help="probes that must fail, as the allocator's documentation says")
+    parser.add_argument("--may-fail", default="", metavar="NAME[,NAME...]",
+                        help="probes that may fail: bars that the allocator does not promise")
     parser.add_argument("--json", help="file to write the results to")
     parser.add_argument("--timeout", type=float,
                         help=f"seconds each probe may take ({TIMEOUT_SECONDS}, in a soak "
@@ -208,7 +221,11 @@ def main():
         Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
     print(f"{time.monotonic() - start:.1f} s in all")
     print(count_line(results))
-    return 1 if any(result["outcome"] == "failed" for result in results) else 0
+    unexpected = unexpected_names(results, arguments.fails.split(","),
+                                  arguments.may_fail.split(","))
+    if unexpected and (arguments.fails or arguments.may_fail):
+        print("not as promised: " + " ".join(unexpected))
+    return 1 if unexpected else 0
 
 
 if __name__ == "__main__":

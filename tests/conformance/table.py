@@ -113,12 +113,12 @@ CONDITION = re.compile(r"^expected .*?(?<! ): ")
 
 
 def shown(reason):
-    """A reason as one Markdown cell: no condition, no table bars, no local paths, not too long."""
+    """A reason as one Markdown cell: no condition, bars, links or local paths, not too long."""
     words = [
         word.rsplit("/", 1)[-1] if word.startswith("/") and len(word) > 1 else word
         for word in CONDITION.sub("", reason).split()
     ]
-    return " ".join(words).replace("|", "/").replace("<", "&lt;")[:200]
+    return " ".join(words).replace("|", "/").replace("<", "&lt;").replace("](", "] (")[:200]
 
 
 def failure_lines(suites):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # the source folder stays clean
 
+import run  # noqa: E402
 import table  # noqa: E402
 
 
@@ -46,6 +47,12 @@ class Words(unittest.TestCase):
             failed = {r["probe"] for r in suites[name] if r["outcome"] == "failed"}
             self.assertEqual(set(re.findall(r"`(\w+_\w+)`", part[1])), failed)
         return text
+
+    def test_a_run_names_what_did_not_end_as_promised(self):
+        ends = {"a": "passed", "b": "failed", "c": "skipped", "d": "failed", "e": "passed"}
+        results = [{"probe": name, "outcome": outcome} for name, outcome in ends.items()]
+        self.assertEqual(run.unexpected_names(results), ["b", "d"])
+        self.assertEqual(run.unexpected_names(results, ["b", "c", "e"], ["d"]), ["e"])
 
     def test_a_probe_that_passes_is_not_said_to_fail(self):
         text = self.assert_agrees({"talus": suite(memory_idle_release="passed",

@@ -177,6 +177,23 @@ TEST(HardenedFault, WriteAfterFree) {
   }
 }
 
+// A slab without blocks keeps the states of its places, so no write to them is forgotten.
+TEST(HardenedFault, WriteAfterFreeInASlabWithoutBlocks) {
+  constexpr size_t count = 300;  // in several slabs
+  for (const size_t written : {size_t{0}, count / 2, count - 1}) {
+    EXPECT_HARD_STOP(write_after_free_text(8, 1024), {
+      std::vector<char*> blocks;
+      for (size_t i = 0; i < count; i++) blocks.push_back(hard_block(1000));
+      for (char* block : blocks) api::free(block);
+      flush_modes(own_cache());
+      flush_lists(own_cache());
+      if (!checked::slab_at(blocks[written]).is_empty()) _exit(1);
+      blocks[written][8] = 1;
+      for (size_t i = 0; i < count; i++) hide(api::malloc(1000));
+    });
+  }
+}
+
 // Where no call takes the block again, the end of the thread tells.
 TEST(HardenedFault, WriteAfterFreeAtTheEndOfAThread) {
   EXPECT_HARD_STOP("talus: write after free in block .*\n", on_another_thread([] {
@@ -260,6 +277,40 @@ TEST(HardenedFault, OfALargeBlock) {
                      api::free(block);
                      api::free(block);
                    });
+}
+
+// A block that has moved once has room behind it.
+char* grown_block(size_t bytes) {
+  return static_cast<char*>(hide(api::realloc(hard_block(bytes - 100), bytes)));
+}
+TEST(HardenedFault, ALargeBlockThatGrowsByLittle) {
+  const std::string found = "talus: write at " + place_text + ", 3 bytes behind the block of ";
+  EXPECT_HARD_STOP(found + "300000 bytes.*\n", {
+    char* block = grown_block(300000);
+    block[300003] = 'A';
+    hide(api::realloc(block, 300008));
+  });
+  EXPECT_HARD_STOP(found + "299900 bytes.*\n", {
+    char* block = grown_block(300000);
+    if (!hardened::stays_on_page(block, 299900)) _exit(1);
+    block[299903] = 'A';
+    api::free(block);
+  });
+  EXPECT_HARD_PASS({
+    char* block = grown_block(300000);
+    int stayed = 0;
+    for (size_t bytes = 300000; bytes < 310000; bytes += 8) {
+      const bool stays = hardened::stays_on_page(block, bytes + 8);
+      stayed += stays;
+      if (!stays) block = static_cast<char*>(hide(api::realloc(block, bytes + 8)));
+      for (size_t i = 0; i < 8; i++) {
+        if (block[bytes + i] != 0) _exit(1);
+      }
+      memset(block + bytes, 1, 8);
+    }
+    if (stayed < 1200) _exit(2);
+    api::free(block);
+  });
 }
 
 TEST(HardenedFault, AWrongFreeAsWhenChecked) {

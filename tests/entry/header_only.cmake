@@ -69,6 +69,9 @@ endfunction()
 set(header_sources header_main.cpp header_other.cpp)
 cxx_entry(header_17 17 talus_header_only SOURCES ${header_sources} FLAGS -O3 LOOKED_AT)
 # As a user would optimise it.
+# malloc, new and delete by their usual names, on request (override.hpp, new_delete.hpp).
+cxx_entry(header_replaced 17 talus_header_only SOURCES replaced_main.cpp replaced_other.cpp
+  FLAGS ${quick_flags})
 cxx_entry(header_20 20 talus_header_only SOURCES ${header_sources} LOOKED_AT)
 other_cxx_entry(header_other_compiler 17 talus_header_only SOURCES ${header_sources} LOOKED_AT)
 

@@ -4,13 +4,15 @@
 
 Owns: the list. The C headers in C99, C11, C17 and C++17 to C++23 with pedantic warnings, alone and
 twice in a unit. The C++ types in C++17 to C++23, also without exceptions and RTTI. The entries'
-sources in C++20 (gcc) and C++23 with the library's own flags, which build in C++17. The one header
-in C++20 and C++23: also without names that shadow others, and beside a
-user's own types with the names of the core's types. Every warning is an error. gcc generates code
-in C++20 for two sources, which hold most of the core, as some of its warnings need that. The others
-are only read.
+sources in C++23 with the library's own flags, which build in C++17; the guards as one unit, as the
+library has them. The one header in C++20 and C++23: also without names that shadow others, and
+beside a user's own types with the names of the core's types. Every warning is an error. gcc
+generates code in C++20 for two sources, which hold most of the core, as some of its warnings need
+that. The others are only read.
 
-    standards_test.py --root DIR --one-header DIR --flags "FLAGS OF THE LIBRARY"
+With --headers: what users compile alone, without the entries' sources.
+
+    standards_test.py --root DIR --one-header DIR --flags "FLAGS OF THE LIBRARY" [--headers]
 """
 import argparse
 import re
@@ -21,6 +23,7 @@ import tempfile
 from pathlib import Path
 
 GENERATED = ("libc.cpp", "talus.cpp")
+GUARDS = ("copies.cpp", "credentials.cpp", "fork_order.cpp", "system_call.cpp")
 C_COMPILERS = ("gcc", "clang")
 CXX_COMPILERS = ("g++", "clang++")
 PEDANTIC = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
@@ -28,6 +31,7 @@ GNU_ONLY = ("-fno-gnu-unique",)
 HEADER_USE = """#include <talus/bounded.h>
 #include <talus/talus.h>
 #include <talus/bounded.h>
+#include <talus/profile.h>
 #include <talus/talus.h>
 extern size_t used_bytes;
 size_t used_bytes = sizeof(&talus_version) + sizeof(TALUS_VERSION) + sizeof(&talus_bounded_new);
@@ -102,6 +106,10 @@ def jobs(arguments, folder: Path):
     (folder / "one.cpp").write_text(ONE_HEADER_USE + names_of_user(arguments.root))
     (folder / "types.cpp").write_text(TYPES_USE)
     (folder / "one_parameter.cpp").write_text(ONE_PARAMETER_USE)
+    guards = folder / "guards.cpp"
+    guards.write_text("".join(f'#include "entry/{name}"\n' for name in GUARDS))
+    sources = [source for source in sorted(Path(arguments.root, "src/entry").glob("*.cpp"))
+               if source.name not in GUARDS]
     for compiler in filter(shutil.which, C_COMPILERS):
         for standard in standards_of(compiler, ("c99", "c11", "c17", "c23 c2x")):
             yield (f"talus.h, {compiler} {standard}",
@@ -123,17 +131,18 @@ def jobs(arguments, folder: Path):
                        [*start, "-fsyntax-only", include, *PEDANTIC,
                         str(folder / "one_parameter.cpp")])
                 continue
-            generates = GENERATED if compiler == "g++" and standard == "c++20" else ()
             yield (f"talus.hpp, {compiler} {standard}",
                    [*start, "-fsyntax-only", "-Wall", "-Wextra", "-Wshadow", "-Wsign-conversion",
                     "-DTALUS_HEADER_ONLY", f"-I{arguments.one_header}", str(folder / "one.cpp")])
-            if compiler != "g++" and standard == "c++20":
-                continue  # what it reads in C++23 is more
-            for source in sorted(Path(arguments.root, "src/entry").glob("*.cpp")):
+            is_generated = compiler == "g++" and standard == "c++20"
+            if arguments.headers or standard == "c++20" and not is_generated:
+                continue  # what is read in C++23 is more
+            for source in [*sources, guards]:
+                if is_generated and source.name not in GENERATED:
+                    continue
                 # The file of the operators throws; the others must not be able to.
                 more = ["-fexceptions"] if source.name == "new.cpp" else []
-                how = (["-O2", "-S", "-o", "/dev/null"] if source.name in generates
-                       else ["-fsyntax-only"])
+                how = ["-Og", "-S", "-o", "/dev/null"] if is_generated else ["-fsyntax-only"]
                 yield (f"{source.name}, {compiler} {standard}",
                        [*start, *how, *own, *more, f"-I{arguments.root}/src", include,
                         str(source)])
@@ -143,6 +152,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", required=True, help="folder of src/ and include/")
     parser.add_argument("--one-header", required=True, help="include folder of talus/talus.hpp")
+    parser.add_argument("--headers", action="store_true", help="not the entries' sources")
     parser.add_argument("--flags", default="", help="the library's own flags")
     arguments = parser.parse_args()
     count = failed = 0

@@ -186,7 +186,7 @@ class Forms(unittest.TestCase):
         self.assertRegex(text, r"^talus \d+\.\d+\.\d+, process \d+\n")
         self.assertRegex(text, r"(?m)^  live, small +\d+\.\d{3} MiB$")
         self.assertRegex(text, r"(?m)^    1024( +\d+){5}$")
-        self.assertRegex(text, r"(?m)^      15( +\d+){4}\n  and 5 more$")
+        self.assertRegex(text, r"(?m)^      15( +\d+){4} +-\n  and 5 more$")
         self.assertRegex(text, r"""(?m)^       0( +\d+){9}  <"&\\\?\?\?\[1m'>$""")
         self.assertRegex(text, r"(?m)^       3( +\d+){9}$")
         self.assertIsNone(re.search(r"[\x00-\x09\x0b-\x1f]", text))

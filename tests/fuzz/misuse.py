@@ -103,7 +103,7 @@ def judge(mode, act, ended):
     late = "late " if "\nreturned" in ended.out else ""
     if ended.status != -signal.SIGABRT:
         return f"{late}status {ended.status}", False
-    name = answers.name_of_line(ended.said, pointer, usable, allowed)
+    name = answers.name_of_line(mode, ended.said, pointer, usable, allowed)
     return (late + name, late + name in allowed) if name else (f"{late}another line", False)
 
 

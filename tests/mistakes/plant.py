@@ -9,6 +9,7 @@
 import argparse
 import os
 import re
+import re
 import shutil
 import subprocess
 import sys
@@ -47,6 +48,13 @@ def place_of(text, mistake):
     return None if at < 0 else at
 
 
+def is_statement(text, at, mistake):
+    """True if what is replaced begins and ends a statement, so that it may stand behind an if."""
+    before = re.sub(r"//[^\n]*", "", text[:at]).rstrip()
+    return (mistake.old.endswith((";", "}")) and
+            (before.endswith((";", "{", "}", ")", ":")) or re.search(r"\belse$", before)))
+
+
 def problems():
     """What is wrong with the table: statements that the sources no longer have."""
     for number, mistake in enumerate(MISTAKES, 1):
@@ -55,8 +63,12 @@ def problems():
             yield f"{number}: no such file: src/{mistake.file}"
             continue
         with open(path, encoding="utf-8") as file:
-            if place_of(file.read(), mistake) is None:
-                yield f"{number}: src/{mistake.file} does not have this once: {mistake.old}"
+            text = file.read()
+        at = place_of(text, mistake)
+        if at is None:
+            yield f"{number}: src/{mistake.file} does not have this once: {mistake.old}"
+        elif not is_statement(text, at, mistake):
+            yield f"{number}: this is a part of a statement in src/{mistake.file}: {mistake.old}"
         for test in mistake.tests:
             if not os.path.isfile(os.path.join(ROOT, "tests", "unit", test.split()[1])):
                 yield f"{number}: no such test: {test}"

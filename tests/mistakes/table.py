@@ -79,8 +79,10 @@ MISTAKES = [
     # What a cache keeps.
     Mistake("cache/large_cache.hpp", "", "kept.bytes.own_add(large.slices * slice_bytes);",
             "kept.bytes.own_add(large.usable_bytes);", KEPT, LARGE),
-    Mistake("cache/large_cache.hpp", "", "kept.of_slices[large.slices - 1];",
-            "kept.of_slices[large.slices % large_kept_slices];", KEPT, LARGE),
+    Mistake("cache/large_cache.hpp", "head = kept.of_slices[large.slices - 1];",
+            "head.store_release(&large);",
+            "kept.of_slices[large.slices % large_kept_slices].store_release(&large);", KEPT,
+            LARGE),
     # Descriptors and messages.
     Mistake("store/large.hpp", "", "large_pool.unused = large->next;",
             "large_pool.unused = nullptr;", POOL, LARGE),

@@ -54,14 +54,29 @@ static void* resize_of_heap(void* pointer, size_t bytes) {
 }
 static void free_of_heap(void* pointer) { heap_free(heap, pointer); }
 
+// struct talus_heap_options of talus.h.
+struct heap_options {
+  const char* name;
+  size_t limit_bytes;
+  unsigned flags;
+  const void* provider;
+  unsigned numa_node;
+  int mode;
+};
+
+// MISUSE_HEAP=checked makes the heap a checked one.
 static void make_heap(void) {
   void* (*heap_new)(const void*);
+  struct heap_options options;
+  const char* mode = getenv("MISUSE_HEAP");
+  memset(&options, 0, sizeof options);
+  options.mode = mode != NULL && strcmp(mode, "checked") == 0;
   *(void**)&heap_new = symbol(RTLD_DEFAULT, "talus_heap_new");
   *(void**)&heap_malloc = symbol(RTLD_DEFAULT, "talus_heap_malloc");
   *(void**)&heap_realloc = symbol(RTLD_DEFAULT, "talus_heap_realloc");
   *(void**)&heap_free = symbol(RTLD_DEFAULT, "talus_heap_free");
   if (!heap_new || !heap_malloc || !heap_realloc || !heap_free) give_up("no instances");
-  heap = heap_new(NULL);
+  heap = heap_new(&options);
   if (heap == NULL) give_up("no instance");
 }
 

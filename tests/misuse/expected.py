@@ -56,6 +56,8 @@ LINES = {
 }
 
 
+# What holds for another mode holds for this one, but for rules of its own, which come first.
+BASES = {"checked_heap": "checked"}
 ANY_POINTER = "_at_any"  # behind the name of a line: it may name another pointer than the wrong one
 
 
@@ -81,7 +83,8 @@ class Rule:
     number: int
 
     def holds_for(self, mode, case):
-        return (fits(self.mode, mode) and fits(self.row, case.row)
+        is_of_mode = fits(self.mode, mode) or fits(self.mode, BASES.get(mode, mode))
+        return (is_of_mode and fits(self.row, case.row)
                 and fits(self.bytes, str(case.size)) and fits(self.way, case.way))
 
 

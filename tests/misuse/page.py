@@ -47,8 +47,11 @@ def letter_of(result):
 
 
 def letters_of(row, results):
-    """One letter a case of the row: a word for each size, in the order of cases.py."""
-    return " ".join("".join(letter_of(results[cases.Case(row.name, size, way).name])
+    """One letter a case of the row: a word for each size, in the order of cases.py. A dot: the run
+    left the case out (run.py --only)."""
+    def letter(name):
+        return letter_of(results[name]) if name in results else "."
+    return " ".join("".join(letter(cases.Case(row.name, size, way).name)
                             for way in cases.WAYS[row.ways]) for size in cases.SIZES)
 
 
@@ -147,12 +150,12 @@ def measured(kept):
 def costs_of(run):
     """A table of time and one of memory of a run of costs.py; its first allocator is 1."""
     names = [one["name"] for one in run["allocators"]]
-    parts = [f"Medians of {run['rounds']} rounds in turn, {run['date']}, on a busy machine of"
+    parts = [f"The least of {run['rounds']} rounds in turn, {run['date']}, on a busy machine of"
              f" {run['processors']} processors.\n"]
     for title, place in (("time of the processor", 0), ("most memory", 1)):
         lines = [[name, *(f"{by_name[name][place] / by_name[names[0]][place]:.2f}"
-                          for by_name in run["medians"].values())] for name in names]
-        parts.append(table([f"{title}, {names[0]} = 1", *run["medians"]], lines))
+                          for by_name in run["least"].values())] for name in names]
+        parts.append(table([f"{title}, {names[0]} = 1", *run["least"]], lines))
     return "\n" + "\n".join(parts) + "\n"
 
 

@@ -106,7 +106,7 @@ class Tables(unittest.TestCase):
     def test_costs_are_those_of_the_first_allocator(self):
         text = page.costs_of({"date": "2026-01-01", "rounds": 3, "processors": 2,
                               "allocators": [{"name": "a"}, {"name": "b"}],
-                              "medians": {"sort": {"a": [2.0, 100], "b": [1.0, 150]}}})
+                              "least": {"sort": {"a": [2.0, 100], "b": [1.0, 150]}}})
         self.assertIn("| b | 0.50 |", text)
         self.assertIn("| b | 1.50 |", text)
         self.assertIn("3 rounds", text)

@@ -2,40 +2,62 @@
 # What the model of src/slab/block_states.hpp must notice; the form is as in
 # remote_free_mutants.cmake.
 
-# A free by another thread loads and stores, as the owner's does: two of them pass.
+# A free loads and stores, as in a process of one thread: two of them pass.
 mutant(exchange_in_two_steps
-[==[  return state.exchange_acq_rel(BlockState::freed);]==]
-[==[  return claim_own(state);]==])
-mutant(foreign_free_as_an_own_one
+[==[    const uint8_t before = state.exchange_acq_rel(BlockState::freed);]==]
+[==[    const uint8_t before = state.load_own();
+    state.store_own(BlockState::freed);]==])
+mutant(hardened_in_two_steps
+[==[    if (!state.cas_acq_rel(now, BlockState::freed)) return false;]==]
+[==[    if (state.load_own() != wanted) return false;
+    state.store_own(BlockState::freed);]==])
+# The new thread says that there are two, instead of the one that made it.
+mutant(told_late
 [==[struct BlockState {]==]
-[==[#define TALUS_MODEL_FOREIGN_AS_OWN 1
+[==[#define TALUS_MODEL_TOLD_LATE 1
 struct BlockState {]==])
 
 # A free leaves the state as it was.
-mutant(own_free_not_stored
-[==[  state.store_own(BlockState::freed);
-]==] [==[]==])
+mutant(free_not_stored
+[==[    const uint8_t before = state.load_own();
+    state.store_own(BlockState::freed);
+]==] [==[    const uint8_t before = state.load_own();
+]==])
+mutant(hardened_free_not_stored
+[==[    if (state.load_own() != wanted) return false;
+    state.store_own(BlockState::freed);
+]==] [==[    if (state.load_own() != wanted) return false;
+]==])
 
-# An allocation does not look: of two copies both come out.
-mutant(given_without_a_look
-[==[  return is_right;]==] [==[  return is_right || true;]==])
-# An allocation does not store, so that the next free is refused, or passes twice.
+# The slab went between the look-up and the claim.
+mutant(place_not_proven_again
+[==[    return is_there() ? before : BlockState::gone;]==] [==[    return before;]==])
+mutant(place_proven_before
+[==[    const uint8_t before = state.exchange_acq_rel(BlockState::freed);
+    return is_there() ? before : BlockState::gone;]==]
+[==[    if (!is_there()) return BlockState::gone;
+    return state.exchange_acq_rel(BlockState::freed);]==])
+mutant(hardened_place_not_proven_again
+[==[    if (is_there()) return true;]==] [==[    if (is_there() || true) return true;]==])
+mutant(hardened_place_not_left_as_it_was
+[==[    state.cas_acq_rel(now, wanted);
+]==] [==[]==])
+mutant(given_not_released
+[==[  state.store_release(BlockState::given);  // a]==]
+[==[  state.store_own(BlockState::given);  // a]==])
+
+# An allocation does not look, or does not store, so that the next free is refused.
 mutant(given_not_stored
-[==[  state.store_own(BlockState::given);
+[==[  state.store_release(BlockState::given);  // a claim that finds it sees where the block lies
 ]==] [==[]==])
 
 # A slab begins with the states of the one before it.
 mutant(states_not_forgotten
-[==[states[i].store_init(BlockState::untold);]==] [==[(void)states[i];]==])
+[==[states[i].store_init(BlockState::untold);]==]
+[==[states[i].store_init(BlockState::given);]==])
 
 # The block can be allocated before its state says that it is freed.
 mutant(stored_after_the_push
 [==[struct BlockState {]==]
 [==[#define TALUS_MODEL_STORED_AFTER_PUSH 1
-struct BlockState {]==])
-
-# The slab takes a second copy.
-mutant(second_copy_in_the_slab_not_noticed
-[==[struct BlockState {]==]
-[==[#define TALUS_MODEL_BITMAP_IGNORED 1
 struct BlockState {]==])

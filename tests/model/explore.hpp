@@ -5,6 +5,7 @@
 // that led to it. The search is depth first over recorded choices and stores no state. Each step of
 // a scenario with more than one outcome goes through choose(): which thread moves next, which store
 // a load reads (memory.hpp), which sleeper wakes.
+// A step that faults is a violation: a wild pointer is how some faults show themselves first.
 // Bounds keep the search finite and small; most bugs need few preemptions. A bound of `unbounded`
 // means all of them, for the smallest scenarios.
 // Invariants: a run is a function of its choices alone; a fiber moves only between points.
@@ -13,6 +14,7 @@
 #define TALUS_TESTS_MODEL_EXPLORE_HPP
 
 #include <setjmp.h>
+#include <signal.h>
 #include <ucontext.h>
 
 #include <cinttypes>
@@ -63,6 +65,7 @@ class Explorer {
     runs_ = 0;
     has_failed_ = false;
     for (int thread = 0; thread < scenario.thread_count(); thread++) make_fiber(thread);
+    notice_faults();
     do {
       run_once();
       runs_++;
@@ -167,6 +170,21 @@ class Explorer {
   static Explorer*& entering() {
     static Explorer* explorer;
     return explorer;
+  }
+
+  // The handler stays on the fiber's stack and does not return, so the signal is not held back.
+  static void notice_faults() {
+    struct sigaction action = {};
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    action.sa_sigaction = [](int signal, siginfo_t* information, void*) {
+      if (entering()->current_ == no_thread) {
+        ::signal(signal, SIG_DFL);  // a fault of the model: the step is made again, and ends it
+        return;
+      }
+      entering()->violate("a step touches %p, which is no memory", information->si_addr);
+    };
+    sigaction(SIGSEGV, &action, nullptr);
+    sigaction(SIGBUS, &action, nullptr);
   }
 
   // Makes the fiber and lets it run to the head of its loop, where it is parked.

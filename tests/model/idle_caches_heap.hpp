@@ -143,6 +143,7 @@ template <typename Visit>
 void for_each_side(ThreadCache&, Visit) noexcept {}
 inline bool has_sides(const ThreadContext&) noexcept { return false; }
 inline void send_sides_home(ThreadCache&, size_t) noexcept {}
+inline void* pop_from_side(SidedContext&, ThreadCache&, ClassId) noexcept { return nullptr; }
 inline void push_on_side(SidedContext&, ThreadCache&, void*, size_t) noexcept {}
 inline SidedContext* current_sides() noexcept { return nullptr; }
 

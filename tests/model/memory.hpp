@@ -63,10 +63,8 @@ class Memory {
     for (int i = 0; i < count_; i++) {
       if (words_[i].where == where) return i;
     }
-    if (count_ == words_max) {
-      fprintf(stderr, "model: more words than words_max\n");
-      abort();
-    }
+    // A scenario that holds has room: what is beyond are words that are none.
+    if (count_ == words_max) explorer.violate("more than %d words are touched", words_max);
     Word& word = words_[count_];
     word.where = where;
     word.count = 1;

@@ -31,11 +31,13 @@ mutant(takes_in_state_present
 mutant(takes_without_the_lock
 [==[  IdleProbe& idle_probe = cache.idle_probe;
   if (!idle_probe.lock.try_lock()) return 0;]==]
-[==[  struct Unlocked {
+[==[  struct Unlocked : IdleProbe {
     struct {
       void unlock() {}
     } lock;
-  } idle_probe;]==])
+  } idle_probe;
+  idle_probe.asked_ns = cache.idle_probe.asked_ns;
+  idle_probe.asked_before = cache.idle_probe.asked_before;]==])
 
 # A push or pop that goes on finds another top than it left.
 mutant(top_moved

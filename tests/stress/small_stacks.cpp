@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// stress/small_stacks: threads with the smallest stack that the C library allows.
+// stress/small_stacks: threads with the smallest stack that glibc allows. musl's 2 KiB have no room
+// for a text to print either.
 //
 // Every slow path must fit: first call, refill, remote delivery, large blocks, resizing, trimming,
-// the thread's end. Sanitizers need more stack themselves, and get it.
+// the thread's end. Sanitizers need more stack themselves, and so do audits, whose walks over trees
+// recurse; both get it.
 #include "footprint.hpp"
 
 namespace stress::small_stacks {
@@ -32,8 +34,10 @@ void use_every_path(uint64_t seed) {
 
 int run() {
   talus::core::process_starts();
-  const size_t smallest = static_cast<size_t>(PTHREAD_STACK_MIN);
-  const size_t stack_bytes = stress::is_sanitized ? 256 * stress::kib : smallest;
+  const size_t allowed = static_cast<size_t>(PTHREAD_STACK_MIN);
+  const size_t smallest = allowed > 16 * stress::kib ? allowed : 16 * stress::kib;
+  const bool is_checked = stress::is_sanitized || TALUS_AUDIT != 0;
+  const size_t stack_bytes = is_checked ? 256 * stress::kib : smallest;
   const stress::Deadline deadline;
   uint64_t thread_count = 0;
   while (!deadline.is_over()) {

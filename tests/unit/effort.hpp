@@ -32,10 +32,16 @@ namespace talus::core::test {
 
 inline constexpr bool under_tsan = TALUS_UNDER_TSAN != 0;
 inline constexpr bool under_asan = TALUS_TEST_UNDER_ASAN != 0;
-#if defined(__aarch64__)
-inline constexpr bool may_be_emulated = true;
-#else
+#if defined(__x86_64__)
 inline constexpr bool may_be_emulated = false;
+#else
+inline constexpr bool may_be_emulated = true;
+#endif
+// Compilers for riscv64 write no tables by default, so a walk ends in the C library.
+#if defined(__riscv)
+inline constexpr bool has_libc_tables = false;
+#else
+inline constexpr bool has_libc_tables = true;
 #endif
 
 inline size_t default_effort_percent() {

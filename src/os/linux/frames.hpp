@@ -8,11 +8,13 @@
 #ifndef TALUS_OS_LINUX_FRAMES_HPP
 #define TALUS_OS_LINUX_FRAMES_HPP
 
+#include <elf.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 
 #include "base/base.hpp"
 #include "os/linux/kernel_call.hpp"
+#include "os/linux/vdso.hpp"
 
 namespace talus::core::os {
 
@@ -31,6 +33,35 @@ struct LinuxFrames : KernelCall {
   // The kernel tells where the program's segments are listed, which is behind its head.
   static uintptr_t program_image() noexcept {
     return round_down(getauxval(AT_PHDR), getauxval(AT_PAGESZ));
+  }
+  // The loader lists its objects for debuggers. Those of the start come first, and never go.
+  TALUS_APART static uintptr_t libc_function(const char* name) noexcept {
+    const uintptr_t list = find_in_image(vdso_tables(getauxval(AT_BASE)), "_r_debug");
+    if (list == 0) return 0;
+    const LoadedObject* object = reinterpret_cast<const LoadedObjects*>(list)->first;
+    while (object != nullptr && !is_libc(object->path)) object = object->next;
+    if (object == nullptr) return 0;
+    VdsoTables tables;
+    tables.bias = object->bias;
+    add_tables(object->dynamic, tables);
+    return find_in_image(tables, name);
+  }
+
+ private:
+  struct LoadedObject {  // link.h: link_map
+    uintptr_t bias;
+    const char* path;
+    const Elf64_Dyn* dynamic;
+    const LoadedObject* next;
+  };
+  struct LoadedObjects {  // link.h: r_debug
+    int version;
+    const LoadedObject* first;
+  };
+  static bool is_libc(const char* path) noexcept {
+    const char* file = path;
+    for (; path != nullptr && *path != '\0'; path++) file = *path == '/' ? path + 1 : file;
+    return file != nullptr && is_same_text(file, "libc.so.6");
   }
 };
 

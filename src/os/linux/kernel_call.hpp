@@ -33,8 +33,23 @@ struct KernelCall {
   static bool is_error(long result) noexcept { return result < 0 && result >= -4095; }
   static long call(long number, long a, long b = 0, long c = 0, long d = 0, long e = 0,
                    long f = 0) noexcept {
+    if constexpr (arch::reads_mmap_in_memory) {
+      const long all[] = {a, b, c, d, e, f};
+      if (number == SYS_mmap) return arch::system_call(number, to_long(all), 0, 0, 0, 0, 0);
+    }
     return arch::system_call(number, a, b, c, d, e, f);
   }
+
+  // The kernel orders the calls that change the address space. A thread's writes to pages that it
+  // unmaps come before all use of new pages at the same addresses. ThreadSanitizer does not see
+  // these calls, so it is told.
+  static void tell_before_unmap() noexcept { TALUS_TELL_RELEASE(address_space()); }
+  static void tell_after_map() noexcept { TALUS_TELL_ACQUIRE(address_space()); }
+
+ private:
+  // Only its address is used.
+  inline static constexpr char address_space_ = 0;
+  static void* address_space() noexcept { return const_cast<char*>(&address_space_); }
 };
 
 }  // namespace talus::core::os

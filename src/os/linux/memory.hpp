@@ -32,9 +32,11 @@ struct LinuxMemory : LinuxProofs, WatchedCalls, LinuxClock {
   static void* map(void* hint, size_t bytes) noexcept {
     const long at = call(SYS_mmap, to_long(hint), static_cast<long>(bytes), PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    tell_after_map();
     return is_error(at) ? nullptr : reinterpret_cast<void*>(at);
   }
   static bool unmap(void* at, size_t bytes) noexcept {
+    tell_before_unmap();
     return page_call(SYS_munmap, at, bytes) == 0;
   }
   static bool purge(void* at, size_t bytes) noexcept {
@@ -106,6 +108,7 @@ struct LinuxMemory : LinuxProofs, WatchedCalls, LinuxClock {
   static void* reserve(size_t bytes) noexcept {
     const long at = call(SYS_mmap, 0, static_cast<long>(bytes), PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    tell_after_map();
     return is_error(at) ? nullptr : reinterpret_cast<void*>(at);
   }
   static bool allow(void* at, size_t bytes) noexcept {

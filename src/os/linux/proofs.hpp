@@ -82,9 +82,11 @@ struct LinuxProofs : KernelCall {
     ProofPages() noexcept : page_bytes_{getauxval(AT_PAGESZ)} {
       const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
       const long at = call(SYS_mmap, 0, bytes(), PROT_READ | PROT_WRITE, flags, -1, 0);
+      tell_after_map();
       if (!is_error(at)) base_ = reinterpret_cast<char*>(at);
     }
     ~ProofPages() {
+      tell_before_unmap();
       if (base_ != nullptr) call(SYS_munmap, to_long(base_), bytes());
     }
     ProofPages(const ProofPages&) = delete;

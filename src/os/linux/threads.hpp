@@ -25,6 +25,11 @@
 #include "os/linux/process.hpp"
 #include "os/reporting_thread.hpp"
 
+// glibc 2.32 and later: not 0 until the process makes its first thread. The thread that makes it
+// clears the byte first. The background thread does not count (arch/clone.hpp): it frees no block
+// of the program.
+extern "C" [[gnu::weak, gnu::visibility("default")]] char __libc_single_threaded;
+
 namespace talus::core::os {
 
 struct LinuxThreads : LinuxProcess, LinuxClock {
@@ -32,6 +37,10 @@ struct LinuxThreads : LinuxProcess, LinuxClock {
 
   TALUS_FAST static uint32_t thread_mark() noexcept {
     return (static_cast<uint32_t>(arch::thread_pointer() >> 3) & ~uint32_t{3}) | 2;
+  }
+  TALUS_FAST static bool has_one_thread() noexcept {
+    const char* const known = &__libc_single_threaded;
+    return known != nullptr && *known != 0;
   }
   static void futex_wait(uint32_t* word, uint32_t value) noexcept {
     const uint32_t reporter = reporting_thread.load_hint();  // the own store is seen

@@ -101,6 +101,7 @@ int main(int argc, char** argv) {
     execl("/proc/self/exe", argv[0], "crowd", nullptr);
     _exit(probe::exit_not_started);
   }
+  if (child < 0) return probe::exit_not_started;  // a kill of -1 would stop all processes
   probe::Random random(5);
   for (int i = 0; i < 40; ++i) {
     probe::sleep_ms(static_cast<long>(random.between(10, 60)));

@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "busy_threads.hpp"
 #include "api/extended.hpp"
 #include "effort.hpp"
 #include "modes/counting.hpp"
@@ -228,13 +229,12 @@ TEST(Batch, BringsDeliveredBlocksHomeBeforeANewSlab) {
 TEST(Batch, CrossesAFork) {
   process_starts();
   std::vector<void*> blocks = batch_of(100, 3000);
-  Atomic<bool> is_over;
-  std::thread busy{[&is_over] {
-    while (!is_over.load_relaxed()) {
+  test::BusyThreads other(1, [](size_t) {
+    return [] {
       std::vector<void*> some = batch_of(200, 700);
       api::free_batch(some.data(), some.size());
-    }
-  }};
+    };
+  });
   for (size_t round = 0; round < test::rounds_of(20) + 2; round++) {
     const pid_t child = fork();
     if (child == 0) {
@@ -250,8 +250,7 @@ TEST(Batch, CrossesAFork) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_EQ(status, 0) << round;
   }
-  is_over.store_relaxed(true);
-  busy.join();
+  other.end();
   api::free_batch(blocks.data(), blocks.size());
   EXPECT_EQ(test::live_bytes(), 0u);
 }

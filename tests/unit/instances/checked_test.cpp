@@ -39,6 +39,7 @@ bool is_sound_now(talus_heap* heap) {
   return inside.heap().is_sound();
 }
 
+// 2 is what a hardened heap would be (docs/decisions/0028).
 TEST(CheckedHeap, AModeThatThereIsNotIsRefused) {
   for (const unsigned wrong : {2u, 77u, ~0u}) {
     talus_heap_options options = {};

@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include "busy_threads.hpp"
 #include "api/heaps.hpp"
 #include "effort.hpp"
 #include "reclaim/decay.hpp"
@@ -299,20 +300,15 @@ TEST(InstanceLife, ForksWhileThreadsUseThem) {
     parents.push_back(api::heap_malloc(shared, 10 + i));
     test::fill_pattern(parents.back(), 10 + i, i);
   }
-  Atomic<bool> stop;
-  std::vector<std::thread> threads;
-  for (size_t self = 0; self < 3; self++) {
-    threads.emplace_back([&, self] {
-      test::Random random{self};
-      while (!stop.load_relaxed()) {
-        talus_heap* own = api::heap_new(nullptr);
-        use_and_leave(own, random.next());
-        void* block = api::heap_malloc(shared, random.of_any_length(17));
-        api::heap_destroy(own);
-        api::free(block);
-      }
-    });
-  }
+  test::BusyThreads others(3, [shared](size_t self) {
+    return [shared, random = test::Random{self}]() mutable {
+      talus_heap* own = api::heap_new(nullptr);
+      use_and_leave(own, random.next());
+      void* block = api::heap_malloc(shared, random.of_any_length(17));
+      api::heap_destroy(own);
+      api::free(block);
+    };
+  });
   for (size_t round = 0; round < test::rounds_of(100) + 4; round++) {
     const pid_t child = fork();
     if (child == 0) {
@@ -332,8 +328,7 @@ TEST(InstanceLife, ForksWhileThreadsUseThem) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_EQ(status, 0) << round;
   }
-  stop.store_relaxed(true);
-  for (std::thread& thread : threads) thread.join();
+  others.end();
   EXPECT_EQ(api::heap_stats(shared).live_blocks, parents.size());
   api::heap_destroy(shared);
   EXPECT_EQ(test::live_bytes(), 0u);

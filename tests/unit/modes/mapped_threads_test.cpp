@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "busy_threads.hpp"
 #include "paths/batch.hpp"
 #include "late.hpp"
 #include "mapped_mode.hpp"
@@ -143,11 +144,8 @@ TEST_F(MappedThreadsTest, CrossesAFork) {
     blocks.push_back(allocate(i + 1));
     test::fill_all(blocks[i], i + 1, i);
   }
-  Atomic<bool> stop;
-  std::thread busy([&] {
-    test::Random random{1};
-    while (!stop.load_relaxed()) churn(random, 100);
-  });
+  test::BusyThreads other(
+      1, [](size_t) { return [random = test::Random{1}]() mutable { churn(random, 100); }; });
   for (int round = 0; round < 20; round++) {
     fflush(stdout);
     const pid_t child = fork();
@@ -166,8 +164,7 @@ TEST_F(MappedThreadsTest, CrossesAFork) {
     EXPECT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0) << "in round " << round;
   }
-  stop.store_relaxed(true);
-  busy.join();
+  other.end();
   for (size_t i = 0; i < blocks.size(); i++) {
     EXPECT_TRUE(test::has_all(blocks[i], i + 1, i)) << "the child's frees are seen";
     free_block(blocks[i]);

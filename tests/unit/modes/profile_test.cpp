@@ -12,9 +12,11 @@
 #include <vector>
 
 #include "api/heaps.hpp"
+#include "each_way.hpp"
 #include "effort.hpp"
 #include "late.hpp"
 #include "modes/profile.hpp"
+#include "modes/sample_distances.hpp"
 #include "paths/aligned_at.hpp"
 #include "paths/batch.hpp"
 #include "sides_fixture.hpp"
@@ -55,14 +57,14 @@ class ProfileTest : public testing::Test {
   void SetUp() override {
     test::own_cache();
     ASSERT_TRUE(profile::prepare(mean_bytes, {&talus_test_find_code, &talus_test_list_code}));
-    ASSERT_TRUE(switch_on(profile::mode));
+    ASSERT_TRUE(switch_on(profile::profile.mode));
     free_block(make(1));  // comes back to the context with two sides
     ASSERT_TRUE(current_context().operations->has_sides);
     live_before_ = live();
   }
   void TearDown() override {
     EXPECT_EQ(live(), live_before_) << "each sampled block was noticed when it ended";
-    switch_off(profile::mode);
+    switch_off(profile::profile.mode);
     free_block(make(1));
     EXPECT_EQ(test::live_bytes(), 0u);
     EXPECT_TRUE(test::space_is_sound());
@@ -78,7 +80,7 @@ TEST(ProfileDistances, AreExponential) {
   constexpr double mean = 524288;
   std::vector<double> drawn(count);
   double sum = 0;
-  for (double& one : drawn) sum += one = static_cast<double>(profile::draw_bytes(state, 524288));
+  for (double& one : drawn) sum += one = static_cast<double>(draw_bytes(state, 524288));
   EXPECT_NEAR(sum / count, mean, 5 * mean / std::sqrt(static_cast<double>(count)));
   std::sort(drawn.begin(), drawn.end());
   double farthest = 0;  // Kolmogorov and Smirnov
@@ -87,6 +89,86 @@ TEST(ProfileDistances, AreExponential) {
     farthest = std::max(farthest, std::fabs(expected - static_cast<double>(i) / count));
   }
   EXPECT_LT(farthest, 2.5 / std::sqrt(static_cast<double>(count)));
+}
+
+// A resize holds a record while the profile begins again: no other block gets it.
+TEST(ProfileSites, AProfileThatBeginsAgainForgetsWhatLives) {
+  const size_t bytes = round_up(sizeof(profile::Sites), os::page_bytes());
+  auto& sites = *static_cast<profile::Sites*>(os::map_pages(nullptr, bytes));
+  profile::Stack stack;
+  stack.frames[stack.count++] = 1;
+  size_t live = 0;
+  {
+    Held held{space.lock()};
+    const auto begin = [&](uintptr_t block) {
+      sites.begin_block(held, {block, 16, 16, 0}, stack, 1, 1);
+    };
+    begin(0x1000);
+    begin(0x2000);
+    const uint32_t resized = sites.hold(held, 0x1000);
+    sites.forget_live(held);
+    live = sites.live_count();
+    begin(0x3000);
+    sites.put_back(held, resized);
+    begin(0x4000);
+    for (const uintptr_t block : {0x1000, 0x2000, 0x3000, 0x4000}) sites.end_block(held, block, 2);
+  }
+  EXPECT_EQ(live, 1u);
+  EXPECT_EQ(sites.live_count(), 0u);
+  os::System::unmap(&sites, bytes);
+}
+
+// What each of two sites held at the peak: it moves with each new one, and stays when blocks go.
+TEST(ProfileSites, KeepWhatLivedAtThePeak) {
+  const size_t bytes = round_up(sizeof(profile::Sites), os::page_bytes());
+  auto& sites = *static_cast<profile::Sites*>(os::map_pages(nullptr, bytes));
+  profile::Stack first, second;
+  first.frames[first.count++] = 1;
+  second.frames[second.count++] = 2;
+  {
+    Held held{space.lock()};
+    const auto peak_of = [&](size_t index) {
+      const profile::Site& site = sites.sites[index];
+      return site.peak_turn == sites.peak_turn ? site.live_at_peak : site.live;
+    };
+    for (uintptr_t i = 1; i <= 3; i++) sites.begin_block(held, {i << 12, 100, 112, 0}, first, 7, i);
+    for (uintptr_t i = 4; i <= 5; i++) sites.begin_block(held, {i << 12, 50, 64, 0}, second, 8, i);
+    EXPECT_EQ(sites.peak_weighted, 400u);
+    EXPECT_EQ(sites.peak_ns, 5u);
+    sites.end_block(held, 1 << 12, 6);
+    sites.end_block(held, 4 << 12, 7);
+    sites.begin_block(held, {6 << 12, 50, 64, 0}, second, 8, 8);  // 300 bytes live now
+    EXPECT_EQ(peak_of(1).blocks, 3u);
+    EXPECT_EQ(peak_of(1).bytes, 300u);
+    EXPECT_EQ(peak_of(2).blocks, 2u);
+    EXPECT_EQ(peak_of(2).bytes, 100u);
+    sites.begin_block(held, {7 << 12, 200, 208, 0}, first, 7, 9);  // another site, and a new peak
+    EXPECT_EQ(sites.peak_weighted, 500u);
+    EXPECT_EQ(peak_of(1).bytes, 200u);
+    EXPECT_EQ(peak_of(2).bytes, 100u);
+    EXPECT_EQ(peak_of(3).bytes, 200u);
+    sites.forget_live(held);
+    EXPECT_EQ(sites.live_weighted, 0u);
+    EXPECT_EQ(peak_of(1).bytes + peak_of(2).bytes + peak_of(3).bytes, 500u);
+  }
+  os::System::unmap(&sites, bytes);
+}
+
+TEST(ProfileSites, CountLivesByLength) {
+  profile::Lives lives;
+  for (const uint64_t life_ns : {0u, 9999u, 10000u, 99999u, 1000000u}) lives.add(life_ns);
+  lives.add(uint64_t{1} << 50);
+  const uint64_t counts[] = {2, 2, 0, 1, 0, 0, 0, 0, 0, 1};
+  for (size_t i = 0; i < profile::Lives::bins; i++) EXPECT_EQ(lives.counts[i], counts[i]) << i;
+  EXPECT_EQ(lives.sum_ns[1], 109999u);
+}
+
+TEST(ProfileSites, WeightsAreThoseOfTheDistribution) {
+  for (const uint64_t block : {16u, 512u, 8192u, 65536u, 1u << 20, 1u << 28}) {
+    const double x = static_cast<double>(block) / 524288;
+    EXPECT_NEAR(profile::weight_of(block, 524288) * -std::expm1(-x), 1, 1e-6) << block;
+  }
+  EXPECT_EQ(profile::weight_of(16, 0), 1);
 }
 
 // Five times the deviation of the estimate: each of `blocks` is sampled with probability p.
@@ -144,56 +226,30 @@ TEST_F(ProfileTest, SitesHaveTheirStacks) {
 
 // Each way to make and to end a block keeps contents, zeros and the profile's counts.
 TEST_F(ProfileTest, EachWayToMakeABlock) {
-  test::Random random{test::seed_of("Ways")};
-  struct Kept {
-    unsigned char* at;
-    size_t bytes;
-    unsigned char byte;
-  };
-  std::vector<Kept> kept;
-  const size_t rounds = test::rounds_of(20000);
-  for (size_t round = 0; round < rounds; round++) {
-    const size_t bytes = 1 + random.of_any_length(15);
-    const auto byte = static_cast<unsigned char>(round);
-    unsigned char* at = nullptr;
-    switch (random.below(4)) {
-      case 0:
-        at = static_cast<unsigned char*>(make(bytes));
-        break;
-      case 1: {
-        at = static_cast<unsigned char*>(allocate_zeroed(bytes));
-        const auto is_zero = [](unsigned char one) { return one == 0; };
-        ASSERT_TRUE(std::all_of(at, at + bytes, is_zero)) << bytes;
-        break;
-      }
-      case 2: {
-        const size_t alignment = size_t{16} << random.below(14);
-        at = static_cast<unsigned char*>(allocate_aligned(alignment, bytes));
-        ASSERT_EQ(reinterpret_cast<uintptr_t>(at) % alignment, 0u);
-        break;
-      }
-      default: {
-        const size_t more = 1 + random.of_any_length(15);
-        at = static_cast<unsigned char*>(make(more));
-        std::memset(at, 7, more);
-        at = static_cast<unsigned char*>(reallocate(at, bytes));
-        const size_t same = std::min(more, bytes);
-        ASSERT_TRUE(std::all_of(at, at + same, [](unsigned char one) { return one == 7; }));
-      }
-    }
-    ASSERT_GE(facts_of(at, "test").usable_bytes, bytes);
-    std::memset(at, byte, bytes);
-    kept.push_back({at, bytes, byte});
-    if (kept.size() < 200) continue;
-    const size_t chosen = random.below(kept.size());
-    const Kept gone = kept[chosen];
-    kept[chosen] = kept.back();
-    kept.pop_back();
-    for (size_t i = 0; i < gone.bytes; i += 61) ASSERT_EQ(gone.at[i], gone.byte);
-    free_block(gone.at);
-  }
+  test::BlocksOfEachWay blocks(15, 14, 200);
+  blocks.run(test::rounds_of(20000), [](const void*) {});
   EXPECT_GT(live(), live_before_);
-  for (const Kept& one : kept) free_block(one.at);
+}
+
+// A sample knows a place in a slab of its class, whether blocks are new or come back.
+TEST_F(ProfileTest, SamplesKnowWhereTheyWouldLie) {
+  std::vector<void*> blocks;
+  for (int round = 0; round < 2; round++) {
+    for (int i = 0; i < 5000; i++) blocks.push_back(make(368));
+    const profile::Sites& sites = *profile::profile.sites;
+    size_t samples = 0;
+    for (size_t i = 1; i <= sites.record_count; i++) {
+      const profile::Record& record = sites.records[i];
+      if (record.block == 0 || record.bytes != 368) continue;
+      samples++;
+      const PageEntry word = page_map.word_anywhere(record.place);
+      ASSERT_TRUE(word.is_slab());
+      EXPECT_EQ(class_of_tag(word.tag()), class_of(368));
+    }
+    EXPECT_GT(samples, 20u);
+    for (void* block : blocks) free_block(block);
+    blocks.clear();
+  }
 }
 
 TEST_F(ProfileTest, OtherThreadsFreeWhatWasSampled) {
@@ -283,7 +339,7 @@ TEST(ProfileSites, AreBounded) {
   for (size_t i = 0; i < count; i++) {
     stack.frames[1] = i % (2 * profile::Sites::site_count_max);
     Held held{space.lock()};
-    sites->begin_block(held, 4096 * (i + 1), 10, 16, stack, 1, 1);
+    sites->begin_block(held, {4096 * (i + 1), 10, 16, 0}, stack, 1, 1);
     kept = sites->live_count();
   }
   EXPECT_LT(kept, profile::Sites::record_count_max);
@@ -293,7 +349,7 @@ TEST(ProfileSites, AreBounded) {
   for (size_t i = 0; i < count; i++) {
     if (!sites->may_have(4096 * (i + 1))) continue;
     Held held{space.lock()};
-    sites->end_block(held, 4096 * (i + 1));
+    sites->end_block(held, 4096 * (i + 1), 2);
   }
   sites->for_each_site([&](const profile::Site& site, const uintptr_t* frames) {
     site_count++;

@@ -62,7 +62,8 @@ class SamplerTest : public SidesTest {
   void SetUp() override {
     SidesTest::SetUp();
     ASSERT_TRUE(switch_on(countdown));
-    free_block(make(mib));  // told at once, so that the mode has its state
+    free_block(make(mib));       // told at once, so that the mode has its state
+    free_block(make(20 * kib));  // what other modes were told of in advance is forgotten
   }
   void TearDown() override {
     switch_off(countdown);
@@ -153,14 +154,14 @@ TEST_F(SamplerTest, EventsOfManySizes) {
 
 // What goes home unused counts for the blocks that come next.
 TEST_F(SamplerTest, BlocksThatWereNotUsedAreNotLost) {
-  uint64_t begun_before[class_count], blocks = 0;
+  uint64_t begun_before[class_count], blocks = 0, rounds_with_blocks = 0;
   for (size_t i = 0; i < class_count; i++) begun_before[i] = begun(i);
   for (size_t round = 0; round < 100; round++) {
     blocks++;
     for (size_t block_bytes = 16; block_bytes <= 2048; block_bytes *= 2) {
       free_block(make(block_bytes));
     }
-    EXPECT_GT(allocation_side(*current_sides(), 0).length(), 0u);
+    rounds_with_blocks += allocation_side(*current_sides(), 0).length() != 0 ? 1 : 0;
     purge_beyond(0);
     EXPECT_EQ(allocation_side(*current_sides(), 0).length(), 0u);
     for (size_t block_bytes = 16; block_bytes <= 2048; block_bytes *= 2) {
@@ -168,6 +169,7 @@ TEST_F(SamplerTest, BlocksThatWereNotUsedAreNotLost) {
       ASSERT_EQ(begun(index) - begun_before[index], blocks) << block_bytes;
     }
   }
+  EXPECT_GT(rounds_with_blocks, 90u) << "all but those before an event";
 }
 
 }  // namespace

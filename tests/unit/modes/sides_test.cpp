@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "busy_threads.hpp"
 #include "api/heaps.hpp"
 #include "late.hpp"
 #include "mapped_mode.hpp"
@@ -122,12 +123,11 @@ TEST_F(SidesTest, CrossesAFork) {
   test::begin_forks();
   std::vector<void*> blocks;
   for (size_t i = 0; i < 3000; i++) blocks.push_back(make(i));
-  Atomic<bool> stop;
-  std::thread busy{[&] {
-    while (!stop.load_relaxed()) {
+  test::BusyThreads other(1, [](size_t) {
+    return [] {
       for (size_t bytes = 0; bytes < 4000; bytes += 100) free_block(make(bytes));
-    }
-  }};
+    };
+  });
   for (int round = 0; round < 10; round++) {
     fflush(stdout);
     const pid_t child = fork();
@@ -143,8 +143,7 @@ TEST_F(SidesTest, CrossesAFork) {
     EXPECT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0) << "in round " << round;
   }
-  stop.store_relaxed(true);
-  busy.join();
+  other.end();
   for (void* block : blocks) free_block(block);
 }
 

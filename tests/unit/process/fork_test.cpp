@@ -8,6 +8,7 @@
 #include <csignal>
 #include <vector>
 
+#include "busy_threads.hpp"
 #include "effort.hpp"
 #include "neighbour.hpp"
 #include "pattern.hpp"
@@ -109,19 +110,14 @@ TEST(Fork, GrandchildrenToo) {
 TEST(Fork, WhileThreadsAllocate) {
   process_starts();
   std::vector<void*> blocks = parents_blocks();
-  Atomic<bool> stop;
-  std::vector<std::thread> threads;
   Atomic<void*> exchange[64];
-  for (size_t self = 0; self < 3; self++) {
-    threads.emplace_back([&, self] {
-      test::Random random{self};
-      while (!stop.load_relaxed()) {
-        void* block = allocate(random.of_any_length(17));
-        // Blocks wander between the threads, so that remote frees are on their way, too.
-        free_block(exchange[random.below(64)].exchange_acq_rel(block));
-      }
-    });
-  }
+  test::BusyThreads others(3, [&exchange](size_t self) {
+    return [&exchange, random = test::Random{self}]() mutable {
+      void* block = allocate(random.of_any_length(17));
+      // Blocks wander between the threads, so that remote frees are on their way, too.
+      free_block(exchange[random.below(64)].exchange_acq_rel(block));
+    };
+  });
   const size_t rounds = test::rounds_of(100);
   for (size_t round = 0; round < rounds + 5; round++) {
     const pid_t child = fork();
@@ -136,8 +132,7 @@ TEST(Fork, WhileThreadsAllocate) {
     const int result = result_of(child);
     ASSERT_EQ(result, 0) << "in round " << round;
   }
-  stop.store_relaxed(true);
-  for (std::thread& thread : threads) thread.join();
+  others.end();
   for (Atomic<void*>& slot : exchange) free_block(slot.load_relaxed());
   for (void* block : blocks) free_block(block);
   EXPECT_EQ(test::live_bytes(), 0u);

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "api/libc_extras.hpp"
@@ -167,6 +169,88 @@ TEST(Statistics, ErrorsOfPrintingAreTold) {
   const int full = open("/dev/full", O_WRONLY);
   EXPECT_EQ(api::stats_print(full, TALUS_STATS_TEXT), ENOSPC);
   close(full);
+}
+
+// What each cause purged sums to all that was purged, and a call counts for its own cause.
+TEST(Statistics, EachPurgeHasItsCause) {
+  test::own_cache();
+  const char* const causes[] = {"bound", "decay", "call", "command", "limit", "pressure"};
+  const auto of = [](const std::string& cause, const char* what) {
+    return value_of("purge." + cause + "_" + what);
+  };
+  const auto expect_sums = [&] {
+    uint64_t bytes = 0, calls = 0;
+    for (const char* cause : causes) {
+      bytes += of(cause, "bytes");
+      calls += of(cause, "calls");
+    }
+    EXPECT_EQ(bytes, value_of("space.purged_bytes"));
+    EXPECT_EQ(calls, value_of("space.purges"));
+  };
+  // Touches and frees some memory; then purge() takes it.
+  const auto expect_growth = [&](const std::string& grows, auto purge) {
+    uint64_t before[6];
+    for (int i = 0; i < 6; i++) before[i] = of(causes[i], "bytes");
+    const uint64_t calls = of(grows, "calls");
+    void* block = allocate(8 * mib);
+    memset(block, 1, 8 * mib);
+    free_block(block);
+    purge();
+    for (int i = 0; i < 6; i++) {
+      if (grows != causes[i]) {
+        EXPECT_EQ(of(causes[i], "bytes"), before[i]) << causes[i] << " for " << grows;
+      } else {
+        EXPECT_GE(of(causes[i], "bytes"), before[i] + 4 * mib) << grows;
+        EXPECT_GT(of(grows, "calls"), calls) << grows;
+      }
+    }
+    expect_sums();
+  };
+  purge_beyond(0);
+  expect_growth("call", [] { purge_beyond(0); });
+  expect_growth("call", [] { EXPECT_GE(purge_bytes(8 * mib), 8 * mib); });
+  expect_growth("pressure", purge_under_pressure);
+  expect_growth("limit", [] {
+    api::set_limits(collect_totals().space.given_bytes + mib, 0);
+    // Takes untouched memory. Talus purges free memory before that.
+    void* larger = allocate(32 * mib);
+    api::set_limits(0, 0);
+    free_block(larger);
+  });
+  purge_beyond(0);
+  DecayTally tally;
+  expect_growth("decay", [&] {
+    for (int turn = 0; turn < 40; turn++) purge_in_background(1, tally);
+  });
+  // Ends of walks leave no reason behind.
+  expect_growth("call", [] { purge_beyond(0); });
+}
+
+// More walks than there are places: the rest counts for the bound, and the sum stays right.
+TEST(PurgeCauses, CountsWithoutAPlace) {
+  static PurgeCauses causes;
+  {
+    std::vector<std::unique_ptr<PurgeReason>> reasons;
+    for (size_t i = 0; i <= PurgeCauses::walks_max; i++) {
+      reasons.push_back(std::make_unique<PurgeReason>(causes, PurgeCause::call));
+    }
+    EXPECT_EQ(causes.begin(PurgeCause::call), nullptr);
+    std::thread{[] { causes.note(3, 1); }}.join();
+    causes.note(5, 2);
+  }
+  causes.note(7, 1);
+  EXPECT_EQ(causes.bytes(PurgeCause::call), 5u);
+  EXPECT_EQ(causes.calls(PurgeCause::call), 2u);
+  EXPECT_EQ(causes.bytes(PurgeCause::bound), 10u);
+  // A fork's child drops the walks of threads that it does not have.
+  PurgeReason own{causes, PurgeCause::limit};
+  PurgeCauses::Walk* lost = nullptr;
+  std::thread{[&] { lost = causes.begin(PurgeCause::decay); }}.join();
+  ASSERT_NE(lost, nullptr);
+  causes.forget_others();
+  EXPECT_EQ(lost->shared_thread.load_own(), 0u);
+  causes.note(11, 1);
+  EXPECT_EQ(causes.bytes(PurgeCause::limit), 11u);
 }
 
 // The calls of the C library are views of the same numbers.

@@ -273,6 +273,40 @@ TEST(Remote, RingOfThreads) {
   EXPECT_TRUE(is_sound_at_rest());
 }
 
+// Blocks of many heaps, freed in turn, collect in one batch a heap. With fewer batches each free
+// would send a message, of the block before it.
+TEST(Remote, BlocksOfEachHeapCollectApart) {
+  constexpr size_t heap_count = 20, rounds = 30;
+  const Options before = options;
+  options.heaps = heap_count;
+  std::vector<void*> blocks[heap_count];
+  std::atomic<size_t> ready{0};
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> owners;
+  for (std::vector<void*>& own : blocks) {
+    owners.emplace_back([&] {
+      for (size_t i = 0; i < rounds; i++) own.push_back(allocate(64));
+      ready++;
+      while (!is_over) std::this_thread::yield();
+    });
+  }
+  while (ready != heap_count) std::this_thread::yield();
+  ThreadCache& cache = test::own_cache();
+  for (size_t i = 0; i < rounds; i++) {
+    for (const std::vector<void*>& own : blocks) free_block(own[i]);
+  }
+  size_t collected = 0;
+  for (const RemoteBatch& batch : cache.batches) {
+    if (batch.message != nullptr) collected += batch.message->count.load_own();
+  }
+  EXPECT_GT(collected, (heap_count - 2) * rounds);  // one heap may be this thread's own
+  is_over = true;
+  for (std::thread& owner : owners) owner.join();
+  flush_all(cache);
+  options = before;
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
 // The first thing a thread does with the heap is to free or to resize a block of another (N13).
 TEST(Remote, FirstCallIsFreeOrRealloc) {
   for (int round = 0; round < 50; round++) {

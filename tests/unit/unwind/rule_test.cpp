@@ -65,6 +65,7 @@ class RuleTableTest : public testing::Test {
   void SetUp() override {
     memory_ = os::map_pages(nullptr, bytes());
     ASSERT_NE(memory_, nullptr);
+    table().begin(RuleTable::entry_count_max);
   }
   void TearDown() override { os::System::unmap(memory_, bytes()); }
   static size_t bytes() { return round_up(sizeof(RuleTable), os::page_bytes()); }
@@ -86,15 +87,32 @@ TEST_F(RuleTableTest, GenerationsDiffer) {
 TEST_F(RuleTableTest, IsFilled) {
   std::vector<bool> is_there;
   size_t kept = 0;
-  for (size_t i = 0; i < 2 * RuleTable::entry_count; i++) {
+  for (size_t i = 0; i < 2 * RuleTable::entry_count_max; i++) {
     is_there.push_back(table().add(key(i), i + 1));
     kept += is_there.back() ? 1 : 0;
   }
-  EXPECT_GT(kept, RuleTable::entry_count * 9 / 10);
-  EXPECT_LE(kept, RuleTable::entry_count);
+  EXPECT_GT(kept, RuleTable::entry_count_max * 9 / 10);
+  EXPECT_LE(kept, RuleTable::entry_count_max);
   for (size_t i = 0; i < is_there.size(); i++) {
     ASSERT_EQ(table().find(key(i)), is_there[i] ? i + 1 : 0u) << i;
   }
+}
+
+// A smaller one touches no memory beyond its rules.
+TEST_F(RuleTableTest, MayBeSmaller) {
+  constexpr size_t count = 256, bytes = RuleTable::bytes_for(count);
+  ASSERT_LT(bytes, 2u * 4096);
+  void* const memory = os::map_pages(nullptr, 4 * 4096);
+  ASSERT_NE(memory, nullptr);
+  auto& small = *static_cast<RuleTable*>(memory);
+  small.begin(count);
+  size_t kept = 0;
+  for (size_t i = 0; i < 2 * count; i++) kept += small.add(key(i), i + 1) ? 1 : 0;
+  EXPECT_GT(kept, count * 9 / 10);
+  EXPECT_LE(kept, count);
+  const auto* const after = static_cast<const unsigned char*>(memory);
+  for (size_t i = bytes; i < 4 * 4096; i++) ASSERT_EQ(after[i], 0) << i;
+  os::System::unmap(memory, 4 * 4096);
 }
 
 TEST_F(RuleTableTest, ManyThreadsAddTheSame) {

@@ -73,7 +73,7 @@ TEST(Stacks, OfASmallThread) {
   ASSERT_EQ(pthread_create(&thread, &attributes, Small::run, &small), 0);
   pthread_join(thread, nullptr);
   pthread_attr_destroy(&attributes);
-  EXPECT_EQ(small.seen.walk.end, WalkEnd::outermost);
+  if (test::has_libc_tables) EXPECT_EQ(small.seen.walk.end, WalkEnd::outermost);
   EXPECT_GT(small.seen.walk.frames, 20u);
   EXPECT_TRUE(small.is_known);
 }
@@ -139,20 +139,37 @@ extern "C" void talus_test_liar_far(void (*act)(void*), void* with);
 extern "C" void talus_test_liar_loop(void (*act)(void*), void* with);
 extern "C" void talus_test_liar_odd(void (*act)(void*), void* with);
 extern "C" void talus_test_untold(void (*act)(void*), void* with);
+// How each processor saves the return address, what tables say of that, and the call and return.
 #if defined(__x86_64__)
-#define TALUS_TEST_FUNCTION(name, cfi)                                                     \
-  asm(".text\n.type " #name ", @function\n" #name ":\n.cfi_startproc\nsubq $8, %rsp\n" cfi \
-      "\nmovq %rdi, %rax\nmovq %rsi, %rdi\ncall *%rax\naddq $8, %rsp\nret\n.cfi_endproc\n")
-asm(".text\n.type talus_test_untold, @function\ntalus_test_untold:\nsubq $8, %rsp\n"
-    "movq %rdi, %rax\nmovq %rsi, %rdi\ncall *%rax\naddq $8, %rsp\nret\n");
+#define TALUS_TEST_BEFORE "subq $8, %rsp\n"
+#define TALUS_TEST_TOLD ""
+#define TALUS_TEST_REST "movq %rdi, %rax\nmovq %rsi, %rdi\ncall *%rax\naddq $8, %rsp\nret\n"
 #elif defined(__aarch64__)
-#define TALUS_TEST_FUNCTION(name, cfi)                                                             \
-  asm(".text\n.type " #name ", %function\n" #name                                                  \
-      ":\n.cfi_startproc\nstp x29, x30, [sp, -16]!\n.cfi_offset 30, -8\n.cfi_offset 29, -16\n" cfi \
-      "\nmov x2, x0\nmov x0, x1\nblr x2\nldp x29, x30, [sp], 16\nret\n.cfi_endproc\n")
-asm(".text\n.type talus_test_untold, %function\ntalus_test_untold:\n"
-    "stp x29, x30, [sp, -16]!\nmov x2, x0\nmov x0, x1\nblr x2\nldp x29, x30, [sp], 16\nret\n");
+#define TALUS_TEST_BEFORE "stp x29, x30, [sp, -16]!\n"
+#define TALUS_TEST_TOLD ".cfi_offset 30, -8\n.cfi_offset 29, -16\n"
+#define TALUS_TEST_REST "mov x2, x0\nmov x0, x1\nblr x2\nldp x29, x30, [sp], 16\nret\n"
+#elif defined(__riscv)
+#define TALUS_TEST_BEFORE "addi sp, sp, -16\nsd ra, 8(sp)\n"
+#define TALUS_TEST_TOLD ".cfi_offset ra, -8\n"
+#define TALUS_TEST_REST "mv t0, a0\nmv a0, a1\njalr t0\nld ra, 8(sp)\naddi sp, sp, 16\nret\n"
+#elif defined(__powerpc64__)
+#define TALUS_TEST_BEFORE "mflr 0\nstd 0, 16(1)\nstdu 1, -32(1)\n"
+#define TALUS_TEST_TOLD ".cfi_offset 65, 16\n"
+#define TALUS_TEST_REST                 \
+  "mtctr 3\nmr 12, 3\nmr 3, 4\nbctrl\n" \
+  "addi 1, 1, 32\nld 0, 16(1)\nmtlr 0\nblr\n"
+#elif defined(__s390x__)
+#define TALUS_TEST_BEFORE "stmg %r14, %r15, 112(%r15)\naghi %r15, -160\n"
+#define TALUS_TEST_TOLD ".cfi_offset %r14, -48\n.cfi_offset %r15, -40\n"
+#define TALUS_TEST_REST \
+  "lgr %r1, %r2\nlgr %r2, %r3\nbasr %r14, %r1\nlmg %r14, %r15, 272(%r15)\nbr %r14\n"
 #endif
+#define TALUS_TEST_FUNCTION(name, cfi)                                                 \
+  asm(".text\n.type " #name ", %function\n" #name                                      \
+      ":\n.cfi_startproc\n" TALUS_TEST_BEFORE TALUS_TEST_TOLD cfi "\n" TALUS_TEST_REST \
+      ".cfi_endproc\n")
+asm(".text\n.type talus_test_untold, %function\ntalus_test_untold:\n" TALUS_TEST_BEFORE
+        TALUS_TEST_REST);
 TALUS_TEST_FUNCTION(talus_test_liar_far, ".cfi_def_cfa_offset 65536");
 TALUS_TEST_FUNCTION(talus_test_liar_loop, ".cfi_def_cfa_offset 0");
 TALUS_TEST_FUNCTION(talus_test_liar_odd, ".cfi_def_cfa_offset 17");

@@ -10,9 +10,17 @@
 #include "arch/arch.hpp"
 #include "os/report.hpp"
 
+namespace model {
+
+// Whether the C library says that the process has one thread. Scenarios with more say no.
+inline bool says_one_thread = false;
+
+}  // namespace model
+
 namespace talus::core::os {
 
 struct System {
+  static bool has_one_thread() noexcept { return model::says_one_thread; }
   static uint32_t thread_mark() noexcept {
     return static_cast<uint32_t>(model::explorer.current()) * 4 + 2;
   }

@@ -45,6 +45,7 @@ struct MachineOs {
 
   // The one thread would wait for itself.
   static uint32_t thread_mark() noexcept { return 2; }
+  static bool has_one_thread() noexcept { return true; }
   static uint32_t thread_id() noexcept { return 1; }
   static void futex_wait(uint32_t*, uint32_t) noexcept { test::Machine::fail("a wait for ever"); }
   static void futex_wake_one(uint32_t*) noexcept {}
