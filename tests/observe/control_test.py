@@ -19,6 +19,26 @@ WITH_HELPER = {"TALUS_HELPER": "1", "TALUS_DECAY_MS": "3600s", "TALUS_PRINT_STAT
                "TALUS_PRINT_STATS_TRIGGER": "2", "TALUS_PRINT_STATS_MS": "3600s"}
 
 
+# Refuses ptrace, prctl, process_vm_readv, process_vm_writev, kill and new threads, for ever.
+FILTERED = """
+import ctypes, platform, struct, time
+numbers = {"x86_64": (101, 157, 310, 311, 62, 56, 435), "aarch64": (117, 167, 270, 271, 129, 220,
+           435)}[platform.machine()]
+program = struct.pack("<HBBI", 0x20, 0, 0, 0)
+for place, number in enumerate(numbers):
+    program += struct.pack("<HBBI", 0x15, len(numbers) - place, 0, number)
+program += struct.pack("<HBBI", 6, 0, 0, 0x7fff0000) + struct.pack("<HBBI", 6, 0, 0, 0x50001)
+kept = ctypes.create_string_buffer(program)
+head = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", len(program) // 8,
+                                               ctypes.addressof(kept)))
+call = ctypes.CDLL(None).prctl
+call.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong]
+assert call(38, 1, None, 0, 0) == 0
+assert call(22, 2, ctypes.addressof(head), 0, 0) == 0
+print("ready", flush=True)
+"""
+
+
 def ctl(*words, **more):
     return talus("ctl", *words, **more)
 
@@ -113,12 +133,34 @@ class Commands(unittest.TestCase):
             live, known = numbers["heap"]["live_bytes"], numbers["calls"]["live_bytes"]
             self.assertLess(abs(live - known), live / 4)  # threads allocated when it began
             process.ask("b")
+            for row in numbers["thread"].values():
+                self.assertIsNotNone(row["allocated_bytes"])
             self.assert_done(ctl(process.pid, "stats", "off"), "no longer")
             process.ask("s")
+            seen = look(process.pid)
+            self.assertEqual(set(seen["calls"].values()), {None})
+            self.assertEqual({row["allocated_bytes"] for row in seen["thread"].values()}, {None})
             process.ask("b")
-            before = look(process.pid)["calls"]["allocations"]
-            time.sleep(0.1)
-            self.assertEqual(look(process.pid)["calls"]["allocations"], before)
+            self.assert_done(ctl(process.pid, "stats", "on"), "counts its calls")
+            wait_for(lambda: look(process.pid)["calls"]["frees"])
+            process.ask("s")
+
+    def test_causes_of_purges(self):
+        with Process("shared") as process:
+            process.ask("w")
+            process.ask("b")
+            self.assert_done(ctl(process.pid, "release"), "MiB went back")
+            process.ask("s")
+            numbers = look(process.pid)
+            self.assertGreater(numbers["purge"]["command_bytes"], 0)
+            for part, whole in (("bytes", "purged_bytes"), ("calls", "purges")):
+                parts = sum(value for name, value in numbers["purge"].items()
+                            if name.endswith(part))
+                self.assertEqual(parts, numbers["space"][whole])
+            before = numbers["purge"]["call_bytes"]
+            process.ask("w")
+            process.ask("t")
+            self.assertGreater(look(process.pid)["purge"]["call_bytes"], before)
 
     def test_peaks(self):
         with Process("shared") as process:
@@ -242,6 +284,36 @@ class Refusals(RefusedCase):
             done = ctl(child.pid, "trim")
             child.kill()
         self.assert_refused(done, 3, "strict seccomp mode")
+
+    def filtered(self, work):
+        """A python3 behind a filter that refuses what commands could need of it."""
+        if not os.access("/usr/bin/python3", os.X_OK):
+            self.skipTest("needs an interpreter that is no script")
+        child = subprocess.Popen(  # pylint: disable=consider-using-with
+            ["/usr/bin/python3", "-c", FILTERED + work], stdout=subprocess.PIPE,
+            env={**os.environ, "LD_PRELOAD": REAL, "PYTHONMALLOC": "malloc"})
+        self.addCleanup(child.stdout.close)
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        self.assertEqual(child.stdout.readline(), b"ready\n")
+        wait_for(lambda: "Seccomp:\t2" in status_of(child.pid))
+        return child
+
+    def test_filter_of_system_calls(self):
+        busy = self.filtered("while True: x = [bytearray(i * 9) for i in range(9000)]")
+        done = ctl(busy.pid, "trim")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertEqual(talus("stats", busy.pid).returncode, 0)
+        self.assertIsNone(busy.poll(), "the process goes on")
+
+    def test_filter_of_system_calls_in_an_idle_process(self):
+        idle = self.filtered("time.sleep(60)")
+        start = time.monotonic()
+        done = ctl("--wait=0.3", idle.pid, "trim")
+        self.assertLess(time.monotonic() - start, 10)
+        self.assert_refused(done, 3, "no thread took the command within 0.3 s")
+        self.assertEqual(talus("stats", idle.pid).returncode, 0)
+        self.assertIsNone(idle.poll(), "the process goes on")
 
     @unittest.skipUnless(AS_ROOT and yama() == "1", "needs root, and a kernel with Yama at 1")
     def test_yama(self):

@@ -14,7 +14,7 @@ import unittest
 
 from process import REAL, Process, look, program, talus
 
-ROOMS = ("heap", "space", "calls", "class", "thread", "instance")
+ROOMS = ("heap", "space", "purge", "calls", "class", "thread", "instance")
 
 
 def numbers_of(seen):

@@ -119,6 +119,37 @@ class Forms(unittest.TestCase):
             self.assertEqual(watch.returncode, 0)
         times = [sample["process"]["uptime_ms"] for sample in samples]
         self.assertEqual(times, sorted(set(times)))
+        self.assertNotIn("per_second", samples[0])
+        for sample in samples[1:]:
+            self.assertIsNone(sample["per_second"]["allocations"], "calls are not counted")
+            self.assertEqual(sample["per_second"]["refills"], 0, "it sleeps")
+
+    def test_rates(self):
+        """Those of two looks are the differences of their counters, by the second."""
+        with process_with_everything() as process:
+            process.ask("b")
+            with subprocess.Popen([COMMAND, "stats", "--json", "--watch=0.2", str(process.pid)],
+                                  stdout=subprocess.PIPE, text=True) as watch:
+                samples = [json.loads(watch.stdout.readline()) for _ in range(4)]
+                watch.kill()
+            for before, after in zip(samples, samples[1:]):
+                rates = after["per_second"]
+                seconds = (after["process"]["uptime_ms"] - before["process"]["uptime_ms"]) / 1000
+                for group, field, rate in (("calls", "allocations", "allocations"),
+                                           ("calls", "frees", "frees"),
+                                           ("calls", "requested_bytes", "requested_bytes")):
+                    by_hand = (after[group][field] - before[group][field]) / seconds
+                    self.assertGreater(by_hand, 0)
+                    self.assertAlmostEqual(rates[rate] / by_hand, 1, delta=0.5)
+                self.assertGreater(rates["cpu_percent"], 0)
+                self.assertGreater(rates["refills"], 0)
+            with subprocess.Popen([COMMAND, "stats", "--watch=0.1", str(process.pid)],
+                                  stdout=subprocess.PIPE, text=True) as watch:
+                lines = iter(watch.stdout)
+                text = "".join(next(lines) for _ in range(300))
+                watch.kill()
+        self.assertIn("by the second, since the last look\n", text)
+        self.assertRegex(text, r"\n  processor +\d+\.\d{3} %\n")
 
     def test_watch_ends_with_its_reader(self):
         with Process("shared") as process:

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -69,6 +70,28 @@ class Map(unittest.TestCase):
             taken = time.monotonic() - begin
         self.assertLess(os.path.getsize(self.path), 3 << 20)
         self.assertLess(taken, 5)
+
+    @unittest.skipUnless(shutil.which("gcore"), "needs gcore")
+    def test_a_core_file(self):
+        """All pages count as resident, and the pieces are those of the stopped process."""
+        with Process("shared") as process:
+            os.kill(process.pid, signal.SIGSTOP)
+            live = data_of(self.map_of(process.pid))
+            subprocess.run(["gcore", "-o", os.path.join(self.folder.name, "core"),
+                            str(process.pid)], check=True, capture_output=True, timeout=120)
+            os.kill(process.pid, signal.SIGCONT)
+        data = data_of(self.map_of(os.path.join(self.folder.name, f"core.{process.pid}")))
+        self.assertEqual((live["pages_known"], data["pages_known"]), (True, False))
+        self.assertEqual(data["process"], process.pid)
+
+        def slabs_of(seen):
+            return sorted(piece for region in seen["regions"] for piece in region["pieces"]
+                          if piece[0] == 0)
+
+        self.assertTrue(slabs_of(data))
+        self.assertEqual(slabs_of(data), slabs_of(live))
+        states = {letter for region in data["regions"] for letter, _ in pages_of(region)}
+        self.assertTrue(states - {ABSENT, OUTSIDE}, "pages have colours")
 
     @unittest.skipUnless(BROWSER, "needs chromium")
     def test_in_a_browser(self):

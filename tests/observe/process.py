@@ -66,6 +66,31 @@ def rss_of(pid):
         return 1024 * sum(int(line.split()[1]) for line in areas if line.startswith("Rss:"))
 
 
+class Preloaded:
+    """A program on the preloaded library. It said that it is ready, and answers letters."""
+
+    def __init__(self, path, **environment):
+        self.child = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      text=True,
+                                      env={**os.environ, "LD_PRELOAD": REAL, **environment})
+        assert self.child.stdout.readline() == "ready\n"
+        self.pid = self.child.pid
+
+    def ask(self, letter):
+        self.child.stdin.write(letter)
+        self.child.stdin.flush()
+        return self.child.stdout.readline()
+
+    def close(self):
+        self.child.communicate(timeout=60)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
 class Process:
     """A program that has done its work and obeys letters. No helper moves anything meanwhile."""
 

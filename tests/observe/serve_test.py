@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Owns: `talus serve`: its address, what it answers, and that a real Prometheus takes it."""
 
+import gzip
 import http.client
 import json
 import os
@@ -13,7 +14,9 @@ import unittest
 import urllib.parse
 import urllib.request
 
+import pprof_form
 from process import COMMAND, Process, look, talus
+from profile_test import MEGABYTE, Profiled
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 MONITORING = os.path.join(SOURCE, "docs", "monitoring")
@@ -45,6 +48,23 @@ class Server:
     def __exit__(self, *_):
         self.child.terminate()
         self.child.communicate()
+
+
+def pprof_command():
+    """A compiled pprof. Go since 1.25 compiles its own at the first use, which takes long."""
+    own = shutil.which("pprof")
+    if own:
+        return [own]
+    if not shutil.which("go"):
+        raise unittest.SkipTest("needs pprof or go")
+    try:
+        done = subprocess.run(["go", "tool", "-n", "pprof"], capture_output=True, text=True,
+                              check=False, timeout=60)
+    except subprocess.TimeoutExpired as late:
+        raise unittest.SkipTest("go is compiling its pprof") from late
+    if done.returncode != 0:
+        raise unittest.SkipTest("this go has no pprof")
+    return [done.stdout.strip()]
 
 
 def name_of(pid):
@@ -85,6 +105,53 @@ class Serve(unittest.TestCase):
                 connection.request(method, path, headers={"Host": host})
                 self.assertEqual(connection.getresponse().status, code, (method, path, host))
                 connection.close()
+
+    def heap(self, server, words):
+        """The code and the body of an answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        connection.request("GET", f"/debug/pprof/{words}")
+        answer = connection.getresponse()
+        body = answer.read()
+        connection.close()
+        return answer.status, body
+
+    def test_heap_profiles(self):
+        with Server() as server, Profiled(TALUS_PROFILE="64KiB") as one, \
+                Profiled(TALUS_PROFILE="64KiB") as two, Process("shared") as plain:
+            for pid in (one.pid, two.pid):
+                code, body = self.heap(server, f"heap?pid={pid}")
+                self.assertEqual(code, 200)
+                sums = pprof_form.by_function(pprof_form.decoded(gzip.decompress(body)))
+                self.assertGreater(sums["leak_large"][3], 90 * MEGABYTE)
+            code, body = self.heap(server, "heap")
+            self.assertEqual(code, 400)
+            self.assertIn(f"?pid={one.pid}\n?pid={two.pid}\n", body.decode())
+            for words, code, text in ((f"heap?pid={plain.pid}", 404, "has no profile"),
+                                      (f"heap?pid={os.getpid()}", 404, "no Talus"),
+                                      ("heap?pid=1x", 400, "no process id"),
+                                      ("heap?pid=0", 404, "no such process"),
+                                      (f"heap?pid={one.pid}&seconds=3", 400, "span")):
+                found, body = self.heap(server, words)
+                self.assertEqual(found, code, words)
+                self.assertIn(text, body.decode())
+        with Server() as server, Profiled(TALUS_PROFILE="64KiB"):
+            self.assertEqual(self.heap(server, "allocs")[0], 200, "one process has a profile")
+
+    def test_the_pprof_of_go(self):
+        """What it shows first is told by the profile."""
+        pprof = pprof_command()
+        with tempfile.TemporaryDirectory() as folder, Server() as server, \
+                Profiled(TALUS_PROFILE="64KiB") as process:
+            for path, kind, name in (("heap", "inuse_space", "leak_large"),
+                                     ("allocs", "alloc_space", "churn")):
+                done = subprocess.run(
+                    [*pprof, "-top", "-nodecount=3", "-symbolize=none",
+                     f"http://127.0.0.1:{server.port}/debug/pprof/{path}?pid={process.pid}"],
+                    capture_output=True, text=True, check=False, timeout=120,
+                    env={**os.environ, "PPROF_TMPDIR": folder})
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f"Type: {kind}", done.stdout)
+                self.assertIn(name, done.stdout)
 
     def test_a_port_that_is_taken(self):
         with Server() as server:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 from process import REAL, Process, look, rss_of, talus
@@ -67,6 +68,41 @@ class Why(unittest.TestCase):
         self.assertGreater(advised["trim"], 8 << 20)
         self.assertAlmostEqual(given / advised["trim"], 1, delta=0.1)
         self.assertNotIn("trim", [row["name"] for row in after["advice"]])
+
+    def test_memory_kept_for_bursts(self):
+        """Three bursts a second apart make a pattern. Then their memory stays."""
+        with Process("shared", TALUS_HELPER="1") as process:
+            process.ask("w")
+            time.sleep(3.5)  # what the process took at its start is no burst
+            process.ask("c")
+            time.sleep(1)
+            self.assertEqual(picture_of(process.pid)["burst_bytes"], 0)
+            for _ in range(3):
+                process.ask("c")
+                time.sleep(1)
+            kept = picture_of(process.pid)["burst_bytes"]
+            page = talus("why", process.pid).stdout
+        self.assertAlmostEqual(kept, 64 << 20, delta=8 << 20)
+        self.assertIn("kept for the next burst: 6", page)
+
+    def test_ages_of_free_memory(self):
+        """Slabs by age are all slabs; an age grows while no block is taken from its slabs."""
+        with Process("shared", TALUS_HELPER="1", TALUS_DECAY_MS="1000",
+                     TALUS_PRINT_STATS="/dev/null", TALUS_PRINT_STATS_TRIGGER="2",
+                     TALUS_PRINT_STATS_MS="3600s") as process:
+            process.ask("w")
+            young = picture_of(process.pid)
+            time.sleep(3)
+            old = picture_of(process.pid)
+        for seen in (young, old):
+            for field in ("slabs", "resident_bytes", "free_bytes"):
+                self.assertEqual(sum(row[field] for row in seen["ages"]),
+                                 sum(row[field] for row in seen["survivors"]), field)
+        ages = [row["free_age_ms"] for seen in (young, old) for row in seen["classes"]
+                if row["block_bytes"] == 128]
+        self.assertEqual(len(ages), 2)
+        self.assertLess(ages[0], 3000)
+        self.assertGreater(ages[1], ages[0])
 
     def test_nothing_would_help(self):
         with Process("shared") as process:

@@ -8,6 +8,7 @@
  *   b  threads allocate at random until the next letter
  *   l  one more GiB of small blocks
  *   w  blocks that come and go: free memory is left
+ *   c  a burst: 64 MiB of small blocks come and go
  *   t  all free memory goes back
  *   v  the child of vfork waits for a letter, and its parent with it
  *   any other letter, or the end of the input: it ends
@@ -114,6 +115,16 @@ static void take_a_gib(void) {
   }
 }
 
+static void burst(void) {
+  enum { burst_count = 32768, burst_block_bytes = 2048 };
+  static char* taken[burst_count];
+  for (size_t i = 0; i < burst_count; i++) {
+    taken[i] = (char*)talus_malloc(burst_block_bytes);
+    memset(taken[i], 1, burst_block_bytes);
+  }
+  for (size_t i = 0; i < burst_count; i++) talus_free(taken[i]);
+}
+
 static void leave_free_memory(void) {
   enum { count = 300000, bytes = 120, survivors = 5000 };
   char** taken = (char**)talus_malloc(count * sizeof(char*));
@@ -134,9 +145,7 @@ static int wait_for_child(pid_t child) {
   return 1;
 }
 
-int main(void) {
-  pthread_t threads[thread_count];
-  char line[64];
+static void work_at_start(pthread_t* threads) {
   make_heaps();
   with_threads(work_for_a_while, threads);
   wait_for(threads);
@@ -145,6 +154,12 @@ int main(void) {
     talus_free(blocks[1][i]);
     blocks[1][i] = NULL;
   }
+}
+
+int main(void) {
+  pthread_t threads[thread_count];
+  char line[64];
+  work_at_start(threads);
   say("ready\n");
   for (char letter = 0; read(0, &letter, 1) == 1;) {
     if (__atomic_exchange_n(&is_busy, 0, __ATOMIC_ACQ_REL)) wait_for(threads);
@@ -167,6 +182,10 @@ int main(void) {
       case 'w':
         leave_free_memory();
         say("left\n");
+        break;
+      case 'c':
+        burst();
+        say("over\n");
         break;
       case 't':
         purge_all();

@@ -44,9 +44,10 @@ class Words(unittest.TestCase):
     def test_options_and_their_values(self):
         self.assertEqual(asked("stats", "--op"), ["--openmetrics"])
         self.assertEqual(asked("compare", "--html", ""), [":files"])
+        self.assertEqual(asked("profile", "--view", "p"), ["peak", "pins"])
 
     def test_settings_and_their_words(self):
-        self.assertEqual(asked("run", "GUARD"), ["GUARD_PAGES=", ":command 2"])
+        self.assertEqual(asked("run", "GUARD_P"), ["GUARD_PAGES=", ":command 2"])
         self.assertEqual(asked("run", "GUARD_PAGES="), ["GUARD_PAGES=0", "GUARD_PAGES=1",
                                                         ":command 2"])
         self.assertIn("MODE=hardened", asked("run", "MODE=h"))

@@ -143,6 +143,9 @@ class Trial:
                 self.step(f"{name} {user}: the command and library of "
                           f"{self.arguments.systems[0]}", lambda: place.run(CARRIED_SCRIPT))
 
+            if name not in self.arguments.systems[:self.arguments.demos]:
+                return
+
             def demo():
                 place.run("git clone -q /talus.bundle talus")
                 said = place.run("cd talus\nmake demo")
@@ -225,6 +228,9 @@ def main():
     parser.add_argument("--users", nargs="+", default=["root", "user"], choices=["root", "user"])
     parser.add_argument("--only-demo", action="store_true",
                         help="only make demo, as root and as a user in turn")
+    parser.add_argument("--demos", type=int, default=len(SYSTEMS), metavar="N",
+                        help="make demo on the first N systems only; the last system always runs "
+                             "what the first one built")
     parser.add_argument("--whole", action="store_true", help="all of make test on each")
     parser.add_argument("--trees", help="a folder where the fresh systems are kept for the next "
                                         "time; it must not be on a mount with nosuid or nodev")

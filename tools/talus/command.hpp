@@ -19,6 +19,7 @@ enum ExitCode : int {
   exit_usage = 2,             // wrong command line, or unreadable input
   exit_refused = 3,           // `stats`, `ctl`: the kernel or the process does not allow it
   exit_damaged = 4,           // `stats`: the heap of the process is damaged
+  exit_leak = 23,             // `leak`, `run --leak-check`: there is one; as LeakSanitizer's
   exit_not_executable = 126,  // as in a shell
   exit_not_found = 127        // as in a shell
 };
@@ -27,9 +28,11 @@ struct RunRequest {
   std::string library;                // --lib; empty: search
   std::vector<std::string> settings;  // KEY=VALUE
   std::vector<char*> program;         // name and arguments, pointers into main's argv
+  bool is_leak_check = false;         // --leak-check
 };
 
-// Replaces this process with the program. Returns an exit code only on failure.
+// Replaces this process with the program. Returns an exit code only on failure, and after a check
+// for leaks, for which this process stays.
 int run_program(const RunRequest& request);
 
 int check_process(const std::string& pid);

@@ -221,6 +221,28 @@ std::optional<ElfFacts> read_elf(const std::string& path) {
 
 namespace {
 
+constexpr bool is_function(unsigned kind) { return kind == STT_FUNC || kind == STT_GNU_IFUNC; }
+
+// Calls see(symbol, name) for the defined symbols of the first table of this type, until it returns
+// true. False: there is no such table.
+template <typename See>
+bool for_each_symbol(const ElfReader& file, uint32_t type, See see) {
+  bool has_table = false;
+  file.for_each_section([&](Elf_Scn* section, const GElf_Shdr& header) {
+    if (header.sh_type != type) return false;
+    has_table = true;
+    const Part table(elf_getdata(section, nullptr));
+    GElf_Sym symbol;
+    for (int i = 0; i < table.count(sizeof(Elf64_Sym)); i++) {
+      if (gelf_getsym(table.data(), i, &symbol) == nullptr) break;
+      if (symbol.st_shndx == SHN_UNDEF) continue;
+      if (see(symbol, file.text_in(header.sh_link, symbol.st_name))) break;
+    }
+    return true;
+  });
+  return has_table;
+}
+
 struct FoundSymbols {
   bool has_table = false;
   std::optional<GElf_Sym> symbol;
@@ -231,19 +253,9 @@ template <typename IsKind>
 FoundSymbols find_symbol(const ElfReader& file, uint32_t type, const std::string& name,
                          IsKind is_kind) {
   FoundSymbols found;
-  file.for_each_section([&](Elf_Scn* section, const GElf_Shdr& header) {
-    if (header.sh_type != type) return false;
-    found.has_table = true;
-    const Part table(elf_getdata(section, nullptr));
-    GElf_Sym symbol;
-    for (int i = 0; i < table.count(sizeof(Elf64_Sym)); i++) {
-      if (gelf_getsym(table.data(), i, &symbol) == nullptr) break;
-      if (symbol.st_shndx != SHN_UNDEF && is_kind(GELF_ST_TYPE(symbol.st_info)) &&
-          name == file.text_in(header.sh_link, symbol.st_name)) {
-        found.symbol = symbol;
-        break;
-      }
-    }
+  found.has_table = for_each_symbol(file, type, [&](const GElf_Sym& symbol, const char* its_name) {
+    if (!is_kind(GELF_ST_TYPE(symbol.st_info)) || name != its_name) return false;
+    found.symbol = symbol;
     return true;
   });
   return found;
@@ -253,9 +265,7 @@ FoundSymbols find_symbol(const ElfReader& file, uint32_t type, const std::string
 
 std::optional<bool> defines_function(const std::string& path, const std::string& name) {
   const ElfReader file(path);
-  const FoundSymbols found = find_symbol(file, SHT_DYNSYM, name, [](unsigned kind) {
-    return kind == STT_FUNC || kind == STT_GNU_IFUNC;
-  });
+  const FoundSymbols found = find_symbol(file, SHT_DYNSYM, name, is_function);
   if (!found.has_table) return {};
   return found.symbol.has_value();
 }
@@ -309,6 +319,24 @@ std::optional<std::string> read_text_symbol(const std::string& path, const std::
         .text_at(0);
   }
   return {};
+}
+
+std::optional<std::vector<FunctionSymbol>> functions_of(const std::string& path) {
+  const ElfReader file(path);
+  if (!file.is_elf()) return {};
+  std::vector<FunctionSymbol> functions;
+  for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {
+    if (!functions.empty()) break;
+    for_each_symbol(file, type, [&](const GElf_Sym& symbol, const char* name) {
+      if (is_function(GELF_ST_TYPE(symbol.st_info)) && *name != '\0') {
+        functions.push_back({symbol.st_value, symbol.st_value + symbol.st_size, name});
+      }
+      return false;
+    });
+  }
+  std::stable_sort(functions.begin(), functions.end(),
+                   [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  return functions;
 }
 
 bool is_preloadable_allocator(const std::string& path) {

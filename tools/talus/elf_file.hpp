@@ -61,6 +61,16 @@ enum class SymbolScope { exported, any };
 std::optional<std::string> read_text_symbol(const std::string& path, const std::string& name,
                                             SymbolScope scope);
 
+// A function in the symbol tables of a file, as they are before relocation.
+struct FunctionSymbol {
+  uint64_t begin, end;
+  std::string name;
+};
+
+// The functions that the file defines, by address: of its whole symbol table, or where it has none,
+// of what other objects can bind to. Nothing if the file cannot be read or is not an ELF file.
+std::optional<std::vector<FunctionSymbol>> functions_of(const std::string& path);
+
 // A shared library for this machine that seems to provide malloc.
 bool is_preloadable_allocator(const std::string& path);
 

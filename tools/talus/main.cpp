@@ -43,6 +43,7 @@ struct Answers {
   bool is_json = false;
   bool is_effective = false;
   bool is_presets = false;
+  bool is_leak_check = false;
   CompareRequest compare;
   StatsRequest stats;
   std::string manual_of;
@@ -144,7 +145,8 @@ void add_stats(CLI::App& app, StatsRequest& wanted) {
       add_format("--openmetrics", StatsFormat::openmetrics, "one exposition a sample");
   json->excludes(csv)->excludes(metrics);
   csv->excludes(metrics);
-  stats->add_flag("--watch{1}", wanted.every_s, "sample again, each second or as often as given");
+  stats->add_flag("--watch{1}", wanted.every_s,
+                  "sample again, each second or as often as given, with rates");
 }
 
 // Of no use to people: the build and the shells ask.
@@ -160,7 +162,7 @@ void add_hidden(CLI::App& app, Answers& answers) {
 int dispatch(const CLI::App& app, const Answers& answers, const CommandLine& line) {
   if (app.got_subcommand("run")) {
     if (line.program.empty()) return usage("run: no program given", app);
-    return run_program({answers.library, answers.settings, line.program});
+    return run_program({answers.library, answers.settings, line.program, answers.is_leak_check});
   }
   if (app.got_subcommand("check")) {
     if (answers.pid.empty() == line.program.empty()) {
@@ -230,11 +232,13 @@ int main_of(const std::vector<char*>& words) {
 
   CLI::App* const run = app.add_subcommand("run", "Run a program on Talus");
   run->footer(
-      "talus run [--lib PATH] [KEY=VALUE ...] [--] program [args ...]\n\n"
+      "talus run [--lib PATH] [--leak-check] [KEY=VALUE ...] [--] program [args ...]\n\n"
       "From the program's name on, every word belongs to the program.");
   run->add_option("settings", answers.settings, "options; `talus options` lists them")
       ->type_name("KEY=VALUE");
   add_library_option(*run, answers);
+  run->add_flag("--leak-check", answers.is_leak_check,
+                "say what was lost when it ends; exit status 23 if anything was");
 
   CLI::App* const check =
       app.add_subcommand("check", "Check whether Talus is active (exit 0) or not (exit 1)");
@@ -247,7 +251,8 @@ int main_of(const std::vector<char*>& words) {
   add_compare(app, answers);
   add_options(app, answers);
   add_stats(app, answers.stats);
-  std::vector<Subcommand> further = {add_why(app), add_map(app), add_top(app)};
+  std::vector<Subcommand> further = {add_why(app),     add_map(app),  add_top(app),
+                                     add_profile(app), add_leak(app), add_explain(app)};
   add_listings(app, answers);
   further.push_back(add_ctl(app));
   further.push_back(add_serve(app));

@@ -12,7 +12,7 @@
 
 #include "command.hpp"
 #include "future_process.hpp"
-#include "json_text.hpp"
+#include "json.hpp"
 #include "setting.hpp"
 
 namespace talus::tool {
@@ -37,23 +37,18 @@ void print_text(const EffectiveOptions& found) {
 }
 
 void print_json(const std::string& program, const EffectiveOptions& found) {
-  fmt::print("{{\n  \"program\": {},\n  \"options\": [\n",
-             program.empty() ? "null" : json_string(program));
+  Json options = Json::array(), files = Json::array();
   for (const EffectiveOption& option : found.options) {
-    fmt::print("    {{\"name\": {}, \"value\": {}, \"source\": {}}}{}\n", json_string(option.name),
-               json_string(option.value), json_string(option.source),
-               &option == &found.options.back() ? "" : ",");
+    options.push_back({{"name", option.name}, {"value", option.value}, {"source", option.source}});
   }
-  fmt::print("  ],\n  \"files\": [");
   for (const LookedAtFile& file : found.files) {
-    fmt::print("{}{{\"path\": {}, \"state\": {}}}", &file == &found.files.front() ? "" : ", ",
-               json_string(file.path), json_string(file.state));
+    files.push_back({{"path", file.path}, {"state", file.state}});
   }
-  fmt::print("],\n  \"warnings\": [");
-  for (const std::string& warning : found.warnings) {
-    fmt::print("{}{}", &warning == &found.warnings.front() ? "" : ", ", json_string(warning));
-  }
-  fmt::print("]\n}}\n");
+  const Json all = {{"program", program.empty() ? Json(nullptr) : Json(program)},
+                    {"options", options},
+                    {"files", files},
+                    {"warnings", found.warnings}};
+  fmt::print("{}", many_lines(all));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 #include "command.hpp"
 #include "elf_file.hpp"
-#include "json_text.hpp"
+#include "json.hpp"
 #include "library.hpp"
 #include "configuration/options_env.hpp"
 
@@ -158,26 +158,32 @@ void print_markdown() {
   print_preset_table();
 }
 
+Json default_of(const OptionRow& row) {
+  if (row.kind == OptionKind::number) return row.default_number;
+  if (row.kind == OptionKind::boolean) return row.default_number != 0;
+  return default_value(row);
+}
+
 void print_json() {
-  fmt::print("[\n");
+  Json all = Json::array();
   for (const OptionRow& row : option_rows) {
-    const bool is_number = row.kind == OptionKind::number;
-    const std::string value = default_value(row);
-    fmt::print("  {{\"name\": {}, \"environment\": {}, \"type\": {}, \"default\": {}, ",
-               json_string(row.name.text()), json_string(env_name(row)), json_string(kind_of(row)),
-               is_number                         ? fmt::format("{}", row.default_number)
-               : row.kind == OptionKind::boolean ? (row.default_number != 0 ? "true" : "false")
-                                                 : json_string(value));
-    if (is_number || row.kind == OptionKind::amount)
-      fmt::print("\"min\": {}, \"max\": {}, ", row.min, row.max);
-    if (row.kind == OptionKind::text) fmt::print("\"length_max\": {}, ", row.max);
+    Json one = {{"name", row.name.text()},
+                {"environment", env_name(row)},
+                {"type", kind_of(row)},
+                {"default", default_of(row)}};
+    if (row.kind == OptionKind::number || row.kind == OptionKind::amount) {
+      one["min"] = row.min;
+      one["max"] = row.max;
+    }
+    if (row.kind == OptionKind::text) one["length_max"] = row.max;
     const char* words = option_words(row.id);
-    if (words[0] != '\0') fmt::print("\"words\": {}, ", json_string(words));
-    fmt::print("\"unit\": {}, \"read\": {}, \"help\": {}}}{}\n", json_string(unit_of(row)),
-               json_string(reload_of(row)), json_string(row.help.text()),
-               static_cast<size_t>(row.id) + 1 == option_count ? "" : ",");
+    if (words[0] != '\0') one["words"] = words;
+    one["unit"] = unit_of(row);
+    one["read"] = reload_of(row);
+    one["help"] = row.help.text();
+    all.push_back(one);
   }
-  fmt::print("]\n");
+  fmt::print("{}", many_lines(all));
 }
 
 }  // namespace

@@ -6,8 +6,13 @@
 
 #include "proc_text.hpp"
 
+#include <pwd.h>
+#include <sys/auxv.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <sstream>
 
 #include "file_text.hpp"
@@ -24,6 +29,21 @@ std::vector<int> process_ids() {
   }
   std::sort(ids.begin(), ids.end());
   return ids;
+}
+
+// A static command has no modules of the C library beside it: it reads the file of users itself.
+std::string user_name(unsigned id) {
+  if (::getauxval(AT_BASE) != 0) {
+    const passwd* const known = ::getpwuid(id);  // NOLINT: the command has one thread
+    return known != nullptr ? known->pw_name : std::to_string(id);
+  }
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/etc/passwd", "re"), std::fclose);
+  while (file != nullptr) {
+    const passwd* const known = ::fgetpwent(file.get());  // NOLINT: the command has one thread
+    if (known == nullptr) break;
+    if (known->pw_uid == id) return known->pw_name;
+  }
+  return std::to_string(id);
 }
 
 std::string process_name(const std::string& pid) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the reading of /proc as people see it: which processes there are, their names, and files
-// of lines "Name: text".
+// of lines "Name: text"; and the names of users.
 // Invariant: only reads. What has ended meanwhile reads as empty.
 // Must not know: what a line means.
 
@@ -18,6 +18,9 @@ namespace talus::tool {
 
 // Of all processes, the lowest first.
 std::vector<int> process_ids();
+
+// The name of a user, or the number where there is none.
+std::string user_name(unsigned id);
 
 // The name of its program, at most 15 bytes; empty: it has ended.
 std::string process_name(const std::string& pid);

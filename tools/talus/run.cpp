@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: `talus run`. It checks the settings, puts the library first in LD_PRELOAD and replaces this
-// process with the program. It starts no shell and no child, so quoting, exit status, signals and
-// the process id are the program's own.
+// process with the program. It starts no shell, and without a leak check no child. So quoting, exit
+// status, signals and the process id are the program's own.
 // Invariant: the program's argv is the array that the command got. Nothing starts if a setting or
 // the library is wrong.
 // Must not know: what the options do.
@@ -20,6 +20,7 @@
 #include "elf_file.hpp"
 #include "library.hpp"
 #include "loader_listing.hpp"
+#include "profile/leak_check.hpp"
 #include "program.hpp"
 #include "setting.hpp"
 
@@ -107,7 +108,10 @@ int run_program(const RunRequest& request) {
     return exit_not_executable;
   }
   ::setenv("LD_PRELOAD", preload.c_str(), 1);
-  return execute(program.path, read_elf(program.path).has_value(), request.program);
+  const auto start = [&] {
+    return execute(program.path, read_elf(program.path).has_value(), request.program);
+  };
+  return request.is_leak_check ? run_with_leak_check(start) : start();
 }
 
 }  // namespace talus::tool

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -14,11 +15,14 @@
 
 #include "command.hpp"
 #include "observe/observe.hpp"
+#include "observe/rates.hpp"
 #include "observe/show_numbers.hpp"
 #include "observe/target.hpp"
 
 namespace talus::tool {
 namespace {
+
+using Clock = RateMeter::Clock;
 
 std::string show(const std::vector<Numbers>& numbers, StatsFormat format, bool is_first) {
   switch (format) {
@@ -40,6 +44,15 @@ bool read_seconds(const std::string& text, double& seconds) {
   return end == text.c_str() + text.size() && seconds >= 0.01 && seconds <= 1e6;
 }
 
+// Looks that follow each other quickly do not wait for a quiet moment of the process.
+Patience patience_of(Clock::duration period) {
+  Patience patience;
+  if (period <= Clock::duration::zero() || period / 2 >= patience.time) return patience;
+  patience.looks_min = 1;
+  patience.time = std::chrono::duration_cast<std::chrono::milliseconds>(period / 2);
+  return patience;
+}
+
 }  // namespace
 
 int print_stats(const StatsRequest& request) {
@@ -55,8 +68,14 @@ int print_stats(const StatsRequest& request) {
     complain("stats: a core file does not change; --watch needs a process id");
     return exit_usage;
   }
+  RateMeter rates;
+  const auto period =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(every_s));
+  const Patience patience = patience_of(period);
+  Clock::time_point next = Clock::now();
   for (bool is_first = true;; is_first = false) {
-    const Observation seen = observe(*target, Detail::numbers);
+    Observation seen = observe(*target, Detail::numbers, patience);
+    rates.note(seen.numbers, RateMeter::Clock::now());
     if (!seen.numbers.empty()) {
       const std::string text = show(seen.numbers, request.format, is_first);
       std::fwrite(text.data(), 1, text.size(), stdout);
@@ -67,7 +86,8 @@ int print_stats(const StatsRequest& request) {
     if (!seen.message.empty()) complain(seen.message);
     if (every_s <= 0 || seen.numbers.empty()) return exit_code_of(seen.result);
     if (std::fflush(stdout) != 0) return exit_usage;
-    std::this_thread::sleep_for(std::chrono::duration<double>(every_s));
+    next = std::max(next + period, Clock::now());  // a late look is not made up for
+    std::this_thread::sleep_until(next);
   }
 }
 

@@ -22,6 +22,9 @@ Subcommand add_map(CLI::App& app);
 Subcommand add_top(CLI::App& app);
 Subcommand add_ctl(CLI::App& app);
 Subcommand add_serve(CLI::App& app);
+Subcommand add_profile(CLI::App& app);
+Subcommand add_leak(CLI::App& app);
+Subcommand add_explain(CLI::App& app);
 
 }  // namespace talus::tool
 

@@ -16,7 +16,8 @@ import tables
 # An object at namespace scope begins at column one, as clang-format lays it out.
 OBJECT = re.compile(
     r"^(?:(?:TALUS_CONSTINIT|inline|static|TALUS_THREAD_LOCAL|thread_local) +)+"
-    r"(?P<type>(?:const +)?[\w:]+(?:<[^;()=]*>)?[ *&]+)(?P<name>\w+)(?:\[[^\]]*\])*\s*(?:=|\{|;)",
+    r"(?P<type>(?:const +)?[\w:]+(?:<[^;()=]*>)?[ *&]+)(?P<name>\w+)(?:\[[^\]]*\])*"
+    r"(?:\s*\[\[[^\]]*\]\])?\s*(?:=|\{|;)",
     re.MULTILINE)
 CONSTANT = re.compile(r"\bconst [^*]*$|\* *const\b")
 

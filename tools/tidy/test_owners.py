@@ -29,9 +29,10 @@ class Objects(unittest.TestCase):
             "TALUS_CONSTINIT inline ThreadContext first_context =\n    make();\n"
             "static Next next_prctl{\"prctl\", {}};\n"
             "inline const char* last_text = nullptr;\n"
-            "inline Atomic<size_t> shared_bytes{most};\n"),
+            "inline Atomic<size_t> shared_bytes{most};\n"
+            "inline Words words\n    [[gnu::section(\"words\")]];\n"),
             ["space", "no_blocks", "this_context", "first_context", "next_prctl", "last_text",
-             "shared_bytes"])
+             "shared_bytes", "words"])
 
     def test_constants_functions_and_types_are_no_objects(self):
         self.assertEqual(self.names(

@@ -38,7 +38,7 @@ def walk(root):
         folders[:] = sorted(
             name for name in folders
             if name not in SKIPPED_FOLDERS
-            and not (is_root and name.startswith("build"))
+            and not (is_root and (name.startswith("build") or name == "dist"))
             and (not name.startswith(".") or name in SHOWN_HIDDEN_FOLDERS)
             and not os.path.exists(os.path.join(folder, name, "CMakeCache.txt")))
         found += [os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")

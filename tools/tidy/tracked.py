@@ -44,7 +44,7 @@ def check_output(path):
     parts = path.split("/")
     name = parts[-1]
     is_below_output = (OUTPUT_FOLDERS.intersection(parts[:-1])
-                       or (len(parts) > 1 and parts[0].startswith("build")))
+                       or (len(parts) > 1 and (parts[0].startswith("build") or parts[0] == "dist")))
     if is_below_output or name in OUTPUT_NAMES or OUTPUT_ENDINGS.search(name):
         yield 1, "build-output", f"git rm --cached '{path}': build outputs stay out of git"
 

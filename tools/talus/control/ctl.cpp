@@ -82,6 +82,11 @@ Order read_order(const std::vector<std::string>& words) {
   if (name == "stats" && count == 2 && (words[1] == "on" || words[1] == "off")) {
     return {CommandId::count_calls, words[1] == "on" ? 1U : 0U, ""};
   }
+  if (name == "profile" && count == 2) {
+    constexpr uint64_t usual_bytes = 512 * 1024;
+    if (words[1] == "off") return {CommandId::profile, 0, ""};
+    return {CommandId::profile, words[1] == "on" ? usual_bytes : bytes_of(words[1]), ""};
+  }
   if (name == "reset-peak" && count == 1) return {CommandId::reset_peaks, 0, ""};
   std::string all;
   for (const std::string& word : words) all += " " + word;
@@ -90,6 +95,16 @@ Order read_order(const std::vector<std::string>& words) {
 
 std::string mib(uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
+}
+
+// The options that a running process may change.
+std::string changeable_options() {
+  std::string names;
+  for (const core::OptionRow& row : core::option_rows) {
+    if (row.reload != core::OptionReload::while_running) continue;
+    names += (names.empty() ? "" : ", ") + std::string(row.name.text());
+  }
+  return names;
 }
 
 // What was done, in one line.
@@ -104,6 +119,10 @@ std::string tell_done(const Order& order, const Answer& answer) {
     case CommandId::count_calls:
       return order.number != 0 ? "counts its calls from here on; `talus stats` shows them as calls"
                                : "counts its calls no longer";
+    case CommandId::profile:
+      if (order.number == 0) return "takes no samples of its blocks any more";
+      return fmt::format("takes a sample each {} KiB of allocations; `talus profile` shows them",
+                         answer.value / 1024);
     default:
       return "peaks are those of the time from here on";
   }
@@ -115,10 +134,8 @@ std::string tell_setting(const Order& order, CommandResult result) {
   const std::string value = order.text.c_str() + name.size() + 1;
   const Setting known = parse_setting(name + "=" + value);
   if (result == CommandResult::at_start) {
-    return fmt::format(
-        "{} is read when a process starts; the options that may change later are "
-        "decay_ms, retain_bytes, arena_bytes, limit_soft, limit_hard and thp",
-        name);
+    return fmt::format("{} is read when a process starts; the options that may change later are {}",
+                       name, changeable_options());
   }
   constexpr std::string_view front = "talus: ";
   const bool has_front = known.error.substr(0, front.size()) == front;
@@ -137,7 +154,7 @@ std::pair<int, std::string> tell_refusal(const Order& order, CommandResult resul
     case CommandResult::damaged:
       return {exit_refused, "another command was written at the same time; try again"};
     case CommandResult::no_room:
-      return {exit_refused, "it has as many modes on as it can have"};
+      return {exit_refused, "it has as many modes on as it can have, or no memory for it"};
     default:
       return {exit_usage, tell_setting(order, result)};
   }
@@ -257,13 +274,16 @@ Subcommand add_ctl(CLI::App& app) {
   // Lines of the page. clang-format off
   ctl->footer(
       "talus ctl [--wait=SECONDS] PID release [BYTES] | trim [BYTES] | set KEY=VALUE\n"
-      "talus ctl [--wait=SECONDS] PID stats on|off | reset-peak\n\n"
+      "talus ctl [--wait=SECONDS] PID stats on|off | profile on|off|BYTES | reset-peak\n\n"
       "release     purges all free memory, or at least BYTES: the kernel gets the pages\n"
       "trim        the same, and keeps up to BYTES of it for reuse\n"
-      "set         changes an option: decay_ms, retain_bytes, arena_bytes, limit_soft, "
-      "limit_hard,\n"
-      "            thp\n"
+      "set         changes an option: " +
+      changeable_options() +
+      "\n"
       "stats       counts all calls from here on, which `talus stats` then shows, or no longer\n"
+      "profile     samples blocks from here on, for `talus profile`, or no longer; BYTES is the "
+      "mean\n"
+      "            between samples, 512 KiB if it is not said; the first one stays\n"
       "reset-peak  peaks are those of the time from here on\n\n"
       "The process executes the command itself, on its background thread if it has one. It gets\n"
       "no signal. Exit status: 0 if it was done, 1 if there is no Talus in the process or an "

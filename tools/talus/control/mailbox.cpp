@@ -162,9 +162,12 @@ Answer send_order(int pid, const TalusCopy& copy, const Order& order, double wai
   Clock::time_point give_up = end;
   bool is_taken = false;
   for (int turns = 0; words.get("helper.answered") != request; turns++) {
-    if (!is_taken && words.get("helper.taken") == request) {
-      is_taken = true;
-      give_up = Clock::now() + finish_patience;
+    const bool was_taken = is_taken;
+    is_taken = words.get("helper.taken") == request;
+    if (is_taken && !was_taken) give_up = Clock::now() + finish_patience;
+    // The thread that took it found it withdrawn. Its answer would have come first.
+    if (was_taken && !is_taken && words.get("helper.answered") != request) {
+      return {Delivery::not_taken, {}, 0, {}, {}};
     }
     const Clock::time_point now = Clock::now();
     if (now > give_up) {

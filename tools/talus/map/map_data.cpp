@@ -15,7 +15,7 @@
 #include <span>
 
 #include "base/config.hpp"
-#include "json_text.hpp"
+#include "json.hpp"
 
 namespace talus::tool {
 namespace {
@@ -68,52 +68,48 @@ class Regions {
       base_ = end_ = piece.base;
     }
     if (const uint64_t gap = (piece.base - end_) / page_; gap != 0) {
-      add_row(fmt::format("[-1,{}]", gap));
+      pieces_.push_back({-1, gap});
       pages_.add(outside, gap);
     }
     const uint64_t pages = (piece.bytes + page_ - 1) / page_;
-    std::string row = fmt::format("[{},{}", static_cast<int>(piece.use), pages);
+    Json row = {static_cast<int>(piece.use), pages};
     if (piece.use == PieceUse::slab) {
-      row += fmt::format(",{},{},{},{},{}", piece.block_bytes, piece.block_count, piece.live_count,
-                         piece.waiting_count, piece.heap);
+      for (const uint64_t number : {piece.block_bytes, piece.block_count, piece.live_count,
+                                    piece.waiting_count, piece.heap}) {
+        row.push_back(number);
+      }
     } else if (piece.use == PieceUse::live_large) {
-      row += fmt::format(",{}", piece.block_bytes);
+      row.push_back(piece.block_bytes);
     }
-    add_row(row + "]");
+    pieces_.push_back(std::move(row));
     if (piece.pages.empty()) pages_.add(absent, pages);
     for (const uint8_t state : piece.pages) pages_.add(letter_of(state), 1);
     end_ = piece.base + pages * page_;
   }
 
-  std::string take() {
+  Json take() {
     close();
-    return "[" + all_ + "]";
+    return std::move(all_);
   }
 
  private:
-  void add_row(const std::string& row) { rows_ += (rows_.empty() ? "" : ",") + row; }
   void close() {
-    if (rows_.empty()) return;
-    all_ += all_.empty() ? "" : ",\n";
-    all_ += fmt::format("{{\"base\":{},\"pieces\":[{}],\"pages\":\"{}\"}}", base_, rows_,
-                        pages_.take());
-    rows_.clear();
+    if (pieces_.empty()) return;
+    all_.push_back({{"base", base_}, {"pieces", std::move(pieces_)}, {"pages", pages_.take()}});
+    pieces_ = Json::array();
   }
 
   uint64_t page_ = page_size(), base_ = 0, end_ = 0;
-  std::string all_, rows_;
+  Json all_ = Json::array(), pieces_ = Json::array();
   PageText pages_;
 };
 
 // Places of huge pages, in runs: what is resident as a whole where the kernel counts huge pages.
-std::string huge_pages(std::span<const HeapPiece* const> pieces,
-                       const std::vector<MappedArea>& areas) {
-  std::string text;
+Json huge_pages(std::span<const HeapPiece* const> pieces, const std::vector<MappedArea>& areas) {
+  Json runs = Json::array();
   uint64_t begin = 0, end = 0;
   const auto close = [&] {
-    if (begin == end) return;
-    text += text.empty() ? "" : ",";
-    text += fmt::format("[{},{}]", begin, (end - begin) / huge_page_bytes);
+    if (begin != end) runs.push_back({begin, (end - begin) / huge_page_bytes});
   };
   for (const MappedArea& area : areas) {
     if (area.huge_bytes == 0) continue;
@@ -130,7 +126,7 @@ std::string huge_pages(std::span<const HeapPiece* const> pieces,
     }
   }
   close();
-  return "[" + text + "]";
+  return runs;
 }
 
 std::string now_as_text() {
@@ -142,14 +138,14 @@ std::string now_as_text() {
   return text;
 }
 
-std::string groups_of(const Picture& picture) {
-  std::string text;
+Json groups_of(const Picture& picture) {
+  Json groups = Json::array();
   for (size_t i = 0; i < part_group_count; i++) {
-    text += fmt::format("{}{{\"group\":\"{}\",\"label\":\"{}\",\"bytes\":{}}}", i == 0 ? "" : ",",
-                        group_words[i].name, group_words[i].label,
-                        picture.group(static_cast<PartGroup>(i)));
+    groups.push_back({{"group", group_words[i].name},
+                      {"label", group_words[i].label},
+                      {"bytes", picture.group(static_cast<PartGroup>(i))}});
   }
-  return "[" + text + "]";
+  return groups;
 }
 
 std::string without_tags(const std::string& text) {
@@ -176,14 +172,19 @@ std::string map_data(const PictureTitle& title, const Picture& picture,
             [](const HeapPiece* a, const HeapPiece* b) { return a->base < b->base; });
   Regions regions;
   for (const HeapPiece* const piece : pieces) regions.add(*piece);
-  return without_tags(fmt::format(
-      "{{\"program\":{},\"process\":{},\"version\":{},\"time\":\"{}\",\"consistent\":{},"
-      "\"pages_known\":{},\"total_bytes\":{},\"page_bytes\":{},\"huge_bytes\":{},"
-      "\"heap_count_max\":{},\"groups\":{},\n"
-      "\"huge\":{},\n\"regions\":{}}}",
-      json_string(title.name), title.process_id, json_string(title.version), now_as_text(),
-      title.is_consistent, picture.is_resident, picture.total, page_size(), huge_page_bytes,
-      core::heap_count_max, groups_of(picture), huge_pages(pieces, areas), regions.take()));
+  return without_tags(one_line({{"program", title.name},
+                                {"process", title.process_id},
+                                {"version", title.version},
+                                {"time", now_as_text()},
+                                {"consistent", title.is_consistent},
+                                {"pages_known", picture.is_resident},
+                                {"total_bytes", picture.total},
+                                {"page_bytes", page_size()},
+                                {"huge_bytes", huge_page_bytes},
+                                {"heap_count_max", core::heap_count_max},
+                                {"groups", groups_of(picture)},
+                                {"huge", huge_pages(pieces, areas)},
+                                {"regions", regions.take()}}));
 }
 
 }  // namespace talus::tool

@@ -14,27 +14,14 @@
 #include <optional>
 #include <sstream>
 
+#include "observe/mapped_image.hpp"
 #include "observe/observed_table.hpp"
 
 namespace talus::tool {
 namespace {
 
-constexpr size_t segments_max = 256;
 constexpr size_t notes_bytes_max = size_t{16} << 20;
 constexpr uint32_t fields_max = 4096;
-
-template <typename Value>
-Value value_at(const Memory& memory, uint64_t address) {
-  Value value;
-  memory.read({{address, sizeof value, reinterpret_cast<char*>(&value)}});
-  return value;
-}
-
-std::vector<char> bytes_at(const Memory& memory, uint64_t address, size_t bytes) {
-  std::vector<char> read(bytes);
-  memory.read({{address, bytes, read.data()}});
-  return read;
-}
 
 struct Note {
   uint64_t state = 0;
@@ -67,25 +54,11 @@ void read_notes(const std::vector<char>& notes, uint64_t address, Note& found) {
 // The note of the ELF file whose first page lies here; state 0: it has none.
 Note note_of(const Memory& memory, uint64_t start) {
   Note found;
-  const auto header = value_at<Elf64_Ehdr>(memory, start);
-  const bool is_elf = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
-                      header.e_ident[EI_CLASS] == ELFCLASS64 &&
-                      header.e_ident[EI_DATA] == ELFDATA2LSB;
-  if (!is_elf || header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > segments_max) {
-    return found;
-  }
-  const std::vector<char> table =
-      bytes_at(memory, start + header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr));
-  std::vector<Elf64_Phdr> segments(header.e_phnum);
-  if (!segments.empty()) std::memcpy(segments.data(), table.data(), table.size());
-  std::optional<uint64_t> moved_by;
-  for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type == PT_LOAD && segment.p_offset == 0) moved_by = start - segment.p_vaddr;
-  }
-  if (!moved_by) return found;
-  for (const Elf64_Phdr& segment : segments) {
+  const MappedImage image = image_at(memory, start);
+  if (!image.moved_by) return found;
+  for (const Elf64_Phdr& segment : image.segments) {
     if (segment.p_type != PT_NOTE || segment.p_filesz > notes_bytes_max) continue;
-    const uint64_t address = *moved_by + segment.p_vaddr;
+    const uint64_t address = *image.moved_by + segment.p_vaddr;
     read_notes(bytes_at(memory, address, segment.p_filesz), address, found);
   }
   return found;
@@ -153,6 +126,7 @@ std::vector<Mapping> read_mappings(const std::string& maps) {
     mapping.end = end;
     mapping.offset = offset;
     mapping.is_readable = permissions[0] == 'r';
+    mapping.is_writable = permissions[1] == 'w';
     if (path > 0) mapping.path = line.substr(static_cast<size_t>(path));
     mappings.push_back(mapping);
   }

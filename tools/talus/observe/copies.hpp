@@ -24,6 +24,7 @@ struct Mapping {
   uint64_t offset;
   bool is_readable;
   std::string path;
+  bool is_writable = true;
 };
 
 // The lines of /proc/PID/maps.

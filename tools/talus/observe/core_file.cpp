@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <signal.h>
 #include <sys/procfs.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -157,6 +158,8 @@ void CoreFile::read_headers() {
       if (next == 0) break;
       const char* const description = static_cast<const char*>(notes->d_buf) + body;
       if (note.n_type == NT_FILE) read_mapped_files(description, note.n_descsz);
+      if (note.n_type == NT_PRSTATUS) read_thread(description, note.n_descsz);
+      if (note.n_type == NT_SIGINFO) read_signal(description, note.n_descsz);
       if (note.n_type == NT_PRPSINFO && note.n_descsz >= sizeof(elf_prpsinfo)) {
         elf_prpsinfo facts;
         std::memcpy(&facts, description, sizeof facts);
@@ -166,6 +169,37 @@ void CoreFile::read_headers() {
   }
   std::sort(segments_.begin(), segments_.end(),
             [](const Segment& a, const Segment& b) { return a.begin < b.begin; });
+}
+
+// The notes of a thread begin with this one.
+void CoreFile::read_thread(const char* description, size_t bytes) {
+  elf_prstatus status;
+  if (bytes < sizeof status) return;
+  std::memcpy(&status, description, sizeof status);
+#if defined(__x86_64__)
+  constexpr size_t code_register = 16;  // rip
+#else
+  constexpr size_t code_register = 32;  // pc
+#endif
+  thread_ = static_cast<uint64_t>(status.pr_pid);
+  code_address_ = status.pr_reg[code_register];
+}
+
+// The first deadly one counts: the kernel writes the thread that died first.
+void CoreFile::read_signal(const char* description, size_t bytes) {
+  siginfo_t info;
+  if (signal_ || bytes < sizeof info) return;
+  std::memcpy(&info, description, sizeof info);
+  constexpr int deadly[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP};
+  if (std::find(std::begin(deadly), std::end(deadly), info.si_signo) == std::end(deadly)) return;
+  CoreSignal found;
+  found.number = info.si_signo;
+  found.code = info.si_code;
+  found.thread = thread_;
+  found.code_address = code_address_;
+  const bool is_fault = info.si_signo == SIGSEGV || info.si_signo == SIGBUS;
+  if (is_fault) found.address = reinterpret_cast<uint64_t>(info.si_addr);
+  signal_ = found;
 }
 
 // Count and page size; start, end and offset in pages of each mapping; their names.

@@ -24,6 +24,14 @@ struct NoCoreFile : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The signal by which a process died, or at which it stands in a debugger.
+struct CoreSignal {
+  int number = 0;
+  int code = 0;          // as in siginfo_t
+  uint64_t address = 0;  // of a fault
+  std::optional<uint64_t> thread, code_address;
+};
+
 class CoreFile : public Memory {
  public:
   // Throws NoCoreFile.
@@ -34,6 +42,8 @@ class CoreFile : public Memory {
   // The files that were mapped, and the memory that the file has, which has no name.
   const std::vector<Mapping>& mappings() const { return mappings_; }
   std::optional<uint64_t> process_id() const { return process_id_; }
+  // Nothing: no thread was ended by one.
+  const std::optional<CoreSignal>& deadly_signal() const { return signal_; }
 
  private:
   struct Segment {
@@ -41,6 +51,8 @@ class CoreFile : public Memory {
     uint64_t offset;
   };
   void read_headers();
+  void read_thread(const char* description, size_t bytes);
+  void read_signal(const char* description, size_t bytes);
   void read_mapped_files(const char* description, size_t bytes);
   // How many bytes from this address on were read, from the core file or from a mapped one.
   size_t read_some(uint64_t address, size_t bytes, char* to) const;
@@ -52,7 +64,9 @@ class CoreFile : public Memory {
   std::vector<Segment> segments_;  // by address
   std::vector<Mapping> mappings_;
   std::optional<uint64_t> process_id_;
-  mutable std::map<std::string, int> files_;  // open ones; -1: not to be read
+  std::optional<CoreSignal> signal_;
+  std::optional<uint64_t> thread_, code_address_;  // of the thread whose notes are read
+  mutable std::map<std::string, int> files_;       // open ones; -1: not to be read
 };
 
 }  // namespace talus::tool

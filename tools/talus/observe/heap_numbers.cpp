@@ -127,9 +127,15 @@ void HeapReader::read_caches(uint64_t first, CacheKind kind) {
   for (uint64_t at = first; at != 0;) {
     if (++totals_.cache_count > caches_max) throw Implausible("a list of caches without an end");
     const char* const copy = cache.read(look_, at);
-    const ThreadNumbers thread = read_cache_at(cache, copy);
+    ThreadNumbers thread = read_cache_at(cache, copy);
+    const uint64_t next = cache.get(copy, 8), sides = cache.get(copy, 7);
+    const std::vector<uint64_t> begun = read_begun(sides);
+    for (size_t index = 0; index < begun.size(); index++) {
+      numbers_.begun_blocks[classes_.rows.at(index).block_bytes] += begun[index];
+    }
+    thread.values[4] = read_allocated(at, begun);
     if (kind == CacheKind::in_use) numbers_.threads.push_back(thread);
-    at = cache.get(copy, 8);
+    at = next;
   }
 }
 
@@ -190,6 +196,38 @@ void HeapReader::read_sides(uint64_t address, ThreadNumbers& thread) {
     totals_.classes.at(index).listed += blocks;
     thread.values[1] += blocks * classes_.rows[index].block_bytes;
   }
+}
+
+// Blocks that left two-sided lists for the program, by class. A thread that is just taking blocks
+// may seem to have given less than none.
+std::vector<uint64_t> HeapReader::read_begun(uint64_t sides) {
+  if (sides == 0 || !layout_.has("sides.begun")) return {};
+  const View view(layout_, "sides", {"tops", "allocation_bottoms", "moved", "begun"});
+  const char* const copy = view.read(look_, sides);
+  const uint64_t first = layout_.constant("sides.first_allocation_top");
+  std::vector<uint64_t> begun(view[3].count);
+  for (size_t index = 0; index < view[3].count; index++) {
+    begun[index] = view.get(copy, 3, index);
+    if (index >= view[2].count) continue;
+    const uint64_t top = view.get(copy, 0, first + index), bottom = view.get(copy, 1, index);
+    begun[index] += view.get(copy, 2, index) - list_blocks(top, bottom, true);
+  }
+  return begun;
+}
+
+// What the thread of a cache allocated, as heap/allocated.hpp of the library; statistic_unknown.
+uint64_t HeapReader::read_allocated(uint64_t cache, const std::vector<uint64_t>& begun) {
+  if (!layout_.has("cache.told_bytes")) return core::statistic_unknown;
+  const View askers(layout_, "allocated", {"askers"});
+  const View told(layout_, "cache", {"told_bytes"});
+  const uint64_t told_bytes = told.get(told.read(look_, cache), 0);
+  const char* const flags = askers.read(look_, layout_.root("allocated"));
+  if (told_bytes == 0 || askers.get(flags, 0) == 0) return core::statistic_unknown;
+  uint64_t bytes = told_bytes - 1;
+  for (size_t index = 0; index < begun.size(); index++) {
+    bytes += begun[index] * classes_.rows.at(index).block_bytes;
+  }
+  return bytes >> 63 == 0 ? bytes : 0;  // the thread is just taking blocks
 }
 
 // As settle_blocks() of the library.

@@ -102,6 +102,8 @@ void fill_slab(HeapPiece& piece, const SlabBlocks& blocks, std::span<const uint6
   }
   piece.block_bytes = blocks.block_bytes;
   piece.block_count = blocks.block_count;
+  piece.is_live.reserve(states.size());
+  for (const BlockState state : states) piece.is_live.push_back(state == BlockState::live);
   piece.live_count = counts[0];
   piece.waiting_count = counts[2];
   fill_pages(piece, sums[0], sums[2], sums[1], pages);

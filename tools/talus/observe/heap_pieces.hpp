@@ -9,6 +9,7 @@
 #define TALUS_TOOLS_TALUS_OBSERVE_HEAP_PIECES_HPP
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,7 +44,10 @@ struct HeapPiece {
   uint64_t resident = 0, live = 0, waiting = 0, free = 0, end = 0;
   // Resident pages without a byte of a live block; and of `free` what lies there.
   uint64_t free_pages = 0, free_alone = 0;
+  std::vector<bool> is_live;   // of each block of a slab
   std::vector<uint8_t> pages;  // a PageState each; empty: none is resident
+  // Of a slab: decay passes since a block was last taken from it. Empty: unknown.
+  std::optional<uint64_t> age_passes;
 
   uint64_t limit() const { return base + bytes; }
 };
@@ -54,6 +58,7 @@ struct PieceNotes {
   std::vector<uint64_t> waiting;   // addresses of blocks that wait, by address
   uint64_t list_excess_bytes = 0;  // in lists, beyond what preset=small allows
   bool are_pages_known = false;    // false: all are taken as resident
+  uint64_t pass_ms = 0;            // the least time from one decay pass to the next; 0: unknown
 };
 
 // The blocks of a slab: where they lie, and those that are free within it.

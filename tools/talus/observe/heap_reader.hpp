@@ -53,6 +53,7 @@ class HeapReader {
     read_instances();
     settle_blocks();
     read_space();
+    read_purges();
     read_calls();
     return totals_.at_work;
   }
@@ -66,12 +67,16 @@ class HeapReader {
   ThreadNumbers read_cache_at(const View& cache, const char* copy);
   uint64_t list_blocks(uint64_t top, uint64_t bottom, bool has_gaps);
   void read_sides(uint64_t address, ThreadNumbers& thread);
+  std::vector<uint64_t> read_begun(uint64_t sides);
+  uint64_t read_allocated(uint64_t cache, const std::vector<uint64_t>& begun);
   uint64_t read_message(uint64_t address, uint64_t& next);
   void read_queue(uint64_t first);
   void read_instances();
   void read_instance_at(uint64_t number, uint64_t address, uint64_t region);
   void settle_blocks();
   void read_space();
+  void read_burst();
+  void read_purges();
   void read_calls();
   void set(core::StatisticId id, uint64_t value) { numbers_[id] = value; }
 

@@ -37,6 +37,18 @@ class Memory {
   virtual void read(const std::vector<Piece>& pieces) const = 0;
 };
 
+inline std::vector<char> bytes_at(const Memory& memory, uint64_t address, size_t bytes) {
+  std::vector<char> read(bytes);
+  memory.read({{address, bytes, read.data()}});
+  return read;
+}
+template <typename Value>
+Value value_at(const Memory& memory, uint64_t address) {
+  Value value;
+  memory.read({{address, sizeof value, reinterpret_cast<char*>(&value)}});
+  return value;
+}
+
 // By process_vm_readv.
 class ProcessMemory : public Memory {
  public:

@@ -10,12 +10,14 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "observe/heap_pieces.hpp"
+#include "observe/rate_rows.hpp"
 #include "settings/statistics.hpp"
 
 namespace talus::tool {
@@ -48,11 +50,13 @@ struct Numbers {
   std::string why_not;  // consistent; one line
   bool is_damaged = false;
   std::array<std::optional<uint64_t>, core::statistic_count> values;
-  std::vector<ClassNumbers> classes;  // only those with slabs
+  std::vector<ClassNumbers> classes;          // only those with slabs
+  std::map<uint64_t, uint64_t> begun_blocks;  // by their bytes: what two-sided lists gave
   std::vector<ThreadNumbers> threads;
   std::vector<InstanceNumbers> instances;
   std::vector<HeapNumbers> heaps;
   PieceNotes notes;  // with Detail::pieces
+  Rates rates;       // since the look before, with a RateMeter
 
   std::optional<uint64_t>& operator[](core::StatisticId id) {
     return values[static_cast<size_t>(id)];

@@ -23,9 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int looks_min = 4;   // of which the last counts if none is consistent
 constexpr int looks_max = 40;  // a busy process has few quiet moments
-constexpr auto patience = std::chrono::milliseconds(25);
 
 // One look at one Talus. `numbers` has process.* already.
 void look_once(const Memory& memory, const TalusCopy& copy, PagePresence* presence, Detail detail,
@@ -49,11 +47,12 @@ void look_once(const Memory& memory, const TalusCopy& copy, PagePresence* presen
 }
 
 Numbers look_at_copy(const Memory& memory, const TalusCopy& copy, const Numbers& process,
-                     PagePresence* presence, Detail detail) {
+                     PagePresence* presence, Detail detail, Patience patience) {
   Numbers last = process;
   std::string damage;
   int damaged_looks = 0;
-  const Clock::time_point end = Clock::now() + patience;
+  const Clock::time_point end = Clock::now() + patience.time;
+  int looks_min = patience.looks_min;
   for (int i = 0; i < looks_max && (i < looks_min || Clock::now() < end); i++) {
     Numbers numbers = process;
     numbers.object = copy.object;
@@ -65,6 +64,7 @@ Numbers look_at_copy(const Memory& memory, const TalusCopy& copy, const Numbers&
     } catch (const Implausible& error) {
       damage = error.what();
       damaged_looks++;
+      looks_min = Patience::looks;
       if (damaged_looks == i + 1 && i + 1 >= looks_min) break;  // never anything else
     }
   }
@@ -86,11 +86,11 @@ Observation failure(ObserveResult result, const std::string& message) {
 
 // `name` is what people call the process.
 void look_at_all(const Memory& memory, const FoundCopies& found, const Numbers& own,
-                 PagePresence* presence, Detail detail, const std::string& name,
+                 PagePresence* presence, Detail detail, Patience patience, const std::string& name,
                  Observation& observation) {
   for (const TalusCopy& copy : found.copies) {
     try {
-      observation.numbers.push_back(look_at_copy(memory, copy, own, presence, detail));
+      observation.numbers.push_back(look_at_copy(memory, copy, own, presence, detail, patience));
     } catch (const NotUnderstood& problem) {
       observation.note = fmt::format("{}: {}", copy.object, problem.what());
       continue;
@@ -106,7 +106,7 @@ void look_at_all(const Memory& memory, const FoundCopies& found, const Numbers& 
 
 }  // namespace
 
-Observation observe_process(int pid, Detail detail) {
+Observation observe_process(int pid, Detail detail, Patience patience) {
   const ProcessMemory memory(pid);
   const Reached reached = reach_process(pid, memory);
   if (reached.result != ObserveResult::good) return failure(reached.result, reached.message);
@@ -120,7 +120,8 @@ Observation observe_process(int pid, Detail detail) {
   Numbers own;
   read_process(pid, own);
   PagePresence presence(fmt::format("/proc/{}", pid));
-  look_at_all(memory, found, own, &presence, detail, fmt::format("process {}", pid), observation);
+  look_at_all(memory, found, own, &presence, detail, patience, fmt::format("process {}", pid),
+              observation);
   return observation;
 }
 
@@ -136,7 +137,7 @@ Observation observe_core(const std::string& path, Detail detail) {
     observation.note = found.note;
     Numbers own;
     own[core::StatisticId::process_id] = memory.process_id();
-    look_at_all(memory, found, own, nullptr, detail, path, observation);
+    look_at_all(memory, found, own, nullptr, detail, Patience(), path, observation);
     return observation;
   } catch (const NoCoreFile& error) {
     return failure(ObserveResult::no_process, error.what());

@@ -7,6 +7,7 @@
 #ifndef TALUS_TOOLS_TALUS_OBSERVE_OBSERVE_HPP
 #define TALUS_TOOLS_TALUS_OBSERVE_OBSERVE_HPP
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,15 @@ struct Observation {
 
 enum class Detail { numbers, pieces };
 
-Observation observe_process(int pid, Detail detail = Detail::numbers);
+// How long a look at a busy process is repeated until it is consistent. The last look counts if
+// none is. Damage is told by `Patience::looks` looks at least, whatever the time.
+struct Patience {
+  static constexpr int looks = 4;
+  int looks_min = looks;
+  std::chrono::milliseconds time{25};
+};
+
+Observation observe_process(int pid, Detail detail = Detail::numbers, Patience patience = {});
 // The same of a process in its core file. It has no time of its own, and no pages.
 Observation observe_core(const std::string& path, Detail detail = Detail::numbers);
 

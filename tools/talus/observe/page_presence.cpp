@@ -48,8 +48,12 @@ bool PagePresence::look(uint64_t base, uint64_t bytes) {
   if (base >= base_ && base + bytes <= base_ + pages_.size() * page_bytes_) return true;
   base_ = base;
   pages_.assign(bytes / page_bytes_, present);
-  if (is_assumed_) return true;
-  return read(base, pages_);
+  const bool is_told = is_assumed_ || read(base, pages_);
+  resident_before_.assign(1, 0);
+  for (const uint64_t page : pages_) {
+    resident_before_.push_back(resident_before_.back() + ((page & present) != 0 ? 1 : 0));
+  }
+  return is_told;
 }
 
 std::vector<bool> PagePresence::contents(uint64_t from, uint64_t to) const {
@@ -62,14 +66,13 @@ std::vector<bool> PagePresence::contents(uint64_t from, uint64_t to) const {
 }
 
 uint64_t PagePresence::bytes_in(uint64_t from, uint64_t to) const {
-  uint64_t found = 0;
-  while (from < to) {
-    const uint64_t page_end = from / page_bytes_ * page_bytes_ + page_bytes_;
-    const uint64_t end = std::min(page_end, to);
-    const uint64_t page = (from - base_) / page_bytes_;
-    if (page < pages_.size() && (pages_[page] & present) != 0) found += end - from;
-    from = end;
-  }
+  from = std::max(from, base_);
+  to = std::min(to, base_ + pages_.size() * page_bytes_);
+  if (from >= to) return 0;
+  const uint64_t first = (from - base_) / page_bytes_, last = (to - 1 - base_) / page_bytes_;
+  uint64_t found = (resident_before_[last + 1] - resident_before_[first]) * page_bytes_;
+  if ((pages_[first] & present) != 0) found -= from - base_ - first * page_bytes_;
+  if ((pages_[last] & present) != 0) found -= base_ + (last + 1) * page_bytes_ - to;
   return found;
 }
 

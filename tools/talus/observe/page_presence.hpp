@@ -45,6 +45,7 @@ class PagePresence {
   bool is_assumed_ = false;
   uint64_t page_bytes_, base_ = 0;
   std::vector<uint64_t> pages_;
+  std::vector<uint64_t> resident_before_;  // for each page of the range and for its end
 };
 
 }  // namespace talus::tool

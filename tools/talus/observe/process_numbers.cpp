@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <linux/kcmp.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -49,11 +48,6 @@ std::optional<uint64_t> ticks_as_ms(std::optional<uint64_t> ticks) {
   return *ticks * 1000 / static_cast<uint64_t>(a_second);
 }
 
-std::string name_of_user(unsigned id) {
-  const passwd* const known = ::getpwuid(id);  // NOLINT: the command has one thread
-  return known != nullptr ? known->pw_name : std::to_string(id);
-}
-
 }  // namespace
 
 void read_process(int pid, Numbers& numbers) {
@@ -87,7 +81,7 @@ std::string why_refused(int pid) {
   if (!owner || ::stat((process + "/maps").c_str(), &file) != 0) return "no such process";
   if (*owner != ::geteuid() && ::geteuid() != 0) {
     return fmt::format("it belongs to the user {}: run the command as that user, or as root",
-                       name_of_user(static_cast<unsigned>(*owner)));
+                       user_name(static_cast<unsigned>(*owner)));
   }
   if (file.st_uid != *owner) {
     return "it is not dumpable: it gained privileges at its start, or forbids readers by "

@@ -40,12 +40,13 @@ Reached reach_process(int pid, const ProcessMemory& memory) {
     return unreachable(ObserveResult::no_process, pid,
                        "has no memory: it has ended, or is a kernel thread");
   }
-  const std::vector<Mapping> mappings = read_mappings(*maps);
+  Reached reached;
+  reached.mappings = read_mappings(*maps);
+  const std::vector<Mapping>& mappings = reached.mappings;
   const int refusal = memory.why_not(mappings.empty() ? 0 : mappings.front().begin);
   if (refusal == EPERM || refusal == ENOSYS) {
     return unreachable(ObserveResult::refused, pid, why_refused(pid));
   }
-  Reached reached;
   reached.found = find_copies(memory, mappings);
   if (!reached.found.copies.empty()) return reached;
   const std::string& note = reached.found.note;

@@ -8,6 +8,7 @@
 #define TALUS_TOOLS_TALUS_OBSERVE_REACH_HPP
 
 #include <string>
+#include <vector>
 
 #include "observe/copies.hpp"
 
@@ -19,6 +20,7 @@ struct Reached {
   ObserveResult result = ObserveResult::good;
   std::string message;  // one line; empty if good
   FoundCopies found;    // at least one copy if good
+  std::vector<Mapping> mappings = {};
 };
 
 Reached reach_process(int pid, const ProcessMemory& memory);

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 namespace talus::tool {
@@ -34,8 +35,9 @@ struct Sums {
   }
 };
 
-// The state of a range is younger than the rest.
+// The state of a range and the age of a slab are younger than the rest.
 std::vector<const char*> range_fields(const Layout& layout);
+std::vector<const char*> slab_fields(const Layout& layout);
 
 class ResidentReader {
  public:
@@ -47,13 +49,14 @@ class ResidentReader {
         map_(page_map),
         pages_(presence),
         notes_(notes),
-        slab_(layout, "slab", {"base", "class_id", "free_count"}),
+        slab_(layout, "slab", slab_fields(layout)),
         large_(layout, "large", {"base", "slices", "usable_bytes", "state", "front_bytes"}),
         range_(layout, "range", range_fields(layout)),
         free_bits_(layout.field("slab.free_bits").value) {}
 
   // False: the kernel does not tell.
   bool read() {
+    if (notes_ != nullptr && layout_.has("slab.served_at")) read_clock();
     read_arenas();
     for (const Range& run : runs_) walk(run);
     read_metadata();
@@ -69,6 +72,8 @@ class ResidentReader {
   uint64_t add_piece(uint64_t at, uint64_t end, Entry entry, uint64_t descriptor);
   uint64_t add_slab(uint64_t at, uint64_t bytes, const SizeClasses::Row& row, const char* copy);
   void add_large(uint64_t at, uint64_t bytes, const char* copy);
+  void read_clock();
+  std::optional<uint64_t> age_of(const char* slab) const;
   uint64_t add_range(uint64_t at, uint64_t bytes, const char* copy);
   // Notes a piece without blocks, at which pages_ has looked.
   void note_plain(uint64_t base, uint64_t bytes, PieceUse use);
@@ -101,11 +106,27 @@ class ResidentReader {
   PieceNotes* notes_;  // null: none are wanted
   View slab_, large_, range_;
   uint64_t free_bits_;
+  std::optional<uint16_t> clock_;  // of decay passes, as in the process
   std::vector<Range> runs_;
   std::unordered_map<uint64_t, const char*> descriptors_;
   Sums sums_;
   bool is_known_ = true;
 };
+
+void ResidentReader::read_clock() {
+  uint16_t clock = 0;
+  std::memcpy(&clock, look_.read(layout_.root("decay_clock"), sizeof clock), sizeof clock);
+  clock_ = clock;
+  const View options(layout_, "options", {"decay_ms"});
+  const uint64_t decay_ms = options.get(options.read(look_, layout_.root("options")), 0);
+  notes_->pass_ms =
+      std::max(decay_ms / layout_.constant("decay.turns"), layout_.constant("decay.ms_min"));
+}
+
+std::optional<uint64_t> ResidentReader::age_of(const char* slab) const {
+  if (!clock_) return std::nullopt;
+  return static_cast<uint16_t>(*clock_ - slab_.get(slab, 3));  // both wrap
+}
 
 // Free ranges may cross from one arena into the next, so neighbours are one walk.
 void ResidentReader::read_arenas() {
@@ -191,6 +212,7 @@ uint64_t ResidentReader::add_piece(uint64_t at, uint64_t end, Entry entry, uint6
         HeapPiece& piece = note(at, bytes, PieceUse::slab);
         piece.heap = entry.owner();
         look_at(at, bytes);
+        piece.age_passes = age_of(copy + slab_.first_byte());
         fill_slab(piece, {row.block_bytes, row.block_count, copy + free_bits_}, notes_->waiting,
                   pages_);
       }
@@ -319,6 +341,11 @@ void ResidentReader::add_metadata(uint64_t base, uint64_t bytes) {
 std::vector<const char*> range_fields(const Layout& layout) {
   if (layout.has("range.state")) return {"base", "slices", "state"};
   return {"base", "slices"};
+}
+
+std::vector<const char*> slab_fields(const Layout& layout) {
+  if (layout.has("slab.served_at")) return {"base", "class_id", "free_count", "served_at"};
+  return {"base", "class_id", "free_count"};
 }
 
 // The share of a resident sum that belongs to `bytes` of `all_bytes`.

@@ -6,9 +6,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 
-#include "json_text.hpp"
+#include "json.hpp"
 #include "observe/show_numbers.hpp"
 #include "utf8.hpp"
 
@@ -19,58 +20,51 @@ using core::StatisticRow;
 
 constexpr size_t rows_max = 1024;  // of threads and of instances, as the library's forms
 
-std::string key_of(const StatisticRow& row) { return fmt::format("\"{}\":", row.field.text()); }
-
 template <typename Values>
-std::string fields(std::span<const StatisticRow> rows, const Values& values) {
-  std::string text;
+void add_fields(std::span<const StatisticRow> rows, const Values& values, Json& object) {
   for (size_t i = 0; i < rows.size(); i++) {
-    text += fmt::format("{}{}{}", i == 0 ? "" : ",", key_of(rows[i]), values[i]);
+    const bool is_known = values[i] != core::statistic_unknown;
+    object[rows[i].field.text()] = is_known ? Json(values[i]) : Json(nullptr);
   }
-  return text;
 }
 
-// The first table, nested as the names are.
-std::string groups(const Numbers& numbers) {
-  std::string text;
+Json json_of(const Numbers& numbers) {
+  Json all = {{"version", numbers.version},
+              {"object", numbers.object},
+              {"consistent", numbers.is_consistent},
+              {"why_not", numbers.is_consistent ? Json(nullptr) : Json(numbers.why_not)}};
   for (size_t row = 0; row < core::statistic_count; row++) {
     const StatisticRow& now = core::statistic_rows[row];
-    const bool begins =
-        row == 0 || !core::is_same_name(now.group, core::statistic_rows[row - 1].group);
-    if (begins) text += fmt::format("{}\"{}\":{{", row == 0 ? "," : "},", now.group.text());
-    text += begins ? "" : ",";
-    text += key_of(now);
-    text += numbers.values[row] ? std::to_string(*numbers.values[row]) : "null";
+    all[now.group.text()][now.field.text()] = or_null(numbers.values[row]);
   }
-  return text + "}";
-}
-
-std::string json_of(const Numbers& numbers) {
-  std::string text =
-      fmt::format("{{\"version\":{},\"object\":{},\"consistent\":{},\"why_not\":{}",
-                  json_string(numbers.version), json_string(numbers.object), numbers.is_consistent,
-                  numbers.is_consistent ? "null" : json_string(numbers.why_not));
-  text += groups(numbers) + ",\"class\":{";
-  for (size_t i = 0; i < numbers.classes.size(); i++) {
-    text += fmt::format("{}\"{}\":{{{}}}", i == 0 ? "" : ",", numbers.classes[i].block_bytes,
-                        fields(core::class_statistic_rows, numbers.classes[i].values));
+  Json& classes = all["class"] = Json::object();
+  for (const ClassNumbers& row : numbers.classes) {
+    add_fields(core::class_statistic_rows, row.values, classes[std::to_string(row.block_bytes)]);
   }
-  text += "},\"thread\":{";
+  Json& threads = all["thread"] = Json::object();
   for (size_t i = 0; i < numbers.threads.size() && i < rows_max; i++) {
-    text += fmt::format("{}\"{}\":{{{}}}", i == 0 ? "" : ",", i,
-                        fields(core::thread_statistic_rows, numbers.threads[i].values));
+    add_fields(core::thread_statistic_rows, numbers.threads[i].values, threads[std::to_string(i)]);
   }
-  text += "},\"instance\":{";
+  Json& instances = all["instance"] = Json::object();
   for (size_t i = 0; i < numbers.instances.size() && i < rows_max; i++) {
-    const InstanceNumbers& row = numbers.instances[i];
-    text += fmt::format("{}\"{}\":{{\"name\":{},{}}}", i == 0 ? "" : ",", row.number,
-                        json_string(row.name), fields(core::instance_statistic_rows, row.values));
+    Json& one = instances[std::to_string(numbers.instances[i].number)];
+    one["name"] = numbers.instances[i].name;
+    add_fields(core::instance_statistic_rows, numbers.instances[i].values, one);
   }
-  return text + "}}\n";
+  const bool has_rates = std::any_of(numbers.rates.begin(), numbers.rates.end(),
+                                     [](const auto& rate) { return rate.has_value(); });
+  for (size_t row = 0; has_rates && row < rate_count; row++) {
+    all["per_second"][rate_rows[row].name] = or_null(numbers.rates[row]);
+  }
+  return all;
 }
 
 std::string metric(const StatisticRow& row) {
   return fmt::format("talus_{}_{}", row.group.text(), row.field.text());
+}
+
+std::string sample_name(const StatisticRow& row) {
+  return metric(row) + (row.kind == core::StatisticKind::counter ? "_total" : "");
 }
 
 std::string metric_head(const StatisticRow& row) {
@@ -126,9 +120,7 @@ std::string plain_metrics(const std::vector<Numbers>& all) {
     std::string samples;
     for_each_copy(all, [&](const Numbers& numbers, const std::vector<std::string>& origin) {
       if (!numbers.values[row]) return;
-      const bool is_counter = now.kind == core::StatisticKind::counter;
-      samples +=
-          sample(metric(now) + (is_counter ? "_total" : ""), {}, origin, *numbers.values[row]);
+      samples += sample(sample_name(now), {}, origin, *numbers.values[row]);
     });
     if (!samples.empty()) text += metric_head(now) + samples;
   }
@@ -147,12 +139,14 @@ std::string keyed_metrics(const std::vector<Numbers>& all) {
     });
   }
   for (size_t field = 0; field < core::thread_statistic_count; field++) {
-    text += metric_head(core::thread_statistic_rows[field]);
+    const StatisticRow& row = core::thread_statistic_rows[field];
+    text += metric_head(row);
+    const std::string name = sample_name(row);
     for_each_copy(all, [&](const Numbers& numbers, const std::vector<std::string>& origin) {
       for (size_t i = 0; i < numbers.threads.size() && i < rows_max; i++) {
-        text +=
-            sample(metric(core::thread_statistic_rows[field]), {label("thread", std::to_string(i))},
-                   origin, numbers.threads[i].values[field]);
+        const uint64_t value = numbers.threads[i].values[field];
+        if (value == core::statistic_unknown) continue;
+        text += sample(name, {label("thread", std::to_string(i))}, origin, value);
       }
     });
   }
@@ -175,7 +169,7 @@ std::string keyed_metrics(const std::vector<Numbers>& all) {
 
 std::string show_json(const std::vector<Numbers>& all) {
   std::string text;
-  for (const Numbers& numbers : all) text += json_of(numbers);
+  for (const Numbers& numbers : all) text += one_line(json_of(numbers)) + "\n";
   return text;
 }
 

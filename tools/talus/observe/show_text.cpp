@@ -41,7 +41,10 @@ std::string columns(const char* title, const char* key, std::span<const core::St
 template <typename Values>
 std::string line_of(uint64_t key, const Values& values) {
   std::string text = fmt::format("  {:>6}", key);
-  for (const uint64_t value : values) text += fmt::format("{:>12}", value);
+  for (const uint64_t value : values) {
+    text += value == core::statistic_unknown ? fmt::format("{:>12}", "-")
+                                             : fmt::format("{:>12}", value);
+  }
   return text;
 }
 
@@ -71,6 +74,29 @@ std::string tables(const Numbers& numbers) {
   return text + more_than_shown(numbers.instances.size());
 }
 
+std::string with_unit(const RateRow& row, double rate) {
+  switch (row.unit) {
+    case RateUnit::count:
+      return fmt::format("{:>13.3f}", rate);
+    case RateUnit::bytes:
+      return fmt::format("{:>13.3f} MiB", rate / 1048576);
+    case RateUnit::percent:
+      return fmt::format("{:>13.3f} %", rate);
+  }
+  return {};
+}
+
+std::string rates_of(const Numbers& numbers) {
+  std::string text;
+  for (size_t row = 0; row < rate_count; row++) {
+    if (!numbers.rates[row]) continue;
+    if (text.empty()) text = "by the second, since the last look\n";
+    text += fmt::format("  {:<26}{}\n", rate_rows[row].label,
+                        with_unit(rate_rows[row], *numbers.rates[row]));
+  }
+  return text;
+}
+
 std::string show_one(const Numbers& numbers) {
   std::string text = fmt::format(
       "talus {}, process {}\n  {}\n  consistent: {}{}\n", printable(numbers.version),
@@ -88,6 +114,7 @@ std::string show_one(const Numbers& numbers) {
                           with_unit(core::statistic_rows[row], *numbers.values[row]));
     }
   }
+  text += rates_of(numbers);
   return text + (numbers.is_damaged ? "" : tables(numbers));
 }
 

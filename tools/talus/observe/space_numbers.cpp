@@ -39,6 +39,7 @@ void HeapReader::read_space() {
   set(Id::space_clean_bytes, space.get(copy, 10) * slice_bytes);
   set(Id::space_purging_bytes, space.get(copy, 11));
   set(Id::space_metadata_bytes, space.get(copy, 12));
+  read_burst();
 
   const View large(layout_, "large_pool", {"live_bytes", "live_count"});
   const View special(layout_, "special_pool", {"live_bytes", "live_count"});
@@ -74,6 +75,26 @@ void HeapReader::read_space() {
   if (guards.get(set_guards, 0) != 0) note_at_work(totals_, "free blocks include guard pages");
 }
 
+// Older libraries keep nothing for bursts.
+void HeapReader::read_burst() {
+  if (!layout_.has("space.burst_bytes")) return;
+  const View space(layout_, "space", {"burst_bytes"});
+  set(Id::space_burst_bytes, space.get(space.read(look_, layout_.root("space")), 0));
+}
+
+// Older libraries tell no causes.
+void HeapReader::read_purges() {
+  if (!layout_.has("space.purged_by")) return;
+  const View purged(layout_, "space", {"purged_by", "purges_by"});
+  const char* const causes = purged.read(look_, layout_.root("space"));
+  constexpr size_t bytes = static_cast<size_t>(Id::purge_bound_bytes);
+  constexpr size_t calls = static_cast<size_t>(Id::purge_bound_calls);
+  for (size_t i = 0; i < calls - bytes && i < purged[0].count; i++) {
+    numbers_.values[bytes + i] = purged.get(causes, 0, i);
+    numbers_.values[calls + i] = purged.get(causes, 1, i);
+  }
+}
+
 void HeapReader::read_calls() {
   const View shared(layout_, "counting", {"all", "live_bytes", "peak_bytes"});
   const View own(
@@ -81,7 +102,11 @@ void HeapReader::read_calls() {
       {"next", "allocations", "frees", "requested_bytes", "provided_bytes", "live_bytes"});
   const char* const copy = shared.read(look_, layout_.root("counting"));
   uint64_t at = shared.get(copy, 0);
-  if (at == 0) return;  // calls are not counted
+  if (at == 0) return;  // calls were never counted
+  if (layout_.has("counting.is_on")) {
+    const View flag(layout_, "counting", {"is_on"});
+    if (flag.get(flag.read(look_, layout_.root("counting")), 0) == 0) return;  // no longer
+  }
   constexpr size_t first = static_cast<size_t>(Id::calls_up_to_16);
   constexpr size_t ranges = static_cast<size_t>(Id::calls_larger) - first + 1;
   std::array<uint64_t, ranges> allocations{};

@@ -24,8 +24,8 @@ std::optional<Target> read_target(const std::string& command, const std::string&
   return {};
 }
 
-Observation observe(const Target& target, Detail detail) {
-  return target.is_process ? observe_process(target.pid, detail)
+Observation observe(const Target& target, Detail detail, Patience patience) {
+  return target.is_process ? observe_process(target.pid, detail, patience)
                            : observe_core(target.path, detail);
 }
 

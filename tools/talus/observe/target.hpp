@@ -20,10 +20,12 @@ struct Target {
   std::string path;  // of a core file
 };
 
+inline Target process_target(int pid) { return {true, pid, ""}; }
+
 // Complains and returns nothing if the word is neither. `command` stands before the complaint.
 std::optional<Target> read_target(const std::string& command, const std::string& word);
 
-Observation observe(const Target& target, Detail detail);
+Observation observe(const Target& target, Detail detail, Patience patience = {});
 
 int exit_code_of(ObserveResult result);
 

@@ -16,20 +16,17 @@
 #include "proc_text.hpp"
 
 namespace talus::tool {
-namespace {
 
-bool is_own(int pid) {
+bool is_own_process(int pid) {
   struct stat facts {};
   const bool is_there = ::stat(fmt::format("/proc/{}", pid).c_str(), &facts) == 0;
   return is_there && facts.st_uid == ::geteuid() && pid != ::getpid();
 }
 
-}  // namespace
-
 std::vector<Numbers> look_at_every_process() {
   std::vector<Numbers> all;
   for (const int pid : process_ids()) {
-    if (!is_own(pid)) continue;
+    if (!is_own_process(pid)) continue;
     const std::string number = std::to_string(pid);
     const std::string name = process_name(number);
     Observation seen = observe_process(pid, Detail::numbers);

@@ -16,6 +16,9 @@ namespace talus::tool {
 
 std::vector<Numbers> look_at_every_process();
 
+// Does it belong to the user, and is it not this one?
+bool is_own_process(int pid);
+
 }  // namespace talus::tool
 
 #endif  // TALUS_TOOLS_TALUS_SERVE_EVERY_PROCESS_HPP

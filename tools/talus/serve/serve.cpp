@@ -12,17 +12,21 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "command.hpp"
 #include "observe/show_numbers.hpp"
 #include "serve/every_process.hpp"
+#include "serve/heap_answer.hpp"
 #include "subcommand.hpp"
 
 #if defined(TALUS_HAS_LIBEVENT)
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/http.h>
+#include <event2/keyvalq_struct.h>
 #endif
 
 namespace talus::tool {
@@ -58,6 +62,19 @@ void answer(evhttp_request* request, int code, const char* type, const std::stri
   ::evbuffer_free(body);
 }
 
+// What stands behind the question mark.
+std::map<std::string, std::string> words_of(const evhttp_uri* uri) {
+  std::map<std::string, std::string> words;
+  const char* const query = ::evhttp_uri_get_query(uri);
+  evkeyvalq parsed{};
+  if (query == nullptr || ::evhttp_parse_query_str(query, &parsed) != 0) return words;
+  for (const evkeyval* one = parsed.tqh_first; one != nullptr; one = one->next.tqe_next) {
+    words[one->key] = one->value;
+  }
+  ::evhttp_clear_headers(&parsed);
+  return words;
+}
+
 void answer_any(evhttp_request* request, void*) {
   const evhttp_uri* const uri = ::evhttp_request_get_evhttp_uri(request);
   const char* const path = uri == nullptr ? nullptr : ::evhttp_uri_get_path(uri);
@@ -68,8 +85,16 @@ void answer_any(evhttp_request* request, void*) {
   if (wanted == "/metrics") {
     return answer(request, HTTP_OK, metrics_type, show_openmetrics(look_at_every_process()));
   }
-  if (wanted != "/") return answer(request, HTTP_NOTFOUND, "text/plain", "there is /metrics\n");
-  answer(request, HTTP_OK, "text/plain", "talus serve: the metrics are at /metrics\n");
+  const bool is_heap = wanted == "/debug/pprof/heap";
+  if (is_heap || wanted == "/debug/pprof/allocs") {
+    const HeapAnswer heap =
+        heap_answer(words_of(uri), is_heap ? ProfileView::live : ProfileView::allocated);
+    const char* const type = heap.code == HTTP_OK ? "application/octet-stream" : "text/plain";
+    return answer(request, heap.code, type, heap.body);
+  }
+  constexpr const char* paths = "/metrics, /debug/pprof/heap?pid=N and /debug/pprof/allocs?pid=N\n";
+  answer(request, wanted == "/" ? HTTP_OK : HTTP_NOTFOUND, "text/plain",
+         std::string("talus serve has ") + paths);
 }
 
 template <auto Free>
@@ -121,6 +146,9 @@ Subcommand add_serve(CLI::App& app) {
       "talus serve [--port N]\n\n"
       "Answers http://127.0.0.1:N/metrics with OpenMetrics of all processes on Talus of the user\n"
       "that runs it. Labels tell them apart: pid, comm, and object where a process has several.\n"
+      "/debug/pprof/heap?pid=PID and /debug/pprof/allocs?pid=PID are the process's heap profile, "
+      "for\n"
+      "`go tool pprof` and its like; without pid if one process alone has a profile.\n"
       "It listens on loopback only, prints its address, and runs until it is stopped. Port 0\n"
       "takes a free one. Exit status: 2 if the port cannot be had.");
   serving->add_option("--port", wanted->port, "where it listens")

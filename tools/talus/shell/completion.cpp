@@ -64,6 +64,14 @@ void add_options(Choices& choices, const CLI::App& command) {
   }
 }
 
+// Each of "one|two|three".
+void add_words(Choices& choices, std::string_view words, const std::string& before = "") {
+  for (size_t end = 0; end != words.npos; words.remove_prefix(std::min(words.size(), end + 1))) {
+    end = words.find('|');
+    choices.add(before + std::string(words.substr(0, end)), "");
+  }
+}
+
 // KEY= of each option of the library, and KEY=WORD where it has words.
 void add_settings(Choices& choices) {
   for (const OptionRow& row : option_rows) {
@@ -81,12 +89,7 @@ void add_settings(Choices& choices) {
       choices.add(key + "0", "off");
       choices.add(key + "1", "on");
     } else if (row.kind == OptionKind::words) {
-      std::string_view words = buffer;
-      for (size_t end = 0; end != words.npos;
-           words.remove_prefix(std::min(words.size(), end + 1))) {
-        end = words.find('|');
-        choices.add(key + std::string(words.substr(0, end)), "");
-      }
+      add_words(choices, buffer, key);
     }
   }
 }
@@ -103,6 +106,9 @@ void add_processes(Choices& choices) {
 
 // The values of this kind: an option's value or an argument.
 void add_values(Choices& choices, std::string_view kind) {
+  if (kind.find('|') != kind.npos && std::none_of(kind.begin(), kind.end(), ::isupper)) {
+    add_words(choices, kind);
+  }
   if (kind.find("KEY=VALUE") != kind.npos) add_settings(choices);
   if (kind.find("PID") != kind.npos) add_processes(choices);
   const bool is_file = kind.find("FILE") != kind.npos || kind.find("PATH") != kind.npos ||

@@ -19,8 +19,8 @@ namespace {
 using Id = core::StatisticId;
 
 constexpr size_t bar_cells = 28;
-constexpr const char* tab_names[detail_tab_count] = {"Memory", "Classes", "Threads", "Heaps",
-                                                     "Instances"};
+constexpr const char* tab_names[detail_tab_count] = {"Memory", "Classes",   "Threads",
+                                                     "Heaps",  "Instances", "Sites"};
 
 std::string as_short(uint64_t bytes) { return short_size(static_cast<double>(bytes)); }
 
@@ -70,12 +70,13 @@ void add_classes(const Terminal& terminal, const Numbers& numbers, DetailLines& 
 }
 
 void add_threads(const Numbers& numbers, DetailLines& detail) {
-  detail.title = fmt::format("{:>8} {:>6} {:>10} {:>10} {:>10}", "THREAD", "HEAP", "LISTS", "KEPT",
-                             "OF OTHERS");
+  detail.title = fmt::format("{:>8} {:>6} {:>10} {:>10} {:>10} {:>10}", "THREAD", "HEAP", "LISTS",
+                             "KEPT", "OF OTHERS", "ALLOCATED");
   for (size_t i = 0; i < numbers.threads.size(); i++) {
-    const auto& [heap, lists, kept, remote] = numbers.threads[i].values;
-    detail.lines.push_back(fmt::format("{:>8} {:>6} {:>10} {:>10} {:>10}", i, heap, as_short(lists),
-                                       as_short(kept), as_short(remote)));
+    const auto& [heap, lists, kept, remote, allocated] = numbers.threads[i].values;
+    detail.lines.push_back(fmt::format(
+        "{:>8} {:>6} {:>10} {:>10} {:>10} {:>10}", i, heap, as_short(lists), as_short(kept),
+        as_short(remote), allocated == core::statistic_unknown ? "-" : as_short(allocated)));
   }
 }
 
@@ -114,6 +115,8 @@ void add(const Terminal& terminal, const Numbers& numbers, DetailTab tab, Detail
       return add_heaps(terminal, numbers, detail);
     case DetailTab::instances:
       return add_instances(numbers, detail);
+    case DetailTab::sites:
+      return;
   }
 }
 

@@ -15,14 +15,15 @@
 
 namespace talus::tool {
 
-enum class DetailTab : uint8_t { memory, classes, threads, heaps, instances };
-constexpr size_t detail_tab_count = 5;
+enum class DetailTab : uint8_t { memory, classes, threads, heaps, instances, sites };
+constexpr size_t detail_tab_count = 6;
 const char* name_of(DetailTab tab);
 
 struct DetailLines {
   std::string title;  // of the columns; empty: none
   std::vector<std::string> lines;
 };
+// Of sites, see site_look.hpp.
 DetailLines detail_lines(const Terminal& terminal, const WatchedRow& row, DetailTab tab);
 
 }  // namespace talus::tool

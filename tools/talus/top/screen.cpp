@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "top/site_look.hpp"
 
 #if defined(TALUS_HAS_NCURSES)
 
@@ -312,14 +313,16 @@ class TopScreen {
       tabs += tab == state_.tab() ? "[" + name + "]" : " " + name + " ";
     }
     screen_.put(2, tabs, name_pair);
-    const DetailLines detail = detail_lines(terminal_, *row, state_.tab());
+    const DetailLines detail = state_.tab() == DetailTab::sites
+                                   ? sites_.lines_of(row->pid)
+                                   : detail_lines(terminal_, *row, state_.tab());
     screen_.put(3, detail.title, title_pair, screen_.marked());
     const size_t rows = screen_.page_rows();
     state_.bound_scroll(detail.lines.size(), rows);
     for (size_t i = 0; i < rows && state_.scrolled() + i < detail.lines.size(); i++) {
       screen_.put(lines_above + i, detail.lines[state_.scrolled() + i]);
     }
-    draw_bottom("Left/Right, 1-5 Part  Up/Down Scroll  Esc Back");
+    draw_bottom("Left/Right, 1-6 Part  Up/Down Scroll  Esc Back");
   }
 
   void draw_help() {
@@ -328,7 +331,7 @@ class TopScreen {
         "",
         "  arrows, PgUp, PgDn, Home, End   choose a process",
         "  Enter                           look into it: memory, classes, threads,",
-        "                                  heaps, instances; Esc or q leaves",
+        "                                  heaps, instances, sites; Esc or q leaves",
         "  F3 /                            search by name",
         "  F4 \\                            show only names with a text; Esc shows all",
         "  F6 < >                          choose the column to sort by",
@@ -349,6 +352,7 @@ class TopScreen {
   TopState state_;
   std::chrono::duration<double> every_;
   Terminal terminal_;
+  SiteLook sites_;
   Screen screen_;
   Watched watched_;
   std::deque<uint64_t> sums_;

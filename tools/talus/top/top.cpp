@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "command.hpp"
 #include "subcommand.hpp"
@@ -32,13 +33,11 @@ constexpr double once_pause_s = 0.3;  // rates need two looks
 constexpr size_t columns_of_pipe = 120;
 
 // False: it cannot be written.
-bool write_table(const Watched& watched, const TopOrder& order, const std::string& filter) {
+bool write_table(const std::vector<const WatchedRow*>& rows) {
   Terminal terminal = this_terminal();
   if (::isatty(STDOUT_FILENO) != 1) terminal.columns = columns_of_pipe;
   std::string text = title_line(terminal.columns) + "\n";
-  for (const WatchedRow* const row : ordered(watched.rows(), order, filter)) {
-    text += row_line(terminal, *row) + "\n";
-  }
+  for (const WatchedRow* const row : rows) text += row_line(terminal, *row) + "\n";
   return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
          std::fflush(stdout) == 0;
 }
@@ -61,12 +60,12 @@ int run_top(const TopRequest& request) {
       std::chrono::duration<double>(request.is_batch ? request.every_s : once_pause_s));
   for (;;) {
     watched.look();
-    if (!write_table(watched, order, request.filter)) return exit_usage;
-    if (!request.is_batch) break;
+    const std::vector<const WatchedRow*> rows = ordered(watched.rows(), order, request.filter);
+    if (!write_table(rows)) return exit_usage;
+    if (!request.is_batch) return rows.empty() ? exit_no : exit_yes;
     std::this_thread::sleep_for(std::chrono::duration<double>(request.every_s));
     std::fputs("\n", stdout);
   }
-  return watched.rows().empty() ? exit_no : exit_yes;
 }
 
 }  // namespace
@@ -78,7 +77,7 @@ Subcommand add_top(CLI::App& app) {
   top->footer(
       "talus top [--once | --batch] [--every SECONDS] [--sort COLUMN] [--filter TEXT]\n\nKeys are "
       "those of htop; h lists them. Without a terminal it prints one table. Exit status: 0,\n1 if "
-      "a table has no process, 2 for wrong use.");
+      "the table has no process, 2 for wrong use.");
   CLI::Option* const once = top->add_flag("--once", wanted->is_once, "print one table and end");
   top->add_flag("--batch", wanted->is_batch, "print a table each time, until stopped")
       ->excludes(once);

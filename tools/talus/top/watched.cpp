@@ -7,7 +7,6 @@
 #include "top/watched.hpp"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/stat.h>
 
 #include <sstream>
@@ -46,8 +45,7 @@ std::string name_of(int pid) {
 std::string user_of(int pid) {
   struct stat file {};
   if (::stat(fmt::format("/proc/{}", pid).c_str(), &file) != 0) return "?";
-  const passwd* const user = ::getpwuid(file.st_uid);  // NOLINT: this command has one thread
-  return user != nullptr ? printable(user->pw_name) : std::to_string(file.st_uid);
+  return printable(user_name(file.st_uid));
 }
 
 uint64_t free_of(const Numbers& numbers) {

@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace talus::tool {
 namespace {
@@ -44,27 +47,48 @@ std::vector<SurvivorPicture> all_survivors() {
           {"64 to 511", 64, 511}, {"512 and more", 512, UINT64_MAX}};
 }
 
+std::vector<AgePicture> all_ages() {
+  constexpr uint64_t second = 1000, minute = 60 * second;
+  return {{"less than 1 s", 0, second - 1},
+          {"1 to 10 s", second, 10 * second - 1},
+          {"10 s to 1 min", 10 * second, minute - 1},
+          {"1 to 10 min", minute, 10 * minute - 1},
+          {"10 min and more", 10 * minute, UINT64_MAX}};
+}
+
+using FreeByAge = std::map<uint64_t, uint64_t>;  // free bytes in slabs of an age in ms
+
+// The age that half of the free bytes have reached.
+std::optional<uint64_t> usual_age(const FreeByAge& free) {
+  uint64_t all = 0, older = 0;
+  for (const auto& [age, bytes] : free) all += bytes;
+  if (all == 0) return std::nullopt;
+  for (auto at = free.rbegin(); at != free.rend(); at++) {
+    older += at->second;
+    if (older >= all - all / 2) return at->first;
+  }
+  return std::nullopt;
+}
+
 class Painter {
  public:
   explicit Painter(Picture& picture) : picture_(picture) {}
+  void begin_copy(uint64_t pass_ms) { pass_ms_ = pass_ms; }
   void add_piece(const HeapPiece& piece);
   void add_areas(const std::vector<MappedArea>& areas, const std::vector<const HeapPiece*>& pieces);
   void end();
 
  private:
-  uint64_t& part(const char* name) {
-    for (Part& part : picture_.parts) {
-      if (std::strcmp(part.name, name) == 0) return part.bytes;
-    }
-    return unknown_;
-  }
+  uint64_t& part(const char* name) { return picture_.part_of(name).bytes; }
   void add_slab(const HeapPiece& piece);
+  void add_age(const HeapPiece& piece);
   void add_other(const MappedArea& area, uint64_t bytes);
   void add_huge(const MappedArea& area, const std::vector<const HeapPiece*>& pieces, size_t first);
 
   Picture& picture_;
+  uint64_t pass_ms_ = 0;  // of the copy whose pieces are added
   std::map<uint64_t, ClassPicture> classes_;
-  uint64_t unknown_ = 0;
+  std::map<uint64_t, FreeByAge> free_by_age_;  // of each class
 };
 
 void Painter::add_slab(const HeapPiece& piece) {
@@ -93,10 +117,24 @@ void Painter::add_slab(const HeapPiece& piece) {
   }
 }
 
+void Painter::add_age(const HeapPiece& piece) {
+  if (!piece.age_passes) return;
+  if (picture_.ages.empty()) picture_.ages = all_ages();
+  const uint64_t age_ms = *piece.age_passes * pass_ms_, free = piece.free + piece.waiting;
+  free_by_age_[piece.block_bytes][age_ms] += free;
+  for (AgePicture& age : picture_.ages) {
+    if (age_ms < age.least_ms || age_ms > age.most_ms) continue;
+    age.slabs++;
+    age.resident += piece.resident;
+    age.free += free;
+  }
+}
+
 void Painter::add_piece(const HeapPiece& piece) {
   switch (piece.use) {
     case PieceUse::slab:
       add_slab(piece);
+      add_age(piece);
       break;
     case PieceUse::live_large:
       part("live_large") += piece.live;
@@ -202,7 +240,10 @@ void Painter::add_other(const MappedArea& area, uint64_t bytes) {
 }
 
 void Painter::end() {
-  for (const auto& [bytes, row] : classes_) picture_.classes.push_back(row);
+  for (auto& [bytes, row] : classes_) {
+    row.age_ms = usual_age(free_by_age_[bytes]);
+    picture_.classes.push_back(row);
+  }
   std::stable_sort(picture_.classes.begin(), picture_.classes.end(),
                    [](const ClassPicture& a, const ClassPicture& b) {
                      return a.pinned + a.free_pages > b.pinned + b.free_pages;
@@ -232,11 +273,15 @@ uint64_t resident_in_pieces(std::span<const HeapPiece* const> pieces, uint64_t f
   return bytes;
 }
 
-uint64_t Picture::part(const char* name) const {
-  for (const Part& part : parts) {
-    if (std::strcmp(part.name, name) == 0) return part.bytes;
-  }
-  return 0;
+const Part& Picture::part_of(const char* name) const {
+  const auto found = std::find_if(parts.begin(), parts.end(), [name](const Part& part) {
+    return std::strcmp(part.name, name) == 0;
+  });
+  if (found == parts.end()) throw std::logic_error(std::string("no part ") + name);
+  return *found;
+}
+Part& Picture::part_of(const char* name) {
+  return const_cast<Part&>(std::as_const(*this).part_of(name));
 }
 
 uint64_t Picture::group(PartGroup wanted) const {
@@ -257,7 +302,9 @@ Picture make_picture(const std::vector<Numbers>& copies, const std::vector<Mappe
   for (const Numbers& numbers : copies) {
     picture.is_resident = picture.is_resident && numbers.notes.are_pages_known;
     picture.guards += numbers.get(core::StatisticId::space_guards);
+    picture.burst_bytes += numbers.get(core::StatisticId::space_burst_bytes);
     picture.list_excess_bytes += numbers.notes.list_excess_bytes;
+    painter.begin_copy(numbers.notes.pass_ms);
     for (const HeapPiece& piece : numbers.notes.pieces) {
       painter.add_piece(piece);
       pieces.push_back(&piece);

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +45,7 @@ struct ClassPicture {
   uint64_t resident = 0, live = 0;
   uint64_t pinned = 0;                     // free bytes on pages that live blocks share
   uint64_t free_pages = 0;                 // pages without a live block
+  std::optional<uint64_t> age_ms;          // half of its free bytes are in slabs at least as old
   std::array<uint64_t, bins> occupancy{};  // slabs by the share of live blocks: up to 1/8, ...
 };
 
@@ -51,6 +53,13 @@ struct ClassPicture {
 struct SurvivorPicture {
   const char* label;
   uint64_t least, most;  // live blocks
+  uint64_t slabs = 0, resident = 0, free = 0;
+};
+
+// Slabs by the time since a block was last taken from them, as far as the background thread ran.
+struct AgePicture {
+  const char* label;
+  uint64_t least_ms, most_ms;
   uint64_t slabs = 0, resident = 0, free = 0;
 };
 
@@ -63,15 +72,19 @@ struct Picture {
   uint64_t beyond_total = 0;
   std::vector<ClassPicture> classes;  // by pinned and free_pages, largest first
   std::vector<SurvivorPicture> survivors;
+  std::vector<AgePicture> ages;                  // empty: the process does not tell
   std::vector<MappedArea> largest_others;        // resident_bytes without what is Talus'
   uint64_t huge_bytes = 0, huge_free_bytes = 0;  // of Talus, and of these without a live block
   uint64_t huge_unused_bytes = 0;                // of these in slabs and untouched ranges
   uint64_t swapped_bytes = 0, page_table_bytes = 0, guards = 0;
   // What a purge of all free memory gives: pages without a live block, kept blocks, free ranges.
   uint64_t purgeable_bytes = 0;
+  uint64_t burst_bytes = 0;        // of free memory, what stays because bursts return
   uint64_t list_excess_bytes = 0;  // in lists, beyond what preset=small allows
 
-  uint64_t part(const char* name) const;
+  const Part& part_of(const char* name) const;
+  Part& part_of(const char* name);
+  uint64_t part(const char* name) const { return part_of(name).bytes; }
   uint64_t group(PartGroup group) const;
 };
 

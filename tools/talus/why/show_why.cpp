@@ -25,7 +25,8 @@ struct GroupLook {
 constexpr GroupLook groups[part_group_count] = {
     {"32", "█", '#'}, {"33", "▒", 'o'}, {"36", "▓", '+'}, {"34", "░", '.'}};
 
-constexpr size_t bar_cells = 22, classes_max = 8, name_bytes_max = 40;
+constexpr size_t bar_cells = 22, classes_max = 8, name_bytes_max = 40, site_bytes_max = 51,
+                 pinning_bytes_max = 36;
 
 const GroupLook& look_of(PartGroup group) { return groups[static_cast<size_t>(group)]; }
 
@@ -103,6 +104,11 @@ std::string beside(const Picture& picture) {
     text += fmt::format("in huge pages: {}, of which {} have no live block\n",
                         as_size(picture.huge_bytes), as_size(picture.huge_free_bytes));
   }
+  if (picture.burst_bytes != 0) {
+    text +=
+        fmt::format("kept for the next burst: {} of free memory, until three bursts fail to come\n",
+                    as_size(picture.burst_bytes));
+  }
   if (picture.guards != 0) text += fmt::format("guards: {}, without memory\n", picture.guards);
   if (picture.is_resident) {
     text += fmt::format("beside resident memory: page tables {}, swapped out {}\n",
@@ -119,18 +125,25 @@ std::string beside(const Picture& picture) {
   return text;
 }
 
+std::string as_time(uint64_t ms) {
+  if (ms < 10000) return fmt::format("{:.1f} s", static_cast<double>(ms) / 1000);
+  if (ms < 100000) return fmt::format("{} s", ms / 1000);
+  return ms < 6000000 ? fmt::format("{} min", ms / 60000) : fmt::format("{} h", ms / 3600000);
+}
+
 std::string class_table(const Terminal& terminal, const Picture& picture) {
-  std::string text = coloured(terminal, "1", "slabs by class") + "\n" +
-                     fmt::format("  {:>8} {:>6} {:>10} {:>6} {:>10} {:>10}  {}\n", "class", "slabs",
-                                 "resident", "live", "pinned", "can go", "slabs, 0 to 100 %");
+  std::string text =
+      coloured(terminal, "1", "slabs by class") + "\n" +
+      fmt::format("  {:>8} {:>6} {:>10} {:>5} {:>10} {:>10} {:>7} {}\n", "class", "slabs",
+                  "resident", "live", "pinned", "can go", "age", "0 to 100 %");
   size_t shown = 0;
   for (const ClassPicture& row : picture.classes) {
     if (row.pinned + row.free_pages == 0 || shown == classes_max) break;
     shown++;
-    text += fmt::format("  {:>6} B {:>6} {:>10} {:>6} {:>10} {:>10}  |{}|\n", row.block_bytes,
+    text += fmt::format("  {:>6} B {:>6} {:>10} {:>5} {:>10} {:>10} {:>7} |{}|\n", row.block_bytes,
                         row.slabs, as_size(row.resident), percent(row.live, row.resident),
                         as_size(row.pinned), as_size(row.free_pages),
-                        spark_of(terminal, row.occupancy));
+                        row.age_ms ? as_time(*row.age_ms) : "?", spark_of(terminal, row.occupancy));
   }
   return shown == 0 ? "" : text;
 }
@@ -147,13 +160,38 @@ std::string survivor_table(const Terminal& terminal, const Picture& picture) {
   return text;
 }
 
+std::string age_table(const Terminal& terminal, const Picture& picture) {
+  if (picture.ages.empty()) return "";
+  std::string text =
+      coloured(terminal, "1", "slabs by age") + "\n" +
+      fmt::format("  {:<18}{:>8}{:>13}{:>13}\n", "since last served", "slabs", "resident", "free");
+  for (const AgePicture& row : picture.ages) {
+    if (row.slabs == 0) continue;
+    text += fmt::format("  {:<18}{:>8}{:>13}{:>13}\n", row.label, row.slabs, as_size(row.resident),
+                        as_size(row.free));
+  }
+  return text;
+}
+
+std::string site_table(const Terminal& terminal, const std::vector<SitePicture>& sites) {
+  if (sites.empty()) return "";
+  std::string text =
+      coloured(terminal, "1", fmt::format("{:<54}{:>12}{:>12}", "call sites", "live", "pinned")) +
+      "\n";
+  for (const SitePicture& site : sites) {
+    text += fmt::format("  {:<52}{:>12}{:>12}\n", printable(site.name).substr(0, site_bytes_max),
+                        as_size(site.live), as_size(site.pinned));
+  }
+  return text + "\n";
+}
+
 std::string advice_text(const Terminal& terminal, const Picture& picture,
                         const std::vector<Advice>& advice) {
   if (!picture.is_resident) {
     return "What would help is known of a running process only.\n";
   }
   if (advice.empty()) {
-    return fmt::format("{} No option and no call would give back as much as a hundredth.\n",
+    return fmt::format("{} No option or call would give back as much as a hundredth.\n",
                        coloured(terminal, "1;32", "Nothing would help."));
   }
   std::string text = fmt::format("{} {}.\n  It gives back up to {}. It {}.\n",
@@ -166,13 +204,21 @@ std::string advice_text(const Terminal& terminal, const Picture& picture,
 }
 
 // What no option and no call of the allocator changes.
-std::string limits_of_advice(const Picture& picture) {
+std::string limits_of_advice(const Picture& picture, const std::vector<SitePicture>& sites) {
   std::string text;
   if (picture.part("pinned") > picture.total / 10) {
     text += fmt::format(
-        "{} are free blocks on pages with live ones. They serve new blocks of their size.\n"
-        "  Their pages go back once the blocks beside them are freed.\n",
+        "{} are free blocks on pages with live ones.\n"
+        "  They serve new blocks of their size. Their pages go back once the blocks\n"
+        "  beside them are freed.\n",
         as_size(picture.part("pinned")));
+    const auto most = std::max_element(
+        sites.begin(), sites.end(),
+        [](const SitePicture& a, const SitePicture& b) { return a.pinned < b.pinned; });
+    if (most != sites.end() && most->pinned > picture.part("pinned") / 20) {
+      text += fmt::format("  Of them {} lie beside blocks of {}.\n", as_size(most->pinned),
+                          printable(most->name).substr(0, pinning_bytes_max));
+    }
   }
   if (picture.group(PartGroup::others) > picture.total / 2) {
     text +=
@@ -202,8 +248,11 @@ std::string show_why(const Terminal& terminal, const PictureTitle& title, const 
   const std::string more = beside(picture);
   if (!more.empty()) text += more + "\n";
   const std::string classes = class_table(terminal, picture);
-  if (!classes.empty()) text += classes + survivor_table(terminal, picture) + "\n";
-  return text + limits_of_advice(picture) + advice_text(terminal, picture, advice);
+  if (!classes.empty()) {
+    text += classes + survivor_table(terminal, picture) + age_table(terminal, picture) + "\n";
+  }
+  return text + site_table(terminal, title.sites) + limits_of_advice(picture, title.sites) +
+         advice_text(terminal, picture, advice);
 }
 
 }  // namespace talus::tool

@@ -13,6 +13,7 @@
 #include "terminal.hpp"
 #include "why/advice.hpp"
 #include "why/picture.hpp"
+#include "why/sites.hpp"
 
 namespace talus::tool {
 
@@ -23,6 +24,7 @@ struct PictureTitle {
   std::string version;
   bool is_consistent = false;
   std::string why_not;
+  std::vector<SitePicture> sites;  // empty: there is no profile
 };
 
 std::string show_why(const Terminal& terminal, const PictureTitle& title, const Picture& picture,

@@ -1,81 +1,91 @@
 // SPDX-License-Identifier: MIT
 //
 // Owns: the JSON form of `talus why`: one object on one line.
-// Invariant: `parts` sum to total_bytes and beyond_total_bytes.
+// Invariant: `parts` sum to total_bytes and beyond_total_bytes. What is not known is null.
 // Must not know: where the bytes come from.
 
 #include <fmt/format.h>
 
-#include "json_text.hpp"
+#include "json.hpp"
 #include "why/show_why.hpp"
 
 namespace talus::tool {
 namespace {
 
 template <typename Rows, typename Show>
-std::string list_of(const Rows& rows, const Show& show) {
-  std::string text;
-  for (const auto& row : rows) text += (text.empty() ? "" : ",") + show(row);
-  return "[" + text + "]";
+Json list_of(const Rows& rows, Show show) {
+  Json list = Json::array();
+  for (const auto& row : rows) list.push_back(show(row));
+  return list;
 }
 
-std::string joined(std::span<const uint64_t> values) {
-  std::string text;
-  for (const uint64_t value : values) text += (text.empty() ? "" : ",") + std::to_string(value);
-  return text;
+Json class_object(const ClassPicture& row) {
+  return {{"block_bytes", row.block_bytes},     {"slabs", row.slabs},
+          {"resident_bytes", row.resident},     {"live_bytes", row.live},
+          {"pinned_bytes", row.pinned},         {"free_page_bytes", row.free_pages},
+          {"free_age_ms", or_null(row.age_ms)}, {"slabs_by_eighths_live", row.occupancy}};
 }
 
-std::string class_object(const ClassPicture& row) {
-  return fmt::format(
-      "{{\"block_bytes\":{},\"slabs\":{},\"resident_bytes\":{},\"live_bytes\":{},"
-      "\"pinned_bytes\":{},\"free_page_bytes\":{},\"slabs_by_eighths_live\":[{}]}}",
-      row.block_bytes, row.slabs, row.resident, row.live, row.pinned, row.free_pages,
-      joined(row.occupancy));
+Json survivor_object(const SurvivorPicture& row) {
+  return {{"live_blocks", row.label},
+          {"slabs", row.slabs},
+          {"resident_bytes", row.resident},
+          {"free_bytes", row.free}};
 }
 
-std::string survivor_object(const SurvivorPicture& row) {
-  return fmt::format("{{\"live_blocks\":{},\"slabs\":{},\"resident_bytes\":{},\"free_bytes\":{}}}",
-                     json_string(row.label), row.slabs, row.resident, row.free);
+Json age_object(const AgePicture& row) {
+  return {{"least_ms", row.least_ms},
+          {"slabs", row.slabs},
+          {"resident_bytes", row.resident},
+          {"free_bytes", row.free}};
 }
 
-std::string area_object(const MappedArea& area) {
-  return fmt::format("{{\"address\":\"{:#x}\",\"name\":{},\"resident_bytes\":{}}}", area.begin,
-                     json_string(area.path), area.resident_bytes);
+Json area_object(const MappedArea& area) {
+  return {{"address", fmt::format("{:#x}", area.begin)},
+          {"name", area.path},
+          {"resident_bytes", area.resident_bytes}};
 }
 
-std::string advice_object(const Advice& advice) {
-  return fmt::format("{{\"name\":{},\"what\":{},\"bytes\":{}}}", json_string(advice.name),
-                     json_string(advice.what), advice.bytes);
+Json site_object(const SitePicture& site) {
+  return {{"name", site.name},
+          {"live_bytes", site.live},
+          {"pinned_bytes", site.pinned},
+          {"purgeable_bytes", site.purgeable}};
+}
+
+Json advice_object(const Advice& advice) {
+  return {{"name", advice.name}, {"what", advice.what}, {"bytes", advice.bytes}};
 }
 
 }  // namespace
 
 std::string show_why_json(const PictureTitle& title, const Picture& picture,
                           const std::vector<Advice>& advice) {
-  std::string text = fmt::format(
-      "{{\"program\":{},\"process\":{},\"version\":{},\"consistent\":{},\"pages_known\":{},"
-      "\"total_bytes\":{},\"beyond_total_bytes\":{},\"parts\":{{",
-      json_string(title.name), title.process_id, json_string(title.version), title.is_consistent,
-      picture.is_resident, picture.total, picture.beyond_total);
-  const char* separator = "";
-  for (size_t i = 0; i < part_group_count; i++) {
-    text += fmt::format("{}\"{}\":{{", separator, group_words[i].name);
-    separator = "";
-    for (const Part& part : picture.parts) {
-      if (part.group != static_cast<PartGroup>(i)) continue;
-      text += fmt::format("{}\"{}_bytes\":{}", separator, part.name, part.bytes);
-      separator = ",";
-    }
-    text += "}";
+  Json all = {{"program", title.name},
+              {"process", title.process_id},
+              {"version", title.version},
+              {"consistent", title.is_consistent},
+              {"pages_known", picture.is_resident},
+              {"total_bytes", picture.total},
+              {"beyond_total_bytes", picture.beyond_total}};
+  Json& groups = all["parts"];
+  for (const Part& part : picture.parts) {
+    groups[group_words[static_cast<size_t>(part.group)].name][std::string(part.name) + "_bytes"] =
+        part.bytes;
   }
-  text += fmt::format(
-      "}},\"huge_bytes\":{},\"huge_free_bytes\":{},\"guards\":{},\"page_table_bytes\":{},"
-      "\"swapped_bytes\":{},\"classes\":{},\"survivors\":{},\"largest_others\":{},\"advice\":{}}}",
-      picture.huge_bytes, picture.huge_free_bytes, picture.guards, picture.page_table_bytes,
-      picture.swapped_bytes, list_of(picture.classes, class_object),
-      list_of(picture.survivors, survivor_object), list_of(picture.largest_others, area_object),
-      list_of(advice, advice_object));
-  return text + "\n";
+  all["huge_bytes"] = picture.huge_bytes;
+  all["huge_free_bytes"] = picture.huge_free_bytes;
+  all["burst_bytes"] = picture.burst_bytes;
+  all["guards"] = picture.guards;
+  all["page_table_bytes"] = picture.page_table_bytes;
+  all["swapped_bytes"] = picture.swapped_bytes;
+  all["classes"] = list_of(picture.classes, class_object);
+  all["survivors"] = list_of(picture.survivors, survivor_object);
+  all["ages"] = list_of(picture.ages, age_object);
+  all["largest_others"] = list_of(picture.largest_others, area_object);
+  all["sites"] = list_of(title.sites, site_object);
+  all["advice"] = list_of(advice, advice_object);
+  return one_line(all) + "\n";
 }
 
 }  // namespace talus::tool

@@ -52,7 +52,7 @@ Sight see(const Target& target) {
   if (!sight.is_seen()) return sight;
   const Numbers& first = sight.seen.numbers.front();
   const uint64_t id = first.get(core::StatisticId::process_id);
-  sight.title = {name_of(target), id, first.version, true, ""};
+  sight.title = {name_of(target), id, first.version, true, "", {}};
   for (const Numbers& numbers : sight.seen.numbers) {
     if (numbers.is_consistent) continue;
     sight.title.is_consistent = false;

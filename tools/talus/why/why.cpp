@@ -11,6 +11,7 @@
 #include "subcommand.hpp"
 #include "why/show_why.hpp"
 #include "why/sight.hpp"
+#include "why/sites.hpp"
 
 namespace talus::tool {
 namespace {
@@ -23,8 +24,9 @@ struct WhyRequest {
 int print_why(const WhyRequest& request) {
   const std::optional<Target> target = read_target("why", request.process);
   if (!target) return exit_usage;
-  const Sight sight = see(*target);
+  Sight sight = see(*target);
   if (!sight.is_seen()) return exit_code_of(sight.seen.result);
+  sight.title.sites = see_sites(*target, sight.seen.numbers.front().notes.pieces);
   const std::vector<Advice> advice = advise(sight.picture);
   const std::string text = request.is_json
                                ? show_why_json(sight.title, sight.picture, advice)
@@ -41,7 +43,9 @@ Subcommand add_why(CLI::App& app) {
       app.add_subcommand("why", "Tell why a process is as large as it is, and what would help");
   why->footer(
       "talus why [--json] PID\ntalus why [--json] CORE\n\nShows where resident memory is, what of "
-      "it could go, and the option or call that would\nhelp most. The parts sum to the process's "
+      "it could go, and the option or call that would\nhelp most. Where the process has a heap "
+      "profile, "
+      "the three places in it that hold or pin most. The parts sum to the process's "
       "Rss. Exit status: as of `talus stats`.");
   why->add_option("process", wanted->process, "a running process, or a core file")
       ->type_name("PID|CORE")

@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+# What it owns: `make dist`: the order of the steps, and the names of what is delivered.
+# It needs what the build needs, and zstd; packages need dpkg-dev and rpm, and are left out, with
+# one line, where these are missing.
+# SPDX-License-Identifier: MIT
+"""Makes everything that a release delivers, in dist/."""
+
+import argparse
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import abi  # noqa: E402
+import archives  # noqa: E402
+import bill  # noqa: E402
+import stand_ins  # noqa: E402
+import wheel  # noqa: E402
+
+SOURCE = Path(__file__).resolve().parent.parent.parent
+# Programs that each kind of package needs.
+PACKAGE_TOOLS = {"DEB": ("dpkg-deb", "dpkg-shlibdeps", "objcopy"), "RPM": ("rpmbuild",)}
+PACKAGE_ENDS = (".deb", ".ddeb", ".rpm")
+COPYRIGHT = """Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: talus
+
+Files: *
+Copyright: 2026 The Talus authors
+License: Expat
+{licence}
+
+Comment:
+ The command talus contains libelf and libdw (LGPL-3.0-or-later), libiberty
+ (LGPL-2.1-or-later), libstdc++ and libgcc (GPL-3.0-or-later with the GCC
+ runtime exception), zlib, libevent, ncurses, fmt and CLI11.
+ The source archive builds it with other versions of these.
+"""
+CHANGELOG = """talus ({version}-1) unstable; urgency=medium
+
+  * Version {version}; CHANGELOG.md in the source archive lists the changes.
+
+ -- The Talus authors <talus@localhost.localdomain>  {date}
+"""
+
+
+def version():
+    header = (SOURCE / "include/talus/talus.h").read_text()
+    return re.search(r'define TALUS_VERSION "([^"]+)"', header).group(1)
+
+
+def call(*words, **more):
+    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
+                          **more)
+    if done.returncode != 0:
+        raise SystemExit(f"dist: {' '.join(map(str, words))}\n{done.stdout[-4000:]}")
+    return done.stdout
+
+
+class Dist:
+    def __init__(self, output, build, jobs):
+        self.output, self.build, self.jobs = output, build, jobs
+        self.version = version()
+        self.name = f"talus-{self.version}"
+        self.time = archives.epoch(SOURCE)
+        self.environment = {**os.environ, "SOURCE_DATE_EPOCH": str(self.time), "TZ": "UTC",
+                            "LC_ALL": "C.UTF-8"}
+
+    def header(self):
+        """The one file to copy."""
+        call(sys.executable, "-B", SOURCE / "tools/amalgamate.py", "--alone",
+             self.output / "talus.hpp")
+
+    def sources(self):
+        """What git tracks, and the time of the commit."""
+        entries = [(path, SOURCE / path) for path in archives.sources(SOURCE)
+                   if path.name != archives.DATE_FILE]
+        texts = [(archives.DATE_FILE, f"{self.time}\n".encode())]
+        content = archives.tar_of(self.name, entries, self.time, texts)
+        archives.write_gzip(self.output / f"{self.name}.tar.gz", content)
+
+    def configure(self, libdir, *more, build=None):
+        build = build or self.build
+        call("cmake", "-S", SOURCE, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+             "-DCMAKE_C_FLAGS=-g", "-DCMAKE_CXX_FLAGS=-g", "-DTALUS_TESTS=OFF", "-DTALUS_BENCH=OFF",
+             "-DCMAKE_INSTALL_PREFIX=/usr", f"-DCMAKE_INSTALL_LIBDIR={libdir}", *more,
+             env=self.environment)
+        call("cmake", "--build", build, "-j", self.jobs, env=self.environment)
+
+    def relocatable(self):
+        """Trees that work wherever they are unpacked, for old glibc and for musl, and wheels."""
+        machine = platform.machine()
+        for kind in ("gnu", "musl"):
+            self.configure("lib", "-DTALUS_STATIC_COMMAND=ON", self.stand_in(kind, machine, "cc"))
+            if kind == "gnu" and machine == "x86_64":
+                abi.check(SOURCE, self.build / "libtalus.so", self.output / Path(abi.KEPT).name)
+            stage = self.tree(kind, machine, ("strip",))
+            wheel.write(self.output, SOURCE, stage / "bin/talus",
+                        stage / f"lib/libtalus.so.{self.version}", self.version, self.time)
+        other = "aarch64"
+        if machine == other:
+            return
+        compilers = [f"{other}-linux-gnu-{name}" for name in ("gcc", "g++", "strip")]
+        missing = [name for name in compilers if shutil.which(name) is None]
+        if missing:
+            print(f"dist: no trees for {other}: {', '.join(missing)} not found")
+            return
+        for kind in ("gnu", "musl"):
+            self.configure("lib", f"-DCMAKE_C_COMPILER={compilers[0]}",
+                           f"-DCMAKE_CXX_COMPILER={compilers[1]}", "-DCMAKE_SYSTEM_NAME=Linux",
+                           f"-DCMAKE_SYSTEM_PROCESSOR={other}", "-DTALUS_TOOLS=OFF",
+                           self.stand_in(kind, other, compilers[0]), build=self.build / other)
+            self.tree(kind, other, (compilers[2],), build=self.build / other)
+
+    def stand_in(self, kind, machine, compiler):
+        """The option that links the library with a C library that is not this machine's."""
+        folder = self.build / "stand-ins" / f"{machine}-{kind}"
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = (stand_ins.glibc(folder, compiler, machine) if kind == "gnu"
+                 else stand_ins.musl(folder, compiler, machine))
+        return f"-DTALUS_LIBC={';'.join(map(str, paths))}"
+
+    def tree(self, kind, machine, strip, build=None):
+        """Installs into a folder, and writes the archive of it. Returns the folder."""
+        stage = self.build / f"stage-{machine}-{kind}"
+        shutil.rmtree(stage, ignore_errors=True)
+        call("cmake", "--install", build or self.build, "--prefix", stage)
+        for path in sorted(stage.rglob("*")):
+            if path.is_symlink() or not path.is_file():
+                continue
+            if path.suffix in (".a", ".o"):
+                call(*strip, "--strip-debug", "--enable-deterministic-archives", path)
+            elif path.name == "talus" and path.parent.name == "bin" or ".so." in path.name:
+                call(*strip, path)
+        entries = [(path.relative_to(stage), path) for path in stage.rglob("*")
+                   if path.is_symlink() or path.is_file()]
+        entries += [(name, SOURCE / name) for name in ("LICENSE", "CHANGELOG.md")]
+        folder = f"{self.name}-{machine}-linux-{kind}"
+        archives.write_zstd(self.output / f"{folder}.tar.zst",
+                            archives.tar_of(folder, entries, self.time))
+        return stage
+
+    def crates(self):
+        """The crates, as `cargo package` makes them; the header is made into a copy of theirs."""
+        if shutil.which("cargo") is None:
+            print("dist: no crates: cargo not found")
+            return
+        # In a clone of git's, cargo would write the commit into them.
+        with tempfile.TemporaryDirectory(prefix="talus-crates-") as name:
+            copy = Path(name, "rust")
+            shutil.copytree(SOURCE / "packages/rust", copy,
+                            ignore=shutil.ignore_patterns("target", "Cargo.lock"))
+            shutil.copy(self.output / "talus.hpp", copy / "talus-sys")
+            for crate in ("talus-sys", "talus"):
+                shutil.copy(SOURCE / "LICENSE", copy / crate)
+            call("cargo", "package", "--workspace", "--no-verify", "--allow-dirty", cwd=copy,
+                 env={**self.environment, "CARGO_TARGET_DIR": f"{name}/target"})
+            for path in Path(name, "target/package").glob("*.crate"):
+                shutil.copy(path, self.output)
+
+    def mend_debug_package(self, path):
+        """CPack's packages of debug information lack what Debian's policy asks for."""
+        name, package = path.name.split("_")[0], path.name.split("-dbgsym")[0]
+        with tempfile.TemporaryDirectory(prefix="talus-debug-") as folder:
+            tree = Path(folder, "tree")
+            call("dpkg-deb", "-R", path, tree)
+            (tree / "usr/share/doc").mkdir(parents=True)
+            (tree / "usr/share/doc" / name).symlink_to(package)
+            sums = "".join(f"{hashlib.md5(file.read_bytes()).hexdigest()}  "
+                           f"{file.relative_to(tree)}\n"
+                           for file in sorted(tree.glob("usr/lib/**/*.debug")))
+            (tree / "DEBIAN/md5sums").write_text(sums)
+            for part in [tree, *tree.rglob("*")]:
+                if not part.is_symlink():
+                    part.chmod(0o755 if part.is_dir() else 0o644)
+            call("find", tree, "-exec", "touch", "-h", "-d", f"@{self.time}", "{}", "+")
+            call("dpkg-deb", "--root-owner-group", "-Zxz", "-b", tree, path, env=self.environment)
+
+    def debian_texts(self):
+        """Copyright and changelog, as Debian's policy wants them."""
+        folder = self.build / "debian-texts"
+        folder.mkdir(exist_ok=True)
+        licence = (SOURCE / "LICENSE").read_text().split("\n\n", 2)[2].strip()
+        (folder / "copyright").write_text(COPYRIGHT.format(licence="\n".join(
+            f" {line}" if line else " ." for line in licence.splitlines())))
+        date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(self.time))
+        archives.write_gzip(folder / "changelog.Debian.gz",
+                            CHANGELOG.format(version=self.version, date=date).encode())
+        return folder
+
+    def packages(self, kind, libdir, *more):
+        """Packages by CPack, or one line where its tools are missing."""
+        missing = [name for name in PACKAGE_TOOLS[kind] if shutil.which(name) is None]
+        if missing:
+            print(f"dist: no {kind} packages: {', '.join(missing)} not found")
+            return
+        self.configure(libdir, *more)
+        folder = self.build / "packages"
+        shutil.rmtree(folder, ignore_errors=True)
+        call("cpack", "-G", kind, "--config", self.build / "CPackConfig.cmake", "-B", folder,
+             env=self.environment, cwd=self.build)
+        for path in folder.iterdir():
+            if path.suffix in PACKAGE_ENDS:
+                # Debian's repositories know packages of debug information as .deb, too.
+                target = self.output / path.name.replace(".ddeb", ".deb")
+                shutil.copy(path, target)
+                if "-dbgsym_" in target.name:
+                    self.mend_debug_package(target)
+
+    def run(self):
+        shutil.rmtree(self.output, ignore_errors=True)
+        self.output.mkdir(parents=True)
+        self.header()
+        self.sources()
+        self.crates()
+        self.relocatable()
+        ninja_text = (self.build / "build.ninja").read_text()
+        if shutil.which("dpkg-architecture"):
+            multiarch = call("dpkg-architecture", "-qDEB_HOST_MULTIARCH").strip()
+            self.packages("DEB", f"lib/{multiarch}", "-DTALUS_STATIC_COMMAND=OFF", "-DTALUS_LIBC=",
+                          f"-DTALUS_DEBIAN_TEXTS={self.debian_texts()}")
+        # Those of Debian are for the release that builds them. These are for all kin of Fedora.
+        self.packages("RPM", "lib64", "-DTALUS_STATIC_COMMAND=ON",
+                      self.stand_in("gnu", platform.machine(), "cc"), "-DTALUS_DEBIAN_TEXTS=")
+        (self.output / f"{self.name}.spdx.json").write_text(
+            bill.bill(self.version, self.output, ninja_text, self.time))
+        archives.write_sums(self.output)
+        for path in sorted(self.output.iterdir()):
+            print(f"{path.stat().st_size:>10}  {path.name}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=SOURCE / "dist")
+    parser.add_argument("--build", type=Path, default=SOURCE / "build/dist")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    if shutil.which("zstd") is None:
+        raise SystemExit("dist: install zstd")
+    Dist(arguments.output.resolve(), arguments.build.resolve(), arguments.jobs).run()
+
+
+if __name__ == "__main__":
+    main()
