@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# Makes everything that is delivered, twice: from this tree, and in another folder from the source
+# archive, where there is no git. Then uses what can be used without installing it.
+# Arguments: the source folder.
+# SPDX-License-Identifier: MIT
+"""What `make dist` delivers is the same from each folder, complete, and works."""
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from called import call
+
+SOURCE = Path(sys.argv[1])
+PROGRAM = """#include <stdio.h>
+#include <talus/talus.h>
+int main(void) {
+  void* block = talus_malloc(100);
+  puts(talus_version());
+  talus_free(block);
+  return block == NULL;
+}
+"""
+
+
+class Dist(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp(prefix="talus-dist-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
+        cls.output = cls.folder / "dist"
+        cls.said = call(sys.executable, "-B", SOURCE / "tools/dist/dist.py", "--output",
+                        cls.output, "--build", cls.folder / "build")
+
+    def only(self, pattern):
+        found = list(self.output.glob(pattern))
+        self.assertEqual(len(found), 1, f"{pattern}: {found}")
+        return found[0]
+
+    def test_sums(self):
+        call("sha256sum", "--quiet", "-c", "SHA256SUMS", cwd=self.output)
+        listed = {line.split()[1] for line in (self.output / "SHA256SUMS").open()}
+        self.assertEqual(listed | {"SHA256SUMS"}, set(os.listdir(self.output)))
+
+    def test_the_source_archive_makes_the_same(self):
+        call("tar", "-xf", self.only("talus-*.tar.gz"), "-C", self.folder)
+        tree = next(self.folder.glob("talus-[0-9]*"))
+        environment = {name: value for name, value in os.environ.items()
+                       if name != "SOURCE_DATE_EPOCH"}
+        call(sys.executable, "-B", tree / "tools/dist/dist.py", "--output", self.folder / "again",
+             "--build", self.folder / "another-build-folder", env=environment)
+        first, again = ((folder / "SHA256SUMS").read_text().splitlines()
+                        for folder in (self.output, self.folder / "again"))
+        self.assertEqual(first, again)
+
+    def test_the_relocatable_tree_is_used(self):
+        machine = platform.machine()
+        call("tar", "--zstd", "-xf", self.only(f"talus-*-{machine}-linux-gnu.tar.zst"), "-C",
+             self.folder)
+        tree = next(path for path in self.folder.glob("talus-*-linux-gnu"))
+        moved = self.folder / "moved-here"
+        tree.rename(moved)
+        call(moved / "bin/talus", "run", "--", "true")
+        maps = call(moved / "bin/talus", "run", "--", "cat", "/proc/self/maps")
+        self.assertIn("moved-here/lib/libtalus.so", maps)
+        for part in ("include/talus/heap.hpp", "lib/libtalus.a", "share/man/man1/talus-run.1",
+                     "share/bash-completion/completions/talus", "LICENSE"):
+            self.assertTrue((moved / part).is_file(), part)
+        if shutil.which("pkg-config") is None:
+            return
+        plain = self.folder / "moved"
+        moved.rename(plain)
+        environment = {**os.environ, "PKG_CONFIG_PATH": str(plain / "lib/pkgconfig")}
+        words = call("pkg-config", "--cflags", "--libs", "talus", env=environment).split()
+        (self.folder / "main.c").write_text(PROGRAM)
+        call("cc", self.folder / "main.c", *words, "-o", self.folder / "main")
+        said = call(self.folder / "main", env={**os.environ, "LD_LIBRARY_PATH": str(plain / "lib")})
+        self.assertIn(f"talus-{said.strip()}", self.only("talus-*.tar.gz").name)
+
+    def test_debian_packages_pass_lintian(self):
+        packages = sorted(self.output.glob("*.deb"))
+        if not packages or shutil.which("lintian") is None:
+            self.skipTest("there is no dpkg-dev or no lintian here")
+        self.assertEqual([path.name.split("_")[0] for path in packages],
+                         ["libtalus-dev", "libtalus0-dbgsym", "libtalus0", "talus-tools-dbgsym",
+                          "talus-tools"])
+        # There is no address of a maintainer yet.
+        call("lintian", "--allow-root", "--fail-on", "error", "--suppress-tags",
+             "bogus-mail-host,bogus-mail-host-in-debian-changelog", *packages)
+
+    def test_rpm_packages_have_their_files(self):
+        packages = sorted(self.output.glob("*.rpm"))
+        if not packages:
+            self.skipTest("there is no rpmbuild here")
+        said = call("rpm", "-qpl", *packages)
+        for path in ("/usr/lib64/libtalus.so.0", "/usr/bin/talus", "/usr/include/talus/talus.h"):
+            self.assertIn(f"{path}\n", said)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

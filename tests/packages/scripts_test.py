@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# Tests the scripts of tools/dist on made-up trees, and that each place names the same version.
+# Arguments: the source folder.
+# SPDX-License-Identifier: MIT
+"""Archives do not depend on folders and times, and the bill lists what is linked."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(sys.argv[1])
+sys.path.insert(0, str(SOURCE / "tools/dist"))
+
+import archives  # noqa: E402
+import bill  # noqa: E402
+import stand_ins  # noqa: E402
+
+NINJA = """
+build talus: CXX_EXECUTABLE_LINKER__talus a.o
+  LINK_FLAGS = -Wl,--as-needed
+  LINK_LIBRARIES = {libraries}
+
+build other: phony
+
+"""
+
+
+class Archives(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory())
+                           if hasattr(self, "enterContext") else tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder, True)
+
+    def tree(self, name):
+        root = self.folder / name
+        (root / "sub").mkdir(parents=True)
+        (root / "b.txt").write_text("b")
+        (root / "sub/run.sh").write_text("#!/bin/sh\n")
+        (root / "sub/run.sh").chmod(0o700)
+        (root / "link").symlink_to("b.txt")
+        (root / "build").mkdir()
+        (root / "build/made.o").write_text("made")
+        return root
+
+    def archive(self, root, output):
+        entries = [(path, root / path) for path in archives.sources(root)]
+        archives.write_gzip(self.folder / output, archives.tar_of("talus", entries, 1000))
+        return (self.folder / output).read_bytes()
+
+    def test_the_same_bytes_from_two_folders(self):
+        one, two = self.tree("one"), self.tree("another-name")
+        os.utime(two / "b.txt", (5, 5))
+        (two / "b.txt").chmod(0o640)
+        self.assertEqual(self.archive(one, "1.gz"), self.archive(two, "2.gz"))
+
+    def test_members_are_sorted_and_owned_by_root(self):
+        self.archive(self.tree("one"), "1.tar.gz")
+        said = subprocess.run(["tar", "--numeric-owner", "-tvf", self.folder / "1.tar.gz"],
+                              check=True, stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "TZ": "UTC"}).stdout.splitlines()
+        self.assertEqual([line.split()[5] for line in said],
+                         ["talus/b.txt", "talus/link", "talus/sub/run.sh"])
+        for line in said:
+            self.assertRegex(line, r"^\S+ 0/0 .* 1970-01-01 00:16 ")
+        self.assertTrue(said[0].startswith("-rw-r--r--") and said[2].startswith("-rwxr-xr-x"))
+
+    def test_the_time_comes_from_the_archive_without_git(self):
+        root = self.tree("one")
+        (root / archives.DATE_FILE).write_text("1234\n")
+        before = os.environ.pop("SOURCE_DATE_EPOCH", None)
+        try:
+            self.assertEqual(archives.epoch(root), 1234)
+            os.environ["SOURCE_DATE_EPOCH"] = "99"
+            self.assertEqual(archives.epoch(root), 99)
+        finally:
+            os.environ.pop("SOURCE_DATE_EPOCH", None)
+            if before is not None:
+                os.environ["SOURCE_DATE_EPOCH"] = before
+
+    def test_sums_are_as_sha256sum_wants_them(self):
+        root = self.tree("one")
+        archives.write_sums(root)
+        subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=root, check=True)
+        (root / "b.txt").write_text("c")
+        self.assertNotEqual(subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=root,
+                                           capture_output=True, check=False).returncode, 0)
+
+
+class Bill(unittest.TestCase):
+    def made(self, libraries):
+        with tempfile.TemporaryDirectory() as name:
+            (Path(name) / "talus.hpp").write_text("header")
+            return json.loads(bill.bill("1.2.3", Path(name), NINJA.format(libraries=libraries), 0))
+
+    def test_lists_what_is_linked(self):
+        document = self.made("-l:libelf.a -l:libz.a -l:libncursesw.a -l:libtinfo.a")
+        names = [package["name"] for package in document["packages"]]
+        self.assertEqual(names, ["talus", "CLI11", "elfutils libelf", "fmt", "glibc", "libgcc",
+                                 "libstdc++", "ncurses", "zlib"])
+        links = [relation for relation in document["relationships"]
+                 if relation["relationshipType"] == "STATIC_LINK"]
+        self.assertEqual(len(links), 8)
+        self.assertEqual(document["files"][0]["fileName"], "./talus.hpp")
+        self.assertEqual(document["creationInfo"]["created"], "1970-01-01T00:00:00Z")
+
+    def test_identifiers_are_spdx_ones_and_known(self):
+        document = self.made("-l:libelf.a")
+        known = {"SPDXRef-DOCUMENT"}
+        known |= {item["SPDXID"] for item in document["packages"] + document["files"]}
+        for identifier in known:
+            self.assertRegex(identifier, r"^SPDXRef-[A-Za-z0-9.-]+$")
+        for relation in document["relationships"]:
+            self.assertLessEqual({relation["spdxElementId"], relation["relatedSpdxElement"]}, known)
+
+    def test_refuses_a_library_without_a_licence(self):
+        with self.assertRaisesRegex(SystemExit, "no licence for -lsecret"):
+            self.made("-l:libelf.a -lsecret")
+
+
+class StandIns(unittest.TestCase):
+    def test_versions_of_names(self):
+        self.assertEqual(stand_ins.versions({"b": (2, 2, 5), "a": (2, 17), "c": (2, 2, 5)}),
+                         "GLIBC_2.2.5 { b; c; };\nGLIBC_2.17 { a; };\n")
+
+    def test_names_are_those_that_the_library_may_need(self):
+        listed = (SOURCE / "tests/asm/allowed_undefined.txt").read_text().split()
+        for name in (*stand_ins.FUNCTIONS, *stand_ins.OBJECTS, *stand_ins.THREADS,
+                     *stand_ins.LATER):
+            if name != "__getauxval":  # libgcc's, for atomics of AArch64
+                self.assertIn(name, listed)
+
+
+class Version(unittest.TestCase):
+    def test_is_the_same_in_each_place(self):
+        header = (SOURCE / "include/talus/talus.h").read_text()
+        version = re.search(r'define TALUS_VERSION "([^"]+)"', header).group(1)
+        numbers = [re.search(rf"define TALUS_VERSION_{part} (\d+)", header).group(1)
+                   for part in ("MAJOR", "MINOR", "PATCH")]
+        self.assertEqual(".".join(numbers), version)
+        changes = (SOURCE / "CHANGELOG.md").read_text()
+        self.assertEqual(re.search(r"(?m)^## (\S+?),", changes).group(1), version)
+        rust = SOURCE / "packages/rust"
+        self.assertIn(f'\nversion = "{version}"\n', (rust / "Cargo.toml").read_text())
+        self.assertIn(f'talus-sys = {{ version = "={version}"',
+                      (rust / "talus/Cargo.toml").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
