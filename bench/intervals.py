@@ -90,8 +90,10 @@ def ratio(first: Estimate | None, second: Estimate | None) -> Estimate | None:
     return combine([(1, first), (-1, second)])
 
 
-def mean(estimates: list[Estimate]) -> Estimate | None:
-    return combine([(1 / len(estimates), one) for one in estimates])
+def mean(estimates: list[Estimate], weights: list[float] | None = None) -> Estimate | None:
+    """Weights add up to 1; without them all count alike."""
+    weights = weights or [1 / len(estimates)] * len(estimates)
+    return combine(list(zip(weights, estimates)))
 
 
 def simultaneous(comparisons: int) -> float:

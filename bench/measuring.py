@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import machine
+from . import machine, pace
 from .allocators import Allocator
 from .programs import Program, WrongOutput
 from .redis import ClientFailed
@@ -221,6 +221,7 @@ def run_once(programs: Path, workload, allocator: Allocator, threads: int, scale
         environment = with_witness(environment_for(allocator, workload),
                                    programs / "witness.so", witness_record)
         cold = warm_up(programs, limits)
+        before_s = pace.yardstick_s()
         busy_before_s, own_before_s = machine.busy_cpu_s(), own_cpu_s()
         start_s = time.monotonic()
         run = Run(errors=cold) if cold else run_limited(
@@ -229,6 +230,7 @@ def run_once(programs: Path, workload, allocator: Allocator, threads: int, scale
         wall_s = time.monotonic() - start_s
         own_s = own_cpu_s() - own_before_s
         busy_after_s = machine.busy_cpu_s()
+        after_s = pace.yardstick_s()
         if record.is_file():
             measured = json.loads(record.read_text())
         result = result_of(workload, run, measured, folder, scale)
@@ -246,6 +248,7 @@ def run_once(programs: Path, workload, allocator: Allocator, threads: int, scale
         "load_average_before": load_before,
         "foreign_cores": None if foreign_cores is None else round(foreign_cores, 3),
         "is_noisy": foreign_cores is not None and foreign_cores > limits.foreign_cores_max,
+        "yardstick_s": round((before_s + after_s) / 2, 6),
         "measured": measured, "result": result, "served_by": served_by,
     }
     if reason:

@@ -44,6 +44,7 @@ class Program:
     find: Callable[[], str]                      # its path, or Missing
     prepare: Callable[[str, Path, float], list[str]]  # path, folder, scale: the command
     written: str | None = None                   # file that is part of the output
+    prints: bool = True                          # False: standard output tells times or memory
     environment: tuple[tuple[str, str], ...] = ()
     threads: int | None = 1
     group: str = PROGRAMS
@@ -74,7 +75,7 @@ class Program:
 
 
 def fingerprint(program: Program, output: str, folder: Path) -> str:
-    digest = hashlib.sha256(output.encode())
+    digest = hashlib.sha256(output.encode() if program.prints else b"")
     if program.written is not None:
         path = folder / program.written
         digest.update(path.read_bytes() if path.is_file() else b"missing")

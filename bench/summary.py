@@ -11,7 +11,7 @@ import math
 import statistics
 from dataclasses import dataclass, field
 
-from . import held_out, intervals, leanest
+from . import held_out, intervals, leanest, weights
 from .allocators import rivals_of
 from .intervals import Estimate
 
@@ -108,10 +108,13 @@ def cells_of(samples: list[dict]) -> dict[tuple[str, str], Cell]:
     return cells
 
 
-def geometric_mean(values: list[float]) -> float | None:
-    if not values or any(value <= 0 for value in values):
+def geometric_mean(by_workload: dict[str, float | None]) -> float | None:
+    """The mean over the workloads that have a value (weights.py)."""
+    values = {name: value for name, value in by_workload.items() if value is not None}
+    if not values or any(value <= 0 for value in values.values()):
         return None
-    return math.exp(math.fsum(math.log(value) for value in values) / len(values))
+    shares = weights.of(values)
+    return math.exp(math.fsum(shares[name] * math.log(value) for name, value in values.items()))
 
 
 def ratio(cells: dict, workload: str, subject: str, other: str, figure: str) -> float | None:
@@ -124,8 +127,8 @@ def ratio(cells: dict, workload: str, subject: str, other: str, figure: str) -> 
 def mean_ratio(cells: dict, workloads: list[str], subject: str, other: str,
                figure: str) -> tuple[float | None, int]:
     """Geometric mean over the workloads measured by both, and the number of these workloads."""
-    ratios = [value for workload in workloads
-              if (value := ratio(cells, workload, subject, other, figure)) is not None]
+    ratios = {workload: value for workload in workloads
+              if (value := ratio(cells, workload, subject, other, figure)) is not None}
     return geometric_mean(ratios), len(ratios)
 
 
@@ -175,9 +178,11 @@ def interval(found: Estimate | None, comparisons: int = 1) -> list[float] | None
     return None if found is None else found.interval(intervals.simultaneous(comparisons))
 
 
-def mean_interval(estimates: list[Estimate | None]) -> list[float] | None:
-    present = [one for one in estimates if one is not None]
-    return interval(intervals.mean(present)) if present else None
+def mean_interval(by_workload: dict[str, Estimate | None]) -> list[float] | None:
+    present = {name: one for name, one in by_workload.items() if one is not None}
+    if not present:
+        return None
+    return interval(intervals.mean(list(present.values()), list(weights.of(present).values())))
 
 
 def median_entry(cell: Cell) -> dict:
@@ -217,7 +222,7 @@ def row_of(cells: dict, workload: str, allocators: list[str], subject: str,
 
 def mean_to_leanest_fast(rows: list[dict], subject: str) -> float | None:
     return geometric_mean(
-        [found for row in rows if (found := leanest.ratio_to_leanest_fast(row, subject))])
+        {row["workload"]: leanest.ratio_to_leanest_fast(row, subject) for row in rows})
 
 
 def ratios_held_out(samples: list[dict], cells: dict, workloads: list[str],
@@ -251,7 +256,7 @@ def figures_of(cells: dict, from_other_rounds: dict[str, float | None], workload
              "time_ratio_to_best_held_out": from_other_rounds.get(workload),
              **(about or {}).get(workload, {})} for workload in workloads]
     large = heap_bound(cells, workloads)
-    to_best = [row["time_ratio_to_best"] for row in rows if row["time_ratio_to_best"]]
+    to_best = {row["workload"]: row["time_ratio_to_best"] for row in rows}
     figures = {"subject": subject, "rows": rows}
     for name, figure, among in (("geometric_mean_time", "time", workloads),
                                 ("geometric_mean_rss", "rss_kib", workloads),
@@ -259,17 +264,17 @@ def figures_of(cells: dict, from_other_rounds: dict[str, float | None], workload
         figures[name] = {other: mean_ratio(cells, among, subject, other, figure)[0]
                          for other in others}
         figures[name + "_interval"] = {
-            other: mean_interval([ratio_estimate(cells, workload, subject, other, figure)
-                                  for workload in among]) for other in others}
+            other: mean_interval({workload: ratio_estimate(cells, workload, subject, other, figure)
+                                  for workload in among}) for other in others}
     figures["geometric_mean_time_to_best"] = geometric_mean(to_best)
     figures["geometric_mean_time_to_best_interval"] = mean_interval(
-        [ratio_estimate(cells, row["workload"], subject, row["best_peer"], "time")
-         for row in rows if row["best_peer"]])
+        {row["workload"]: ratio_estimate(cells, row["workload"], subject, row["best_peer"], "time")
+         for row in rows if row["best_peer"]})
     figures["geometric_mean_time_to_best_held_out"] = geometric_mean(
-        [found for row in rows if (found := row["time_ratio_to_best_held_out"])])
+        {row["workload"]: row["time_ratio_to_best_held_out"] for row in rows})
     for label in ("rss", "memory"):
         figures[f"geometric_mean_{label}_to_leanest"] = geometric_mean(
-            [found for row in rows if (found := row[f"{label}_ratio_to_leanest"])])
+            {row["workload"]: row[f"{label}_ratio_to_leanest"] for row in rows})
     figures["geometric_mean_rss_to_leanest_fast"] = mean_to_leanest_fast(rows, subject)
     figures["heap_bound_workloads"] = large
     figures["intervals"] = {"confidence": intervals.CONFIDENCE, "seed": intervals.SEED,

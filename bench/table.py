@@ -7,6 +7,8 @@
 
 import sys
 
+from . import pace
+
 try:
     from rich.console import Console
     from rich.table import Table
@@ -15,6 +17,7 @@ except ImportError:  # rich is optional
 
 
 NO_TRIM = "*"      # marks a time without the trim that the others contain
+PACE_LINES = 20
 COLUMNS_MAX = 160  # a wider table is printed in parts
 
 
@@ -154,6 +157,18 @@ def print_noise(summary: dict) -> None:
               f"of noisy runs only (~), because other programs used the machine.")
 
 
+def print_pace(samples: list[dict]) -> None:
+    found = pace.unusual(samples)
+    if not found:
+        return
+    print(f"\n{len(found)} of {len(samples)} runs had the machine's help or harm:")
+    for sample, words in found[:PACE_LINES]:
+        print(f"  {sample['workload']} under {sample['allocator']}, round {sample['round']}: "
+              f"{words}")
+    if len(found) > PACE_LINES:
+        print(f"  and {len(found) - PACE_LINES} more; yardstick_s of the samples tells")
+
+
 def print_skipped_trims(summary: dict) -> None:
     rows = [row["workload"] for row in summary["rows"]
             if any(median.get("skips_trim") for median in row["median"].values())]
@@ -220,5 +235,6 @@ def print_report(summary: dict, samples: list[dict], allocators: list[str]) -> N
         print_table("RSS: " + title, ["workload", *others], ratio_rows(summary, others, "rss"))
         print_verdict(summary)
     print_noise(summary)
+    print_pace(samples)
     print_skipped_trims(summary)
     print_failures(samples)

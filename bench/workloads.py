@@ -2,7 +2,7 @@
 #
 # Owns: the rows: a program, its arguments and a name. A new benchmark is one new program in
 # workloads/ and one row here; nothing else in the runner knows a workload. Rows of installed
-# programs (programs.py, redis.py) have the same interface.
+# programs (program_rows.py, redis.py) have the same interface.
 # Invariant: row names are unique and start with the benchmark's number, which --only matches.
 # Each row belongs to one group; --set names one, or "full" for all. The first set never changes, so
 # that results stay comparable with older ones.
@@ -13,7 +13,7 @@
 
 from dataclasses import dataclass, replace
 
-from . import programs, redis
+from . import program_rows, programs, redis
 
 FIRST, PUBLISHED, COMPLAINTS, FULL = "first", "published", "complaints", "full"
 SETS = (FIRST, PUBLISHED, COMPLAINTS, programs.PROGRAMS, FULL)
@@ -100,10 +100,15 @@ COMPLAINTS_SET = (
     Workload("Cj", "bench_c_j_fork", group=COMPLAINTS),
     Workload("Ck", "bench_c_k_purge_latency", threads=2, group=COMPLAINTS),
     Workload("Cl", "bench_c_l_survivors", group=COMPLAINTS),
+    Workload("Cm/steady", "bench_c_m_tail", ("--load", "steady"), group=COMPLAINTS),
+    Workload("Cm/burst", "bench_c_m_tail", ("--load", "burst"), group=COMPLAINTS),
+    Workload("Cm/churn", "bench_c_m_tail", ("--load", "churn"), group=COMPLAINTS),
+    Workload("Cm/trim", "bench_c_m_tail", ("--load", "trim"), group=COMPLAINTS),
+    Workload("Cm/frame", "bench_c_m_tail", ("--load", "frame"), group=COMPLAINTS),
 )
 
 WORKLOADS = FIRST_SET + PUBLISHED_SET + COMPLAINTS_SET
-ROWS = WORKLOADS + redis.ROWS + programs.ROWS
+ROWS = WORKLOADS + redis.ROWS + program_rows.ROWS
 
 
 def spread(rows: list, thread_list: list[int]) -> list:

@@ -16,7 +16,7 @@
 import math
 from dataclasses import dataclass, field, replace
 
-from .. import intervals, summary
+from .. import intervals, summary, weights
 from ..allocators import rivals_of
 from ..intervals import FREEDOM_MAX, Estimate
 from .record import Record
@@ -136,10 +136,10 @@ class Figures:
     def mean_of_pairs(self, pairs: list[tuple[str, str, str]], figure: str) -> Mean | None:
         """The mean of (workload, first, second): first divided by second."""
         pairs = [pair for pair in pairs if self.ratio(*pair, figure) is not None]
-        value = summary.geometric_mean([self.ratio(*pair, figure) for pair in pairs])
+        value = summary.geometric_mean({pair[0]: self.ratio(*pair, figure) for pair in pairs})
         if value is None:
             return None
-        parts = [self.ratio_estimate(*pair, figure) for pair in pairs]
+        parts = {pair[0]: self.ratio_estimate(*pair, figure) for pair in pairs}
         return Mean(value, interval_of(mean_estimate(parts)), len(pairs))
 
     def ratio_estimate(self, workload: str, first: str, second: str,
@@ -181,12 +181,13 @@ def interval_of(estimate: Estimate | None) -> tuple[float, float] | None:
     return None if found is None else (found[0], found[1])
 
 
-def mean_estimate(parts: list[Estimate | None]) -> Estimate | None:
+def mean_estimate(by_workload: dict[str, Estimate | None]) -> Estimate | None:
     """The mean's estimate.
 
     A single clean run gets the spread of the other workloads. If more than half of the workloads
     have only one, there is no interval.
     """
+    parts = list(by_workload.values())
     known = [part for part in parts if part is not None and part.variance is not None]
     if any(part is None for part in parts) or 2 * len(known) < len(parts):
         return None
@@ -194,7 +195,7 @@ def mean_estimate(parts: list[Estimate | None]) -> Estimate | None:
     freedom = min(part.freedom for part in known)
     return intervals.mean([
         part if part.variance is not None else replace(part, variance=typical, freedom=freedom)
-        for part in parts])
+        for part in parts], list(weights.of(by_workload).values()))
 
 
 def base_name(workload: str) -> str:

@@ -53,6 +53,23 @@ NOTES = {
     "P/sqlite": ("SQLite", "A real program: a database in memory is filled and queried."),
     "P/g++": ("g++", "A real program: the compiler on one large source file."),
     "P/node": ("Node.js", "A real program: JavaScript, whose own heap leaves malloc less to do."),
+    "P/z3": ("z3", "A real program: a solver of bit vectors and arrays."),
+    "P/glpsol": ("glpsol", "A real program: a solver of linear problems."),
+    "P/clang": ("clang", "A real program: the other compiler on the same source file."),
+    "P/as": ("as", "A real program: an assembler with thousands of sections."),
+    "P/ld": ("ld", "A real program: a linker that makes one object of 24."),
+    "P/make": ("make", "A real program: thousands of targets, variables and functions."),
+    "P/perl": ("Perl", "A real program: hashes, strings and patterns."),
+    "P/gawk": ("gawk", "A real program: tables and patterns in awk."),
+    "P/ruby": ("Ruby", "A real program: hashes, strings and patterns of objects."),
+    "P/php": ("PHP", "A real program: arrays and JSON."),
+    "P/jq": ("jq", "A real program: a query of a large JSON file."),
+    "P/xsltproc": ("xsltproc", "A real program: an XML file becomes HTML."),
+    "P/dot": ("Graphviz", "A real program: a graph is laid out."),
+    "P/pdftotext": ("pdftotext", "A real program: the text of a PDF file."),
+    "P/rsvg": ("rsvg", "A real program: a picture is drawn from shapes."),
+    "P/troff": ("troff", "A real program: paragraphs are set."),
+    "P/gnuplot": ("gnuplot", "A real program: curves of many points."),
     "P/redis": ("redis", "A real program: a server under load from a client."),
     "Cb": ("Large buffers", "Buffers of 32 KiB to 8 MiB in a loop, and sizes with a jump in "
            "cost."),
@@ -71,6 +88,8 @@ NOTES = {
            "thread's small requests wait?"),
     "Cl": ("Few survivors", "Changing sizes and few survivors, as in a cache after a long run: "
            "fragmentation."),
+    "Cm": ("The longest calls", "Single calls under five loads: how long does one in ten "
+           "thousand take?"),
 }
 
 

@@ -20,12 +20,12 @@ def in_round(allocator: str, number: int, time: float, outcome: str = "ok") -> d
 class HeldOut(unittest.TestCase):
     def test_equals_are_equal_though_the_least_of_many_medians_is_not(self):
         chance = random.Random(1)
-        fair, lucky = [], []
-        for _ in range(300):
+        fair, lucky = {}, {}
+        for run in range(300):
             times = {name: {number: chance.lognormvariate(0, 0.3) for number in range(5)}
                      for name in ["talus", *PEER_NAMES]}
-            fair.append(held_out.ratio_to_best(times, "talus", PEER_NAMES))
-            lucky.append(statistics.median(times["talus"].values()) /
+            fair[f"W{run}"] = held_out.ratio_to_best(times, "talus", PEER_NAMES)
+            lucky[f"W{run}"] = (statistics.median(times["talus"].values()) /
                          min(statistics.median(times[peer].values()) for peer in PEER_NAMES))
         self.assertAlmostEqual(1, summary.geometric_mean(fair), delta=0.05)
         self.assertGreater(summary.geometric_mean(lucky), 1.2)

@@ -10,12 +10,12 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from bench import allocators, measuring, programs, redis, workloads
+from bench import allocators, measuring, program_rows, programs, redis, workloads
 
 SCALE = 0.01
 LIMITS = measuring.Limits(timeout_s=200, foreign_cores_max=1e9)
-SHORT = measuring.Limits(timeout_s=10, foreign_cores_max=1e9)
-ROWS = redis.ROWS + programs.ROWS
+SHORT = measuring.Limits(timeout_s=2, foreign_cores_max=1e9)
+ROWS = redis.ROWS + program_rows.ROWS
 
 
 def folder() -> Path:

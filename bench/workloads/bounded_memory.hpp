@@ -1,10 +1,9 @@
-// The source of the blocks of B16 and B17: the heap, or a bounded instance of Talus.
+// The source of the blocks of B16, B17 and Cm: the heap, or a bounded instance of Talus.
 //
 // Owns: the choice (--memory heap|bounded|cache), made once, so that the timed loops are the same
 // code with other calls. The functions of bounded.h come from the preloaded library, as malloc
-// does. "bounded" finds the thread's cache by the instance, "cache" keeps a pointer to it. Pools
-// and caches have the sizes that smmalloc publishes for the two benchmarks. Must not know: what is
-// measured.
+// does. "bounded" finds the thread's cache by the instance, "cache" keeps a pointer to it. The
+// workload chooses the sizes of pools and caches. Must not know: what is measured.
 //
 // SPDX-License-Identifier: MIT
 #pragma once
@@ -26,6 +25,7 @@ struct BoundedSetup {
   size_t budget_bytes;
   const size_t* capacities;  // one number for each pool
   talus_bounded_start start;
+  unsigned flags = 0;  // TALUS_BOUNDED_TOUCH: no page comes later
 };
 
 // The instance of the process, and the functions of the preloaded library.
@@ -52,6 +52,7 @@ struct BoundedEntry {
     talus_bounded_options options{};
     options.pools = wanted.pools;
     options.budget_bytes = wanted.budget_bytes;
+    options.flags = wanted.flags;
     instance = make(&options);
     if (instance == nullptr) leave(exit_no_memory, "no bounded instance");
   }

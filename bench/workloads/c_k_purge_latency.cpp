@@ -18,6 +18,7 @@
 
 #include <algorithm>
 
+#include "histogram.hpp"
 #include "workload.hpp"
 
 namespace {
@@ -35,48 +36,10 @@ constexpr size_t large_slots = 8192;
 constexpr size_t small_bytes = 64;
 constexpr size_t small_slots = 1000;
 
-// Times in ns by powers of two, each in 16 parts: the error of a quantile is about six percent.
-class Histogram {
- public:
-  void add(uint64_t ns) {
-    counts_[bucket_of(ns)]++;
-    total_++;
-    if (ns > max_) max_ = ns;
-  }
+// Times in ns; the error of a quantile is about six percent.
+using Times = bench::Histogram<4>;
 
-  // The upper end of the bucket below which this share of all times lies.
-  double quantile_us(double share) const {
-    const double wanted = share * static_cast<double>(total_);
-    uint64_t seen = 0;
-    size_t bucket = 0;
-    while (bucket + 1 < buckets && static_cast<double>(seen += counts_[bucket]) < wanted) bucket++;
-    return static_cast<double>(end_of(bucket)) / 1e3;
-  }
-
-  double max_us() const { return static_cast<double>(max_) / 1e3; }
-  uint64_t total() const { return total_; }
-
- private:
-  static constexpr unsigned parts_bits = 4;
-  static constexpr size_t parts = size_t{1} << parts_bits;
-  static constexpr size_t buckets = 64 * parts;
-
-  static size_t bucket_of(uint64_t ns) {
-    if (ns < parts) return ns;
-    const unsigned shift = 63 - static_cast<unsigned>(__builtin_clzll(ns)) - parts_bits;
-    return (shift << parts_bits) + (ns >> shift);
-  }
-
-  static uint64_t end_of(size_t bucket) {
-    if (bucket < 2 * parts) return bucket + 1;
-    const unsigned shift = static_cast<unsigned>(bucket >> parts_bits) - 1;
-    return ((bucket & (parts - 1)) + parts + 1) << shift;
-  }
-
-  uint64_t counts_[buckets] = {};
-  uint64_t total_ = 0;
-  uint64_t max_ = 0;
-};
+double us(uint64_t ns) { return static_cast<double>(ns) / 1e3; }
 
 constexpr double tail = 0.999;
 
@@ -91,8 +54,8 @@ class RoundTails {
   }
 
   void end_round(size_t next_round) {
-    if (current_.total() > 0) tails_us_[count_++] = current_.quantile_us(tail);
-    current_ = Histogram();
+    if (current_.total() > 0) tails_us_[count_++] = us(current_.quantile(tail));
+    current_ = Times();
     round_ = next_round;
   }
 
@@ -106,7 +69,7 @@ class RoundTails {
   }
 
  private:
-  Histogram current_;
+  Times current_;
   double tails_us_[rounds_max] = {};
   size_t count_ = 0;
   size_t round_ = 0;
@@ -115,8 +78,8 @@ class RoundTails {
 struct PurgeLatency {
   size_t rounds;
   size_t bytes;
-  Histogram requests;
-  Histogram quiet_requests;
+  Times requests;
+  Times quiet_requests;
   RoundTails tails;
   uint64_t large_blocks = 0;
   uint64_t live_peak = 0;
@@ -206,11 +169,11 @@ int main(int argc, char** argv) {
   bench::Result result("Ck purge latency", 2, tail_us, "us", false, 2 * pairs, elapsed_s);
   result.number("relative_time", tail_us / 1e3);
   result.count("rounds", work.tails.count());
-  result.number("p999_us", work.requests.quantile_us(tail));
-  result.number("p999_quiet_us", work.quiet_requests.quantile_us(tail));
-  result.number("p50_us", work.requests.quantile_us(0.5));
-  result.number("p99_us", work.requests.quantile_us(0.99));
-  result.number("max_us", work.requests.max_us());
+  result.number("p999_us", us(work.requests.quantile(tail)));
+  result.number("p999_quiet_us", us(work.quiet_requests.quantile(tail)));
+  result.number("p50_us", us(work.requests.quantile(0.5)));
+  result.number("p99_us", us(work.requests.quantile(0.99)));
+  result.number("max_us", us(work.requests.max()));
   result.count("peak_requested_bytes", work.live_peak);
   result.print();
   return 0;
